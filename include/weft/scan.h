@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan: every output combines all the elements before it (prefix sums and their kin). */
+#ifndef WEFT_SCAN_H
+#define WEFT_SCAN_H
+
+#include "weft/core.h"
+#include "weft/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum weft_scan_kind {
+    WEFT_INCLUSIVE = 0, /* y[i] = init op x[0] op ... op x[i] */
+    WEFT_EXCLUSIVE      /* y[i] = init op x[0] op ... op x[i-1];  y[0] = init */
+} weft_scan_kind;
+
+/* Scans x[0 .. n) into y[0 .. n) with SUM, PRODUCT, MIN, MAX (any type), AND, OR, XOR (integers;
+ * floats are WEFT_EUNSUPPORTED). `init` points to one element of `type`, host or device memory;
+ * NULL stands for the operation's identity: 0, 1, the largest value (+infinity) for MIN, the
+ * smallest (-infinity) for MAX, all ones, 0, 0.
+ *
+ * x and y may be host or device memory, mixed freely, with no alignment beyond that of C's own
+ * types; y may be x itself, any other overlap is WEFT_EARG. When both are device memory the call is
+ * queued on the context's stream; otherwise it returns when the answer is there.
+ *
+ * Numbers. Integers wrap modulo 2^bits. f16 and bf16 are scanned in f32 inside a tile, f32 in f32,
+ * f64 in f64; what is carried from tile to tile is f64; every output is rounded to its type once
+ * more. Once a NaN is met, every later output of MIN and MAX is a NaN; -0.0 counts as smaller than
+ * +0.0. The same input gives the same bits on every run at one place; on the cpu the bits do not
+ * depend on the number of threads or the instruction set either. */
+WEFT_API weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type,
+                               size_t n, const void *x, void *y, const void *init);
+
+#ifdef __cplusplus
+}
+#else
+
+/* Typed calls: the element type comes from x; y must point to the same type (or be void *).
+ *     weft_inclusive(ctx, WEFT_SUM, n, x, y); */
+#    define weft_inclusive(ctx, op, n, x, y)                                                       \
+        ((void)sizeof((y) == (x)),                                                                 \
+         weft_scan((ctx), WEFT_INCLUSIVE, (op), weft_type_of(x), (n), (x), (y), NULL))
+#    define weft_exclusive(ctx, op, n, x, y)                                                       \
+        ((void)sizeof((y) == (x)),                                                                 \
+         weft_scan((ctx), WEFT_EXCLUSIVE, (op), weft_type_of(x), (n), (x), (y), NULL))
+
+#endif
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft: data-parallel algorithms on CPU cores and GPUs, from C. This header includes all the
+ * others. */
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include "weft/core.h"
+#include "weft/map.h"
+#include "weft/op.h"
+#include "weft/reduce.h"
+#include "weft/scan.h"
+#include "weft/types.h"
+
+#endif

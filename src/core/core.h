@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a context, and what every slice may lean on. */
+#ifndef WI_CORE_H
+#define WI_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where a rung runs. Place emu, in test builds, is WI_CUDA over the stand-in runtime. */
+typedef enum wi_kind {
+    WI_CPU,
+    WI_CUDA
+} wi_kind;
+
+enum {
+    WI_MESSAGE_BYTES = 512,
+    WI_PLACE_BYTES = 32,
+    WI_MAX_OPS = 32
+};
+
+typedef struct wi_gpu wi_gpu;
+typedef struct wi_row wi_row;
+
+struct weft_context {
+    wi_kind kind;
+    int threads; /* CPU threads a call may use, at least 1; on a GPU, for staging */
+    char place[WI_PLACE_BYTES];
+    char message[WI_MESSAGE_BYTES];
+    const wi_row *forced[WI_MAX_OPS]; /* by index in wi_ops; NULL: the library chooses */
+    const wi_row *used[WI_MAX_OPS];   /* what ran last */
+    wi_gpu *gpu;                      /* NULL on the cpu */
+};
+
+/* Records a message (printf-like, one line, ending without a full stop) and returns `status`, so
+ * that a check reads `return wi_fail(ctx, WEFT_EARG, "weft_add: x is NULL; pass n elements")`. */
+weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Argument checks, each returning WEFT_OK or having said what is wrong. `call` is the public name.
+ */
+weft_status wi_check_context(const weft_context *ctx); /* WEFT_EARG if ctx is NULL */
+weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type);
+/* n elements of `type` must fit the address space, and `p` must not be NULL unless n is 0. */
+weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
+                           size_t n, weft_type type);
+/* Partial overlap of [a, a + bytes_a) and [b, b + bytes_b) is refused. a == b with equal sizes is
+ * in place, and allowed. */
+weft_status wi_check_overlap(weft_context *ctx, const char *call, const char *name_a, const void *a,
+                             size_t bytes_a, const char *name_b, const void *b, size_t bytes_b);
+
+/* Type facts. */
+bool wi_type_is_float(weft_type type);
+bool wi_type_is_signed(weft_type type); /* of the integers */
+
+/* Is `p` memory that only a device can reach? Always false on the cpu. */
+bool wi_is_device(const weft_context *ctx, const void *p);
+
+/* Host memory, aligned to 64 bytes; NULL when there is none. The one place that allocates. */
+void *wi_host_alloc(size_t bytes);
+void wi_host_free(void *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

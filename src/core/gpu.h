@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a context owns on a GPU. gpu.c implements it over the CUDA runtime; gpu_none.c answers in a
+ * build without CUDA. Only files built when WEFT_CUDA is on may look inside wi_gpu. */
+#ifndef WI_GPU_H
+#define WI_GPU_H
+
+#include "core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Scratch that persists from call to call, one block a slice. It starts as zeros, and a kernel that
+ * uses it leaves it as the next one expects to find it. */
+typedef enum wi_scratch_slot {
+    WI_SCRATCH_RESULT, /* small results on their way to the host */
+    WI_SCRATCH_REDUCE,
+    WI_SCRATCH_SCAN,
+    WI_SCRATCH_SLOTS
+} wi_scratch_slot;
+
+/* Opens device `ordinal`, or the best one if it is negative; fills ctx->gpu and ctx->place. */
+weft_status wi_gpu_open(weft_context *ctx, int ordinal);
+void wi_gpu_close(weft_context *ctx);
+
+/* True if a GPU place would open; if not, `why` (of `bytes` bytes) says why. */
+bool wi_gpu_present(char *why, size_t bytes);
+
+/* Stream-ordered device memory. */
+weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes);
+weft_status wi_gpu_free(weft_context *ctx, void *p);
+
+/* At least `bytes` of the slot's device scratch, zero when first handed out or grown. Blocks that
+ * were outgrown live until the context closes, so a captured graph stays valid. */
+weft_status wi_gpu_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes, void **p);
+
+weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes);
+weft_status wi_gpu_sync(weft_context *ctx);
+weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
+
+bool wi_gpu_is_device(const weft_context *ctx, const void *p);
+
+#ifdef WEFT_CUDA
+#    include <cuda_runtime_api.h>
+
+struct wi_gpu {
+    int device;
+    int multiprocessors;
+    int capability;      /* 90 for compute capability 9.0 */
+    size_t shared_optin; /* shared memory a block may ask for, bytes */
+    size_t l2_bytes;
+    cudaStream_t stream; /* where work is queued now */
+    cudaStream_t own;    /* the context's own stream */
+    cudaMemPool_t pool;
+    struct wi_stage *stage; /* pinned buffers and copy streams; NULL until host data comes */
+    struct wi_block {
+        void *p;
+        size_t bytes;
+    } scratch[WI_SCRATCH_SLOTS];
+    void **outgrown; /* scratch blocks replaced by larger ones */
+    size_t outgrown_count;
+};
+
+/* WEFT_OK, or the status and message of a CUDA error; `doing` names the call and its purpose. Makes
+ * the funnel every runtime call goes through: return wi_cuda(ctx, cudaX(...), "cudaX: why"). */
+weft_status wi_cuda(weft_context *ctx, cudaError_t error, const char *doing);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

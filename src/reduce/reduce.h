@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_REDUCE_H
+#define WI_REDUCE_H
+
+#include "core/rows.h"
+#include "weft/reduce.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a reduction computes: weft_op's reductions, and dot. */
+typedef enum wi_reduction {
+    WI_RED_SUM,
+    WI_RED_PRODUCT,
+    WI_RED_MIN,
+    WI_RED_MAX,
+    WI_RED_ARGMIN,
+    WI_RED_ARGMAX,
+    WI_RED_NRM1,
+    WI_RED_NRM2,
+    WI_RED_NRMINF,
+    WI_RED_DOT
+} wi_reduction;
+
+enum {
+    WI_REDUCE_STATE_BYTES = 32 /* no accumulator is larger */
+};
+
+/* One call on memory the place can reach directly. A long host array on a GPU comes as several
+ * calls, segment after segment, that hand an accumulator on. */
+typedef struct wi_reduce_args {
+    wi_reduction op;
+    weft_type type;
+    size_t n;
+    uint64_t first; /* position of x[0] in the whole array, for ARGMIN and ARGMAX */
+    const void *x;
+    const void *y;        /* DOT only */
+    const void *state_in; /* device: accumulator of the elements before x[0]; NULL: none */
+    void *state_out;      /* device: where the accumulator goes; NULL when this is the last call */
+    void *result;         /* where the rounded result goes; NULL when more segments follow */
+} wi_reduce_args;
+
+extern const wi_ladder wi_reduce_ladder;
+
+/* The rungs. `result` is host memory on the cpu, device-reachable memory on a GPU. */
+weft_status wi_reduce_serial(weft_context *ctx, const void *args);
+weft_status wi_reduce_threads(weft_context *ctx, const void *args);
+weft_status wi_reduce_tree_global(weft_context *ctx, const void *args);
+weft_status wi_reduce_tree_shared(weft_context *ctx, const void *args);
+weft_status wi_reduce_shuffle(weft_context *ctx, const void *args);
+weft_status wi_reduce_one_pass(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

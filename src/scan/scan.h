@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_SCAN_H
+#define WI_SCAN_H
+
+#include "core/rows.h"
+#include "weft/scan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call on memory the place can reach directly. A long host array on a GPU comes as several
+ * calls, segment after segment, that hand a carry on: 8 bytes, an f64 for floats, else a u64 with
+ * the element sign- or zero-extended. */
+typedef struct wi_scan_args {
+    weft_op op; /* SUM ... XOR */
+    weft_scan_kind kind;
+    weft_type type;
+    size_t n;
+    const void *x;
+    void *y;              /* may be x */
+    uint64_t init;        /* the initial value in carry form; used when carry_in is NULL */
+    const void *carry_in; /* device-reachable: the carry to start from instead of init; or NULL */
+    void *carry_out;      /* device: where the carry after x[n-1] goes; or NULL */
+} wi_scan_args;
+
+extern const wi_ladder wi_scan_ladder;
+
+/* The rungs. */
+weft_status wi_scan_serial(weft_context *ctx, const void *args);
+weft_status wi_scan_blocked(weft_context *ctx, const void *args);
+weft_status wi_scan_all_prefixes(weft_context *ctx, const void *args);
+weft_status wi_scan_doubling(weft_context *ctx, const void *args);
+weft_status wi_scan_doubling_shared(weft_context *ctx, const void *args);
+weft_status wi_scan_two_sweep(weft_context *ctx, const void *args);
+weft_status wi_scan_two_sweep_padded(weft_context *ctx, const void *args);
+weft_status wi_scan_three_pass(weft_context *ctx, const void *args);
+weft_status wi_scan_lookback(weft_context *ctx, const void *args);
+weft_status wi_scan_bulk(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
