@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library, shared and static, from one set of position-independent objects. Kernels are handed
+# on as plain objects, so that everything links as C, without libstdc++.
+
+set(WEFT_OBJECTS)
+
+# Compiles `ARGN` once as object library `name` and adds it to what both libraries hold.
+function(weft_objects name)
+    add_library(${name} OBJECT ${ARGN})
+    target_link_libraries(${name} PRIVATE weft_flags)
+    set(WEFT_OBJECTS ${WEFT_OBJECTS} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
+endfunction()
+
+weft_objects(weft_c ${WEFT_C})
+if(WEFT_KERNELS)
+    weft_objects(weft_kernels ${WEFT_KERNELS})
+endif()
+
+# *_simd.c is compiled once for each instruction set; the library picks at run time.
+set(simd_base)
+set(simd_avx2 -mavx2 -mfma -mf16c)
+set(simd_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+set(isas base)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    list(APPEND isas avx2 avx512)
+endif()
+if(WEFT_SIMD_C)
+    foreach(isa IN LISTS isas)
+        weft_objects(weft_simd_${isa} ${WEFT_SIMD_C})
+        target_compile_definitions(weft_simd_${isa} PRIVATE WI_ISA=${isa})
+        target_compile_options(weft_simd_${isa} PRIVATE ${simd_${isa}})
+    endforeach()
+endif()
+
+set(version_script ${PROJECT_SOURCE_DIR}/src/core/weft.map)
+add_library(weft_shared SHARED ${WEFT_OBJECTS})
+set_target_properties(
+    weft_shared
+    PROPERTIES OUTPUT_NAME weft
+               EXPORT_NAME weft
+               LINKER_LANGUAGE C
+               VERSION ${PROJECT_VERSION}
+               SOVERSION ${PROJECT_VERSION_MAJOR}
+               LINK_DEPENDS ${version_script})
+target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script})
+target_link_libraries(weft_shared PRIVATE $<BUILD_INTERFACE:weft_flags>)
+
+add_library(weft_static STATIC ${WEFT_OBJECTS})
+set_target_properties(weft_static PROPERTIES OUTPUT_NAME weft LINKER_LANGUAGE C)
+# By plain names, so that a user of the installed archive needs no find module for them.
+target_link_libraries(
+    weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:${OpenMP_C_LIB_NAMES}>
+                          $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
+
+foreach(library weft_shared weft_static)
+    target_include_directories(
+        ${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+add_library(weft::weft ALIAS weft_shared)
+add_library(weft::weft_static ALIAS weft_static)
+
+# What `weft climb` and the benchmarks know about each slice; not part of the library.
+if(WEFT_CLIMB_C)
+    add_library(weft_climbs OBJECT ${WEFT_CLIMB_C})
+    target_link_libraries(weft_climbs PRIVATE weft_flags)
+    set(WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climbs>)
+endif()

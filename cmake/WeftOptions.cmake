@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the person who configures may choose, and the flags that every file gets.
+
+set(WEFT_CUDA AUTO CACHE STRING "GPU places: ON, OFF, or AUTO (on if CUDA 12 or later is found)")
+set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_TESTS AUTO CACHE STRING "Tests: ON, OFF, or AUTO (on if cmocka is found)")
+set_property(CACHE WEFT_TESTS PROPERTY STRINGS AUTO ON OFF)
+option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)
+option(WEFT_WERROR "Treat compiler warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+option(WEFT_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(WEFT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
+option(WEFT_BENCH "Build bench/peers, the libraries raced against weft" OFF)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+find_package(OpenMP REQUIRED COMPONENTS C)
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+if(PkgConfig_FOUND AND NOT WEFT_TESTS STREQUAL "OFF")
+    pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+endif()
+if(WEFT_TESTS STREQUAL "AUTO")
+    set(WEFT_TESTS_ON ${CMOCKA_FOUND})
+elseif(WEFT_TESTS AND NOT CMOCKA_FOUND)
+    message(FATAL_ERROR "WEFT_TESTS is ON, but pkg-config finds no cmocka: "
+                        "install libcmocka-dev and pkg-config (scripts/setup.sh does)")
+else()
+    set(WEFT_TESTS_ON ${WEFT_TESTS})
+endif()
+
+# weft_flags: what every object of this project is compiled with. Fused multiply-add only where the
+# source says fma(), so that results do not depend on the compiler's taste.
+add_library(weft_flags INTERFACE)
+target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                                ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(
+    weft_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE> WEFT_VERSION="${PROJECT_VERSION}"
+                         WEFT_LADDER=$<BOOL:${WEFT_LADDER}>)
+target_compile_options(
+    weft_flags
+    INTERFACE $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off
+              -Wall
+              -Wextra
+              -Wshadow
+              -Wstrict-prototypes
+              -Wmissing-prototypes>)
+if(WEFT_WERROR)
+    target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror>
+                                                $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+endif()
+target_link_libraries(weft_flags INTERFACE OpenMP::OpenMP_C Threads::Threads m ${CMAKE_DL_LIBS})
+
+if(WEFT_SANITIZE)
+    set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:${sanitize}>)
+    target_link_options(weft_flags INTERFACE ${sanitize})
+endif()

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every *_test.c is one cmocka program, every tests/*_test.sh one script; ctest runs them all.
+
+set(test_helpers ${PROJECT_SOURCE_DIR}/tests/testing.c)
+if(NOT EXISTS ${test_helpers})
+    set(test_helpers)
+endif()
+
+# Allocation failures are injected by wrapping every function that hands out memory.
+set(wrapped malloc calloc realloc aligned_alloc posix_memalign free)
+if(WEFT_CUDA_ON)
+    list(APPEND wrapped cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost
+         cudaHostAlloc)
+endif()
+list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
+
+foreach(source IN LISTS WEFT_TEST_C)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source} ${test_helpers})
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
+                                             ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE weft_static PkgConfig::CMOCKA)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+endforeach()
+if(TARGET allocation_test)
+    target_link_options(allocation_test PRIVATE ${wrapped})
+endif()
+
+foreach(source IN LISTS WEFT_TEST_SH)
+    get_filename_component(name ${source} NAME_WE)
+    add_test(NAME ${name} COMMAND bash ${source})
+    set_tests_properties(
+        ${name}
+        PROPERTIES
+            TIMEOUT 600
+            ENVIRONMENT
+            "WEFT=${PROJECT_BINARY_DIR}/weft;WEFT_BUILD=${PROJECT_BINARY_DIR};WEFT_SOURCE=${PROJECT_SOURCE_DIR};CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND}"
+    )
+endforeach()
