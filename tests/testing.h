@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests share: seeded data, the places present, guarded buffers in host and device memory,
+ * and arithmetic on every weft_type that owes nothing to the library's own. */
+#ifndef WEFT_TESTING_H
+#define WEFT_TESTING_H
+
+/* cmocka.h wants these before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+
+#include "core/rows.h"
+#include "weft/weft.h"
+
+/* ---- seeded random numbers ---- */
+
+typedef struct test_random {
+    uint64_t state;
+} test_random;
+
+/* WEFT_TEST_SEED, or a fixed number; printed the first time it is asked for. */
+uint64_t test_seed(void);
+/* A generator of its own for each `stream`, all from the one seed. */
+test_random test_random_at(uint64_t stream);
+uint64_t test_bits(test_random *r);
+uint64_t test_below(test_random *r, uint64_t bound); /* 0 ... bound - 1 */
+double test_unit(test_random *r);                    /* in [-1, 1) */
+
+/* ---- places ---- */
+
+enum {
+    TEST_MAX_PLACES = 8
+};
+
+/* The places to test: WEFT_TEST_PLACES ("cpu:2 gpu"), else "cpu:1", "cpu:3" and, if it opens,
+ * "gpu". A place that is named there but does not open fails the test that opens it. */
+size_t test_places(const char *names[TEST_MAX_PLACES]);
+bool test_place_is_gpu(const char *place);
+weft_context *test_open(const char *place);
+
+/* Calls `body` with an open context on each place. */
+void test_each_place(void (*body)(weft_context *ctx));
+
+/* Sizes above WEFT_TEST_MAX are left out, for runs under slow checkers. */
+bool test_size_wanted(size_t n);
+
+extern const size_t test_small_sizes[];
+extern const size_t test_small_size_count;
+extern const size_t test_medium_sizes[];
+extern const size_t test_medium_size_count;
+
+/* ---- values of every type ---- */
+
+/* An element widened without loss: .f for floats, .i for signed, .u for unsigned. */
+typedef union test_value {
+    int64_t i;
+    uint64_t u;
+    double f;
+} test_value;
+
+bool test_is_float(weft_type type);
+bool test_is_signed(weft_type type); /* a signed integer */
+size_t test_size_of(weft_type type);
+const char *test_type_name(weft_type type);
+const char *test_op_name(weft_op op);
+
+/* `v`, any value, rounded to nearest even in `type` (a float type), as a double. */
+double test_round(weft_type type, long double v);
+/* `bits` modulo 2^bits of `type` (an integer type), extended by its sign or by zeros. */
+uint64_t test_wrap(weft_type type, uint64_t bits);
+/* Unit roundoff of a float type, 2^-p, and half the distance between its smallest numbers. */
+double test_roundoff(weft_type type);
+double test_half_tiny(weft_type type);
+double test_largest_of(weft_type type); /* the largest finite number of a float type */
+
+test_value test_load(weft_type type, const void *p, size_t i);
+/* Rounds to nearest even, or wraps. */
+void test_store(weft_type type, void *p, size_t i, test_value v);
+void test_widen(weft_type type, size_t n, const void *p, test_value *out);
+/* Equal bits, or NaN both: -0.0 differs from +0.0. */
+bool test_same(weft_type type, test_value a, test_value b);
+
+typedef enum test_pattern {
+    TEST_SMALL,    /* whole numbers -3 ... 3 (0 ... 3 if unsigned): float sums of them are exact */
+    TEST_ANY,      /* integers: all bits random; floats: fractions in [-1, 1) */
+    TEST_NEAR_ONE, /* mostly 1 and its neighbours (integers: odd): products stay finite */
+    TEST_SIGNS,    /* 1, -1, and 2 and 1/2 in turn: products are exact. Integers: as NEAR_ONE */
+    TEST_TIES,     /* four distinct values, extremes of the type among them */
+    TEST_EQUAL,    /* one value throughout */
+    TEST_SPECIAL,  /* floats: ANY with infinities, signed zeros, subnormals; integers: as TIES */
+    TEST_NANS      /* floats: SPECIAL with a few NaN in its second half; integers: as TIES */
+} test_pattern;
+
+void test_fill(test_random *r, test_pattern pattern, weft_type type, size_t n, void *p);
+
+/* ---- buffers ---- */
+
+/* One array with a guard zone of poison on either side, used again from case to case. */
+typedef struct test_buffer {
+    weft_context *ctx;
+    bool device;
+    size_t capacity;
+    unsigned char *block;  /* what was allocated */
+    unsigned char *mirror; /* host view of block: block itself unless it is device memory */
+    unsigned char *p;      /* the array, in block */
+    size_t bytes;
+} test_buffer;
+
+enum {
+    TEST_POISON = 0xA5,
+    TEST_GUARD_BYTES = 256,
+    TEST_MAX_OFFSET = 64
+};
+
+test_buffer test_buffer_open(weft_context *ctx, bool device, size_t capacity);
+void test_buffer_close(test_buffer *b);
+/* Places an array of `bytes`, `offset` past a 64-byte boundary, filled with poison. */
+void test_buffer_poison(test_buffer *b, size_t bytes, size_t offset);
+/* The same, filled from `from`. */
+void test_buffer_load(test_buffer *b, const void *from, size_t bytes, size_t offset);
+/* A host view of the array, after the work queued. Fails the test if a guard was touched. */
+const void *test_buffer_read(test_buffer *b, const char *what);
+
+/* ---- statuses ---- */
+
+/* Fails the test unless `status` is `expected` and, if that is not WEFT_OK, the message is one line
+ * that names `call` and `word`, each as a whole word. `word` may be NULL. */
+void test_refused(const weft_context *ctx, weft_status status, weft_status expected,
+                  const char *call, const char *word);
+bool test_has_word(const char *text, const char *word);
+
+#endif
