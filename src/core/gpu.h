@@ -23,6 +23,11 @@ typedef enum wi_scratch_slot {
 weft_status wi_gpu_open(weft_context *ctx, int ordinal);
 void wi_gpu_close(weft_context *ctx);
 
+/* Makes the context's device the calling thread's current one, and puts the caller's back. Every
+ * entry that queues work stands between the two; on a cpu place they do nothing. They may nest. */
+weft_status wi_gpu_enter(weft_context *ctx, int *before);
+void wi_gpu_leave(weft_context *ctx, int before);
+
 /* True if a GPU place would open; if not, `why` (of `bytes` bytes) says why. */
 bool wi_gpu_present(char *why, size_t bytes);
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statuses, messages, and the argument checks that every public call shares. */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/core.h"
+
+/* Why this thread's latest call without a context failed: weft_open, or a call given NULL. */
+static _Thread_local char orphan_message[WI_MESSAGE_BYTES];
+
+weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(ctx ? ctx->message : orphan_message, WI_MESSAGE_BYTES, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *weft_message(const weft_context *ctx) {
+    return ctx ? ctx->message : orphan_message;
+}
+
+const char *weft_status_name(weft_status status) {
+    static const char *const names[] = {
+        [WEFT_OK] = "WEFT_OK",
+        [WEFT_EARG] = "WEFT_EARG",
+        [WEFT_ENOMEM] = "WEFT_ENOMEM",
+        [WEFT_EDEVICE] = "WEFT_EDEVICE",
+        [WEFT_EUNSUPPORTED] = "WEFT_EUNSUPPORTED",
+        [WEFT_ESINGULAR] = "WEFT_ESINGULAR",
+        [WEFT_ENOTSPD] = "WEFT_ENOTSPD",
+        [WEFT_ENONFINITE] = "WEFT_ENONFINITE",
+        [WEFT_EIO] = "WEFT_EIO",
+        [WEFT_EFORMAT] = "WEFT_EFORMAT",
+        [WEFT_ECOMM] = "WEFT_ECOMM",
+    };
+    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "?";
+}
+
+weft_status wi_check_context(const weft_context *ctx) {
+    return ctx ? WEFT_OK : wi_fail(NULL, WEFT_EARG, "the context is NULL; open one with weft_open");
+}
+
+weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type) {
+    if (weft_type_size(type) > 0)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG, "%s: type %d is no weft_type; they run from %d (%s) to %d (%s)",
+                   call, (int)type, WEFT_I8, weft_type_name(WEFT_I8), WEFT_F64,
+                   weft_type_name(WEFT_F64));
+}
+
+weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
+                           size_t n, weft_type type) {
+    /* No object of C is larger than PTRDIFF_MAX bytes. */
+    if (n > PTRDIFF_MAX / weft_type_size(type))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %zu elements of %s do not fit the address space; check the count of %s",
+                       call, n, weft_type_name(type), name);
+    if (!p && n > 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu elements of %s", call,
+                       name, n, weft_type_name(type));
+    return WEFT_OK;
+}
+
+weft_status wi_check_overlap(weft_context *ctx, const char *call, const char *name_a, const void *a,
+                             size_t bytes_a, const char *name_b, const void *b, size_t bytes_b) {
+    const uintptr_t begin_a = (uintptr_t)a, begin_b = (uintptr_t)b;
+    const bool disjoint =
+        begin_a < begin_b ? begin_b - begin_a >= bytes_a : begin_a - begin_b >= bytes_b;
+    const bool in_place = begin_a == begin_b && bytes_a == bytes_b;
+    if (bytes_a == 0 || bytes_b == 0 || disjoint || in_place)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: %s and %s overlap in part; pass the very same array or separate ones", call,
+                   name_a, name_b);
+}

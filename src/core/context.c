@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts: place strings, the environment, opening and closing. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/gpu.h"
+#include "core/variant.h"
+
+enum {
+    MOST_THREADS = 4096,
+    MOST_GPUS = 1024,
+    BEST = -1 /* stands for a number the place does not name */
+};
+
+/* What a place string says. */
+typedef struct place_wish {
+    wi_kind kind;
+    int number; /* threads or ordinal, or BEST */
+} place_wish;
+
+const char *weft_version(void) {
+    return WEFT_VERSION;
+}
+
+const char *weft_place(const weft_context *ctx) {
+    return ctx ? ctx->place : "";
+}
+
+/* Reads a plain decimal number from least to most: digits only, nothing before or after. */
+static bool read_number(const char *text, int least, int most, int *number) {
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 6 || text[digits] || (text[0] == '0' && digits > 1))
+        return false;
+    *number = atoi(text);
+    return *number >= least && *number <= most;
+}
+
+static weft_status parse_place(weft_context *ctx, const char *source, const char *place,
+                               place_wish *wish) {
+    if (strcmp(place, "cpu") == 0) {
+        *wish = (place_wish){WI_CPU, BEST};
+        return WEFT_OK;
+    }
+    if (strcmp(place, "gpu") == 0) {
+        *wish = (place_wish){WI_CUDA, BEST};
+        return WEFT_OK;
+    }
+    if (strncmp(place, "cpu:", 4) == 0) {
+        wish->kind = WI_CPU;
+        if (read_number(place + 4, 1, MOST_THREADS, &wish->number))
+            return WEFT_OK;
+    }
+    if (strncmp(place, "gpu:", 4) == 0) {
+        wish->kind = WI_CUDA;
+        if (read_number(place + 4, 0, MOST_GPUS - 1, &wish->number))
+            return WEFT_OK;
+    }
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: \"%.64s\" is no place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
+                   "to %d, \"gpu\", and \"gpu:K\" for the GPU numbered K",
+                   source, place, MOST_THREADS);
+}
+
+/* A variable of the environment; NULL if it is unset or empty. */
+static const char *variable(const char *name) {
+    const char *const value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* The threads to use when the place names no number. */
+static weft_status default_threads(weft_context *ctx, int *threads) {
+    const char *const wish = variable("WEFT_THREADS");
+    if (!wish) {
+        const int cores = omp_get_num_procs(); /* those this process may run on */
+        *threads = cores < MOST_THREADS ? cores : MOST_THREADS;
+        return WEFT_OK;
+    }
+    if (read_number(wish, 1, MOST_THREADS, threads))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "WEFT_THREADS: \"%.64s\" is no number of threads; set it to 1 ... %d, or unset "
+                   "it for all cores",
+                   wish, MOST_THREADS);
+}
+
+static weft_status open_cpu(weft_context *ctx, int threads) {
+    ctx->kind = WI_CPU;
+    if (threads == BEST) {
+        const weft_status status = default_threads(ctx, &threads);
+        if (status != WEFT_OK)
+            return status;
+    }
+    ctx->threads = threads;
+    snprintf(ctx->place, sizeof ctx->place, "cpu:%d", threads);
+    return WEFT_OK;
+}
+
+static weft_status open_gpu(weft_context *ctx, int ordinal) {
+    ctx->kind = WI_CUDA;
+    const weft_status status = default_threads(ctx, &ctx->threads);
+    return status == WEFT_OK ? wi_gpu_open(ctx, ordinal) : status;
+}
+
+/* Opens the place named, by the caller or by WEFT_PLACE, or else the best there is. */
+static weft_status open_place(weft_context *ctx, const char *place) {
+    const char *source = "weft_open";
+    if (!place) {
+        place = variable("WEFT_PLACE");
+        source = "WEFT_PLACE";
+    }
+    if (!place) {
+        char why[WI_MESSAGE_BYTES];
+        if (wi_gpu_present(why, sizeof why) && open_gpu(ctx, BEST) == WEFT_OK)
+            return WEFT_OK;
+        ctx->message[0] = '\0';
+        return open_cpu(ctx, BEST);
+    }
+    place_wish wish;
+    const weft_status status = parse_place(ctx, source, place, &wish);
+    if (status != WEFT_OK)
+        return status;
+    return wish.kind == WI_CPU ? open_cpu(ctx, wish.number) : open_gpu(ctx, wish.number);
+}
+
+weft_status weft_open(weft_context **ctx, const char *place) {
+    if (!ctx)
+        return wi_fail(NULL, WEFT_EARG, "weft_open: ctx is NULL; pass the address of a pointer");
+    *ctx = NULL;
+    weft_context *const opened = wi_host_alloc(sizeof *opened);
+    if (!opened)
+        return wi_fail(NULL, WEFT_ENOMEM, "weft_open: no host memory for a context (%zu bytes)",
+                       sizeof *opened);
+    *opened = (weft_context){0};
+    weft_status status = open_place(opened, place);
+    if (status != WEFT_OK)
+        goto done;
+    const char *const variants = variable("WEFT_VARIANT");
+    if (variants)
+        status = wi_use_list(opened, "WEFT_VARIANT", variants);
+done:
+    if (status == WEFT_OK) {
+        *ctx = opened;
+    } else {
+        wi_fail(NULL, status, "%s", opened->message);
+        weft_close(opened);
+    }
+    return status;
+}
+
+void weft_close(weft_context *ctx) {
+    if (!ctx)
+        return;
+    if (ctx->gpu)
+        wi_gpu_close(ctx);
+    wi_host_free(ctx);
+}

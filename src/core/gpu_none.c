@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPU side of a build without CUDA: it says so, and has no rungs. A context never has a gpu
+ * here, so what follows an open is never asked for; each still answers truthfully. */
+#include <stdio.h>
+
+#include "core/gpu.h"
+#include "core/rows.h"
+#include "core/stage.h"
+
+const wi_ladder wi_stage_ladder = {"stage", NULL, 0};
+
+static const char none[] = "this build of weft has no CUDA: configure with a CUDA toolkit 12 or "
+                           "later, or open place \"cpu\"";
+
+static weft_status refuse(weft_context *ctx) {
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s", none);
+}
+
+weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
+    (void)ordinal;
+    return refuse(ctx);
+}
+
+void wi_gpu_close(weft_context *ctx) {
+    (void)ctx;
+}
+
+bool wi_gpu_present(char *why, size_t bytes) {
+    snprintf(why, bytes, "%s", none);
+    return false;
+}
+
+weft_status wi_gpu_enter(weft_context *ctx, int *before) {
+    *before = 0;
+    return ctx->kind == WI_CPU ? WEFT_OK : refuse(ctx);
+}
+
+void wi_gpu_leave(weft_context *ctx, int before) {
+    (void)ctx;
+    (void)before;
+}
+
+weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
+    (void)bytes;
+    *p = NULL;
+    return refuse(ctx);
+}
+
+weft_status wi_gpu_free(weft_context *ctx, void *p) {
+    (void)p;
+    return refuse(ctx);
+}
+
+weft_status wi_gpu_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes, void **p) {
+    (void)slot;
+    (void)bytes;
+    *p = NULL;
+    return refuse(ctx);
+}
+
+weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    (void)to;
+    (void)from;
+    (void)bytes;
+    return refuse(ctx);
+}
+
+weft_status wi_gpu_sync(weft_context *ctx) {
+    return refuse(ctx);
+}
+
+weft_status wi_gpu_set_stream(weft_context *ctx, void *stream) {
+    (void)stream;
+    return refuse(ctx);
+}
+
+bool wi_gpu_is_device(const weft_context *ctx, const void *p) {
+    (void)ctx;
+    (void)p;
+    return false;
+}
+
+weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args) {
+    (void)args;
+    return refuse(ctx);
+}

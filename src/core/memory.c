@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of a place: taking, freeing, copying; and waiting for what is queued. */
+#include <stdint.h>
+
+#include "core/gpu.h"
+#include "core/rowcopy.h"
+
+bool wi_is_device(const weft_context *ctx, const void *p) {
+    return ctx->gpu && wi_gpu_is_device(ctx, p);
+}
+
+weft_status weft_alloc(weft_context *ctx, void **memory, size_t bytes) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!memory)
+        return wi_fail(ctx, WEFT_EARG, "weft_alloc: memory is NULL; pass the address of a pointer");
+    *memory = NULL;
+    if (bytes == 0)
+        return WEFT_OK;
+    if (ctx->gpu)
+        return wi_gpu_alloc(ctx, memory, bytes);
+    *memory = wi_host_alloc(bytes);
+    if (!*memory)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_alloc: no host memory for %zu bytes", bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_free(weft_context *ctx, void *memory) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!memory)
+        return WEFT_OK;
+    if (ctx->gpu)
+        return wi_gpu_free(ctx, memory);
+    wi_host_free(memory);
+    return WEFT_OK;
+}
+
+weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (bytes == 0)
+        return WEFT_OK;
+    if (!to || !from)
+        return wi_fail(ctx, WEFT_EARG, "weft_copy: %s is NULL; pass memory of %zu bytes",
+                       to ? "from" : "to", bytes);
+    const uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
+    if (a < b ? b - a < bytes : a - b < bytes)
+        return wi_fail(ctx, WEFT_EARG, "weft_copy: to and from overlap; pass separate memory");
+    if (ctx->gpu)
+        return wi_gpu_copy(ctx, to, from, bytes);
+    wi_rows_copy_all(ctx->threads, (wi_rows){to, bytes}, (wi_rows){(void *)(uintptr_t)from, bytes},
+                     1, bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_sync(weft_context *ctx) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return ctx->gpu ? wi_gpu_sync(ctx) : WEFT_OK;
+}
+
+weft_status weft_set_stream(weft_context *ctx, void *stream) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (ctx->gpu)
+        return wi_gpu_set_stream(ctx, stream);
+    if (stream)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "weft_set_stream: place %s has no streams; pass NULL, or open a gpu place",
+                       ctx->place);
+    return WEFT_OK;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies between host arrays of rows, whole or in pieces that several threads share out. */
+#ifndef WI_ROWCOPY_H
+#define WI_ROWCOPY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Rows in host memory, their starts pitch_bytes apart. */
+typedef struct wi_rows {
+    char *p;
+    size_t pitch_bytes;
+} wi_rows;
+
+/* Copies bytes [begin, end) of the rows read one after the other, gaps left out; a row holds
+ * row_bytes. The gaps of `to` stay as they are. */
+void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end);
+
+/* Copies `rows` whole rows by up to `threads` threads. */
+void wi_rows_copy_all(int threads, wi_rows to, wi_rows from, size_t rows, size_t row_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

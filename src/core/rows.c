@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of all ladders, and the choice of a rung: forced by the user, or the best that fits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/gpu.h"
+#include "core/variant.h"
+
+#define WI_OP(name) extern const wi_ladder wi_##name##_ladder;
+#include "core/ops.def"
+#undef WI_OP
+
+#define WI_OP(name) &wi_##name##_ladder,
+const wi_ladder *const wi_ops[] = {
+#include "core/ops.def"
+};
+#undef WI_OP
+
+_Static_assert(sizeof wi_ops / sizeof *wi_ops <= WI_MAX_OPS, "raise WI_MAX_OPS");
+const size_t wi_op_count = sizeof wi_ops / sizeof *wi_ops;
+
+const char *wi_fits_all(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    (void)args;
+    return NULL;
+}
+
+/* A word of a longer string, as the parts of WEFT_VARIANT are. */
+typedef struct word {
+    const char *text;
+    size_t length;
+} word;
+
+static word word_of(const char *text) {
+    return (word){text, strlen(text)};
+}
+
+static bool is_word(const char *name, word w) {
+    return strlen(name) == w.length && memcmp(name, w.text, w.length) == 0;
+}
+
+/* The position of operation `op` in wi_ops, or wi_op_count. */
+static size_t find_op(word op) {
+    size_t k = 0;
+    while (k < wi_op_count && !is_word(wi_ops[k]->op, op))
+        k++;
+    return k;
+}
+
+/* The row named, one of `kind` before one of another kind; NULL if there is none. */
+static const wi_row *find_row(const wi_ladder *ladder, wi_kind kind, word variant) {
+    const wi_row *other = NULL;
+    for (size_t k = 0; k < ladder->count; k++) {
+        const wi_row *const row = &ladder->rows[k];
+        if (!is_word(row->name, variant))
+            continue;
+        if (row->kind == kind)
+            return row;
+        other = row;
+    }
+    return other;
+}
+
+/* Appends to a line of WI_MESSAGE_BYTES, cut short where it is full. */
+static void append(char *line, const char *separator, const char *text) {
+    const size_t used = strlen(line);
+    snprintf(line + used, WI_MESSAGE_BYTES - used, "%s%s", used ? separator : "", text);
+}
+
+static weft_status unknown_op(weft_context *ctx, const char *call, word op) {
+    char known[WI_MESSAGE_BYTES] = "";
+    for (size_t k = 0; k < wi_op_count; k++)
+        append(known, ", ", wi_ops[k]->op);
+    return wi_fail(ctx, WEFT_EARG, "%s: there is no operation \"%.*s\"; there are: %s", call,
+                   (int)op.length, op.text, known);
+}
+
+static weft_status unknown_variant(weft_context *ctx, const char *call, const wi_ladder *ladder,
+                                   word variant) {
+    char known[WI_MESSAGE_BYTES] = "";
+    for (size_t k = 0; k < ladder->count; k++)
+        append(known, ", ", ladder->rows[k].name);
+    return wi_fail(ctx, WEFT_EARG, "%s: this build has no variant \"%.*s\" of %s; it has: %s", call,
+                   (int)variant.length, variant.text, ladder->op, *known ? known : "none");
+}
+
+/* Forces op to variant. With `lenient` a variant of another kind of place is passed over. */
+static weft_status force(weft_context *ctx, const char *call, word op, word variant, bool lenient) {
+    const size_t k = find_op(op);
+    if (k == wi_op_count)
+        return unknown_op(ctx, call, op);
+    if (is_word("auto", variant)) {
+        ctx->forced[k] = NULL;
+        return WEFT_OK;
+    }
+    const wi_row *const row = find_row(wi_ops[k], ctx->kind, variant);
+    if (!row)
+        return unknown_variant(ctx, call, wi_ops[k], variant);
+    if (row->kind == ctx->kind)
+        ctx->forced[k] = row;
+    else if (!lenient)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: variant %s of %s runs on a %s place, and this one is %s", call,
+                       row->name, wi_ops[k]->op, row->kind == WI_CPU ? "cpu" : "gpu", ctx->place);
+    return WEFT_OK;
+}
+
+weft_status weft_use(weft_context *ctx, const char *op, const char *variant) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!op)
+        return wi_fail(ctx, WEFT_EARG, "weft_use: op is NULL; name an operation, as \"scan\"");
+    return force(ctx, "weft_use", word_of(op), word_of(variant ? variant : "auto"), false);
+}
+
+weft_status wi_use_list(weft_context *ctx, const char *call, const char *list) {
+    while (*list) {
+        const size_t length = strcspn(list, ",");
+        const char *const colon = memchr(list, ':', length);
+        if (!colon)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: \"%.*s\" is not OP:VARIANT; write it as "
+                           "scan:lookback,reduce:serial",
+                           call, (int)length, list);
+        const word op = {list, (size_t)(colon - list)};
+        const word variant = {colon + 1, length - op.length - 1};
+        const weft_status status = force(ctx, call, op, variant, true);
+        if (status != WEFT_OK)
+            return status;
+        list += length + (list[length] == ',');
+    }
+    return WEFT_OK;
+}
+
+const char *weft_used(const weft_context *ctx, const char *op) {
+    if (!ctx || !op)
+        return NULL;
+    const size_t k = find_op(word_of(op));
+    return k < wi_op_count && ctx->used[k] ? ctx->used[k]->name : NULL;
+}
+
+/* The last row of the context's kind that fits and is meant for n elements. Says why if none. */
+static weft_status pick(weft_context *ctx, const wi_ladder *ladder, const char *call, size_t n,
+                        const void *args, const wi_row **picked) {
+    const char *reason = "this place has no rung of it";
+    for (size_t k = ladder->count; k > 0; k--) {
+        const wi_row *const row = &ladder->rows[k - 1];
+        if (row->kind != ctx->kind || row->from > n)
+            continue;
+        const char *const misfit = row->misfit(ctx, args);
+        if (!misfit) {
+            *picked = row;
+            return WEFT_OK;
+        }
+        reason = misfit;
+    }
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: no variant of %s on place %s can do this call: %s",
+                   call, ladder->op, ctx->place, reason);
+}
+
+static weft_status check_forced(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                                const void *args, const wi_row *row) {
+    const char *const misfit = row->misfit(ctx, args);
+    if (!misfit)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: variant %s of %s is forced, but it %s", call,
+                   row->name, ladder->op, misfit);
+}
+
+weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, size_t n,
+                   const void *args) {
+    const size_t op = find_op(word_of(ladder->op));
+    const wi_row *row = ctx->forced[op];
+    weft_status status =
+        row ? check_forced(ctx, ladder, call, args, row) : pick(ctx, ladder, call, n, args, &row);
+    if (status != WEFT_OK)
+        return status;
+    int before;
+    status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = row->run(ctx, args);
+    wi_gpu_leave(ctx, before);
+    if (status == WEFT_OK)
+        ctx->used[op] = row;
+    return status;
+}
