@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inputs whose sums are exact, and checks of whole outputs; see data_climb.h. */
+#include "core/data_climb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    POISON = 0xA5
+};
+
+static size_t chunk_count(size_t n) {
+    return n / WI_DATA_CHUNK + (n % WI_DATA_CHUNK != 0);
+}
+
+static size_t chunk_elements(size_t n, size_t chunk) {
+    size_t left = n - chunk * WI_DATA_CHUNK;
+    return left < WI_DATA_CHUNK ? left : WI_DATA_CHUNK;
+}
+
+/* The finalizer of SplitMix64: every bit of the position reaches every bit of the result. */
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+void wi_data_draw(const wi_case *c, int stream, size_t first, size_t count, int64_t *k) {
+    bool below_zero = wi_type_is_float(c->type) || wi_type_is_signed(c->type);
+    int64_t low = below_zero ? -63 : 0;
+    uint64_t start = mix(c->seed * 2 + (uint64_t)stream) + first;
+    for (size_t i = 0; i < count; i++) {
+        k[i] = (int64_t)((mix(start + i) >> 32) * 127 >> 32) + low;
+    }
+}
+
+static void convert_halves(weft_type type, size_t count, const int64_t *k, void *out) {
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)((double)k[i] / 8);
+        if (type == WEFT_F16) {
+            ((weft_f16 *)out)[i] = weft_f16_from_float(value);
+        } else {
+            ((weft_bf16 *)out)[i] = weft_bf16_from_float(value);
+        }
+    }
+}
+
+static void convert_floats(weft_type type, size_t count, const int64_t *k, void *out) {
+    for (size_t i = 0; i < count; i++) {
+        double value = (double)k[i] / 8;
+        if (type == WEFT_F32) {
+            ((float *)out)[i] = (float)value;
+        } else {
+            ((double *)out)[i] = value;
+        }
+    }
+}
+
+static void convert_integers(size_t size, size_t count, const int64_t *k, void *out) {
+    for (size_t i = 0; i < count; i++) {
+        switch (size) {
+        case 1:
+            ((uint8_t *)out)[i] = (uint8_t)k[i];
+            break;
+        case 2:
+            ((uint16_t *)out)[i] = (uint16_t)k[i];
+            break;
+        case 4:
+            ((uint32_t *)out)[i] = (uint32_t)k[i];
+            break;
+        default:
+            ((uint64_t *)out)[i] = (uint64_t)k[i];
+        }
+    }
+}
+
+void wi_data_convert(weft_type type, size_t count, const int64_t *k, void *out) {
+    if (!wi_type_is_float(type)) {
+        convert_integers(weft_type_size(type), count, k, out);
+    } else if (weft_type_size(type) == 2) {
+        convert_halves(type, count, k, out);
+    } else {
+        convert_floats(type, count, k, out);
+    }
+}
+
+/* Fills one stream; leaves the sum of each chunk in sums, unless that is NULL. */
+static void fill(const wi_case *c, int stream, void *host, int64_t *sums) {
+    size_t chunks = chunk_count(c->n), size = weft_type_size(c->type);
+#pragma omp parallel for num_threads(c->ctx->threads)
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        int64_t k[WI_DATA_CHUNK];
+        size_t first = chunk * WI_DATA_CHUNK, count = chunk_elements(c->n, chunk);
+        wi_data_draw(c, stream, first, count, k);
+        wi_data_convert(c->type, count, k, (char *)host + first * size);
+        int64_t sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum += k[i];
+        }
+        if (sums) {
+            sums[chunk] = sum;
+        }
+    }
+}
+
+/* sums[i] = the sum of all before i; sums[count] = the sum of all. */
+static void sum_before(int64_t *sums, size_t count) {
+    int64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t own = sums[i];
+        sums[i] = total;
+        total += own;
+    }
+    sums[count] = total;
+}
+
+static weft_status no_memory(wi_case *c, size_t bytes) {
+    return wi_fail(c->ctx, WEFT_ENOMEM,
+                   "climb: no host memory for an array of %zu bytes; choose a smaller --n", bytes);
+}
+
+static weft_status allocate_host(wi_case *c, wi_data *data, bool has_y, size_t z_bytes) {
+    size_t bytes = c->n * weft_type_size(c->type);
+    data->host_x = wi_host_alloc(bytes);
+    data->host_y = has_y ? wi_host_alloc(bytes) : NULL;
+    data->host_z = wi_host_alloc(z_bytes);
+    data->before = wi_host_alloc((chunk_count(c->n) + 1) * sizeof *data->before);
+    bool missing = (bytes && (!data->host_x || (has_y && !data->host_y))) ||
+                   (z_bytes && !data->host_z) || !data->before;
+    return missing ? no_memory(c, bytes) : WEFT_OK;
+}
+
+static weft_status copy_to_place(wi_case *c, bool has_y, size_t z_bytes) {
+    wi_data *data = c->expected;
+    size_t bytes = c->n * weft_type_size(c->type);
+    weft_status status = weft_alloc(c->ctx, &c->x, bytes);
+    if (status == WEFT_OK && has_y) {
+        status = weft_alloc(c->ctx, &c->y, bytes);
+    }
+    if (status == WEFT_OK) {
+        status = weft_alloc(c->ctx, &c->z, z_bytes);
+    }
+    if (status == WEFT_OK) {
+        status = weft_copy(c->ctx, c->x, data->host_x, bytes);
+    }
+    if (status == WEFT_OK && has_y) {
+        status = weft_copy(c->ctx, c->y, data->host_y, bytes);
+    }
+    return status;
+}
+
+weft_status wi_data_make(wi_case *c, wi_data_home home, bool has_y, size_t z_bytes) {
+    c->x = c->y = c->z = NULL;
+    wi_data *data = wi_host_alloc(sizeof *data);
+    if (!data) {
+        return no_memory(c, sizeof *data);
+    }
+    *data = (wi_data){.shared = home == WI_DATA_HOST || c->ctx->kind == WI_CPU};
+    c->expected = data;
+    weft_status status = allocate_host(c, data, has_y, z_bytes);
+    if (status == WEFT_OK) {
+        fill(c, 0, data->host_x, data->before);
+        sum_before(data->before, chunk_count(c->n));
+        if (has_y) {
+            fill(c, 1, data->host_y, NULL);
+        }
+        if (data->shared) {
+            c->x = data->host_x;
+            c->y = data->host_y;
+            c->z = data->host_z;
+        } else {
+            status = copy_to_place(c, has_y, z_bytes);
+        }
+    }
+    if (status != WEFT_OK) {
+        wi_data_drop(c);
+    }
+    return status;
+}
+
+void wi_data_drop(wi_case *c) {
+    wi_data *data = c->expected;
+    if (!data) {
+        return;
+    }
+    if (!data->shared) {
+        weft_free(c->ctx, c->x);
+        weft_free(c->ctx, c->y);
+        weft_free(c->ctx, c->z);
+    }
+    wi_host_free(data->host_x);
+    wi_host_free(data->host_y);
+    wi_host_free(data->host_z);
+    wi_host_free(data->before);
+    wi_host_free(data);
+    c->x = c->y = c->z = c->expected = NULL;
+}
+
+weft_status wi_data_poison(wi_case *c, size_t z_bytes) {
+    wi_data *data = c->expected;
+    memset(data->host_z, POISON, z_bytes);
+    return data->shared ? WEFT_OK : weft_copy(c->ctx, c->z, data->host_z, z_bytes);
+}
+
+weft_status wi_data_fetch(wi_case *c, size_t z_bytes) {
+    wi_data *data = c->expected;
+    return data->shared ? weft_sync(c->ctx) : weft_copy(c->ctx, data->host_z, c->z, z_bytes);
+}
+
+static double element(weft_type type, const void *p) {
+    switch (type) {
+    case WEFT_I8:
+        return *(const int8_t *)p;
+    case WEFT_I16:
+        return *(const int16_t *)p;
+    case WEFT_I32:
+        return *(const int32_t *)p;
+    case WEFT_I64:
+        return (double)*(const int64_t *)p;
+    case WEFT_U8:
+        return *(const uint8_t *)p;
+    case WEFT_U16:
+        return *(const uint16_t *)p;
+    case WEFT_U32:
+        return *(const uint32_t *)p;
+    case WEFT_U64:
+        return (double)*(const uint64_t *)p;
+    case WEFT_F16:
+        return (double)weft_f16_to_float(*(const weft_f16 *)p);
+    case WEFT_BF16:
+        return (double)weft_bf16_to_float(*(const weft_bf16 *)p);
+    case WEFT_F32:
+        return (double)*(const float *)p;
+    case WEFT_F64:
+        return *(const double *)p;
+    }
+    return 0;
+}
+
+/* The first element of a chunk whose bits differ from those expected, or n. */
+static size_t first_wrong(const wi_case *c, wi_data_expected expected, size_t chunk) {
+    int64_t k[WI_DATA_CHUNK], right[WI_DATA_CHUNK];
+    const wi_data *data = c->expected;
+    size_t first = chunk * WI_DATA_CHUNK, count = chunk_elements(c->n, chunk);
+    size_t size = weft_type_size(c->type);
+    const char *got = (const char *)data->host_z + first * size;
+    expected(c, first, count, k);
+    wi_data_convert(c->type, count, k, right);
+    if (memcmp(got, right, count * size) == 0) {
+        return c->n;
+    }
+    size_t i = 0;
+    while (memcmp(got + i * size, (const char *)right + i * size, size) == 0) {
+        i++;
+    }
+    return first + i;
+}
+
+static void explain(const wi_case *c, wi_data_expected expected, size_t wrong, char *why,
+                    size_t bytes) {
+    int64_t k[WI_DATA_CHUNK];
+    double right = 0;
+    const wi_data *data = c->expected;
+    size_t first = wrong - wrong % WI_DATA_CHUNK, size = weft_type_size(c->type);
+    expected(c, first, wrong - first + 1, k);
+    wi_data_convert(c->type, 1, &k[wrong - first], &right);
+    snprintf(why, bytes, "element %zu of %zu is %.9g, should be %.9g", wrong, c->n,
+             element(c->type, (const char *)data->host_z + wrong * size), element(c->type, &right));
+}
+
+bool wi_data_compare(const wi_case *c, wi_data_expected expected, char *why, size_t bytes) {
+    size_t wrong = c->n, chunks = chunk_count(c->n);
+#pragma omp parallel for num_threads(c->ctx->threads) reduction(min : wrong)
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        size_t first = first_wrong(c, expected, chunk);
+        wrong = first < wrong ? first : wrong;
+    }
+    if (wrong < c->n) {
+        explain(c, expected, wrong, why, bytes);
+    }
+    return wrong == c->n;
+}
