@@ -48,6 +48,11 @@ bool wi_gpu_is_device(const weft_context *ctx, const void *p);
 #ifdef WEFT_CUDA
 #    include <cuda_runtime_api.h>
 
+enum {
+    WI_SCRATCH_LEAST_BYTES = 1 << 16,
+    WI_SCRATCH_GROWTHS = 40 /* doublings of a slot before any address space is full */
+};
+
 struct wi_gpu {
     int device;
     int multiprocessors;
@@ -56,19 +61,34 @@ struct wi_gpu {
     size_t l2_bytes;
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */
+    cudaEvent_t order;   /* makes one stream wait for another */
     cudaMemPool_t pool;
     struct wi_stage *stage; /* pinned buffers and copy streams; NULL until host data comes */
     struct wi_block {
         void *p;
         size_t bytes;
     } scratch[WI_SCRATCH_SLOTS];
-    void **outgrown; /* scratch blocks replaced by larger ones */
+    void *outgrown[WI_SCRATCH_SLOTS * WI_SCRATCH_GROWTHS]; /* replaced by larger blocks */
     size_t outgrown_count;
 };
 
 /* WEFT_OK, or the status and message of a CUDA error; `doing` names the call and its purpose. Makes
  * the funnel every runtime call goes through: return wi_cuda(ctx, cudaX(...), "cudaX: why"). */
 weft_status wi_cuda(weft_context *ctx, cudaError_t error, const char *doing);
+
+/* Where memory lies, seen from the context's device. Managed memory counts as the device's. */
+typedef enum wi_memory {
+    WI_MEMORY_DEVICE,
+    WI_MEMORY_PEER, /* of another GPU: copies reach it, kernels may not */
+    WI_MEMORY_PINNED,
+    WI_MEMORY_PAGEABLE
+} wi_memory;
+
+/* Of `bytes` bytes from p on; memory that is pinned only in part counts as pageable. */
+wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes);
+
+/* Is the context's stream being captured into a graph? Nothing may wait for it then. */
+bool wi_gpu_capturing(const weft_context *ctx);
 #endif
 
 #ifdef __cplusplus

@@ -84,3 +84,7 @@ weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args) {
     (void)args;
     return refuse(ctx);
 }
+
+void wi_stage_close(weft_context *ctx) {
+    (void)ctx;
+}

@@ -41,8 +41,12 @@ typedef struct wi_stage_args {
 
 /* Runs the call segment by segment, in order, with the ladder "stage" (pageable, pinned,
  * segmented). When every operand is device memory it is one segment, only queued. Returns when all
- * host outputs are written. Operands that are the same host array are staged once. */
+ * host outputs are written. Operands that are the same host array are staged once. A call of no
+ * elements runs nothing. */
 weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args);
+
+/* Frees what staging holds on to between calls. */
+void wi_stage_close(weft_context *ctx);
 
 #ifdef __cplusplus
 }
