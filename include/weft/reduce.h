@@ -88,10 +88,10 @@ WEFT_API weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *res
         ((void)sizeof((result) == weft_wide_of(x)),                                                \
          weft_reduce((ctx), WEFT_PRODUCT, weft_type_of(x), (n), (x), (result)))
 #    define weft_min(ctx, n, x, result)                                                            \
-        ((void)sizeof((result) == (x)),                                                            \
+        ((void)sizeof(1 ? (result) : (x)),                                                         \
          weft_reduce((ctx), WEFT_MIN, weft_type_of(x), (n), (x), (result)))
 #    define weft_max(ctx, n, x, result)                                                            \
-        ((void)sizeof((result) == (x)),                                                            \
+        ((void)sizeof(1 ? (result) : (x)),                                                         \
          weft_reduce((ctx), WEFT_MAX, weft_type_of(x), (n), (x), (result)))
 #    define weft_argmin(ctx, n, x, result)                                                         \
         ((void)sizeof((result) == (uint64_t *)0),                                                  \

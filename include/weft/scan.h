@@ -39,10 +39,10 @@ WEFT_API weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op o
 /* Typed calls: the element type comes from x; y must point to the same type (or be void *).
  *     weft_inclusive(ctx, WEFT_SUM, n, x, y); */
 #    define weft_inclusive(ctx, op, n, x, y)                                                       \
-        ((void)sizeof((y) == (x)),                                                                 \
+        ((void)sizeof(1 ? (y) : (x)),                                                              \
          weft_scan((ctx), WEFT_INCLUSIVE, (op), weft_type_of(x), (n), (x), (y), NULL))
 #    define weft_exclusive(ctx, op, n, x, y)                                                       \
-        ((void)sizeof((y) == (x)),                                                                 \
+        ((void)sizeof(1 ? (y) : (x)),                                                              \
          weft_scan((ctx), WEFT_EXCLUSIVE, (op), weft_type_of(x), (n), (x), (y), NULL))
 
 #endif
