@@ -498,6 +498,37 @@ const void *test_buffer_read(test_buffer *b, const char *what) {
     return start + TEST_GUARD_BYTES;
 }
 
+/* ---- rungs ---- */
+
+void test_use(weft_context *ctx, const char *op, const wi_row *row) {
+    const char *name = row ? row->name : NULL;
+    if (weft_use(ctx, op, name) != WEFT_OK) {
+        fail_msg("weft_use(%s, %s): %s", op, name ? name : "NULL", weft_message(ctx));
+    }
+}
+
+void test_used(const weft_context *ctx, const char *op, const wi_row *row, const char *what) {
+    const char *used = weft_used(ctx, op);
+    if (!used || (row && strcmp(used, row->name) != 0)) {
+        fail_msg("%s: ran %s", what, used ? used : "nothing");
+    }
+}
+
+bool test_taught_type(weft_type type) {
+    return type == WEFT_I32 || type == WEFT_U32 || type == WEFT_F32 || type == WEFT_F64;
+}
+
+size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]) {
+    size_t count = 0;
+    for (size_t i = 0; i < ladder->count && count < TEST_MAX_ROWS - 1; i++) {
+        if (ladder->rows[i].kind == ctx->kind) {
+            rows[count++] = &ladder->rows[i];
+        }
+    }
+    rows[count++] = NULL;
+    return count;
+}
+
 /* ---- statuses ---- */
 
 bool test_has_word(const char *text, const char *word) {

@@ -125,6 +125,21 @@ void test_buffer_load(test_buffer *b, const void *from, size_t bytes, size_t off
 /* A host view of the array, after the work queued. Fails the test if a guard was touched. */
 const void *test_buffer_read(test_buffer *b, const char *what);
 
+/* ---- rungs ---- */
+
+/* Forces `op` to `row`, or leaves the choice to the library if row is NULL. */
+void test_use(weft_context *ctx, const char *op, const wi_row *row);
+/* Fails the test unless the latest call of `op` ran `row`; any row of the ladder if row is NULL. */
+void test_used(const weft_context *ctx, const char *op, const wi_row *row, const char *what);
+/* Do rungs that only teach offer this type? */
+bool test_taught_type(weft_type type);
+/* The rows of a ladder that belong to the context's place, and NULL for the library's choice. */
+size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]);
+
+enum {
+    TEST_MAX_ROWS = 16
+};
+
 /* ---- statuses ---- */
 
 /* Fails the test unless `status` is `expected` and, if that is not WEFT_OK, the message is one line

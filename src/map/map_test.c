@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of map's ladder, on every place: sizes, types, operations, alignments, in place,
+ * matrices, host and device memory. The expected bits are computed here, element by element, and
+ * the whole image of the output is compared: gaps between rows and guards around it included. */
+#include "map/map.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+enum {
+    X,
+    Y,
+    Z,
+    ARRAYS
+};
+
+enum {
+    ON_DEVICE = 7, /* bits of map_case.device: every array */
+    DEVICE_X = 1,
+    DEVICE_Y = 2,
+    DEVICE_Z = 4,
+    OP_COUNT = 4,
+    SEPARATE_LAYOUTS = 5 /* the first so many of layouts */
+};
+
+typedef enum aliasing {
+    SEPARATE,
+    Z_IS_X,
+    Z_IS_Y, /* of add only; axpy always does this */
+    ALL_ONE
+} aliasing;
+
+typedef struct map_case {
+    const wi_row *row; /* NULL: the library chooses */
+    wi_map_op op;
+    weft_type type;
+    bool matrix;
+    size_t rows, cols;
+    size_t ld[ARRAYS];
+    size_t offset[ARRAYS]; /* elements past a 64-byte boundary */
+    aliasing alias;
+    unsigned device; /* which arrays are device memory, if the place has any */
+    test_pattern pattern;
+} map_case;
+
+/* Everything a case works in, made once for a place. */
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+    size_t capacity;
+    test_buffer host[ARRAYS], device[ARRAYS];
+    unsigned char *source[ARRAYS]; /* what the arrays hold before the call */
+    unsigned char *expected;       /* what z holds after it */
+} rig;
+
+static const char *const op_names[OP_COUNT] = {"add", "axpy", "fill", "iota"};
+
+static rig rig_open(weft_context *ctx, size_t capacity) {
+    rig r = {.ctx = ctx, .random = test_random_at(1), .capacity = capacity};
+    for (int k = 0; k < ARRAYS; k++) {
+        r.host[k] = test_buffer_open(ctx, false, capacity);
+        if (ctx->kind == WI_CUDA) {
+            r.device[k] = test_buffer_open(ctx, true, capacity);
+        }
+        r.source[k] = malloc(capacity);
+        assert_non_null(r.source[k]);
+    }
+    r.expected = malloc(capacity);
+    assert_non_null(r.expected);
+    return r;
+}
+
+static void rig_close(rig *r) {
+    for (int k = 0; k < ARRAYS; k++) {
+        test_buffer_close(&r->host[k]);
+        if (r->ctx->kind == WI_CUDA) {
+            test_buffer_close(&r->device[k]);
+        }
+        free(r->source[k]);
+    }
+    free(r->expected);
+}
+
+static const char *describe(const rig *r, const map_case *c) {
+    static char text[320];
+    snprintf(text, sizeof text,
+             "map %s of %s on %s, variant %s, %zu x %zu, ld %zu %zu %zu, offsets %zu %zu %zu, "
+             "aliasing %d, device %#x, pattern %d",
+             op_names[c->op], test_type_name(c->type), weft_place(r->ctx),
+             c->row ? c->row->name : "auto", c->rows, c->cols, c->ld[X], c->ld[Y], c->ld[Z],
+             c->offset[X], c->offset[Y], c->offset[Z], c->alias, c->device, c->pattern);
+    return text;
+}
+
+static bool reads_x(wi_map_op op) {
+    return op == WI_MAP_ADD || op == WI_MAP_AXPY;
+}
+
+/* Which array holds operand k: the aliases of z are z. */
+static int home_of(const map_case *c, int k) {
+    bool aliased = c->alias == ALL_ONE || (c->alias == Z_IS_X && k == X) ||
+                   ((c->alias == Z_IS_Y || c->op == WI_MAP_AXPY) && k == Y);
+    return aliased ? Z : k;
+}
+
+static test_buffer *buffer_of(rig *r, const map_case *c, int k) {
+    int home = home_of(c, k);
+    bool device = r->ctx->kind == WI_CUDA && (c->device >> home & 1);
+    return device ? &r->device[home] : &r->host[home];
+}
+
+static size_t span_bytes(const map_case *c, int k) {
+    if (c->rows == 0 || c->cols == 0) {
+        return 0;
+    }
+    return ((c->rows - 1) * c->ld[k] + c->cols) * test_size_of(c->type);
+}
+
+static bool is_read(const map_case *c, int home) {
+    return (home == home_of(c, X) && reads_x(c->op)) ||
+           (home == home_of(c, Y) && (c->op == WI_MAP_ADD || c->op == WI_MAP_AXPY));
+}
+
+/* z of this element, from the definition in weft/map.h. */
+static test_value right_float(const map_case *c, double a, double b, double x, double y,
+                              uint64_t i) {
+    if (c->op == WI_MAP_FILL) {
+        return (test_value){.f = a};
+    }
+    if (c->op == WI_MAP_IOTA) {
+        double product = (double)i * b;
+        return (test_value){.f = test_round(c->type, a + product)};
+    }
+    if (c->type == WEFT_F64) {
+        double product = a * x;
+        return (test_value){.f = c->op == WI_MAP_ADD ? x + y : product + y};
+    }
+    float product = (float)a * (float)x;
+    float sum = c->op == WI_MAP_ADD ? (float)x + (float)y : product + (float)y;
+    return (test_value){.f = test_round(c->type, sum)};
+}
+
+static test_value right_integer(const map_case *c, uint64_t a, uint64_t b, uint64_t x, uint64_t y,
+                                uint64_t i) {
+    switch (c->op) {
+    case WI_MAP_ADD:
+        return (test_value){.u = x + y};
+    case WI_MAP_AXPY:
+        return (test_value){.u = a * x + y};
+    case WI_MAP_FILL:
+        return (test_value){.u = a};
+    default:
+        return (test_value){.u = a + i * b};
+    }
+}
+
+/* The image of z after the call. */
+static void expect(rig *r, const map_case *c, const void *scalar_a, const void *scalar_b) {
+    test_value a = test_load(c->type, scalar_a, 0), b = test_load(c->type, scalar_b, 0);
+    test_value x = {0}, y = {0};
+    const unsigned char *source_x = r->source[home_of(c, X)];
+    const unsigned char *source_y = r->source[home_of(c, Y)];
+    memcpy(r->expected, r->source[Z], span_bytes(c, Z));
+    for (size_t row = 0; row < c->rows; row++) {
+        for (size_t col = 0; col < c->cols; col++) {
+            uint64_t i = row * c->cols + col;
+            if (reads_x(c->op)) {
+                x = test_load(c->type, source_x, row * c->ld[X] + col);
+                y = test_load(c->type, source_y, row * c->ld[Y] + col);
+            }
+            test_value z = test_is_float(c->type) ? right_float(c, a.f, b.f, x.f, y.f, i)
+                                                  : right_integer(c, a.u, b.u, x.u, y.u, i);
+            test_store(c->type, r->expected, row * c->ld[Z] + col, z);
+        }
+    }
+}
+
+static void compare(const rig *r, const map_case *c, const void *got) {
+    size_t bytes = span_bytes(c, Z);
+    if (bytes == 0 || memcmp(got, r->expected, bytes) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < bytes / test_size_of(c->type); i++) {
+        test_value a = test_load(c->type, got, i), b = test_load(c->type, r->expected, i);
+        bool in_gap = i % c->ld[Z] >= c->cols;
+        size_t size = test_size_of(c->type);
+        bool right = in_gap
+                         ? memcmp((const char *)got + i * size, r->expected + i * size, size) == 0
+                         : test_same(c->type, a, b);
+        if (!right) {
+            fail_msg("%s: element %zu%s is %.17g (%#llx), should be %.17g (%#llx)", describe(r, c),
+                     i, in_gap ? ", in a gap," : "", a.f, (unsigned long long)a.u, b.f,
+                     (unsigned long long)b.u);
+        }
+    }
+}
+
+static weft_status call_matrix(weft_context *ctx, const map_case *c, const void *a, const void *b,
+                               void *const p[]) {
+    switch (c->op) {
+    case WI_MAP_ADD:
+        return weft_add_matrix(ctx, c->type, c->rows, c->cols, p[X], c->ld[X], p[Y], c->ld[Y], p[Z],
+                               c->ld[Z]);
+    case WI_MAP_AXPY:
+        return weft_axpy_matrix(ctx, c->type, c->rows, c->cols, a, p[X], c->ld[X], p[Z], c->ld[Z]);
+    case WI_MAP_FILL:
+        return weft_fill_matrix(ctx, c->type, c->rows, c->cols, a, p[Z], c->ld[Z]);
+    default:
+        return weft_iota_matrix(ctx, c->type, c->rows, c->cols, a, b, p[Z], c->ld[Z]);
+    }
+}
+
+static weft_status call_vector(weft_context *ctx, const map_case *c, const void *a, const void *b,
+                               void *const p[]) {
+    switch (c->op) {
+    case WI_MAP_ADD:
+        return weft_add(ctx, c->type, c->cols, p[X], p[Y], p[Z]);
+    case WI_MAP_AXPY:
+        return weft_axpy(ctx, c->type, c->cols, a, p[X], p[Z]);
+    case WI_MAP_FILL:
+        return weft_fill(ctx, c->type, c->cols, a, p[Z]);
+    default:
+        return weft_iota(ctx, c->type, c->cols, a, b, p[Z]);
+    }
+}
+
+static const char *call_name(const map_case *c) {
+    static char name[32];
+    snprintf(name, sizeof name, "weft_%s%s", op_names[c->op], c->matrix ? "_matrix" : "");
+    return name;
+}
+
+/* May this row refuse the call? Rows a user gets take everything; those that teach, few types; and
+ * those without rows and columns, no gaps. */
+static bool may_refuse(const map_case *c) {
+    if (!c->row || c->row->kind == WI_CPU || strcmp(c->row->name, "vector") == 0) {
+        return false;
+    }
+    bool gaps = false;
+    for (int k = 0; k < ARRAYS; k++) {
+        gaps |= c->rows > 1 && c->ld[k] != c->cols;
+    }
+    return !test_taught_type(c->type) || (gaps && strcmp(c->row->name, "blocks_2d") != 0);
+}
+
+static void prepare(rig *r, const map_case *c, void *p[]) {
+    for (int k = 0; k < ARRAYS; k++) {
+        size_t bytes = span_bytes(c, k), size = test_size_of(c->type);
+        if (home_of(c, k) == k) {
+            assert_true(bytes <= r->capacity);
+            if (is_read(c, k)) {
+                test_fill(&r->random, c->pattern, c->type, bytes / size, r->source[k]);
+            } else {
+                memset(r->source[k], TEST_POISON, bytes);
+            }
+            test_buffer_load(buffer_of(r, c, k), r->source[k], bytes, c->offset[k] * size);
+        }
+    }
+    for (int k = 0; k < ARRAYS; k++) {
+        p[k] = buffer_of(r, c, k)->p;
+    }
+}
+
+static void check_inputs_unchanged(rig *r, const map_case *c) {
+    for (int k = X; k <= Y; k++) {
+        if (home_of(c, k) == k && is_read(c, k)) {
+            const void *now = test_buffer_read(buffer_of(r, c, k), describe(r, c));
+            if (memcmp(now, r->source[k], span_bytes(c, k)) != 0) {
+                fail_msg("%s: input %c was changed", describe(r, c), "xy"[k]);
+            }
+        }
+    }
+}
+
+static void run_case(rig *r, const map_case *c) {
+    void *p[ARRAYS];
+    unsigned char a[8] = {0}, b[8] = {0};
+    prepare(r, c, p);
+    test_fill(&r->random, c->pattern, c->type, 1, a);
+    test_fill(&r->random, TEST_ANY, c->type, 1, b);
+    if (c->op == WI_MAP_AXPY && test_below(&r->random, 4) == 0) {
+        memset(a, 0, sizeof a); /* alpha = 0 must still spread NaN and infinity */
+    }
+    test_use(r->ctx, "map", c->row);
+    weft_status status =
+        c->matrix ? call_matrix(r->ctx, c, a, b, p) : call_vector(r->ctx, c, a, b, p);
+    if (status == WEFT_EUNSUPPORTED && may_refuse(c)) {
+        test_refused(r->ctx, status, WEFT_EUNSUPPORTED, call_name(c), c->row->name);
+        memcpy(r->expected, r->source[Z], span_bytes(c, Z));
+    } else {
+        if (status != WEFT_OK) {
+            fail_msg("%s: %s: %s", describe(r, c), weft_status_name(status), weft_message(r->ctx));
+        }
+        if (c->rows * c->cols > 0) {
+            test_used(r->ctx, "map", c->row, describe(r, c));
+        }
+        expect(r, c, a, b);
+    }
+    compare(r, c, test_buffer_read(buffer_of(r, c, Z), describe(r, c)));
+    check_inputs_unchanged(r, c);
+}
+
+/* ---- what to run ---- */
+
+typedef struct layout {
+    aliasing alias;
+    size_t offset[ARRAYS];
+} layout;
+
+/* Offset 1 loses every vector alignment; unequal ones lose the chance to regain it together. */
+static const layout layouts[] = {
+    {SEPARATE, {0, 0, 0}}, {SEPARATE, {1, 1, 1}}, {SEPARATE, {1, 2, 3}}, {SEPARATE, {0, 0, 1}},
+    {SEPARATE, {3, 0, 0}}, {Z_IS_X, {0, 1, 0}},   {Z_IS_Y, {1, 1, 1}},   {ALL_ONE, {1, 1, 1}},
+};
+static const size_t layout_count = sizeof layouts / sizeof *layouts;
+
+/* Which arrays are device memory, for the calls that mix. */
+static const unsigned mixtures[] = {0, DEVICE_X, DEVICE_X | DEVICE_Y, DEVICE_Z,
+                                    DEVICE_X | DEVICE_Z};
+static const size_t mixture_count = sizeof mixtures / sizeof *mixtures;
+
+static const test_pattern patterns[] = {TEST_ANY, TEST_SPECIAL, TEST_NANS};
+
+static void run_layout(rig *r, map_case c, const layout *l) {
+    c.alias = l->alias;
+    memcpy(c.offset, l->offset, sizeof c.offset);
+    c.pattern = patterns[test_below(&r->random, 3)];
+    c.device = ON_DEVICE;
+    run_case(r, &c);
+    if (r->ctx->kind == WI_CUDA) {
+        c.device = mixtures[test_below(&r->random, mixture_count)];
+        run_case(r, &c);
+    }
+}
+
+/* One of the first `count` layouts. */
+static const layout *any_layout(rig *r, size_t count) {
+    return &layouts[test_below(&r->random, count)];
+}
+
+static map_case vector_case(const wi_row *row, wi_map_op op, weft_type type, size_t n) {
+    return (map_case){.row = row, .op = op, .type = type, .rows = 1, .cols = n, .ld = {n, n, n}};
+}
+
+/* Every row, operation and type at n; every layout, or one drawn. */
+static void run_vectors(rig *r, size_t n, bool every_layout) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(r->ctx, &wi_map_ladder, rows);
+    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
+        for (int op = 0; op < OP_COUNT; op++) {
+            for (size_t k = 0; k < count; k++) {
+                map_case c = vector_case(rows[k], (wi_map_op)op, (weft_type)type, n);
+                for (size_t l = 0; l < (every_layout ? layout_count : 1); l++) {
+                    run_layout(r, c, every_layout ? &layouts[l] : any_layout(r, layout_count));
+                }
+            }
+        }
+    }
+}
+
+static void small_vectors(weft_context *ctx) {
+    rig r = rig_open(ctx, 257 * 8);
+    for (size_t k = 0; k < test_small_size_count; k++) {
+        run_vectors(&r, test_small_sizes[k], true);
+    }
+    rig_close(&r);
+}
+
+static void medium_vectors(weft_context *ctx) {
+    rig r = rig_open(ctx, 100003 * 8);
+    for (size_t k = 0; k < test_medium_size_count; k++) {
+        run_vectors(&r, test_medium_sizes[k], false);
+    }
+    if (test_size_wanted(100003)) {
+        run_vectors(&r, 100003, false);
+    }
+    rig_close(&r);
+}
+
+/* One operation a type and row, in turn. */
+static void large_vectors(weft_context *ctx) {
+    const size_t n = (1 << 20) + 7;
+    if (!test_size_wanted(n)) {
+        return;
+    }
+    rig r = rig_open(ctx, n * 8);
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_map_ladder, rows);
+    for (size_t type = 0; type < WEFT_TYPE_COUNT; type++) {
+        for (size_t k = 0; k < count; k++) {
+            wi_map_op op = (wi_map_op)((type + k) % OP_COUNT);
+            run_layout(&r, vector_case(rows[k], op, (weft_type)type, n),
+                       any_layout(&r, layout_count));
+        }
+    }
+    rig_close(&r);
+}
+
+/* More blocks than 2^16, with one element a thread. */
+static void huge_vectors(weft_context *ctx) {
+    const size_t n = (1 << 24) + 13, more = (1 << 26) + 77;
+    if (ctx->kind != WI_CUDA || !test_size_wanted(more)) {
+        return;
+    }
+    rig r = rig_open(ctx, more);
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_map_ladder, rows);
+    for (size_t k = 0; k < count; k++) {
+        run_layout(&r, vector_case(rows[k], WI_MAP_ADD, WEFT_F32, n), &layouts[1]);
+        run_layout(&r, vector_case(rows[k], WI_MAP_IOTA, WEFT_I32, n), &layouts[0]);
+        run_layout(&r, vector_case(rows[k], WI_MAP_IOTA, WEFT_U8, more), &layouts[1]);
+    }
+    rig_close(&r);
+}
+
+typedef struct shape {
+    size_t rows, cols;
+} shape;
+
+static void run_matrices(rig *r, shape s, const weft_type *types, size_t type_count) {
+    /* What each leading dimension adds to cols. */
+    static const size_t gaps[][ARRAYS] = {
+        {0, 0, 0}, {1, 1, 1}, {13, 0, 5}, {0, 3, 0}, {16, 16, 16}};
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(r->ctx, &wi_map_ladder, rows);
+    for (size_t t = 0; t < type_count; t++) {
+        for (int op = 0; op < OP_COUNT; op++) {
+            for (size_t k = 0; k < count; k++) {
+                for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+                    map_case c = {.row = rows[k],
+                                  .op = (wi_map_op)op,
+                                  .type = types[t],
+                                  .matrix = true,
+                                  .rows = s.rows,
+                                  .cols = s.cols};
+                    bool same = gaps[g][X] == gaps[g][Y] && gaps[g][Y] == gaps[g][Z];
+                    for (int a = 0; a < ARRAYS; a++) {
+                        c.ld[a] = s.cols + gaps[g][a];
+                    }
+                    if (op == WI_MAP_AXPY) {
+                        c.ld[Y] = c.ld[Z];
+                    }
+                    /* In place means one layout for both. */
+                    run_layout(r, c, any_layout(r, same ? layout_count : SEPARATE_LAYOUTS));
+                }
+            }
+        }
+    }
+}
+
+static const weft_type every_type[WEFT_TYPE_COUNT] = {WEFT_I8,  WEFT_I16,  WEFT_I32, WEFT_I64,
+                                                      WEFT_U8,  WEFT_U16,  WEFT_U32, WEFT_U64,
+                                                      WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
+
+static void small_matrices(weft_context *ctx) {
+    static const shape shapes[] = {{0, 5},  {5, 0},   {1, 1},    {3, 5},    {5, 3},
+                                   {16, 8}, {17, 31}, {1, 1000}, {1000, 1}, {33, 64}};
+    rig r = rig_open(ctx, 1000 * 17 * 8);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        run_matrices(&r, shapes[k], every_type, WEFT_TYPE_COUNT);
+    }
+    rig_close(&r);
+}
+
+/* More rows, and more columns, than one dimension of a grid has blocks or a block has threads. */
+static void large_matrices(weft_context *ctx) {
+    static const shape shapes[] = {{129, 257}, {70000, 3}, {3, 70001}};
+    static const weft_type types[] = {WEFT_F32, WEFT_U8};
+    if (!test_size_wanted(70000 * 19)) {
+        return;
+    }
+    rig r = rig_open(ctx, 70000 * 19 * 4);
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        run_matrices(&r, shapes[k], types, 2);
+    }
+    rig_close(&r);
+}
+
+/* Threads and instruction sets must not show in the bits; nor, by the rules of weft/map.h, may the
+ * rung. Every case above compares with the same expected bits, so this holds on every place; here
+ * iota of f64 is pinned to a few values that accumulation would miss. */
+static void iota_does_not_accumulate(weft_context *ctx) {
+    enum {
+        COUNT = 100003
+    };
+    double start = 1.0, step = 0.1, *x = malloc(COUNT * sizeof *x);
+    assert_non_null(x);
+    test_use(ctx, "map", NULL);
+    assert_int_equal(weft_iota(ctx, WEFT_F64, COUNT, &start, &step, x), WEFT_OK);
+    assert_true(x[0] == 1.0);
+    assert_true(x[3] == 1.0 + 3 * 0.1);
+    assert_true(x[100000] == 1.0 + 100000 * 0.1);
+    free(x);
+}
+
+static void test_small_vectors(void **state) {
+    (void)state;
+    test_each_place(small_vectors);
+}
+
+static void test_medium_vectors(void **state) {
+    (void)state;
+    test_each_place(medium_vectors);
+}
+
+static void test_large_vectors(void **state) {
+    (void)state;
+    test_each_place(large_vectors);
+}
+
+static void test_huge_vectors(void **state) {
+    (void)state;
+    test_each_place(huge_vectors);
+}
+
+static void test_small_matrices(void **state) {
+    (void)state;
+    test_each_place(small_matrices);
+}
+
+static void test_large_matrices(void **state) {
+    (void)state;
+    test_each_place(large_matrices);
+}
+
+static void test_iota_does_not_accumulate(void **state) {
+    (void)state;
+    test_each_place(iota_does_not_accumulate);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_vectors),
+        cmocka_unit_test(test_medium_vectors),
+        cmocka_unit_test(test_large_vectors),
+        cmocka_unit_test(test_huge_vectors),
+        cmocka_unit_test(test_small_matrices),
+        cmocka_unit_test(test_large_matrices),
+        cmocka_unit_test(test_iota_does_not_accumulate),
+    };
+    return cmocka_run_group_tests_name("map", tests, NULL, NULL);
+}

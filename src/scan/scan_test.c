@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of scan's ladder, on every place: sizes, types, operations, inclusive and exclusive,
+ * with and without an initial value, alignments, in place, host and device memory. The oracle works
+ * in integers modulo 2^bits and in long double. */
+#include "scan/scan.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+#ifdef WEFT_CUDA
+#    include "core/gpu.h"
+#endif
+
+enum {
+    OPS = WEFT_XOR + 1,
+    FLOAT_OPS = WEFT_MAX + 1,
+    DEVICE_X = 1,
+    DEVICE_Y = 2,
+    DEVICE_INIT = 4,
+    LONGEST_TILE = 65536, /* no rung a user gets keeps f32 for longer */
+    ALL_PREFIXES_MOST = 200000
+};
+
+_Static_assert(LDBL_MANT_DIG >= 64, "the oracle needs a long double wider than double");
+
+typedef struct scan_case {
+    const wi_row *row; /* NULL: the library chooses */
+    weft_scan_kind kind;
+    weft_op op;
+    weft_type type;
+    size_t n;
+    size_t offset_x, offset_y; /* elements past a 64-byte boundary */
+    bool in_place, has_init;
+    unsigned device;
+    test_pattern pattern;
+} scan_case;
+
+/* What y must hold: exactly `value`, or a number within `tolerance` (floats only). */
+typedef struct output {
+    test_value value;
+    long double number, tolerance;
+} output;
+
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+    test_buffer host_x, host_y, host_init, device_x, device_y, device_init;
+    unsigned char *source;
+    unsigned char init[8];
+    output *expected;
+} rig;
+
+static rig rig_open(weft_context *ctx, size_t n, size_t element_bytes) {
+    rig r = {.ctx = ctx, .random = test_random_at(4)};
+    size_t capacity = n * element_bytes;
+    r.host_x = test_buffer_open(ctx, false, capacity);
+    r.host_y = test_buffer_open(ctx, false, capacity);
+    r.host_init = test_buffer_open(ctx, false, 8);
+    if (ctx->kind == WI_CUDA) {
+        r.device_x = test_buffer_open(ctx, true, capacity);
+        r.device_y = test_buffer_open(ctx, true, capacity);
+        r.device_init = test_buffer_open(ctx, true, 8);
+    }
+    r.source = malloc(capacity);
+    r.expected = malloc(n * sizeof *r.expected);
+    assert_true(r.source && r.expected);
+    return r;
+}
+
+static void rig_close(rig *r) {
+    test_buffer_close(&r->host_x);
+    test_buffer_close(&r->host_y);
+    test_buffer_close(&r->host_init);
+    if (r->ctx->kind == WI_CUDA) {
+        test_buffer_close(&r->device_x);
+        test_buffer_close(&r->device_y);
+        test_buffer_close(&r->device_init);
+    }
+    free(r->source);
+    free(r->expected);
+}
+
+static const char *describe(const rig *r, const scan_case *c) {
+    static char text[256];
+    snprintf(text, sizeof text,
+             "%s scan, %s of %s on %s, variant %s, n %zu, offsets %zu %zu%s%s, device %#x, "
+             "pattern %d",
+             c->kind == WEFT_INCLUSIVE ? "inclusive" : "exclusive", test_op_name(c->op),
+             test_type_name(c->type), weft_place(r->ctx), c->row ? c->row->name : "auto", c->n,
+             c->offset_x, c->offset_y, c->in_place ? ", in place" : "", c->has_init ? ", init" : "",
+             c->device, c->pattern);
+    return text;
+}
+
+/* ---- the oracle ---- */
+
+static uint64_t integer_identity(weft_op op, weft_type type) {
+    uint64_t top = UINT64_C(1) << (8 * test_size_of(type) - 1);
+    switch (op) {
+    case WEFT_PRODUCT:
+        return 1;
+    case WEFT_MIN:
+        return test_wrap(type, test_is_signed(type) ? top - 1 : UINT64_MAX);
+    case WEFT_MAX:
+        return test_is_signed(type) ? test_wrap(type, top) : 0;
+    case WEFT_AND:
+        return test_wrap(type, UINT64_MAX);
+    default:
+        return 0;
+    }
+}
+
+static uint64_t combine_integers(weft_op op, weft_type type, uint64_t a, uint64_t b) {
+    bool below = test_is_signed(type) ? (int64_t)b < (int64_t)a : b < a;
+    switch (op) {
+    case WEFT_SUM:
+        return test_wrap(type, a + b);
+    case WEFT_PRODUCT:
+        return test_wrap(type, a * b);
+    case WEFT_MIN:
+        return below ? b : a;
+    case WEFT_MAX:
+        return below ? a : b;
+    case WEFT_AND:
+        return a & b;
+    case WEFT_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static void expect_integers(rig *r, const scan_case *c) {
+    uint64_t so_far =
+        c->has_init ? test_load(c->type, r->init, 0).u : integer_identity(c->op, c->type);
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t before = so_far;
+        so_far = combine_integers(c->op, c->type, so_far, test_load(c->type, r->source, i).u);
+        r->expected[i] = (output){.value.u = c->kind == WEFT_INCLUSIVE ? so_far : before};
+    }
+}
+
+static bool less(double a, double b) {
+    return a < b || (a == b && signbit(a) && !signbit(b));
+}
+
+static double combine_extremes(weft_op op, double a, double b) {
+    if (isnan(a) || isnan(b)) {
+        return NAN;
+    }
+    return (op == WEFT_MIN ? less(b, a) : less(a, b)) ? b : a;
+}
+
+static void expect_extremes(rig *r, const scan_case *c) {
+    double so_far = c->has_init         ? test_load(c->type, r->init, 0).f
+                    : c->op == WEFT_MIN ? INFINITY
+                                        : -INFINITY;
+    for (size_t i = 0; i < c->n; i++) {
+        double before = so_far;
+        so_far = combine_extremes(c->op, so_far, test_load(c->type, r->source, i).f);
+        r->expected[i] = (output){.value.f = c->kind == WEFT_INCLUSIVE ? so_far : before};
+    }
+}
+
+/* How many additions in the type of the tile may lie behind output i: all of them in the serial
+ * loop and in the rungs that teach, a tile's in the others. */
+static long double chain(const scan_case *c, size_t i) {
+    bool tiled = !c->row || strcmp(c->row->name, "blocked") == 0 ||
+                 strcmp(c->row->name, "lookback") == 0 || strcmp(c->row->name, "bulk") == 0;
+    return (long double)(tiled && i + 2 > LONGEST_TILE ? LONGEST_TILE : i + 2);
+}
+
+/* Are all partial results of this data whole numbers, or powers of two, that f32 holds? Then every
+ * order of operations gives the same numbers, and only the last rounding, to f16 or bf16, shows. */
+static bool is_exact(const scan_case *c) {
+    return c->op == WEFT_SUM ? c->pattern == TEST_SMALL || c->pattern == TEST_EQUAL
+                             : c->pattern == TEST_SIGNS;
+}
+
+/* |y - s| <= e + u (|s| + e) + half a smallest number: e is the error before the last rounding, u
+ * the type's unit roundoff. With v the roundoff inside a tile (2^-53 for f64, else 2^-24) and k
+ * operations in the chain, e <= 1.1 k v sum |x| for a sum, 1.1 k v |s| for a product; k v is below
+ * 1/16 in every case tested, so 1.1 covers the higher powers, and the carry in f64 with them. */
+static void expect_inexact(rig *r, const scan_case *c) {
+    bool sum = c->op == WEFT_SUM;
+    long double v = c->type == WEFT_F64 ? 0x1p-53L : 0x1p-24L;
+    long double u = test_roundoff(c->type);
+    long double so_far = c->has_init ? test_load(c->type, r->init, 0).f : sum ? 0 : 1;
+    long double size = fabsl(so_far);
+    bool exact = is_exact(c);
+    for (size_t i = 0; i < c->n; i++) {
+        long double x = test_load(c->type, r->source, i).f, before = so_far, before_size = size;
+        so_far = sum ? so_far + x : so_far * x;
+        size = sum ? size + fabsl(x) : fabsl(so_far);
+        bool inclusive = c->kind == WEFT_INCLUSIVE;
+        long double s = inclusive ? so_far : before;
+        long double e = 1.1L * chain(c, i) * v * (inclusive ? size : before_size);
+        output *o = &r->expected[i];
+        *o = (output){.value.f = test_round(c->type, s), .number = s};
+        if (exact) {
+            o->number = o->value.f;
+        } else {
+            o->tolerance = e + u * (fabsl(s) + e) + test_half_tiny(c->type);
+        }
+    }
+}
+
+static void expect(rig *r, const scan_case *c) {
+    if (!test_is_float(c->type)) {
+        expect_integers(r, c);
+    } else if (c->op == WEFT_MIN || c->op == WEFT_MAX) {
+        expect_extremes(r, c);
+    } else {
+        expect_inexact(r, c);
+    }
+}
+
+/* ---- one case ---- */
+
+static bool is_right(const scan_case *c, const output *o, test_value got) {
+    bool by_number = test_is_float(c->type) && (c->op == WEFT_SUM || c->op == WEFT_PRODUCT);
+    if (!by_number || !isfinite(o->value.f)) {
+        return test_same(c->type, got, o->value);
+    }
+    return fabsl(got.f - o->number) <= o->tolerance;
+}
+
+static void compare(const rig *r, const scan_case *c, const void *got) {
+    for (size_t i = 0; i < c->n; i++) {
+        const output *o = &r->expected[i];
+        test_value y = test_load(c->type, got, i);
+        if (!is_right(c, o, y)) {
+            fail_msg("%s: y[%zu] is %.17g (%#llx), should be %.17g (%#llx) within %.3Lg",
+                     describe(r, c), i, y.f, (unsigned long long)y.u, o->value.f,
+                     (unsigned long long)o->value.u, o->tolerance);
+        }
+    }
+}
+
+static bool has_capability(const weft_context *ctx, int least) {
+#ifdef WEFT_CUDA
+    return ctx->gpu && ctx->gpu->capability >= least;
+#else
+    (void)ctx;
+    (void)least;
+    return false;
+#endif
+}
+
+/* May this row refuse the call? Never what a user gets, but for bulk copies, which need 16-byte
+ * alignment and a Hopper; those that teach offer few types, and some only one block. */
+static bool may_refuse(const rig *r, const scan_case *c) {
+    if (!c->row || c->row->kind == WI_CPU || strcmp(c->row->name, "lookback") == 0) {
+        return false;
+    }
+    if (strcmp(c->row->name, "bulk") == 0) {
+        size_t size = test_size_of(c->type);
+        bool aligned = c->offset_x * size % 16 == 0 && c->offset_y * size % 16 == 0;
+        return !aligned || !has_capability(r->ctx, 90);
+    }
+    size_t most = strcmp(c->row->name, "doubling_shared") == 0 ? 1024
+                  : strncmp(c->row->name, "two_sweep", 9) == 0 ? 2048
+                                                               : SIZE_MAX;
+    return !test_taught_type(c->type) || c->n > most;
+}
+
+static test_buffer *choose(const rig *r, const scan_case *c, unsigned bit, test_buffer *host,
+                           test_buffer *device) {
+    return r->ctx->kind == WI_CUDA && (c->device & bit) ? device : host;
+}
+
+static void check_refusal(const rig *r, const scan_case *c, weft_status status, const void *y) {
+    test_refused(r->ctx, status, WEFT_EUNSUPPORTED, "weft_scan", c->row->name);
+    const unsigned char *bytes = y;
+    for (size_t i = 0; i < c->n * test_size_of(c->type); i++) {
+        if (bytes[i] != (c->in_place ? r->source[i] : TEST_POISON)) {
+            fail_msg("%s: refused, yet byte %zu of y was written", describe(r, c), i);
+        }
+    }
+}
+
+static void draw(rig *r, const scan_case *c) {
+    test_fill(&r->random, c->pattern, c->type, c->n, r->source);
+    test_fill(&r->random, c->pattern == TEST_NANS ? TEST_SPECIAL : c->pattern, c->type, 1, r->init);
+}
+
+static void run_case(rig *r, const scan_case *c) {
+    size_t size = test_size_of(c->type), bytes = c->n * size;
+    test_buffer *x = choose(r, c, DEVICE_X, &r->host_x, &r->device_x);
+    test_buffer *y = c->in_place ? x : choose(r, c, DEVICE_Y, &r->host_y, &r->device_y);
+    test_buffer *init = choose(r, c, DEVICE_INIT, &r->host_init, &r->device_init);
+    draw(r, c);
+    test_buffer_load(x, r->source, bytes, c->offset_x * size);
+    test_buffer_load(init, r->init, size, size);
+    if (!c->in_place) {
+        test_buffer_poison(y, bytes, c->offset_y * size);
+    }
+    test_use(r->ctx, "scan", c->row);
+    weft_status status =
+        weft_scan(r->ctx, c->kind, c->op, c->type, c->n, x->p, y->p, c->has_init ? init->p : NULL);
+    const void *got = test_buffer_read(y, describe(r, c));
+    if (status == WEFT_EUNSUPPORTED && may_refuse(r, c)) {
+        check_refusal(r, c, status, got);
+        return;
+    }
+    if (status != WEFT_OK) {
+        fail_msg("%s: %s: %s", describe(r, c), weft_status_name(status), weft_message(r->ctx));
+    }
+    if (c->n) {
+        test_used(r->ctx, "scan", c->row, describe(r, c));
+    }
+    expect(r, c);
+    compare(r, c, got);
+    if (!c->in_place && bytes &&
+        memcmp(test_buffer_read(x, describe(r, c)), r->source, bytes) != 0) {
+        fail_msg("%s: x was changed", describe(r, c));
+    }
+}
+
+/* ---- what to run ---- */
+
+static test_pattern draw_pattern(rig *r, weft_op op) {
+    static const test_pattern sums[] = {TEST_ANY, TEST_SMALL, TEST_EQUAL};
+    static const test_pattern products[] = {TEST_NEAR_ONE, TEST_SIGNS};
+    static const test_pattern others[] = {TEST_ANY, TEST_TIES, TEST_SPECIAL, TEST_NANS};
+    switch (op) {
+    case WEFT_SUM:
+        return sums[test_below(&r->random, 3)];
+    case WEFT_PRODUCT:
+        return products[test_below(&r->random, 2)];
+    default:
+        return others[test_below(&r->random, 4)];
+    }
+}
+
+/* The case with alignment, data and placement drawn. */
+static void run_drawing(rig *r, scan_case c) {
+    static const size_t offsets[][2] = {{0, 0}, {1, 1}, {1, 2}, {0, 3}, {3, 0}};
+    static const unsigned mixtures[] = {0, DEVICE_X, DEVICE_Y, DEVICE_INIT,
+                                        DEVICE_X | DEVICE_Y | DEVICE_INIT};
+    const size_t *offset = offsets[test_below(&r->random, sizeof offsets / sizeof *offsets)];
+    c.offset_x = offset[0];
+    c.in_place = test_below(&r->random, 3) == 0;
+    c.offset_y = c.in_place ? c.offset_x : offset[1];
+    c.pattern = draw_pattern(r, c.op);
+    c.device = DEVICE_X | DEVICE_Y;
+    run_case(r, &c);
+    if (r->ctx->kind == WI_CUDA) {
+        c.device = mixtures[test_below(&r->random, sizeof mixtures / sizeof *mixtures)];
+        run_case(r, &c);
+    }
+}
+
+static bool is_too_slow(const scan_case *c) {
+    return c->row && strcmp(c->row->name, "all_prefixes") == 0 && c->n > ALL_PREFIXES_MOST;
+}
+
+/* Every row, type, operation, kind, with and without init, `times` over with other alignments and
+ * data; or one in `stride` of that product. */
+static void run_size(rig *r, size_t n, size_t times, size_t stride) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(r->ctx, &wi_scan_ladder, rows);
+    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
+        int ops = test_is_float((weft_type)type) ? FLOAT_OPS : OPS;
+        for (size_t k = 0; k < (size_t)ops * 4 * count * times; k++) {
+            size_t form = k / (count * times);
+            scan_case c = {.row = rows[k % count],
+                           .type = (weft_type)type,
+                           .op = (weft_op)(form / 4),
+                           .kind = form & 1 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE,
+                           .has_init = form >> 1 & 1,
+                           .n = n};
+            if (!is_too_slow(&c) && test_below(&r->random, stride) == 0) {
+                run_drawing(r, c);
+            }
+        }
+    }
+}
+
+static void small_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx, 257, 8);
+    for (size_t k = 0; k < test_small_size_count; k++) {
+        run_size(&r, test_small_sizes[k], 4, 1);
+    }
+    rig_close(&r);
+}
+
+static void medium_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx, 16385, 8);
+    for (size_t k = 0; k < test_medium_size_count; k++) {
+        run_size(&r, test_medium_sizes[k], 1, 2);
+    }
+    rig_close(&r);
+}
+
+static void large_sizes(weft_context *ctx) {
+    const size_t n = (1 << 20) + 7;
+    if (!test_size_wanted(n)) {
+        return;
+    }
+    rig r = rig_open(ctx, n, 8);
+    run_size(&r, 100003, 1, 6);
+    run_size(&r, n, 1, 50);
+    rig_close(&r);
+}
+
+/* More blocks than 2^16, with one element a thread; and more tiles than blocks fit a device. */
+static void huge_sizes(weft_context *ctx) {
+    const size_t n = (1 << 24) + 13, more = (1 << 26) + 77;
+    if (ctx->kind != WI_CUDA || !test_size_wanted(more)) {
+        return;
+    }
+    rig r = rig_open(ctx, more, 1);
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_scan_ladder, rows);
+    for (size_t k = 0; k < count; k++) {
+        scan_case c = {.row = rows[k], .type = WEFT_F32, .n = n, .device = DEVICE_X | DEVICE_Y};
+        c.pattern = TEST_SMALL;
+        if (is_too_slow(&c)) {
+            continue;
+        }
+        run_case(&r, &c);
+        c.in_place = true;
+        c.kind = WEFT_EXCLUSIVE;
+        c.type = WEFT_U32;
+        c.pattern = TEST_ANY;
+        run_case(&r, &c);
+        c.n = more;
+        c.type = WEFT_U8;
+        run_case(&r, &c);
+        c.device = 0;
+        run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
+static void test_small_sizes_all(void **state) {
+    (void)state;
+    test_each_place(small_sizes);
+}
+
+static void test_medium_sizes_all(void **state) {
+    (void)state;
+    test_each_place(medium_sizes);
+}
+
+static void test_large_sizes(void **state) {
+    (void)state;
+    test_each_place(large_sizes);
+}
+
+static void test_huge_sizes(void **state) {
+    (void)state;
+    test_each_place(huge_sizes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_sizes_all),
+        cmocka_unit_test(test_medium_sizes_all),
+        cmocka_unit_test(test_large_sizes),
+        cmocka_unit_test(test_huge_sizes),
+    };
+    return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
+}
