@@ -5,6 +5,7 @@
 #include <cudaTypedefs.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/rowcopy.h"
 #include "core/stage.h"
@@ -179,7 +180,8 @@ static bool in_use(int device) {
 #else
     cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &entry, cudaEnableDefault, &found);
 #endif
-    const PFN_cuDevicePrimaryCtxGetState_v7000 state = (PFN_cuDevicePrimaryCtxGetState_v7000)entry;
+    PFN_cuDevicePrimaryCtxGetState_v7000 state;
+    memcpy(&state, &entry, sizeof state); /* ISO C has no cast from an object's address */
     unsigned flags;
     int active = 0;
     return found == cudaDriverEntryPointSuccess && state(device, &flags, &active) == CUDA_SUCCESS &&

@@ -9,13 +9,13 @@ enum {
 };
 
 void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end) {
-    while (begin < end) {
-        const size_t row = begin / row_bytes, column = begin % row_bytes;
-        const size_t left = row_bytes - column;
-        const size_t bytes = end - begin < left ? end - begin : left;
+    size_t row = begin / row_bytes, column = begin % row_bytes;
+    for (size_t left = end - begin; left > 0; row++, column = 0) {
+        const size_t rest = row_bytes - column;
+        const size_t bytes = left < rest ? left : rest;
         memcpy(to.p + row * to.pitch_bytes + column, from.p + row * from.pitch_bytes + column,
                bytes);
-        begin += bytes;
+        left -= bytes;
     }
 }
 

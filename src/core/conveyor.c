@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conveyor. Pieces are handed out by two counters that only grow; the calling thread raises how
+ * far each may grow, and takes pieces itself while it has nothing to send. No thread ever waits for
+ * another inside the loop, so that a team of one works, and a failure stops everyone. */
+#include "core/conveyor.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+enum {
+    LINE_BYTES = 64,
+    SPINS_BEFORE_YIELD = 64
+};
+
+/* One direction: the pieces of segments 0 ... limit - 1 may be handed out. */
+typedef struct side {
+    _Alignas(LINE_BYTES) atomic_size_t next; /* piece, counted through all segments */
+    _Alignas(LINE_BYTES) atomic_size_t limit;
+    _Alignas(LINE_BYTES) atomic_size_t done[WI_CONVEYOR_SLOTS]; /* pieces, counted by slot */
+    size_t pieces;                                              /* of a segment */
+    void (*work)(void *user, size_t segment, size_t piece);
+} side;
+
+typedef struct belt {
+    const wi_conveyor *c;
+    side fill, drain;
+    _Alignas(LINE_BYTES) atomic_bool stop;
+    /* Known to the calling thread only: how many segments have got so far. */
+    size_t submitted, arrived, finished, drained;
+} belt;
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    sched_yield();
+#endif
+}
+
+/* Does one piece of one side; false if none may be handed out now. */
+static bool work_on(const wi_conveyor *c, side *s) {
+    size_t ticket = atomic_load_explicit(&s->next, memory_order_relaxed);
+    do {
+        /* Acquire: what the limit's raiser saw, this thread sees. */
+        if (ticket >= atomic_load_explicit(&s->limit, memory_order_acquire) * s->pieces)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&s->next, &ticket, ticket + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    const size_t segment = ticket / s->pieces;
+    s->work(c->user, segment, ticket % s->pieces);
+    atomic_fetch_add_explicit(&s->done[segment % c->slots], 1, memory_order_release);
+    return true;
+}
+
+/* Draining comes first: it is what frees a slot. */
+static bool help(belt *b) {
+    return work_on(b->c, &b->drain) || work_on(b->c, &b->fill);
+}
+
+/* Are all pieces of a segment done? */
+static bool complete(const wi_conveyor *c, side *s, size_t segment) {
+    return atomic_load_explicit(&s->done[segment % c->slots], memory_order_acquire) >=
+           (segment / c->slots + 1) * s->pieces;
+}
+
+static bool handed_out(const wi_conveyor *c, side *s) {
+    return atomic_load_explicit(&s->next, memory_order_relaxed) >= c->segments * s->pieces;
+}
+
+static void raise_limit(const wi_conveyor *c, side *s, size_t limit) {
+    atomic_store_explicit(&s->limit, limit < c->segments ? limit : c->segments,
+                          memory_order_release);
+}
+
+static void assist(belt *b) {
+    unsigned idle = 0;
+    while (!atomic_load_explicit(&b->stop, memory_order_relaxed)) {
+        if (help(b))
+            idle = 0;
+        else if (handed_out(b->c, &b->fill) && handed_out(b->c, &b->drain))
+            return;
+        else if (++idle < SPINS_BEFORE_YIELD)
+            relax();
+        else
+            sched_yield();
+    }
+}
+
+/* Sends the next segment if it is ready and its slot free. */
+static weft_status send_next(belt *b, bool *moved) {
+    const wi_conveyor *const c = b->c;
+    if (b->submitted == c->segments || b->submitted >= b->drained + c->slots ||
+        !complete(c, &b->fill, b->submitted))
+        return WEFT_OK;
+    *moved = true;
+    return c->submit(c->user, b->submitted++);
+}
+
+/* Asks how far the segments on their way have got, and lets the team go on accordingly. */
+static weft_status look(belt *b, bool *moved) {
+    const wi_conveyor *const c = b->c;
+    weft_status status = WEFT_OK;
+    bool yes = false;
+    if (b->arrived < b->submitted)
+        status = c->arrived(c->user, b->arrived, &yes);
+    if (yes) {
+        raise_limit(c, &b->fill, ++b->arrived + c->slots);
+        *moved = true;
+    }
+    yes = false;
+    if (status == WEFT_OK && b->finished < b->arrived)
+        status = c->finished(c->user, b->finished, &yes);
+    if (yes) {
+        raise_limit(c, &b->drain, ++b->finished);
+        *moved = true;
+    }
+    while (b->drained < b->finished && complete(c, &b->drain, b->drained))
+        b->drained++;
+    return status;
+}
+
+static weft_status lead(belt *b) {
+    weft_status status = WEFT_OK;
+    while (status == WEFT_OK && b->drained < b->c->segments) {
+        bool moved = false;
+        status = send_next(b, &moved);
+        if (status == WEFT_OK)
+            status = look(b, &moved);
+        if (status == WEFT_OK && !moved && !help(b))
+            relax();
+    }
+    atomic_store_explicit(&b->stop, true, memory_order_relaxed);
+    return status;
+}
+
+weft_status wi_conveyor_run(const wi_conveyor *conveyor) {
+    belt b = {
+        .c = conveyor,
+        .fill = {.pieces = conveyor->fill_pieces, .work = conveyor->fill},
+        .drain = {.pieces = conveyor->drain_pieces, .work = conveyor->drain},
+    };
+    weft_status status = WEFT_OK;
+    raise_limit(conveyor, &b.fill, conveyor->slots);
+#pragma omp parallel num_threads(conveyor->threads)
+    {
+        if (omp_get_thread_num() == 0)
+            status = lead(&b);
+        else
+            assist(&b);
+    }
+    return status;
+}

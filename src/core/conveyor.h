@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A conveyor: segments are filled by a team of threads, sent off in order by the calling thread,
+ * and emptied by the team when they are back, several slots being on their way at any time. It
+ * knows nothing of GPUs: stage.c tells it how to send and how to ask. */
+#ifndef WI_CONVEYOR_H
+#define WI_CONVEYOR_H
+
+#include "core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_CONVEYOR_SLOTS = 8 /* at most */
+};
+
+/* Segment s uses slot s % slots. The order of events is
+ *     fill(s)    every piece; after arrived(s - slots)
+ *     submit(s)  after fill(s), submit(s - 1), and drain(s - slots)
+ *     arrived(s) the slot's inputs have been read: it may be filled again
+ *     finished(s)
+ *     drain(s)   every piece
+ * submit, arrived and finished are called by the calling thread alone, one at a time. */
+typedef struct wi_conveyor {
+    size_t segments, slots;
+    size_t fill_pieces, drain_pieces; /* of each segment; 0 if there is nothing to fill or drain */
+    int threads;                      /* of the team, the caller included */
+    void *user;
+    void (*fill)(void *user, size_t segment, size_t piece);
+    void (*drain)(void *user, size_t segment, size_t piece);
+    weft_status (*submit)(void *user, size_t segment);
+    weft_status (*arrived)(void *user, size_t segment, bool *yes);
+    weft_status (*finished)(void *user, size_t segment, bool *yes);
+} wi_conveyor;
+
+/* Runs all segments. Returns the first status that is not WEFT_OK, when no thread touches any slot
+ * any more; submitted segments may then still be on their way. */
+weft_status wi_conveyor_run(const wi_conveyor *conveyor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a staged call is cut up. */
+#include "core/stage_plan.h"
+
+enum {
+    WANTED_SEGMENTS = 8,           /* enough for a transfer to hide most of the others' work */
+    LEAST_SEGMENT_BYTES = 1 << 18, /* below this, starting a transfer costs as much as doing it */
+    ELEMENT_STEP = 4096            /* keeps device operands as well aligned as they came */
+};
+
+static bool same_array(const wi_operand *a, const wi_operand *b, size_t rows) {
+    return a->p == b->p && a->element_bytes == b->element_bytes &&
+           (rows == 1 || a->pitch_bytes == b->pitch_bytes);
+}
+
+wi_lanes wi_lanes_of(const wi_stage_args *args) {
+    wi_lanes lanes = {.rows = args->rows, .cols = args->cols};
+    bool gaps = false;
+    for (int k = 0; k < args->operands; k++) {
+        const wi_operand *const operand = &args->operand[k];
+        int lane = 0;
+        while (lane < lanes.count && !same_array(operand, &lanes.lane[lane], args->rows))
+            lane++;
+        if (lane == lanes.count) {
+            lanes.lane[lanes.count++] = *operand;
+            gaps = gaps || operand->pitch_bytes != args->cols * operand->element_bytes;
+        } else {
+            lanes.lane[lane].in |= operand->in;
+            lanes.lane[lane].out |= operand->out;
+        }
+        lanes.of[k] = lane;
+    }
+    if (lanes.rows == 1 || !gaps) {
+        lanes.cols *= lanes.rows;
+        lanes.rows = 1;
+        for (int k = 0; k < lanes.count; k++)
+            lanes.lane[k].pitch_bytes = lanes.cols * lanes.lane[k].element_bytes;
+    }
+    return lanes;
+}
+
+size_t wi_lane_span(const wi_lanes *lanes, int k) {
+    const wi_operand *const lane = &lanes->lane[k];
+    return (lanes->rows - 1) * lane->pitch_bytes + lanes->cols * lane->element_bytes;
+}
+
+char *wi_lane_at(const wi_lanes *lanes, int k, size_t row, size_t col) {
+    const wi_operand *const lane = &lanes->lane[k];
+    return (char *)lane->p + row * lane->pitch_bytes + col * lane->element_bytes;
+}
+
+static size_t pieces_of(size_t whole, size_t each) {
+    return whole / each + (whole % each != 0);
+}
+
+wi_plan wi_plan_of(size_t rows, size_t cols, size_t most) {
+    wi_plan plan = {.rows = rows, .cols = cols, .rows_each = 1, .cols_each = cols};
+    if (cols > most)
+        plan.cols_each = most;
+    else if (most / cols < rows)
+        plan.rows_each = most / cols;
+    else
+        plan.rows_each = rows;
+    plan.count = pieces_of(rows, plan.rows_each) * pieces_of(cols, plan.cols_each);
+    return plan;
+}
+
+wi_segment wi_plan_segment(const wi_plan *plan, size_t index) {
+    const size_t across = pieces_of(plan->cols, plan->cols_each);
+    wi_segment s = {.row = index / across * plan->rows_each,
+                    .col = index % across * plan->cols_each};
+    s.rows = plan->rows - s.row < plan->rows_each ? plan->rows - s.row : plan->rows_each;
+    s.cols = plan->cols - s.col < plan->cols_each ? plan->cols - s.col : plan->cols_each;
+    return s;
+}
+
+size_t wi_plan_most(size_t elements, size_t busiest, size_t segment_bytes) {
+    size_t bytes = elements / WANTED_SEGMENTS * busiest;
+    if (bytes < LEAST_SEGMENT_BYTES)
+        bytes = LEAST_SEGMENT_BYTES;
+    if (bytes > segment_bytes)
+        bytes = segment_bytes;
+    const size_t most = bytes / busiest;
+    return most > ELEMENT_STEP ? most / ELEMENT_STEP * ELEMENT_STEP : most;
+}
