@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The 16-bit floats, converted without branches so that loops over them vectorise. */
+#ifndef WI_CPU_HALF_H
+#define WI_CPU_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t wi_float_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float wi_float_of_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* f16 to f32, exact. A subnormal is an integer times 2^-24; the exponent of a normal number is
+ * moved from bias 15 to bias 127, that of an infinity or NaN once more. */
+static inline float wi_f16_widen(uint16_t half) {
+    uint32_t magnitude = half & 0x7fffu;
+    uint32_t normal = (magnitude << 13) + (112u << 23);
+    uint32_t special = normal + (112u << 23);
+    uint32_t subnormal = wi_float_bits((float)(int32_t)magnitude * 0x1p-24f);
+    uint32_t bits = magnitude < 0x0400u ? subnormal : normal;
+    bits = magnitude >= 0x7c00u ? special : bits;
+    return wi_float_of_bits(bits | (uint32_t)(half & 0x8000u) << 16);
+}
+
+/* f32 to f16, to nearest, ties to even. Adding 0.5 to a number below 2^-14 makes the hardware round
+ * it to a multiple of 2^-24, which leaves the subnormal in the low bits of the sum. */
+static inline uint16_t wi_f16_narrow(float value) {
+    uint32_t bits = wi_float_bits(value);
+    uint32_t magnitude = bits & 0x7fffffffu;
+    uint32_t sign = (bits & 0x80000000u) >> 16;
+    uint32_t odd = (magnitude >> 13) & 1u;
+    uint32_t normal = (magnitude - (112u << 23) + 0xfffu + odd) >> 13;
+    uint32_t tiny = magnitude < 0x38800000u ? magnitude : 0u;
+    uint32_t subnormal = wi_float_bits(wi_float_of_bits(tiny) + 0.5f) - 0x3f000000u;
+    uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
+    uint32_t half = magnitude < 0x38800000u ? subnormal : normal;
+    half = magnitude >= 0x47800000u ? special : half;
+    return (uint16_t)(half | sign);
+}
+
+static inline float wi_bf16_widen(uint16_t half) {
+    return wi_float_of_bits((uint32_t)half << 16);
+}
+
+static inline uint16_t wi_bf16_narrow(float value) {
+    uint32_t bits = wi_float_bits(value);
+    uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    uint32_t quiet = (bits >> 16) | 0x0040u;
+    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
+/* f64 to f32, rounded to odd: an inexact result is cut towards zero and its last bit set. A second
+ * rounding, to a type at least two bits shorter, then gives what one rounding would have given. */
+static inline float wi_float_to_odd(double value) {
+    float nearest = (float)value;
+    uint32_t bits = wi_float_bits(nearest);
+    double magnitude = value < 0 ? -value : value;
+    double rounded = nearest < 0 ? -(double)nearest : (double)nearest;
+    uint32_t cut = bits - (rounded > magnitude ? 1u : 0u);
+    uint32_t odd = rounded == magnitude ? bits : cut | 1u;
+    return wi_float_of_bits(odd);
+}
+
+static inline uint16_t wi_f16_narrow_double(double value) {
+    return wi_f16_narrow(wi_float_to_odd(value));
+}
+
+static inline uint16_t wi_bf16_narrow_double(double value) {
+    return wi_bf16_narrow(wi_float_to_odd(value));
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The serial rung of map: one plain loop for each operation and type. */
+#include <string.h>
+
+#include "cpu/half.h"
+#include "map/map_run.h"
+
+#define LOOP
+#define MAP_LOOPS loops
+#include "map/map_types.inc"
+
+weft_status wi_map_serial(weft_context *ctx, const void *args) {
+    (void)ctx;
+    const wi_map_args *call = args;
+    wi_map_loop loop = loops[call->op][call->type];
+    for (size_t row = 0; row < call->rows; row++) {
+        for (size_t col = 0; col < call->cols; col += WI_MAP_RUN_MAX) {
+            size_t left = call->cols - col;
+            wi_map_run run =
+                wi_map_run_of(call, row, col, left < WI_MAP_RUN_MAX ? left : WI_MAP_RUN_MAX);
+            loop(&run);
+        }
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call of scan: check arguments once, then run the ladder on memory it can reach. */
+#include "scan/scan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/gpu.h"
+#include "core/stage.h"
+#ifdef WEFT_CUDA
+#    include "core/taught.h"
+#endif
+
+static const char name[] = "weft_scan";
+
+enum {
+    CARRY_BYTES = 8
+};
+
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+static const char *fits_taught(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return wi_misfit_taught(((const wi_scan_args *)args)->type);
+}
+
+static const char *fits_1024(const weft_context *ctx, const void *args) {
+    if (((const wi_scan_args *)args)->n > 1024)
+        return "needs n <= 1024: it works in one block, one thread for one element";
+    return fits_taught(ctx, args);
+}
+
+static const char *fits_2048(const weft_context *ctx, const void *args) {
+    if (((const wi_scan_args *)args)->n > 2048)
+        return "needs n <= 2048: it works in one block, one thread for two elements";
+    return fits_taught(ctx, args);
+}
+#    endif
+
+static const char *fits_bulk(const weft_context *ctx, const void *args) {
+    const wi_scan_args *call = args;
+    if (ctx->gpu->capability < 90)
+        return "needs a GPU of compute capability 9.0 or later: bulk copies";
+    if ((uintptr_t)call->x % 16 != 0 || (uintptr_t)call->y % 16 != 0)
+        return "needs x and y aligned to 16 bytes: bulk copies";
+    return NULL;
+}
+#endif
+
+static const wi_row rows[] = {
+    {"serial", WI_CPU, "the loop you would write", 0, wi_fits_all, wi_scan_serial},
+    {"blocked", WI_CPU, "cache-sized blocks: totals first, then the scan from cache", 1024,
+     wi_fits_all, wi_scan_blocked},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {"all_prefixes", WI_CUDA, "every output combines its whole prefix", 0, fits_taught,
+     wi_scan_all_prefixes},
+    {"doubling", WI_CUDA, "step-doubling in global memory", 0, fits_taught, wi_scan_doubling},
+    {"doubling_shared", WI_CUDA, "step-doubling in shared memory, one block", 0, fits_1024,
+     wi_scan_doubling_shared},
+    {"two_sweep", WI_CUDA, "work-efficient up and down a tree in shared memory", 0, fits_2048,
+     wi_scan_two_sweep},
+    {"two_sweep_padded", WI_CUDA, "the same, padded against bank conflicts", 0, fits_2048,
+     wi_scan_two_sweep_padded},
+    {"three_pass", WI_CUDA, "tile totals, their scan, then every tile", 0, fits_taught,
+     wi_scan_three_pass},
+#    endif
+    {"lookback", WI_CUDA, "one pass; tiles look back at their neighbours' totals", 0, wi_fits_all,
+     wi_scan_lookback},
+    {"bulk", WI_CUDA, "asynchronous bulk copies, several tiles in flight, persistent blocks",
+     (size_t)1 << 16, fits_bulk, wi_scan_bulk},
+#endif
+};
+
+const wi_ladder wi_scan_ladder = {"scan", rows, sizeof rows / sizeof rows[0]};
+
+static weft_status check_op(weft_context *ctx, weft_op op, weft_type type) {
+    if ((unsigned)op >= WEFT_OP_COUNT)
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is no weft_op; pass WEFT_SUM ... WEFT_XOR", name,
+                       (int)op);
+    if (op > WEFT_XOR)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: op %d is offered by weft_reduce only; pass WEFT_SUM, PRODUCT, MIN, "
+                       "MAX, AND, OR or XOR",
+                       name, (int)op);
+    if (op >= WEFT_AND && wi_type_is_float(type))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: op AND, OR and XOR take integers, not %s; view the bits as unsigned "
+                       "integers",
+                       name, weft_type_name(type));
+    return WEFT_OK;
+}
+
+static weft_status check(weft_context *ctx, const wi_scan_args *args) {
+    weft_status status = wi_check_type(ctx, name, args->type);
+    if (status != WEFT_OK)
+        return status;
+    if (args->kind != WEFT_INCLUSIVE && args->kind != WEFT_EXCLUSIVE)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: kind %d is no weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
+                       name, (int)args->kind);
+    status = check_op(ctx, args->op, args->type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, name, "x", args->x, args->n, args->type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, name, "y", args->y, args->n, args->type);
+    if (status != WEFT_OK)
+        return status;
+    size_t bytes = args->n * weft_type_size(args->type);
+    return wi_check_overlap(ctx, name, "x", args->x, bytes, "y", args->y, bytes);
+}
+
+static uint64_t carry_of_double(double value) {
+    uint64_t carry;
+    memcpy(&carry, &value, sizeof carry);
+    return carry;
+}
+
+/* An element in carry form: f64 for floats, else extended to 64 bits by its own sign or zero. */
+static uint64_t carry_of(weft_type type, const void *element) {
+    union {
+        uint64_t bits;
+        weft_f16 f16;
+        weft_bf16 bf16;
+        float f32;
+        double f64;
+    } value = {0};
+    size_t size = weft_type_size(type);
+    memcpy(&value, element, size);
+    switch (type) {
+    case WEFT_F16:
+        return carry_of_double(weft_f16_to_float(value.f16));
+    case WEFT_BF16:
+        return carry_of_double(weft_bf16_to_float(value.bf16));
+    case WEFT_F32:
+        return carry_of_double(value.f32);
+    case WEFT_F64:
+        return carry_of_double(value.f64);
+    default:
+        break;
+    }
+    unsigned unused = 64 - 8 * (unsigned)size;
+    if (wi_type_is_signed(type))
+        return (uint64_t)((int64_t)(value.bits << unused) >> unused);
+    return value.bits;
+}
+
+static uint64_t float_identity(weft_op op) {
+    switch (op) {
+    case WEFT_PRODUCT:
+        return carry_of_double(1);
+    case WEFT_MIN:
+        return carry_of_double(INFINITY);
+    case WEFT_MAX:
+        return carry_of_double(-INFINITY);
+    default:
+        return carry_of_double(0);
+    }
+}
+
+static uint64_t integer_identity(weft_op op, weft_type type) {
+    unsigned bits = 8 * (unsigned)weft_type_size(type);
+    bool is_signed = wi_type_is_signed(type);
+    uint64_t ones = UINT64_MAX >> (64 - bits);
+    switch (op) {
+    case WEFT_PRODUCT:
+        return 1;
+    case WEFT_MIN:
+        return is_signed ? ones >> 1 : ones;
+    case WEFT_MAX:
+        return is_signed ? ~(ones >> 1) : 0;
+    case WEFT_AND:
+        return is_signed ? UINT64_MAX : ones;
+    default:
+        return 0;
+    }
+}
+
+/* Sets init or carry_in from the caller's element. An 8-byte element on the device already is a
+ * carry, and the kernel reads it there; a shorter one is fetched, which waits for the stream. */
+static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *init) {
+    bool floating = wi_type_is_float(args->type);
+    if (!init) {
+        args->init = floating ? float_identity(args->op) : integer_identity(args->op, args->type);
+        return WEFT_OK;
+    }
+    size_t size = weft_type_size(args->type);
+    if (!wi_is_device(ctx, init)) {
+        args->init = carry_of(args->type, init);
+        return WEFT_OK;
+    }
+    uintptr_t from = (uintptr_t)init, y = (uintptr_t)args->y;
+    bool inside_y = from + size > y && from < y + args->n * size;
+    if (size == CARRY_BYTES && !inside_y) {
+        args->carry_in = init;
+        return WEFT_OK;
+    }
+    uint64_t element = 0;
+    weft_status status = weft_copy(ctx, &element, init, size);
+    args->init = carry_of(args->type, &element);
+    return status;
+}
+
+/* What the segments of a staged call share: the whole call, and two carries on the device that take
+ * turns as input and output. */
+typedef struct relay {
+    const wi_scan_args *whole;
+    char *carries;
+    unsigned *turn;
+} relay;
+
+static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t n_rows,
+                               size_t cols, void *const p[], const size_t ld[]) {
+    (void)ld;
+    const relay *r = user;
+    wi_scan_args part = *r->whole;
+    part.n = n_rows * cols;
+    part.x = p[0];
+    part.y = p[1];
+    unsigned turn = (*r->turn)++ & 1u;
+    if (first > 0)
+        part.carry_in = r->carries + turn * CARRY_BYTES;
+    if (first + part.n < r->whole->n)
+        part.carry_out = r->carries + (turn ^ 1u) * CARRY_BYTES;
+    return wi_run(ctx, &wi_scan_ladder, name, part.n, &part);
+}
+
+static weft_status run_staged(weft_context *ctx, const wi_scan_args *args) {
+    int before;
+    void *carries = NULL;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_gpu_scratch(ctx, WI_SCRATCH_RESULT, 2 * CARRY_BYTES, &carries);
+    wi_gpu_leave(ctx, before);
+    if (status != WEFT_OK)
+        return status;
+    unsigned turn = 0;
+    relay r = {args, carries, &turn};
+    size_t size = weft_type_size(args->type);
+    wi_stage_args stage = {
+        .call = name, .rows = 1, .cols = args->n, .operands = 2, .run = run_segment, .user = &r};
+    stage.operand[0] = (wi_operand){.p = (void *)(uintptr_t)args->x,
+                                    .element_bytes = size,
+                                    .pitch_bytes = args->n * size,
+                                    .in = true};
+    stage.operand[1] = (wi_operand){
+        .p = args->y, .element_bytes = size, .pitch_bytes = args->n * size, .out = true};
+    return wi_stage_run(ctx, &stage);
+}
+
+weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type, size_t n,
+                      const void *x, void *y, const void *init) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    wi_scan_args args = {.op = op, .kind = kind, .type = type, .n = n, .x = x, .y = y};
+    weft_status status = check(ctx, &args);
+    if (status != WEFT_OK || n == 0)
+        return status;
+    status = take_init(ctx, &args, init);
+    if (status != WEFT_OK)
+        return status;
+    bool staged = ctx->kind == WI_CUDA && !(wi_is_device(ctx, x) && wi_is_device(ctx, y));
+    return staged ? run_staged(ctx, &args) : wi_run(ctx, &wi_scan_ladder, name, n, &args);
+}
