@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing .npy files as streams. */
+#include "io/npy.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+enum {
+    FIRST_BYTES = 1 << 20 /* taken before anything of a pipe's array has arrived */
+};
+
+/* A file being read, and what to call it. */
+typedef struct source {
+    FILE *file;
+    const char *name;
+    wi_note *note;
+} source;
+
+static weft_status cut_short(const source *s, const char *what, size_t expected, size_t got) {
+    if (ferror(s->file))
+        return wi_note_fail(s->note, WEFT_EIO, "%s: reading failed: %s", s->name, strerror(errno));
+    return wi_note_fail(s->note, WEFT_EFORMAT,
+                        "%s: the file is cut short: its %s should have %zu bytes, and %zu are "
+                        "there",
+                        s->name, what, expected, got);
+}
+
+static weft_status no_memory(const source *s, size_t bytes) {
+    return wi_note_fail(s->note, WEFT_ENOMEM, "%s: no memory for %zu bytes", s->name, bytes);
+}
+
+/* Bytes from here to the end of a regular file; false for pipes and the like. */
+static bool bytes_left(FILE *file, size_t *left) {
+    struct stat facts;
+    const int descriptor = fileno(file);
+    if (descriptor < 0 || fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return false;
+    const off_t at = ftello(file);
+    if (at < 0)
+        return false;
+    *left = facts.st_size > at ? (size_t)(facts.st_size - at) : 0;
+    return true;
+}
+
+/* Gives `*data` room for `room` bytes, keeping the first `used`. */
+static weft_status resize(const source *s, unsigned char **data, size_t used, size_t room) {
+    unsigned char *const larger = wi_host_alloc(room);
+    if (!larger)
+        return no_memory(s, room);
+    if (used)
+        memcpy(larger, *data, used);
+    wi_host_free(*data);
+    *data = larger;
+    return WEFT_OK;
+}
+
+/* Reads exactly `bytes` into new memory. A pipe may lie about how much it will bring, so its memory
+ * doubles only as what came before has filled it. */
+static weft_status read_all(const source *s, const char *what, size_t bytes, void **result) {
+    unsigned char *data = NULL;
+    size_t used = 0, room = bytes, left;
+    weft_status status = WEFT_OK;
+    *result = NULL;
+    if (bytes_left(s->file, &left)) {
+        if (left < bytes)
+            return cut_short(s, what, bytes, left);
+    } else if (room > FIRST_BYTES) {
+        room = FIRST_BYTES;
+    }
+    while (status == WEFT_OK) {
+        status = resize(s, &data, used, room);
+        if (status != WEFT_OK)
+            break;
+        used += fread(data + used, 1, room - used, s->file);
+        if (used < room)
+            status = cut_short(s, what, bytes, used);
+        if (used == bytes)
+            break;
+        room = bytes - room > room ? 2 * room : bytes;
+    }
+    if (status == WEFT_OK)
+        *result = data;
+    else
+        wi_host_free(data);
+    return status;
+}
+
+/* Reads magic, version and the length of the dictionary. */
+static weft_status read_prefix(const source *s, size_t *length) {
+    unsigned char prefix[WI_NPY_PREFIX_BYTES];
+    if (fread(prefix, 1, 8, s->file) != 8 || memcmp(prefix, magic, sizeof magic) != 0) {
+        if (ferror(s->file))
+            return cut_short(s, "beginning", 8, 0);
+        return wi_note_fail(s->note, WEFT_EFORMAT,
+                            "%s: this is no .npy file: it does not begin with \\x93NUMPY; save "
+                            "arrays with numpy.save",
+                            s->name);
+    }
+    const unsigned major = prefix[6], minor = prefix[7];
+    if (major < 1 || major > 3 || minor != 0)
+        return wi_note_fail(s->note, WEFT_EFORMAT,
+                            "%s: .npy version %u.%u is not known here; there are 1.0, 2.0 and 3.0",
+                            s->name, major, minor);
+    const size_t width = major == 1 ? 2 : 4;
+    const size_t got = fread(prefix + 8, 1, width, s->file);
+    if (got != width)
+        return cut_short(s, "header length", width, got);
+    *length = 0;
+    for (size_t k = width; k > 0; k--)
+        *length = *length << 8 | prefix[7 + k];
+    if (*length > WI_NPY_HEADER_BYTES)
+        return wi_note_fail(s->note, WEFT_EFORMAT,
+                            "%s: the .npy header claims %zu bytes; plain arrays need no more than "
+                            "%d",
+                            s->name, *length, WI_NPY_HEADER_BYTES);
+    return WEFT_OK;
+}
+
+static weft_status read_layout(const source *s, wi_npy_layout *layout) {
+    size_t length = 0;
+    void *text = NULL;
+    weft_status status = read_prefix(s, &length);
+    if (status == WEFT_OK)
+        status = read_all(s, "header", length, &text);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_npy_parse(text, length, s->name, layout, s->note);
+    wi_host_free(text);
+    return status;
+}
+
+/* Is the type in the file one the caller can use? */
+static weft_status check_type(const source *s, const weft_type *wanted,
+                              const wi_npy_layout *layout) {
+    if (layout->opaque && !wanted)
+        return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
+                            "%s: elements of type 'V2' are two raw bytes each; if they are "
+                            "bfloat16, say so with --type bf16",
+                            s->name);
+    if (wanted && *wanted != layout->type)
+        return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
+                            "%s: the file holds %s, not %s, and is not converted; leave the type "
+                            "out, or save it with x.astype",
+                            s->name,
+                            layout->opaque ? "two-byte voids" : weft_type_name(layout->type),
+                            weft_type_name(*wanted));
+    return WEFT_OK;
+}
+
+static void swap_bytes(void *data, size_t count, size_t size) {
+    if (size == 2) {
+        uint16_t *const p = data;
+        for (size_t i = 0; i < count; i++)
+            p[i] = __builtin_bswap16(p[i]);
+    } else if (size == 4) {
+        uint32_t *const p = data;
+        for (size_t i = 0; i < count; i++)
+            p[i] = __builtin_bswap32(p[i]);
+    } else {
+        uint64_t *const p = data;
+        for (size_t i = 0; i < count; i++)
+            p[i] = __builtin_bswap64(p[i]);
+    }
+}
+
+weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
+                        wi_note *note) {
+    const source s = {file, name, note};
+    wi_npy_layout *const layout = &array->layout;
+    *array = (wi_npy){.data = NULL};
+    weft_status status = read_layout(&s, layout);
+    if (status == WEFT_OK)
+        status = check_type(&s, type, layout);
+    const size_t size = status == WEFT_OK ? weft_type_size(layout->type) : 0;
+    size_t bytes = 0;
+    if (status == WEFT_OK && __builtin_mul_overflow(layout->count, size, &bytes))
+        status = wi_note_fail(note, WEFT_EFORMAT,
+                              "%s: the shape in the .npy header asks for more bytes than 64 bits "
+                              "can count",
+                              name);
+    if (status == WEFT_OK)
+        status = read_all(&s, "array", bytes, &array->data);
+    if (status != WEFT_OK) {
+        *array = (wi_npy){.data = NULL};
+        return status;
+    }
+    if (layout->swapped)
+        swap_bytes(array->data, layout->count, size);
+    layout->swapped = false;
+    return WEFT_OK;
+}
+
+weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_note *note) {
+    char header[4096];
+    const size_t length = wi_npy_format(&array->layout, header);
+    const size_t size = weft_type_size(array->layout.type);
+    const size_t count = array->layout.count;
+    errno = 0;
+    if (fwrite(header, 1, length, file) != length ||
+        (count && fwrite(array->data, size, count, file) != count) || fflush(file) != 0)
+        return wi_note_fail(note, WEFT_EIO, "%s: writing failed: %s", name, strerror(errno));
+    return WEFT_OK;
+}
+
+/* Copies element after element in C order, stepping through memory in Fortran order. */
+static void gather(const wi_npy_layout *layout, const unsigned char *from, unsigned char *to) {
+    const size_t size = weft_type_size(layout->type), dims = layout->dims;
+    size_t index[WI_NPY_MAX_DIMS] = {0}, stride[WI_NPY_MAX_DIMS], at = 0;
+    for (size_t k = 0, product = 1; k < dims; product *= layout->shape[k], k++)
+        stride[k] = product;
+    for (size_t i = 0; i < layout->count; i++) {
+        memcpy(to + i * size, from + at * size, size);
+        for (size_t k = dims; k > 0; k--) {
+            at += stride[k - 1];
+            if (++index[k - 1] < layout->shape[k - 1])
+                break;
+            at -= stride[k - 1] * layout->shape[k - 1];
+            index[k - 1] = 0;
+        }
+    }
+}
+
+weft_status wi_npy_to_c_order(wi_npy *array, wi_note *note) {
+    wi_npy_layout *const layout = &array->layout;
+    if (!layout->fortran_order)
+        return WEFT_OK;
+    if (layout->dims > 1 && layout->count > 0) {
+        const size_t bytes = layout->count * weft_type_size(layout->type);
+        unsigned char *const ordered = wi_host_alloc(bytes);
+        if (!ordered)
+            return wi_note_fail(note, WEFT_ENOMEM,
+                                "no memory for %zu bytes to bring an array into C order", bytes);
+        gather(layout, array->data, ordered);
+        wi_host_free(array->data);
+        array->data = ordered;
+    }
+    layout->fortran_order = false;
+    return WEFT_OK;
+}
+
+void wi_npy_free(wi_npy *array) {
+    wi_host_free(array->data);
+    *array = (wi_npy){.data = NULL};
+}
