@@ -295,28 +295,48 @@ enum {
     RESULTS = WEFT_TYPE_COUNT * (REDUCTIONS + 1)
 };
 
-/* The results of every type and operation on n elements drawn from one seed. */
-static void collect_bits(rig *r, const wi_row *row, size_t n, size_t offset,
-                         uint64_t bits[RESULTS]) {
-    test_random random = test_random_at(3);
-    void *x = malloc(n * 8), *y = malloc(n * 8);
-    size_t count = 0;
-    assert_true(x && y);
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-        weft_type t = (weft_type)type;
-        test_fill(&random, TEST_ANY, t, n, x);
-        test_fill(&random, TEST_ANY, t, n, y);
-        dot(r, row, t, n, x, y, offset, &bits[count++]);
-        for (int op = 0; op < REDUCTIONS; op++) {
-            if (reductions[op] == WEFT_PRODUCT) {
-                test_fill(&random, TEST_NEAR_ONE, t, n, y);
-            }
-            const void *data = reductions[op] == WEFT_PRODUCT ? y : x;
-            reduce(r, row, reductions[op], t, n, data, offset, &bits[count++]);
+/* Data for every type, the same throughout a run of the test. */
+typedef struct data {
+    void *any, *more, *near_one;
+} data;
+
+static const data *data_of(weft_type type) {
+    static data all[WEFT_TYPE_COUNT];
+    data *d = &all[type];
+    if (!d->any) {
+        test_random random = test_random_at(100 + (uint64_t)type);
+        void **const arrays[] = {&d->any, &d->more, &d->near_one};
+        for (int k = 0; k < 3; k++) {
+            *arrays[k] = malloc(LONGEST * 8);
+            assert_non_null(*arrays[k]);
+            test_fill(&random, k < 2 ? TEST_ANY : TEST_NEAR_ONE, type, LONGEST, *arrays[k]);
         }
     }
-    free(x);
-    free(y);
+    return d;
+}
+
+static void free_data(void) {
+    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
+        const data *d = data_of((weft_type)type);
+        free(d->any);
+        free(d->more);
+        free(d->near_one);
+    }
+}
+
+/* The results of every type and operation on the first n elements. */
+static void collect_bits(rig *r, const wi_row *row, size_t n, size_t offset,
+                         uint64_t bits[RESULTS]) {
+    size_t count = 0;
+    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
+        weft_type t = (weft_type)type;
+        const data *d = data_of(t);
+        dot(r, row, t, n, d->any, d->more, offset, &bits[count++]);
+        for (int op = 0; op < REDUCTIONS; op++) {
+            const void *x = reductions[op] == WEFT_PRODUCT ? d->near_one : d->any;
+            reduce(r, row, reductions[op], t, n, x, offset, &bits[count++]);
+        }
+    }
 }
 
 static void compare_bits(const uint64_t *a, const uint64_t *b, const char *what) {
@@ -409,6 +429,7 @@ static void test_all_infinite(void **state) {
 static void test_same_bits(void **state) {
     (void)state;
     test_each_place(same_bits);
+    free_data();
 }
 
 int main(void) {

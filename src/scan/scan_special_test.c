@@ -54,6 +54,8 @@ static const void *scan(rig *r, const wi_row *row, weft_scan_kind kind, weft_op 
     return test_buffer_read(&r->y, what);
 }
 
+static const weft_type floats[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
+
 /* ---- special values ---- */
 
 typedef struct special_case {
@@ -150,7 +152,6 @@ static void initial_values(weft_context *ctx) {
 }
 
 static void bitwise_on_floats(weft_context *ctx) {
-    static const weft_type floats[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
     double x = 1, y = 2;
     test_use(ctx, "scan", NULL);
     for (size_t k = 0; k < 4; k++) {
@@ -174,25 +175,51 @@ static void typed_calls(weft_context *ctx) {
 
 /* ---- the same bits ---- */
 
-/* A checksum of the bits of every float scan of n elements drawn from one seed: integers are exact,
- * so the other tests pin their bits. FNV-1a over the outputs. */
-static uint64_t digest(rig *r, const wi_row *row, size_t n, size_t offset) {
-    static const weft_type floats[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
+/* Data of a float type for sums and for products, the same throughout a run of the test. */
+static void *data[4][2];
+
+static void fill_data(void) {
     test_random random = test_random_at(5);
-    unsigned char *x = malloc(n * 8);
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    assert_non_null(x);
-    for (size_t k = 0; k < 4 * 2 * 2; k++) {
-        weft_type type = floats[k / 4];
-        weft_op op = k & 1 ? WEFT_PRODUCT : WEFT_SUM;
-        weft_scan_kind kind = k & 2 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE;
-        test_fill(&random, op == WEFT_SUM ? TEST_ANY : TEST_NEAR_ONE, type, n, x);
-        const unsigned char *y = scan(r, row, kind, op, type, n, x, offset, NULL);
-        for (size_t i = 0; y && i < n * test_size_of(type); i++) {
-            hash = (hash ^ y[i]) * UINT64_C(0x100000001B3);
+    for (int k = 0; k < 4; k++) {
+        for (int product = 0; product < 2; product++) {
+            data[k][product] = malloc(LONGEST * 8);
+            assert_non_null(data[k][product]);
+            test_fill(&random, product ? TEST_NEAR_ONE : TEST_ANY, floats[k], LONGEST,
+                      data[k][product]);
         }
     }
-    free(x);
+}
+
+static void free_data(void) {
+    for (int k = 0; k < 4; k++) {
+        free(data[k][0]);
+        free(data[k][1]);
+    }
+}
+
+/* FNV-1a, eight bytes at a time; the last ones alone. */
+static uint64_t hash_bytes(uint64_t hash, const void *p, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)p + at, bytes - at < 8 ? bytes - at : 8);
+        hash = (hash ^ word) * UINT64_C(0x100000001B3);
+    }
+    return hash;
+}
+
+/* A checksum of the bits of every float scan of the first n elements. (Integers are exact, so the
+ * other tests pin their bits.) */
+static uint64_t digest(rig *r, const wi_row *row, size_t n, size_t offset) {
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t k = 0; k < 4 * 2 * 2; k++) {
+        weft_type type = floats[k / 4];
+        weft_scan_kind kind = k & 2 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE;
+        weft_op op = k & 1 ? WEFT_PRODUCT : WEFT_SUM;
+        const void *y = scan(r, row, kind, op, type, n, data[k / 4][k & 1], offset, NULL);
+        if (y) {
+            hash = hash_bytes(hash, y, n * test_size_of(type));
+        }
+    }
     return hash;
 }
 
@@ -256,7 +283,9 @@ static void test_typed_calls(void **state) {
 
 static void test_same_bits(void **state) {
     (void)state;
+    fill_data();
     test_each_place(same_bits);
+    free_data();
 }
 
 int main(void) {
