@@ -1,14 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-# A thin front for CMake: `make`, `make demo`, `make test`, ...; `make help` lists them all.
+# A thin front for CMake. `make help` lists the targets.
 
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 MAKEFLAGS += --no-print-directory
 
+CONFIGURE = cmake -S . -G "Unix Makefiles" $(CMAKE_ARGS)
+CTEST = ctest --output-on-failure
+
 .PHONY: all
-all: $(BUILD)/Makefile
+all: $(BUILD)/Makefile ## build the library and the command, build/weft
 	@cmake --build $(BUILD) -j $(JOBS)
 
 $(BUILD)/Makefile:
-	@cmake -S . -B $(BUILD) -G "Unix Makefiles" $(CMAKE_ARGS)
+	@$(CONFIGURE) -B $(BUILD)
+
+.PHONY: setup
+setup: ## install what a build and the tests need, or say what is missing
+	@scripts/setup.sh test
+
+.PHONY: demo
+demo: ## set up, build, and show every operation on the best place of this machine
+	@scripts/setup.sh build
+	@$(MAKE) all
+	@$(BUILD)/weft demo
+
+.PHONY: test
+test: ## set up, build, and run all tests
+	@scripts/setup.sh test
+	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON
+	@cmake --build $(BUILD) -j $(JOBS)
+	@cd $(BUILD) && $(CTEST)
+
+.PHONY: test-asan
+test-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, without CUDA
+	@scripts/setup.sh test
+	@$(CONFIGURE) -B build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_SANITIZE=ON \
+	    -DWEFT_CUDA=OFF -DWEFT_TESTS=ON
+	@cmake --build build-asan -j $(JOBS)
+	@cd build-asan && $(CTEST)
+
+.PHONY: gpu-test
+gpu-test: ## the tests on place gpu, then under compute-sanitizer
+	@scripts/setup.sh test
+	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON -DWEFT_CUDA=ON
+	@cmake --build $(BUILD) -j $(JOBS)
+	@scripts/gpu_test.sh $(BUILD)
+
+.PHONY: bench
+bench: ## race the peers in bench/peers and climb every ladder, as JSON lines
+	@scripts/setup.sh build
+	@$(CONFIGURE) -B $(BUILD) -DWEFT_BENCH=ON
+	@cmake --build $(BUILD) -j $(JOBS)
+	@scripts/bench.sh $(BUILD)
+
+.PHONY: fuzz
+fuzz: ## fuzz the file readers with libFuzzer (clang); SECONDS_EACH=60
+	@CC=clang $(CONFIGURE) -B build-fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_FUZZ=ON \
+	    -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF
+	@cmake --build build-fuzz -j $(JOBS) --target weft_fuzzers
+	@scripts/fuzz.sh build-fuzz $(or $(SECONDS_EACH),60)
+
+.PHONY: install
+install: all ## install under PREFIX, /usr/local unless told otherwise
+	@cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+.PHONY: format
+format: ## format all C and CUDA sources with clang-format 14
+	@scripts/format.sh -i
+
+.PHONY: format-check
+format-check: ## fail if `make format` would change a file
+	@scripts/format.sh --dry-run -Werror
+
+.PHONY: lint
+lint: ## clang-tidy and cppcheck over the C sources
+	@scripts/setup.sh lint
+	@$(CONFIGURE) -B build-lint -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF
+	@scripts/lint.sh build-lint
+
+.PHONY: clean
+clean: ## remove every build folder
+	@rm -rf build build-asan build-bench build-cuda build-debug build-fuzz build-lint
+
+.PHONY: help
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

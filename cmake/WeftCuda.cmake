@@ -49,14 +49,12 @@ if(WEFT_CUDA_ON)
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
     target_compile_definitions(weft_flags INTERFACE WEFT_CUDA=1)
+    target_compile_options(
+        weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false
+                             -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
     # Without exceptions, RTTI and guarded statics the kernels' host code needs no libstdc++, so C
     # programs link with nothing but the C runtime.
-    target_compile_options(
-        weft_flags
-        INTERFACE
-            $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false
-            -Xcompiler=-Wall,-Wextra,-ffp-contract=off
-            -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics>)
+    set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics)
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()

@@ -14,6 +14,7 @@ endfunction()
 weft_objects(weft_c ${WEFT_C})
 if(WEFT_KERNELS)
     weft_objects(weft_kernels ${WEFT_KERNELS})
+    target_compile_options(weft_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
 endif()
 
 # *_simd.c is compiled once for each instruction set; the library picks at run time.
@@ -42,7 +43,7 @@ set_target_properties(
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}
                LINK_DEPENDS ${version_script})
-target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script})
+target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script} -Wl,-z,defs)
 target_link_libraries(weft_shared PRIVATE $<BUILD_INTERFACE:weft_flags>)
 
 add_library(weft_static STATIC ${WEFT_OBJECTS})

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every tests/fuzz/NAME_fuzz.c is one libFuzzer target; tests/fuzz/NAME/ holds its seeds. Without
+# libFuzzer the same source, built with a plain main, makes a fixed number of runs in ctest.
+
+if(WEFT_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "WEFT_FUZZ needs clang: configure with CC=clang")
+    endif()
+    add_custom_target(weft_fuzzers)
+    foreach(source IN LISTS WEFT_FUZZ_C)
+        get_filename_component(name ${source} NAME_WE)
+        add_executable(${name} ${source})
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                 ${PROJECT_BINARY_DIR}/fuzz)
+        target_compile_definitions(${name} PRIVATE WEFT_FUZZ=1)
+        target_link_libraries(${name} PRIVATE weft_static)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        add_dependencies(weft_fuzzers ${name})
+    endforeach()
+endif()

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs every peer race and climbs every ladder; JSON lines go to bench/results-local/, which git
+# ignores, and to the screen.
+#   scripts/bench.sh [BUILD-FOLDER]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build}
+mkdir -p bench/results-local
+results=bench/results-local/$(date -u +%Y-%m-%dT%H%M%SZ).jsonl
+
+for peer in "$build"/bench/*_peer; do
+    if [ -x "$peer" ]; then
+        "$peer" | tee -a "$results"
+    fi
+done
+for op in map reduce scan; do
+    "$build/weft" climb "$op" --json | tee -a "$results"
+done
+echo "bench: written to $results" >&2

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
+# command and stops. Quick and quiet when nothing is missing. It never installs CUDA or MPI.
+#   scripts/setup.sh build|test|format|lint|ci
+set -euo pipefail
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# True if version $1 is at least version $2.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+missing=()
+need() { # need TEST-COMMAND... -- PACKAGE
+    local test=()
+    while [ "$1" != -- ]; do
+        test+=("$1")
+        shift
+    done
+    "${test[@]}" >/dev/null 2>&1 || missing+=("$2")
+}
+
+has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -fsyntax-only -x c -; }
+has_clang_format_14() {
+    have clang-format-14 || { have clang-format && clang-format --version | grep -q 'version 14\.'; }
+}
+
+need_build() {
+    need have cmake -- cmake
+    need have make -- make
+    need has_openmp -- gcc
+    need have g++ -- g++
+    need have pkg-config -- pkg-config
+}
+need_test() {
+    need_build
+    need pkg-config --exists cmocka -- libcmocka-dev
+}
+need_format() { need has_clang_format_14 -- clang-format-14; }
+need_lint() {
+    need_build
+    need have clang-tidy -- clang-tidy
+    need have cppcheck -- cppcheck
+}
+
+purpose=${1:-test}
+look() {
+    missing=()
+    case $purpose in
+    build) need_build ;;
+    test) need_test ;;
+    format) need_format ;;
+    lint) need_lint ;;
+    ci)
+        need_test
+        need_format
+        ;;
+    *)
+        echo "usage: $0 build|test|format|lint|ci" >&2
+        exit 2
+        ;;
+    esac
+}
+
+install_missing() {
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n)
+    fi
+    echo "setup: installing ${missing[*]}"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+may_install() {
+    have apt-get && { [ "$(id -u)" -eq 0 ] || { have sudo && sudo -n true 2>/dev/null; }; }
+}
+
+look
+if [ ${#missing[@]} -gt 0 ]; then
+    if may_install; then
+        install_missing
+        look
+    fi
+    if [ ${#missing[@]} -gt 0 ]; then
+        echo "setup: missing here: ${missing[*]}. On Debian or Ubuntu, run this, then try again:" >&2
+        echo "    sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
+        exit 1
+    fi
+fi
+
+if have cmake; then
+    cmake_version=$(cmake --version | sed -n '1s/[^0-9]*//p')
+    if ! at_least "$cmake_version" 3.25; then
+        echo "setup: cmake $cmake_version is too old: 3.25 or later is needed (cmake.org/download)" >&2
+        exit 1
+    fi
+fi
