@@ -117,7 +117,7 @@ static weft_status open_place(weft_context *ctx, const char *place) {
         ctx->message[0] = '\0';
         return open_cpu(ctx, BEST);
     }
-    place_wish wish;
+    place_wish wish = {WI_CPU, BEST};
     const weft_status status = parse_place(ctx, source, place, &wish);
     if (status != WEFT_OK)
         return status;

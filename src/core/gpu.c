@@ -70,6 +70,8 @@ weft_status wi_cuda(weft_context *ctx, cudaError_t error, const char *doing) {
 /* wi_cuda for an attempt to take `bytes` bytes. */
 static weft_status taking(weft_context *ctx, cudaError_t error, size_t bytes) {
     char doing[WHY_BYTES];
+    if (error == cudaErrorInvalidValue) /* all but the size is known to be right: it is absurd */
+        error = cudaErrorMemoryAllocation;
     snprintf(doing, sizeof doing, "taking %zu bytes of device memory on %s", bytes, ctx->place);
     return wi_cuda(ctx, error, doing);
 }
