@@ -376,7 +376,7 @@ static void test_choice(void **state) {
     weft_close(ctx);
 }
 
-static void check_use(weft_context *ctx) {
+static void test_forcing(weft_context *ctx) {
     test_refused(ctx, weft_use(ctx, NULL, "serial"), WEFT_EARG, "weft_use", "op");
     test_refused(ctx, weft_use(ctx, "sums", "serial"), WEFT_EARG, "weft_use", "sums");
     assert_true(test_has_word(weft_message(ctx), "reduce")); /* it lists what there is */
@@ -397,11 +397,6 @@ static void check_use(weft_context *ctx) {
         assert_null(ctx->forced[op]);
         assert_int_equal(weft_use(ctx, ladder->op, "auto"), WEFT_OK);
     }
-}
-
-static void test_forcing(void **state) {
-    (void)state;
-    test_each_place(check_use);
 }
 
 /* Names must be good in messages, options and JSON, and the first rung must take anything. */
@@ -455,7 +450,7 @@ static void round_trip(weft_context *ctx, size_t bytes, size_t offset) {
     free(to);
 }
 
-static void check_memory(weft_context *ctx) {
+static void test_memory(weft_context *ctx) {
     static const size_t sizes[] = {1, 63, 64, 65, 4096, 1 << 20, (1 << 20) + 1, LARGEST};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         round_trip(ctx, sizes[k], 0);
@@ -484,11 +479,6 @@ static void check_memory(weft_context *ctx) {
                      "streams");
 }
 
-static void test_memory(void **state) {
-    (void)state;
-    test_each_place(check_memory);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),        cmocka_unit_test(test_type_facts),
@@ -496,8 +486,8 @@ int main(void) {
         cmocka_unit_test(test_gpu_places),   cmocka_unit_test(test_environment),
         cmocka_unit_test(test_variant_list), cmocka_unit_test(test_messages),
         cmocka_unit_test(test_overlap),      cmocka_unit_test(test_array_checks),
-        cmocka_unit_test(test_choice),       cmocka_unit_test(test_forcing),
-        cmocka_unit_test(test_ladders),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_choice),       TEST_ON_EACH_PLACE(test_forcing),
+        cmocka_unit_test(test_ladders),      TEST_ON_EACH_PLACE(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

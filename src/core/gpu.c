@@ -335,8 +335,15 @@ weft_status wi_gpu_free(weft_context *ctx, void *p) {
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = wi_cuda(ctx, cudaFreeAsync(p, ctx->gpu->stream),
-                     "freeing device memory: pass what weft_alloc of a gpu place gave");
+    const cudaError_t error = cudaFreeAsync(p, ctx->gpu->stream);
+    if (error == cudaErrorInvalidValue) {
+        cudaGetLastError();
+        status = wi_fail(ctx, WEFT_EARG,
+                         "weft_free: memory is not from weft_alloc on %s; pass what it gave",
+                         ctx->place);
+    } else {
+        status = wi_cuda(ctx, error, "freeing device memory");
+    }
     wi_gpu_leave(ctx, before);
     return status;
 }

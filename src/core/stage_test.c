@@ -336,7 +336,7 @@ static const struct {
     {3, 5, 2}, {1000, 1, 3}, {777, 1001, 1}, {5, 200000, 7},  {2, 3000000, 5}, {3000000, 2, 1},
 };
 
-static void check_whole_path(weft_context *ctx) {
+static void test_whole_path(weft_context *ctx) {
     if (!ctx->gpu)
         return;
     for (size_t row = 0; row < wi_stage_ladder.count; row++) {
@@ -352,11 +352,6 @@ static void check_whole_path(weft_context *ctx) {
         }
     }
     test_use(ctx, "stage", NULL);
-}
-
-static void test_whole_path(void **state) {
-    (void)state;
-    test_each_place(check_whole_path);
 }
 
 #ifdef WEFT_CUDA
@@ -377,7 +372,7 @@ static weft_status fail_third(weft_context *ctx, const void *user, size_t first,
 }
 
 /* A kernel that cannot be queued ends the call with its own status, and the next one works. */
-static void check_failure(weft_context *ctx) {
+static void test_failure(weft_context *ctx) {
     if (!ctx->gpu)
         return;
     enum {
@@ -404,13 +399,8 @@ static void check_failure(weft_context *ctx) {
     free(x);
 }
 
-static void test_failure(void **state) {
-    (void)state;
-    test_each_place(check_failure);
-}
-
 /* Pinned memory travels without a bounce buffer; pinned in part, it counts as pageable. */
-static void check_pinned(weft_context *ctx) {
+static void test_pinned(weft_context *ctx) {
     if (!ctx->gpu)
         return;
     enum {
@@ -440,10 +430,6 @@ static void check_pinned(weft_context *ctx) {
     free(half);
 }
 
-static void test_pinned(void **state) {
-    (void)state;
-    test_each_place(check_pinned);
-}
 #endif
 
 int main(void) {
@@ -455,10 +441,10 @@ int main(void) {
         cmocka_unit_test(test_conveyor),
         cmocka_unit_test(test_conveyor_sides),
         cmocka_unit_test(test_conveyor_failures),
-        cmocka_unit_test(test_whole_path),
+        TEST_ON_EACH_PLACE(test_whole_path),
 #ifdef WEFT_CUDA
-        cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_pinned),
+        TEST_ON_EACH_PLACE(test_failure),
+        TEST_ON_EACH_PLACE(test_pinned),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
