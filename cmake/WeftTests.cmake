@@ -10,7 +10,7 @@ endif()
 set(wrapped malloc calloc realloc aligned_alloc posix_memalign free)
 if(WEFT_CUDA_ON)
     list(APPEND wrapped cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost
-         cudaHostAlloc)
+         cudaHostAlloc cudaFree cudaFreeAsync cudaFreeHost)
 endif()
 list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
 
@@ -28,6 +28,10 @@ if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped})
 endif()
 
+# Foreign programs cannot load a library that was built for the sanitizers.
+if(WEFT_SANITIZE)
+    list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/install_test\\.sh$")
+endif()
 foreach(source IN LISTS WEFT_TEST_SH)
     get_filename_component(name ${source} NAME_WE)
     add_test(NAME ${name} COMMAND bash ${source})

@@ -109,6 +109,11 @@ void test_each_place(void (*body)(weft_context *ctx)) {
     }
 }
 
+void test_on_each_place(void **state) {
+    const test_body *body = *state;
+    test_each_place(body->run);
+}
+
 bool test_size_wanted(size_t n) {
     const char *text = getenv("WEFT_TEST_MAX");
     return !text || n <= strtoull(text, NULL, 0);

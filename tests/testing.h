@@ -45,6 +45,18 @@ weft_context *test_open(const char *place);
 /* Calls `body` with an open context on each place. */
 void test_each_place(void (*body)(weft_context *ctx));
 
+/* An entry of a CMUnitTest array: `body` called with an open context on each place. */
+typedef struct test_body {
+    void (*run)(weft_context *ctx);
+} test_body;
+void test_on_each_place(void **state);
+#define TEST_ON_EACH_PLACE(body)                                                                   \
+    {                                                                                              \
+#        body, test_on_each_place, NULL, NULL, &(test_body) {                                      \
+            body                                                                                   \
+        }                                                                                          \
+    }
+
 /* Sizes above WEFT_TEST_MAX are left out, for runs under slow checkers. */
 bool test_size_wanted(size_t n);
 

@@ -4,7 +4,7 @@
 #ifndef WI_STAGE_H
 #define WI_STAGE_H
 
-#include "core/core.h"
+#include "core/rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +38,8 @@ typedef struct wi_stage_args {
     wi_segment_run run;
     const void *user;
 } wi_stage_args;
+
+extern const wi_ladder wi_stage_ladder; /* without rows in a build without CUDA */
 
 /* Runs the call segment by segment, in order, with the ladder "stage" (pageable, pinned,
  * segmented). When every operand is device memory it is one segment, only queued. Returns when all

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stage's climb: z = x + y on pageable host memory, computed on a GPU place. */
 #include "core/data_climb.h"
-
-extern const wi_ladder wi_stage_ladder;
+#include "core/stage.h"
 
 static weft_status make(wi_case *c) {
     return wi_data_make(c, WI_DATA_HOST, true, c->n * weft_type_size(c->type));

@@ -516,52 +516,12 @@ static void iota_does_not_accumulate(weft_context *ctx) {
     free(x);
 }
 
-static void test_small_vectors(void **state) {
-    (void)state;
-    test_each_place(small_vectors);
-}
-
-static void test_medium_vectors(void **state) {
-    (void)state;
-    test_each_place(medium_vectors);
-}
-
-static void test_large_vectors(void **state) {
-    (void)state;
-    test_each_place(large_vectors);
-}
-
-static void test_huge_vectors(void **state) {
-    (void)state;
-    test_each_place(huge_vectors);
-}
-
-static void test_small_matrices(void **state) {
-    (void)state;
-    test_each_place(small_matrices);
-}
-
-static void test_large_matrices(void **state) {
-    (void)state;
-    test_each_place(large_matrices);
-}
-
-static void test_side_by_side(void **state) {
-    (void)state;
-    test_each_place(side_by_side);
-}
-
-static void test_iota_does_not_accumulate(void **state) {
-    (void)state;
-    test_each_place(iota_does_not_accumulate);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_vectors),  cmocka_unit_test(test_medium_vectors),
-        cmocka_unit_test(test_large_vectors),  cmocka_unit_test(test_huge_vectors),
-        cmocka_unit_test(test_small_matrices), cmocka_unit_test(test_large_matrices),
-        cmocka_unit_test(test_side_by_side),   cmocka_unit_test(test_iota_does_not_accumulate),
+        TEST_ON_EACH_PLACE(small_vectors),  TEST_ON_EACH_PLACE(medium_vectors),
+        TEST_ON_EACH_PLACE(large_vectors),  TEST_ON_EACH_PLACE(huge_vectors),
+        TEST_ON_EACH_PLACE(small_matrices), TEST_ON_EACH_PLACE(large_matrices),
+        TEST_ON_EACH_PLACE(side_by_side),   TEST_ON_EACH_PLACE(iota_does_not_accumulate),
     };
     return cmocka_run_group_tests_name("map", tests, NULL, NULL);
 }

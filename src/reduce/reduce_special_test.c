@@ -416,16 +416,6 @@ static void test_typed_calls(void **state) {
     weft_close(ctx);
 }
 
-static void test_special_values(void **state) {
-    (void)state;
-    test_each_place(special_values);
-}
-
-static void test_all_infinite(void **state) {
-    (void)state;
-    test_each_place(all_infinite);
-}
-
 static void test_same_bits(void **state) {
     (void)state;
     test_each_place(same_bits);
@@ -435,8 +425,8 @@ static void test_same_bits(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_typed_calls),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_all_infinite),
+        TEST_ON_EACH_PLACE(special_values),
+        TEST_ON_EACH_PLACE(all_infinite),
         cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests_name("reduce, special values", tests, NULL, NULL);

@@ -513,31 +513,11 @@ static void test_result_types(void **state) {
     assert_int_equal(told, WEFT_I8);
 }
 
-static void test_small_sizes_all(void **state) {
-    (void)state;
-    test_each_place(small_sizes);
-}
-
-static void test_medium_sizes_all(void **state) {
-    (void)state;
-    test_each_place(medium_sizes);
-}
-
-static void test_large_sizes(void **state) {
-    (void)state;
-    test_each_place(large_sizes);
-}
-
-static void test_huge_sizes(void **state) {
-    (void)state;
-    test_each_place(huge_sizes);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_result_types),     cmocka_unit_test(test_small_sizes_all),
-        cmocka_unit_test(test_medium_sizes_all), cmocka_unit_test(test_large_sizes),
-        cmocka_unit_test(test_huge_sizes),
+        cmocka_unit_test(test_result_types), TEST_ON_EACH_PLACE(small_sizes),
+        TEST_ON_EACH_PLACE(medium_sizes),    TEST_ON_EACH_PLACE(large_sizes),
+        TEST_ON_EACH_PLACE(huge_sizes),
     };
     return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
 }

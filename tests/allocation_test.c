@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every allocation in every public call, failed in turn: the call must say WEFT_ENOMEM, leave its
+ * outputs as they were, and leak nothing; and the context must still work afterwards.
+ *
+ * The linker's --wrap sends the library's calls of the functions below through here. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stage.h"
+#include "map/map.h"
+#include "reduce/reduce.h"
+#include "scan/scan.h"
+#include "testing.h"
+
+#ifdef WEFT_CUDA
+#    include <cuda_runtime_api.h>
+#endif
+
+/* ---- injection ---- */
+
+enum {
+    MOST_LIVE = 1024,
+    NEVER = -1
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool watching;       /* track allocations */
+static bool only_own;       /* ignore malloc and its kin: on a GPU they are the driver's */
+static int counted;         /* allocations since arm() */
+static int fail_at = NEVER; /* which of them fails */
+static void *live[MOST_LIVE];
+static size_t live_count;
+
+/* Counts an allocation; true if it is the one to fail. */
+static bool fails(bool own) {
+    pthread_mutex_lock(&lock);
+    bool counts = watching && (own || !only_own);
+    bool result = counts && counted == fail_at;
+    counted += counts;
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static void *born(void *p, bool own) {
+    pthread_mutex_lock(&lock);
+    if (p && watching && (own || !only_own) && live_count < MOST_LIVE) {
+        live[live_count++] = p;
+    }
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
+static void died(const void *p) {
+    pthread_mutex_lock(&lock);
+    for (size_t k = 0; p && k < live_count; k++) {
+        if (live[k] == p) {
+            live[k] = live[--live_count];
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *p, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+int __real_posix_memalign(void **p, size_t alignment, size_t bytes);
+void __real_free(void *p);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *p, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes);
+void __wrap_free(void *p);
+
+void *__wrap_malloc(size_t bytes) {
+    return fails(false) ? NULL : born(__real_malloc(bytes), false);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails(false) ? NULL : born(__real_calloc(count, bytes), false);
+}
+
+void *__wrap_realloc(void *p, size_t bytes) {
+    if (fails(false)) {
+        return NULL;
+    }
+    died(p);
+    return born(__real_realloc(p, bytes), false);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+    return fails(true) ? NULL : born(__real_aligned_alloc(alignment, bytes), true);
+}
+
+int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes) {
+    if (fails(false)) {
+        return 12; /* ENOMEM */
+    }
+    int error = __real_posix_memalign(p, alignment, bytes);
+    if (!error) {
+        born(*p, false);
+    }
+    return error;
+}
+
+void __wrap_free(void *p) {
+    died(p);
+    __real_free(p);
+}
+
+#ifdef WEFT_CUDA
+
+/* Both sides of a function that sets *p and takes more arguments after it. */
+#    define WRAP_CUDA(name, parameters, arguments)                                                 \
+        cudaError_t __real_##name parameters;                                                      \
+        cudaError_t __wrap_##name parameters;                                                      \
+        cudaError_t __wrap_##name parameters {                                                     \
+            if (fails(true)) {                                                                     \
+                return cudaErrorMemoryAllocation;                                                  \
+            }                                                                                      \
+            cudaError_t error = __real_##name arguments;                                           \
+            if (error == cudaSuccess) {                                                            \
+                born(*p, true);                                                                    \
+            }                                                                                      \
+            return error;                                                                          \
+        }
+
+WRAP_CUDA(cudaMalloc, (void **p, size_t bytes), (p, bytes))
+WRAP_CUDA(cudaMallocAsync, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream))
+WRAP_CUDA(cudaMallocFromPoolAsync,
+          (void **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
+          (p, bytes, pool, stream))
+WRAP_CUDA(cudaMallocHost, (void **p, size_t bytes), (p, bytes))
+WRAP_CUDA(cudaHostAlloc, (void **p, size_t bytes, unsigned int flags), (p, bytes, flags))
+
+cudaError_t __real_cudaFree(void *p);
+cudaError_t __real_cudaFreeHost(void *p);
+cudaError_t __real_cudaFreeAsync(void *p, cudaStream_t stream);
+cudaError_t __wrap_cudaFree(void *p);
+cudaError_t __wrap_cudaFreeHost(void *p);
+cudaError_t __wrap_cudaFreeAsync(void *p, cudaStream_t stream);
+
+cudaError_t __wrap_cudaFree(void *p) {
+    died(p);
+    return __real_cudaFree(p);
+}
+
+cudaError_t __wrap_cudaFreeHost(void *p) {
+    died(p);
+    return __real_cudaFreeHost(p);
+}
+
+cudaError_t __wrap_cudaFreeAsync(void *p, cudaStream_t stream) {
+    died(p);
+    return __real_cudaFreeAsync(p, stream);
+}
+
+#endif
+
+static void watch(bool on) {
+    pthread_mutex_lock(&lock);
+    watching = on;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Lets the allocation numbered `which` from now on fail. */
+static void arm(int which) {
+    counted = 0;
+    fail_at = which;
+}
+
+/* ---- the calls ---- */
+
+enum {
+    COUNT = 3 * 1000 * 1000 + 7, /* host arrays of this many floats are staged in segments */
+    ALLOCATED_BYTES = 1000
+};
+
+/* Arrays a call works on, host or device memory. */
+typedef struct arrays {
+    float *x, *y, *z;
+    void *result;
+    void *allocated;
+} arrays;
+
+typedef struct public_call {
+    const char *name;
+    weft_status (*run)(weft_context *ctx, arrays *a);
+    const wi_ladder *ladder; /* each of its rows is tried; NULL: the call has none */
+} public_call;
+
+static const float two = 2;
+
+static weft_status run_alloc(weft_context *ctx, arrays *a) {
+    return weft_alloc(ctx, &a->allocated, ALLOCATED_BYTES);
+}
+
+static weft_status run_copy(weft_context *ctx, arrays *a) {
+    return weft_copy(ctx, a->z, a->x, COUNT * sizeof *a->x);
+}
+
+static weft_status run_sync(weft_context *ctx, arrays *a) {
+    (void)a;
+    weft_status status = weft_sync(ctx);
+    return status == WEFT_OK ? weft_set_stream(ctx, NULL) : status;
+}
+
+static weft_status run_add(weft_context *ctx, arrays *a) {
+    return weft_add(ctx, WEFT_F32, COUNT, a->x, a->y, a->z);
+}
+
+static weft_status run_axpy(weft_context *ctx, arrays *a) {
+    return weft_axpy(ctx, WEFT_F32, COUNT, &two, a->x, a->z);
+}
+
+static weft_status run_fill(weft_context *ctx, arrays *a) {
+    return weft_fill(ctx, WEFT_F32, COUNT, &two, a->z);
+}
+
+static weft_status run_iota(weft_context *ctx, arrays *a) {
+    return weft_iota(ctx, WEFT_F32, COUNT, &two, &two, a->z);
+}
+
+static weft_status run_add_matrix(weft_context *ctx, arrays *a) {
+    return weft_add_matrix(ctx, WEFT_F32, COUNT / 1000, 900, a->x, 1000, a->y, 1000, a->z, 1000);
+}
+
+static weft_status run_sum(weft_context *ctx, arrays *a) {
+    return weft_reduce(ctx, WEFT_SUM, WEFT_F32, COUNT, a->x, a->result);
+}
+
+static weft_status run_argmax(weft_context *ctx, arrays *a) {
+    return weft_reduce(ctx, WEFT_ARGMAX, WEFT_F32, COUNT, a->x, a->result);
+}
+
+static weft_status run_nrm2(weft_context *ctx, arrays *a) {
+    return weft_reduce(ctx, WEFT_NRM2, WEFT_F32, COUNT, a->x, a->result);
+}
+
+static weft_status run_dot(weft_context *ctx, arrays *a) {
+    return weft_dot(ctx, WEFT_F32, COUNT, a->x, a->y, a->result);
+}
+
+static weft_status run_scan(weft_context *ctx, arrays *a) {
+    return weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, COUNT, a->x, a->z, &two);
+}
+
+static weft_status run_scan_bytes(weft_context *ctx, arrays *a) {
+    return weft_scan(ctx, WEFT_EXCLUSIVE, WEFT_MAX, WEFT_I8, COUNT, a->x, a->z, NULL);
+}
+
+static const public_call calls[] = {
+    {"weft_alloc", run_alloc, NULL},
+    {"weft_copy", run_copy, NULL},
+    {"weft_sync", run_sync, NULL},
+    {"weft_add", run_add, &wi_map_ladder},
+    {"weft_axpy", run_axpy, &wi_map_ladder},
+    {"weft_fill", run_fill, &wi_map_ladder},
+    {"weft_iota", run_iota, &wi_map_ladder},
+    {"weft_add_matrix", run_add_matrix, &wi_map_ladder},
+    {"weft_reduce sum", run_sum, &wi_reduce_ladder},
+    {"weft_reduce argmax", run_argmax, &wi_reduce_ladder},
+    {"weft_reduce nrm2", run_nrm2, &wi_reduce_ladder},
+    {"weft_dot", run_dot, &wi_reduce_ladder},
+    {"weft_scan", run_scan, &wi_scan_ladder},
+    {"weft_scan of bytes", run_scan_bytes, &wi_scan_ladder},
+};
+
+/* ---- one call, each of its allocations failed ---- */
+
+/* Arrays that live through the whole test; what z and result hold before a call. */
+typedef struct rig {
+    weft_context *owner; /* allocated what is on the device */
+    test_buffer x, y, z, result;
+} rig;
+
+static rig rig_open(weft_context *owner, bool device) {
+    size_t bytes = COUNT * sizeof(float);
+    rig r = {.owner = owner,
+             .x = test_buffer_open(owner, device, bytes),
+             .y = test_buffer_open(owner, device, bytes),
+             .z = test_buffer_open(owner, device, bytes),
+             .result = test_buffer_open(owner, device, 8)};
+    float *ones = malloc(bytes);
+    assert_non_null(ones);
+    for (size_t i = 0; i < COUNT; i++) {
+        ones[i] = 1;
+    }
+    test_buffer_load(&r.x, ones, bytes, 0);
+    test_buffer_load(&r.y, ones, bytes, 0);
+    test_buffer_poison(&r.z, bytes, 0);
+    test_buffer_poison(&r.result, 8, 0);
+    free(ones);
+    return r;
+}
+
+static void rig_close(rig *r) {
+    test_buffer_close(&r->x);
+    test_buffer_close(&r->y);
+    test_buffer_close(&r->z);
+    test_buffer_close(&r->result);
+}
+
+static void check_untouched(test_buffer *b, const char *what) {
+    const unsigned char *bytes = test_buffer_read(b, what);
+    for (size_t i = 0; i < b->bytes; i++) {
+        if (bytes[i] != TEST_POISON) {
+            fail_msg("%s: failed, yet byte %zu of an output was written", what, i);
+        }
+    }
+}
+
+static weft_context *open_watched(const char *place, const public_call *call, const wi_row *row,
+                                  const wi_row *stage_row) {
+    weft_context *ctx = NULL;
+    watch(true);
+    arm(NEVER);
+    weft_status status = weft_open(&ctx, place);
+    watch(false);
+    if (status != WEFT_OK) {
+        fail_msg("%s: %s", place, weft_message(NULL));
+    }
+    if (row) {
+        test_use(ctx, call->ladder->op, row);
+    }
+    if (stage_row) {
+        test_use(ctx, "stage", stage_row);
+    }
+    return ctx;
+}
+
+static void close_watched(weft_context *ctx, arrays *a, const char *what) {
+    watch(true);
+    arm(NEVER);
+    weft_free(ctx, a->allocated);
+    weft_close(ctx);
+    watch(false);
+    if (live_count) {
+        fail_msg("%s: %zu allocations were not given back", what, live_count);
+    }
+}
+
+static weft_status run_watched(weft_context *ctx, const public_call *call, arrays *a, int which) {
+    watch(true);
+    arm(which);
+    weft_status status = call->run(ctx, a);
+    if (status == WEFT_OK) {
+        status = weft_sync(ctx);
+    }
+    watch(false);
+    return status;
+}
+
+/* Fails the allocation numbered `which` of a call on a new context; false if it makes no more. */
+static bool fail_one(rig *r, const public_call *call, const wi_row *row, const wi_row *stage_row,
+                     int which) {
+    char what[128];
+    const char *place = weft_place(r->owner);
+    arrays a = {(float *)r->x.p, (float *)r->y.p, (float *)r->z.p, r->result.p, NULL};
+    weft_context *ctx = open_watched(place, call, row, stage_row);
+    snprintf(what, sizeof what, "%s on %s, variant %s, allocation %d failed", call->name, place,
+             row ? row->name : "auto", which);
+    weft_status status = run_watched(ctx, call, &a, which);
+    bool injected = counted > which;
+    if (status == WEFT_EUNSUPPORTED && row) {
+        injected = false; /* the rung does not fit this call */
+    } else if (!injected && status != WEFT_OK) {
+        fail_msg("%s: %s: %s", what, weft_status_name(status), weft_message(ctx));
+    } else if (injected) {
+        if (status != WEFT_ENOMEM || strlen(weft_message(ctx)) == 0) {
+            fail_msg("%s: %s, message \"%s\"", what, weft_status_name(status), weft_message(ctx));
+        }
+        check_untouched(&r->z, what);
+        check_untouched(&r->result, what);
+        status = run_watched(ctx, call, &a, NEVER);
+        if (status != WEFT_OK) {
+            fail_msg("%s, then tried again: %s", what, weft_message(ctx));
+        }
+    }
+    close_watched(ctx, &a, what);
+    test_buffer_poison(&r->z, COUNT * sizeof(float), 0);
+    test_buffer_poison(&r->result, 8, 0);
+    return injected;
+}
+
+static void fail_each(rig *r, const public_call *call, const wi_row *row, const wi_row *stage_row) {
+    int which = 0;
+    while (fail_one(r, call, row, stage_row, which)) {
+        which++;
+    }
+}
+
+/* Every rung of the call, with the library's choice of staging; then every rung of staging. */
+static void fail_call(rig *r, const public_call *call) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = 1;
+    rows[0] = NULL;
+    if (call->ladder) {
+        count = test_rows(r->owner, call->ladder, rows);
+    }
+    for (size_t k = 0; k < count; k++) {
+        bool quadratic = rows[k] && strcmp(rows[k]->name, "all_prefixes") == 0;
+        if (!quadratic) {
+            fail_each(r, call, rows[k], NULL);
+        }
+    }
+    count = call->ladder ? test_rows(r->owner, &wi_stage_ladder, rows) : 0;
+    for (size_t k = 0; k < count && rows[k]; k++) {
+        fail_each(r, call, NULL, rows[k]);
+    }
+}
+
+static void failing_calls(weft_context *ctx) {
+    bool gpu = ctx->kind == WI_CUDA;
+    only_own = gpu;
+    for (int device = 0; device <= (gpu ? 1 : 0); device++) {
+        rig r = rig_open(ctx, device);
+        for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+            fail_call(&r, &calls[k]);
+        }
+        rig_close(&r);
+    }
+}
+
+static void failing_open(weft_context *other) {
+    const char *place = weft_place(other);
+    only_own = other->kind == WI_CUDA;
+    for (int which = 0;; which++) {
+        weft_context *ctx = other;
+        watch(true);
+        arm(which);
+        weft_status status = weft_open(&ctx, place);
+        bool injected = counted > which;
+        arm(NEVER);
+        if (status == WEFT_OK) {
+            weft_close(ctx);
+        }
+        watch(false);
+        assert_int_equal(live_count, 0);
+        if (!injected) {
+            assert_int_equal(status, WEFT_OK);
+            return;
+        }
+        assert_int_equal(status, WEFT_ENOMEM);
+        assert_null(ctx);
+        assert_true(strlen(weft_message(NULL)) > 0);
+    }
+}
+
+/* The test must be able to fail: without --wrap no allocation would ever be counted. */
+static void test_injection_works(void **state) {
+    (void)state;
+    weft_context *ctx = NULL;
+    only_own = false;
+    watch(true);
+    arm(0);
+    weft_status status = weft_open(&ctx, "cpu:1");
+    watch(false);
+    assert_int_equal(counted, 1);
+    assert_int_equal(status, WEFT_ENOMEM);
+    assert_null(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_injection_works),
+        TEST_ON_EACH_PLACE(failing_open),
+        TEST_ON_EACH_PLACE(failing_calls),
+    };
+    return cmocka_run_group_tests_name("allocation", tests, NULL, NULL);
+}
