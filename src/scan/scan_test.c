@@ -439,32 +439,12 @@ static void huge_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
-static void test_small_sizes_all(void **state) {
-    (void)state;
-    test_each_place(small_sizes);
-}
-
-static void test_medium_sizes_all(void **state) {
-    (void)state;
-    test_each_place(medium_sizes);
-}
-
-static void test_large_sizes(void **state) {
-    (void)state;
-    test_each_place(large_sizes);
-}
-
-static void test_huge_sizes(void **state) {
-    (void)state;
-    test_each_place(huge_sizes);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_sizes_all),
-        cmocka_unit_test(test_medium_sizes_all),
-        cmocka_unit_test(test_large_sizes),
-        cmocka_unit_test(test_huge_sizes),
+        TEST_ON_EACH_PLACE(small_sizes),
+        TEST_ON_EACH_PLACE(medium_sizes),
+        TEST_ON_EACH_PLACE(large_sizes),
+        TEST_ON_EACH_PLACE(huge_sizes),
     };
     return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
 }
