@@ -43,7 +43,10 @@ set_target_properties(
                VERSION ${PROJECT_VERSION}
                SOVERSION ${PROJECT_VERSION_MAJOR}
                LINK_DEPENDS ${version_script})
-target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script} -Wl,-z,defs)
+target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script})
+if(NOT WEFT_SANITIZE AND NOT WEFT_FUZZ) # clang leaves the sanitizers' symbols to the program
+    target_link_options(weft_shared PRIVATE -Wl,-z,defs)
+endif()
 target_link_libraries(weft_shared PRIVATE $<BUILD_INTERFACE:weft_flags>)
 
 add_library(weft_static STATIC ${WEFT_OBJECTS})

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The rules of the house that a script can check; every breach is printed, and any fails.
+set -euo pipefail
+: "${WEFT_BUILD:?run me through ctest}" "${WEFT_SOURCE:?}" "${CC:=cc}" "${CXX:=c++}"
+cd "$WEFT_SOURCE"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+breaches=0
+# Prints the lines on standard input, if any, as breaches of the rule named.
+breach_lines() {
+    local line
+    while IFS= read -r line; do
+        echo "$1: $line" >&2
+        breaches=$((breaches + 1))
+    done
+}
+
+# The sources: what git knows, or what is there when this is no git checkout.
+sources() {
+    find CMakeLists.txt Makefile .ci bench cmake include scripts src tests -type f \
+        \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' -o -name '*.cpp' \
+        -o -name '*.sh' -o -name '*.def' -o -name '*.map' -o -name '*.cmake' \
+        -o -name CMakeLists.txt -o -name Makefile -o -path .ci/run \) | sort
+}
+code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp)$'; }
+
+check_licence_lines() {
+    local file
+    sources | grep -v '\.def$' | while IFS= read -r file; do
+        head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+    done | breach_lines "no SPDX line at the top"
+}
+
+# grep over the code outside a folder; comments of one line are left out.
+outside() { # outside FOLDER-PATTERN PATTERN
+    code | grep -vE "$1" | xargs grep -nE "$2" | grep -vE ':[0-9]+: *(/\*|\*|//)' || true
+}
+
+check_homes() {
+    outside '^src/cuda/' '(^|[^a-z_])(__asm__|asm) *(volatile|__volatile__)? *\(' |
+        breach_lines "raw PTX or assembly outside src/cuda"
+    outside '^(src/cuda/launch|bench/)' '<<<' | breach_lines "launch without WEFT_LAUNCH"
+    outside '^src/comm/' '# *include *[<"](nccl|mpi)\.h' |
+        breach_lines "nccl.h or mpi.h included outside src/comm"
+    outside '^(src/cli|tests|bench)/|_test\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
+        breach_lines "the library prints, exits or aborts"
+    outside '^$' '(TODO|FIXME|XXX)' | breach_lines "unfinished"
+}
+
+check_sizes() {
+    code | xargs wc -l | awk '$2 != "total" && $1 >= 700 {print $2 ", " $1 " lines"}' |
+        breach_lines "longer than 700 lines"
+}
+
+check_headers_stand_alone() {
+    local header
+    for header in include/weft/*.h; do
+        printf '#include "%s"\nextern int one;\n' "$PWD/$header" >"$work/alone.c"
+        "$CC" -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c \
+            "$work/alone.c" 2>&1 || echo "$header, as C"
+        "$CXX" -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c++ \
+            "$work/alone.c" 2>&1 || echo "$header, as C++"
+    done | breach_lines "does not compile alone"
+}
+
+declared_calls() {
+    grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($' | tr -d '(' |
+        sort -u
+}
+
+# What the shared library offers is what the headers declare, no less and no more.
+check_exports() {
+    local library=$WEFT_BUILD/libweft.so exported
+    exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}')
+    echo "$exported" | grep -v '@@WEFT_0$' | breach_lines "exported without the version WEFT_0" ||
+        true
+    diff <(declared_calls) <(echo "$exported" | sed 's/@.*//' | sort -u) | grep '^[<>]' |
+        sed 's/^</declared, not exported:/; s/^>/exported, not declared:/' |
+        breach_lines "libweft.so" || true
+    objdump -p "$library" | grep -q 'SONAME *libweft.so.0$' ||
+        echo "libweft.so.0" | breach_lines "wrong SONAME, want"
+    objdump -p "$library" | grep 'NEEDED.*stdc++' | breach_lines "libweft.so" || true
+}
+
+# The breaches are counted in this shell, so that pipes do not lose the count.
+shopt -s lastpipe
+check_licence_lines
+check_homes
+check_sizes
+check_headers_stand_alone
+check_exports
+if [ "$breaches" -gt 0 ]; then
+    echo "conventions_test: $breaches breaches" >&2
+    exit 1
+fi
+echo "conventions_test: kept"

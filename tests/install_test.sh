@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs into a temporary prefix and uses what is there as strangers would: C and C++ programs,
+# through pkg-config and through find_package, shared and static; man pages; completions.
+set -euo pipefail
+: "${WEFT_BUILD:?run me through ctest}" "${WEFT_SOURCE:?}" "${CC:=cc}" "${CXX:=c++}" "${CMAKE:=cmake}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+log=$work/log
+
+fail() {
+    echo "install_test: $*" >&2
+    [ ! -f "$log" ] || cat "$log" >&2
+    exit 1
+}
+quietly() { "$@" >"$log" 2>&1 || fail "failed: $*"; }
+
+quietly "$CMAKE" --install "$WEFT_BUILD" --prefix "$prefix"
+library=$(dirname "$(find "$prefix" -name libweft.so)")
+version=$("$prefix/bin/weft" --version | grep -o '[0-9]*\.[0-9]*\.[0-9]*')
+
+check_files() {
+    local file
+    for file in include/weft/weft.h bin/weft share/man/man1/weft.1 share/man/man3/weft_add.3 \
+        share/bash-completion/completions/weft share/zsh/site-functions/_weft \
+        share/fish/vendor_completions.d/weft.fish; do
+        [ -s "$prefix/$file" ] || fail "$file is missing or empty"
+    done
+    bash -n "$prefix/share/bash-completion/completions/weft" || fail "the bash completion is broken"
+    if grep -rl "$WEFT_SOURCE" "$prefix/include" "$prefix/share" "$library/pkgconfig" \
+        "$library/cmake"; then
+        fail "the files above name the source folder"
+    fi
+}
+
+# Runs a program and looks for the version it reports and for what it is linked with.
+check_program() { # check_program PROGRAM shared|static
+    quietly "$1"
+    grep -q "^weft $version: " "$log" || fail "$1 reports another version than $version"
+    local linked=static
+    if ldd "$1" | grep -q libweft; then linked=shared; fi
+    [ "$linked" = "$2" ] || fail "$1 is linked $linked, not $2"
+    if [[ $1 == *-c-* ]] && ldd "$1" | grep -q 'libstdc++'; then
+        fail "$1, written in C, needs libstdc++"
+    fi
+}
+
+check_pkg_config() { # check_pkg_config LANGUAGE COMPILER FLAGS SOURCE
+    export PKG_CONFIG_PATH=$library/pkgconfig
+    [ "$(pkg-config --modversion weft)" = "$version" ] || fail "pkg-config: another version"
+    local -a flags
+    read -ra flags <<<"$3 $(pkg-config --cflags weft)"
+    read -ra shared <<<"$(pkg-config --libs weft)"
+    read -ra static <<<"$(pkg-config --libs weft-static)"
+    quietly "$2" "${flags[@]}" "$4" -o "$work/pc-$1-shared" "${shared[@]}" \
+        -Wl,-rpath,"$library"
+    quietly "$2" "${flags[@]}" "$4" -o "$work/pc-$1-static" "${static[@]}"
+    check_program "$work/pc-$1-shared" shared
+    check_program "$work/pc-$1-static" static
+}
+
+check_find_package() { # check_find_package LANGUAGE SOURCE-FOLDER
+    local build=$work/cmake-$1-
+    quietly "$CMAKE" -S "$2" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX"
+    quietly "$CMAKE" --build "$build"
+    check_program "$build/consumer_shared" shared
+    check_program "$build/consumer_static" static
+}
+
+consumers=$WEFT_SOURCE/tests/install
+check_files
+check_pkg_config c "$CC" "-std=c17 -Wall -Wextra -Wpedantic -Werror" "$consumers/c/consumer.c"
+check_pkg_config cxx "$CXX" "-std=c++11 -Wall -Wextra -Wpedantic -Werror" \
+    "$consumers/cxx/consumer.cpp"
+check_find_package c "$consumers/c"
+check_find_package cxx "$consumers/cxx"
+echo "install_test: C and C++ consumers of $version run, shared and static, from pkg-config and CMake"
