@@ -58,6 +58,7 @@ bench: ## race the peers in bench/peers and climb every ladder, as JSON lines
 
 .PHONY: fuzz
 fuzz: ## fuzz the file readers with libFuzzer (clang); SECONDS_EACH=60
+	@scripts/setup.sh fuzz
 	@CC=clang $(CONFIGURE) -B build-fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_FUZZ=ON \
 	    -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF
 	@cmake --build build-fuzz -j $(JOBS) --target weft_fuzzers

@@ -2,12 +2,10 @@
 # Finds the sources by the naming rules that docs/adding-a-rung.md states, so that a new file is
 # picked up by its name alone.
 
-set(slices core cpu cuda io map reduce scan)
-list(TRANSFORM slices PREPEND ${PROJECT_SOURCE_DIR}/src/ OUTPUT_VARIABLE slice_folders)
-list(TRANSFORM slice_folders APPEND /*.c OUTPUT_VARIABLE c_patterns)
-list(TRANSFORM slice_folders APPEND /*.cu OUTPUT_VARIABLE cuda_patterns)
-file(GLOB slice_c CONFIGURE_DEPENDS ${c_patterns})
-file(GLOB slice_cuda CONFIGURE_DEPENDS ${cuda_patterns})
+file(GLOB slice_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.c)
+file(GLOB slice_cuda CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.cu)
+list(FILTER slice_c EXCLUDE REGEX "/src/cli/[^/]*$")
+list(FILTER slice_cuda EXCLUDE REGEX "/src/cli/[^/]*$")
 file(GLOB WEFT_CLI_C CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.c)
 file(GLOB WEFT_CLI_CUDA CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cu)
 file(GLOB WEFT_TEST_C CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/*_test.c)

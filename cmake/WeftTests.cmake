@@ -28,6 +28,20 @@ if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped})
 endif()
 
+# A fixed number of runs of each fuzz target, without libFuzzer; WeftFuzz.cmake has the endless ones.
+if(NOT WEFT_FUZZ)
+    foreach(source IN LISTS WEFT_FUZZ_C)
+        get_filename_component(name ${source} NAME_WE)
+        string(REGEX REPLACE "_fuzz$" "" corpus ${name})
+        add_executable(${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                 ${PROJECT_BINARY_DIR}/tests)
+        target_link_libraries(${name} PRIVATE weft_static)
+        add_test(NAME ${name} COMMAND ${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/${corpus})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+    endforeach()
+endif()
+
 # Foreign programs cannot load a library that was built for the sanitizers.
 if(WEFT_SANITIZE)
     list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/install_test\\.sh$")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
 # command and stops. Quick and quiet when nothing is missing. It never installs CUDA or MPI.
-#   scripts/setup.sh build|test|format|lint|ci
+#   scripts/setup.sh build|test|format|lint|fuzz|ci
 set -euo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -42,6 +42,12 @@ need_lint() {
     need have clang-tidy -- clang-tidy
     need have cppcheck -- cppcheck
 }
+need_fuzz() {
+    need have cmake -- cmake
+    need have make -- make
+    need have clang -- clang
+    need env CC=clang bash -c "$(declare -f has_openmp); has_openmp" -- libomp-dev
+}
 
 purpose=${1:-test}
 look() {
@@ -51,12 +57,13 @@ look() {
     test) need_test ;;
     format) need_format ;;
     lint) need_lint ;;
+    fuzz) need_fuzz ;;
     ci)
         need_test
         need_format
         ;;
     *)
-        echo "usage: $0 build|test|format|lint|ci" >&2
+        echo "usage: $0 build|test|format|lint|fuzz|ci" >&2
         exit 2
         ;;
     esac
