@@ -366,7 +366,7 @@ static bool fail_one(rig *r, const public_call *call, const wi_row *row, const w
              row ? row->name : "auto", which);
     weft_status status = run_watched(ctx, call, &a, which);
     bool injected = counted > which;
-    if (status == WEFT_EUNSUPPORTED && row) {
+    if (status == WEFT_EUNSUPPORTED && (row || stage_row)) {
         injected = false; /* the rung does not fit this call */
     } else if (!injected && status != WEFT_OK) {
         fail_msg("%s: %s: %s", what, weft_status_name(status), weft_message(ctx));
@@ -394,12 +394,13 @@ static void fail_each(rig *r, const public_call *call, const wi_row *row, const 
     }
 }
 
-/* Every rung of the call, with the library's choice of staging; then every rung of staging. */
+/* Every rung of the call; on host memory of a GPU place every rung of staging instead. */
 static void fail_call(rig *r, const public_call *call) {
     const wi_row *rows[TEST_MAX_ROWS];
+    bool staged = r->owner->kind == WI_CUDA && !r->x.device;
     size_t count = 1;
     rows[0] = NULL;
-    if (call->ladder) {
+    if (call->ladder && !staged) {
         count = test_rows(r->owner, call->ladder, rows);
     }
     for (size_t k = 0; k < count; k++) {
@@ -408,7 +409,7 @@ static void fail_call(rig *r, const public_call *call) {
             fail_each(r, call, rows[k], NULL);
         }
     }
-    count = call->ladder ? test_rows(r->owner, &wi_stage_ladder, rows) : 0;
+    count = call->ladder && staged ? test_rows(r->owner, &wi_stage_ladder, rows) : 0;
     for (size_t k = 0; k < count && rows[k]; k++) {
         fail_each(r, call, NULL, rows[k]);
     }

@@ -119,6 +119,11 @@ bool test_size_wanted(size_t n) {
     return !text || n <= strtoull(text, NULL, 0);
 }
 
+bool test_case_wanted(test_random *r) {
+    const char *text = getenv("WEFT_TEST_ONE_IN");
+    return !text || test_below(r, strtoull(text, NULL, 0)) == 0;
+}
+
 const size_t test_small_sizes[] = {0,  1,  2,  3,  5,  7,   8,   9,   15,  16,  17, 31,
                                    32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
 const size_t test_small_size_count = sizeof test_small_sizes / sizeof *test_small_sizes;

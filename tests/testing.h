@@ -57,8 +57,10 @@ void test_on_each_place(void **state);
         }                                                                                          \
     }
 
-/* Sizes above WEFT_TEST_MAX are left out, for runs under slow checkers. */
+/* For runs under slow checkers: sizes above WEFT_TEST_MAX are left out, and of the many like cases
+ * only one in WEFT_TEST_ONE_IN is run, drawn at random. */
 bool test_size_wanted(size_t n);
+bool test_case_wanted(test_random *r);
 
 extern const size_t test_small_sizes[];
 extern const size_t test_small_size_count;

@@ -326,6 +326,9 @@ static const size_t mixture_count = sizeof mixtures / sizeof *mixtures;
 static const test_pattern patterns[] = {TEST_ANY, TEST_SPECIAL, TEST_NANS};
 
 static void run_layout(rig *r, map_case c, const layout *l) {
+    if (!test_case_wanted(&r->random)) {
+        return;
+    }
     c.alias = l->alias;
     memcpy(c.offset, l->offset, sizeof c.offset);
     c.pattern = patterns[test_below(&r->random, 3)];

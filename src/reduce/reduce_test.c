@@ -416,6 +416,9 @@ static const unsigned mixtures[] = {0, DEVICE_X, DEVICE_X | DEVICE_Y, DEVICE_RES
 
 /* The case with offsets, data and placement drawn. */
 static void run_drawing(rig *r, reduce_case c) {
+    if (!test_case_wanted(&r->random)) {
+        return;
+    }
     const size_t *offset = offsets[test_below(&r->random, sizeof offsets / sizeof *offsets)];
     c.offset_x = offset[0];
     c.offset_y = offset[1];

@@ -375,7 +375,8 @@ static void run_size(rig *r, size_t n, size_t times, size_t stride) {
                            .kind = form & 1 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE,
                            .has_init = form >> 1 & 1,
                            .n = n};
-            if (!is_too_slow(&c) && test_below(&r->random, stride) == 0) {
+            bool wanted = test_below(&r->random, stride) == 0 && test_case_wanted(&r->random);
+            if (wanted && !is_too_slow(&c)) {
                 run_drawing(r, c);
             }
         }
@@ -385,7 +386,7 @@ static void run_size(rig *r, size_t n, size_t times, size_t stride) {
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257, 8);
     for (size_t k = 0; k < test_small_size_count; k++) {
-        run_size(&r, test_small_sizes[k], 4, 1);
+        run_size(&r, test_small_sizes[k], 3, 1);
     }
     rig_close(&r);
 }
@@ -409,7 +410,8 @@ static void large_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* More blocks than 2^16, with one element a thread; and more tiles than blocks fit a device. */
+/* More blocks than 2^16, with one element a thread; more tiles than blocks fit a device; and host
+ * memory that travels in many segments. */
 static void huge_sizes(weft_context *ctx) {
     const size_t n = (1 << 24) + 13, more = (1 << 26) + 77;
     if (ctx->kind != WI_CUDA || !test_size_wanted(more)) {
@@ -430,12 +432,14 @@ static void huge_sizes(weft_context *ctx) {
         c.type = WEFT_U32;
         c.pattern = TEST_ANY;
         run_case(&r, &c);
-        c.n = more;
-        c.type = WEFT_U8;
-        run_case(&r, &c);
-        c.device = 0;
-        run_case(&r, &c);
     }
+    scan_case c = {.type = WEFT_F32, .n = n, .has_init = true, .pattern = TEST_SMALL};
+    run_case(&r, &c);
+    c.type = WEFT_U8;
+    c.n = more;
+    run_case(&r, &c);
+    c.device = DEVICE_X | DEVICE_Y;
+    run_case(&r, &c);
     rig_close(&r);
 }
 
