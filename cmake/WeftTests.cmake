@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every *_test.c is one cmocka program, every tests/*_test.sh one script; ctest runs them all.
 
-set(test_helpers ${PROJECT_SOURCE_DIR}/tests/testing.c)
-if(NOT EXISTS ${test_helpers})
-    set(test_helpers)
-endif()
+add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c)
+target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
 
 # Allocation failures are injected by wrapping every function that hands out memory.
 set(wrapped malloc calloc realloc aligned_alloc posix_memalign free)
@@ -16,7 +14,7 @@ list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
 
 foreach(source IN LISTS WEFT_TEST_C)
     get_filename_component(name ${source} NAME_WE)
-    add_executable(${name} ${source} ${test_helpers})
+    add_executable(${name} ${source} $<TARGET_OBJECTS:weft_testing>)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/tests)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
