@@ -403,6 +403,29 @@ static void large_vectors(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* On the cpu outputs of 16 MiB and more bypass the cache. */
+static void streamed_arrays(weft_context *ctx) {
+    static const weft_type types[OP_COUNT] = {WEFT_F64, WEFT_F32, WEFT_I64, WEFT_F64};
+    const size_t bytes = (1 << 24) + 1000, rows = 129, cols = 16411;
+    if (ctx->kind != WI_CPU || !test_size_wanted(bytes)) {
+        return;
+    }
+    rig r = rig_open(ctx, 18000000);
+    for (int op = 0; op < OP_COUNT; op++) {
+        map_case c = vector_case(NULL, (wi_map_op)op, types[op], bytes / test_size_of(types[op]));
+        run_layout(&r, c, any_layout(&r, SEPARATE_LAYOUTS));
+    }
+    run_layout(&r, vector_case(NULL, WI_MAP_IOTA, WEFT_U8, bytes), &layouts[1]);
+    map_case matrix = {.op = WI_MAP_ADD,
+                       .type = WEFT_F64,
+                       .matrix = true,
+                       .rows = rows,
+                       .cols = cols,
+                       .ld = {cols + 1, cols + 2, cols + 3}};
+    run_layout(&r, matrix, &layouts[2]);
+    rig_close(&r);
+}
+
 /* More blocks than 2^16, with one element a thread. */
 static void huge_vectors(weft_context *ctx) {
     const size_t n = (1 << 24) + 13, more = (1 << 26) + 77;
@@ -521,10 +544,15 @@ static void iota_does_not_accumulate(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small_vectors),  TEST_ON_EACH_PLACE(medium_vectors),
-        TEST_ON_EACH_PLACE(large_vectors),  TEST_ON_EACH_PLACE(huge_vectors),
-        TEST_ON_EACH_PLACE(small_matrices), TEST_ON_EACH_PLACE(large_matrices),
-        TEST_ON_EACH_PLACE(side_by_side),   TEST_ON_EACH_PLACE(iota_does_not_accumulate),
+        TEST_ON_EACH_PLACE(small_vectors),
+        TEST_ON_EACH_PLACE(medium_vectors),
+        TEST_ON_EACH_PLACE(large_vectors),
+        TEST_ON_EACH_PLACE(streamed_arrays),
+        TEST_ON_EACH_PLACE(huge_vectors),
+        TEST_ON_EACH_PLACE(small_matrices),
+        TEST_ON_EACH_PLACE(large_matrices),
+        TEST_ON_EACH_PLACE(side_by_side),
+        TEST_ON_EACH_PLACE(iota_does_not_accumulate),
     };
     return cmocka_run_group_tests_name("map", tests, NULL, NULL);
 }

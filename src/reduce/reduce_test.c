@@ -478,6 +478,19 @@ static void large_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* On the cpu the parts that threads share are longer than one block from 2^24 elements on. */
+static void long_parts(weft_context *ctx) {
+    const size_t n = (1 << 24) + (1 << 15) + 13;
+    if (ctx->kind != WI_CPU || ctx->threads == 1 || !test_size_wanted(n)) {
+        return;
+    }
+    rig r = rig_open(ctx, n * 4);
+    run_drawing(&r, (reduce_case){.op = WI_RED_SUM, .type = WEFT_F32, .n = n});
+    run_drawing(&r, (reduce_case){.op = WI_RED_SUM, .type = WEFT_I8, .n = n});
+    run_drawing(&r, (reduce_case){.op = WI_RED_ARGMIN, .type = WEFT_U16, .n = n});
+    rig_close(&r);
+}
+
 static void huge_sizes(weft_context *ctx) {
     const size_t n = (1 << 24) + 13, more = (1 << 26) + 77;
     if (ctx->kind != WI_CUDA || !test_size_wanted(more)) {
@@ -520,7 +533,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_result_types), TEST_ON_EACH_PLACE(small_sizes),
         TEST_ON_EACH_PLACE(medium_sizes),    TEST_ON_EACH_PLACE(large_sizes),
-        TEST_ON_EACH_PLACE(huge_sizes),
+        TEST_ON_EACH_PLACE(long_parts),      TEST_ON_EACH_PLACE(huge_sizes),
     };
     return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
 }

@@ -410,6 +410,31 @@ static void large_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* On the cpu large outputs bypass the cache, in place or not. */
+static void streamed_arrays(weft_context *ctx) {
+    const size_t n = (1 << 22) + 77;
+    if (ctx->kind != WI_CPU || !test_size_wanted(n)) {
+        return;
+    }
+    rig r = rig_open(ctx, n, 8);
+    scan_case c = {.n = n, .type = WEFT_F32, .pattern = TEST_SMALL, .offset_y = 1};
+    run_case(&r, &c);
+    c.type = WEFT_F64;
+    c.kind = WEFT_EXCLUSIVE;
+    c.has_init = true;
+    run_case(&r, &c);
+    c.type = WEFT_U32;
+    c.in_place = true;
+    c.pattern = TEST_ANY;
+    run_case(&r, &c);
+    c.op = WEFT_MAX;
+    c.type = WEFT_F64;
+    c.in_place = false;
+    c.pattern = TEST_NANS;
+    run_case(&r, &c);
+    rig_close(&r);
+}
+
 /* More blocks than 2^16, with one element a thread; more tiles than blocks fit a device; and host
  * memory that travels in many segments. */
 static void huge_sizes(weft_context *ctx) {
@@ -445,9 +470,8 @@ static void huge_sizes(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small_sizes),
-        TEST_ON_EACH_PLACE(medium_sizes),
-        TEST_ON_EACH_PLACE(large_sizes),
+        TEST_ON_EACH_PLACE(small_sizes), TEST_ON_EACH_PLACE(medium_sizes),
+        TEST_ON_EACH_PLACE(large_sizes), TEST_ON_EACH_PLACE(streamed_arrays),
         TEST_ON_EACH_PLACE(huge_sizes),
     };
     return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
