@@ -26,11 +26,13 @@ fi
 # cases to itself. Refusals by the runtime are provoked by the tests and checked by the library.
 export WEFT_TEST_MAX=${WEFT_TEST_MAX:-20000} WEFT_TEST_ONE_IN=${WEFT_TEST_ONE_IN:-20}
 tests=(core gpu stage concurrency map reduce reduce_special scan scan_special)
-for tool in memcheck racecheck; do
+check() { # check TOOL OPTION...
+    local test
     for test in "${tests[@]}"; do
-        echo "gpu-test: $tool ${test}_test"
-        "$sanitizer" --tool "$tool" --report-api-errors no --error-exitcode 99 --print-limit 20 \
-            "$build/tests/${test}_test"
+        echo "gpu-test: $1 ${test}_test"
+        "$sanitizer" --tool "$@" --error-exitcode 99 --print-limit 20 "$build/tests/${test}_test"
     done
-done
+}
+check memcheck --report-api-errors no
+check racecheck
 echo "gpu-test: passed plainly and under memcheck and racecheck"
