@@ -18,6 +18,13 @@ static inline float wi_float_of_bits(uint32_t bits) {
     return value;
 }
 
+/* `chosen` if the condition holds, else `other`: in arithmetic, for compilers turn ?: into jumps.
+ */
+static inline uint32_t wi_bits_if(int condition, uint32_t chosen, uint32_t other) {
+    uint32_t mask = 0u - (uint32_t)condition;
+    return (chosen & mask) | (other & ~mask);
+}
+
 /* f16 to f32, exact. A subnormal is an integer times 2^-24; the exponent of a normal number is
  * moved from bias 15 to bias 127, that of an infinity or NaN once more. */
 static inline float wi_f16_widen(uint16_t half) {
@@ -25,8 +32,8 @@ static inline float wi_f16_widen(uint16_t half) {
     uint32_t normal = (magnitude << 13) + (112u << 23);
     uint32_t special = normal + (112u << 23);
     uint32_t subnormal = wi_float_bits((float)(int32_t)magnitude * 0x1p-24f);
-    uint32_t bits = magnitude < 0x0400u ? subnormal : normal;
-    bits = magnitude >= 0x7c00u ? special : bits;
+    uint32_t bits = wi_bits_if(magnitude < 0x0400u, subnormal, normal);
+    bits = wi_bits_if(magnitude >= 0x7c00u, special, bits);
     return wi_float_of_bits(bits | (uint32_t)(half & 0x8000u) << 16);
 }
 
@@ -38,11 +45,11 @@ static inline uint16_t wi_f16_narrow(float value) {
     uint32_t sign = (bits & 0x80000000u) >> 16;
     uint32_t odd = (magnitude >> 13) & 1u;
     uint32_t normal = (magnitude - (112u << 23) + 0xfffu + odd) >> 13;
-    uint32_t tiny = magnitude < 0x38800000u ? magnitude : 0u;
+    uint32_t tiny = wi_bits_if(magnitude < 0x38800000u, magnitude, 0u);
     uint32_t subnormal = wi_float_bits(wi_float_of_bits(tiny) + 0.5f) - 0x3f000000u;
-    uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
-    uint32_t half = magnitude < 0x38800000u ? subnormal : normal;
-    half = magnitude >= 0x47800000u ? special : half;
+    uint32_t special = wi_bits_if(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
+    uint32_t half = wi_bits_if(magnitude < 0x38800000u, subnormal, normal);
+    half = wi_bits_if(magnitude >= 0x47800000u, special, half);
     return (uint16_t)(half | sign);
 }
 
@@ -54,7 +61,7 @@ static inline uint16_t wi_bf16_narrow(float value) {
     uint32_t bits = wi_float_bits(value);
     uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
     uint32_t quiet = (bits >> 16) | 0x0040u;
-    return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+    return (uint16_t)wi_bits_if((bits & 0x7fffffffu) > 0x7f800000u, quiet, rounded);
 }
 
 /* f64 to f32, rounded to odd: an inexact result is cut towards zero and its last bit set. A second
@@ -62,11 +69,9 @@ static inline uint16_t wi_bf16_narrow(float value) {
 static inline float wi_float_to_odd(double value) {
     float nearest = (float)value;
     uint32_t bits = wi_float_bits(nearest);
-    double magnitude = value < 0 ? -value : value;
-    double rounded = nearest < 0 ? -(double)nearest : (double)nearest;
-    uint32_t cut = bits - (rounded > magnitude ? 1u : 0u);
-    uint32_t odd = rounded == magnitude ? bits : cut | 1u;
-    return wi_float_of_bits(odd);
+    uint32_t too_large = __builtin_fabs((double)nearest) > __builtin_fabs(value);
+    uint32_t inexact = (double)nearest != value;
+    return wi_float_of_bits((bits - too_large) | inexact);
 }
 
 static inline uint16_t wi_f16_narrow_double(double value) {

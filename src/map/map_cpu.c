@@ -1,7 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU rung of map above the serial one. It borrows the serial loop until its own is in place. */
-#include "map/map.h"
+/* The threads rung of map: rows are cut into chunks, which threads share in order, so that a thread
+ * walks through memory in one direction. */
+#include "cpu/team.h"
+#include "map/map_simd.h"
+
+enum {
+    CHUNK_BYTES = 1 << 17,
+    STREAM_CHUNK_BYTES = 1 << 20,
+    /* An array larger than this would not be in a cache when next looked for. */
+    STREAM_BYTES = 1 << 24
+};
+
+/* A call as chunks of `chunk` elements, `per_row` to a row. */
+typedef struct plan {
+    wi_map_args args;
+    size_t chunk, per_row, chunks;
+    wi_map_loop loop;
+    void (*stream)(wi_map_loop loop, const wi_map_run *run, size_t size); /* NULL: plain stores */
+} plan;
+
+static bool is_packed(const wi_map_args *args) {
+    return (!args->x || args->ldx == args->cols) && (!args->y || args->ldy == args->cols) &&
+           args->ldz == args->cols;
+}
+
+/* Streaming pays when the output is large and in no cache: an input's lines have just come in. */
+static bool should_stream(const wi_map_args *args, size_t size) {
+    bool in_place = args->z == args->x || args->z == args->y;
+    return !in_place && args->rows * args->cols * size >= STREAM_BYTES &&
+           args->cols * size >= CHUNK_BYTES;
+}
+
+static plan make_plan(const wi_map_args *args) {
+    const size_t size = weft_type_size(args->type);
+    const wi_map_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_map_simd);
+    plan p = {.args = *args, .loop = simd->loops[args->op][args->type]};
+    if (is_packed(args)) {
+        p.args.cols *= p.args.rows;
+        p.args.rows = 1;
+    }
+    p.stream = should_stream(&p.args, size) ? simd->stream : NULL;
+    p.chunk = (p.stream ? STREAM_CHUNK_BYTES : CHUNK_BYTES) / size;
+    p.per_row = p.args.cols / p.chunk + (p.args.cols % p.chunk != 0);
+    p.chunks = p.per_row * p.args.rows;
+    return p;
+}
+
+static void run_chunks(const plan *p, size_t from, size_t to) {
+    const size_t size = weft_type_size(p->args.type);
+    for (size_t k = from; k < to; k++) {
+        size_t row = k / p->per_row, col = k % p->per_row * p->chunk;
+        size_t left = p->args.cols - col;
+        wi_map_run run = wi_map_run_of(&p->args, row, col, left < p->chunk ? left : p->chunk);
+        if (p->stream)
+            p->stream(p->loop, &run, size);
+        else
+            p->loop(&run);
+    }
+}
+
+/* Short rows go by the dozen to a thread. */
+static size_t worthwhile_units(const plan *p) {
+    size_t bytes = p->args.rows * p->args.cols * weft_type_size(p->args.type);
+    size_t units = bytes / CHUNK_BYTES;
+    return units < p->chunks ? units : p->chunks;
+}
 
 weft_status wi_map_threads(weft_context *ctx, const void *args) {
-    return wi_map_serial(ctx, args);
+    const plan p = make_plan(args);
+    const int team = wi_team_size(ctx, worthwhile_units(&p));
+#pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
+    for (int rank = 0; rank < team; rank++)
+        run_chunks(&p, wi_team_share(p.chunks, rank, team),
+                   wi_team_share(p.chunks, rank + 1, team));
+    return WEFT_OK;
 }

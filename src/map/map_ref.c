@@ -6,8 +6,14 @@
 #include "map/map_run.h"
 
 #define LOOP
-#define MAP_LOOPS loops
 #include "map/map_types.inc"
+
+static const wi_map_loop loops[WI_MAP_OPS][WEFT_TYPE_COUNT] = {
+    [WI_MAP_ADD] = OF_EVERY_TYPE(add),
+    [WI_MAP_AXPY] = OF_EVERY_TYPE(axpy),
+    [WI_MAP_FILL] = OF_EVERY_TYPE(fill),
+    [WI_MAP_IOTA] = OF_EVERY_TYPE(iota),
+};
 
 weft_status wi_map_serial(weft_context *ctx, const void *args) {
     (void)ctx;

@@ -1,7 +1,237 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU rung of reduce above the serial one. It borrows the serial loop until its own is in place. */
-#include "reduce/reduce.h"
+/* The threads rung of reduce. The array is cut into blocks of fixed size; runs of blocks, at most
+ * MAX_SPANS of them, are reduced by any thread, and combined in a tree. The cut depends on n alone,
+ * so neither the number of threads nor the instruction set changes a bit of the result. */
+#include <math.h>
+#include <string.h>
+
+#include "cpu/team.h"
+#include "reduce/reduce_simd.h"
+
+enum {
+    MAX_SPANS = 1024,
+    /* Bytes worth waking another thread for. */
+    WORTHWHILE_BYTES = 1 << 17
+};
+
+/* How two partial results become one. */
+typedef enum merging {
+    ADD_INTEGERS,
+    MULTIPLY_INTEGERS,
+    LARGER_INTEGER,
+    ADD_VALUES,
+    MULTIPLY_VALUES,
+    ADD_SQUARES,
+    BETTER_KEY
+} merging;
+
+typedef struct plan {
+    wi_reduce_args args;
+    wi_reduce_block block;
+    merging merge;
+    uint64_t flip;
+    size_t span; /* elements, a multiple of WI_REDUCE_BLOCK */
+    size_t spans;
+} plan;
+
+static merging merging_of(wi_reduction op, weft_type type) {
+    bool floating = wi_type_is_float(type);
+    switch (op) {
+    case WI_RED_PRODUCT:
+        return floating ? MULTIPLY_VALUES : MULTIPLY_INTEGERS;
+    case WI_RED_NRM2:
+        return type == WEFT_F64 ? ADD_SQUARES : ADD_VALUES;
+    case WI_RED_NRMINF:
+        return LARGER_INTEGER;
+    case WI_RED_SUM:
+    case WI_RED_NRM1:
+    case WI_RED_DOT:
+        return floating ? ADD_VALUES : ADD_INTEGERS;
+    default:
+        return BETTER_KEY;
+    }
+}
+
+/* Keys compare as signed integers: flipping the top bit makes them of unsigned elements, flipping
+ * all of them turns the order around. */
+static uint64_t flip_of(wi_reduction op, weft_type type) {
+    uint64_t sign = 0;
+    if (!wi_type_is_float(type) && !wi_type_is_signed(type))
+        sign = (uint64_t)1 << (8 * weft_type_size(type) - 1);
+    return op == WI_RED_MAX || op == WI_RED_ARGMAX ? ~sign : sign;
+}
+
+static plan make_plan(const wi_reduce_args *args, const wi_reduce_simd *simd) {
+    plan p = {.args = *args,
+              .block = simd->blocks[args->op][args->type],
+              .merge = merging_of(args->op, args->type),
+              .flip = flip_of(args->op, args->type)};
+    size_t blocks = (args->n - 1) / WI_REDUCE_BLOCK + 1;
+    size_t per_span = (blocks - 1) / MAX_SPANS + 1;
+    p.span = per_span * WI_REDUCE_BLOCK;
+    p.spans = (blocks - 1) / per_span + 1;
+    return p;
+}
+
+/* a becomes a and b; b comes after a. */
+static void merge(merging how, wi_partial *a, const wi_partial *b) {
+    switch (how) {
+    case ADD_INTEGERS:
+        a->integer += b->integer;
+        break;
+    case MULTIPLY_INTEGERS:
+        a->integer *= b->integer;
+        break;
+    case LARGER_INTEGER:
+        a->integer = b->integer > a->integer ? b->integer : a->integer;
+        break;
+    case ADD_VALUES:
+        a->value += b->value;
+        break;
+    case MULTIPLY_VALUES:
+        a->value *= b->value;
+        break;
+    case ADD_SQUARES:
+        a->squares.small += b->squares.small;
+        a->squares.medium += b->squares.medium;
+        a->squares.large += b->squares.large;
+        break;
+    case BETTER_KEY:
+        *a = b->best.key < a->best.key ? *b : *a;
+        break;
+    }
+}
+
+/* Elements [from, from + n), at most a block of them. */
+static wi_partial reduce_block(const plan *p, size_t from, size_t n) {
+    const size_t size = weft_type_size(p->args.type);
+    const char *x = p->args.x, *y = p->args.y;
+    wi_partial partial = {.best = {.at = from}};
+    p->block(n, x + from * size, y ? y + from * size : NULL, p->flip, &partial);
+    return partial;
+}
+
+static wi_partial reduce_span(const plan *p, size_t from, size_t n) {
+    wi_partial sum = reduce_block(p, from, n < WI_REDUCE_BLOCK ? n : WI_REDUCE_BLOCK);
+    for (size_t at = WI_REDUCE_BLOCK; at < n; at += WI_REDUCE_BLOCK) {
+        size_t left = n - at;
+        wi_partial next =
+            reduce_block(p, from + at, left < WI_REDUCE_BLOCK ? left : WI_REDUCE_BLOCK);
+        merge(p->merge, &sum, &next);
+    }
+    return sum;
+}
+
+static void reduce_share(const plan *p, size_t first, size_t last, wi_partial partials[]) {
+    for (size_t k = first; k < last; k++) {
+        size_t from = k * p->span, left = p->args.n - from;
+        partials[k] = reduce_span(p, from, left < p->span ? left : p->span);
+    }
+}
+
+/* The first position in the block that has the best key: halving finds it. */
+static size_t locate(const plan *p, const wi_partial *found) {
+    size_t from = found->best.at;
+    size_t n = p->args.n - from < WI_REDUCE_BLOCK ? p->args.n - from : WI_REDUCE_BLOCK;
+    while (n > 1) {
+        size_t half = n / 2;
+        if (reduce_block(p, from, half).best.key == found->best.key) {
+            n = half;
+        } else {
+            from += half;
+            n -= half;
+        }
+    }
+    return from;
+}
+
+/* sqrt(small + medium + large), each in its scale. Small squares matter only beside no large one.
+ */
+static double norm_of_squares(const wi_partial *p) {
+    double small = p->squares.small, medium = p->squares.medium, large = p->squares.large;
+    if (large > 0)
+        return sqrt(large + (medium * WI_SHRINK) * WI_SHRINK) / WI_SHRINK;
+    if (!(small > 0))
+        return sqrt(medium);
+    double low = sqrt(small) / WI_GROW, high = sqrt(medium);
+    if (!(low <= high)) {
+        double swap = low;
+        low = high;
+        high = swap;
+    }
+    return high * sqrt(1 + (low / high) * (low / high));
+}
+
+/* The element that a key was made from. */
+static uint64_t bits_of_key(const plan *p, int64_t key) {
+    uint64_t bits = (uint64_t)key ^ p->flip;
+    if (!wi_type_is_float(p->args.type))
+        return bits;
+    unsigned width = 8 * (unsigned)weft_type_size(p->args.type);
+    bool negative = bits >> (width - 1) & 1;
+    return negative ? bits ^ (UINT64_MAX >> (65 - width)) : bits;
+}
+
+static void put_value(const plan *p, double value) {
+    float rounded = (float)value;
+    bool short_float = wi_type_is_float(p->args.type) && p->args.type != WEFT_F64;
+    if (short_float)
+        memcpy(p->args.result, &rounded, sizeof rounded);
+    else
+        memcpy(p->args.result, &value, sizeof value);
+}
+
+static void put_integer(const plan *p, uint64_t bits, size_t size) {
+    uint8_t bits_8 = (uint8_t)bits;
+    uint16_t bits_16 = (uint16_t)bits;
+    uint32_t bits_32 = (uint32_t)bits;
+    const void *const from[] = {[1] = &bits_8, [2] = &bits_16, [4] = &bits_32, [8] = &bits};
+    memcpy(p->args.result, from[size], size);
+}
+
+static void finish(const plan *p, const wi_partial *sum) {
+    const size_t size = weft_type_size(p->args.type);
+    switch (p->args.op) {
+    case WI_RED_MIN:
+    case WI_RED_MAX:
+        put_integer(p, bits_of_key(p, sum->best.key), size);
+        break;
+    case WI_RED_ARGMIN:
+    case WI_RED_ARGMAX:
+        put_integer(p, p->args.first + locate(p, sum), sizeof(uint64_t));
+        break;
+    case WI_RED_NRM2:
+        put_value(p, p->merge == ADD_SQUARES ? norm_of_squares(sum) : sqrt(sum->value));
+        break;
+    case WI_RED_NRMINF:
+        put_integer(p, sum->integer, wi_type_is_float(p->args.type) ? size : sizeof(uint64_t));
+        break;
+    default:
+        if (wi_type_is_float(p->args.type))
+            put_value(p, sum->value);
+        else
+            put_integer(p, sum->integer, sizeof(uint64_t));
+        break;
+    }
+}
 
 weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
-    return wi_reduce_serial(ctx, args);
+    const wi_reduce_args *call = args;
+    if (call->n == 0)
+        return wi_reduce_serial(ctx, args);
+    const wi_reduce_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_reduce_simd);
+    const plan p = make_plan(call, simd);
+    wi_partial partials[MAX_SPANS];
+    const size_t worthwhile = call->n * weft_type_size(call->type) / WORTHWHILE_BYTES;
+    const int team = wi_team_size(ctx, worthwhile < p.spans ? worthwhile : p.spans);
+#pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
+    for (int rank = 0; rank < team; rank++)
+        reduce_share(&p, wi_team_share(p.spans, rank, team), wi_team_share(p.spans, rank + 1, team),
+                     partials);
+    for (size_t step = 1; step < p.spans; step *= 2) {
+        for (size_t k = 0; k + step < p.spans; k += 2 * step)
+            merge(p.merge, &partials[k], &partials[k + step]);
+    }
+    finish(&p, &partials[0]);
+    return WEFT_OK;
 }

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of one block, for one instruction set. */
+#include "reduce/reduce_simd.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cpu/half.h"
+#include "cpu/vector.h"
+
+enum {
+    WIDE = WI_VECTOR_BYTES / 8,       /* doubles in a vector */
+    VECTORS = WI_REDUCE_LANES / WIDE, /* vectors of lanes */
+    HALF_TILE = 16 * WI_REDUCE_LANES  /* 16-bit floats converted at a time */
+};
+
+WI_INLINE wi_doubles magnitudes(wi_doubles v) {
+    return (wi_doubles)((wi_longs)v & INT64_MAX);
+}
+
+WI_INLINE wi_doubles take(wi_reduction op, wi_doubles lane, wi_doubles x, wi_doubles y) {
+    switch (op) {
+    case WI_RED_PRODUCT:
+        return lane * x;
+    case WI_RED_NRM1:
+        return lane + magnitudes(x);
+    case WI_RED_NRM2:
+        return lane + x * x;
+    case WI_RED_DOT:
+        return lane + x * y;
+    default:
+        return lane + x;
+    }
+}
+
+/* All lanes combined, in halves: lane k with lane k + 16, then with k + 8, and so on. */
+static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
+    double lanes[WI_REDUCE_LANES];
+    memcpy(lanes, vectors, sizeof lanes);
+    for (int half = WI_REDUCE_LANES / 2; half > 0; half /= 2) {
+        for (int k = 0; k < half; k++)
+            lanes[k] =
+                op == WI_RED_PRODUCT ? lanes[k] * lanes[k + half] : lanes[k] + lanes[k + half];
+    }
+    return lanes[0];
+}
+
+#define MAGNITUDE(v) ((UNSIGNED)((v) < 0 ? 0 - (UNSIGNED)(v) : (UNSIGNED)(v)))
+
+#define NAME(op) op##_i8
+#define T int8_t
+#define SIGNED int8_t
+#define UNSIGNED uint8_t
+#define SUM int32_t
+#define PRODUCT int32_t
+#define DOT int32_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_i16
+#define T int16_t
+#define SIGNED int16_t
+#define UNSIGNED uint16_t
+#define SUM int32_t
+#define PRODUCT int32_t
+#define DOT int64_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_i32
+#define T int32_t
+#define SIGNED int32_t
+#define UNSIGNED uint32_t
+#define SUM int64_t
+#define PRODUCT int64_t
+#define DOT uint64_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_i64
+#define T int64_t
+#define SIGNED int64_t
+#define UNSIGNED uint64_t
+#define SUM uint64_t
+#define PRODUCT uint64_t
+#define DOT uint64_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#undef MAGNITUDE
+#define MAGNITUDE(v) (v)
+
+#define NAME(op) op##_u8
+#define T uint8_t
+#define SIGNED int8_t
+#define UNSIGNED uint8_t
+#define SUM uint32_t
+#define PRODUCT uint32_t
+#define DOT uint32_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_u16
+#define T uint16_t
+#define SIGNED int16_t
+#define UNSIGNED uint16_t
+#define SUM uint32_t
+#define PRODUCT uint32_t
+#define DOT uint64_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_u32
+#define T uint32_t
+#define SIGNED int32_t
+#define UNSIGNED uint32_t
+#define SUM uint64_t
+#define PRODUCT uint64_t
+#define DOT uint64_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_u64
+#define T uint64_t
+#define SIGNED int64_t
+#define UNSIGNED uint64_t
+#define SUM uint64_t
+#define PRODUCT uint64_t
+#define DOT uint64_t
+#include "reduce/reduce_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+#undef UNSIGNED
+#undef SUM
+#undef PRODUCT
+#undef DOT
+
+#define NAME(op) op##_f16
+#define BITS int16_t
+#define TOP INT16_MAX
+#define INFINITE 0x7c00
+#include "reduce/reduce_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef TOP
+#undef INFINITE
+
+#define NAME(op) op##_bf16
+#define BITS int16_t
+#define TOP INT16_MAX
+#define INFINITE 0x7f80
+#include "reduce/reduce_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef TOP
+#undef INFINITE
+
+#define NAME(op) op##_f32
+#define BITS int32_t
+#define TOP INT32_MAX
+#define INFINITE 0x7f800000
+#include "reduce/reduce_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef TOP
+#undef INFINITE
+
+#define NAME(op) op##_f64
+#define BITS int64_t
+#define TOP INT64_MAX
+#define INFINITE 0x7ff0000000000000
+#include "reduce/reduce_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef TOP
+#undef INFINITE
+
+#define NAME(f) f##_f32
+#define T float
+#include "reduce/reduce_simd_lanes.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_f64
+#define T double
+#include "reduce/reduce_simd_lanes.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_i32
+#define T int32_t
+#include "reduce/reduce_simd_lanes.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_u32
+#define T uint32_t
+#include "reduce/reduce_simd_lanes.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_i64
+#define T int64_t
+#include "reduce/reduce_simd_lanes.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_u64
+#define T uint64_t
+#include "reduce/reduce_simd_lanes.inc"
+#undef NAME
+#undef T
+
+/* The same for 16-bit floats, by way of f32. */
+WI_INLINE void fold_half(wi_reduction op, float (*widen)(uint16_t), size_t n, const uint16_t *x,
+                         const uint16_t *y, wi_doubles lanes[VECTORS]) {
+    float wide_x[HALF_TILE], wide_y[HALF_TILE];
+    for (size_t i = 0; i < n; i += HALF_TILE) {
+        size_t tile = n - i < HALF_TILE ? n - i : HALF_TILE;
+#pragma omp simd
+        for (size_t k = 0; k < tile; k++)
+            wide_x[k] = widen(x[i + k]);
+        if (op == WI_RED_DOT) {
+#pragma omp simd
+            for (size_t k = 0; k < tile; k++)
+                wide_y[k] = widen(y[i + k]);
+        }
+        fold_f32(op, tile, wide_x, op == WI_RED_DOT ? wide_y : wide_x, lanes);
+    }
+}
+
+#define FOLD_F16(op, n, x, y, lanes) fold_half(op, wi_f16_widen, n, x, y, lanes)
+#define FOLD_BF16(op, n, x, y, lanes) fold_half(op, wi_bf16_widen, n, x, y, lanes)
+
+#define NAME(op) op##_f16
+#define FOLD FOLD_F16
+#include "reduce/reduce_simd_sums.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_bf16
+#define FOLD FOLD_BF16
+#include "reduce/reduce_simd_sums.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_f32
+#define FOLD fold_f32
+#include "reduce/reduce_simd_sums.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_f64
+#define FOLD fold_f64
+#include "reduce/reduce_simd_sums.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_f16
+#define FOLD FOLD_F16
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_bf16
+#define FOLD FOLD_BF16
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_f32
+#define FOLD fold_f32
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_i32
+#define FOLD fold_i32
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_u32
+#define FOLD fold_u32
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_i64
+#define FOLD fold_i64
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+#define NAME(op) op##_u64
+#define FOLD fold_u64
+#include "reduce/reduce_simd_norm.inc"
+#undef NAME
+#undef FOLD
+
+/* Squares of short integers are summed exactly. */
+static void nrm2_i8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
+    (void)y;
+    dot_i8(n, x, x, flip, p);
+    p->value = (double)p->integer;
+}
+
+static void nrm2_i16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
+    (void)y;
+    dot_i16(n, x, x, flip, p);
+    p->value = (double)p->integer;
+}
+
+static void nrm2_u8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
+    (void)y;
+    dot_u8(n, x, x, flip, p);
+    p->value = (double)p->integer;
+}
+
+static void nrm2_u16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
+    (void)y;
+    dot_u16(n, x, x, flip, p);
+    p->value = (double)p->integer;
+}
+
+/* The three sums of squares of f64, side by side. */
+typedef struct squares {
+    wi_doubles small[VECTORS], medium[VECTORS], large[VECTORS];
+} squares;
+
+WI_INLINE wi_doubles where(wi_longs condition, wi_doubles v) {
+    return (wi_doubles)((wi_longs)v & condition);
+}
+
+/* Every element adds its square to one of the sums, and 0 to the others. A NaN is neither large nor
+ * small, so it shows in the medium sum; an infinity in the large one. */
+WI_INLINE void take_squares(const double *x, squares *s) {
+#pragma GCC unroll 16
+    for (int k = 0; k < VECTORS; k++) {
+        wi_doubles v = magnitudes(load_f64(x + k * WIDE));
+        wi_longs is_large = v > WI_LARGE, is_small = v < WI_SMALL;
+        wi_doubles large = where(is_large, v) * WI_SHRINK;
+        wi_doubles small = where(is_small, v) * WI_GROW;
+        wi_doubles medium = where(~(is_large | is_small), v);
+        s->large[k] += large * large;
+        s->small[k] += small * small;
+        s->medium[k] += medium * medium;
+    }
+}
+
+static void nrm2_f64(size_t n, const void *elements, const void *y, uint64_t flip, wi_partial *p) {
+    (void)y, (void)flip;
+    const double *x = elements;
+    squares s = {0};
+    size_t i = 0;
+    for (; i + WI_REDUCE_LANES <= n; i += WI_REDUCE_LANES)
+        take_squares(x + i, &s);
+    if (i < n) {
+        double pad[WI_REDUCE_LANES] = {0};
+        memcpy(pad, x + i, (n - i) * sizeof *pad);
+        take_squares(pad, &s);
+    }
+    p->squares.small = total(WI_RED_SUM, s.small);
+    p->squares.medium = total(WI_RED_SUM, s.medium);
+    p->squares.large = total(WI_RED_SUM, s.large);
+}
+
+#define OF_EVERY_TYPE(op)                                                                          \
+    {                                                                                              \
+        op##_i8, op##_i16, op##_i32, op##_i64, op##_u8, op##_u16, op##_u32, op##_u64, op##_f16,    \
+            op##_bf16, op##_f32, op##_f64                                                          \
+    }
+
+const wi_reduce_simd WI_FOR_ISA(wi_reduce_simd) = {{
+    [WI_RED_SUM] = OF_EVERY_TYPE(sum),
+    [WI_RED_PRODUCT] = OF_EVERY_TYPE(product),
+    [WI_RED_MIN] = OF_EVERY_TYPE(least),
+    [WI_RED_MAX] = OF_EVERY_TYPE(least),
+    [WI_RED_ARGMIN] = OF_EVERY_TYPE(least),
+    [WI_RED_ARGMAX] = OF_EVERY_TYPE(least),
+    [WI_RED_NRM1] = OF_EVERY_TYPE(nrm1),
+    [WI_RED_NRM2] = OF_EVERY_TYPE(nrm2),
+    [WI_RED_NRMINF] = OF_EVERY_TYPE(nrminf),
+    [WI_RED_DOT] = OF_EVERY_TYPE(dot),
+}};

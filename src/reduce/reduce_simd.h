@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of one block, compiled for each instruction set. Blocks and lanes within them are the
+ * same for all sets, and so are the bits. */
+#ifndef WI_REDUCE_SIMD_H
+#define WI_REDUCE_SIMD_H
+
+#include "cpu/isa.h"
+#include "reduce/reduce.h"
+
+enum {
+    /* Elements of a block. Small enough for 32-bit sums of 16-bit elements not to overflow. */
+    WI_REDUCE_BLOCK = 1 << 14,
+    /* Partial sums kept side by side: enough to fill the pipelines of the widest set. */
+    WI_REDUCE_LANES = 32
+};
+
+/* What a block is reduced to. Which member is meant depends on the reduction and the type. */
+typedef union wi_partial {
+    uint64_t integer; /* sums, products, largest magnitudes */
+    double value;     /* the same of floats */
+    struct {
+        int64_t key; /* the smaller, the better */
+        uint64_t at; /* start of the block it was found in */
+    } best;
+    struct {
+        double small, medium, large; /* squares of f64, in three scales */
+    } squares;
+} wi_partial;
+
+/* Reduces n <= WI_REDUCE_BLOCK elements. `flip` is xor-ed to keys: it makes a maximum a minimum. */
+typedef void (*wi_reduce_block)(size_t n, const void *x, const void *y, uint64_t flip,
+                                wi_partial *partial);
+
+typedef struct wi_reduce_simd {
+    wi_reduce_block blocks[WI_RED_DOT + 1][WEFT_TYPE_COUNT];
+} wi_reduce_simd;
+
+WI_DECLARE_ISAS(wi_reduce_simd, wi_reduce_simd);
+
+/* The scales of squares: those of numbers above LARGE are summed times SHRINK, below SMALL times
+ * GROW, so that neither overflows nor underflows. */
+#define WI_LARGE 0x1p486
+#define WI_SMALL 0x1p-511
+#define WI_SHRINK 0x1p-538
+#define WI_GROW 0x1p537
+
+#endif
