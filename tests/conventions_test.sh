@@ -17,12 +17,12 @@ breach_lines() {
     done
 }
 
-# The sources: what git knows, or what is there when this is no git checkout.
+# The sources, wherever they are but in build folders.
 sources() {
-    find CMakeLists.txt Makefile .ci bench cmake include scripts src tests -type f \
+    find . \( -path ./.git -o -path './build*' \) -prune -o -type f \
         \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' -o -name '*.cpp' \
         -o -name '*.sh' -o -name '*.def' -o -name '*.map' -o -name '*.cmake' \
-        -o -name CMakeLists.txt -o -name Makefile -o -path .ci/run \) | sort
+        -o -name CMakeLists.txt -o -name Makefile -o -path ./.ci/run \) -print | sed 's:^\./::' | sort
 }
 code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp)$'; }
 
