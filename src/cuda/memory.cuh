@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wide and ordered accesses to memory. The PTX here has no spelling in CUDA C. */
+#ifndef WI_MEMORY_CUH
+#define WI_MEMORY_CUH
+
+#include <stdint.h>
+
+/* The widest access a thread can make: as many elements of T as 16 bytes hold. */
+template <class T>
+struct alignas(16) wi_vector {
+    static constexpr int count = 16 / sizeof(T);
+    T at[count];
+};
+
+/* How many elements p lies past the last 16-byte boundary. */
+template <class T>
+__host__ __device__ inline size_t wi_past_boundary(const T *p) {
+    return ((uintptr_t)p % 16) / sizeof(T);
+}
+
+__host__ __device__ inline bool wi_is_aligned(const void *p) {
+    return (uintptr_t)p % 16 == 0;
+}
+
+/* Two words that travel together: a reader sees both of one write, never a mixture. */
+struct alignas(16) wi_pair {
+    uint64_t value, flag;
+};
+
+__device__ inline wi_pair wi_read_pair(const wi_pair *p) {
+    wi_pair pair;
+    asm volatile("{\n\t.reg .b128 both;\n\t"
+                 "ld.relaxed.gpu.global.b128 both, [%2];\n\t"
+                 "mov.b128 {%0, %1}, both;\n\t}"
+                 : "=l"(pair.value), "=l"(pair.flag)
+                 : "l"(p)
+                 : "memory");
+    return pair;
+}
+
+__device__ inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag) {
+    asm volatile("{\n\t.reg .b128 both;\n\t"
+                 "mov.b128 both, {%0, %1};\n\t"
+                 "st.relaxed.gpu.global.b128 [%2], both;\n\t}"
+                 :
+                 : "l"(value), "l"(flag), "l"(p)
+                 : "memory");
+}
+
+/* Called in every turn of a loop that waits for another block. */
+__device__ inline void wi_spin() {}
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From weft_type to C++ types, and the arithmetic each type is computed in. */
+#ifndef WI_TYPES_CUH
+#define WI_TYPES_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/core.h"
+
+/* A type as a value, for the dispatchers below. */
+template <class T>
+struct wi_tag {
+    using type = T;
+};
+
+/* Is T one of the floats; which type does its arithmetic use; which unsigned type holds its bits.
+ */
+template <class T>
+struct wi_traits {
+    static constexpr bool is_float = false;
+    static constexpr bool is_signed = (T)-1 < (T)0;
+};
+template <>
+struct wi_traits<__half> {
+    static constexpr bool is_float = true, is_signed = true;
+};
+template <>
+struct wi_traits<__nv_bfloat16> {
+    static constexpr bool is_float = true, is_signed = true;
+};
+template <>
+struct wi_traits<float> {
+    static constexpr bool is_float = true, is_signed = true;
+};
+template <>
+struct wi_traits<double> {
+    static constexpr bool is_float = true, is_signed = true;
+};
+
+template <size_t bytes>
+struct wi_bits_of_size;
+template <>
+struct wi_bits_of_size<1> {
+    using type = uint8_t;
+};
+template <>
+struct wi_bits_of_size<2> {
+    using type = uint16_t;
+};
+template <>
+struct wi_bits_of_size<4> {
+    using type = uint32_t;
+};
+template <>
+struct wi_bits_of_size<8> {
+    using type = uint64_t;
+};
+template <class T>
+using wi_bits = typename wi_bits_of_size<sizeof(T)>::type;
+
+template <bool condition, class Yes, class No>
+struct wi_choose {
+    using type = Yes;
+};
+template <class Yes, class No>
+struct wi_choose<false, Yes, No> {
+    using type = No;
+};
+
+/* What arithmetic on T is done in: f16 and bf16 in f32, everything else in itself. */
+template <class T>
+using wi_compute = typename wi_choose<wi_traits<T>::is_float && sizeof(T) == 2, float, T>::type;
+
+template <class T>
+__host__ __device__ inline wi_compute<T> wi_load(T x) {
+    if constexpr (wi_traits<T>::is_float && sizeof(T) == 2)
+        return (float)x;
+    else
+        return x;
+}
+
+/* Sums and products that wrap: integers go through unsigned types of 32 bits or more, where C
+ * defines overflow. */
+template <class T>
+using wi_wrapping = typename wi_choose<sizeof(T) == 8, uint64_t, uint32_t>::type;
+
+template <class T>
+__host__ __device__ inline T wi_plus(T a, T b) {
+    if constexpr (wi_traits<T>::is_float)
+        return a + b;
+    else
+        return (T)((wi_wrapping<T>)a + (wi_wrapping<T>)b);
+}
+template <class T>
+__host__ __device__ inline T wi_times(T a, T b) {
+    if constexpr (wi_traits<T>::is_float)
+        return a * b;
+    else
+        return (T)((wi_wrapping<T>)a * (wi_wrapping<T>)b);
+}
+
+/* The bits of x, and back. */
+template <class To, class From>
+__host__ __device__ inline To wi_bit_cast(From x) {
+    static_assert(sizeof(To) == sizeof(From), "bit casts keep the size");
+    To to;
+    memcpy((void *)&to, (const void *)&x, sizeof to);
+    return to;
+}
+
+template <class T>
+__device__ inline bool wi_is_nan(T x) {
+    if constexpr (wi_traits<T>::is_float)
+        return x != x;
+    else
+        return false;
+}
+
+/* Calls f(wi_tag<T>{}) with the C++ type behind `type`. */
+template <class F>
+weft_status wi_with_type(weft_type type, F f) {
+    switch (type) {
+    case WEFT_I8:
+        return f(wi_tag<int8_t>{});
+    case WEFT_I16:
+        return f(wi_tag<int16_t>{});
+    case WEFT_I32:
+        return f(wi_tag<int32_t>{});
+    case WEFT_I64:
+        return f(wi_tag<int64_t>{});
+    case WEFT_U8:
+        return f(wi_tag<uint8_t>{});
+    case WEFT_U16:
+        return f(wi_tag<uint16_t>{});
+    case WEFT_U32:
+        return f(wi_tag<uint32_t>{});
+    case WEFT_U64:
+        return f(wi_tag<uint64_t>{});
+    case WEFT_F16:
+        return f(wi_tag<__half>{});
+    case WEFT_BF16:
+        return f(wi_tag<__nv_bfloat16>{});
+    case WEFT_F32:
+        return f(wi_tag<float>{});
+    case WEFT_F64:
+        return f(wi_tag<double>{});
+    }
+    return WEFT_EARG;
+}
+
+/* The same for what does not depend on the sign of integers (wrapping sums and the like): integers
+ * come as unsigned. */
+template <class F>
+weft_status wi_with_unsigned_type(weft_type type, F f) {
+    switch (type) {
+    case WEFT_I8:
+    case WEFT_U8:
+        return f(wi_tag<uint8_t>{});
+    case WEFT_I16:
+    case WEFT_U16:
+        return f(wi_tag<uint16_t>{});
+    case WEFT_I32:
+    case WEFT_U32:
+        return f(wi_tag<uint32_t>{});
+    case WEFT_I64:
+    case WEFT_U64:
+        return f(wi_tag<uint64_t>{});
+    case WEFT_F16:
+        return f(wi_tag<__half>{});
+    case WEFT_BF16:
+        return f(wi_tag<__nv_bfloat16>{});
+    case WEFT_F32:
+        return f(wi_tag<float>{});
+    case WEFT_F64:
+        return f(wi_tag<double>{});
+    }
+    return WEFT_EARG;
+}
+
+/* The types teaching rungs offer. */
+template <class F>
+weft_status wi_with_step_type(weft_type type, F f) {
+    switch (type) {
+    case WEFT_I32:
+        return f(wi_tag<int32_t>{});
+    case WEFT_U32:
+        return f(wi_tag<uint32_t>{});
+    case WEFT_F32:
+        return f(wi_tag<float>{});
+    case WEFT_F64:
+        return f(wi_tag<double>{});
+    default:
+        return WEFT_EUNSUPPORTED;
+    }
+}
+
+#endif

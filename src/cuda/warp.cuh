@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shuffles of any type, and reductions and scans over the 32 lanes of a warp. */
+#ifndef WI_WARP_CUH
+#define WI_WARP_CUH
+
+#include <stdint.h>
+#include <string.h>
+
+constexpr unsigned wi_all_lanes = 0xffffffffu;
+
+__device__ inline int wi_lane() {
+    return (int)(threadIdx.x % 32);
+}
+
+/* Applies a 32-bit shuffle to every word of x. */
+template <class T, class Shuffle>
+__device__ inline T wi_shuffle_words(T x, Shuffle shuffle) {
+    constexpr int words = (sizeof(T) + 3) / 4;
+    uint32_t word[words] = {};
+    memcpy(word, &x, sizeof x);
+#pragma unroll
+    for (int i = 0; i < words; i++)
+        word[i] = shuffle(word[i]);
+    memcpy(&x, word, sizeof x);
+    return x;
+}
+
+template <class T>
+__device__ inline T wi_shuffle(T x, int lane) {
+    return wi_shuffle_words(x, [=](uint32_t w) { return __shfl_sync(wi_all_lanes, w, lane); });
+}
+template <class T>
+__device__ inline T wi_shuffle_xor(T x, int mask) {
+    return wi_shuffle_words(x, [=](uint32_t w) { return __shfl_xor_sync(wi_all_lanes, w, mask); });
+}
+template <class T>
+__device__ inline T wi_shuffle_up(T x, int lanes) {
+    return wi_shuffle_words(x, [=](uint32_t w) { return __shfl_up_sync(wi_all_lanes, w, lanes); });
+}
+template <class T>
+__device__ inline T wi_shuffle_down(T x, int lanes) {
+    return wi_shuffle_words(x,
+                            [=](uint32_t w) { return __shfl_down_sync(wi_all_lanes, w, lanes); });
+}
+
+/* The 32 lanes' values combined, in lane order, the same tree every time; every lane gets it. */
+template <class T, class Combine>
+__device__ inline T wi_warp_reduce(T x, Combine combine) {
+    const int lane = wi_lane();
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        T other = wi_shuffle_xor(x, step);
+        x = lane & step ? combine(other, x) : combine(x, other);
+    }
+    return x;
+}
+
+/* Lane i gets lanes 0..i combined. */
+template <class T, class Combine>
+__device__ inline T wi_warp_scan(T x, Combine combine) {
+    const int lane = wi_lane();
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+        T before = wi_shuffle_up(x, step);
+        if (lane >= step)
+            x = combine(before, x);
+    }
+    return x;
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reduce on a GPU, one pass: as many blocks as fit stream 16-byte vectors; the last block to end
+ * combines the blocks' states in a fixed order, so the same input gives the same bits. */
+#include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
+#include "reduce/reduce_cuda.cuh"
+
+constexpr int threads = 512;
+constexpr int warps = threads / 32;
+constexpr int unroll = 4;
+
+/* Scratch: a ticket that counts blocks and goes back to 0, then one state a block. */
+constexpr size_t ticket_bytes = 128;
+
+template <class Reducer>
+struct is_dot {
+    static constexpr bool value = false;
+};
+template <class T>
+struct is_dot<wi_dot_reducer<T>> {
+    static constexpr bool value = true;
+};
+
+template <class Reducer>
+struct sums_narrow_integers {
+    static constexpr bool value = false;
+};
+template <class T>
+struct sums_narrow_integers<wi_sum_reducer<T>> {
+    static constexpr bool value = !wi_traits<T>::is_float && sizeof(T) <= 2;
+};
+
+/* Takes in the elements of one vector; sums of narrow integers stay in 32 bits meanwhile. */
+template <class Reducer, class T>
+__device__ inline typename Reducer::State
+take_vector(const Reducer &reducer, typename Reducer::State s, const wi_vector<T> &x,
+            const wi_vector<T> &y, uint64_t index) {
+    if constexpr (sums_narrow_integers<Reducer>::value) {
+        int32_t sum = 0;
+#pragma unroll
+        for (int e = 0; e < wi_vector<T>::count; e++)
+            sum += (int32_t)x.at[e];
+        return s + (uint64_t)(int64_t)sum;
+    } else {
+#pragma unroll
+        for (int e = 0; e < wi_vector<T>::count; e++)
+            s = reducer.take(s, x.at[e], y.at[e], index + (uint64_t)e);
+        return s;
+    }
+}
+
+/* The vector of y that goes with a vector of x; y may lie at any alignment. */
+template <bool two, class T>
+__device__ inline wi_vector<T> load_second(const wi_vector<T> &x, const T *y, bool aligned) {
+    if constexpr (!two)
+        return x;
+    if (aligned)
+        return *(const wi_vector<T> *)y;
+    wi_vector<T> v;
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        v.at[e] = y[e];
+    return v;
+}
+
+/* What this thread makes of its share: vectors in strides of the grid, and for the first threads
+ * the elements before the first and after the last 16-byte boundary. */
+template <bool two, class Reducer, class T>
+__device__ typename Reducer::State share(const Reducer &reducer,
+                                         const wi_reduce_params<Reducer, T> &p) {
+    using Vector = wi_vector<T>;
+    constexpr size_t width = Vector::count;
+    const size_t past = wi_past_boundary(p.x);
+    const size_t head = past == 0 ? 0 : (width - past < p.n ? width - past : p.n);
+    const size_t vectors = (p.n - head) / width;
+    const Vector *x = (const Vector *)(p.x + head);
+    const T *y = p.y + head;
+    const bool aligned = wi_is_aligned(y);
+    const size_t stride = (size_t)gridDim.x * threads;
+    const size_t me = (size_t)blockIdx.x * threads + threadIdx.x;
+    const uint64_t first = p.first + head;
+
+    typename Reducer::State s = reducer.identity();
+    size_t v = me;
+    for (; v + (unroll - 1) * stride < vectors; v += unroll * stride) {
+        Vector a[unroll], b[unroll];
+#pragma unroll
+        for (int k = 0; k < unroll; k++)
+            a[k] = x[v + k * stride];
+#pragma unroll
+        for (int k = 0; k < unroll; k++)
+            b[k] = load_second<two>(a[k], y + (v + k * stride) * width, aligned);
+#pragma unroll
+        for (int k = 0; k < unroll; k++)
+            s = take_vector(reducer, s, a[k], b[k], first + (v + k * stride) * width);
+    }
+    for (; v < vectors; v += stride) {
+        const Vector a = x[v];
+        s = take_vector(reducer, s, a, load_second<two>(a, y + v * width, aligned),
+                        first + v * width);
+    }
+    if (me < head)
+        s = reducer.take(s, p.x[me], p.y[me], p.first + me);
+    const size_t tail = head + vectors * width + me;
+    if (me < width && tail < p.n)
+        s = reducer.take(s, p.x[tail], p.y[tail], p.first + tail);
+    return s;
+}
+
+/* The block's states combined; thread 0 gets the answer. */
+template <class Reducer>
+__device__ typename Reducer::State block_reduce(const Reducer &reducer, typename Reducer::State s) {
+    using State = typename Reducer::State;
+    WEFT_SHARED State of_warp[warps];
+    const auto combine = [&](State a, State b) { return reducer.combine(a, b); };
+    s = wi_warp_reduce(s, combine);
+    __syncthreads();
+    if (wi_lane() == 0)
+        of_warp[threadIdx.x / 32] = s;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        s = wi_lane() < warps ? of_warp[wi_lane()] : reducer.identity();
+        s = wi_warp_reduce(s, combine);
+    }
+    return s;
+}
+
+/* True in every thread of the one block that ends last. */
+__device__ bool is_last_block(unsigned *ticket) {
+    WEFT_SHARED bool last;
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
+template <bool two, class Reducer, class T>
+__global__ void __launch_bounds__(threads)
+    one_pass(Reducer reducer, wi_reduce_params<Reducer, T> p, unsigned *ticket,
+             typename Reducer::State *of_block) {
+    using State = typename Reducer::State;
+    State s = block_reduce(reducer, share<two>(reducer, p));
+    if (gridDim.x > 1) {
+        if (threadIdx.x == 0)
+            of_block[blockIdx.x] = s;
+        if (!is_last_block(ticket))
+            return;
+        s = reducer.identity();
+        for (unsigned b = threadIdx.x; b < gridDim.x; b += threads)
+            s = reducer.combine(s, of_block[b]);
+        s = block_reduce(reducer, s);
+    }
+    if (threadIdx.x == 0)
+        wi_reduce_finish(reducer, p, s);
+}
+
+template <class Reducer, class T>
+static weft_status launch(weft_context *ctx, const wi_reduce_args *args, const Reducer &reducer) {
+    constexpr bool two = is_dot<Reducer>::value;
+    using State = typename Reducer::State;
+    size_t blocks;
+    weft_status status = wi_resident_blocks(ctx, one_pass<two, Reducer, T>, threads, 0, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    const size_t per_block = (size_t)threads * unroll * wi_vector<T>::count;
+    const size_t useful = (args->n + per_block - 1) / per_block;
+    if (blocks > useful)
+        blocks = useful ? useful : 1;
+    void *scratch;
+    status =
+        wi_gpu_scratch(ctx, WI_SCRATCH_REDUCE, ticket_bytes + blocks * sizeof(State), &scratch);
+    if (status != WEFT_OK)
+        return status;
+    return WEFT_LAUNCH((one_pass<two, Reducer, T>), ctx, (unsigned)blocks, threads, 0, reducer,
+                       (wi_reduce_typed<Reducer, T>(args)), (unsigned *)scratch,
+                       (State *)((char *)scratch + ticket_bytes));
+}
+
+weft_status wi_reduce_one_pass(weft_context *ctx, const void *arguments) {
+    const wi_reduce_args *args = (const wi_reduce_args *)arguments;
+    return wi_with_type(args->type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        return wi_with_reducer<T>(args->op, [=](auto reducer) {
+            return launch<decltype(reducer), T>(ctx, args, reducer);
+        });
+    });
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Look-back: how a tile learns what all tiles before it add up to while they are still at work.
+ *
+ * Tiles are taken in order from a counter, so that every tile a tile waits for is already running.
+ * A tile publishes its own total as soon as it has it. Tiles form groups of 32, one a lane: the
+ * last tile of a group publishes the group's total once all of it is in, and once it knows its
+ * carry the prefix: the carry at the start of the next group. To find its carry, a warp takes the
+ * nearest prefix published, adds the totals of the groups from there on, one after another, then
+ * those of its own group before it. The nearest groups' tiles it looks at themselves, which saves a
+ * trip.
+ *
+ * Whatever prefix it finds first, the association is the same, for a prefix is made by the very
+ * same chain: so floating-point scans give the same bits on every run, unlike look-back that adds
+ * up whatever happens to be there.
+ *
+ * Every word carries the number of the launch (the epoch), so nothing needs clearing between
+ * launches; the last block to leave starts the next epoch. */
+#ifndef WI_SCAN_LOOKBACK_CUH
+#define WI_SCAN_LOOKBACK_CUH
+
+#include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
+#include "scan/scan_cuda.cuh"
+
+constexpr unsigned wi_group = 32;
+constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp looks at themselves */
+
+/* Start of the scratch block; all zeros before the first launch. */
+struct alignas(128) wi_lookback_header {
+    unsigned long long next_tile;
+    unsigned long long blocks_done;
+    unsigned long long epoch; /* launches so far */
+};
+
+struct wi_lookback {
+    wi_lookback_header *header;
+    wi_pair *totals;       /* one a tile */
+    wi_pair *group_totals; /* one a group */
+    wi_pair *prefixes;     /* one a group: the carry at its start; that of group 0 is known */
+    uint64_t tiles;
+};
+
+/* Bytes of scratch for that many tiles. */
+inline size_t wi_lookback_bytes(uint64_t tiles) {
+    const uint64_t groups = tiles / wi_group + 1;
+    return sizeof(wi_lookback_header) + (tiles + 2 * groups) * sizeof(wi_pair);
+}
+
+inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles) {
+    const uint64_t groups = tiles / wi_group + 1;
+    wi_lookback l;
+    l.header = (wi_lookback_header *)scratch;
+    l.totals = (wi_pair *)(l.header + 1);
+    l.group_totals = l.totals + tiles;
+    l.prefixes = l.group_totals + groups;
+    l.tiles = tiles;
+    return l;
+}
+
+/* The number that marks this launch's words. Read before the block's first tile. */
+__device__ inline uint64_t wi_lookback_epoch(const wi_lookback &l) {
+    return l.header->epoch + 1;
+}
+
+__device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
+    return atomicAdd(&l.header->next_tile, 1ull);
+}
+
+/* By one thread of each block, when the block will touch no tile any more. */
+__device__ inline void wi_lookback_leave(const wi_lookback &l, unsigned blocks) {
+    __threadfence();
+    if (atomicAdd(&l.header->blocks_done, 1ull) + 1 == blocks) {
+        l.header->next_tile = 0;
+        l.header->blocks_done = 0;
+        l.header->epoch += 1;
+    }
+}
+
+/* Publishes the total of `tile`. By one thread. */
+template <class Carry>
+__device__ inline void wi_publish_total(const wi_lookback &l, uint64_t epoch, uint64_t tile,
+                                        Carry total) {
+    wi_write_pair(&l.totals[tile], wi_carry_bits(total), epoch);
+}
+
+/* Is `tile` the one that publishes for its group? */
+__device__ inline bool wi_ends_group(uint64_t tile) {
+    return tile % wi_group == wi_group - 1;
+}
+
+/* Waits for all totals of the group that `tile` ends and publishes the group's. By one warp. */
+template <class Op, class Carry>
+__device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t tile) {
+    const wi_pair *mine = &l.totals[tile - (wi_group - 1) + (unsigned)wi_lane()];
+    wi_pair pair = wi_read_pair(mine);
+    while (!__all_sync(wi_all_lanes, pair.flag == epoch)) {
+        wi_spin();
+        pair = wi_read_pair(mine);
+    }
+    const Carry total = wi_warp_reduce(wi_carry_from<Carry>(pair.value),
+                                       [](Carry a, Carry b) { return Op::combine(a, b); });
+    if (wi_lane() == 0)
+        wi_write_pair(&l.group_totals[tile / wi_group], wi_carry_bits(total), epoch);
+}
+
+/* What a lane sees in one look: a tile's total in the warp's group and in each of the near groups
+ * before it and, as many groups back as its number says, a prefix and the total of the group behind
+ * that prefix. */
+struct wi_view {
+    wi_pair own, near[wi_near_groups], prefix, group_total;
+};
+
+/* All loads are under way together: a look costs one trip to the second-level cache. */
+__device__ inline wi_view wi_look(const wi_lookback &l, uint64_t tile) {
+    const uint64_t lane = (uint64_t)wi_lane();
+    const uint64_t group = tile / wi_group, first = group * wi_group;
+    wi_view view = {};
+    if (first + lane < tile)
+        view.own = wi_read_pair(&l.totals[first + lane]);
+#pragma unroll
+    for (int k = 0; k < wi_near_groups; k++)
+        if ((uint64_t)k < group)
+            view.near[k] = wi_read_pair(&l.totals[first - (uint64_t)(k + 1) * wi_group + lane]);
+    if (lane < group) {
+        view.prefix = wi_read_pair(&l.prefixes[group - lane]);
+        view.group_total = wi_read_pair(&l.group_totals[group - 1 - lane]);
+    }
+    return view;
+}
+
+/* Lane k learns the total of the group k + 1 back, and whether it is in. */
+template <class Op, class Carry>
+__device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool *in) {
+    *in = view.group_total.flag == epoch;
+    Carry total = wi_carry_from<Carry>(view.group_total.value);
+#pragma unroll
+    for (int k = 0; k < wi_near_groups; k++) {
+        if (!__all_sync(wi_all_lanes, view.near[k].flag == epoch))
+            continue;
+        const Carry near = wi_warp_reduce(wi_carry_from<Carry>(view.near[k].value),
+                                          [](Carry a, Carry b) { return Op::combine(a, b); });
+        if (wi_lane() == k) {
+            total = near;
+            *in = true;
+        }
+    }
+    return total;
+}
+
+/* The carry at the start of the tile's group, in every lane; false if it cannot be told yet. */
+template <class Op, class Carry>
+__device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint64_t group,
+                                      Carry start, Carry *carry) {
+    const uint64_t lane = (uint64_t)wi_lane();
+    /* The prefix of group 0 is known to all. */
+    const bool prefix = lane == group || (lane < group && view.prefix.flag == epoch);
+    const unsigned prefixes = __ballot_sync(wi_all_lanes, prefix);
+    if (!prefixes)
+        return false;
+    const int back = __ffs((int)prefixes) - 1;
+    bool in;
+    const Carry total = wi_group_total<Op, Carry>(view, epoch, &in);
+    if (!__all_sync(wi_all_lanes, in || wi_lane() >= back))
+        return false;
+    *carry =
+        (uint64_t)back == group ? start : wi_shuffle(wi_carry_from<Carry>(view.prefix.value), back);
+    for (int k = back - 1; k >= 0; k--)
+        *carry = Op::combine(*carry, wi_shuffle(total, k));
+    return true;
+}
+
+/* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by one
+ * whole warp, some time after the tile's total was published. */
+template <class Op, class Carry>
+__device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
+                               Carry total, Carry *after) {
+    const unsigned lane = (unsigned)wi_lane();
+    const uint64_t group = tile / wi_group;
+    const unsigned place = (unsigned)(tile % wi_group);
+    const auto combine = [](Carry a, Carry b) { return Op::combine(a, b); };
+
+    wi_view view = wi_look(l, tile);
+    Carry carry;
+    while (!(__all_sync(wi_all_lanes, lane >= place || view.own.flag == epoch) &&
+             wi_group_carry<Op>(view, epoch, group, start, &carry))) {
+        wi_spin();
+        view = wi_look(l, tile);
+    }
+    Carry own = Op::template identity<Carry>();
+    if (lane <= place)
+        own = lane < place ? wi_carry_from<Carry>(view.own.value) : total;
+    const Carry running = combine(carry, wi_warp_scan(own, combine));
+    const Carry before = wi_shuffle(running, (int)(place == 0 ? 0 : place - 1));
+    *after = wi_shuffle(running, (int)place);
+    if (lane == 0 && wi_ends_group(tile))
+        wi_write_pair(&l.prefixes[group + 1], wi_carry_bits(*after), epoch);
+    return place == 0 ? carry : before;
+}
+
+#endif
