@@ -55,6 +55,9 @@ set_target_properties(weft_static PROPERTIES OUTPUT_NAME weft LINKER_LANGUAGE C)
 target_link_libraries(
     weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:${OpenMP_C_LIB_NAMES}>
                           $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
+if(WEFT_CUDA_ON) # weftConfig.cmake finds it again
+    target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:CUDA::cudart_static>)
+endif()
 
 foreach(library weft_shared weft_static)
     target_include_directories(
