@@ -308,6 +308,20 @@ bool test_same(weft_type type, test_value a, test_value b) {
     return a.u == b.u || (test_is_float(type) && isnan(a.f) && isnan(b.f));
 }
 
+const char *test_text(weft_type type, test_value v) {
+    static char texts[4][64];
+    static unsigned turn;
+    char *text = texts[turn++ % 4];
+    if (test_is_float(type)) {
+        snprintf(text, sizeof texts[0], "%.17g (%#" PRIx64 ")", v.f, v.u);
+    } else if (test_is_signed(type)) {
+        snprintf(text, sizeof texts[0], "%" PRId64, v.i);
+    } else {
+        snprintf(text, sizeof texts[0], "%" PRIu64, v.u);
+    }
+    return text;
+}
+
 /* ---- patterns ---- */
 
 /* The extremes of an integer type, and a value in the middle. */

@@ -98,6 +98,9 @@ void test_widen(weft_type type, size_t n, const void *p, test_value *out);
 /* Equal bits, or NaN both: -0.0 differs from +0.0. */
 bool test_same(weft_type type, test_value a, test_value b);
 
+/* The value as text, floats with their bits as f64; good until the fourth call after. */
+const char *test_text(weft_type type, test_value v);
+
 typedef enum test_pattern {
     TEST_SMALL,    /* whole numbers -3 ... 3 (0 ... 3 if unsigned): float sums of them are exact */
     TEST_ANY,      /* integers: all bits random; floats: fractions in [-1, 1) */

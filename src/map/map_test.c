@@ -192,9 +192,8 @@ static void compare(const rig *r, const map_case *c, const void *got) {
                          ? memcmp((const char *)got + i * size, r->expected + i * size, size) == 0
                          : test_same(c->type, a, b);
         if (!right) {
-            fail_msg("%s: element %zu%s is %.17g (%#llx), should be %.17g (%#llx)", describe(r, c),
-                     i, in_gap ? ", in a gap," : "", a.f, (unsigned long long)a.u, b.f,
-                     (unsigned long long)b.u);
+            fail_msg("%s: element %zu%s is %s, should be %s", describe(r, c), i,
+                     in_gap ? ", in a gap," : "", test_text(c->type, a), test_text(c->type, b));
         }
     }
 }

@@ -221,10 +221,10 @@ static void run_float_case(rig *r, const float_case *s, const wi_row *row, size_
     bool right = finds_position(s->op) ? got.u == (uint64_t)s->expected + padding
                                        : float_is_right(s->op, type, got.f, s->expected);
     if (!right) {
-        fail_msg("%s of %s {%g, %g, ...} after %zu neutral elements, variant %s: %.17g (%llu), "
-                 "should be %.17g",
-                 test_op_name(s->op), test_type_name(s->type), s->x[0], s->x[1], padding,
-                 row ? row->name : "auto", got.f, (unsigned long long)got.u, s->expected);
+        fail_msg(
+            "%s of %s {%g, %g, ...} after %zu neutral elements, variant %s: %s, should be %.17g",
+            test_op_name(s->op), test_type_name(s->type), s->x[0], s->x[1], padding,
+            row ? row->name : "auto", test_text(type, got), s->expected);
     }
 }
 
@@ -240,9 +240,9 @@ static void run_integer_case(rig *r, const integer_case *s, const wi_row *row) {
     assert_int_equal(weft_reduce_type(s->op, s->type, &type), WEFT_OK);
     test_value got = test_load(type, &bits, 0);
     if (got.u != s->expected) {
-        fail_msg("%s of %s {%lld, ...}, variant %s: %#llx, should be %#llx", test_op_name(s->op),
+        fail_msg("%s of %s {%lld, ...}, variant %s: %s, should be %s", test_op_name(s->op),
                  test_type_name(s->type), (long long)s->x[0], row ? row->name : "auto",
-                 (unsigned long long)got.u, (unsigned long long)s->expected);
+                 test_text(type, got), test_text(type, (test_value){.u = s->expected}));
     }
 }
 
@@ -264,6 +264,27 @@ static void special_values(weft_context *ctx) {
         }
     }
     free(x);
+    rig_close(&r);
+}
+
+/* 3 k and 4 k have the norm 5 k at every scale k, on either side of whatever thresholds the sums of
+ * squares are kept by. k has few bits, so all three are exact. */
+static void norms_at_every_scale(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_reduce_ladder, rows);
+    for (size_t row = 0; row < count; row++) {
+        for (int e = -1070; e <= 1020; e++) {
+            double k = ldexp(1.125, e), x[] = {3 * k, 4 * k}, norm;
+            uint64_t bits;
+            assert_true(reduce(&r, rows[row], WEFT_NRM2, WEFT_F64, 2, x, 0, &bits));
+            memcpy(&norm, &bits, sizeof norm);
+            if (!float_is_right(WEFT_NRM2, WEFT_F64, norm, 5 * k)) {
+                fail_msg("nrm2 of {%g, %g}, variant %s: %.17g, should be %.17g", x[0], x[1],
+                         rows[row] ? rows[row]->name : "auto", norm, 5 * k);
+            }
+        }
+    }
     rig_close(&r);
 }
 
@@ -424,9 +445,8 @@ static void test_same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_typed_calls),
-        TEST_ON_EACH_PLACE(special_values),
-        TEST_ON_EACH_PLACE(all_infinite),
+        cmocka_unit_test(test_typed_calls),       TEST_ON_EACH_PLACE(special_values),
+        TEST_ON_EACH_PLACE(norms_at_every_scale), TEST_ON_EACH_PLACE(all_infinite),
         cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests_name("reduce, special values", tests, NULL, NULL);

@@ -300,8 +300,8 @@ static answer expect(const rig *r, const reduce_case *c) {
 static void check_answer(const rig *r, const reduce_case *c, const answer *a, test_value got) {
     if (a->exact) {
         if (!test_same(a->type, got, a->bits)) {
-            fail_msg("%s: %.17g (%#llx), should be %.17g (%#llx)", describe(r, c), got.f,
-                     (unsigned long long)got.u, a->bits.f, (unsigned long long)a->bits.u);
+            fail_msg("%s: %s, should be %s", describe(r, c), test_text(a->type, got),
+                     test_text(a->type, a->bits));
         }
         return;
     }

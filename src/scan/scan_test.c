@@ -235,9 +235,8 @@ static void compare(const rig *r, const scan_case *c, const void *got) {
         const output *o = &r->expected[i];
         test_value y = test_load(c->type, got, i);
         if (!is_right(c, o, y)) {
-            fail_msg("%s: y[%zu] is %.17g (%#llx), should be %.17g (%#llx) within %.3Lg",
-                     describe(r, c), i, y.f, (unsigned long long)y.u, o->value.f,
-                     (unsigned long long)o->value.u, o->tolerance);
+            fail_msg("%s: y[%zu] is %s, should be %s within %.3Lg", describe(r, c), i,
+                     test_text(c->type, y), test_text(c->type, o->value), o->tolerance);
         }
     }
 }
