@@ -9,6 +9,7 @@ version=$2
 shift 2
 mkdir -p "$folder"
 
+# shellcheck disable=SC2016 # the dollars are awk's
 page='
 function escape(text) {
     gsub(/\\/, "\\e", text)
