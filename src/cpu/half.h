@@ -47,7 +47,8 @@ static inline uint16_t wi_f16_narrow(float value) {
     uint32_t normal = (magnitude - (112u << 23) + 0xfffu + odd) >> 13;
     uint32_t tiny = wi_bits_if(magnitude < 0x38800000u, magnitude, 0u);
     uint32_t subnormal = wi_float_bits(wi_float_of_bits(tiny) + 0.5f) - 0x3f000000u;
-    uint32_t special = wi_bits_if(magnitude > 0x7f800000u, 0x7e00u, 0x7c00u);
+    uint32_t special =
+        wi_bits_if(magnitude > 0x7f800000u, 0x7e00u | (magnitude >> 13 & 0x3ffu), 0x7c00u);
     uint32_t half = wi_bits_if(magnitude < 0x38800000u, subnormal, normal);
     half = wi_bits_if(magnitude >= 0x47800000u, special, half);
     return (uint16_t)(half | sign);

@@ -8,6 +8,25 @@
 #define LOOP
 #include "map/map_types.inc"
 
+#define NAME(op) op##_f16
+#define T uint16_t
+#define WORK float
+#define INDEX double
+#define WIDEN wi_f16_widen
+#define NARROW wi_f16_narrow
+#define FROM_INDEX wi_f16_narrow_double
+#include "map/map_loops.inc"
+#undef NAME
+#undef WIDEN
+#undef NARROW
+#undef FROM_INDEX
+
+#define NAME(op) op##_bf16
+#define WIDEN wi_bf16_widen
+#define NARROW wi_bf16_narrow
+#define FROM_INDEX wi_bf16_narrow_double
+#include "map/map_loops.inc"
+
 static const wi_map_loop loops[WI_MAP_OPS][WEFT_TYPE_COUNT] = {
     [WI_MAP_ADD] = OF_EVERY_TYPE(add),
     [WI_MAP_AXPY] = OF_EVERY_TYPE(axpy),

@@ -5,11 +5,31 @@
 
 #include <string.h>
 
-#include "cpu/half.h"
+#include "cpu/half_simd.h"
 #include "cpu/stream.h"
 
 #define LOOP _Pragma("omp simd")
 #include "map/map_types.inc"
+
+enum {
+    HALF_TILE = 512 /* 16-bit floats widened at a time */
+};
+
+#define NAME(op) op##_f16
+#define WIDEN wi_f16_widen
+#define WIDEN_RUN wi_f16_widen_run
+#define NARROW_RUN wi_f16_narrow_run
+#include "map/map_half.inc"
+#undef NAME
+#undef WIDEN
+#undef WIDEN_RUN
+#undef NARROW_RUN
+
+#define NAME(op) op##_bf16
+#define WIDEN wi_bf16_widen
+#define WIDEN_RUN wi_bf16_widen_run
+#define NARROW_RUN wi_bf16_narrow_run
+#include "map/map_half.inc"
 
 /* Makes `part` elements [from, from + n) of a run. It writes fields one by one: a struct copied
  * just after its fields were written stalls the processor. */

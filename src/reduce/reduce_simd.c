@@ -5,13 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "cpu/half.h"
-#include "cpu/vector.h"
+#include "cpu/half_simd.h"
 
 enum {
-    WIDE = WI_VECTOR_BYTES / 8,       /* doubles in a vector */
-    VECTORS = WI_REDUCE_LANES / WIDE, /* vectors of lanes */
-    HALF_TILE = 16 * WI_REDUCE_LANES  /* 16-bit floats converted at a time */
+    VECTORS = WI_REDUCE_LANES / WI_WIDE, /* vectors of lanes */
+    HALF_TILE = 16 * WI_REDUCE_LANES     /* 16-bit floats converted at a time */
 };
 
 WI_INLINE wi_doubles magnitudes(wi_doubles v) {
@@ -220,60 +218,68 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 
 #define NAME(f) f##_f32
 #define T float
+#define LOAD wi_doubles_of_f32
 #include "reduce/reduce_simd_lanes.inc"
 #undef NAME
 #undef T
+#undef LOAD
 
 #define NAME(f) f##_f64
 #define T double
+#define LOAD wi_doubles_of_f64
 #include "reduce/reduce_simd_lanes.inc"
 #undef NAME
 #undef T
+#undef LOAD
 
 #define NAME(f) f##_i32
 #define T int32_t
+#define LOAD wi_doubles_of_i32
 #include "reduce/reduce_simd_lanes.inc"
 #undef NAME
 #undef T
+#undef LOAD
 
 #define NAME(f) f##_u32
 #define T uint32_t
+#define LOAD wi_doubles_of_u32
 #include "reduce/reduce_simd_lanes.inc"
 #undef NAME
 #undef T
+#undef LOAD
 
 #define NAME(f) f##_i64
 #define T int64_t
+#define LOAD wi_doubles_of_i64
 #include "reduce/reduce_simd_lanes.inc"
 #undef NAME
 #undef T
+#undef LOAD
 
 #define NAME(f) f##_u64
 #define T uint64_t
+#define LOAD wi_doubles_of_u64
 #include "reduce/reduce_simd_lanes.inc"
 #undef NAME
 #undef T
+#undef LOAD
 
 /* The same for 16-bit floats, by way of f32. */
-WI_INLINE void fold_half(wi_reduction op, float (*widen)(uint16_t), size_t n, const uint16_t *x,
-                         const uint16_t *y, wi_doubles lanes[VECTORS]) {
+WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *, float *),
+                         size_t n, const uint16_t *x, const uint16_t *y,
+                         wi_doubles lanes[VECTORS]) {
     float wide_x[HALF_TILE], wide_y[HALF_TILE];
     for (size_t i = 0; i < n; i += HALF_TILE) {
         size_t tile = n - i < HALF_TILE ? n - i : HALF_TILE;
-#pragma omp simd
-        for (size_t k = 0; k < tile; k++)
-            wide_x[k] = widen(x[i + k]);
-        if (op == WI_RED_DOT) {
-#pragma omp simd
-            for (size_t k = 0; k < tile; k++)
-                wide_y[k] = widen(y[i + k]);
-        }
+        widen(tile, x + i, wide_x);
+        if (op == WI_RED_DOT)
+            widen(tile, y + i, wide_y);
         fold_f32(op, tile, wide_x, op == WI_RED_DOT ? wide_y : wide_x, lanes);
     }
 }
 
-#define FOLD_F16(op, n, x, y, lanes) fold_half(op, wi_f16_widen, n, x, y, lanes)
-#define FOLD_BF16(op, n, x, y, lanes) fold_half(op, wi_bf16_widen, n, x, y, lanes)
+#define FOLD_F16(op, n, x, y, lanes) fold_half(op, wi_f16_widen_run, n, x, y, lanes)
+#define FOLD_BF16(op, n, x, y, lanes) fold_half(op, wi_bf16_widen_run, n, x, y, lanes)
 
 #define NAME(op) op##_f16
 #define FOLD FOLD_F16
@@ -380,7 +386,7 @@ WI_INLINE wi_doubles where(wi_longs condition, wi_doubles v) {
 WI_INLINE void take_squares(const double *x, squares *s) {
 #pragma GCC unroll 16
     for (int k = 0; k < VECTORS; k++) {
-        wi_doubles v = magnitudes(load_f64(x + k * WIDE));
+        wi_doubles v = magnitudes(wi_doubles_of_f64(x + k * WI_WIDE));
         wi_longs is_large = v > WI_LARGE, is_small = v < WI_SMALL;
         wi_doubles large = where(is_large, v) * WI_SHRINK;
         wi_doubles small = where(is_small, v) * WI_GROW;
