@@ -14,8 +14,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL
         FILES_MATCHING PATTERN "*.h")
 
 # The pkg-config files name what the archive needs beside itself.
-list(TRANSFORM OpenMP_C_LIB_NAMES PREPEND -l OUTPUT_VARIABLE private_libraries)
-list(APPEND private_libraries -lm -lpthread -ldl)
+set(private_libraries ${WEFT_OPENMP_LIBRARIES} -lm -lpthread -ldl)
 if(WEFT_CUDA_ON)
     list(PREPEND private_libraries -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt)
 endif()

@@ -49,11 +49,21 @@ if(NOT WEFT_SANITIZE AND NOT WEFT_FUZZ) # clang leaves the sanitizers' symbols t
 endif()
 target_link_libraries(weft_shared PRIVATE $<BUILD_INTERFACE:weft_flags>)
 
+# Which OpenMP runtime users of the archive link with: GCC's by its name, which every compiler here
+# finds, another one by its path.
+foreach(name IN LISTS OpenMP_C_LIB_NAMES)
+    if(name MATCHES "^(gomp|pthread)$")
+        list(APPEND WEFT_OPENMP_LIBRARIES -l${name})
+    else()
+        list(APPEND WEFT_OPENMP_LIBRARIES ${OpenMP_${name}_LIBRARY})
+    endif()
+endforeach()
+
 add_library(weft_static STATIC ${WEFT_OBJECTS})
 set_target_properties(weft_static PROPERTIES OUTPUT_NAME weft LINKER_LANGUAGE C)
 # By plain names, so that a user of the installed archive needs no find module for them.
 target_link_libraries(
-    weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:${OpenMP_C_LIB_NAMES}>
+    weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:${WEFT_OPENMP_LIBRARIES}>
                           $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
 if(WEFT_CUDA_ON) # weftConfig.cmake finds it again
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:CUDA::cudart_static>)
