@@ -22,7 +22,7 @@ need() { # need TEST-COMMAND... -- PACKAGE
 
 has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -fsyntax-only -x c -; }
 has_clang_format_14() {
-    have clang-format-14 || { have clang-format && clang-format --version | grep -q 'version 14\.'; }
+    have clang-format-14 || [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]
 }
 
 need_build() {

@@ -29,7 +29,7 @@ code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp)$'; }
 check_licence_lines() {
     local file
     sources | grep -v '\.def$' | while IFS= read -r file; do
-        head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+        [[ $(head -n 2 "$file") == *'SPDX-License-Identifier: Apache-2.0'* ]] || echo "$file"
     done | breach_lines "no SPDX line at the top"
 }
 
@@ -80,16 +80,17 @@ declared_calls() {
 
 # What the shared library offers is what the headers declare, no less and no more.
 check_exports() {
-    local library=$WEFT_BUILD/libweft.so exported
+    local library=$WEFT_BUILD/libweft.so exported dynamic
+    dynamic=$(objdump -p "$library")
     exported=$(nm -D --defined-only "$library" | awk '$2 != "A" {print $3}')
     echo "$exported" | grep -v '@@WEFT_0$' | breach_lines "exported without the version WEFT_0" ||
         true
     diff <(declared_calls) <(echo "$exported" | sed 's/@.*//' | sort -u) | grep '^[<>]' |
         sed 's/^</declared, not exported:/; s/^>/exported, not declared:/' |
         breach_lines "libweft.so" || true
-    objdump -p "$library" | grep -q 'SONAME *libweft.so.0$' ||
+    [[ $dynamic =~ SONAME\ +libweft\.so\.0 ]] ||
         echo "libweft.so.0" | breach_lines "wrong SONAME, want"
-    objdump -p "$library" | grep 'NEEDED.*stdc++' | breach_lines "libweft.so" || true
+    [[ $dynamic != *stdc++* ]] || echo "libstdc++" | breach_lines "libweft.so needs"
 }
 
 # The breaches are counted in this shell, so that pipes do not lose the count.

@@ -39,10 +39,11 @@ check_files() {
 check_program() { # check_program PROGRAM shared|static
     quietly "$1"
     grep -q "^weft $version: " "$log" || fail "$1 reports another version than $version"
-    local linked=static
-    if ldd "$1" | grep -q libweft; then linked=shared; fi
+    local libraries linked=static
+    libraries=$(ldd "$1")
+    if [[ $libraries == *libweft* ]]; then linked=shared; fi
     [ "$linked" = "$2" ] || fail "$1 is linked $linked, not $2"
-    if [[ $1 == *-c-* ]] && ldd "$1" | grep -q 'libstdc++'; then
+    if [[ $1 == *-c-* && $libraries == *libstdc++* ]]; then
         fail "$1, written in C, needs libstdc++"
     fi
 }
