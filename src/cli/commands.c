@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of subcommands and options. */
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "cli/climb.h"
+#include "cli/ops.h"
+
+#define BIT(option) (1u << WI_OPT_##option)
+
+const wi_option_row wi_option_rows[WI_OPTIONS] = {
+    [WI_OPT_PLACE] = {"place", 'p', "PLACE", WI_WORDS_PLACE,
+                      "cpu, cpu:4 (threads), gpu, gpu:1; default: the best", false},
+    [WI_OPT_VARIANT] = {"variant", 'v', "NAME", WI_WORDS_VARIANT,
+                        "run this rung of the ladder and no other", false},
+    [WI_OPT_TYPE] = {"type", 't', "TYPE", WI_WORDS_TYPE,
+                     "i8 ... i64, u8 ... u64, f16, bf16, f32 or f64", false},
+    [WI_OPT_N] = {"n", 'n', "COUNT", WI_WORDS_NONE,
+                  "how many elements: 1000, 1e6, 2^28, 64Ki, 64Mi", false},
+    [WI_OPT_SEED] = {"seed", 's', "NUMBER", WI_WORDS_NONE,
+                     "what the random input grows from; default 1", false},
+    [WI_OPT_OP] = {"op", 0, "OP", WI_WORDS_NONE, "what to combine elements with; default sum",
+                   false},
+    [WI_OPT_EXCLUSIVE] = {"exclusive", 'x', NULL, WI_WORDS_NONE,
+                          "leave each element out of its own output", false},
+    [WI_OPT_INIT] = {"init", 0, "VALUE", WI_WORDS_NONE,
+                     "value to start from; default: the operation's identity", false},
+    [WI_OPT_OUTPUT] = {"output", 'o', "FILE", WI_WORDS_FILE,
+                       "where the result goes; - is standard output", false},
+    [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
+    [WI_OPT_MAN] = {"man", 0, NULL, WI_WORDS_NONE, "print the manual page, in roff", true},
+    [WI_OPT_COMPLETION] = {"completion", 0, "SHELL", WI_WORDS_SHELL,
+                           "print completions for bash, zsh or fish", false},
+    [WI_OPT_HELP] = {"help", 'h', NULL, WI_WORDS_NONE, "say what the command does", false},
+};
+
+const wi_command wi_commands[] = {
+    {
+        .name = "info",
+        .operand_text = "",
+        .summary = "show this build, the processor and every GPU",
+        .details = "Tells what this build of weft can do, what the processor offers, and for each "
+                   "GPU its size, speed and memory, or why weft does not use it.",
+        .examples = {{"weft info", "for people"},
+                     {"weft info --json", "for programs: one object for the build and each place"}},
+        .options = BIT(JSON) | BIT(HELP),
+        .run = wi_info,
+    },
+    {
+        .name = "demo",
+        .operand_text = "",
+        .summary = "run every operation against the serial C loop",
+        .details = "Runs every operation on the best place, checks the whole result, and compares "
+                   "with the loop one would write in C: time, rate, share of the roof (what the "
+                   "memory can do, measured in the same run) and speed-up. Takes well under a "
+                   "minute.",
+        .examples = {{"weft demo", "on the best place"},
+                     {"weft demo --place cpu:1", "on one core"}},
+        .options = BIT(PLACE) | BIT(TYPE) | BIT(N) | BIT(SEED) | BIT(JSON) | BIT(HELP),
+        .run = wi_demo,
+    },
+    {
+        .name = "climb",
+        .operand_text = "OP",
+        .summary = "run an operation's ladder of variants, rung by rung",
+        .details = "Runs every variant of an operation, from the textbook's first version to the "
+                   "fastest here. Each result is checked in full before it is timed; times are "
+                   "medians, each call starting with the data outside the caches. A rung that "
+                   "cannot do n elements, or would take long, runs on fewer and says so. A wrong "
+                   "result makes the command exit with 1.",
+        .examples = {{"weft climb scan", "the scan ladder on the best place"},
+                     {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},
+                     {"weft climb map --variant vector --json", "one rung, for programs"}},
+        .options =
+            BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(N) | BIT(SEED) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_CLIMB,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_climb_command,
+    },
+    {
+        .name = "reduce",
+        .operand_text = "FILE.npy [FILE2.npy]",
+        .summary = "reduce an array to one value",
+        .details = "Prints one value: sum, product, min, max, argmin, argmax, nrm1, nrm2 or nrminf "
+                   "of the array, or with --op dot the dot product of two. Floats are printed "
+                   "with as many digits as reading them back exactly takes. Positions count in C "
+                   "order from 0. A file name of - is standard input. --type bf16 reads files of "
+                   "two-byte voids, as ml_dtypes writes them.",
+        .examples = {{"weft reduce x.npy", "the sum"},
+                     {"weft reduce x.npy --op argmax --json", "where the largest is"},
+                     {"weft reduce a.npy b.npy --op dot", "the dot product"},
+                     {"gzip -dc x.npy.gz | weft reduce - --op nrm2", "from a pipe"}},
+        .options = BIT(OP) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .op_words = WI_WORDS_REDUCTION,
+        .least_operands = 1,
+        .most_operands = 2,
+        .run = wi_reduce_command,
+    },
+    {
+        .name = "scan",
+        .operand_text = "FILE.npy",
+        .summary = "replace every element by the sum of all up to it",
+        .details = "Writes an array in which each element combines all elements up to it: sum, "
+                   "product, min, max, and, or, xor (the last three for integers). Elements run "
+                   "in C order, and the result has the shape of the input. A file name of - is "
+                   "standard input or output.",
+        .examples = {{"weft scan x.npy -o sums.npy", "running sums"},
+                     {"weft scan x.npy --exclusive --init 100 -o from.npy", "starting from 100"},
+                     {"weft scan - --op max -o - <x.npy | weft reduce -", "in a pipe"}},
+        .options = BIT(OUTPUT) | BIT(OP) | BIT(EXCLUSIVE) | BIT(INIT) | BIT(PLACE) | BIT(VARIANT) |
+                   BIT(TYPE) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .op_words = WI_WORDS_SCAN_OP,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_scan_command,
+    },
+    {
+        .name = "add",
+        .operand_text = "A.npy B.npy",
+        .summary = "add two arrays of the same shape and type",
+        .details = "Writes A + B, element by element. Integers wrap. The result is in Fortran "
+                   "order if both are. A file name of - is standard input or output.",
+        .examples = {{"weft add a.npy b.npy -o sum.npy", "one sum for each pair of elements"},
+                     {"weft add a.npy - -o - <b.npy >sum.npy", "in a pipe"}},
+        .options = BIT(OUTPUT) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 2,
+        .most_operands = 2,
+        .run = wi_add_command,
+    },
+    {
+        .name = "help",
+        .operand_text = "[COMMAND]",
+        .summary = "say what weft, or one command, does",
+        .details = "Without a command: what commands there are. --completion prints a completion "
+                   "script.",
+        .examples = {{"weft help scan", "everything about one command"},
+                     {"source <(weft help --completion bash)", "completion in this shell"}},
+        .options = BIT(MAN) | BIT(COMPLETION) | BIT(HELP),
+        .operand_words = WI_WORDS_COMMAND,
+        .most_operands = 1,
+        .run = wi_help,
+    },
+};
+
+const size_t wi_command_count = sizeof wi_commands / sizeof *wi_commands;
+
+const wi_command *wi_find_command(const char *name) {
+    for (size_t k = 0; k < wi_command_count; k++) {
+        if (strcmp(wi_commands[k].name, name) == 0)
+            return &wi_commands[k];
+    }
+    return NULL;
+}
+
+bool wi_command_takes(const wi_command *command, wi_option option) {
+    return command->options >> option & 1;
+}
+
+/* Adds a word unless it is there already: ladders may share names of rungs. */
+static void add_word(const char *word, const char *list[WI_MAX_WORDS], size_t *count) {
+    for (size_t k = 0; k < *count; k++) {
+        if (strcmp(list[k], word) == 0)
+            return;
+    }
+    if (*count < WI_MAX_WORDS)
+        list[(*count)++] = word;
+}
+
+static void add_variants(const char *list[WI_MAX_WORDS], size_t *count) {
+    for (size_t k = 0; k < wi_op_count; k++) {
+        for (size_t row = 0; row < wi_ops[k]->count; row++)
+            add_word(wi_ops[k]->rows[row].name, list, count);
+    }
+}
+
+size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]) {
+    static const char *const places[] = {"cpu", "gpu"}, *const shells[] = {"bash", "zsh", "fish"};
+    size_t count = 0;
+    switch (words) {
+    case WI_WORDS_PLACE:
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+            add_word(places[k], list, &count);
+        break;
+    case WI_WORDS_SHELL:
+        for (size_t k = 0; k < sizeof shells / sizeof *shells; k++)
+            add_word(shells[k], list, &count);
+        break;
+    case WI_WORDS_TYPE:
+        for (int type = 0; type < WEFT_TYPE_COUNT; type++)
+            add_word(weft_type_name((weft_type)type), list, &count);
+        break;
+    case WI_WORDS_VARIANT:
+        add_variants(list, &count);
+        break;
+    case WI_WORDS_REDUCTION:
+    case WI_WORDS_SCAN_OP:
+        for (size_t k = 0; k < wi_op_name_count; k++) {
+            if (words == WI_WORDS_SCAN_OP ? wi_op_names[k].scans : wi_op_names[k].reduces)
+                add_word(wi_op_names[k].name, list, &count);
+        }
+        break;
+    case WI_WORDS_CLIMB:
+        for (size_t k = 0; k < wi_climb_count; k++) {
+            if (wi_climbs[k]->ladder->count > 0)
+                add_word(wi_climbs[k]->ladder->op, list, &count);
+        }
+        break;
+    case WI_WORDS_COMMAND:
+        for (size_t k = 0; k < wi_command_count; k++)
+            add_word(wi_commands[k].name, list, &count);
+        break;
+    case WI_WORDS_NONE:
+    case WI_WORDS_FILE:
+        break;
+    }
+    return count;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion scripts for bash, zsh and fish, written from the table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+static void print_list(wi_words words, const char *separator) {
+    const char *list[WI_MAX_WORDS];
+    const size_t count = wi_list_words(words, list);
+    for (size_t k = 0; k < count; k++)
+        printf("%s%s", k ? separator : "", list[k]);
+}
+
+/* Options may name different words in different commands; --op does. */
+static wi_words words_of(const wi_command *command, wi_option option) {
+    return option == WI_OPT_OP ? command->op_words : wi_option_rows[option].words;
+}
+
+static bool shown(const wi_command *command, int option) {
+    return wi_command_takes(command, (wi_option)option) && !wi_option_rows[option].hidden;
+}
+
+/* bash: one case for each pair of command and option that has listed values. */
+static void print_bash_values(const wi_command *command) {
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        const wi_option_row *const row = &wi_option_rows[k];
+        if (!shown(command, k) || !row->value)
+            continue;
+        printf("        %s:--%s", command->name, row->name);
+        if (row->letter)
+            printf("|%s:-%c", command->name, row->letter);
+        fputs(") ", stdout);
+        const wi_words words = words_of(command, (wi_option)k);
+        if (words == WI_WORDS_FILE) {
+            fputs("COMPREPLY=($(compgen -f -- \"$word\"))", stdout);
+        } else {
+            fputs("COMPREPLY=($(compgen -W '", stdout);
+            print_list(words, " ");
+            fputs("' -- \"$word\"))", stdout);
+        }
+        fputs("; return ;;\n", stdout);
+    }
+}
+
+static void print_bash_command(const wi_command *command) {
+    printf("        %s) words='", command->name);
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        if (shown(command, k))
+            printf("--%s ", wi_option_rows[k].name);
+    }
+    print_list(command->operand_words, " ");
+    printf("'; files=%d ;;\n", command->operand_words == WI_WORDS_FILE);
+}
+
+static void print_bash(void) {
+    fputs("# bash completion for weft\n"
+          "_weft() {\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    local command=${COMP_WORDS[1]} words= files=0\n"
+          "    COMPREPLY=()\n"
+          "    if ((COMP_CWORD == 1)); then\n"
+          "        COMPREPLY=($(compgen -W '",
+          stdout);
+    print_list(WI_WORDS_COMMAND, " ");
+    fputs(" --version --help' -- \"$word\"))\n"
+          "        return\n"
+          "    fi\n"
+          "    case $command:$before in\n",
+          stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        print_bash_values(&wi_commands[k]);
+    fputs("    esac\n    case $command in\n", stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        print_bash_command(&wi_commands[k]);
+    fputs("    esac\n"
+          "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+          "    if ((files)); then\n"
+          "        COMPREPLY+=($(compgen -f -X '!*.npy' -- \"$word\") "
+          "$(compgen -d -S / -- \"$word\"))\n"
+          "    fi\n"
+          "}\n"
+          "complete -o filenames -F _weft weft\n",
+          stdout);
+}
+
+/* Text inside single quotes, of zsh's _arguments or of fish. */
+static void print_quoted(const char *text, const char *escaped) {
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", stdout);
+        else if (strchr(escaped, *text))
+            printf("\\%c", *text);
+        else
+            putchar(*text);
+    }
+}
+
+static void print_zsh_action(wi_words words, const char *title) {
+    printf(":%s:", title);
+    if (words == WI_WORDS_FILE) {
+        fputs("_files", stdout);
+    } else if (words != WI_WORDS_NONE) {
+        putchar('(');
+        print_list(words, " ");
+        putchar(')');
+    }
+}
+
+static void print_zsh_command(const wi_command *command) {
+    printf("        %s)\n            _arguments", command->name);
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        const wi_option_row *const row = &wi_option_rows[k];
+        if (!shown(command, k))
+            continue;
+        printf(" \\\n                '--%s%s[", row->name, row->value ? "=" : "");
+        print_quoted(row->help, "[]:\\");
+        putchar(']');
+        if (row->value)
+            print_zsh_action(words_of(command, (wi_option)k), row->value);
+        putchar('\'');
+    }
+    for (size_t k = 0; k < command->most_operands; k++) {
+        fputs(" \\\n                '", stdout);
+        if (command->operand_words == WI_WORDS_FILE)
+            fputs(":file:_files -g \"*.npy\"", stdout);
+        else
+            print_zsh_action(command->operand_words, "word");
+        putchar('\'');
+    }
+    fputs("\n            ;;\n", stdout);
+}
+
+static void print_zsh(void) {
+    fputs("#compdef weft\n"
+          "_weft() {\n"
+          "    local -a commands\n"
+          "    commands=(\n",
+          stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        printf("        '%s:%s'\n", wi_commands[k].name, wi_commands[k].summary);
+    fputs("    )\n"
+          "    if ((CURRENT == 2)); then\n"
+          "        _describe command commands\n"
+          "        return\n"
+          "    fi\n"
+          "    local command=$words[2]\n"
+          "    shift words\n"
+          "    ((CURRENT--))\n"
+          "    case $command in\n",
+          stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        print_zsh_command(&wi_commands[k]);
+    fputs("    esac\n"
+          "}\n"
+          "if [[ $funcstack[1] == _weft ]]; then\n"
+          "    _weft \"$@\"\n"
+          "else\n"
+          "    compdef _weft weft\n"
+          "fi\n",
+          stdout);
+}
+
+static void print_fish_command(const wi_command *command) {
+    printf("complete -c weft -n __fish_use_subcommand -f -a %s -d '", command->name);
+    print_quoted(command->summary, "\\");
+    fputs("'\n", stdout);
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        const wi_option_row *const row = &wi_option_rows[k];
+        if (!shown(command, k))
+            continue;
+        const wi_words words = words_of(command, (wi_option)k);
+        printf("complete -c weft -n '__fish_seen_subcommand_from %s' -l %s", command->name,
+               row->name);
+        if (row->letter)
+            printf(" -s %c", row->letter);
+        if (row->value)
+            fputs(words == WI_WORDS_FILE ? " -r -F" : " -x", stdout);
+        if (row->value && words != WI_WORDS_FILE && words != WI_WORDS_NONE) {
+            fputs(" -a '", stdout);
+            print_list(words, " ");
+            putchar('\'');
+        }
+        fputs(" -d '", stdout);
+        print_quoted(row->help, "\\");
+        fputs("'\n", stdout);
+    }
+    if (command->operand_words != WI_WORDS_FILE) {
+        printf("complete -c weft -n '__fish_seen_subcommand_from %s' -f -a '", command->name);
+        print_list(command->operand_words, " ");
+        fputs("'\n", stdout);
+    }
+}
+
+static void print_fish(void) {
+    fputs("# fish completion for weft\n", stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        print_fish_command(&wi_commands[k]);
+}
+
+wi_exit wi_print_completion(const wi_command *command, const char *shell) {
+    if (strcmp(shell, "bash") == 0)
+        print_bash();
+    else if (strcmp(shell, "zsh") == 0)
+        print_zsh();
+    else if (strcmp(shell, "fish") == 0)
+        print_fish();
+    else
+        return wi_usage_word(command, "shell", shell, WI_WORDS_SHELL);
+    return WI_EXIT_OK;
+}

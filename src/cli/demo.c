@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft demo`: every operation on the best place, against the serial C loop. */
+#include <stdio.h>
+
+#include "cli/machine.h"
+#include "cli/rung.h"
+#include "cli/session.h"
+#include "cli/text.h"
+
+/* An operation as the demo shows it. */
+typedef struct shown {
+    wi_rung rung;
+    char variant[WI_FIELD_BYTES];
+    double serial_seconds; /* of the plain C loop on the same elements */
+} shown;
+
+/* The serial loop on a case, as something to time. */
+typedef struct serial_call {
+    const wi_climb *climb;
+    wi_case *c;
+} serial_call;
+
+static weft_status run_serial(void *user) {
+    const serial_call *const own = user;
+    return own->climb->serial(own->c);
+}
+
+static void print_place(const char *place, const char *text) {
+    printf("  %s%-6s%s ", wi_style_on(stdout, WI_BOLD), place, wi_style_on(stdout, WI_PLAIN));
+    wi_print_wrapped(text, 9, 9);
+}
+
+static void print_cpu(void) {
+    wi_cpu_facts facts;
+    char line[2 * WI_NAME_BYTES];
+    wi_cpu_describe(&facts);
+    snprintf(line, sizeof line, "%s, %d core%s, %s", facts.model, facts.cores,
+             facts.cores == 1 ? "" : "s", facts.instructions);
+    print_place("cpu", line);
+}
+
+static void print_gpus(void) {
+    char why[WI_MESSAGE_BYTES], place[WI_PLACE_BYTES], line[2 * WI_NAME_BYTES],
+        bytes[WI_FIELD_BYTES];
+    const int count = wi_gpu_count(why, sizeof why);
+    for (int device = 0; device < count; device++) {
+        wi_gpu_facts facts;
+        if (!wi_gpu_describe(device, &facts))
+            continue;
+        snprintf(place, sizeof place, "gpu:%d", device);
+        snprintf(line, sizeof line, "%s, %d SMs, %s", facts.name, facts.multiprocessors,
+                 wi_format_bytes((double)facts.memory_bytes, bytes));
+        print_place(place, line);
+    }
+    if (count == 0) {
+        char text[WI_MESSAGE_BYTES + 8];
+        snprintf(text, sizeof text, "none: %s", why);
+        print_place("gpu", text);
+    }
+}
+
+static void print_heading(const weft_context *ctx) {
+    printf("%sweft %s%s: the same C call on the cores and on the GPU\n\nPlaces found\n",
+           wi_style_on(stdout, WI_BOLD), weft_version(), wi_style_on(stdout, WI_PLAIN));
+    print_cpu();
+    print_gpus();
+    printf("\nOn %s, every result checked in full, against the serial C loop\n\n", weft_place(ctx));
+    printf("%s%-19s %-10s %5s %8s %9s %5s %8s %8s%s\n", wi_style_on(stdout, WI_DIM), "operation",
+           "variant", "n", "time", "rate", "roof", "serial", "speed-up",
+           wi_style_on(stdout, WI_PLAIN));
+    fflush(stdout);
+}
+
+static void print_shown(const wi_pool *pool, const shown *s) {
+    char n[WI_FIELD_BYTES], time[WI_FIELD_BYTES], rate[WI_FIELD_BYTES], share[WI_FIELD_BYTES],
+        serial[WI_FIELD_BYTES], times[WI_FIELD_BYTES], name[64];
+    const wi_rung *const rung = &s->rung;
+    snprintf(name, sizeof name, "%s, %s", pool->climb->example, weft_type_name(pool->type));
+    if (!rung->ok) {
+        printf("%-19s %sWRONG:%s %s\n", name, wi_style_on(stdout, WI_RED),
+               wi_style_on(stdout, WI_PLAIN), rung->why);
+        return;
+    }
+    printf(
+        "%-19s %-10s %5s %8s %9s %5s %8s %s%8s%s\n", name, s->variant, wi_format_count(rung->n, n),
+        wi_format_seconds(rung->seconds, time), wi_format_rate(wi_rung_rate(rung), rate),
+        wi_format_share(wi_rung_rate(rung) / rung->roof, share),
+        wi_format_seconds(s->serial_seconds, serial), wi_style_on(stdout, WI_GREEN),
+        wi_format_times(s->serial_seconds / rung->seconds, times), wi_style_on(stdout, WI_PLAIN));
+    fflush(stdout);
+}
+
+static void json_shown(const wi_pool *pool, const shown *s) {
+    const wi_rung *const rung = &s->rung;
+    const bool timed = rung->ok;
+    wi_json json;
+    wi_json_open(&json);
+    wi_json_string(&json, "op", pool->climb->ladder->op);
+    wi_json_string(&json, "variant", s->variant);
+    wi_json_string(&json, "example", pool->climb->example);
+    wi_json_string(&json, "place", weft_place(pool->ctx));
+    wi_json_string(&json, "type", weft_type_name(pool->type));
+    wi_json_count(&json, "n", rung->n);
+    wi_json_count(&json, "seed", pool->seed);
+    wi_json_number(&json, "seconds", rung->seconds);
+    wi_json_count(&json, "bytes", (uint64_t)rung->bytes);
+    wi_json_number(&json, "gbps", wi_rung_rate(rung) / 1e9);
+    wi_json_string(&json, "roof", wi_roof_name(pool->climb->roof));
+    wi_json_number(&json, "roof_gbps", rung->roof / 1e9);
+    wi_json_number(&json, "serial_seconds", s->serial_seconds);
+    wi_json_number(&json, "speedup", timed ? s->serial_seconds / rung->seconds : 0);
+    wi_json_bool(&json, "ok", rung->ok);
+    wi_json_string(&json, "note", rung->ok ? NULL : rung->why);
+    wi_json_close(&json);
+}
+
+/* Runs one operation as the library chooses to, and then the serial loop. */
+static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s) {
+    *s = (shown){.variant = ""};
+    weft_status status = wi_rung_run(pool, meter, NULL, n, &s->rung);
+    if (status != WEFT_OK || !s->rung.ok)
+        return status;
+    const char *const used = weft_used(pool->ctx, pool->climb->ladder->op);
+    snprintf(s->variant, sizeof s->variant, "%s", used ? used : "");
+    serial_call own = {pool->climb, NULL};
+    status = wi_pool_get(pool, s->rung.n, &own.c);
+    if (status != WEFT_OK)
+        return status;
+    wi_progress("%s: the serial C loop ...", pool->climb->ladder->op);
+    const wi_task task = {run_serial, &own, s->rung.bytes, true};
+    status = wi_meter_time(meter, &task, &s->serial_seconds);
+    wi_progress_end();
+    return status;
+}
+
+/* Shows one operation; false in *right if its result was wrong. */
+static weft_status demo_one(const wi_arguments *args, const wi_meter *meter, const wi_climb *climb,
+                            bool *right) {
+    shown s;
+    wi_pool pool = {.climb = climb, .ctx = meter->ctx, .seed = args->seed, .type = climb->type};
+    if (wi_given(args, WI_OPT_TYPE))
+        pool.type = args->type;
+    const size_t n = wi_given(args, WI_OPT_N) ? args->n : wi_usual_n(meter->ctx, pool.type);
+    const weft_status status = show(&pool, meter, n, &s);
+    if (status == WEFT_OK) {
+        if (wi_given(args, WI_OPT_JSON))
+            json_shown(&pool, &s);
+        else
+            print_shown(&pool, &s);
+        *right = *right && s.rung.ok;
+    }
+    wi_pool_drop(&pool);
+    return status;
+}
+
+static void print_ending(void) {
+    puts("\nroof: the share of the fastest that this memory can be read or copied, measured\n"
+         "in this run. Next: weft climb scan, weft info, weft help");
+}
+
+wi_exit wi_demo(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    wi_meter meter;
+    bool right = true;
+    wi_exit result = wi_session_open(args, NULL, &ctx);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (!wi_given(args, WI_OPT_JSON))
+        print_heading(ctx);
+    wi_progress("preparing ...");
+    weft_status status = wi_meter_open(&meter, ctx);
+    for (size_t k = 0; k < wi_climb_count && status == WEFT_OK; k++) {
+        if (wi_has_rungs(wi_climbs[k]->ladder, ctx->kind))
+            status = demo_one(args, &meter, wi_climbs[k], &right);
+    }
+    if (status != WEFT_OK)
+        result = wi_session_failed(ctx);
+    else if (!right)
+        result = WI_EXIT_FAILED;
+    else if (!wi_given(args, WI_OPT_JSON))
+        print_ending();
+    wi_meter_close(&meter);
+    weft_close(ctx);
+    return result;
+}

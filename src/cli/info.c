@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft info`: this build, the processor and every GPU. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/machine.h"
+#include "cli/text.h"
+
+#if defined(__clang__)
+#    define COMPILER "clang " __clang_version__
+#else
+#    define COMPILER "gcc " __VERSION__
+#endif
+
+static void print_field(const char *name, const char *value) {
+    printf("  %-14s %s\n", name, value);
+}
+
+static void print_heading(const char *title, const char *rest) {
+    printf("%s%s%s  %s\n", wi_style_on(stdout, WI_BOLD), title, wi_style_on(stdout, WI_PLAIN),
+           rest);
+}
+
+static const char *version_text(int version, char out[WI_FIELD_BYTES]) {
+    if (version)
+        snprintf(out, WI_FIELD_BYTES, "%d.%d", version / 1000, version % 1000 / 10);
+    else
+        snprintf(out, WI_FIELD_BYTES, "none");
+    return out;
+}
+
+static void print_build(void) {
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], line[128];
+    int built, driver;
+    wi_cuda_versions(&built, &driver);
+    snprintf(line, sizeof line, "%s", weft_version());
+    print_heading("weft", line);
+    print_field("compiler", COMPILER);
+    if (built)
+        snprintf(line, sizeof line, "%s; the driver offers %s", version_text(built, a),
+                 version_text(driver, b));
+    else
+        snprintf(line, sizeof line, "not in this build");
+    print_field("CUDA", line);
+    print_field("ladder", WEFT_LADDER ? "all rungs" : "without the teaching rungs");
+}
+
+static void print_cpu(const weft_context *cpu) {
+    wi_cpu_facts facts;
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], line[128];
+    wi_cpu_describe(&facts);
+    putchar('\n');
+    print_heading(cpu ? weft_place(cpu) : "cpu", facts.model);
+    snprintf(line, sizeof line, "%d", facts.cores);
+    print_field("cores", line);
+    snprintf(line, sizeof line, "L1 %s and L2 %s a core, L3 %s",
+             wi_format_bytes((double)facts.level_1, a), wi_format_bytes((double)facts.level_2, b),
+             wi_format_bytes((double)facts.level_3, c));
+    print_field("caches", line);
+    print_field("instructions", facts.instructions);
+    print_field("memory", wi_format_bytes((double)facts.memory_bytes, a));
+    if (!cpu)
+        print_field("refused", weft_message(NULL));
+}
+
+static void print_gpu_sizes(const wi_gpu_facts *facts) {
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], line[256];
+    snprintf(line, sizeof line, "%d, %d threads each", facts->multiprocessors,
+             facts->threads_per_multiprocessor);
+    print_field("SMs", line);
+    snprintf(line, sizeof line, "%d an SM, %d a block", facts->registers_per_multiprocessor,
+             facts->registers_per_block);
+    print_field("registers", line);
+    snprintf(line, sizeof line, "%s an SM, %s a block, %s on request",
+             wi_format_bytes((double)facts->shared_per_multiprocessor, a),
+             wi_format_bytes((double)facts->shared_per_block, b),
+             wi_format_bytes((double)facts->shared_optin_per_block, c));
+    print_field("shared memory", line);
+    print_field("L2 cache", wi_format_bytes((double)facts->l2_bytes, a));
+    if (facts->peak_bytes_per_second > 0)
+        snprintf(line, sizeof line, "%s, %d bits wide, at most %s",
+                 wi_format_bytes((double)facts->memory_bytes, a), facts->bus_bits,
+                 wi_format_rate(facts->peak_bytes_per_second, b));
+    else
+        snprintf(line, sizeof line, "%s, %d bits wide",
+                 wi_format_bytes((double)facts->memory_bytes, a), facts->bus_bits);
+    print_field("memory", line);
+    if (facts->clock_hz > 0) {
+        snprintf(line, sizeof line, "%.0f MHz, memory %.0f MHz", facts->clock_hz / 1e6,
+                 facts->memory_clock_hz / 1e6);
+        print_field("clocks", line);
+    }
+}
+
+/* Does the place open? If not, `why` says why. */
+static bool opens(const char *place, char *why, size_t bytes) {
+    weft_context *ctx = NULL;
+    const bool open = weft_open(&ctx, place) == WEFT_OK;
+    snprintf(why, bytes, "%s", open ? "" : weft_message(NULL));
+    weft_close(ctx);
+    return open;
+}
+
+static void print_gpu(int device) {
+    wi_gpu_facts facts;
+    char place[WI_PLACE_BYTES], line[128], why[WI_MESSAGE_BYTES];
+    snprintf(place, sizeof place, "gpu:%d", device);
+    putchar('\n');
+    const bool known = wi_gpu_describe(device, &facts);
+    print_heading(place, known ? facts.name : "unknown device");
+    if (!opens(place, why, sizeof why))
+        print_field("refused", why);
+    if (!known)
+        return;
+    snprintf(line, sizeof line, "compute %d.%d", facts.capability_major, facts.capability_minor);
+    print_field("capability", line);
+    print_gpu_sizes(&facts);
+}
+
+static void print_all(void) {
+    weft_context *cpu = NULL;
+    char why[WI_MESSAGE_BYTES];
+    weft_open(&cpu, "cpu"); /* on failure the message is printed in place of facts */
+    print_build();
+    print_cpu(cpu);
+    weft_close(cpu);
+    const int gpus = wi_gpu_count(why, sizeof why);
+    for (int device = 0; device < gpus; device++)
+        print_gpu(device);
+    if (gpus == 0) {
+        putchar('\n');
+        print_heading("gpu", "none");
+        print_field("because", why);
+    }
+}
+
+static void json_build(wi_json *json) {
+    int built, driver;
+    char text[WI_FIELD_BYTES];
+    wi_cuda_versions(&built, &driver);
+    wi_json_open(json);
+    wi_json_string(json, "version", weft_version());
+    wi_json_string(json, "compiler", COMPILER);
+    wi_json_string(json, "cuda", built ? version_text(built, text) : NULL);
+    wi_json_string(json, "cuda_driver", driver ? version_text(driver, text) : NULL);
+    wi_json_bool(json, "ladder", WEFT_LADDER);
+    wi_json_close(json);
+}
+
+static void json_cpu(wi_json *json) {
+    wi_cpu_facts facts;
+    weft_context *cpu = NULL;
+    wi_cpu_describe(&facts);
+    const bool open = weft_open(&cpu, "cpu") == WEFT_OK;
+    wi_json_open(json);
+    wi_json_string(json, "place", open ? weft_place(cpu) : "cpu");
+    wi_json_string(json, "refused", open ? NULL : weft_message(NULL));
+    wi_json_string(json, "name", facts.model);
+    wi_json_count(json, "cores", (uint64_t)facts.cores);
+    wi_json_count(json, "l1_bytes", facts.level_1);
+    wi_json_count(json, "l2_bytes", facts.level_2);
+    wi_json_count(json, "l3_bytes", facts.level_3);
+    wi_json_count(json, "memory_bytes", facts.memory_bytes);
+    wi_json_string(json, "instructions", facts.instructions);
+    wi_json_close(json);
+    weft_close(cpu);
+}
+
+static void json_gpu(wi_json *json, int device) {
+    wi_gpu_facts f = {.name = "unknown device"};
+    char place[WI_PLACE_BYTES], why[WI_MESSAGE_BYTES];
+    snprintf(place, sizeof place, "gpu:%d", device);
+    wi_gpu_describe(device, &f);
+    wi_json_open(json);
+    wi_json_string(json, "place", place);
+    wi_json_string(json, "refused", opens(place, why, sizeof why) ? NULL : why);
+    wi_json_string(json, "name", f.name);
+    wi_json_count(json, "capability", (uint64_t)(10 * f.capability_major + f.capability_minor));
+    wi_json_count(json, "multiprocessors", (uint64_t)f.multiprocessors);
+    wi_json_count(json, "threads_per_multiprocessor", (uint64_t)f.threads_per_multiprocessor);
+    wi_json_count(json, "registers_per_multiprocessor", (uint64_t)f.registers_per_multiprocessor);
+    wi_json_count(json, "registers_per_block", (uint64_t)f.registers_per_block);
+    wi_json_count(json, "shared_per_multiprocessor_bytes", f.shared_per_multiprocessor);
+    wi_json_count(json, "shared_per_block_bytes", f.shared_per_block);
+    wi_json_count(json, "shared_optin_per_block_bytes", f.shared_optin_per_block);
+    wi_json_count(json, "l2_bytes", f.l2_bytes);
+    wi_json_count(json, "memory_bytes", f.memory_bytes);
+    wi_json_count(json, "bus_bits", (uint64_t)f.bus_bits);
+    wi_json_number(json, "clock_hz", f.clock_hz);
+    wi_json_number(json, "memory_clock_hz", f.memory_clock_hz);
+    wi_json_number(json, "peak_gbps", f.peak_bytes_per_second / 1e9);
+    wi_json_close(json);
+}
+
+static void json_all(void) {
+    wi_json json = {false};
+    char why[WI_MESSAGE_BYTES];
+    json_build(&json);
+    json_cpu(&json);
+    const int gpus = wi_gpu_count(why, sizeof why);
+    for (int device = 0; device < gpus; device++)
+        json_gpu(&json, device);
+    if (gpus == 0) {
+        wi_json_open(&json);
+        wi_json_string(&json, "place", "gpu");
+        wi_json_string(&json, "refused", why);
+        wi_json_close(&json);
+    }
+}
+
+wi_exit wi_info(const wi_arguments *args) {
+    if (wi_given(args, WI_OPT_JSON))
+        json_all();
+    else
+        print_all();
+    return WI_EXIT_OK;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON objects, one a line, on standard output. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "cli/text.h"
+
+static void print_quoted(const char *text) {
+    putchar('"');
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < ' ')
+            printf("\\u%04x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+static void print_key(wi_json *json, const char *key) {
+    fputs(json->begun ? ", " : "", stdout);
+    json->begun = true;
+    print_quoted(key);
+    fputs(": ", stdout);
+}
+
+void wi_json_open(wi_json *json) {
+    json->begun = false;
+    putchar('{');
+}
+
+void wi_json_close(wi_json *json) {
+    json->begun = false;
+    fputs("}\n", stdout);
+    fflush(stdout);
+}
+
+void wi_json_null(wi_json *json, const char *key) {
+    print_key(json, key);
+    fputs("null", stdout);
+}
+
+void wi_json_string(wi_json *json, const char *key, const char *value) {
+    if (!value) {
+        wi_json_null(json, key);
+        return;
+    }
+    print_key(json, key);
+    print_quoted(value);
+}
+
+void wi_json_count(wi_json *json, const char *key, uint64_t value) {
+    print_key(json, key);
+    printf("%" PRIu64, value);
+}
+
+void wi_json_number(wi_json *json, const char *key, double value) {
+    if (!isfinite(value)) {
+        wi_json_null(json, key);
+        return;
+    }
+    print_key(json, key);
+    printf("%.9g", value);
+}
+
+void wi_json_bool(wi_json *json, const char *key, bool value) {
+    print_key(json, key);
+    fputs(value ? "true" : "false", stdout);
+}
+
+void wi_json_element(wi_json *json, const char *key, weft_type type, const void *p) {
+    char text[WI_FIELD_BYTES];
+    wi_format_element(type, p, text);
+    const bool number = text[0] != 'n' && text[0] != 'i' && text[1] != 'i'; /* nan, inf, -inf */
+    print_key(json, key);
+    if (number)
+        fputs(text, stdout);
+    else
+        print_quoted(text);
+}

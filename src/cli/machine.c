@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processor, as Linux and the compiler's run time tell it. */
+#include "cli/machine.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The value of the first line of /proc/cpuinfo that begins with `key`. */
+static bool read_cpuinfo(const char *key, char *value, size_t bytes) {
+    char line[1024];
+    bool found = false;
+    FILE *const file = fopen("/proc/cpuinfo", "r");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file)) {
+        const char *const colon = strchr(line, ':');
+        if (!colon || strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *const text = colon + 1 + strspn(colon + 1, " \t");
+        snprintf(value, bytes, "%.*s", (int)strcspn(text, "\n"), text);
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+static void list_instructions(char *list, size_t bytes) {
+    snprintf(list, bytes, "%s",
+#if defined(__x86_64__)
+             "SSE2"
+#elif defined(__aarch64__)
+             "NEON"
+#else
+             "none known"
+#endif
+    );
+#if defined(__x86_64__)
+    const struct {
+        bool there;
+        const char *name;
+    } sets[] = {
+        {__builtin_cpu_supports("avx"), " AVX"},
+        {__builtin_cpu_supports("avx2"), " AVX2"},
+        {__builtin_cpu_supports("fma"), " FMA"},
+        {__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
+         " AVX-512"},
+    };
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        const size_t used = strlen(list);
+        snprintf(list + used, bytes - used, "%s", sets[k].there ? sets[k].name : "");
+    }
+#endif
+}
+
+static size_t positive(long value) {
+    return value > 0 ? (size_t)value : 0;
+}
+
+void wi_cpu_describe(wi_cpu_facts *facts) {
+    *facts = (wi_cpu_facts){.cores = omp_get_num_procs()};
+    if (!read_cpuinfo("model name", facts->model, sizeof facts->model) &&
+        !read_cpuinfo("Model", facts->model, sizeof facts->model))
+        snprintf(facts->model, sizeof facts->model, "unknown processor");
+    facts->level_1 = positive(sysconf(_SC_LEVEL1_DCACHE_SIZE));
+    facts->level_2 = positive(sysconf(_SC_LEVEL2_CACHE_SIZE));
+    facts->level_3 = positive(sysconf(_SC_LEVEL3_CACHE_SIZE));
+    facts->memory_bytes = positive(sysconf(_SC_PHYS_PAGES)) * positive(sysconf(_SC_PAGESIZE));
+    list_instructions(facts->instructions, sizeof facts->instructions);
+}
+
+void wi_place_title(const weft_context *ctx, char *title, size_t bytes) {
+    if (ctx->kind == WI_CPU) {
+        wi_cpu_facts facts;
+        wi_cpu_describe(&facts);
+        snprintf(title, bytes, "%s", facts.model);
+        return;
+    }
+    wi_gpu_facts facts;
+    const int device = (int)strtol(ctx->place + strlen("gpu:"), NULL, 10);
+    snprintf(title, bytes, "%s", wi_gpu_describe(device, &facts) ? facts.name : "unknown GPU");
+}

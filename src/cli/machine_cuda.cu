@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The GPUs, as the CUDA runtime tells them. */
+#include "cli/machine.h"
+#include "core/gpu.h"
+
+#include <stdio.h>
+
+int wi_gpu_count(char *why, size_t bytes) {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) {
+        snprintf(why, bytes, "%s", cudaGetErrorString(error));
+        return 0;
+    }
+    if (count == 0)
+        snprintf(why, bytes, "the driver shows no device");
+    return count;
+}
+
+static int attribute(int device, cudaDeviceAttr which) {
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, which, device) == cudaSuccess ? value : 0;
+}
+
+bool wi_gpu_describe(int device, wi_gpu_facts *facts) {
+    cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+        return false;
+    *facts = wi_gpu_facts();
+    snprintf(facts->name, sizeof facts->name, "%s", properties.name);
+    facts->capability_major = properties.major;
+    facts->capability_minor = properties.minor;
+    facts->multiprocessors = properties.multiProcessorCount;
+    facts->threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor;
+    facts->registers_per_multiprocessor = properties.regsPerMultiprocessor;
+    facts->registers_per_block = properties.regsPerBlock;
+    facts->shared_per_block = properties.sharedMemPerBlock;
+    facts->shared_optin_per_block = properties.sharedMemPerBlockOptin;
+    facts->shared_per_multiprocessor = properties.sharedMemPerMultiprocessor;
+    facts->l2_bytes = (size_t)properties.l2CacheSize;
+    facts->memory_bytes = properties.totalGlobalMem;
+    facts->bus_bits = properties.memoryBusWidth;
+    /* the attributes are in kHz, and CUDA 13 has them no longer among the properties */
+    facts->clock_hz = 1e3 * attribute(device, cudaDevAttrClockRate);
+    facts->memory_clock_hz = 1e3 * attribute(device, cudaDevAttrMemoryClockRate);
+    facts->peak_bytes_per_second = 2 * facts->memory_clock_hz * facts->bus_bits / 8;
+    return true;
+}
+
+void wi_cuda_versions(int *built, int *driver) {
+    *built = CUDART_VERSION;
+    if (cudaDriverGetVersion(driver) != cudaSuccess)
+        *driver = 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command `weft`: finds the subcommand and hands over. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/text.h"
+
+static wi_exit run_command(const char *name, int count, char **words) {
+    const wi_command *const command = wi_find_command(name);
+    if (!command && name[0] == '-')
+        return wi_usage(NULL,
+                        "%s is not understood before the command; options come after it, as "
+                        "weft demo --place cpu",
+                        name);
+    if (!command)
+        return wi_usage_word(NULL, "command", name, WI_WORDS_COMMAND);
+    wi_arguments args;
+    const wi_exit parsed = wi_parse(command, count, words, &args);
+    if (parsed != WI_EXIT_OK)
+        return parsed;
+    if (wi_given(&args, WI_OPT_HELP)) {
+        wi_print_command_help(command);
+        return WI_EXIT_OK;
+    }
+    return command->run(&args);
+}
+
+static wi_exit dispatch(int count, char **words) {
+    if (count < 2) {
+        wi_print_overview();
+        return WI_EXIT_USAGE;
+    }
+    if (strcmp(words[1], "--version") == 0) {
+        printf("weft %s\n", weft_version());
+        return WI_EXIT_OK;
+    }
+    if (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0) {
+        wi_print_overview();
+        return WI_EXIT_OK;
+    }
+    return run_command(words[1], count - 2, words + 2);
+}
+
+int main(int count, char **words) {
+    wi_exit result = dispatch(count, words);
+    /* A full disk shows itself only here, when what was printed must leave the buffer. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && result == WI_EXIT_OK) {
+        wi_say_error("writing to standard output failed: %s", strerror(errno));
+        result = WI_EXIT_FAILED;
+    }
+    return result;
+}

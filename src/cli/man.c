@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The manual page weft(1), in roff, written from the table of commands. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+
+/* Prints text so that roff takes no character for its own. */
+static void print_escaped(const char *text) {
+    bool line_start = true;
+    for (; *text; text++) {
+        if (line_start && (*text == '.' || *text == '\''))
+            fputs("\\&", stdout);
+        if (*text == '\\')
+            fputs("\\e", stdout);
+        else if (*text == '-')
+            fputs("\\-", stdout);
+        else
+            putchar(*text);
+        line_start = *text == '\n';
+    }
+}
+
+static void print_option(const wi_option_row *row) {
+    fputs(".TP\n.B ", stdout);
+    if (row->letter)
+        printf("\\-%c, ", row->letter);
+    fputs("\\-\\-", stdout);
+    print_escaped(row->name);
+    if (row->value)
+        printf(" \\fI%s\\fR", row->value);
+    putchar('\n');
+    print_escaped(row->help);
+    putchar('\n');
+}
+
+static void print_command(const wi_command *command) {
+    printf(".SS weft %s", command->name);
+    if (*command->operand_text) {
+        putchar(' ');
+        print_escaped(command->operand_text);
+    }
+    putchar('\n');
+    print_escaped(command->details);
+    fputs("\n.PP\nOptions:", stdout);
+    const char *separator = " ";
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        if (wi_command_takes(command, (wi_option)k) && !wi_option_rows[k].hidden) {
+            printf("%s\\-\\-%s", separator, wi_option_rows[k].name);
+            separator = ", ";
+        }
+    }
+    fputs(".\n", stdout);
+}
+
+static void print_examples(const wi_command *command) {
+    for (size_t k = 0; k < WI_MAX_EXAMPLES && command->examples[k].line; k++) {
+        fputs(".TP\n.B ", stdout);
+        print_escaped(command->examples[k].line);
+        putchar('\n');
+        print_escaped(command->examples[k].meaning);
+        putchar('\n');
+    }
+}
+
+static const char ending[] =
+    ".SH ENVIRONMENT\n"
+    ".TP\n.B WEFT_PLACE\nThe place, where \\-\\-place is not given.\n"
+    ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: all cores.\n"
+    ".TP\n.B WEFT_VARIANT\nRungs to use, as scan:lookback,reduce:serial.\n"
+    ".TP\n.B NO_COLOR\nIf set, nothing is coloured. Colours are for terminals only.\n"
+    ".SH EXIT STATUS\n"
+    ".TP\n.B 0\nAll went well.\n"
+    ".TP\n.B 1\nA result was wrong, or something failed: a file, a device, memory.\n"
+    ".TP\n.B 2\nThe command line makes no sense.\n"
+    ".SH FILES\n"
+    "Arrays are NumPy's .npy files, versions 1 to 3, in either byte order and in C or Fortran\n"
+    "order, of integers and floats. Booleans, complex numbers, text, dates and records are "
+    "refused.\n"
+    ".SH SEE ALSO\n.BR weft (3)\n";
+
+void wi_print_man(void) {
+    printf(".TH WEFT 1 \"\" \"weft %s\" \"weft\"\n", weft_version());
+    fputs(".SH NAME\nweft \\- data\\-parallel algorithms on CPU cores and GPUs\n"
+          ".SH SYNOPSIS\n.B weft\n.I COMMAND\n[\\fIOPTIONS\\fR] [\\fIOPERANDS\\fR]\n.br\n"
+          ".B weft \\-\\-version\n"
+          ".SH DESCRIPTION\n"
+          "Runs the weft library's operations on arrays in files, shows what the machine offers,\n"
+          "and climbs each operation's ladder of variants, from the textbook's first version to\n"
+          "the fastest.\n"
+          ".SH COMMANDS\n",
+          stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        print_command(&wi_commands[k]);
+    fputs(".SH OPTIONS\n", stdout);
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        if (!wi_option_rows[k].hidden)
+            print_option(&wi_option_rows[k]);
+    }
+    fputs(".SH EXAMPLES\n", stdout);
+    for (size_t k = 0; k < wi_command_count; k++)
+        print_examples(&wi_commands[k]);
+    fputs(ending, stdout);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Honest timing on the monotonic clock, and what all places share. */
+#include "cli/meter.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "weft/map.h"
+
+enum {
+    LEAST_ARENA_BYTES = 256 << 20,
+    MOST_ARENA_BYTES = 1 << 30
+};
+
+static const double budget_seconds = 0.4; /* beyond the least number of samples */
+
+double wi_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Takes the arena as large as memory allows, and touches all of it: untouched pages are one page of
+ * zeros, which would never leave the cache. */
+static weft_status take_arena(wi_meter *meter, size_t bytes) {
+    weft_status status = weft_alloc(meter->ctx, &meter->arena, bytes);
+    while (status == WEFT_ENOMEM && bytes > LEAST_ARENA_BYTES / 16) {
+        bytes /= 2;
+        status = weft_alloc(meter->ctx, &meter->arena, bytes);
+    }
+    if (status != WEFT_OK)
+        return status;
+    meter->arena_bytes = bytes;
+    const uint8_t one = 1;
+    return weft_fill(meter->ctx, WEFT_U8, bytes, &one, meter->arena);
+}
+
+weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
+    *meter = (wi_meter){.ctx = ctx};
+    meter->cache_bytes = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
+    size_t bytes = LEAST_ARENA_BYTES;
+    while (bytes < MOST_ARENA_BYTES && bytes < 2 * meter->cache_bytes)
+        bytes *= 2;
+    if (ctx->kind == WI_CUDA)
+        bytes = MOST_ARENA_BYTES; /* a GPU reads less too fast for its clock */
+    const weft_status status = take_arena(meter, bytes);
+    if (status != WEFT_OK)
+        wi_meter_close(meter);
+    return status;
+}
+
+void wi_meter_close(wi_meter *meter) {
+    if (meter->arena)
+        weft_free(meter->ctx, meter->arena);
+    meter->arena = NULL;
+}
+
+bool wi_meter_flushes(const wi_meter *meter, const wi_task *task) {
+    const bool on_gpu = meter->ctx->kind == WI_CUDA;
+    return !(on_gpu && task->on_host) && task->bytes < 2.0 * (double)meter->cache_bytes;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double wi_median(double *samples, size_t count) {
+    qsort(samples, count, sizeof *samples, ascending);
+    return count % 2 ? samples[count / 2] : (samples[count / 2 - 1] + samples[count / 2]) / 2;
+}
+
+weft_status wi_meter_once(const wi_meter *meter, const wi_task *task, double *seconds) {
+    const double start = wi_now();
+    weft_status status = task->run(task->user);
+    if (status == WEFT_OK)
+        status = weft_sync(meter->ctx);
+    *seconds = wi_now() - start;
+    return status;
+}
+
+/* Times by the clock of the host. */
+static weft_status time_on_host(const wi_meter *meter, const wi_task *task, double *seconds) {
+    double samples[WI_MOST_SAMPLES], unused;
+    const bool flush = wi_meter_flushes(meter, task);
+    size_t count = 0;
+    weft_status status = wi_meter_once(meter, task, &unused);
+    const double start = wi_now();
+    while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
+           (count < WI_LEAST_SAMPLES || wi_now() - start < budget_seconds)) {
+        if (flush)
+            wi_cpu_flush(meter);
+        status = wi_meter_once(meter, task, &samples[count++]);
+    }
+    if (status == WEFT_OK)
+        *seconds = wi_median(samples, count);
+    return status;
+}
+
+weft_status wi_meter_time(const wi_meter *meter, const wi_task *task, double *seconds) {
+    return meter->ctx->kind == WI_CPU || task->on_host ? time_on_host(meter, task, seconds)
+                                                       : wi_gpu_time(meter, task, seconds);
+}
+
+weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, double *rate) {
+    return meter->ctx->kind == WI_CPU ? wi_cpu_roof(meter, roof, rate)
+                                      : wi_gpu_roof(meter, roof, rate);
+}
+
+const char *wi_roof_name(wi_roof roof) {
+    static const char *const names[] = {
+        [WI_ROOF_READ] = "read", [WI_ROOF_COPY] = "copy", [WI_ROOF_LINK] = "link"};
+    return names[roof];
+}
+
+const char *wi_roof_meaning(wi_roof roof) {
+    static const char *const meanings[] = {
+        [WI_ROOF_READ] = "reading memory",
+        [WI_ROOF_COPY] = "copying memory, read + written",
+        [WI_ROOF_LINK] = "pinned host memory to the GPU",
+    };
+    return meanings[roof];
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timing by GPU events. */
+#include "cli/meter.h"
+#include "core/gpu.h"
+
+/* Calls shorter than this are timed several at once: an event tells no less than half a
+ * microsecond. */
+static const double batch_seconds = 200e-6;
+static const double budget_seconds = 0.4;
+
+enum {
+    MOST_IN_BATCH = 1000
+};
+
+size_t wi_gpu_cache_bytes(const weft_context *ctx) {
+    return ctx->gpu->l2_bytes;
+}
+
+/* Overwrites more than the cache holds, so that it holds nothing of the data. */
+static weft_status flush(const wi_meter *meter) {
+    size_t bytes = 2 * meter->cache_bytes;
+    if (bytes > meter->arena_bytes)
+        bytes = meter->arena_bytes;
+    return wi_cuda(meter->ctx, cudaMemsetAsync(meter->arena, 0, bytes, meter->ctx->gpu->stream),
+                   "cudaMemsetAsync: emptying the cache before a timed call");
+}
+
+/* Seconds of one of `batch` runs between two events. */
+static weft_status sample(const wi_meter *meter, const wi_task *task, bool cold, int batch,
+                          const cudaEvent_t event[2], double *seconds) {
+    weft_context *const ctx = meter->ctx;
+    float milliseconds = 0;
+    weft_status status = cold ? flush(meter) : WEFT_OK;
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventRecord(event[0], ctx->gpu->stream), "cudaEventRecord");
+    for (int k = 0; k < batch && status == WEFT_OK; k++)
+        status = task->run(task->user);
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventRecord(event[1], ctx->gpu->stream), "cudaEventRecord");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventSynchronize(event[1]), "waiting for a timed call");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventElapsedTime(&milliseconds, event[0], event[1]),
+                         "cudaEventElapsedTime");
+    *seconds = 1e-3 * milliseconds / batch;
+    return status;
+}
+
+static weft_status take_samples(const wi_meter *meter, const wi_task *task,
+                                const cudaEvent_t event[2], double *seconds) {
+    double samples[WI_MOST_SAMPLES], first;
+    const bool cold = wi_meter_flushes(meter, task);
+    size_t count = 0;
+    weft_status status = sample(meter, task, cold, 1, event, &first);
+    if (status == WEFT_OK) /* the second no longer loads the kernel */
+        status = sample(meter, task, cold, 1, event, &first);
+    if (status != WEFT_OK)
+        return status;
+    int batch = 1;
+    if (!cold && first < batch_seconds)
+        batch = first > batch_seconds / MOST_IN_BATCH ? (int)(batch_seconds / first) + 1
+                                                      : MOST_IN_BATCH;
+    const double start = wi_now();
+    while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
+           (count < WI_LEAST_SAMPLES || wi_now() - start < budget_seconds))
+        status = sample(meter, task, cold, batch, event, &samples[count++]);
+    if (status == WEFT_OK)
+        *seconds = wi_median(samples, count);
+    return status;
+}
+
+weft_status wi_gpu_time(const wi_meter *meter, const wi_task *task, double *seconds) {
+    weft_context *const ctx = meter->ctx;
+    cudaEvent_t event[2] = {NULL, NULL};
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    for (int k = 0; k < 2 && status == WEFT_OK; k++)
+        status = wi_cuda(ctx, cudaEventCreate(&event[k]), "cudaEventCreate: timing");
+    if (status == WEFT_OK)
+        status = take_samples(meter, task, event, seconds);
+    for (int k = 0; k < 2; k++) {
+        if (event[k])
+            cudaEventDestroy(event[k]);
+    }
+    wi_gpu_leave(ctx, before);
+    return status;
+}

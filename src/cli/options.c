@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the command line, and saying helpfully what is wrong with it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/text.h"
+
+enum {
+    LONGEST_WORD = 64 /* longer words are not guessed at */
+};
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Edit distance: insertions, deletions and replacements of letters; one row of the table kept. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[LONGEST_WORD + 1];
+    const size_t length_a = strlen(a), length_b = strlen(b);
+    if (length_a > LONGEST_WORD || length_b > LONGEST_WORD)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= length_b; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= length_a; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= length_b; j++) {
+            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = least(replaced, 1 + least(row[j], row[j - 1]));
+        }
+    }
+    return row[length_b];
+}
+
+const char *wi_nearest(const char *given, const char *const list[], size_t count) {
+    const char *nearest = NULL;
+    size_t best = SIZE_MAX;
+    const size_t length = strlen(given);
+    for (size_t k = 0; k < count; k++) {
+        size_t far = distance(given, list[k]);
+        if (length >= 2 && strncmp(given, list[k], length) == 0)
+            far = 1; /* an abbreviation */
+        if (far < best) {
+            best = far;
+            nearest = list[k];
+        }
+    }
+    return best <= 1 + length / 4 && best < length ? nearest : NULL;
+}
+
+static void print_hint(const wi_command *command) {
+    fprintf(stderr, "Try 'weft help%s%s'.\n", command ? " " : "", command ? command->name : "");
+}
+
+wi_exit wi_usage(const wi_command *command, const char *format, ...) {
+    char line[1024];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    wi_say_error("%s%s%s", command ? command->name : "", command ? ": " : "", line);
+    print_hint(command);
+    return WI_EXIT_USAGE;
+}
+
+/* Appends to a line, cut short where it is full. */
+static void append(char *line, size_t room, const char *separator, const char *text) {
+    const size_t used = strlen(line);
+    snprintf(line + used, room - used, "%s%s", used ? separator : "", text);
+}
+
+wi_exit wi_usage_word(const wi_command *command, const char *what, const char *given,
+                      wi_words words) {
+    const char *list[WI_MAX_WORDS];
+    const size_t count = wi_list_words(words, list);
+    const char *const nearest = wi_nearest(given, list, count);
+    if (nearest)
+        return wi_usage(command, "there is no %s \"%s\"; did you mean \"%s\"?", what, given,
+                        nearest);
+    char all[768] = "";
+    for (size_t k = 0; k < count; k++)
+        append(all, sizeof all, ", ", list[k]);
+    return wi_usage(command, "there is no %s \"%s\"; there are: %s", what, given, all);
+}
+
+bool wi_given(const wi_arguments *args, wi_option option) {
+    return args->value[option] != NULL;
+}
+
+/* The option of this length and name that the command takes, or WI_OPTIONS. */
+static wi_option find_option(const wi_command *command, const char *name, size_t length) {
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        const char *const candidate = wi_option_rows[k].name;
+        if (wi_command_takes(command, (wi_option)k) && strlen(candidate) == length &&
+            memcmp(candidate, name, length) == 0)
+            return (wi_option)k;
+    }
+    return WI_OPTIONS;
+}
+
+static wi_option find_letter(const wi_command *command, char letter) {
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        if (wi_command_takes(command, (wi_option)k) && wi_option_rows[k].letter == letter)
+            return (wi_option)k;
+    }
+    return WI_OPTIONS;
+}
+
+static wi_exit unknown_option(const wi_command *command, const char *word) {
+    const char *list[WI_OPTIONS], *nearest = NULL;
+    size_t count = 0;
+    char name[LONGEST_WORD] = "";
+    for (int k = 0; k < WI_OPTIONS; k++) {
+        if (wi_command_takes(command, (wi_option)k) && !wi_option_rows[k].hidden)
+            list[count++] = wi_option_rows[k].name;
+    }
+    if (word[1] == '-') {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+        nearest = wi_nearest(name, list, count);
+    }
+    if (nearest)
+        return wi_usage(command, "there is no option %s; did you mean --%s?", word, nearest);
+    char all[256] = "";
+    for (size_t k = 0; k < count; k++)
+        append(all, sizeof all, " --", list[k]);
+    return wi_usage(command, "there is no option %s; there are --%s", word, all);
+}
+
+/* Reads words[*at] as an option, and its value from the same word or from the next. */
+static wi_exit read_option(wi_arguments *args, int count, char **words, int *at) {
+    const wi_command *const command = args->command;
+    const char *const word = words[*at];
+    const char *value = NULL;
+    wi_option option;
+    if (word[1] == '-') {
+        const size_t length = strcspn(word + 2, "=");
+        option = find_option(command, word + 2, length);
+        if (word[2 + length] == '=')
+            value = word + 3 + length;
+    } else {
+        option = find_letter(command, word[1]);
+        if (word[2])
+            value = word + 2;
+    }
+    if (option == WI_OPTIONS)
+        return unknown_option(command, word);
+    const wi_option_row *const row = &wi_option_rows[option];
+    if (!row->value && value)
+        return wi_usage(command, "option --%s takes no value; leave \"%s\" out", row->name, value);
+    if (row->value && !value) {
+        if (*at + 1 >= count)
+            return wi_usage(command, "option --%s lacks its %s", row->name, row->value);
+        value = words[++*at];
+    }
+    args->value[option] = value ? value : "";
+    return WI_EXIT_OK;
+}
+
+static wi_exit read_operand(wi_arguments *args, const char *word) {
+    const wi_command *const command = args->command;
+    if (args->operands == command->most_operands)
+        return command->most_operands
+                   ? wi_usage(command, "\"%s\" is one operand too many; give %s", word,
+                              command->operand_text)
+                   : wi_usage(command, "\"%s\" is not wanted: the command takes options only",
+                              word);
+    args->operand[args->operands++] = word;
+    return WI_EXIT_OK;
+}
+
+/* Turns the values of --type, --n and --seed into what they mean. */
+static wi_exit understand_values(wi_arguments *args) {
+    const char *const *const value = args->value;
+    if (value[WI_OPT_TYPE] && !wi_find_type(value[WI_OPT_TYPE], &args->type))
+        return wi_usage_word(args->command, "type", value[WI_OPT_TYPE], WI_WORDS_TYPE);
+    if (value[WI_OPT_N] && (!wi_read_count(value[WI_OPT_N], &args->n) || args->n == 0))
+        return wi_usage(args->command,
+                        "option --n: \"%s\" is no count of elements from 1; write 1000, 1e6, 2^28 "
+                        "or 64Mi",
+                        value[WI_OPT_N]);
+    args->seed = 1;
+    if (value[WI_OPT_SEED] && !wi_read_u64(value[WI_OPT_SEED], &args->seed))
+        return wi_usage(args->command, "option --seed: \"%s\" is no number from 0 to 2^64 - 1",
+                        value[WI_OPT_SEED]);
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_parse(const wi_command *command, int count, char **words, wi_arguments *args) {
+    bool options_end = false;
+    *args = (wi_arguments){.command = command};
+    for (int k = 0; k < count; k++) {
+        const char *const word = words[k];
+        wi_exit result;
+        if (!options_end && strcmp(word, "--") == 0) {
+            options_end = true;
+            continue;
+        }
+        if (!options_end && word[0] == '-' && word[1])
+            result = read_option(args, count, words, &k);
+        else
+            result = read_operand(args, word);
+        if (result != WI_EXIT_OK)
+            return result;
+    }
+    if (wi_given(args, WI_OPT_HELP))
+        return WI_EXIT_OK;
+    if (args->operands < command->least_operands)
+        return wi_usage(command, "an operand is missing; give %s", command->operand_text);
+    return understand_values(args);
+}

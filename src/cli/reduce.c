@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft reduce`: one value from the array in a file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/ops.h"
+#include "cli/session.h"
+#include "cli/text.h"
+#include "weft/reduce.h"
+
+/* A value and what it is of. */
+typedef struct outcome {
+    weft_type type; /* of the value */
+    unsigned char value[8];
+    bool nowhere; /* the position of the largest or smallest of no elements */
+} outcome;
+
+static void print_json(const wi_arguments *args, const wi_op_name *op, const weft_context *ctx,
+                       const wi_npy *x, const outcome *o) {
+    wi_json json;
+    wi_json_open(&json);
+    wi_json_string(&json, "op", op->name);
+    wi_json_string(&json, "variant", weft_used(ctx, "reduce"));
+    wi_json_string(&json, "place", weft_place(ctx));
+    wi_json_string(&json, "file", args->operand[0]);
+    wi_json_string(&json, "type", weft_type_name(x->layout.type));
+    wi_json_count(&json, "n", x->layout.count);
+    wi_json_string(&json, "result_type", weft_type_name(o->type));
+    if (o->nowhere)
+        wi_json_null(&json, "result");
+    else
+        wi_json_element(&json, "result", o->type, o->value);
+    wi_json_close(&json);
+}
+
+static void print_plain(const outcome *o) {
+    char text[WI_FIELD_BYTES];
+    puts(o->nowhere ? "none" : wi_format_element(o->type, o->value, text));
+}
+
+static bool is_position(const wi_op_name *op) {
+    return op->op == WEFT_ARGMIN || op->op == WEFT_ARGMAX;
+}
+
+static bool same_shape(const wi_npy_layout *a, const wi_npy_layout *b) {
+    return a->dims == b->dims && memcmp(a->shape, b->shape, a->dims * sizeof *a->shape) == 0;
+}
+
+/* Positions count in C order, and so do partners of a dot product in different orders. */
+static wi_exit arrange(const wi_op_name *op, wi_npy *x, wi_npy *y) {
+    wi_note note;
+    weft_status status = WEFT_OK;
+    if (op->pairs && (x->layout.type != y->layout.type || !same_shape(&x->layout, &y->layout))) {
+        wi_say_error("dot: the two arrays differ in type or shape; save them alike");
+        return WI_EXIT_FAILED;
+    }
+    if (is_position(op) || (op->pairs && x->layout.fortran_order != y->layout.fortran_order)) {
+        status = wi_npy_to_c_order(x, &note);
+        if (status == WEFT_OK)
+            status = wi_npy_to_c_order(y, &note);
+    }
+    if (status == WEFT_OK)
+        return WI_EXIT_OK;
+    wi_say_error("%s", note.text);
+    return WI_EXIT_FAILED;
+}
+
+static weft_status compute(weft_context *ctx, const wi_op_name *op, const wi_npy *x,
+                           const wi_npy *y, outcome *o) {
+    const wi_npy_layout *const layout = &x->layout;
+    weft_status status = weft_reduce_type(op->op, layout->type, &o->type);
+    if (status != WEFT_OK)
+        return wi_fail(ctx, status, "%s of %s is not offered", op->name,
+                       weft_type_name(layout->type));
+    if (op->pairs)
+        return weft_dot(ctx, layout->type, layout->count, x->data, y->data, o->value);
+    o->nowhere = is_position(op) && layout->count == 0;
+    return weft_reduce(ctx, op->op, layout->type, layout->count, x->data, o->value);
+}
+
+static wi_exit check_operands(const wi_arguments *args, const wi_op_name *op) {
+    if (op->pairs && args->operands < 2)
+        return wi_usage(args->command, "--op dot takes two files; add the second");
+    if (!op->pairs && args->operands > 1)
+        return wi_usage(args->command, "--op %s takes one file; leave \"%s\" out, or add --op dot",
+                        op->name, args->operand[1]);
+    if (op->pairs && strcmp(args->operand[0], "-") == 0 && strcmp(args->operand[1], "-") == 0)
+        return wi_usage(args->command, "only one of the files can be standard input");
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_reduce_command(const wi_arguments *args) {
+    const wi_op_name *op;
+    weft_context *ctx = NULL;
+    wi_npy x = {.data = NULL}, y = {.data = NULL};
+    outcome o = {.nowhere = false};
+    wi_exit result = wi_chosen_op(args, &op);
+    if (result == WI_EXIT_OK)
+        result = check_operands(args, op);
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, "reduce", &ctx);
+    if (result == WI_EXIT_OK)
+        result = wi_load(args, args->operand[0], &x);
+    if (result == WI_EXIT_OK && op->pairs)
+        result = wi_load(args, args->operand[1], &y);
+    if (result == WI_EXIT_OK)
+        result = arrange(op, &x, &y);
+    if (result == WI_EXIT_OK && compute(ctx, op, &x, &y, &o) != WEFT_OK)
+        result = wi_session_failed(ctx);
+    if (result == WI_EXIT_OK) {
+        if (wi_given(args, WI_OPT_JSON))
+            print_json(args, op, ctx, &x, &o);
+        else
+            print_plain(&o);
+    }
+    wi_npy_free(&x);
+    wi_npy_free(&y);
+    weft_close(ctx);
+    return result;
+}

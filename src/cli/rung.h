@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs one rung of a ladder: finds the n it can do in reasonable time, checks the result in full,
+ * and times it. */
+#ifndef WI_RUNG_H
+#define WI_RUNG_H
+
+#include "cli/meter.h"
+
+enum {
+    WI_MOST_CASES = 48
+};
+
+/* Problems of one climb, made once for each n and shared by all rungs. */
+typedef struct wi_pool {
+    const wi_climb *climb;
+    weft_context *ctx;
+    weft_type type;
+    uint64_t seed;
+    wi_case cases[WI_MOST_CASES];
+    size_t count;
+} wi_pool;
+
+/* The case of n elements, valid until the next call. */
+weft_status wi_pool_get(wi_pool *pool, size_t n, wi_case **c);
+void wi_pool_drop(wi_pool *pool);
+
+/* Why a rung ran on fewer elements than asked for. */
+typedef enum wi_limit {
+    WI_LIMIT_NONE,
+    WI_LIMIT_MISFIT, /* the rung cannot do more, or none at all; `why` is its message */
+    WI_LIMIT_SLOW,
+    WI_LIMIT_MEMORY
+} wi_limit;
+
+/* What became of a rung. */
+typedef struct wi_rung {
+    const wi_row *row;
+    size_t n; /* 0: it could not run */
+    wi_limit limit;
+    bool ok; /* the result was right; else `why` tells what was wrong */
+    double seconds, bytes;
+    double roof; /* bytes per second, measured just before */
+    char why[WI_MESSAGE_BYTES];
+} wi_rung;
+
+/* Rungs are not run at an n where one call would take longer. */
+#define WI_LONGEST_CALL_SECONDS 0.5
+
+/* Runs the row, or with NULL what the library chooses, on at most n elements. Anything but WEFT_OK
+ * is a failure of the machinery, told by the context's message. */
+weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row, size_t n,
+                        wi_rung *rung);
+
+/* Bytes a second. */
+double wi_rung_rate(const wi_rung *rung);
+
+/* How many elements to measure when nobody says: enough to leave the caches of most machines,
+ * within what the memory allows. */
+size_t wi_usual_n(const weft_context *ctx, weft_type type);
+
+/* Has the ladder any rung for this kind of place? */
+bool wi_has_rungs(const wi_ladder *ladder, wi_kind kind);
+
+#endif

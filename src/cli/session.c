@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands that compute have in common: a place, a forced variant, files. */
+#include "cli/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ops.h"
+#include "cli/text.h"
+#include "core/rows.h"
+
+/* The rungs of `op` that a kind of place has, listed; returns how many. */
+static size_t list_rungs(const char *op, wi_kind kind, const char *list[WI_MAX_WORDS]) {
+    size_t count = 0;
+    for (size_t k = 0; k < wi_op_count; k++) {
+        if (strcmp(wi_ops[k]->op, op) != 0)
+            continue;
+        for (size_t row = 0; row < wi_ops[k]->count && count < WI_MAX_WORDS; row++) {
+            if (wi_ops[k]->rows[row].kind == kind)
+                list[count++] = wi_ops[k]->rows[row].name;
+        }
+    }
+    return count;
+}
+
+static wi_exit force(const wi_arguments *args, const char *op, weft_context *ctx) {
+    const char *const variant = args->value[WI_OPT_VARIANT];
+    if (!op || !variant || weft_use(ctx, op, variant) == WEFT_OK)
+        return WI_EXIT_OK;
+    const char *list[WI_MAX_WORDS];
+    const char *const nearest = wi_nearest(variant, list, list_rungs(op, ctx->kind, list));
+    return wi_usage(args->command, "option --variant: %s%s%s%s", weft_message(ctx),
+                    nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                    nearest ? "\"?" : "");
+}
+
+wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
+    const weft_status status = weft_open(ctx, args->value[WI_OPT_PLACE]);
+    if (status == WEFT_EARG)
+        return wi_usage(args->command, "%s%s",
+                        wi_given(args, WI_OPT_PLACE) ? "option --place: " : "", weft_message(NULL));
+    if (status != WEFT_OK) {
+        wi_say_error("%s", weft_message(NULL));
+        return WI_EXIT_FAILED;
+    }
+    const wi_exit forced = force(args, op, *ctx);
+    if (forced != WI_EXIT_OK) {
+        weft_close(*ctx);
+        *ctx = NULL;
+    }
+    return forced;
+}
+
+wi_exit wi_session_failed(const weft_context *ctx) {
+    wi_say_error("%s", weft_message(ctx));
+    return WI_EXIT_FAILED;
+}
+
+static bool is_standard(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
+    wi_note note;
+    const bool standard = is_standard(path);
+    *array = (wi_npy){.data = NULL};
+    if (standard && isatty(STDIN_FILENO))
+        return wi_usage(args->command, "- means standard input, which is a terminal; send a .npy "
+                                       "file there, or name one");
+    FILE *const file = standard ? stdin : fopen(path, "rb");
+    if (!file) {
+        wi_say_error("%s: opening failed: %s", path, strerror(errno));
+        return WI_EXIT_FAILED;
+    }
+    const weft_status status =
+        wi_npy_read(file, standard ? "standard input" : path,
+                    wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, array, &note);
+    if (!standard)
+        fclose(file);
+    if (status == WEFT_OK)
+        return WI_EXIT_OK;
+    wi_say_error("%s", note.text);
+    return WI_EXIT_FAILED;
+}
+
+wi_exit wi_need_output(const wi_arguments *args) {
+    const char *const path = args->value[WI_OPT_OUTPUT];
+    if (!path)
+        return wi_usage(args->command, "option --output is missing; add -o OUT.npy, or -o - for "
+                                       "standard output");
+    if (is_standard(path) && isatty(STDOUT_FILENO))
+        return wi_usage(args->command,
+                        "option --output: standard output is a terminal, and arrays are no text; "
+                        "add >OUT.npy or name a file");
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_save(const wi_arguments *args, const wi_npy *array) {
+    const char *const path = args->value[WI_OPT_OUTPUT];
+    const bool standard = is_standard(path);
+    wi_note note;
+    FILE *const file = standard ? stdout : fopen(path, "wb");
+    if (!file) {
+        wi_say_error("%s: opening for writing failed: %s", path, strerror(errno));
+        return WI_EXIT_FAILED;
+    }
+    weft_status status = wi_npy_write(file, standard ? "standard output" : path, array, &note);
+    if (!standard && fclose(file) != 0 && status == WEFT_OK)
+        status = wi_note_fail(&note, WEFT_EIO, "%s: writing failed: %s", path, strerror(errno));
+    if (status == WEFT_OK)
+        return WI_EXIT_OK;
+    wi_say_error("%s", note.text);
+    return WI_EXIT_FAILED;
+}
+
+wi_exit wi_chosen_op(const wi_arguments *args, const wi_op_name **op) {
+    const char *const name = wi_given(args, WI_OPT_OP) ? args->value[WI_OPT_OP] : "sum";
+    const wi_words words = args->command->op_words;
+    *op = wi_find_op(name);
+    if (*op && (words == WI_WORDS_SCAN_OP ? (*op)->scans : (*op)->reduces))
+        return WI_EXIT_OK;
+    return wi_usage_word(args->command, "operation", name, words);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands that compute have in common: a place, a forced variant, files. */
+#ifndef WI_SESSION_H
+#define WI_SESSION_H
+
+#include "cli/commands.h"
+#include "cli/ops.h"
+#include "io/npy.h"
+
+/* Opens the place of --place, and forces --variant on operation `op` (NULL: the command has none).
+ * Anything but WI_EXIT_OK has been explained, and *ctx is NULL. */
+wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx);
+
+/* Prints the context's message; returns WI_EXIT_FAILED. */
+wi_exit wi_session_failed(const weft_context *ctx);
+
+/* Reads operand `path`, "-" being standard input. --type, if given, must be the file's. */
+wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
+
+/* Writes to --output, "-" being standard output. */
+wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
+
+/* Explains if --output is missing. Called before the work is done. */
+wi_exit wi_need_output(const wi_arguments *args);
+
+/* Understands --op; sum if it is not given. */
+wi_exit wi_chosen_op(const wi_arguments *args, const wi_op_name **op);
+
+#endif

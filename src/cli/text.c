@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Colours, progress, errors, and quantities with their units. */
+#include "cli/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    LINE_COLUMNS = 80
+};
+
+/* Colour is for terminals whose owner has not set NO_COLOR (see no-color.org). */
+static bool wants_colour(FILE *file) {
+    const char *const no_colour = getenv("NO_COLOR"), *const terminal = getenv("TERM");
+    return isatty(fileno(file)) && !(no_colour && *no_colour) && terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+const char *wi_style_on(FILE *file, wi_style style) {
+    static const char *const codes[] = {
+        [WI_PLAIN] = "\033[0m",  [WI_BOLD] = "\033[1m", [WI_DIM] = "\033[2m",
+        [WI_GREEN] = "\033[32m", [WI_RED] = "\033[31m",
+    };
+    return wants_colour(file) ? codes[style] : "";
+}
+
+void wi_print_wrapped(const char *text, size_t column, size_t indent) {
+    bool first = true;
+    while (*text) {
+        const size_t length = strcspn(text, " ");
+        if (!first && column + 1 + length > LINE_COLUMNS) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)length, text);
+        column += length;
+        text += length + (text[length] == ' ');
+        first = false;
+    }
+    putchar('\n');
+}
+
+void wi_say_error(const char *format, ...) {
+    wi_progress_end();
+    fflush(stdout);
+    va_list values;
+    va_start(values, format);
+    fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+    va_end(values);
+}
+
+void wi_progress(const char *format, ...) {
+    if (!isatty(STDERR_FILENO))
+        return;
+    fflush(stdout);
+    va_list values;
+    va_start(values, format);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fflush(stderr);
+}
+
+void wi_progress_end(void) {
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}
+
+/* Three significant digits and the largest unit that leaves at least 1. */
+static const char *scaled(double value, double base, const char *const units[], size_t count,
+                          char out[WI_FIELD_BYTES]) {
+    size_t unit = 0;
+    while (unit + 1 < count && value >= base * 0.9995) {
+        value /= base;
+        unit++;
+    }
+    const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    snprintf(out, WI_FIELD_BYTES, "%.*f %s", decimals, value, units[unit]);
+    return out;
+}
+
+const char *wi_format_seconds(double seconds, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    return scaled(seconds * 1e9, 1000, units, 4, out);
+}
+
+const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"kB/s", "MB/s", "GB/s", "TB/s"};
+    return scaled(bytes_per_second / 1e3, 1000, units, 4, out);
+}
+
+const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) {
+        snprintf(out, WI_FIELD_BYTES, "%.0f B", bytes);
+        return out;
+    }
+    return scaled(bytes / 1024, 1024, units, 4, out);
+}
+
+const char *wi_format_count(size_t n, char out[WI_FIELD_BYTES]) {
+    if (n >= 2048 && (n & (n - 1)) == 0)
+        snprintf(out, WI_FIELD_BYTES, "2^%d", __builtin_ctzll(n));
+    else
+        snprintf(out, WI_FIELD_BYTES, "%zu", n);
+    return out;
+}
+
+const char *wi_format_share(double share, char out[WI_FIELD_BYTES]) {
+    const double percent = 100 * share;
+    snprintf(out, WI_FIELD_BYTES, "%.*f %%", percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0, percent);
+    return out;
+}
+
+const char *wi_format_times(double ratio, char out[WI_FIELD_BYTES]) {
+    if (ratio > 0)
+        snprintf(out, WI_FIELD_BYTES, "%.*fx", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
+    else
+        snprintf(out, WI_FIELD_BYTES, "-");
+    return out;
+}
+
+/* The fewest digits from which a reader gets the same float or double back. */
+static void format_float(double value, bool single, char out[WI_FIELD_BYTES]) {
+    if (isnan(value)) { /* the sign of a NaN means nothing */
+        snprintf(out, WI_FIELD_BYTES, "nan");
+        return;
+    }
+    const int most = single ? 9 : 17;
+    for (int digits = 1; digits <= most; digits++) {
+        snprintf(out, WI_FIELD_BYTES, "%.*g", digits, value);
+        const double back = single ? (double)strtof(out, NULL) : strtod(out, NULL);
+        if (back == value)
+            return;
+    }
+}
+
+const char *wi_format_element(weft_type type, const void *p, char out[WI_FIELD_BYTES]) {
+    union {
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+        uint64_t u64;
+        weft_f16 f16;
+        weft_bf16 bf16;
+        float f32;
+        double f64;
+    } value;
+    memcpy(&value, p, weft_type_size(type));
+    switch (type) {
+    case WEFT_F16:
+        format_float((double)weft_f16_to_float(value.f16), true, out);
+        return out;
+    case WEFT_BF16:
+        format_float((double)weft_bf16_to_float(value.bf16), true, out);
+        return out;
+    case WEFT_F32:
+        format_float((double)value.f32, true, out);
+        return out;
+    case WEFT_F64:
+        format_float(value.f64, false, out);
+        return out;
+    default:
+        break;
+    }
+    const size_t size = weft_type_size(type);
+    if (wi_type_is_signed(type))
+        snprintf(out, WI_FIELD_BYTES, "%" PRId64,
+                 size == 1   ? (int64_t)value.i8
+                 : size == 2 ? (int64_t)value.i16
+                 : size == 4 ? (int64_t)value.i32
+                             : value.i64);
+    else
+        snprintf(out, WI_FIELD_BYTES, "%" PRIu64,
+                 size == 1   ? (uint64_t)value.u8
+                 : size == 2 ? (uint64_t)value.u16
+                 : size == 4 ? (uint64_t)value.u32
+                             : value.u64);
+    return out;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the command speaks: colours, progress, units, numbers, JSON. */
+#ifndef WI_TEXT_H
+#define WI_TEXT_H
+
+#include <stdio.h>
+
+#include "core/core.h"
+
+enum {
+    WI_FIELD_BYTES = 32 /* room for any one formatted quantity */
+};
+
+typedef enum wi_style {
+    WI_PLAIN,
+    WI_BOLD,
+    WI_DIM,
+    WI_GREEN,
+    WI_RED
+} wi_style;
+
+/* The escape sequence that begins a style on `file`; "" unless it is a terminal that wants it. */
+const char *wi_style_on(FILE *file, wi_style style);
+
+/* Prints words on standard output, breaking lines at 80 columns; `column` is where the first word
+ * goes, and later lines are indented to `indent`. Ends the last line. */
+void wi_print_wrapped(const char *text, size_t column, size_t indent);
+
+/* One line on standard error, begun with "weft: ". */
+void wi_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line on standard error that the next one overwrites, on terminals only. */
+void wi_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void wi_progress_end(void);
+
+/* "12.3 ms", "4.41 TB/s", "1.50 MiB", "2^28" or "1000", "97 %"; each into and from `out`. */
+const char *wi_format_seconds(double seconds, char out[WI_FIELD_BYTES]);
+const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]);
+const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]);
+const char *wi_format_count(size_t n, char out[WI_FIELD_BYTES]);
+const char *wi_format_share(double share, char out[WI_FIELD_BYTES]);
+
+/* A ratio as "3.1x", or "-" if there is none (0). */
+const char *wi_format_times(double ratio, char out[WI_FIELD_BYTES]);
+
+/* The element at p: integers exactly, floats with the fewest digits that read back the same. */
+const char *wi_format_element(weft_type type, const void *p, char out[WI_FIELD_BYTES]);
+
+/* Reads "1000", "1e6", "2^28", "64Ki", "10M"; false unless it is a whole number of elements. */
+bool wi_read_count(const char *text, size_t *count);
+
+/* Reads an unsigned number, decimal or 0x hexadecimal. */
+bool wi_read_u64(const char *text, uint64_t *value);
+
+/* Reads one element of `type` into p (8 bytes of room); false if it is no such number or does not
+ * fit. */
+bool wi_read_element(weft_type type, const char *text, void *p);
+
+bool wi_find_type(const char *name, weft_type *type);
+
+/* One JSON object on a line of standard output. Keys carry their unit. */
+typedef struct wi_json {
+    bool begun;
+} wi_json;
+
+void wi_json_open(wi_json *json);
+void wi_json_close(wi_json *json);
+void wi_json_string(wi_json *json, const char *key, const char *value); /* NULL: null */
+void wi_json_count(wi_json *json, const char *key, uint64_t value);
+void wi_json_number(wi_json *json, const char *key, double value); /* NaN and infinity: null */
+void wi_json_bool(wi_json *json, const char *key, bool value);
+void wi_json_null(wi_json *json, const char *key);
+/* NaN and infinities, which JSON lacks, become the strings "nan", "inf", "-inf". */
+void wi_json_element(wi_json *json, const char *key, weft_type type, const void *p);
+
+#endif
