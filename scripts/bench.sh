@@ -15,7 +15,7 @@ for peer in "$build"/bench/*_peer; do
     fi
 done
 # "stage" is climbed by map, on a GPU.
-for op in $(sed -n 's/^WI_OP(\(.*\))$/\1/p' src/core/ops.def | grep -v '^stage$'); do
-    "$build/weft" climb "$op" --json | tee -a "$results"
+sed -n '/(stage)/d; s/^WI_OP(\(.*\))$/\1/p' src/core/ops.def | while IFS= read -r op; do
+    "$build/weft" climb "$op" --json </dev/null | tee -a "$results"
 done
 echo "bench: written to $results" >&2

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs clang-format 14, and no other version, over every C and CUDA source that git knows or could
-# add. Versions differ in taste, so another one would change files back and forth.
+# add. Versions differ in taste, so another one would change files back and forth. The .inc files are
+# left as they are: their functions are named by macros, which clang-format takes for something else.
 #   scripts/format.sh -i | --dry-run -Werror
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +12,7 @@ formatter=clang-format-14
 command -v $formatter >/dev/null || formatter=clang-format
 
 git ls-files -z --cached --others --exclude-standard -- \
-    '*.c' '*.h' '*.inc' '*.cu' '*.cuh' '*.cpp' |
+    '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' |
     while IFS= read -r -d '' file; do
         if [ -f "$file" ]; then printf '%s\0' "$file"; fi
     done | xargs -0 -r "$formatter" "$@"
