@@ -30,23 +30,33 @@ static inline size_t wi_stream_order(size_t k) {
     return k - in_group + in_group % 2 * WI_STREAM_PAGE_TILES + in_group / 2;
 }
 
-/* Copies whole lines from `from` to `to`, both aligned to a line. */
+/* Copies whole lines; `to` is aligned to a line. */
 static inline void wi_stream_lines(void *to, const void *from, size_t bytes) {
 #if defined(__AVX512F__)
     for (size_t at = 0; at < bytes; at += 64)
         _mm512_stream_si512((void *)((char *)to + at),
-                            _mm512_load_si512((const void *)((const char *)from + at)));
+                            _mm512_loadu_si512((const void *)((const char *)from + at)));
 #elif defined(__AVX__)
     for (size_t at = 0; at < bytes; at += 32)
         _mm256_stream_si256((__m256i *)((char *)to + at),
-                            _mm256_load_si256((const __m256i *)((const char *)from + at)));
+                            _mm256_loadu_si256((const __m256i *)((const char *)from + at)));
 #elif defined(__SSE2__)
     for (size_t at = 0; at < bytes; at += 16)
         _mm_stream_si128((__m128i *)((char *)to + at),
-                         _mm_load_si128((const __m128i *)((const char *)from + at)));
+                         _mm_loadu_si128((const __m128i *)((const char *)from + at)));
 #else
     memcpy(to, from, bytes);
 #endif
+}
+
+/* Copies any bytes to anywhere: the whole lines among them past the cache. */
+static inline void wi_stream(void *to, const void *from, size_t bytes) {
+    size_t head = -(uintptr_t)to % WI_LINE_BYTES;
+    head = head < bytes ? head : bytes;
+    size_t lines = (bytes - head) / WI_LINE_BYTES * WI_LINE_BYTES;
+    memcpy(to, from, head);
+    wi_stream_lines((char *)to + head, (const char *)from + head, lines);
+    memcpy((char *)to + head + lines, (const char *)from + head + lines, bytes - head - lines);
 }
 
 /* Makes streamed stores visible to other threads; call before they may look. */

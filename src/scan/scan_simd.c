@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scans of one block, for one instruction set. */
+#include "scan/scan_simd.h"
+
+#include <string.h>
+
+#include "cpu/half_simd.h"
+#include "cpu/shift.h"
+#include "cpu/stream.h"
+
+enum {
+    GROUP_BYTES = 64,
+    GROUP_VECTORS = GROUP_BYTES / WI_VECTOR_BYTES,
+    SCAN_TILE_BYTES = 4096
+};
+
+#define NAME(f) f##_u8
+#define T uint8_t
+#define SIGNED int8_t
+#include "scan/scan_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_u16
+#define T uint16_t
+#define SIGNED int16_t
+#include "scan/scan_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_u32
+#define T uint32_t
+#define SIGNED int32_t
+#include "scan/scan_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_u64
+#define T uint64_t
+#define SIGNED int64_t
+#include "scan/scan_simd_int.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_f32
+#define T float
+#include "scan/scan_simd_float.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_f64
+#define T double
+#include "scan/scan_simd_float.inc"
+#undef NAME
+#undef T
+
+#define NAME(f) f##_f16
+#define BITS int16_t
+#define KEY uint16_t
+#define TOP INT16_MAX
+#define INFINITE 0x7c00
+#include "scan/scan_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef KEY
+#undef TOP
+#undef INFINITE
+
+#define NAME(f) f##_bf16
+#define BITS int16_t
+#define KEY uint16_t
+#define TOP INT16_MAX
+#define INFINITE 0x7f80
+#include "scan/scan_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef KEY
+#undef TOP
+#undef INFINITE
+
+#define NAME(f) f##_f32
+#define BITS int32_t
+#define KEY uint32_t
+#define TOP INT32_MAX
+#define INFINITE 0x7f800000
+#include "scan/scan_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef KEY
+#undef TOP
+#undef INFINITE
+
+#define NAME(f) f##_f64
+#define BITS int64_t
+#define KEY uint64_t
+#define TOP INT64_MAX
+#define INFINITE 0x7ff0000000000000
+#include "scan/scan_simd_key.inc"
+#undef NAME
+#undef BITS
+#undef KEY
+#undef TOP
+#undef INFINITE
+
+#define LOAD_F16(n, from, to, flip) wi_f16_widen_run(n, from, to)
+#define STORE_F16(n, from, to, flip) wi_f16_narrow_run(n, from, to)
+#define LOAD_BF16(n, from, to, flip) wi_bf16_widen_run(n, from, to)
+#define STORE_BF16(n, from, to, flip) wi_bf16_narrow_run(n, from, to)
+
+#define NAME(f) f##_u8
+#define T uint8_t
+#define S uint8_t
+#define CARRIED integer
+#define LOAD copy_u8
+#define STORE copy_u8
+#define TILE tile_u8
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_u16
+#define T uint16_t
+#define S uint16_t
+#define CARRIED integer
+#define LOAD copy_u16
+#define STORE copy_u16
+#define TILE tile_u16
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_u32
+#define T uint32_t
+#define S uint32_t
+#define CARRIED integer
+#define LOAD copy_u32
+#define STORE copy_u32
+#define TILE tile_u32
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_u64
+#define T uint64_t
+#define S uint64_t
+#define CARRIED integer
+#define LOAD copy_u64
+#define STORE copy_u64
+#define TILE tile_u64
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_f32
+#define T float
+#define S float
+#define CARRIED value
+#define LOAD copy_f32
+#define STORE copy_f32
+#define TILE tile_f32
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_f64
+#define T double
+#define S double
+#define CARRIED value
+#define LOAD copy_f64
+#define STORE copy_f64
+#define TILE tile_f64
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_f16
+#define T uint16_t
+#define S float
+#define CARRIED value
+#define LOAD LOAD_F16
+#define STORE STORE_F16
+#define TILE tile_f32
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_bf16
+#define T uint16_t
+#define S float
+#define CARRIED value
+#define LOAD LOAD_BF16
+#define STORE STORE_BF16
+#define TILE tile_f32
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_key_f16
+#define T uint16_t
+#define S uint16_t
+#define CARRIED integer
+#define LOAD to_keys_f16
+#define STORE of_keys_f16
+#define TILE tile_u16
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_key_bf16
+#define T uint16_t
+#define S uint16_t
+#define CARRIED integer
+#define LOAD to_keys_bf16
+#define STORE of_keys_bf16
+#define TILE tile_u16
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_key_f32
+#define T uint32_t
+#define S uint32_t
+#define CARRIED integer
+#define LOAD to_keys_f32
+#define STORE of_keys_f32
+#define TILE tile_u32
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+#define NAME(f) f##_key_f64
+#define T uint64_t
+#define S uint64_t
+#define CARRIED integer
+#define LOAD to_keys_f64
+#define STORE of_keys_f64
+#define TILE tile_u64
+#include "scan/scan_simd_block.inc"
+#undef NAME
+#undef T
+#undef S
+#undef CARRIED
+#undef LOAD
+#undef STORE
+#undef TILE
+
+const wi_scan_simd WI_FOR_ISA(wi_scan_simd) = {
+    .arithmetic = {block_u8, block_u16, block_u32, block_u64, block_u8, block_u16, block_u32,
+                   block_u64, block_f16, block_bf16, block_f32, block_f64},
+    .ordering = {block_u8, block_u16, block_u32, block_u64, block_u8, block_u16, block_u32,
+                 block_u64, block_key_f16, block_key_bf16, block_key_f32, block_key_f64},
+    .bitwise = {bitwise_u8, bitwise_u16, bitwise_u32, bitwise_u64, bitwise_u8, bitwise_u16,
+                bitwise_u32, bitwise_u64},
+};
