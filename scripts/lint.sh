@@ -12,7 +12,7 @@ printf '%s\0' "${files[@]}" |
     xargs -0 -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet 2>"$build/clang-tidy.log" || failed=1
 
 cppcheck --project="$build/compile_commands.json" --enable=warning,portability,performance \
-    --suppress=missingIncludeSystem --library=posix --error-exitcode=1 --quiet -j "$(nproc)" ||
+    --suppress=missingIncludeSystem --suppressions-list=scripts/cppcheck.suppress --library=posix --error-exitcode=1 --quiet -j "$(nproc)" ||
     failed=1
 
 if [ "$failed" -ne 0 ]; then

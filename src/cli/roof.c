@@ -105,7 +105,8 @@ static double copy_rate(const wi_meter *meter, copier copy) {
         copy_arena(meter, copy);
         samples[k] = wi_now() - start;
     }
-    return (double)(meter->arena_bytes / 2 * 2) / wi_median(samples, PASSES);
+    const size_t half = meter->arena_bytes / 2; /* copied: read once and written once */
+    return 2.0 * (double)half / wi_median(samples, PASSES);
 }
 
 weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, double *rate) {

@@ -179,7 +179,7 @@ weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
     status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = row->run(ctx, args);
+    status = row->run(ctx, args); /* NOLINT(clang-analyzer-core.NullDereference): pick set row */
     wi_gpu_leave(ctx, before);
     if (status == WEFT_OK)
         ctx->used[op] = row;

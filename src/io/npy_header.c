@@ -220,7 +220,7 @@ static weft_status read_descr(cursor *c, wi_npy_layout *layout) {
                             "%s: the array has records with named fields; save one field, as "
                             "x['name']",
                             c->name);
-    piece descr;
+    piece descr = {"", 0};
     const weft_status status = read_string(c, &descr);
     return status == WEFT_OK ? understand_descr(c, descr, layout) : status;
 }
@@ -237,7 +237,7 @@ static const char *const entry_names[ENTRIES] = {"descr", "fortran_order", "shap
 
 static weft_status read_entry(cursor *c, wi_npy_layout *layout, bool seen[ENTRIES]) {
     char quoted[QUOTED_BYTES];
-    piece key;
+    piece key = {"", 0};
     weft_status status = read_string(c, &key);
     if (status != WEFT_OK)
         return status;

@@ -120,7 +120,7 @@ static weft_status check(weft_context *ctx, const call *c) {
     if (status != WEFT_OK)
         return status;
     size_t size = weft_type_size(c->args.type);
-    size_t extent[MAX_ARRAYS];
+    size_t extent[MAX_ARRAYS] = {0};
     for (int k = 0; k < c->count; k++) {
         status = check_shape(ctx, c, &c->arrays[k], &extent[k]);
         if (status != WEFT_OK)

@@ -351,25 +351,29 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 static void nrm2_i8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_i8(n, x, x, flip, p);
-    p->value = (double)p->integer;
+    const uint64_t sum = p->integer; /* shares its memory with value */
+    p->value = (double)sum;
 }
 
 static void nrm2_i16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_i16(n, x, x, flip, p);
-    p->value = (double)p->integer;
+    const uint64_t sum = p->integer; /* shares its memory with value */
+    p->value = (double)sum;
 }
 
 static void nrm2_u8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_u8(n, x, x, flip, p);
-    p->value = (double)p->integer;
+    const uint64_t sum = p->integer; /* shares its memory with value */
+    p->value = (double)sum;
 }
 
 static void nrm2_u16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_u16(n, x, x, flip, p);
-    p->value = (double)p->integer;
+    const uint64_t sum = p->integer; /* shares its memory with value */
+    p->value = (double)sum;
 }
 
 /* The three sums of squares of f64, side by side. */
