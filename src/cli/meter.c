@@ -38,11 +38,10 @@ static weft_status take_arena(wi_meter *meter, size_t bytes) {
 weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
     *meter = (wi_meter){.ctx = ctx};
     meter->cache_bytes = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
-    size_t bytes = LEAST_ARENA_BYTES;
-    while (bytes < MOST_ARENA_BYTES && bytes < 2 * meter->cache_bytes)
-        bytes *= 2;
-    if (ctx->kind == WI_CUDA)
-        bytes = MOST_ARENA_BYTES; /* a GPU reads less too fast for its clock */
+    size_t bytes = meter->cache_bytes + meter->cache_bytes / 2;
+    bytes = bytes < LEAST_ARENA_BYTES ? LEAST_ARENA_BYTES : bytes;
+    if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA) /* a GPU reads less too fast to time */
+        bytes = MOST_ARENA_BYTES;
     const weft_status status = take_arena(meter, bytes);
     if (status != WEFT_OK)
         wi_meter_close(meter);

@@ -12,28 +12,29 @@ enum {
     LONGEST_WORD = 64 /* longer words are not guessed at */
 };
 
-static size_t least(size_t a, size_t b) {
+static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Edit distance: insertions, deletions and replacements of letters; one row of the table kept. */
+/* Edit distance: insertions, deletions and replacements of letters, and swaps of neighbours. */
 static size_t distance(const char *a, const char *b) {
-    size_t row[LONGEST_WORD + 1];
+    static unsigned char d[LONGEST_WORD + 1][LONGEST_WORD + 1];
     const size_t length_a = strlen(a), length_b = strlen(b);
     if (length_a > LONGEST_WORD || length_b > LONGEST_WORD)
         return SIZE_MAX;
-    for (size_t j = 0; j <= length_b; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= length_a; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length_b; j++) {
-            const size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = least(replaced, 1 + least(row[j], row[j - 1]));
+    for (size_t i = 0; i <= length_a; i++) {
+        for (size_t j = 0; j <= length_b; j++) {
+            unsigned best = (unsigned)(i + j); /* right where either word is empty */
+            if (i > 0 && j > 0) {
+                best = least(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
+                             1 + least(d[i - 1][j], d[i][j - 1]));
+                if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                    best = least(best, d[i - 2][j - 2] + 1u);
+            }
+            d[i][j] = (unsigned char)best;
         }
     }
-    return row[length_b];
+    return d[length_a][length_b];
 }
 
 const char *wi_nearest(const char *given, const char *const list[], size_t count) {
@@ -49,7 +50,7 @@ const char *wi_nearest(const char *given, const char *const list[], size_t count
             nearest = list[k];
         }
     }
-    return best <= 1 + length / 4 && best < length ? nearest : NULL;
+    return best <= 1 + length / 5 && best < length ? nearest : NULL;
 }
 
 static void print_hint(const wi_command *command) {

@@ -56,21 +56,27 @@ static size_t own_part(size_t bytes, size_t *start) {
     return pieces * (me + 1) / team * PIECE_BYTES - *start;
 }
 
-/* Reads the whole arena once. The result is of no use but keeps the reads from being left out. */
-static uint64_t read_arena(const wi_meter *meter) {
+/* Reads the beginning of the arena. The result is of no use but keeps the reads from being left
+ * out. */
+static uint64_t read_arena(const wi_meter *meter, size_t length) {
     uint64_t folded = 0;
 #pragma omp parallel num_threads(meter->ctx->threads) reduction(^ : folded)
     {
         size_t start;
-        const size_t bytes = own_part(meter->arena_bytes, &start);
+        const size_t bytes = own_part(length, &start);
         folded ^= fold((const uint64_t *)((const char *)meter->arena + start), bytes / 8);
     }
     return folded;
 }
 
+/* Half of the arena, in whole pieces. */
+static size_t half_of(const wi_meter *meter) {
+    return meter->arena_bytes / (2 * PIECE_BYTES) * PIECE_BYTES;
+}
+
 /* Copies the first half of the arena to the second. */
 static void copy_arena(const wi_meter *meter, copier copy) {
-    const size_t half = meter->arena_bytes / 2;
+    const size_t half = half_of(meter);
 #pragma omp parallel num_threads(meter->ctx->threads)
     {
         size_t start;
@@ -83,43 +89,49 @@ static void copy_arena(const wi_meter *meter, copier copy) {
 static volatile uint64_t unused; /* where results that nobody needs go */
 
 void wi_cpu_flush(const wi_meter *meter) {
-    unused = read_arena(meter);
+    const size_t enough = meter->cache_bytes;
+    unused = read_arena(meter, enough < meter->arena_bytes ? enough : meter->arena_bytes);
 }
 
 static double read_rate(const wi_meter *meter) {
     double samples[PASSES];
-    wi_cpu_flush(meter);
+    unused = read_arena(meter, meter->arena_bytes);
     for (size_t k = 0; k < PASSES; k++) {
         const double start = wi_now();
-        wi_cpu_flush(meter);
+        unused = read_arena(meter, meter->arena_bytes);
         samples[k] = wi_now() - start;
     }
     return (double)meter->arena_bytes / wi_median(samples, PASSES);
 }
 
-static double copy_rate(const wi_meter *meter, copier copy) {
-    double samples[PASSES];
+static double seconds_of_copy(const wi_meter *meter, copier copy) {
+    const double start = wi_now();
     copy_arena(meter, copy);
-    for (size_t k = 0; k < PASSES; k++) {
-        const double start = wi_now();
-        copy_arena(meter, copy);
-        samples[k] = wi_now() - start;
-    }
-    const size_t half = meter->arena_bytes / 2; /* copied: read once and written once */
-    return 2.0 * (double)half / wi_median(samples, PASSES);
+    return wi_now() - start;
+}
+
+/* The faster of the two ways to copy, after a try of each. */
+static copier choose_copier(const wi_meter *meter) {
+#if defined(__x86_64__)
+    const double plain = seconds_of_copy(meter, copy_plain);
+    return seconds_of_copy(meter, copy_streaming) < plain ? copy_streaming : copy_plain;
+#else
+    seconds_of_copy(meter, copy_plain);
+    return copy_plain;
+#endif
+}
+
+static double copy_rate(const wi_meter *meter) {
+    double samples[PASSES];
+    const copier copy = choose_copier(meter);
+    for (size_t k = 0; k < PASSES; k++)
+        samples[k] = seconds_of_copy(meter, copy);
+    return (double)(2 * half_of(meter)) / wi_median(samples, PASSES);
 }
 
 weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, double *rate) {
     if (roof == WI_ROOF_LINK)
         return wi_fail(meter->ctx, WEFT_EUNSUPPORTED, "a cpu place has no link to measure");
-    if (roof == WI_ROOF_READ) {
-        *rate = read_rate(meter);
-        return WEFT_OK;
-    }
-    *rate = copy_rate(meter, copy_plain);
-#if defined(__x86_64__)
-    const double streaming = copy_rate(meter, copy_streaming);
-    *rate = streaming > *rate ? streaming : *rate;
-#endif
+    *rate = roof == WI_ROOF_READ ? read_rate(meter) : copy_rate(meter);
     return WEFT_OK;
 }

@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the command: what it prints, what it returns, pipes, bad files, bad command lines.
+#   WEFT=build/weft tests/cli_test.sh        places: WEFT_TEST_PLACES="cpu:2 gpu"
+set -u
+weft=${WEFT:?name the command, as WEFT=build/weft}
+places=${WEFT_TEST_PLACES:-cpu:2}
+unset WEFT_PLACE WEFT_VARIANT WEFT_THREADS NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+checks=0
+
+fail() {
+    printf 'FAIL %s\n' "$*" >&2
+    failures=$((failures + 1))
+}
+
+# expect STATUS PATTERN COMMAND...: the exit status, and a regular expression that what is printed
+# (on both streams) matches.
+expect() {
+    local status=$1 pattern=$2 output got
+    shift 2
+    checks=$((checks + 1))
+    output=$("$@" 2>&1 </dev/null | tr -d '\0'; exit "${PIPESTATUS[0]}")
+    got=$?
+    [ "$got" = "$status" ] || fail "status $got, not $status: $* ($output)"
+    grep -Eq -- "$pattern" <<<"$output" || fail "no /$pattern/ from: $* ($output)"
+}
+
+# same EXPECTED ACTUAL WHAT
+same() {
+    checks=$((checks + 1))
+    [ "$1" = "$2" ] || fail "$3: \"$2\", not \"$1\""
+}
+
+# npy FILE DESCR SHAPE BYTES [ORDER [VERSION]]: a file made of a header and printf escapes.
+npy() {
+    local dictionary length width='\\x%02x\\x%02x'
+    dictionary="{'descr': $2, 'fortran_order': ${5:-False}, 'shape': $3, }"
+    length=${#dictionary}
+    [ "${6:-1}" = 1 ] || width+='\\x00\\x00'
+    {
+        printf '\223NUMPY'
+        printf "\\x0${6:-1}\\x00"
+        printf "$(printf "$width" $((length % 256)) $((length / 256)))"
+        printf '%s' "$dictionary"
+        printf "$4"
+    } >"$folder/$1"
+}
+
+# Every line is one flat JSON object.
+string='"([^"\\]|\\.)*"'
+number='-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?'
+field="$string: ($string|$number|true|false|null)"
+json_valid() {
+    local lines
+    checks=$((checks + 1))
+    lines=$(cat)
+    [ -n "$lines" ] || fail "$1: no JSON"
+    grep -Evq -- "^\{$field(, $field)*\}$" <<<"$lines" && fail "$1: not JSON: $lines"
+    [ "$(wc -l <<<"$lines")" -ge "$2" ] || fail "$1: fewer than $2 objects: $lines"
+}
+
+# The elements of a file, past its header: a multiple of 64 bytes.
+elements() {
+    tail -c +$((1 + $3)) "$folder/$1" | od -An -v -t "$2" | xargs
+}
+
+test_help() {
+    local command
+    expect 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "$weft" --version
+    expect 0 'weft demo' "$weft" help
+    expect 0 'weft demo' "$weft" --help
+    expect 2 'weft demo' "$weft"
+    for command in info demo climb reduce scan add help; do
+        expect 0 "usage: weft $command" "$weft" help $command
+        expect 0 "usage: weft $command" "$weft" $command --help
+        checks=$((checks + 1))
+        "$weft" help $command | grep -Eq '.{81}' && fail "help $command: a line over 80 columns"
+        "$weft" help --man | grep -q "^.SS weft $command" || fail "man page lacks $command"
+    done
+    "$weft" help --completion bash >"$folder/weft.bash"
+    checks=$((checks + 1))
+    bash -n "$folder/weft.bash" || fail 'bash completion is no bash'
+    same 'argmin argmax' "$(bash -c '. "$1"; COMP_WORDS=(weft reduce x.npy --op arg); COMP_CWORD=4
+        _weft; echo "${COMPREPLY[@]}"' - "$folder/weft.bash")" 'completion of --op arg'
+    same 'scan' "$(bash -c '. "$1"; COMP_WORDS=(weft sc); COMP_CWORD=1; _weft
+        echo "${COMPREPLY[@]}"' - "$folder/weft.bash")" 'completion of sc'
+    expect 0 '#compdef weft' "$weft" help --completion zsh
+    expect 0 'complete -c weft' "$weft" help --completion fish
+    expect 2 'there are: bash, zsh, fish' "$weft" help --completion tcl
+}
+
+test_usage() {
+    npy good.npy "'<f4'" '(2,)' '\0\0\0\0\0\0\0\0'
+    local file=$folder/good.npy
+    expect 2 'did you mean "climb"' "$weft" clmib scan
+    expect 2 'did you mean "scan"' "$weft" climb scna
+    expect 2 'did you mean --place' "$weft" climb scan --plcae cpu
+    expect 2 'did you mean "f32"' "$weft" reduce "$file" --type f33
+    expect 2 'did you mean "argmax"' "$weft" reduce "$file" --op agrmax
+    expect 2 'there are: sum, product, min, max, and, or, xor' "$weft" scan "$file" --op mean -o x
+    expect 2 'no operation "and"' "$weft" reduce "$file" --op and
+    expect 2 'option --place: .*is no place' "$weft" reduce "$file" --place moon
+    expect 2 'option --variant: .*no variant' "$weft" reduce "$file" --variant fastest
+    expect 2 'did you mean "threads"' "$weft" reduce "$file" --place cpu --variant thraeds
+    expect 2 'an operand is missing; give FILE.npy' "$weft" reduce
+    expect 2 'one operand too many' "$weft" scan a b -o c
+    expect 2 'takes options only' "$weft" info file
+    expect 2 'option --output is missing; add -o' "$weft" scan "$file"
+    expect 2 'option --op lacks its OP' "$weft" reduce "$file" --op
+    expect 2 'option --json takes no value' "$weft" reduce "$file" --json=yes
+    expect 2 'option --n: "-1" is no count' "$weft" climb scan --n -1
+    expect 2 'option --n: "1.5" is no count' "$weft" climb scan --n 1.5
+    expect 2 'option --n: "2\^64" is no count' "$weft" climb scan --n 2^64
+    expect 2 'option --seed: "x" is no number' "$weft" climb scan --seed x
+    expect 2 'options come after it' "$weft" --place cpu demo
+    expect 2 'takes two files' "$weft" reduce "$file" --op dot
+    expect 2 'takes one file' "$weft" reduce "$file" "$file"
+    expect 2 'only one of the files' "$weft" add - - -o x.npy
+    expect 2 'WEFT_PLACE' env WEFT_PLACE=moon "$weft" reduce "$file"
+    expect 2 'WEFT_THREADS' env WEFT_THREADS=0 "$weft" reduce "$file" --place cpu
+    expect 0 '^0$' "$weft" reduce --op=sum -p cpu -- "$file"
+}
+
+test_reduce() {
+    local place=$1 op
+    npy ints.npy "'<i4'" '(5,)' '\x03\0\0\0\xff\xff\xff\xff\x04\0\0\0\xff\xff\xff\xff\x05\0\0\0'
+    npy big.npy "'>i4'" '(5, 1)' '\0\0\0\x03\xff\xff\xff\xff\0\0\0\x04\xff\xff\xff\xff\0\0\0\x05' \
+        False 2
+    npy floats.npy "'<f4'" '(1,)' '\xcd\xcc\xcc\x3d' False 3
+    npy doubles.npy "'>f8'" '()' '\x3f\xd5\x55\x55\x55\x55\x55\x55'
+    npy nan.npy "'<f4'" '(2,)' '\0\0\0\0\0\0\xc0\x7f'
+    npy empty.npy "'<f8'" '(0, 3)' ''
+    npy voids.npy "'<V2'" '(3,)' '\x80\x3f\x00\x40\x40\x40'
+    npy matrix.npy "'|i1'" '(2, 3)' '\x01\x02\x03\x09\x05\x06' True # 1 3 5 / 2 9 6
+    for op in 'sum 10' 'product 60' 'min -1' 'max 5' 'argmin 1' 'argmax 4' 'nrm1 14' 'nrminf 5' \
+        'nrm2 7.211102550927978'; do
+        same "${op#* }" "$("$weft" reduce "$folder/ints.npy" -p "$place" --op "${op% *}")" \
+            "$place: reduce --op ${op% *}"
+        same "${op#* }" "$("$weft" reduce - -p "$place" --op "${op% *}" <"$folder/big.npy")" \
+            "$place: big-endian pipe, --op ${op% *}"
+    done
+    same 52 "$("$weft" reduce "$folder/ints.npy" - -p "$place" --op dot <"$folder/ints.npy")" dot
+    same 0.1 "$("$weft" reduce "$folder/floats.npy" -p "$place")" 'shortest digits of an f32'
+    same 0.3333333333333333 "$("$weft" reduce "$folder/doubles.npy" -p "$place")" 'digits of an f64'
+    same nan "$("$weft" reduce "$folder/nan.npy" -p "$place" --op max)" 'max with a NaN'
+    same 0 "$("$weft" reduce "$folder/empty.npy" -p "$place")" 'sum of nothing'
+    same none "$("$weft" reduce "$folder/empty.npy" -p "$place" --op argmin)" 'argmin of nothing'
+    same 6 "$("$weft" reduce "$folder/voids.npy" -p "$place" --type bf16)" 'sum of bf16'
+    same 4 "$("$weft" reduce "$folder/matrix.npy" -p "$place" --op argmax)" 'argmax, Fortran order'
+    "$weft" reduce "$folder/ints.npy" -p "$place" --json | json_valid 'reduce --json' 1
+    "$weft" reduce "$folder/nan.npy" -p "$place" --json | json_valid 'reduce --json of NaN' 1
+    expect 0 '"result": null' "$weft" reduce "$folder/empty.npy" -p "$place" --op argmax --json
+    expect 0 '"variant": "serial"' env WEFT_VARIANT=reduce:serial "$weft" reduce \
+        "$folder/ints.npy" -p cpu --json
+}
+
+test_scan_and_add() {
+    local place=$1
+    npy bytes.npy "'|u1'" '(4,)' '\x01\x02\x03\xff'
+    npy c_order.npy "'|i1'" '(2, 3)' '\x0a\x14\x1e\x28\x32\x3c' # 10 20 30 / 40 50 60
+    "$weft" scan "$folder/bytes.npy" -p "$place" -o "$folder/out.npy" || fail "$place: scan"
+    same '1 3 6 5' "$(elements out.npy u1 128)" "$place: inclusive scan, wrapping"
+    "$weft" scan - -p "$place" --exclusive --init 7 -o - <"$folder/bytes.npy" >"$folder/out.npy"
+    same '7 8 10 13' "$(elements out.npy u1 128)" "$place: exclusive scan from 7, in a pipe"
+    "$weft" scan "$folder/big.npy" -p "$place" --op max -o "$folder/out.npy"
+    same '3 3 4 4 5' "$(elements out.npy d4 128)" "$place: max scan of a big-endian file"
+    "$weft" scan "$folder/matrix.npy" -p "$place" -o "$folder/out.npy"
+    same '1 4 9 11 20 26' "$(elements out.npy d1 128)" "$place: scan of a Fortran matrix, in C order"
+    grep -aq "'shape': (2, 3)" "$folder/out.npy" || fail 'scan lost the shape'
+    same 15 "$("$weft" scan "$folder/bytes.npy" -p "$place" -o - | "$weft" reduce -)" 'scan | reduce'
+    "$weft" add "$folder/matrix.npy" "$folder/matrix.npy" -p "$place" -o "$folder/out.npy"
+    same '2 4 6 18 10 12' "$(elements out.npy d1 128)" "$place: add keeps Fortran order"
+    grep -aq "'fortran_order': True" "$folder/out.npy" || fail 'add lost the order'
+    "$weft" add "$folder/matrix.npy" - -p "$place" -o - <"$folder/c_order.npy" >"$folder/out.npy"
+    same '11 23 35 42 59 66' "$(elements out.npy d1 128)" "$place: add of both orders"
+    cp "$folder/bytes.npy" "$folder/self.npy"
+    "$weft" add "$folder/self.npy" "$folder/self.npy" -p "$place" -o "$folder/self.npy"
+    same '2 4 6 254' "$(elements self.npy u1 128)" "$place: add onto its own input"
+    expect 2 '"300" is no value of type u8' "$weft" scan "$folder/bytes.npy" -p "$place" \
+        --init 300 -o "$folder/out.npy"
+    expect 1 'save them alike' "$weft" add "$folder/bytes.npy" "$folder/matrix.npy" -o "$folder/x"
+}
+
+test_bad_files() {
+    local name
+    npy bool.npy "'|b1'" '(2,)' '\0\x01'
+    npy complex.npy "'<c8'" '(1,)' '\0\0\0\0\0\0\0\0'
+    npy records.npy "[('a', '<f4')]" '(1,)' '\0\0\0\0'
+    npy short.npy "'<f8'" '(3,)' '\0\0\0\0\0\0\0\0'
+    npy huge.npy "'<f8'" '(1152921504606846976,)' '\0\0\0\0\0\0\0\0'
+    npy overflow.npy "'<f8'" '(4294967296, 4294967296)' ''
+    npy negative.npy "'<f8'" '(-1,)' ''
+    printf 'hello\n' >"$folder/text.npy"
+    : >"$folder/zero.npy"
+    expect 1 'booleans; save them with' "$weft" reduce "$folder/bool.npy"
+    expect 1 'complex numbers' "$weft" reduce "$folder/complex.npy"
+    expect 1 'named fields' "$weft" reduce "$folder/records.npy"
+    expect 1 'two raw bytes each.*--type bf16' "$weft" reduce "$folder/voids.npy"
+    expect 1 'holds i32, not f64' "$weft" reduce "$folder/ints.npy" --type f64
+    expect 1 'cut short' "$weft" reduce "$folder/short.npy"
+    expect 1 'cut short' "$weft" reduce "$folder/huge.npy"
+    expect 1 'more elements than 64 bits' "$weft" reduce "$folder/overflow.npy"
+    expect 1 'length of a dimension' "$weft" reduce "$folder/negative.npy"
+    expect 1 'no .npy file' "$weft" reduce "$folder/text.npy"
+    expect 1 'no .npy file' "$weft" reduce "$folder/zero.npy"
+    expect 1 'No such file' "$weft" reduce "$folder/missing.npy"
+    expect 1 'weft: ' "$weft" reduce "$folder"
+    for name in short huge overflow negative text; do
+        checks=$((checks + 1))
+        (ulimit -v 8000000 2>/dev/null; "$weft" reduce - -p cpu:1 <"$folder/$name.npy") 2>/dev/null
+        [ $? = 1 ] || fail "$name.npy through a pipe"
+    done
+    if [ -w /dev/full ]; then
+        expect 1 'writing failed' "$weft" scan "$folder/ints.npy" -o /dev/full
+        expect 1 'failed' sh -c '"$0" help >/dev/full' "$weft"
+    fi
+}
+
+test_climb() {
+    local place=$1 op output
+    for op in map reduce scan; do
+        output=$("$weft" climb $op -p "$place" --n 5000 --json 2>"$folder/noise")
+        same 0 $? "$place: climb $op"
+        json_valid "climb $op --json" 2 <<<"$output"
+        same '' "$(cat "$folder/noise")" "climb $op: standard error"
+        grep -q '"ok": false' <<<"$output" && fail "$place: climb $op has a wrong rung: $output"
+        for key in op variant place type n seconds bytes gbps roof_gbps ok; do
+            grep -vq "\"$key\": " <<<"$output" && fail "climb --json lacks $key"
+        done
+    done
+    expect 0 'x first' "$weft" climb reduce -p "$place" --n 1e3 --type i32 --seed 7
+    same 1 "$("$weft" climb scan -p cpu:1 --n 100 --variant serial --json | wc -l)" 'one rung'
+    "$weft" demo -p "$place" --n 2^12 --json >"$folder/demo.json"
+    same 0 $? "$place: demo"
+    json_valid 'demo --json' 3 <"$folder/demo.json"
+    expect 0 'every result checked' "$weft" demo -p "$place" --n 64Ki
+}
+
+test_info() {
+    expect 0 'instructions' "$weft" info
+    "$weft" info --json | json_valid 'info --json' 3
+}
+
+# Colours are for terminals, and not for those who ask for none.
+test_colour() {
+    local escape=$'\033'
+    checks=$((checks + 1))
+    "$weft" help | grep -q "$escape" && fail 'colour in a pipe'
+    command -v script >/dev/null || return 0
+    export TERM=xterm
+    expect 0 "$escape" script -qec "'$weft' help" /dev/null
+    NO_COLOR=1 script -qec "'$weft' help" /dev/null </dev/null | grep -q "$escape" &&
+        fail 'colour in spite of NO_COLOR'
+    TERM=dumb script -qec "'$weft' help" /dev/null </dev/null | grep -q "$escape" &&
+        fail 'colour on a dumb terminal'
+    return 0
+}
+
+test_help
+test_usage
+for place in $places; do
+    test_reduce "$place"
+    test_scan_and_add "$place"
+    test_climb "$place"
+done
+test_bad_files
+test_info
+test_colour
+echo "$checks checks, $failures failures"
+[ "$failures" = 0 ]
