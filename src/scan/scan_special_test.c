@@ -151,6 +151,37 @@ static void initial_values(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* From 2^40 on ones are too small for f32, and so is a tile of them; what is carried from tile to
+ * tile must hold them all the same. An output is then within one rounding of the carry and one of
+ * the sum, half a step of 2^17 each. */
+static void f32_is_carried_in_f64(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_scan_ladder, rows);
+    const float init = 0x1p40f;
+    float *x = malloc(LONGEST * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < LONGEST; i++) {
+        x[i] = 1;
+    }
+    for (size_t k = 0; k < count; k++) {
+        bool carries = !rows[k] || strcmp(rows[k]->name, "blocked") == 0 ||
+                       strcmp(rows[k]->name, "lookback") == 0 || strcmp(rows[k]->name, "bulk") == 0;
+        const float *y =
+            carries ? scan(&r, rows[k], WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, LONGEST, x, 0, &init)
+                    : NULL;
+        for (size_t i = 0; y && i < LONGEST; i++) {
+            double error = (double)y[i] - (0x1p40 + (double)(i + 1));
+            if (!(fabs(error) <= 0x1p17)) {
+                fail_msg("variant %s on %s: y[%zu] is off by %g", rows[k] ? rows[k]->name : "auto",
+                         weft_place(ctx), i, error);
+            }
+        }
+    }
+    free(x);
+    rig_close(&r);
+}
+
 static void bitwise_on_floats(weft_context *ctx) {
     double x = 1, y = 2;
     test_use(ctx, "scan", NULL);
@@ -271,9 +302,9 @@ static void test_same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(special_values),    TEST_ON_EACH_PLACE(initial_values),
-        TEST_ON_EACH_PLACE(bitwise_on_floats), TEST_ON_EACH_PLACE(typed_calls),
-        cmocka_unit_test(test_same_bits),
+        TEST_ON_EACH_PLACE(special_values),        TEST_ON_EACH_PLACE(initial_values),
+        TEST_ON_EACH_PLACE(f32_is_carried_in_f64), TEST_ON_EACH_PLACE(bitwise_on_floats),
+        TEST_ON_EACH_PLACE(typed_calls),           cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests_name("scan, special values", tests, NULL, NULL);
 }
