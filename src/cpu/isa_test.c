@@ -1,148 +1,181 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The instruction sets give the same bits: every type and operation of the fast CPU rungs, by each
- * set that this processor has, against the plainest. This file's wi_cpu_isa takes the place of the
- * library's, so that the test says which set is used. */
-#include "cpu/isa.h"
-
-#include <stdio.h>
+/* Every instruction set that this processor has gives the same bits; and the 16-bit floats convert
+ * as types.c converts them. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/half.h"
+#include "cpu/isa.h"
+#include "map/map_simd.h"
+#include "reduce/reduce_simd.h"
+#include "scan/scan_simd.h"
 #include "testing.h"
 
 enum {
-    LONGEST = 70001,
-    REDUCTIONS = 9,
-    MAPS = 3
+    LARGEST = WI_REDUCE_BLOCK,
+    OFFSET = 1 /* elements off alignment */
 };
 
-static wi_isa chosen = WI_ISA_BASE;
+static const size_t sizes[] = {1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 255, 1000, 4097, LARGEST};
+static const test_pattern patterns[] = {TEST_SMALL, TEST_ANY, TEST_NEAR_ONE, TEST_SPECIAL};
 
-wi_isa wi_cpu_isa(void) {
-    return chosen;
-}
+/* Inputs for a type, and two outputs to compare. */
+typedef struct arrays {
+    _Alignas(64) unsigned char x[(LARGEST + 64) * 8];
+    _Alignas(64) unsigned char y[(LARGEST + 64) * 8];
+    _Alignas(64) unsigned char base[(LARGEST + 64) * 8];
+    _Alignas(64) unsigned char other[(LARGEST + 64) * 8];
+} arrays;
 
-static bool has(wi_isa isa) {
-#ifdef __x86_64__
-    if (isa == WI_ISA_AVX512) {
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    }
-    if (isa == WI_ISA_AVX2) {
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    }
-#endif
-    return isa == WI_ISA_BASE;
-}
+typedef void (*body)(arrays *a, wi_isa isa, weft_type type, size_t n);
 
-/* Inputs of one type, and where an output goes. */
-typedef struct rig {
-    weft_context *ctx;
-    weft_type type;
-    size_t n;
-    unsigned char *x, *y, *near_one, *out;
-} rig;
-
-/* Runs the job numbered `job` into r->out; false when there are no more. */
-static bool run_job(rig *r, int job, char *what, size_t bytes) {
-    static const weft_op reductions[REDUCTIONS] = {WEFT_SUM,    WEFT_MIN,    WEFT_MAX,
-                                                   WEFT_ARGMIN, WEFT_ARGMAX, WEFT_NRM1,
-                                                   WEFT_NRM2,   WEFT_NRMINF, WEFT_PRODUCT};
-    int ops = test_is_float(r->type) ? WEFT_MAX + 1 : WEFT_XOR + 1;
-    weft_status status = WEFT_OK;
-    memset(r->out, 0, r->n * 8 + 8);
-    if (job < REDUCTIONS) {
-        weft_op op = reductions[job];
-        snprintf(what, bytes, "reduce %s", test_op_name(op));
-        const void *data = op == WEFT_PRODUCT ? r->near_one : r->x;
-        status = weft_reduce(r->ctx, op, r->type, r->n, data, r->out);
-    } else if (job == REDUCTIONS) {
-        snprintf(what, bytes, "dot");
-        status = weft_dot(r->ctx, r->type, r->n, r->x, r->y, r->out);
-    } else if (job <= REDUCTIONS + MAPS) {
-        int map = job - REDUCTIONS - 1;
-        snprintf(what, bytes, "map number %d", map);
-        status = map == 0   ? weft_add(r->ctx, r->type, r->n, r->x, r->y, r->out)
-                 : map == 1 ? weft_axpy(r->ctx, r->type, r->n, r->y, r->x, r->out)
-                            : weft_iota(r->ctx, r->type, r->n, r->x, r->y, r->out);
-    } else if (job <= REDUCTIONS + MAPS + 2 * ops) {
-        int scan = job - REDUCTIONS - MAPS - 1;
-        weft_op op = (weft_op)(scan / 2);
-        weft_scan_kind kind = scan % 2 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE;
-        const void *data = op == WEFT_PRODUCT ? r->near_one : r->x;
-        snprintf(what, bytes, "scan %s, kind %d", test_op_name(op), kind);
-        status = weft_scan(r->ctx, kind, op, r->type, r->n, data, r->out, NULL);
-    } else {
-        return false;
-    }
-    if (status != WEFT_OK) {
-        fail_msg("%s of %s: %s", what, test_type_name(r->type), weft_message(r->ctx));
-    }
-    return true;
-}
-
-/* Every job by the plainest set, then by each of the others. */
-static void compare_sets(rig *r) {
-    char what[64];
-    unsigned char *plain = malloc(r->n * 8 + 8);
-    assert_non_null(plain);
-    chosen = WI_ISA_BASE;
-    for (int job = 0; run_job(r, job, what, sizeof what); job++) {
-        memcpy(plain, r->out, r->n * 8 + 8);
-        for (int isa = WI_ISA_AVX2; isa <= WI_ISA_AVX512; isa++) {
-            if (!has((wi_isa)isa)) {
-                continue;
-            }
-            chosen = (wi_isa)isa;
-            run_job(r, job, what, sizeof what);
-            if (memcmp(plain, r->out, r->n * 8 + 8) != 0) {
-                fail_msg("%s of %zu %s: instruction set %d gives other bits than the plainest",
-                         what, r->n, test_type_name(r->type), isa);
+static void each_case(body run) {
+    arrays *a = malloc(sizeof *a);
+    assert_non_null(a);
+    for (wi_isa isa = WI_ISA_BASE; isa <= wi_cpu_isa(); isa++) {
+        for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
+            for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+                test_random random = test_random_at((uint64_t)type * 16 + p);
+                test_fill(&random, patterns[p], (weft_type)type, LARGEST + OFFSET, a->x);
+                test_fill(&random, patterns[p], (weft_type)type, LARGEST + OFFSET, a->y);
+                for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+                    run(a, isa, (weft_type)type, sizes[k]);
             }
         }
-        chosen = WI_ISA_BASE;
     }
-    free(plain);
+    free(a);
 }
 
-static void run_type(weft_context *ctx, weft_type type, test_pattern pattern, size_t n) {
-    test_random random = test_random_at(7);
-    rig r = {.ctx = ctx, .type = type, .n = n};
-    unsigned char **const arrays[] = {&r.x, &r.y, &r.near_one, &r.out};
-    for (int k = 0; k < 4; k++) {
-        *arrays[k] = malloc(n * 8 + 8);
-        assert_non_null(*arrays[k]);
-    }
-    test_fill(&random, pattern, type, n, r.x);
-    test_fill(&random, pattern, type, n, r.y);
-    test_fill(&random, TEST_NEAR_ONE, type, n, r.near_one);
-    compare_sets(&r);
-    for (int k = 0; k < 4; k++) {
-        free(*arrays[k]);
+static void compare_map(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    const wi_map_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_map_simd);
+    const wi_map_simd *other = WI_OF_ISA(isa, wi_map_simd);
+    const size_t size = weft_type_size(type);
+    wi_map_run run = {.n = n, .x = a->x + OFFSET * size, .y = a->y + OFFSET * size, .first = 4000};
+    memcpy(run.a.bytes, a->x, size);
+    memcpy(run.b.bytes, a->y, size);
+    for (int op = 0; op < WI_MAP_OPS; op++) {
+        memset(a->base, 0xA5, sizeof a->base);
+        memset(a->other, 0xA5, sizeof a->other);
+        run.z = a->base + OFFSET * size;
+        base->loops[op][type](&run);
+        run.z = a->other + OFFSET * size;
+        other->loops[op][type](&run);
+        assert_memory_equal(a->base, a->other, (n + 64) * size);
+        memset(a->other, 0xA5, sizeof a->other);
+        other->stream(other->loops[op][type], &run, size);
+        assert_memory_equal(a->base, a->other, (n + 64) * size);
     }
 }
 
-static void test_same_bits(void **state) {
+static void compare_reduce(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    const wi_reduce_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_reduce_simd);
+    const wi_reduce_simd *other = WI_OF_ISA(isa, wi_reduce_simd);
+    const size_t size = weft_type_size(type);
+    for (int op = 0; op <= WI_RED_DOT; op++) {
+        wi_partial from_base = {0}, from_other = {0};
+        base->blocks[op][type](n, a->x + OFFSET * size, a->y + OFFSET * size, 0, &from_base);
+        other->blocks[op][type](n, a->x + OFFSET * size, a->y + OFFSET * size, 0, &from_other);
+        assert_memory_equal(&from_base, &from_other, sizeof from_base);
+    }
+}
+
+static void compare_scan_op(arrays *a, wi_isa isa, weft_type type, wi_scan_run run) {
+    const wi_scan_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_scan_simd);
+    const wi_scan_simd *other = WI_OF_ISA(isa, wi_scan_simd);
+    const size_t size = weft_type_size(type);
+    const bool ordering = run.op == WEFT_MIN;
+    memset(a->base, 0xA5, sizeof a->base);
+    run.y = a->base + OFFSET * size;
+    (ordering ? base->ordering : base->arithmetic)[type](&run);
+    for (int stream = 0; stream < 2; stream++) {
+        memset(a->other, 0xA5, sizeof a->other);
+        run.y = a->other + OFFSET * size;
+        run.stream = stream;
+        (ordering ? other->ordering : other->arithmetic)[type](&run);
+        assert_memory_equal(a->base, a->other, (run.n + 64) * size);
+    }
+    if (run.op == WEFT_OR || run.op == WEFT_XOR) {
+        uint64_t from_base = base->bitwise[type](&run), from_other = other->bitwise[type](&run);
+        assert_int_equal(from_base, from_other);
+    }
+}
+
+static void compare_scan(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    static const weft_op ops[] = {WEFT_SUM, WEFT_PRODUCT, WEFT_MIN, WEFT_OR, WEFT_XOR};
+    const size_t count = test_is_float(type) ? 3 : 5;
+    for (size_t k = 0; k < count; k++) {
+        wi_scan_run run = {.op = ops[k],
+                           .n = n,
+                           .x = a->x + OFFSET * weft_type_size(type),
+                           .flip = ops[k] == WEFT_MIN ? UINT64_MAX : 0,
+                           .exclusive = n % 2 == 0};
+        compare_scan_op(a, isa, type, run);
+    }
+}
+
+static void test_map_has_the_same_bits(void **state) {
     (void)state;
-    static const size_t sizes[] = {1, 31, 1000, 4099, LONGEST};
-    static const char *const fast[][2] = {
-        {"map", "threads"}, {"reduce", "threads"}, {"scan", "blocked"}};
-    weft_context *ctx = test_open("cpu:2");
-    for (int op = 0; op < 3; op++) {
-        assert_int_equal(weft_use(ctx, fast[op][0], fast[op][1]), WEFT_OK);
+    each_case(compare_map);
+}
+
+static void test_reduce_has_the_same_bits(void **state) {
+    (void)state;
+    each_case(compare_reduce);
+}
+
+static void test_scan_has_the_same_bits(void **state) {
+    (void)state;
+    each_case(compare_scan);
+}
+
+static void test_halves_widen_as_public(void **state) {
+    (void)state;
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        const weft_f16 f16 = {(uint16_t)bits};
+        const weft_bf16 bf16 = {(uint16_t)bits};
+        const float f = weft_f16_to_float(f16), b = weft_bf16_to_float(bf16);
+        const float wide_f = wi_f16_widen(f16.bits), wide_b = wi_bf16_widen(bf16.bits);
+        assert_true((f != f && wide_f != wide_f) || wi_float_bits(f) == wi_float_bits(wide_f));
+        assert_true((b != b && wide_b != wide_b) || wi_float_bits(b) == wi_float_bits(wide_b));
     }
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            run_type(ctx, (weft_type)type, TEST_ANY, sizes[s]);
-            run_type(ctx, (weft_type)type, TEST_TIES, sizes[s]);
+}
+
+/* Every upper half of an f32 with lower halves on, beside and between ties. */
+static void test_halves_narrow_as_public(void **state) {
+    (void)state;
+    static const uint32_t lows[] = {0, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff};
+    for (uint32_t high = 0; high < 65536; high++) {
+        for (size_t k = 0; k < sizeof lows / sizeof *lows; k++) {
+            const float value = wi_float_of_bits(high << 16 | lows[k]);
+            if (value != value)
+                continue;
+            assert_int_equal(weft_f16_from_float(value).bits, wi_f16_narrow(value));
+            assert_int_equal(weft_bf16_from_float(value).bits, wi_bf16_narrow(value));
+            assert_int_equal(wi_f16_narrow(value), wi_f16_narrow_double((double)value));
         }
     }
-    weft_close(ctx);
+}
+
+/* A double a little off a tie of f16 is a tie of f16 once rounded to f32. */
+static void test_doubles_round_once(void **state) {
+    (void)state;
+    assert_int_equal(wi_f16_narrow_double(0x1.002p0), 0x3c00);
+    assert_int_equal(wi_f16_narrow_double(0x1.0020000001p0), 0x3c01);
+    assert_int_equal(wi_f16_narrow_double(0x1.005fffffffp0), 0x3c01);
+    assert_int_equal(wi_f16_narrow_double(1e300), 0x7c00);
+    assert_int_equal(wi_f16_narrow_double(-1e-300), 0x8000);
+    assert_int_equal(wi_bf16_narrow_double(0x1.0100000001p0), 0x3f81);
+    assert_int_equal(wi_bf16_narrow_double(0x1.01p0), 0x3f80);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_map_has_the_same_bits),
+        cmocka_unit_test(test_reduce_has_the_same_bits),
+        cmocka_unit_test(test_scan_has_the_same_bits),
+        cmocka_unit_test(test_halves_widen_as_public),
+        cmocka_unit_test(test_halves_narrow_as_public),
+        cmocka_unit_test(test_doubles_round_once),
     };
-    return cmocka_run_group_tests_name("instruction sets", tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,11 +217,14 @@ static void await_turn(relay *r, size_t block) {
     }
 }
 
+static size_t take_block(relay *r) {
+    return atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
+}
+
+/* A thread takes its next block before it scans one, and has memory bring it meanwhile. */
 static void scan_blocks(const plan *p, relay *r) {
-    for (;;) {
-        const size_t block = atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
-        if (block >= p->blocks)
-            return;
+    size_t block = take_block(r);
+    while (block < p->blocks) {
         wi_scan_run run = run_of(p, block);
         const bool is_last = block + 1 == p->blocks; /* nobody asks for its total */
         wi_scan_carry total = {0};
@@ -232,6 +235,12 @@ static void scan_blocks(const plan *p, relay *r) {
         if (!is_last) {
             r->carry = combine(p->combine, run.carry, total);
             atomic_store_explicit(&r->done, block + 1, memory_order_release);
+        }
+        block = take_block(r);
+        if (block < p->blocks) {
+            const wi_scan_run next = run_of(p, block);
+            run.next = next.x;
+            run.next_n = next.n;
         }
         p->scan(&run);
     }

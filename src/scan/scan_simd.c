@@ -106,18 +106,38 @@ enum {
 #undef TOP
 #undef INFINITE
 
-#define LOAD_F16(n, from, to, flip) wi_f16_widen_run(n, from, to)
-#define STORE_F16(n, from, to, flip) wi_f16_narrow_run(n, from, to)
-#define LOAD_BF16(n, from, to, flip) wi_bf16_widen_run(n, from, to)
-#define STORE_BF16(n, from, to, flip) wi_bf16_narrow_run(n, from, to)
+static const float *load_f16(size_t n, const uint16_t *from, float *to, uint64_t flip) {
+    (void)flip;
+    wi_f16_widen_run(n, from, to);
+    return to;
+}
+
+static const uint16_t *store_f16(size_t n, const float *from, uint16_t *to, uint64_t flip) {
+    (void)flip;
+    wi_f16_narrow_run(n, from, to);
+    return to;
+}
+
+static const float *load_bf16(size_t n, const uint16_t *from, float *to, uint64_t flip) {
+    (void)flip;
+    wi_bf16_widen_run(n, from, to);
+    return to;
+}
+
+static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uint64_t flip) {
+    (void)flip;
+    wi_bf16_narrow_run(n, from, to);
+    return to;
+}
 
 #define NAME(f) f##_u8
 #define T uint8_t
 #define S uint8_t
 #define CARRIED integer
-#define LOAD copy_u8
-#define STORE copy_u8
-#define TILE tile_u8
+#define LOAD turn_u8
+#define STORE turn_u8
+#define GROUPS groups_u8
+#define IDENTITY identity_u8
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -125,15 +145,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #define S uint16_t
 #define CARRIED integer
-#define LOAD copy_u16
-#define STORE copy_u16
-#define TILE tile_u16
+#define LOAD turn_u16
+#define STORE turn_u16
+#define GROUPS groups_u16
+#define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -141,15 +163,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #define S uint32_t
 #define CARRIED integer
-#define LOAD copy_u32
-#define STORE copy_u32
-#define TILE tile_u32
+#define LOAD turn_u32
+#define STORE turn_u32
+#define GROUPS groups_u32
+#define IDENTITY identity_u32
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -157,15 +181,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #define S uint64_t
 #define CARRIED integer
-#define LOAD copy_u64
-#define STORE copy_u64
-#define TILE tile_u64
+#define LOAD turn_u64
+#define STORE turn_u64
+#define GROUPS groups_u64
+#define IDENTITY identity_u64
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -173,15 +199,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_f32
 #define T float
 #define S float
 #define CARRIED value
-#define LOAD copy_f32
-#define STORE copy_f32
-#define TILE tile_f32
+#define LOAD as_is_f32
+#define STORE as_is_f32
+#define GROUPS groups_f32
+#define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -189,15 +217,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_f64
 #define T double
 #define S double
 #define CARRIED value
-#define LOAD copy_f64
-#define STORE copy_f64
-#define TILE tile_f64
+#define LOAD as_is_f64
+#define STORE as_is_f64
+#define GROUPS groups_f64
+#define IDENTITY identity_f64
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -205,15 +235,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_f16
 #define T uint16_t
 #define S float
 #define CARRIED value
-#define LOAD LOAD_F16
-#define STORE STORE_F16
-#define TILE tile_f32
+#define LOAD load_f16
+#define STORE store_f16
+#define GROUPS groups_f32
+#define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -221,15 +253,17 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_bf16
 #define T uint16_t
 #define S float
 #define CARRIED value
-#define LOAD LOAD_BF16
-#define STORE STORE_BF16
-#define TILE tile_f32
+#define LOAD load_bf16
+#define STORE store_bf16
+#define GROUPS groups_f32
+#define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -237,7 +271,8 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_key_f16
 #define T uint16_t
@@ -245,7 +280,8 @@ enum {
 #define CARRIED integer
 #define LOAD to_keys_f16
 #define STORE of_keys_f16
-#define TILE tile_u16
+#define GROUPS groups_u16
+#define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -253,7 +289,8 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_key_bf16
 #define T uint16_t
@@ -261,7 +298,8 @@ enum {
 #define CARRIED integer
 #define LOAD to_keys_bf16
 #define STORE of_keys_bf16
-#define TILE tile_u16
+#define GROUPS groups_u16
+#define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -269,7 +307,8 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_key_f32
 #define T uint32_t
@@ -277,7 +316,8 @@ enum {
 #define CARRIED integer
 #define LOAD to_keys_f32
 #define STORE of_keys_f32
-#define TILE tile_u32
+#define GROUPS groups_u32
+#define IDENTITY identity_u32
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -285,7 +325,8 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 #define NAME(f) f##_key_f64
 #define T uint64_t
@@ -293,7 +334,8 @@ enum {
 #define CARRIED integer
 #define LOAD to_keys_f64
 #define STORE of_keys_f64
-#define TILE tile_u64
+#define GROUPS groups_u64
+#define IDENTITY identity_u64
 #include "scan/scan_simd_block.inc"
 #undef NAME
 #undef T
@@ -301,7 +343,8 @@ enum {
 #undef CARRIED
 #undef LOAD
 #undef STORE
-#undef TILE
+#undef GROUPS
+#undef IDENTITY
 
 const wi_scan_simd WI_FOR_ISA(wi_scan_simd) = {
     .arithmetic = {block_u8, block_u16, block_u32, block_u64, block_u8, block_u16, block_u32,

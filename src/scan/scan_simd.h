@@ -26,7 +26,9 @@ typedef struct wi_scan_run {
     wi_scan_carry carry;
     uint64_t flip;
     bool exclusive;
-    bool stream; /* write past the cache */
+    bool stream;      /* write past the cache */
+    const void *next; /* elements to be asked of memory meanwhile, */
+    size_t next_n;    /* so many */
 } wi_scan_run;
 
 typedef struct wi_scan_simd {
