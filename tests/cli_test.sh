@@ -210,7 +210,7 @@ test_bad_files() {
     expect 1 'weft: ' "$weft" reduce "$folder"
     for name in short huge overflow negative text; do
         checks=$((checks + 1))
-        (ulimit -v 8000000 2>/dev/null; "$weft" reduce - -p cpu:1 <"$folder/$name.npy") 2>/dev/null
+        "$weft" reduce - -p cpu:1 <"$folder/$name.npy" 2>/dev/null
         [ $? = 1 ] || fail "$name.npy through a pipe"
     done
     if [ -w /dev/full ]; then
