@@ -491,9 +491,14 @@ weft_status wi_gpu_sync(weft_context *ctx) {
 static weft_status check_stream(weft_context *ctx, cudaStream_t stream) {
 #if CUDART_VERSION >= 12080
     int device = 0;
-    const weft_status status =
-        wi_cuda(ctx, cudaStreamGetDevice(stream, &device),
-                "weft_set_stream: asking for the stream's GPU; pass a live cudaStream_t");
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    weft_status status =
+        wi_cuda(ctx, cudaStreamIsCapturing(stream, &capture),
+                "weft_set_stream: looking at the stream; pass a live cudaStream_t");
+    if (status != WEFT_OK || capture != cudaStreamCaptureStatusNone)
+        return status; /* a stream being captured may not be asked for its GPU */
+    status = wi_cuda(ctx, cudaStreamGetDevice(stream, &device),
+                     "weft_set_stream: asking for the stream's GPU");
     if (status == WEFT_OK && device != ctx->gpu->device)
         return wi_fail(
             ctx, WEFT_EARG,

@@ -49,36 +49,30 @@ take_vector(const Reducer &reducer, typename Reducer::State s, const wi_vector<T
     }
 }
 
-/* The vector of y that goes with a vector of x; y may lie at any alignment. */
-template <bool two, class T>
-__device__ inline wi_vector<T> load_second(const wi_vector<T> &x, const T *y, bool aligned) {
-    if constexpr (!two)
-        return x;
+/* A vector of an array of any alignment. */
+template <class T>
+__device__ inline wi_vector<T> load(const T *p, bool aligned) {
     if (aligned)
-        return *(const wi_vector<T> *)y;
+        return *(const wi_vector<T> *)p;
     wi_vector<T> v;
 #pragma unroll
     for (int e = 0; e < wi_vector<T>::count; e++)
-        v.at[e] = y[e];
+        v.at[e] = p[e];
     return v;
 }
 
 /* What this thread makes of its share: vectors in strides of the grid, and for the first threads
- * the elements before the first and after the last 16-byte boundary. */
+ * the elements after the last whole vector. Vectors are counted from the first element wherever it
+ * lies in memory, so the same numbers give the same bits at any address. */
 template <bool two, class Reducer, class T>
 __device__ typename Reducer::State share(const Reducer &reducer,
                                          const wi_reduce_params<Reducer, T> &p) {
     using Vector = wi_vector<T>;
     constexpr size_t width = Vector::count;
-    const size_t past = wi_past_boundary(p.x);
-    const size_t head = past == 0 ? 0 : (width - past < p.n ? width - past : p.n);
-    const size_t vectors = (p.n - head) / width;
-    const Vector *x = (const Vector *)(p.x + head);
-    const T *y = p.y + head;
-    const bool aligned = wi_is_aligned(y);
+    const size_t vectors = p.n / width;
+    const bool aligned_x = wi_is_aligned(p.x), aligned_y = wi_is_aligned(p.y);
     const size_t stride = (size_t)gridDim.x * threads;
     const size_t me = (size_t)blockIdx.x * threads + threadIdx.x;
-    const uint64_t first = p.first + head;
 
     typename Reducer::State s = reducer.identity();
     size_t v = me;
@@ -86,24 +80,22 @@ __device__ typename Reducer::State share(const Reducer &reducer,
         Vector a[unroll], b[unroll];
 #pragma unroll
         for (int k = 0; k < unroll; k++)
-            a[k] = x[v + k * stride];
+            a[k] = load(p.x + (v + k * stride) * width, aligned_x);
 #pragma unroll
         for (int k = 0; k < unroll; k++)
-            b[k] = load_second<two>(a[k], y + (v + k * stride) * width, aligned);
+            b[k] = two ? load(p.y + (v + k * stride) * width, aligned_y) : a[k];
 #pragma unroll
         for (int k = 0; k < unroll; k++)
-            s = take_vector(reducer, s, a[k], b[k], first + (v + k * stride) * width);
+            s = take_vector(reducer, s, a[k], b[k], p.first + (v + k * stride) * width);
     }
     for (; v < vectors; v += stride) {
-        const Vector a = x[v];
-        s = take_vector(reducer, s, a, load_second<two>(a, y + v * width, aligned),
-                        first + v * width);
+        const Vector a = load(p.x + v * width, aligned_x);
+        s = take_vector(reducer, s, a, two ? load(p.y + v * width, aligned_y) : a,
+                        p.first + v * width);
     }
-    if (me < head)
-        s = reducer.take(s, p.x[me], p.y[me], p.first + me);
-    const size_t tail = head + vectors * width + me;
-    if (me < width && tail < p.n)
-        s = reducer.take(s, p.x[tail], p.y[tail], p.first + tail);
+    const size_t rest = vectors * width + me;
+    if (me < width && rest < p.n)
+        s = reducer.take(s, p.x[rest], p.y[rest], p.first + rest);
     return s;
 }
 

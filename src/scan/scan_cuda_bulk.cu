@@ -13,14 +13,14 @@
  * did, the tiles of one block would chain its neighbours' tiles up. */
 #include "cuda/bulk.cuh"
 #include "scan/scan_lookback.cuh"
+#include "scan/scan_tile.cuh"
 
 /* Found by trial on an H200; README.md has the figures. */
-constexpr size_t tile_bytes = 32 * 1024;
 constexpr int slots = 6; /* tiles in shared memory */
 constexpr int totallers = 3;
 constexpr int lookers = 1; /* more of them find carries no sooner, and their polling costs */
 constexpr int teams = 2;
-constexpr int team_warps = 8;
+constexpr int team_warps = wi_tile_warps;
 constexpr int first_totaller = teams * team_warps, first_looker = first_totaller + totallers;
 constexpr int watcher = first_looker + lookers, copier = watcher + 1;
 constexpr int threads = 32 * (copier + 1);
@@ -35,13 +35,7 @@ static_assert(slots % totallers == 0 && slots % teams == 0 && entries % teams ==
                   entries % lookers == 0,
               "a slot or entry always meets the same warp of a role");
 
-constexpr uint64_t no_tile = ~(uint64_t)0; /* ends the row of tiles */
-
-template <class T>
-constexpr size_t tile_elements = tile_bytes / sizeof(T);
-constexpr size_t part_bytes = tile_bytes / team_warps; /* of a tile, what one warp scans */
-constexpr int rows = part_bytes / (32 * 16);           /* of one vector a lane */
-static_assert(team_warps <= 32 && rows * 512 * team_warps == tile_bytes, "rows fill the tile");
+[[maybe_unused]] constexpr uint64_t no_tile = ~(uint64_t)0; /* ends the row of tiles */
 
 /* A block counts its tiles: the k-th uses slot k % slots and entry k % entries, for the
  * (k / slots)-th and the (k / entries)-th time. A barrier tells its phases apart by parity alone,
@@ -58,7 +52,6 @@ struct ring {
 
 template <class Op, class T>
 struct block {
-    using V = wi_scan_value<T>;
     using C = wi_scan_carry<T>;
     using Vector = wi_vector<T>;
 
@@ -68,15 +61,8 @@ struct block {
     unsigned char *memory; /* slots tiles */
     uint64_t epoch;
 
-    __device__ static C combine(C a, C b) {
-        return Op::combine(a, b);
-    }
-    __device__ static V combine_values(V a, V b) {
-        return Op::combine(a, b);
-    }
-
     __device__ bool is_whole(uint64_t tile) const {
-        return (tile + 1) * tile_elements<T> <= p.n;
+        return (tile + 1) * wi_tile_elements<T> <= p.n;
     }
 
     __device__ void init() const {
@@ -111,9 +97,9 @@ struct block {
             wait_slot(r.empty, k - slots);
         r.tile[k % entries] = tile;
         if (tile != no_tile && is_whole(tile)) {
-            wi_barrier_arrive_expect(&r.loaded[s], tile_bytes);
-            wi_bulk_load(memory + (size_t)s * tile_bytes, p.x + tile * tile_elements<T>, tile_bytes,
-                         &r.loaded[s]);
+            wi_barrier_arrive_expect(&r.loaded[s], wi_tile_bytes);
+            wi_bulk_load(memory + (size_t)s * wi_tile_bytes, p.x + tile * wi_tile_elements<T>,
+                         wi_tile_bytes, &r.loaded[s]);
         } else {
             wi_barrier_arrive(&r.loaded[s]);
         }
@@ -132,56 +118,16 @@ struct block {
 
     /* This lane's vector of a row of a part of the k-th tile. */
     __device__ Vector *vector_of(int k, int part, int row) const {
-        return (Vector *)(memory + (size_t)(k % slots) * tile_bytes + (size_t)part * part_bytes) +
-               row * 32 + wi_lane();
+        unsigned char *tile = memory + (size_t)(k % slots) * wi_tile_bytes;
+        return (Vector *)(tile + (size_t)part * wi_part_bytes + (size_t)row * wi_row_bytes) +
+               wi_lane();
     }
 
-    __device__ static void widen(const Vector &vector, V (&v)[Vector::count]) {
-#pragma unroll
-        for (int e = 0; e < Vector::count; e++)
-            v[e] = (V)wi_load(vector.at[e]);
-    }
-
-    __device__ static V sum_of(const V (&v)[Vector::count]) {
-        V sum = v[0];
-#pragma unroll
-        for (int e = 1; e < Vector::count; e++)
-            sum = Op::combine(sum, v[e]);
-        return sum;
-    }
-
-    /* Where this lane's vector of a row lies in the arrays. */
-    __device__ static size_t place_of(uint64_t tile, int part, int row) {
-        return tile * tile_elements<T> +
-               ((size_t)part * part_bytes + (size_t)(row * 32 + wi_lane()) * 16) / sizeof(T);
-    }
-
-    /* Totaller: loads a part of the broken tile; the identity stands in for what is not there. */
+    /* Totaller: loads a part of the broken tile. */
     __device__ void fetch_broken(int k, int part, uint64_t tile) const {
-        T pad;
-        if constexpr (wi_traits<T>::is_float)
-            pad = (T)Op::template identity<V>();
-        else
-            pad = Op::template identity<T>();
-        for (int row = 0; row < rows; row++) {
-            const size_t at = place_of(tile, part, row);
-            Vector vector;
-#pragma unroll
-            for (int e = 0; e < Vector::count; e++)
-                vector.at[e] = at + (size_t)e < p.n ? p.x[at + (size_t)e] : pad;
-            *vector_of(k, part, row) = vector;
-        }
-    }
-
-    __device__ C total_of(int k, int part) const {
-        C of_lane = Op::template identity<C>();
-#pragma unroll
-        for (int row = 0; row < rows; row++) {
-            V v[Vector::count];
-            widen(*vector_of(k, part, row), v);
-            of_lane = Op::combine(of_lane, (C)sum_of(v));
-        }
-        return wi_warp_reduce(of_lane, combine);
+        for (int row = 0; row < wi_part_rows; row++)
+            *vector_of(k, part, row) =
+                wi_read_vector<Op>(p.x, wi_place_in<T>(tile, part, row), p.n, true);
     }
 
     __device__ void total_tiles(int totaller) const {
@@ -196,11 +142,12 @@ struct block {
             for (int part = 0; part < team_warps; part++) {
                 if (!is_whole(tile))
                     fetch_broken(k, part, tile);
-                const C of_part = total_of(k, part);
+                const C of_part = wi_part_total<Op, T>(
+                    [&](int row) -> const Vector & { return *vector_of(k, part, row); });
                 if (wi_lane() == part)
                     mine = of_part;
             }
-            mine = wi_warp_scan(mine, combine);
+            mine = wi_scan_parts<Op>(mine);
             if (wi_lane() == team_warps - 1)
                 wi_publish_total(l, epoch, tile, mine);
             if (wi_lane() < team_warps)
@@ -236,9 +183,9 @@ struct block {
             C after;
             const C carry = wi_find_carry<Op>(l, epoch, tile, start,
                                               wi_shuffle(so_far, team_warps - 1), &after);
-            const C before = wi_shuffle_up(so_far, 1);
+            const C of_lane = wi_part_carry<Op>(carry, so_far);
             if (lane < team_warps)
-                part[lane] = lane == 0 ? carry : combine(carry, before);
+                part[lane] = of_lane;
             if (lane == 0 && tile == l.tiles - 1 && p.carry_out)
                 *p.carry_out = wi_carry_bits(after);
             __syncwarp();
@@ -247,40 +194,15 @@ struct block {
         }
     }
 
-    /* Scans one row from `carry` on and writes it at y[at]; returns the carry after it. */
-    __device__ C scan_row(const Vector &x, C carry, size_t at) const {
-        V v[Vector::count];
-        widen(x, v);
-        const V scanned = wi_warp_scan(sum_of(v), combine_values);
-        const V before = wi_shuffle_up(scanned, 1);
-        V running = wi_lane() == 0 ? (V)carry : Op::combine((V)carry, before);
-        Vector out;
-#pragma unroll
-        for (int e = 0; e < Vector::count; e++) {
-            const V with = Op::combine(running, v[e]);
-            out.at[e] = (T)(p.exclusive ? running : with);
-            running = with;
-        }
-        if (at + Vector::count <= p.n) {
-            *(Vector *)(p.y + at) = out;
-        } else {
-#pragma unroll
-            for (int e = 0; e < Vector::count; e++)
-                if (at + (size_t)e < p.n)
-                    p.y[at + (size_t)e] = out.at[e];
-        }
-        return Op::combine(carry, (C)wi_shuffle(scanned, 31));
-    }
-
     __device__ void scan_tiles(int team, int part) const {
         for (int k = team;; k += teams) {
             const uint64_t tile = arrived(k);
             if (tile == no_tile)
                 return;
             wait_entry(r.totalled, k);
-            Vector x[rows];
+            Vector x[wi_part_rows];
 #pragma unroll
-            for (int row = 0; row < rows; row++)
+            for (int row = 0; row < wi_part_rows; row++)
                 x[row] = *vector_of(k, part, row);
             __syncwarp();
             if (wi_lane() == 0)
@@ -288,8 +210,9 @@ struct block {
             wait_entry(r.carried, k);
             C carry = r.part[k % entries][part];
 #pragma unroll
-            for (int row = 0; row < rows; row++)
-                carry = scan_row(x[row], carry, place_of(tile, part, row));
+            for (int row = 0; row < wi_part_rows; row++)
+                wi_write_vector(p.y, wi_place_in<T>(tile, part, row), p.n, true,
+                                wi_scan_row<Op>(x[row], p.exclusive, &carry));
         }
     }
 };
@@ -324,8 +247,8 @@ weft_status wi_scan_bulk(weft_context *ctx, const void *arguments) {
     const wi_scan_args *args = (const wi_scan_args *)arguments;
     return wi_with_scan(args->type, args->op, [=](auto tag, auto op) {
         using T = typename decltype(tag)::type;
-        constexpr size_t shared = slots * tile_bytes;
-        const uint64_t tiles = (args->n + tile_elements<T> - 1) / tile_elements<T>;
+        constexpr size_t shared = slots * wi_tile_bytes;
+        const uint64_t tiles = wi_tiles_of(args->n, wi_tile_elements<T>);
         void *scratch;
         weft_status status =
             wi_gpu_scratch(ctx, WI_SCRATCH_SCAN, wi_lookback_bytes(tiles), &scratch);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the races share: memory, clocks and one line of JSON for each race. A program that cannot go
+ * on says why and exits: it is a measurement, not a library. */
+#ifndef WEFT_PEER_CUH
+#define WEFT_PEER_CUH
+
+#include <algorithm>
+#include <cuda_runtime.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <vector>
+
+#include "weft/weft.h"
+
+inline void check_cuda(cudaError_t error, const char *doing) {
+    if (error == cudaSuccess)
+        return;
+    fprintf(stderr, "peer: %s: %s\n", doing, cudaGetErrorString(error));
+    exit(1);
+}
+#define CUDA(call) check_cuda(call, #call)
+
+inline void check_weft(weft_context *ctx, weft_status status) {
+    if (status == WEFT_OK)
+        return;
+    fprintf(stderr, "peer: %s: %s\n", weft_status_name(status), weft_message(ctx));
+    exit(1);
+}
+
+/* Device memory for the life of the object. */
+template <class T>
+struct device_array {
+    T *p = nullptr;
+    explicit device_array(size_t n) {
+        CUDA(cudaMalloc(&p, n * sizeof(T)));
+    }
+    ~device_array() {
+        cudaFree(p);
+    }
+    device_array(const device_array &) = delete;
+    device_array &operator=(const device_array &) = delete;
+};
+
+/* A small whole number that depends on seed and position: sums of many stay exact in f64. */
+__host__ __device__ inline int draw(uint64_t seed, uint64_t i) {
+    uint64_t z = (i + seed) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    return (int)((z >> 40) % 17) - 8;
+}
+
+template <class T>
+__global__ void draw_all(T *x, size_t n, uint64_t seed) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
+        x[i] = (T)draw(seed, i);
+}
+
+constexpr unsigned filling_blocks = 1024, filling_threads = 256;
+
+template <class T>
+void fill_random(T *x, size_t n, uint64_t seed) {
+    draw_all<<<filling_blocks, filling_threads>>>(x, n, seed);
+    CUDA(cudaGetLastError());
+    CUDA(cudaDeviceSynchronize());
+}
+
+/* Median seconds of one call, by events on the stream; short calls are timed several at once. */
+template <class Call>
+double device_seconds(cudaStream_t stream, size_t bytes, Call call) {
+    constexpr int warmups = 3, passes = 15;
+    const int calls = bytes < ((size_t)1 << 26) ? 20 : 1;
+    cudaEvent_t begin, end;
+    CUDA(cudaEventCreate(&begin));
+    CUDA(cudaEventCreate(&end));
+    for (int i = 0; i < warmups; i++)
+        call();
+    std::vector<double> seconds;
+    for (int pass = 0; pass < passes; pass++) {
+        float ms = 0;
+        CUDA(cudaEventRecord(begin, stream));
+        for (int i = 0; i < calls; i++)
+            call();
+        CUDA(cudaEventRecord(end, stream));
+        CUDA(cudaEventSynchronize(end));
+        CUDA(cudaEventElapsedTime(&ms, begin, end));
+        seconds.push_back(ms * 1e-3 / calls);
+    }
+    CUDA(cudaEventDestroy(begin));
+    CUDA(cudaEventDestroy(end));
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[passes / 2];
+}
+
+/* One race. `roof` is the bandwidth the memory or link allows, `peer` 0 where none ran. */
+inline void report(const char *op, const char *type, size_t n, const char *variant, double bytes,
+                   double seconds, const char *peer, double peer_seconds, const char *roof,
+                   double roof_gbps, bool ok) {
+    printf("{\"op\":\"%s\",\"type\":\"%s\",\"n\":%zu,\"variant\":\"%s\",\"bytes\":%.0f,"
+           "\"seconds\":%.4g,\"gbps\":%.1f,\"peer\":\"%s\",\"peer_seconds\":%.4g,"
+           "\"peer_ratio\":%.3f,\"roof\":\"%s\",\"roof_gbps\":%.1f,\"roof_share\":%.3f,"
+           "\"ok\":%s}\n",
+           op, type, n, variant, bytes, seconds, bytes / seconds * 1e-9, peer, peer_seconds,
+           peer_seconds / seconds, roof, roof_gbps, bytes / seconds * 1e-9 / roof_gbps,
+           ok ? "true" : "false");
+    fflush(stdout);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A tile of 32 KiB and how eight warps scan it, for the rungs that take the array in one pass. They
+ * share every association, so they give the same bits as one another at any alignment.
+ *
+ * Each warp scans one part of the tile, row by row; a row is one 16-byte vector for each lane. */
+#ifndef WI_SCAN_TILE_CUH
+#define WI_SCAN_TILE_CUH
+
+#include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
+#include "scan/scan_cuda.cuh"
+
+constexpr size_t wi_tile_bytes = 32 * 1024;
+constexpr int wi_tile_warps = 8;
+constexpr size_t wi_row_bytes = 32 * 16;
+constexpr size_t wi_part_bytes = wi_tile_bytes / wi_tile_warps;
+constexpr int wi_part_rows = wi_part_bytes / wi_row_bytes;
+
+template <class T>
+constexpr size_t wi_tile_elements = wi_tile_bytes / sizeof(T);
+
+inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
+    return (n + per_tile - 1) / per_tile;
+}
+
+/* Where this lane's vector of a row lies in the array. */
+template <class T>
+__device__ inline size_t wi_place_in(uint64_t tile, int part, int row) {
+    return tile * wi_tile_elements<T> + ((size_t)part * wi_part_bytes + (size_t)row * wi_row_bytes +
+                                         (size_t)wi_lane() * sizeof(wi_vector<T>)) /
+                                            sizeof(T);
+}
+
+/* The vector at x[at]; the identity stands in for elements from n on. */
+template <class Op, class T>
+__device__ inline wi_vector<T> wi_read_vector(const T *x, size_t at, size_t n, bool aligned) {
+    if (aligned && at + wi_vector<T>::count <= n)
+        return *(const wi_vector<T> *)(x + at);
+    T pad;
+    if constexpr (wi_traits<T>::is_float)
+        pad = (T)Op::template identity<wi_scan_value<T>>();
+    else
+        pad = Op::template identity<T>();
+    wi_vector<T> vector;
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        vector.at[e] = at + (size_t)e < n ? x[at + (size_t)e] : pad;
+    return vector;
+}
+
+template <class T>
+__device__ inline void wi_write_vector(T *y, size_t at, size_t n, bool aligned,
+                                       const wi_vector<T> &vector) {
+    if (aligned && at + wi_vector<T>::count <= n) {
+        *(wi_vector<T> *)(y + at) = vector;
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        if (at + (size_t)e < n)
+            y[at + (size_t)e] = vector.at[e];
+}
+
+/* A vector's elements combined. */
+template <class Op, class T>
+__device__ inline wi_scan_value<T> wi_vector_total(const wi_vector<T> &x) {
+    using V = wi_scan_value<T>;
+    V total = (V)wi_load(x.at[0]);
+#pragma unroll
+    for (int e = 1; e < wi_vector<T>::count; e++)
+        total = Op::combine(total, (V)wi_load(x.at[e]));
+    return total;
+}
+
+/* A part's elements combined, in every lane; row(k) is this lane's vector of row k. */
+template <class Op, class T, class Row>
+__device__ inline wi_scan_carry<T> wi_part_total(Row row) {
+    using C = wi_scan_carry<T>;
+    C of_lane = Op::template identity<C>();
+#pragma unroll
+    for (int k = 0; k < wi_part_rows; k++)
+        of_lane = Op::combine(of_lane, (C)wi_vector_total<Op, T>(row(k)));
+    return wi_warp_reduce(of_lane, [](C a, C b) { return Op::combine(a, b); });
+}
+
+/* Scans one row: this lane's vector of the result. *carry goes from the row's start to its end. */
+template <class Op, class T>
+__device__ inline wi_vector<T> wi_scan_row(const wi_vector<T> &x, bool exclusive,
+                                           wi_scan_carry<T> *carry) {
+    using V = wi_scan_value<T>;
+    using C = wi_scan_carry<T>;
+    const V scanned =
+        wi_warp_scan(wi_vector_total<Op, T>(x), [](V a, V b) { return Op::combine(a, b); });
+    const V before = wi_shuffle_up(scanned, 1);
+    V running = wi_lane() == 0 ? (V)*carry : Op::combine((V)*carry, before);
+    wi_vector<T> out;
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++) {
+        const V with = Op::combine(running, (V)wi_load(x.at[e]));
+        out.at[e] = (T)(exclusive ? running : with);
+        running = with;
+    }
+    *carry = Op::combine(*carry, (C)wi_shuffle(scanned, 31));
+    return out;
+}
+
+/* From the parts' totals, one a lane, to what has come by the end of each within the tile. */
+template <class Op, class Carry>
+__device__ inline Carry wi_scan_parts(Carry total) {
+    return wi_warp_scan(total, [](Carry a, Carry b) { return Op::combine(a, b); });
+}
+
+/* The carry at the start of this lane's part, from that at the start of the tile. */
+template <class Op, class Carry>
+__device__ inline Carry wi_part_carry(Carry tile_carry, Carry scanned_parts) {
+    const Carry before = wi_shuffle_up(scanned_parts, 1);
+    return wi_lane() == 0 ? tile_carry : Op::combine(tile_carry, before);
+}
+
+#endif
