@@ -114,7 +114,7 @@ static void print_zsh_command(const wi_command *command) {
         if (!shown(command, k))
             continue;
         printf(" \\\n                '--%s%s[", row->name, row->value ? "=" : "");
-        print_quoted(row->help, "[]:\\");
+        print_quoted(row->help, "[]\\");
         putchar(']');
         if (row->value)
             print_zsh_action(words_of(command, (wi_option)k), row->value);

@@ -7,13 +7,10 @@
 
 int wi_gpu_count(char *why, size_t bytes) {
     int count = 0;
-    const cudaError_t error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess) {
-        snprintf(why, bytes, "%s", cudaGetErrorString(error));
-        return 0;
-    }
+    if (cudaGetDeviceCount(&count) != cudaSuccess)
+        count = 0;
     if (count == 0)
-        snprintf(why, bytes, "the driver shows no device");
+        wi_gpu_present(why, bytes);
     return count;
 }
 
