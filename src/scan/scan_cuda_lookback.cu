@@ -9,7 +9,9 @@ constexpr int threads = 32 * warps;
 
 /* Blocks on a multiprocessor that registers must leave room for. */
 template <class T>
-constexpr int resident = sizeof(T) == 1 ? 1 : sizeof(T) == 2 ? 2 : 4;
+constexpr int resident = sizeof(T) == 1   ? 1
+                         : sizeof(T) == 2 ? 2
+                                          : 4;
 
 /* The carry at the start of this warp's part, from the totals of all parts. */
 template <class Op, class T>
