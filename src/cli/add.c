@@ -32,7 +32,7 @@ static wi_exit check_alike(const wi_arguments *args, const wi_npy_layout *a,
 
 /* a = a + b, in the order they share, or else in C order. */
 static wi_exit compute(weft_context *ctx, wi_npy *a, wi_npy *b) {
-    wi_note note;
+    wi_note note = {""};
     weft_status status = WEFT_OK;
     if (a->layout.fortran_order != b->layout.fortran_order) {
         status = wi_npy_to_c_order(a, &note);

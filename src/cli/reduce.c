@@ -48,7 +48,7 @@ static bool same_shape(const wi_npy_layout *a, const wi_npy_layout *b) {
 
 /* Positions count in C order, and so do partners of a dot product in different orders. */
 static wi_exit arrange(const wi_op_name *op, wi_npy *x, wi_npy *y) {
-    wi_note note;
+    wi_note note = {""};
     weft_status status = WEFT_OK;
     if (op->pairs && (x->layout.type != y->layout.type || !same_shape(&x->layout, &y->layout))) {
         wi_say_error("dot: the two arrays differ in type or shape; save them alike");

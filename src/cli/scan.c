@@ -20,7 +20,7 @@ static wi_exit read_init(const wi_arguments *args, weft_type type, uint64_t *ini
 /* Scans in place, in C order. */
 static wi_exit compute(const wi_arguments *args, const wi_op_name *op, weft_context *ctx,
                        wi_npy *array) {
-    wi_note note;
+    wi_note note = {""};
     uint64_t init = 0;
     const wi_npy_layout *const layout = &array->layout;
     const wi_exit result = read_init(args, layout->type, &init);

@@ -63,7 +63,7 @@ static bool is_standard(const char *path) {
 }
 
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
-    wi_note note;
+    wi_note note = {""};
     const bool standard = is_standard(path);
     *array = (wi_npy){.data = NULL};
     if (standard && isatty(STDIN_FILENO))
@@ -100,7 +100,7 @@ wi_exit wi_need_output(const wi_arguments *args) {
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array) {
     const char *const path = args->value[WI_OPT_OUTPUT];
     const bool standard = is_standard(path);
-    wi_note note;
+    wi_note note = {""};
     FILE *const file = standard ? stdout : fopen(path, "wb");
     if (!file) {
         wi_say_error("%s: opening for writing failed: %s", path, strerror(errno));

@@ -191,7 +191,7 @@ static void fortran_order(void **state) {
             }
     const image m =
         image_of(1, "{'descr':'|u1','fortran_order':True,'shape':(2,3,4)}", data, sizeof data);
-    wi_note note;
+    wi_note note = {""};
     wi_npy a = read_good(&m, NULL);
     assert_true(a.layout.fortran_order);
     assert_memory_equal(a.data, data, sizeof data);
@@ -328,7 +328,7 @@ static void long_pipe(void **state) {
     for (size_t i = 0; i < n; i++)
         bytes[length + i] = (unsigned char)(i * 2654435761u >> 24);
     wi_npy a;
-    wi_note note;
+    wi_note note = {""};
     assert_int_equal(read_as_pipe(bytes, length + n, NULL, &a, &note), WEFT_OK);
     assert_memory_equal(a.data, bytes + length, n);
     wi_npy_free(&a);
