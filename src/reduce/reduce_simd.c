@@ -9,8 +9,18 @@
 
 enum {
     VECTORS = WI_REDUCE_LANES / WI_WIDE, /* vectors of lanes */
-    HALF_TILE = 16 * WI_REDUCE_LANES     /* 16-bit floats converted at a time */
+    HALF_TILE = 16 * WI_REDUCE_LANES,    /* 16-bit floats converted at a time */
+    /* How far ahead memory is asked: adding f32 in f64 takes so many instructions that too few
+     * loads are in flight otherwise. Of 512 ... 8192 bytes this was the fastest. */
+    AHEAD_BYTES = 4096
 };
+
+/* Asks the second-level cache for what is read AHEAD_BYTES later. Beyond the end of the array it
+ * does no harm. */
+WI_INLINE void prefetch_ahead(const void *p, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 64)
+        __builtin_prefetch((const void *)((uintptr_t)p + AHEAD_BYTES + at), 0, 2);
+}
 
 WI_INLINE wi_doubles magnitudes(wi_doubles v) {
     return (wi_doubles)((wi_longs)v & INT64_MAX);
@@ -271,6 +281,7 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
     float wide_x[HALF_TILE], wide_y[HALF_TILE];
     for (size_t i = 0; i < n; i += HALF_TILE) {
         size_t tile = n - i < HALF_TILE ? n - i : HALF_TILE;
+        prefetch_ahead(x + i, HALF_TILE * sizeof *x);
         widen(tile, x + i, wide_x);
         if (op == WI_RED_DOT)
             widen(tile, y + i, wide_y);
@@ -351,29 +362,25 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 static void nrm2_i8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_i8(n, x, x, flip, p);
-    const uint64_t sum = p->integer; /* shares its memory with value */
-    p->value = (double)sum;
+    p->value = (double)p->integer;
 }
 
 static void nrm2_i16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_i16(n, x, x, flip, p);
-    const uint64_t sum = p->integer; /* shares its memory with value */
-    p->value = (double)sum;
+    p->value = (double)p->integer;
 }
 
 static void nrm2_u8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_u8(n, x, x, flip, p);
-    const uint64_t sum = p->integer; /* shares its memory with value */
-    p->value = (double)sum;
+    p->value = (double)p->integer;
 }
 
 static void nrm2_u16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
     (void)y;
     dot_u16(n, x, x, flip, p);
-    const uint64_t sum = p->integer; /* shares its memory with value */
-    p->value = (double)sum;
+    p->value = (double)p->integer;
 }
 
 /* The three sums of squares of f64, side by side. */
