@@ -73,6 +73,8 @@ typedef struct search {
     const wi_meter *meter;
     size_t n;        /* the largest found to work; 0: none yet */
     double seconds;  /* of one call there */
+    size_t n_before; /* the same one step earlier */
+    double seconds_before;
     double exponent; /* how seconds grow with n */
 } search;
 
@@ -90,10 +92,13 @@ static weft_status try_n(search *s, size_t n) {
         status = wi_meter_once(s->meter, &task, &seconds);
     if (status != WEFT_OK)
         return status;
+    /* over two steps, so that one disturbed call does not make a linear rung look quadratic */
     s->exponent = 2;
-    if (s->n > 0)
-        s->exponent = log(seconds / s->seconds) / log((double)n / (double)s->n);
+    if (s->n_before > 0)
+        s->exponent = log(seconds / s->seconds_before) / log((double)n / (double)s->n_before);
     s->exponent = !(s->exponent > 1) ? 1 : s->exponent > 2 ? 2 : s->exponent;
+    s->n_before = s->n;
+    s->seconds_before = s->seconds;
     s->n = n;
     s->seconds = seconds;
     return WEFT_OK;
@@ -180,7 +185,7 @@ weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row,
     wi_progress("%s: %s, n = %s ...", op, row ? row->name : "best", wi_format_count(n, count));
     weft_status status = weft_use(pool->ctx, op, row ? row->name : NULL);
     if (status == WEFT_OK)
-        status = find_first(&s, n < FIRST_N ? n : FIRST_N, rung);
+        status = find_first(&s, row && n > FIRST_N ? FIRST_N : n, rung);
     if (status == WEFT_OK && s.n > 0)
         status = grow(&s, n, rung);
     rung->n = s.n;

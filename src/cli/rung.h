@@ -46,8 +46,9 @@ typedef struct wi_rung {
 /* Rungs are not run at an n where one call would take longer. */
 #define WI_LONGEST_CALL_SECONDS 0.5
 
-/* Runs the row, or with NULL what the library chooses, on at most n elements. Anything but WEFT_OK
- * is a failure of the machinery, told by the context's message. */
+/* Runs the row, or with NULL what the library chooses, on at most n elements; for the latter only
+ * memory is a limit, not time. Anything but WEFT_OK is a failure of the machinery, told by the
+ * context's message. */
 weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row, size_t n,
                         wi_rung *rung);
 
