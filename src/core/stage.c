@@ -16,11 +16,11 @@
 enum {
     SLOTS = 4, /* segments on their way at once */
     SEGMENT_BYTES =
-        4 << 20, /* in the busier direction; all slots together fit a last-level cache */
-    PIECE_BYTES = 128 << 10, /* what a thread copies before it looks for other work */
+        8 << 20, /* in the busier direction; all slots together fit a last-level cache */
+    PIECE_BYTES = 256 << 10, /* what a thread copies before it looks for other work */
     LANE_ALIGNMENT = 256,
     AREA_BYTES = SEGMENT_BYTES + WI_MAX_OPERANDS * LANE_ALIGNMENT, /* of one slot and direction */
-    MOST_COPIERS = 16 /* more threads than saturate the memory only get in each other's way */
+    MOST_COPIERS = 14 /* more threads than saturate the memory only get in each other's way */
 };
 
 /* What a context keeps between calls. */

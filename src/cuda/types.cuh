@@ -119,6 +119,26 @@ __device__ inline bool wi_is_nan(T x) {
         return false;
 }
 
+/* IEEE 754-2019 minimum and maximum: NaN wins, -0.0 is smaller than +0.0. */
+__device__ inline float wi_minimum(float a, float b) {
+    float c;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+__device__ inline float wi_maximum(float a, float b) {
+    float c;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+    return c;
+}
+__device__ inline double wi_minimum(double a, double b) {
+    const bool first = (a < b) | (a != a) | ((a == b) & (__double_as_longlong(a) < 0));
+    return first ? a : b;
+}
+__device__ inline double wi_maximum(double a, double b) {
+    const bool first = (a > b) | (a != a) | ((a == b) & (__double_as_longlong(a) >= 0));
+    return first ? a : b;
+}
+
 /* Calls f(wi_tag<T>{}) with the C++ type behind `type`. */
 template <class F>
 weft_status wi_with_type(weft_type type, F f) {

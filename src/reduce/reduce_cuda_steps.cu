@@ -21,6 +21,7 @@ __device__ void halve(const Reducer &reducer, typename Reducer::State *work) {
         if (threadIdx.x < half)
             work[threadIdx.x] = reducer.combine(work[threadIdx.x], work[threadIdx.x + half]);
     }
+    __syncthreads();
 }
 
 /* The block's states combined; thread 0 gets the answer. `work` is this block's part of global

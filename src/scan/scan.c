@@ -68,7 +68,7 @@ static const wi_row rows[] = {
     {"lookback", WI_CUDA, "one pass; tiles look back at their neighbours' totals", 0, wi_fits_all,
      wi_scan_lookback},
     {"bulk", WI_CUDA, "asynchronous bulk copies, several tiles in flight, persistent blocks",
-     (size_t)1 << 16, fits_bulk, wi_scan_bulk},
+     (size_t)1 << 22, fits_bulk, wi_scan_bulk},
 #endif
 };
 

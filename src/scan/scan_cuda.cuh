@@ -20,23 +20,17 @@ using wi_scan_carry = typename wi_choose<wi_traits<T>::is_float, double, wi_scan
 /* The smaller of two; NaN wins, and -0.0 is smaller than +0.0. */
 template <class V>
 __device__ inline V wi_smaller(V a, V b) {
-    if constexpr (wi_traits<V>::is_float) {
-        if (a == b)
-            return signbit(a) ? a : b;
-        return a < b || wi_is_nan(a) ? a : b;
-    } else {
+    if constexpr (wi_traits<V>::is_float)
+        return wi_minimum(a, b);
+    else
         return b < a ? b : a;
-    }
 }
 template <class V>
 __device__ inline V wi_larger(V a, V b) {
-    if constexpr (wi_traits<V>::is_float) {
-        if (a == b)
-            return signbit(a) ? b : a;
-        return a > b || wi_is_nan(a) ? a : b;
-    } else {
+    if constexpr (wi_traits<V>::is_float)
+        return wi_maximum(a, b);
+    else
         return b > a ? b : a;
-    }
 }
 
 template <weft_op op>

@@ -37,7 +37,8 @@ static_assert(slots % totallers == 0 && slots % teams == 0 && entries % teams ==
 
 [[maybe_unused]] constexpr uint64_t no_tile = ~(uint64_t)0; /* ends the row of tiles */
 
-/* A block counts its tiles: the k-th uses slot k % slots and entry k % entries, for the
+/* Every lane of a warp arrives at a barrier for itself, so that no access hangs on another lane's
+ * arrival. A block counts its tiles: the k-th uses slot k % slots and entry k % entries, for the
  * (k / slots)-th and the (k / entries)-th time. A barrier tells its phases apart by parity alone,
  * so a warp must neither run ahead of a phase nor fall two behind: whoever waits for `loaded` takes
  * part in `empty` or in what comes before it, and warps that take turns do so in step with the
@@ -68,11 +69,11 @@ struct block {
     __device__ void init() const {
         for (int s = 0; s < slots; s++) {
             wi_barrier_init(&r.loaded[s], 1);
-            wi_barrier_init(&r.empty[s], team_warps + 1); /* the team and the watcher */
+            wi_barrier_init(&r.empty[s], 32 * (team_warps + 1)); /* the team and the watcher */
         }
         for (int e = 0; e < entries; e++) {
-            wi_barrier_init(&r.totalled[e], 1);
-            wi_barrier_init(&r.carried[e], 1);
+            wi_barrier_init(&r.totalled[e], 32);
+            wi_barrier_init(&r.carried[e], 32);
         }
         wi_barrier_publish();
     }
@@ -134,8 +135,7 @@ struct block {
         for (int k = totaller;; k += totallers) {
             const uint64_t tile = arrived(k);
             if (tile == no_tile) {
-                if (wi_lane() == 0)
-                    wi_barrier_arrive(&r.totalled[k % entries]);
+                wi_barrier_arrive(&r.totalled[k % entries]);
                 return;
             }
             C mine = Op::template identity<C>();
@@ -152,9 +152,7 @@ struct block {
                 wi_publish_total(l, epoch, tile, mine);
             if (wi_lane() < team_warps)
                 r.part[k % entries][wi_lane()] = mine;
-            __syncwarp();
-            if (wi_lane() == 0)
-                wi_barrier_arrive(&r.totalled[k % entries]);
+            wi_barrier_arrive(&r.totalled[k % entries]);
         }
     }
 
@@ -165,8 +163,7 @@ struct block {
                 return;
             if (wi_ends_group(tile))
                 wi_publish_group<Op, C>(l, epoch, tile);
-            if (wi_lane() == 0)
-                wi_barrier_arrive(&r.empty[k % slots]);
+            wi_barrier_arrive(&r.empty[k % slots]);
         }
     }
 
@@ -188,9 +185,7 @@ struct block {
                 part[lane] = of_lane;
             if (lane == 0 && tile == l.tiles - 1 && p.carry_out)
                 *p.carry_out = wi_carry_bits(after);
-            __syncwarp();
-            if (lane == 0)
-                wi_barrier_arrive(&r.carried[k % entries]);
+            wi_barrier_arrive(&r.carried[k % entries]);
         }
     }
 
@@ -204,9 +199,7 @@ struct block {
 #pragma unroll
             for (int row = 0; row < wi_part_rows; row++)
                 x[row] = *vector_of(k, part, row);
-            __syncwarp();
-            if (wi_lane() == 0)
-                wi_barrier_arrive(&r.empty[k % slots]);
+            wi_barrier_arrive(&r.empty[k % slots]);
             wait_entry(r.carried, k);
             C carry = r.part[k % entries][part];
 #pragma unroll
