@@ -24,7 +24,8 @@ setup: ## install what a build and the tests need, or say what is missing
 .PHONY: demo
 demo: ## set up, build, and show every operation on the best place of this machine
 	@scripts/setup.sh build
-	@$(MAKE) all
+	@$(MAKE) $(BUILD)/Makefile
+	@cmake --build $(BUILD) -j $(JOBS) --target weft_command
 	@$(BUILD)/weft demo
 
 .PHONY: test
@@ -33,6 +34,7 @@ test: ## set up, build, and run all tests
 	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON
 	@cmake --build $(BUILD) -j $(JOBS)
 	@cd $(BUILD) && $(CTEST)
+	@echo "test: all passed"
 
 .PHONY: test-asan
 test-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, without CUDA
@@ -41,6 +43,7 @@ test-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, w
 	    -DWEFT_CUDA=OFF -DWEFT_TESTS=ON
 	@cmake --build build-asan -j $(JOBS)
 	@cd build-asan && $(CTEST)
+	@echo "test-asan: all passed"
 
 .PHONY: gpu-test
 gpu-test: ## the tests on place gpu, then under compute-sanitizer
