@@ -20,6 +20,7 @@ need() { # need TEST-COMMAND... -- PACKAGE
     "${test[@]}" >/dev/null 2>&1 || missing+=("$2")
 }
 
+has_libc() { echo '#include <stdio.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -fsyntax-only -x c -; }
 has_clang_format_14() {
     have clang-format-14 || [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]
@@ -29,6 +30,7 @@ need_build() {
     need have cmake -- cmake
     need have make -- make
     need has_openmp -- gcc
+    need has_libc -- libc6-dev
     need have g++ -- g++
     need have pkg-config -- pkg-config
 }
