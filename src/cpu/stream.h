@@ -73,10 +73,4 @@ WI_INLINE void wi_prefetch(const void *p, size_t bytes) {
         __builtin_prefetch((const char *)p + at);
 }
 
-/* The same for what is needed later, and is more than the first-level cache holds. */
-WI_INLINE void wi_prefetch_far(const void *p, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += WI_LINE_BYTES)
-        __builtin_prefetch((const char *)p + at, 0, 2);
-}
-
 #endif

@@ -237,11 +237,7 @@ static void scan_blocks(const plan *p, relay *r) {
             atomic_store_explicit(&r->done, block + 1, memory_order_release);
         }
         block = take_block(r);
-        if (block < p->blocks) {
-            const wi_scan_run next = run_of(p, block);
-            run.next = next.x;
-            run.next_n = next.n;
-        }
+        run.next = block < p->blocks ? run_of(p, block).x : NULL;
         p->scan(&run);
     }
 }

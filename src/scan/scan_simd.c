@@ -11,7 +11,8 @@
 enum {
     GROUP_BYTES = 64,
     GROUP_VECTORS = GROUP_BYTES / WI_VECTOR_BYTES,
-    SCAN_TILE_BYTES = 4096
+    /* Short, so that writing past the cache goes on beside reading. */
+    SCAN_TILE_BYTES = 512
 };
 
 #define NAME(f) f##_u8
@@ -133,7 +134,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_u8
 #define T uint8_t
 #define S uint8_t
-#define CARRIED integer
 #define LOAD turn_u8
 #define STORE turn_u8
 #define GROUPS groups_u8
@@ -142,7 +142,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -151,7 +150,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_u16
 #define T uint16_t
 #define S uint16_t
-#define CARRIED integer
 #define LOAD turn_u16
 #define STORE turn_u16
 #define GROUPS groups_u16
@@ -160,7 +158,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -169,7 +166,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_u32
 #define T uint32_t
 #define S uint32_t
-#define CARRIED integer
 #define LOAD turn_u32
 #define STORE turn_u32
 #define GROUPS groups_u32
@@ -178,7 +174,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -187,7 +182,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_u64
 #define T uint64_t
 #define S uint64_t
-#define CARRIED integer
 #define LOAD turn_u64
 #define STORE turn_u64
 #define GROUPS groups_u64
@@ -196,7 +190,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -205,7 +198,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_f32
 #define T float
 #define S float
-#define CARRIED value
 #define LOAD as_is_f32
 #define STORE as_is_f32
 #define GROUPS groups_f32
@@ -214,7 +206,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -223,7 +214,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_f64
 #define T double
 #define S double
-#define CARRIED value
 #define LOAD as_is_f64
 #define STORE as_is_f64
 #define GROUPS groups_f64
@@ -232,7 +222,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -241,7 +230,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_f16
 #define T uint16_t
 #define S float
-#define CARRIED value
 #define LOAD load_f16
 #define STORE store_f16
 #define GROUPS groups_f32
@@ -250,7 +238,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -259,7 +246,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_bf16
 #define T uint16_t
 #define S float
-#define CARRIED value
 #define LOAD load_bf16
 #define STORE store_bf16
 #define GROUPS groups_f32
@@ -268,7 +254,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -277,7 +262,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_key_f16
 #define T uint16_t
 #define S uint16_t
-#define CARRIED integer
 #define LOAD to_keys_f16
 #define STORE of_keys_f16
 #define GROUPS groups_u16
@@ -286,7 +270,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -295,7 +278,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_key_bf16
 #define T uint16_t
 #define S uint16_t
-#define CARRIED integer
 #define LOAD to_keys_bf16
 #define STORE of_keys_bf16
 #define GROUPS groups_u16
@@ -304,7 +286,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -313,7 +294,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_key_f32
 #define T uint32_t
 #define S uint32_t
-#define CARRIED integer
 #define LOAD to_keys_f32
 #define STORE of_keys_f32
 #define GROUPS groups_u32
@@ -322,7 +302,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS
@@ -331,7 +310,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define NAME(f) f##_key_f64
 #define T uint64_t
 #define S uint64_t
-#define CARRIED integer
 #define LOAD to_keys_f64
 #define STORE of_keys_f64
 #define GROUPS groups_u64
@@ -340,7 +318,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef NAME
 #undef T
 #undef S
-#undef CARRIED
 #undef LOAD
 #undef STORE
 #undef GROUPS

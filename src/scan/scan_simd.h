@@ -27,8 +27,7 @@ typedef struct wi_scan_run {
     uint64_t flip;
     bool exclusive;
     bool stream;      /* write past the cache */
-    const void *next; /* elements to be asked of memory meanwhile, */
-    size_t next_n;    /* so many */
+    const void *next; /* the block to bring into cache meanwhile, or NULL */
 } wi_scan_run;
 
 typedef struct wi_scan_simd {
