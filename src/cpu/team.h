@@ -20,4 +20,11 @@ static inline size_t wi_team_share(size_t units, int rank, int team) {
     return each * before + (before < rest ? before : rest);
 }
 
+/* Tells the processor that this thread is only waiting. */
+static inline void wi_cpu_relax(void) {
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The blocked rung of scan. A thread takes the next block, reduces it while it comes into cache,
- * waits until the blocks before it have handed on their total, hands on its own, and scans the
- * block from cache. Blocks, and the order in which totals are combined, depend on n alone: so do
- * the bits of the result. */
+ * hands its total on to the blocks behind it, and scans the block from cache. Blocks, and the order
+ * in which totals are combined, depend on n alone: so do the bits of the result. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -18,8 +17,9 @@ enum {
     STREAM_BYTES = 1 << 24,
     /* Bytes worth waking another thread for. */
     WORTHWHILE_BYTES = 1 << 17,
-    /* Looks at the carry before a waiting thread offers its core to others. */
-    PATIENCE = 1 << 10
+    /* Looks at what others have done before a waiting thread does it for them: longer than a thread
+     * that is running needs for a block. */
+    PATIENCE = 1 << 9
 };
 
 /* How the totals of blocks are found and combined. */
@@ -43,11 +43,12 @@ typedef struct plan {
     size_t blocks;
 } plan;
 
-/* Where blocks hand on what is carried. */
+/* Where blocks hand on what is carried. A total may be found and handed on by more than one thread:
+ * it has the same bits each time. */
 typedef struct relay {
+    _Atomic uint64_t *carries; /* the bits of what block k begins with, known for k <= done */
     _Alignas(64) atomic_size_t taken; /* blocks that threads have taken */
-    _Alignas(64) atomic_size_t done;  /* blocks whose total is in `carry` */
-    wi_scan_carry carry;
+    _Alignas(64) atomic_size_t done;  /* blocks whose total has been handed on */
 } relay;
 
 static combining combining_of(weft_op op, weft_type type) {
@@ -207,13 +208,37 @@ static wi_scan_carry combine(combining how, wi_scan_carry a, wi_scan_carry b) {
     return a;
 }
 
-/* Waits for the blocks before this one. Another thread works on the one just before: threads take
- * blocks in order, so the earliest unfinished one never waits. */
-static void await_turn(relay *r, size_t block) {
-    for (unsigned looks = 0; atomic_load_explicit(&r->done, memory_order_acquire) != block;
-         looks++) {
-        if (looks % PATIENCE == PATIENCE - 1)
+static wi_scan_carry carry_into(const relay *r, size_t block) {
+    return (wi_scan_carry){.integer =
+                               atomic_load_explicit(&r->carries[block], memory_order_relaxed)};
+}
+
+/* Makes known the carry into the block behind `block`, whose own carry is known. */
+static void hand_on(const plan *p, relay *r, size_t block, wi_scan_carry total) {
+    const wi_scan_carry next = combine(p->combine, carry_into(r, block), total);
+    atomic_store_explicit(&r->carries[block + 1], next.integer, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(&r->done, &block, block + 1, memory_order_release,
+                                            memory_order_relaxed);
+}
+
+/* Waits for the carry into a block. If it keeps waiting, the thread it waits for may have lost its
+ * core to another process; then it does that thread's part itself, unless that thread may be
+ * overwriting its input. */
+static void await_carry(const plan *p, relay *r, size_t block) {
+    unsigned looks = 0;
+    for (;;) {
+        const size_t done = atomic_load_explicit(&r->done, memory_order_acquire);
+        if (done >= block)
+            return;
+        wi_cpu_relax();
+        if (++looks % PATIENCE != 0)
+            continue;
+        if (p->args->x == p->args->y) {
             sched_yield();
+        } else {
+            const wi_scan_run late = run_of(p, done);
+            hand_on(p, r, done, total_of(p, &late));
+        }
     }
 }
 
@@ -226,16 +251,14 @@ static void scan_blocks(const plan *p, relay *r) {
     size_t block = take_block(r);
     while (block < p->blocks) {
         wi_scan_run run = run_of(p, block);
-        const bool is_last = block + 1 == p->blocks; /* nobody asks for its total */
-        wi_scan_carry total = {0};
-        if (!is_last)
-            total = total_of(p, &run);
-        await_turn(r, block);
-        run.carry = r->carry;
-        if (!is_last) {
-            r->carry = combine(p->combine, run.carry, total);
-            atomic_store_explicit(&r->done, block + 1, memory_order_release);
+        if (block + 1 < p->blocks) {
+            const wi_scan_carry total = total_of(p, &run);
+            await_carry(p, r, block);
+            hand_on(p, r, block, total);
+        } else {
+            await_carry(p, r, block);
         }
+        run.carry = carry_into(r, block);
         block = take_block(r);
         run.next = block < p->blocks ? run_of(p, block).x : NULL;
         p->scan(&run);
@@ -247,10 +270,17 @@ weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
     if (call->n == 0)
         return WEFT_OK;
     const plan p = make_plan(call);
-    relay r = {.carry = first_carry(&p)};
+    relay r = {.carries = wi_host_alloc(p.blocks * sizeof *r.carries)};
+    if (!r.carries)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "weft_scan: no memory for the carries of %zu blocks; free some, or use "
+                       "variant serial, which needs none",
+                       p.blocks);
+    atomic_init(&r.carries[0], first_carry(&p).integer);
     const size_t worthwhile = call->n * weft_type_size(call->type) / WORTHWHILE_BYTES;
     const int team = wi_team_size(ctx, worthwhile < p.blocks ? worthwhile : p.blocks);
 #pragma omp parallel num_threads(team) if (team > 1)
     scan_blocks(&p, &r);
+    wi_host_free(r.carries);
     return WEFT_OK;
 }
