@@ -12,7 +12,6 @@
 #include "scan/scan_simd.h"
 
 enum {
-    BLOCK = WI_REDUCE_BLOCK,
     /* An output larger than this would not be in a cache when next looked for. */
     STREAM_BYTES = 1 << 24,
     /* Bytes worth waking another thread for. */
@@ -21,6 +20,8 @@ enum {
      * that is running needs for a block. */
     PATIENCE = 1 << 9
 };
+
+_Static_assert((int)WI_SCAN_BLOCK <= (int)WI_REDUCE_BLOCK, "blocks are reduced by reduce's loops");
 
 /* How the totals of blocks are found and combined. */
 typedef enum combining {
@@ -150,15 +151,15 @@ static plan make_plan(const wi_scan_args *args) {
         p.bitwise = simd->bitwise[args->type];
     else
         p.total = reduce->blocks[reductions[p.run.op]][args->type];
-    p.blocks = (args->n - 1) / BLOCK + 1;
+    p.blocks = (args->n - 1) / WI_SCAN_BLOCK + 1;
     return p;
 }
 
 static wi_scan_run run_of(const plan *p, size_t block) {
     const size_t size = weft_type_size(p->args->type);
-    const size_t from = block * BLOCK, left = p->args->n - from;
+    const size_t from = block * WI_SCAN_BLOCK, left = p->args->n - from;
     wi_scan_run run = p->run;
-    run.n = left < BLOCK ? left : BLOCK;
+    run.n = left < WI_SCAN_BLOCK ? left : WI_SCAN_BLOCK;
     run.x = (const char *)p->args->x + from * size;
     run.y = (char *)p->args->y + from * size;
     return run;

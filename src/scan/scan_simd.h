@@ -7,6 +7,10 @@
 #include "cpu/isa.h"
 #include "scan/scan.h"
 
+enum {
+    WI_SCAN_BLOCK = 1 << 14 /* elements of a block; the last one may have fewer */
+};
+
 /* What is carried from block to block: f64 for sums and products of floats; for integers the
  * element's bits; for minima and maxima a key that sorts as the elements do, the smaller the
  * better.
