@@ -71,10 +71,11 @@ static void compare_reduce(arrays *a, wi_isa isa, weft_type type, size_t n) {
     const wi_reduce_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_reduce_simd);
     const wi_reduce_simd *other = WI_OF_ISA(isa, wi_reduce_simd);
     const size_t size = weft_type_size(type);
+    const wi_reduce_run run = {.n = n, .x = a->x + OFFSET * size, .y = a->y + OFFSET * size};
     for (int op = 0; op <= WI_RED_DOT; op++) {
         wi_partial from_base = {0}, from_other = {0};
-        base->blocks[op][type](n, a->x + OFFSET * size, a->y + OFFSET * size, 0, &from_base);
-        other->blocks[op][type](n, a->x + OFFSET * size, a->y + OFFSET * size, 0, &from_other);
+        base->blocks[op][type](&run, &from_base);
+        other->blocks[op][type](&run, &from_other);
         assert_memory_equal(&from_base, &from_other, sizeof from_base);
     }
 }

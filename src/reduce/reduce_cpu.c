@@ -107,7 +107,12 @@ static wi_partial reduce_block(const plan *p, size_t from, size_t n) {
     const size_t size = weft_type_size(p->args.type);
     const char *x = p->args.x, *y = p->args.y;
     wi_partial partial = {.best = {.at = from}};
-    p->block(n, x + from * size, y ? y + from * size : NULL, p->flip, &partial);
+    const wi_reduce_run run = {.n = n,
+                               .x = x + from * size,
+                               .y = y ? y + from * size : NULL,
+                               .flip = p->flip,
+                               .more = n == WI_REDUCE_BLOCK && p->args.n - from - n >= n};
+    p->block(&run, &partial);
     return partial;
 }
 

@@ -6,20 +6,22 @@
 #include <string.h>
 
 #include "cpu/half_simd.h"
+#include "cpu/stream.h"
 
 enum {
     VECTORS = WI_REDUCE_LANES / WI_WIDE, /* vectors of lanes */
-    HALF_TILE = 16 * WI_REDUCE_LANES,    /* 16-bit floats converted at a time */
-    /* How far ahead memory is asked: adding f32 in f64 takes so many instructions that too few
-     * loads are in flight otherwise. Of 512 ... 8192 bytes this was the fastest. */
-    AHEAD_BYTES = 4096
+    HALF_TILE = 16 * WI_REDUCE_LANES     /* 16-bit floats converted at a time */
 };
 
-/* Asks the second-level cache for what is read AHEAD_BYTES later. Beyond the end of the array it
- * does no harm. */
-WI_INLINE void prefetch_ahead(const void *p, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += 64)
-        __builtin_prefetch((const void *)((uintptr_t)p + AHEAD_BYTES + at), 0, 2);
+/* Brings the part of the next block into cache whose turn it is when elements [i, i + n) of this
+ * one are taken. */
+WI_INLINE void fetch_ahead(wi_reduction op, const void *x, const void *y, size_t size, size_t i,
+                           size_t n) {
+    const size_t part = wi_fetch_order(i / n, WI_REDUCE_BLOCK / n) * n;
+    const size_t at = (WI_REDUCE_BLOCK + part) * size;
+    wi_fetch((const char *)x + at, n * size);
+    if (op == WI_RED_DOT)
+        wi_fetch((const char *)y + at, n * size);
 }
 
 WI_INLINE wi_doubles magnitudes(wi_doubles v) {
@@ -276,21 +278,22 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 
 /* The same for 16-bit floats, by way of f32. */
 WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *, float *),
-                         size_t n, const uint16_t *x, const uint16_t *y,
-                         wi_doubles lanes[VECTORS]) {
+                         const wi_reduce_run *run, wi_doubles lanes[VECTORS]) {
+    const uint16_t *x = run->x, *y = run->y;
     float wide_x[HALF_TILE], wide_y[HALF_TILE];
-    for (size_t i = 0; i < n; i += HALF_TILE) {
-        size_t tile = n - i < HALF_TILE ? n - i : HALF_TILE;
-        prefetch_ahead(x + i, HALF_TILE * sizeof *x);
-        widen(tile, x + i, wide_x);
+    for (size_t i = 0; i < run->n; i += HALF_TILE) {
+        size_t n = run->n - i < HALF_TILE ? run->n - i : HALF_TILE;
+        if (run->more)
+            fetch_ahead(op, x, y, sizeof *x, i, HALF_TILE);
+        widen(n, x + i, wide_x);
         if (op == WI_RED_DOT)
-            widen(tile, y + i, wide_y);
-        fold_f32(op, tile, wide_x, op == WI_RED_DOT ? wide_y : wide_x, lanes);
+            widen(n, y + i, wide_y);
+        fold_into_f32(op, n, wide_x, op == WI_RED_DOT ? wide_y : wide_x, false, lanes);
     }
 }
 
-#define FOLD_F16(op, n, x, y, lanes) fold_half(op, wi_f16_widen_run, n, x, y, lanes)
-#define FOLD_BF16(op, n, x, y, lanes) fold_half(op, wi_bf16_widen_run, n, x, y, lanes)
+#define FOLD_F16(op, run, lanes) fold_half(op, wi_f16_widen_run, run, lanes)
+#define FOLD_BF16(op, run, lanes) fold_half(op, wi_bf16_widen_run, run, lanes)
 
 #define NAME(op) op##_f16
 #define FOLD FOLD_F16
@@ -359,27 +362,27 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 #undef FOLD
 
 /* Squares of short integers are summed exactly. */
-static void nrm2_i8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
-    (void)y;
-    dot_i8(n, x, x, flip, p);
+static void nrm2_i8(const wi_reduce_run *run, wi_partial *p) {
+    const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
+    dot_i8(&squares, p);
     p->value = (double)p->integer;
 }
 
-static void nrm2_i16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
-    (void)y;
-    dot_i16(n, x, x, flip, p);
+static void nrm2_i16(const wi_reduce_run *run, wi_partial *p) {
+    const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
+    dot_i16(&squares, p);
     p->value = (double)p->integer;
 }
 
-static void nrm2_u8(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
-    (void)y;
-    dot_u8(n, x, x, flip, p);
+static void nrm2_u8(const wi_reduce_run *run, wi_partial *p) {
+    const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
+    dot_u8(&squares, p);
     p->value = (double)p->integer;
 }
 
-static void nrm2_u16(size_t n, const void *x, const void *y, uint64_t flip, wi_partial *p) {
-    (void)y;
-    dot_u16(n, x, x, flip, p);
+static void nrm2_u16(const wi_reduce_run *run, wi_partial *p) {
+    const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
+    dot_u16(&squares, p);
     p->value = (double)p->integer;
 }
 
@@ -408,13 +411,16 @@ WI_INLINE void take_squares(const double *x, squares *s) {
     }
 }
 
-static void nrm2_f64(size_t n, const void *elements, const void *y, uint64_t flip, wi_partial *p) {
-    (void)y, (void)flip;
-    const double *x = elements;
+static void nrm2_f64(const wi_reduce_run *run, wi_partial *p) {
+    const size_t n = run->n;
+    const double *x = run->x;
     squares s = {0};
     size_t i = 0;
-    for (; i + WI_REDUCE_LANES <= n; i += WI_REDUCE_LANES)
+    for (; i + WI_REDUCE_LANES <= n; i += WI_REDUCE_LANES) {
+        if (run->more)
+            fetch_ahead(WI_RED_NRM2, x, NULL, sizeof *x, i, WI_REDUCE_LANES);
         take_squares(x + i, &s);
+    }
     if (i < n) {
         double pad[WI_REDUCE_LANES] = {0};
         memcpy(pad, x + i, (n - i) * sizeof *pad);

@@ -27,9 +27,15 @@ typedef union wi_partial {
     } squares;
 } wi_partial;
 
-/* Reduces n <= WI_REDUCE_BLOCK elements. `flip` is xor-ed to keys: it makes a maximum a minimum. */
-typedef void (*wi_reduce_block)(size_t n, const void *x, const void *y, uint64_t flip,
-                                wi_partial *partial);
+/* One block. */
+typedef struct wi_reduce_run {
+    size_t n; /* at most WI_REDUCE_BLOCK */
+    const void *x, *y;
+    uint64_t flip; /* xor-ed to keys: it makes a maximum a minimum */
+    bool more;     /* a whole block, and another follows it in memory */
+} wi_reduce_run;
+
+typedef void (*wi_reduce_block)(const wi_reduce_run *run, wi_partial *partial);
 
 typedef struct wi_reduce_simd {
     wi_reduce_block blocks[WI_RED_DOT + 1][WEFT_TYPE_COUNT];

@@ -172,7 +172,8 @@ static wi_scan_carry total_of(const plan *p, const wi_scan_run *run) {
         total.integer = p->bitwise(run);
         return total;
     }
-    p->total(run->n, run->x, NULL, run->flip, &partial);
+    const wi_reduce_run block = {.n = run->n, .x = run->x, .flip = run->flip};
+    p->total(&block, &partial);
     if (p->combine == ADD_VALUES || p->combine == MULTIPLY_VALUES)
         total.value = partial.value;
     else if (p->combine == LESSER_KEY)
