@@ -68,13 +68,17 @@ weft_status wi_check_array(weft_context *ctx, const char *call, const char *name
     return WEFT_OK;
 }
 
+bool wi_overlap(const void *a, size_t bytes_a, const void *b, size_t bytes_b) {
+    const uintptr_t begin_a = (uintptr_t)a, begin_b = (uintptr_t)b;
+    if (bytes_a == 0 || bytes_b == 0)
+        return false;
+    return begin_a < begin_b ? begin_b - begin_a < bytes_a : begin_a - begin_b < bytes_b;
+}
+
 weft_status wi_check_overlap(weft_context *ctx, const char *call, const char *name_a, const void *a,
                              size_t bytes_a, const char *name_b, const void *b, size_t bytes_b) {
-    const uintptr_t begin_a = (uintptr_t)a, begin_b = (uintptr_t)b;
-    const bool disjoint =
-        begin_a < begin_b ? begin_b - begin_a >= bytes_a : begin_a - begin_b >= bytes_b;
-    const bool in_place = begin_a == begin_b && bytes_a == bytes_b;
-    if (bytes_a == 0 || bytes_b == 0 || disjoint || in_place)
+    const bool in_place = a == b && bytes_a == bytes_b;
+    if (in_place || !wi_overlap(a, bytes_a, b, bytes_b))
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
                    "%s: %s and %s overlap in part; pass the very same array or separate ones", call,

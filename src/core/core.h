@@ -50,6 +50,8 @@ weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type);
 /* n elements of `type` must fit the address space, and `p` must not be NULL unless n is 0. */
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type);
+/* Do [a, a + bytes_a) and [b, b + bytes_b) share a byte? */
+bool wi_overlap(const void *a, size_t bytes_a, const void *b, size_t bytes_b);
 /* Partial overlap of [a, a + bytes_a) and [b, b + bytes_b) is refused. a == b with equal sizes is
  * in place, and allowed. */
 weft_status wi_check_overlap(weft_context *ctx, const char *call, const char *name_a, const void *a,

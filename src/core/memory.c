@@ -44,8 +44,7 @@ weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t byte
     if (!to || !from)
         return wi_fail(ctx, WEFT_EARG, "weft_copy: %s is NULL; pass memory of %zu bytes",
                        to ? "from" : "to", bytes);
-    const uintptr_t a = (uintptr_t)to, b = (uintptr_t)from;
-    if (a < b ? b - a < bytes : a - b < bytes)
+    if (wi_overlap(to, bytes, from, bytes))
         return wi_fail(ctx, WEFT_EARG, "weft_copy: to and from overlap; pass separate memory");
     if (ctx->gpu)
         return wi_gpu_copy(ctx, to, from, bytes);

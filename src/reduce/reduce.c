@@ -85,18 +85,13 @@ weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *result_type)
     return WEFT_OK;
 }
 
-static bool overlaps(const void *a, size_t bytes_a, const void *b, size_t bytes_b) {
-    uintptr_t from_a = (uintptr_t)a, from_b = (uintptr_t)b;
-    return bytes_a > 0 && bytes_b > 0 && from_a < from_b + bytes_b && from_b < from_a + bytes_a;
-}
-
 static weft_status check_input(weft_context *ctx, const char *call, const char *name, const void *p,
                                const wi_reduce_args *args) {
     weft_status status = wi_check_array(ctx, call, name, p, args->n, args->type);
     if (status != WEFT_OK)
         return status;
     size_t result_bytes = weft_type_size(result_type_of(args->op, args->type));
-    if (overlaps(p, args->n * weft_type_size(args->type), args->result, result_bytes))
+    if (wi_overlap(p, args->n * weft_type_size(args->type), args->result, result_bytes))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: result lies inside %s; pass memory of its own for the result", call,
                        name);

@@ -189,9 +189,7 @@ static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *
         args->init = carry_of(args->type, init);
         return WEFT_OK;
     }
-    uintptr_t from = (uintptr_t)init, y = (uintptr_t)args->y;
-    bool inside_y = from + size > y && from < y + args->n * size;
-    if (size == CARRY_BYTES && !inside_y) {
+    if (size == CARRY_BYTES && !wi_overlap(init, size, args->y, args->n * size)) {
         args->carry_in = init;
         return WEFT_OK;
     }
