@@ -183,9 +183,14 @@ static const char *foreign_kind(char letter) {
     }
 }
 
+/* Does a descr begin with a byte order? */
+static bool is_marked(piece descr) {
+    return descr.length && memchr("<>|=", descr.text[0], 4);
+}
+
 static weft_status foreign(cursor *c, piece descr) {
     char quoted[QUOTED_BYTES];
-    const bool marked = descr.length && strchr("<>|=", descr.text[0]);
+    const bool marked = is_marked(descr);
     const char letter = descr.length > marked ? descr.text[marked] : '?';
     const bool width = letter == 'i' || letter == 'u' || letter == 'f';
     return wi_note_fail(c->note, WEFT_EUNSUPPORTED, "%s: elements of type '%s' are %s", c->name,
@@ -198,7 +203,7 @@ static weft_status understand_descr(cursor *c, piece descr, wi_npy_layout *layou
     const bool big_here = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     piece code = descr;
     char order = '=';
-    if (code.length && strchr("<>|=", code.text[0])) {
+    if (is_marked(code)) {
         order = code.text[0];
         code = (piece){code.text + 1, code.length - 1};
     }

@@ -250,6 +250,9 @@ static void foreign_types(void **state) {
         snprintf(text, sizeof text, "{'descr':%s,'fortran_order':False,'shape':(2,)}", words[k][0]);
         refuse_header(text, WEFT_EUNSUPPORTED, words[k][1]);
     }
+    image nul = image_of(1, "{'descr':'?f4','fortran_order':False,'shape':(2,)}", "12345678", 8);
+    *(char *)memchr(nul.bytes, '?', nul.length) = '\0';
+    refuse(&nul, NULL, WEFT_EUNSUPPORTED, "unknown");
     const weft_type wanted = WEFT_F64;
     const image m =
         image_of(1, "{'descr':'<f4','fortran_order':False,'shape':(2,)}", "12345678", 8);
