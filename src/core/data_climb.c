@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     POISON = 0xA5
@@ -114,12 +115,25 @@ static void sum_before(int64_t *sums, size_t count) {
     sums[count] = total;
 }
 
-static weft_status no_memory(wi_case *c, size_t bytes) {
+static weft_status no_memory(wi_case *c) {
     return wi_fail(c->ctx, WEFT_ENOMEM,
-                   "climb: no host memory for an array of %zu bytes; choose a smaller --n", bytes);
+                   "climb: no host memory for arrays of %zu elements of %s; choose a smaller --n",
+                   c->n, weft_type_name(c->type));
+}
+
+/* Would a case take more than half of the machine's memory? The system promises more than it has,
+ * and ends the process once that is used. */
+static bool is_too_large(const wi_case *c, bool has_y, size_t z_bytes) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    const double memory =
+        pages > 0 && page_bytes > 0 ? (double)pages * (double)page_bytes : (double)PTRDIFF_MAX;
+    const double inputs = (has_y ? 2 : 1) * (double)c->n * (double)weft_type_size(c->type);
+    return inputs + (double)z_bytes > memory / 2;
 }
 
 static weft_status allocate_host(wi_case *c, wi_data *data, bool has_y, size_t z_bytes) {
+    if (is_too_large(c, has_y, z_bytes))
+        return no_memory(c);
     size_t bytes = c->n * weft_type_size(c->type);
     data->host_x = wi_host_alloc(bytes);
     data->host_y = has_y ? wi_host_alloc(bytes) : NULL;
@@ -127,7 +141,7 @@ static weft_status allocate_host(wi_case *c, wi_data *data, bool has_y, size_t z
     data->before = wi_host_alloc((chunk_count(c->n) + 1) * sizeof *data->before);
     bool missing = (bytes && (!data->host_x || (has_y && !data->host_y))) ||
                    (z_bytes && !data->host_z) || !data->before;
-    return missing ? no_memory(c, bytes) : WEFT_OK;
+    return missing ? no_memory(c) : WEFT_OK;
 }
 
 static weft_status copy_to_place(wi_case *c, bool has_y, size_t z_bytes) {
@@ -153,7 +167,7 @@ weft_status wi_data_make(wi_case *c, wi_data_home home, bool has_y, size_t z_byt
     c->x = c->y = c->z = NULL;
     wi_data *data = wi_host_alloc(sizeof *data);
     if (!data) {
-        return no_memory(c, sizeof *data);
+        return no_memory(c);
     }
     *data = (wi_data){.shared = home == WI_DATA_HOST || c->ctx->kind == WI_CPU};
     c->expected = data;
