@@ -24,11 +24,12 @@ static bool is_packed(const wi_map_args *args) {
            args->ldz == args->cols;
 }
 
-/* Streaming pays when the output is large and in no cache: an input's lines have just come in. */
+/* Streaming pays when the output is large and in no cache: an input's lines have just come in. It
+ * writes whole lines, which elements that straddle them do not fill. */
 static bool should_stream(const wi_map_args *args, size_t size) {
     bool in_place = args->z == args->x || args->z == args->y;
-    return !in_place && args->rows * args->cols * size >= STREAM_BYTES &&
-           args->cols * size >= CHUNK_BYTES;
+    return !in_place && (uintptr_t)args->z % size == 0 &&
+           args->rows * args->cols * size >= STREAM_BYTES && args->cols * size >= CHUNK_BYTES;
 }
 
 static plan make_plan(const wi_map_args *args) {
