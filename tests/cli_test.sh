@@ -120,7 +120,9 @@ test_usage() {
     expect 2 'takes one file' "$weft" reduce "$file" "$file"
     expect 2 'only one of the files' "$weft" add - - -o x.npy
     expect 2 'WEFT_PLACE' env WEFT_PLACE=moon "$weft" reduce "$file"
-    expect 2 'WEFT_THREADS' env WEFT_THREADS=0 "$weft" reduce "$file" --place cpu
+    expect 2 '^weft: reduce: WEFT_THREADS' env WEFT_THREADS=0 "$weft" reduce "$file" --place cpu
+    expect 2 '^weft: reduce: WEFT_VARIANT' env WEFT_VARIANT=scan "$weft" reduce "$file" -p cpu
+    expect 0 '^0$' env WEFT_PLACE= WEFT_THREADS= WEFT_VARIANT= "$weft" reduce "$file"
     expect 0 '^0$' "$weft" reduce --op=sum -p cpu -- "$file"
 }
 
@@ -181,7 +183,9 @@ test_scan_and_add() {
     same '2 4 6 254' "$(elements self.npy u1 128)" "$place: add onto its own input"
     expect 2 '"300" is no value of type u8' "$weft" scan "$folder/bytes.npy" -p "$place" \
         --init 300 -o "$folder/out.npy"
-    expect 1 'save them alike' "$weft" add "$folder/bytes.npy" "$folder/matrix.npy" -o "$folder/x"
+    expect 1 'bytes.npy holds u8 of shape \(4\), but .*matrix.npy holds i8 of shape \(2, 3\)' \
+        "$weft" add "$folder/bytes.npy" "$folder/matrix.npy" -o "$folder/x"
+    expect 1 'save them alike' "$weft" reduce "$folder/bytes.npy" "$folder/matrix.npy" --op dot
 }
 
 test_bad_files() {

@@ -1,34 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft add`: the sum of two arrays, element by element. */
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/map.h"
-
-/* A shape as "(3, 4)", cut short where it is very long. */
-static const char *shape_text(const wi_npy_layout *layout, char out[128]) {
-    size_t used = 1;
-    out[0] = '(';
-    out[1] = '\0';
-    for (size_t k = 0; k < layout->dims && used < 100; k++)
-        used += (size_t)snprintf(out + used, 128 - used, "%s%zu", k ? ", " : "", layout->shape[k]);
-    snprintf(out + used, 128 - used, ")");
-    return out;
-}
-
-static wi_exit check_alike(const wi_arguments *args, const wi_npy_layout *a,
-                           const wi_npy_layout *b) {
-    char shape_a[128], shape_b[128];
-    if (a->type == b->type && a->dims == b->dims &&
-        memcmp(a->shape, b->shape, a->dims * sizeof *a->shape) == 0)
-        return WI_EXIT_OK;
-    wi_say_error("add: %s holds %s of shape %s, but %s holds %s of shape %s; save them alike",
-                 args->operand[0], weft_type_name(a->type), shape_text(a, shape_a),
-                 args->operand[1], weft_type_name(b->type), shape_text(b, shape_b));
-    return WI_EXIT_FAILED;
-}
 
 /* a = a + b, in the order they share, or else in C order. */
 static wi_exit compute(weft_context *ctx, wi_npy *a, wi_npy *b) {
@@ -61,7 +37,7 @@ wi_exit wi_add_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_load(args, args->operand[1], &b);
     if (result == WI_EXIT_OK)
-        result = check_alike(args, &a.layout, &b.layout);
+        result = wi_check_alike(args, &a.layout, &b.layout);
     if (result == WI_EXIT_OK)
         result = compute(ctx, &a, &b);
     if (result == WI_EXIT_OK)

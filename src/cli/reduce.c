@@ -42,18 +42,10 @@ static bool is_position(const wi_op_name *op) {
     return op->op == WEFT_ARGMIN || op->op == WEFT_ARGMAX;
 }
 
-static bool same_shape(const wi_npy_layout *a, const wi_npy_layout *b) {
-    return a->dims == b->dims && memcmp(a->shape, b->shape, a->dims * sizeof *a->shape) == 0;
-}
-
 /* Positions count in C order, and so do partners of a dot product in different orders. */
 static wi_exit arrange(const wi_op_name *op, wi_npy *x, wi_npy *y) {
     wi_note note = {""};
     weft_status status = WEFT_OK;
-    if (op->pairs && (x->layout.type != y->layout.type || !same_shape(&x->layout, &y->layout))) {
-        wi_say_error("dot: the two arrays differ in type or shape; save them alike");
-        return WI_EXIT_FAILED;
-    }
     if (is_position(op) || (op->pairs && x->layout.fortran_order != y->layout.fortran_order)) {
         status = wi_npy_to_c_order(x, &note);
         if (status == WEFT_OK)
@@ -103,6 +95,8 @@ wi_exit wi_reduce_command(const wi_arguments *args) {
         result = wi_load(args, args->operand[0], &x);
     if (result == WI_EXIT_OK && op->pairs)
         result = wi_load(args, args->operand[1], &y);
+    if (result == WI_EXIT_OK && op->pairs)
+        result = wi_check_alike(args, &x.layout, &y.layout);
     if (result == WI_EXIT_OK)
         result = arrange(op, &x, &y);
     if (result == WI_EXIT_OK && compute(ctx, op, &x, &y, &o) != WEFT_OK)

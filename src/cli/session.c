@@ -36,11 +36,18 @@ static wi_exit force(const wi_arguments *args, const char *op, weft_context *ctx
                     nearest ? "\"?" : "");
 }
 
+/* Messages on the environment name the variable at fault; others on opening are about the place. */
+static bool is_about_place(const char *message) {
+    return strncmp(message, "weft_open:", strlen("weft_open:")) == 0;
+}
+
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
     const weft_status status = weft_open(ctx, args->value[WI_OPT_PLACE]);
-    if (status == WEFT_EARG)
-        return wi_usage(args->command, "%s%s",
-                        wi_given(args, WI_OPT_PLACE) ? "option --place: " : "", weft_message(NULL));
+    if (status == WEFT_EARG) {
+        const char *const message = weft_message(NULL);
+        const bool blamed = wi_given(args, WI_OPT_PLACE) && is_about_place(message);
+        return wi_usage(args->command, "%s%s", blamed ? "option --place: " : "", message);
+    }
     if (status != WEFT_OK) {
         wi_say_error("%s", weft_message(NULL));
         return WI_EXIT_FAILED;
@@ -82,6 +89,29 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     if (status == WEFT_OK)
         return WI_EXIT_OK;
     wi_say_error("%s", note.text);
+    return WI_EXIT_FAILED;
+}
+
+/* A shape as "(3, 4)", cut short where it is very long. */
+static const char *shape_text(const wi_npy_layout *layout, char out[128]) {
+    size_t used = 1;
+    out[0] = '(';
+    out[1] = '\0';
+    for (size_t k = 0; k < layout->dims && used < 100; k++)
+        used += (size_t)snprintf(out + used, 128 - used, "%s%zu", k ? ", " : "", layout->shape[k]);
+    snprintf(out + used, 128 - used, ")");
+    return out;
+}
+
+wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b) {
+    char shape_a[128], shape_b[128];
+    if (a->type == b->type && a->dims == b->dims &&
+        memcmp(a->shape, b->shape, a->dims * sizeof *a->shape) == 0)
+        return WI_EXIT_OK;
+    wi_say_error("%s: %s holds %s of shape %s, but %s holds %s of shape %s; save them alike",
+                 args->command->name, args->operand[0], weft_type_name(a->type),
+                 shape_text(a, shape_a), args->operand[1], weft_type_name(b->type),
+                 shape_text(b, shape_b));
     return WI_EXIT_FAILED;
 }
 

@@ -17,6 +17,9 @@ wi_exit wi_session_failed(const weft_context *ctx);
 /* Reads operand `path`, "-" being standard input. --type, if given, must be the file's. */
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
 
+/* Explains if the arrays of the first two operands differ in type or shape. */
+wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b);
+
 /* Writes to --output, "-" being standard output. */
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
 
