@@ -37,7 +37,8 @@ typedef struct weft_context weft_context;
  *     "gpu"      the best GPU                    "gpu:1"   the GPU numbered 1
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * The environment is read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
- * WEFT_THREADS (threads of "cpu" when it names no number), WEFT_VARIANT (see weft_use).
+ * WEFT_THREADS (threads of "cpu" when it names no number; on a GPU, those that move host data),
+ * WEFT_VARIANT (see weft_use). An empty variable counts as unset.
  * On failure *ctx is NULL and weft_message(NULL) says why. */
 WEFT_API weft_status weft_open(weft_context **ctx, const char *place);
 
@@ -70,7 +71,8 @@ WEFT_API weft_status weft_use(weft_context *ctx, const char *op, const char *var
 WEFT_API const char *weft_used(const weft_context *ctx, const char *op);
 
 /* Memory of the place: device memory on a GPU, host memory (aligned to 64 bytes) on the cpu. It is
- * not cleared. bytes = 0 gives NULL. On a GPU both are ordered on the context's stream. */
+ * not cleared. bytes = 0 gives NULL, and so does a failure. On a GPU both are ordered on the
+ * context's stream. */
 WEFT_API weft_status weft_alloc(weft_context *ctx, void **memory, size_t bytes);
 
 /* Frees memory from weft_alloc of a context of the same place. NULL is allowed. */
