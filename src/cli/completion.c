@@ -33,7 +33,7 @@ static void print_bash_values(const wi_command *command) {
         fputs(") ", stdout);
         const wi_words words = words_of(command, (wi_option)k);
         if (words == WI_WORDS_FILE) {
-            fputs("COMPREPLY=($(compgen -f -- \"$word\"))", stdout);
+            fputs("mapfile -t COMPREPLY < <(compgen -f -- \"$word\")", stdout);
         } else {
             fputs("COMPREPLY=($(compgen -W '", stdout);
             print_list(words, " ");
@@ -59,6 +59,11 @@ static void print_bash(void) {
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
           "    local command=${COMP_WORDS[1]} words= files=0\n"
           "    COMPREPLY=()\n"
+          "    if [[ $word == '=' ]]; then\n"
+          "        word=\n"
+          "    elif [[ $before == '=' ]]; then\n"
+          "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
+          "    fi\n"
           "    if ((COMP_CWORD == 1)); then\n"
           "        COMPREPLY=($(compgen -W '",
           stdout);
@@ -76,8 +81,10 @@ static void print_bash(void) {
     fputs("    esac\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
           "    if ((files)); then\n"
-          "        COMPREPLY+=($(compgen -f -X '!*.npy' -- \"$word\") "
-          "$(compgen -d -S / -- \"$word\"))\n"
+          "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
+          "            compgen -f -X '!*.npy' -- \"$word\"\n"
+          "            compgen -d -- \"$word\"\n"
+          "        )\n"
           "    fi\n"
           "}\n"
           "complete -o filenames -F _weft weft\n",
@@ -107,18 +114,27 @@ static void print_zsh_action(wi_words words, const char *title) {
     }
 }
 
+/* One option of _arguments; one with a letter in both spellings, either of which excludes both. */
+static void print_zsh_option(const wi_command *command, wi_option option) {
+    const wi_option_row *const row = &wi_option_rows[option];
+    fputs(" \\\n                ", stdout);
+    if (row->letter)
+        printf("'(-%c --%s)'{-%c%s,--%s%s}'[", row->letter, row->name, row->letter,
+               row->value ? "+" : "", row->name, row->value ? "=" : "");
+    else
+        printf("'--%s%s[", row->name, row->value ? "=" : "");
+    print_quoted(row->help, "[]\\");
+    putchar(']');
+    if (row->value)
+        print_zsh_action(words_of(command, option), row->value);
+    putchar('\'');
+}
+
 static void print_zsh_command(const wi_command *command) {
     printf("        %s)\n            _arguments", command->name);
     for (int k = 0; k < WI_OPTIONS; k++) {
-        const wi_option_row *const row = &wi_option_rows[k];
-        if (!shown(command, k))
-            continue;
-        printf(" \\\n                '--%s%s[", row->name, row->value ? "=" : "");
-        print_quoted(row->help, "[]\\");
-        putchar(']');
-        if (row->value)
-            print_zsh_action(words_of(command, (wi_option)k), row->value);
-        putchar('\'');
+        if (shown(command, k))
+            print_zsh_option(command, (wi_option)k);
     }
     for (size_t k = 0; k < command->most_operands; k++) {
         fputs(" \\\n                '", stdout);
@@ -137,8 +153,11 @@ static void print_zsh(void) {
           "    local -a commands\n"
           "    commands=(\n",
           stdout);
-    for (size_t k = 0; k < wi_command_count; k++)
-        printf("        '%s:%s'\n", wi_commands[k].name, wi_commands[k].summary);
+    for (size_t k = 0; k < wi_command_count; k++) {
+        printf("        '%s:", wi_commands[k].name);
+        print_quoted(wi_commands[k].summary, "\\");
+        fputs("'\n", stdout);
+    }
     fputs("    )\n"
           "    if ((CURRENT == 2)); then\n"
           "        _describe command commands\n"
