@@ -45,6 +45,9 @@ weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 
 bool wi_gpu_is_device(const weft_context *ctx, const void *p);
 
+/* Is the context's stream being captured into a graph? Nothing may wait for it then. */
+bool wi_gpu_capturing(const weft_context *ctx);
+
 #ifdef WEFT_CUDA
 #    include <cuda_runtime_api.h>
 
@@ -86,9 +89,6 @@ typedef enum wi_memory {
 
 /* Of `bytes` bytes from p on; memory that is pinned only in part counts as pageable. */
 wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes);
-
-/* Is the context's stream being captured into a graph? Nothing may wait for it then. */
-bool wi_gpu_capturing(const weft_context *ctx);
 #endif
 
 #ifdef __cplusplus

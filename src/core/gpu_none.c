@@ -80,6 +80,11 @@ bool wi_gpu_is_device(const weft_context *ctx, const void *p) {
     return false;
 }
 
+bool wi_gpu_capturing(const weft_context *ctx) {
+    (void)ctx;
+    return false;
+}
+
 weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args) {
     (void)args;
     return refuse(ctx);

@@ -104,6 +104,8 @@ static void queue_captured(weft_context *ctx, float *x, float *y, float *sum) {
     test_refused(ctx, weft_add(ctx, WEFT_F32, 1, &host, y, y), WEFT_EUNSUPPORTED, "weft_add",
                  "capture");
     test_refused(ctx, weft_sync(ctx), WEFT_EUNSUPPORTED, "weft_sync", "capture");
+    test_refused(ctx, weft_reduce(ctx, WEFT_SUM, WEFT_F32, N, y, &host), WEFT_EUNSUPPORTED,
+                 "weft_reduce", "capture");
     ok(ctx, weft_reduce(ctx, WEFT_SUM, WEFT_F32, N, y, sum));
     ok(ctx, weft_scan(ctx, WEFT_INCLUSIVE, WEFT_MAX, WEFT_F32, N, y, y, NULL));
 }

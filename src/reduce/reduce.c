@@ -181,13 +181,18 @@ static weft_status take_scratch(weft_context *ctx, size_t bytes, char **scratch)
 
 static weft_status run_on_gpu(weft_context *ctx, const char *call, const wi_reduce_args *args) {
     size_t result_bytes = weft_type_size(result_type_of(args->op, args->type));
+    bool result_on_host = !wi_is_device(ctx, args->result);
+    if (result_on_host && wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: the result cannot go to host memory during a stream capture; pass "
+                       "device memory",
+                       call);
     if (args->n == 0)
         return put_empty(ctx, args, result_bytes);
     char *scratch;
     weft_status status = take_scratch(ctx, RESULT_BYTES + 2 * WI_REDUCE_STATE_BYTES, &scratch);
     if (status != WEFT_OK)
         return status;
-    bool result_on_host = !wi_is_device(ctx, args->result);
     bool inputs_on_device =
         wi_is_device(ctx, args->x) && (args->op != WI_RED_DOT || wi_is_device(ctx, args->y));
     wi_reduce_args call_args = *args;
