@@ -29,7 +29,8 @@ typedef enum weft_status {
 } weft_status;
 
 /* One place to compute, with its streams, pools and settings. A context belongs to one thread at a
- * time; different contexts may be used at the same time. */
+ * time; different contexts may be used at the same time. On a GPU place, managed memory counts as
+ * device memory. */
 typedef struct weft_context weft_context;
 
 /* Opens a place. `place` is one of
@@ -86,7 +87,10 @@ WEFT_API weft_status weft_copy(weft_context *ctx, void *to, const void *from, si
 WEFT_API weft_status weft_sync(weft_context *ctx);
 
 /* On a GPU: queue all later work on `stream`, a cudaStream_t that the caller owns and keeps alive;
- * NULL goes back to the context's own stream. Later work waits for the work queued so far. */
+ * NULL goes back to the context's own stream. Later work waits for the work queued so far.
+ *
+ * Calls on device memory may be captured into a CUDA graph. A graph uses the context's scratch
+ * memory: launch it while the context is open, and never beside other work of the context. */
 WEFT_API weft_status weft_set_stream(weft_context *ctx, void *stream);
 
 #ifdef __cplusplus
