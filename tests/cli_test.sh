@@ -181,6 +181,10 @@ test_scan_and_add() {
     cp "$folder/bytes.npy" "$folder/self.npy"
     "$weft" add "$folder/self.npy" "$folder/self.npy" -p "$place" -o "$folder/self.npy"
     same '2 4 6 254' "$(elements self.npy u1 128)" "$place: add onto its own input"
+    "$weft" scan "$folder/bytes.npy" -p "$place" -o "$folder/out.npy" --json | json_valid 'scan --json' 1
+    "$weft" add "$folder/self.npy" "$folder/self.npy" -p "$place" -o "$folder/out.npy" --json |
+        json_valid 'add --json' 1
+    expect 2 'option --json: standard output takes' "$weft" scan "$folder/bytes.npy" --json -o -
     expect 2 '"300" is no value of type u8' "$weft" scan "$folder/bytes.npy" -p "$place" \
         --init 300 -o "$folder/out.npy"
     expect 1 'bytes.npy holds u8 of shape \(4\), but .*matrix.npy holds i8 of shape \(2, 3\)' \

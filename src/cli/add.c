@@ -42,6 +42,8 @@ wi_exit wi_add_command(const wi_arguments *args) {
         result = compute(ctx, &a, &b);
     if (result == WI_EXIT_OK)
         result = wi_save(args, &a);
+    if (result == WI_EXIT_OK)
+        wi_print_saved(args, "add", "map", ctx, &a.layout);
     wi_npy_free(&a);
     wi_npy_free(&b);
     weft_close(ctx);

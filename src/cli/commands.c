@@ -111,7 +111,7 @@ const wi_command wi_commands[] = {
                      {"weft scan x.npy --exclusive --init 100 -o from.npy", "starting from 100"},
                      {"weft scan - --op max -o - <x.npy | weft reduce -", "in a pipe"}},
         .options = BIT(OUTPUT) | BIT(OP) | BIT(EXCLUSIVE) | BIT(INIT) | BIT(PLACE) | BIT(VARIANT) |
-                   BIT(TYPE) | BIT(HELP),
+                   BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
         .op_words = WI_WORDS_SCAN_OP,
         .least_operands = 1,
@@ -126,7 +126,7 @@ const wi_command wi_commands[] = {
                    "order if both are. A file name of - is standard input or output.",
         .examples = {{"weft add a.npy b.npy -o sum.npy", "one sum for each pair of elements"},
                      {"weft add a.npy - -o - <b.npy >sum.npy", "in a pipe"}},
-        .options = BIT(OUTPUT) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(HELP),
+        .options = BIT(OUTPUT) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
         .least_operands = 2,
         .most_operands = 2,

@@ -52,6 +52,8 @@ wi_exit wi_scan_command(const wi_arguments *args) {
         result = compute(args, op, ctx, &array);
     if (result == WI_EXIT_OK)
         result = wi_save(args, &array);
+    if (result == WI_EXIT_OK)
+        wi_print_saved(args, op->name, "scan", ctx, &array.layout);
     wi_npy_free(&array);
     weft_close(ctx);
     return result;

@@ -124,7 +124,27 @@ wi_exit wi_need_output(const wi_arguments *args) {
         return wi_usage(args->command,
                         "option --output: standard output is a terminal, and arrays are no text; "
                         "add >OUT.npy or name a file");
+    if (is_standard(path) && wi_given(args, WI_OPT_JSON))
+        return wi_usage(args->command,
+                        "option --json: standard output takes the array already; name a file with "
+                        "--output");
     return WI_EXIT_OK;
+}
+
+void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,
+                    const weft_context *ctx, const wi_npy_layout *layout) {
+    wi_json json;
+    if (!wi_given(args, WI_OPT_JSON))
+        return;
+    wi_json_open(&json);
+    wi_json_string(&json, "op", op);
+    wi_json_string(&json, "variant", weft_used(ctx, ladder));
+    wi_json_string(&json, "place", weft_place(ctx));
+    wi_json_string(&json, "file", args->operand[0]);
+    wi_json_string(&json, "type", weft_type_name(layout->type));
+    wi_json_count(&json, "n", layout->count);
+    wi_json_string(&json, "output", args->value[WI_OPT_OUTPUT]);
+    wi_json_close(&json);
 }
 
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array) {

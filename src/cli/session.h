@@ -23,8 +23,12 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
 /* Writes to --output, "-" being standard output. */
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
 
-/* Explains if --output is missing. Called before the work is done. */
+/* Explains if --output is missing, or is where --json prints. Called before the work is done. */
 wi_exit wi_need_output(const wi_arguments *args);
+
+/* With --json, tells what was written: `op` of the ladder `ladder`. */
+void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,
+                    const weft_context *ctx, const wi_npy_layout *layout);
 
 /* Understands --op; sum if it is not given. */
 wi_exit wi_chosen_op(const wi_arguments *args, const wi_op_name **op);
