@@ -190,41 +190,49 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 
 #define NAME(op) op##_f16
 #define BITS int16_t
+#define KEY uint16_t
 #define TOP INT16_MAX
 #define INFINITE 0x7c00
 #include "reduce/reduce_simd_key.inc"
 #undef NAME
 #undef BITS
+#undef KEY
 #undef TOP
 #undef INFINITE
 
 #define NAME(op) op##_bf16
 #define BITS int16_t
+#define KEY uint16_t
 #define TOP INT16_MAX
 #define INFINITE 0x7f80
 #include "reduce/reduce_simd_key.inc"
 #undef NAME
 #undef BITS
+#undef KEY
 #undef TOP
 #undef INFINITE
 
 #define NAME(op) op##_f32
 #define BITS int32_t
+#define KEY uint32_t
 #define TOP INT32_MAX
 #define INFINITE 0x7f800000
 #include "reduce/reduce_simd_key.inc"
 #undef NAME
 #undef BITS
+#undef KEY
 #undef TOP
 #undef INFINITE
 
 #define NAME(op) op##_f64
 #define BITS int64_t
+#define KEY uint64_t
 #define TOP INT64_MAX
 #define INFINITE 0x7ff0000000000000
 #include "reduce/reduce_simd_key.inc"
 #undef NAME
 #undef BITS
+#undef KEY
 #undef TOP
 #undef INFINITE
 
