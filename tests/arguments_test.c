@@ -144,6 +144,23 @@ static void null_arguments(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Half an element off: no array of C lies there, and a GPU would fault. */
+static void misaligned(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    void *const off = (char *)r.x + 2;
+    REFUSED("weft_add", "x", weft_add(ctx, WEFT_I32, 4, off, r.y, r.z));
+    REFUSED("weft_add", "z", weft_add(ctx, WEFT_I32, 4, r.y, r.z, off));
+    REFUSED("weft_axpy", "y", weft_axpy(ctx, WEFT_I32, 4, &r.one, r.y, off));
+    REFUSED("weft_fill_matrix", "x", weft_fill_matrix(ctx, WEFT_I32, 2, 2, &r.one, off, 2));
+    REFUSED("weft_reduce", "x", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, off, r.z));
+    if (ctx->kind == WI_CUDA) /* on the host any memory will do for a result */
+        REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, r.y, off));
+    REFUSED("weft_dot", "y", weft_dot(ctx, WEFT_I32, 4, r.y, off, r.z));
+    REFUSED("weft_scan", "y",
+            weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_I32, 4, r.y, off, NULL));
+    rig_close(&r);
+}
+
 static void bad_types_and_ops(weft_context *ctx) {
     rig r = rig_open(ctx);
     for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++) {
@@ -183,7 +200,7 @@ static void overlaps(weft_context *ctx) {
     REFUSED("weft_add", "z", weft_add(ctx, WEFT_I32, n, r.x, r.y, r.x + 1));
     REFUSED("weft_add", "z", weft_add(ctx, WEFT_I32, n, r.x + 1, r.y, r.x));
     REFUSED("weft_add", "y", weft_add(ctx, WEFT_I32, n, r.x, r.y, r.y + n - 1));
-    REFUSED("weft_add", "x", weft_add(ctx, WEFT_I32, n, r.x, r.y, (char *)r.x + 1));
+    REFUSED("weft_add", "x", weft_add(ctx, WEFT_I8, n, r.x, r.y, (char *)r.x + 1));
     REFUSED("weft_axpy", "x", weft_axpy(ctx, WEFT_I32, n, &r.one, r.y + 3, r.y));
     REFUSED("weft_scan", "y",
             weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_I32, n, r.x, r.x + 1, NULL));
@@ -351,7 +368,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(neighbours),        TEST_ON_EACH_PLACE(impossible_sizes),
         TEST_ON_EACH_PLACE(impossible_memory), TEST_ON_EACH_PLACE(empty),
         TEST_ON_EACH_PLACE(bad_variants),      TEST_ON_EACH_PLACE(forced_misfit),
-        TEST_ON_EACH_PLACE(message_rules),
+        TEST_ON_EACH_PLACE(message_rules),     TEST_ON_EACH_PLACE(misaligned),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }

@@ -89,6 +89,12 @@ test_help() {
         echo "${COMPREPLY[@]}"' - "$folder/weft.bash")" 'completion of sc'
     expect 0 '#compdef weft' "$weft" help --completion zsh
     expect 0 'complete -c weft' "$weft" help --completion fish
+    if command -v zsh >/dev/null; then
+        "$weft" help --completion zsh | zsh -fn || fail 'zsh completion is no zsh'
+    fi
+    if command -v fish >/dev/null; then
+        "$weft" help --completion fish | fish --no-execute || fail 'fish completion is no fish'
+    fi
     expect 2 'there are: bash, zsh, fish' "$weft" help --completion tcl
 }
 
@@ -257,7 +263,7 @@ test_colour() {
     local escape=$'\033'
     checks=$((checks + 1))
     "$weft" help | grep -q "$escape" && fail 'colour in a pipe'
-    command -v script >/dev/null || return 0
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null || return 0 # no terminal to be had
     export TERM=xterm
     expect 0 "$escape" script -qec "'$weft' help" /dev/null
     NO_COLOR=1 script -qec "'$weft' help" /dev/null </dev/null | grep -q "$escape" &&

@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /* What every public call returns. A call that does not return WEFT_OK has changed nothing, unless
- * its status is WEFT_EDEVICE: then outputs are undefined. */
+ * its status is WEFT_EDEVICE, or WEFT_ENOMEM half-way through host arrays that cross to a GPU in
+ * segments: then outputs are undefined. */
 typedef enum weft_status {
     WEFT_OK = 0,
     WEFT_EARG,         /* an argument is wrong; the message names it */
@@ -39,7 +40,8 @@ typedef struct weft_context weft_context;
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * The environment is read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
  * WEFT_THREADS (threads of "cpu" when it names no number; on a GPU, those that move host data),
- * WEFT_VARIANT (see weft_use). An empty variable counts as unset.
+ * WEFT_VARIANT (see weft_use). An empty variable counts as unset. Threads are OpenMP's: ask for no
+ * more than the system lets a process have, for its runtime ends a process that cannot get them.
  * On failure *ctx is NULL and weft_message(NULL) says why. */
 WEFT_API weft_status weft_open(weft_context **ctx, const char *place);
 

@@ -65,6 +65,12 @@ weft_status wi_check_array(weft_context *ctx, const char *call, const char *name
     if (!p && n > 0)
         return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu elements of %s", call,
                        name, n, weft_type_name(type));
+    if ((uintptr_t)p % weft_type_size(type) != 0)
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: %s is not at a multiple of %zu bytes, as an array of %s is in C; copy it "
+            "to memory that is",
+            call, name, weft_type_size(type), weft_type_name(type));
     return WEFT_OK;
 }
 

@@ -47,7 +47,8 @@ weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, .
  */
 weft_status wi_check_context(const weft_context *ctx); /* WEFT_EARG if ctx is NULL */
 weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type);
-/* n elements of `type` must fit the address space, and `p` must not be NULL unless n is 0. */
+/* n elements of `type` must fit the address space; `p` must not be NULL unless n is 0, and must be
+ * aligned as C aligns such elements. */
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type);
 /* Do [a, a + bytes_a) and [b, b + bytes_b) share a byte? */
@@ -63,6 +64,9 @@ bool wi_type_is_signed(weft_type type); /* of the integers */
 
 /* Is `p` memory that only a device can reach? Always false on the cpu. */
 bool wi_is_device(const weft_context *ctx, const void *p);
+
+/* May this thread read `p` itself? True on the cpu; false for memory of any GPU. */
+bool wi_is_host(const weft_context *ctx, const void *p);
 
 /* Host memory, aligned to 64 bytes; NULL when there is none. The one place that allocates. */
 void *wi_host_alloc(size_t bytes);

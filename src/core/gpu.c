@@ -316,6 +316,10 @@ bool wi_gpu_is_device(const weft_context *ctx, const void *p) {
     return wi_gpu_memory(ctx, p, 0) == WI_MEMORY_DEVICE;
 }
 
+bool wi_gpu_is_host(const weft_context *ctx, const void *p) {
+    return wi_gpu_memory(ctx, p, 0) >= WI_MEMORY_PINNED;
+}
+
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
     *p = NULL;
     int before;

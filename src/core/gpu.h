@@ -44,6 +44,7 @@ weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 
 bool wi_gpu_is_device(const weft_context *ctx, const void *p);
+bool wi_gpu_is_host(const weft_context *ctx, const void *p);
 
 /* Is the context's stream being captured into a graph? Nothing may wait for it then. */
 bool wi_gpu_capturing(const weft_context *ctx);

@@ -80,6 +80,12 @@ bool wi_gpu_is_device(const weft_context *ctx, const void *p) {
     return false;
 }
 
+bool wi_gpu_is_host(const weft_context *ctx, const void *p) {
+    (void)ctx;
+    (void)p;
+    return true;
+}
+
 bool wi_gpu_capturing(const weft_context *ctx) {
     (void)ctx;
     return false;

@@ -9,6 +9,10 @@ bool wi_is_device(const weft_context *ctx, const void *p) {
     return ctx->gpu && wi_gpu_is_device(ctx, p);
 }
 
+bool wi_is_host(const weft_context *ctx, const void *p) {
+    return !ctx->gpu || wi_gpu_is_host(ctx, p);
+}
+
 weft_status weft_alloc(weft_context *ctx, void **memory, size_t bytes) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;

@@ -102,7 +102,12 @@ static weft_status check(weft_context *ctx, const char *call, const wi_reduce_ar
     if (!args->result)
         return wi_fail(ctx, WEFT_EARG, "%s: result is NULL; pass memory for one element of %s",
                        call, weft_type_name(result_type_of(args->op, args->type)));
-    weft_status status = check_input(ctx, call, "x", args->x, args);
+    weft_status status = WEFT_OK;
+    if (wi_is_device(ctx, args->result))
+        status = wi_check_array(ctx, call, "result", args->result, 1,
+                                result_type_of(args->op, args->type));
+    if (status == WEFT_OK)
+        status = check_input(ctx, call, "x", args->x, args);
     if (status == WEFT_OK && args->op == WI_RED_DOT)
         status = check_input(ctx, call, "y", args->y, args);
     return status;
@@ -156,17 +161,6 @@ static weft_status run_staged(weft_context *ctx, const char *call, const wi_redu
     return wi_stage_run(ctx, &stage);
 }
 
-/* The result of no elements needs no kernel. */
-static weft_status put_empty(weft_context *ctx, const wi_reduce_args *args, size_t result_bytes) {
-    uint64_t identity = 0;
-    wi_reduce_args empty = *args;
-    empty.result = &identity;
-    weft_status status = wi_reduce_serial(ctx, &empty);
-    if (status != WEFT_OK)
-        return status;
-    return weft_copy(ctx, args->result, &identity, result_bytes);
-}
-
 static weft_status take_scratch(weft_context *ctx, size_t bytes, char **scratch) {
     int before;
     void *p = NULL;
@@ -187,14 +181,15 @@ static weft_status run_on_gpu(weft_context *ctx, const char *call, const wi_redu
                        "%s: the result cannot go to host memory during a stream capture; pass "
                        "device memory",
                        call);
-    if (args->n == 0)
-        return put_empty(ctx, args, result_bytes);
+    if (args->n == 0 && result_on_host)
+        return wi_reduce_serial(ctx, args); /* needs no kernel */
     char *scratch;
     weft_status status = take_scratch(ctx, RESULT_BYTES + 2 * WI_REDUCE_STATE_BYTES, &scratch);
     if (status != WEFT_OK)
         return status;
     bool inputs_on_device =
-        wi_is_device(ctx, args->x) && (args->op != WI_RED_DOT || wi_is_device(ctx, args->y));
+        args->n == 0 ||
+        (wi_is_device(ctx, args->x) && (args->op != WI_RED_DOT || wi_is_device(ctx, args->y)));
     wi_reduce_args call_args = *args;
     if (result_on_host)
         call_args.result = scratch + 2 * WI_REDUCE_STATE_BYTES;

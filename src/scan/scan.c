@@ -185,11 +185,12 @@ static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *
         return WEFT_OK;
     }
     size_t size = weft_type_size(args->type);
-    if (!wi_is_device(ctx, init)) {
+    if (wi_is_host(ctx, init)) {
         args->init = carry_of(args->type, init);
         return WEFT_OK;
     }
-    if (size == CARRY_BYTES && !wi_overlap(init, size, args->y, args->n * size)) {
+    if (size == CARRY_BYTES && wi_is_device(ctx, init) &&
+        !wi_overlap(init, size, args->y, args->n * size)) {
         args->carry_in = init;
         return WEFT_OK;
     }
