@@ -5,11 +5,19 @@
 
 #include "core/core.h"
 
-/* Threads for `units` pieces of work, each large enough to be worth waking a thread for. */
-static inline int wi_team_size(const weft_context *ctx, size_t units) {
-    if (units <= 1)
+enum {
+    /* Bytes of work worth a thread: waking one takes as long as going through some 100 KiB in
+     * cache. */
+    WI_WORTHWHILE_BYTES = 1 << 19
+};
+
+/* Threads for a call that goes through `bytes` of its largest array, cut into `units` pieces. */
+static inline int wi_team_size(const weft_context *ctx, size_t units, size_t bytes) {
+    const size_t worthwhile = bytes / WI_WORTHWHILE_BYTES;
+    const size_t useful = worthwhile < units ? worthwhile : units;
+    if (useful <= 1)
         return 1;
-    return units < (size_t)ctx->threads ? (int)units : ctx->threads;
+    return useful < (size_t)ctx->threads ? (int)useful : ctx->threads;
 }
 
 /* The first of `units` pieces of work that thread `rank` of `team` does; its last is the one before

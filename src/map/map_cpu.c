@@ -60,17 +60,15 @@ static void run_chunks(const plan *p, size_t from, size_t to) {
     }
 }
 
-/* Short rows go by the dozen to a thread. */
-static size_t worthwhile_units(const plan *p) {
-    size_t bytes = p->args.rows * p->args.cols * weft_type_size(p->args.type);
-    size_t units = bytes / CHUNK_BYTES;
-    return units < p->chunks ? units : p->chunks;
-}
-
 weft_status wi_map_threads(weft_context *ctx, const void *args) {
     const plan p = make_plan(args);
-    const int team = wi_team_size(ctx, worthwhile_units(&p));
-#pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
+    const size_t bytes = p.args.rows * p.args.cols * weft_type_size(p.args.type);
+    const int team = wi_team_size(ctx, p.chunks, bytes);
+    if (team == 1) {
+        run_chunks(&p, 0, p.chunks);
+        return WEFT_OK;
+    }
+#pragma omp parallel for num_threads(team) schedule(static)
     for (int rank = 0; rank < team; rank++)
         run_chunks(&p, wi_team_share(p.chunks, rank, team),
                    wi_team_share(p.chunks, rank + 1, team));

@@ -9,9 +9,7 @@
 #include "reduce/reduce_simd.h"
 
 enum {
-    MAX_SPANS = 1024,
-    /* Bytes worth waking another thread for. */
-    WORTHWHILE_BYTES = 1 << 17
+    MAX_SPANS = 1024
 };
 
 /* How two partial results become one. */
@@ -220,6 +218,18 @@ static void finish(const plan *p, const wi_partial *sum) {
     }
 }
 
+static void reduce_spans(const weft_context *ctx, const plan *p, wi_partial partials[]) {
+    const int team = wi_team_size(ctx, p->spans, p->args.n * weft_type_size(p->args.type));
+    if (team == 1) {
+        reduce_share(p, 0, p->spans, partials);
+        return;
+    }
+#pragma omp parallel for num_threads(team) schedule(static)
+    for (int rank = 0; rank < team; rank++)
+        reduce_share(p, wi_team_share(p->spans, rank, team),
+                     wi_team_share(p->spans, rank + 1, team), partials);
+}
+
 weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
     const wi_reduce_args *call = args;
     if (call->n == 0)
@@ -227,12 +237,7 @@ weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
     const wi_reduce_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_reduce_simd);
     const plan p = make_plan(call, simd);
     wi_partial partials[MAX_SPANS];
-    const size_t worthwhile = call->n * weft_type_size(call->type) / WORTHWHILE_BYTES;
-    const int team = wi_team_size(ctx, worthwhile < p.spans ? worthwhile : p.spans);
-#pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
-    for (int rank = 0; rank < team; rank++)
-        reduce_share(&p, wi_team_share(p.spans, rank, team), wi_team_share(p.spans, rank + 1, team),
-                     partials);
+    reduce_spans(ctx, &p, partials);
     for (size_t step = 1; step < p.spans; step *= 2) {
         for (size_t k = 0; k + step < p.spans; k += 2 * step)
             merge(p.merge, &partials[k], &partials[k + step]);

@@ -14,8 +14,6 @@
 enum {
     /* An output larger than this would not be in a cache when next looked for. */
     STREAM_BYTES = 1 << 24,
-    /* Bytes worth waking another thread for. */
-    WORTHWHILE_BYTES = 1 << 17,
     /* Looks at what others have done before a waiting thread does it for them: longer than a thread
      * that is running needs for a block. */
     PATIENCE = 1 << 9
@@ -279,10 +277,13 @@ weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
                        "variant serial, which needs none",
                        p.blocks);
     atomic_init(&r.carries[0], first_carry(&p).integer);
-    const size_t worthwhile = call->n * weft_type_size(call->type) / WORTHWHILE_BYTES;
-    const int team = wi_team_size(ctx, worthwhile < p.blocks ? worthwhile : p.blocks);
-#pragma omp parallel num_threads(team) if (team > 1)
-    scan_blocks(&p, &r);
+    const int team = wi_team_size(ctx, p.blocks, call->n * weft_type_size(call->type));
+    if (team == 1) {
+        scan_blocks(&p, &r);
+    } else {
+#pragma omp parallel num_threads(team)
+        scan_blocks(&p, &r);
+    }
     wi_host_free(r.carries);
     return WEFT_OK;
 }
