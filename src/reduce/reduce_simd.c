@@ -369,29 +369,34 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 #undef NAME
 #undef FOLD
 
+/* By value: the two share storage in a partial result. */
+WI_INLINE double as_value(uint64_t integer) {
+    return (double)integer;
+}
+
 /* Squares of short integers are summed exactly. */
 static void nrm2_i8(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_i8(&squares, p);
-    p->value = (double)p->integer;
+    p->value = as_value(p->integer);
 }
 
 static void nrm2_i16(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_i16(&squares, p);
-    p->value = (double)p->integer;
+    p->value = as_value(p->integer);
 }
 
 static void nrm2_u8(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_u8(&squares, p);
-    p->value = (double)p->integer;
+    p->value = as_value(p->integer);
 }
 
 static void nrm2_u16(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_u16(&squares, p);
-    p->value = (double)p->integer;
+    p->value = as_value(p->integer);
 }
 
 /* The three sums of squares of f64, side by side. */
