@@ -369,34 +369,35 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 #undef NAME
 #undef FOLD
 
-/* By value: the two share storage in a partial result. */
-WI_INLINE double as_value(uint64_t integer) {
-    return (double)integer;
+/* The two share storage: one is read before the other is written. */
+WI_INLINE void integer_to_value(wi_partial *p) {
+    const uint64_t integer = p->integer;
+    p->value = (double)integer;
 }
 
 /* Squares of short integers are summed exactly. */
 static void nrm2_i8(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_i8(&squares, p);
-    p->value = as_value(p->integer);
+    integer_to_value(p);
 }
 
 static void nrm2_i16(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_i16(&squares, p);
-    p->value = as_value(p->integer);
+    integer_to_value(p);
 }
 
 static void nrm2_u8(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_u8(&squares, p);
-    p->value = as_value(p->integer);
+    integer_to_value(p);
 }
 
 static void nrm2_u16(const wi_reduce_run *run, wi_partial *p) {
     const wi_reduce_run squares = {.n = run->n, .x = run->x, .y = run->x};
     dot_u16(&squares, p);
-    p->value = as_value(p->integer);
+    integer_to_value(p);
 }
 
 /* The three sums of squares of f64, side by side. */
