@@ -171,8 +171,8 @@ static wi_scan_carry total_of(const plan *p, const wi_scan_run *run) {
         return total;
     }
     const wi_reduce_run block = {.n = run->n, .x = run->x, .flip = run->flip};
-    p->total(&block,
-             &partial); /* NOLINT(clang-analyzer-core.CallAndMessage): set if bitwise is not */
+    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): set, if bitwise is not */
+    p->total(&block, &partial);
     if (p->combine == ADD_VALUES || p->combine == MULTIPLY_VALUES)
         total.value = partial.value;
     else if (p->combine == LESSER_KEY)
