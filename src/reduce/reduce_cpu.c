@@ -237,6 +237,7 @@ weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
     const wi_reduce_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_reduce_simd);
     const plan p = make_plan(call, simd);
     wi_partial partials[MAX_SPANS];
+    memset(&partials[0], 0, sizeof partials[0]); /* analysers cannot tell that there is a span */
     reduce_spans(ctx, &p, partials);
     for (size_t step = 1; step < p.spans; step *= 2) {
         for (size_t k = 0; k + step < p.spans; k += 2 * step)
