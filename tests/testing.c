@@ -75,6 +75,10 @@ size_t test_places(const char *names[TEST_MAX_PLACES]) {
         return named_places(text, names);
     }
     size_t count = 0;
+#ifdef WEFT_EMU
+    names[count++] = "emu";
+    return count;
+#endif
     names[count++] = "cpu:1";
     names[count++] = "cpu:3";
     weft_context *gpu = NULL;
@@ -86,7 +90,7 @@ size_t test_places(const char *names[TEST_MAX_PLACES]) {
 }
 
 bool test_place_is_gpu(const char *place) {
-    return strncmp(place, "gpu", 3) == 0;
+    return strncmp(place, "gpu", 3) == 0 || strncmp(place, "emu", 3) == 0;
 }
 
 weft_context *test_open(const char *place) {

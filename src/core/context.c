@@ -8,6 +8,14 @@
 #include "core/gpu.h"
 #include "core/variant.h"
 
+#ifdef WEFT_EMU /* the stand-in runtime of emu/ is all that this build has */
+#    define GPU "emu"
+#    define OTHER "gpu"
+#else
+#    define GPU "gpu"
+#    define OTHER "emu"
+#endif
+
 enum {
     MOST_THREADS = 4096,
     MOST_GPUS = 1024,
@@ -43,7 +51,7 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
         *wish = (place_wish){WI_CPU, BEST};
         return WEFT_OK;
     }
-    if (strcmp(place, "gpu") == 0) {
+    if (strcmp(place, GPU) == 0) {
         *wish = (place_wish){WI_CUDA, BEST};
         return WEFT_OK;
     }
@@ -52,14 +60,19 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
         if (read_number(place + 4, 1, MOST_THREADS, &wish->number))
             return WEFT_OK;
     }
-    if (strncmp(place, "gpu:", 4) == 0) {
+    if (strncmp(place, GPU ":", 4) == 0) {
         wish->kind = WI_CUDA;
         if (read_number(place + 4, 0, MOST_GPUS - 1, &wish->number))
             return WEFT_OK;
     }
+    if (strncmp(place, OTHER, 3) == 0 && (place[3] == '\0' || place[3] == ':'))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: this build has no place \"" OTHER "\"; its GPU places are \"" GPU
+                       "\" and \"" GPU ":K\"",
+                       source);
     return wi_fail(ctx, WEFT_EARG,
                    "%s: \"%.64s\" is no place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
-                   "to %d, \"gpu\", and \"gpu:K\" for the GPU numbered K",
+                   "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
                    source, place, MOST_THREADS);
 }
 

@@ -242,7 +242,11 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
         .l2_bytes = (size_t)attribute(device, cudaDevAttrL2CacheSize),
     };
     ctx->gpu = gpu;
+#ifdef WEFT_EMU
+    snprintf(ctx->place, sizeof ctx->place, "emu:%d", device);
+#else
     snprintf(ctx->place, sizeof ctx->place, "gpu:%d", device);
+#endif
     status = wi_gpu_enter(ctx, &before);
     if (status == WEFT_OK) {
         status = create_parts(ctx);

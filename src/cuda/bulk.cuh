@@ -9,6 +9,9 @@
 /* A barrier in shared memory: a phase ends when `count` arrivals and all announced bytes are in. */
 using wi_barrier = uint64_t;
 
+#ifdef WEFT_EMU
+#    include "cuda/bulk_emu.cuh"
+#else
 __device__ inline uint32_t wi_shared_address(const void *p) {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
@@ -86,5 +89,6 @@ __device__ inline void wi_bulk_wait_all() {
 __device__ inline void wi_bulk_fence() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+#endif
 
 #endif

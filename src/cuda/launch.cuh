@@ -12,8 +12,19 @@
 #define WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, ...)                               \
     wi_launch(ctx, "launch of " #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
 
-#define WEFT_SHARED __shared__
-#define WEFT_DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
+/* WEFT_SHARED(float, sums, [32]) declares `float sums[32]` in the block's shared memory, and
+ * WEFT_SHARED(bool, last, ) a single bool. */
+#ifdef WEFT_EMU
+#    define WEFT_SHARED(type, name, extent)                                                        \
+        using name##_in_shared = type extent;                                                      \
+        static const char name##_key = 0;                                                          \
+        name##_in_shared &name = *(name##_in_shared *)emu_shared(                                  \
+            &name##_key, sizeof(name##_in_shared), alignof(name##_in_shared))
+#    define WEFT_DYNAMIC_SHARED(name) unsigned char *const name = emu_dynamic_shared()
+#else
+#    define WEFT_SHARED(type, name, extent) __shared__ type name extent
+#    define WEFT_DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
+#endif
 
 /* Beyond this a kernel must ask before it may use dynamic shared memory. */
 constexpr size_t wi_shared_default = 48 * 1024;
@@ -30,7 +41,12 @@ weft_status wi_launch(weft_context *ctx, const char *doing, void (*kernel)(Param
         if (status != WEFT_OK)
             return status;
     }
+#ifdef WEFT_EMU
+    emu_launch(doing, (const void *)kernel, blocks, threads, shared_bytes, ctx->gpu->stream,
+               [=] { kernel(Parameters(arguments)...); });
+#else
     kernel<<<blocks, threads, shared_bytes, ctx->gpu->stream>>>(Parameters(arguments)...);
+#endif
     return wi_cuda(ctx, cudaGetLastError(), doing);
 }
 

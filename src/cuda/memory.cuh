@@ -27,6 +27,15 @@ struct alignas(16) wi_pair {
     uint64_t value, flag;
 };
 
+#ifdef WEFT_EMU
+inline wi_pair wi_read_pair(const wi_pair *p) {
+    return emu_ordered_read(p);
+}
+
+inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag) {
+    emu_ordered_write(p, wi_pair{value, flag});
+}
+#else
 __device__ inline wi_pair wi_read_pair(const wi_pair *p) {
     wi_pair pair;
     asm volatile("{\n\t.reg .b128 both;\n\t"
@@ -47,7 +56,15 @@ __device__ inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag) 
                  : "memory");
 }
 
+#endif
+
 /* Called in every turn of a loop that waits for another block. */
+#ifdef WEFT_EMU
+inline void wi_spin(EMU_SITE("wi_spin")) {
+    emu_spin(at);
+}
+#else
 __device__ inline void wi_spin() {}
+#endif
 
 #endif

@@ -120,6 +120,14 @@ __device__ inline bool wi_is_nan(T x) {
 }
 
 /* IEEE 754-2019 minimum and maximum: NaN wins, -0.0 is smaller than +0.0. */
+#ifdef WEFT_EMU
+inline float wi_minimum(float a, float b) {
+    return a < b || a != a || (a == b && std::signbit(a)) ? a : b;
+}
+inline float wi_maximum(float a, float b) {
+    return a > b || a != a || (a == b && !std::signbit(a)) ? a : b;
+}
+#else
 __device__ inline float wi_minimum(float a, float b) {
     float c;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
@@ -130,6 +138,7 @@ __device__ inline float wi_maximum(float a, float b) {
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
     return c;
 }
+#endif
 __device__ inline double wi_minimum(double a, double b) {
     const bool first = (a < b) | (a != a) | ((a == b) & (__double_as_longlong(a) < 0));
     return first ? a : b;

@@ -103,7 +103,7 @@ __device__ typename Reducer::State share(const Reducer &reducer,
 template <class Reducer>
 __device__ typename Reducer::State block_reduce(const Reducer &reducer, typename Reducer::State s) {
     using State = typename Reducer::State;
-    WEFT_SHARED State of_warp[warps];
+    WEFT_SHARED(State, of_warp, [warps]);
     const auto combine = [&](State a, State b) { return reducer.combine(a, b); };
     s = wi_warp_reduce(s, combine);
     __syncthreads();
@@ -119,7 +119,7 @@ __device__ typename Reducer::State block_reduce(const Reducer &reducer, typename
 
 /* True in every thread of the one block that ends last. */
 __device__ bool is_last_block(unsigned *ticket) {
-    WEFT_SHARED bool last;
+    WEFT_SHARED(bool, last, );
     if (threadIdx.x == 0) {
         __threadfence();
         last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;

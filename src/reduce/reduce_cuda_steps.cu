@@ -35,12 +35,12 @@ __device__ typename Reducer::State block_tree(const Reducer &reducer, typename R
         halve(reducer, work);
         return work[0];
     } else if constexpr (where == TREE_SHARED) {
-        WEFT_SHARED State shared[threads];
+        WEFT_SHARED(State, shared, [threads]);
         shared[threadIdx.x] = s;
         halve(reducer, shared);
         return shared[0];
     } else {
-        WEFT_SHARED State of_warp[32];
+        WEFT_SHARED(State, of_warp, [32]);
         const auto combine = [&](State a, State b) { return reducer.combine(a, b); };
         s = wi_warp_reduce(s, combine);
         if (wi_lane() == 0)

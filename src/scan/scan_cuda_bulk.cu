@@ -214,7 +214,7 @@ template <class Op, class T>
 __global__ void __launch_bounds__(threads) bulk(wi_scan_params<T> p, wi_lookback l) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     WEFT_DYNAMIC_SHARED(memory);
-    WEFT_SHARED ring<wi_scan_carry<T>> r;
+    WEFT_SHARED(ring<wi_scan_carry<T>>, r, );
     const block<Op, T> b = {p, l, r, memory, wi_lookback_epoch(l)};
     if (threadIdx.x == 0)
         b.init();

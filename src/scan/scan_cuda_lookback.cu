@@ -18,7 +18,7 @@ template <class Op, class T>
 __device__ wi_scan_carry<T> carry_of_warp(const wi_lookback &l, uint64_t epoch, uint64_t tile,
                                           const wi_scan_params<T> &p, wi_scan_carry<T> of_part) {
     using C = wi_scan_carry<T>;
-    WEFT_SHARED C shared[warps];
+    WEFT_SHARED(C, shared, [warps]);
     const int warp = (int)threadIdx.x / 32;
     if (wi_lane() == 0)
         shared[warp] = of_part;
@@ -47,7 +47,8 @@ template <class Op, class T>
 __global__ void __launch_bounds__(threads, resident<T>)
     lookback(wi_scan_params<T> p, wi_lookback l) {
     using C = wi_scan_carry<T>;
-    WEFT_SHARED uint64_t shared_tile, shared_epoch;
+    WEFT_SHARED(uint64_t, shared_tile, );
+    WEFT_SHARED(uint64_t, shared_epoch, );
     if (threadIdx.x == 0) {
         shared_epoch = wi_lookback_epoch(l);
         shared_tile = wi_lookback_take_tile(l);

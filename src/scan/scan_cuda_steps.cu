@@ -67,7 +67,7 @@ __global__ void deliver(wi_scan_params<T> p, const T *scanned) {
 template <class Op, class T>
 __global__ void __launch_bounds__(one_block) doubling_shared(wi_scan_params<T> p) {
     using V = wi_scan_value<T>;
-    WEFT_SHARED V copy[2][one_block];
+    WEFT_SHARED(V, copy, [2][one_block]);
     const unsigned i = threadIdx.x;
     const V identity = Op::template identity<V>();
     copy[0][i] = i < p.n ? (V)p.x[i] : identity;
@@ -130,7 +130,7 @@ __device__ V two_sweeps(V *work) {
 template <bool padded, class Op, class T>
 __global__ void __launch_bounds__(one_block) two_sweep(wi_scan_params<T> p) {
     using V = wi_scan_value<T>;
-    WEFT_SHARED V work[slot<padded>(sweep)];
+    WEFT_SHARED(V, work, [slot<padded>(sweep)]);
     for (unsigned i = threadIdx.x; i < sweep; i += one_block)
         work[slot<padded>(i)] = i < p.n ? (V)p.x[i] : Op::template identity<V>();
     const V total = two_sweeps<padded, Op>(work);
@@ -147,7 +147,7 @@ template <class Op, class T>
 __global__ void __launch_bounds__(one_block)
     scan_tiles(wi_scan_params<T> p, const T *x, T *y, T *totals) {
     using V = wi_scan_value<T>;
-    WEFT_SHARED V work[slot<true>(sweep)];
+    WEFT_SHARED(V, work, [slot<true>(sweep)]);
     const size_t first = (size_t)blockIdx.x * sweep;
     V mine[2];
     for (unsigned k = 0; k < 2; k++) {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Switching between fibres: by hand on x86-64 and aarch64, by ucontext elsewhere. */
+#ifndef EMU_CONTEXT_H
+#define EMU_CONTEXT_H
+
+#include <stddef.h>
+
+#if !defined(__x86_64__) && !defined(__aarch64__)
+#    define EMU_UCONTEXT
+#    include <ucontext.h>
+#endif
+
+namespace emu {
+
+struct Context {
+#ifdef EMU_UCONTEXT
+    ucontext_t state;
+#else
+    void *top; /* of the stack, where the registers are kept */
+#endif
+    char *stack; /* NULL: the host thread's own */
+    size_t stack_bytes;
+    void *fake_stack; /* AddressSanitizer's */
+};
+
+/* Makes `entry` start on the context's stack when first switched to; it never returns. */
+void prepare(Context *context, void (*entry)());
+void switch_to(Context *from, Context *to);
+/* To be called first thing by `entry`. */
+void entered();
+
+} // namespace emu
+
+#endif

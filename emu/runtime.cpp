@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors, devices, memory and copies of the stand-in runtime. */
+#include <string.h>
+
+#include "streams.h"
+
+using namespace emu;
+using Guard = std::lock_guard<std::recursive_mutex>;
+
+static __thread cudaError_t last_error;
+static __thread int device_now;
+static unsigned devices_in_use; /* a bit each */
+
+namespace emu {
+
+int current_device() {
+    return device_now;
+}
+
+cudaError_t fail(cudaError_t error) {
+    last_error = error;
+    return error;
+}
+
+} // namespace emu
+
+/* ---- errors ---- */
+
+cudaError_t cudaGetLastError(void) {
+    const cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void) {
+    return last_error;
+}
+
+const char *cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+#define EMU_NAME(name, value, text)                                                                \
+    case name:                                                                                     \
+        return #name;
+        EMU_ERRORS(EMU_NAME)
+    }
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+#define EMU_TEXT(name, value, text)                                                                \
+    case name:                                                                                     \
+        return text;
+        EMU_ERRORS(EMU_TEXT)
+    }
+    return "unrecognized error code";
+}
+
+/* ---- devices ---- */
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    *count = settings().devices;
+    return *count > 0 ? cudaSuccess : fail(cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDevice(int *device) {
+    *device = device_now;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+    const Guard guard(lock);
+    if (device < 0 || device >= settings().devices)
+        return fail(cudaErrorInvalidDevice);
+    device_now = device;
+    devices_in_use |= 1u << device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device) {
+    if (device < 0 || device >= settings().devices)
+        return fail(cudaErrorInvalidDevice);
+    switch (name) {
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        *value = 48 * 1024;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        *value = (int)shared_limit;
+        break;
+    case cudaDevAttrMultiProcessorCount:
+        *value = multiprocessors;
+        break;
+    case cudaDevAttrL2CacheSize:
+        *value = 1 << 20;
+        break;
+    case cudaDevAttrComputeMode:
+        *value = cudaComputeModeDefault;
+        break;
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = 9;
+        break;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = 0;
+        break;
+    case cudaDevAttrMemoryPoolsSupported:
+        *value = 1;
+        break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        *value = (int)threads_per_multiprocessor;
+        break;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+    *can = device != peer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+    return peer == device_now ? fail(cudaErrorInvalidDevice) : cudaSuccess;
+}
+
+/* The one driver call that weft makes. */
+static int context_state(int device, unsigned *flags, int *active) {
+    *flags = 0;
+    *active = (int)(devices_in_use >> device & 1);
+    return 0;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned,
+                                             unsigned long long,
+                                             enum cudaDriverEntryPointQueryResult *found) {
+    const bool known = strcmp(name, "cuDevicePrimaryCtxGetState") == 0;
+    *entry = known ? (void *)context_state : nullptr;
+    *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+
+/* ---- memory ---- */
+
+static cudaError_t allocate(void **p, size_t bytes, Kind kind) {
+    const Guard guard(lock);
+    *p = bytes ? take(bytes, kind, device_now) : nullptr;
+    if (*p && kind == Kind::pinned)
+        mark_written(*p, bytes);
+    return *p || !bytes ? cudaSuccess : fail(cudaErrorMemoryAllocation);
+}
+
+/* The allocation that starts at p, to be freed; NULL if p is not from an allocation. */
+static Piece *piece_to_free(const void *p, Kind kind) {
+    Piece *const piece = find_piece(p);
+    if (!piece || piece->begin != (uintptr_t)p || piece->kind != kind)
+        return nullptr;
+    if (piece->dead || piece->freeing)
+        report(__builtin_return_address(0), "double free of an allocation of %zu bytes",
+               piece->bytes);
+    return piece;
+}
+
+cudaError_t cudaMalloc(void **p, size_t bytes) {
+    devices_in_use |= 1u << device_now;
+    return allocate(p, bytes, Kind::device);
+}
+
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
+    if (!is_stream(stream))
+        return fail(cudaErrorInvalidResourceHandle);
+    return allocate(p, bytes, Kind::device);
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+    return cudaMallocAsync(p, bytes, stream);
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes) {
+    return allocate(p, bytes, Kind::pinned);
+}
+
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) {
+    return allocate(p, bytes, Kind::pinned);
+}
+
+static cudaError_t free_now(void *p, Kind kind) {
+    const Guard guard(lock);
+    devices_in_use |= 1u << device_now;
+    if (!p)
+        return cudaSuccess;
+    Piece *const piece = piece_to_free(p, kind);
+    if (!piece)
+        return fail(cudaErrorInvalidValue);
+    drain_all(); /* as CUDA does */
+    release(piece);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p) {
+    return free_now(p, Kind::device);
+}
+
+cudaError_t cudaFreeHost(void *p) {
+    return free_now(p, Kind::pinned);
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
+    const Guard guard(lock);
+    if (!is_stream(stream))
+        return fail(cudaErrorInvalidResourceHandle);
+    Piece *const piece = p ? piece_to_free(p, Kind::device) : nullptr;
+    if (!piece)
+        return p ? fail(cudaErrorInvalidValue) : cudaSuccess;
+    piece->freeing = true;
+    queue(stream_of(stream), [=] { release(piece); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *, size_t, unsigned) {
+    return fail(cudaErrorNotSupported);
+}
+
+cudaError_t cudaHostUnregister(void *) {
+    return fail(cudaErrorNotSupported);
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
+    *pool = new EmuPool{properties->location.id};
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, enum cudaMemPoolAttr, void *) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+    delete pool;
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p) {
+    const Piece *const piece = live_piece(p);
+    *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
+    if (!piece)
+        return cudaSuccess;
+    attributes->type = piece->kind == Kind::pinned ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+    attributes->device = piece->device;
+    attributes->devicePointer = (void *)(uintptr_t)p;
+    if (piece->kind == Kind::pinned)
+        attributes->hostPointer = (void *)(uintptr_t)p;
+    return cudaSuccess;
+}
+
+/* ---- copies ---- */
+
+static void copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t width,
+                      size_t height) {
+    for (size_t row = 0; row < height; row++, to += to_pitch, from += from_pitch) {
+        check_access(from, width, 0, false, nullptr, "copy");
+        check_access(to, width, 0, false, nullptr, "copy");
+        memcpy(to, from, width);
+        copy_marks(to, from, width);
+    }
+}
+
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind,
+                              cudaStream_t stream) {
+    const Guard guard(lock);
+    if (!is_stream(stream))
+        return fail(cudaErrorInvalidResourceHandle);
+    if (width == 0 || height == 0)
+        return cudaSuccess;
+    if (!to || !from || width > to_pitch || width > from_pitch)
+        return fail(cudaErrorInvalidValue);
+    EmuStream *const s = stream_of(stream);
+    queue(s,
+          [=] { copy_rows((char *)to, to_pitch, (const char *)from, from_pitch, width, height); });
+    /* With pageable memory the host waits. */
+    if (!s->capture && (!live_piece(to) || !live_piece(from)))
+        drain(s);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+    return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
+}
+
+cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes,
+                                cudaStream_t stream) {
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
+    const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+    return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+}
+
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
+    const Guard guard(lock);
+    if (!is_stream(stream))
+        return fail(cudaErrorInvalidResourceHandle);
+    if (bytes && !live_piece(p))
+        return fail(cudaErrorInvalidValue);
+    queue(stream_of(stream), [=] {
+        check_access(p, bytes, 0, false, nullptr, "memset");
+        memset(p, value, bytes);
+        mark_written(p, bytes);
+    });
+    return cudaSuccess;
+}
