@@ -55,6 +55,9 @@ void *take(size_t bytes, Kind kind, int device);
 void release(Piece *piece);
 Piece *find_piece(const void *p); /* the nearest that begins at or before p; may be dead */
 Piece *live_piece(const void *p); /* the live one that p lies in, or NULL */
+/* Host memory that counts as pinned from then on, or no more. */
+void pin(const void *p, size_t bytes);
+bool unpin(const void *p);
 void mark_written(const void *p, size_t bytes);
 void copy_marks(const void *to, const void *from, size_t bytes);
 void forget_marks(const void *p, size_t bytes);
@@ -91,6 +94,11 @@ struct Fibre {
     std::vector<uint32_t> seen;
 };
 
+/* Which lanes of a warp have ended (or never were), and which wait in a warp operation. */
+struct Lanes {
+    unsigned ended, waiting;
+};
+
 struct Variable {
     const void *key;
     unsigned char *p;
@@ -104,6 +112,7 @@ struct Block {
     std::vector<Fibre *> fibres; /* those of the running block come first */
     unsigned threads;
     unsigned live, arrived;
+    std::vector<Lanes> warps;
     unsigned char *shared; /* its part of shared memory */
     size_t used;
     std::vector<Variable> variables;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t stack_bytes = 64 * 1024;
 constexpr size_t guard_bytes = 4096;
+constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
 constexpr unsigned starving_turns = 256; /* a starved warp gets one turn in so many */
 constexpr uint64_t most_idle_spins = 4000000;
 
@@ -65,8 +66,10 @@ Fibre *new_fibre() {
     if (stack == MAP_FAILED)
         report(nullptr, "no memory for the stack of a thread");
     mprotect(stack, guard_bytes, PROT_NONE);
+    static size_t made;
     f->context.stack = (char *)stack;
-    f->context.stack_bytes = stack_bytes;
+    /* Not all at the same place in a page, or they would fight for the same lines of the cache. */
+    f->context.stack_bytes = stack_bytes - made++ % stack_colours * stack_colour_bytes;
     return f;
 }
 
@@ -117,6 +120,9 @@ void start_block(Block *block) {
     block->used = 0;
     while (block->fibres.size() < threads)
         block->fibres.push_back(new_fibre());
+    block->warps.assign((threads + 31) / 32, Lanes{0, 0});
+    if (threads % 32)
+        block->warps.back().ended = ~0u << threads % 32;
     busy_blocks++;
     for (unsigned t = 0; t < threads; t++)
         start_thread(block, settings().policy == Policy::reversed ? threads - 1 - t : t);
@@ -167,6 +173,7 @@ void end_thread() {
     Block *const block = self->block;
     self->state = State::ended;
     block->live--;
+    block->warps[self->thread / 32].ended |= 1u << self->thread % 32;
     settle_warp(block, self->thread / 32);
     settle_block(block);
     note_progress();

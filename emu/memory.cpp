@@ -29,6 +29,7 @@ struct Arena {
     unsigned char *const base = reserve();
     unsigned char *const shadow = reserve(); /* 1: written */
     std::map<uintptr_t, Piece> pieces;
+    std::map<uintptr_t, Piece> registered; /* host memory from elsewhere, pinned */
     size_t next = red_zone, taken = 0;
 };
 
@@ -167,11 +168,27 @@ Piece *find_piece(const void *p) {
     return &std::prev(above)->second;
 }
 
-Piece *live_piece(const void *p) {
-    const std::lock_guard<std::recursive_mutex> guard(lock);
-    Piece *const piece = find_piece(p);
+static Piece *around(const void *p, Piece *piece) {
     const bool inside = piece && !piece->dead && (uintptr_t)p < piece->begin + piece->bytes;
     return inside ? piece : nullptr;
+}
+
+Piece *live_piece(const void *p) {
+    const std::lock_guard<std::recursive_mutex> guard(lock);
+    Arena &a = arena();
+    if (Piece *const piece = around(p, find_piece(p)))
+        return piece;
+    auto above = a.registered.upper_bound((uintptr_t)p);
+    return above == a.registered.begin() ? nullptr : around(p, &std::prev(above)->second);
+}
+
+void pin(const void *p, size_t bytes) {
+    const uintptr_t begin = (uintptr_t)p;
+    arena().registered[begin] = {begin, bytes, Kind::pinned, 0, false, false};
+}
+
+bool unpin(const void *p) {
+    return arena().registered.erase((uintptr_t)p) == 1;
 }
 
 static unsigned char *shadow_of(const void *p) {

@@ -214,12 +214,17 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
     return cudaSuccess;
 }
 
-cudaError_t cudaHostRegister(void *, size_t, unsigned) {
-    return fail(cudaErrorNotSupported);
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned) {
+    const Guard guard(lock);
+    if (!p || !bytes)
+        return fail(cudaErrorInvalidValue);
+    pin(p, bytes);
+    return cudaSuccess;
 }
 
-cudaError_t cudaHostUnregister(void *) {
-    return fail(cudaErrorNotSupported);
+cudaError_t cudaHostUnregister(void *p) {
+    const Guard guard(lock);
+    return unpin(p) ? cudaSuccess : fail(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {

@@ -38,53 +38,52 @@ int source_lane(const Fibre *f) {
     return source >= group + f->width ? lane : source;
 }
 
-uint64_t shuffled(Fibre *f, Fibre *const lanes[32]) {
+uint64_t shuffled(Fibre *f, const Lanes &in, Fibre *const lanes[32]) {
     const int source = source_lane(f);
-    const Fibre *const from = lanes[source];
-    if (!(f->mask >> source & 1) || !from || from->state == State::ended) {
+    if (!(f->mask & in.waiting & 1u << source)) {
         self = f;
         report(f->pc, "%s reads lane %d, which takes no part (mask %#x)", f->at.what, source,
                f->mask);
     }
-    return from->value;
+    return lanes[source]->value;
 }
 
-uint64_t balloted(const Fibre *f, Fibre *const lanes[32]) {
+uint64_t balloted(const Fibre *f, const Lanes &in, Fibre *const lanes[32]) {
     uint64_t bits = 0;
-    for (int k = 0; k < 32; k++)
-        if (lanes[k] && lanes[k]->state == State::warp && f->mask >> k & 1)
-            bits |=
-                (uint64_t)(f->op == EMU_MATCH ? lanes[k]->value == f->value : lanes[k]->value != 0)
-                << k;
+    for (unsigned left = f->mask & in.waiting; left; left &= left - 1) {
+        const int k = __builtin_ctz(left);
+        const uint64_t value = lanes[k]->value;
+        bits |= (uint64_t)(f->op == EMU_MATCH ? value == f->value : value != 0) << k;
+    }
     return bits;
 }
 
-/* Are all lanes that f waits for, and that have not ended, at the same operation? */
-bool complete(const Fibre *f, Fibre *const lanes[32]) {
-    for (int k = 0; k < 32; k++) {
-        const Fibre *const other = lanes[k];
-        if (!(f->mask >> k & 1) || !other || other->state == State::ended)
-            continue;
-        if (other->state != State::warp || other->mask != f->mask || other->op != f->op)
+/* Do all lanes that f waits for, and that have not ended, wait in the same operation? */
+bool complete(const Fibre *f, const Lanes &in, Fibre *const lanes[32]) {
+    if (f->mask & ~(in.waiting | in.ended))
+        return false;
+    for (unsigned left = f->mask & in.waiting; left; left &= left - 1) {
+        const Fibre *const other = lanes[__builtin_ctz(left)];
+        if (other->mask != f->mask || other->op != f->op)
             return false;
     }
     return true;
 }
 
-void finish_warp(const Fibre *first, Fibre *const lanes[32]) {
-    Fibre *in[32];
+void finish_warp(const Fibre *first, Lanes *in, Fibre *const lanes[32]) {
+    Fibre *members[32];
     size_t count = 0;
-    for (int k = 0; k < 32; k++)
-        if (lanes[k] && lanes[k]->state == State::warp && first->mask >> k & 1)
-            in[count++] = lanes[k];
+    for (unsigned left = first->mask & in->waiting; left; left &= left - 1)
+        members[count++] = lanes[__builtin_ctz(left)];
     if (first->op == EMU_SYNCWARP)
-        join_clocks(in, count);
+        join_clocks(members, count);
+    else
+        for (size_t k = 0; k < count; k++)
+            members[k]->result = first->op >= EMU_BALLOT ? balloted(members[k], *in, lanes)
+                                                         : shuffled(members[k], *in, lanes);
+    in->waiting &= ~first->mask;
     for (size_t k = 0; k < count; k++)
-        if (first->op != EMU_SYNCWARP)
-            in[k]->result =
-                first->op >= EMU_BALLOT ? balloted(in[k], lanes) : shuffled(in[k], lanes);
-    for (size_t k = 0; k < count; k++)
-        make_ready(in[k]);
+        make_ready(members[k]);
 }
 
 /* What the eight bytes of a copy's barrier hold. */
@@ -127,12 +126,13 @@ void check_barrier(const uint64_t *word, const void *pc, const char *what) {
 } // namespace
 
 void settle_warp(Block *block, unsigned warp) {
-    Fibre *lanes[32] = {};
-    for (unsigned k = 0; k < 32 && warp * 32 + k < block->threads; k++)
-        lanes[k] = block->fibres[warp * 32 + k];
-    for (int k = 0; k < 32; k++)
-        if (lanes[k] && lanes[k]->state == State::warp && complete(lanes[k], lanes))
-            finish_warp(lanes[k], lanes);
+    Lanes &in = block->warps[warp];
+    Fibre *const *const lanes = &block->fibres[warp * 32];
+    for (unsigned left = in.waiting; left; left &= in.waiting & (left - 1)) {
+        const Fibre *const f = lanes[__builtin_ctz(left)];
+        if (complete(f, in, lanes))
+            finish_warp(f, &in, lanes);
+    }
 }
 
 void settle_block(Block *block) {
@@ -193,7 +193,10 @@ uint64_t emu_warp(emu_warp_op op, unsigned mask, uint64_t value, int lane, int w
     self->lane = lane;
     self->width = width;
     begin_wait(State::warp, at, pc);
-    settle_warp(self->block, self->thread / 32);
+    Lanes &in = self->block->warps[self->thread / 32];
+    in.waiting |= 1u << self->thread % 32;
+    if (!(mask & ~(in.waiting | in.ended)))
+        settle_warp(self->block, self->thread / 32);
     let_others_run();
     return self->result;
 }

@@ -176,7 +176,9 @@ struct block {
             if (tile == no_tile)
                 return;
             C *part = r.part[k % entries];
-            const C so_far = part[lane < team_warps ? lane : team_warps - 1];
+            C so_far = Op::template identity<C>();
+            if (lane < team_warps)
+                so_far = part[lane];
             C after;
             const C carry = wi_find_carry<Op>(l, epoch, tile, start,
                                               wi_shuffle(so_far, team_warps - 1), &after);
