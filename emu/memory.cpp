@@ -25,16 +25,22 @@ unsigned char *reserve() {
     return (unsigned char *)p;
 }
 
+unsigned char *base, *shadow_base; /* of the shadow, 1 is: written */
+
 struct Arena {
-    unsigned char *const base = reserve();
-    unsigned char *const shadow = reserve(); /* 1: written */
     std::map<uintptr_t, Piece> pieces;
     std::map<uintptr_t, Piece> registered; /* host memory from elsewhere, pinned */
     size_t next = red_zone, taken = 0;
 };
 
+Arena *new_arena() {
+    base = reserve();
+    shadow_base = reserve();
+    return new Arena();
+}
+
 Arena &arena() {
-    static Arena *const only = new Arena();
+    static Arena *const only = new_arena();
     return *only;
 }
 
@@ -53,14 +59,14 @@ void clear(unsigned char *p, size_t bytes) {
 
 /* Forgets what died in [at, at + bytes); if something there lives, gives where it ends. */
 size_t make_room(Arena &a, size_t at, size_t bytes) {
-    const uintptr_t begin = (uintptr_t)a.base + at, end = begin + bytes;
+    const uintptr_t begin = (uintptr_t)base + at, end = begin + bytes;
     auto p = a.pieces.upper_bound(begin);
     if (p != a.pieces.begin())
         --p;
     while (p != a.pieces.end() && p->first < end) {
         const uintptr_t piece_end = p->first + p->second.bytes;
         if (piece_end + red_zone > begin && !p->second.dead)
-            return piece_end + red_zone - (uintptr_t)a.base;
+            return piece_end + red_zone - (uintptr_t)base;
         if (piece_end + red_zone > begin)
             p = a.pieces.erase(p);
         else
@@ -141,7 +147,7 @@ void *take(size_t bytes, Kind kind, int device) {
         }
         const size_t beyond = make_room(a, a.next, span);
         if (!beyond) {
-            const uintptr_t begin = (uintptr_t)a.base + a.next;
+            const uintptr_t begin = (uintptr_t)base + a.next;
             a.pieces[begin] = {begin, bytes, kind, device, false, false};
             a.next += span;
             a.taken += bytes;
@@ -163,7 +169,7 @@ void release(Piece *piece) {
 Piece *find_piece(const void *p) {
     Arena &a = arena();
     auto above = a.pieces.upper_bound((uintptr_t)p);
-    if ((uintptr_t)p - (uintptr_t)a.base >= arena_bytes || above == a.pieces.begin())
+    if ((uintptr_t)p - (uintptr_t)base >= arena_bytes || above == a.pieces.begin())
         return nullptr;
     return &std::prev(above)->second;
 }
@@ -192,9 +198,8 @@ bool unpin(const void *p) {
 }
 
 static unsigned char *shadow_of(const void *p) {
-    Arena &a = arena();
-    const size_t offset = (uintptr_t)p - (uintptr_t)a.base;
-    return offset < arena_bytes ? a.shadow + offset : nullptr;
+    const size_t offset = (uintptr_t)p - (uintptr_t)base;
+    return base && offset < arena_bytes ? shadow_base + offset : nullptr;
 }
 
 void mark_written(const void *p, size_t bytes) {
@@ -235,18 +240,26 @@ void check_access(const void *p, size_t bytes, int kind, bool ordered, const voi
         check_race(p, bytes, kind, ordered, pc);
 }
 
+/* Plain accesses are points to switch at too, but few of them. */
+unsigned until_switch = 1;
+
+void switch_unasked() {
+    const Policy policy = settings().policy;
+    until_switch = 1 + (unsigned)random_below(512);
+    if (policy == Policy::random || policy == Policy::starve)
+        give_way();
+}
+
 /* What every access that the compiler told of comes to. */
 static inline void hooked(const void *p, size_t bytes, int kind, const void *pc) {
-    static const uintptr_t base = (uintptr_t)arena().base;
-    if ((uintptr_t)p - base >= arena_bytes)
+    if ((uintptr_t)p - (uintptr_t)base >= arena_bytes || !base)
         return;
     if (!self)
         report(pc, "host code %s device memory at %p", verb(kind), p);
     if (bytes <= 16 && (bytes & (bytes - 1)) == 0 && (uintptr_t)p % bytes != 0)
         report(pc, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
-    const Policy policy = settings().policy;
-    if ((policy == Policy::random || policy == Policy::starve) && random_below(256) == 0)
-        give_way();
+    if (--until_switch == 0)
+        switch_unasked();
     check_access(p, bytes, kind, false, pc, "kernel");
     if (kind & EMU_WRITE)
         note_progress();

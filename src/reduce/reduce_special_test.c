@@ -250,13 +250,16 @@ static void special_values(weft_context *ctx) {
     static const size_t paddings[] = {0, 100, 5000, 70000};
     rig r = rig_open(ctx);
     double *x = malloc(70004 * sizeof *x);
+    test_random random = test_random_at(81);
     const wi_row *rows[TEST_MAX_ROWS];
     size_t count = test_rows(ctx, &wi_reduce_ladder, rows);
     assert_non_null(x);
     for (size_t k = 0; k < count; k++) {
         for (size_t s = 0; s < sizeof float_cases / sizeof *float_cases; s++) {
             for (size_t p = 0; p < sizeof paddings / sizeof *paddings; p++) {
-                run_float_case(&r, &float_cases[s], rows[k], paddings[p], x);
+                if (test_size_wanted(paddings[p]) && test_case_wanted(&random)) {
+                    run_float_case(&r, &float_cases[s], rows[k], paddings[p], x);
+                }
             }
         }
         for (size_t s = 0; s < sizeof integer_cases / sizeof *integer_cases; s++) {
@@ -273,8 +276,12 @@ static void norms_at_every_scale(weft_context *ctx) {
     rig r = rig_open(ctx);
     const wi_row *rows[TEST_MAX_ROWS];
     size_t count = test_rows(ctx, &wi_reduce_ladder, rows);
+    test_random random = test_random_at(82);
     for (size_t row = 0; row < count; row++) {
         for (int e = -1070; e <= 1020; e++) {
+            if (!test_case_wanted(&random)) {
+                continue;
+            }
             double k = ldexp(1.125, e), x[] = {3 * k, 4 * k}, norm;
             uint64_t bits;
             assert_true(reduce(&r, rows[row], WEFT_NRM2, WEFT_F64, 2, x, 0, &bits));

@@ -123,13 +123,16 @@ static void special_values(weft_context *ctx) {
     static const size_t paddings[] = {0, 100, 1000, 5000, 70000};
     rig r = rig_open(ctx);
     double *x = malloc((70000 + MOST) * sizeof *x);
+    test_random random = test_random_at(80);
     const wi_row *rows[TEST_MAX_ROWS];
     size_t count = test_rows(ctx, &wi_scan_ladder, rows);
     assert_non_null(x);
     for (size_t k = 0; k < count; k++) {
         for (size_t s = 0; s < sizeof specials / sizeof *specials; s++) {
             for (size_t p = 0; p < sizeof paddings / sizeof *paddings; p++) {
-                run_special(&r, &specials[s], rows[k], paddings[p], x);
+                if (test_size_wanted(paddings[p]) && test_case_wanted(&random)) {
+                    run_special(&r, &specials[s], rows[k], paddings[p], x);
+                }
             }
         }
     }
@@ -164,7 +167,7 @@ static void f32_is_carried_in_f64(weft_context *ctx) {
     for (size_t i = 0; i < LONGEST; i++) {
         x[i] = 1;
     }
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count && test_size_wanted(LONGEST); k++) {
         bool carries = !rows[k] || strcmp(rows[k]->name, "blocked") == 0 ||
                        strcmp(rows[k]->name, "lookback") == 0 || strcmp(rows[k]->name, "bulk") == 0;
         const float *y =
