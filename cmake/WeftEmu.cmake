@@ -88,6 +88,10 @@ function(weft_emu_program name)
     target_link_libraries(${name} PRIVATE weft_emu PkgConfig::CMOCKA)
 endfunction()
 
+weft_emu_kernels(weft_emu_bugs ${PROJECT_SOURCE_DIR}/tests/emu_bugs_test.cu)
+target_link_libraries(weft_emu_bugs PRIVATE PkgConfig::CMOCKA)
+weft_emu_program(emu_bugs_test $<TARGET_OBJECTS:weft_emu_bugs>)
+
 set(emu_seeds 0 1 2 3 4 5 6 7)
 set(emu_tests
     map/map_test

@@ -34,6 +34,16 @@ const Settings &settings();
 uint64_t random_below(uint64_t bound);
 const char *policy_name(Policy policy);
 
+/* Where in the source something happens: what the program counter tells, or a line known. */
+struct Where {
+    const void *pc;
+    const char *file;
+    int line;
+
+    Where(const void *address = nullptr) : pc(address), file(nullptr), line(0) {}
+    Where(const emu_site &at) : pc(nullptr), file(at.line ? at.file : nullptr), line(at.line) {}
+};
+
 /* ---- memory (memory.cpp) ---- */
 
 enum class Kind {
@@ -62,7 +72,7 @@ void mark_written(const void *p, size_t bytes);
 void copy_marks(const void *to, const void *from, size_t bytes);
 void forget_marks(const void *p, size_t bytes);
 /* Checks an access by a kernel's thread, or by an operation of a stream when there is none. */
-void check_access(const void *p, size_t bytes, int kind, bool ordered, const void *pc,
+void check_access(const void *p, size_t bytes, int kind, bool ordered, const Where &where,
                   const char *what);
 
 /* ---- fibres and blocks (machine.cpp) ---- */
@@ -168,20 +178,20 @@ void settle_block(Block *block);
 
 /* ---- races (race.cpp) ---- */
 
-void check_race(const void *p, size_t bytes, int kind, bool ordered, const void *pc);
+void check_race(const void *p, size_t bytes, int kind, bool ordered, const Where &where);
 void release_clock(const void *object); /* what this thread did is seen by who acquires */
 void acquire_clock(const void *object);
 void join_clocks(Fibre *const fibres[], size_t count);
 
 /* ---- reports (report.cpp) ---- */
 
-/* Prints what went wrong in the running thread at pc, and ends the process. */
-[[noreturn]] void report(const void *pc, const char *format, ...)
+/* Prints what went wrong in the running thread there, and ends the process. */
+[[noreturn]] void report(const Where &where, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The same for the whole kernel: says where every thread waits. */
 [[noreturn]] void report_waits(const char *what);
-/* Source lines of code, innermost first: "fill at map.cu:12, from ..." */
-std::string source_of(const void *pc);
+/* The source line, and those it was inlined into. */
+std::string source_of(const Where &where);
 
 /* The runtime's lock: one call at a time. */
 extern std::recursive_mutex lock;

@@ -18,6 +18,7 @@ constexpr size_t stack_bytes = 64 * 1024;
 constexpr size_t guard_bytes = 4096;
 constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
 constexpr unsigned starving_turns = 256; /* a starved warp gets one turn in so many */
+constexpr int starving_looks = 8;        /* unless nobody else is found in so many looks */
 constexpr uint64_t most_idle_spins = 4000000;
 
 /* Threads that may run, in a ring; it holds each at most once. */
@@ -131,16 +132,16 @@ void start_block(Block *block) {
 /* May `f` not run just now, though it could? */
 bool starves(const Fibre *f) {
     return settings().policy == Policy::starve && f->thread / 32 == starved_warp &&
-           ready.count > 0 && random_below(starving_turns) != 0;
+           random_below(starving_turns) != 0;
 }
 
 Fibre *choose() {
-    for (;;) {
+    for (int look = 1;; look++) {
         const Policy policy = settings().policy;
         if (policy == Policy::random || policy == Policy::starve)
             std::swap(ready.at(0), ready.at(random_below(ready.count)));
         Fibre *const f = ready.pop();
-        if (!starves(f))
+        if (look == starving_looks || !starves(f))
             return f;
         ready.push(f);
     }

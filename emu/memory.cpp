@@ -101,35 +101,36 @@ const char *verb(int kind) {
 }
 
 /* Is the access within one variable of the block's shared memory? */
-void check_shared(const Piece *piece, const void *p, size_t bytes, int kind, const void *pc) {
+void check_shared(const Piece *piece, const void *p, size_t bytes, int kind, const Where &where) {
     if (!self || (const unsigned char *)piece->begin != self->block->shared)
-        report(pc, "%s shared memory of another block", verb(kind));
+        report(where, "%s shared memory of another block", verb(kind));
     const unsigned char *const at = (const unsigned char *)p;
     for (const Variable &v : self->block->variables)
         if (at >= v.p && at + bytes <= v.p + v.bytes)
             return;
     for (const Variable &v : self->block->variables)
         if (at + bytes > v.p - red_zone && at < v.p + v.bytes + red_zone)
-            report(pc,
+            report(where,
                    "%s %zu bytes out of bounds: %td bytes from the start of a shared variable "
                    "of %zu bytes",
                    verb(kind), bytes, at - v.p, v.bytes);
-    report(pc, "%s %zu bytes out of bounds of shared memory", verb(kind), bytes);
+    report(where, "%s %zu bytes out of bounds of shared memory", verb(kind), bytes);
 }
 
-void check_piece(const void *p, size_t bytes, int kind, const void *pc) {
+void check_piece(const void *p, size_t bytes, int kind, const Where &where) {
     const Piece *const piece = find_piece(p);
     const uintptr_t at = (uintptr_t)p;
     if (!piece)
-        report(pc, "%s %zu bytes at %p, where nothing is allocated", verb(kind), bytes, p);
+        report(where, "%s %zu bytes at %p, where nothing is allocated", verb(kind), bytes, p);
     if (at + bytes > piece->begin + piece->bytes)
-        report(pc, "%s %zu bytes out of bounds: %zu bytes from the start of an allocation of %zu",
+        report(where,
+               "%s %zu bytes out of bounds: %zu bytes from the start of an allocation of %zu",
                verb(kind), bytes, (size_t)(at - piece->begin), piece->bytes);
     if (piece->dead)
-        report(pc, "use after free: %s %zu bytes at byte %zu of a freed allocation of %zu",
+        report(where, "use after free: %s %zu bytes at byte %zu of a freed allocation of %zu",
                verb(kind), bytes, (size_t)(at - piece->begin), piece->bytes);
     if (piece->kind == Kind::shared)
-        check_shared(piece, p, bytes, kind, pc);
+        check_shared(piece, p, bytes, kind, where);
 }
 
 } // namespace
@@ -221,23 +222,23 @@ void copy_marks(const void *to, const void *from, size_t bytes) {
         mark_written(to, bytes);
 }
 
-void check_access(const void *p, size_t bytes, int kind, bool ordered, const void *pc,
+void check_access(const void *p, size_t bytes, int kind, bool ordered, const Where &where,
                   const char *what) {
     unsigned char *const shadow = shadow_of(p);
     if (!shadow)
         return;
     const bool written = all_written(shadow, bytes);
     if (!written) {
-        check_piece(p, bytes, kind, pc);
+        check_piece(p, bytes, kind, where);
         if (kind & EMU_READ && none_written(shadow, bytes))
-            report(pc, "%s: reads %zu bytes at %p that were never written", what, bytes, p);
+            report(where, "%s: reads %zu bytes at %p that were never written", what, bytes, p);
         if (kind & EMU_WRITE) {
             memset(shadow, 1, bytes);
             note_progress();
         }
     }
     if (self && (size_t)((const unsigned char *)p - self->block->shared) < shared_region)
-        check_race(p, bytes, kind, ordered, pc);
+        check_race(p, bytes, kind, ordered, where);
 }
 
 /* Plain accesses are points to switch at too, but few of them. */
@@ -251,16 +252,16 @@ void switch_unasked() {
 }
 
 /* What every access that the compiler told of comes to. */
-static inline void hooked(const void *p, size_t bytes, int kind, const void *pc) {
+static inline void hooked(const void *p, size_t bytes, int kind, const void *where) {
     if ((uintptr_t)p - (uintptr_t)base >= arena_bytes || !base)
         return;
     if (!self)
-        report(pc, "host code %s device memory at %p", verb(kind), p);
+        report(where, "host code %s device memory at %p", verb(kind), p);
     if (bytes <= 16 && (bytes & (bytes - 1)) == 0 && (uintptr_t)p % bytes != 0)
-        report(pc, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
+        report(where, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
     if (--until_switch == 0)
         switch_unasked();
-    check_access(p, bytes, kind, false, pc, "kernel");
+    check_access(p, bytes, kind, false, where, "kernel");
     if (kind & EMU_WRITE)
         note_progress();
 }
@@ -269,18 +270,18 @@ static inline void hooked(const void *p, size_t bytes, int kind, const void *pc)
 
 using namespace emu;
 
-void emu_before_ordered(const volatile void *p, size_t bytes, int kind) {
+void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at) {
     give_way();
-    check_access((const void *)p, bytes, kind, true, __builtin_return_address(0), "ordered access");
+    check_access((const void *)p, bytes, kind, true, at, at.what);
     if (kind & EMU_READ)
         acquire_clock((const void *)p);
-    if (kind & EMU_WRITE) {
+    if (kind & EMU_WRITE)
         release_clock((const void *)p);
-        note_progress();
-    }
 }
 
-void emu_after_ordered(int kind) {
+void emu_after_ordered(int kind, bool changed) {
+    if (changed)
+        note_progress();
     if (kind & EMU_WRITE)
         give_way();
 }
@@ -304,14 +305,14 @@ unsigned char *emu_dynamic_shared() {
 }
 
 /* A volatile access is a point to switch at, and many a loop's way to wait. */
-static void hooked_volatile(const void *p, size_t bytes, int kind, const void *pc) {
+static void hooked_volatile(const void *p, size_t bytes, int kind, const Where &where) {
     if (!self || !find_piece(p))
         return;
     if (kind == EMU_READ)
-        spin({"", 0, "a volatile read"}, (void *)(uintptr_t)pc);
+        spin({"", 0, "a volatile read"}, (void *)(uintptr_t)where.pc);
     else
         give_way();
-    check_access(p, bytes, kind, true, pc, "volatile access");
+    check_access(p, bytes, kind, true, where, "volatile access");
     if (kind == EMU_WRITE)
         note_progress();
 }

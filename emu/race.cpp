@@ -12,7 +12,7 @@ namespace {
 
 struct Cell {
     uint64_t epoch; /* of the block, which tells barriers apart; 0: no access */
-    const void *pc;
+    Where where;
     uint32_t clock;
     uint16_t thread;
     uint8_t bytes; /* one bit for each of the word */
@@ -37,10 +37,10 @@ bool conflicts(const Cell &c, const Cell &now) {
 
 void check_against(const Cell &c, const Cell &now, const char *then, const char *what) {
     if (conflicts(c, now))
-        report(now.pc,
+        report(now.where,
                "data race on shared memory: %s what thread %u %s, with no barrier between, at\n"
                "      %s",
-               what, c.thread, then, source_of(c.pc).c_str());
+               what, c.thread, then, source_of(c.where).c_str());
 }
 
 void remember_read(Word *word, const Cell &now) {
@@ -67,7 +67,7 @@ void visit(Word *word, const Cell &now, int kind) {
 
 } // namespace
 
-void check_race(const void *p, size_t bytes, int kind, bool ordered, const void *pc) {
+void check_race(const void *p, size_t bytes, int kind, bool ordered, const Where &where) {
     Block *const block = self->block;
     if (!settings().races)
         return;
@@ -82,8 +82,8 @@ void check_race(const void *p, size_t bytes, int kind, bool ordered, const void 
             mask &= 15u << (begin - at);
         if (at + 4 > end)
             mask &= 15u >> (at + 4 - end);
-        const Cell now = {block->epoch,  pc,     self->clock, (uint16_t)self->thread,
-                          (uint8_t)mask, ordered};
+        const Cell now = {block->epoch,           where,         self->clock,
+                          (uint16_t)self->thread, (uint8_t)mask, ordered};
         visit(&block->words[at / 4], now, kind);
     }
 }

@@ -13,6 +13,7 @@ namespace emu {
 
 namespace {
 
+constexpr char inlined[] = "(inlined by) ";
 constexpr int exit_status = 86;
 constexpr size_t most_blocks = 3, most_groups = 12;
 
@@ -59,7 +60,8 @@ void print_group(const Block *block, const Fibre *like) {
     fprintf(stderr, " wait in %s", like->at.what);
     if (like->state == State::warp)
         fprintf(stderr, " with mask %#x", like->mask);
-    fprintf(stderr, " at\n      %s\n", source_of(like->pc).c_str());
+    fprintf(stderr, " at\n      %s\n",
+            source_of(like->at.line ? Where(like->at) : Where(like->pc)).c_str());
 }
 
 void print_block(const Block *block) {
@@ -79,7 +81,10 @@ void print_block(const Block *block) {
 
 } // namespace
 
-std::string source_of(const void *pc) {
+std::string source_of(const Where &where) {
+    const void *const pc = where.pc;
+    if (where.file)
+        return std::string(where.file) + ":" + std::to_string(where.line);
     Dl_info info;
     char command[4096], line[1024];
     if (!pc || !dladdr(pc, &info) || !info.dli_fname)
@@ -90,8 +95,11 @@ std::string source_of(const void *pc) {
     FILE *const pipe = popen(command, "r");
     while (pipe && fgets(line, sizeof line, pipe)) {
         const std::string one = line;
-        if (one.find("/emu/include/") == std::string::npos) /* the stand-in's own headers */
-            text += (text.empty() ? "" : "     ") + one;
+        if (one.find("/emu/include/") != std::string::npos) /* the stand-in's own headers */
+            continue;
+        const size_t name =
+            one.find(inlined) == std::string::npos ? 0 : one.find(inlined) + strlen(inlined);
+        text += (text.empty() ? "" : "      in ") + one.substr(name);
     }
     if (pipe)
         pclose(pipe);
@@ -100,7 +108,7 @@ std::string source_of(const void *pc) {
     return text.empty() ? "code without line numbers" : text;
 }
 
-void report(const void *pc, const char *format, ...) {
+void report(const Where &where, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "\nemu: ");
@@ -109,8 +117,8 @@ void report(const void *pc, const char *format, ...) {
     fprintf(stderr, "\n");
     if (self)
         print_place(self);
-    if (pc)
-        fprintf(stderr, "  at  %s\n", source_of(pc).c_str());
+    if (where.pc || where.file)
+        fprintf(stderr, "  at  %s\n", source_of(where).c_str());
     give_up();
 }
 

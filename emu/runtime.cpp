@@ -148,13 +148,12 @@ static cudaError_t allocate(void **p, size_t bytes, Kind kind) {
 }
 
 /* The allocation that starts at p, to be freed; NULL if p is not from an allocation. */
-static Piece *piece_to_free(const void *p, Kind kind) {
+static Piece *piece_to_free(const void *p, Kind kind, const Where &caller) {
     Piece *const piece = find_piece(p);
     if (!piece || piece->begin != (uintptr_t)p || piece->kind != kind)
         return nullptr;
     if (piece->dead || piece->freeing)
-        report(__builtin_return_address(0), "double free of an allocation of %zu bytes",
-               piece->bytes);
+        report(caller, "double free of an allocation of %zu bytes", piece->bytes);
     return piece;
 }
 
@@ -181,12 +180,12 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) {
     return allocate(p, bytes, Kind::pinned);
 }
 
-static cudaError_t free_now(void *p, Kind kind) {
+static cudaError_t free_now(void *p, Kind kind, const Where &caller) {
     const Guard guard(lock);
     devices_in_use |= 1u << device_now;
     if (!p)
         return cudaSuccess;
-    Piece *const piece = piece_to_free(p, kind);
+    Piece *const piece = piece_to_free(p, kind, caller);
     if (!piece)
         return fail(cudaErrorInvalidValue);
     drain_all(); /* as CUDA does */
@@ -195,18 +194,19 @@ static cudaError_t free_now(void *p, Kind kind) {
 }
 
 cudaError_t cudaFree(void *p) {
-    return free_now(p, Kind::device);
+    return free_now(p, Kind::device, __builtin_return_address(0));
 }
 
 cudaError_t cudaFreeHost(void *p) {
-    return free_now(p, Kind::pinned);
+    return free_now(p, Kind::pinned, __builtin_return_address(0));
 }
 
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
     const Guard guard(lock);
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
-    Piece *const piece = p ? piece_to_free(p, Kind::device) : nullptr;
+    const Where caller = __builtin_return_address(0);
+    Piece *const piece = p ? piece_to_free(p, Kind::device, caller) : nullptr;
     if (!piece)
         return p ? fail(cudaErrorInvalidValue) : cudaSuccess;
     piece->freeing = true;

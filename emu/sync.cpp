@@ -117,10 +117,10 @@ void write(Block *block, uint64_t *word, Barrier b) {
     }
 }
 
-void check_barrier(const uint64_t *word, const void *pc, const char *what) {
-    check_access(word, sizeof *word, EMU_READ | EMU_WRITE, true, pc, what);
+void check_barrier(const uint64_t *word, const Where &where, const char *what) {
+    check_access(word, sizeof *word, EMU_READ | EMU_WRITE, true, where, what);
     if (!read(word).used)
-        report(pc, "%s of a barrier that was not initialised", what);
+        report(where, "%s of a barrier that was not initialised", what);
 }
 
 } // namespace
@@ -246,12 +246,12 @@ void emu_barrier_wait(uint64_t *barrier, unsigned parity, emu_site at) {
     acquire_clock(barrier);
 }
 
-static void check_copy(const void *to, const void *from, size_t bytes, const void *pc) {
+static void check_copy(const void *to, const void *from, size_t bytes, const Where &where) {
     if (((uintptr_t)to | (uintptr_t)from | bytes) % 16 != 0)
-        report(pc, "bulk copy of %zu bytes from %p to %p: all must be multiples of 16", bytes, from,
-               to);
-    check_access(from, bytes, EMU_READ, false, pc, "bulk copy");
-    check_access(to, bytes, EMU_WRITE, false, pc, "bulk copy");
+        report(where, "bulk copy of %zu bytes from %p to %p: all must be multiples of 16", bytes,
+               from, to);
+    check_access(from, bytes, EMU_READ, false, where, "bulk copy");
+    check_access(to, bytes, EMU_WRITE, false, where, "bulk copy");
 }
 
 void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier) {

@@ -173,28 +173,28 @@ enum emu_access {
 };
 /* Stand around an access that other threads may make at the same time: let others run first (and,
  * after a write, before this thread goes on), and tell the checks. `kind` is of emu_access. */
-void emu_before_ordered(const volatile void *p, size_t bytes, int kind);
-void emu_after_ordered(int kind);
+void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at);
+void emu_after_ordered(int kind, bool changed);
 
 /* *p = change(*p) as one step; gives what was there. */
 template <class T, class Change>
-__attribute__((no_sanitize("thread"))) inline T emu_atomic(T *p, Change change,
+__attribute__((no_sanitize("thread"))) inline T emu_atomic(T *p, const emu_site &at, Change change,
                                                            int kind = EMU_READ | EMU_WRITE) {
-    emu_before_ordered(p, sizeof *p, kind);
-    const T old = *p;
+    emu_before_ordered(p, sizeof *p, kind, at);
+    const T old = *p, now = change(old);
     if (kind & EMU_WRITE)
-        *p = change(old);
-    emu_after_ordered(kind);
+        *p = now;
+    emu_after_ordered(kind, memcmp((const void *)&old, (const void *)&now, sizeof old) != 0);
     return old;
 }
 template <class T>
-inline T emu_ordered_read(const T *p) {
-    return emu_atomic((T *)p, [](T old) { return old; }, EMU_READ);
+inline T emu_ordered_read(const T *p, const emu_site &at) {
+    return emu_atomic((T *)p, at, [](T old) { return old; }, EMU_READ);
 }
 template <class T>
-inline void emu_ordered_write(T *p, T value) {
+inline void emu_ordered_write(T *p, T value, const emu_site &at) {
     emu_atomic(
-        p, [=](T) { return value; }, EMU_WRITE);
+        p, at, [=](T) { return value; }, EMU_WRITE);
 }
 
 /* The operand converts to the target's type, as in CUDA's overloads. */
@@ -202,46 +202,47 @@ template <class T>
 using emu_same = typename std::common_type<T>::type;
 
 template <class T>
-inline T atomicAdd(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return (T)(old + v); });
+inline T atomicAdd(T *p, emu_same<T> v, EMU_SITE("atomicAdd")) {
+    return emu_atomic(p, at, [=](T old) { return (T)(old + v); });
 }
 template <class T>
-inline T atomicSub(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return (T)(old - v); });
+inline T atomicSub(T *p, emu_same<T> v, EMU_SITE("atomicSub")) {
+    return emu_atomic(p, at, [=](T old) { return (T)(old - v); });
 }
 template <class T>
-inline T atomicExch(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T) { return v; });
+inline T atomicExch(T *p, emu_same<T> v, EMU_SITE("atomicExch")) {
+    return emu_atomic(p, at, [=](T) { return v; });
 }
 template <class T>
-inline T atomicMin(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return v < old ? v : old; });
+inline T atomicMin(T *p, emu_same<T> v, EMU_SITE("atomicMin")) {
+    return emu_atomic(p, at, [=](T old) { return v < old ? v : old; });
 }
 template <class T>
-inline T atomicMax(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return v > old ? v : old; });
+inline T atomicMax(T *p, emu_same<T> v, EMU_SITE("atomicMax")) {
+    return emu_atomic(p, at, [=](T old) { return v > old ? v : old; });
 }
 template <class T>
-inline T atomicAnd(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return (T)(old & v); });
+inline T atomicAnd(T *p, emu_same<T> v, EMU_SITE("atomicAnd")) {
+    return emu_atomic(p, at, [=](T old) { return (T)(old & v); });
 }
 template <class T>
-inline T atomicOr(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return (T)(old | v); });
+inline T atomicOr(T *p, emu_same<T> v, EMU_SITE("atomicOr")) {
+    return emu_atomic(p, at, [=](T old) { return (T)(old | v); });
 }
 template <class T>
-inline T atomicXor(T *p, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return (T)(old ^ v); });
+inline T atomicXor(T *p, emu_same<T> v, EMU_SITE("atomicXor")) {
+    return emu_atomic(p, at, [=](T old) { return (T)(old ^ v); });
 }
 template <class T>
-inline T atomicCAS(T *p, emu_same<T> expected, emu_same<T> v) {
-    return emu_atomic(p, [=](T old) { return old == expected ? v : old; });
+inline T atomicCAS(T *p, emu_same<T> expected, emu_same<T> v, EMU_SITE("atomicCAS")) {
+    return emu_atomic(p, at, [=](T old) { return old == expected ? v : old; });
 }
-inline unsigned atomicInc(unsigned *p, unsigned last) {
-    return emu_atomic(p, [=](unsigned old) { return old >= last ? 0 : old + 1; });
+inline unsigned atomicInc(unsigned *p, unsigned last, EMU_SITE("atomicInc")) {
+    return emu_atomic(p, at, [=](unsigned old) { return old >= last ? 0 : old + 1; });
 }
-inline unsigned atomicDec(unsigned *p, unsigned first) {
-    return emu_atomic(p, [=](unsigned old) { return old == 0 || old > first ? first : old - 1; });
+inline unsigned atomicDec(unsigned *p, unsigned first, EMU_SITE("atomicDec")) {
+    return emu_atomic(p, at,
+                      [=](unsigned old) { return old == 0 || old > first ? first : old - 1; });
 }
 
 /* Memory here is sequentially consistent; a fence is only a point to switch at. */

@@ -28,12 +28,12 @@ struct alignas(16) wi_pair {
 };
 
 #ifdef WEFT_EMU
-inline wi_pair wi_read_pair(const wi_pair *p) {
-    return emu_ordered_read(p);
+inline wi_pair wi_read_pair(const wi_pair *p, EMU_SITE("wi_read_pair")) {
+    return emu_ordered_read(p, at);
 }
 
-inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag) {
-    emu_ordered_write(p, wi_pair{value, flag});
+inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag, EMU_SITE("wi_write_pair")) {
+    emu_ordered_write(p, wi_pair{value, flag}, at);
 }
 #else
 __device__ inline wi_pair wi_read_pair(const wi_pair *p) {

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Planted bugs: kernels with one classic mistake each, which emu must report at the right line, and
+ * their corrected twins, which must pass. A line marked "caught: NAME" is where NAME is reported.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda/bulk.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+
+namespace {
+
+constexpr int threads = 128;
+
+/* Launches on a stream, without a context. */
+template <class... Parameters, class... Arguments>
+void launch(const char *name, void (*kernel)(Parameters...), int blocks, int per_block,
+            cudaStream_t stream, Arguments... arguments) {
+    const cudaError_t error =
+        emu_launch(name, (const void *)kernel, (unsigned)blocks, (unsigned)per_block, 0, stream,
+                   [=] { kernel(arguments...); });
+    assert_int_equal(error, cudaSuccess);
+}
+#define LAUNCH(kernel, ...) launch(#kernel, kernel, __VA_ARGS__)
+
+int *device_ints(size_t n) {
+    void *p = nullptr;
+    assert_int_equal(cudaMalloc(&p, n * sizeof(int)), cudaSuccess);
+    return (int *)p;
+}
+
+int *zeroed_ints(size_t n) {
+    int *const p = device_ints(n);
+    cudaMemsetAsync(p, 0, n * sizeof(int));
+    return p;
+}
+
+void finish() {
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+/* ---- a tree without its barrier ---- */
+
+template <bool wrong>
+__global__ void tree(int *sum) {
+    WEFT_SHARED(int, part, [threads]);
+    const int t = (int)threadIdx.x;
+    part[t] = t;
+    __syncthreads();
+    for (int half = threads / 2; half > 0; half /= 2) {
+        if (t < half)
+            part[t] += part[t + half]; /* caught: tree */
+        if (!wrong)
+            __syncthreads();
+    }
+    if (t == 0)
+        *sum = part[0];
+}
+
+template <bool wrong>
+void run_tree() {
+    LAUNCH(tree<wrong>, 2, threads, nullptr, device_ints(1));
+    finish();
+}
+
+/* ---- a barrier in a divergent branch ---- */
+
+template <bool wrong>
+__global__ void branch(int *out) {
+    const int t = (int)threadIdx.x;
+    if (wrong && t < 40)
+        __syncthreads(); /* caught: branch */
+    if (!wrong || t >= 40)
+        __syncthreads();
+    out[t] = t;
+}
+
+template <bool wrong>
+void run_branch() {
+    LAUNCH(branch<wrong>, 1, threads, nullptr, device_ints(threads));
+    finish();
+}
+
+/* ---- a barrier that some threads have left for good ---- */
+
+template <bool wrong>
+__global__ void early(int *out, int n) {
+    const int t = (int)threadIdx.x;
+    if (wrong && t >= n)
+        return;
+    __syncthreads(); /* caught: early */
+    if (t < n)
+        out[t] = t;
+}
+
+template <bool wrong>
+void run_early() {
+    LAUNCH(early<wrong>, 1, threads, nullptr, device_ints(100), 100);
+    finish();
+}
+
+/* ---- a shuffle whose mask names lanes that never come ---- */
+
+template <bool wrong>
+__global__ void mask(int *out) {
+    const int t = (int)threadIdx.x;
+    int v = t;
+    if (t < 16)
+        v += __shfl_down_sync(wrong ? 0xffffffffu : 0xffffu, v, 8, 16); /* caught: mask */
+    __syncthreads();
+    out[t] = v;
+}
+
+template <bool wrong>
+void run_mask() {
+    LAUNCH(mask<wrong>, 1, 32, nullptr, device_ints(32));
+    finish();
+}
+
+/* ---- a shuffle whose mask leaves the caller out ---- */
+
+template <bool wrong>
+__global__ void outside(int *out) {
+    const int t = (int)threadIdx.x;
+    out[t] = __shfl_xor_sync(wrong ? 0x7fffffffu : 0xffffffffu, t, 1); /* caught: outside */
+}
+
+template <bool wrong>
+void run_outside() {
+    LAUNCH(outside<wrong>, 1, 32, nullptr, device_ints(32));
+    finish();
+}
+
+/* ---- a store off by one ---- */
+
+template <bool wrong>
+__global__ void store(int *out, int n) {
+    const int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (wrong ? i <= n : i < n)
+        out[i] = i; /* caught: store */
+}
+
+template <bool wrong>
+void run_store() {
+    LAUNCH(store<wrong>, 2, threads, nullptr, device_ints(200), 200);
+    finish();
+}
+
+/* ---- a shared array too small ---- */
+
+template <bool wrong>
+__global__ void narrow(int *out) {
+    WEFT_SHARED(int, of_warp, [wrong ? threads / 32 - 1 : threads / 32]);
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = (int)threadIdx.x; /* caught: narrow */
+    __syncthreads();
+    out[threadIdx.x] = of_warp[threadIdx.x % 3];
+}
+
+template <bool wrong>
+void run_narrow() {
+    LAUNCH(narrow<wrong>, 1, threads, nullptr, device_ints(threads));
+    finish();
+}
+
+/* ---- a look-back flag published before its value ---- */
+
+template <bool wrong>
+__global__ void publish(int *value, int *flag, int *out) {
+    if (blockIdx.x == 0) {
+        if (wrong)
+            atomicExch(flag, 1);
+        *value = 42;
+        __threadfence();
+        if (!wrong)
+            atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0)
+            wi_spin();
+        __threadfence();
+        *out = *(volatile int *)value; /* caught: publish */
+    }
+}
+
+template <bool wrong>
+void run_publish() {
+    for (int k = 0; k < 40; k++)
+        LAUNCH(publish<wrong>, 2, 1, nullptr, device_ints(1), zeroed_ints(1), device_ints(1));
+    finish();
+}
+
+/* ---- warp-synchronous code without __syncwarp ---- */
+
+template <bool wrong>
+__global__ void warp(int *out) {
+    WEFT_SHARED(int, word, [32]);
+    const int t = (int)threadIdx.x;
+    word[t] = 0;
+    __syncwarp();
+    word[t] = t;
+    if (!wrong)
+        __syncwarp();
+    out[t] = word[t ^ 1]; /* caught: warp */
+}
+
+template <bool wrong>
+void run_warp() {
+    LAUNCH(warp<wrong>, 1, 32, nullptr, device_ints(32));
+    finish();
+}
+
+/* ---- a histogram without atomics ---- */
+
+template <bool wrong>
+__global__ void histogram(int *out) {
+    WEFT_SHARED(int, bins, [4]);
+    if (threadIdx.x < 4)
+        bins[threadIdx.x] = 0;
+    __syncthreads();
+    if (wrong)
+        bins[threadIdx.x % 4]++; /* caught: histogram */
+    else
+        atomicAdd(&bins[threadIdx.x % 4], 1);
+    __syncthreads();
+    if (threadIdx.x < 4)
+        out[threadIdx.x] = bins[threadIdx.x];
+}
+
+template <bool wrong>
+void run_histogram() {
+    LAUNCH(histogram<wrong>, 1, threads, nullptr, device_ints(4));
+    finish();
+}
+
+/* ---- work on two streams that no event orders ---- */
+
+__global__ void produce(int *p) {
+    p[threadIdx.x] = (int)threadIdx.x;
+}
+
+__global__ void consume(const int *p, int *out) {
+    out[threadIdx.x] = p[threadIdx.x]; /* caught: event */
+}
+
+template <bool wrong>
+void run_event() {
+    cudaStream_t first, second;
+    cudaEvent_t event;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    for (int k = 0; k < 20; k++) {
+        int *const p = device_ints(threads);
+        LAUNCH(produce, 1, threads, first, p);
+        cudaEventRecord(event, first);
+        if (!wrong)
+            cudaStreamWaitEvent(second, event, 0);
+        LAUNCH(consume, 1, threads, second, p, device_ints(threads));
+        cudaStreamSynchronize(second);
+    }
+    finish();
+}
+
+/* ---- shared memory read before anything is written ---- */
+
+template <bool wrong>
+__global__ void unwritten(int *out) {
+    WEFT_SHARED(int, sum, );
+    if (!wrong && threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
+    atomicAdd(&sum, 1); /* caught: unwritten */
+    __syncthreads();
+    if (threadIdx.x == 0)
+        *out = sum;
+}
+
+template <bool wrong>
+void run_unwritten() {
+    LAUNCH(unwritten<wrong>, 1, threads, nullptr, device_ints(1));
+    finish();
+}
+
+/* ---- a block of the pool used after it is freed ---- */
+
+__global__ void touch(int *p) {
+    p[threadIdx.x] = 1; /* caught: freed */
+}
+
+template <bool wrong>
+void run_freed() {
+    int *const p = device_ints(threads);
+    if (wrong)
+        cudaFreeAsync(p, nullptr);
+    LAUNCH(touch, 1, threads, nullptr, p);
+    if (!wrong)
+        cudaFreeAsync(p, nullptr);
+    finish();
+}
+
+/* ---- a block freed twice ---- */
+
+template <bool wrong>
+void run_twice() {
+    int *const p = device_ints(threads);
+    cudaFreeAsync(p, nullptr);
+    if (wrong)
+        cudaFreeAsync(p, nullptr); /* caught: twice */
+    finish();
+}
+
+/* ---- a bulk copy that no one waits for ---- */
+
+template <bool wrong>
+__global__ void unawaited(const int *p, int *out) {
+    WEFT_SHARED(int4, tile, [8]);
+    WEFT_SHARED(wi_barrier, arrived, );
+    if (threadIdx.x == 0)
+        wi_barrier_init(&arrived, 1);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        wi_barrier_arrive_expect(&arrived, sizeof tile);
+        wi_bulk_load(&tile, p, sizeof tile, &arrived);
+    }
+    if (!wrong)
+        wi_barrier_wait(&arrived, 0);
+    out[threadIdx.x] = tile[threadIdx.x % 8].x; /* caught: unawaited */
+}
+
+template <bool wrong>
+void run_unawaited() {
+    LAUNCH(unawaited<wrong>, 1, 32, nullptr, zeroed_ints(32), device_ints(32));
+    finish();
+}
+
+/* ---- a spin on a flag that nobody raises ---- */
+
+template <bool wrong>
+__global__ void stuck(int *flag) {
+    if (blockIdx.x == 0 && !wrong)
+        atomicExch(flag, 1);
+    while (atomicAdd(flag, 0) == 0)
+        wi_spin(); /* caught: stuck */
+}
+
+template <bool wrong>
+void run_stuck() {
+    LAUNCH(stuck<wrong>, 2, 32, nullptr, zeroed_ints(1));
+    finish();
+}
+
+/* ---- a wide access at an odd address ---- */
+
+template <bool wrong>
+__global__ void odd(const int *p, int4 *out) {
+    out[threadIdx.x] = ((const int4 *)(p + (wrong ? 1 : 0)))[threadIdx.x]; /* caught: odd */
+}
+
+template <bool wrong>
+void run_odd() {
+    LAUNCH(odd<wrong>, 1, 4, nullptr, zeroed_ints(32), (int4 *)device_ints(32));
+    finish();
+}
+
+struct Bug {
+    const char *name;
+    const char *diagnosis; /* words of the report */
+    void (*wrong)(), (*right)();
+};
+
+#define BUG(name, diagnosis)                                                                       \
+    { #name, diagnosis, run_##name < true>, run_##name < false> }
+
+const Bug bugs[] = {
+    BUG(tree, "data race"),          BUG(branch, "divergent barrier"),
+    BUG(early, "divergent barrier"), BUG(mask, "__shfl_down_sync"),
+    BUG(outside, "__shfl_xor_sync"), BUG(store, "out of bounds"),
+    BUG(narrow, "out of bounds"),    BUG(publish, "never written"),
+    BUG(warp, "data race"),          BUG(histogram, "data race"),
+    BUG(event, "never written"),     BUG(unwritten, "never written"),
+    BUG(freed, "use after free"),    BUG(twice, "double free"),
+    BUG(unawaited, "never written"), BUG(stuck, "livelock"),
+    BUG(odd, "misaligned"),
+};
+
+/* What `body` prints in a process of its own, and how that ends. */
+std::string output_of(void (*body)(), int *status) {
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        body();
+        _exit(0);
+    }
+    close(ends[1]);
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+        text.append(buffer, (size_t)n);
+    close(ends[0]);
+    waitpid(child, status, 0);
+    return text;
+}
+
+/* "emu_bugs_test.cu:LINE" of the line marked for that bug. */
+std::string marked_line(const char *name) {
+    const std::string mark = std::string("/* caught: ") + name + " */";
+    FILE *const file = fopen(__FILE__, "r");
+    assert_non_null(file);
+    char line[1024];
+    int number = 0, found = 0;
+    while (fgets(line, sizeof line, file)) {
+        number++;
+        if (strstr(line, mark.c_str()))
+            found = number;
+    }
+    fclose(file);
+    assert_true(found > 0);
+    return "emu_bugs_test.cu:" + std::to_string(found);
+}
+
+void test_bug(void **state) {
+    const Bug *const bug = (const Bug *)*state;
+    int status;
+    const std::string report = output_of(bug->wrong, &status);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 0)
+        fail_msg("%s was not caught: status %#x; %s", bug->name, (unsigned)status, report.c_str());
+    const std::string line = marked_line(bug->name);
+    if (report.find(bug->diagnosis) == std::string::npos || report.find(line) == std::string::npos)
+        fail_msg("%s: the report does not say \"%s\" and %s:\n%s", bug->name, bug->diagnosis,
+                 line.c_str(), report.c_str());
+    const std::string quiet = output_of(bug->right, &status);
+    if (status != 0)
+        fail_msg("%s, corrected, fails: %s", bug->name, quiet.c_str());
+}
+
+} // namespace
+
+int main() {
+    constexpr size_t count = sizeof bugs / sizeof *bugs;
+    struct CMUnitTest tests[count];
+    for (size_t k = 0; k < count; k++)
+        tests[k] = {bugs[k].name, test_bug, nullptr, nullptr, (void *)&bugs[k]};
+    return _cmocka_run_group_tests("planted bugs", tests, count, nullptr, nullptr);
+}
