@@ -35,9 +35,10 @@ demo: ## set up, build, and show every operation on the best place of this machi
 .PHONY: test
 test: ## set up, build, and run all tests
 	@scripts/setup.sh test
-	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON
+	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON -DWEFT_EMU=ON
 	@cmake --build $(BUILD) -j $(JOBS)
-	@cd $(BUILD) && $(CTEST)
+	@cd $(BUILD) && $(CTEST) -LE emu
+	@cd $(BUILD) && $(CTEST) -L emu -j $(JOBS)
 	@echo "test: all passed"
 
 .PHONY: test-asan

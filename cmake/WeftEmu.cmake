@@ -91,6 +91,8 @@ endfunction()
 weft_emu_kernels(weft_emu_bugs ${PROJECT_SOURCE_DIR}/tests/emu_bugs_test.cu)
 target_link_libraries(weft_emu_bugs PRIVATE PkgConfig::CMOCKA)
 weft_emu_program(emu_bugs_test $<TARGET_OBJECTS:weft_emu_bugs>)
+add_test(NAME emu_bugs_test COMMAND emu_bugs_test)
+set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT WEFT_EMU_SEED=2)
 
 set(emu_seeds 0 1 2 3 4 5 6 7)
 set(emu_tests
@@ -112,7 +114,7 @@ foreach(test IN LISTS emu_tests)
                 TIMEOUT 600
                 LABELS emu
                 ENVIRONMENT
-                "WEFT_TEST_PLACES=emu;WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};WEFT_TEST_MAX=20000;WEFT_TEST_ONE_IN=20"
+                "WEFT_TEST_PLACES=emu;WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};WEFT_TEST_MAX=10000;WEFT_TEST_ONE_IN=60"
         )
     endforeach()
 endforeach()

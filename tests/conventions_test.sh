@@ -39,12 +39,12 @@ outside() { # outside FOLDER-PATTERN PATTERN
 }
 
 check_homes() {
-    outside '^src/cuda/' '(^|[^a-z_])(__asm__|asm) *(volatile|__volatile__)? *\(' |
-        breach_lines "raw PTX or assembly outside src/cuda"
+    outside '^(src/cuda|emu)/' '(^|[^a-z_])(__asm__|asm) *(volatile|__volatile__)? *\(' |
+        breach_lines "raw PTX or assembly outside src/cuda and emu"
     outside '^(src/cuda/launch|bench/)' '<<<' | breach_lines "launch without WEFT_LAUNCH"
     outside '^src/comm/' '# *include *[<"](nccl|mpi)\.h' |
         breach_lines "nccl.h or mpi.h included outside src/comm"
-    outside '^(src/cli|tests|bench)/|_test\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
+    outside '^(src/cli|tests|bench|emu)/|_test\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
         breach_lines "the library prints, exits or aborts"
     { code | xargs grep -nE '\<(TODO|FIXME|XXX)\>' || true; } | breach_lines "unfinished"
 }
