@@ -3,6 +3,9 @@
 # stands in for the CUDA runtime and the device language. Never installed.
 
 enable_language(CXX)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # clang hides copies of structs from emu's checks
+    message(FATAL_ERROR "WEFT_EMU needs g++: set CMAKE_CXX_COMPILER, or WEFT_EMU=OFF")
+endif()
 set(emu ${PROJECT_SOURCE_DIR}/emu)
 set(src ${PROJECT_SOURCE_DIR}/src)
 
@@ -34,14 +37,14 @@ if(WEFT_SANITIZE)
 endif()
 
 # Kernels are hooked with what the compiler offers for thread sanitizing; emu answers the hooks.
-set(emu_hooks "SHELL:-include cuda_runtime.h" -O1 -g1 -fsanitize=thread -Wno-unknown-pragmas)
-if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    list(APPEND emu_hooks "SHELL:-mllvm -tsan-distinguish-volatile=1"
-         "SHELL:-mllvm -tsan-instrument-func-entry-exit=0" -Wno-pass-failed)
-else()
-    list(APPEND emu_hooks "SHELL:--param tsan-distinguish-volatile=1"
-         "SHELL:--param tsan-instrument-func-entry-exit=0")
-endif()
+set(emu_hooks
+    "SHELL:-include cuda_runtime.h"
+    -O1
+    -g1
+    -fsanitize=thread
+    "SHELL:--param tsan-distinguish-volatile=1"
+    "SHELL:--param tsan-instrument-func-entry-exit=0"
+    -Wno-unknown-pragmas)
 
 # Compiles a .cu file as C++; a file of its own includes it, for CMake may know the name as CUDA's.
 function(weft_emu_kernels name)
