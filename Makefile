@@ -92,7 +92,7 @@ lint: ## clang-tidy and cppcheck over the C sources
 
 .PHONY: clean
 clean: ## remove every build folder
-	@rm -rf build build-asan build-bench build-cuda build-debug build-fuzz build-lint
+	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint
 
 .PHONY: help
 help: ## show this list
