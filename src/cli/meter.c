@@ -12,8 +12,6 @@ enum {
     MOST_ARENA_BYTES = 1 << 30
 };
 
-static const double budget_seconds = 0.4; /* beyond the least number of samples */
-
 double wi_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -86,7 +84,7 @@ static weft_status time_on_host(const wi_meter *meter, const wi_task *task, doub
     weft_status status = wi_meter_once(meter, task, &unused);
     const double start = wi_now();
     while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < budget_seconds)) {
+           (count < WI_LEAST_SAMPLES || wi_now() - start < wi_budget_seconds)) {
         if (flush)
             wi_cpu_flush(meter);
         status = wi_meter_once(meter, task, &samples[count++]);

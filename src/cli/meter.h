@@ -31,6 +31,9 @@ enum {
     WI_MOST_SAMPLES = 51
 };
 
+/* No more samples than the least are taken after that long. */
+static const double wi_budget_seconds = 0.4;
+
 weft_status wi_meter_open(wi_meter *meter, weft_context *ctx);
 void wi_meter_close(wi_meter *meter);
 

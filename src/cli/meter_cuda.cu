@@ -6,7 +6,6 @@
 /* Calls shorter than this are timed several at once: an event tells no less than half a
  * microsecond. */
 static const double batch_seconds = 200e-6;
-static const double budget_seconds = 0.4;
 
 enum {
     MOST_IN_BATCH = 1000
@@ -62,7 +61,7 @@ static weft_status take_samples(const wi_meter *meter, const wi_task *task,
                                                       : MOST_IN_BATCH;
     const double start = wi_now();
     while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < budget_seconds))
+           (count < WI_LEAST_SAMPLES || wi_now() - start < wi_budget_seconds))
         status = sample(meter, task, cold, batch, event, &samples[count++]);
     if (status == WEFT_OK)
         *seconds = wi_median(samples, count);

@@ -68,12 +68,6 @@ wi_exit wi_usage(const wi_command *command, const char *format, ...) {
     return WI_EXIT_USAGE;
 }
 
-/* Appends to a line, cut short where it is full. */
-static void append(char *line, size_t room, const char *separator, const char *text) {
-    const size_t used = strlen(line);
-    snprintf(line + used, room - used, "%s%s", used ? separator : "", text);
-}
-
 wi_exit wi_usage_word(const wi_command *command, const char *what, const char *given,
                       wi_words words) {
     const char *list[WI_MAX_WORDS];
@@ -84,7 +78,7 @@ wi_exit wi_usage_word(const wi_command *command, const char *what, const char *g
                         nearest);
     char all[768] = "";
     for (size_t k = 0; k < count; k++)
-        append(all, sizeof all, ", ", list[k]);
+        wi_append(all, sizeof all, ", ", list[k]);
     return wi_usage(command, "there is no %s \"%s\"; there are: %s", what, given, all);
 }
 
@@ -127,7 +121,7 @@ static wi_exit unknown_option(const wi_command *command, const char *word) {
         return wi_usage(command, "there is no option %s; did you mean --%s?", word, nearest);
     char all[256] = "";
     for (size_t k = 0; k < count; k++)
-        append(all, sizeof all, " --", list[k]);
+        wi_append(all, sizeof all, " --", list[k]);
     return wi_usage(command, "there is no option %s; there are --%s", word, all);
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/core.h"
 
@@ -20,6 +21,11 @@ weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, .
         if (*c < ' ')
             *c = '?';
     return status;
+}
+
+void wi_append(char *line, size_t room, const char *separator, const char *text) {
+    const size_t used = strlen(line);
+    snprintf(line + used, room - used, "%s%s", used ? separator : "", text);
 }
 
 const char *weft_message(const weft_context *ctx) {

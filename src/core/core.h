@@ -43,6 +43,10 @@ struct weft_context {
 weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Appends to a line of `room` bytes, after `separator` unless the line is empty; cut short where it
+ * is full. */
+void wi_append(char *line, size_t room, const char *separator, const char *text);
+
 /* Argument checks, each returning WEFT_OK or having said what is wrong. `call` is the public name.
  */
 weft_status wi_check_context(const weft_context *ctx); /* WEFT_EARG if ctx is NULL */

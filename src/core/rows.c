@@ -61,16 +61,10 @@ static const wi_row *find_row(const wi_ladder *ladder, wi_kind kind, word varian
     return other;
 }
 
-/* Appends to a line of WI_MESSAGE_BYTES, cut short where it is full. */
-static void append(char *line, const char *separator, const char *text) {
-    const size_t used = strlen(line);
-    snprintf(line + used, WI_MESSAGE_BYTES - used, "%s%s", used ? separator : "", text);
-}
-
 static weft_status unknown_op(weft_context *ctx, const char *call, word op) {
     char known[WI_MESSAGE_BYTES] = "";
     for (size_t k = 0; k < wi_op_count; k++)
-        append(known, ", ", wi_ops[k]->op);
+        wi_append(known, sizeof known, ", ", wi_ops[k]->op);
     return wi_fail(ctx, WEFT_EARG, "%s: there is no operation \"%.*s\"; there are: %s", call,
                    (int)op.length, op.text, known);
 }
@@ -79,7 +73,7 @@ static weft_status unknown_variant(weft_context *ctx, const char *call, const wi
                                    word variant) {
     char known[WI_MESSAGE_BYTES] = "";
     for (size_t k = 0; k < ladder->count; k++)
-        append(known, ", ", ladder->rows[k].name);
+        wi_append(known, sizeof known, ", ", ladder->rows[k].name);
     return wi_fail(ctx, WEFT_EARG, "%s: this build has no variant \"%.*s\" of %s; it has: %s", call,
                    (int)variant.length, variant.text, ladder->op, *known ? known : "none");
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cpu/order.h"
 #include "cpu/team.h"
 #include "reduce/reduce_simd.h"
 
@@ -53,9 +54,7 @@ static merging merging_of(wi_reduction op, weft_type type) {
 /* Keys compare as signed integers: flipping the top bit makes them of unsigned elements, flipping
  * all of them turns the order around. */
 static uint64_t flip_of(wi_reduction op, weft_type type) {
-    uint64_t sign = 0;
-    if (!wi_type_is_float(type) && !wi_type_is_signed(type))
-        sign = (uint64_t)1 << (8 * weft_type_size(type) - 1);
+    const uint64_t sign = wi_sign_turn(type);
     return op == WI_RED_MAX || op == WI_RED_ARGMAX ? ~sign : sign;
 }
 

@@ -4,18 +4,12 @@
 #include <string.h>
 
 #include "cpu/half.h"
+#include "cpu/order.h"
 #include "reduce/reduce.h"
 
 static void put_position(const wi_reduce_args *args, size_t at) {
     uint64_t position = args->n > 0 ? args->first + at : WEFT_NOWHERE;
     memcpy(args->result, &position, sizeof position);
-}
-
-/* Is a the one to take before b, for a minimum? NaN comes before all, -0.0 before +0.0. */
-static bool comes_before(double a, double b) {
-    if (isnan(b))
-        return false;
-    return isnan(a) || a < b || (a == b && signbit(a) && !signbit(b));
 }
 
 /* sqrt(sum of x^2) in f64. All elements are first scaled by the power of two that brings the
@@ -24,7 +18,7 @@ static double squares_norm_f64(const wi_reduce_args *args) {
     const double *x = args->x;
     double greatest = 0;
     for (size_t i = 0; i < args->n; i++)
-        greatest = comes_before(-fabs(x[i]), -greatest) ? fabs(x[i]) : greatest;
+        greatest = wi_comes_before(-fabs(x[i]), -greatest) ? fabs(x[i]) : greatest;
     if (greatest == 0 || !isfinite(greatest))
         return greatest;
     int exponent;

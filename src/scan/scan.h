@@ -2,6 +2,8 @@
 #ifndef WI_SCAN_H
 #define WI_SCAN_H
 
+#include <string.h>
+
 #include "core/rows.h"
 #include "weft/scan.h"
 
@@ -25,6 +27,13 @@ typedef struct wi_scan_args {
 } wi_scan_args;
 
 extern const wi_ladder wi_scan_ladder;
+
+/* The carry of a float type as the number it is. */
+static inline double wi_carry_value(uint64_t carry) {
+    double value;
+    memcpy(&value, &carry, sizeof value);
+    return value;
+}
 
 /* The rungs. */
 weft_status wi_scan_serial(weft_context *ctx, const void *args);

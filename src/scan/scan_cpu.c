@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu/half.h"
+#include "cpu/order.h"
 #include "cpu/team.h"
 #include "reduce/reduce_simd.h"
 #include "scan/scan_simd.h"
@@ -70,9 +71,7 @@ static combining combining_of(weft_op op, weft_type type) {
 /* x & y is ~(~x | ~y), and a maximum is a minimum in the opposite order. Keys compare as signed
  * integers, so unsigned ones have their top bit turned. */
 static uint64_t flip_of(weft_op op, weft_type type) {
-    uint64_t sign = 0;
-    if (!wi_type_is_float(type) && !wi_type_is_signed(type))
-        sign = (uint64_t)1 << (8 * weft_type_size(type) - 1);
+    const uint64_t sign = wi_sign_turn(type);
     switch (op) {
     case WEFT_AND:
         return UINT64_MAX;
@@ -85,21 +84,15 @@ static uint64_t flip_of(weft_op op, weft_type type) {
     }
 }
 
-static double double_of(uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* The bits of the element whose carry form is `init`, extended by its sign to 64. */
 static int64_t element_of(weft_type type, uint64_t init) {
     switch (type) {
     case WEFT_F16:
-        return (int16_t)wi_f16_narrow_double(double_of(init));
+        return (int16_t)wi_f16_narrow_double(wi_carry_value(init));
     case WEFT_BF16:
-        return (int16_t)wi_bf16_narrow_double(double_of(init));
+        return (int16_t)wi_bf16_narrow_double(wi_carry_value(init));
     case WEFT_F32:
-        return (int32_t)wi_float_bits((float)double_of(init));
+        return (int32_t)wi_float_bits((float)wi_carry_value(init));
     default:
         break;
     }
@@ -114,7 +107,7 @@ static int64_t key_of(weft_type type, uint64_t init, uint64_t flip) {
     const int64_t turn = (int64_t)(flip << unused) >> unused;
     if (!wi_type_is_float(type))
         return bits ^ turn;
-    const double value = double_of(init);
+    const double value = wi_carry_value(init);
     if (value != value)
         return INT64_MIN >> unused;
     return bits ^ (bits < 0 ? INT64_MAX >> unused : 0) ^ turn;

@@ -4,20 +4,8 @@
 #include <string.h>
 
 #include "cpu/half.h"
+#include "cpu/order.h"
 #include "scan/scan.h"
-
-static double double_of(uint64_t carry) {
-    double value;
-    memcpy(&value, &carry, sizeof value);
-    return value;
-}
-
-/* Is a the one to take before b, for a minimum? NaN comes before all, -0.0 before +0.0. */
-static inline bool comes_before(double a, double b) {
-    if (isnan(b))
-        return false;
-    return isnan(a) || a < b || (a == b && signbit(a) && !signbit(b));
-}
 
 #define NAME(f) f##_i8
 #define T int8_t
