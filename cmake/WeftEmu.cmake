@@ -98,7 +98,11 @@ add_test(NAME emu_bugs_test COMMAND emu_bugs_test)
 set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT WEFT_EMU_SEED=2)
 
 set(emu_seeds 0 1 2 3 4 5 6 7)
+weft_emu_kernels(weft_emu_kernels_test ${PROJECT_SOURCE_DIR}/tests/kernels_test.cu)
+target_include_directories(weft_emu_kernels_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(weft_emu_kernels_test PRIVATE PkgConfig::CMOCKA)
 set(emu_tests
+    kernels_test
     map/map_test
     reduce/reduce_test
     reduce/reduce_special_test
@@ -108,7 +112,12 @@ set(emu_tests
     core/gpu_test)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)
-    weft_emu_program(emu_${name} ${src}/${test}.c $<TARGET_OBJECTS:weft_emu_testing>)
+    if(name STREQUAL "kernels_test")
+        set(source $<TARGET_OBJECTS:weft_emu_kernels_test>)
+    else()
+        set(source ${src}/${test}.c)
+    endif()
+    weft_emu_program(emu_${name} ${source} $<TARGET_OBJECTS:weft_emu_testing>)
     foreach(seed IN LISTS emu_seeds)
         add_test(NAME emu_${name}_${seed} COMMAND emu_${name})
         set_tests_properties(

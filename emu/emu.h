@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of emu: fibres and blocks, device memory with its shadow, reports. One kernel runs at
- * a time, on the host thread that waits for it, under the runtime's lock. */
+/* The inside of emu: fibres, blocks, clusters and grids, device memory with its shadow, reports.
+ * Kernels run on the host thread that waits for them, under the runtime's lock. */
 #ifndef EMU_H
 #define EMU_H
 
 #include "cuda_runtime.h"
 
+#include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -34,22 +36,31 @@ const Settings &settings();
 uint64_t random_below(uint64_t bound);
 const char *policy_name(Policy policy);
 
-/* Where in the source something happens: what the program counter tells, or a line known. */
+/* Where in the source something happens: a program counter, or a line known; 48 bits. */
 struct Where {
-    const void *pc;
-    const char *file;
-    int line;
+    uint64_t bits;
 
-    Where(const void *address = nullptr) : pc(address), file(nullptr), line(0) {}
-    Where(const emu_site &at) : pc(nullptr), file(at.line ? at.file : nullptr), line(at.line) {}
+    Where(const void *pc = nullptr) : bits((uint64_t)pc) {}
+    Where(const emu_site &at);
 };
 
 /* ---- memory (memory.cpp) ---- */
 
+/* All of emu's memory is one stretch of addresses; shared memory, block after block, comes first.
+ */
+constexpr size_t arena_bytes = (size_t)1 << 35;
+constexpr size_t shared_limit = 227 * 1024;
+constexpr size_t shared_region = 256 * 1024;
+constexpr unsigned most_slots = 4096;
+constexpr size_t shared_bytes = most_slots * shared_region;
+unsigned char *arena_base();
+inline bool in_shared(size_t offset) {
+    return offset < shared_bytes;
+}
+
 enum class Kind {
     device,
-    pinned,
-    shared
+    pinned
 };
 /* One allocation. Its addresses are used again only when the arena has been gone through. */
 struct Piece {
@@ -75,22 +86,56 @@ void forget_marks(const void *p, size_t bytes);
 void check_access(const void *p, size_t bytes, int kind, bool ordered, const Where &where,
                   const char *what);
 
-/* ---- fibres and blocks (machine.cpp) ---- */
+/* ---- happens-before (race.cpp) ---- */
+
+/* Time counts the moments at which something was ordered. What somebody has seen: of threads, warps
+ * and blocks, everything they did up to a time. */
+class Known {
+  public:
+    void add(uint32_t key, uint64_t time);
+    void add(const Known &other);
+    bool has(uint32_t key, uint64_t time) const;
+    bool has_all(const Known &other) const;
+
+  private:
+    std::vector<std::pair<uint32_t, uint64_t>> entries; /* by key */
+};
+using Seen = std::shared_ptr<const Known>; /* NULL: nothing */
+Seen joined(const Seen &a, const Seen &b);
+
+struct Fibre;
+struct Cluster;
+struct Grid;
+uint64_t next_time();
+void check_race(const void *p, size_t bytes, int kind, bool ordered, const Where &where);
+void release_clock(const void *object); /* what this thread did is seen by who acquires */
+void acquire_clock(const void *object);
+Seen knowledge(const Fibre *f); /* all that f has seen, its own doings included */
+/* Orders what these threads did before what they do from now on; all threads of a block, or all
+ * those of a warp that have not ended, make a shorter story than some threads. */
+void join_threads(Fibre *const fibres[], size_t count);
+void join_warp(Fibre *const fibres[], size_t count);
+void join_block(struct Block *block);
+void join_cluster(Cluster *cluster);
+uint32_t block_key(const struct Block *block);
+/* Reports accesses to the block's shared memory from outside that may come after its end. */
+void check_end(struct Block *block);
+
+/* ---- fibres, blocks, clusters, grids (machine.cpp) ---- */
 
 enum class State {
     ready,
     block_barrier,
+    cluster_barrier,
     warp,
     barrier,
     ended
 };
 
-struct Block;
-
 struct Fibre {
     Context context;
     emu_index index;
-    Block *block;
+    struct Block *block;
     unsigned thread; /* linear number in the block */
     State state;
     emu_site at; /* where it waits */
@@ -99,9 +144,10 @@ struct Fibre {
     int op, lane, width;
     unsigned mask;
     uint64_t value, result;
-    /* Happens-before, see race.cpp. */
-    uint32_t clock;
-    std::vector<uint32_t> seen;
+    /* Happens-before: the time of its accesses, the last moment its whole warp met, and what it
+     * has seen of others beyond its block's last barrier. */
+    uint64_t time, warp_time;
+    Seen seen;
 };
 
 /* Which lanes of a warp have ended (or never were), and which wait in a warp operation. */
@@ -109,26 +155,44 @@ struct Lanes {
     unsigned ended, waiting;
 };
 
-struct Variable {
-    const void *key;
-    unsigned char *p;
-    size_t bytes;
+struct Block {
+    Cluster *cluster;
+    Grid *grid;
+    uint3 index;
+    unsigned rank;               /* in its cluster */
+    unsigned slot;               /* unique among blocks that are resident */
+    std::vector<Fibre *> fibres; /* those of the running block come first */
+    unsigned threads, live, arrived;
+    std::vector<Lanes> warps;
+    unsigned char *shared;                            /* its part of shared memory */
+    uint64_t start, time;                             /* when it started, and its last barrier */
+    std::unordered_map<const void *, Known> released; /* by objects in shared memory */
 };
 
-struct Word; /* of shared memory: who touched it last, see race.cpp */
+struct Cluster {
+    Grid *grid;
+    std::vector<Block *> blocks;
+    unsigned live, arrived; /* threads */
+};
 
-struct Block {
-    uint3 index;
-    std::vector<Fibre *> fibres; /* those of the running block come first */
-    unsigned threads;
-    unsigned live, arrived;
-    std::vector<Lanes> warps;
-    unsigned char *shared; /* its part of shared memory */
-    size_t used;
+/* A variable in shared memory, at the same place in every block. */
+struct Variable {
+    const void *key;
+    size_t at, bytes;
+};
+
+struct Grid {
+    emu_grid shape;
+    Grid *parent;               /* whose end waits for this one's, or NULL */
+    std::function<void()> then; /* what its end lets happen */
+    Seen seen;                  /* before it starts, and after its end */
+    uint64_t next_block = 0;
+    std::vector<Cluster *> clusters; /* those that run */
+    unsigned open = 1;               /* itself, and what it launched and forgot */
+    std::deque<Grid *> tails;
     std::vector<Variable> variables;
-    Word *words;
-    uint64_t epoch; /* unique; a new one from each block barrier on */
-    std::unordered_map<const void *, std::vector<uint32_t>> released; /* clocks, by object */
+    size_t shared_used = 0;
+    Known ended; /* blocks, and grids that it launched */
 };
 
 /* A bulk copy under way. */
@@ -140,25 +204,25 @@ struct Copy {
     uint64_t *barrier; /* NULL: a store */
 };
 
-struct Kernel {
-    const char *what;
-    dim3 blocks, threads;
-    size_t shared_bytes;
-    std::function<void()> body;
-    std::vector<Block *> resident;
-    std::vector<Copy> copies;
-};
-
-constexpr size_t shared_limit = 227 * 1024;
-constexpr size_t shared_region = 256 * 1024;
 constexpr int multiprocessors = 4;
 constexpr unsigned threads_per_multiprocessor = 1024;
 constexpr size_t shared_per_multiprocessor = 228 * 1024;
+constexpr unsigned largest_cluster = 16;
+constexpr size_t shared_default = 48 * 1024; /* more must be asked for */
 
-extern __thread Fibre *self;     /* the running fibre; NULL in host code */
-extern __thread Kernel *running; /* its kernel */
+extern __thread Fibre *self; /* the running fibre; NULL in host code */
+extern std::vector<Grid *> running;
+extern std::vector<Block *> blocks; /* by slot */
+extern std::vector<Copy> copies;
 
-void run_kernel(Kernel *kernel);
+/* Makes a grid of a shape that fits; it runs when run_grids is called, until that has deleted it.
+ */
+Grid *new_grid(const emu_grid &shape, Grid *parent);
+void start(Grid *grid);
+/* Lets threads run until no grid is left or, if `interrupt`, until the seed says so. */
+void run_grids(bool interrupt);
+bool fits(const emu_grid &shape);
+
 void make_ready(Fibre *fibre);
 /* The running fibre is to wait in `state`: it does once others are let run, unless made ready. */
 void begin_wait(State state, emu_site at, void *pc);
@@ -168,27 +232,20 @@ void give_way();
 /* The same in a loop that waits; if no thread gets on, this ends in a report. */
 void spin(emu_site at, void *pc);
 void note_progress();
-uint64_t new_epoch();
 void finish_copy(const Copy &copy);
 
 /* ---- barriers and warps (sync.cpp) ---- */
 
 void settle_warp(Block *block, unsigned warp);
 void settle_block(Block *block);
-
-/* ---- races (race.cpp) ---- */
-
-void check_race(const void *p, size_t bytes, int kind, bool ordered, const Where &where);
-void release_clock(const void *object); /* what this thread did is seen by who acquires */
-void acquire_clock(const void *object);
-void join_clocks(Fibre *const fibres[], size_t count);
+void settle_cluster(Cluster *cluster);
 
 /* ---- reports (report.cpp) ---- */
 
 /* Prints what went wrong in the running thread there, and ends the process. */
 [[noreturn]] void report(const Where &where, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same for the whole kernel: says where every thread waits. */
+/* The same for all that runs: says where every thread waits. */
 [[noreturn]] void report_waits(const char *what);
 /* The source line, and those it was inlined into. */
 std::string source_of(const Where &where);

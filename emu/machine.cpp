@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A GPU of fibres: keeps as many blocks resident as would fit one, and lets one thread run at a
  * time, until it comes to a point where another may be chosen. */
+#include <algorithm>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -9,7 +10,9 @@
 namespace emu {
 
 __thread Fibre *self;
-__thread Kernel *running;
+std::vector<Grid *> running;
+std::vector<Block *> blocks;
+std::vector<Copy> copies;
 std::recursive_mutex lock;
 
 namespace {
@@ -20,21 +23,17 @@ constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
 constexpr unsigned starving_turns = 256; /* a starved warp gets one turn in so many */
 constexpr int starving_looks = 8;        /* unless nobody else is found in so many looks */
 constexpr uint64_t most_idle_spins = 4000000;
+constexpr size_t most_running = 4;         /* grids at a time */
+constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams get a look */
 
-/* Threads that may run, in a ring; it holds each at most once. */
+/* Threads that may run, in a ring that never fills; it holds each at most once. */
 struct Queue {
-    std::vector<Fibre *> ring;
+    std::vector<Fibre *> ring =
+        std::vector<Fibre *>(2 * most_running * multiprocessors * threads_per_multiprocessor);
     size_t head = 0, count = 0;
 
-    void reserve(size_t n) {
-        size_t size = 1;
-        while (size < n)
-            size *= 2;
-        ring.assign(size, nullptr);
-        head = count = 0;
-    }
     Fibre *&at(size_t k) {
-        return ring[(head + k) & (ring.size() - 1)];
+        return ring[(head + k) % ring.size()];
     }
     void push(Fibre *f) {
         at(count++) = f;
@@ -48,12 +47,14 @@ struct Queue {
 };
 
 Queue ready;
-Context host; /* whoever runs the kernel */
+Context host; /* whoever runs the grids */
+bool host_wanted, may_interrupt;
 std::vector<Fibre *> spare_fibres;
 std::vector<Block *> spare_blocks;
-uint64_t idle_spins, epochs, next_block;
+std::deque<Grid *> waiting;   /* for others to end */
+std::vector<Cluster *> ended; /* whose threads all have */
+uint64_t idle_spins;
 unsigned starved_warp;
-unsigned busy_blocks;
 
 Fibre *new_fibre() {
     if (!spare_fibres.empty()) {
@@ -81,7 +82,9 @@ Block *new_block() {
         return b;
     }
     Block *const b = new Block();
-    b->shared = (unsigned char *)take(shared_region, Kind::shared, 0);
+    b->slot = (unsigned)blocks.size();
+    b->shared = arena_base() + b->slot * shared_region;
+    blocks.push_back(b);
     return b;
 }
 
@@ -97,36 +100,115 @@ uint64_t volume(dim3 extent) {
 [[noreturn]] void fibre_main();
 
 void start_thread(Block *block, unsigned thread) {
+    const emu_grid &shape = block->grid->shape;
     Fibre *const f = block->fibres[thread];
-    f->index = {index_in(running->threads, thread), block->index, running->threads,
-                running->blocks};
+    f->index = {index_in(shape.threads, thread), block->index, shape.threads, shape.blocks};
     f->block = block;
     f->thread = thread;
-    f->clock = 1;
-    f->seen.clear();
+    f->time = block->time + 1;
+    f->warp_time = 0;
+    f->seen = block->grid->seen;
     prepare(&f->context, fibre_main);
     make_ready(f);
 }
 
 /* Puts the grid's next block where `block` is. */
 void start_block(Block *block) {
-    const unsigned threads = (unsigned)volume(running->threads);
-    block->index = index_in(running->blocks, next_block++);
+    Grid *const grid = block->grid;
+    const unsigned threads = (unsigned)volume(grid->shape.threads);
+    block->index = index_in(grid->shape.blocks, grid->next_block++);
     block->threads = block->live = threads;
     block->arrived = 0;
-    block->variables.clear();
     block->released.clear();
-    block->epoch = new_epoch();
-    forget_marks(block->shared, block->used);
-    block->used = 0;
+    block->start = block->time = next_time();
+    next_time();
     while (block->fibres.size() < threads)
         block->fibres.push_back(new_fibre());
     block->warps.assign((threads + 31) / 32, Lanes{0, 0});
     if (threads % 32)
         block->warps.back().ended = ~0u << threads % 32;
-    busy_blocks++;
     for (unsigned t = 0; t < threads; t++)
         start_thread(block, settings().policy == Policy::reversed ? threads - 1 - t : t);
+}
+
+void start_cluster(Cluster *cluster) {
+    cluster->live = cluster->grid->shape.cluster * (unsigned)volume(cluster->grid->shape.threads);
+    cluster->arrived = 0;
+    for (Block *block : cluster->blocks)
+        start_block(block);
+}
+
+Cluster *new_cluster(Grid *grid) {
+    Cluster *const cluster = new Cluster{grid, {}, 0, 0};
+    for (unsigned rank = 0; rank < grid->shape.cluster; rank++) {
+        Block *const block = new_block();
+        block->cluster = cluster;
+        block->grid = grid;
+        block->rank = rank;
+        cluster->blocks.push_back(block);
+    }
+    return cluster;
+}
+
+/* Starts grids while there is room. */
+void admit() {
+    while (!waiting.empty() && running.size() < most_running) {
+        Grid *const grid = waiting.front();
+        waiting.pop_front();
+        running.push_back(grid);
+        starved_warp = (unsigned)random_below((volume(grid->shape.threads) + 31) / 32);
+        int places;
+        emu_cluster_occupancy(&places, (int)volume(grid->shape.threads), grid->shape.cluster,
+                              grid->shape.shared_bytes);
+        const uint64_t clusters = volume(grid->shape.blocks) / grid->shape.cluster;
+        for (uint64_t k = 0; k < clusters && k < (uint64_t)places; k++)
+            grid->clusters.push_back(new_cluster(grid));
+        for (Cluster *cluster : grid->clusters)
+            start_cluster(cluster);
+    }
+}
+
+/* The grid, or one that it launched and forgot, has ended. */
+void close(Grid *grid) {
+    if (--grid->open > 0)
+        return;
+    grid->seen = joined(grid->seen, std::make_shared<Known>(grid->ended));
+    if (!grid->tails.empty()) {
+        Grid *const tail = grid->tails.front();
+        grid->tails.pop_front();
+        grid->open = 1;
+        tail->seen = grid->seen;
+        waiting.push_back(tail);
+        return;
+    }
+    if (grid->then)
+        grid->then();
+    if (grid->parent) {
+        grid->parent->ended.add(*grid->seen);
+        close(grid->parent);
+    }
+    delete grid;
+}
+
+/* Puts the grid's next cluster where one has ended, or does without. */
+void replace(Cluster *cluster) {
+    Grid *const grid = cluster->grid;
+    for (Block *block : cluster->blocks)
+        forget_marks(block->shared, grid->shared_used);
+    if (grid->next_block < volume(grid->shape.blocks)) {
+        start_cluster(cluster);
+        return;
+    }
+    for (Block *block : cluster->blocks) {
+        grid->ended.add(block_key(block), next_time());
+        spare_blocks.push_back(block);
+    }
+    grid->clusters.erase(std::find(grid->clusters.begin(), grid->clusters.end(), cluster));
+    delete cluster;
+    if (!grid->clusters.empty())
+        return;
+    running.erase(std::find(running.begin(), running.end(), grid));
+    close(grid);
 }
 
 /* May `f` not run just now, though it could? */
@@ -149,7 +231,6 @@ Fibre *choose() {
 
 /* Ends some bulk copies: one now and then, all if nothing else can happen. */
 void advance_copies() {
-    std::vector<Copy> &copies = running->copies;
     while (!copies.empty() && (ready.count == 0 || random_below(8) == 0)) {
         const size_t k = random_below(copies.size());
         const Copy copy = copies[k];
@@ -159,13 +240,13 @@ void advance_copies() {
     }
 }
 
-/* Goes on with another thread, or with the host when all have ended. */
+/* Goes on with another thread, or with the host when that has something to do. */
 void run_next(Context *from) {
     advance_copies();
-    if (ready.count == 0 && busy_blocks > 0)
+    if (ready.count == 0 && !host_wanted)
         report_waits("deadlock");
     Fibre *const before = self;
-    self = ready.count ? choose() : nullptr;
+    self = host_wanted ? nullptr : choose();
     if (self != before || !self)
         switch_to(from, self ? &self->context : &host);
 }
@@ -174,25 +255,23 @@ void end_thread() {
     Block *const block = self->block;
     self->state = State::ended;
     block->live--;
+    block->cluster->live--;
     block->warps[self->thread / 32].ended |= 1u << self->thread % 32;
     settle_warp(block, self->thread / 32);
     settle_block(block);
+    settle_cluster(block->cluster);
     note_progress();
-    if (block->live > 0)
+    if (block->live == 0)
+        check_end(block);
+    if (block->cluster->live > 0)
         return;
-    busy_blocks--;
-    if (next_block < volume(running->blocks)) {
-        /* This fibre still runs on a stack of the block: it gets another. */
-        Fibre *const fresh = new_fibre();
-        spare_fibres.push_back(block->fibres[self->thread]);
-        block->fibres[self->thread] = fresh;
-        start_block(block);
-    }
+    ended.push_back(block->cluster);
+    host_wanted = true;
 }
 
 void fibre_main() {
     entered();
-    running->body();
+    self->block->grid->shape.body();
     end_thread();
     run_next(&self->context);
     abort(); /* an ended thread is never chosen */
@@ -215,12 +294,10 @@ void let_others_run() {
     run_next(&self->context);
 }
 
-uint64_t new_epoch() {
-    return ++epochs;
-}
-
 void give_way() {
-    if (ready.count == 0 && running->copies.empty())
+    if (may_interrupt && random_below(turns_at_a_time) == 0)
+        host_wanted = true;
+    if (ready.count == 0 && copies.empty() && !host_wanted)
         return;
     make_ready(self);
     run_next(&self->context);
@@ -238,28 +315,40 @@ void note_progress() {
     idle_spins = 0;
 }
 
-void run_kernel(Kernel *kernel) {
-    const unsigned threads = (unsigned)volume(kernel->threads);
-    const uint64_t blocks = volume(kernel->blocks);
-    int fit = 1;
-    emu_occupancy(&fit, (int)threads, kernel->shared_bytes);
-    const uint64_t places = std::min<uint64_t>(blocks, (uint64_t)fit * multiprocessors);
-    Kernel *const outer = running;
-    running = kernel;
-    next_block = 0;
-    busy_blocks = 0;
-    starved_warp = (unsigned)random_below((threads + 31) / 32);
-    ready.reserve(places * threads);
-    host = Context();
-    for (uint64_t k = 0; k < places; k++)
-        kernel->resident.push_back(new_block());
-    for (Block *block : kernel->resident)
-        start_block(block);
-    note_progress();
-    run_next(&host);
-    spare_blocks.insert(spare_blocks.end(), kernel->resident.begin(), kernel->resident.end());
-    kernel->resident.clear();
-    running = outer;
+bool fits(const emu_grid &shape) {
+    const uint64_t threads = volume(shape.threads), most = threads_per_multiprocessor;
+    const dim3 b = shape.blocks;
+    return threads > 0 && threads <= most && volume(b) > 0 && b.x <= 0x7fffffff && b.y <= 65535 &&
+           b.z <= 65535 && shape.cluster > 0 && shape.cluster <= largest_cluster &&
+           b.x % shape.cluster == 0;
+}
+
+Grid *new_grid(const emu_grid &shape, Grid *parent) {
+    Grid *const grid = new Grid();
+    grid->shape = shape;
+    grid->parent = parent;
+    return grid;
+}
+
+void start(Grid *grid) {
+    waiting.push_back(grid);
+}
+
+void run_grids(bool interrupt) {
+    may_interrupt = interrupt;
+    do {
+        host_wanted = false;
+        admit();
+        note_progress();
+        run_next(&host);
+        for (Cluster *cluster : ended)
+            replace(cluster);
+        const bool interrupted = ended.empty() && interrupt;
+        ended.clear();
+        admit();
+        if (interrupted)
+            return;
+    } while (!running.empty());
 }
 
 } // namespace emu
@@ -276,6 +365,42 @@ void emu_yield() {
 
 void emu_spin(emu_site at) {
     spin(at, __builtin_return_address(0));
+}
+
+void emu_device_launch(bool tail, const emu_grid &shape) {
+    if (!fits(shape) || shape.shared_bytes > shared_default)
+        report(__builtin_return_address(0), "%s: the device cannot run such a grid", shape.what);
+    Grid *const parent = self->block->grid;
+    Grid *const child = new_grid(shape, parent);
+    if (tail) {
+        parent->tails.push_back(child);
+    } else {
+        parent->open++;
+        child->seen = knowledge(self);
+        self->time = next_time();
+        start(child);
+        host_wanted = true;
+    }
+    give_way();
+}
+
+unsigned emu_cluster_rank() {
+    return self->block->rank;
+}
+
+unsigned emu_cluster_size() {
+    return self->block->grid->shape.cluster;
+}
+
+cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster,
+                                  size_t shared_bytes) {
+    int fit;
+    *clusters = 0;
+    if (cluster == 0 || cluster > largest_cluster ||
+        emu_occupancy(&fit, threads, shared_bytes) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    *clusters = std::max(1, fit * multiprocessors / (int)cluster);
+    return cudaSuccess;
 }
 
 cudaError_t emu_occupancy(int *blocks, int threads, size_t shared_bytes) {

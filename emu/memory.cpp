@@ -12,7 +12,6 @@ namespace emu {
 
 namespace {
 
-constexpr size_t arena_bytes = (size_t)1 << 36;
 constexpr size_t device_bytes = (size_t)1 << 34; /* what the stand-in devices have together */
 constexpr size_t alignment = 512, red_zone = 512;
 constexpr size_t give_back_from = 64 * 1024; /* smaller stretches are cleared in place */
@@ -30,7 +29,7 @@ unsigned char *base, *shadow_base; /* of the shadow, 1 is: written */
 struct Arena {
     std::map<uintptr_t, Piece> pieces;
     std::map<uintptr_t, Piece> registered; /* host memory from elsewhere, pinned */
-    size_t next = red_zone, taken = 0;
+    size_t next = shared_bytes + red_zone, taken = 0;
 };
 
 Arena *new_arena() {
@@ -100,20 +99,25 @@ const char *verb(int kind) {
     return kind & EMU_WRITE ? "writes" : "reads";
 }
 
-/* Is the access within one variable of the block's shared memory? */
-void check_shared(const Piece *piece, const void *p, size_t bytes, int kind, const Where &where) {
-    if (!self || (const unsigned char *)piece->begin != self->block->shared)
+/* Is the access within one variable of a block's shared memory, and of a block within reach? */
+void check_shared(const void *p, size_t bytes, int kind, const Where &where) {
+    const size_t offset = (size_t)((const unsigned char *)p - base);
+    const Block *const block =
+        offset / shared_region < blocks.size() ? blocks[offset / shared_region] : nullptr;
+    if (!self || !block || block->cluster != self->block->cluster)
         report(where, "%s shared memory of another block", verb(kind));
-    const unsigned char *const at = (const unsigned char *)p;
-    for (const Variable &v : self->block->variables)
-        if (at >= v.p && at + bytes <= v.p + v.bytes)
+    if (block->live == 0)
+        report(where, "%s shared memory of a block that has ended", verb(kind));
+    const size_t at = offset % shared_region;
+    for (const Variable &v : block->grid->variables)
+        if (at >= v.at && at + bytes <= v.at + v.bytes)
             return;
-    for (const Variable &v : self->block->variables)
-        if (at + bytes > v.p - red_zone && at < v.p + v.bytes + red_zone)
+    for (const Variable &v : block->grid->variables)
+        if (at + bytes > v.at - red_zone && at < v.at + v.bytes + red_zone)
             report(where,
                    "%s %zu bytes out of bounds: %td bytes from the start of a shared variable "
                    "of %zu bytes",
-                   verb(kind), bytes, at - v.p, v.bytes);
+                   verb(kind), bytes, (ptrdiff_t)(at - v.at), v.bytes);
     report(where, "%s %zu bytes out of bounds of shared memory", verb(kind), bytes);
 }
 
@@ -129,11 +133,14 @@ void check_piece(const void *p, size_t bytes, int kind, const Where &where) {
     if (piece->dead)
         report(where, "use after free: %s %zu bytes at byte %zu of a freed allocation of %zu",
                verb(kind), bytes, (size_t)(at - piece->begin), piece->bytes);
-    if (piece->kind == Kind::shared)
-        check_shared(piece, p, bytes, kind, where);
 }
 
 } // namespace
+
+unsigned char *arena_base() {
+    arena();
+    return base;
+}
 
 void *take(size_t bytes, Kind kind, int device) {
     const std::lock_guard<std::recursive_mutex> guard(lock);
@@ -143,7 +150,7 @@ void *take(size_t bytes, Kind kind, int device) {
     const size_t span = (bytes + alignment - 1) / alignment * alignment + red_zone;
     for (int rounds = 0; rounds < 2;) {
         if (a.next + span > arena_bytes) {
-            a.next = red_zone;
+            a.next = shared_bytes + red_zone;
             rounds++;
         }
         const size_t beyond = make_room(a, a.next, span);
@@ -228,8 +235,13 @@ void check_access(const void *p, size_t bytes, int kind, bool ordered, const Whe
     if (!shadow)
         return;
     const bool written = all_written(shadow, bytes);
+    const bool shared = in_shared((size_t)((const unsigned char *)p - base));
+    if (shared && (!written || !self ||
+                   blocks[((const unsigned char *)p - base) / shared_region] != self->block))
+        check_shared(p, bytes, kind, where);
     if (!written) {
-        check_piece(p, bytes, kind, where);
+        if (!shared)
+            check_piece(p, bytes, kind, where);
         if (kind & EMU_READ && none_written(shadow, bytes))
             report(where, "%s: reads %zu bytes at %p that were never written", what, bytes, p);
         if (kind & EMU_WRITE) {
@@ -237,7 +249,7 @@ void check_access(const void *p, size_t bytes, int kind, bool ordered, const Whe
             note_progress();
         }
     }
-    if (self && (size_t)((const unsigned char *)p - self->block->shared) < shared_region)
+    if (self)
         check_race(p, bytes, kind, ordered, where);
 }
 
@@ -287,29 +299,29 @@ void emu_after_ordered(int kind, bool changed) {
 }
 
 void *emu_shared(const void *key, size_t bytes, size_t align) {
-    Block *const block = self->block;
-    for (const Variable &v : block->variables)
+    Grid *const grid = self->block->grid;
+    for (const Variable &v : grid->variables)
         if (v.key == key)
-            return v.p;
-    const size_t at = (block->used + red_zone + align - 1) / align * align;
+            return self->block->shared + v.at;
+    const size_t at = (grid->shared_used + red_zone + align - 1) / align * align;
     if (at + bytes + red_zone > shared_region)
         report(__builtin_return_address(0), "more shared memory than a block has");
-    block->variables.push_back({key, block->shared + at, bytes});
-    block->used = at + bytes;
-    return block->shared + at;
+    grid->variables.push_back({key, at, bytes});
+    grid->shared_used = at + bytes;
+    return self->block->shared + at;
 }
 
 unsigned char *emu_dynamic_shared() {
     static const char key = 0;
-    return (unsigned char *)emu_shared(&key, running->shared_bytes, 128);
+    return (unsigned char *)emu_shared(&key, self->block->grid->shape.shared_bytes, 128);
 }
 
 /* A volatile access is a point to switch at, and many a loop's way to wait. */
 static void hooked_volatile(const void *p, size_t bytes, int kind, const Where &where) {
-    if (!self || !find_piece(p))
+    if (!self || (size_t)((const unsigned char *)p - base) >= arena_bytes)
         return;
     if (kind == EMU_READ)
-        spin({"", 0, "a volatile read"}, (void *)(uintptr_t)where.pc);
+        spin({"", 0, "a volatile read"}, (void *)where.bits);
     else
         give_way();
     check_access(p, bytes, kind, true, where, "volatile access");

@@ -27,8 +27,8 @@ constexpr size_t most_blocks = 3, most_groups = 12;
 
 void print_place(const Fibre *f) {
     const uint3 b = f->index.block, t = f->index.thread;
-    fprintf(stderr, "  %s, block (%u, %u, %u), thread (%u, %u, %u)\n", running->what, b.x, b.y, b.z,
-            t.x, t.y, t.z);
+    fprintf(stderr, "  %s, block (%u, %u, %u), thread (%u, %u, %u)\n", f->block->grid->shape.what,
+            b.x, b.y, b.z, t.x, t.y, t.z);
 }
 
 bool alike(const Fibre *a, const Fibre *b) {
@@ -65,8 +65,8 @@ void print_group(const Block *block, const Fibre *like) {
 }
 
 void print_block(const Block *block) {
-    fprintf(stderr, "  %s, block (%u, %u, %u):\n", running->what, block->index.x, block->index.y,
-            block->index.z);
+    fprintf(stderr, "  %s, block (%u, %u, %u):\n", block->grid->shape.what, block->index.x,
+            block->index.y, block->index.z);
     std::vector<const Fibre *> groups;
     for (unsigned t = 0; t < block->threads && groups.size() < most_groups; t++) {
         bool known = false;
@@ -81,10 +81,25 @@ void print_block(const Block *block) {
 
 } // namespace
 
+/* Sites are kept for good, one each; a Where that means one has its highest bit set. */
+constexpr uint64_t is_site = (uint64_t)1 << 47;
+
+Where::Where(const emu_site &at) {
+    constexpr size_t most_sites = 4096;
+    static emu_site sites[most_sites];
+    size_t k = ((uintptr_t)at.file / 8 + (size_t)at.line * 31) % most_sites;
+    while (sites[k].line && (sites[k].line != at.line || sites[k].file != at.file))
+        k = (k + 1) % most_sites;
+    sites[k] = at;
+    bits = (uint64_t)&sites[k] | is_site;
+}
+
 std::string source_of(const Where &where) {
-    const void *const pc = where.pc;
-    if (where.file)
-        return std::string(where.file) + ":" + std::to_string(where.line);
+    if (where.bits & is_site) {
+        const emu_site *const at = (const emu_site *)(where.bits & ~is_site);
+        return std::string(at->file) + ":" + std::to_string(at->line);
+    }
+    const void *const pc = (const void *)where.bits;
     Dl_info info;
     char command[4096], line[1024];
     if (!pc || !dladdr(pc, &info) || !info.dli_fname)
@@ -117,7 +132,7 @@ void report(const Where &where, const char *format, ...) {
     fprintf(stderr, "\n");
     if (self)
         print_place(self);
-    if (where.pc || where.file)
+    if (where.bits)
         fprintf(stderr, "  at  %s\n", source_of(where).c_str());
     give_up();
 }
@@ -125,9 +140,11 @@ void report(const Where &where, const char *format, ...) {
 void report_waits(const char *what) {
     fprintf(stderr, "\nemu: %s\n", what);
     size_t printed = 0;
-    for (const Block *block : running->resident)
-        if (block->live > 0 && printed++ < most_blocks)
-            print_block(block);
+    for (const Grid *grid : running)
+        for (const Cluster *cluster : grid->clusters)
+            for (const Block *block : cluster->blocks)
+                if (block->live > 0 && printed++ < most_blocks)
+                    print_block(block);
     give_up();
 }
 

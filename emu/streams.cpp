@@ -4,6 +4,7 @@
  * no event enforces does not come about by itself. */
 #include "streams.h"
 
+#include <string.h>
 #include <time.h>
 
 namespace emu {
@@ -263,28 +264,35 @@ static std::map<const void *, size_t> &granted_shared() {
     return *granted;
 }
 
-cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute, int value) {
+cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute name, int value) {
     const Guard guard(lock);
+    if (name == cudaFuncAttributeNonPortableClusterSizeAllowed)
+        return cudaSuccess;
     if (value < 0 || (size_t)value > shared_limit)
         return fail(cudaErrorInvalidValue);
     granted_shared()[kernel] = (size_t)value;
     return cudaSuccess;
 }
 
-cudaError_t emu_launch(const char *what, const void *kernel, dim3 blocks, dim3 threads,
-                       size_t shared_bytes, cudaStream_t stream, std::function<void()> body) {
+cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape) {
     const Guard guard(lock);
-    const size_t per_block = (size_t)threads.x * threads.y * threads.z;
     const size_t granted = granted_shared().count(kernel) ? granted_shared()[kernel] : 0;
-    if (per_block == 0 || per_block > threads_per_multiprocessor || blocks.x == 0 ||
-        blocks.y == 0 || blocks.z == 0 || blocks.x > 0x7fffffff || blocks.y > 65535 ||
-        blocks.z > 65535 || (shared_bytes > 48 * 1024 && shared_bytes > granted))
+    if (!fits(shape) || (shape.shared_bytes > shared_default && shape.shared_bytes > granted))
         return fail(cudaErrorInvalidValue);
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
     queue(stream_of(stream), [=] {
-        Kernel k = {what, blocks, threads, shared_bytes, body, {}, {}};
-        run_kernel(&k);
+        start(new_grid(shape, nullptr));
+        run_grids(false);
     });
+    return cudaSuccess;
+}
+
+cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cudaStream_t stream) {
+    const Guard guard(lock);
+    if (!is_stream(stream))
+        return fail(cudaErrorInvalidResourceHandle);
+    const auto copy = std::make_shared<std::string>((const char *)value, bytes);
+    queue(stream_of(stream), [=] { memcpy(constant, copy->data(), bytes); });
     return cudaSuccess;
 }

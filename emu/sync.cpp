@@ -75,8 +75,10 @@ void finish_warp(const Fibre *first, Lanes *in, Fibre *const lanes[32]) {
     size_t count = 0;
     for (unsigned left = first->mask & in->waiting; left; left &= left - 1)
         members[count++] = lanes[__builtin_ctz(left)];
-    if (first->op == EMU_SYNCWARP)
-        join_clocks(members, count);
+    if (first->op == EMU_SYNCWARP && (in->waiting | in->ended) == ~0u)
+        join_warp(members, count);
+    else if (first->op == EMU_SYNCWARP)
+        join_threads(members, count);
     else
         for (size_t k = 0; k < count; k++)
             members[k]->result = first->op >= EMU_BALLOT ? balloted(members[k], *in, lanes)
@@ -100,7 +102,7 @@ Barrier read(const uint64_t *word) {
 }
 
 /* Ends the phase if all is in, and wakes who waited for that. */
-void write(Block *block, uint64_t *word, Barrier b) {
+void write(const Block *block, uint64_t *word, Barrier b) {
     const bool ends = b.pending == 0 && b.bytes == 0;
     if (ends) {
         b.phase ^= 1;
@@ -146,12 +148,24 @@ void settle_block(Block *block) {
         report_waits("divergent barrier: not all threads of the block come to the same one");
     const int vote = first->op == EMU_NONE ? 0 : vote_of(block, (emu_vote)first->op);
     block->arrived = 0;
-    block->epoch = new_epoch();
+    join_block(block);
     note_progress();
     for (unsigned t = 0; t < block->threads; t++) {
         block->fibres[t]->result = (uint64_t)vote;
         make_ready(block->fibres[t]);
     }
+}
+
+void settle_cluster(Cluster *cluster) {
+    if (cluster->arrived == 0 || cluster->arrived < cluster->live)
+        return;
+    cluster->arrived = 0;
+    join_cluster(cluster);
+    note_progress();
+    for (Block *block : cluster->blocks)
+        for (unsigned t = 0; t < block->threads; t++)
+            if (block->fibres[t]->state == State::cluster_barrier)
+                make_ready(block->fibres[t]);
 }
 
 void finish_copy(const Copy &copy) {
@@ -180,6 +194,23 @@ int emu_block_barrier(emu_vote vote, int value, emu_site at) {
     settle_block(self->block);
     let_others_run();
     return (int)self->result;
+}
+
+void emu_cluster_barrier(emu_site at) {
+    begin_wait(State::cluster_barrier, at, __builtin_return_address(0));
+    self->block->cluster->arrived++;
+    settle_cluster(self->block->cluster);
+    let_others_run();
+}
+
+void *emu_cluster_map(void *mine, unsigned rank, emu_site at) {
+    const size_t offset = (size_t)((unsigned char *)mine - self->block->shared);
+    if (offset >= shared_region)
+        report(at, "%s of what is not in this block's shared memory", at.what);
+    if (rank >= self->block->cluster->blocks.size())
+        report(at, "%s to block %u of a cluster of %zu", at.what, rank,
+               self->block->cluster->blocks.size());
+    return self->block->cluster->blocks[rank]->shared + offset;
 }
 
 uint64_t emu_warp(emu_warp_op op, unsigned mask, uint64_t value, int lane, int width, emu_site at) {
@@ -257,19 +288,18 @@ static void check_copy(const void *to, const void *from, size_t bytes, const Whe
 void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier) {
     check_copy(shared, global, bytes, __builtin_return_address(0));
     forget_marks(shared, bytes); /* until the copy has ended */
-    running->copies.push_back({self, shared, global, bytes, barrier});
+    copies.push_back({self, shared, global, bytes, barrier});
     give_way();
 }
 
 void emu_bulk_store(void *global, const void *shared, size_t bytes) {
     check_copy(global, shared, bytes, __builtin_return_address(0));
-    running->copies.push_back({self, global, shared, bytes, nullptr});
+    copies.push_back({self, global, shared, bytes, nullptr});
     give_way();
 }
 
 /* Ends all stores of the running thread. */
 void emu_bulk_wait() {
-    std::vector<Copy> &copies = running->copies;
     for (size_t k = copies.size(); k-- > 0;) {
         const Copy copy = copies[k];
         if (copy.by != self || copy.barrier)

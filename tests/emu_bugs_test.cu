@@ -18,6 +18,7 @@ extern "C" {
 #include <unistd.h>
 
 #include "cuda/bulk.cuh"
+#include "cuda/cluster.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 
@@ -27,14 +28,15 @@ constexpr int threads = 128;
 
 /* Launches on a stream, without a context. */
 template <class... Parameters, class... Arguments>
-void launch(const char *name, void (*kernel)(Parameters...), int blocks, int per_block,
-            cudaStream_t stream, Arguments... arguments) {
+void launch(const char *name, void (*kernel)(Parameters...), unsigned cluster, unsigned blocks,
+            unsigned per_block, cudaStream_t stream, Arguments... arguments) {
     const cudaError_t error =
-        emu_launch(name, (const void *)kernel, (unsigned)blocks, (unsigned)per_block, 0, stream,
-                   [=] { kernel(arguments...); });
+        emu_launch((const void *)kernel, stream,
+                   {name, blocks, per_block, cluster, 0, [=] { kernel(arguments...); }});
     assert_int_equal(error, cudaSuccess);
 }
-#define LAUNCH(kernel, ...) launch(#kernel, kernel, __VA_ARGS__)
+#define LAUNCH(kernel, ...) launch(#kernel, kernel, 1, __VA_ARGS__)
+#define LAUNCH_PAIRS(kernel, ...) launch(#kernel, kernel, 2, __VA_ARGS__)
 
 int *device_ints(size_t n) {
     void *p = nullptr;
@@ -375,6 +377,46 @@ void run_odd() {
     finish();
 }
 
+/* ---- a neighbour's shared memory read before the cluster has met ---- */
+
+template <bool wrong>
+__global__ void neighbour(int *out) {
+    WEFT_SHARED(int, word, [32]);
+    word[threadIdx.x] = (int)blockIdx.x;
+    if (wrong)
+        __syncthreads();
+    else
+        wi_cluster_sync();
+    const int *const theirs = wi_cluster_map(word, wi_cluster_rank() ^ 1);
+    out[blockIdx.x * 32 + threadIdx.x] = theirs[threadIdx.x]; /* caught: neighbour */
+    wi_cluster_sync();
+}
+
+template <bool wrong>
+void run_neighbour() {
+    LAUNCH_PAIRS(neighbour<wrong>, 4, 32, nullptr, device_ints(128));
+    finish();
+}
+
+/* ---- a block that ends while its neighbour still reads its shared memory ---- */
+
+template <bool wrong>
+__global__ void leave(int *out) {
+    WEFT_SHARED(int, word, [32]);
+    word[threadIdx.x] = (int)blockIdx.x;
+    wi_cluster_sync();
+    if (wi_cluster_rank() == 0)
+        out[threadIdx.x] = wi_cluster_map(word, 1)[threadIdx.x]; /* caught: leave */
+    if (!wrong)
+        wi_cluster_sync();
+}
+
+template <bool wrong>
+void run_leave() {
+    LAUNCH_PAIRS(leave<wrong>, 2, 32, nullptr, device_ints(32));
+    finish();
+}
+
 struct Bug {
     const char *name;
     const char *diagnosis; /* words of the report */
@@ -393,7 +435,8 @@ const Bug bugs[] = {
     BUG(event, "never written"),     BUG(unwritten, "never written"),
     BUG(freed, "use after free"),    BUG(twice, "double free"),
     BUG(unawaited, "never written"), BUG(stuck, "livelock"),
-    BUG(odd, "misaligned"),
+    BUG(odd, "misaligned"),          BUG(neighbour, "shared memory"),
+    BUG(leave, "shared memory"),
 };
 
 /* What `body` prints in a process of its own, and how that ends. */

@@ -87,7 +87,8 @@ enum cudaMemPoolAttr {
     cudaMemPoolAttrReleaseThreshold = 4
 };
 enum cudaFuncAttribute {
-    cudaFuncAttributeMaxDynamicSharedMemorySize = 8
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributeNonPortableClusterSizeAllowed = 13
 };
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal,

@@ -65,9 +65,20 @@ struct emu_site {
 
 /* ---- launches and shared memory ---- */
 
-cudaError_t emu_launch(const char *what, const void *kernel, dim3 blocks, dim3 threads,
-                       size_t shared_bytes, cudaStream_t stream, std::function<void()> body);
+/* What a launch asks for. */
+struct emu_grid {
+    const char *what;
+    dim3 blocks, threads;
+    unsigned cluster; /* blocks */
+    size_t shared_bytes;
+    std::function<void()> body;
+};
+cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape);
+void emu_device_launch(bool tail, const emu_grid &shape);
+cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cudaStream_t stream);
 cudaError_t emu_occupancy(int *blocks, int threads, size_t shared_bytes);
+cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster,
+                                  size_t shared_bytes);
 
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Kernel, int threads,
@@ -101,6 +112,13 @@ inline int __syncthreads_or(int value, EMU_SITE("__syncthreads_or")) {
 inline int __syncthreads_count(int value, EMU_SITE("__syncthreads_count")) {
     return emu_block_barrier(EMU_COUNT, value, at);
 }
+
+/* ---- the cluster ---- */
+
+unsigned emu_cluster_rank();
+unsigned emu_cluster_size();
+void emu_cluster_barrier(emu_site at);
+void *emu_cluster_map(void *mine, unsigned rank, emu_site at);
 
 /* ---- the warp ---- */
 

@@ -12,6 +12,27 @@
 #define WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, ...)                               \
     wi_launch(ctx, "launch of " #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
 
+/* The same for a kernel whose blocks form clusters of `cluster` blocks, chosen at launch; the
+ * number of blocks is a multiple of it. Needs compute capability 9.0. */
+#define WEFT_LAUNCH_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)              \
+    wi_launch_cluster(ctx, "launch of " #kernel, kernel, blocks, threads, cluster, shared_bytes,   \
+                      __VA_ARGS__)
+
+/* The same for a kernel that fixes its clusters when it is compiled, by WEFT_CLUSTER(cluster)
+ * between `__global__ void` and its name. */
+#ifdef WEFT_EMU
+#    define WEFT_CLUSTER(cluster)
+#    define WEFT_LAUNCH_FIXED_CLUSTER WEFT_LAUNCH_CLUSTER
+#else
+#    if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#        define WEFT_CLUSTER(cluster)
+#    else
+#        define WEFT_CLUSTER(cluster) __cluster_dims__(cluster, 1, 1)
+#    endif
+#    define WEFT_LAUNCH_FIXED_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)    \
+        WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)
+#endif
+
 /* WEFT_SHARED(float, sums, [32]) declares `float sums[32]` in the block's shared memory, and
  * WEFT_SHARED(bool, last, ) a single bool. */
 #ifdef WEFT_EMU
@@ -26,28 +47,132 @@
 #    define WEFT_DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 #endif
 
+/* WEFT_CONSTANT(float, weights, [49]) declares constant memory, at file scope; before a launch the
+ * host gives it its value with wi_set_constant. */
+#ifdef WEFT_EMU
+#    define WEFT_CONSTANT(type, name, extent) static type name extent
+#else
+#    define WEFT_CONSTANT(type, name, extent) static __constant__ type name extent
+#endif
+
+/* Queues the copy of *value, all of the constant's bytes, on the context's stream. */
+template <class T>
+weft_status wi_set_constant(weft_context *ctx, T &constant, const T *value) {
+#ifdef WEFT_EMU
+    return wi_cuda(ctx, emu_set_constant(&constant, value, sizeof(T), ctx->gpu->stream),
+                   "setting a constant");
+#else
+    return wi_cuda(ctx,
+                   cudaMemcpyToSymbolAsync(constant, value, sizeof(T), 0, cudaMemcpyHostToDevice,
+                                           ctx->gpu->stream),
+                   "setting a constant");
+#endif
+}
+
 /* Beyond this a kernel must ask before it may use dynamic shared memory. */
 constexpr size_t wi_shared_default = 48 * 1024;
+
+/* Lets the kernel use that much dynamic shared memory. */
+template <class... Parameters>
+weft_status wi_grant_shared(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+                            size_t shared_bytes) {
+    if (shared_bytes <= wi_shared_default)
+        return WEFT_OK;
+    return wi_cuda(ctx,
+                   cudaFuncSetAttribute((const void *)kernel,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        (int)shared_bytes),
+                   doing);
+}
 
 template <class... Parameters, class... Arguments>
 weft_status wi_launch(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
                       dim3 blocks, dim3 threads, size_t shared_bytes, Arguments... arguments) {
-    if (shared_bytes > wi_shared_default) {
-        weft_status status = wi_cuda(
-            ctx,
-            cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 (int)shared_bytes),
-            doing);
-        if (status != WEFT_OK)
-            return status;
-    }
+    weft_status status = wi_grant_shared(ctx, doing, kernel, shared_bytes);
+    if (status != WEFT_OK)
+        return status;
 #ifdef WEFT_EMU
-    emu_launch(doing, (const void *)kernel, blocks, threads, shared_bytes, ctx->gpu->stream,
-               [=] { kernel(Parameters(arguments)...); });
+    emu_launch(
+        (const void *)kernel, ctx->gpu->stream,
+        {doing, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
 #else
     kernel<<<blocks, threads, shared_bytes, ctx->gpu->stream>>>(Parameters(arguments)...);
 #endif
     return wi_cuda(ctx, cudaGetLastError(), doing);
+}
+
+#ifndef WEFT_EMU
+/* How to launch clusters; `attribute` has to live as long. */
+inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3 threads,
+                                            unsigned cluster, size_t shared_bytes,
+                                            cudaLaunchAttribute *attribute) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = blocks;
+    config.blockDim = threads;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = ctx->gpu->stream;
+    attribute->id = cudaLaunchAttributeClusterDimension;
+    attribute->val.clusterDim.x = cluster;
+    attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
+    config.attrs = attribute;
+    config.numAttrs = 1;
+    return config;
+}
+#endif
+
+/* What a kernel in clusters asks for beforehand: its shared memory, and more than eight blocks. */
+template <class... Parameters>
+weft_status wi_grant_cluster(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+                             unsigned cluster, size_t shared_bytes) {
+    weft_status status = wi_grant_shared(ctx, doing, kernel, shared_bytes);
+    if (status == WEFT_OK && cluster > 8)
+        status = wi_cuda(ctx,
+                         cudaFuncSetAttribute((const void *)kernel,
+                                              cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                         doing);
+    return status;
+}
+
+template <class... Parameters, class... Arguments>
+weft_status wi_launch_cluster(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+                              dim3 blocks, dim3 threads, unsigned cluster, size_t shared_bytes,
+                              Arguments... arguments) {
+    weft_status status = wi_grant_cluster(ctx, doing, kernel, cluster, shared_bytes);
+    if (status != WEFT_OK)
+        return status;
+#ifdef WEFT_EMU
+    emu_launch(
+        (const void *)kernel, ctx->gpu->stream,
+        {doing, blocks, threads, cluster, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
+    return wi_cuda(ctx, cudaGetLastError(), doing);
+#else
+    cudaLaunchAttribute attribute;
+    const cudaLaunchConfig_t config =
+        wi_cluster_config(ctx, blocks, threads, cluster, shared_bytes, &attribute);
+    return wi_cuda(ctx, cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), doing);
+#endif
+}
+
+/* As many clusters of a kernel as the device can hold at once; 0 if it can hold none. */
+template <class... Parameters>
+weft_status wi_resident_clusters(weft_context *ctx, void (*kernel)(Parameters...), int threads,
+                                 unsigned cluster, size_t shared_bytes, size_t *clusters) {
+    constexpr const char *doing = "counting the clusters a device can hold";
+    int count = 0;
+    *clusters = 0;
+    weft_status status = wi_grant_cluster(ctx, doing, kernel, cluster, shared_bytes);
+    if (status != WEFT_OK)
+        return status;
+#ifdef WEFT_EMU
+    status = wi_cuda(ctx, emu_cluster_occupancy(&count, threads, cluster, shared_bytes), doing);
+#else
+    cudaLaunchAttribute attribute;
+    const cudaLaunchConfig_t config =
+        wi_cluster_config(ctx, cluster, (unsigned)threads, cluster, shared_bytes, &attribute);
+    status = wi_cuda(ctx, cudaOccupancyMaxActiveClusters(&count, kernel, &config), doing);
+#endif
+    *clusters = (size_t)count;
+    return status;
 }
 
 /* As many blocks of a kernel as the device can hold at once, at least 1. */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thread-block clusters (compute capability 9.0): blocks that run at the same time, meet at one
+ * barrier and reach each other's shared memory. Kernels that use this are launched with
+ * WEFT_LAUNCH_CLUSTER or WEFT_LAUNCH_FIXED_CLUSTER of launch.cuh. */
+#ifndef WI_CLUSTER_CUH
+#define WI_CLUSTER_CUH
+
+#include <stdint.h>
+
+#ifdef WEFT_EMU
+inline unsigned wi_cluster_rank() {
+    return emu_cluster_rank();
+}
+inline unsigned wi_cluster_size() {
+    return emu_cluster_size();
+}
+inline void wi_cluster_sync(EMU_SITE("wi_cluster_sync")) {
+    emu_cluster_barrier(at);
+}
+template <class T>
+inline T *wi_cluster_map(T *mine, unsigned rank, EMU_SITE("wi_cluster_map")) {
+    return (T *)emu_cluster_map((void *)mine, rank, at);
+}
+#else
+/* Which block of its cluster this is, and of how many. */
+__device__ inline unsigned wi_cluster_rank() {
+    unsigned rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ inline unsigned wi_cluster_size() {
+    unsigned size;
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
+    return size;
+}
+
+/* The barrier of all threads of the cluster; what they did to memory before it, its blocks' shared
+ * memory included, is seen by all after it. One stands before the first access to another block's
+ * shared memory, and one between the last such access and the end of the kernel. */
+__device__ inline void wi_cluster_sync() {
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
+/* Where the block of that rank has what `mine` points to in this block's shared memory. */
+template <class T>
+__device__ inline T *wi_cluster_map(T *mine, unsigned rank) {
+    uint64_t there;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(mine), "r"(rank));
+    return (T *)there;
+}
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that launch kernels. Files that include this are compiled as relocatable device code.
+ *
+ * WEFT_LAUNCH_FORGET(kernel, blocks, threads, shared_bytes, arguments...) lets the kernel start at
+ * once, beside its parent: it sees what the launching thread did before, and nobody waits for it
+ * but the end of the whole tree. WEFT_LAUNCH_TAIL(...) lets it start when the launching grid and
+ * everything that grid launched and forgot has ended; tail launches of one grid run in turn. The
+ * stream goes on when the whole tree has ended. Kernels with several template arguments go in
+ * parentheses. */
+#ifndef WI_DEVICE_LAUNCH_CUH
+#define WI_DEVICE_LAUNCH_CUH
+
+#ifdef WEFT_EMU
+template <class... Parameters, class... Arguments>
+void wi_device_launch(const char *what, void (*kernel)(Parameters...), bool tail, dim3 blocks,
+                      dim3 threads, size_t shared_bytes, Arguments... arguments) {
+    emu_device_launch(
+        tail, {what, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
+}
+#    define WEFT_LAUNCH_TAIL(kernel, ...)                                                          \
+        wi_device_launch("launch of " #kernel, kernel, true, __VA_ARGS__)
+#    define WEFT_LAUNCH_FORGET(kernel, ...)                                                        \
+        wi_device_launch("launch of " #kernel, kernel, false, __VA_ARGS__)
+#else
+/* Launches are written out where they stand, for a kernel's address means nothing to the device's
+ * side of a launch. */
+#    define WEFT_LAUNCH_TAIL(kernel, blocks, threads, shared_bytes, ...)                           \
+        kernel<<<blocks, threads, shared_bytes, cudaStreamTailLaunch>>>(__VA_ARGS__)
+#    define WEFT_LAUNCH_FORGET(kernel, blocks, threads, shared_bytes, ...)                         \
+        kernel<<<blocks, threads, shared_bytes, cudaStreamFireAndForget>>>(__VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kernels can do beyond a plain launch, on a GPU and on emu alike: clusters that share their
+ * blocks' memory, launches from kernels, constant memory. */
+#include <string.h>
+#include <vector>
+
+extern "C" {
+#include "testing.h"
+}
+
+#include "cuda/cluster.cuh"
+#include "cuda/device_launch.cuh"
+#include "cuda/launch.cuh"
+
+namespace {
+
+constexpr unsigned threads = 96;
+
+void ok(weft_context *ctx, weft_status status) {
+    if (status != WEFT_OK)
+        fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
+}
+
+/* n ints in device memory, all zeros. */
+int *zeros(weft_context *ctx, size_t n) {
+    void *p = nullptr;
+    const std::vector<int> zero(n);
+    ok(ctx, weft_alloc(ctx, &p, n * sizeof(int)));
+    ok(ctx, weft_copy(ctx, p, zero.data(), n * sizeof(int)));
+    return (int *)p;
+}
+
+/* What p holds, which is freed. */
+std::vector<int> taken(weft_context *ctx, int *p, size_t n) {
+    std::vector<int> host(n);
+    ok(ctx, weft_copy(ctx, host.data(), p, n * sizeof(int)));
+    ok(ctx, weft_free(ctx, p));
+    return host;
+}
+
+/* ---- clusters ---- */
+
+/* Each block of a cluster holds some counters of all blocks' threads; they end in `out`, cluster
+ * after cluster, counter after counter. */
+[[maybe_unused]] __device__ void count_in_cluster(int *counters, int *out) {
+    const unsigned rank = wi_cluster_rank(), size = wi_cluster_size();
+    counters[threadIdx.x] = 0;
+    wi_cluster_sync();
+    for (unsigned k = 0; k < 4; k++) {
+        const unsigned counter = (blockIdx.x * 31 + threadIdx.x * 7 + k) % (size * threads);
+        atomicAdd(wi_cluster_map(&counters[counter % threads], counter / threads), 1);
+    }
+    wi_cluster_sync();
+    int *const next = wi_cluster_map(counters, (rank + 1) % size);
+    out[(blockIdx.x / size * size + (rank + 1) % size) * threads + threadIdx.x] = next[threadIdx.x];
+    wi_cluster_sync();
+}
+
+__global__ void count(int *out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    WEFT_DYNAMIC_SHARED(memory);
+    count_in_cluster((int *)memory, out);
+#endif
+}
+
+__global__ void WEFT_CLUSTER(4) count_by_four(int *out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    WEFT_SHARED(int, counters, [threads]);
+    count_in_cluster(counters, out);
+#endif
+}
+
+void check_counts(weft_context *ctx, int *out, unsigned blocks, unsigned size) {
+    const std::vector<int> counts = taken(ctx, out, (size_t)blocks * threads);
+    std::vector<int> expected(counts.size());
+    for (unsigned block = 0; block < blocks; block++)
+        for (unsigned t = 0; t < threads; t++)
+            for (unsigned k = 0; k < 4; k++)
+                expected[block / size * size * threads +
+                         (block * 31 + t * 7 + k) % (size * threads)]++;
+    for (size_t k = 0; k < counts.size(); k++)
+        if (counts[k] != expected[k])
+            fail_msg("clusters of %u: counter %zu is %d, not %d", size, k, counts[k], expected[k]);
+}
+
+bool has_clusters(const weft_context *ctx) {
+    return ctx->gpu && ctx->gpu->capability >= 90;
+}
+
+void test_clusters(weft_context *ctx) {
+    for (unsigned size = 1; size <= 16 && has_clusters(ctx); size *= 2) {
+        for (size_t shared : {(size_t)4 * threads, (size_t)64 * 1024}) {
+            const unsigned blocks = size * 11;
+            size_t clusters;
+            ok(ctx, wi_resident_clusters(ctx, count, (int)threads, size, shared, &clusters));
+            assert_true(clusters > 0);
+            int *const out = zeros(ctx, (size_t)blocks * threads);
+            ok(ctx, WEFT_LAUNCH_CLUSTER(count, ctx, blocks, threads, size, shared, out));
+            check_counts(ctx, out, blocks, size);
+        }
+    }
+}
+
+void test_fixed_cluster(weft_context *ctx) {
+    const unsigned blocks = 4 * 9;
+    if (!has_clusters(ctx))
+        return;
+    int *const out = zeros(ctx, (size_t)blocks * threads);
+    ok(ctx, WEFT_LAUNCH_FIXED_CLUSTER(count_by_four, ctx, blocks, threads, 4, 0, out));
+    check_counts(ctx, out, blocks, 4);
+}
+
+/* ---- launches from kernels ---- */
+
+/* Fills out[0 .. n) by halves, down to single elements. */
+__global__ void halve(int *out, int n, int first) {
+    if (n == 1) {
+        *out = first;
+        return;
+    }
+    const int left = n / 2;
+    WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out, left, first);
+    WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out + left, n - left, first + left);
+}
+
+/* What all blocks of its parent left in v[0 .. n), each times `factor`. */
+template <int factor, int addend>
+__global__ void change(int *v, int n) {
+    for (int k = (int)(blockIdx.x * blockDim.x + threadIdx.x); k < n;
+         k += (int)(gridDim.x * blockDim.x))
+        v[k] = v[k] * factor + addend;
+}
+
+/* Every thread launches and forgets its element's doubling; the two tails come after all those, and
+ * one after the other. */
+__global__ void family(int *v, int n) {
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k < n) {
+        v[k] = k;
+        WEFT_LAUNCH_FORGET((change<2, 0>), 1u, 1u, 0, v + k, 1);
+    }
+    if (k == 0) {
+        WEFT_LAUNCH_TAIL((change<1, 5>), 3u, 32u, 0, v, n);
+        WEFT_LAUNCH_TAIL((change<3, 0>), 2u, 64u, 0, v, n);
+    }
+}
+
+/* A tail launch of itself until n is 0: as a loop whose every turn is a grid. */
+__global__ void turns(int *v, int n) {
+    v[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x] + 1;
+    __syncthreads();
+    if (threadIdx.x == 0 && n > 1)
+        WEFT_LAUNCH_TAIL(turns, 1u, blockDim.x, 0, v, n - 1);
+}
+
+void test_device_launches(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    const int n = 200;
+    int *const v = zeros(ctx, (size_t)n), *const w = zeros(ctx, (size_t)n);
+    ok(ctx, WEFT_LAUNCH(halve, ctx, 1u, 1u, 0, v, n, 1000));
+    ok(ctx, WEFT_LAUNCH(family, ctx, 7u, 32u, 0, w, n));
+    const std::vector<int> first = taken(ctx, v, (size_t)n), second = taken(ctx, w, (size_t)n);
+    for (int k = 0; k < n; k++) {
+        assert_int_equal(first[(size_t)k], 1000 + k);
+        assert_int_equal(second[(size_t)k], (2 * k + 5) * 3);
+    }
+}
+
+void test_tail_turns(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    int *const v = zeros(ctx, 1);
+    ok(ctx, WEFT_LAUNCH(turns, ctx, 1u, 1u, 0, v, 100));
+    ok(ctx, WEFT_LAUNCH(turns, ctx, 1u, 1u, 0, v, 1));
+    assert_int_equal(taken(ctx, v, 1)[0], 101);
+}
+
+/* ---- constant memory ---- */
+
+WEFT_CONSTANT(int, weights, [5]);
+WEFT_CONSTANT(int, offset, );
+
+__global__ void weigh(int *out, int n) {
+    const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    if (k < n)
+        out[k] = k * weights[k % 5] + offset;
+}
+
+void test_constants(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    const int n = 1000;
+    for (int turn = 0; turn < 3; turn++) {
+        int values[5], *const out = zeros(ctx, (size_t)n);
+        for (int k = 0; k < 5; k++)
+            values[k] = 3 * k + turn;
+        ok(ctx, wi_set_constant(ctx, weights, &values));
+        ok(ctx, wi_set_constant(ctx, offset, &turn));
+        ok(ctx, WEFT_LAUNCH(weigh, ctx, 11u, threads, 0, out, n));
+        memset(values, 0, sizeof values); /* they were copied */
+        const std::vector<int> got = taken(ctx, out, (size_t)n);
+        for (int k = 0; k < n; k++)
+            assert_int_equal(got[(size_t)k], k * (3 * (k % 5) + turn) + turn);
+    }
+}
+
+const test_body bodies[] = {{test_clusters},
+                            {test_fixed_cluster},
+                            {test_device_launches},
+                            {test_tail_turns},
+                            {test_constants}};
+
+} // namespace
+
+int main() {
+    constexpr size_t count = sizeof bodies / sizeof *bodies;
+    const char *const names[count] = {"clusters", "fixed cluster", "device launches", "tail turns",
+                                      "constants"};
+    struct CMUnitTest tests[count];
+    for (size_t k = 0; k < count; k++)
+        tests[k] = {names[k], test_on_each_place, nullptr, nullptr, (void *)&bodies[k]};
+    return _cmocka_run_group_tests("kernels", tests, count, nullptr, nullptr);
+}
