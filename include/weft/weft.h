@@ -9,6 +9,7 @@
 #include "weft/op.h"
 #include "weft/reduce.h"
 #include "weft/scan.h"
+#include "weft/sort.h"
 #include "weft/types.h"
 
 #endif

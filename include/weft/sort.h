@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sort: elements in order, and what rests on the order: merging, searching, the first k.
+ *
+ * The order is total, for every type, and the same everywhere in this header. WEFT_ASCENDING is
+ *     integers   by value
+ *     floats     -infinity ... -0.0, +0.0 ... +infinity, then every NaN: first those without a
+ * sign, by rising payload, then those with one, by falling payload and WEFT_DESCENDING is the exact
+ * opposite, so NaN come first there. -0.0 lies before +0.0, and two elements are equal only if
+ * their bits are. Every element keeps its bits, payloads of NaN included.
+ *
+ * Said with arithmetic: the ordered bits of an element of b bits are an unsigned number K, modulo
+ * 2^b, and ascending order is the order of K. With u the element's bits,
+ *     unsigned   K = u
+ *     signed     K = u xor 2^(b-1)
+ *     floats     K = (u with its top bit set, or all of u turned if it was set) - (2^m - 1),
+ *                m being 10 for f16, 7 for bf16, 23 for f32, 52 for f64
+ *
+ * Every sort is stable: elements (keys) that are equal keep the order they came in, descending ones
+ * too. So the result is the same bits at every place, with any number of threads, on every run.
+ *
+ * All arrays may be host or device memory, mixed freely, with no alignment beyond that of C's own
+ * types. When every array is device memory the call is queued on the context's stream; otherwise it
+ * returns when the answer is there. Where an output may be an input, it must be that very array:
+ * any other overlap is WEFT_EARG. Counts run from 0 past 2^32.
+ *
+ * Temporary memory is taken from the place for the length of the call. The calls that end in _bytes
+ * take the arguments of their namesakes, run nothing, and set *bytes to what the call would take:
+ * host memory on a cpu; device memory on a GPU, with the device's copies of arrays that lie in host
+ * memory. Only the addresses of the arrays matter to them, not what is stored there. */
+#ifndef WEFT_SORT_H
+#define WEFT_SORT_H
+
+#include "weft/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum weft_order {
+    WEFT_ASCENDING = 0,
+    WEFT_DESCENDING
+} weft_order;
+
+/* y = the elements of x[0 .. n) in order. y may be x. */
+WEFT_API weft_status weft_sort(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                               const void *x, void *y);
+WEFT_API weft_status weft_sort_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                     const void *x, void *y, size_t *bytes);
+
+/* Sorts n keys and moves with each its value of value_bytes >= 1 bytes, which may be anything.
+ * keys_out may be keys, and values_out may be values. */
+WEFT_API weft_status weft_sort_pairs(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                     const void *keys, void *keys_out, size_t value_bytes,
+                                     const void *values, void *values_out);
+WEFT_API weft_status weft_sort_pairs_bytes(weft_context *ctx, weft_order order, weft_type type,
+                                           size_t n, const void *keys, void *keys_out,
+                                           size_t value_bytes, const void *values, void *values_out,
+                                           size_t *bytes);
+
+/* indices = the permutation that sorts: x[indices[0]], x[indices[1]], ... is in order. x is left as
+ * it is. index_type is WEFT_U32, for n <= 2^32, or WEFT_U64. */
+WEFT_API weft_status weft_sort_indices(weft_context *ctx, weft_order order, weft_type type,
+                                       size_t n, const void *x, weft_type index_type,
+                                       void *indices);
+WEFT_API weft_status weft_sort_indices_bytes(weft_context *ctx, weft_order order, weft_type type,
+                                             size_t n, const void *x, weft_type index_type,
+                                             void *indices, size_t *bytes);
+
+/* As weft_sort_pairs, comparing bits first_bit ... end_bit - 1 of the ordered bits only, bit 0
+ * being the lowest: 0 <= first_bit <= end_bit <= the bits of the type. value_bytes = 0 sorts keys
+ * alone; values and values_out are then not looked at. */
+WEFT_API weft_status weft_sort_bits(weft_context *ctx, weft_order order, weft_type type,
+                                    unsigned first_bit, unsigned end_bit, size_t n,
+                                    const void *keys, void *keys_out, size_t value_bytes,
+                                    const void *values, void *values_out);
+WEFT_API weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, weft_type type,
+                                          unsigned first_bit, unsigned end_bit, size_t n,
+                                          const void *keys, void *keys_out, size_t value_bytes,
+                                          const void *values, void *values_out, size_t *bytes);
+
+/* Sorts each segment offsets[s] ... offsets[s + 1] - 1 of the keys by itself, for s = 0 ...
+ * segments - 1; values follow their keys as in weft_sort_pairs, and value_bytes = 0 means none.
+ * offsets has segments + 1 elements that start with 0, never fall, and end with n. That is checked
+ * if they lie in host memory; in device memory it is on the caller's word. */
+WEFT_API weft_status weft_sort_segments(weft_context *ctx, weft_order order, weft_type type,
+                                        size_t n, const void *keys, void *keys_out,
+                                        size_t value_bytes, const void *values, void *values_out,
+                                        size_t segments, const uint64_t *offsets);
+WEFT_API weft_status weft_sort_segments_bytes(weft_context *ctx, weft_order order, weft_type type,
+                                              size_t n, const void *keys, void *keys_out,
+                                              size_t value_bytes, const void *values,
+                                              void *values_out, size_t segments,
+                                              const uint64_t *offsets, size_t *bytes);
+
+/* A number inside a record, `offset` bytes from its start; no alignment is needed. */
+typedef struct weft_field {
+    size_t offset;
+    weft_type type;
+    weft_order order;
+} weft_field;
+
+/* out = the n records of record_bytes bytes each, ordered by fields[0], where that is equal by
+ * fields[1], and so on. `fields` has 1 or more elements, in host memory. out may be records. */
+WEFT_API weft_status weft_sort_records(weft_context *ctx, size_t n, size_t record_bytes,
+                                       const void *records, void *out, const weft_field *fields,
+                                       size_t n_fields);
+WEFT_API weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t record_bytes,
+                                             const void *records, void *out,
+                                             const weft_field *fields, size_t n_fields,
+                                             size_t *bytes);
+
+/* Merges a[0 .. na) and b[0 .. nb), each in order already, into keys_out[0 .. na + nb); of equal
+ * keys those of a come first. Values of value_bytes bytes follow their keys; value_bytes = 0 means
+ * none. The outputs overlap no input. If a or b is not in order, so is the output, but it still
+ * holds the same elements. */
+WEFT_API weft_status weft_merge(weft_context *ctx, weft_order order, weft_type type, size_t na,
+                                const void *a, size_t nb, const void *b, void *keys_out,
+                                size_t value_bytes, const void *a_values, const void *b_values,
+                                void *values_out);
+
+/* *position = the first i for which x[i] belongs before x[i - 1], or WEFT_NOWHERE if x is in order.
+ * position may be host or device memory. */
+WEFT_API weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                    const void *x, uint64_t *position);
+
+typedef enum weft_bound {
+    WEFT_LOWER = 0, /* how many elements belong before the wanted one */
+    WEFT_UPPER      /* the same, with those that equal it */
+} weft_bound;
+
+/* positions[j] = the bound of wanted[j] in x[0 .. n), which is in order; for j = 0 ... m - 1. */
+WEFT_API weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order,
+                                 weft_type type, size_t n, const void *x, size_t m,
+                                 const void *wanted, uint64_t *positions);
+
+/* The first k <= n elements of x in order, as a sort would leave them, and where in x they were:
+ * the k smallest with WEFT_ASCENDING, the k largest with WEFT_DESCENDING, NaN being the largest. Of
+ * equal elements the first in x is taken first. values or positions may be NULL: not wanted. */
+WEFT_API weft_status weft_top_k(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                const void *x, size_t k, void *values, uint64_t *positions);
+WEFT_API weft_status weft_top_k_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                      const void *x, size_t k, void *values, uint64_t *positions,
+                                      size_t *bytes);
+
+#ifdef __cplusplus
+}
+#else
+
+/* Typed: the element type comes from x; y must point to the same type (or be void *).
+ *     weft_sort_ascending(ctx, n, x, y); */
+#    define weft_sort_ascending(ctx, n, x, y)                                                      \
+        ((void)sizeof(1 ? (y) : (x)),                                                              \
+         weft_sort((ctx), WEFT_ASCENDING, weft_type_of(x), (n), (x), (y)))
+#    define weft_sort_descending(ctx, n, x, y)                                                     \
+        ((void)sizeof(1 ? (y) : (x)),                                                              \
+         weft_sort((ctx), WEFT_DESCENDING, weft_type_of(x), (n), (x), (y)))
+
+#endif
+#endif

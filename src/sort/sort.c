@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls that sort keys, pairs and positions: check arguments once, then run the ladder
+ * on memory it can reach. */
+#include "sort/sort_run.h"
+
+#include <string.h>
+
+#include "sort/sort_mirror.h"
+
+static const char *fits_keys(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    const wi_sort_args *call = args;
+    if (call->value_bytes > 0 || !call->y)
+        return "sorts keys alone: it is not stable";
+    return wi_sort_whole(call) ? NULL : "compares whole keys: it is not stable";
+}
+
+static const wi_row rows[] = {
+    {"serial_quick", WI_CPU, "the textbook's recursion: partition by a median of three", 0,
+     fits_keys, wi_sort_serial_quick},
+    {"serial_radix", WI_CPU, "digits of 8 bits, the lowest first; stable", 0, wi_fits_all,
+     wi_sort_serial_radix},
+    {"buckets", WI_CPU, "one pass into cache-sized buckets, each sorted in a cache", 0, wi_fits_all,
+     wi_sort_buckets},
+};
+
+const wi_ladder wi_sort_ladder = {"sort", rows, sizeof rows / sizeof rows[0]};
+
+/* ---- checks ---- */
+
+weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order order) {
+    if (order == WEFT_ASCENDING || order == WEFT_DESCENDING)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: order %d is no weft_order; pass WEFT_ASCENDING or WEFT_DESCENDING", call,
+                   (int)order);
+}
+
+weft_status wi_sort_check_bytes(weft_context *ctx, const char *call, const char *name,
+                                const void *p, size_t n, size_t bytes) {
+    if (bytes > 0 && n > PTRDIFF_MAX / bytes)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %zu items of %zu bytes do not fit the address space; check the count "
+                       "of %s",
+                       call, n, bytes, name);
+    if (!p && n > 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu items of %zu bytes",
+                       call, name, n, bytes);
+    return WEFT_OK;
+}
+
+weft_status wi_sort_check_apart(weft_context *ctx, const char *call, const char *name_a,
+                                const void *a, size_t bytes_a, const char *name_b, const void *b,
+                                size_t bytes_b) {
+    if (!wi_overlap(a, bytes_a, b, bytes_b))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass separate arrays", call, name_a,
+                   name_b);
+}
+
+static weft_status check_values(weft_context *ctx, const wi_sort_args *a) {
+    const size_t bytes = a->n * a->value_bytes, key_bytes = a->n * weft_type_size(a->type);
+    weft_status status =
+        wi_sort_check_bytes(ctx, a->call, "values", a->values, a->n, a->value_bytes);
+    if (status == WEFT_OK)
+        status =
+            wi_sort_check_bytes(ctx, a->call, "values_out", a->values_out, a->n, a->value_bytes);
+    if (status == WEFT_OK)
+        status = wi_check_overlap(ctx, a->call, "values", a->values, bytes, "values_out",
+                                  a->values_out, bytes);
+    if (status == WEFT_OK)
+        status = wi_sort_check_apart(ctx, a->call, "keys", a->x, key_bytes, "values_out",
+                                     a->values_out, bytes);
+    if (status == WEFT_OK)
+        status = wi_sort_check_apart(ctx, a->call, "values", a->values, bytes, "keys_out", a->y,
+                                     key_bytes);
+    if (status == WEFT_OK)
+        status = wi_sort_check_apart(ctx, a->call, "keys_out", a->y, key_bytes, "values_out",
+                                     a->values_out, bytes);
+    return status;
+}
+
+weft_status wi_sort_check(weft_context *ctx, weft_order order, const wi_sort_args *a) {
+    const bool alone = a->value_bytes == 0;
+    const char *const in = alone ? "x" : "keys", *const out = alone ? "y" : "keys_out";
+    weft_status status = wi_check_type(ctx, a->call, a->type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_order(ctx, a->call, order);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, a->call, in, a->x, a->n, a->type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, a->call, out, a->y, a->n, a->type);
+    if (status != WEFT_OK)
+        return status;
+    const size_t bytes = a->n * weft_type_size(a->type);
+    status = wi_check_overlap(ctx, a->call, in, a->x, bytes, out, a->y, bytes);
+    return status != WEFT_OK || alone ? status : check_values(ctx, a);
+}
+
+static weft_status check_bits(weft_context *ctx, const wi_sort_args *a) {
+    const size_t bits = 8 * weft_type_size(a->type);
+    if (a->end_bit > bits)
+        return wi_fail(ctx, WEFT_EARG, "%s: end_bit is %u, and %s has %zu bits; pass at most that",
+                       a->call, a->end_bit, weft_type_name(a->type), bits);
+    if (a->first_bit > a->end_bit)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: first_bit %u lies behind end_bit %u; pass first_bit <= end_bit",
+                       a->call, a->first_bit, a->end_bit);
+    return WEFT_OK;
+}
+
+weft_status wi_sort_check_asked(weft_context *ctx, const char *call, const size_t *bytes) {
+    return bytes ? WEFT_OK
+                 : wi_fail(ctx, WEFT_EARG, "%s: bytes is NULL; pass the address of a size_t", call);
+}
+
+/* ---- values of any width ---- */
+
+weft_status wi_sort_take(weft_context *ctx, const char *call, size_t bytes, void **p) {
+    if (ctx->kind == WI_CUDA)
+        return wi_gpu_alloc(ctx, p, bytes);
+    *p = wi_host_alloc(bytes);
+    if (*p)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu bytes; free some", call, bytes);
+}
+
+void wi_sort_give(weft_context *ctx, void *p) {
+    if (ctx->kind == WI_CPU)
+        wi_host_free(p);
+    else if (p)
+        wi_gpu_free(ctx, p);
+}
+
+weft_status wi_sort_on_place(weft_context *ctx, const char *call, wi_sort_rung cpu,
+                             wi_sort_rung cuda, const void *args) {
+    if (ctx->kind == WI_CPU)
+        return cpu(ctx, args);
+    if (!cuda)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: not offered on place %s; open a cpu place",
+                       call, ctx->place);
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = cuda(ctx, args);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+/* Do rungs move such values themselves? */
+static bool is_direct(const wi_sort_args *a) {
+    if (a->value_bytes == 0 || !a->values)
+        return true;
+    const bool word = a->value_bytes == 4 || a->value_bytes == 8;
+    return word && ((uintptr_t)a->values | (uintptr_t)a->values_out) % a->value_bytes == 0;
+}
+
+/* Sorts positions in their stead, and then moves every value once. */
+static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args, wi_sort_run run,
+                                    const void *user) {
+    enum {
+        LINE_BYTES = 64
+    };
+    const size_t n = args->n, index_bytes = n - 1 <= UINT32_MAX ? 4 : 8;
+    const bool in_place = args->values == args->values_out;
+    const size_t indices = (n * index_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    const size_t needed = indices + (in_place ? n * args->value_bytes : 0);
+    wi_sort_args part = *args;
+    part.values = NULL;
+    part.value_bytes = index_bytes;
+    if (args->bytes) {
+        *args->bytes += needed;
+        return run(ctx, &part, user);
+    }
+    void *memory = NULL;
+    weft_status status = wi_sort_take(ctx, args->call, needed, &memory);
+    if (status != WEFT_OK)
+        return status;
+    part.values_out = memory;
+    status = run(ctx, &part, user);
+    const wi_gather_args move = {.n = n,
+                                 .value_bytes = args->value_bytes,
+                                 .index_bytes = index_bytes,
+                                 .values = args->values,
+                                 .indices = memory,
+                                 .values_out =
+                                     in_place ? (char *)memory + indices : args->values_out};
+    if (status == WEFT_OK)
+        status =
+            wi_sort_on_place(ctx, args->call, wi_gather_cpu, WI_CUDA_RUNG(wi_gather_cuda), &move);
+    if (status == WEFT_OK && in_place)
+        status = weft_copy(ctx, args->values_out, move.values_out, n * args->value_bytes);
+    wi_sort_give(ctx, memory);
+    return status;
+}
+
+weft_status wi_sort_any_values(weft_context *ctx, const wi_sort_args *args, wi_sort_run run,
+                               const void *user) {
+    return is_direct(args) ? run(ctx, args, user) : sort_by_position(ctx, args, run, user);
+}
+
+/* ---- running ---- */
+
+weft_status wi_sort_ladder_run(weft_context *ctx, const wi_sort_args *args, const void *user) {
+    (void)user;
+    return wi_run(ctx, &wi_sort_ladder, args->call, args->n, args);
+}
+
+enum {
+    X,
+    Y,
+    VALUES,
+    VALUES_OUT,
+    ARRAYS
+};
+
+/* Arrays the place can reach, then the ladder. */
+static weft_status run_mirrored(weft_context *ctx, const wi_sort_args *args) {
+    const size_t bytes = args->n * weft_type_size(args->type);
+    const size_t value_bytes = args->n * args->value_bytes;
+    wi_mirror m[ARRAYS] = {
+        [X] = {.array = args->x, .bytes = bytes, .in = true},
+        [Y] = {.array = args->y, .bytes = bytes, .out = true},
+        [VALUES] = {.array = args->values, .bytes = value_bytes, .in = true},
+        [VALUES_OUT] = {.array = args->values_out, .bytes = value_bytes, .out = true},
+    };
+    wi_sort_args part = *args;
+    weft_status status = wi_mirror_open(ctx, args->call, m, ARRAYS, args->bytes);
+    if (status != WEFT_OK)
+        return status;
+    part.x = m[X].p;
+    part.y = m[Y].p;
+    part.values = m[VALUES].p;
+    part.values_out = m[VALUES_OUT].p;
+    status = wi_sort_any_values(ctx, &part, wi_sort_ladder_run, NULL);
+    return wi_mirror_close(ctx, m, ARRAYS, status);
+}
+
+/* No bits are compared, so everything is equal and stays where it is. */
+static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
+    weft_status status = WEFT_OK;
+    if (a->y != a->x)
+        status = weft_copy(ctx, a->y, a->x, a->n * weft_type_size(a->type));
+    if (status == WEFT_OK && a->values_out != a->values)
+        status = weft_copy(ctx, a->values_out, a->values, a->n * a->value_bytes);
+    return status;
+}
+
+/* A call that is checked. A question about bytes leaves no trace of having picked a rung. */
+static weft_status run_checked(weft_context *ctx, const wi_sort_args *args) {
+    if (args->bytes)
+        *args->bytes = 0;
+    if (args->n == 0 || (args->first_bit == args->end_bit && args->bytes))
+        return WEFT_OK;
+    if (args->first_bit == args->end_bit)
+        return copy_all(ctx, args);
+    if (!args->bytes)
+        return run_mirrored(ctx, args);
+    const wi_row *used[WI_MAX_OPS];
+    memcpy(used, ctx->used, sizeof used);
+    const weft_status status = run_mirrored(ctx, args);
+    memcpy(ctx->used, used, sizeof used);
+    return status;
+}
+
+static wi_sort_args whole_keys(const char *call, weft_order order, weft_type type, size_t n,
+                               const void *x, void *y) {
+    return (wi_sort_args){.call = call,
+                          .type = type,
+                          .descending = order == WEFT_DESCENDING,
+                          .end_bit = 8 * (unsigned)weft_type_size(type),
+                          .n = n,
+                          .x = x,
+                          .y = y};
+}
+
+static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_sort_args *args) {
+    weft_status status = wi_sort_check(ctx, order, args);
+    if (status == WEFT_OK)
+        status = check_bits(ctx, args);
+    return status == WEFT_OK ? run_checked(ctx, args) : status;
+}
+
+/* ---- the public calls ---- */
+
+weft_status weft_sort(weft_context *ctx, weft_order order, weft_type type, size_t n, const void *x,
+                      void *y) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const wi_sort_args args = whole_keys("weft_sort", order, type, n, x, y);
+    return check_and_run(ctx, order, &args);
+}
+
+weft_status weft_sort_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                            const void *x, void *y, size_t *bytes) {
+    wi_sort_args args = whole_keys("weft_sort_bytes", order, type, n, x, y);
+    args.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return check_and_run(ctx, order, &args);
+}
+
+static weft_status refuse_no_values(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: value_bytes is 0; pass the bytes of a value, or call weft_sort for keys "
+                   "alone",
+                   call);
+}
+
+weft_status weft_sort_pairs(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                            const void *keys, void *keys_out, size_t value_bytes,
+                            const void *values, void *values_out) {
+    wi_sort_args args = whole_keys("weft_sort_pairs", order, type, n, keys, keys_out);
+    args.value_bytes = value_bytes;
+    args.values = values;
+    args.values_out = values_out;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return value_bytes > 0 ? check_and_run(ctx, order, &args) : refuse_no_values(ctx, args.call);
+}
+
+weft_status weft_sort_pairs_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                  const void *keys, void *keys_out, size_t value_bytes,
+                                  const void *values, void *values_out, size_t *bytes) {
+    wi_sort_args args = whole_keys("weft_sort_pairs_bytes", order, type, n, keys, keys_out);
+    args.value_bytes = value_bytes;
+    args.values = values;
+    args.values_out = values_out;
+    args.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return value_bytes > 0 ? check_and_run(ctx, order, &args) : refuse_no_values(ctx, args.call);
+}
+
+static weft_status sort_bits(weft_context *ctx, weft_order order, wi_sort_args args,
+                             unsigned first_bit, unsigned end_bit, size_t value_bytes,
+                             const void *values, void *values_out) {
+    args.first_bit = first_bit;
+    args.end_bit = end_bit;
+    args.value_bytes = value_bytes;
+    args.values = value_bytes > 0 ? values : NULL;
+    args.values_out = value_bytes > 0 ? values_out : NULL;
+    return check_and_run(ctx, order, &args);
+}
+
+weft_status weft_sort_bits(weft_context *ctx, weft_order order, weft_type type, unsigned first_bit,
+                           unsigned end_bit, size_t n, const void *keys, void *keys_out,
+                           size_t value_bytes, const void *values, void *values_out) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const wi_sort_args args = whole_keys("weft_sort_bits", order, type, n, keys, keys_out);
+    return sort_bits(ctx, order, args, first_bit, end_bit, value_bytes, values, values_out);
+}
+
+weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, weft_type type,
+                                 unsigned first_bit, unsigned end_bit, size_t n, const void *keys,
+                                 void *keys_out, size_t value_bytes, const void *values,
+                                 void *values_out, size_t *bytes) {
+    wi_sort_args args = whole_keys("weft_sort_bits_bytes", order, type, n, keys, keys_out);
+    args.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return sort_bits(ctx, order, args, first_bit, end_bit, value_bytes, values, values_out);
+}
+
+/* Positions are values that nobody passes in. */
+static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_args args,
+                                weft_type index_type, void *indices) {
+    weft_status status = wi_check_type(ctx, args.call, args.type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_order(ctx, args.call, order);
+    if (status == WEFT_OK && index_type != WEFT_U32 && index_type != WEFT_U64)
+        return wi_fail(ctx, WEFT_EARG, "%s: index_type must be WEFT_U32 or WEFT_U64", args.call);
+    if (status == WEFT_OK && index_type == WEFT_U32 && args.n > (size_t)UINT32_MAX + 1)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: index_type u32 does not count %zu elements; pass WEFT_U64", args.call,
+                       args.n);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, args.call, "x", args.x, args.n, args.type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, args.call, "indices", indices, args.n, index_type);
+    if (status != WEFT_OK)
+        return status;
+    args.value_bytes = weft_type_size(index_type);
+    args.values_out = indices;
+    status = wi_sort_check_apart(ctx, args.call, "x", args.x, args.n * weft_type_size(args.type),
+                                 "indices", indices, args.n * args.value_bytes);
+    return status == WEFT_OK ? run_checked(ctx, &args) : status;
+}
+
+weft_status weft_sort_indices(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                              const void *x, weft_type index_type, void *indices) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const wi_sort_args args = whole_keys("weft_sort_indices", order, type, n, x, NULL);
+    return sort_indices(ctx, order, args, index_type, indices);
+}
+
+weft_status weft_sort_indices_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                    const void *x, weft_type index_type, void *indices,
+                                    size_t *bytes) {
+    wi_sort_args args = whole_keys("weft_sort_indices_bytes", order, type, n, x, NULL);
+    args.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return sort_indices(ctx, order, args, index_type, indices);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_SORT_H
+#define WI_SORT_H
+
+#include "core/rows.h"
+#include "weft/sort.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call on memory the place can reach directly, checked, with n > 0. Temporary memory comes from
+ * wi_host_alloc on the cpu and wi_gpu_alloc on a GPU. */
+typedef struct wi_sort_args {
+    const char *call; /* the public name, for messages */
+    weft_type type;
+    bool descending;
+    unsigned first_bit, end_bit; /* of the ordered bits; 0 and 8 * size for all; first < end */
+    size_t n;
+    const void *x;
+    void *y;            /* keys out, may be x; NULL: not wanted, and x must stay as it is */
+    size_t value_bytes; /* 0 (keys alone), 4 or 8 */
+    const void *values; /* NULL: the values are the positions 0 ... n - 1 */
+    void *values_out;   /* may be values */
+    size_t *bytes;      /* not NULL: run nothing, add the bytes of temporary memory to it */
+} wi_sort_args;
+
+extern const wi_ladder wi_sort_ladder;
+
+/* Bits of an element to ordered bits K, and turned (K xor flip) so that their rising order is the
+ * order asked for. All are numbers modulo 2^b:
+ *     t = bits xor (sign | (bits < 0 as a signed number ? floats : 0))
+ *     key = (t - lowest) xor flip */
+typedef struct wi_sort_key {
+    uint64_t sign;   /* 2^(b-1), or 0 for unsigned types */
+    uint64_t floats; /* 2^b - 1 for floats, else 0 */
+    uint64_t lowest; /* floats: t of -infinity; below it lie the NaN with a sign. Else 0 */
+    uint64_t flip;   /* 2^b - 1 if descending, else 0 */
+} wi_sort_key;
+
+wi_sort_key wi_sort_key_of(weft_type type, bool descending);
+
+/* Do the bits compared make up the whole key? Then equal keys are the same bits. */
+static inline bool wi_sort_whole(const wi_sort_args *args) {
+    return args->first_bit == 0 && args->end_bit == 8 * weft_type_size(args->type);
+}
+
+/* The rungs. */
+weft_status wi_sort_serial_quick(weft_context *ctx, const void *args);
+weft_status wi_sort_serial_radix(weft_context *ctx, const void *args);
+weft_status wi_sort_buckets(weft_context *ctx, const void *args);
+
+/* The other calls, checked, on memory the place can reach directly. Each runs as wi_<name>_cpu or
+ * wi_<name>_cuda. */
+typedef struct wi_segments_args {
+    wi_sort_args sort; /* sort.n > 0 elements in all; first_bit ... end_bit are all bits */
+    size_t segments;   /* > 0 */
+    const uint64_t *offsets;
+} wi_segments_args;
+
+typedef struct wi_records_args {
+    const char *call;
+    size_t n, record_bytes; /* n > 0 */
+    const void *records;
+    void *out;                /* may be records */
+    const weft_field *fields; /* host memory */
+    size_t n_fields;
+    size_t *bytes; /* as in wi_sort_args */
+} wi_records_args;
+
+typedef struct wi_merge_args {
+    const char *call;
+    weft_type type;
+    bool descending;
+    size_t na, nb; /* na + nb > 0 */
+    const void *a, *b;
+    void *out;
+    size_t value_bytes; /* any; 0: keys alone */
+    const void *a_values, *b_values;
+    void *values_out;
+} wi_merge_args;
+
+typedef struct wi_sorted_args {
+    const char *call;
+    weft_type type;
+    bool descending;
+    size_t n; /* may be 0 */
+    const void *x;
+    uint64_t *position;
+} wi_sorted_args;
+
+typedef struct wi_search_args {
+    const char *call;
+    weft_type type;
+    bool descending, upper;
+    size_t n; /* may be 0 */
+    const void *x;
+    size_t m; /* > 0 */
+    const void *wanted;
+    uint64_t *positions;
+} wi_search_args;
+
+typedef struct wi_top_k_args {
+    const char *call;
+    weft_type type;
+    bool descending;
+    size_t n, k; /* 0 < k <= n */
+    const void *x;
+    void *values;        /* NULL: not wanted; not both */
+    uint64_t *positions; /* NULL: not wanted */
+    size_t *bytes;       /* as in wi_sort_args */
+} wi_top_k_args;
+
+weft_status wi_segments_cpu(weft_context *ctx, const void *args);
+weft_status wi_records_cpu(weft_context *ctx, const void *args);
+weft_status wi_merge_cpu(weft_context *ctx, const void *args);
+weft_status wi_sorted_cpu(weft_context *ctx, const void *args);
+weft_status wi_search_cpu(weft_context *ctx, const void *args);
+weft_status wi_top_k_cpu(weft_context *ctx, const void *args);
+
+/* values_out[i] = values[indices[i]], values of value_bytes bytes and any alignment, indices u32 or
+ * u64; nothing overlaps. */
+typedef struct wi_gather_args {
+    size_t n, value_bytes, index_bytes;
+    const void *values, *indices;
+    void *values_out;
+} wi_gather_args;
+
+weft_status wi_gather_cpu(weft_context *ctx, const void *args);
+weft_status wi_gather_cuda(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The buckets rung of sort, and the gather that goes with it. Threads tell their shares of the
+ * elements into 256 buckets, in order, and then sort one bucket after the other in their caches. */
+#include <string.h>
+
+#include "cpu/team.h"
+#include "sort/sort_parts.h"
+#include "sort/sort_simd.h"
+
+enum {
+    SAMPLES = 1024,
+    OUTLIERS = 4,          /* samples at either end that do not widen the buckets */
+    SHORT_BYTES = 1 << 17, /* so little is sorted in one piece */
+    STREAM_BYTES = 1 << 22
+};
+
+/* Elements first ... first + n - 1 of a call, and what the threads that sort them share. */
+typedef struct plan {
+    const wi_sort_args *args;
+    const wi_sort_simd *simd;
+    const wi_sort_parts *parts;
+    size_t first, n;
+    wi_sort_split split;
+    int team;
+    size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
+    size_t starts[WI_SORT_BUCKETS + 1];
+} plan;
+
+static uint64_t bits_of(const plan *p, size_t i) {
+    const wi_sort_args *a = p->args;
+    const unsigned bytes = p->parts->range.key_bytes;
+    uint64_t key = 0;
+    p->simd->to_keys(&p->parts->key, bytes, 1, (const char *)a->x + (p->first + i) * bytes, &key);
+    const uint64_t mask = UINT64_MAX >> (64 - (a->end_bit - a->first_bit));
+    return key >> a->first_bit & mask;
+}
+
+static void sort_samples(uint64_t *samples) {
+    uint64_t spare[SAMPLES];
+    const wi_sort_range range = {.key_bytes = sizeof *samples,
+                                 .end_bit = 64,
+                                 .n = SAMPLES,
+                                 .keys = samples,
+                                 .spare_keys = spare};
+    WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
+}
+
+/* Buckets of equal width between the least and the greatest of some samples. */
+static wi_sort_split split_of(const plan *p) {
+    uint64_t samples[SAMPLES];
+    const size_t step = p->n / SAMPLES;
+    for (size_t k = 0; k < SAMPLES; k++)
+        samples[k] = bits_of(p, k * step + k * 7919 % step);
+    sort_samples(samples);
+    const uint64_t low = samples[OUTLIERS], high = samples[SAMPLES - 1 - OUTLIERS];
+    unsigned shift = 0;
+    while ((high - low) >> shift >= WI_SORT_BUCKETS)
+        shift++;
+    return (wi_sort_split){
+        .first_bit = p->args->first_bit, .end_bit = p->args->end_bit, .low = low, .shift = shift};
+}
+
+static wi_sort_deal share_of(const plan *p, int rank) {
+    const wi_sort_args *a = p->args;
+    const wi_sort_range *r = &p->parts->range;
+    const size_t first = p->first + wi_team_share(p->n, rank, p->team);
+    const size_t end = p->first + wi_team_share(p->n, rank + 1, p->team);
+    const char *const values = a->values;
+    return (wi_sort_deal){.key_bytes = r->key_bytes,
+                          .value_bytes = r->value_bytes,
+                          .key = p->parts->key,
+                          .split = p->split,
+                          .n = end - first,
+                          .first = first,
+                          .x = (const char *)a->x + first * r->key_bytes,
+                          .values = values ? values + first * r->value_bytes : NULL,
+                          .keys_out = r->keys,
+                          .values_out = r->values,
+                          .at = p->counts[rank],
+                          .stream = p->n * r->key_bytes >= STREAM_BYTES};
+}
+
+/* Counts to places: a bucket holds first what thread 0 has for it, then thread 1, and so on. */
+static void place_buckets(plan *p) {
+    size_t sum = p->first;
+    for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
+        p->starts[bucket] = sum;
+        for (int rank = 0; rank < p->team; rank++) {
+            const size_t own = p->counts[rank][bucket];
+            p->counts[rank][bucket] = sum;
+            sum += own;
+        }
+    }
+    p->starts[WI_SORT_BUCKETS] = sum;
+}
+
+/* Sorts elements first ... end - 1 of the parts, and puts them where the caller wants them. */
+static void finish(const plan *p, size_t first, size_t end) {
+    const wi_sort_range bucket = wi_sort_part(p->parts, first, end);
+    p->simd->sort(&bucket);
+    wi_sort_store(p->args, p->parts, &bucket, first);
+}
+
+static void sort_in_buckets(plan *p) {
+    memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
+    p->split = split_of(p);
+#pragma omp parallel num_threads(p->team)
+    {
+#pragma omp for schedule(static, 1)
+        for (int rank = 0; rank < p->team; rank++) {
+            const wi_sort_deal share = share_of(p, rank);
+            p->simd->count(&share, p->counts[rank]);
+        }
+#pragma omp single
+        place_buckets(p);
+#pragma omp for schedule(static, 1)
+        for (int rank = 0; rank < p->team; rank++) {
+            const wi_sort_deal share = share_of(p, rank);
+            p->simd->deal(&share);
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
+            if (p->starts[bucket] < p->starts[bucket + 1])
+                finish(p, p->starts[bucket], p->starts[bucket + 1]);
+        }
+    }
+}
+
+size_t wi_sort_team_bytes(int team) {
+    return (size_t)team * WI_SORT_BUCKETS * sizeof(size_t);
+}
+
+bool wi_sort_is_short(const wi_sort_args *args, size_t n) {
+    return n * (weft_type_size(args->type) + args->value_bytes) <= SHORT_BYTES;
+}
+
+void wi_sort_stretch(const wi_sort_args *args, const wi_sort_parts *parts, int team, size_t first,
+                     size_t end) {
+    plan p = {.args = args,
+              .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
+              .parts = parts,
+              .first = first,
+              .n = end - first,
+              .team = team,
+              .counts = parts->extra};
+    if (wi_sort_is_short(args, p.n)) {
+        wi_sort_load(args, parts, first, end);
+        finish(&p, first, end);
+    } else {
+        sort_in_buckets(&p);
+    }
+}
+
+weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
+    const wi_sort_args *call = args;
+    const bool whole = wi_sort_is_short(call, call->n);
+    const size_t bytes = call->n * (weft_type_size(call->type) + call->value_bytes);
+    const int team = wi_team_size(ctx, WI_SORT_BUCKETS, bytes);
+    wi_sort_parts parts;
+    weft_status status =
+        wi_sort_take_parts(ctx, call, !whole, whole ? 0 : wi_sort_team_bytes(team), &parts);
+    if (status != WEFT_OK || call->bytes)
+        return status;
+    wi_sort_stretch(call, &parts, team, 0, call->n);
+    wi_host_free(parts.memory);
+    return WEFT_OK;
+}
+
+/* ---- gather ---- */
+
+static void gather_range(const wi_gather_args *g, size_t first, size_t end) {
+    const size_t bytes = g->value_bytes;
+    for (size_t i = first; i < end; i++) {
+        const size_t from = g->index_bytes == 4 ? ((const uint32_t *)g->indices)[i]
+                                                : ((const uint64_t *)g->indices)[i];
+        memcpy((char *)g->values_out + i * bytes, (const char *)g->values + from * bytes, bytes);
+    }
+}
+
+weft_status wi_gather_cpu(weft_context *ctx, const void *args) {
+    const wi_gather_args *const g = args;
+    const int team = wi_team_size(ctx, g->n, g->n * g->value_bytes);
+#pragma omp parallel for num_threads(team) schedule(static, 1)
+    for (int rank = 0; rank < team; rank++)
+        gather_range(g, wi_team_share(g->n, rank, team), wi_team_share(g->n, rank + 1, team));
+    return WEFT_OK;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records, ordered by several fields. On a cpu, positions are sorted by one field after the other,
+ * the last one first: sorts are stable, so that what earlier ones decided stays where a later one
+ * finds equals. Then every record moves once. */
+#include <string.h>
+
+#include "cpu/team.h"
+#include "sort/sort_mirror.h"
+#include "sort/sort_run.h"
+
+/* Temporary memory of a call. */
+typedef struct desk {
+    void *keys, *positions, *moved;
+    size_t index_bytes;
+} desk;
+
+static size_t position_at(const desk *d, size_t i) {
+    return d->index_bytes == 4 ? ((const uint32_t *)d->positions)[i]
+                               : ((const uint64_t *)d->positions)[i];
+}
+
+/* The field of every record, in the order that positions have now; NULL positions: as they are. */
+static void gather_field(const wi_records_args *a, const weft_field *field, const desk *d,
+                         bool first, size_t from, size_t end) {
+    const size_t size = weft_type_size(field->type);
+    for (size_t i = from; i < end; i++) {
+        const size_t record = first ? i : position_at(d, i);
+        memcpy((char *)d->keys + i * size,
+               (const char *)a->records + record * a->record_bytes + field->offset, size);
+    }
+}
+
+/* Sorts the positions by one field. */
+static weft_status sort_by(weft_context *ctx, const wi_records_args *a, const weft_field *field,
+                           const desk *d, bool first, size_t *bytes) {
+    const size_t size = weft_type_size(field->type);
+    if (!bytes) {
+        const int team = wi_team_size(ctx, a->n, a->n * a->record_bytes);
+#pragma omp parallel for num_threads(team) schedule(static, 1)
+        for (int rank = 0; rank < team; rank++)
+            gather_field(a, field, d, first, wi_team_share(a->n, rank, team),
+                         wi_team_share(a->n, rank + 1, team));
+    }
+    const wi_sort_args sort = {.call = a->call,
+                               .type = field->type,
+                               .descending = field->order == WEFT_DESCENDING,
+                               .end_bit = 8 * (unsigned)size,
+                               .n = a->n,
+                               .x = d->keys,
+                               .y = d->keys,
+                               .value_bytes = d->index_bytes,
+                               .values = first ? NULL : d->positions,
+                               .values_out = d->positions,
+                               .bytes = bytes};
+    return wi_sort_buckets(ctx, &sort);
+}
+
+static size_t whole_lines(size_t bytes) {
+    return (bytes + 63) / 64 * 64;
+}
+
+weft_status wi_records_cpu(weft_context *ctx, const void *args) {
+    const wi_records_args *const a = args;
+    const bool in_place = a->records == a->out;
+    desk d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
+    const size_t keys = whole_lines(a->n * 8), positions = whole_lines(a->n * d.index_bytes);
+    const size_t needed = keys + positions + (in_place ? a->n * a->record_bytes : 0);
+    void *memory = NULL;
+    weft_status status = WEFT_OK;
+    if (!a->bytes)
+        status = wi_sort_take(ctx, a->call, needed, &memory);
+    if (status != WEFT_OK)
+        return status;
+    d.keys = a->bytes ? a->out : memory; /* a question looks at no memory, but at what is NULL */
+    d.positions = (char *)memory + keys;
+    d.moved = in_place ? (char *)memory + keys + positions : a->out;
+    size_t most = 0;
+    for (size_t k = a->n_fields; k > 0 && status == WEFT_OK; k--) {
+        size_t bytes = 0;
+        status = sort_by(ctx, a, &a->fields[k - 1], &d, k == a->n_fields, a->bytes ? &bytes : NULL);
+        most = bytes > most ? bytes : most;
+    }
+    if (a->bytes) {
+        *a->bytes += needed + most;
+        return status;
+    }
+    const wi_gather_args move = {.n = a->n,
+                                 .value_bytes = a->record_bytes,
+                                 .index_bytes = d.index_bytes,
+                                 .values = a->records,
+                                 .indices = d.positions,
+                                 .values_out = d.moved};
+    if (status == WEFT_OK)
+        status = wi_gather_cpu(ctx, &move);
+    if (status == WEFT_OK && in_place)
+        status = weft_copy(ctx, a->out, d.moved, a->n * a->record_bytes);
+    wi_sort_give(ctx, memory);
+    return status;
+}
+
+static weft_status check_fields(weft_context *ctx, const wi_records_args *a) {
+    if (a->n_fields == 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: n_fields is 0; pass the field to order by", a->call);
+    if (!a->fields)
+        return wi_fail(ctx, WEFT_EARG, "%s: fields is NULL; pass %zu of them", a->call,
+                       a->n_fields);
+    if (!wi_is_host(ctx, a->fields))
+        return wi_fail(ctx, WEFT_EARG, "%s: fields must lie in host memory", a->call);
+    for (size_t k = 0; k < a->n_fields; k++) {
+        const weft_field *const f = &a->fields[k];
+        weft_status status = wi_check_type(ctx, a->call, f->type);
+        if (status == WEFT_OK)
+            status = wi_sort_check_order(ctx, a->call, f->order);
+        if (status != WEFT_OK)
+            return status;
+        const size_t size = weft_type_size(f->type);
+        if (size > a->record_bytes || f->offset > a->record_bytes - size)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: fields[%zu], %zu bytes from byte %zu on, ends behind a record of "
+                           "record_bytes = %zu",
+                           a->call, k, size, f->offset, a->record_bytes);
+    }
+    return WEFT_OK;
+}
+
+static weft_status check_and_run(weft_context *ctx, const wi_records_args *a) {
+    if (a->record_bytes == 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: record_bytes is 0; pass the size of a record", a->call);
+    weft_status status = check_fields(ctx, a);
+    if (status == WEFT_OK)
+        status = wi_sort_check_bytes(ctx, a->call, "records", a->records, a->n, a->record_bytes);
+    if (status == WEFT_OK)
+        status = wi_sort_check_bytes(ctx, a->call, "out", a->out, a->n, a->record_bytes);
+    const size_t bytes = a->n * a->record_bytes;
+    if (status == WEFT_OK)
+        status = wi_check_overlap(ctx, a->call, "records", a->records, bytes, "out", a->out, bytes);
+    if (status != WEFT_OK)
+        return status;
+    if (a->bytes)
+        *a->bytes = 0;
+    if (a->n == 0)
+        return WEFT_OK;
+    wi_mirror m[] = {{.array = a->records, .bytes = bytes, .in = true},
+                     {.array = a->out, .bytes = bytes, .out = true}};
+    status = wi_mirror_open(ctx, a->call, m, 2, a->bytes);
+    if (status != WEFT_OK)
+        return status;
+    wi_records_args part = *a;
+    part.records = m[0].p;
+    part.out = m[1].p;
+    status = wi_sort_on_place(ctx, a->call, wi_records_cpu, NULL, &part);
+    return wi_mirror_close(ctx, m, 2, status);
+}
+
+weft_status weft_sort_records(weft_context *ctx, size_t n, size_t record_bytes, const void *records,
+                              void *out, const weft_field *fields, size_t n_fields) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const wi_records_args args = {.call = "weft_sort_records",
+                                  .n = n,
+                                  .record_bytes = record_bytes,
+                                  .records = records,
+                                  .out = out,
+                                  .fields = fields,
+                                  .n_fields = n_fields};
+    return check_and_run(ctx, &args);
+}
+
+weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t record_bytes,
+                                    const void *records, void *out, const weft_field *fields,
+                                    size_t n_fields, size_t *bytes) {
+    const wi_records_args args = {.call = "weft_sort_records_bytes",
+                                  .n = n,
+                                  .record_bytes = record_bytes,
+                                  .records = records,
+                                  .out = out,
+                                  .fields = fields,
+                                  .n_fields = n_fields,
+                                  .bytes = bytes};
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return check_and_run(ctx, &args);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about arrays in order: are they, and where in them would something belong? */
+#include "cpu/team.h"
+#include "reduce/reduce.h"
+#include "sort/sort_mirror.h"
+#include "sort/sort_run.h"
+#include "sort/sort_scalar.h"
+#include "sort/sort_simd.h"
+
+enum {
+    BLOCK = 1024
+};
+
+/* ---- is it in order? ---- */
+
+/* The first of positions first ... end - 1 whose element belongs before the one in front of it. */
+static uint64_t first_fall(const wi_sorted_args *a, const wi_sort_key *key, size_t first,
+                           size_t end) {
+    const wi_sort_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd);
+    const size_t size = weft_type_size(a->type);
+    uint64_t keys[BLOCK]; /* of any width */
+    for (size_t i = first; i < end; i += BLOCK - 1) {
+        const size_t n = end - i < BLOCK - 1 ? end - i + 1 : BLOCK;
+        simd->to_keys(key, (unsigned)size, n, (const char *)a->x + (i - 1) * size, keys);
+        const wi_sort_range block = {
+            .key_bytes = (unsigned)size, .end_bit = 8 * (unsigned)size, .n = n, .keys = keys};
+        const size_t fall = simd->first_fall(&block);
+        if (fall < n)
+            return i - 1 + fall;
+    }
+    return WEFT_NOWHERE;
+}
+
+weft_status wi_sorted_cpu(weft_context *ctx, const void *args) {
+    const wi_sorted_args *const a = args;
+    const wi_sort_key key = wi_sort_key_of(a->type, a->descending);
+    const size_t pairs = a->n > 0 ? a->n - 1 : 0;
+    const int team = wi_team_size(ctx, pairs, a->n * weft_type_size(a->type));
+    uint64_t first = WEFT_NOWHERE;
+#pragma omp parallel for num_threads(team) schedule(static, 1) reduction(min : first)
+    for (int rank = 0; rank < team; rank++) {
+        const uint64_t own = first_fall(a, &key, 1 + wi_team_share(pairs, rank, team),
+                                        1 + wi_team_share(pairs, rank + 1, team));
+        first = own < first ? own : first;
+    }
+    *a->position = first;
+    return WEFT_OK;
+}
+
+weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                           const void *x, uint64_t *position) {
+    static const char call[] = "weft_is_sorted";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_check_type(ctx, call, type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_order(ctx, call, order);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, call, "x", x, n, type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, call, "position", position, 1, WEFT_U64);
+    const size_t bytes = n * weft_type_size(type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_apart(ctx, call, "x", x, bytes, "position", position, 8);
+    if (status != WEFT_OK)
+        return status;
+    wi_mirror m[] = {{.array = x, .bytes = bytes, .in = true},
+                     {.array = position, .bytes = sizeof *position, .out = true}};
+    status = wi_mirror_open(ctx, call, m, 2, NULL);
+    if (status != WEFT_OK)
+        return status;
+    const wi_sorted_args args = {.call = call,
+                                 .type = type,
+                                 .descending = order == WEFT_DESCENDING,
+                                 .n = n,
+                                 .x = m[0].p,
+                                 .position = m[1].p};
+    status = wi_sort_on_place(ctx, call, wi_sorted_cpu, NULL, &args);
+    return wi_mirror_close(ctx, m, 2, status);
+}
+
+/* ---- where does it belong? ---- */
+
+/* How many elements of x belong before the wanted key; with `upper`, or equal it. */
+static uint64_t bound_of(const wi_search_args *a, const wi_sort_key *key, size_t size,
+                         uint64_t wanted) {
+    size_t first = 0, n = a->n;
+    while (n > 0) {
+        const size_t half = n / 2;
+        const uint64_t own = wi_sort_key_at(key, size, a->x, first + half);
+        const bool before = a->upper ? own <= wanted : own < wanted;
+        first = before ? first + half + 1 : first;
+        n = before ? n - half - 1 : half;
+    }
+    return first;
+}
+
+weft_status wi_search_cpu(weft_context *ctx, const void *args) {
+    const wi_search_args *const a = args;
+    const wi_sort_key key = wi_sort_key_of(a->type, a->descending);
+    const size_t size = weft_type_size(a->type);
+    /* A search takes as long as going through some hundred bytes. */
+    const int team = wi_team_size(ctx, a->m, a->m > SIZE_MAX / 128 ? SIZE_MAX : a->m * 128);
+#pragma omp parallel for num_threads(team) schedule(static)
+    for (size_t j = 0; j < a->m; j++)
+        a->positions[j] = bound_of(a, &key, size, wi_sort_key_at(&key, size, a->wanted, j));
+    return WEFT_OK;
+}
+
+static weft_status check_search(weft_context *ctx, weft_order order, const wi_search_args *a) {
+    weft_status status = wi_check_type(ctx, a->call, a->type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_order(ctx, a->call, order);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, a->call, "x", a->x, a->n, a->type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, a->call, "wanted", a->wanted, a->m, a->type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, a->call, "positions", a->positions, a->m, WEFT_U64);
+    if (status != WEFT_OK)
+        return status;
+    const size_t size = weft_type_size(a->type), bytes = a->m * sizeof *a->positions;
+    status =
+        wi_sort_check_apart(ctx, a->call, "x", a->x, a->n * size, "positions", a->positions, bytes);
+    if (status == WEFT_OK)
+        status = wi_sort_check_apart(ctx, a->call, "wanted", a->wanted, a->m * size, "positions",
+                                     a->positions, bytes);
+    return status;
+}
+
+weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, weft_type type,
+                        size_t n, const void *x, size_t m, const void *wanted,
+                        uint64_t *positions) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    wi_search_args args = {.call = "weft_search",
+                           .type = type,
+                           .descending = order == WEFT_DESCENDING,
+                           .upper = bound == WEFT_UPPER,
+                           .n = n,
+                           .x = x,
+                           .m = m,
+                           .wanted = wanted,
+                           .positions = positions};
+    if (bound != WEFT_LOWER && bound != WEFT_UPPER)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: bound %d is no weft_bound; pass WEFT_LOWER or WEFT_UPPER", args.call,
+                       (int)bound);
+    weft_status status = check_search(ctx, order, &args);
+    if (status != WEFT_OK || m == 0)
+        return status;
+    const size_t size = weft_type_size(type);
+    wi_mirror mirrors[] = {
+        {.array = x, .bytes = n * size, .in = true},
+        {.array = wanted, .bytes = m * size, .in = true},
+        {.array = positions, .bytes = m * sizeof *positions, .out = true},
+    };
+    status = wi_mirror_open(ctx, args.call, mirrors, 3, NULL);
+    if (status != WEFT_OK)
+        return status;
+    args.x = mirrors[0].p;
+    args.wanted = mirrors[1].p;
+    args.positions = mirrors[2].p;
+    status = wi_sort_on_place(ctx, args.call, wi_search_cpu, NULL, &args);
+    return wi_mirror_close(ctx, mirrors, 3, status);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Segments: many sorts in one call. On a cpu, threads take short segments in turns, and sort each
+ * long one together. */
+#include "cpu/team.h"
+#include "sort/sort_mirror.h"
+#include "sort/sort_parts.h"
+#include "sort/sort_run.h"
+
+enum {
+    AT_ONCE = 64 /* segments a thread takes */
+};
+
+weft_status wi_segments_cpu(weft_context *ctx, const void *args) {
+    const wi_segments_args *const call = args;
+    const wi_sort_args *const sort = &call->sort;
+    const size_t bytes = sort->n * (weft_type_size(sort->type) + sort->value_bytes);
+    const int team = wi_team_size(ctx, WI_SORT_BUCKETS, bytes);
+    wi_sort_parts parts;
+    weft_status status = wi_sort_take_parts(ctx, sort, true, wi_sort_team_bytes(team), &parts);
+    if (status != WEFT_OK || sort->bytes)
+        return status;
+#pragma omp parallel for num_threads(team) schedule(dynamic, AT_ONCE)
+    for (size_t s = 0; s < call->segments; s++) {
+        const size_t first = call->offsets[s], end = call->offsets[s + 1];
+        if (first < end && wi_sort_is_short(sort, end - first))
+            wi_sort_stretch(sort, &parts, 1, first, end);
+    }
+    for (size_t s = 0; s < call->segments; s++) {
+        const size_t first = call->offsets[s], end = call->offsets[s + 1];
+        if (!wi_sort_is_short(sort, end - first))
+            wi_sort_stretch(sort, &parts, team, first, end);
+    }
+    wi_host_free(parts.memory);
+    return WEFT_OK;
+}
+
+static weft_status check_offsets(weft_context *ctx, const wi_segments_args *a) {
+    const char *const call = a->sort.call;
+    const uint64_t *const offsets = a->offsets;
+    if (a->segments == SIZE_MAX)
+        return wi_fail(ctx, WEFT_EARG, "%s: %zu segments do not fit the address space", call,
+                       a->segments);
+    weft_status status = wi_check_array(ctx, call, "offsets", offsets, a->segments + 1, WEFT_U64);
+    if (status != WEFT_OK || !wi_is_host(ctx, offsets))
+        return status;
+    for (size_t s = 0; s < a->segments; s++) {
+        if (offsets[s] > offsets[s + 1])
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: offsets fall from %llu to %llu at segment %zu; pass offsets that "
+                           "never fall",
+                           call, (unsigned long long)offsets[s], (unsigned long long)offsets[s + 1],
+                           s);
+    }
+    if (offsets[0] == 0 && offsets[a->segments] == a->sort.n)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: offsets run from %llu to %llu; the first must be 0 and the last n, %zu",
+                   call, (unsigned long long)offsets[0], (unsigned long long)offsets[a->segments],
+                   a->sort.n);
+}
+
+static weft_status check_outputs(weft_context *ctx, const wi_segments_args *a) {
+    const size_t bytes = (a->segments + 1) * sizeof *a->offsets;
+    weft_status status =
+        wi_sort_check_apart(ctx, a->sort.call, "offsets", a->offsets, bytes, "keys_out", a->sort.y,
+                            a->sort.n * weft_type_size(a->sort.type));
+    if (status == WEFT_OK)
+        status = wi_sort_check_apart(ctx, a->sort.call, "offsets", a->offsets, bytes, "values_out",
+                                     a->sort.values_out, a->sort.n * a->sort.value_bytes);
+    return status;
+}
+
+static weft_status run(weft_context *ctx, const wi_sort_args *args, const void *user) {
+    wi_segments_args part = *(const wi_segments_args *)user;
+    part.sort = *args;
+    return wi_sort_on_place(ctx, args->call, wi_segments_cpu, NULL, &part);
+}
+
+enum {
+    KEYS,
+    KEYS_OUT,
+    VALUES,
+    VALUES_OUT,
+    OFFSETS,
+    ARRAYS
+};
+
+static weft_status run_mirrored(weft_context *ctx, const wi_segments_args *args) {
+    wi_segments_args part = *args;
+    wi_sort_args *const a = &part.sort;
+    const size_t bytes = a->n * weft_type_size(a->type), value_bytes = a->n * a->value_bytes;
+    wi_mirror m[ARRAYS] = {
+        [KEYS] = {.array = a->x, .bytes = bytes, .in = true},
+        [KEYS_OUT] = {.array = a->y, .bytes = bytes, .out = true},
+        [VALUES] = {.array = a->values, .bytes = value_bytes, .in = true},
+        [VALUES_OUT] = {.array = a->values_out, .bytes = value_bytes, .out = true},
+        [OFFSETS] = {.array = part.offsets,
+                     .bytes = (part.segments + 1) * sizeof *part.offsets,
+                     .in = true},
+    };
+    weft_status status = wi_mirror_open(ctx, a->call, m, ARRAYS, a->bytes);
+    if (status != WEFT_OK)
+        return status;
+    a->x = m[KEYS].p;
+    a->y = m[KEYS_OUT].p;
+    a->values = m[VALUES].p;
+    a->values_out = m[VALUES_OUT].p;
+    part.offsets = m[OFFSETS].p;
+    status = wi_sort_any_values(ctx, a, run, &part);
+    return wi_mirror_close(ctx, m, ARRAYS, status);
+}
+
+static weft_status check_and_run(weft_context *ctx, weft_order order, wi_segments_args *args) {
+    wi_sort_args *const a = &args->sort;
+    a->descending = order == WEFT_DESCENDING;
+    a->end_bit = 8 * (unsigned)weft_type_size(a->type);
+    weft_status status = wi_sort_check(ctx, order, a);
+    if (status == WEFT_OK)
+        status = check_offsets(ctx, args);
+    if (status == WEFT_OK)
+        status = check_outputs(ctx, args);
+    if (status != WEFT_OK)
+        return status;
+    if (a->bytes)
+        *a->bytes = 0;
+    return a->n == 0 ? WEFT_OK : run_mirrored(ctx, args);
+}
+
+static wi_segments_args args_of(const char *call, weft_type type, size_t n, const void *keys,
+                                void *keys_out, size_t value_bytes, const void *values,
+                                void *values_out, size_t segments, const uint64_t *offsets) {
+    return (wi_segments_args){.sort = {.call = call,
+                                       .type = type,
+                                       .n = n,
+                                       .x = keys,
+                                       .y = keys_out,
+                                       .value_bytes = value_bytes,
+                                       .values = value_bytes > 0 ? values : NULL,
+                                       .values_out = value_bytes > 0 ? values_out : NULL},
+                              .segments = segments,
+                              .offsets = offsets};
+}
+
+weft_status weft_sort_segments(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                               const void *keys, void *keys_out, size_t value_bytes,
+                               const void *values, void *values_out, size_t segments,
+                               const uint64_t *offsets) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    wi_segments_args args = args_of("weft_sort_segments", type, n, keys, keys_out, value_bytes,
+                                    values, values_out, segments, offsets);
+    return check_and_run(ctx, order, &args);
+}
+
+weft_status weft_sort_segments_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                                     const void *keys, void *keys_out, size_t value_bytes,
+                                     const void *values, void *values_out, size_t segments,
+                                     const uint64_t *offsets, size_t *bytes) {
+    wi_segments_args args = args_of("weft_sort_segments_bytes", type, n, keys, keys_out,
+                                    value_bytes, values, values_out, segments, offsets);
+    args.sort.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK ||
+        wi_sort_check_asked(ctx, args.sort.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return check_and_run(ctx, order, &args);
+}

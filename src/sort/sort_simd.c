@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys made, told into buckets, and sorted in a cache, for one instruction set. */
+#include "sort/sort_simd.h"
+
+#include <string.h>
+
+#include "cpu/stream.h"
+
+enum {
+    DIGIT_BITS = 8,
+    RADIX = 1 << DIGIT_BITS,
+    FEW = 24,          /* so few are sorted by insertion */
+    BLOCK = 512,       /* elements told into buckets at a time */
+    COUNTED = 1 << 30, /* elements counted in 32 bits before the counts move to 64 */
+    LEAST_LINE = 16,   /* elements, so that their 4-byte values fill a line too */
+    MOST_VALUE_BYTES = 8
+};
+
+/* Element i of an array of elements of `bytes` bytes; 0 bytes: there is no array. */
+WI_INLINE uint64_t load(const void *p, size_t i, unsigned bytes) {
+    switch (bytes) {
+    case 0:
+        return 0;
+    case 4:
+        return ((const uint32_t *)p)[i];
+    default:
+        return ((const uint64_t *)p)[i];
+    }
+}
+
+WI_INLINE void store(void *p, size_t i, unsigned bytes, uint64_t value) {
+    switch (bytes) {
+    case 0:
+        break;
+    case 4:
+        ((uint32_t *)p)[i] = (uint32_t)value;
+        break;
+    default:
+        ((uint64_t *)p)[i] = value;
+    }
+}
+
+/* Counts to the places where each digit's keys begin. False if one digit is all there is. */
+static bool sum_before(size_t *counts, size_t last, size_t n) {
+    size_t sum = 0;
+    for (size_t k = 0; k <= last; k++) {
+        const size_t own = counts[k];
+        if (own == n)
+            return false;
+        counts[k] = sum;
+        sum += own;
+    }
+    return true;
+}
+
+static void swap_spare(wi_sort_range *range) {
+    void *const keys = range->keys, *const values = range->values;
+    range->keys = range->spare_keys;
+    range->values = range->spare_values;
+    range->spare_keys = keys;
+    range->spare_values = values;
+}
+
+/* Writes the end of a line whose beginning belongs to someone else, or the whole line. */
+WI_INLINE void put_line(void *to, const void *from, size_t bytes, size_t whole, bool stream) {
+    if (stream && bytes == whole)
+        wi_stream_lines(to, from, whole);
+    else
+        memcpy(to, from, bytes);
+}
+
+#define NAME(f) f##_u8
+#define T uint8_t
+#define SIGNED int8_t
+#include "sort/sort_simd_key.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_u16
+#define T uint16_t
+#define SIGNED int16_t
+#include "sort/sort_simd_key.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_u32
+#define T uint32_t
+#define SIGNED int32_t
+#include "sort/sort_simd_key.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+#define NAME(f) f##_u64
+#define T uint64_t
+#define SIGNED int64_t
+#include "sort/sort_simd_key.inc"
+#undef NAME
+#undef T
+#undef SIGNED
+
+static void to_keys(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
+                    void *to) {
+    switch (key_bytes) {
+    case 1:
+        to_keys_u8(key, n, from, to);
+        break;
+    case 2:
+        to_keys_u16(key, n, from, to);
+        break;
+    case 4:
+        to_keys_u32(key, n, from, to);
+        break;
+    default:
+        to_keys_u64(key, n, from, to);
+    }
+}
+
+static void of_keys(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
+                    void *to) {
+    switch (key_bytes) {
+    case 1:
+        of_keys_u8(key, n, from, to);
+        break;
+    case 2:
+        of_keys_u16(key, n, from, to);
+        break;
+    case 4:
+        of_keys_u32(key, n, from, to);
+        break;
+    default:
+        of_keys_u64(key, n, from, to);
+    }
+}
+
+static void count(const wi_sort_deal *deal, size_t *counts) {
+    switch (deal->key_bytes) {
+    case 1:
+        count_u8(deal, counts);
+        break;
+    case 2:
+        count_u16(deal, counts);
+        break;
+    case 4:
+        count_u32(deal, counts);
+        break;
+    default:
+        count_u64(deal, counts);
+    }
+}
+
+static void deal(const wi_sort_deal *share) {
+    switch (share->key_bytes) {
+    case 1:
+        deal_u8(share);
+        break;
+    case 2:
+        deal_u16(share);
+        break;
+    case 4:
+        deal_u32(share);
+        break;
+    default:
+        deal_u64(share);
+    }
+}
+
+static size_t first_fall(const wi_sort_range *range) {
+    switch (range->key_bytes) {
+    case 1:
+        return first_fall_u8(range->n, range->keys, UINT8_MAX);
+    case 2:
+        return first_fall_u16(range->n, range->keys, UINT16_MAX);
+    case 4:
+        return first_fall_u32(range->n, range->keys, UINT32_MAX);
+    default:
+        return first_fall_u64(range->n, range->keys, UINT64_MAX);
+    }
+}
+
+static void radix(const wi_sort_range *range) {
+    switch (range->key_bytes) {
+    case 1:
+        radix_u8(range);
+        break;
+    case 2:
+        radix_u16(range);
+        break;
+    case 4:
+        radix_u32(range);
+        break;
+    default:
+        radix_u64(range);
+    }
+}
+
+static void sort(const wi_sort_range *range) {
+    switch (range->key_bytes) {
+    case 1:
+        sort_u8(range);
+        break;
+    case 2:
+        sort_u16(range);
+        break;
+    case 4:
+        sort_u32(range);
+        break;
+    default:
+        sort_u64(range);
+    }
+}
+
+const wi_sort_simd WI_FOR_ISA(wi_sort_simd) = {
+    .to_keys = to_keys,
+    .of_keys = of_keys,
+    .count = count,
+    .deal = deal,
+    .first_fall = first_fall,
+    .radix = radix,
+    .sort = sort,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sorting on a cpu is made of, compiled for each instruction set. All of it works on keys: the
+ * ordered bits of sort.h as unsigned integers of 1, 2, 4 or 8 bytes. Values are 0 (none), 4 or 8
+ * bytes. */
+#ifndef WI_SORT_SIMD_H
+#define WI_SORT_SIMD_H
+
+#include "cpu/isa.h"
+#include "sort/sort.h"
+
+enum {
+    WI_SORT_BUCKETS = 256
+};
+
+/* Keys, with their values if value_bytes > 0, to be sorted where they are. The spare arrays are as
+ * long, and are overwritten. */
+typedef struct wi_sort_range {
+    unsigned key_bytes, value_bytes;
+    unsigned first_bit, end_bit; /* what is compared */
+    size_t n;
+    void *keys, *values, *spare_keys, *spare_values;
+} wi_sort_range;
+
+/* How keys are told into buckets. The bucket never falls as the bits compared rise:
+ *     min((max(bits, low) - low) >> shift, WI_SORT_BUCKETS - 1) */
+typedef struct wi_sort_split {
+    unsigned first_bit, end_bit;
+    uint64_t low;
+    unsigned shift;
+} wi_sort_split;
+
+/* One thread's share of telling elements into buckets. */
+typedef struct wi_sort_deal {
+    unsigned key_bytes, value_bytes;
+    wi_sort_key key;
+    wi_sort_split split;
+    size_t n;
+    size_t first;       /* the position of x[0] in the whole call */
+    const void *x;      /* elements as the caller has them */
+    const void *values; /* NULL: the values are positions */
+    void *keys_out, *values_out;
+    size_t *at;  /* for each bucket: where in keys_out its next key goes */
+    bool stream; /* write past the cache */
+} wi_sort_deal;
+
+typedef struct wi_sort_simd {
+    void (*to_keys)(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
+                    void *to);
+    void (*of_keys)(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
+                    void *to);
+    /* Adds to counts how many elements belong in each bucket. */
+    void (*count)(const wi_sort_deal *deal, size_t *counts);
+    /* Moves them there, in order. */
+    void (*deal)(const wi_sort_deal *deal);
+    /* The first position whose key is below the one in front of it, or n; 1 <= n. */
+    size_t (*first_fall)(const wi_sort_range *range);
+    void (*radix)(const wi_sort_range *range);
+    void (*sort)(const wi_sort_range *range); /* the fastest way that fits in a cache */
+} wi_sort_simd;
+
+WI_DECLARE_ISAS(wi_sort_simd, wi_sort_simd);
+
+#endif

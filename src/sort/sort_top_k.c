@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first k in order. On a cpu the k-th key is closed in on, 8 bits at a time, by counting; then
+ * the few elements up to it are collected, in the order they came, and sorted. */
+#include <string.h>
+
+#include "cpu/team.h"
+#include "sort/sort_mirror.h"
+#include "sort/sort_parts.h"
+#include "sort/sort_run.h"
+
+enum {
+    SPARE = 4096, /* elements collected beyond 2 k, rather than looking once more */
+    BLOCK = 512
+};
+
+/* The keys below `low` all belong to the first k; so do some of the `width` from there on. */
+typedef struct bracket {
+    uint64_t low, width; /* width 0: 2^64 */
+    size_t below, inside;
+} bracket;
+
+/* What the threads share. */
+typedef struct plan {
+    const wi_top_k_args *args;
+    const wi_sort_simd *simd;
+    wi_sort_key key;
+    unsigned size;
+    int team;
+    size_t capacity;
+    size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
+    char *keys;
+    uint64_t *positions;
+} plan;
+
+static void count_all(const plan *p, const wi_sort_split *split) {
+    const wi_top_k_args *a = p->args;
+    memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
+#pragma omp parallel for num_threads(p->team) schedule(static, 1)
+    for (int rank = 0; rank < p->team; rank++) {
+        const size_t first = wi_team_share(a->n, rank, p->team);
+        const wi_sort_deal share = {.key_bytes = p->size,
+                                    .key = p->key,
+                                    .split = *split,
+                                    .n = wi_team_share(a->n, rank + 1, p->team) - first,
+                                    .x = (const char *)a->x + first * p->size};
+        p->simd->count(&share, p->counts[rank]);
+    }
+}
+
+/* The bracket's 256th part that the k-th key is in. What lies below the bracket is counted with its
+ * first part, what lies above with its last. */
+static bracket narrow(const plan *p, bracket b, unsigned shift) {
+    const wi_sort_split split = {.end_bit = 8 * p->size, .low = b.low, .shift = shift};
+    size_t before = 0, here = 0, part = 0;
+    count_all(p, &split);
+    for (;; part++) {
+        here = 0;
+        for (int rank = 0; rank < p->team; rank++)
+            here += p->counts[rank][part];
+        if (part == WI_SORT_BUCKETS - 1 || before + here >= p->args->k)
+            break;
+        before += here;
+    }
+    const size_t above = part == WI_SORT_BUCKETS - 1 ? p->args->n - b.below - b.inside : 0;
+    const size_t below = part == 0 ? b.below : before;
+    return (bracket){.low = b.low + ((uint64_t)part << shift),
+                     .width = (uint64_t)1 << shift,
+                     .below = below,
+                     .inside = before + here - below - above};
+}
+
+static bracket close_in(const plan *p) {
+    bracket b = {.inside = p->args->n};
+    for (unsigned shift = 8 * p->size; shift > 0 && b.below + b.inside > p->capacity;) {
+        shift -= 8;
+        b = narrow(p, b, shift);
+    }
+    return b;
+}
+
+/* How many of elements first ... end - 1 lie below the bracket, and how many inside. If `to` is not
+ * NULL, keys and positions of those below, and of the first `quota` inside, are put from *to on. */
+static void collect(const plan *p, const bracket *b, size_t first, size_t end, size_t *below,
+                    size_t *inside, const size_t *to, size_t quota) {
+    uint64_t block[BLOCK], key = 0; /* keys of any width */
+    size_t at = to ? *to : 0, n_below = 0, n_inside = 0;
+    for (size_t i = first; i < end; i += BLOCK) {
+        const size_t n = end - i < BLOCK ? end - i : BLOCK;
+        p->simd->to_keys(&p->key, p->size, n, (const char *)p->args->x + i * p->size, block);
+        for (size_t k = 0; k < n; k++) {
+            memcpy(&key, (const char *)block + k * p->size, p->size);
+            const bool is_below = key < b->low;
+            const bool is_inside = !is_below && key - b->low <= b->width - 1;
+            n_below += is_below;
+            n_inside += is_inside;
+            if (to && (is_below || (is_inside && n_inside <= quota))) {
+                memcpy(p->keys + at * p->size, &key, p->size);
+                p->positions[at++] = i + k;
+            }
+        }
+    }
+    *below = n_below;
+    *inside = n_inside;
+}
+
+/* Collects everything up to the bracket's end; of equal keys only the first ones, if there are more
+ * than fit. What is left of the capacity is filled with what sorts last. */
+static void collect_all(const plan *p, const bracket *b) {
+    const size_t n = p->args->n, quota = p->capacity - b->below;
+#pragma omp parallel for num_threads(p->team) schedule(static, 1)
+    for (int rank = 0; rank < p->team; rank++)
+        collect(p, b, wi_team_share(n, rank, p->team), wi_team_share(n, rank + 1, p->team),
+                &p->counts[rank][0], &p->counts[rank][1], NULL, 0);
+    size_t at = 0, left = quota;
+    for (int rank = 0; rank < p->team; rank++) {
+        const size_t inside = p->counts[rank][1] < left ? p->counts[rank][1] : left;
+        const size_t own = p->counts[rank][0] + inside;
+        p->counts[rank][2] = at;
+        p->counts[rank][3] = inside;
+        at += own;
+        left -= inside;
+    }
+#pragma omp parallel for num_threads(p->team) schedule(static, 1)
+    for (int rank = 0; rank < p->team; rank++)
+        collect(p, b, wi_team_share(n, rank, p->team), wi_team_share(n, rank + 1, p->team),
+                &p->counts[rank][0], &p->counts[rank][1], &p->counts[rank][2], p->counts[rank][3]);
+    memset(p->keys + at * p->size, 0xFF, (p->capacity - at) * p->size);
+    memset(p->positions + at, 0xFF, (p->capacity - at) * sizeof *p->positions);
+}
+
+/* The sort of what was collected: keys that are unsigned already, in place. */
+static wi_sort_args sort_of(const plan *p, size_t *bytes) {
+    static const weft_type unsigned_of[] = {
+        [1] = WEFT_U8, [2] = WEFT_U16, [4] = WEFT_U32, [8] = WEFT_U64};
+    return (wi_sort_args){.call = p->args->call,
+                          .type = unsigned_of[p->size],
+                          .end_bit = 8 * p->size,
+                          .n = p->capacity,
+                          .x = p->keys,
+                          .y = p->keys,
+                          .value_bytes = sizeof *p->positions,
+                          .values = p->positions,
+                          .values_out = p->positions,
+                          .bytes = bytes};
+}
+
+weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
+    const wi_top_k_args *const a = args;
+    const size_t size = weft_type_size(a->type);
+    plan p = {.args = a,
+              .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
+              .key = wi_sort_key_of(a->type, a->descending),
+              .size = (unsigned)size,
+              .team = wi_team_size(ctx, a->n, a->n * size)};
+    p.capacity = a->k > (a->n - 1) / 2 || a->n - 2 * a->k < SPARE ? a->n : 2 * a->k + SPARE;
+    const size_t positions = p.capacity * sizeof *p.positions;
+    const size_t counts = (size_t)p.team * sizeof *p.counts;
+    const size_t needed = positions + counts + p.capacity * size;
+    if (a->bytes) {
+        p.keys = a->values ? a->values : (void *)a->positions; /* only asked if it is NULL */
+        const wi_sort_args sort = sort_of(&p, a->bytes);
+        *a->bytes += needed;
+        return wi_sort_buckets(ctx, &sort);
+    }
+    void *memory = NULL;
+    weft_status status = wi_sort_take(ctx, a->call, needed, &memory);
+    if (status != WEFT_OK)
+        return status;
+    p.positions = memory;
+    p.counts = (size_t(*)[WI_SORT_BUCKETS])((char *)memory + positions);
+    p.keys = (char *)memory + positions + counts;
+    const bracket b = close_in(&p);
+    collect_all(&p, &b);
+    const wi_sort_args sort = sort_of(&p, NULL);
+    status = wi_sort_buckets(ctx, &sort);
+    if (status == WEFT_OK && a->values)
+        p.simd->of_keys(&p.key, p.size, a->k, p.keys, a->values);
+    if (status == WEFT_OK && a->positions)
+        memcpy(a->positions, p.positions, a->k * sizeof *p.positions);
+    wi_sort_give(ctx, memory);
+    return status;
+}
+
+static weft_status check(weft_context *ctx, weft_order order, const wi_top_k_args *a) {
+    weft_status status = wi_check_type(ctx, a->call, a->type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_order(ctx, a->call, order);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, a->call, "x", a->x, a->n, a->type);
+    if (status != WEFT_OK)
+        return status;
+    if (a->k > a->n)
+        return wi_fail(ctx, WEFT_EARG, "%s: k is %zu, and there are %zu elements; pass k <= n",
+                       a->call, a->k, a->n);
+    if (a->k > 0 && !a->values && !a->positions)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: values and positions are both NULL; pass memory for one of them",
+                       a->call);
+    const size_t size = weft_type_size(a->type);
+    if (a->values)
+        status = wi_check_array(ctx, a->call, "values", a->values, a->k, a->type);
+    if (status == WEFT_OK && a->positions)
+        status = wi_check_array(ctx, a->call, "positions", a->positions, a->k, WEFT_U64);
+    if (status == WEFT_OK && a->values)
+        status = wi_sort_check_apart(ctx, a->call, "x", a->x, a->n * size, "values", a->values,
+                                     a->k * size);
+    if (status == WEFT_OK && a->positions)
+        status = wi_sort_check_apart(ctx, a->call, "x", a->x, a->n * size, "positions",
+                                     a->positions, a->k * sizeof *a->positions);
+    if (status == WEFT_OK && a->values && a->positions)
+        status = wi_sort_check_apart(ctx, a->call, "values", a->values, a->k * size, "positions",
+                                     a->positions, a->k * sizeof *a->positions);
+    return status;
+}
+
+static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_top_k_args *a) {
+    weft_status status = check(ctx, order, a);
+    if (status != WEFT_OK)
+        return status;
+    if (a->bytes)
+        *a->bytes = 0;
+    if (a->k == 0)
+        return WEFT_OK;
+    const size_t size = weft_type_size(a->type);
+    wi_mirror m[] = {{.array = a->x, .bytes = a->n * size, .in = true},
+                     {.array = a->values, .bytes = a->k * size, .out = true},
+                     {.array = a->positions, .bytes = a->k * sizeof *a->positions, .out = true}};
+    status = wi_mirror_open(ctx, a->call, m, 3, a->bytes);
+    if (status != WEFT_OK)
+        return status;
+    wi_top_k_args part = *a;
+    part.x = m[0].p;
+    part.values = m[1].p;
+    part.positions = m[2].p;
+    status = wi_sort_on_place(ctx, a->call, wi_top_k_cpu, NULL, &part);
+    return wi_mirror_close(ctx, m, 3, status);
+}
+
+weft_status weft_top_k(weft_context *ctx, weft_order order, weft_type type, size_t n, const void *x,
+                       size_t k, void *values, uint64_t *positions) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const wi_top_k_args args = {.call = "weft_top_k",
+                                .type = type,
+                                .descending = order == WEFT_DESCENDING,
+                                .n = n,
+                                .k = k,
+                                .x = x,
+                                .values = values,
+                                .positions = positions};
+    return check_and_run(ctx, order, &args);
+}
+
+weft_status weft_top_k_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
+                             const void *x, size_t k, void *values, uint64_t *positions,
+                             size_t *bytes) {
+    const wi_top_k_args args = {.call = "weft_top_k_bytes",
+                                .type = type,
+                                .descending = order == WEFT_DESCENDING,
+                                .n = n,
+                                .k = k,
+                                .x = x,
+                                .values = values,
+                                .positions = positions,
+                                .bytes = bytes};
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return check_and_run(ctx, order, &args);
+}
