@@ -53,7 +53,14 @@ constexpr size_t shared_limit = 227 * 1024;
 constexpr size_t shared_region = 256 * 1024;
 constexpr unsigned most_slots = 4096;
 constexpr size_t shared_bytes = most_slots * shared_region;
-unsigned char *arena_base();
+constexpr size_t red_zone = 512;          /* around allocations and variables */
+extern unsigned char *base, *shadow_base; /* a byte of shadow for each; 1 is: written */
+inline unsigned char *shadow_of(const void *p) {
+    const size_t offset = (size_t)((const unsigned char *)p - base);
+    return offset < arena_bytes ? shadow_base + offset : nullptr;
+}
+unsigned char *reserve(size_t bytes); /* address space, all zeros */
+void clear(unsigned char *p, size_t bytes);
 inline bool in_shared(size_t offset) {
     return offset < shared_bytes;
 }
@@ -82,9 +89,11 @@ bool unpin(const void *p);
 void mark_written(const void *p, size_t bytes);
 void copy_marks(const void *to, const void *from, size_t bytes);
 void forget_marks(const void *p, size_t bytes);
-/* Checks an access by a kernel's thread, or by an operation of a stream when there is none. */
+/* Checks an access by the running thread. */
 void check_access(const void *p, size_t bytes, int kind, bool ordered, const Where &where,
                   const char *what);
+/* The same of a copy, which may move what was never written. */
+void check_bounds(const void *p, size_t bytes, const char *what);
 
 /* ---- happens-before (race.cpp) ---- */
 
@@ -107,9 +116,14 @@ struct Fibre;
 struct Cluster;
 struct Grid;
 uint64_t next_time();
-void check_race(const void *p, size_t bytes, int kind, bool ordered, const Where &where);
-void release_clock(const void *object); /* what this thread did is seen by who acquires */
+void check_copy_race(const void *p, size_t bytes, int kind);
+void forget_accesses(const void *p, size_t bytes);
+/* What this thread did is seen by who acquires from the object; in global memory, what it did
+ * before its last fence, and after the acquirer's next. */
+void release_clock(const void *object);
 void acquire_clock(const void *object);
+void fence_clock();
+void forget_clocks();
 Seen knowledge(const Fibre *f); /* all that f has seen, its own doings included */
 /* Orders what these threads did before what they do from now on; all threads of a block, or all
  * those of a warp that have not ended, make a shorter story than some threads. */
@@ -118,6 +132,10 @@ void join_warp(Fibre *const fibres[], size_t count);
 void join_block(struct Block *block);
 void join_cluster(Cluster *cluster);
 uint32_t block_key(const struct Block *block);
+void note_end(const struct Block *block); /* of a block, or of a copy */
+/* The time up to which who has seen that has seen all that any thread did; 0 if it is not known. To
+ * be asked as a grid starts. */
+uint64_t floor_of(const Seen &seen);
 /* Reports accesses to the block's shared memory from outside that may come after its end. */
 void check_end(struct Block *block);
 
@@ -137,6 +155,7 @@ struct Fibre {
     emu_index index;
     struct Block *block;
     unsigned thread; /* linear number in the block */
+    uint32_t id;     /* unique among the threads that are resident */
     State state;
     emu_site at; /* where it waits */
     void *pc;
@@ -147,7 +166,7 @@ struct Fibre {
     /* Happens-before: the time of its accesses, the last moment its whole warp met, and what it
      * has seen of others beyond its block's last barrier. */
     uint64_t time, warp_time;
-    Seen seen;
+    Seen seen, fenced, unfenced; /* at its last fence; not before its next */
 };
 
 /* Which lanes of a warp have ended (or never were), and which wait in a warp operation. */
@@ -186,6 +205,7 @@ struct Grid {
     Grid *parent;               /* whose end waits for this one's, or NULL */
     std::function<void()> then; /* what its end lets happen */
     Seen seen;                  /* before it starts, and after its end */
+    uint64_t floor = 0;         /* all that happened before that time is seen, too */
     uint64_t next_block = 0;
     std::vector<Cluster *> clusters; /* those that run */
     unsigned open = 1;               /* itself, and what it launched and forgot */
@@ -204,6 +224,7 @@ struct Copy {
     uint64_t *barrier; /* NULL: a store */
 };
 
+constexpr uint32_t threads_of_slot = 1024;
 constexpr int multiprocessors = 4;
 constexpr unsigned threads_per_multiprocessor = 1024;
 constexpr size_t shared_per_multiprocessor = 228 * 1024;

@@ -83,7 +83,7 @@ Block *new_block() {
     }
     Block *const b = new Block();
     b->slot = (unsigned)blocks.size();
-    b->shared = arena_base() + b->slot * shared_region;
+    b->shared = base + b->slot * shared_region;
     blocks.push_back(b);
     return b;
 }
@@ -105,9 +105,11 @@ void start_thread(Block *block, unsigned thread) {
     f->index = {index_in(shape.threads, thread), block->index, shape.threads, shape.blocks};
     f->block = block;
     f->thread = thread;
+    f->id = block->slot * threads_of_slot + thread;
     f->time = block->time + 1;
     f->warp_time = 0;
     f->seen = block->grid->seen;
+    f->fenced = f->unfenced = nullptr;
     prepare(&f->context, fibre_main);
     make_ready(f);
 }
@@ -155,6 +157,7 @@ void admit() {
     while (!waiting.empty() && running.size() < most_running) {
         Grid *const grid = waiting.front();
         waiting.pop_front();
+        grid->floor = floor_of(grid->seen);
         running.push_back(grid);
         starved_warp = (unsigned)random_below((volume(grid->shape.threads) + 31) / 32);
         int places;
@@ -200,6 +203,7 @@ void replace(Cluster *cluster) {
         return;
     }
     for (Block *block : cluster->blocks) {
+        note_end(block);
         grid->ended.add(block_key(block), next_time());
         spare_blocks.push_back(block);
     }
@@ -349,6 +353,7 @@ void run_grids(bool interrupt) {
         if (interrupted)
             return;
     } while (!running.empty());
+    forget_clocks();
 }
 
 } // namespace emu
@@ -359,7 +364,8 @@ const emu_index *emu_here() {
     return &self->index;
 }
 
-void emu_yield() {
+void emu_fence() {
+    fence_clock();
     give_way();
 }
 

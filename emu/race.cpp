@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races. Of every word it is kept who wrote it last and which two threads read it last, and when.
- * An access by another thread has to be ordered behind those: by a barrier of the block or of the
- * cluster, by __syncwarp, by the barriers of bulk copies, or by atomics on one address. */
-#include <sys/mman.h>
-
-#include "emu.h"
+/* Races. Of every word of shared and global memory it is kept who wrote it last and which two
+ * threads read it last, and when. An access by another thread has to be ordered behind those: by a
+ * barrier of the block or of the cluster, by __syncwarp, by the barriers of bulk copies, by atomics
+ * on one address of shared memory, by __threadfence before an ordered write of a word and after an
+ * ordered read of what was written; by the order of streams, events and waits, by launches from
+ * kernels. */
+#include "race.h"
 
 namespace emu {
 
@@ -15,15 +16,19 @@ enum Level : uint32_t {
     WARP = 1u << 30,
     BLOCK = 2u << 30
 };
-constexpr uint32_t threads_of_slot = 1024;
-
 uint64_t now;
 
-uint32_t thread_of(const Fibre *f) {
-    return f->block->slot * threads_of_slot + f->thread;
+} // namespace
+
+static Known everything; /* that blocks and copies did before they ended */
+
+void note_end(const Block *block) {
+    everything.add(block_key(block), next_time());
 }
 
-} // namespace
+uint64_t floor_of(const Seen &seen) {
+    return seen && running.empty() && seen->has_all(everything) ? now : 0;
+}
 
 uint64_t next_time() {
     return ++now;
@@ -86,8 +91,8 @@ Seen joined(const Seen &a, const Seen &b) {
 
 Seen knowledge(const Fibre *f) {
     const auto all = f->seen ? std::make_shared<Known>(*f->seen) : std::make_shared<Known>();
-    all->add(THREAD | thread_of(f), f->time);
-    all->add(WARP | thread_of(f) / 32, f->warp_time);
+    all->add(THREAD | f->id, f->time);
+    all->add(WARP | f->id / 32, f->warp_time);
     all->add(block_key(f->block), f->block->time);
     return all;
 }
@@ -148,139 +153,115 @@ void join_cluster(Cluster *cluster) {
             block->fibres[t]->seen = all;
 }
 
-/* Objects in shared memory keep their clocks with the block they lie in. */
-static Known *clock_of(const void *object, bool make) {
-    const size_t offset = (size_t)((const unsigned char *)object - arena_base());
-    if (!settings().races || !in_shared(offset))
-        return nullptr;
-    auto &released = blocks[offset / shared_region]->released;
-    const auto found = released.find(object);
-    return found != released.end() ? &found->second : make ? &released[object] : nullptr;
+/* ---- clocks of flags, counters and barriers ---- */
+
+/* Clocks of objects in shared memory stay with the block they lie in; others, while grids run. */
+static std::unordered_map<const void *, Known> released_globally;
+
+static std::unordered_map<const void *, Known> &clocks_with(const void *object) {
+    const size_t offset = (size_t)((const unsigned char *)object - base);
+    return in_shared(offset) ? blocks[offset / shared_region]->released : released_globally;
+}
+
+void forget_clocks() {
+    released_globally.clear();
 }
 
 void release_clock(const void *object) {
-    if (Known *const clock = clock_of(object, true)) {
-        clock->add(*knowledge(self));
-        self->time = next_time();
+    if (!words)
+        return;
+    auto &clocks = clocks_with(object);
+    if (&clocks == &released_globally) {
+        if (self->fenced)
+            clocks[object].add(*self->fenced);
+        return;
     }
+    clocks[object].add(*knowledge(self));
+    self->time = next_time();
 }
 
 void acquire_clock(const void *object) {
-    const Known *const clock = clock_of(object, false);
-    if (clock && !(self->seen && self->seen->has_all(*clock)))
-        self->seen = joined(self->seen, std::make_shared<Known>(*clock));
+    if (!words)
+        return;
+    auto &clocks = clocks_with(object);
+    const auto found = clocks.find(object);
+    if (found == clocks.end())
+        return;
+    Seen &to = &clocks == &released_globally ? self->unfenced : self->seen;
+    if (!to || !to->has_all(found->second))
+        to = joined(to, std::make_shared<Known>(found->second));
+}
+
+void fence_clock() {
+    if (!words)
+        return;
+    self->seen = joined(self->seen, self->unfenced);
+    self->unfenced = nullptr;
+    self->fenced = knowledge(self);
+    self->time = next_time();
 }
 
 /* ---- accesses ---- */
 
-namespace {
+Word *words;
 
-struct Cell {
-    uint64_t time : 40, thread : 24;
-    uint64_t where : 48, bytes : 4, ordered : 1; /* a bit for each byte of the word */
-};
-
-struct Word {
-    Cell write, reads[2];
-};
-
-Word *words; /* one for four bytes of the arena */
-
-/* Is that access ordered before what f does now? */
 bool before(const Cell &c, const Fibre *f) {
-    const Block *const block = f->block;
-    if (c.thread / threads_of_slot == block->slot && c.time > block->start &&
-        (c.thread == thread_of(f) || c.time <= block->time ||
-         (c.thread / 32 == thread_of(f) / 32 && c.time <= f->warp_time)))
-        return true;
-    return f->seen &&
-           (f->seen->has(BLOCK | c.thread / threads_of_slot, c.time) ||
-            f->seen->has(WARP | c.thread / 32, c.time) || f->seen->has(THREAD | c.thread, c.time));
+    return before_in_block(c, f) || (f->seen && (f->seen->has(BLOCK | c.slot(), c.time()) ||
+                                                 f->seen->has(WARP | c.thread() / 32, c.time()) ||
+                                                 f->seen->has(THREAD | c.thread(), c.time())));
 }
 
-Where where_of(const Cell &c) {
-    return Where((const void *)(uintptr_t)c.where);
-}
-
-std::string place_of(const Cell &c) {
-    const unsigned slot = c.thread / threads_of_slot;
-    std::string text = "thread " + std::to_string(c.thread % threads_of_slot);
-    if (slot != self->block->slot || c.time <= self->block->start)
-        text += " of another block";
+static std::string doer_of(const Cell &c) {
+    if (c.slot() >= most_slots)
+        return "a copy or memset";
+    std::string text = "thread " + std::to_string(c.thread() % threads_of_slot);
+    if (c.slot() != self->block->slot || c.time() <= self->block->start)
+        text += " of another block or kernel";
     return text;
 }
 
-/* What happened to a word before `floor` is forgotten. */
-void check_against(const Cell &c, const Cell &now, uint64_t floor, const char *then,
-                   const char *what) {
-    if (c.time <= floor || !(c.bytes & now.bytes) || (c.ordered && now.ordered) || before(c, self))
-        return;
-    report(where_of(now),
-           "data race on shared memory: %s what %s %s, with no barrier between, at\n      %s", what,
-           place_of(c).c_str(), then, source_of(where_of(c)).c_str());
+void report_race(const Cell &c, const Cell &now, bool shared, const char *then, const char *what) {
+    report(now.where(),
+           "data race on %s memory: %s what %s %s, and nothing orders the two (%s), at\n      %s",
+           shared ? "shared" : "global", what, doer_of(c).c_str(), then,
+           shared
+               ? "a barrier between them"
+               : "a barrier, an event, __threadfence before a flag is raised and after it is seen",
+           source_of(c.where()).c_str());
 }
 
-void remember_read(Word *word, const Cell &now, uint64_t floor) {
-    Cell &first = word->reads[0];
-    Cell &c = first.time <= floor || before(first, self) ? first : word->reads[1];
-    const unsigned bytes = c.thread == now.thread && c.time == now.time ? c.bytes : 0;
-    c = now;
-    c.bytes |= bytes;
+/* Copies are long, and orders that are missing mostly go wrong throughout: of their words, the ends
+ * and one in 64 are checked. */
+void check_copy_race(const void *p, size_t bytes, int kind) {
+    const size_t begin = (size_t)((const unsigned char *)p - base), end = begin + bytes;
+    const size_t stride = bytes <= 1024 ? 4 : 256;
+    if (!words || begin >= arena_bytes)
+        return;
+    Visit visit(begin, false, nullptr);
+    visit.word(begin & ~(size_t)3, begin, end, kind);
+    for (size_t at = begin / stride * stride + stride; at < end; at += stride)
+        visit.word(at, begin, end, kind);
 }
 
-void visit(Word *word, const Cell &now, uint64_t floor, int kind) {
-    const bool writes = kind & EMU_WRITE;
-    check_against(word->write, now, floor, "wrote", writes ? "writes" : "reads");
-    if (!writes) {
-        remember_read(word, now, floor);
-        return;
-    }
-    check_against(word->reads[0], now, floor, "read", "writes");
-    check_against(word->reads[1], now, floor, "read", "writes");
-    word->write = now;
-}
-
-} // namespace
-
-void check_race(const void *p, size_t bytes, int kind, bool ordered, const Where &where) {
-    if (!settings().races)
-        return;
-    const size_t begin = (size_t)((const unsigned char *)p - arena_base()), end = begin + bytes;
-    if (!in_shared(begin))
-        return;
-    if (!words)
-        words = (Word *)mmap(nullptr, arena_bytes / 4 * sizeof(Word), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    const uint64_t floor = blocks[begin / shared_region]->start;
-    Cell now = {self->time, thread_of(self), where.bits, 15, ordered};
-    for (size_t at = begin & ~(size_t)3; at < end; at += 4) {
-        unsigned mask = 15;
-        if (at < begin)
-            mask &= 15u << (begin - at);
-        if (at + 4 > end)
-            mask &= 15u >> (at + 4 - end);
-        now.bytes = mask & 15;
-        visit(&words[at / 4], now, floor, kind);
-    }
+void forget_accesses(const void *p, size_t bytes) {
+    const size_t offset = (size_t)((const unsigned char *)p - base);
+    if (words)
+        clear((unsigned char *)&words[offset / 4], (bytes + 3) / 4 * sizeof(Word));
 }
 
 void check_end(Block *block) {
-    if (!settings().races || block->cluster->blocks.size() == 1 || !words)
+    if (!words || block->cluster->blocks.size() == 1)
         return;
-    /* Whoever ends last stands for the block: all it has seen, and what the others have. */
-    Seen all;
+    Seen all; /* whoever ends last stands for the block */
     for (unsigned t = 0; t < block->threads; t++)
         all = joined(all, block->fibres[t]->seen);
     self->seen = all;
-    const size_t begin = block->slot * shared_region / 4;
+    const Word *const word = &words[block->slot * shared_region / 4];
     for (size_t k = 0; k < block->grid->shared_used / 4; k++)
-        for (const Cell &c :
-             {words[begin + k].write, words[begin + k].reads[0], words[begin + k].reads[1]})
-            if (c.time > block->start && c.thread / threads_of_slot != block->slot &&
-                !before(c, self))
-                report(where_of(c),
-                       "uses the shared memory of a block of its cluster that may have "
-                       "ended: the block does not wait for this access");
+        for (const Cell &c : {word[k].write, word[k].reads[0], word[k].reads[1]})
+            if (c.time() > block->start && c.slot() != block->slot && !before(c, self))
+                report(c.where(), "uses the shared memory of a block of its cluster that may have "
+                                  "ended: the block does not wait for this access");
 }
 
 } // namespace emu

@@ -210,7 +210,7 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
     if (!piece)
         return p ? fail(cudaErrorInvalidValue) : cudaSuccess;
     piece->freeing = true;
-    queue(stream_of(stream), [=] { release(piece); });
+    queue(stream_of(stream), [=](EmuStream *) { release(piece); });
     return cudaSuccess;
 }
 
@@ -259,8 +259,10 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 static void copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t width,
                       size_t height) {
     for (size_t row = 0; row < height; row++, to += to_pitch, from += from_pitch) {
-        check_access(from, width, 0, false, nullptr, "copy");
-        check_access(to, width, 0, false, nullptr, "copy");
+        check_bounds(from, width, "copy");
+        check_bounds(to, width, "copy");
+        check_copy_race(from, width, EMU_READ);
+        check_copy_race(to, width, EMU_WRITE);
         memcpy(to, from, width);
         copy_marks(to, from, width);
     }
@@ -277,8 +279,9 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
     if (!to || !from || width > to_pitch || width > from_pitch)
         return fail(cudaErrorInvalidValue);
     EmuStream *const s = stream_of(stream);
-    queue(s,
-          [=] { copy_rows((char *)to, to_pitch, (const char *)from, from_pitch, width, height); });
+    queue_copy(s, "copy", [=] {
+        copy_rows((char *)to, to_pitch, (const char *)from, from_pitch, width, height);
+    });
     /* With pageable memory the host waits. */
     if (!s->capture && (!live_piece(to) || !live_piece(from)))
         drain(s);
@@ -306,8 +309,9 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t strea
         return fail(cudaErrorInvalidResourceHandle);
     if (bytes && !live_piece(p))
         return fail(cudaErrorInvalidValue);
-    queue(stream_of(stream), [=] {
-        check_access(p, bytes, 0, false, nullptr, "memset");
+    queue_copy(stream_of(stream), "memset", [=] {
+        check_bounds(p, bytes, "memset");
+        check_copy_race(p, bytes, EMU_WRITE);
         memset(p, value, bytes);
         mark_written(p, bytes);
     });

@@ -23,9 +23,20 @@ bool is_stream(cudaStream_t stream) {
     return stream == nullptr;
 }
 
+static Seen host_seen; /* by all threads of the host together */
+static std::vector<unsigned> spare_slots;
+
 static EmuStream *new_stream(int device) {
+    static unsigned next_slot = most_slots;
     EmuStream *const s = new EmuStream();
     s->device = device;
+    s->block.grid = &s->grid;
+    s->fibre.block = &s->block;
+    if (spare_slots.empty())
+        spare_slots.push_back(next_slot++);
+    s->block.slot = spare_slots.back();
+    spare_slots.pop_back();
+    s->fibre.id = s->block.slot * threads_of_slot;
     streams().push_back(s);
     return s;
 }
@@ -59,8 +70,11 @@ bool step(EmuStream *preferred) {
         chosen = able.back();
     const EmuOperation operation = chosen->queue.front();
     chosen->queue.pop_front();
-    if (operation.run)
-        operation.run();
+    chosen->seen = joined(chosen->seen, operation.host);
+    if (operation.wait)
+        chosen->seen = joined(chosen->seen, operation.wait->seen);
+    else
+        operation.run(chosen);
     return true;
 }
 
@@ -68,11 +82,14 @@ void drain(EmuStream *stream) {
     while (!stream->queue.empty())
         if (!step(stream))
             report(nullptr, "deadlock: a stream waits for an event that no stream will record");
+    host_seen = joined(host_seen, stream->seen);
 }
 
 void drain_all() {
     while (step(nullptr)) {
     }
+    for (const EmuStream *s : streams())
+        host_seen = joined(host_seen, s->seen);
 }
 
 static void queue_operation(EmuStream *stream, EmuOperation operation) {
@@ -80,13 +97,29 @@ static void queue_operation(EmuStream *stream, EmuOperation operation) {
         stream->capture->operations.push_back(std::move(operation));
         return;
     }
+    operation.host = host_seen;
     stream->queue.push_back(std::move(operation));
     while (stream->queue.size() > longest_queue && step(stream)) {
     }
 }
 
-void queue(EmuStream *stream, std::function<void()> run) {
-    queue_operation(stream, {std::move(run), nullptr});
+void queue(EmuStream *stream, std::function<void(EmuStream *)> run) {
+    queue_operation(stream, {std::move(run), nullptr, nullptr});
+}
+
+void queue_copy(EmuStream *stream, const char *what, std::function<void()> run) {
+    queue(stream, [=](EmuStream *s) {
+        const auto seen = s->seen ? std::make_shared<Known>(*s->seen) : std::make_shared<Known>();
+        s->grid.shape.what = what;
+        s->fibre.seen = s->seen;
+        s->fibre.time = next_time();
+        self = &s->fibre;
+        run();
+        self = nullptr;
+        note_end(&s->block);
+        seen->add(block_key(&s->block), next_time());
+        s->seen = seen;
+    });
 }
 
 static double now() {
@@ -114,6 +147,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     for (size_t k = 0; k < streams().size(); k++)
         if (streams()[k] == stream)
             streams().erase(streams().begin() + (long)k);
+    spare_slots.push_back(stream->block.slot);
     delete stream;
     return cudaSuccess;
 }
@@ -133,7 +167,10 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
     step(stream_of(stream));
-    return stream_of(stream)->queue.empty() ? cudaSuccess : fail(cudaErrorNotReady);
+    if (!stream_of(stream)->queue.empty())
+        return fail(cudaErrorNotReady);
+    host_seen = joined(host_seen, stream_of(stream)->seen);
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
@@ -172,7 +209,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     const auto recording = std::make_shared<EmuRecording>();
     event->latest = recording;
     event->time = now();
-    queue(stream_of(stream), [=] { recording->done = true; });
+    queue(stream_of(stream), [=](EmuStream *s) {
+        recording->done = true;
+        recording->seen = s->seen;
+    });
     return cudaSuccess;
 }
 
@@ -180,7 +220,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     const Guard guard(lock);
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
-    queue_operation(stream_of(stream), {nullptr, event->latest});
+    queue_operation(stream_of(stream), {nullptr, event->latest, nullptr});
     return cudaSuccess;
 }
 
@@ -188,7 +228,10 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
     const Guard guard(lock);
     if (!event->latest->done)
         step(nullptr);
-    return event->latest->done ? cudaSuccess : fail(cudaErrorNotReady);
+    if (!event->latest->done)
+        return fail(cudaErrorNotReady);
+    host_seen = joined(host_seen, event->latest->seen);
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
@@ -196,6 +239,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     while (!event->latest->done)
         if (!step(nullptr))
             report(nullptr, "deadlock: an event is waited for that no stream will record");
+    host_seen = joined(host_seen, event->latest->seen);
     return cudaSuccess;
 }
 
@@ -281,8 +325,11 @@ cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &
         return fail(cudaErrorInvalidValue);
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
-    queue(stream_of(stream), [=] {
-        start(new_grid(shape, nullptr));
+    queue(stream_of(stream), [=](EmuStream *s) {
+        Grid *const grid = new_grid(shape, nullptr);
+        grid->seen = s->seen;
+        grid->then = [=] { s->seen = grid->seen; };
+        start(grid);
         run_grids(false);
     });
     return cudaSuccess;
@@ -293,6 +340,6 @@ cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cu
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
     const auto copy = std::make_shared<std::string>((const char *)value, bytes);
-    queue(stream_of(stream), [=] { memcpy(constant, copy->data(), bytes); });
+    queue(stream_of(stream), [=](EmuStream *) { memcpy(constant, copy->data(), bytes); });
     return cudaSuccess;
 }

@@ -11,11 +11,13 @@
 /* One recording of an event; waits hold on to the one they saw. */
 struct EmuRecording {
     bool done = false;
+    emu::Seen seen; /* by the stream, of what was done before */
 };
 
 struct EmuOperation {
-    std::function<void()> run;          /* empty for a wait */
-    std::shared_ptr<EmuRecording> wait; /* what has to be done before */
+    std::function<void(EmuStream *)> run; /* empty for a wait */
+    std::shared_ptr<EmuRecording> wait;   /* what has to be done before */
+    emu::Seen host;                       /* what the host had seen when it queued this */
 };
 
 struct EmuGraph {
@@ -26,6 +28,11 @@ struct EmuStream {
     int device;
     std::deque<EmuOperation> queue;
     std::unique_ptr<EmuGraph> capture; /* where operations go meanwhile */
+    emu::Seen seen;
+    /* Who makes its copies, in the eyes of the checks. */
+    emu::Grid grid;
+    emu::Block block;
+    emu::Fibre fibre;
 };
 
 struct EmuEvent {
@@ -41,7 +48,9 @@ namespace emu {
 
 bool is_stream(cudaStream_t stream);
 EmuStream *stream_of(cudaStream_t stream); /* NULL: the current device's default stream */
-void queue(EmuStream *stream, std::function<void()> run);
+void queue(EmuStream *stream, std::function<void(EmuStream *)> run);
+/* The same for a copy or memset, whose accesses are checked as those of a thread `what`. */
+void queue_copy(EmuStream *stream, const char *what, std::function<void()> run);
 /* Runs queued work, of this stream and as it happens of others, until the stream is empty. */
 void drain(EmuStream *stream);
 void drain_all();

@@ -19,6 +19,7 @@ extern "C" {
 
 #include "cuda/bulk.cuh"
 #include "cuda/cluster.cuh"
+#include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 
@@ -74,7 +75,7 @@ __global__ void tree(int *sum) {
 
 template <bool wrong>
 void run_tree() {
-    LAUNCH(tree<wrong>, 2, threads, nullptr, device_ints(1));
+    LAUNCH(tree<wrong>, 1, threads, nullptr, device_ints(1));
     finish();
 }
 
@@ -201,6 +202,78 @@ template <bool wrong>
 void run_publish() {
     for (int k = 0; k < 40; k++)
         LAUNCH(publish<wrong>, 2, 1, nullptr, device_ints(1), zeroed_ints(1), device_ints(1));
+    finish();
+}
+
+/* ---- a flag with no fence between it and its value, on the side that raises it ---- */
+
+template <bool fence_before, bool fence_after>
+__device__ void hand_over(int *value, int *flag, int *out) {
+    if (blockIdx.x == 0) {
+        *value = 42;
+        if (fence_before)
+            __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0)
+            wi_spin();
+        if (fence_after)
+            __threadfence();
+        *out = *value; /* caught: unfenced, unfenced_reader */
+    }
+}
+
+template <bool wrong>
+__global__ void unfenced(int *value, int *flag, int *out) {
+    hand_over<!wrong, true>(value, flag, out);
+}
+
+template <bool wrong>
+void run_unfenced() {
+    LAUNCH(unfenced<wrong>, 2, 1, nullptr, device_ints(1), zeroed_ints(1), device_ints(1));
+    finish();
+}
+
+/* ---- the same on the side that sees it ---- */
+
+template <bool wrong>
+__global__ void unfenced_reader(int *value, int *flag, int *out) {
+    hand_over<true, !wrong>(value, flag, out);
+}
+
+template <bool wrong>
+void run_unfenced_reader() {
+    LAUNCH(unfenced_reader<wrong>, 2, 1, nullptr, device_ints(1), zeroed_ints(1), device_ints(1));
+    finish();
+}
+
+/* ---- a flag that one thread raises before its block's threads are known to have written ---- */
+
+template <bool wrong>
+__global__ void hasty(int *values, int *flag, int *out) {
+    if (blockIdx.x == 0) {
+        values[threadIdx.x] = 42;
+        if (!wrong)
+            __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicExch(flag, 1);
+        }
+        return;
+    }
+    if (threadIdx.x == 0) {
+        while (atomicAdd(flag, 0) == 0)
+            wi_spin();
+        __threadfence();
+    }
+    __syncthreads();
+    out[threadIdx.x] = values[threadIdx.x]; /* caught: hasty */
+}
+
+template <bool wrong>
+void run_hasty() {
+    LAUNCH(hasty<wrong>, 2, threads, nullptr, device_ints(threads), zeroed_ints(1),
+           device_ints(threads));
     finish();
 }
 
@@ -417,6 +490,27 @@ void run_leave() {
     finish();
 }
 
+/* ---- a launch that does not wait for the whole grid it follows ---- */
+
+__global__ void gather(const int *p, int *out) {
+    out[threadIdx.x] = p[threadIdx.x]; /* caught: forget */
+}
+
+template <bool wrong>
+__global__ void forget(int *p, int *out) {
+    p[blockIdx.x] = (int)blockIdx.x;
+    if (blockIdx.x == 0 && wrong)
+        WEFT_LAUNCH_FORGET(gather, 1u, 2u, 0, p, out);
+    if (blockIdx.x == 0 && !wrong)
+        WEFT_LAUNCH_TAIL(gather, 1u, 2u, 0, p, out);
+}
+
+template <bool wrong>
+void run_forget() {
+    LAUNCH(forget<wrong>, 2, 1, nullptr, device_ints(2), device_ints(2));
+    finish();
+}
+
 struct Bug {
     const char *name;
     const char *diagnosis; /* words of the report */
@@ -427,16 +521,29 @@ struct Bug {
     { #name, diagnosis, run_##name < true>, run_##name < false> }
 
 const Bug bugs[] = {
-    BUG(tree, "data race"),          BUG(branch, "divergent barrier"),
-    BUG(early, "divergent barrier"), BUG(mask, "__shfl_down_sync"),
-    BUG(outside, "__shfl_xor_sync"), BUG(store, "out of bounds"),
-    BUG(narrow, "out of bounds"),    BUG(publish, "never written"),
-    BUG(warp, "data race"),          BUG(histogram, "data race"),
-    BUG(event, "never written"),     BUG(unwritten, "never written"),
-    BUG(freed, "use after free"),    BUG(twice, "double free"),
-    BUG(unawaited, "never written"), BUG(stuck, "livelock"),
-    BUG(odd, "misaligned"),          BUG(neighbour, "shared memory"),
+    BUG(tree, "data race"),
+    BUG(branch, "divergent barrier"),
+    BUG(early, "divergent barrier"),
+    BUG(mask, "__shfl_down_sync"),
+    BUG(outside, "__shfl_xor_sync"),
+    BUG(store, "out of bounds"),
+    BUG(narrow, "out of bounds"),
+    BUG(publish, "reads"),
+    BUG(warp, "data race"),
+    BUG(histogram, "data race"),
+    BUG(event, "reads"),
+    BUG(unwritten, "never written"),
+    BUG(freed, "use after free"),
+    BUG(twice, "double free"),
+    BUG(unawaited, "never written"),
+    BUG(stuck, "livelock"),
+    BUG(odd, "misaligned"),
+    BUG(neighbour, "shared memory"),
     BUG(leave, "shared memory"),
+    BUG(unfenced, "data race"),
+    BUG(unfenced_reader, "data race"),
+    BUG(hasty, "reads"),
+    BUG(forget, "reads"),
 };
 
 /* What `body` prints in a process of its own, and how that ends. */
@@ -463,14 +570,16 @@ std::string output_of(void (*body)(), int *status) {
 
 /* "emu_bugs_test.cu:LINE" of the line marked for that bug. */
 std::string marked_line(const char *name) {
-    const std::string mark = std::string("/* caught: ") + name + " */";
+    const std::string mark = "/* caught: ", alone = name + std::string(" */"),
+                      first = name + std::string(", ");
     FILE *const file = fopen(__FILE__, "r");
     assert_non_null(file);
     char line[1024];
     int number = 0, found = 0;
     while (fgets(line, sizeof line, file)) {
         number++;
-        if (strstr(line, mark.c_str()))
+        const char *const names = strstr(line, mark.c_str());
+        if (names && (strstr(names, (" " + alone).c_str()) || strstr(names, (" " + first).c_str())))
             found = number;
     }
     fclose(file);

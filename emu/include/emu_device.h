@@ -263,16 +263,16 @@ inline unsigned atomicDec(unsigned *p, unsigned first, EMU_SITE("atomicDec")) {
                       [=](unsigned old) { return old == 0 || old > first ? first : old - 1; });
 }
 
-/* Memory here is sequentially consistent; a fence is only a point to switch at. */
-void emu_yield();
+/* Memory here is sequentially consistent; what fences are for, the race check knows. */
+void emu_fence();
 inline void __threadfence() {
-    emu_yield();
+    emu_fence();
 }
 inline void __threadfence_block() {
-    emu_yield();
+    emu_fence();
 }
 inline void __threadfence_system() {
-    emu_yield();
+    emu_fence();
 }
 /* In a loop that waits for another thread: gives way, and reports a wait that cannot end. */
 void emu_spin(EMU_SITE("spin"));

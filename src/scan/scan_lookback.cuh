@@ -70,6 +70,7 @@ __device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
 __device__ inline void wi_lookback_leave(const wi_lookback &l, unsigned blocks) {
     __threadfence();
     if (atomicAdd(&l.header->blocks_done, 1ull) + 1 == blocks) {
+        __threadfence();
         l.header->next_tile = 0;
         l.header->blocks_done = 0;
         l.header->epoch += 1;
