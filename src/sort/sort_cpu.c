@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The buckets rung of sort, and the gather that goes with it. Threads tell their shares of the
  * elements into 256 buckets, in order, and then sort one bucket after the other in their caches. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -24,6 +25,7 @@ typedef struct plan {
     int team;
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
+    atomic_size_t taken; /* buckets that threads have taken */
 } plan;
 
 static uint64_t bits_of(const plan *p, size_t i) {
@@ -95,10 +97,44 @@ static void place_buckets(plan *p) {
 }
 
 /* Sorts elements first ... end - 1 of the parts, and puts them where the caller wants them. */
-static void finish(const plan *p, size_t first, size_t end) {
-    const wi_sort_range bucket = wi_sort_part(p->parts, first, end);
+static void finish(const plan *p, size_t first, size_t end, const wi_sort_range *spare) {
+    wi_sort_range bucket = wi_sort_part(p->parts, first, end);
+    if (p->parts->own_spare_keys)
+        bucket.spare_keys = spare->spare_keys;
+    if (p->parts->own_spare_values)
+        bucket.spare_values = spare->spare_values;
     p->simd->sort(&bucket);
     wi_sort_store(p->args, p->parts, &bucket, first);
+}
+
+/* A bucket that is longer than a thread's share of the spare arrays is sorted before the others. */
+static size_t longest_shared(const plan *p) {
+    return p->n / (size_t)p->team;
+}
+
+static void finish_long(const plan *p) {
+    for (size_t k = 0; k < WI_SORT_BUCKETS; k++) {
+        const size_t first = p->starts[k], end = p->starts[k + 1];
+        if (end - first > longest_shared(p)) {
+            const wi_sort_range own = wi_sort_part(p->parts, first, end);
+            finish(p, first, end, &own);
+        }
+    }
+}
+
+/* One thread's part of the others. Its spare arrays are the same for every bucket: they stay in its
+ * cache, and most of the memory there never has to be provided by the system. */
+static void finish_short(plan *p, int rank) {
+    const size_t at = p->first + (size_t)rank * longest_shared(p);
+    const wi_sort_range spare = wi_sort_part(p->parts, at, at);
+    for (;;) {
+        const size_t k = atomic_fetch_add_explicit(&p->taken, 1, memory_order_relaxed);
+        if (k >= WI_SORT_BUCKETS)
+            break;
+        const size_t first = p->starts[k], end = p->starts[k + 1];
+        if (first < end && end - first <= longest_shared(p))
+            finish(p, first, end, &spare);
+    }
 }
 
 static void sort_in_buckets(plan *p) {
@@ -118,11 +154,11 @@ static void sort_in_buckets(plan *p) {
             const wi_sort_deal share = share_of(p, rank);
             p->simd->deal(&share);
         }
-#pragma omp for schedule(dynamic, 1)
-        for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
-            if (p->starts[bucket] < p->starts[bucket + 1])
-                finish(p, p->starts[bucket], p->starts[bucket + 1]);
-        }
+#pragma omp single
+        finish_long(p);
+#pragma omp for schedule(static, 1)
+        for (int rank = 0; rank < p->team; rank++)
+            finish_short(p, rank);
     }
 }
 
@@ -144,8 +180,8 @@ void wi_sort_stretch(const wi_sort_args *args, const wi_sort_parts *parts, int t
               .team = team,
               .counts = parts->extra};
     if (wi_sort_is_short(args, p.n)) {
-        wi_sort_load(args, parts, first, end);
-        finish(&p, first, end);
+        const wi_sort_range all = wi_sort_load(args, parts, first, end);
+        finish(&p, first, end, &all);
     } else {
         sort_in_buckets(&p);
     }

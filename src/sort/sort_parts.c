@@ -40,17 +40,13 @@ static size_t whole_lines(size_t bytes) {
 /* Two arrays for one of the caller's, which goes in as `in` and comes out as `out`. Returns the
  * bytes of temporary memory, from `at` on, that are among them. */
 static size_t place(const void *in, void *out, size_t bytes, bool apart, char *at, void **home,
-                    void **spare) {
+                    void **spare, bool *own_spare) {
     const size_t lines = whole_lines(bytes);
-    if (!out) {
-        *home = at;
-        *spare = at + lines;
-        return 2 * lines;
-    }
-    const bool away = apart && in == out;
+    const bool away = !out || (apart && in == out);
     *home = away ? (void *)at : out;
-    *spare = away ? out : (void *)at;
-    return lines;
+    *own_spare = !(out && away);
+    *spare = !*own_spare ? out : away ? at + lines : at;
+    return out ? lines : 2 * lines;
 }
 
 weft_status wi_sort_take_parts(weft_context *ctx, const wi_sort_args *args, bool apart,
@@ -78,10 +74,11 @@ weft_status wi_sort_take_parts(weft_context *ctx, const wi_sort_args *args, bool
     parts->memory = memory;
     parts->extra = memory + arrays;
     wi_sort_range *const r = &parts->range;
-    const size_t taken = place(args->x, args->y, all_keys, apart, memory, &r->keys, &r->spare_keys);
+    const size_t taken = place(args->x, args->y, all_keys, apart, memory, &r->keys, &r->spare_keys,
+                               &parts->own_spare_keys);
     if (args->value_bytes > 0)
         place(args->values, args->values_out, all_values, apart, memory + taken, &r->values,
-              &r->spare_values);
+              &r->spare_values, &parts->own_spare_values);
     return WEFT_OK;
 }
 

@@ -10,8 +10,9 @@ typedef struct wi_sort_parts {
     /* n elements; keys lie where they should end up, in y, if they may, and so do values. The spare
      * arrays are then temporary. */
     wi_sort_range range;
-    void *extra;  /* of the bytes asked for beside them */
-    void *memory; /* what wi_host_free gives back */
+    bool own_spare_keys, own_spare_values; /* are the spare arrays temporary? */
+    void *extra;                           /* of the bytes asked for beside them */
+    void *memory;                          /* what wi_host_free gives back */
 } wi_sort_parts;
 
 /* Fills *parts; a call that only asks for its bytes gets them added, and no memory. With `apart`,

@@ -10,9 +10,10 @@ enum {
     DIGIT_BITS = 8,
     RADIX = 1 << DIGIT_BITS,
     FEW = 24,          /* so few are sorted by insertion */
-    BLOCK = 512,       /* elements told into buckets at a time */
+    BLOCK = 256,       /* elements told into buckets at a time */
     COUNTED = 1 << 30, /* elements counted in 32 bits before the counts move to 64 */
-    LEAST_LINE = 16,   /* elements, so that their 4-byte values fill a line too */
+    APART = 4,         /* neighbours often share a bucket: they are counted in different places */
+    LEAST_LINE = 32,   /* elements */
     MOST_VALUE_BYTES = 8
 };
 
@@ -100,6 +101,19 @@ WI_INLINE void put_line(void *to, const void *from, size_t bytes, size_t whole, 
 #undef NAME
 #undef T
 #undef SIGNED
+
+#ifdef __AVX512F__
+#    include "sort/sort_vector_simd.h"
+#else
+static bool is_for_vectors(const wi_sort_range *range) {
+    (void)range;
+    return false;
+}
+
+static void vector_sort(const wi_sort_range *range) {
+    (void)range;
+}
+#endif
 
 static void to_keys(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
                     void *to) {
@@ -197,6 +211,10 @@ static void radix(const wi_sort_range *range) {
 }
 
 static void sort(const wi_sort_range *range) {
+    if (is_for_vectors(range)) {
+        vector_sort(range);
+        return;
+    }
     switch (range->key_bytes) {
     case 1:
         sort_u8(range);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sort_vector_simd.inc for keys of 4 and 8 bytes. */
+#ifndef WI_SORT_VECTOR_SIMD_H
+#define WI_SORT_VECTOR_SIMD_H
+
+enum {
+    MOST_ROWS = 8 /* vectors that are sorted in registers */
+};
+
+#define NAME(f) f##_u32
+#define T uint32_t
+#define LANES 16
+#define EPI(f) _mm512_##f##_epi32
+#define EPU(f) _mm512_##f##_epu32
+#define EPU_MASK(f) _mm512_##f##_epu32_mask
+#define MASK __mmask16
+#define IOTA _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define SPLAT(x) _mm512_set1_epi32((int)(x))
+#define BITS 32
+#include "sort/sort_vector_simd.inc"
+#undef NAME
+#undef T
+#undef LANES
+#undef EPI
+#undef EPU
+#undef EPU_MASK
+#undef MASK
+#undef IOTA
+#undef SPLAT
+#undef BITS
+
+#define NAME(f) f##_u64
+#define T uint64_t
+#define LANES 8
+#define EPI(f) _mm512_##f##_epi64
+#define EPU(f) _mm512_##f##_epu64
+#define EPU_MASK(f) _mm512_##f##_epu64_mask
+#define MASK __mmask8
+#define IOTA _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)
+#define SPLAT(x) _mm512_set1_epi64((long long)(x))
+#define BITS 64
+#include "sort/sort_vector_simd.inc"
+#undef NAME
+#undef T
+#undef LANES
+#undef EPI
+#undef EPU
+#undef EPU_MASK
+#undef MASK
+#undef IOTA
+#undef SPLAT
+#undef BITS
+
+/* Keys alone and whole; the width must be 4 or 8 bytes. */
+static bool is_for_vectors(const wi_sort_range *range) {
+    return range->value_bytes == 0 && range->first_bit == 0 && range->key_bytes >= 4 &&
+           range->end_bit == 8 * range->key_bytes;
+}
+
+static void vector_sort(const wi_sort_range *range) {
+    if (range->key_bytes == 4)
+        vector_sort_u32(range);
+    else
+        vector_sort_u64(range);
+}
+
+#endif
