@@ -108,6 +108,7 @@ set(emu_tests
     reduce/reduce_special_test
     scan/scan_test
     scan/scan_special_test
+    sort/sort_test
     core/stage_test
     core/gpu_test)
 foreach(test IN LISTS emu_tests)

@@ -294,6 +294,9 @@ void emu_bulk_wait();
 inline int __popc(unsigned x) {
     return __builtin_popcount(x);
 }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)((((uint64_t)high << 32) | low) >> (shift % 32));
+}
 inline int __popcll(unsigned long long x) {
     return __builtin_popcountll(x);
 }

@@ -35,6 +35,15 @@ inline wi_pair wi_read_pair(const wi_pair *p, EMU_SITE("wi_read_pair")) {
 inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag, EMU_SITE("wi_write_pair")) {
     emu_ordered_write(p, wi_pair{value, flag}, at);
 }
+
+/* A word that one block writes while others read it. */
+inline uint32_t wi_read_word(const uint32_t *p, EMU_SITE("wi_read_word")) {
+    return emu_ordered_read(p, at);
+}
+
+inline void wi_write_word(uint32_t *p, uint32_t word, EMU_SITE("wi_write_word")) {
+    emu_ordered_write(p, word, at);
+}
 #else
 __device__ inline wi_pair wi_read_pair(const wi_pair *p) {
     wi_pair pair;
@@ -56,6 +65,15 @@ __device__ inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag) 
                  : "memory");
 }
 
+__device__ inline uint32_t wi_read_word(const uint32_t *p) {
+    uint32_t word;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(p) : "memory");
+    return word;
+}
+
+__device__ inline void wi_write_word(uint32_t *p, uint32_t word) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(word) : "memory");
+}
 #endif
 
 /* Called in every turn of a loop that waits for another block. */

@@ -22,6 +22,10 @@ static const wi_row rows[] = {
      wi_sort_serial_radix},
     {"buckets", WI_CPU, "one pass into cache-sized buckets, each sorted in a cache", 0, wi_fits_all,
      wi_sort_buckets},
+#ifdef WEFT_CUDA
+    {"onesweep", WI_CUDA, "digits of 8 bits; tiles look back, so a pass reads and writes once", 0,
+     wi_fits_all, wi_sort_onesweep},
+#endif
 };
 
 const wi_ladder wi_sort_ladder = {"sort", rows, sizeof rows / sizeof rows[0]};

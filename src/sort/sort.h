@@ -49,6 +49,7 @@ static inline bool wi_sort_whole(const wi_sort_args *args) {
 weft_status wi_sort_serial_quick(weft_context *ctx, const void *args);
 weft_status wi_sort_serial_radix(weft_context *ctx, const void *args);
 weft_status wi_sort_buckets(weft_context *ctx, const void *args);
+weft_status wi_sort_onesweep(weft_context *ctx, const void *args);
 
 /* The other calls, checked, on memory the place can reach directly. Each runs as wi_<name>_cpu or
  * wi_<name>_cuda. */

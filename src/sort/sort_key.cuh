@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the bits of an element to its key, an unsigned integer of the same size that is ordered as
+ * weft/sort.h documents, and back. Kernels are compiled once for each size; the type and the order
+ * are numbers in the map. */
+#ifndef WI_SORT_KEY_CUH
+#define WI_SORT_KEY_CUH
+
+#include "cuda/types.cuh"
+#include "sort/sort.h"
+
+/* wi_sort_key for elements of one size, applied and undone. */
+template <class U>
+struct wi_key_map {
+    U negative, positive; /* what elements with and without a top bit are xored with */
+    U rotate, complement;
+
+    __host__ __device__ static bool is_top_set(U word) { return word >> (8 * sizeof(U) - 1); }
+    __host__ __device__ U key(U bits) const {
+        const U t = (U)(bits ^ (is_top_set(bits) ? negative : positive));
+        return (U)((U)(t - rotate) ^ complement);
+    }
+    __host__ __device__ U bits(U key) const {
+        const U t = (U)((key ^ complement) + rotate);
+        return (U)(t ^ (is_top_set(t) ? positive : negative));
+    }
+};
+
+template <class U>
+wi_key_map<U> wi_key_map_of(weft_type type, bool descending) {
+    const wi_sort_key k = wi_sort_key_of(type, descending);
+    return {(U)(k.sign | k.floats), (U)k.sign, (U)k.lowest, (U)k.flip};
+}
+
+/* Calls f(wi_tag<U>{}) with the unsigned type of `size` bytes. */
+template <class F>
+weft_status wi_with_key_size(size_t size, F f) {
+    switch (size) {
+    case 1:
+        return f(wi_tag<uint8_t>{});
+    case 2:
+        return f(wi_tag<uint16_t>{});
+    case 4:
+        return f(wi_tag<uint32_t>{});
+    default:
+        return f(wi_tag<uint64_t>{});
+    }
+}
+
+#endif

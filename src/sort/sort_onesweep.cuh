@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pass of the radix sort: every key read once and written once, in the order of one digit of up
+ * to 8 bits. The pass before it counts all digits of all keys, so where each digit's keys begin is
+ * known. A tile counts its own digits, learns by look-back how many keys of each digit the tiles
+ * before it hold, sorts itself in shared memory, and writes a run for each digit.
+ *
+ * Look-back is done for all digits at once, one thread a digit. A word of `status` holds a count of
+ * a tile's keys (bits 2 ... 31), whether those of all tiles before are in it (bit 0), and a bit
+ * that turns from launch to launch (bit 1): nothing needs clearing in between. A launch covers a
+ * portion of fewer than 2^30 keys; all portions have the same number of tiles, so that every word
+ * is written by every launch. */
+#ifndef WI_SORT_ONESWEEP_CUH
+#define WI_SORT_ONESWEEP_CUH
+
+#include "cuda/match.cuh"
+#include "cuda/memory.cuh"
+#include "sort/sort_key.cuh"
+
+constexpr int wi_digit_bits = 8;
+constexpr int wi_digits = 1 << wi_digit_bits;
+constexpr int wi_most_passes = 8;
+constexpr int wi_tiles_at_once = 4; /* that a thread looks back at */
+
+/* The arrays passes go between. */
+enum wi_sort_array {
+    WI_SORT_IN,
+    WI_SORT_OUT,
+    WI_SORT_SPARE,
+    WI_SORT_ARRAYS
+};
+
+/* What the counts said a pass has to do. A digit that all keys share needs no pass. */
+struct wi_sort_step {
+    uint8_t skipped, first, last; /* of those that are not skipped */
+    uint8_t from, to;             /* of wi_sort_array */
+    uint8_t place;                /* how many passes come before */
+};
+
+struct wi_sort_plan {
+    wi_sort_step pass[wi_most_passes];
+    uint32_t result; /* the array the sorted elements end up in */
+};
+
+/* Stands for the type of values where there are none. */
+struct wi_no_values {};
+
+template <class V>
+constexpr bool wi_has_values = sizeof(V) > 1;
+
+/* Tiles are as large as registers (two blocks on a multiprocessor) and 99 KiB of shared memory
+ * allow, for a digit's run should be long; small ones fill the device when there are few keys. */
+template <class K, class V, bool large>
+struct wi_tile {
+    static constexpr int threads = large ? 384 : 256;
+    static constexpr int warps = threads / 32;
+    static constexpr int widest = sizeof(K) > sizeof(V) ? sizeof(K) : sizeof(V);
+    static constexpr int both = sizeof(K) + (wi_has_values<V> ? sizeof(V) : 0);
+    static constexpr int large_items = both > 12     ? 13
+                                       : both > 8    ? 17
+                                       : widest == 8 ? 20
+                                       : both > 4    ? 26
+                                                     : 32;
+    static constexpr int items = large ? large_items : 8;
+    static constexpr int keys = threads * items;
+    static constexpr unsigned keys_at = warps * wi_digits * sizeof(uint32_t); /* in shared memory */
+    static constexpr unsigned values_at = keys_at + keys * sizeof(K);
+    static constexpr size_t shared_bytes =
+        values_at + (wi_has_values<V> ? (size_t)keys * sizeof(V) : 0);
+};
+
+template <class K, class V>
+struct wi_pass {
+    K *keys[WI_SORT_ARRAYS];
+    V *values[WI_SORT_ARRAYS]; /* values[WI_SORT_IN] NULL: the values are the positions */
+    wi_key_map<K> map;
+    const wi_sort_plan *plan;
+    const uint64_t *begins; /* where the keys of each digit begin, for this portion */
+    uint64_t *next_begins;  /* for the next portion; NULL: there is none */
+    uint32_t *status, *next_tile;
+    size_t first, n; /* this portion is elements first ... n - 1, or as many as the tiles hold */
+    unsigned portion, portions;
+    int pass;
+    unsigned shift, mask; /* digit = (key >> shift) & mask */
+    bool keep_keys;       /* false: nobody wants the keys of the last pass */
+    int minus_one;        /* wi_match_byte's */
+};
+
+/* The word that holds the key's digit, as 4 << log2_scale / 4 * digit and bits around it: rotating
+ * instead of shifting lets a digit be the index of wide elements at once. */
+template <class K>
+__device__ inline unsigned wi_rotated(K key, unsigned shift, unsigned scale_bits) {
+    const unsigned by = shift - scale_bits;
+    if constexpr (sizeof(K) == 8) {
+        const unsigned low = (unsigned)key, high = (unsigned)(key >> 32);
+        return __funnelshift_r(by & 32 ? high : low, by & 32 ? low : high, by & 31);
+    } else {
+        return __funnelshift_r((unsigned)key, (unsigned)key, by & 31);
+    }
+}
+
+/* What the threads of a block share beside the counters and the staged elements. */
+template <class K, class V>
+struct wi_places {
+    K *key[wi_digits]; /* where the tile's element of that digit goes that is staged at 0 */
+    V *value[wi_digits];
+    uint32_t sums[wi_digits / 32];
+};
+
+template <class K, class V, bool large>
+struct wi_pass_block {
+    using tile = wi_tile<K, V, large>;
+    static constexpr int items = tile::items, threads = tile::threads;
+
+    const wi_pass<K, V> &p;
+    const wi_sort_step step;
+    unsigned char *const memory; /* counters of each warp, keys, values */
+    wi_places<K, V> &places;
+    const uint32_t index; /* of the tile in its portion */
+    const size_t begin;   /* its first element */
+    const unsigned count; /* of elements in it */
+    const int thread = (int)threadIdx.x;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned in_tile = threadIdx.x / 32 * 32 * items + lane; /* this thread's first element */
+
+    __device__ bool is_full() const {
+        return count == tile::keys;
+    }
+
+    /* Where in `memory` this warp's counter of the key's digit lies. */
+    __device__ unsigned counter_of(K key) const {
+        const unsigned of_warp = threadIdx.x / 32 * wi_digits * (unsigned)sizeof(uint32_t);
+        return (wi_rotated(key, p.shift, 2) & (p.mask << 2)) | of_warp;
+    }
+    __device__ uint32_t &at(unsigned offset) const {
+        return *(uint32_t *)(memory + offset);
+    }
+
+    /* x[32 i] of the thread's elements; `filler` stands in for those past the end. */
+    template <class T>
+    __device__ void load(const T *x, T (&element)[items], T filler) const {
+        x += begin + in_tile;
+        if (is_full()) {
+#pragma unroll
+            for (int i = 0; i < items; i++)
+                element[i] = x[i * 32];
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < items; i++)
+            element[i] = in_tile + (unsigned)i * 32 < count ? x[i * 32] : filler;
+    }
+
+    __device__ void load_keys(K (&key)[items]) const {
+        load(p.keys[step.from], key, (K)0);
+        if (step.first) {
+#pragma unroll
+            for (int i = 0; i < items; i++)
+                key[i] = p.map.key(key[i]);
+        }
+        if (is_full())
+            return;
+#pragma unroll
+        for (int i = 0; i < items; i++) /* behind all others, whatever the digit */
+            key[i] = in_tile + (unsigned)i * 32 < count ? key[i] : (K) ~(K)0;
+    }
+
+    __device__ void count_digits(const K (&key)[items]) const {
+#pragma unroll
+        for (int i = 0; i < items; i++)
+            atomicAdd(&at(counter_of(key[i])), 1u);
+    }
+
+    /* Turns the counters of all warps into offsets in `memory` of the next element of that warp and
+     * digit, and publishes the tile's counts. The first threads come away with the count of their
+     * digit and how many of the tile's elements lie before it. */
+    __device__ void place_digits(uint32_t *total, uint32_t *before) const {
+        uint32_t scanned = 0;
+        if (thread < wi_digits) {
+            uint32_t *const counters = (uint32_t *)memory + thread;
+            uint32_t sum = 0;
+#pragma unroll
+            for (int w = 0; w < tile::warps; w++)
+                sum += counters[w * wi_digits];
+            *total = (unsigned)thread == p.mask ? sum - ((unsigned)tile::keys - count) : sum;
+            wi_write_word(status(index), *total << 2 | turn() << 1 | (index == 0));
+            scanned = wi_warp_scan(sum, [](uint32_t a, uint32_t b) { return a + b; });
+            if (lane == 31)
+                places.sums[thread / 32] = scanned;
+            scanned -= sum;
+        }
+        __syncthreads();
+        if (thread < wi_digits) {
+#pragma unroll
+            for (int w = 0; w < wi_digits / 32; w++)
+                scanned += w < thread / 32 ? places.sums[w] : 0;
+            *before = scanned;
+            uint32_t *const counters = (uint32_t *)memory + thread;
+            uint32_t next = tile::keys_at + scanned * (uint32_t)sizeof(K);
+#pragma unroll 4
+            for (int w = 0; w < tile::warps; w++) {
+                const uint32_t of_warp = counters[w * wi_digits];
+                counters[w * wi_digits] = next;
+                next += of_warp * (uint32_t)sizeof(K);
+            }
+        }
+        __syncthreads();
+    }
+
+    /* Puts the keys in their places in the tile, keeping the order of equal digits. Within a warp
+     * a key comes after those that the counter has seen and those of lower lanes. */
+    __device__ void stage_keys(const K (&key)[items], uint16_t (&slot)[items]) const {
+        const unsigned lower = (1u << lane) - 1, higher = ~lower << 1;
+#pragma unroll
+        for (int i = 0; i < items; i++) {
+            const unsigned counter = counter_of(key[i]);
+            const unsigned peers = wi_match_byte(counter, p.minus_one);
+            const uint32_t place =
+                at(counter) + (uint32_t)__popc(peers & lower) * (uint32_t)sizeof(K);
+            __syncwarp();
+            if (!(peers & higher))
+                at(counter) = place + (uint32_t)sizeof(K);
+            __syncwarp();
+            *(K *)(memory + place) = key[i];
+            if constexpr (wi_has_values<V>)
+                slot[i] = (uint16_t)((place - tile::keys_at) / sizeof(K));
+        }
+    }
+
+    __device__ void load_values(V (&value)[items]) const {
+        if (p.values[step.from]) {
+            load(p.values[step.from], value, (V)0);
+            return;
+        }
+#pragma unroll
+        for (int i = 0; i < items; i++)
+            value[i] = (V)(begin + in_tile + (unsigned)i * 32);
+    }
+
+    __device__ void stage_values(const V (&value)[items], const uint16_t (&slot)[items]) const {
+#pragma unroll
+        for (int i = 0; i < items; i++)
+            ((V *)(memory + tile::values_at))[slot[i]] = value[i];
+    }
+
+    __device__ uint32_t turn() const {
+        return (step.place * p.portions + p.portion + 1) & 1;
+    }
+
+    __device__ uint32_t *status(size_t of_tile) const {
+        return p.status + of_tile * wi_digits + thread;
+    }
+
+    /* How many elements of this thread's digit the tiles before this one hold. */
+    __device__ uint32_t look_back() const {
+        const uint32_t all = turn() << 1 | 1; /* none, and nothing before */
+        int64_t back = (int64_t)index - 1;
+        uint32_t sum = 0;
+        while (true) {
+            uint32_t word[wi_tiles_at_once];
+#pragma unroll
+            for (int k = 0; k < wi_tiles_at_once; k++)
+                word[k] = back >= k ? wi_read_word(status((size_t)(back - k))) : all;
+            bool in = true;
+#pragma unroll
+            for (int k = 0; k < wi_tiles_at_once; k++) {
+                in = in && ((word[k] ^ all) & 2) == 0;
+                if (!in)
+                    continue;
+                sum += word[k] >> 2;
+                if (word[k] & 1)
+                    return sum;
+                back--;
+            }
+            wi_spin();
+        }
+    }
+
+    /* Finds where the runs of the tile go. */
+    __device__ void find_places(uint32_t total, uint32_t before) const {
+        if (thread >= wi_digits)
+            return;
+        const uint32_t earlier = index == 0 ? 0 : look_back();
+        if (index > 0)
+            wi_write_word(status(index), (earlier + total) << 2 | turn() << 1 | 1);
+        const uint64_t begins = p.begins[thread] + earlier;
+        places.key[thread] = p.keys[step.to] + begins - before;
+        if constexpr (wi_has_values<V>)
+            places.value[thread] = p.values[step.to] + begins - before;
+        if (p.next_begins && index == gridDim.x - 1)
+            p.next_begins[thread] = begins + total;
+    }
+
+    template <class Finish>
+    __device__ void write_one(unsigned r, bool keys_too, Finish finish) const {
+        const K key = ((const K *)(memory + tile::keys_at))[r];
+        const unsigned digit8 = wi_rotated(key, p.shift, 3) & (p.mask << 3);
+        if (keys_too)
+            (*(K **)((unsigned char *)places.key + digit8))[r] = finish(key);
+        if constexpr (wi_has_values<V>)
+            (*(V **)((unsigned char *)places.value + digit8))[r] =
+                ((const V *)(memory + tile::values_at))[r];
+    }
+
+    template <class Finish>
+    __device__ void write_out(Finish finish) const {
+        const bool keys_too = p.keep_keys || !step.last;
+        if (is_full()) {
+#pragma unroll
+            for (int i = 0; i < items; i++)
+                write_one((unsigned)(i * threads + thread), keys_too, finish);
+            return;
+        }
+#pragma unroll 1
+        for (unsigned r = (unsigned)thread; r < count; r += threads)
+            write_one(r, keys_too, finish);
+    }
+};
+
+/* Tiles past the last element have nothing but words to write. */
+template <class K, class V>
+__device__ inline void wi_publish_empty_tile(const wi_pass<K, V> &p, wi_sort_step step,
+                                             uint32_t index) {
+    const uint32_t turn = (step.place * p.portions + p.portion + 1) & 1;
+    if (threadIdx.x < wi_digits)
+        wi_write_word(p.status + (size_t)index * wi_digits + threadIdx.x, turn << 1 | 1);
+}
+
+template <class K, class V, bool large>
+__global__ void __launch_bounds__((wi_tile<K, V, large>::threads), large ? 2 : 4)
+    onesweep(wi_pass<K, V> p) {
+    using tile = wi_tile<K, V, large>;
+    const wi_sort_step step = p.plan->pass[p.pass];
+    if (step.skipped)
+        return;
+    WEFT_DYNAMIC_SHARED(memory);
+    using shared_places = wi_places<K, V>;
+    WEFT_SHARED(shared_places, places, );
+    WEFT_SHARED(uint32_t, next, );
+    if (threadIdx.x == 0)
+        next = atomicAdd(p.next_tile, 1u);
+    for (unsigned i = threadIdx.x; i < tile::warps * wi_digits; i += tile::threads)
+        ((uint32_t *)memory)[i] = 0;
+    __syncthreads();
+    const uint32_t index = next;
+    const size_t begin = p.first + (size_t)index * tile::keys;
+    if (begin >= p.n) {
+        wi_publish_empty_tile(p, step, index);
+        return;
+    }
+    const unsigned count = (unsigned)(p.n - begin < tile::keys ? p.n - begin : tile::keys);
+    const wi_pass_block<K, V, large> block = {p, step, memory, places, index, begin, count};
+    K key[tile::items];
+    uint16_t slot[tile::items];
+    uint32_t total = 0, before = 0;
+    block.load_keys(key);
+    block.count_digits(key);
+    __syncthreads();
+    block.place_digits(&total, &before);
+    block.stage_keys(key, slot);
+    if constexpr (wi_has_values<V>) {
+        V value[tile::items];
+        block.load_values(value);
+        block.find_places(total, before);
+        block.stage_values(value, slot);
+    } else {
+        block.find_places(total, before);
+    }
+    __syncthreads();
+    if (step.last)
+        block.write_out([&](K k) { return p.map.bits(k); });
+    else
+        block.write_out([](K k) { return k; });
+}
+
+#endif
