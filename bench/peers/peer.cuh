@@ -92,6 +92,36 @@ double device_seconds(cudaStream_t stream, size_t bytes, Call call) {
     return seconds[passes / 2];
 }
 
+/* Read + write bandwidth of the plain device copy, GB/s. */
+inline double copy_roof(cudaStream_t stream, size_t bytes) {
+    device_array<char> a(bytes), b(bytes);
+    fill_random(a.p, bytes, 1);
+    const double seconds = device_seconds(stream, bytes, [&] {
+        CUDA(cudaMemcpyAsync(b.p, a.p, bytes, cudaMemcpyDeviceToDevice, stream));
+    });
+    return 2.0 * (double)bytes / seconds * 1e-9;
+}
+
+template <class T>
+__global__ void count_differences(const T *a, const T *b, size_t n, unsigned long long *count) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
+        if (!(a[i] == b[i]))
+            atomicAdd(count, 1ull);
+}
+
+/* Are two device arrays equal, element by element? */
+template <class T>
+bool is_same(const T *a, const T *b, size_t n) {
+    device_array<unsigned long long> count(1);
+    CUDA(cudaMemset(count.p, 0, sizeof(unsigned long long)));
+    CUDA(cudaDeviceSynchronize());
+    count_differences<<<filling_blocks, filling_threads>>>(a, b, n, count.p);
+    unsigned long long different = 1;
+    CUDA(cudaMemcpy(&different, count.p, sizeof different, cudaMemcpyDefault));
+    return different == 0;
+}
+
 /* One race. `roof` is the bandwidth the memory or link allows, `peer` 0 where none ran. */
 inline void report(const char *op, const char *type, size_t n, const char *variant, double bytes,
                    double seconds, const char *peer, double peer_seconds, const char *roof,

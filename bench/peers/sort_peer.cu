@@ -71,25 +71,6 @@ __global__ void draw_keys(K *x, size_t n, pattern shape) {
         x[i] = draw_key<K>(shape, i, n);
 }
 
-template <class T>
-__global__ void count_differences(const T *a, const T *b, size_t n, unsigned long long *count) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride)
-        if (!(a[i] == b[i]))
-            atomicAdd(count, 1ull);
-}
-
-template <class T>
-static bool is_same(const T *a, const T *b, size_t n) {
-    device_array<unsigned long long> count(1);
-    CUDA(cudaMemset(count.p, 0, sizeof(unsigned long long)));
-    CUDA(cudaDeviceSynchronize());
-    count_differences<<<filling_blocks, filling_threads>>>(a, b, n, count.p);
-    unsigned long long different = 1;
-    CUDA(cudaMemcpy(&different, count.p, sizeof different, cudaMemcpyDefault));
-    return different == 0;
-}
-
 template <class K>
 constexpr weft_type type_of() {
     return std::is_same<K, float>::value ? WEFT_F32 : sizeof(K) == 8 ? WEFT_U64 : WEFT_U32;
@@ -146,16 +127,6 @@ static void race_pairs(const track &t, size_t n, pattern shape) {
     });
     const bool ok = is_same(keys.p, their_keys.p, n) && is_same(values.p, their_values.p, n);
     report_sort<uint32_t>(t, "pairs with u32", shape, n, 4, seconds, peer, ok);
-}
-
-/* Read + write bandwidth of the plain device copy, GB/s. */
-static double copy_roof(cudaStream_t stream, size_t bytes) {
-    device_array<char> a(bytes), b(bytes);
-    fill_random(a.p, bytes, 1);
-    const double seconds = device_seconds(stream, bytes, [&] {
-        CUDA(cudaMemcpyAsync(b.p, a.p, bytes, cudaMemcpyDeviceToDevice, stream));
-    });
-    return 2.0 * (double)bytes / seconds * 1e-9;
 }
 
 int main() {

@@ -14,7 +14,9 @@ struct wi_key_map {
     U negative, positive; /* what elements with and without a top bit are xored with */
     U rotate, complement;
 
-    __host__ __device__ static bool is_top_set(U word) { return word >> (8 * sizeof(U) - 1); }
+    __host__ __device__ static bool is_top_set(U word) {
+        return word >> (8 * sizeof(U) - 1);
+    }
     __host__ __device__ U key(U bits) const {
         const U t = (U)(bits ^ (is_top_set(bits) ? negative : positive));
         return (U)((U)(t - rotate) ^ complement);
