@@ -240,6 +240,7 @@ extern std::vector<Copy> copies;
  */
 Grid *new_grid(const emu_grid &shape, Grid *parent);
 void start(Grid *grid);
+bool kernels_run(); /* or wait to run */
 /* Lets threads run until no grid is left or, if `interrupt`, until the seed says so. */
 void run_grids(bool interrupt);
 bool fits(const emu_grid &shape);

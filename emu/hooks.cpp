@@ -125,7 +125,8 @@ __attribute__((always_inline)) static inline void hooked(const void *p, size_t b
         report(where, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
     if (--until_switch == 0)
         switch_unasked();
-    check(p, bytes, kind, false, where, "kernel");
+    if (kind == EMU_WRITE || !much_read((size_t)((const unsigned char *)p - base), bytes))
+        check(p, bytes, kind, false, where, "kernel");
     if (kind & EMU_WRITE)
         note_progress();
 }

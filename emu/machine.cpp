@@ -338,6 +338,10 @@ void start(Grid *grid) {
     waiting.push_back(grid);
 }
 
+bool kernels_run() {
+    return !running.empty() || !waiting.empty();
+}
+
 void run_grids(bool interrupt) {
     may_interrupt = interrupt;
     do {
@@ -345,14 +349,13 @@ void run_grids(bool interrupt) {
         admit();
         note_progress();
         run_next(&host);
+        const bool interrupted = ended.empty() && interrupt;
         for (Cluster *cluster : ended)
             replace(cluster);
-        const bool interrupted = ended.empty() && interrupt;
         ended.clear();
-        admit();
         if (interrupted)
             return;
-    } while (!running.empty());
+    } while (kernels_run());
     forget_clocks();
 }
 

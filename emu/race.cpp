@@ -230,11 +230,13 @@ void report_race(const Cell &c, const Cell &now, bool shared, const char *then, 
            source_of(c.where()).c_str());
 }
 
-/* Copies are long, and orders that are missing mostly go wrong throughout: of their words, the ends
- * and one in 64 are checked. */
+/* Copies are long, and orders that are missing mostly go wrong throughout: of their words, the
+ * first and some 64 others are checked, at addresses that copies of other lengths take, too. */
 void check_copy_race(const void *p, size_t bytes, int kind) {
     const size_t begin = (size_t)((const unsigned char *)p - base), end = begin + bytes;
-    const size_t stride = bytes <= 1024 ? 4 : 256;
+    size_t stride = 4;
+    while (bytes / stride > 64)
+        stride *= 2;
     if (!words || begin >= arena_bytes)
         return;
     Visit visit(begin, false, nullptr);

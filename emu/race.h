@@ -65,13 +65,17 @@ struct Visit {
             !before(c, self))
             report_race(c, now, shared, then, what);
     }
-    /* A read takes the place of one that is ordered before it, as far as that is quickly told, or
-     * of the latest. */
+    /* May the read c be forgotten for this one, because it is ordered before it, as far as that is
+     * quickly told? */
+    bool replaces(const Cell &c) const {
+        return c.when <= floor || before_in_block(c, self);
+    }
     void read(Word *word) const {
         against(word->write, "wrote", "reads");
-        Cell &first = word->reads[0];
-        Cell &c = first.when <= floor || before_in_block(first, self) ? first : word->reads[1];
-        c = {now.when, now.what | (c.when == now.when ? c.what & all_bytes : 0)};
+        Cell *const c = replaces(word->reads[0]) ? &word->reads[0] : &word->reads[1];
+        if (c == &word->reads[1] && !replaces(*c) && c->slot() != self->block->slot)
+            return;
+        *c = {now.when, now.what | (c->when == now.when ? c->what & all_bytes : 0)};
     }
     void write(Word *word) const {
         against(word->write, "wrote", "writes");
@@ -93,6 +97,23 @@ struct Visit {
             read(&words[at / 4]);
     }
 };
+
+/* Whole words of global memory that nobody writes and many read cost little: they have been read by
+ * two threads of other blocks in this grid's time, who stand for the rest. */
+__attribute__((always_inline)) inline bool much_read(size_t offset, size_t bytes) {
+    if (!words || bytes % 4 || offset % 4 || in_shared(offset))
+        return false;
+    const uint64_t floor = self->block->grid->floor << 24 | 0xffffff;
+    const uint32_t slot = self->block->slot;
+    const Word *const end = &words[(offset + bytes) / 4];
+    for (const Word *w = &words[offset / 4]; w < end; w++) {
+        const Cell &a = w->reads[0], &b = w->reads[1];
+        if (w->write.when > floor || a.when <= floor || b.when <= floor || a.slot() == slot ||
+            b.slot() == slot || (a.what & all_bytes) != all_bytes)
+            return false;
+    }
+    return true;
+}
 
 __attribute__((always_inline)) inline void check_race(const void *p, size_t bytes, int kind,
                                                       bool ordered, const Where &where) {

@@ -52,29 +52,46 @@ EmuStream *stream_of(cudaStream_t stream) {
 }
 
 static bool can_run(const EmuStream *s) {
-    return !s->queue.empty() && (!s->queue.front().wait || s->queue.front().wait->done);
+    return !s->busy && !s->queue.empty() && (!s->queue.front().wait || s->queue.front().wait->done);
 }
 
-bool step(EmuStream *preferred) {
+static std::vector<EmuStream *> able_streams() {
     std::vector<EmuStream *> able;
     for (EmuStream *s : streams())
         if (can_run(s))
             able.push_back(s);
+    return able;
+}
+
+/* Runs the next operation of a stream, or starts it if it is a kernel. */
+static void begin_next(EmuStream *s) {
+    const EmuOperation operation = s->queue.front();
+    s->queue.pop_front();
+    s->seen = joined(s->seen, operation.host);
+    if (operation.wait)
+        s->seen = joined(s->seen, operation.wait->seen);
+    else
+        operation.run(s);
+}
+
+bool step(EmuStream *preferred) {
+    std::vector<EmuStream *> able = able_streams();
     if (able.empty())
         return false;
-    EmuStream *chosen = able[random_below(able.size())];
     const Policy policy = settings().policy;
     if (policy == Policy::in_order && preferred && can_run(preferred))
-        chosen = preferred;
-    if (policy == Policy::reversed)
-        chosen = able.back();
-    const EmuOperation operation = chosen->queue.front();
-    chosen->queue.pop_front();
-    chosen->seen = joined(chosen->seen, operation.host);
-    if (operation.wait)
-        chosen->seen = joined(chosen->seen, operation.wait->seen);
+        begin_next(preferred);
     else
-        operation.run(chosen);
+        begin_next(policy == Policy::reversed ? able.back() : able[random_below(able.size())]);
+    while (kernels_run()) {
+        able = able_streams();
+        if (able.empty() || policy == Policy::in_order)
+            run_grids(false);
+        else if (policy == Policy::reversed || random_below(2))
+            begin_next(able[random_below(able.size())]);
+        else
+            run_grids(true);
+    }
     return true;
 }
 
@@ -328,9 +345,12 @@ cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &
     queue(stream_of(stream), [=](EmuStream *s) {
         Grid *const grid = new_grid(shape, nullptr);
         grid->seen = s->seen;
-        grid->then = [=] { s->seen = grid->seen; };
+        grid->then = [=] {
+            s->seen = grid->seen;
+            s->busy = false;
+        };
+        s->busy = true;
         start(grid);
-        run_grids(false);
     });
     return cudaSuccess;
 }

@@ -28,6 +28,7 @@ struct EmuStream {
     int device;
     std::deque<EmuOperation> queue;
     std::unique_ptr<EmuGraph> capture; /* where operations go meanwhile */
+    bool busy = false;                 /* a kernel of it runs */
     emu::Seen seen;
     /* Who makes its copies, in the eyes of the checks. */
     emu::Grid grid;
@@ -54,7 +55,7 @@ void queue_copy(EmuStream *stream, const char *what, std::function<void()> run);
 /* Runs queued work, of this stream and as it happens of others, until the stream is empty. */
 void drain(EmuStream *stream);
 void drain_all();
-/* Runs one operation somewhere, if there is one that may run. */
+/* Runs one operation somewhere, if there is one that may run, and maybe others beside it. */
 bool step(EmuStream *preferred);
 int current_device();
 /* Records an error for cudaGetLastError, and gives it back. */

@@ -356,7 +356,8 @@ static void run_drawing(rig *r, scan_case c) {
 }
 
 static bool is_too_slow(const scan_case *c) {
-    return c->row && strcmp(c->row->name, "all_prefixes") == 0 && c->n > ALL_PREFIXES_MOST;
+    return c->row && strcmp(c->row->name, "all_prefixes") == 0 &&
+           (c->n > ALL_PREFIXES_MOST || !test_size_wanted(4 * c->n)); /* its work grows as n^2 */
 }
 
 /* Every row, type, operation, kind, with and without init, `times` over with other alignments and
