@@ -109,6 +109,7 @@ set(emu_tests
     scan/scan_test
     scan/scan_special_test
     sort/sort_test
+    sort/sort_calls_test
     core/stage_test
     core/gpu_test)
 foreach(test IN LISTS emu_tests)

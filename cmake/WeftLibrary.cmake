@@ -16,6 +16,7 @@ if(WEFT_KERNELS)
     weft_objects(weft_kernels ${WEFT_KERNELS})
     target_compile_options(weft_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
 endif()
+include(WeftNested)
 
 # *_simd.c is compiled once for each instruction set; the library picks at run time.
 set(simd_base)
@@ -70,6 +71,9 @@ if(WEFT_CUDA_ON) # weftConfig.cmake finds it again
 endif()
 
 foreach(library weft_shared weft_static)
+    if(TARGET weft_nested_object)
+        add_dependencies(${library} weft_nested_object)
+    endif()
     target_include_directories(
         ${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -41,7 +41,7 @@ outside() { # outside FOLDER-PATTERN PATTERN
 check_homes() {
     outside '^(src/cuda|emu)/' '(^|[^a-z_])(__asm__|asm) *(volatile|__volatile__)? *\(' |
         breach_lines "raw PTX or assembly outside src/cuda and emu"
-    outside '^(src/cuda/launch|bench/)' '<<<' | breach_lines "launch without WEFT_LAUNCH"
+    outside '^(src/cuda/(device_)?launch|bench/)' '<<<' | breach_lines "launch without WEFT_LAUNCH"
     outside '^src/comm/' '# *include *[<"](nccl|mpi)\.h' |
         breach_lines "nccl.h or mpi.h included outside src/comm"
     outside '^(src/cli|tests|bench|emu)/|_test\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |

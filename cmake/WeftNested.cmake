@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Kernels that launch kernels, *_nested_steps.cu: relocatable device code, a device link with CUDA's
+# device runtime, and all of that made one plain object that shows nothing but wi_ symbols, and no
+# sections that nvcc would link once more. So the other kernels stay as they are, and users of the
+# libraries link what they always did.
+
+if(WEFT_NESTED)
+    add_library(weft_nested STATIC ${WEFT_NESTED} ${PROJECT_SOURCE_DIR}/src/cuda/nested/guards.c)
+    set_target_properties(
+        weft_nested PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_RESOLVE_DEVICE_SYMBOLS ON
+                               POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CUDA)
+    target_link_libraries(weft_nested PRIVATE weft_flags)
+    target_compile_options(weft_nested
+                           PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${WEFT_KERNEL_OPTIONS}>)
+    find_library(WEFT_DEVICE_RUNTIME cudadevrt HINTS ${CUDAToolkit_LIBRARY_DIR} REQUIRED
+                 NO_CMAKE_FIND_ROOT_PATH)
+    set(nested_object ${PROJECT_BINARY_DIR}/weft_nested.o)
+    add_custom_command(
+        OUTPUT ${nested_object}
+        COMMAND ${CMAKE_LINKER} -r -o ${nested_object} --whole-archive $<TARGET_FILE:weft_nested>
+                --no-whole-archive ${WEFT_DEVICE_RUNTIME}
+        COMMAND
+            ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=wi_* --rename-section
+            __nv_relfatbin=wi_relfatbin --rename-section __nv_module_id=wi_module_id
+            ${nested_object}
+        DEPENDS weft_nested
+        COMMENT "Linking the kernels that launch kernels"
+        VERBATIM)
+    # One target makes it, for both libraries wait for it.
+    add_custom_target(weft_nested_object DEPENDS ${nested_object})
+    set_source_files_properties(${nested_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    list(APPEND WEFT_OBJECTS ${nested_object})
+endif()

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The archive of CUDA's device runtime was compiled as C++: its host stubs of device kernels, which
+ * nobody calls, guard their statics by functions of libstdc++. These two stand in, seen by those
+ * stubs alone (cmake/WeftNested.cmake), so that programs in C need no libstdc++. */
+#include <stdint.h>
+
+int __cxa_guard_acquire(int64_t *guard);  /* NOLINT(bugprone-reserved-identifier) */
+void __cxa_guard_release(int64_t *guard); /* NOLINT(bugprone-reserved-identifier) */
+
+int __cxa_guard_acquire(int64_t *guard) { /* NOLINT(bugprone-reserved-identifier) */
+    return *(char *)guard == 0;
+}
+
+void __cxa_guard_release(int64_t *guard) { /* NOLINT(bugprone-reserved-identifier) */
+    *(char *)guard = 1;
+}
