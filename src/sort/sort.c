@@ -23,6 +23,13 @@ static const wi_row rows[] = {
     {"buckets", WI_CPU, "one pass into cache-sized buckets, each sorted in a cache", 0, wi_fits_all,
      wi_sort_buckets},
 #ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {"quick_naive", WI_CUDA, "one thread partitions and launches both parts", 0, fits_keys,
+     wi_sort_quick_naive},
+    {"quick", WI_CUDA, "a block partitions and launches both parts", 0, fits_keys, wi_sort_quick},
+#    endif
+    {"merge", WI_CUDA, "tiles sorted in shared memory, then runs merged two by two", 0, wi_fits_all,
+     wi_sort_merge},
     {"onesweep", WI_CUDA, "digits of 8 bits; tiles look back, so a pass reads and writes once", 0,
      wi_fits_all, wi_sort_onesweep},
 #endif

@@ -49,6 +49,9 @@ static inline bool wi_sort_whole(const wi_sort_args *args) {
 weft_status wi_sort_serial_quick(weft_context *ctx, const void *args);
 weft_status wi_sort_serial_radix(weft_context *ctx, const void *args);
 weft_status wi_sort_buckets(weft_context *ctx, const void *args);
+weft_status wi_sort_quick_naive(weft_context *ctx, const void *args);
+weft_status wi_sort_quick(weft_context *ctx, const void *args);
+weft_status wi_sort_merge(weft_context *ctx, const void *args);
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args);
 
 /* The other calls, checked, on memory the place can reach directly. Each runs as wi_<name>_cpu or
@@ -118,6 +121,12 @@ weft_status wi_merge_cpu(weft_context *ctx, const void *args);
 weft_status wi_sorted_cpu(weft_context *ctx, const void *args);
 weft_status wi_search_cpu(weft_context *ctx, const void *args);
 weft_status wi_top_k_cpu(weft_context *ctx, const void *args);
+weft_status wi_segments_cuda(weft_context *ctx, const void *args);
+weft_status wi_records_cuda(weft_context *ctx, const void *args);
+weft_status wi_merge_cuda(weft_context *ctx, const void *args);
+weft_status wi_sorted_cuda(weft_context *ctx, const void *args);
+weft_status wi_search_cuda(weft_context *ctx, const void *args);
+weft_status wi_top_k_cuda(weft_context *ctx, const void *args);
 
 /* values_out[i] = values[indices[i]], values of value_bytes bytes and any alignment, indices u32 or
  * u64; nothing overlaps. */

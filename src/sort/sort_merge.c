@@ -149,7 +149,7 @@ static weft_status run_mirrored(weft_context *ctx, const wi_merge_args *args) {
     part.a_values = m[A_VALUES].p;
     part.b_values = m[B_VALUES].p;
     part.values_out = m[VALUES_OUT].p;
-    status = wi_sort_on_place(ctx, part.call, wi_merge_cpu, NULL, &part);
+    status = wi_sort_on_place(ctx, part.call, wi_merge_cpu, WI_CUDA_RUNG(wi_merge_cuda), &part);
     return wi_mirror_close(ctx, m, ARRAYS, status);
 }
 

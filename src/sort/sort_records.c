@@ -148,7 +148,7 @@ static weft_status check_and_run(weft_context *ctx, const wi_records_args *a) {
     wi_records_args part = *a;
     part.records = m[0].p;
     part.out = m[1].p;
-    status = wi_sort_on_place(ctx, a->call, wi_records_cpu, NULL, &part);
+    status = wi_sort_on_place(ctx, a->call, wi_records_cpu, WI_CUDA_RUNG(wi_records_cuda), &part);
     return wi_mirror_close(ctx, m, 2, status);
 }
 

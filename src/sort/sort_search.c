@@ -75,7 +75,7 @@ weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, 
                                  .n = n,
                                  .x = m[0].p,
                                  .position = m[1].p};
-    status = wi_sort_on_place(ctx, call, wi_sorted_cpu, NULL, &args);
+    status = wi_sort_on_place(ctx, call, wi_sorted_cpu, WI_CUDA_RUNG(wi_sorted_cuda), &args);
     return wi_mirror_close(ctx, m, 2, status);
 }
 
@@ -161,6 +161,6 @@ weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, w
     args.x = mirrors[0].p;
     args.wanted = mirrors[1].p;
     args.positions = mirrors[2].p;
-    status = wi_sort_on_place(ctx, args.call, wi_search_cpu, NULL, &args);
+    status = wi_sort_on_place(ctx, args.call, wi_search_cpu, WI_CUDA_RUNG(wi_search_cuda), &args);
     return wi_mirror_close(ctx, mirrors, 3, status);
 }

@@ -73,7 +73,8 @@ static weft_status check_outputs(weft_context *ctx, const wi_segments_args *a) {
 static weft_status run(weft_context *ctx, const wi_sort_args *args, const void *user) {
     wi_segments_args part = *(const wi_segments_args *)user;
     part.sort = *args;
-    return wi_sort_on_place(ctx, args->call, wi_segments_cpu, NULL, &part);
+    return wi_sort_on_place(ctx, args->call, wi_segments_cpu, WI_CUDA_RUNG(wi_segments_cuda),
+                            &part);
 }
 
 enum {

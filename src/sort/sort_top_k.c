@@ -232,7 +232,7 @@ static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_t
     part.x = m[0].p;
     part.values = m[1].p;
     part.positions = m[2].p;
-    status = wi_sort_on_place(ctx, a->call, wi_top_k_cpu, NULL, &part);
+    status = wi_sort_on_place(ctx, a->call, wi_top_k_cpu, WI_CUDA_RUNG(wi_top_k_cuda), &part);
     return wi_mirror_close(ctx, m, 3, status);
 }
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What only reads: bounds of many wanted elements, and the first place out of order. */
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+#include "sort/sort_key.cuh"
+#include "weft/reduce.h"
+
+/* ---- bounds ---- */
+
+constexpr unsigned search_threads = 256;
+constexpr int sample_levels = 10; /* of the bisection, done in shared memory */
+constexpr int samples = 1 << sample_levels;
+
+/* A thread bisects for one wanted element at a time. The first steps are the same for all, so every
+ * block has their keys in shared memory: sample i is x[(i + 1) n / 2^levels - 1]. */
+template <class U>
+__global__ void __launch_bounds__(search_threads)
+    search(const U *x, size_t n, const U *wanted, size_t m, uint64_t *positions, bool upper,
+           wi_key_map<U> map) {
+    WEFT_SHARED(U, sample, [samples]);
+    const size_t each = n >> sample_levels; /* elements from one sample to the next */
+    if (each > 0)
+        for (int i = (int)threadIdx.x; i < samples; i += search_threads)
+            sample[i] = map.key(x[(size_t)(i + 1) * each - 1]);
+    __syncthreads();
+    const size_t stride = (size_t)gridDim.x * search_threads;
+    for (size_t j = (size_t)blockIdx.x * search_threads + threadIdx.x; j < m; j += stride) {
+        const U key = map.key(wanted[j]);
+        const auto goes_before = [=](U other) { return upper ? other <= key : other < key; };
+        size_t low = 0, high = n;
+        if (each > 0) {
+            int below = 0; /* samples that go before the bound */
+            for (int step = samples / 2; step > 0; step /= 2)
+                if (goes_before(sample[below + step - 1]))
+                    below += step;
+            if (below == samples - 1 && goes_before(sample[below]))
+                below++;
+            low = (size_t)below * each;
+            high = below < samples ? low + each - 1 : n;
+        }
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+            if (goes_before(map.key(x[middle])))
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        positions[j] = low;
+    }
+}
+
+weft_status wi_search_cuda(weft_context *ctx, const void *arguments) {
+    const wi_search_args *const args = (const wi_search_args *)arguments;
+    return wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
+        using U = typename decltype(tag)::type;
+        size_t blocks = 1;
+        const weft_status status = wi_resident_blocks(ctx, search<U>, search_threads, 0, &blocks);
+        if (status != WEFT_OK)
+            return status;
+        const size_t enough = (args->m + search_threads - 1) / search_threads;
+        return WEFT_LAUNCH(search<U>, ctx, (unsigned)(enough < blocks ? enough : blocks),
+                           search_threads, 0, (const U *)args->x, args->n, (const U *)args->wanted,
+                           args->m, args->positions, args->upper,
+                           wi_key_map_of<U>(args->type, args->descending));
+    });
+}
+
+/* ---- is it sorted? ---- */
+
+constexpr unsigned sorted_threads = 256;
+constexpr int sorted_vectors = 4; /* of a thread in one turn */
+
+/* Elements of a turn that all threads of a block take together. */
+template <class U>
+constexpr size_t sorted_turn = (size_t)sorted_threads *sorted_vectors *wi_vector<U>::count;
+
+/* The first place in [first, first + a vector) whose element belongs before its predecessor, or
+ * none. Memory before x[first] is not looked at if first is 0. */
+template <class U>
+__device__ uint64_t first_fall(const U *x, size_t first, size_t n, bool aligned,
+                               wi_key_map<U> map) {
+    constexpr int count = wi_vector<U>::count;
+    uint64_t place = WEFT_NOWHERE;
+    if (first >= n)
+        return place;
+    U before = first ? map.key(x[first - 1]) : 0;
+    if (aligned && first + count <= n) {
+        const wi_vector<U> vector = *(const wi_vector<U> *)(x + first);
+#pragma unroll
+        for (int e = 0; e < count; e++) {
+            const U key = map.key(vector.at[e]);
+            if (key < before && place == WEFT_NOWHERE)
+                place = first + (size_t)e;
+            before = key;
+        }
+        return place;
+    }
+    for (size_t i = first; i < n && i < first + count && place == WEFT_NOWHERE; i++) {
+        const U key = map.key(x[i]);
+        if (key < before)
+            place = i;
+        before = key;
+    }
+    return place;
+}
+
+/* *position is WEFT_NOWHERE at first. A thread looks no further than the best place so far. */
+template <class U>
+__global__ void __launch_bounds__(sorted_threads)
+    sorted(const U *x, size_t n, unsigned long long *position, wi_key_map<U> map) {
+    const bool aligned = wi_is_aligned(x);
+    const size_t stride = (size_t)gridDim.x * sorted_turn<U>;
+    for (size_t turn = (size_t)blockIdx.x * sorted_turn<U>; turn < n; turn += stride) {
+        if (*(volatile unsigned long long *)position < turn)
+            return;
+        uint64_t place = WEFT_NOWHERE;
+#pragma unroll
+        for (int v = 0; v < sorted_vectors; v++) {
+            const size_t vector = (size_t)v * sorted_threads + threadIdx.x;
+            const uint64_t fall =
+                first_fall(x, turn + vector * wi_vector<U>::count, n, aligned, map);
+            place = fall < place ? fall : place;
+        }
+        if (place != WEFT_NOWHERE)
+            atomicMin(position, (unsigned long long)place);
+    }
+}
+
+weft_status wi_sorted_cuda(weft_context *ctx, const void *arguments) {
+    const wi_sorted_args *const args = (const wi_sorted_args *)arguments;
+    weft_status status =
+        wi_cuda(ctx, cudaMemsetAsync(args->position, 0xff, sizeof(uint64_t), ctx->gpu->stream),
+                "clearing the place out of order");
+    if (status != WEFT_OK || args->n < 2)
+        return status;
+    return wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
+        using U = typename decltype(tag)::type;
+        size_t blocks = 1;
+        const weft_status counted = wi_resident_blocks(ctx, sorted<U>, sorted_threads, 0, &blocks);
+        if (counted != WEFT_OK)
+            return counted;
+        const size_t enough = (args->n + sorted_turn<U> - 1) / sorted_turn<U>;
+        return WEFT_LAUNCH(sorted<U>, ctx, (unsigned)(enough < blocks ? enough : blocks),
+                           sorted_threads, 0, (const U *)args->x, args->n,
+                           (unsigned long long *)args->position,
+                           wi_key_map_of<U>(args->type, args->descending));
+    });
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many sorts in one call, by merging, whatever the mixture of lengths; nothing is read back.
+ *
+ * The array is seen through windows of half a tile. All short segments that begin in a window fit a
+ * tile together and are sorted as one, each key below the place where its segment begins. A segment
+ * longer than a window is alone in beginning there; it is cut into chunks, which are sorted and
+ * then merged two by two. At most one of its later chunks and the first chunk of the next long
+ * segment begin in one window, so two blocks a window are enough for all chunks. */
+#include "sort/sort_merge.cuh"
+
+/* A key below the place in the tile where its segment begins. */
+template <size_t bytes>
+struct placed_key;
+template <>
+struct placed_key<1> {
+    using type = uint32_t;
+};
+template <>
+struct placed_key<2> {
+    using type = uint32_t;
+};
+template <>
+struct placed_key<4> {
+    using type = uint64_t;
+};
+template <>
+struct placed_key<8> {
+    using type = unsigned __int128;
+};
+template <class U>
+using placed = typename placed_key<sizeof(U)>::type;
+
+template <class P>
+struct placed_order {
+    using Key = P;
+    static constexpr bool is_number = true;
+    __device__ bool less(P a, P b) const {
+        return a < b;
+    }
+    __device__ P last() const {
+        return ~(P)0;
+    }
+};
+
+template <class U, class V>
+constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
+template <class U, class V>
+constexpr size_t chunk_size = wi_merge_tile<U, V>;
+
+/* The call on the device. starts[w] = the first segment that begins in window w or later. */
+template <class U, class V>
+struct segments {
+    const uint64_t *offsets;
+    size_t count;
+    uint64_t *starts;
+    size_t windows;
+    wi_stretch<U, V> x;
+    wi_sort_out<U, V> out, spare; /* the homes that long segments take turns in */
+    wi_key_map<U> map;
+    uint64_t *splits; /* two a window */
+
+    __device__ size_t length(size_t s) const {
+        return offsets[s + 1] - offsets[s];
+    }
+    __device__ wi_sort_out<U, V> home(int number) const {
+        return number ? spare : out;
+    }
+};
+
+template <class U, class V>
+__global__ void find_starts(segments<U, V> g) {
+    const size_t w = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (w > g.windows)
+        return;
+    size_t low = 0, high = g.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (g.offsets[middle] < w * window<U, V>)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    g.starts[w] = low;
+}
+
+/* ---- short segments ---- */
+
+template <class U, class V>
+__global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g) {
+    using P = placed<U>;
+    using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
+    constexpr int items = block::items;
+    WEFT_SHARED(typename block::memory, memory, );
+    size_t s = g.starts[blockIdx.x], end = g.starts[blockIdx.x + 1];
+    if (s < end && g.length(end - 1) > window<U, V>)
+        end--; /* a long one */
+    const size_t first = s < end ? g.offsets[s] : 0, last = s < end ? g.offsets[end] : 0;
+    const int n = (int)(last - first);
+    if (n == 0)
+        return;
+    const block b = {{}, memory};
+    b.bring(memory.keys, n, b.order.last(),
+            [&](int i) { return (P)g.map.key(g.x.keys[first + i]); });
+    /* The segment that this thread's elements begin in: the last that begins there or before. */
+    const size_t mine = first + (size_t)block::mine();
+    while (s + 1 < end) {
+        const size_t middle = s + (end - s) / 2;
+        if (g.offsets[middle] <= mine)
+            s = middle;
+        else
+            end = middle;
+    }
+    P key[items];
+    V value[items];
+    size_t begins = g.offsets[s], ends = g.offsets[s + 1];
+#pragma unroll
+    for (int k = 0; k < items; k++) {
+        key[k] = memory.keys[block::at(block::mine()) + k];
+        const bool in = block::mine() + k < n;
+        while (in && mine + (size_t)k >= ends) {
+            begins = ends;
+            ends = g.offsets[++s + 1];
+        }
+        if (in)
+            key[k] |= (P)(begins - first) << (4 * sizeof(P));
+        if constexpr (wi_has_values<V>)
+            value[k] = in ? g.x.from(first).value(block::mine() + k) : V();
+    }
+    b.sort(key, value);
+    b.put(memory.keys, key);
+    block::each(n, [&](int i, int place) {
+        g.out.keys[first + (size_t)i] = g.map.bits((U)memory.keys[place]);
+    });
+    if constexpr (wi_has_values<V>) {
+        b.put(memory.values, value);
+        block::each(
+            n, [&](int i, int place) { g.out.values[first + (size_t)i] = memory.values[place]; });
+    }
+}
+
+/* ---- long segments ---- */
+
+/* A chunk of a long segment: elements [first, first + n) of the array. */
+struct chunk {
+    size_t segment_first, segment_n;
+    size_t first, n;
+    int passes; /* that the segment needs; its elements end in `out` */
+};
+
+/* Chunk c of the array's: even numbers are of segments that began before their window, odd ones are
+ * segments' first. False if there is none. */
+template <class U, class V>
+__device__ bool find_chunk(const segments<U, V> &g, size_t c, chunk *out) {
+    constexpr size_t wide = window<U, V>, size = chunk_size<U, V>;
+    const size_t w = c / 2, begin = w * wide;
+    const uint64_t s = c % 2 ? g.starts[w + 1] : g.starts[w]; /* the one after the segment */
+    if (s == (c % 2 ? g.starts[w] : 0))
+        return false;
+    chunk found;
+    found.segment_first = g.offsets[s - 1];
+    found.segment_n = g.offsets[s] - found.segment_first;
+    if (found.segment_n <= wide)
+        return false;
+    size_t before = 0;
+    if (c % 2 == 0)
+        before = (begin - found.segment_first + size - 1) / size * size;
+    found.first = found.segment_first + before;
+    if (before >= found.segment_n || found.first >= begin + wide)
+        return false;
+    const size_t left = found.segment_n - before;
+    found.n = left < size ? left : size;
+    found.passes = wi_merge_passes(found.segment_n, size);
+    *out = found;
+    return true;
+}
+
+template <class U, class V>
+__device__ wi_plain_order<U> order_of(const segments<U, V> &g, bool maps_in, bool maps_out) {
+    return {g.map, maps_in, maps_out, 0, (U) ~(U)0};
+}
+
+template <class U, class V>
+__global__ void __launch_bounds__(wi_merge_threads) sort_chunks(segments<U, V> g) {
+    using block = wi_merge_block<wi_plain_order<U>, V, wi_merge_threads, wi_merge_items<U, V>>;
+    WEFT_SHARED(typename block::memory, memory, );
+    chunk c;
+    if (!find_chunk(g, blockIdx.x, &c))
+        return;
+    const wi_sort_out<U, V> to = g.home(c.passes & 1);
+    block{order_of(g, true, c.passes == 0), memory}.sort_tile(
+        g.x.from(c.first), (int)c.n, to.keys_at(c.first), to.values_at(c.first));
+}
+
+/* The runs that a chunk is merged from in a pass, and where it lies in them. */
+struct merging {
+    size_t start, na, nb, before;
+};
+
+template <class U, class V>
+__device__ merging find_merging(const chunk &c, int pass) {
+    const size_t run = chunk_size<U, V> << pass, place = c.first - c.segment_first;
+    merging m;
+    const size_t pair = place / (2 * run) * (2 * run), left = c.segment_n - pair;
+    m.start = c.segment_first + pair;
+    m.na = left < run ? left : run;
+    m.nb = left - m.na < run ? left - m.na : run;
+    m.before = place - pair;
+    return m;
+}
+
+/* Which home pass number `pass` of a segment reads; it writes the other, the last pass `out`. */
+__device__ inline int home_of(const chunk &c, int pass) {
+    return (c.passes - pass) & 1;
+}
+
+template <class U, class V>
+__global__ void split_chunks(segments<U, V> g, int pass) {
+    const size_t number = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    chunk c;
+    if (number >= 2 * g.windows || !find_chunk(g, number, &c) || pass >= c.passes)
+        return;
+    const merging m = find_merging<U, V>(c, pass);
+    const U *const from = g.home(home_of(c, pass)).keys + m.start;
+    g.splits[number] =
+        wi_split_runs(order_of(g, false, false), from, m.na, from + m.na, m.nb, m.before);
+}
+
+/* The number of the chunk that begins at `place`, of a segment that began before. */
+template <class U, class V>
+__device__ size_t chunk_at(size_t place) {
+    return 2 * (place / window<U, V>);
+}
+
+template <class U, class V>
+__global__ void __launch_bounds__(wi_merge_threads) merge_chunks(segments<U, V> g, int pass) {
+    using block = wi_merge_block<wi_plain_order<U>, V, wi_merge_threads, wi_merge_items<U, V>>;
+    WEFT_SHARED(typename block::memory, memory, );
+    chunk c;
+    if (!find_chunk(g, blockIdx.x, &c) || pass >= c.passes)
+        return;
+    const merging m = find_merging<U, V>(c, pass);
+    const int number = home_of(c, pass);
+    const wi_sort_out<U, V> from = g.home(number), to = g.home(number ^ 1);
+    const wi_stretch<U, V> runs = wi_stretch<U, V>{from.keys, from.values, 0}.from(m.start);
+    const size_t a = g.splits[blockIdx.x];
+    const size_t a_end =
+        m.before + c.n == m.na + m.nb ? m.na : g.splits[chunk_at<U, V>(c.first + c.n)];
+    block{order_of(g, false, pass + 1 == c.passes), memory}.merge_tile(
+        runs.from(a), (int)(a_end - a), runs.from(m.na + m.before - a), (int)c.n,
+        to.keys_at(c.first), to.values_at(c.first));
+}
+
+/* ---- the call ---- */
+
+constexpr unsigned finders = 128;
+
+static unsigned finding_blocks(size_t n) {
+    return (unsigned)((n + finders - 1) / finders);
+}
+
+template <class U, class V>
+static weft_status sort_long(weft_context *ctx, const segments<U, V> &g, size_t n) {
+    const unsigned chunks = 2 * (unsigned)g.windows;
+    weft_status status = WEFT_LAUNCH((sort_chunks<U, V>), ctx, chunks, wi_merge_threads, 0, g);
+    const int passes = wi_merge_passes(n, chunk_size<U, V>);
+    for (int pass = 0; pass < passes && status == WEFT_OK; pass++) {
+        status = WEFT_LAUNCH((split_chunks<U, V>), ctx, finding_blocks(2 * g.windows), finders, 0,
+                             g, pass);
+        if (status == WEFT_OK)
+            status = WEFT_LAUNCH((merge_chunks<U, V>), ctx, chunks, wi_merge_threads, 0, g, pass);
+    }
+    return status;
+}
+
+template <class U, class V>
+static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args) {
+    const wi_sort_args *const sort = &args->sort;
+    const size_t n = sort->n, windows = (n + window<U, V> - 1) / window<U, V>;
+    const bool may_be_long = n > window<U, V>;
+    size_t bytes = 0;
+    const size_t starts = wi_take(&bytes, (windows + 1) * sizeof(uint64_t));
+    const size_t splits = wi_take(&bytes, may_be_long ? 2 * windows * sizeof(uint64_t) : 0);
+    const size_t keys = wi_take(&bytes, may_be_long ? n * sizeof(U) : 0);
+    const size_t values = wi_take(&bytes, may_be_long ? n * sort->value_bytes : 0);
+    if (sort->bytes) {
+        *sort->bytes += bytes;
+        return WEFT_OK;
+    }
+    void *block = NULL;
+    weft_status status = wi_gpu_alloc(ctx, &block, bytes);
+    if (status != WEFT_OK)
+        return status;
+    char *const memory = (char *)block;
+    const bool has_values = sort->value_bytes > 0;
+    const segments<U, V> g = {args->offsets,
+                              args->segments,
+                              (uint64_t *)(memory + starts),
+                              windows,
+                              {(const U *)sort->x, (const V *)sort->values, 0},
+                              {(U *)sort->y, has_values ? (V *)sort->values_out : NULL},
+                              {(U *)(memory + keys), has_values ? (V *)(memory + values) : NULL},
+                              wi_key_map_of<U>(sort->type, sort->descending),
+                              (uint64_t *)(memory + splits)};
+    status = WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH((sort_short<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g);
+    if (status == WEFT_OK && may_be_long)
+        status = sort_long(ctx, g, n);
+    const weft_status freed = wi_gpu_free(ctx, block);
+    return status == WEFT_OK ? freed : status;
+}
+
+weft_status wi_segments_cuda(weft_context *ctx, const void *arguments) {
+    const wi_segments_args *const args = (const wi_segments_args *)arguments;
+    return wi_with_sort_sizes(
+        weft_type_size(args->sort.type), args->sort.value_bytes, [=](auto key, auto value) {
+            return sort_segments<typename decltype(key)::type, typename decltype(value)::type>(
+                ctx, args);
+        });
+}
