@@ -10,6 +10,8 @@
 
 enum {
     SAMPLES = 1024,
+    EACH = SAMPLES / WI_SORT_BUCKETS, /* samples in a bucket, if all are equal */
+    CELLS = 1 << 13,
     OUTLIERS = 4,          /* samples at either end that do not widen the buckets */
     SHORT_BYTES = 1 << 17, /* so little is sorted in one piece */
     STREAM_BYTES = 1 << 22
@@ -22,6 +24,7 @@ typedef struct plan {
     const wi_sort_parts *parts;
     size_t first, n;
     wi_sort_split split;
+    uint8_t table[CELLS];
     int team;
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
@@ -47,19 +50,58 @@ static void sort_samples(uint64_t *samples) {
     WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
 }
 
-/* Buckets of equal width between the least and the greatest of some samples. */
-static wi_sort_split split_of(const plan *p) {
+/* Cells of equal width between the least and the greatest of some samples. */
+static wi_sort_split split_of(const plan *p, const uint64_t *samples, unsigned cells) {
+    const uint64_t low = samples[OUTLIERS], high = samples[SAMPLES - 1 - OUTLIERS];
+    unsigned shift = 0;
+    while ((high - low) >> shift >= cells)
+        shift++;
+    return (wi_sort_split){.first_bit = p->args->first_bit,
+                           .end_bit = p->args->end_bit,
+                           .low = low,
+                           .shift = shift,
+                           .last = cells - 1};
+}
+
+static unsigned cell_of(const wi_sort_split *split, uint64_t sample) {
+    const uint64_t above = sample > split->low ? (sample - split->low) >> split->shift : 0;
+    return above < split->last ? (unsigned)above : split->last;
+}
+
+/* How many samples the fullest cell holds. */
+static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
+    unsigned most = 0, here = 0;
+    for (size_t k = 0; k < SAMPLES; k++) {
+        const bool next = k == 0 || cell_of(split, samples[k]) != cell_of(split, samples[k - 1]);
+        here = next ? 1 : here + 1;
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+/* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
+ * floats or otherwise crowded. Then many narrow cells, and buckets of as many cells as it takes. */
+static void choose_split(plan *p) {
     uint64_t samples[SAMPLES];
     const size_t step = p->n / SAMPLES;
     for (size_t k = 0; k < SAMPLES; k++)
         samples[k] = bits_of(p, k * step + k * 7919 % step);
     sort_samples(samples);
-    const uint64_t low = samples[OUTLIERS], high = samples[SAMPLES - 1 - OUTLIERS];
-    unsigned shift = 0;
-    while ((high - low) >> shift >= WI_SORT_BUCKETS)
-        shift++;
-    return (wi_sort_split){
-        .first_bit = p->args->first_bit, .end_bit = p->args->end_bit, .low = low, .shift = shift};
+    p->split = split_of(p, samples, WI_SORT_BUCKETS);
+    if (fullest(&p->split, samples) <= 6 * EACH)
+        return;
+    p->split = split_of(p, samples, CELLS);
+    p->split.table = p->table;
+    size_t passed = 0, in_bucket = 0, bucket = 0;
+    for (unsigned cell = 0; cell < CELLS; cell++) {
+        p->table[cell] = (uint8_t)bucket;
+        for (; passed < SAMPLES && cell_of(&p->split, samples[passed]) == cell; passed++)
+            in_bucket++;
+        if (in_bucket >= EACH && bucket < WI_SORT_BUCKETS - 1) {
+            bucket++;
+            in_bucket = 0;
+        }
+    }
 }
 
 static wi_sort_deal share_of(const plan *p, int rank) {
@@ -139,7 +181,7 @@ static void finish_short(plan *p, int rank) {
 
 static void sort_in_buckets(plan *p) {
     memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
-    p->split = split_of(p);
+    choose_split(p);
 #pragma omp parallel num_threads(p->team)
     {
 #pragma omp for schedule(static, 1)

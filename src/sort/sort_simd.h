@@ -21,12 +21,15 @@ typedef struct wi_sort_range {
     void *keys, *values, *spare_keys, *spare_values;
 } wi_sort_range;
 
-/* How keys are told into buckets. The bucket never falls as the bits compared rise:
- *     min((max(bits, low) - low) >> shift, WI_SORT_BUCKETS - 1) */
+/* How keys are told into buckets. The bucket never falls as the bits compared rise: with
+ *     cell = min((max(bits, low) - low) >> shift, last)
+ * it is the cell itself or, if there is a table, what stands there for the cell. */
 typedef struct wi_sort_split {
     unsigned first_bit, end_bit;
     uint64_t low;
     unsigned shift;
+    unsigned last; /* at most 2^16 - 1; WI_SORT_BUCKETS - 1 if there is no table */
+    const uint8_t *table;
 } wi_sort_split;
 
 /* One thread's share of telling elements into buckets. */

@@ -50,7 +50,8 @@ static void count_all(const plan *p, const wi_sort_split *split) {
 /* The bracket's 256th part that the k-th key is in. What lies below the bracket is counted with its
  * first part, what lies above with its last. */
 static bracket narrow(const plan *p, bracket b, unsigned shift) {
-    const wi_sort_split split = {.end_bit = 8 * p->size, .low = b.low, .shift = shift};
+    const wi_sort_split split = {
+        .end_bit = 8 * p->size, .low = b.low, .shift = shift, .last = WI_SORT_BUCKETS - 1};
     size_t before = 0, here = 0, part = 0;
     count_all(p, &split);
     for (;; part++) {
