@@ -7,6 +7,7 @@
 #include "map/map.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
+#include "sort/sort.h"
 #include "testing.h"
 
 enum {
@@ -140,6 +141,42 @@ static void large_scans(weft_context *ctx, void *x) {
     }
 }
 
+/* Where each value begins when all n elements are in order. */
+static uint64_t starts[PERIOD + 1];
+
+static uint8_t in_order(uint64_t i) {
+    static unsigned value; /* asked for one after the other, mostly */
+    while (i < starts[value])
+        value--;
+    while (i >= starts[value + 1])
+        value++;
+    return (uint8_t)value;
+}
+
+/* The first 2^31 and a few in order, then all of them. */
+static void large_sorts(weft_context *ctx, void *x) {
+    const size_t some = ((size_t)1 << 31) + 7;
+    uint64_t fall = 0;
+    for (uint64_t i = 0; i < PERIOD; i++)
+        starts[element(i) + 1] = n / PERIOD + (i < n % PERIOD);
+    for (size_t k = 0; k < PERIOD; k++)
+        starts[k + 1] += starts[k];
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_sort_ladder, rows);
+    for (size_t k = 0; k < count; k++) {
+        if (rows[k] && strcmp(rows[k]->name, "serial_quick") == 0)
+            continue; /* hours */
+        make_elements(ctx, NULL, x);
+        test_use(ctx, "sort", rows[k]);
+        if (!ran(ctx, rows[k], weft_sort(ctx, WEFT_ASCENDING, WEFT_U8, some, x, x)))
+            continue;
+        require_ok(ctx, weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_U8, n, x, &fall));
+        assert_true(fall == some); /* behind 255 comes a 22 */
+        require_ok(ctx, weft_sort(ctx, WEFT_ASCENDING, WEFT_U8, n, x, x));
+        compare(ctx, x, in_order, "sort");
+    }
+}
+
 static void large(weft_context *ctx) {
     void *x = NULL;
     if (ctx->kind == WI_CPU && !getenv("WEFT_TEST_LARGE")) {
@@ -159,6 +196,7 @@ static void large(weft_context *ctx) {
     large_reductions(ctx, x);
     large_positions(ctx, x);
     large_scans(ctx, x);
+    large_sorts(ctx, x);
     require_ok(ctx, weft_free(ctx, x));
 }
 
