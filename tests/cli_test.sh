@@ -73,7 +73,7 @@ test_help() {
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
-    for command in info demo climb reduce scan add help; do
+    for command in info demo climb reduce scan sort topk add help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -198,6 +198,40 @@ test_scan_and_add() {
     expect 1 'save them alike' "$weft" reduce "$folder/bytes.npy" "$folder/matrix.npy" --op dot
 }
 
+test_sort_and_topk() {
+    local place=$1
+    npy fives.npy "'<i4'" '(2, 3)' \
+        '\x05\0\0\0\xff\xff\xff\xff\x05\0\0\0\x02\0\0\0\x09\0\0\0\xfe\xff\xff\xff' # 5 -1 5 2 9 -2
+    "$weft" sort "$folder/fives.npy" -p "$place" -o "$folder/out.npy" || fail "$place: sort"
+    same '-2 -1 2 5 5 9' "$(elements out.npy d4 128)" "$place: sort"
+    grep -aq "'shape': (2, 3)" "$folder/out.npy" || fail 'sort lost the shape'
+    "$weft" sort - -p "$place" --descending -o - <"$folder/fives.npy" >"$folder/out.npy"
+    same '9 5 5 2 -1 -2' "$(elements out.npy d4 128)" "$place: descending sort, in a pipe"
+    "$weft" sort "$folder/fives.npy" -p "$place" -d -i -o "$folder/out.npy"
+    same '4 0 2 3 1 5' "$(elements out.npy u8 128)" "$place: descending positions, equals in order"
+    "$weft" sort "$folder/matrix.npy" -p "$place" -i -o "$folder/out.npy"
+    same '0 3 1 2 5 4' "$(elements out.npy u8 128)" "$place: positions in a Fortran matrix, C order"
+    "$weft" sort "$folder/nan.npy" -p "$place" -d -o "$folder/out.npy"
+    same 'nan 0' "$(elements out.npy f4 128 | tr -d -)" "$place: NaN come first, descending"
+    "$weft" sort "$folder/empty.npy" -p "$place" -o "$folder/out.npy" || fail "$place: sort of nothing"
+    "$weft" sort "$folder/fives.npy" -p "$place" -o "$folder/out.npy" --json | json_valid 'sort --json' 1
+    expect 0 '"variant": "serial_radix"' "$weft" sort "$folder/fives.npy" -p cpu -o "$folder/out.npy" \
+        --variant serial_radix --json
+    expect 2 'option --output is missing' "$weft" sort "$folder/fives.npy"
+    expect 2 'option --k: "x" is no count' "$weft" topk "$folder/fives.npy" --k x
+    expect 2 'did you mean --smallest' "$weft" topk "$folder/fives.npy" --samllest
+    for place in $place cpu; do
+        "$weft" topk "$folder/fives.npy" -p "$place" >"$folder/top" 2>"$folder/noise" ||
+            grep -q 'not offered on place' "$folder/noise" || fail "$place: topk"
+    done
+    same '9 4,5 0,5 2' "$("$weft" topk "$folder/fives.npy" -p cpu -k 3 | paste -sd,)" 'three largest'
+    same '-2 5,-1 1' "$("$weft" topk - -p cpu -k 2 --smallest <"$folder/fives.npy" | paste -sd,)" \
+        'two smallest, in a pipe'
+    same 6 "$(wc -l <"$folder/top")" 'all there are, if k is more'
+    same '' "$("$weft" topk "$folder/fives.npy" -p cpu -k 0)" 'no elements'
+    "$weft" topk "$folder/nan.npy" -p cpu --json | json_valid 'topk --json' 2
+}
+
 test_bad_files() {
     local name
     npy bool.npy "'|b1'" '(2,)' '\0\x01'
@@ -235,7 +269,7 @@ test_bad_files() {
 
 test_climb() {
     local place=$1 op output
-    for op in map reduce scan; do
+    for op in map reduce scan sort; do
         output=$("$weft" climb $op -p "$place" --n 5000 --json 2>"$folder/noise")
         same 0 $? "$place: climb $op"
         json_valid "climb $op --json" 2 <<<"$output"
@@ -278,6 +312,7 @@ test_usage
 for place in $places; do
     test_reduce "$place"
     test_scan_and_add "$place"
+    test_sort_and_topk "$place"
     test_climb "$place"
 done
 test_bad_files

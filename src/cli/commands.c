@@ -26,6 +26,12 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
                           "leave each element out of its own output", false},
     [WI_OPT_INIT] = {"init", 0, "VALUE", WI_WORDS_NONE,
                      "value to start from; default: the operation's identity", false},
+    [WI_OPT_DESCENDING] = {"descending", 'd', NULL, WI_WORDS_NONE, "the largest first", false},
+    [WI_OPT_INDICES] = {"indices", 'i', NULL, WI_WORDS_NONE,
+                        "write where the elements were, not what they are", false},
+    [WI_OPT_K] = {"k", 'k', "COUNT", WI_WORDS_NONE, "how many elements; default 10", false},
+    [WI_OPT_SMALLEST] = {"smallest", 0, NULL, WI_WORDS_NONE, "the smallest, not the largest",
+                         false},
     [WI_OPT_OUTPUT] = {"output", 'o', "FILE", WI_WORDS_FILE,
                        "where the result goes; - is standard output", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
@@ -117,6 +123,40 @@ const wi_command wi_commands[] = {
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_scan_command,
+    },
+    {
+        .name = "sort",
+        .operand_text = "FILE.npy",
+        .summary = "put the elements of an array in order",
+        .details = "Writes all elements in order, in the shape of the input, C order. NaN come "
+                   "last (first with --descending), and -0.0 before +0.0. With --indices it "
+                   "writes the position of each instead, as u64 counted in C order; equal "
+                   "elements keep their order. A file name of - is standard input or output.",
+        .examples = {{"weft sort x.npy -o sorted.npy", "the smallest first"},
+                     {"weft sort x.npy --descending --indices -o order.npy", "where they were"},
+                     {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"}},
+        .options = BIT(OUTPUT) | BIT(DESCENDING) | BIT(INDICES) | BIT(PLACE) | BIT(VARIANT) |
+                   BIT(TYPE) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_sort_command,
+    },
+    {
+        .name = "topk",
+        .operand_text = "FILE.npy",
+        .summary = "show the largest elements of an array",
+        .details = "Prints the k largest elements (all of them, if there are fewer), the largest "
+                   "first, one a line, each followed by its position, counted in C order from 0. "
+                   "NaN count as the largest. Of equal elements the first comes first. A file "
+                   "name of - is standard input.",
+        .examples = {{"weft topk x.npy", "the ten largest"},
+                     {"weft topk x.npy --k 3 --smallest --json", "the three smallest"}},
+        .options = BIT(K) | BIT(SMALLEST) | BIT(PLACE) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_topk_command,
     },
     {
         .name = "add",

@@ -23,6 +23,10 @@ typedef enum wi_option {
     WI_OPT_OP,
     WI_OPT_EXCLUSIVE,
     WI_OPT_INIT,
+    WI_OPT_DESCENDING,
+    WI_OPT_INDICES,
+    WI_OPT_K,
+    WI_OPT_SMALLEST,
     WI_OPT_OUTPUT,
     WI_OPT_JSON,
     WI_OPT_MAN,
@@ -120,6 +124,8 @@ wi_exit wi_demo(const wi_arguments *args);
 wi_exit wi_climb_command(const wi_arguments *args);
 wi_exit wi_reduce_command(const wi_arguments *args);
 wi_exit wi_scan_command(const wi_arguments *args);
+wi_exit wi_sort_command(const wi_arguments *args);
+wi_exit wi_topk_command(const wi_arguments *args);
 wi_exit wi_add_command(const wi_arguments *args);
 wi_exit wi_help(const wi_arguments *args);
 

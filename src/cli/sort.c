@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft sort`: the array in a file in order, or the positions that put it there. */
+#include "weft/sort.h"
+
+#include "cli/session.h"
+#include "cli/text.h"
+
+/* Replaces the elements by the positions that sort them: u64, in the same shape. */
+static wi_exit sort_positions(weft_context *ctx, weft_order order, wi_npy *array) {
+    wi_npy_layout *const layout = &array->layout;
+    uint64_t *const positions = wi_host_alloc(layout->count * sizeof *positions);
+    if (!positions) {
+        wi_say_error("sort: no memory for the positions of %zu elements", layout->count);
+        return WI_EXIT_FAILED;
+    }
+    const weft_status status = weft_sort_indices(ctx, order, layout->type, layout->count,
+                                                 array->data, WEFT_U64, positions);
+    if (status != WEFT_OK) {
+        wi_host_free(positions);
+        return wi_session_failed(ctx);
+    }
+    wi_host_free(array->data);
+    array->data = positions;
+    layout->type = WEFT_U64;
+    layout->opaque = false;
+    return WI_EXIT_OK;
+}
+
+/* Sorts in place, in C order. */
+static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *array) {
+    wi_note note = {""};
+    const wi_npy_layout *const layout = &array->layout;
+    const weft_order order = wi_given(args, WI_OPT_DESCENDING) ? WEFT_DESCENDING : WEFT_ASCENDING;
+    if (wi_npy_to_c_order(array, &note) != WEFT_OK) {
+        wi_say_error("%s", note.text);
+        return WI_EXIT_FAILED;
+    }
+    if (wi_given(args, WI_OPT_INDICES))
+        return sort_positions(ctx, order, array);
+    const weft_status status =
+        weft_sort(ctx, order, layout->type, layout->count, array->data, array->data);
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+wi_exit wi_sort_command(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    wi_npy array = {.data = NULL};
+    wi_exit result = wi_need_output(args);
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, "sort", &ctx);
+    if (result == WI_EXIT_OK)
+        result = wi_load(args, args->operand[0], &array);
+    if (result == WI_EXIT_OK)
+        result = compute(args, ctx, &array);
+    if (result == WI_EXIT_OK)
+        result = wi_save(args, &array);
+    if (result == WI_EXIT_OK)
+        wi_print_saved(args, "sort", "sort", ctx, &array.layout);
+    wi_npy_free(&array);
+    weft_close(ctx);
+    return result;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft topk`: the largest or smallest elements of the array in a file, and where they are. */
+#include <stdio.h>
+
+#include "cli/session.h"
+#include "cli/text.h"
+#include "weft/sort.h"
+
+enum {
+    DEFAULT_K = 10,
+    VALUE_BYTES = 8 /* at most */
+};
+
+/* What was found: k values, and their positions. */
+typedef struct found {
+    size_t k;
+    unsigned char *values;
+    uint64_t *positions;
+} found;
+
+static void print_found(const wi_arguments *args, const weft_context *ctx,
+                        const wi_npy_layout *layout, const found *f) {
+    char text[WI_FIELD_BYTES];
+    for (size_t i = 0; i < f->k; i++) {
+        const void *const value = f->values + i * weft_type_size(layout->type);
+        if (!wi_given(args, WI_OPT_JSON)) {
+            printf("%s %llu\n", wi_format_element(layout->type, value, text),
+                   (unsigned long long)f->positions[i]);
+            continue;
+        }
+        wi_json json;
+        wi_json_open(&json);
+        wi_json_string(&json, "op", "topk");
+        wi_json_string(&json, "place", weft_place(ctx));
+        wi_json_string(&json, "file", args->operand[0]);
+        wi_json_string(&json, "type", weft_type_name(layout->type));
+        wi_json_count(&json, "rank", i);
+        wi_json_element(&json, "value", layout->type, value);
+        wi_json_count(&json, "position", f->positions[i]);
+        wi_json_close(&json);
+    }
+}
+
+static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *array, found *f) {
+    wi_note note = {""};
+    const wi_npy_layout *const layout = &array->layout;
+    const weft_order order = wi_given(args, WI_OPT_SMALLEST) ? WEFT_ASCENDING : WEFT_DESCENDING;
+    if (f->k > layout->count)
+        f->k = layout->count;
+    if (wi_npy_to_c_order(array, &note) != WEFT_OK) {
+        wi_say_error("%s", note.text);
+        return WI_EXIT_FAILED;
+    }
+    f->values = wi_host_alloc(f->k * VALUE_BYTES);
+    f->positions = wi_host_alloc(f->k * sizeof *f->positions);
+    if (!f->values || !f->positions) {
+        wi_say_error("topk: no memory for %zu elements; choose a smaller --k", f->k);
+        return WI_EXIT_FAILED;
+    }
+    const weft_status status = weft_top_k(ctx, order, layout->type, layout->count, array->data,
+                                          f->k, f->values, f->positions);
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+static wi_exit read_k(const wi_arguments *args, size_t *k) {
+    const char *const text = args->value[WI_OPT_K];
+    *k = DEFAULT_K;
+    if (!text || wi_read_count(text, k))
+        return WI_EXIT_OK;
+    return wi_usage(args->command, "option --k: \"%s\" is no count of elements; write 10 or 1e3",
+                    text);
+}
+
+wi_exit wi_topk_command(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    wi_npy array = {.data = NULL};
+    found f = {.values = NULL};
+    wi_exit result = read_k(args, &f.k);
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, NULL, &ctx);
+    if (result == WI_EXIT_OK)
+        result = wi_load(args, args->operand[0], &array);
+    if (result == WI_EXIT_OK)
+        result = compute(args, ctx, &array, &f);
+    if (result == WI_EXIT_OK)
+        print_found(args, ctx, &array.layout, &f);
+    wi_host_free(f.values);
+    wi_host_free(f.positions);
+    wi_npy_free(&array);
+    weft_close(ctx);
+    return result;
+}
