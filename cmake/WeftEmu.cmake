@@ -103,6 +103,7 @@ target_include_directories(weft_emu_kernels_test PRIVATE ${PROJECT_SOURCE_DIR}/t
 target_link_libraries(weft_emu_kernels_test PRIVATE PkgConfig::CMOCKA)
 set(emu_tests
     kernels_test
+    histogram/histogram_test
     map/map_test
     reduce/reduce_test
     reduce/reduce_special_test

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/stage.h"
+#include "histogram/histogram.h"
 #include "map/map.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
@@ -334,6 +335,23 @@ static weft_status ask_top_k(weft_context *ctx, const arrays *a, size_t *bytes) 
     return weft_top_k_bytes(ctx, WEFT_DESCENDING, WEFT_F32, COUNT, a->x, 1000, a->z, NULL, bytes);
 }
 
+static weft_status run_histogram(weft_context *ctx, arrays *a) {
+    const weft_bins bins = {.count = 1000, .lo = 0.1, .hi = 1.7};
+    return weft_histogram(ctx, WEFT_F32, COUNT, 1, a->x, &bins, WEFT_OVERWRITE, WEFT_U32, a->z,
+                          NULL);
+}
+
+static weft_status run_histogram_edges(weft_context *ctx, arrays *a) {
+    const double edges[] = {-1, 0, 1, 1, 2.5};
+    const weft_bins bins = {.count = 4, .edges = edges};
+    return weft_histogram(ctx, WEFT_BF16, COUNT, 2, a->x, &bins, WEFT_OVERWRITE, WEFT_U64, a->z,
+                          NULL);
+}
+
+static weft_status run_histogram_bytes(weft_context *ctx, arrays *a) {
+    return weft_histogram(ctx, WEFT_U8, COUNT, 4, a->x, NULL, WEFT_OVERWRITE, WEFT_U32, a->z, NULL);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -358,6 +376,9 @@ static const public_call calls[] = {
     {"weft_is_sorted", run_is_sorted, NULL, NULL},
     {"weft_search", run_search, NULL, NULL},
     {"weft_top_k", run_top_k, NULL, ask_top_k},
+    {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
+    {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
+    {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},
 };
 
 /* ---- one call, each of its allocations failed ---- */

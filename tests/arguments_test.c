@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Wrong arguments: each has its own status and a message that names the call and the argument, and
  * a refused call has changed nothing. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,9 @@ static void test_no_context(void **state) {
         WEFT_EARG);
     assert_int_equal(weft_top_k(NULL, WEFT_ASCENDING, WEFT_F32, 1, &x, 1, &y, &position),
                      WEFT_EARG);
+    assert_int_equal(
+        weft_histogram(NULL, WEFT_F32, 1, 1, &x, NULL, WEFT_OVERWRITE, WEFT_U32, &y, NULL),
+        WEFT_EARG);
     assert_true(y == 2 && position == 3 && bytes == 4);
 }
 
@@ -464,6 +468,57 @@ static void bad_variants(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- histogram ---- */
+
+static void histogram_arguments(weft_context *ctx) {
+    static const char call[] = "weft_histogram";
+    rig r = rig_open(ctx);
+    const weft_bins good = {.count = 4, .lo = 0, .hi = 1};
+#define COUNT_I32(n, channels, x, bins, counting, type, counts, outside)                           \
+    weft_histogram(ctx, WEFT_I32, n, channels, x, bins, counting, type, counts, outside)
+    REFUSED(call, "x", COUNT_I32(4, 1, NULL, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
+    REFUSED(call, "counts", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, NULL, NULL));
+    REFUSED(call, "counts",
+            COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, (char *)r.y + 1, NULL));
+    REFUSED(call, "outside",
+            COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, (char *)r.z + 1));
+    REFUSED(call, "channels", COUNT_I32(4, 0, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
+    REFUSED(call, "channels", COUNT_I32(4, 5, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
+    REFUSED(call, "counting", COUNT_I32(4, 1, r.x, &good, (weft_counting)2, WEFT_U32, r.y, NULL));
+    REFUSED(call, "count_type", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_I32, r.y, NULL));
+    REFUSED(call, "n",
+            COUNT_I32((size_t)1 << 32, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
+    REFUSED(call, "n", COUNT_I32(SIZE_MAX, 4, r.x, &good, WEFT_OVERWRITE, WEFT_U64, r.y, NULL));
+    REFUSED(call, "counts", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.x + 3, NULL));
+    REFUSED(call, "outside", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, r.x));
+    REFUSED(call, "outside", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, r.y + 3));
+    for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++) {
+        REFUSED(call, "type",
+                weft_histogram(ctx, bad_types[k], 4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y,
+                               NULL));
+    }
+    weft_status status = COUNT_I32(4, 1, r.x, NULL, WEFT_OVERWRITE, WEFT_U32, r.y, NULL);
+    test_refused(ctx, status, WEFT_EUNSUPPORTED, call, "bins");
+    rig_close(&r);
+}
+
+static void histogram_bins(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    const double falling[] = {0, 2, 1}, with_nan[] = {0, NAN, 1};
+    const weft_bins bad[] = {
+        {.count = 0, .lo = 0, .hi = 1},          {.count = WEFT_MOST_BINS + 1, .lo = 0, .hi = 1},
+        {.count = 2, .lo = 1, .hi = 1},          {.count = 2, .lo = 2, .hi = 1},
+        {.count = 2, .lo = NAN, .hi = 1},        {.count = 2, .lo = 0, .hi = INFINITY},
+        {.count = 2, .lo = -1e308, .hi = 1e308}, {.count = 2, .edges = falling},
+        {.count = 2, .edges = with_nan},
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        REFUSED("weft_histogram", bad[k].edges ? "edges" : "bins",
+                COUNT_I32(4, 1, r.x, &bad[k], WEFT_OVERWRITE, WEFT_U32, r.y, r.z));
+    }
+    rig_close(&r);
+}
+
 /* A refused weft_use leaves the choice as it was; a forced rung that does not fit is refused. */
 static void forced_misfit(weft_context *ctx) {
     if (ctx->kind == WI_CPU || weft_use(ctx, "scan", "doubling_shared") != WEFT_OK) {
@@ -497,15 +552,16 @@ static void message_rules(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_context),     cmocka_unit_test(test_bad_places),
-        cmocka_unit_test(test_missing_gpu),    TEST_ON_EACH_PLACE(null_arguments),
-        TEST_ON_EACH_PLACE(bad_types_and_ops), TEST_ON_EACH_PLACE(overlaps),
-        TEST_ON_EACH_PLACE(neighbours),        TEST_ON_EACH_PLACE(impossible_sizes),
-        TEST_ON_EACH_PLACE(impossible_memory), TEST_ON_EACH_PLACE(empty),
-        TEST_ON_EACH_PLACE(bad_variants),      TEST_ON_EACH_PLACE(forced_misfit),
-        TEST_ON_EACH_PLACE(message_rules),     TEST_ON_EACH_PLACE(misaligned),
-        TEST_ON_EACH_PLACE(sort_arguments),    TEST_ON_EACH_PLACE(segment_and_record_arguments),
-        TEST_ON_EACH_PLACE(sort_nothing),      TEST_ON_EACH_PLACE(merge_and_search_arguments),
+        cmocka_unit_test(test_no_context),       cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_missing_gpu),      TEST_ON_EACH_PLACE(null_arguments),
+        TEST_ON_EACH_PLACE(bad_types_and_ops),   TEST_ON_EACH_PLACE(overlaps),
+        TEST_ON_EACH_PLACE(neighbours),          TEST_ON_EACH_PLACE(impossible_sizes),
+        TEST_ON_EACH_PLACE(impossible_memory),   TEST_ON_EACH_PLACE(empty),
+        TEST_ON_EACH_PLACE(bad_variants),        TEST_ON_EACH_PLACE(forced_misfit),
+        TEST_ON_EACH_PLACE(message_rules),       TEST_ON_EACH_PLACE(misaligned),
+        TEST_ON_EACH_PLACE(sort_arguments),      TEST_ON_EACH_PLACE(segment_and_record_arguments),
+        TEST_ON_EACH_PLACE(sort_nothing),        TEST_ON_EACH_PLACE(merge_and_search_arguments),
+        TEST_ON_EACH_PLACE(histogram_arguments), TEST_ON_EACH_PLACE(histogram_bins),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "histogram/histogram.h"
 #include "map/map.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
@@ -177,6 +178,37 @@ static void large_sorts(weft_context *ctx, void *x) {
     }
 }
 
+/* Every value but those of the last, incomplete period comes up equally often. */
+static void large_histograms(weft_context *ctx, void *x) {
+    uint64_t right[PERIOD] = {0}, got[PERIOD];
+    const wi_row *rows[TEST_MAX_ROWS];
+    size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
+    make_elements(ctx, NULL, x);
+    for (uint64_t i = 0; i < PERIOD; i++) {
+        right[element(i)] = n / PERIOD + (i < n % PERIOD);
+    }
+    for (size_t k = 0; k < count; k++) {
+        test_use(ctx, "histogram", rows[k]);
+        weft_status status =
+            weft_histogram(ctx, WEFT_U8, n, 1, x, NULL, WEFT_OVERWRITE, WEFT_U64, got, NULL);
+        if (ran(ctx, rows[k], status)) {
+            assert_memory_equal(got, right, sizeof right);
+        }
+    }
+    /* one bin takes in more than 2^32 */
+    const uint8_t zero = 0;
+    test_use(ctx, "map", NULL);
+    require_ok(ctx, weft_fill(ctx, WEFT_U8, n, &zero, x));
+    for (size_t k = 0; k < count; k++) {
+        test_use(ctx, "histogram", rows[k]);
+        weft_status status =
+            weft_histogram(ctx, WEFT_U8, n, 1, x, NULL, WEFT_OVERWRITE, WEFT_U64, got, NULL);
+        if (ran(ctx, rows[k], status)) {
+            assert_true(got[0] == n && got[1] == 0 && got[PERIOD - 1] == 0);
+        }
+    }
+}
+
 static void large(weft_context *ctx) {
     void *x = NULL;
     if (ctx->kind == WI_CPU && !getenv("WEFT_TEST_LARGE")) {
@@ -197,6 +229,7 @@ static void large(weft_context *ctx) {
     large_positions(ctx, x);
     large_scans(ctx, x);
     large_sorts(ctx, x);
+    large_histograms(ctx, x);
     require_ok(ctx, weft_free(ctx, x));
 }
 

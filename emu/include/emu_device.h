@@ -306,6 +306,11 @@ inline int __clz(int x) {
 inline int __clzll(long long x) {
     return x ? __builtin_clzll((unsigned long long)x) : 64;
 }
+inline int __double2int_rd(double x) { /* saturates; NaN gives 0 */
+    if (x != x)
+        return 0;
+    return x < -0x1p31 ? -0x7fffffff - 1 : x >= 0x1p31 ? 0x7fffffff : (int)__builtin_floor(x);
+}
 inline int __ffs(int x) {
     return __builtin_ffs(x);
 }

@@ -5,6 +5,7 @@
 #define WEFT_WEFT_H
 
 #include "weft/core.h"
+#include "weft/histogram.h"
 #include "weft/map.h"
 #include "weft/op.h"
 #include "weft/reduce.h"

@@ -16,6 +16,7 @@ typedef enum wi_scratch_slot {
     WI_SCRATCH_RESULT, /* small results on their way to the host */
     WI_SCRATCH_REDUCE,
     WI_SCRATCH_SCAN,
+    WI_SCRATCH_HISTOGRAM,
     WI_SCRATCH_SLOTS
 } wi_scratch_slot;
 

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call of histogram: check arguments once, then run the ladder on memory it can reach.
+ */
+#include "histogram/histogram.h"
+
+#include "core/gpu.h"
+#include "core/stage.h"
+#ifdef WEFT_CUDA
+#    include "core/taught.h"
+#endif
+
+static const char name[] = "weft_histogram";
+
+#ifdef WEFT_CUDA
+static size_t slots_of_call(const wi_histogram_args *call) {
+    const size_t of_channel =
+        weft_type_size(call->type) == 1 ? WI_BYTE_VALUES : wi_slots_of(&call->bins);
+    return call->channels * of_channel;
+}
+
+#    if WEFT_LADDER
+static const char *fits_taught(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return wi_misfit_taught(((const wi_histogram_args *)args)->type);
+}
+
+static const char *fits_shared(const weft_context *ctx, const void *args) {
+    if (slots_of_call(args) > wi_histogram_shared_room(ctx))
+        return "needs all bins, 4 bytes each, to fit the shared memory of a block";
+    return fits_taught(ctx, args);
+}
+
+static const char *fits_cluster(const weft_context *ctx, const void *args) {
+    const size_t room = wi_histogram_cluster_room(ctx);
+    if (room == 0)
+        return "needs a GPU of compute capability 9.0 or later: clusters of blocks";
+    if (slots_of_call(args) > room)
+        return "needs all bins, 4 bytes each, to fit the shared memories of a cluster of blocks";
+    return fits_taught(ctx, args);
+}
+#    endif
+
+static const char *fits_wider(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return weft_type_size(((const wi_histogram_args *)args)->type) > 1
+               ? NULL
+               : "offers elements of 16 bits or more; lanes takes 8";
+}
+
+static const char *fits_ranges(const weft_context *ctx, const void *args) {
+    if (slots_of_call(args) > wi_histogram_ranges_room(ctx))
+        return "has more bins than pay: every range of bins reads all of x again";
+    return fits_wider(ctx, args);
+}
+
+static const char *fits_packed(const weft_context *ctx, const void *args) {
+    if (slots_of_call(args) > wi_histogram_packed_room(ctx))
+        return "needs all bins, 2 bytes each, to fit the shared memory of a block";
+    return fits_wider(ctx, args);
+}
+
+static const char *fits_lanes(const weft_context *ctx, const void *args) {
+    if (slots_of_call(args) > wi_histogram_shared_room(ctx))
+        return "needs all bins, 4 bytes each, to fit the shared memory of a block";
+    return NULL;
+}
+#endif
+
+static const wi_row rows[] = {
+    {"serial", WI_CPU, "the loop you would write", 0, wi_fits_all, wi_histogram_serial},
+    {"threads", WI_CPU, "a histogram a thread; bytes two at a time, slots by vectors", 1024,
+     wi_fits_all, wi_histogram_threads},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {"global", WI_CUDA, "an atomic addition in global memory for every element", 0, fits_taught,
+     wi_histogram_global},
+    {"shared", WI_CUDA, "a histogram a block, in shared memory", 0, fits_shared,
+     wi_histogram_shared},
+    {"cluster", WI_CUDA, "one a cluster of blocks, its bins spread over their shared memories", 0,
+     fits_cluster, wi_histogram_cluster},
+#    endif
+    {"cached", WI_CUDA, "any number of bins in global memory, frequent ones in shared memory", 0,
+     fits_wider, wi_histogram_cached},
+    {"ranges", WI_CUDA, "blocks share out the bins, and read the elements together", 1 << 20,
+     fits_ranges, wi_histogram_ranges},
+    {"packed", WI_CUDA, "a histogram a block of 16-bit counters, spilling when half full", 0,
+     fits_packed, wi_histogram_packed},
+    {"lanes", WI_CUDA, "a copy of every counter for each lane, in its own bank", 0, fits_lanes,
+     wi_histogram_lanes},
+#endif
+};
+
+const wi_ladder wi_histogram_ladder = {"histogram", rows, sizeof rows / sizeof rows[0]};
+
+/* ---- checks ---- */
+
+static weft_status check_even(weft_context *ctx, const weft_bins *bins) {
+    if (!isfinite(bins->lo) || !isfinite(bins->hi) || !(bins->lo < bins->hi))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: bins cover [lo, hi) = [%g, %g); pass finite numbers with lo < hi", name,
+                       bins->lo, bins->hi);
+    if (!isfinite((double)bins->count * (bins->hi - bins->lo)))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: bins of [%g, %g) overflow f64; pass a shorter range, or edges", name,
+                       bins->lo, bins->hi);
+    return WEFT_OK;
+}
+
+static weft_status check_edges(weft_context *ctx, const double *edges, size_t count) {
+    for (size_t k = 0; k <= count; k++) {
+        if (edges[k] != edges[k] || (k > 0 && !(edges[k - 1] <= edges[k])))
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: edges[%zu] of bins is %g, after %g; pass edges that ascend, "
+                           "without NaN",
+                           name, k, edges[k], k ? edges[k - 1] : -INFINITY);
+    }
+    return WEFT_OK;
+}
+
+static weft_status check_bins(weft_context *ctx, weft_type type, const weft_bins *bins) {
+    const size_t size = weft_type_size(type);
+    if (!bins) {
+        if (size <= 2 && !wi_type_is_float(type))
+            return WEFT_OK;
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: bins NULL counts the values of integers of 8 or 16 bits, not of %s; "
+                       "pass bins",
+                       name, weft_type_name(type));
+    }
+    if (bins->count < 1 || bins->count > WEFT_MOST_BINS)
+        return wi_fail(ctx, WEFT_EARG, "%s: bins has a count of %zu; pass 1 to %zu", name,
+                       bins->count, WEFT_MOST_BINS);
+    if (!bins->edges)
+        return check_even(ctx, bins);
+    return wi_check_array(ctx, name, "edges", bins->edges, bins->count + 1, WEFT_F64);
+}
+
+/* A call as it came. */
+typedef struct request {
+    weft_type type, count_type;
+    size_t n;
+    unsigned channels;
+    const void *x;
+    const weft_bins *bins;
+    weft_counting counting;
+    void *counts, *outside;
+} request;
+
+static size_t bin_count(const request *r) {
+    return r->bins ? r->bins->count : (size_t)1 << 8 * weft_type_size(r->type);
+}
+
+static weft_status check_enums(weft_context *ctx, const request *r) {
+    weft_status status = wi_check_type(ctx, name, r->type);
+    if (status != WEFT_OK)
+        return status;
+    if (r->channels < 1 || r->channels > WEFT_MOST_CHANNELS)
+        return wi_fail(ctx, WEFT_EARG, "%s: channels is %u; pass 1 to %d", name, r->channels,
+                       WEFT_MOST_CHANNELS);
+    if (r->counting != WEFT_OVERWRITE && r->counting != WEFT_ACCUMULATE)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: counting %d is no weft_counting; pass WEFT_OVERWRITE or "
+                       "WEFT_ACCUMULATE",
+                       name, (int)r->counting);
+    if (r->count_type != WEFT_U32 && r->count_type != WEFT_U64)
+        return wi_fail(ctx, WEFT_EARG, "%s: count_type is %d; pass WEFT_U32 or WEFT_U64", name,
+                       (int)r->count_type);
+    if (r->count_type == WEFT_U32 && r->n > UINT32_MAX)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: n is %zu, too many for counts of 32 bits; pass count_type WEFT_U64",
+                       name, r->n);
+    return check_bins(ctx, r->type, r->bins);
+}
+
+static weft_status check_apart(weft_context *ctx, const char *a_name, const void *a, size_t a_bytes,
+                               const char *b_name, const void *b, size_t b_bytes) {
+    if (!wi_overlap(a, a_bytes, b, b_bytes))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass memory of its own for each", name,
+                   a_name, b_name);
+}
+
+static weft_status check(weft_context *ctx, const request *r) {
+    weft_status status = check_enums(ctx, r);
+    if (status != WEFT_OK)
+        return status;
+    const size_t counts = bin_count(r) * r->channels, size = weft_type_size(r->count_type);
+    const size_t outsides = r->outside ? (size_t)WI_OUTSIDE * r->channels : 0;
+    if (r->n > PTRDIFF_MAX / r->channels)
+        return wi_fail(ctx, WEFT_EARG, "%s: n is %zu, more pixels than memory has room for", name,
+                       r->n);
+    const size_t bytes = r->n * r->channels * weft_type_size(r->type);
+    status = wi_check_array(ctx, name, "x", r->x, r->n * r->channels, r->type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, name, "counts", r->counts, counts, r->count_type);
+    if (status == WEFT_OK)
+        status = wi_check_array(ctx, name, "outside", r->outside, outsides, r->count_type);
+    if (status == WEFT_OK)
+        status = check_apart(ctx, "x", r->x, bytes, "counts", r->counts, counts * size);
+    if (status == WEFT_OK)
+        status = check_apart(ctx, "x", r->x, bytes, "outside", r->outside, outsides * size);
+    if (status == WEFT_OK)
+        status = check_apart(ctx, "counts", r->counts, counts * size, "outside", r->outside,
+                             outsides * size);
+    return status;
+}
+
+/* ---- bins ---- */
+
+static wi_key_form form_of(weft_type type) {
+    const unsigned bits = 8 * (unsigned)weft_type_size(type);
+    wi_key_form form = {.bits = bits, .is_float = wi_type_is_float(type)};
+    if (form.is_float || wi_type_is_signed(type))
+        form.flip = (uint64_t)1 << (bits - 1);
+    form.mantissa_bits = type == WEFT_F16    ? 10
+                         : type == WEFT_BF16 ? 7
+                         : type == WEFT_F32  ? 23
+                         : type == WEFT_F64  ? 52
+                                             : 0;
+    return form;
+}
+
+/* Are the edges of these even bins whole numbers 2^shift apart, computed without rounding, the
+ * first of them a value of the integer type? */
+static bool can_shift(const wi_bins *bins, double *width) {
+    const double exact = 0x1p53, span = bins->hi - bins->lo;
+    const bool computed_exactly =
+        bins->count < 1u << 26 &&
+        (bins->lo == 0 || (fabs(bins->lo) <= exact && fabs(bins->hi) <= exact && span <= exact));
+    int exponent;
+    *width = span / bins->count;
+    uint64_t key;
+    return !bins->form.is_float && computed_exactly && bins->lo == floor(bins->lo) &&
+           *width * bins->count == span && *width >= 1 && frexp(*width, &exponent) == 0.5 &&
+           exponent - 1 < (int)bins->form.bits &&
+           wi_integer_threshold(&bins->form, bins->lo, &key) &&
+           bins->lo == (double)key - (double)bins->form.flip;
+}
+
+wi_bins wi_bins_of(weft_type type, const weft_bins *bins) {
+    wi_bins b = {.form = form_of(type), .rule = WI_BINS_SEARCH};
+    if (bins && bins->edges) {
+        b.count = (uint32_t)bins->count;
+        b.edges = bins->edges;
+        return b;
+    }
+    const double least = wi_type_is_signed(type) ? -ldexp(1, (int)b.form.bits - 1) : 0;
+    b.count = bins ? (uint32_t)bins->count : (uint32_t)1 << b.form.bits;
+    b.lo = bins ? bins->lo : least;
+    b.hi = bins ? bins->hi : least + b.count;
+    b.origin = b.form.is_float ? b.lo : b.lo + (double)b.form.flip;
+    b.scale = b.count / (b.hi - b.lo);
+    double width;
+    if (can_shift(&b, &width)) {
+        b.rule = WI_BINS_SHIFT;
+        wi_integer_threshold(&b.form, b.lo, &b.first);
+        b.shift = (unsigned)ilogb(width);
+    } else if (isfinite(b.scale) && isfinite(b.origin)) {
+        b.rule = WI_BINS_LINEAR;
+    }
+    return b;
+}
+
+/* ---- running ---- */
+
+static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t n_rows,
+                               size_t cols, void *const p[], const size_t ld[]) {
+    (void)ld;
+    wi_histogram_args part = *(const wi_histogram_args *)user;
+    part.n = n_rows * cols;
+    part.channel = (uint32_t)(first % part.channels);
+    part.x = p[0];
+    part.accumulate = part.accumulate || first > 0;
+    return wi_run(ctx, &wi_histogram_ladder, name, part.n, &part);
+}
+
+static weft_status run_staged(weft_context *ctx, const wi_histogram_args *args) {
+    const size_t size = weft_type_size(args->type);
+    wi_stage_args stage = {
+        .call = name, .rows = 1, .cols = args->n, .operands = 1, .run = run_segment, .user = args};
+    stage.operand[0] = (wi_operand){.p = (void *)(uintptr_t)args->x,
+                                    .element_bytes = size,
+                                    .pitch_bytes = args->n * size,
+                                    .in = true};
+    return wi_stage_run(ctx, &stage);
+}
+
+/* Runs on memory of the device, all but x. */
+static weft_status run_on_counts(weft_context *ctx, const wi_histogram_args *args) {
+    if (args->n == 0 || wi_is_device(ctx, args->x))
+        return wi_run(ctx, &wi_histogram_ladder, name, args->n, args);
+    return run_staged(ctx, args);
+}
+
+/* An array of the caller's on the host, and what stands for it on the device. */
+typedef struct proxy {
+    void *host, *device;
+    size_t bytes;
+} proxy;
+
+/* Gives *p, if it is host memory, a stand-in on the device, with the same contents if `load`. */
+static weft_status proxy_open(weft_context *ctx, proxy *q, void **p, size_t bytes, bool load) {
+    *q = (proxy){.host = NULL};
+    if (!*p || wi_is_device(ctx, *p))
+        return WEFT_OK;
+    weft_status status = weft_alloc(ctx, &q->device, bytes);
+    if (status == WEFT_OK && load)
+        status = weft_copy(ctx, q->device, *p, bytes);
+    if (status != WEFT_OK)
+        return status;
+    q->host = *p;
+    q->bytes = bytes;
+    *p = q->device;
+    return WEFT_OK;
+}
+
+static weft_status proxy_close(weft_context *ctx, proxy *q, weft_status status) {
+    if (status == WEFT_OK && q->host)
+        status = weft_copy(ctx, q->host, q->device, q->bytes);
+    const weft_status freed = weft_free(ctx, q->device);
+    return status == WEFT_OK ? freed : status;
+}
+
+static weft_status run_on_gpu(weft_context *ctx, const wi_histogram_args *args) {
+    const size_t size = args->wide ? sizeof(uint64_t) : sizeof(uint32_t);
+    wi_histogram_args call = *args;
+    proxy counts, outside = {.host = NULL};
+    if (wi_gpu_capturing(ctx) &&
+        (!wi_is_device(ctx, args->counts) || (args->outside && !wi_is_device(ctx, args->outside))))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: counts cannot go to host memory during a stream capture; pass device "
+                       "memory",
+                       name);
+    weft_status status =
+        proxy_open(ctx, &counts, &call.counts, args->bins.count * (size_t)args->channels * size,
+                   args->accumulate);
+    if (status == WEFT_OK)
+        status = proxy_open(ctx, &outside, &call.outside, WI_OUTSIDE * args->channels * size,
+                            args->accumulate);
+    if (status == WEFT_OK)
+        status = run_on_counts(ctx, &call);
+    status = proxy_close(ctx, &outside, status);
+    return proxy_close(ctx, &counts, status);
+}
+
+/* Runs with edges that this thread can read. */
+static weft_status run(weft_context *ctx, const request *r, const double *edges) {
+    weft_bins bins = {.count = 0};
+    if (r->bins) {
+        bins = *r->bins;
+        bins.edges = edges;
+    }
+    weft_status status = edges ? check_edges(ctx, edges, bins.count) : WEFT_OK;
+    if (status != WEFT_OK)
+        return status;
+    const wi_histogram_args args = {.type = r->type,
+                                    .n = r->n * r->channels,
+                                    .channels = r->channels,
+                                    .x = r->x,
+                                    .bins = wi_bins_of(r->type, r->bins ? &bins : NULL),
+                                    .accumulate = r->counting == WEFT_ACCUMULATE,
+                                    .wide = r->count_type == WEFT_U64,
+                                    .counts = r->counts,
+                                    .outside = r->outside};
+    return ctx->kind == WI_CUDA ? run_on_gpu(ctx, &args)
+                                : wi_run(ctx, &wi_histogram_ladder, name, args.n, &args);
+}
+
+weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned channels,
+                           const void *x, const weft_bins *bins, weft_counting counting,
+                           weft_type count_type, void *counts, void *outside) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const request r = {type, count_type, n, channels, x, bins, counting, counts, outside};
+    weft_status status = check(ctx, &r);
+    if (status != WEFT_OK)
+        return status;
+    const double *const edges = bins ? bins->edges : NULL;
+    if (edges && ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: edges cannot be read during a stream capture; pass even bins", name);
+    if (!edges || wi_is_host(ctx, edges))
+        return run(ctx, &r, edges);
+    const size_t bytes = (bins->count + 1) * sizeof(double);
+    double *const fetched = wi_host_alloc(bytes);
+    if (!fetched)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu edges", name, bins->count + 1);
+    status = weft_copy(ctx, fetched, edges, bytes);
+    if (status == WEFT_OK)
+        status = run(ctx, &r, fetched);
+    wi_host_free(fetched);
+    return status;
+}

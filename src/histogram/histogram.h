@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_HISTOGRAM_H
+#define WI_HISTOGRAM_H
+
+#include "core/rows.h"
+#include "histogram/histogram_bins.h"
+#include "weft/histogram.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_OUTSIDE = 3, /* slots of a channel beside its bins: below, above, NaN */
+    WI_BYTE_VALUES = 256
+};
+
+/* One call on memory the place can reach directly. A long host array on a GPU comes as several
+ * calls, segment after segment, the later ones accumulating. */
+typedef struct wi_histogram_args {
+    weft_type type;
+    size_t n; /* elements, of all channels together; may end in the middle of a pixel */
+    uint32_t channels;
+    uint32_t channel; /* of x[0] */
+    const void *x;
+    wi_bins bins;
+    bool accumulate;
+    bool wide; /* counts and outside are u64, else u32 */
+    void *counts;
+    void *outside; /* or NULL */
+} wi_histogram_args;
+
+extern const wi_ladder wi_histogram_ladder;
+
+/* Slots of one channel. */
+static inline uint32_t wi_slots_of(const wi_bins *bins) {
+    return bins->count + WI_OUTSIDE;
+}
+
+/* The bins of a public call, whose arguments are right; edges are still the caller's. */
+wi_bins wi_bins_of(weft_type type, const weft_bins *bins);
+
+/* ---- on the host ---- */
+
+/* Looks at every edge: fills *table, whose thresholds are the caller's to free with wi_host_free.
+ * WEFT_ENOMEM if there is no memory for them. */
+weft_status wi_bin_table_make(weft_context *ctx, const wi_bins *bins, wi_bin_table *table);
+
+/* The bits of element i of an array of elements of `size` bytes. */
+static inline uint64_t wi_element_bits(const void *x, size_t size, size_t i) {
+    switch (size) {
+    case 1:
+        return ((const uint8_t *)x)[i];
+    case 2:
+        return ((const uint16_t *)x)[i];
+    case 4:
+        return ((const uint32_t *)x)[i];
+    default:
+        return ((const uint64_t *)x)[i];
+    }
+}
+
+/* Adds `times` to what counts an element of channel `channel` that fell into `slot`. */
+void wi_count(const wi_histogram_args *args, uint32_t channel, uint32_t slot, uint64_t times);
+
+/* Sets counts and outside to 0, unless the call accumulates. */
+void wi_counts_clear(const wi_histogram_args *args);
+
+/* ---- the rungs ---- */
+weft_status wi_histogram_serial(weft_context *ctx, const void *args);
+weft_status wi_histogram_threads(weft_context *ctx, const void *args);
+weft_status wi_histogram_global(weft_context *ctx, const void *args);
+weft_status wi_histogram_shared(weft_context *ctx, const void *args);
+weft_status wi_histogram_cluster(weft_context *ctx, const void *args);
+weft_status wi_histogram_cached(weft_context *ctx, const void *args);
+weft_status wi_histogram_ranges(weft_context *ctx, const void *args);
+weft_status wi_histogram_packed(weft_context *ctx, const void *args);
+weft_status wi_histogram_lanes(weft_context *ctx, const void *args);
+
+/* How many slots the rungs above have room for on this context's device; 0 where they cannot run.
+ */
+size_t wi_histogram_shared_room(const weft_context *ctx);
+size_t wi_histogram_cluster_room(const weft_context *ctx);
+size_t wi_histogram_packed_room(const weft_context *ctx);
+size_t wi_histogram_ranges_room(const weft_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

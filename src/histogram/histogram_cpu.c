@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads rung of histogram. Every thread counts its share in tables of its own, which are
+ * added up at the end.
+ *
+ * What a core does worst is to add to a counter it has just added to: the addition waits for the
+ * one before. Bytes are counted two at a time, in one of 65,536 8-bit counters, which halves the
+ * additions, and words that repeat are only tallied. Other elements become slots a block at a time,
+ * by vectors, and neighbours go to different copies of a counter. */
+#include <string.h>
+
+#include "cpu/team.h"
+#include "histogram/histogram_simd.h"
+
+enum {
+    BLOCK = 4096, /* elements whose slots are found at a time */
+    SHORT_VALUES = 1 << 16,
+    TABLE_WORTHWHILE = 1 << 18, /* elements for which a table of all 16-bit values pays */
+    COPIES = 4,                 /* of each counter, while they are few */
+    FEW_SLOTS = 1 << 12,
+    PAIR_WORTHWHILE = 1 << 19, /* bytes of a share for which counting by pairs pays */
+    WORD = sizeof(uint64_t)
+};
+
+/* Elements after which 32-bit counters are emptied. */
+static const size_t span_elements = (size_t)1 << 31;
+
+typedef struct plan {
+    const wi_histogram_args *args;
+    wi_bin_table table;
+    wi_slots_run slots;          /* or NULL */
+    uint32_t *of_value;          /* slots of all 16-bit values, or NULL */
+    size_t of_channel, counters; /* counters of a channel, of all channels together */
+    uint32_t copies;
+} plan;
+
+/* ---- bytes ---- */
+
+/* Counters of pairs of bytes: 8 bits each, and how often each of them has wrapped. */
+typedef struct pair_table {
+    uint8_t low[SHORT_VALUES];
+    uint32_t wraps[SHORT_VALUES];
+} pair_table;
+
+static void count_pair(pair_table *t, uint32_t pair) {
+    if (__builtin_expect(++t->low[pair] == 0, 0))
+        t->wraps[pair]++;
+}
+
+static void tally_word(uint32_t *counters, uint64_t word, uint32_t times) {
+    for (int k = 0; k < WORD; k++)
+        counters[word >> 8 * k & 0xff] += times;
+}
+
+static void count_by_pairs(pair_table *t, size_t n, const uint8_t *x, uint32_t *counters) {
+    uint64_t last = 0;
+    uint32_t repeats = 0;
+    size_t i = 0;
+    for (; i + WORD <= n; i += WORD) {
+        uint64_t word;
+        memcpy(&word, x + i, WORD);
+        if (word == last) {
+            repeats++;
+            continue;
+        }
+        if (repeats) {
+            tally_word(counters, last, repeats);
+            repeats = 0;
+        }
+        last = word;
+        for (int k = 0; k < 4; k++)
+            count_pair(t, word >> 16 * k & 0xffff);
+    }
+    tally_word(counters, last, repeats);
+    for (; i < n; i++)
+        counters[x[i]]++;
+    for (uint32_t pair = 0; pair < SHORT_VALUES; pair++) {
+        const uint32_t times = t->low[pair] + 256 * t->wraps[pair];
+        counters[pair & 0xff] += times;
+        counters[pair >> 8] += times;
+    }
+    memset(t, 0, sizeof *t);
+}
+
+static void count_bytes(const plan *p, size_t first, size_t n, uint32_t *counters) {
+    const uint8_t *const x = (const uint8_t *)p->args->x + first;
+    const uint32_t channels = p->args->channels;
+    uint32_t channel = (uint32_t)((p->args->channel + first) % channels);
+    for (size_t i = 0; i < n; i++) {
+        counters[channel * WI_BYTE_VALUES + x[i]]++;
+        channel = channel + 1 < channels ? channel + 1 : 0;
+    }
+}
+
+/* ---- other elements ---- */
+
+static void find_slots(const plan *p, size_t first, size_t n, uint32_t *slots) {
+    const size_t size = weft_type_size(p->args->type);
+    const void *const x = (const char *)p->args->x + first * size;
+    if (p->slots) {
+        p->slots(&p->args->bins, n, x, slots);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (p->of_value)
+            slots[i] = p->of_value[((const uint16_t *)x)[i]];
+        else
+            slots[i] = wi_slot_of_bits(&p->args->bins, &p->table, wi_element_bits(x, size, i));
+    }
+}
+
+/* Adds up the slots of elements from `first` on; copy c of a counter stands at c * p->counters. */
+static void count_slots(const plan *p, size_t first, size_t n, const uint32_t *slots,
+                        uint32_t *counters) {
+    const uint32_t channels = p->args->channels, mask = p->copies - 1;
+    if (channels == 1) {
+        for (size_t i = 0; i < n; i++)
+            counters[(i & mask) * p->counters + slots[i]]++;
+        return;
+    }
+    uint32_t channel = (uint32_t)((p->args->channel + first) % channels);
+    for (size_t i = 0; i < n; i++) {
+        counters[(i & mask) * p->counters + channel * p->of_channel + slots[i]]++;
+        channel = channel + 1 < channels ? channel + 1 : 0;
+    }
+}
+
+static void count_others(const plan *p, size_t first, size_t n, uint32_t *counters) {
+    uint32_t slots[BLOCK];
+    for (size_t at = 0; at < n; at += BLOCK) {
+        const size_t count = n - at < BLOCK ? n - at : BLOCK;
+        find_slots(p, first + at, count, slots);
+        count_slots(p, first + at, count, slots, counters);
+    }
+}
+
+/* ---- shares ---- */
+
+static bool counts_pairs(const plan *p, size_t n) {
+    return weft_type_size(p->args->type) == 1 && p->args->channels == 1 && n >= PAIR_WORTHWHILE;
+}
+
+/* Empties the counters into the caller's counts. */
+static void hand_over(const plan *p, uint32_t *counters) {
+    const wi_histogram_args *const args = p->args;
+    const bool bytes = weft_type_size(args->type) == 1;
+    for (uint32_t channel = 0; channel < args->channels; channel++) {
+        for (uint32_t k = 0; k < p->of_channel; k++) {
+            uint64_t times = 0;
+            for (uint32_t c = 0; c < p->copies; c++)
+                times += counters[c * p->counters + channel * p->of_channel + k];
+            if (times)
+                wi_count(args, channel, bytes ? wi_slot_of_bits(&args->bins, &p->table, k) : k,
+                         times);
+        }
+    }
+    memset(counters, 0, p->copies * p->counters * sizeof *counters);
+}
+
+static void count_share(const plan *p, size_t first, size_t last, uint32_t *counters,
+                        pair_table *pairs) {
+    for (; first < last; first += span_elements) {
+        const size_t n = last - first < span_elements ? last - first : span_elements;
+        if (pairs)
+            count_by_pairs(pairs, n, (const uint8_t *)p->args->x + first, counters);
+        else if (weft_type_size(p->args->type) == 1)
+            count_bytes(p, first, n, counters);
+        else
+            count_others(p, first, n, counters);
+#pragma omp critical(wi_histogram)
+        hand_over(p, counters);
+    }
+}
+
+/* With more counters than elements: each element goes to the caller's counts at once. */
+static void count_directly(const plan *p) {
+    const wi_histogram_args *const args = p->args;
+    uint32_t slots[BLOCK], channel = args->channel;
+    wi_counts_clear(args);
+    for (size_t at = 0; at < args->n; at += BLOCK) {
+        const size_t count = args->n - at < BLOCK ? args->n - at : BLOCK;
+        find_slots(p, at, count, slots);
+        for (size_t i = 0; i < count; i++) {
+            wi_count(args, channel, slots[i], 1);
+            channel = channel + 1 < args->channels ? channel + 1 : 0;
+        }
+    }
+}
+
+static weft_status count_in_team(weft_context *ctx, const plan *p) {
+    const wi_histogram_args *const args = p->args;
+    const size_t table_bytes = p->copies * p->counters * sizeof(uint32_t);
+    const int team = wi_team_size(ctx, args->n, args->n * weft_type_size(args->type));
+    const bool by_pairs = counts_pairs(p, args->n / (size_t)team);
+    const size_t pair_bytes = by_pairs ? sizeof(pair_table) : 0;
+    const size_t lines = (table_bytes + pair_bytes) / 64 + 1; /* no line is two threads' */
+    char *const memory = wi_host_alloc((size_t)team * lines * 64);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "weft_histogram: no memory for %d tables of %zu counters; use variant "
+                       "serial, which needs none",
+                       team, p->counters);
+    wi_counts_clear(args);
+#pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
+    for (int rank = 0; rank < team; rank++) {
+        char *const mine = memory + (size_t)rank * lines * 64;
+        memset(mine, 0, lines * 64);
+        count_share(p, wi_team_share(args->n, rank, team), wi_team_share(args->n, rank + 1, team),
+                    (uint32_t *)(void *)(mine + pair_bytes),
+                    by_pairs ? (pair_table *)(void *)mine : NULL);
+    }
+    wi_host_free(memory);
+    return WEFT_OK;
+}
+
+/* ---- the rung ---- */
+
+/* Chooses how slots are found; looks 16-bit values up where arithmetic does not give their slots.
+ */
+static weft_status choose_slots(weft_context *ctx, plan *p) {
+    const wi_histogram_args *const args = p->args;
+    const wi_histogram_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_histogram_simd);
+    if (args->bins.rule == WI_BINS_SHIFT)
+        p->slots = simd->shift[args->type];
+    else if (args->bins.rule == WI_BINS_LINEAR && p->table.linear)
+        p->slots = simd->linear[args->type];
+    if (p->slots || weft_type_size(args->type) != 2 || args->n < TABLE_WORTHWHILE)
+        return WEFT_OK;
+    p->of_value = wi_host_alloc(SHORT_VALUES * sizeof *p->of_value);
+    if (!p->of_value)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_histogram: no memory for the slots of %d values",
+                       SHORT_VALUES);
+    for (uint32_t value = 0; value < SHORT_VALUES; value++)
+        p->of_value[value] = wi_slot_of_bits(&args->bins, &p->table, value);
+    return WEFT_OK;
+}
+
+weft_status wi_histogram_threads(weft_context *ctx, const void *args) {
+    plan p = {.args = args};
+    weft_status status = wi_bin_table_make(ctx, &p.args->bins, &p.table);
+    if (status == WEFT_OK)
+        status = choose_slots(ctx, &p);
+    if (status == WEFT_OK) {
+        const bool bytes = weft_type_size(p.args->type) == 1;
+        p.of_channel = bytes ? WI_BYTE_VALUES : wi_slots_of(&p.args->bins);
+        p.counters = p.args->channels * p.of_channel;
+        p.copies = bytes || p.counters > FEW_SLOTS ? 1 : COPIES;
+        if (p.counters > p.args->n / 4)
+            count_directly(&p);
+        else
+            status = count_in_team(ctx, &p);
+    }
+    wi_host_free(p.of_value);
+    wi_host_free((void *)(uintptr_t)p.table.thresholds);
+    return status;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* histogram on a GPU: the rungs for more bins than 32-bit counters of one block have room for.
+ *
+ * Counters of 16 bits stand two in a word of shared memory, which is added to by one atomic
+ * operation. Whoever takes a counter past its half moves that half to the counts in global memory.
+ * Between two barriers a block counts fewer elements than the other half has room for, so a counter
+ * never carries into its neighbour.
+ *
+ * Equal elements in one warp would wait for one another there, so a warp that sees many of them
+ * finds out which lanes agree, and one of them adds for all. */
+#include "cuda/warp.cuh"
+#include "histogram/histogram_cuda.cuh"
+
+constexpr int threads = 1024;
+/* What a block loads at once fits the free half of a counter. */
+template <class T>
+constexpr int vectors_at_once = sizeof(T) == 2 ? 2 : 4;
+constexpr uint32_t half_full = 1u << 15;
+constexpr int crowd = 6; /* lanes that agree before agreeing pays */
+constexpr size_t most_ranges = 8;
+
+/* Moves half of what a counter holds to the counts. Seldom called, and not copied to where counters
+ * are added to. */
+__device__ __attribute__((noinline)) void spill(const wi_histogram_target *target, uint32_t *word,
+                                                uint32_t shift, uint32_t place) {
+    atomicSub(word, half_full << shift);
+    target->count_in_row(place, half_full);
+}
+
+/* A block's counters: those of the places from `first` on. */
+struct packed_counters {
+    const wi_histogram_target *target; /* in shared memory */
+    uint32_t *words;
+    uint32_t first, size;
+
+    __device__ void clear() const {
+        for (uint32_t i = threadIdx.x; i < (size + 1) / 2; i += threads)
+            words[i] = 0;
+    }
+
+    /* Adds to a counter; tells the word as it was. at < size */
+    __device__ uint32_t add_to_word(uint32_t at, uint32_t times) const {
+        return atomicAdd(&words[at / 2], times << at % 2 * 16);
+    }
+
+    /* Spills a counter that has just been taken past its half. */
+    __device__ void settle(uint32_t at, uint32_t times, uint32_t word) const {
+        const uint32_t shift = at % 2 * 16, before = word >> shift & 0xffff;
+        if (before < half_full && before + times >= half_full)
+            spill(target, &words[at / 2], shift, first + at);
+    }
+
+    __device__ void add(uint32_t at, uint32_t times) const {
+        settle(at, times, add_to_word(at, times));
+    }
+
+    /* By a whole warp. */
+    __device__ void add_agreeing(uint32_t at, uint32_t times) const {
+        const unsigned lanes = __match_any_sync(wi_all_lanes, at);
+        if (at < size && __ffs((int)lanes) - 1 == wi_lane())
+            add(at, times * (uint32_t)__popc(lanes));
+    }
+
+    /* All additions are under way before the first is settled. */
+    template <int width>
+    __device__ void add_each(const uint32_t (&at)[width]) const {
+        uint32_t word[width];
+#pragma unroll
+        for (int e = 0; e < width; e++) {
+            word[e] = ~0u; /* full: nothing to settle */
+            if (at[e] < size)
+                word[e] = add_to_word(at[e], 1);
+        }
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            settle(at[e], 1, word[e]);
+    }
+
+    /* Counts what a warp's lanes have, `width` elements each; places not here are passed over. */
+    template <int width>
+    __device__ void add_vectors(const uint32_t (&at)[width]) const {
+        const unsigned here = __ballot_sync(wi_all_lanes, at[0] < size);
+        const uint32_t likely = wi_shuffle(at[0], here ? __ffs((int)here) - 1 : 0);
+        const unsigned alike = __ballot_sync(wi_all_lanes, at[0] == likely);
+        if (!here || __popc(alike) < crowd) {
+            add_each<width>(at);
+            return;
+        }
+        bool uniform = true;
+#pragma unroll
+        for (int e = 1; e < width; e++)
+            uniform &= at[e] == at[0];
+        if (__all_sync(wi_all_lanes, uniform)) {
+            add_agreeing(at[0], width);
+            return;
+        }
+        for (int e = 0; e < width; e++)
+            add_agreeing(at[e], 1);
+    }
+
+    __device__ void hand_over() const {
+        for (uint32_t at = threadIdx.x; at < size; at += threads) {
+            const uint32_t times = words[at / 2] >> at % 2 * 16 & 0xffff;
+            if (times)
+                target->count_in_row(first + at, times);
+        }
+    }
+};
+
+/* Blocks number `range`, range + ranges, ... count the places of one range; all blocks that begin
+ * at the same vector read it at about the same time, most of them from the second-level cache. */
+template <bool many, class T, class Slot>
+__device__ void count_range(const wi_histogram_params<T> &p, const packed_counters &counters,
+                            uint32_t ranges, Slot slot_of) {
+    using Vector = wi_vector<T>;
+    constexpr int width = Vector::count;
+    constexpr int unroll = vectors_at_once<T>;
+    [[maybe_unused]] constexpr int steps = Slot::cheap ? width : 1;
+    static_assert((uint32_t)threads * unroll * width < half_full, "a counter would overflow");
+    const wi_cut<T> cut(p.x, p.n);
+    const Vector *const body = (const Vector *)(p.x + cut.head);
+    const uint32_t slots = p.target.bins.count + WI_OUTSIDE, channels = p.target.channels;
+    const uint32_t group = blockIdx.x / ranges, groups = gridDim.x / ranges;
+    const auto place = [&](T x, uint32_t channel) {
+        return (many ? channel * slots : 0) + slot_of(x) - counters.first;
+    };
+    if (group == 0)
+        wi_take_ends(p, cut, [&](T x, uint32_t channel) {
+            const uint32_t at = place(x, channel);
+            if (at < counters.size)
+                counters.add(at, 1);
+        });
+    __syncthreads();
+    const size_t stride = (size_t)groups * threads;
+    for (size_t from = (size_t)group * threads; from < cut.vectors; from += unroll * stride) {
+        Vector a[unroll];
+#pragma unroll
+        for (int k = 0; k < unroll; k++) {
+            const size_t v = from + k * stride + threadIdx.x;
+            if (v < cut.vectors)
+                a[k] = body[v];
+        }
+#pragma unroll
+        for (int k = 0; k < unroll; k++) {
+            const size_t v = from + k * stride + threadIdx.x;
+            uint32_t at[width], channel = many ? p.channel_of(cut.head + v * width) : 0;
+#pragma unroll steps
+            for (int e = 0; e < width; e++) {
+                at[e] = v < cut.vectors ? place(a[k].at[e], channel) : counters.size;
+                if (many)
+                    channel = channel + 1 < channels ? channel + 1 : 0;
+            }
+            counters.add_vectors<width>(at);
+        }
+        __syncthreads();
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads, 1)
+    packed(wi_histogram_params<T> p, uint32_t places, uint32_t of_range, uint32_t ranges) {
+    WEFT_DYNAMIC_SHARED(memory);
+    WEFT_SHARED(wi_histogram_target, target, );
+    if (threadIdx.x == 0)
+        target = p.target;
+    const uint32_t first = blockIdx.x % ranges * of_range;
+    const uint32_t size = places - first < of_range ? places - first : of_range;
+    const packed_counters counters = {&target, (uint32_t *)memory, first, size};
+    counters.clear();
+    __syncthreads();
+    wi_with_slots<T>(p.target, [&](auto slot_of) {
+        if (p.target.channels > 1)
+            count_range<true>(p, counters, ranges, slot_of);
+        else
+            count_range<false>(p, counters, ranges, slot_of);
+    });
+    counters.hand_over();
+}
+
+size_t wi_histogram_packed_room(const weft_context *ctx) {
+    return (ctx->gpu->shared_optin - sizeof(wi_histogram_target)) / sizeof(uint32_t) * 2;
+}
+
+size_t wi_histogram_ranges_room(const weft_context *ctx) {
+    return most_ranges * wi_histogram_packed_room(ctx);
+}
+
+template <class T>
+static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
+    const size_t places = (size_t)args->channels * wi_slots_of(&args->bins);
+    const size_t room = wi_histogram_packed_room(ctx), ranges = (places - 1) / room + 1;
+    const size_t of_range = (places - 1) / ranges + 1, shared = (of_range + 1) / 2 * 4;
+    size_t resident = 0;
+    wi_histogram_params<T> p;
+    weft_status status = wi_histogram_typed(ctx, args, &p);
+    if (status == WEFT_OK)
+        status = wi_grant_shared(ctx, "launch of packed", packed<T>, shared);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, packed<T>, threads, shared, &resident);
+    if (status != WEFT_OK)
+        return status;
+    const size_t groups = resident / ranges ? resident / ranges : 1;
+    const size_t least = (size_t)threads * vectors_at_once<T> * wi_vector<T>::count;
+    return WEFT_LAUNCH(packed<T>, ctx, wi_useful_blocks(args->n, least, groups) * (unsigned)ranges,
+                       threads, shared, p, (uint32_t)places, (uint32_t)of_range, (uint32_t)ranges);
+}
+
+weft_status wi_histogram_packed(weft_context *ctx, const void *arguments) {
+    const wi_histogram_args *args = (const wi_histogram_args *)arguments;
+    return wi_with_unsigned_type(args->type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (sizeof(T) == 1)
+            return WEFT_EUNSUPPORTED;
+        else
+            return launch<T>(ctx, args);
+    });
+}
+
+/* The same kernel: one range for each block's worth of bins. */
+weft_status wi_histogram_ranges(weft_context *ctx, const void *args) {
+    return wi_histogram_packed(ctx, args);
+}

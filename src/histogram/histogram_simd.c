@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops that find slots, written so that compilers vectorise them. */
+#include "histogram/histogram_simd.h"
+
+#include "cpu/vector.h"
+
+/* The number of bins passed, -1 ... count, as a slot. Clamped before it becomes an integer. */
+WI_INLINE uint32_t slot_at(double at, double count) {
+    const double not_below = at >= 0 ? at : -1;
+    const double inside = not_below < count ? not_below : count;
+    return (uint32_t)((int32_t)inside + 1);
+}
+
+#define ELEMENT uint16_t
+#define SHIFT_SLOTS shift_slots_16
+#define LINEAR_SLOTS linear_slots_16
+#include "histogram/histogram_simd_int.inc"
+#define ELEMENT uint32_t
+#define SHIFT_SLOTS shift_slots_32
+#define LINEAR_SLOTS linear_slots_32
+#include "histogram/histogram_simd_int.inc"
+#define ELEMENT uint64_t
+#define SHIFT_SLOTS shift_slots_64
+#define LINEAR_SLOTS linear_slots_64
+#include "histogram/histogram_simd_int.inc"
+
+#define ELEMENT float
+#define LINEAR_SLOTS linear_slots_f32
+#include "histogram/histogram_simd_float.inc"
+#define ELEMENT double
+#define LINEAR_SLOTS linear_slots_f64
+#include "histogram/histogram_simd_float.inc"
+
+const wi_histogram_simd WI_FOR_ISA(wi_histogram_simd) = {
+    .shift = {[WEFT_I16] = shift_slots_16,
+              [WEFT_U16] = shift_slots_16,
+              [WEFT_I32] = shift_slots_32,
+              [WEFT_U32] = shift_slots_32,
+              [WEFT_I64] = shift_slots_64,
+              [WEFT_U64] = shift_slots_64},
+    .linear = {[WEFT_I16] = linear_slots_16,
+               [WEFT_U16] = linear_slots_16,
+               [WEFT_I32] = linear_slots_32,
+               [WEFT_U32] = linear_slots_32,
+               [WEFT_I64] = linear_slots_64,
+               [WEFT_U64] = linear_slots_64,
+               [WEFT_F32] = linear_slots_f32,
+               [WEFT_F64] = linear_slots_f64},
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots of many elements at once. */
+#ifndef WI_HISTOGRAM_SIMD_H
+#define WI_HISTOGRAM_SIMD_H
+
+#include "cpu/isa.h"
+#include "histogram/histogram.h"
+
+/* Finds the slots of n elements. */
+typedef void (*wi_slots_run)(const wi_bins *bins, size_t n, const void *x, uint32_t *slots);
+
+/* By type; NULL for types that have none. The bits of integers do for signed and unsigned. */
+typedef struct wi_histogram_simd {
+    wi_slots_run shift[WEFT_TYPE_COUNT];  /* for the rule SHIFT */
+    wi_slots_run linear[WEFT_TYPE_COUNT]; /* for LINEAR where it is right everywhere */
+} wi_histogram_simd;
+
+WI_DECLARE_ISAS(wi_histogram_simd, wi_histogram_simd);
+
+#endif

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of histogram's ladder, on every place: sizes, types, bins of every kind, channels,
+ * alignments, both widths of counts, overwriting and adding, host and device memory, and inputs
+ * that crowd into few bins. The oracle compares elements with edges in long double. */
+#include "histogram/histogram.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+_Static_assert(LDBL_MANT_DIG >= 64, "the oracle needs a long double that holds every integer");
+
+enum {
+    DEVICE_X = 1,
+    DEVICE_COUNTS = 2,
+    DEVICE_OUTSIDE = 4,
+    DEVICE_ALL = 7,
+    MOST_TESTED_BINS = 1 << 18, /* of all channels together */
+    OUTSIDES = 3 * WEFT_MOST_CHANNELS,
+    BEGUN_WITH = 5 /* what counts hold before a call that accumulates */
+};
+
+/* How the elements of a case are spread. */
+typedef enum spread {
+    PATTERN, /* as test_fill makes them */
+    EQUAL,
+    TWO_VALUES,
+    ASCENDING,
+    SPREADS
+} spread;
+
+typedef enum bins_kind {
+    VALUES,
+    EVEN_WHOLE, /* edges at whole numbers, a power of two apart */
+    EVEN_ANY,
+    EVEN_NARROW, /* narrower than the elements' own precision */
+    EDGES,
+    EDGES_REPEATED,
+    BINS_KINDS
+} bins_kind;
+
+typedef struct histogram_case {
+    const wi_row *row; /* NULL: the library chooses */
+    weft_type type, count_type;
+    size_t n; /* pixels */
+    unsigned channels;
+    bins_kind kind;
+    size_t bins;
+    size_t offset; /* elements past a 64-byte boundary */
+    weft_counting counting;
+    bool has_outside;
+    unsigned device;
+    spread spread;
+    test_pattern pattern;
+} histogram_case;
+
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+    test_buffer host_x, host_counts, host_outside, device_x, device_counts, device_outside;
+    unsigned char *source;
+    weft_bins bins;
+    double *edges; /* of the oracle, always all of them */
+    uint64_t *expected;
+    uint64_t expected_outside[OUTSIDES];
+} rig;
+
+static rig rig_open(weft_context *ctx, size_t elements) {
+    rig r = {.ctx = ctx, .random = test_random_at(5)};
+    const size_t x_bytes = elements * 8, count_bytes = MOST_TESTED_BINS * sizeof(uint64_t);
+    r.host_x = test_buffer_open(ctx, false, x_bytes);
+    r.host_counts = test_buffer_open(ctx, false, count_bytes);
+    r.host_outside = test_buffer_open(ctx, false, OUTSIDES * 8);
+    if (ctx->kind == WI_CUDA) {
+        r.device_x = test_buffer_open(ctx, true, x_bytes);
+        r.device_counts = test_buffer_open(ctx, true, count_bytes);
+        r.device_outside = test_buffer_open(ctx, true, OUTSIDES * 8);
+    }
+    r.source = malloc(x_bytes);
+    r.edges = malloc((MOST_TESTED_BINS + 1) * sizeof *r.edges);
+    r.expected = malloc(count_bytes);
+    assert_true(r.source && r.edges && r.expected);
+    return r;
+}
+
+static void rig_close(rig *r) {
+    test_buffer_close(&r->host_x);
+    test_buffer_close(&r->host_counts);
+    test_buffer_close(&r->host_outside);
+    if (r->ctx->kind == WI_CUDA) {
+        test_buffer_close(&r->device_x);
+        test_buffer_close(&r->device_counts);
+        test_buffer_close(&r->device_outside);
+    }
+    free(r->source);
+    free(r->edges);
+    free(r->expected);
+}
+
+static const char *describe(const rig *r, const histogram_case *c) {
+    static char text[320];
+    static const char *const kinds[] = {"values",      "even whole", "even",
+                                        "even narrow", "edges",      "repeated edges"};
+    snprintf(text, sizeof text,
+             "histogram of %s on %s, variant %s, n %zu, channels %u, %zu bins (%s) from %.17g to "
+             "%.17g, offset %zu, counts of %s, %s, device %#x, spread %d, pattern %d",
+             test_type_name(c->type), weft_place(r->ctx), c->row ? c->row->name : "auto", c->n,
+             c->channels, c->bins, kinds[c->kind], r->edges[0], r->edges[c->bins], c->offset,
+             test_type_name(c->count_type), c->counting == WEFT_ACCUMULATE ? "added" : "set",
+             c->device, c->spread, c->pattern);
+    return text;
+}
+
+/* ---- bins ---- */
+
+static long double number_of(weft_type type, test_value v) {
+    if (test_is_float(type))
+        return v.f;
+    return test_is_signed(type) ? (long double)v.i : (long double)v.u;
+}
+
+/* The formula that the header states. */
+static void make_even(rig *r, size_t count, double lo, double hi) {
+    r->bins = (weft_bins){.count = count, .lo = lo, .hi = hi};
+    for (size_t k = 0; k <= count; k++) {
+        const double product = (double)k * (hi - lo);
+        const double quotient = product / (double)count;
+        const double edge = lo + quotient;
+        r->edges[k] = k == count || edge > hi ? hi : edge;
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Edges among the elements, so that many an element lies right at one. */
+static void make_edges(rig *r, const histogram_case *c) {
+    const size_t elements = c->n * c->channels;
+    for (size_t k = 0; k <= c->bins; k++) {
+        const size_t i = elements ? test_below(&r->random, elements) : 0;
+        const double near =
+            elements ? (double)number_of(c->type, test_load(c->type, r->source, i)) : (double)k;
+        r->edges[k] = near == near ? near : 0;
+        if (test_below(&r->random, 3) == 0)
+            r->edges[k] += test_unit(&r->random);
+        if (c->kind == EDGES_REPEATED && test_below(&r->random, 2))
+            r->edges[k] = test_below(&r->random, 2) ? 0 : r->edges[k / 2];
+    }
+    if (test_below(&r->random, 4) == 0)
+        r->edges[0] = -INFINITY;
+    if (test_below(&r->random, 4) == 0)
+        r->edges[c->bins] = INFINITY;
+    qsort(r->edges, c->bins + 1, sizeof *r->edges, ascending);
+    r->bins = (weft_bins){.count = c->bins, .lo = NAN, .hi = NAN, .edges = r->edges};
+}
+
+/* Where the elements are: whole numbers near 0, fractions, or all of an integer type. */
+static double reach_of(const histogram_case *c) {
+    if (c->pattern == TEST_SMALL)
+        return 4;
+    return test_is_float(c->type) ? 1 : ldexp(1, 8 * (int)test_size_of(c->type) - 1);
+}
+
+static void make_bins(rig *r, const histogram_case *c) {
+    const double reach = reach_of(c);
+    const bool from_zero = !test_is_float(c->type) && !test_is_signed(c->type);
+    const double bits = ldexp(1, 8 * (int)test_size_of(c->type));
+    switch (c->kind) {
+    case VALUES:
+        make_even(r, c->bins, from_zero ? 0 : -bits / 2, from_zero ? bits : bits / 2);
+        break;
+    case EVEN_WHOLE: {
+        const double width = fmax(1, ldexp(1, ilogb(2 * reach / (double)c->bins)));
+        const double lo = from_zero ? 0 : -floor(reach);
+        make_even(r, c->bins, lo, lo + width * (double)c->bins);
+        break;
+    }
+    case EVEN_ANY:
+        make_even(r, c->bins, from_zero ? 0.1 * reach : -0.9 * reach, (1 + 0.3) * reach);
+        break;
+    case EVEN_NARROW:
+        make_even(r, c->bins, 0.5 * reach, nextafter(0.5 * reach, INFINITY));
+        break;
+    default:
+        make_edges(r, c);
+    }
+}
+
+/* ---- the oracle ---- */
+
+/* The number of edges at or below x. */
+static size_t edges_below(const rig *r, size_t count, long double x) {
+    size_t from = 0, to = count + 1;
+    while (from < to) {
+        const size_t middle = (from + to) / 2;
+        if ((long double)r->edges[middle] <= x)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static void expect(rig *r, const histogram_case *c) {
+    const uint64_t begin = c->counting == WEFT_ACCUMULATE ? BEGUN_WITH : 0;
+    for (size_t k = 0; k < c->bins * c->channels; k++)
+        r->expected[k] = begin;
+    for (size_t k = 0; k < OUTSIDES; k++)
+        r->expected_outside[k] = begin;
+    for (size_t i = 0; i < c->n * c->channels; i++) {
+        const size_t channel = i % c->channels;
+        const long double x = number_of(c->type, test_load(c->type, r->source, i));
+        if (x != x) {
+            r->expected_outside[3 * channel + 2]++;
+            continue;
+        }
+        const size_t below = edges_below(r, c->bins, x);
+        if (below == 0)
+            r->expected_outside[3 * channel]++;
+        else if (below == c->bins + 1)
+            r->expected_outside[3 * channel + 1]++;
+        else
+            r->expected[channel * c->bins + below - 1]++;
+    }
+}
+
+/* ---- one case ---- */
+
+static void copy_element(rig *r, size_t size, size_t from, size_t to) {
+    memmove(r->source + to * size, r->source + from * size, size);
+}
+
+static void draw(rig *r, const histogram_case *c) {
+    const size_t elements = c->n * c->channels, size = test_size_of(c->type);
+    test_fill(&r->random, c->pattern, c->type, elements, r->source);
+    for (size_t i = 1; i < elements; i++) {
+        if (c->spread == EQUAL)
+            copy_element(r, size, 0, i);
+        else if (c->spread == TWO_VALUES && i > 1)
+            copy_element(r, size, test_below(&r->random, 2), i);
+        else if (c->spread == ASCENDING && test_below(&r->random, 16) != 0)
+            copy_element(r, size, i - 1, i); /* runs, as sorted data has them */
+    }
+}
+
+static bool is_one_of(const wi_row *row, const char *a, const char *b, const char *c) {
+    return strcmp(row->name, a) == 0 || strcmp(row->name, b) == 0 || strcmp(row->name, c) == 0;
+}
+
+/* May this row refuse the call? Those that teach offer few types; others have room for so many
+ * bins, or leave bytes to lanes. */
+static bool may_refuse(const histogram_case *c) {
+    if (!c->row || c->row->kind == WI_CPU)
+        return false;
+    const bool bytes = test_size_of(c->type) == 1;
+    const size_t counters = c->channels * (bytes ? 256 : c->bins + 3);
+    if (is_one_of(c->row, "global", "shared", "cluster") && !test_taught_type(c->type))
+        return true;
+    if (is_one_of(c->row, "cached", "ranges", "packed") && bytes)
+        return true;
+    if (is_one_of(c->row, "shared", "lanes", "packed"))
+        return counters > 11000; /* any GPU has room for as many */
+    return is_one_of(c->row, "cluster", "cluster", "cluster");
+}
+
+static test_buffer *choose(const rig *r, const histogram_case *c, unsigned bit, test_buffer *host,
+                           test_buffer *device) {
+    return r->ctx->kind == WI_CUDA && (c->device & bit) ? device : host;
+}
+
+static void fill_counts(const histogram_case *c, test_buffer *b, size_t n) {
+    const size_t size = test_size_of(c->count_type);
+    if (c->counting == WEFT_OVERWRITE) {
+        test_buffer_poison(b, n * size, size);
+        return;
+    }
+    void *const begun = malloc(n * size);
+    assert_non_null(begun);
+    for (size_t k = 0; k < n; k++)
+        test_store(c->count_type, begun, k, (test_value){.u = BEGUN_WITH});
+    test_buffer_load(b, begun, n * size, size);
+    free(begun);
+}
+
+static void compare(const rig *r, const histogram_case *c, const char *what, const void *got,
+                    const uint64_t *right, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const uint64_t count = test_load(c->count_type, got, k).u;
+        if (count != right[k])
+            fail_msg("%s: %s[%zu] is %llu, should be %llu", describe(r, c), what, k,
+                     (unsigned long long)count, (unsigned long long)right[k]);
+    }
+}
+
+static void run_case(rig *r, const histogram_case *c) {
+    const size_t elements = c->n * c->channels, size = test_size_of(c->type);
+    test_buffer *x = choose(r, c, DEVICE_X, &r->host_x, &r->device_x);
+    test_buffer *counts = choose(r, c, DEVICE_COUNTS, &r->host_counts, &r->device_counts);
+    test_buffer *outside = choose(r, c, DEVICE_OUTSIDE, &r->host_outside, &r->device_outside);
+    draw(r, c);
+    make_bins(r, c);
+    test_buffer_load(x, r->source, elements * size, c->offset * size);
+    fill_counts(c, counts, c->bins * c->channels);
+    fill_counts(c, outside, 3 * (size_t)c->channels);
+    test_use(r->ctx, "histogram", c->row);
+    const weft_status status = weft_histogram(
+        r->ctx, c->type, c->n, c->channels, x->p, c->kind == VALUES ? NULL : &r->bins, c->counting,
+        c->count_type, counts->p, c->has_outside ? outside->p : NULL);
+    if (status == WEFT_EUNSUPPORTED && may_refuse(c)) {
+        test_refused(r->ctx, status, WEFT_EUNSUPPORTED, "weft_histogram", c->row->name);
+        return;
+    }
+    if (status != WEFT_OK)
+        fail_msg("%s: %s: %s", describe(r, c), weft_status_name(status), weft_message(r->ctx));
+    test_used(r->ctx, "histogram", c->row, describe(r, c));
+    expect(r, c);
+    compare(r, c, "counts", test_buffer_read(counts, describe(r, c)), r->expected,
+            c->bins * c->channels);
+    if (c->has_outside)
+        compare(r, c, "outside", test_buffer_read(outside, describe(r, c)), r->expected_outside,
+                3 * (size_t)c->channels);
+    if (elements && memcmp(test_buffer_read(x, describe(r, c)), r->source, elements * size) != 0)
+        fail_msg("%s: x was changed", describe(r, c));
+}
+
+/* ---- what to run ---- */
+
+static bool has_values(weft_type type) {
+    return test_size_of(type) <= 2 && !test_is_float(type);
+}
+
+/* The case with bins, spread, alignment and placement drawn. */
+static void run_drawing(rig *r, histogram_case c) {
+    static const size_t bin_counts[] = {1, 2, 3, 10, 100, 255, 256, 1000, 4096};
+    static const unsigned mixtures[] = {0, DEVICE_X, DEVICE_COUNTS, DEVICE_OUTSIDE,
+                                        DEVICE_COUNTS | DEVICE_OUTSIDE};
+    static const test_pattern patterns[] = {TEST_SMALL, TEST_ANY, TEST_TIES, TEST_SPECIAL,
+                                            TEST_NANS};
+    c.kind = (bins_kind)test_below(&r->random, BINS_KINDS);
+    if (c.kind == VALUES && !has_values(c.type))
+        c.kind = EDGES;
+    c.bins = c.kind == VALUES ? (size_t)1 << 8 * test_size_of(c.type)
+                              : bin_counts[test_below(&r->random, 9)];
+    c.pattern = patterns[test_below(&r->random, 5)];
+    c.spread = test_below(&r->random, 2) ? PATTERN : (spread)test_below(&r->random, SPREADS);
+    c.offset = test_below(&r->random, 4);
+    c.count_type = test_below(&r->random, 2) ? WEFT_U32 : WEFT_U64;
+    c.counting = test_below(&r->random, 3) ? WEFT_OVERWRITE : WEFT_ACCUMULATE;
+    c.has_outside = test_below(&r->random, 4) != 0;
+    c.device = DEVICE_ALL;
+    run_case(r, &c);
+    if (r->ctx->kind == WI_CUDA) {
+        c.device = mixtures[test_below(&r->random, 5)];
+        run_case(r, &c);
+    }
+}
+
+/* Every row, type and number of channels, `times` over; or one in `stride` of them. */
+static void run_size(rig *r, size_t n, size_t times, size_t stride) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(r->ctx, &wi_histogram_ladder, rows);
+    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
+        for (size_t k = 0; k < WEFT_MOST_CHANNELS * count * times; k++) {
+            const histogram_case c = {.row = rows[k % count],
+                                      .type = (weft_type)type,
+                                      .channels = 1 + (unsigned)(k / count % WEFT_MOST_CHANNELS),
+                                      .n = n};
+            if (test_below(&r->random, stride) == 0 && test_case_wanted(&r->random))
+                run_drawing(r, c);
+        }
+    }
+}
+
+static void small_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx, 257 * WEFT_MOST_CHANNELS);
+    for (size_t k = 0; k < test_small_size_count; k++)
+        run_size(&r, test_small_sizes[k], 2, 1);
+    rig_close(&r);
+}
+
+static void medium_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx, 16385 * WEFT_MOST_CHANNELS);
+    for (size_t k = 0; k < test_medium_size_count; k++)
+        run_size(&r, test_medium_sizes[k], 1, 3);
+    rig_close(&r);
+}
+
+static void large_sizes(weft_context *ctx) {
+    const size_t n = (1 << 20) + 7;
+    if (!test_size_wanted(n))
+        return;
+    rig r = rig_open(ctx, n * WEFT_MOST_CHANNELS);
+    run_size(&r, 100003, 1, 6);
+    run_size(&r, n, 1, 20);
+    rig_close(&r);
+}
+
+/* More bins than one block, one cluster or a few ranges have room for, and inputs that crowd. */
+static void many_bins(weft_context *ctx) {
+    static const size_t bin_counts[] = {20000, 57000, 65536, 100000, MOST_TESTED_BINS};
+    static const weft_type types[] = {WEFT_U32, WEFT_I16, WEFT_F32, WEFT_F64};
+    const size_t n = test_size_wanted(1 << 18) ? (1 << 18) + 3 : 5003;
+    rig r = rig_open(ctx, n);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
+    for (size_t k = 0; k < count * 5 * SPREADS; k++) {
+        const histogram_case c = {.row = rows[k % count],
+                                  .type = types[test_below(&r.random, 4)],
+                                  .count_type = WEFT_U32,
+                                  .n = n,
+                                  .channels = 1,
+                                  .bins = bin_counts[k / count % 5],
+                                  .spread = (spread)(k / count / 5),
+                                  .kind = test_below(&r.random, 2) ? EVEN_WHOLE : EVEN_ANY,
+                                  .pattern = TEST_ANY,
+                                  .has_outside = true,
+                                  .device = DEVICE_ALL};
+        if (test_case_wanted(&r.random))
+            run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
+/* Counters of 16 and of 8 bits pass their limits many times over, on every block. */
+static void crowded_counters(weft_context *ctx) {
+    const size_t n = 1 << 25;
+    if (!test_size_wanted(n))
+        return;
+    rig r = rig_open(ctx, n / 4);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
+    for (size_t k = 0; k < 2 * count; k++) {
+        histogram_case c = {.row = rows[k / 2],
+                            .type = WEFT_U16,
+                            .count_type = WEFT_U64,
+                            .n = n,
+                            .channels = 1,
+                            .kind = VALUES,
+                            .bins = 65536,
+                            .spread = k % 2 ? EQUAL : TWO_VALUES,
+                            .pattern = TEST_ANY,
+                            .device = DEVICE_ALL};
+        run_case(&r, &c);
+        c.type = WEFT_U8;
+        c.bins = 256;
+        run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
+/* Whole numbers beyond 2^53 fall on the right side of an edge that f64 holds. */
+static void wide_integers(weft_context *ctx) {
+    const uint64_t top = UINT64_C(1) << 63;
+    const uint64_t x[] = {top - 1, top, top + 1, UINT64_MAX, 0, UINT64_MAX - 1};
+    const double edges[] = {0, 0x1p63, nextafter(0x1p63, INFINITY), 0x1p64};
+    const weft_bins bins = {.count = 3, .edges = edges};
+    uint64_t counts[3], outside[3];
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
+    for (size_t k = 0; k < count; k++) {
+        test_use(ctx, "histogram", rows[k]);
+        const weft_status status = weft_histogram(ctx, WEFT_U64, 6, 1, x, &bins, WEFT_OVERWRITE,
+                                                  WEFT_U64, counts, outside);
+        if (status == WEFT_EUNSUPPORTED)
+            continue;
+        assert_int_equal(status, WEFT_OK);
+        assert_true(counts[0] == 2 && counts[1] == 2 && counts[2] == 2);
+        assert_true(outside[0] == 0 && outside[1] == 0 && outside[2] == 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(small_sizes),      TEST_ON_EACH_PLACE(medium_sizes),
+        TEST_ON_EACH_PLACE(large_sizes),      TEST_ON_EACH_PLACE(many_bins),
+        TEST_ON_EACH_PLACE(crowded_counters), TEST_ON_EACH_PLACE(wide_integers),
+    };
+    return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
+}
