@@ -9,6 +9,7 @@
 #include "map/map_simd.h"
 #include "reduce/reduce_simd.h"
 #include "scan/scan_simd.h"
+#include "sort/sort_simd.h"
 #include "testing.h"
 
 enum {
@@ -114,6 +115,78 @@ static void compare_scan(arrays *a, wi_isa isa, weft_type type, size_t n) {
     }
 }
 
+/* Where keys and values are sorted: told into buckets, then each bucket with spare arrays. */
+typedef struct desk {
+    _Alignas(64) unsigned char keys[(LARGEST + 64) * 8], spare_keys[(LARGEST + 64) * 8];
+    _Alignas(64) unsigned char values[(LARGEST + 64) * 8], spare_values[(LARGEST + 64) * 8];
+} desk;
+
+static void sort_buckets(const wi_sort_simd *simd, const wi_sort_deal *deal, const size_t *starts,
+                         desk *d) {
+    const unsigned kb = deal->key_bytes, vb = deal->value_bytes;
+    for (size_t k = 0; k < WI_SORT_BUCKETS; k++) {
+        const size_t at = starts[k];
+        const wi_sort_range range = {.key_bytes = kb,
+                                     .value_bytes = vb,
+                                     .end_bit = 8 * kb,
+                                     .n = deal->at[k] - at,
+                                     .keys = (char *)deal->keys_out + at * kb,
+                                     .values = (char *)deal->values_out + at * vb,
+                                     .spare_keys = d->spare_keys,
+                                     .spare_values = d->spare_values};
+        simd->sort(&range);
+    }
+}
+
+static void sort_all(const wi_sort_simd *simd, wi_sort_deal deal, desk *d) {
+    size_t at[WI_SORT_BUCKETS] = {0}, starts[WI_SORT_BUCKETS], sum = 0;
+    memset(d, 0xA5, sizeof *d);
+    deal.keys_out = d->keys + OFFSET * deal.key_bytes;
+    deal.values_out = d->values + OFFSET * deal.value_bytes;
+    deal.at = at;
+    simd->count(&deal, at);
+    for (size_t k = 0; k < WI_SORT_BUCKETS; k++) {
+        starts[k] = sum;
+        sum += at[k];
+        at[k] = starts[k];
+    }
+    assert_int_equal(sum, deal.n);
+    simd->deal(&deal);
+    sort_buckets(simd, &deal, starts, d);
+    simd->of_keys(&deal.key, deal.key_bytes, deal.n, deal.keys_out, deal.keys_out);
+}
+
+static void compare_sort(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    const wi_sort_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_sort_simd);
+    const wi_sort_simd *other = WI_OF_ISA(isa, wi_sort_simd);
+    const unsigned size = (unsigned)weft_type_size(type);
+    desk *const from_base = malloc(sizeof *from_base), *const from_other =
+                                                           malloc(sizeof *from_base);
+    assert_true(from_base && from_other);
+    for (unsigned form = 0; form < 12; form++) {
+        const wi_sort_deal deal = {
+            .key_bytes = size,
+            .value_bytes = form % 3 * 4,
+            .key = wi_sort_key_of(type, form / 3 % 2),
+            .split = {.end_bit = 8 * size, .shift = 8 * size - 8, .last = WI_SORT_BUCKETS - 1},
+            .n = n,
+            .x = a->x + OFFSET * size,
+            .values = form / 6 ? a->y : NULL,
+            .stream = form / 6};
+        sort_all(base, deal, from_base);
+        sort_all(other, deal, from_other);
+        assert_memory_equal(from_base->keys, from_other->keys, sizeof from_base->keys);
+        assert_memory_equal(from_base->values, from_other->values, sizeof from_base->values);
+    }
+    free(from_base);
+    free(from_other);
+}
+
+static void test_sort_has_the_same_bits(void **state) {
+    (void)state;
+    each_case(compare_sort);
+}
+
 static void test_map_has_the_same_bits(void **state) {
     (void)state;
     each_case(compare_map);
@@ -174,6 +247,7 @@ int main(void) {
         cmocka_unit_test(test_map_has_the_same_bits),
         cmocka_unit_test(test_reduce_has_the_same_bits),
         cmocka_unit_test(test_scan_has_the_same_bits),
+        cmocka_unit_test(test_sort_has_the_same_bits),
         cmocka_unit_test(test_halves_widen_as_public),
         cmocka_unit_test(test_halves_narrow_as_public),
         cmocka_unit_test(test_doubles_round_once),
