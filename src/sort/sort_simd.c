@@ -13,8 +13,8 @@ enum {
     BLOCK = 256,       /* elements told into buckets at a time */
     COUNTED = 1 << 30, /* elements counted in 32 bits before the counts move to 64 */
     APART = 4,         /* neighbours often share a bucket: they are counted in different places */
-    LEAST_LINE = 32,   /* elements */
-    MOST_VALUE_BYTES = 8
+    PARCEL_BYTES =
+        128 /* sent to a bucket at a time: with lines of 64, branches are mistaken more */
 };
 
 /* Element i of an array of elements of `bytes` bytes; 0 bytes: there is no array. */
@@ -22,6 +22,10 @@ WI_INLINE uint64_t load(const void *p, size_t i, unsigned bytes) {
     switch (bytes) {
     case 0:
         return 0;
+    case 1:
+        return ((const uint8_t *)p)[i];
+    case 2:
+        return ((const uint16_t *)p)[i];
     case 4:
         return ((const uint32_t *)p)[i];
     default:
@@ -32,6 +36,12 @@ WI_INLINE uint64_t load(const void *p, size_t i, unsigned bytes) {
 WI_INLINE void store(void *p, size_t i, unsigned bytes, uint64_t value) {
     switch (bytes) {
     case 0:
+        break;
+    case 1:
+        ((uint8_t *)p)[i] = (uint8_t)value;
+        break;
+    case 2:
+        ((uint16_t *)p)[i] = (uint16_t)value;
         break;
     case 4:
         ((uint32_t *)p)[i] = (uint32_t)value;
@@ -62,12 +72,46 @@ static void swap_spare(wi_sort_range *range) {
     range->spare_values = values;
 }
 
-/* Writes the end of a line whose beginning belongs to someone else, or the whole line. */
-WI_INLINE void put_line(void *to, const void *from, size_t bytes, size_t whole, bool stream) {
-    if (stream && bytes == whole)
-        wi_stream_lines(to, from, whole);
+/* Elements on their way to an array that many places of are written in turns: each bucket has a
+ * parcel, which is sent when it is full. Places count from `ahead` elements before the array, so
+ * that a parcel is a whole number of lines of memory. */
+typedef struct mail {
+    char *out;
+    size_t ahead;
+    bool stream; /* past the cache */
+} mail;
+
+WI_INLINE mail mail_to(void *out, unsigned bytes, bool stream) {
+    return (mail){out, bytes > 0 ? (uintptr_t)out % PARCEL_BYTES / bytes : 0, stream};
+}
+
+/* The parcel that ends behind place `end`, but for what lies before `start`: another thread's. */
+WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
+                           size_t end, bool stream) {
+    const size_t in_all = PARCEL_BYTES / bytes, first = (end - 1) / in_all * in_all;
+    const size_t from = start > first ? start : first;
+    char *const to = m->out + (from - m->ahead) * bytes;
+    if (stream && end - from == in_all)
+        wi_stream_lines(to, parcel, PARCEL_BYTES);
     else
-        memcpy(to, from, bytes);
+        memcpy(to, parcel + (from - first) * bytes, (end - from) * bytes);
+}
+
+/* Puts an element at place `to` of a bucket that this thread fills from place `start` on. */
+WI_INLINE void send(const mail *m, unsigned bytes, unsigned char *parcel, size_t start, size_t to,
+                    uint64_t element) {
+    const size_t place = to + m->ahead, in_all = PARCEL_BYTES / bytes;
+    store(parcel, place % in_all, bytes, element);
+    if (place % in_all == in_all - 1)
+        send_parcel(m, bytes, parcel, start + m->ahead, place + 1, m->stream);
+}
+
+/* What is left when the bucket is filled up to `end`. */
+WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
+                         size_t end) {
+    const size_t place = end + m->ahead;
+    if (end > start && place % (PARCEL_BYTES / bytes) != 0)
+        send_parcel(m, bytes, parcel, start + m->ahead, place, false);
 }
 
 #define NAME(f) f##_u8
