@@ -10,7 +10,7 @@ set(emu ${PROJECT_SOURCE_DIR}/emu)
 set(src ${PROJECT_SOURCE_DIR}/src)
 
 file(GLOB emu_c CONFIGURE_DEPENDS ${src}/*/*.c)
-list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|climb|simd)\\.c|/core/gpu_none\\.c)$")
+list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|climb|simd)\\.c|/core/gpu_none\\.c|/io/png\\.c)$")
 file(GLOB emu_kernels CONFIGURE_DEPENDS ${src}/*/*.cu)
 list(FILTER emu_kernels EXCLUDE REGEX "/src/cli/[^/]*$")
 if(NOT WEFT_LADDER)

@@ -13,7 +13,7 @@ if(WEFT_FUZZ)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  ${PROJECT_BINARY_DIR}/fuzz)
         target_compile_definitions(${name} PRIVATE WEFT_FUZZ=1)
-        target_link_libraries(${name} PRIVATE weft_static)
+        target_link_libraries(${name} PRIVATE weft_png weft_static)
         target_link_options(${name} PRIVATE -fsanitize=fuzzer)
         add_dependencies(weft_fuzzers ${name})
     endforeach()

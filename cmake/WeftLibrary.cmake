@@ -87,3 +87,13 @@ if(WEFT_CLIMB_C)
     target_link_libraries(weft_climbs PRIVATE weft_flags)
     set(WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climbs>)
 endif()
+
+# PNG files, through libpng if it is there: linked to the command and the tests, so that users of the
+# library need no libpng.
+find_package(PNG)
+add_library(weft_png STATIC ${PROJECT_SOURCE_DIR}/src/io/png.c)
+target_link_libraries(weft_png PRIVATE weft_flags PUBLIC weft_static)
+if(PNG_FOUND)
+    target_compile_definitions(weft_png PRIVATE WEFT_PNG=1)
+    target_link_libraries(weft_png PUBLIC PNG::PNG)
+endif()

@@ -14,6 +14,7 @@ file(GLOB WEFT_FUZZ_C CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.
 
 set(WEFT_C ${slice_c})
 list(FILTER WEFT_C EXCLUDE REGEX "_(test|climb|simd)\\.c$")
+list(FILTER WEFT_C EXCLUDE REGEX "/io/png\\.c$") # needs libpng: for the command and the tests only
 set(WEFT_SIMD_C ${slice_c})
 list(FILTER WEFT_SIMD_C INCLUDE REGEX "_simd\\.c$")
 set(WEFT_CLIMB_C ${slice_c})

@@ -18,7 +18,7 @@ foreach(source IN LISTS WEFT_TEST_C)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                              ${PROJECT_BINARY_DIR}/tests)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${name} PRIVATE weft_static PkgConfig::CMOCKA)
+    target_link_libraries(${name} PRIVATE weft_png weft_static PkgConfig::CMOCKA)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endforeach()
@@ -34,7 +34,7 @@ if(NOT WEFT_FUZZ)
         add_executable(${name} ${source} ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  ${PROJECT_BINARY_DIR}/tests)
-        target_link_libraries(${name} PRIVATE weft_static)
+        target_link_libraries(${name} PRIVATE weft_png weft_static)
         add_test(NAME ${name} COMMAND ${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/${corpus})
         set_tests_properties(${name} PROPERTIES TIMEOUT 600)
     endforeach()
@@ -52,6 +52,6 @@ foreach(source IN LISTS WEFT_TEST_SH)
         PROPERTIES
             TIMEOUT 600
             ENVIRONMENT
-            "WEFT=${PROJECT_BINARY_DIR}/weft;WEFT_BUILD=${PROJECT_BINARY_DIR};WEFT_SOURCE=${PROJECT_SOURCE_DIR};CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND}"
+            "WEFT=${PROJECT_BINARY_DIR}/weft;WEFT_BUILD=${PROJECT_BINARY_DIR};WEFT_SOURCE=${PROJECT_SOURCE_DIR};WEFT_PNG=$<BOOL:${PNG_FOUND}>;CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND}"
     )
 endforeach()

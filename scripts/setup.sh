@@ -37,6 +37,7 @@ need_build() {
 need_test() {
     need_build
     need pkg-config --exists cmocka -- libcmocka-dev
+    need pkg-config --exists libpng -- libpng-dev
 }
 need_format() { need has_clang_format_14 -- clang-format-14; }
 need_lint() {

@@ -73,7 +73,7 @@ test_help() {
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
-    for command in info demo climb reduce scan sort topk add help; do
+    for command in info demo climb reduce scan sort topk histogram add help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -198,6 +198,40 @@ test_scan_and_add() {
     expect 1 'save them alike' "$weft" reduce "$folder/bytes.npy" "$folder/matrix.npy" --op dot
 }
 
+test_histogram() {
+    local place=$1 corpus=$WEFT_SOURCE/tests/fuzz
+    npy fives.npy "'<i4'" '(2, 3)' \
+        '\x05\0\0\0\xff\xff\xff\xff\x05\0\0\0\x02\0\0\0\x09\0\0\0\xfe\xff\xff\xff' # 5 -1 5 2 9 -2
+    "$weft" histogram "$folder/fives.npy" -p "$place" --bins 3 --lo -1 --hi 8 -o "$folder/out.npy"
+    same '1 1 2' "$(elements out.npy u8 128)" "$place: histogram"
+    expect 0 '"below": 1, "above": 1, "nan": 0, "counts": \[1, 1, 2\]' "$weft" histogram \
+        "$folder/fives.npy" -p "$place" --bins 3 --lo -1 --hi 8 --json
+    expect 0 'below 1, above 1, NaN 0' "$weft" histogram "$folder/fives.npy" -p "$place" --bins 3 \
+        --lo -1 --hi 8
+    expect 0 '^ *-2 +3 #+$' "$weft" histogram "$folder/fives.npy" -p "$place" --bins 2
+    expect 0 '"counts": \[0, 0\]' "$weft" histogram "$folder/empty.npy" -p "$place" --bins 2 --json
+    expect 0 '"channel": "gray".*"counts": \[3, 0, 0, 3\]' "$weft" histogram -p "$place" \
+        "$corpus/pnm/plain_gray.pgm" --bins 4 --lo 0 --hi 16 --json
+    expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" \
+        "$corpus/pnm/plain_rgb16.ppm" --json
+    expect 1 'cut short' "$weft" histogram "$corpus/pnm/lying_size.pgm"
+    expect 1 'no .npy file' "$weft" histogram "$0"
+    if [ "${WEFT_PNG:-0}" = 1 ]; then
+        expect 0 '"channel": "green".*"counts": \[6, 0\]' "$weft" histogram -p "$place" --bins 2 \
+            "$corpus/png/rgb8.png" --json
+        "$weft" histogram - -p "$place" -o "$folder/out.npy" <"$corpus/png/gray_alpha8.png"
+        grep -aq "'shape': (2, 256)" "$folder/out.npy" || fail "$place: histogram of a pipe"
+        expect 1 'malformed PNG' "$weft" histogram "$corpus/png/cut_short.png"
+    else
+        expect 1 'libpng-dev' "$weft" histogram "$corpus/png/rgb8.png"
+    fi
+    expect 2 'is no finite number' "$weft" histogram "$folder/fives.npy" --lo nan
+    expect 2 'is no whole number' "$weft" histogram "$folder/fives.npy" --bins 1.5
+    expect 1 'count of 0' "$weft" histogram "$folder/fives.npy" --bins 0
+    expect 1 'lo < hi' "$weft" histogram "$folder/fives.npy" --lo 2 --hi 1
+    expect 1 'not all finite' "$weft" histogram "$folder/nan.npy"
+}
+
 test_sort_and_topk() {
     local place=$1
     npy fives.npy "'<i4'" '(2, 3)' \
@@ -269,7 +303,7 @@ test_bad_files() {
 
 test_climb() {
     local place=$1 op output
-    for op in map reduce scan sort; do
+    for op in histogram map reduce scan sort; do
         output=$("$weft" climb $op -p "$place" --n 5000 --json 2>"$folder/noise")
         same 0 $? "$place: climb $op"
         json_valid "climb $op --json" 2 <<<"$output"
@@ -313,6 +347,7 @@ for place in $places; do
     test_reduce "$place"
     test_scan_and_add "$place"
     test_sort_and_topk "$place"
+    test_histogram "$place"
     test_climb "$place"
 done
 test_bad_files

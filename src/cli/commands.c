@@ -32,6 +32,9 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
     [WI_OPT_K] = {"k", 'k', "COUNT", WI_WORDS_NONE, "how many elements; default 10", false},
     [WI_OPT_SMALLEST] = {"smallest", 0, NULL, WI_WORDS_NONE, "the smallest, not the largest",
                          false},
+    [WI_OPT_BINS] = {"bins", 'b', "COUNT", WI_WORDS_NONE, "how many bins, all of one width", false},
+    [WI_OPT_LO] = {"lo", 0, "NUMBER", WI_WORDS_NONE, "where the first bin begins", false},
+    [WI_OPT_HI] = {"hi", 0, "NUMBER", WI_WORDS_NONE, "where the last bin ends", false},
     [WI_OPT_OUTPUT] = {"output", 'o', "FILE", WI_WORDS_FILE,
                        "where the result goes; - is standard output", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
@@ -157,6 +160,27 @@ const wi_command wi_commands[] = {
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_topk_command,
+    },
+    {
+        .name = "histogram",
+        .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
+        .summary = "count how many elements fall into each bin, and draw it",
+        .details = "Draws a chart of an array, or of each channel of an image. Bytes get a bin for "
+                   "each value; other elements 64 bins from the smallest to the largest, unless "
+                   "--bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
+                   "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
+                   "--output writes the counts instead, as u64, a row for each channel of an "
+                   "image. A file name of - is standard input.",
+        .examples = {{"weft histogram photo.png", "a chart for each channel"},
+                     {"weft histogram x.npy --bins 20 --lo 0 --hi 1", "of an array"},
+                     {"weft histogram scan.pgm --bins 65536 -o counts.npy", "as numbers"},
+                     {"weft histogram x.npy --json", "for programs: an object for each channel"}},
+        .options = BIT(OUTPUT) | BIT(BINS) | BIT(LO) | BIT(HI) | BIT(PLACE) | BIT(VARIANT) |
+                   BIT(TYPE) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_histogram_command,
     },
     {
         .name = "add",

@@ -27,6 +27,9 @@ typedef enum wi_option {
     WI_OPT_INDICES,
     WI_OPT_K,
     WI_OPT_SMALLEST,
+    WI_OPT_BINS,
+    WI_OPT_LO,
+    WI_OPT_HI,
     WI_OPT_OUTPUT,
     WI_OPT_JSON,
     WI_OPT_MAN,
@@ -126,6 +129,7 @@ wi_exit wi_reduce_command(const wi_arguments *args);
 wi_exit wi_scan_command(const wi_arguments *args);
 wi_exit wi_sort_command(const wi_arguments *args);
 wi_exit wi_topk_command(const wi_arguments *args);
+wi_exit wi_histogram_command(const wi_arguments *args);
 wi_exit wi_add_command(const wi_arguments *args);
 wi_exit wi_help(const wi_arguments *args);
 

@@ -56,6 +56,13 @@ void wi_json_count(wi_json *json, const char *key, uint64_t value) {
     printf("%" PRIu64, value);
 }
 
+void wi_json_counts(wi_json *json, const char *key, size_t n, const uint64_t *values) {
+    print_key(json, key);
+    for (size_t i = 0; i < n; i++)
+        printf("%s%" PRIu64, i ? ", " : "[", values[i]);
+    fputs(n ? "]" : "[]", stdout);
+}
+
 void wi_json_number(wi_json *json, const char *key, double value) {
     if (!isfinite(value)) {
         wi_json_null(json, key);

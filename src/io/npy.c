@@ -5,96 +5,17 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "io/source.h"
 
 static const char magic[] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
-enum {
-    FIRST_BYTES = 1 << 20 /* taken before anything of a pipe's array has arrived */
-};
-
-/* A file being read, and what to call it. */
-typedef struct source {
-    FILE *file;
-    const char *name;
-    wi_note *note;
-} source;
-
-static weft_status cut_short(const source *s, const char *what, size_t expected, size_t got) {
-    if (ferror(s->file))
-        return wi_note_fail(s->note, WEFT_EIO, "%s: reading failed: %s", s->name, strerror(errno));
-    return wi_note_fail(s->note, WEFT_EFORMAT,
-                        "%s: the file is cut short: its %s should have %zu bytes, and %zu are "
-                        "there",
-                        s->name, what, expected, got);
-}
-
-static weft_status no_memory(const source *s, size_t bytes) {
-    return wi_note_fail(s->note, WEFT_ENOMEM, "%s: no memory for %zu bytes", s->name, bytes);
-}
-
-/* Bytes from here to the end of a regular file; false for pipes and the like. */
-static bool bytes_left(FILE *file, size_t *left) {
-    struct stat facts;
-    const int descriptor = fileno(file);
-    if (descriptor < 0 || fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
-        return false;
-    const off_t at = ftello(file);
-    if (at < 0)
-        return false;
-    *left = facts.st_size > at ? (size_t)(facts.st_size - at) : 0;
-    return true;
-}
-
-/* Gives `*data` room for `room` bytes, keeping the first `used`. */
-static weft_status resize(const source *s, unsigned char **data, size_t used, size_t room) {
-    unsigned char *const larger = wi_host_alloc(room);
-    if (!larger)
-        return no_memory(s, room);
-    if (used)
-        memcpy(larger, *data, used);
-    wi_host_free(*data);
-    *data = larger;
-    return WEFT_OK;
-}
-
-/* Reads exactly `bytes` into new memory. A pipe may lie about how much it will bring, so its memory
- * doubles only as what came before has filled it. */
-static weft_status read_all(const source *s, const char *what, size_t bytes, void **result) {
-    unsigned char *data = NULL;
-    size_t used = 0, room = bytes, left;
-    weft_status status = WEFT_OK;
-    *result = NULL;
-    if (bytes_left(s->file, &left)) {
-        if (left < bytes)
-            return cut_short(s, what, bytes, left);
-    } else if (room > FIRST_BYTES) {
-        room = FIRST_BYTES;
-    }
-    while (status == WEFT_OK) {
-        status = resize(s, &data, used, room);
-        if (status != WEFT_OK)
-            break;
-        used += fread(data + used, 1, room - used, s->file);
-        if (used < room)
-            status = cut_short(s, what, bytes, used);
-        if (used == bytes)
-            break;
-        room = bytes - room > room ? 2 * room : bytes;
-    }
-    if (status == WEFT_OK)
-        *result = data;
-    else
-        wi_host_free(data);
-    return status;
-}
-
 /* Reads magic, version and the length of the dictionary. */
-static weft_status read_prefix(const source *s, size_t *length) {
+static weft_status read_prefix(const wi_source *s, size_t *length) {
     unsigned char prefix[WI_NPY_PREFIX_BYTES];
     if (fread(prefix, 1, 8, s->file) != 8 || memcmp(prefix, magic, sizeof magic) != 0) {
         if (ferror(s->file))
-            return cut_short(s, "beginning", 8, 0);
+            return wi_source_cut_short(s, "beginning", 8, 0);
         return wi_note_fail(s->note, WEFT_EFORMAT,
                             "%s: this is no .npy file: it does not begin with \\x93NUMPY; save "
                             "arrays with numpy.save",
@@ -108,7 +29,7 @@ static weft_status read_prefix(const source *s, size_t *length) {
     const size_t width = major == 1 ? 2 : 4;
     const size_t got = fread(prefix + 8, 1, width, s->file);
     if (got != width)
-        return cut_short(s, "header length", width, got);
+        return wi_source_cut_short(s, "header length", width, got);
     *length = 0;
     for (size_t k = width; k > 0; k--)
         *length = *length << 8 | prefix[7 + k];
@@ -120,12 +41,12 @@ static weft_status read_prefix(const source *s, size_t *length) {
     return WEFT_OK;
 }
 
-static weft_status read_layout(const source *s, wi_npy_layout *layout) {
+static weft_status read_layout(const wi_source *s, wi_npy_layout *layout) {
     size_t length = 0;
     void *text = NULL;
     weft_status status = read_prefix(s, &length);
     if (status == WEFT_OK)
-        status = read_all(s, "header", length, &text);
+        status = wi_source_read(s, "header", length, &text);
     if (status != WEFT_OK)
         return status;
     status = wi_npy_parse(text, length, s->name, layout, s->note);
@@ -134,7 +55,7 @@ static weft_status read_layout(const source *s, wi_npy_layout *layout) {
 }
 
 /* Is the type in the file one the caller can use? */
-static weft_status check_type(const source *s, const weft_type *wanted,
+static weft_status check_type(const wi_source *s, const weft_type *wanted,
                               const wi_npy_layout *layout) {
     if (layout->opaque && !wanted)
         return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
@@ -169,7 +90,7 @@ static void swap_bytes(void *data, size_t count, size_t size) {
 
 weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
                         wi_note *note) {
-    const source s = {file, name, note};
+    const wi_source s = {file, name, note};
     wi_npy_layout *const layout = &array->layout;
     *array = (wi_npy){.data = NULL};
     weft_status status = read_layout(&s, layout);
@@ -183,7 +104,7 @@ weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_
                               "can count",
                               name);
     if (status == WEFT_OK)
-        status = read_all(&s, "array", bytes, &array->data);
+        status = wi_source_read(&s, "array", bytes, &array->data);
     if (status != WEFT_OK) {
         *array = (wi_npy){.data = NULL};
         return status;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charts of counts for terminals. */
+#include "cli/chart.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+
+enum {
+    MOST_LINES = 32,
+    BAR_COLUMNS = 50,
+    EIGHTHS = 8
+};
+
+/* Does standard output go to a terminal whose locale is in UTF-8? */
+static bool shows_blocks(void) {
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    if (!isatty(STDOUT_FILENO))
+        return false;
+    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
+        const char *const locale = getenv(variables[k]);
+        if (locale && *locale)
+            return strstr(locale, "UTF-8") || strstr(locale, "utf8") || strstr(locale, "UTF8") ||
+                   strstr(locale, "utf-8");
+    }
+    return false;
+}
+
+/* A bar as long as count is of largest, in whole characters or in eighths of them. A count that is
+ * not 0 shows. */
+static void print_bar(uint64_t count, uint64_t largest, bool blocks) {
+    static const char *const parts[EIGHTHS] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const int steps = blocks ? BAR_COLUMNS * EIGHTHS : BAR_COLUMNS;
+    int length = largest ? (int)((double)count / (double)largest * steps + 0.5) : 0;
+    if (count > 0 && length == 0)
+        length = 1;
+    fputs(wi_style_on(stdout, WI_GREEN), stdout);
+    for (int k = 0; k < (blocks ? length / EIGHTHS : length); k++)
+        fputs(blocks ? "█" : "#", stdout);
+    fputs(blocks ? parts[length % EIGHTHS] : "", stdout);
+    fputs(wi_style_on(stdout, WI_PLAIN), stdout);
+}
+
+static double edge_of(const wi_chart *chart, size_t bin) {
+    const double edge = chart->lo + (double)bin * (chart->hi - chart->lo) / (double)chart->bins;
+    return bin < chart->bins && edge < chart->hi ? edge : chart->hi;
+}
+
+/* Lines are ranges of bins whose lengths differ by one at most. */
+static size_t first_of_line(const wi_chart *chart, size_t lines, size_t line) {
+    return (size_t)((unsigned __int128)chart->bins * line / lines);
+}
+
+static uint64_t count_of_line(const wi_chart *chart, size_t lines, size_t line) {
+    uint64_t sum = 0;
+    const size_t end = first_of_line(chart, lines, line + 1);
+    for (size_t k = first_of_line(chart, lines, line); k < end; k++)
+        sum += chart->counts[k];
+    return sum;
+}
+
+void wi_print_chart(const wi_chart *chart) {
+    const size_t lines = chart->bins < MOST_LINES ? chart->bins : MOST_LINES;
+    const bool blocks = shows_blocks();
+    uint64_t largest = 0;
+    for (size_t line = 0; line < lines; line++) {
+        const uint64_t count = count_of_line(chart, lines, line);
+        largest = count > largest ? count : largest;
+    }
+    if (chart->title)
+        printf("%s%s%s\n", wi_style_on(stdout, WI_BOLD), chart->title,
+               wi_style_on(stdout, WI_PLAIN));
+    for (size_t line = 0; line < lines; line++) {
+        const uint64_t count = count_of_line(chart, lines, line);
+        printf("%12.6g %12" PRIu64 " ", edge_of(chart, first_of_line(chart, lines, line)), count);
+        print_bar(count, largest, blocks);
+        putchar('\n');
+    }
+    printf("%12.6g %send%s\n", chart->hi, wi_style_on(stdout, WI_DIM),
+           wi_style_on(stdout, WI_PLAIN));
+    if (chart->below || chart->above || chart->nan)
+        printf("below %" PRIu64 ", above %" PRIu64 ", NaN %" PRIu64 "\n", chart->below,
+               chart->above, chart->nan);
+}

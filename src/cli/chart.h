@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Charts of counts for terminals. */
+#ifndef WI_CHART_H
+#define WI_CHART_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Even bins over [lo, hi) and what lies outside. */
+typedef struct wi_chart {
+    const char *title; /* or NULL */
+    size_t bins;
+    double lo, hi;
+    const uint64_t *counts;
+    uint64_t below, above, nan;
+} wi_chart;
+
+/* Prints it on standard output: a bar a line, at most 32 of them, neighbouring bins together where
+ * there are more. Bars are of block characters on a terminal that shows UTF-8, else of #. */
+void wi_print_chart(const wi_chart *chart);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft histogram`: the bins of an array or an image, as a chart or as numbers. */
+#include "weft/histogram.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/chart.h"
+#include "cli/session.h"
+#include "cli/text.h"
+#include "io/image.h"
+#include "weft/reduce.h"
+
+enum {
+    DEFAULT_BINS = 64,
+    OUTSIDE = 3
+};
+
+/* What is counted, and the counts. */
+typedef struct task {
+    wi_npy array; /* holds the image's samples, too */
+    size_t pixels;
+    unsigned channels;
+    bool is_image;
+    unsigned most; /* of an image's samples */
+    weft_bins bins;
+    uint64_t *counts; /* channels rows of bins */
+    uint64_t outside[OUTSIDE * WEFT_MOST_CHANNELS];
+} task;
+
+/* ---- the input ---- */
+
+static weft_status take_image(task *t, weft_status status, wi_image *image) {
+    if (status != WEFT_OK)
+        return status;
+    t->is_image = true;
+    t->pixels = image->width * image->height;
+    t->channels = image->channels;
+    t->most = image->most;
+    t->array.data = image->data;
+    t->array.layout.type = image->type;
+    t->array.layout.count = t->pixels * image->channels;
+    return WEFT_OK;
+}
+
+/* The first byte tells which kind of file it is; it can be put back even into a pipe. */
+static weft_status read_any(const wi_arguments *args, FILE *file, const char *name, task *t,
+                            wi_note *note) {
+    wi_image image;
+    const int first = getc(file);
+    if (first != EOF)
+        ungetc(first, file);
+    if (first == WI_PNM_FIRST)
+        return take_image(t, wi_pnm_read(file, name, &image, note), &image);
+    if (first == WI_PNG_FIRST)
+        return take_image(t, wi_png_read(file, name, &image, note), &image);
+    const weft_status status =
+        wi_npy_read(file, name, wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, &t->array, note);
+    t->pixels = t->array.layout.count;
+    t->channels = 1;
+    return status;
+}
+
+static wi_exit load(const wi_arguments *args, task *t) {
+    wi_note note = {""};
+    const char *const path = args->operand[0];
+    const bool standard = strcmp(path, "-") == 0;
+    if (standard && isatty(STDIN_FILENO))
+        return wi_usage(args->command, "- means standard input, which is a terminal; send a file "
+                                       "there, or name one");
+    FILE *const file = standard ? stdin : fopen(path, "rb");
+    if (!file) {
+        wi_say_error("%s: opening failed: %s", path, strerror(errno));
+        return WI_EXIT_FAILED;
+    }
+    const weft_status status = read_any(args, file, standard ? "standard input" : path, t, &note);
+    if (!standard)
+        fclose(file);
+    if (status == WEFT_OK)
+        return WI_EXIT_OK;
+    wi_say_error("%s", note.text);
+    return WI_EXIT_FAILED;
+}
+
+/* ---- the bins ---- */
+
+static wi_exit read_number(const wi_arguments *args, wi_option option, double *number) {
+    const char *const text = args->value[option];
+    char *end;
+    if (!text)
+        return WI_EXIT_OK;
+    *number = strtod(text, &end);
+    if (end > text && *end == '\0' && isfinite(*number))
+        return WI_EXIT_OK;
+    return wi_usage(args->command, "option --%s: \"%s\" is no finite number",
+                    wi_option_rows[option].name, text);
+}
+
+/* An element, 8 bytes of room, as a number; integers beyond 2^53 are rounded. */
+static double value_of(weft_type type, uint64_t element) {
+    const unsigned unused = 64 - 8 * (unsigned)weft_type_size(type);
+    union {
+        uint64_t bits;
+        weft_f16 f16;
+        weft_bf16 bf16;
+        float f32;
+        double f64;
+    } value = {.bits = element};
+    switch (type) {
+    case WEFT_F16:
+        return weft_f16_to_float(value.f16);
+    case WEFT_BF16:
+        return weft_bf16_to_float(value.bf16);
+    case WEFT_F32:
+        return value.f32;
+    case WEFT_F64:
+        return value.f64;
+    default:
+        return wi_type_is_signed(type) ? (double)((int64_t)(element << unused) >> unused)
+                                       : (double)element;
+    }
+}
+
+/* From the smallest element to a little behind the largest. */
+static wi_exit find_range(weft_context *ctx, const task *t, double *lo, double *hi) {
+    const wi_npy_layout *const layout = &t->array.layout;
+    uint64_t least = 0, most = 0;
+    if (layout->count == 0) {
+        *lo = 0;
+        *hi = 1;
+        return WI_EXIT_OK;
+    }
+    if (weft_reduce(ctx, WEFT_MIN, layout->type, layout->count, t->array.data, &least) != WEFT_OK ||
+        weft_reduce(ctx, WEFT_MAX, layout->type, layout->count, t->array.data, &most) != WEFT_OK)
+        return wi_session_failed(ctx);
+    *lo = value_of(layout->type, least);
+    *hi = value_of(layout->type, most);
+    *hi = wi_type_is_float(layout->type) && *hi > *lo ? nextafter(*hi, INFINITY)
+                                                      : fmax(*hi + 1, nextafter(*hi, INFINITY));
+    if (isfinite(*lo) && isfinite(*hi))
+        return WI_EXIT_OK;
+    wi_say_error("histogram: the elements are not all finite; say where bins are with --lo and "
+                 "--hi");
+    return WI_EXIT_FAILED;
+}
+
+/* What bins there are if nobody says. */
+static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t) {
+    const weft_type type = t->array.layout.type;
+    const bool bytes = weft_type_size(type) == 1;
+    t->bins = (weft_bins){.count = bytes ? 256 : DEFAULT_BINS};
+    if (bytes) {
+        t->bins.lo = type == WEFT_I8 ? -128 : 0;
+        t->bins.hi = t->bins.lo + 256;
+    } else if (t->is_image) {
+        t->bins.hi = (double)t->most + 1;
+    } else if (!wi_given(args, WI_OPT_LO) || !wi_given(args, WI_OPT_HI)) {
+        const wi_exit found = find_range(ctx, t, &t->bins.lo, &t->bins.hi);
+        if (found != WI_EXIT_OK)
+            return found;
+    }
+    if (wi_given(args, WI_OPT_BINS) && !wi_read_count(args->value[WI_OPT_BINS], &t->bins.count))
+        return wi_usage(args->command, "option --bins: \"%s\" is no whole number",
+                        args->value[WI_OPT_BINS]);
+    wi_exit result = read_number(args, WI_OPT_LO, &t->bins.lo);
+    if (result == WI_EXIT_OK)
+        result = read_number(args, WI_OPT_HI, &t->bins.hi);
+    return result;
+}
+
+static wi_exit count(weft_context *ctx, task *t) {
+    if (t->bins.count <= WEFT_MOST_BINS) {
+        t->counts = wi_host_alloc(t->bins.count * t->channels * sizeof *t->counts);
+        if (!t->counts) {
+            wi_say_error("histogram: no memory for %zu bins", t->bins.count);
+            return WI_EXIT_FAILED;
+        }
+    }
+    const weft_status status =
+        weft_histogram(ctx, t->array.layout.type, t->pixels, t->channels, t->array.data, &t->bins,
+                       WEFT_OVERWRITE, WEFT_U64, t->counts, t->outside);
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+/* ---- the output ---- */
+
+static const char *channel_name(const task *t, unsigned channel) {
+    static const char *const names[][WEFT_MOST_CHANNELS] = {
+        {"gray"}, {"gray", "alpha"}, {"red", "green", "blue"}, {"red", "green", "blue", "alpha"}};
+    return t->is_image ? names[t->channels - 1][channel] : NULL;
+}
+
+static void print_json(const wi_arguments *args, const weft_context *ctx, const task *t) {
+    for (unsigned c = 0; c < t->channels; c++) {
+        const uint64_t *const outside = t->outside + OUTSIDE * c;
+        wi_json json;
+        wi_json_open(&json);
+        wi_json_string(&json, "op", "histogram");
+        wi_json_string(&json, "variant", weft_used(ctx, "histogram"));
+        wi_json_string(&json, "place", weft_place(ctx));
+        wi_json_string(&json, "file", args->operand[0]);
+        wi_json_string(&json, "type", weft_type_name(t->array.layout.type));
+        wi_json_count(&json, "n", t->pixels);
+        wi_json_string(&json, "channel", channel_name(t, c));
+        wi_json_count(&json, "bins", t->bins.count);
+        wi_json_element(&json, "lo", WEFT_F64, &t->bins.lo);
+        wi_json_element(&json, "hi", WEFT_F64, &t->bins.hi);
+        wi_json_count(&json, "below", outside[0]);
+        wi_json_count(&json, "above", outside[1]);
+        wi_json_count(&json, "nan", outside[2]);
+        if (wi_given(args, WI_OPT_OUTPUT))
+            wi_json_string(&json, "output", args->value[WI_OPT_OUTPUT]);
+        else
+            wi_json_counts(&json, "counts", t->bins.count, t->counts + c * t->bins.count);
+        wi_json_close(&json);
+    }
+}
+
+static void print_charts(const task *t) {
+    for (unsigned c = 0; c < t->channels; c++) {
+        const uint64_t *const outside = t->outside + OUTSIDE * c;
+        const wi_chart chart = {.title = channel_name(t, c),
+                                .bins = t->bins.count,
+                                .lo = t->bins.lo,
+                                .hi = t->bins.hi,
+                                .counts = t->counts + c * t->bins.count,
+                                .below = outside[0],
+                                .above = outside[1],
+                                .nan = outside[2]};
+        wi_print_chart(&chart);
+    }
+}
+
+static wi_exit save(const wi_arguments *args, const task *t) {
+    wi_npy counts = {.data = t->counts};
+    counts.layout.type = WEFT_U64;
+    counts.layout.count = t->channels * t->bins.count;
+    if (t->is_image)
+        counts.layout.shape[counts.layout.dims++] = t->channels;
+    counts.layout.shape[counts.layout.dims++] = t->bins.count;
+    return wi_save(args, &counts);
+}
+
+static wi_exit show(const wi_arguments *args, const weft_context *ctx, const task *t) {
+    const bool saves = wi_given(args, WI_OPT_OUTPUT);
+    const wi_exit result = saves ? save(args, t) : WI_EXIT_OK;
+    if (result != WI_EXIT_OK)
+        return result;
+    if (wi_given(args, WI_OPT_JSON))
+        print_json(args, ctx, t);
+    else if (!saves)
+        print_charts(t);
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_histogram_command(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    task t = {.counts = NULL};
+    wi_exit result = WI_EXIT_OK;
+    if (wi_given(args, WI_OPT_OUTPUT))
+        result = wi_need_output(args);
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, "histogram", &ctx);
+    if (result == WI_EXIT_OK)
+        result = load(args, &t);
+    if (result == WI_EXIT_OK)
+        result = choose_bins(args, ctx, &t);
+    if (result == WI_EXIT_OK)
+        result = count(ctx, &t);
+    if (result == WI_EXIT_OK)
+        result = show(args, ctx, &t);
+    wi_npy_free(&t.array);
+    wi_host_free(t.counts);
+    weft_close(ctx);
+    return result;
+}

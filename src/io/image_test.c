@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tests of the image readers: every kind of PGM and PPM, PNG of the corpus that fuzzing starts
+ * from, and files that lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "io/image.h"
+
+/* Reads a PGM or PPM file that is in memory; a stream over memory has no size, as a pipe. */
+static weft_status read_pnm(const void *bytes, size_t length, wi_image *image, wi_note *note) {
+    FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
+    assert_non_null(file);
+    *note = (wi_note){""};
+    const weft_status status = wi_pnm_read(file, "memory", image, note);
+    fclose(file);
+    return status;
+}
+
+static void expect_pnm(const char *bytes, size_t length, size_t width, size_t height,
+                       unsigned channels, unsigned most, const uint16_t *samples) {
+    wi_image image;
+    wi_note note;
+    if (read_pnm(bytes, length, &image, &note) != WEFT_OK)
+        fail_msg("%s", note.text);
+    assert_int_equal(image.width, width);
+    assert_int_equal(image.height, height);
+    assert_int_equal(image.channels, channels);
+    assert_int_equal(image.most, most);
+    assert_int_equal(image.type, most < 256 ? WEFT_U8 : WEFT_U16);
+    for (size_t i = 0; i < width * height * channels; i++) {
+        const unsigned got = image.type == WEFT_U8 ? ((const uint8_t *)image.data)[i]
+                                                   : ((const uint16_t *)image.data)[i];
+        assert_int_equal(got, samples[i]);
+    }
+    wi_image_free(&image);
+    assert_null(image.data);
+}
+
+#define BYTES(text) (text), sizeof(text) - 1
+
+static void kinds(void **state) {
+    (void)state;
+    const uint16_t few[] = {0, 1, 2, 13, 14, 15}, wide[] = {1, 256, 1000, 7};
+    expect_pnm(BYTES("P2\n3 2\n15\n0 1 2\n13 14 15\n"), 3, 2, 1, 15, few);
+    expect_pnm(BYTES("P2 # one\n#two\n3#three\n2\r\n15 0 1 2 13 14 15"), 3, 2, 1, 15, few);
+    expect_pnm(BYTES("P3 1 2 15 0 1 2 13 14 15\n"), 1, 2, 3, 15, few);
+    expect_pnm(BYTES("P5 3 2 15\n\0\1\2\15\16\17"), 3, 2, 1, 15, few);
+    expect_pnm(BYTES("P6\n2\t1\n255\n\0\1\2\15\16\17 and more"), 2, 1, 3, 255, few);
+    expect_pnm(BYTES("P5 2 2 1000\n\0\1\1\0\3\350\0\7"), 2, 2, 1, 1000, wide);
+    expect_pnm(BYTES("P2 2 2 65535 1 256 1000 7"), 2, 2, 1, 65535, wide);
+}
+
+static void refuse(const char *bytes, size_t length, weft_status expected, const char *word) {
+    wi_image image;
+    wi_note note;
+    const weft_status status = read_pnm(bytes, length, &image, &note);
+    if (status != expected || !strstr(note.text, word))
+        fail_msg("\"%s\": %s with \"%s\", not %s with \"%s\"", bytes, weft_status_name(status),
+                 note.text, weft_status_name(expected), word);
+    assert_null(image.data);
+}
+
+static void malformed(void **state) {
+    (void)state;
+    refuse(BYTES("x"), WEFT_EFORMAT, "P2, P3, P5 or P6");
+    refuse(BYTES("P"), WEFT_EFORMAT, "P2, P3, P5 or P6");
+    refuse(BYTES("P8 1 1 1 1"), WEFT_EFORMAT, "P2, P3, P5 or P6");
+    refuse(BYTES("P1 1 1 1"), WEFT_EUNSUPPORTED, "convert");
+    refuse(BYTES("P4 1 1 1"), WEFT_EUNSUPPORTED, "convert");
+    refuse(BYTES("P7\nWIDTH 1"), WEFT_EUNSUPPORTED, "convert");
+    refuse(BYTES("P5 x 1 255 "), WEFT_EFORMAT, "width");
+    refuse(BYTES("P5 1"), WEFT_EFORMAT, "width");
+    refuse(BYTES("P5 1 -1 255 "), WEFT_EFORMAT, "width");
+    refuse(BYTES("P5 12345678901 1 255 "), WEFT_EFORMAT, "width");
+    refuse(BYTES("P5 0 1 255 "), WEFT_EFORMAT, "0 pixels");
+    refuse(BYTES("P5 1 1 0 \1"), WEFT_EFORMAT, "65535");
+    refuse(BYTES("P5 1 1 65536 \1"), WEFT_EFORMAT, "65535");
+    refuse(BYTES("P5 2 2 255 \1\2\3"), WEFT_EFORMAT, "cut short");
+    refuse(BYTES("P5 999999999 999999999 255 \1"), WEFT_EFORMAT, "cut short");
+    refuse(BYTES("P6 999999999 999999999 65535 \1"), WEFT_EFORMAT, "cut short");
+    refuse(BYTES("P5 1 1 15 \20"), WEFT_EFORMAT, "larger");
+    refuse(BYTES("P2 1 1 15 16"), WEFT_EFORMAT, "larger");
+    refuse(BYTES("P2 2 1 15 1"), WEFT_EFORMAT, "cut short");
+    refuse(BYTES("P2 2 1 15 1 x"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 1#2"), WEFT_EFORMAT, "no number");
+}
+
+/* More samples than are made room for at first, through a pipe. */
+static void large_plain(void **state) {
+    (void)state;
+    enum {
+        WIDTH = 1500,
+        HEIGHT = 1000
+    };
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const file = open_memstream(&text, &length);
+    assert_non_null(file);
+    fprintf(file, "P2 %d %d 255\n", WIDTH, HEIGHT);
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        fprintf(file, "%d\n", i % 251);
+    fclose(file);
+    wi_image image;
+    wi_note note;
+    assert_int_equal(read_pnm(text, length, &image, &note), WEFT_OK);
+    for (int i = 0; i < WIDTH * HEIGHT; i++)
+        assert_int_equal(((const uint8_t *)image.data)[i], i % 251);
+    wi_image_free(&image);
+    free(text);
+}
+
+/* A black pixel and a white one, gray, 8 bits. */
+static const uint8_t small_png[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48,
+    0x44, 0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x08, 0x00, 0x00, 0x00,
+    0x00, 0xd1, 0x49, 0x20, 0x56, 0x00, 0x00, 0x00, 0x0b, 0x49, 0x44, 0x41, 0x54, 0x78,
+    0x9c, 0x63, 0x60, 0xf8, 0x0f, 0x00, 0x01, 0x02, 0x01, 0x00, 0x42, 0xbe, 0xbc, 0x68,
+    0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
+static void png(void **state) {
+    (void)state;
+    wi_image image;
+    wi_note note = {""};
+    FILE *const file = fmemopen((void *)(uintptr_t)small_png, sizeof small_png, "rb");
+    assert_non_null(file);
+    const weft_status status = wi_png_read(file, "memory", &image, &note);
+    fclose(file);
+    if (status == WEFT_EUNSUPPORTED && strstr(note.text, "libpng")) {
+        print_message("skipped: %s\n", note.text);
+        return;
+    }
+    if (status != WEFT_OK)
+        fail_msg("%s", note.text);
+    assert_int_equal(image.width, 2);
+    assert_int_equal(image.height, 1);
+    assert_int_equal(image.channels, 1);
+    assert_int_equal(image.most, 255);
+    assert_int_equal(((const uint8_t *)image.data)[0], 0);
+    assert_int_equal(((const uint8_t *)image.data)[1], 255);
+    wi_image_free(&image);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(malformed),
+        cmocka_unit_test(large_plain),
+        cmocka_unit_test(png),
+    };
+    return cmocka_run_group_tests_name("images", tests, NULL, NULL);
+}
