@@ -111,9 +111,9 @@ wi_sort_range wi_sort_load(const wi_sort_args *args, const wi_sort_parts *parts,
     const wi_sort_range r = wi_sort_part(parts, first, end);
     simd->to_keys(&parts->key, r.key_bytes, r.n, (const char *)args->x + first * r.key_bytes,
                   r.keys);
-    if (r.value_bytes > 0 && !args->values)
+    if (r.values && !args->values)
         count_up(first, r.n, r.value_bytes, r.values);
-    else if (r.value_bytes > 0 && args->values != parts->range.values)
+    else if (r.values && args->values != parts->range.values)
         memcpy(r.values, (const char *)args->values + first * r.value_bytes, r.n * r.value_bytes);
     return r;
 }
@@ -124,7 +124,7 @@ void wi_sort_store(const wi_sort_args *args, const wi_sort_parts *parts, const w
     if (args->y)
         simd->of_keys(&parts->key, part->key_bytes, part->n, part->keys,
                       (char *)args->y + first * part->key_bytes);
-    if (part->value_bytes > 0 && parts->range.values != args->values_out)
+    if (part->values && parts->range.values != args->values_out)
         memcpy((char *)args->values_out + first * part->value_bytes, part->values,
                part->n * part->value_bytes);
 }

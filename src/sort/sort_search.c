@@ -101,9 +101,12 @@ weft_status wi_search_cpu(weft_context *ctx, const void *args) {
     const size_t size = weft_type_size(a->type);
     /* A search takes as long as going through some hundred bytes. */
     const int team = wi_team_size(ctx, a->m, a->m > SIZE_MAX / 128 ? SIZE_MAX : a->m * 128);
-#pragma omp parallel for num_threads(team) schedule(static)
-    for (size_t j = 0; j < a->m; j++)
-        a->positions[j] = bound_of(a, &key, size, wi_sort_key_at(&key, size, a->wanted, j));
+#pragma omp parallel for num_threads(team) schedule(static, 1)
+    for (int rank = 0; rank < team; rank++) {
+        const size_t end = wi_team_share(a->m, rank + 1, team);
+        for (size_t j = wi_team_share(a->m, rank, team); j < end; j++)
+            a->positions[j] = bound_of(a, &key, size, wi_sort_key_at(&key, size, a->wanted, j));
+    }
     return WEFT_OK;
 }
 

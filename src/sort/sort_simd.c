@@ -116,35 +116,27 @@ WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *par
 
 #define NAME(f) f##_u8
 #define T uint8_t
-#define SIGNED int8_t
 #include "sort/sort_simd_key.inc"
 #undef NAME
 #undef T
-#undef SIGNED
 
 #define NAME(f) f##_u16
 #define T uint16_t
-#define SIGNED int16_t
 #include "sort/sort_simd_key.inc"
 #undef NAME
 #undef T
-#undef SIGNED
 
 #define NAME(f) f##_u32
 #define T uint32_t
-#define SIGNED int32_t
 #include "sort/sort_simd_key.inc"
 #undef NAME
 #undef T
-#undef SIGNED
 
 #define NAME(f) f##_u64
 #define T uint64_t
-#define SIGNED int64_t
 #include "sort/sort_simd_key.inc"
 #undef NAME
 #undef T
-#undef SIGNED
 
 #ifdef __AVX512F__
 #    include "sort/sort_vector_simd.h"
