@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "core/taught.h"
 #include "sort/sort_mirror.h"
 
 static const char *fits_keys(const weft_context *ctx, const void *args) {
@@ -15,6 +16,24 @@ static const char *fits_keys(const weft_context *ctx, const void *args) {
     return wi_sort_whole(call) ? NULL : "compares whole keys: it is not stable";
 }
 
+#if defined(WEFT_CUDA) && WEFT_LADDER
+static const char *fits_32(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    const wi_sort_args *call = args;
+    if (call->n > 32)
+        return "needs n <= 32: it works in one warp, one lane for one element";
+    return wi_misfit_taught(call->type);
+}
+
+static const char *fits_words(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    const wi_sort_args *call = args;
+    if (call->n >= UINT32_MAX)
+        return "needs n < 2^32 - 1: it counts in 32 bits";
+    return wi_misfit_taught(call->type);
+}
+#endif
+
 static const wi_row rows[] = {
     {"serial_quick", WI_CPU, "the textbook's recursion: partition by a median of three", 0,
      fits_keys, wi_sort_serial_quick},
@@ -24,6 +43,11 @@ static const wi_row rows[] = {
      wi_sort_buckets},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
+    {"ballot32", WI_CUDA, "one warp, a bit at a time by ballot and popcount", 0, fits_32,
+     wi_sort_ballot32},
+    {"split_bits", WI_CUDA, "a bit at a time: the whole array scanned and split", 0, fits_words,
+     wi_sort_split_bits},
+    {"digits4", WI_CUDA, "4 bits at a time: count, scan, scatter", 0, fits_words, wi_sort_digits4},
     {"quick_naive", WI_CUDA, "one thread partitions and launches both parts", 0, fits_keys,
      wi_sort_quick_naive},
     {"quick", WI_CUDA, "a block partitions and launches both parts", 0, fits_keys, wi_sort_quick},

@@ -52,6 +52,9 @@ weft_status wi_sort_buckets(weft_context *ctx, const void *args);
 weft_status wi_sort_quick_naive(weft_context *ctx, const void *args);
 weft_status wi_sort_quick(weft_context *ctx, const void *args);
 weft_status wi_sort_merge(weft_context *ctx, const void *args);
+weft_status wi_sort_ballot32(weft_context *ctx, const void *args);
+weft_status wi_sort_split_bits(weft_context *ctx, const void *args);
+weft_status wi_sort_digits4(weft_context *ctx, const void *args);
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args);
 
 /* The other calls, checked, on memory the place can reach directly. Each runs as wi_<name>_cpu or
