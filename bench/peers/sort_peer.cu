@@ -47,16 +47,22 @@ __host__ __device__ inline K key_of(uint64_t bits) {
     return (K)bits;
 }
 
+/* As random keys would be, had they been sorted: one in each nth of the range. */
+template <class K>
+__host__ __device__ inline K rising_key(uint64_t i, uint64_t n) {
+    const uint64_t step = UINT64_MAX / n, at = i * step + mixed(i + 1) % step;
+    return (K)(sizeof(K) == 8 ? at : at >> 32);
+}
+
 template <class K>
 __host__ __device__ inline K draw_key(pattern shape, uint64_t i, uint64_t n) {
-    const uint64_t step = UINT64_MAX / n; /* sorted keys cover the whole range */
     switch (shape) {
     case EQUAL:
         return key_of<K>(mixed(1));
     case SORTED:
-        return (K)(sizeof(K) == 8 ? i * step : i * step >> 32);
+        return rising_key<K>(i, n);
     case REVERSED:
-        return (K)(sizeof(K) == 8 ? (n - i) * step : (n - i) * step >> 32);
+        return rising_key<K>(n - 1 - i, n);
     case EIGHT:
         return key_of<K>(mixed(mixed(i) % 8));
     default:

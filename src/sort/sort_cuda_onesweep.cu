@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(finish_threads) finish(wi_pass<K, V> p) {
 /* ---- the call ---- */
 
 constexpr size_t portion_keys = (size_t)1 << 30; /* a portion has fewer: counts of 30 bits */
-constexpr size_t large_from = (size_t)1 << 22;   /* keys; below, small tiles fill the device */
+constexpr size_t large_from = (size_t)1 << 20;   /* keys; below, small tiles fill the device */
 constexpr size_t line_bytes = 256;
 
 /* How a call is cut up, and where its temporary memory begins: at offset 0 what starts as zeros. */

@@ -57,9 +57,9 @@ struct wi_tile {
     static constexpr int both = sizeof(K) + (wi_has_values<V> ? sizeof(V) : 0);
     static constexpr int large_items = both > 12     ? 13
                                        : both > 8    ? 17
-                                       : widest == 8 ? 20
+                                       : widest == 8 ? 22
                                        : both > 4    ? 26
-                                                     : 32;
+                                                     : 34;
     static constexpr int items = large ? large_items : 8;
     static constexpr int keys = threads * items;
     static constexpr unsigned keys_at = warps * wi_digits * sizeof(uint32_t); /* in shared memory */
@@ -290,29 +290,40 @@ struct wi_pass_block {
             p.next_begins[thread] = begins + total;
     }
 
-    template <class Finish>
-    __device__ void write_one(unsigned r, bool keys_too, Finish finish) const {
-        const K key = ((const K *)(memory + tile::keys_at))[r];
-        const unsigned digit8 = wi_rotated(key, p.shift, 3) & (p.mask << 3);
-        if (keys_too)
-            (*(K **)((unsigned char *)places.key + digit8))[r] = finish(key);
-        if constexpr (wi_has_values<V>)
-            (*(V **)((unsigned char *)places.value + digit8))[r] =
-                ((const V *)(memory + tile::values_at))[r];
+    /* Where in a table of places the digit's pointer lies. */
+    __device__ unsigned place_of(K key) const {
+        static_assert(sizeof(void *) == 1 << 3, "places are pointers");
+        return wi_rotated(key, p.shift, 3) & (p.mask << 3);
+    }
+    template <class T>
+    __device__ static T *place(T *const *table, unsigned offset) {
+        return *(T *const *)((const unsigned char *)table + offset);
     }
 
+    /* Writes the element staged at `at` + r; `at` is a constant where the loop is unrolled. */
+    template <class Finish>
+    __device__ void write(unsigned r, unsigned at, bool keys_too, Finish finish) const {
+        const K key = ((const K *)(memory + tile::keys_at) + r)[at];
+        const unsigned offset = place_of(key);
+        if (keys_too)
+            (place(places.key, offset) + r)[at] = finish(key);
+        if constexpr (wi_has_values<V>)
+            (place(places.value, offset) + r)[at] = ((const V *)(memory + tile::values_at) + r)[at];
+    }
+
+    /* One element after the other: with several under way at once a warp runs ahead of the others,
+     * and the runs' lines fill more slowly. */
     template <class Finish>
     __device__ void write_out(Finish finish) const {
-        const bool keys_too = p.keep_keys || !step.last;
+        const bool keys_too = !wi_has_values<V> || p.keep_keys || !step.last;
         if (is_full()) {
 #pragma unroll
             for (int i = 0; i < items; i++)
-                write_one((unsigned)(i * threads + thread), keys_too, finish);
+                write((unsigned)thread, (unsigned)(i * threads), keys_too, finish);
             return;
         }
-#pragma unroll 1
         for (unsigned r = (unsigned)thread; r < count; r += threads)
-            write_one(r, keys_too, finish);
+            write(r, 0, keys_too, finish);
     }
 };
 
