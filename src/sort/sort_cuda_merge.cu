@@ -177,8 +177,8 @@ static weft_status merge_two(weft_context *ctx, const wi_merge_args *args, V *va
                                   .run_b = args->nb,
                                   .n = args->na + args->nb,
                                   .first_tile = 0};
-    const wi_plain_order<U> order = {wi_key_map_of<U>(args->type, args->descending), true, true, 0,
-                                     (U) ~(U)0};
+    const wi_key_map<U> map = wi_key_map_of<U>(args->type, args->descending);
+    const wi_plain_order<U> order = {map, map.changes(), map.changes(), 0, (U) ~(U)0};
     return wi_merge_runs<wi_plain_order<U>, V>(ctx, io, order, splits);
 }
 

@@ -25,6 +25,10 @@ struct wi_key_map {
         const U t = (U)((key ^ complement) + rotate);
         return (U)(t ^ (is_top_set(t) ? positive : negative));
     }
+    /* Are there bits that it changes? */
+    bool changes() const {
+        return negative || positive || rotate || complement;
+    }
 };
 
 template <class U>

@@ -263,12 +263,22 @@ struct wi_merge_block {
         }
     }
 
-    /* Brings n elements into shared memory, element(i) being the i-th, and fills the tile up. */
+    /* Brings n elements into shared memory, element(i) being the i-th, and fills the tile up. All
+     * loads of a thread are under way before the first has to be there. */
     template <class T, class F>
     __device__ void bring(T *shared, int n, T filling, F element) const {
-        each(n, [&](int i, int place) { shared[place] = element(i); });
-        for (int i = n + (int)threadIdx.x; i < tile; i += threads)
-            shared[at(i)] = filling;
+        if (n == tile) {
+            T own[items];
+#pragma unroll
+            for (int k = 0; k < items; k++)
+                own[k] = element(k * threads + (int)threadIdx.x);
+#pragma unroll
+            for (int k = 0; k < items; k++)
+                shared[(int)at((int)threadIdx.x) + k * (threads + threads / items)] = own[k];
+        } else {
+            for (int i = (int)threadIdx.x; i < tile; i += threads)
+                shared[at(i)] = i < n ? element(i) : filling;
+        }
         __syncthreads();
     }
 
