@@ -8,61 +8,55 @@
 /* ---- bounds ---- */
 
 constexpr unsigned search_threads = 256;
-constexpr int sample_levels = 10; /* of the bisection, done in shared memory */
-constexpr int samples = 1 << sample_levels;
+constexpr int at_once = 4; /* wanted elements of a thread: their reads are under way together */
 
-/* A thread bisects for one wanted element at a time. The first steps are the same for all, so every
- * block has their keys in shared memory: sample i is x[(i + 1) n / 2^levels - 1]. */
-template <class U>
+/* Bisection with as many steps for every element, so that all lanes and all elements of a thread go
+ * in step: the bound lies in [low, low + left]. */
+template <class U, class Index>
 __global__ void __launch_bounds__(search_threads)
-    search(const U *x, size_t n, const U *wanted, size_t m, uint64_t *positions, bool upper,
+    search(const U *x, Index n, const U *wanted, size_t m, uint64_t *positions, bool upper,
            wi_key_map<U> map) {
-    WEFT_SHARED(U, sample, [samples]);
-    const size_t each = n >> sample_levels; /* elements from one sample to the next */
-    if (each > 0)
-        for (int i = (int)threadIdx.x; i < samples; i += search_threads)
-            sample[i] = map.key(x[(size_t)(i + 1) * each - 1]);
-    __syncthreads();
-    const size_t stride = (size_t)gridDim.x * search_threads;
-    for (size_t j = (size_t)blockIdx.x * search_threads + threadIdx.x; j < m; j += stride) {
-        const U key = map.key(wanted[j]);
-        const auto goes_before = [=](U other) { return upper ? other <= key : other < key; };
-        size_t low = 0, high = n;
-        if (each > 0) {
-            int below = 0; /* samples that go before the bound */
-            for (int step = samples / 2; step > 0; step /= 2)
-                if (goes_before(sample[below + step - 1]))
-                    below += step;
-            if (below == samples - 1 && goes_before(sample[below]))
-                below++;
-            low = (size_t)below * each;
-            high = below < samples ? low + each - 1 : n;
-        }
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (goes_before(map.key(x[middle])))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        positions[j] = low;
+    const size_t first = (size_t)blockIdx.x * (search_threads * at_once) + threadIdx.x;
+    U key[at_once];
+    Index low[at_once];
+#pragma unroll
+    for (int e = 0; e < at_once; e++) {
+        const size_t j = first + (size_t)e * search_threads;
+        key[e] = j < m ? map.key(wanted[j]) : (U)0;
+        low[e] = 0;
     }
+    for (Index left = n; left > 0; left /= 2) {
+#pragma unroll
+        for (int e = 0; e < at_once; e++) {
+            const U middle = map.key(x[low[e] + left / 2]);
+            if (upper ? middle <= key[e] : middle < key[e])
+                low[e] += left - left / 2;
+        }
+    }
+#pragma unroll
+    for (int e = 0; e < at_once; e++) {
+        const size_t j = first + (size_t)e * search_threads;
+        if (j < m)
+            positions[j] = low[e];
+    }
+}
+
+template <class Index>
+static weft_status search_with(weft_context *ctx, const wi_search_args *args) {
+    return wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
+        using U = typename decltype(tag)::type;
+        constexpr size_t of_block = (size_t)search_threads * at_once;
+        return WEFT_LAUNCH((search<U, Index>), ctx, (unsigned)((args->m + of_block - 1) / of_block),
+                           search_threads, 0, (const U *)args->x, (Index)args->n,
+                           (const U *)args->wanted, args->m, args->positions, args->upper,
+                           wi_key_map_of<U>(args->type, args->descending));
+    });
 }
 
 weft_status wi_search_cuda(weft_context *ctx, const void *arguments) {
     const wi_search_args *const args = (const wi_search_args *)arguments;
-    return wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
-        using U = typename decltype(tag)::type;
-        size_t blocks = 1;
-        const weft_status status = wi_resident_blocks(ctx, search<U>, search_threads, 0, &blocks);
-        if (status != WEFT_OK)
-            return status;
-        const size_t enough = (args->m + search_threads - 1) / search_threads;
-        return WEFT_LAUNCH(search<U>, ctx, (unsigned)(enough < blocks ? enough : blocks),
-                           search_threads, 0, (const U *)args->x, args->n, (const U *)args->wanted,
-                           args->m, args->positions, args->upper,
-                           wi_key_map_of<U>(args->type, args->descending));
-    });
+    return args->n <= UINT32_MAX ? search_with<uint32_t>(ctx, args)
+                                 : search_with<uint64_t>(ctx, args);
 }
 
 /* ---- is it sorted? ---- */

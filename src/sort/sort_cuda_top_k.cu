@@ -9,6 +9,7 @@
 
 constexpr unsigned threads = 256;
 constexpr int warps = threads / 32;
+constexpr int vectors = 4; /* that a thread counts in one turn */
 constexpr int digit_bits = 11;
 constexpr int bins = 1 << digit_bits;
 constexpr int each = 16; /* elements of a thread in a tile, a warp's side by side */
@@ -41,16 +42,21 @@ __global__ void __launch_bounds__(threads)
             atomicAdd(&count[(key >> shift) & ((1 << bits) - 1)], 1u);
     };
     constexpr int wide = wi_vector<U>::count;
-    const size_t stride = (size_t)gridDim.x * threads * wide;
-    for (size_t i = ((size_t)blockIdx.x * threads + threadIdx.x) * wide; i < n; i += stride) {
-        if (aligned && i + wide <= n) {
-            const wi_vector<U> vector = *(const wi_vector<U> *)(x + i);
+    constexpr size_t turn = (size_t)threads * wide * vectors;
+    for (size_t first = blockIdx.x * turn; first < n; first += gridDim.x * turn) {
+        if (aligned && first + turn <= n) {
+            wi_vector<U> vector[vectors];
 #pragma unroll
-            for (int e = 0; e < wide; e++)
-                add(vector.at[e]);
+            for (int v = 0; v < vectors; v++)
+                vector[v] = ((const wi_vector<U> *)(x + first))[v * threads + threadIdx.x];
+#pragma unroll
+            for (int v = 0; v < vectors; v++)
+#pragma unroll
+                for (int e = 0; e < wide; e++)
+                    add(vector[v].at[e]);
         } else {
-            for (size_t e = i; e < n && e < i + wide; e++)
-                add(x[e]);
+            for (size_t i = first + threadIdx.x; i < n && i < first + turn; i += threads)
+                add(x[i]);
         }
     }
     __syncthreads();
@@ -247,7 +253,7 @@ static weft_status sort_winners(weft_context *ctx, const wi_top_k_args *args, co
                                .values = positions,
                                .values_out = args->positions,
                                .bytes = args->bytes};
-    return wi_sort_merge(ctx, &sort);
+    return wi_sort_onesweep(ctx, &sort);
 }
 
 template <class U>
