@@ -2,10 +2,11 @@
 /* Many sorts in one call, by merging, whatever the mixture of lengths; nothing is read back.
  *
  * The array is seen through windows of half a tile. All short segments that begin in a window fit a
- * tile together and are sorted as one, each key below the place where its segment begins. A segment
- * longer than a window is alone in beginning there; it is cut into chunks, which are sorted and
- * then merged two by two. At most one of its later chunks and the first chunk of the next long
- * segment begin in one window, so two blocks a window are enough for all chunks. */
+ * tile together: a block sorts them as one, each key below the place where its segment begins, or
+ * if all are tiny a thread takes one at a time. A segment longer than a window is alone in
+ * beginning there; it is cut into chunks, which are sorted and then merged two by two. At most one
+ * of its later chunks and the first chunk of the next long segment begin in one window, so two
+ * blocks a window are enough for all chunks. */
 #include "sort/sort_merge.cuh"
 
 /* A key below the place in the tile where its segment begins. */
@@ -41,6 +42,8 @@ struct placed_order {
         return ~(P)0;
     }
 };
+
+constexpr size_t tiny_segment = 24; /* what a thread sorts by itself */
 
 template <class U, class V>
 constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
@@ -85,24 +88,85 @@ __global__ void find_starts(segments<U, V> g) {
 
 /* ---- short segments ---- */
 
+/* The short segments of a window: numbers [s, end), elements [first, first + n) of the array. */
+struct group {
+    size_t s, end, first;
+    int n;
+};
+
 template <class U, class V>
-__global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g) {
-    using P = placed<U>;
-    using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
-    constexpr int items = block::items;
-    WEFT_SHARED(typename block::memory, memory, );
-    size_t s = g.starts[blockIdx.x], end = g.starts[blockIdx.x + 1];
-    if (s < end && g.length(end - 1) > window<U, V>)
-        end--; /* a long one */
-    const size_t first = s < end ? g.offsets[s] : 0, last = s < end ? g.offsets[end] : 0;
-    const int n = (int)(last - first);
-    if (n == 0)
-        return;
-    const block b = {{}, memory};
-    b.bring(memory.keys, n, b.order.last(),
-            [&](int i) { return (P)g.map.key(g.x.keys[first + i]); });
+__device__ group find_group(const segments<U, V> &g, size_t w) {
+    group found = {g.starts[w], g.starts[w + 1], 0, 0};
+    if (found.s < found.end && g.length(found.end - 1) > window<U, V>)
+        found.end--; /* a long one */
+    if (found.s < found.end) {
+        found.first = g.offsets[found.s];
+        found.n = (int)(g.offsets[found.end] - found.first);
+    }
+    return found;
+}
+
+/* Are all segments of the group tiny? For the whole block. */
+template <class U, class V>
+__device__ bool all_tiny(const segments<U, V> &g, const group &of) {
+    bool tiny = true;
+    for (size_t s = of.s + threadIdx.x; s < of.end; s += wi_merge_threads)
+        tiny = tiny && g.length(s) <= tiny_segment;
+    return __syncthreads_and(tiny);
+}
+
+/* A thread sorts a segment at a time by insertion, keys above their places in the group: so equal
+ * keys keep their order, and values are found in the end. */
+template <class Block, class U, class V>
+__device__ void sort_tiny(const segments<U, V> &g, const group &of, const Block &b) {
+    using P = typename Block::K;
+    constexpr int half = 4 * sizeof(P);
+    P *const keys = b.m.keys;
+    b.bring(keys, of.n, (P)0,
+            [&](int i) { return (P)g.map.key(g.x.keys[of.first + (size_t)i]) << half | (P)i; });
+    for (size_t s = of.s + threadIdx.x; s < of.end; s += wi_merge_threads) {
+        const int begin = (int)(g.offsets[s] - of.first), end = (int)(g.offsets[s + 1] - of.first);
+        for (int i = begin + 1; i < end; i++) {
+            const P key = keys[b.at(i)];
+            int to = i;
+            for (; to > begin && key < keys[b.at(to - 1)]; to--)
+                keys[b.at(to)] = keys[b.at(to - 1)];
+            keys[b.at(to)] = key;
+        }
+    }
+    __syncthreads();
+    b.each(of.n, [&](int i, int place) {
+        g.out.keys[of.first + (size_t)i] = g.map.bits((U)(keys[place] >> half));
+    });
+    if constexpr (wi_has_values<V>) {
+        V value[Block::items];
+#pragma unroll
+        for (int k = 0; k < Block::items; k++) {
+            const int i = k * wi_merge_threads + (int)threadIdx.x;
+            const P place = i < of.n ? keys[b.at(i)] & (((P)1 << half) - 1) : 0;
+            value[k] = g.x.from(of.first).value((int)place);
+        }
+        __syncthreads(); /* the values may be sorted in place */
+#pragma unroll
+        for (int k = 0; k < Block::items; k++) {
+            const int i = k * wi_merge_threads + (int)threadIdx.x;
+            if (i < of.n)
+                g.out.values[of.first + (size_t)i] = value[k];
+        }
+    }
+}
+
+/* A block merge sorts all segments as one, keys below the places where their segments begin. */
+template <class Block, class U, class V>
+__device__ void sort_together(const segments<U, V> &g, const group &of, const Block &b) {
+    using P = typename Block::K;
+    constexpr int items = Block::items;
+    const size_t first = of.first;
+    b.bring(b.m.keys, of.n, b.order.last(),
+            [&](int i) { return (P)g.map.key(g.x.keys[first + (size_t)i]); });
     /* The segment that this thread's elements begin in: the last that begins there or before. */
-    const size_t mine = first + (size_t)block::mine();
+    const size_t mine = first + (size_t)b.mine();
+    size_t s = of.s, end = of.end;
     while (s + 1 < end) {
         const size_t middle = s + (end - s) / 2;
         if (g.offsets[middle] <= mine)
@@ -115,8 +179,8 @@ __global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g)
     size_t begins = g.offsets[s], ends = g.offsets[s + 1];
 #pragma unroll
     for (int k = 0; k < items; k++) {
-        key[k] = memory.keys[block::at(block::mine()) + k];
-        const bool in = block::mine() + k < n;
+        key[k] = b.m.keys[b.at(b.mine()) + k];
+        const bool in = b.mine() + k < of.n;
         while (in && mine + (size_t)k >= ends) {
             begins = ends;
             ends = g.offsets[++s + 1];
@@ -124,18 +188,33 @@ __global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g)
         if (in)
             key[k] |= (P)(begins - first) << (4 * sizeof(P));
         if constexpr (wi_has_values<V>)
-            value[k] = in ? g.x.from(first).value(block::mine() + k) : V();
+            value[k] = in ? g.x.from(first).value(b.mine() + k) : V();
     }
     b.sort(key, value);
-    b.put(memory.keys, key);
-    block::each(n, [&](int i, int place) {
-        g.out.keys[first + (size_t)i] = g.map.bits((U)memory.keys[place]);
+    b.put(b.m.keys, key);
+    b.each(of.n, [&](int i, int place) {
+        g.out.keys[first + (size_t)i] = g.map.bits((U)b.m.keys[place]);
     });
     if constexpr (wi_has_values<V>) {
-        b.put(memory.values, value);
-        block::each(
-            n, [&](int i, int place) { g.out.values[first + (size_t)i] = memory.values[place]; });
+        b.put(b.m.values, value);
+        b.each(of.n,
+               [&](int i, int place) { g.out.values[first + (size_t)i] = b.m.values[place]; });
     }
+}
+
+template <class U, class V>
+__global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g) {
+    using P = placed<U>;
+    using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
+    WEFT_SHARED(typename block::memory, memory, );
+    const block b = {{}, memory};
+    const group of = find_group(g, blockIdx.x);
+    if (of.n == 0)
+        return;
+    if (all_tiny(g, of))
+        sort_tiny(g, of, b);
+    else
+        sort_together(g, of, b);
 }
 
 /* ---- long segments ---- */
