@@ -11,10 +11,7 @@
 enum {
     SAMPLES = 1024,
     EACH = SAMPLES / WI_SORT_BUCKETS, /* samples in a bucket, if all are equal */
-    CROWDED = 6 * EACH,               /* more of them make a bucket too full */
     CELLS = 1 << 13,
-    MOST_CELLS = 1 << 16,  /* as many as 16 bits tell apart */
-    WORTH_A_CELL = 1 << 4, /* elements */
     OUTLIERS = 4,          /* samples at either end that do not widen the buckets */
     SHORT_BYTES = 1 << 17, /* so little is sorted in one piece */
     STREAM_BYTES = 1 << 22
@@ -27,7 +24,7 @@ typedef struct plan {
     const wi_sort_parts *parts;
     size_t first, n;
     wi_sort_split split;
-    uint8_t table[MOST_CELLS];
+    uint8_t table[CELLS];
     int team;
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
@@ -82,10 +79,21 @@ static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
     return most;
 }
 
-/* Buckets of as many cells as it takes to hold about as many samples each. */
-static void fill_table(plan *p, const uint64_t *samples) {
+/* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
+ * floats or otherwise crowded. Then many narrow cells, and buckets of as many cells as it takes. */
+static void choose_split(plan *p) {
+    uint64_t samples[SAMPLES];
+    const size_t step = p->n / SAMPLES;
+    for (size_t k = 0; k < SAMPLES; k++)
+        samples[k] = bits_of(p, k * step + k * 7919 % step);
+    sort_samples(samples);
+    p->split = split_of(p, samples, WI_SORT_BUCKETS);
+    if (fullest(&p->split, samples) <= 6 * EACH)
+        return;
+    p->split = split_of(p, samples, CELLS);
+    p->split.table = p->table;
     size_t passed = 0, in_bucket = 0, bucket = 0;
-    for (unsigned cell = 0; cell <= p->split.last; cell++) {
+    for (unsigned cell = 0; cell < CELLS; cell++) {
         p->table[cell] = (uint8_t)bucket;
         for (; passed < SAMPLES && cell_of(&p->split, samples[passed]) == cell; passed++)
             in_bucket++;
@@ -94,28 +102,6 @@ static void fill_table(plan *p, const uint64_t *samples) {
             in_bucket = 0;
         }
     }
-    p->split.table = p->table;
-}
-
-/* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
- * floats or otherwise crowded. Then narrow cells, as many as even that out or are worth it. */
-static void choose_split(plan *p) {
-    uint64_t samples[SAMPLES];
-    const size_t step = p->n / SAMPLES;
-    for (size_t k = 0; k < SAMPLES; k++)
-        samples[k] = bits_of(p, k * step + k * 7919 % step);
-    sort_samples(samples);
-    p->split = split_of(p, samples, WI_SORT_BUCKETS);
-    if (fullest(&p->split, samples) <= CROWDED)
-        return;
-    unsigned cells = CELLS;
-    p->split = split_of(p, samples, cells);
-    while (p->split.shift > 0 && cells < MOST_CELLS && cells < p->n / WORTH_A_CELL &&
-           fullest(&p->split, samples) > CROWDED) {
-        cells *= 2;
-        p->split = split_of(p, samples, cells);
-    }
-    fill_table(p, samples);
 }
 
 static wi_sort_deal share_of(const plan *p, int rank) {
