@@ -42,12 +42,13 @@ test: ## set up, build, and run all tests
 	@echo "test: all passed"
 
 .PHONY: test-asan
-test-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, without CUDA
+test-asan: ## the tests, emu's too, under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh test
 	@$(CONFIGURE) -B build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_SANITIZE=ON \
-	    -DWEFT_CUDA=OFF -DWEFT_TESTS=ON
+	    -DWEFT_CUDA=OFF -DWEFT_TESTS=ON -DWEFT_EMU=ON
 	@cmake --build build-asan -j $(JOBS)
-	@cd build-asan && $(CTEST)
+	@cd build-asan && $(CTEST) -LE emu
+	@cd build-asan && $(CTEST) -L emu -j $(JOBS)
 	@echo "test-asan: all passed"
 
 .PHONY: gpu-test

@@ -5,7 +5,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#    if __has_feature(address_sanitizer) /* clang's way to say it */
+#        define __SANITIZE_ADDRESS__
+#    endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
+#    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -86,6 +92,9 @@ static __thread Context *arriving, *leaving;
 
 void prepare(Context *context, void (*entry)()) {
     context->fake_stack = nullptr;
+#if defined(__SANITIZE_ADDRESS__)
+    __asan_unpoison_memory_region(context->stack, context->stack_bytes); /* who had it before? */
+#endif
 #ifdef EMU_UCONTEXT
     getcontext(&context->state);
     context->state.uc_stack.ss_sp = context->stack;

@@ -233,7 +233,7 @@ constexpr size_t shared_default = 48 * 1024; /* more must be asked for */
 
 extern __thread Fibre *self; /* the running fibre; NULL in host code */
 extern std::vector<Grid *> running;
-extern std::vector<Block *> blocks; /* by slot */
+extern std::vector<Block *> &blocks; /* by slot */
 extern std::vector<Copy> copies;
 
 /* Makes a grid of a shape that fits; it runs when run_grids is called, until that has deleted it.

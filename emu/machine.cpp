@@ -11,7 +11,7 @@ namespace emu {
 
 __thread Fibre *self;
 std::vector<Grid *> running;
-std::vector<Block *> blocks;
+std::vector<Block *> &blocks = *new std::vector<Block *>(); /* never given back */
 std::vector<Copy> copies;
 std::recursive_mutex lock;
 
@@ -49,8 +49,8 @@ struct Queue {
 Queue ready;
 Context host; /* whoever runs the grids */
 bool host_wanted, may_interrupt;
-std::vector<Fibre *> spare_fibres;
-std::vector<Block *> spare_blocks;
+std::vector<Fibre *> &spare_fibres = *new std::vector<Fibre *>();
+std::vector<Block *> &spare_blocks = *new std::vector<Block *>();
 std::deque<Grid *> waiting;   /* for others to end */
 std::vector<Cluster *> ended; /* whose threads all have */
 uint64_t idle_spins;
