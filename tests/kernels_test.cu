@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels can do beyond a plain launch, on a GPU and on emu alike: clusters that share their
- * blocks' memory, launches from kernels, constant memory. */
+ * blocks' memory, launches from kernels, constant memory, tensor cores. */
 #include <string.h>
+#include <type_traits>
 #include <vector>
 
 extern "C" {
@@ -11,6 +12,7 @@ extern "C" {
 #include "cuda/cluster.cuh"
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/tensor.cuh"
 
 namespace {
 
@@ -205,18 +207,99 @@ void test_constants(weft_context *ctx) {
     }
 }
 
-const test_body bodies[] = {{test_clusters},
-                            {test_fixed_cluster},
-                            {test_device_launches},
-                            {test_tail_turns},
-                            {test_constants}};
+/* ---- tensor cores ---- */
+
+/* D = A B + C, with A, B and C of small whole numbers, row by row in v, and D after them. */
+template <class T>
+__global__ void multiply_16(int *v) {
+    WEFT_SHARED(T, a, [16 * 16]);
+    WEFT_SHARED(T, b, [16 * 16]);
+    const int lane = wi_lane(), g = lane / 4, t = lane % 4;
+    for (int k = lane; k < 256; k += 32) {
+        a[k] = (T)(float)v[k];
+        b[k] = (T)(float)v[256 + k];
+    }
+    __syncwarp();
+    uint32_t mine_a[4], mine_b[4];
+    wi_load_matrices(mine_a, &a[(lane % 16) * 16 + lane / 16 * 8]);
+    wi_load_matrices_transposed(mine_b, &b[(lane % 16) * 16 + lane / 16 * 8]);
+    for (int right = 0; right < 2; right++) {
+        const uint32_t half[2] = {mine_b[2 * right], mine_b[2 * right + 1]};
+        float d[4];
+        for (int k = 0; k < 4; k++)
+            d[k] = (float)v[512 + (g + k / 2 * 8) * 16 + right * 8 + 2 * t + k % 2];
+        if constexpr (std::is_same_v<T, __half>)
+            wi_multiply_f16(d, mine_a, half);
+        else
+            wi_multiply_bf16(d, mine_a, half);
+        for (int k = 0; k < 4; k++)
+            v[768 + (g + k / 2 * 8) * 16 + right * 8 + 2 * t + k % 2] = (int)d[k];
+    }
+}
+
+__global__ void multiply_tf32(int *v) {
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const auto bits = [](int x) { return wi_bit_cast<uint32_t>((float)x); };
+    const int *const b = v + 128, *const c = b + 64;
+    const uint32_t mine_a[4] = {bits(v[g * 8 + t]), bits(v[(g + 8) * 8 + t]),
+                                bits(v[g * 8 + t + 4]), bits(v[(g + 8) * 8 + t + 4])};
+    const uint32_t mine_b[2] = {bits(b[t * 8 + g]) | 0x1fff, bits(b[(t + 4) * 8 + g])};
+    float d[4];
+    for (int k = 0; k < 4; k++)
+        d[k] = (float)c[(g + k / 2 * 8) * 8 + 2 * t + k % 2];
+    wi_multiply_tf32(d, mine_a, mine_b);
+    for (int k = 0; k < 4; k++)
+        v[320 + (g + k / 2 * 8) * 8 + 2 * t + k % 2] = (int)d[k];
+}
+
+__global__ void multiply_f64(int *v) {
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+    double d[2] = {(double)v[64 + g * 8 + 2 * t], (double)v[64 + g * 8 + 2 * t + 1]};
+    wi_multiply_f64(d, (double)v[g * 4 + t], (double)v[32 + t * 8 + g]);
+    for (int k = 0; k < 2; k++)
+        v[128 + g * 8 + 2 * t + k] = (int)d[k];
+}
+
+/* Whole numbers -9 .. 9 for an m x k, a k x n and an m x n matrix, through the kernel. */
+void check_product(weft_context *ctx, void (*kernel)(int *), int m, int n, int k, uint64_t seed) {
+    test_random random = test_random_at(seed);
+    const size_t b = (size_t)(m * k), c = b + (size_t)(k * n), d = c + (size_t)(m * n);
+    std::vector<int> v(d + (size_t)(m * n));
+    for (size_t i = 0; i < d; i++)
+        v[i] = (int)test_below(&random, 19) - 9;
+    int *const p = zeros(ctx, v.size());
+    ok(ctx, weft_copy(ctx, p, v.data(), v.size() * sizeof(int)));
+    ok(ctx, WEFT_LAUNCH(kernel, ctx, 1u, 32u, 0, p));
+    const std::vector<int> got = taken(ctx, p, v.size());
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            int sum = v[c + (size_t)(i * n + j)];
+            for (int l = 0; l < k; l++)
+                sum += v[(size_t)(i * k + l)] * v[b + (size_t)(l * n + j)];
+            if (got[d + (size_t)(i * n + j)] != sum)
+                fail_msg("%d x %d x %d: D(%d, %d) is %d, not %d", m, n, k, i, j,
+                         got[d + (size_t)(i * n + j)], sum);
+        }
+}
+
+void test_tensor_cores(weft_context *ctx) {
+    for (uint64_t turn = 0; turn < 5 && ctx->gpu; turn++) {
+        check_product(ctx, multiply_16<__half>, 16, 16, 16, 4 * turn);
+        check_product(ctx, multiply_16<__nv_bfloat16>, 16, 16, 16, 4 * turn + 1);
+        check_product(ctx, multiply_tf32, 16, 8, 8, 4 * turn + 2);
+        check_product(ctx, multiply_f64, 8, 8, 4, 4 * turn + 3);
+    }
+}
+
+const test_body bodies[] = {{test_clusters},   {test_fixed_cluster}, {test_device_launches},
+                            {test_tail_turns}, {test_constants},     {test_tensor_cores}};
 
 } // namespace
 
 int main() {
     constexpr size_t count = sizeof bodies / sizeof *bodies;
-    const char *const names[count] = {"clusters", "fixed cluster", "device launches", "tail turns",
-                                      "constants"};
+    const char *const names[count] = {"clusters",   "fixed cluster", "device launches",
+                                      "tail turns", "constants",     "tensor cores"};
     struct CMUnitTest tests[count];
     for (size_t k = 0; k < count; k++)
         tests[k] = {names[k], test_on_each_place, nullptr, nullptr, (void *)&bodies[k]};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of small matrices by a whole warp on tensor cores, D = A B + C, and the loads that deal
+ * matrices in shared memory out to the lanes. With g = lane / 4 and t = lane % 4, a lane holds
+ *
+ *   16-bit floats, A 16 x 16, B 16 x 8: two elements a register, side by side along k:
+ *          a[0..3] = A(g, 2t), A(g + 8, 2t), A(g, 2t + 8), A(g + 8, 2t + 8); b[0..1] = B(2t, g),
+ *          B(2t + 8, g)
+ *   tf32,  A 16 x 8, B 8 x 8: a[0..3] = A(g, t), A(g + 8, t), A(g, t + 4), A(g + 8, t + 4);
+ *          b[0..1] = B(t, g), B(t + 4, g); floats' bits, of which the low 13 do not count
+ *   both:  c[0..3] and d[0..3] = D(g, 2t), D(g, 2t + 1), D(g + 8, 2t), D(g + 8, 2t + 1), in f32
+ *   f64,   A 8 x 4, B 4 x 8: a = A(g, t), b = B(t, g), d[0..1] = D(g, 2t), D(g, 2t + 1)
+ *
+ * The order in which an element's products are added is the hardware's own. */
+#ifndef WI_TENSOR_CUH
+#define WI_TENSOR_CUH
+
+#include <stdint.h>
+
+#include "cuda/types.cuh"
+#include "cuda/warp.cuh"
+
+#ifdef WEFT_EMU
+#    include "cuda/tensor_emu.cuh"
+#else
+/* D += A B, all in f32 but the operands, which are of 16 bits. */
+__device__ inline void wi_multiply_f16(float (&d)[4], const uint32_t (&a)[4],
+                                       const uint32_t (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void wi_multiply_bf16(float (&d)[4], const uint32_t (&a)[4],
+                                        const uint32_t (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void wi_multiply_tf32(float (&d)[4], const uint32_t (&a)[4],
+                                        const uint32_t (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void wi_multiply_f64(double (&d)[2], double a, double b) {
+    asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                 : "+d"(d[0]), "+d"(d[1])
+                 : "d"(a), "d"(b));
+}
+
+/* Four 8 x 8 matrices of 16-bit elements: lane 8 i + r gives where row r of matrix i starts in
+ * shared memory, 16 bytes aligned. part[i] = elements 2t and 2t + 1 of row g of matrix i. */
+__device__ inline void wi_load_matrices(uint32_t (&part)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "memory");
+}
+/* The same, transposed: part[i] = element g of rows 2t and 2t + 1. */
+__device__ inline void wi_load_matrices_transposed(uint32_t (&part)[4], const void *row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row))
+                 : "memory");
+}
+#endif
+
+#endif
