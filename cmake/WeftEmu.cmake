@@ -3,9 +3,6 @@
 # stands in for the CUDA runtime and the device language. Never installed.
 
 enable_language(CXX)
-if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # clang hides copies of structs from emu's checks
-    message(FATAL_ERROR "WEFT_EMU needs g++: set CMAKE_CXX_COMPILER, or WEFT_EMU=OFF")
-endif()
 set(emu ${PROJECT_SOURCE_DIR}/emu)
 set(src ${PROJECT_SOURCE_DIR}/src)
 
@@ -39,15 +36,16 @@ if(WEFT_SANITIZE)
 endif()
 
 # Kernels are hooked with what the compiler offers for thread sanitizing; emu answers the hooks.
-set(emu_hooks
-    "SHELL:-include cuda_runtime.h"
-    -O1
-    -g1
-    -gdwarf-4 # addr2line takes a wrapper for what it includes, if told by version 5
-    -fsanitize=thread
-    "SHELL:--param tsan-distinguish-volatile=1"
-    "SHELL:--param tsan-instrument-func-entry-exit=0"
-    -Wno-unknown-pragmas)
+# addr2line takes a wrapper for what it includes, if told in DWARF 5.
+set(emu_hooks "SHELL:-include cuda_runtime.h" -O1 -g1 -gdwarf-4 -fsanitize=thread
+              -Wno-unknown-pragmas)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    list(APPEND emu_hooks "SHELL:-include emu_clang.h" "SHELL:-mllvm -tsan-distinguish-volatile=1"
+         "SHELL:-mllvm -tsan-instrument-func-entry-exit=0")
+else()
+    list(APPEND emu_hooks "SHELL:--param tsan-distinguish-volatile=1"
+         "SHELL:--param tsan-instrument-func-entry-exit=0")
+endif()
 
 # Compiles a .cu file as C++; a file of its own includes it, for CMake may know the name as CUDA's.
 function(weft_emu_kernels name)
@@ -100,6 +98,20 @@ weft_emu_program(emu_bugs_test $<TARGET_OBJECTS:weft_emu_bugs>)
 add_test(NAME emu_bugs_test COMMAND emu_bugs_test)
 set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT WEFT_EMU_SEED=2)
 
+# Fibres by themselves, switched by hand and by the C library.
+foreach(switch CONTEXT UCONTEXT)
+    string(TOLOWER emu_${switch}_test name)
+    add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/emu_context_test.cpp ${emu}/context.cpp)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(${name} PRIVATE ${emu})
+    target_compile_definitions(${name} PRIVATE EMU_${switch})
+    target_compile_options(${name} PRIVATE ${emu_sanitize})
+    target_link_options(${name} PRIVATE ${emu_sanitize})
+    target_link_libraries(${name} PRIVATE weft_emu_flags)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS emu)
+endforeach()
+
 set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
@@ -118,7 +130,8 @@ set(emu_tests
     sort/sort_test
     sort/sort_calls_test
     core/stage_test
-    core/gpu_test)
+    core/gpu_test
+    ../tests/arguments_test)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)
     if(name STREQUAL "kernels_test")

@@ -15,7 +15,9 @@
 #    include <sanitizer/common_interface_defs.h>
 #endif
 
-#if defined(__x86_64__)
+#if defined(EMU_UCONTEXT)
+/* The C library keeps all that has to be kept. */
+#elif defined(__x86_64__)
 /* Keeps what a called function must keep, on the stack it leaves. */
 asm(R"(
     .text

@@ -218,6 +218,21 @@ void __tsan_read_range(void *p, size_t bytes) {
 void __tsan_write_range(void *p, size_t bytes) {
     hooked(p, bytes, EMU_WRITE, __builtin_return_address(0));
 }
+/* What emu_clang.h makes of clang's copies of structs. */
+void *emu_memcpy(void *to, const void *from, size_t bytes) {
+    hooked(from, bytes, EMU_READ, __builtin_return_address(0));
+    hooked(to, bytes, EMU_WRITE, __builtin_return_address(0));
+    return memcpy(to, from, bytes);
+}
+void *emu_memmove(void *to, const void *from, size_t bytes) {
+    hooked(from, bytes, EMU_READ, __builtin_return_address(0));
+    hooked(to, bytes, EMU_WRITE, __builtin_return_address(0));
+    return memmove(to, from, bytes);
+}
+void *emu_memset(void *p, int value, size_t bytes) {
+    hooked(p, bytes, EMU_WRITE, __builtin_return_address(0));
+    return memset(p, value, bytes);
+}
 EMU_HOOKS(1)
 EMU_HOOKS(2)
 EMU_HOOKS(4)

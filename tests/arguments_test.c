@@ -107,10 +107,27 @@ static void test_no_context(void **state) {
 
 static void test_bad_places(void **state) {
     (void)state;
-    static const char *const places[] = {
-        "",       " ",      "CPU",    "cpu ",     " cpu", "cpu:",    "cpu:0",
-        "cpu:-1", "cpu:+2", "cpu:x",  "tpu",      "gpu:", "gpu:x",   "gpu:-1",
-        "cpu:2x", "gpux",   "cpu: 2", "cpu:4097", "cpus", "gpu:0:1", "cpu:99999999999999999999"};
+    static const char *const places[] = {"",
+                                         " ",
+                                         "CPU",
+                                         "cpu ",
+                                         " cpu",
+                                         "cpu:",
+                                         "cpu:0",
+                                         "cpu:-1",
+                                         "cpu:+2",
+                                         "cpu:x",
+                                         "tpu",
+                                         TEST_GPU ":",
+                                         TEST_GPU ":x",
+                                         TEST_GPU ":-1",
+                                         "cpu:2x",
+                                         TEST_GPU "x",
+                                         "cpu: 2",
+                                         "cpu:4097",
+                                         "cpus",
+                                         TEST_GPU ":0:1",
+                                         "cpu:99999999999999999999"};
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         weft_context *ctx = (weft_context *)1;
         weft_status status = weft_open(&ctx, places[k]);
@@ -128,7 +145,7 @@ static void test_bad_places(void **state) {
 static void test_missing_gpu(void **state) {
     (void)state;
     weft_context *ctx = NULL;
-    assert_int_not_equal(weft_open(&ctx, "gpu:1000"), WEFT_OK);
+    assert_int_not_equal(weft_open(&ctx, TEST_GPU ":1000"), WEFT_OK);
     assert_null(ctx);
     assert_true(strlen(weft_message(NULL)) > 0);
 }
