@@ -55,10 +55,11 @@ __global__ void __launch_bounds__(edge_threads)
 
 /* Scratch: what was seen, thresholds, edges. */
 static weft_status lay_out(weft_context *ctx, const wi_histogram_args *args, edge_task *task) {
-    const size_t edges = (size_t)args->bins.count + 1;
+    const size_t edges = (size_t)args->bins.count + 1, arrays = args->bins.edges ? 2 : 1;
     void *scratch;
-    weft_status status = wi_gpu_scratch(
-        ctx, WI_SCRATCH_HISTOGRAM, sizeof(wi_edges_seen) + 2 * edges * sizeof(uint64_t), &scratch);
+    weft_status status =
+        wi_gpu_scratch(ctx, WI_SCRATCH_HISTOGRAM,
+                       sizeof(wi_edges_seen) + arrays * edges * sizeof(uint64_t), &scratch);
     if (status != WEFT_OK)
         return status;
     task->seen = (wi_edges_seen *)scratch;

@@ -40,7 +40,7 @@ struct packed_counters {
 
     /* Adds to a counter; tells the word as it was. at < size */
     __device__ uint32_t add_to_word(uint32_t at, uint32_t times) const {
-        return atomicAdd(&words[at / 2], times << at % 2 * 16);
+        return atomicAdd(&words[at / 2], times * (at % 2 * 0xffff + 1));
     }
 
     /* Spills a counter that has just been taken past its half. */
@@ -54,36 +54,43 @@ struct packed_counters {
         settle(at, times, add_to_word(at, times));
     }
 
-    /* By a whole warp. */
-    __device__ void add_agreeing(uint32_t at, uint32_t times) const {
-        const unsigned lanes = __match_any_sync(wi_all_lanes, at);
-        if (at < size && __ffs((int)lanes) - 1 == wi_lane())
+    /* By a whole warp. Lanes agree on a place and on whether it counts. */
+    __device__ void add_agreeing(uint32_t at, uint32_t times, uint32_t limit) const {
+        const unsigned lanes = __match_any_sync(wi_all_lanes, at < limit ? at : size);
+        if (at < limit && __ffs((int)lanes) - 1 == wi_lane())
             add(at, times * (uint32_t)__popc(lanes));
     }
 
-    /* All additions are under way before the first is settled. */
+    /* Adds 1 for each place below `limit`. One look at all words tells whether one may have to be
+     * settled: that 1 more in either half takes it past the middle. */
     template <int width>
-    __device__ void add_each(const uint32_t (&at)[width]) const {
-        uint32_t word[width];
+    __device__ void add_each(const uint32_t (&at)[width], uint32_t limit) const {
+        uint32_t word[width], seen = 0;
 #pragma unroll
         for (int e = 0; e < width; e++) {
-            word[e] = ~0u; /* full: nothing to settle */
-            if (at[e] < size)
+            word[e] = 0;
+            if (at[e] < limit)
                 word[e] = add_to_word(at[e], 1);
         }
 #pragma unroll
         for (int e = 0; e < width; e++)
-            settle(at[e], 1, word[e]);
+            seen |= word[e] + 0x00010001u;
+        if (!(seen & 0x80008000u))
+            return;
+        for (int e = 0; e < width; e++)
+            if (at[e] < limit)
+                settle(at[e], 1, word[e]);
     }
 
-    /* Counts what a warp's lanes have, `width` elements each; places not here are passed over. */
+    /* Counts what a warp's lanes have, `width` elements each; places from `limit` on are passed
+     * over. */
     template <int width>
-    __device__ void add_vectors(const uint32_t (&at)[width]) const {
-        const unsigned here = __ballot_sync(wi_all_lanes, at[0] < size);
+    __device__ void add_vectors(const uint32_t (&at)[width], uint32_t limit) const {
+        const unsigned here = __ballot_sync(wi_all_lanes, at[0] < limit);
         const uint32_t likely = wi_shuffle(at[0], here ? __ffs((int)here) - 1 : 0);
         const unsigned alike = __ballot_sync(wi_all_lanes, at[0] == likely);
         if (!here || __popc(alike) < crowd) {
-            add_each<width>(at);
+            add_each<width>(at, limit);
             return;
         }
         bool uniform = true;
@@ -91,11 +98,11 @@ struct packed_counters {
         for (int e = 1; e < width; e++)
             uniform &= at[e] == at[0];
         if (__all_sync(wi_all_lanes, uniform)) {
-            add_agreeing(at[0], width);
+            add_agreeing(at[0], width, limit);
             return;
         }
         for (int e = 0; e < width; e++)
-            add_agreeing(at[e], 1);
+            add_agreeing(at[e], 1, limit);
     }
 
     __device__ void hand_over() const {
@@ -137,8 +144,7 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             const size_t v = from + k * stride + threadIdx.x;
-            if (v < cut.vectors)
-                a[k] = body[v];
+            a[k] = v < cut.vectors ? body[v] : Vector{};
         }
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
@@ -146,11 +152,11 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
             uint32_t at[width], channel = many ? p.channel_of(cut.head + v * width) : 0;
 #pragma unroll steps
             for (int e = 0; e < width; e++) {
-                at[e] = v < cut.vectors ? place(a[k].at[e], channel) : counters.size;
+                at[e] = place(a[k].at[e], channel);
                 if (many)
                     channel = channel + 1 < channels ? channel + 1 : 0;
             }
-            counters.add_vectors<width>(at);
+            counters.add_vectors<width>(at, v < cut.vectors ? counters.size : 0);
         }
         __syncthreads();
     }
