@@ -54,8 +54,8 @@ static const wi_row rows[] = {
 #    endif
     {"merge", WI_CUDA, "tiles sorted in shared memory, then runs merged two by two", 0, wi_fits_all,
      wi_sort_merge},
-    {"onesweep", WI_CUDA, "digits of 8 bits; tiles look back, so a pass reads and writes once", 0,
-     wi_fits_all, wi_sort_onesweep},
+    {"onesweep", WI_CUDA, "digits of 8 bits; tiles look back, so a pass reads and writes once",
+     (size_t)1 << 15, wi_fits_all, wi_sort_onesweep},
 #endif
 };
 
