@@ -26,6 +26,19 @@ if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped})
 endif()
 
+# What kernels can do, launches of kernels among it; on emu WeftEmu.cmake builds it once more.
+if(WEFT_CUDA_ON)
+    add_executable(kernels_test ${PROJECT_SOURCE_DIR}/tests/kernels_test.cu
+                                $<TARGET_OBJECTS:weft_testing>)
+    set_target_properties(
+        kernels_test PROPERTIES CUDA_SEPARABLE_COMPILATION ON RUNTIME_OUTPUT_DIRECTORY
+                                                              ${PROJECT_BINARY_DIR}/tests)
+    target_include_directories(kernels_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(kernels_test PRIVATE weft_static PkgConfig::CMOCKA)
+    add_test(NAME kernels_test COMMAND kernels_test)
+    set_tests_properties(kernels_test PROPERTIES TIMEOUT 600)
+endif()
+
 # A fixed number of runs of each fuzz target, without libFuzzer; WeftFuzz.cmake has the endless ones.
 if(NOT WEFT_FUZZ)
     foreach(source IN LISTS WEFT_FUZZ_C)

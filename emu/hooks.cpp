@@ -114,14 +114,15 @@ void switch_unasked() {
         give_way();
 }
 
-/* What every access that the compiler told of comes to. */
+/* What every access that the compiler told of comes to. One that it made unaligned on purpose, as
+ * clang does of several narrow ones, may be. */
 __attribute__((always_inline)) static inline void hooked(const void *p, size_t bytes, int kind,
-                                                         const void *where) {
+                                                         const void *where, bool aligned = true) {
     if ((size_t)((const unsigned char *)p - base) >= arena_bytes)
         return;
     if (!self)
         report(where, "host code %s device memory at %p", verb(kind), p);
-    if (bytes <= 16 && (bytes & (bytes - 1)) == 0 && (uintptr_t)p % bytes != 0)
+    if (aligned && bytes <= 16 && (bytes & (bytes - 1)) == 0 && (uintptr_t)p % bytes != 0)
         report(where, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
     if (--until_switch == 0)
         switch_unasked();
@@ -195,10 +196,10 @@ static void hooked_volatile(const void *p, size_t bytes, int kind, const Where &
         hooked(p, bytes, EMU_WRITE, __builtin_return_address(0));                                  \
     }                                                                                              \
     void __tsan_unaligned_read##bytes(void *p) {                                                   \
-        hooked(p, bytes, EMU_READ, __builtin_return_address(0));                                   \
+        hooked(p, bytes, EMU_READ, __builtin_return_address(0), false);                            \
     }                                                                                              \
     void __tsan_unaligned_write##bytes(void *p) {                                                  \
-        hooked(p, bytes, EMU_WRITE, __builtin_return_address(0));                                  \
+        hooked(p, bytes, EMU_WRITE, __builtin_return_address(0), false);                           \
     }                                                                                              \
     void __tsan_volatile_read##bytes(void *p) {                                                    \
         hooked_volatile(p, bytes, EMU_READ, __builtin_return_address(0));                          \
