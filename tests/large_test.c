@@ -178,6 +178,35 @@ static void large_sorts(weft_context *ctx, void *x) {
     }
 }
 
+/* More than 2^31 words, all different, on a GPU: in order afterwards, and with the same sum and the
+ * same sum of squares as before, modulo 2^64. */
+static void large_word_sort(weft_context *ctx) {
+    const size_t words = ((size_t)1 << 31) + 7;
+    const uint32_t start = 1, step = 2654435761u; /* odd: a permutation of all words */
+    uint64_t sum[2] = {0}, squares[2] = {0}, fall = 0;
+    void *x = NULL;
+    if (ctx->kind != WI_CUDA)
+        return;
+    if (weft_alloc(ctx, &x, words * sizeof start) != WEFT_OK) {
+        print_message("words skipped on %s: %s\n", weft_place(ctx), weft_message(ctx));
+        return;
+    }
+    test_use(ctx, "map", NULL);
+    test_use(ctx, "reduce", NULL);
+    test_use(ctx, "sort", NULL);
+    require_ok(ctx, weft_iota(ctx, WEFT_U32, words, &start, &step, x));
+    for (int turn = 0; turn < 2; turn++) {
+        require_ok(ctx, weft_reduce(ctx, WEFT_SUM, WEFT_U32, words, x, &sum[turn]));
+        require_ok(ctx, weft_dot(ctx, WEFT_U32, words, x, x, &squares[turn]));
+        if (turn == 0)
+            require_ok(ctx, weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, words, x, x));
+    }
+    require_ok(ctx, weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_U32, words, x, &fall));
+    assert_true(fall == WEFT_NOWHERE);
+    assert_true(sum[0] == sum[1] && squares[0] == squares[1]);
+    require_ok(ctx, weft_free(ctx, x));
+}
+
 /* Every value but those of the last, incomplete period comes up equally often. */
 static void large_histograms(weft_context *ctx, void *x) {
     uint64_t right[PERIOD] = {0}, got[PERIOD];
@@ -231,6 +260,7 @@ static void large(weft_context *ctx) {
     large_sorts(ctx, x);
     large_histograms(ctx, x);
     require_ok(ctx, weft_free(ctx, x));
+    large_word_sort(ctx);
 }
 
 int main(void) {
