@@ -12,9 +12,7 @@
 #include "histogram/histogram_cuda.cuh"
 
 constexpr int threads = 1024;
-/* What a block loads at once fits the free half of a counter. */
-template <class T>
-constexpr int vectors_at_once = sizeof(T) == 2 ? 2 : 4;
+constexpr int vectors_at_once = 2;
 constexpr uint32_t half_full = 1u << 15;
 constexpr int crowd = 6; /* lanes that agree before agreeing pays */
 constexpr size_t most_ranges = 8;
@@ -121,7 +119,7 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
                             uint32_t ranges, Slot slot_of) {
     using Vector = wi_vector<T>;
     constexpr int width = Vector::count;
-    constexpr int unroll = vectors_at_once<T>;
+    constexpr int unroll = vectors_at_once;
     [[maybe_unused]] constexpr int steps = Slot::cheap ? width : 1;
     static_assert((uint32_t)threads * unroll * width < half_full, "a counter would overflow");
     const wi_cut<T> cut(p.x, p.n);
@@ -139,13 +137,21 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
         });
     __syncthreads();
     const size_t stride = (size_t)groups * threads;
-    for (size_t from = (size_t)group * threads; from < cut.vectors; from += unroll * stride) {
-        Vector a[unroll];
+    Vector next[unroll];
+    const auto fetch = [&](size_t from) {
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             const size_t v = from + k * stride + threadIdx.x;
-            a[k] = v < cut.vectors ? body[v] : Vector{};
+            next[k] = v < cut.vectors ? body[v] : Vector{};
         }
+    };
+    fetch((size_t)group * threads);
+    for (size_t from = (size_t)group * threads; from < cut.vectors; from += unroll * stride) {
+        Vector a[unroll];
+#pragma unroll
+        for (int k = 0; k < unroll; k++)
+            a[k] = next[k];
+        fetch(from + unroll * stride); /* under way while this thread counts */
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             const size_t v = from + k * stride + threadIdx.x;
@@ -206,7 +212,7 @@ static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
     if (status != WEFT_OK)
         return status;
     const size_t groups = resident / ranges ? resident / ranges : 1;
-    const size_t least = (size_t)threads * vectors_at_once<T> * wi_vector<T>::count;
+    const size_t least = (size_t)threads * vectors_at_once * wi_vector<T>::count;
     return WEFT_LAUNCH(packed<T>, ctx, wi_useful_blocks(args->n, least, groups) * (unsigned)ranges,
                        threads, shared, p, (uint32_t)places, (uint32_t)of_range, (uint32_t)ranges);
 }
