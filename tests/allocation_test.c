@@ -13,6 +13,7 @@
 #include "map/map.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
+#include "select/select.h"
 #include "sort/sort.h"
 #include "testing.h"
 
@@ -352,6 +353,29 @@ static weft_status run_histogram_bytes(weft_context *ctx, arrays *a) {
     return weft_histogram(ctx, WEFT_U8, COUNT, 4, a->x, NULL, WEFT_OVERWRITE, WEFT_U32, a->z, NULL);
 }
 
+static const weft_predicate wanted = {.test = WEFT_GE, .type = WEFT_F32, .a.f32 = 1};
+
+static weft_status run_select(weft_context *ctx, arrays *a) {
+    return weft_select(ctx, wanted, COUNT, a->x, a->z, a->result);
+}
+
+static weft_status run_select_wide(weft_context *ctx, arrays *a) {
+    return weft_select_where(ctx, wanted, COUNT / 3, a->x, 12, a->y, a->z, a->result);
+}
+
+static weft_status run_partition(weft_context *ctx, arrays *a) {
+    return weft_partition(ctx, wanted, COUNT, a->x, a->z, NULL, a->result);
+}
+
+static weft_status run_expand(weft_context *ctx, arrays *a) {
+    return weft_expand(ctx, wanted, COUNT, a->x, 4, COUNT, a->y, &two, a->z);
+}
+
+static weft_status run_run_length(weft_context *ctx, arrays *a) {
+    return weft_run_length(ctx, WEFT_F32, COUNT / 2, a->x, a->z, WEFT_U32, a->z + COUNT / 2,
+                           a->result);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -379,6 +403,11 @@ static const public_call calls[] = {
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},
+    {"weft_select", run_select, &wi_select_ladder, NULL},
+    {"weft_select_where", run_select_wide, &wi_select_ladder, NULL},
+    {"weft_partition", run_partition, &wi_select_ladder, NULL},
+    {"weft_expand", run_expand, &wi_select_ladder, NULL},
+    {"weft_run_length", run_run_length, &wi_select_ladder, NULL},
 };
 
 /* ---- one call, each of its allocations failed ---- */

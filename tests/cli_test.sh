@@ -73,7 +73,7 @@ test_help() {
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
-    for command in info demo climb reduce scan sort topk histogram add help; do
+    for command in info demo climb reduce scan sort topk histogram add select unique help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -341,6 +341,37 @@ test_colour() {
     return 0
 }
 
+test_select_and_unique() {
+    local place=$1
+    npy runs.npy "'<i2'" '(2, 3)' '\x01\0\x01\0\xfe\xff\xfe\xff\xfe\xff\x05\0' # 1 1 -2 -2 -2 5
+    npy flags.npy "'|u1'" '(6,)' '\x01\0\0\x02\0\xff'
+    npy nans.npy "'<f4'" '(3,)' '\0\0\x80\x3f\0\0\xc0\x7f\0\0\0\x40' # 1 NaN 2
+    "$weft" select "$folder/runs.npy" -p "$place" --where '> 0' -o "$folder/out.npy" || fail select
+    same '1 1 5' "$(elements out.npy d2 128)" "$place: select above 0"
+    grep -aq "'shape': (3,)" "$folder/out.npy" || fail 'select: not of one dimension'
+    "$weft" select "$folder/runs.npy" -p "$place" --where=-2..1 -o "$folder/out.npy"
+    same '1 1 -2 -2 -2' "$(elements out.npy d2 128)" "$place: select between"
+    "$weft" select "$folder/runs.npy" "$folder/flags.npy" -p "$place" -o "$folder/out.npy"
+    same '1 -2 5' "$(elements out.npy d2 128)" "$place: select by flags"
+    "$weft" select "$folder/nans.npy" -p "$place" -w nan --indices -o "$folder/out.npy"
+    same 1 "$(elements out.npy u8 128)" "$place: where the NaN is"
+    "$weft" select "$folder/runs.npy" -p "$place" -w '==7' -o "$folder/out.npy"
+    same '' "$(elements out.npy d2 128)" "$place: nothing selected"
+    same 7 "$("$weft" select "$folder/runs.npy" -w '!=-2' -o - | "$weft" reduce -)" 'select | reduce'
+    "$weft" unique "$folder/runs.npy" -p "$place" -o "$folder/out.npy" -l "$folder/lengths.npy"
+    same '1 -2 5' "$(elements out.npy d2 128)" "$place: unique"
+    same '2 3 1' "$(elements lengths.npy u8 128)" "$place: lengths of runs"
+    "$weft" unique "$folder/runs.npy" -p "$place" -o "$folder/out.npy" --json |
+        json_valid 'unique --json' 1
+    "$weft" select "$folder/runs.npy" -p "$place" -w '<=1' -o "$folder/out.npy" --json |
+        json_valid 'select --json' 1
+    expect 2 'option --where is missing' "$weft" select "$folder/runs.npy" -o "$folder/x"
+    expect 2 '"~3" is no test of i16' "$weft" select "$folder/runs.npy" -w '~3' -o "$folder/x"
+    expect 2 '">70000" is no test of i16' "$weft" select "$folder/runs.npy" -w '>70000' -o "$folder/x"
+    expect 1 'give one to test for each' "$weft" select "$folder/runs.npy" "$folder/nans.npy" \
+        -o "$folder/x"
+}
+
 test_help
 test_usage
 for place in $places; do
@@ -348,6 +379,7 @@ for place in $places; do
     test_scan_and_add "$place"
     test_sort_and_topk "$place"
     test_histogram "$place"
+    test_select_and_unique "$place"
     test_climb "$place"
 done
 test_bad_files

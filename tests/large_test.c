@@ -8,6 +8,7 @@
 #include "map/map.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
+#include "select/select.h"
 #include "sort/sort.h"
 #include "testing.h"
 
@@ -238,6 +239,54 @@ static void large_histograms(weft_context *ctx, void *x) {
     }
 }
 
+enum {
+    BELOW = 64 /* a quarter of the elements of a period is below it */
+};
+
+/* The i-th element of x after those below BELOW were packed to its front: of every period the same,
+ * in the same order; what lies behind them is untouched. The last, broken period has the values
+ * that every period begins with. */
+static uint8_t packed(uint64_t i) {
+    static uint8_t kept[BELOW];
+    static uint64_t count;
+    if (count == 0) {
+        for (uint64_t k = 0, seen = 0; k < PERIOD; k++) {
+            if (element(k) < BELOW) {
+                kept[seen++] = element(k);
+                count += n / PERIOD + (k < n % PERIOD);
+            }
+        }
+    }
+    return i < count ? kept[i % BELOW] : element(i);
+}
+
+/* In place; then a single element beyond 2^32 makes three runs. */
+static void large_selects(weft_context *ctx, void *x) {
+    const weft_predicate below = {.test = WEFT_LT, .type = WEFT_U8, .a.u8 = BELOW};
+    const int8_t zero = 0, one = 1, runs[] = {0, 1, 0};
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_select_ladder, rows);
+    const size_t half = ((size_t)1 << 31) + 77;
+    uint64_t kept = 0, of_half = 0;
+    for (size_t k = 0; k < count; k++) {
+        make_elements(ctx, NULL, x);
+        test_use(ctx, "select", rows[k]);
+        if (!ran(ctx, rows[k], weft_select_count(ctx, below, half, x, &of_half)))
+            continue;
+        assert_true(of_half >= half / PERIOD * BELOW && of_half <= (half / PERIOD + 1) * BELOW);
+        require_ok(ctx, weft_select(ctx, below, n, x, x, &kept));
+        assert_true(kept >= n / PERIOD * BELOW && kept <= (n / PERIOD + 1) * BELOW);
+        compare(ctx, x, packed, "select");
+        test_use(ctx, "map", NULL);
+        require_ok(ctx, weft_fill(ctx, WEFT_I8, n, &zero, x));
+        require_ok(ctx, weft_copy(ctx, (char *)x + n - 5, &one, 1));
+        require_ok(ctx, weft_unique(ctx, WEFT_I8, n, x, x, &kept));
+        int8_t got[3];
+        require_ok(ctx, weft_copy(ctx, got, x, sizeof got));
+        assert_true(kept == 3 && memcmp(got, runs, sizeof runs) == 0);
+    }
+}
+
 static void large(weft_context *ctx) {
     void *x = NULL;
     if (ctx->kind == WI_CPU && !getenv("WEFT_TEST_LARGE")) {
@@ -259,6 +308,7 @@ static void large(weft_context *ctx) {
     large_scans(ctx, x);
     large_sorts(ctx, x);
     large_histograms(ctx, x);
+    large_selects(ctx, x);
     require_ok(ctx, weft_free(ctx, x));
     large_word_sort(ctx);
 }

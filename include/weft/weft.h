@@ -10,6 +10,7 @@
 #include "weft/op.h"
 #include "weft/reduce.h"
 #include "weft/scan.h"
+#include "weft/select.h"
 #include "weft/sort.h"
 #include "weft/types.h"
 

@@ -35,6 +35,10 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
     [WI_OPT_BINS] = {"bins", 'b', "COUNT", WI_WORDS_NONE, "how many bins, all of one width", false},
     [WI_OPT_LO] = {"lo", 0, "NUMBER", WI_WORDS_NONE, "where the first bin begins", false},
     [WI_OPT_HI] = {"hi", 0, "NUMBER", WI_WORDS_NONE, "where the last bin ends", false},
+    [WI_OPT_WHERE] = {"where", 'w', "TEST", WI_WORDS_NONE,
+                      "which: \">0\", \"==1\", \"!=1\", \"<=5\", \"1..5\", \"nan\"", false},
+    [WI_OPT_LENGTHS] = {"lengths", 'l', "FILE", WI_WORDS_FILE,
+                        "where the lengths of runs go, as u64", false},
     [WI_OPT_OUTPUT] = {"output", 'o', "FILE", WI_WORDS_FILE,
                        "where the result goes; - is standard output", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
@@ -195,6 +199,41 @@ const wi_command wi_commands[] = {
         .least_operands = 2,
         .most_operands = 2,
         .run = wi_add_command,
+    },
+    {
+        .name = "select",
+        .operand_text = "FILE.npy [TESTED.npy]",
+        .summary = "keep the elements that satisfy a test",
+        .details = "Writes the elements, in C order, of which --where is true, as an array of one "
+                   "dimension. With a second file its elements are tested in their stead, one for "
+                   "each; without --where, for not being 0. NaN is never equal, less or greater. "
+                   "A file name of - is standard input or output.",
+        .examples = {{"weft select x.npy --where '>0' -o positive.npy", "those above 0"},
+                     {"weft select x.npy --where nan --indices -o where.npy", "where the NaN are"},
+                     {"weft select x.npy flags.npy -o kept.npy", "those flagged"},
+                     {"weft select x.npy -w 1..5 -o - | weft reduce -", "in a pipe"}},
+        .options = BIT(WHERE) | BIT(INDICES) | BIT(OUTPUT) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) |
+                   BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 2,
+        .run = wi_select_command,
+    },
+    {
+        .name = "unique",
+        .operand_text = "FILE.npy",
+        .summary = "drop every element that repeats the one before",
+        .details = "Writes the array, in C order and as one dimension, without the elements that "
+                   "have the same bits as the one before them; of a sorted array each value "
+                   "remains once. --lengths also writes how many each stood for.",
+        .examples = {{"weft unique x.npy -o values.npy", "the values of runs"},
+                     {"weft unique x.npy -o v.npy --lengths n.npy", "run-length encoding"}},
+        .options = BIT(OUTPUT) | BIT(LENGTHS) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) |
+                   BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_unique_command,
     },
     {
         .name = "help",

@@ -30,6 +30,8 @@ typedef enum wi_option {
     WI_OPT_BINS,
     WI_OPT_LO,
     WI_OPT_HI,
+    WI_OPT_WHERE,
+    WI_OPT_LENGTHS,
     WI_OPT_OUTPUT,
     WI_OPT_JSON,
     WI_OPT_MAN,
@@ -131,6 +133,8 @@ wi_exit wi_sort_command(const wi_arguments *args);
 wi_exit wi_topk_command(const wi_arguments *args);
 wi_exit wi_histogram_command(const wi_arguments *args);
 wi_exit wi_add_command(const wi_arguments *args);
+wi_exit wi_select_command(const wi_arguments *args);
+wi_exit wi_unique_command(const wi_arguments *args);
 wi_exit wi_help(const wi_arguments *args);
 
 /* Parts of `weft help`. */

@@ -4,6 +4,7 @@
 #define WI_MEMORY_CUH
 
 #include <stdint.h>
+#include <string.h>
 
 /* The widest access a thread can make: as many elements of T as 16 bytes hold. */
 template <class T>
@@ -73,6 +74,47 @@ __device__ inline uint32_t wi_read_word(const uint32_t *p) {
 
 __device__ inline void wi_write_word(uint32_t *p, uint32_t word) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(word) : "memory");
+}
+#endif
+
+/* *p = x if the condition holds, without a branch: rows of such stores stay under way together. */
+#ifdef WEFT_EMU
+template <class T>
+inline void wi_store_if(bool condition, T *p, T x) {
+    if (condition)
+        *p = x;
+}
+#else
+template <class T>
+__device__ inline void wi_store_if(bool condition, T *p, T x) {
+    static_assert(sizeof(T) <= 16, "one access");
+    uint64_t bits[2] = {};
+    memcpy(bits, &x, sizeof x);
+    if constexpr (sizeof(T) == 1)
+        asm volatile("{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+                     "@yes st.global.b8 [%1], %2;\n\t}" ::"r"((int)condition),
+                     "l"(p), "h"((uint16_t)bits[0])
+                     : "memory");
+    else if constexpr (sizeof(T) == 2)
+        asm volatile("{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+                     "@yes st.global.b16 [%1], %2;\n\t}" ::"r"((int)condition),
+                     "l"(p), "h"((uint16_t)bits[0])
+                     : "memory");
+    else if constexpr (sizeof(T) == 4)
+        asm volatile("{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+                     "@yes st.global.b32 [%1], %2;\n\t}" ::"r"((int)condition),
+                     "l"(p), "r"((uint32_t)bits[0])
+                     : "memory");
+    else if constexpr (sizeof(T) == 8)
+        asm volatile("{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+                     "@yes st.global.b64 [%1], %2;\n\t}" ::"r"((int)condition),
+                     "l"(p), "l"(bits[0])
+                     : "memory");
+    else
+        asm volatile("{\n\t.reg .pred yes;\n\tsetp.ne.b32 yes, %0, 0;\n\t"
+                     "@yes st.global.v2.b64 [%1], {%2, %3};\n\t}" ::"r"((int)condition),
+                     "l"(p), "l"(bits[0]), "l"(bits[1])
+                     : "memory");
 }
 #endif
 

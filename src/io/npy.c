@@ -163,6 +163,14 @@ weft_status wi_npy_to_c_order(wi_npy *array, wi_note *note) {
     return WEFT_OK;
 }
 
+void wi_npy_flatten(wi_npy *array, size_t count) {
+    array->layout = (wi_npy_layout){.type = array->layout.type,
+                                    .opaque = array->layout.opaque,
+                                    .dims = 1,
+                                    .shape = {count},
+                                    .count = count};
+}
+
 void wi_npy_free(wi_npy *array) {
     wi_host_free(array->data);
     *array = (wi_npy){.data = NULL};

@@ -54,6 +54,9 @@ weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_n
 /* Rearranges an array in Fortran order to C order; others are left as they are. */
 weft_status wi_npy_to_c_order(wi_npy *array, wi_note *note);
 
+/* Makes of the array one of a single dimension, its first `count` elements. */
+void wi_npy_flatten(wi_npy *array, size_t count);
+
 /* Gives the memory back. An empty array is allowed. */
 void wi_npy_free(wi_npy *array);
 

@@ -4,6 +4,7 @@
 #define WI_SCAN_CUDA_CUH
 
 #include "cuda/launch.cuh"
+#include "cuda/lookback.cuh"
 #include "cuda/types.cuh"
 #include "scan/scan.h"
 
@@ -79,22 +80,6 @@ struct wi_scan_op {
             return largest ? (V) ~(V)0 : (V)0;
     }
 };
-
-/* Carries as the 8 bytes that travel between tiles and calls. */
-template <class Carry>
-__host__ __device__ inline uint64_t wi_carry_bits(Carry c) {
-    if constexpr (wi_traits<Carry>::is_float)
-        return wi_bit_cast<uint64_t>(c);
-    else
-        return (uint64_t)c;
-}
-template <class Carry>
-__host__ __device__ inline Carry wi_carry_from(uint64_t bits) {
-    if constexpr (wi_traits<Carry>::is_float)
-        return wi_bit_cast<Carry>(bits);
-    else
-        return (Carry)bits;
-}
 
 /* What a kernel needs of wi_scan_args, typed. */
 template <class T>

@@ -12,7 +12,6 @@
  * So loads, look-back and stores of several tiles overlap. A total never waits for a carry: if it
  * did, the tiles of one block would chain its neighbours' tiles up. */
 #include "cuda/bulk.cuh"
-#include "scan/scan_lookback.cuh"
 #include "scan/scan_tile.cuh"
 
 /* Found by trial on an H200; README.md has the figures. */

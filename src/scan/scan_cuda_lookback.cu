@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan in one pass: each block holds a tile in registers, learns its carry by look-back, writes.
  * Any alignment, any device. */
-#include "scan/scan_lookback.cuh"
 #include "scan/scan_tile.cuh"
 
 constexpr int warps = wi_tile_warps;

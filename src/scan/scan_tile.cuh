@@ -19,10 +19,6 @@ constexpr int wi_part_rows = wi_part_bytes / wi_row_bytes;
 template <class T>
 constexpr size_t wi_tile_elements = wi_tile_bytes / sizeof(T);
 
-inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
-    return (n + per_tile - 1) / per_tile;
-}
-
 /* Where this lane's vector of a row lies in the array. */
 template <class T>
 __device__ inline size_t wi_place_in(uint64_t tile, int part, int row) {

@@ -13,17 +13,36 @@
  * same chain: so floating-point scans give the same bits on every run, unlike look-back that adds
  * up whatever happens to be there.
  *
+ * Op is what combines: Op::combine(a, b) and Op::identity<Carry>(). A Carry is a number of up to 8
+ * bytes.
+ *
  * Every word carries the number of the launch (the epoch), so nothing needs clearing between
  * launches; the last block to leave starts the next epoch. */
-#ifndef WI_SCAN_LOOKBACK_CUH
-#define WI_SCAN_LOOKBACK_CUH
+#ifndef WI_LOOKBACK_CUH
+#define WI_LOOKBACK_CUH
 
 #include "cuda/memory.cuh"
+#include "cuda/types.cuh"
 #include "cuda/warp.cuh"
-#include "scan/scan_cuda.cuh"
 
 constexpr unsigned wi_group = 32;
 constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp looks at themselves */
+
+/* Carries as the 8 bytes that travel between tiles and calls. */
+template <class Carry>
+__host__ __device__ inline uint64_t wi_carry_bits(Carry c) {
+    if constexpr (wi_traits<Carry>::is_float)
+        return wi_bit_cast<uint64_t>(c);
+    else
+        return (uint64_t)c;
+}
+template <class Carry>
+__host__ __device__ inline Carry wi_carry_from(uint64_t bits) {
+    if constexpr (wi_traits<Carry>::is_float)
+        return wi_bit_cast<Carry>(bits);
+    else
+        return (Carry)bits;
+}
 
 /* Start of the scratch block; all zeros before the first launch. */
 struct alignas(128) wi_lookback_header {
@@ -39,6 +58,10 @@ struct wi_lookback {
     wi_pair *prefixes;     /* one a group: the carry at its start; that of group 0 is known */
     uint64_t tiles;
 };
+
+inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
+    return (n + per_tile - 1) / per_tile;
+}
 
 /* Bytes of scratch for that many tiles. */
 inline size_t wi_lookback_bytes(uint64_t tiles) {

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft select`: the elements of a file that satisfy a test, or their positions. */
+#include "weft/select.h"
+
+#include <string.h>
+
+#include "cli/session.h"
+#include "cli/text.h"
+
+enum {
+    CONSTANT_BYTES = 64 /* of a constant's text */
+};
+
+static const struct {
+    const char *text;
+    weft_test test;
+} comparisons[] = {{"==", WEFT_EQ}, {"!=", WEFT_NE}, {"<=", WEFT_LE},
+                   {">=", WEFT_GE}, {"<", WEFT_LT},  {">", WEFT_GT}};
+
+static const char *skip_spaces(const char *text) {
+    return text + strspn(text, " ");
+}
+
+/* Reads `length` characters as an element. */
+static bool read_constant(weft_type type, const char *text, size_t length, weft_element *element) {
+    char copy[CONSTANT_BYTES];
+    if (length >= sizeof copy)
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return wi_read_element(type, copy, element);
+}
+
+/* Understands "> 0", "!=3", "1..5" and "nan". */
+static bool parse_test(const char *text, weft_predicate *p) {
+    text = skip_spaces(text);
+    if (strcmp(text, "nan") == 0) {
+        p->test = WEFT_IS_NAN;
+        return true;
+    }
+    for (size_t k = 0; k < sizeof comparisons / sizeof *comparisons; k++) {
+        const size_t length = strlen(comparisons[k].text);
+        if (strncmp(text, comparisons[k].text, length) == 0) {
+            const char *const constant = skip_spaces(text + length);
+            p->test = comparisons[k].test;
+            return read_constant(p->type, constant, strlen(constant), &p->a);
+        }
+    }
+    const char *const dots = strstr(text, "..");
+    p->test = WEFT_BETWEEN;
+    return dots && read_constant(p->type, text, (size_t)(dots - text), &p->a) &&
+           read_constant(p->type, dots + 2, strlen(dots + 2), &p->b);
+}
+
+/* The test of --where; without it, of a second file, that it is not 0. */
+static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicate *p) {
+    const char *const text = wi_given(args, WI_OPT_WHERE) ? args->value[WI_OPT_WHERE] : "!=0";
+    *p = (weft_predicate){.type = type};
+    if (parse_test(text, p))
+        return WI_EXIT_OK;
+    return wi_usage(
+        args->command,
+        "option --where: \"%s\" is no test of %s; write it as \">0\", \"==1\", \"<=5\", "
+        "\"1..5\" or \"nan\"",
+        text, weft_type_name(type));
+}
+
+/* Reads the file, and that of the elements tested if there is one. */
+static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
+    wi_note note = {""};
+    wi_exit result = wi_load(args, args->operand[0], array);
+    if (result == WI_EXIT_OK && args->operands > 1) {
+        wi_arguments any_type = *args;
+        any_type.value[WI_OPT_TYPE] = NULL;
+        result = wi_load(&any_type, args->operand[1], tested);
+    }
+    if (result != WI_EXIT_OK)
+        return result;
+    if (wi_npy_to_c_order(array, &note) != WEFT_OK || wi_npy_to_c_order(tested, &note) != WEFT_OK) {
+        wi_say_error("%s", note.text);
+        return WI_EXIT_FAILED;
+    }
+    if (args->operands > 1 && array->layout.count != tested->layout.count) {
+        wi_say_error("select: %s holds %zu elements, but %s holds %zu; give one to test for each",
+                     args->operand[0], array->layout.count, args->operand[1], tested->layout.count);
+        return WI_EXIT_FAILED;
+    }
+    return WI_EXIT_OK;
+}
+
+/* The positions take the place of the array. */
+static wi_exit find_positions(weft_context *ctx, const weft_predicate *p, const void *s,
+                              wi_npy *array, uint64_t *count) {
+    const size_t n = array->layout.count;
+    uint64_t *const positions = wi_host_alloc(n * sizeof *positions);
+    if (!positions) {
+        wi_say_error("select: no host memory for %zu positions", n);
+        return WI_EXIT_FAILED;
+    }
+    const weft_status status = weft_select_indices(ctx, *p, n, s, WEFT_U64, positions, count);
+    wi_npy_free(array);
+    array->data = positions;
+    array->layout = (wi_npy_layout){.type = WEFT_U64};
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+/* Selects in place, in C order. */
+static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *array,
+                       const wi_npy *tested) {
+    const bool by_other = args->operands > 1;
+    const void *const s = by_other ? tested->data : array->data;
+    const size_t width = weft_type_size(array->layout.type);
+    weft_predicate p;
+    uint64_t count = 0;
+    wi_exit result = read_test(args, by_other ? tested->layout.type : array->layout.type, &p);
+    if (result == WI_EXIT_OK && wi_given(args, WI_OPT_INDICES))
+        result = find_positions(ctx, &p, s, array, &count);
+    else if (result == WI_EXIT_OK && weft_select_where(ctx, p, array->layout.count, s, width,
+                                                       array->data, array->data, &count) != WEFT_OK)
+        result = wi_session_failed(ctx);
+    wi_npy_flatten(array, count);
+    return result;
+}
+
+wi_exit wi_select_command(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    wi_npy array = {.data = NULL}, tested = {.data = NULL};
+    wi_exit result = wi_need_output(args);
+    if (result == WI_EXIT_OK && args->operands < 2 && !wi_given(args, WI_OPT_WHERE))
+        result = wi_usage(args->command, "option --where is missing; add --where '>0', or a second "
+                                         "file that is not 0 where elements are wanted");
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, "select", &ctx);
+    if (result == WI_EXIT_OK)
+        result = load(args, &array, &tested);
+    if (result == WI_EXIT_OK)
+        result = compute(args, ctx, &array, &tested);
+    if (result == WI_EXIT_OK)
+        result = wi_save(args, &array);
+    if (result == WI_EXIT_OK)
+        wi_print_saved(args, "select", "select", ctx, &array.layout);
+    wi_npy_free(&array);
+    wi_npy_free(&tested);
+    weft_close(ctx);
+    return result;
+}

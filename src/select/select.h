@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_SELECT_H
+#define WI_SELECT_H
+
+#include "core/rows.h"
+#include "weft/select.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A predicate as a range of keys. Modulo 2^bits of the type, the key of an element is its bits,
+ * with those of `fold` turned if its top bit is set; it is wanted if key - low <= span, unless
+ * `negate` says otherwise. (A float so turned is ordered as a signed integer is.) */
+typedef struct wi_select_range {
+    uint64_t low, span, fold;
+    bool negate;
+} wi_select_range;
+
+typedef enum wi_select_job {
+    WI_SELECT_KEEP,   /* kept, rest and positions, as far as they are given */
+    WI_SELECT_COUNT,  /* the count alone */
+    WI_SELECT_EXPAND, /* x to the places wanted in kept */
+    WI_SELECT_JOBS
+} wi_select_job;
+
+enum {
+    WI_SELECT_FILL_BYTES = 16
+};
+
+/* One call on memory the place can reach directly. */
+typedef struct wi_select_args {
+    wi_select_job job;
+    size_t n;
+    const void *tested;    /* n elements */
+    size_t tested_bytes;   /* of one: 1, 2, 4 or 8 */
+    wi_select_range range; /* which are wanted; unless */
+    bool unique;           /* those that differ from the one before are */
+    const void *x;         /* what is moved: `units` times `unit` bytes; NULL: nothing is */
+    size_t unit, units;    /* unit: 1, 2, 4, 8 or 16, and all arrays of x's like aligned to it */
+    size_t packed;         /* EXPAND: elements of x */
+    void *kept;            /* may be x, if units is 1 */
+    void *rest;            /* NULL: those not wanted go nowhere, unless */
+    bool rest_follows;     /* they follow those kept */
+    void *positions;       /* of those kept; may be NULL */
+    size_t position_bytes; /* 4 or 8 */
+    bool lengths;          /* turn positions into the distances between them and, last, to n */
+    bool has_fill;
+    const void *fill; /* EXPAND: one element; NULL: it is in */
+    unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
+    uint64_t *count; /* NULL for EXPAND */
+} wi_select_args;
+
+extern const wi_ladder wi_select_ladder;
+
+/* The range of keys that p stands for. */
+wi_select_range wi_select_range_of(const weft_predicate *p);
+
+/* Runs a checked call whose arrays may be host memory on a GPU place. `call` is the public name. */
+weft_status wi_select_run(weft_context *ctx, const char *call, const wi_select_args *args);
+
+/* On the cpu: the positions where `count` runs begin become the runs' lengths. */
+void wi_select_take_distances(const wi_select_args *args, uint64_t count);
+
+/* The rungs. */
+weft_status wi_select_serial(weft_context *ctx, const void *args);
+weft_status wi_select_threads(weft_context *ctx, const void *args);
+weft_status wi_select_three_kernels(weft_context *ctx, const void *args);
+weft_status wi_select_lookback(weft_context *ctx, const void *args);
+weft_status wi_select_bulk(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What comes before and after the rungs of select that take one pass: the count of those wanted,
+ * and the lengths of runs. */
+#include "select/select_cuda.cuh"
+
+constexpr int threads = 256;
+
+static wi_select_params params_of(const wi_select_args *args) {
+    wi_select_params p = {};
+    p.tested = args->tested;
+    p.n = args->n;
+    p.range = args->range;
+    p.unique = args->unique;
+    p.has_fill = args->has_fill;
+    p.rest_follows = args->rest_follows;
+    p.tested_bytes = (int)args->tested_bytes;
+    p.position_bytes = (int)args->position_bytes;
+    p.units = args->units;
+    p.packed = args->packed;
+    p.x = args->x;
+    p.kept = args->kept;
+    p.rest = args->rest;
+    p.positions = args->positions;
+    p.fill = args->fill;
+    memcpy(p.fill_bytes, args->fill_bytes, sizeof p.fill_bytes);
+    p.count = args->count;
+    return p;
+}
+
+/* ---- the count ---- */
+
+constexpr int vectors = 4; /* that a thread has under way at once */
+
+/* How many of x[0 .. n) are wanted, this thread's share: vectors from the first boundary of 16
+ * bytes on, single elements before and behind them. */
+template <class S>
+__device__ uint64_t count_share(const S *x, uint64_t n, const wi_in_range<S> &in_range) {
+    constexpr uint64_t width = wi_vector<S>::count;
+    const uint64_t id = (uint64_t)blockIdx.x * threads + threadIdx.x;
+    const uint64_t all = (uint64_t)gridDim.x * threads;
+    uint64_t head = (width - wi_past_boundary(x)) % width;
+    head = head < n ? head : n;
+    const wi_vector<S> *const v = (const wi_vector<S> *)(x + head);
+    const uint64_t whole = (n - head) / width, behind = head + whole * width;
+    uint64_t count = 0, k = id;
+    for (; k + (vectors - 1) * all < whole; k += vectors * all) {
+        wi_vector<S> x4[vectors];
+#pragma unroll
+        for (int j = 0; j < vectors; j++)
+            x4[j] = v[k + (uint64_t)j * all];
+#pragma unroll
+        for (int j = 0; j < vectors; j++)
+            count += in_range.count(x4[j]);
+    }
+    for (; k < whole; k += all)
+        count += in_range.count(v[k]);
+    for (uint64_t i = id; i < head; i += all)
+        count += in_range.wants(x[i]);
+    for (uint64_t i = behind + id; i < n; i += all)
+        count += in_range.wants(x[i]);
+    return count;
+}
+
+__global__ void __launch_bounds__(threads)
+    count_wanted(const void *x, uint64_t n, int bytes, wi_select_range range, uint64_t *count) {
+    WEFT_SHARED(unsigned long long, block_count, );
+    if (threadIdx.x == 0)
+        block_count = 0;
+    __syncthreads();
+    const uint64_t mine = wi_with_tested(bytes, [&](auto zero) {
+        using S = decltype(zero);
+        return count_share((const S *)x, n, wi_in_range<S>(range));
+    });
+    const uint64_t of_warp = wi_warp_reduce(mine, wi_add_counts::combine<uint64_t>);
+    if (wi_lane() == 0)
+        atomicAdd(&block_count, (unsigned long long)of_warp);
+    __syncthreads();
+    if (threadIdx.x == 0 && block_count > 0)
+        atomicAdd((unsigned long long *)count, block_count);
+}
+
+weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args, uint64_t *count) {
+    constexpr uint64_t share = (uint64_t)threads * vectors * 16;
+    weft_status status = wi_cuda(ctx, cudaMemsetAsync(count, 0, sizeof *count, ctx->gpu->stream),
+                                 "clearing the count");
+    size_t resident = 0;
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, count_wanted, threads, 0, &resident);
+    const uint64_t useful = args->n * args->tested_bytes / share + 1;
+    if (status != WEFT_OK || args->n == 0)
+        return status;
+    return WEFT_LAUNCH(count_wanted, ctx, (unsigned)(useful < resident ? useful : resident),
+                       threads, 0, args->tested, args->n, (int)args->tested_bytes, args->range,
+                       count);
+}
+
+/* ---- before and after one pass ---- */
+
+weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
+                            wi_select_params *p, void **scratch) {
+    *p = params_of(args);
+    weft_status status = wi_gpu_scratch(ctx, WI_SCRATCH_SELECT, bytes, scratch);
+    if (status != WEFT_OK || !args->rest_follows)
+        return status;
+    void *total;
+    status = wi_gpu_scratch(ctx, WI_SCRATCH_RESULT, sizeof(uint64_t), &total);
+    p->total = (const uint64_t *)total;
+    return status == WEFT_OK ? wi_select_count_queue(ctx, args, (uint64_t *)total) : status;
+}
+
+/* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
+ * it, which the next chunk overwrites: so those are put aside first. */
+constexpr uint64_t chunk = 4096;
+
+template <class I>
+__global__ void put_heads_aside(const I *positions, const uint64_t *count, I *heads) {
+    const uint64_t k = ((uint64_t)blockIdx.x * threads + threadIdx.x) * chunk;
+    if (k < *count)
+        heads[k / chunk] = positions[k];
+}
+
+template <class I>
+__global__ void take_distances(I *positions, const uint64_t *count, const I *heads, uint64_t n) {
+    const uint64_t first = (uint64_t)blockIdx.x * chunk;
+    if (first >= *count)
+        return;
+    const uint64_t end = *count - first < chunk ? *count : first + chunk;
+    const I behind = end < *count ? heads[end / chunk] : (I)n;
+    for (uint64_t k = first + threadIdx.x; k - threadIdx.x < end; k += threads) {
+        I here = 0, next = 0;
+        if (k < end) {
+            here = positions[k];
+            next = k + 1 < end ? positions[k + 1] : behind;
+        }
+        __syncthreads();
+        if (k < end)
+            positions[k] = (I)(next - here);
+        __syncthreads();
+    }
+}
+
+template <class I>
+static weft_status queue_lengths(weft_context *ctx, const wi_select_args *args) {
+    const uint64_t chunks = (args->n + chunk - 1) / chunk;
+    void *heads;
+    weft_status status = wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, chunks * sizeof(I), &heads);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(put_heads_aside<I>, ctx, (unsigned)((chunks + threads - 1) / threads),
+                             threads, 0, (const I *)args->positions, args->count, (I *)heads);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(take_distances<I>, ctx, (unsigned)chunks, threads, 0,
+                             (I *)args->positions, args->count, (const I *)heads, args->n);
+    return status;
+}
+
+weft_status wi_select_end(weft_context *ctx, const wi_select_args *args) {
+    if (!args->lengths || args->n == 0)
+        return WEFT_OK;
+    return args->position_bytes == 4 ? queue_lengths<uint32_t>(ctx, args)
+                                     : queue_lengths<uint64_t>(ctx, args);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CUDA rungs of select share: how elements are tested, how those kept find their place. */
+#ifndef WI_SELECT_CUDA_CUH
+#define WI_SELECT_CUDA_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/lookback.cuh"
+#include "select/select.h"
+
+/* An element of 16 bytes, for what is moved and never computed with. */
+struct alignas(16) wi_wide {
+    uint64_t half[2];
+};
+
+/* Counts, added up from tile to tile. */
+struct wi_add_counts {
+    template <class V>
+    static __device__ inline V combine(V a, V b) {
+        return a + b;
+    }
+    template <class V>
+    static __device__ inline V identity() {
+        return 0;
+    }
+};
+
+/* The test of a wi_select_range on the bits of an element. Where many are tested, those inside are
+ * turned into those wanted all at once. */
+template <class S>
+struct wi_in_range {
+    S low, span, fold;
+    bool negate;
+
+    __device__ explicit wi_in_range(const wi_select_range &range)
+        : low((S)range.low), span((S)range.span), fold((S)range.fold), negate(range.negate) {}
+    __device__ bool inside(S bits) const {
+        const S sign = (S)(0 - (S)(bits >> (8 * sizeof(S) - 1)));
+        return (S)((bits ^ (sign & fold)) - low) <= span;
+    }
+    __device__ bool wants(S bits) const {
+        return inside(bits) != negate;
+    }
+    /* How many of a vector are wanted. */
+    __device__ unsigned count(const wi_vector<S> &x) const {
+        unsigned count = 0;
+#pragma unroll
+        for (int e = 0; e < wi_vector<S>::count; e++)
+            count += inside(x.at[e]);
+        return negate ? wi_vector<S>::count - count : count;
+    }
+};
+
+/* What a kernel needs of wi_select_args. */
+struct wi_select_params {
+    const void *tested;
+    uint64_t n;
+    wi_select_range range;
+    bool unique, has_fill, rest_follows;
+    int tested_bytes, position_bytes;
+    uint64_t units, packed;
+    const void *x;
+    void *kept, *rest, *positions;
+    const void *fill;
+    alignas(16) unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
+    uint64_t *count;
+    const uint64_t *total; /* how many are kept, where the rest follows them */
+};
+
+/* Queues the count of those wanted into *count, device memory. */
+weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args, uint64_t *count);
+
+/* Before a pass: the kernel's parameters, and `bytes` of scratch for look-back. Where the rest is
+ * to follow those kept, these are counted first. */
+weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
+                            wi_select_params *p, void **scratch);
+
+/* After a pass: turns positions into lengths, if that is asked for. */
+weft_status wi_select_end(weft_context *ctx, const wi_select_args *args);
+
+/* Calls f with an element of the type tested. */
+template <class F>
+__device__ inline auto wi_with_tested(int bytes, F f) {
+    switch (bytes) {
+    case 1:
+        return f((uint8_t)0);
+    case 2:
+        return f((uint16_t)0);
+    case 4:
+        return f((uint32_t)0);
+    default:
+        return f((uint64_t)0);
+    }
+}
+
+/* How many of the `most` elements from number `first` on there are. */
+__device__ inline unsigned wi_left(const wi_select_params &p, uint64_t first, unsigned most) {
+    if (first >= p.n)
+        return 0;
+    return p.n - first < most ? (unsigned)(p.n - first) : most;
+}
+
+/* Marks `batch` rows of 32 elements, their bits given: marks[k] gets one bit for each element of
+ * row k that is wanted. *last is the element before the first row, and becomes that before the
+ * next; is_first tells that there is none. By a whole warp. */
+template <int batch, class S>
+__device__ inline void wi_mark_batch(const wi_select_params &p, const wi_in_range<S> &in_range,
+                                     const S *bits, S *last, bool is_first, unsigned *marks) {
+    const unsigned flip = in_range.negate ? ~0u : 0;
+    bool wanted[batch];
+    if (p.unique) {
+        const bool leads = wi_lane() == 0;
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+            const S up = wi_shuffle_up(bits[k], 1);
+            wanted[k] = bits[k] != (leads ? *last : up) || (k == 0 && leads && is_first);
+            *last = wi_shuffle(bits[k], 31);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < batch; k++)
+            wanted[k] = in_range.inside(bits[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++)
+        marks[k] = __ballot_sync(wi_all_lanes, wanted[k]) ^ flip;
+}
+
+/* Marks `used` rows, a multiple of `batch`; of the others up to `rows` nothing is wanted, nor
+ * behind the first `left` elements. load(row) is this lane's element of a row; the loads of a batch
+ * are under way together. Gives how many are marked. */
+template <int rows, int batch, class S, class Load>
+__device__ inline unsigned wi_mark_rows(const wi_select_params &p, int used, unsigned left, S last,
+                                        bool is_first, unsigned *marks, Load load) {
+    static_assert(rows % batch == 0, "whole batches");
+    const wi_in_range<S> in_range(p.range);
+#pragma unroll
+    for (int start = 0; start < rows; start += batch) {
+        if (start < used) {
+            S bits[batch];
+#pragma unroll
+            for (int k = 0; k < batch; k++)
+                bits[k] = load(start + k);
+            wi_mark_batch<batch>(p, in_range, bits, &last, is_first && start == 0, marks + start);
+        } else {
+#pragma unroll
+            for (int k = 0; k < batch; k++)
+                marks[start + k] = 0;
+        }
+    }
+    if (left < 32u * rows) {
+#pragma unroll
+        for (int row = 0; row < rows; row++) {
+            const unsigned before = 32u * (unsigned)row;
+            const unsigned valid = left > before ? left - before : 0;
+            marks[row] &= valid >= 32 ? ~0u : (1u << valid) - 1;
+        }
+    }
+    unsigned count = 0;
+#pragma unroll
+    for (int row = 0; row < rows; row++)
+        count += (unsigned)__popc(marks[row]);
+    return count;
+}
+
+/* What a pass writes: the elements kept; these and the rest; the positions of those kept and, if
+ * there are any, these. */
+typedef enum wi_select_output {
+    WI_OUTPUT_KEPT,
+    WI_OUTPUT_REST,
+    WI_OUTPUT_POSITIONS
+} wi_select_output;
+
+template <wi_select_output o>
+struct wi_output_tag {
+    static constexpr wi_select_output output = o;
+};
+
+/* Rows of 32 elements of one unit in a warp's registers, this lane's column of them. */
+template <class P, int rows, wi_select_output output>
+struct wi_select_column {
+    unsigned marks[rows];
+    P item[rows];
+    unsigned left; /* elements from this lane's first on: it has those of row r if 32 r < left */
+
+    __device__ bool wanted(int row) const {
+        return marks[row] & 1u << wi_lane();
+    }
+    __device__ bool holds(int row) const {
+        return output == WI_OUTPUT_REST ? 32u * (unsigned)row < left : wanted(row);
+    }
+
+    /* Writes; the first row begins with element `first`, before which `carry` were kept. */
+    __device__ void write(const wi_select_params &p, uint64_t first, uint64_t carry) const {
+        const unsigned lower = (1u << wi_lane()) - 1;
+        P *const kept = (P *)p.kept + carry;
+        P *rest = (P *)p.rest;
+        if (output == WI_OUTPUT_REST && p.rest_follows)
+            rest = (P *)p.kept + *p.total;
+        rest += first - carry;
+        unsigned before = 0;
+#pragma unroll
+        for (int row = 0; row < rows; row++) {
+            const unsigned rank = before + (unsigned)__popc(marks[row] & lower);
+            const unsigned e = (unsigned)(32 * row + wi_lane());
+            if (output == WI_OUTPUT_REST)
+                wi_store_if(holds(row), wanted(row) ? kept + rank : rest + (e - rank), item[row]);
+            if (output == WI_OUTPUT_KEPT || (output == WI_OUTPUT_POSITIONS && p.kept))
+                wi_store_if(wanted(row), kept + rank, item[row]);
+            if (output == WI_OUTPUT_POSITIONS)
+                write_position(p, wanted(row), carry + rank, first + e);
+            before += (unsigned)__popc(marks[row]);
+        }
+    }
+
+  private:
+    __device__ static void write_position(const wi_select_params &p, bool wanted, uint64_t to,
+                                          uint64_t i) {
+        if (p.position_bytes == 4)
+            wi_store_if(wanted, (uint32_t *)p.positions + to, (uint32_t)i);
+        else
+            wi_store_if(wanted, (uint64_t *)p.positions + to, i);
+    }
+};
+
+/* Calls f with a tag of what the call writes. */
+template <class F>
+weft_status wi_with_output(const wi_select_args *args, F f) {
+    if (args->positions)
+        return f(wi_output_tag<WI_OUTPUT_POSITIONS>{});
+    if (args->rest || args->rest_follows)
+        return f(wi_output_tag<WI_OUTPUT_REST>{});
+    return f(wi_output_tag<WI_OUTPUT_KEPT>{});
+}
+
+/* Calls f with a tag of the type that is moved. */
+template <class F>
+weft_status wi_with_unit(size_t unit, F f) {
+    switch (unit) {
+    case 1:
+        return f(wi_tag<uint8_t>{});
+    case 2:
+        return f(wi_tag<uint16_t>{});
+    case 4:
+        return f(wi_tag<uint32_t>{});
+    case 8:
+        return f(wi_tag<uint64_t>{});
+    default:
+        return f(wi_tag<wi_wide>{});
+    }
+}
+
+#endif

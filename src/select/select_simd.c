@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marking and packing with vectors; compiled once for each instruction set. */
+#include "select/select_simd.h"
+
+#include <string.h>
+
+#include "cpu/stream.h"
+
+/* Any vector, as what LANES take. */
+typedef uint8_t any_vector __attribute__((vector_size(WI_VECTOR_BYTES)));
+
+/* ---- from lanes of 0 and -1 to bits ---- */
+
+#if defined(__AVX512F__)
+WI_INLINE uint64_t lanes_1(any_vector v) {
+    return (uint64_t)_mm512_movepi8_mask((__m512i)v);
+}
+WI_INLINE uint64_t lanes_2(any_vector v) {
+    return _mm512_movepi16_mask((__m512i)v);
+}
+WI_INLINE uint64_t lanes_4(any_vector v) {
+    return _mm512_movepi32_mask((__m512i)v);
+}
+WI_INLINE uint64_t lanes_8(any_vector v) {
+    return _mm512_movepi64_mask((__m512i)v);
+}
+#elif defined(__AVX2__)
+WI_INLINE uint64_t lanes_1(any_vector v) {
+    return (uint32_t)_mm256_movemask_epi8((__m256i)v);
+}
+WI_INLINE uint64_t lanes_2(any_vector v) {
+    const __m256i bytes = _mm256_packs_epi16((__m256i)v, _mm256_setzero_si256());
+    return (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, 0xd8)) & 0xffff;
+}
+WI_INLINE uint64_t lanes_4(any_vector v) {
+    return (uint32_t)_mm256_movemask_ps((__m256)v);
+}
+WI_INLINE uint64_t lanes_8(any_vector v) {
+    return (uint32_t)_mm256_movemask_pd((__m256d)v);
+}
+#elif defined(__SSE2__)
+WI_INLINE uint64_t lanes_1(any_vector v) {
+    return (uint32_t)_mm_movemask_epi8((__m128i)v);
+}
+WI_INLINE uint64_t lanes_2(any_vector v) {
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16((__m128i)v, _mm_setzero_si128()));
+}
+WI_INLINE uint64_t lanes_4(any_vector v) {
+    return (uint32_t)_mm_movemask_ps((__m128)v);
+}
+WI_INLINE uint64_t lanes_8(any_vector v) {
+    return (uint32_t)_mm_movemask_pd((__m128d)v);
+}
+#else
+WI_INLINE uint64_t lanes_of(any_vector v, size_t bytes) {
+    uint64_t bits = 0;
+    for (size_t k = 0; k < WI_VECTOR_BYTES / bytes; k++)
+        bits |= (uint64_t)(v[k * bytes] & 1) << k;
+    return bits;
+}
+WI_INLINE uint64_t lanes_1(any_vector v) {
+    return lanes_of(v, 1);
+}
+WI_INLINE uint64_t lanes_2(any_vector v) {
+    return lanes_of(v, 2);
+}
+WI_INLINE uint64_t lanes_4(any_vector v) {
+    return lanes_of(v, 4);
+}
+WI_INLINE uint64_t lanes_8(any_vector v) {
+    return lanes_of(v, 8);
+}
+#endif
+
+/* ---- marking ---- */
+
+#define NAME(x) x##1
+#define ELEMENT uint8_t
+#define SIGNED int8_t
+#define LANES lanes_1
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef LANES
+
+#define NAME(x) x##2
+#define ELEMENT uint16_t
+#define SIGNED int16_t
+#define LANES lanes_2
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef LANES
+
+#define NAME(x) x##4
+#define ELEMENT uint32_t
+#define SIGNED int32_t
+#define LANES lanes_4
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef LANES
+
+#define NAME(x) x##8
+#define ELEMENT uint64_t
+#define SIGNED int64_t
+#define LANES lanes_8
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef LANES
+
+/* ---- packing by vectors ---- */
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+/* Packs words of 64 elements by step(x, bits, out), which takes `step_elements` of them, writes
+ * those whose bits are set, and may write up to a vector behind them; the last, broken word bit by
+ * bit. */
+typedef void (*step_function)(const void *x, uint64_t bits, void *out);
+
+WI_INLINE void pack_steps(const void *elements, size_t n, const uint64_t *marks, uint64_t flip,
+                          void *to, size_t size, size_t step_elements, step_function step) {
+    const char *const x = elements;
+    char *out = to;
+    const uint64_t mask = step_elements == 64 ? UINT64_MAX : ((uint64_t)1 << step_elements) - 1;
+    for (size_t w = 0; 64 * w + 64 <= n; w++) {
+        const uint64_t word = marks[w] ^ flip;
+        for (size_t k = 0; k < 64; k += step_elements) {
+            const uint64_t bits = word >> k & mask;
+            step(x + (64 * w + k) * size, bits, out);
+            out += (size_t)__builtin_popcountll(bits) * size;
+        }
+    }
+    const size_t done = n / 64 * 64;
+    for (size_t i = done; i < n; i++)
+        if ((marks[i / 64] ^ flip) >> i % 64 & 1) {
+            memcpy(out, x + i * size, size);
+            out += size;
+        }
+}
+#endif
+
+#if defined(__AVX512F__)
+WI_INLINE void step_1(const void *x, uint64_t bits, void *out) {
+    const __m512i wide = _mm512_cvtepu8_epi32(_mm_loadu_si128(x));
+    const __m512i packed = _mm512_maskz_compress_epi32((__mmask16)bits, wide);
+    _mm_storeu_si128(out, _mm512_cvtepi32_epi8(packed));
+}
+WI_INLINE void step_2(const void *x, uint64_t bits, void *out) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(x));
+    const __m512i packed = _mm512_maskz_compress_epi32((__mmask16)bits, wide);
+    _mm256_storeu_si256(out, _mm512_cvtepi32_epi16(packed));
+}
+WI_INLINE void step_4(const void *x, uint64_t bits, void *out) {
+    const __m512i packed = _mm512_maskz_compress_epi32((__mmask16)bits, _mm512_loadu_si512(x));
+    _mm512_storeu_si512(out, packed);
+}
+WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
+    const __m512i packed = _mm512_maskz_compress_epi64((__mmask8)bits, _mm512_loadu_si512(x));
+    _mm512_storeu_si512(out, packed);
+}
+
+static void pack_1(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
+    pack_steps(x, n, marks, flip, to, 1, 16, step_1);
+}
+static void pack_2(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
+    pack_steps(x, n, marks, flip, to, 2, 16, step_2);
+}
+static void pack_4(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
+    pack_steps(x, n, marks, flip, to, 4, 16, step_4);
+}
+static void pack_8(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
+    pack_steps(x, n, marks, flip, to, 8, 8, step_8);
+}
+#elif defined(__AVX2__)
+/* Which lanes of four come first when those with bits set are packed. */
+static const int32_t order[16][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 2, 3},
+                                     {2, 0, 1, 3}, {0, 2, 1, 3}, {1, 2, 0, 3}, {0, 1, 2, 3},
+                                     {3, 0, 1, 2}, {0, 3, 1, 2}, {1, 3, 0, 2}, {0, 1, 3, 2},
+                                     {2, 3, 0, 1}, {0, 2, 3, 1}, {1, 2, 3, 0}, {0, 1, 2, 3}};
+
+WI_INLINE void step_4(const void *x, uint64_t bits, void *out) {
+    const __m128i lanes = _mm_loadu_si128((const __m128i *)order[bits]);
+    _mm_storeu_ps(out, _mm_permutevar_ps(_mm_loadu_ps(x), lanes));
+}
+/* An element of 8 bytes is two lanes of 4: numbers 2 l and 2 l + 1. */
+WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
+    const __m256i lanes = _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)order[bits]));
+    const __m256i even = _mm256_add_epi64(lanes, lanes);
+    const __m256i odd = _mm256_slli_epi64(_mm256_add_epi64(even, _mm256_set1_epi64x(1)), 32);
+    const __m256i packed =
+        _mm256_permutevar8x32_epi32(_mm256_loadu_si256(x), _mm256_or_si256(even, odd));
+    _mm256_storeu_si256(out, packed);
+}
+
+static void pack_4(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
+    pack_steps(x, n, marks, flip, to, 4, 4, step_4);
+}
+static void pack_8(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
+    pack_steps(x, n, marks, flip, to, 8, 4, step_8);
+}
+#endif
+
+/* ---- packing one by one, where there is no other way ---- */
+
+#if !defined(__AVX512F__)
+#    define NAME pack_1
+#    define ELEMENT uint8_t
+#    include "select/select_simd_pack.inc"
+#    undef NAME
+#    undef ELEMENT
+#    define NAME pack_2
+#    define ELEMENT uint16_t
+#    include "select/select_simd_pack.inc"
+#    undef NAME
+#    undef ELEMENT
+#endif
+#if !defined(__AVX2__)
+#    define NAME pack_4
+#    define ELEMENT uint32_t
+#    include "select/select_simd_pack.inc"
+#    undef NAME
+#    undef ELEMENT
+#    define NAME pack_8
+#    define ELEMENT uint64_t
+#    include "select/select_simd_pack.inc"
+#    undef NAME
+#    undef ELEMENT
+#endif
+
+static void stream(void *to, const void *from, size_t bytes) {
+    wi_stream(to, from, bytes);
+    wi_stream_done();
+}
+
+const wi_select_simd WI_FOR_ISA(wi_select_simd) = {
+    .mark_range = {mark_range_1, mark_range_2, mark_range_4, mark_range_8},
+    .mark_changes = {mark_changes_1, mark_changes_2, mark_changes_4, mark_changes_8},
+    .pack = {pack_1, pack_2, pack_4, pack_8},
+    .stream = stream,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops over a block of elements, compiled once for each instruction set. */
+#ifndef WI_SELECT_SIMD_H
+#define WI_SELECT_SIMD_H
+
+#include "cpu/isa.h"
+#include "select/select.h"
+
+enum {
+    WI_SELECT_WIDTHS = 4, /* 1, 2, 4 and 8 bytes */
+    WI_SELECT_SLACK_BYTES = 64
+};
+
+typedef struct wi_select_simd {
+    /* Bit k % 64 of marks[k / 64] = is x[k] in range? For k < n; bits behind are 0. Gives how many
+     * are. One function for each width: log2 of its bytes is the index. */
+    size_t (*mark_range[WI_SELECT_WIDTHS])(const void *x, size_t n, const wi_select_range *range,
+                                           uint64_t *marks);
+    /* The same for: does x[k] differ from x[k - 1]? x[-1] exists. */
+    size_t (*mark_changes[WI_SELECT_WIDTHS])(const void *x, size_t n, uint64_t *marks);
+    /* Packs the elements marked (flip = 0) or not marked (flip = all ones) among x[0 .. n) into
+     * `to`, which has room for WI_SELECT_SLACK_BYTES more. */
+    void (*pack[WI_SELECT_WIDTHS])(const void *x, size_t n, const uint64_t *marks, uint64_t flip,
+                                   void *to);
+    /* Copies past the cache. */
+    void (*stream)(void *to, const void *from, size_t bytes);
+} wi_select_simd;
+
+WI_DECLARE_ISAS(wi_select_simd, wi_select_simd);
+
+/* The bits of word w that stand for elements below n. */
+static inline uint64_t wi_select_valid(size_t n, size_t w) {
+    const size_t left = n - 64 * w;
+    return left >= 64 ? UINT64_MAX : ((uint64_t)1 << left) - 1;
+}
+
+#endif
