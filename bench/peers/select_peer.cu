@@ -210,16 +210,6 @@ static void race_unique(const track &t, size_t n, uint64_t mean) {
            f.agrees() && same(lengths.p, their_lengths.p, f.kept()));
 }
 
-/* Read + write bandwidth of the plain device copy, GB/s. */
-static double copy_roof(cudaStream_t stream, size_t bytes) {
-    device_array<char> a(bytes), b(bytes);
-    fill_random(a.p, bytes, 1);
-    const double seconds = device_seconds(stream, bytes, [&] {
-        CUDA(cudaMemcpyAsync(b.p, a.p, bytes, cudaMemcpyDeviceToDevice, stream));
-    });
-    return 2.0 * (double)bytes / seconds * 1e-9;
-}
-
 int main() {
     track t;
     const weft_status opened = weft_open(&t.ctx, "gpu");

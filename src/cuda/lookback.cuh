@@ -16,6 +16,9 @@
  * Op is what combines: Op::combine(a, b) and Op::identity<Carry>(). A Carry is a number of up to 8
  * bytes.
  *
+ * With `ordered`, what a block read before it published a total is read before another block, that
+ * has found a later carry, writes: so tiles may be written over tiles before them.
+ *
  * Every word carries the number of the launch (the epoch), so nothing needs clearing between
  * launches; the last block to leave starts the next epoch. */
 #ifndef WI_LOOKBACK_CUH
@@ -57,6 +60,7 @@ struct wi_lookback {
     wi_pair *group_totals; /* one a group */
     wi_pair *prefixes;     /* one a group: the carry at its start; that of group 0 is known */
     uint64_t tiles;
+    bool ordered;
 };
 
 inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
@@ -77,6 +81,7 @@ inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles) {
     l.group_totals = l.totals + tiles;
     l.prefixes = l.group_totals + groups;
     l.tiles = tiles;
+    l.ordered = false;
     return l;
 }
 
@@ -100,10 +105,17 @@ __device__ inline void wi_lookback_leave(const wi_lookback &l, unsigned blocks) 
     }
 }
 
+/* Between a block's accesses and its words for others, or theirs and its accesses. */
+__device__ inline void wi_lookback_fence(const wi_lookback &l) {
+    if (l.ordered)
+        __threadfence();
+}
+
 /* Publishes the total of `tile`. By one thread. */
 template <class Carry>
 __device__ inline void wi_publish_total(const wi_lookback &l, uint64_t epoch, uint64_t tile,
                                         Carry total) {
+    wi_lookback_fence(l);
     wi_write_pair(&l.totals[tile], wi_carry_bits(total), epoch);
 }
 
@@ -123,6 +135,7 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
     }
     const Carry total = wi_warp_reduce(wi_carry_from<Carry>(pair.value),
                                        [](Carry a, Carry b) { return Op::combine(a, b); });
+    wi_lookback_fence(l);
     if (wi_lane() == 0)
         wi_write_pair(&l.group_totals[tile / wi_group], wi_carry_bits(total), epoch);
 }
@@ -210,6 +223,7 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
         wi_spin();
         view = wi_look(l, tile);
     }
+    wi_lookback_fence(l);
     Carry own = Op::template identity<Carry>();
     if (lane <= place)
         own = lane < place ? wi_carry_from<Carry>(view.own.value) : total;

@@ -33,20 +33,37 @@ struct wi_in_range {
 
     __device__ explicit wi_in_range(const wi_select_range &range)
         : low((S)range.low), span((S)range.span), fold((S)range.fold), negate(range.negate) {}
+    template <bool folds = true>
     __device__ bool inside(S bits) const {
-        const S sign = (S)(0 - (S)(bits >> (8 * sizeof(S) - 1)));
+        const S sign = folds ? (S)(0 - (S)(bits >> (8 * sizeof(S) - 1))) : (S)0;
         return (S)((bits ^ (sign & fold)) - low) <= span;
     }
     __device__ bool wants(S bits) const {
         return inside(bits) != negate;
     }
+    /* inside[k] = is bits[k] inside? Ranges that need no folding are tested with half the work. */
+    template <int count>
+    __device__ void test(const S *bits, bool *inside_range) const {
+        if (fold == 0) {
+#pragma unroll
+            for (int k = 0; k < count; k++)
+                inside_range[k] = inside<false>(bits[k]);
+        } else {
+#pragma unroll
+            for (int k = 0; k < count; k++)
+                inside_range[k] = inside<true>(bits[k]);
+        }
+    }
     /* How many of a vector are wanted. */
     __device__ unsigned count(const wi_vector<S> &x) const {
+        constexpr int width = wi_vector<S>::count;
+        bool inside_range[width];
+        test<width>(x.at, inside_range);
         unsigned count = 0;
 #pragma unroll
-        for (int e = 0; e < wi_vector<S>::count; e++)
-            count += inside(x.at[e]);
-        return negate ? wi_vector<S>::count - count : count;
+        for (int e = 0; e < width; e++)
+            count += inside_range[e];
+        return negate ? width - count : count;
     }
 };
 
@@ -76,6 +93,14 @@ weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_
 
 /* After a pass: turns positions into lengths, if that is asked for. */
 weft_status wi_select_end(weft_context *ctx, const wi_select_args *args);
+
+/* Look-back for a call: ordered where a tile may be written over what others have yet to read. */
+inline wi_lookback wi_select_lookback_in(const wi_select_args *args, void *scratch,
+                                         uint64_t tiles) {
+    wi_lookback l = wi_lookback_in(scratch, tiles);
+    l.ordered = args->kept && (args->kept == args->x || args->kept == args->tested);
+    return l;
+}
 
 /* Calls f with an element of the type tested. */
 template <class F>
@@ -116,9 +141,7 @@ __device__ inline void wi_mark_batch(const wi_select_params &p, const wi_in_rang
             *last = wi_shuffle(bits[k], 31);
         }
     } else {
-#pragma unroll
-        for (int k = 0; k < batch; k++)
-            wanted[k] = in_range.inside(bits[k]);
+        in_range.template test<batch>(bits, wanted);
     }
 #pragma unroll
     for (int k = 0; k < batch; k++)

@@ -6,13 +6,13 @@
  *
  * In place. Tile t writes to places before its own end, so to places of tiles up to t. It does so
  * when it knows its carry, which takes the counts of all tiles before it; and a tile is counted
- * only when all of it has arrived in shared memory. */
+ * only when all of it has arrived in shared memory, and the element before it has been read. */
 #include "cuda/ring.cuh"
 #include "select/select_cuda.cuh"
 
 /* Found by trial on an H200; README.md has the figures. */
 struct shape {
-    static constexpr int slots = 12, totallers = 3, lookers = 1, teams = 2, team_warps = 8,
+    static constexpr int slots = 12, totallers = 4, lookers = 2, teams = 2, team_warps = 8,
                          parts = 1;
 };
 
@@ -30,6 +30,7 @@ constexpr int row_batch = sizeof(P) == 16 ? 2 : 4; /* whose loads are under way 
 struct tally {
     wi_barrier counted[shape::teams];
     unsigned count[shape::teams][2][shape::team_warps];
+    uint64_t before[wi_ring_entries]; /* bits of the element before each tile in flight */
 };
 
 /* The most rows of elements P that a tile of slot_bytes has for each of a team's warps. */
@@ -115,15 +116,15 @@ struct block {
 
     /* Does element e of a tile differ from the one before it? */
     template <class S>
-    __device__ bool differs(const S *at, unsigned e, uint64_t first) const {
+    __device__ static bool differs(const S *at, unsigned e, uint64_t first, S before) {
         if (e > 0)
             return at[e] != at[e - 1];
-        return first == 0 || at[0] != ((const S *)p.tested)[first - 1];
+        return first == 0 || at[0] != before;
     }
 
     /* Totaller: how many elements of a whole tile are wanted, this lane's share. */
     template <class S>
-    __device__ unsigned count_whole(const S *at, uint64_t first) const {
+    __device__ unsigned count_whole(const S *at, uint64_t first, S before) const {
         constexpr unsigned width = wi_vector<S>::count;
         const wi_in_range<S> in_range(p.range);
         unsigned count = 0;
@@ -134,7 +135,7 @@ struct block {
                 count += in_range.count(x);
                 continue;
             }
-            count += differs(at, v * width, first);
+            count += differs(at, v * width, first, before);
 #pragma unroll
             for (unsigned e = 1; e < width; e++)
                 count += x.at[e] != x.at[e - 1];
@@ -144,11 +145,11 @@ struct block {
 
     /* The same of the first `left` elements. */
     template <class S>
-    __device__ unsigned count_broken(const S *at, uint64_t first, unsigned left) const {
+    __device__ unsigned count_broken(const S *at, uint64_t first, S before, unsigned left) const {
         const wi_in_range<S> in_range(p.range);
         unsigned count = 0;
         for (unsigned e = (unsigned)wi_lane(); e < left; e += 32)
-            count += p.unique ? differs(at, e, first) : in_range.wants(at[e]);
+            count += p.unique ? differs(at, e, first, before) : in_range.wants(at[e]);
         return count;
     }
 
@@ -160,8 +161,14 @@ struct block {
         const unsigned share = wi_with_tested(p.tested_bytes, [&](auto zero) {
             using S = decltype(zero);
             const S *const at = (const S *)(slot(k) + form.tested_at);
-            return left == form.elements() ? this->count_whole(at, first)
-                                           : this->count_broken(at, first, left);
+            S before = 0;
+            if (p.unique && first > 0) {
+                before = ((const S *)p.tested)[first - 1];
+                if (wi_lane() == 0)
+                    counts.before[k % wi_ring_entries] = before;
+            }
+            return left == form.elements() ? this->count_whole(at, first, before)
+                                           : this->count_broken(at, first, before, left);
         });
         return wi_warp_reduce(share, wi_add_counts::combine<unsigned>);
     }
@@ -185,7 +192,7 @@ struct block {
             const S *const tested = (const S *)(slot(k) + form.tested_at) + at;
             S last = 0;
             if (p.unique && first > 0 && left > 0)
-                last = part > 0 ? tested[-1 - wi_lane()] : ((const S *)p.tested)[first - 1];
+                last = part > 0 ? tested[-1 - wi_lane()] : (S)counts.before[k % wi_ring_entries];
             return wi_mark_rows<rows, row_batch<P>>(p, form.rows, left, last, first == 0,
                                                     column->marks,
                                                     [&](int row) { return tested[32 * row]; });
@@ -278,7 +285,7 @@ weft_status wi_select_bulk(weft_context *ctx, const void *arguments) {
             return status;
         const uint64_t resident = (uint64_t)ctx->gpu->multiprocessors;
         const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
-        const wi_lookback l = wi_lookback_in(scratch, tiles);
+        const wi_lookback l = wi_select_lookback_in(args, scratch, tiles);
         status = wi_with_output(args, [=](auto to) {
             return WEFT_LAUNCH((bulk<P, decltype(to)::output>), ctx, blocks, threads,
                                shape::slots * slot_bytes, p, form, l);

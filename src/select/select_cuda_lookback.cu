@@ -137,8 +137,6 @@ __global__ void __launch_bounds__(threads, 4) lookback(wi_select_params p, wi_lo
     for (int row = 0; row < rows_of<P>; row++)
         if (p.x && column.holds(row))
             column.item[row] = at[32 * row];
-    if (p.x == p.kept)
-        __threadfence(); /* all loads are over before the count lets others write here */
     const uint64_t base = kept_before(l, here.epoch, here.tile, p.count, count);
     column.write(p, here.first, base);
     if (threadIdx.x == 0)
@@ -184,7 +182,7 @@ weft_status wi_select_lookback(weft_context *ctx, const void *arguments) {
         weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles), &p, &scratch);
         if (status != WEFT_OK)
             return status;
-        status = launch<P>(ctx, args, p, wi_lookback_in(scratch, tiles));
+        status = launch<P>(ctx, args, p, wi_select_lookback_in(args, scratch, tiles));
         return status == WEFT_OK ? wi_select_end(ctx, args) : status;
     });
 }

@@ -64,8 +64,16 @@ static constant constant_of(const order *o, const weft_element *element) {
     return c;
 }
 
+/* Floats of one sign are ordered as their bits are, those below zero the other way round: their
+ * range needs no folding. */
 static wi_select_range range(const order *o, uint64_t first, uint64_t last, bool negate) {
-    return (wi_select_range){(first + o->bottom) & o->ones, last - first, o->fold, negate};
+    const uint64_t zero = o->ones ^ o->ones >> 1; /* the rank of +0.0 */
+    wi_select_range r = {(first + o->bottom) & o->ones, last - first, o->fold, negate};
+    if (o->fold && last < zero)
+        r.low = ((last + o->bottom) & o->ones) ^ o->fold;
+    if (last < zero || first >= zero || r.span == o->ones)
+        r.fold = 0;
+    return r;
 }
 
 wi_select_range wi_select_range_of(const weft_predicate *p) {
