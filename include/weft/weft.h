@@ -12,6 +12,7 @@
 #include "weft/scan.h"
 #include "weft/select.h"
 #include "weft/sort.h"
+#include "weft/sparse.h"
 #include "weft/types.h"
 
 #endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sparse slice is made of: matrices, orderings and symbolic factors. Internal. */
+#ifndef WI_SPARSE_H
+#define WI_SPARSE_H
+
+#include "core/core.h"
+#include "weft/sparse.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The caller's matrix by columns: indices of 64 bits, rows ascending in each column, duplicates
+ * summed. Of a symmetric matrix only the entries on and below the diagonal are held. */
+struct weft_sparse {
+    size_t rows, cols;
+    weft_storage storage; /* how it was given */
+    bool symmetric;       /* storage is not WEFT_GENERAL */
+    int64_t *start;       /* cols + 1 */
+    int64_t *row;         /* start[cols], and so below */
+    double *value;
+    /* The same entries by rows, columns ascending; those of the diagonal left out if symmetric.
+     * Entry k of row i, k = row_start[i] ... row_start[i + 1] - 1, is value[at[k]] in column
+     * col[k]. */
+    int64_t *row_start; /* rows + 1 */
+    int64_t *col, *at;
+    /* For new values: the entry that value k of `given` is added to, as ~entry if it is given on
+     * the other side of the diagonal and has to equal it. NULL: each is the entry of its number. */
+    size_t given;
+    int64_t *home;
+    double *sums,
+        *mirror_sums; /* room for new values and, of WEFT_SYMMETRIC_FULL, their mirror images */
+};
+
+/* A symmetric graph: the neighbours of each vertex, ascending, itself left out, both ways. */
+typedef struct wi_pattern {
+    int64_t n;
+    const int64_t *start, *row;
+} wi_pattern;
+
+/* An ordering: perm[k] is the caller's column that comes k-th. */
+typedef struct wi_order_args {
+    const wi_pattern *graph;
+    int64_t *perm;
+    const int64_t *given;  /* the caller's own ordering, or NULL */
+    double seconds_budget; /* for `best` */
+} wi_order_args;
+
+/* The structure of L before there are numbers. Columns k are those of the permuted matrix. */
+typedef struct wi_symbolic {
+    int64_t n, *perm, *inverse;
+    int64_t *parent; /* the elimination tree, postordered; -1: root */
+    int64_t *count;  /* entries of column k of L, the diagonal included */
+    int64_t supernodes;
+    int64_t *first;   /* supernodes + 1: the first column of each */
+    int64_t *rows_at; /* supernodes + 1: where in `rows` those of each begin */
+    int64_t *rows;    /* of each supernode ascending, its own columns first */
+    int64_t *super_parent;
+    int64_t nnz_l;        /* entries of L */
+    int64_t nnz_l_stored; /* the same with the zeros that amalgamation pads */
+    double flops;
+    size_t factor_bytes, work_bytes;
+} wi_symbolic;
+
+/* Numbers of entries below are those of `value`. */
+
+/* A matrix of `n` triplets with checked indices; takes nothing over. `call` is for messages. */
+weft_status wi_sparse_build(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
+                            size_t cols, size_t n, const int64_t *row, const int64_t *col,
+                            const double *value, weft_sparse **matrix);
+
+/* r = b - A x for `n` columns, and if `scale` is not NULL, scale = |A| |x| + |b|. With `extended`
+ * each r[i] is summed in twice the precision and then rounded. Same bits for any number of threads.
+ * Allocates nothing. */
+typedef struct wi_residual_args {
+    const weft_sparse *matrix;
+    size_t n;
+    const double *x, *b;
+    double *r, *scale;
+    size_t ldx, ldb, ldr, ld_scale;
+    bool extended;
+} wi_residual_args;
+void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
