@@ -51,14 +51,14 @@ WEFT_API weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse 
                                                  size_t n, weft_type index_type, const void *row,
                                                  const void *col, const double *value);
 
-/* Reads a Matrix Market file ("-" is standard input): coordinate or array; real, integer or pattern
+/* Reads a Matrix Market file: coordinate or array; real, integer or pattern
  * (whose entries become 1); general or symmetric. A general file whose matrix is its own transpose
  * becomes symmetric. Zeros of array files are left out. Complex, hermitian and skew-symmetric files
  * are WEFT_EUNSUPPORTED; what is no Matrix Market file is WEFT_EFORMAT, with the line. Numbers are
  * read as the nearest double. */
 WEFT_API weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path);
 
-/* Writes a Matrix Market file ("-" is standard output), coordinate real, general or symmetric, with
+/* Writes a Matrix Market file, coordinate real, general or symmetric, with
  * as many digits as reading the same doubles back takes. */
 WEFT_API weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix,
                                        const char *path);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "core/core.h"
+#include "io/note.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,11 +37,6 @@ typedef struct wi_npy {
     void *data; /* from wi_host_alloc; layout.count elements of layout.type */
 } wi_npy;
 
-/* Where a message goes; one line. */
-typedef struct wi_note {
-    char text[WI_MESSAGE_BYTES];
-} wi_note;
-
 /* Reads one array from `file`, which may be a pipe; bytes after the array are left alone. `name` is
  * for messages. `type` NULL takes what the file holds; otherwise any other is refused, and bf16 is
  * what lets a file of two-byte voids through. On failure *array is empty and `note` says why:
@@ -59,10 +55,6 @@ void wi_npy_flatten(wi_npy *array, size_t count);
 
 /* Gives the memory back. An empty array is allowed. */
 void wi_npy_free(wi_npy *array);
-
-/* Records a printf-like message and returns `status`. */
-weft_status wi_note_fail(wi_note *note, weft_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* Reads the dictionary of a header: `text` of `length` bytes, not terminated. */
 weft_status wi_npy_parse(const char *text, size_t length, const char *name, wi_npy_layout *layout,

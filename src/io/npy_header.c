@@ -3,17 +3,8 @@
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } */
 #include "io/npy.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
-
-weft_status wi_note_fail(wi_note *note, weft_status status, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    vsnprintf(note->text, sizeof note->text, format, values);
-    va_end(values);
-    return status;
-}
 
 /* The text still to be read, and what to say when it makes no sense. */
 typedef struct cursor {
@@ -27,19 +18,6 @@ typedef struct piece {
     const char *text;
     size_t length;
 } piece;
-
-enum {
-    QUOTED_BYTES = 48 /* of a piece repeated in a message */
-};
-
-/* Copies a piece for a message; what cannot be shown becomes a question mark. */
-static const char *shown(piece p, char out[QUOTED_BYTES]) {
-    size_t length = p.length < QUOTED_BYTES - 1 ? p.length : QUOTED_BYTES - 1;
-    for (size_t i = 0; i < length; i++)
-        out[i] = p.text[i] >= ' ' && p.text[i] <= '~' ? p.text[i] : '?';
-    out[length] = '\0';
-    return out;
-}
 
 static bool is_piece(piece p, const char *text) {
     return p.length == strlen(text) && memcmp(p.text, text, p.length) == 0;
@@ -60,10 +38,10 @@ static bool take(cursor *c, char mark) {
 }
 
 static weft_status malformed(cursor *c, const char *expected) {
-    char quoted[QUOTED_BYTES];
+    char quoted[WI_QUOTE_BYTES];
     piece rest = {c->at, (size_t)(c->end - c->at)};
     return wi_note_fail(c->note, WEFT_EFORMAT, "%s: the .npy header should have %s here: \"%s\"",
-                        c->name, expected, shown(rest, quoted));
+                        c->name, expected, wi_note_quote(rest.text, rest.length, quoted));
 }
 
 static weft_status read_string(cursor *c, piece *p) {
@@ -189,12 +167,12 @@ static bool is_marked(piece descr) {
 }
 
 static weft_status foreign(cursor *c, piece descr) {
-    char quoted[QUOTED_BYTES];
+    char quoted[WI_QUOTE_BYTES];
     const bool marked = is_marked(descr);
     const char letter = descr.length > marked ? descr.text[marked] : '?';
     const bool width = letter == 'i' || letter == 'u' || letter == 'f';
     return wi_note_fail(c->note, WEFT_EUNSUPPORTED, "%s: elements of type '%s' are %s", c->name,
-                        shown(descr, quoted),
+                        wi_note_quote(descr.text, descr.length, quoted),
                         width ? "numbers of a width that weft lacks; save them with x.astype('f8')"
                               : foreign_kind(letter));
 }
@@ -241,7 +219,7 @@ typedef enum entry {
 static const char *const entry_names[ENTRIES] = {"descr", "fortran_order", "shape"};
 
 static weft_status read_entry(cursor *c, wi_npy_layout *layout, bool seen[ENTRIES]) {
-    char quoted[QUOTED_BYTES];
+    char quoted[WI_QUOTE_BYTES];
     piece key = {"", 0};
     weft_status status = read_string(c, &key);
     if (status != WEFT_OK)
@@ -251,7 +229,8 @@ static weft_status read_entry(cursor *c, wi_npy_layout *layout, bool seen[ENTRIE
         which++;
     if (which == ENTRIES || seen[which])
         return wi_note_fail(c->note, WEFT_EFORMAT, "%s: the .npy header has %s entry '%s'", c->name,
-                            which == ENTRIES ? "an unknown" : "a second", shown(key, quoted));
+                            which == ENTRIES ? "an unknown" : "a second",
+                            wi_note_quote(key.text, key.length, quoted));
     seen[which] = true;
     if (!take(c, ':'))
         return malformed(c, "a colon");

@@ -3,6 +3,8 @@
 #ifndef WI_SPARSE_H
 #define WI_SPARSE_H
 
+#include <stdio.h>
+
 #include "core/core.h"
 #include "weft/sparse.h"
 
@@ -62,12 +64,16 @@ typedef struct wi_symbolic {
     size_t factor_bytes, work_bytes;
 } wi_symbolic;
 
-/* Numbers of entries below are those of `value`. */
-
 /* A matrix of `n` triplets with checked indices; takes nothing over. `call` is for messages. */
 weft_status wi_sparse_build(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
                             size_t cols, size_t n, const int64_t *row, const int64_t *col,
                             const double *value, weft_sparse **matrix);
+
+/* What weft_sparse_read and weft_sparse_write do, on open files; `name` is for messages. */
+weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, const char *name,
+                           weft_sparse **matrix);
+weft_status wi_sparse_write(weft_context *ctx, const char *call, FILE *file, const char *name,
+                            const weft_sparse *matrix);
 
 /* r = b - A x for `n` columns, and if `scale` is not NULL, scale = |A| |x| + |b|. With `extended`
  * each r[i] is summed in twice the precision and then rounded. Same bits for any number of threads.

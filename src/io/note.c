@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What readers and writers of files say when they fail. */
+#include "io/note.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+weft_status wi_note_fail(wi_note *note, weft_status status, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(note->text, sizeof note->text, format, values);
+    va_end(values);
+    return status;
+}
+
+const char *wi_note_quote(const char *text, size_t length, char out[WI_QUOTE_BYTES]) {
+    const size_t shown = length < WI_QUOTE_BYTES - 1 ? length : WI_QUOTE_BYTES - 1;
+    for (size_t i = 0; i < shown; i++)
+        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    out[shown] = '\0';
+    return out;
+}

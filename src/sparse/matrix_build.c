@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds a matrix from triplets: two counting sorts, by rows and then by columns, put the entries
+ * in order in time proportional to their number, and tell which of them share a place. */
+#include <string.h>
+
+#include "sparse/matrix.h"
+
+/* What is given, and what becomes of it. */
+typedef struct builder {
+    weft_context *ctx;
+    const char *call;
+    weft_storage storage;
+    size_t rows, cols, n;
+    const int64_t *row, *col;
+    const double *value;
+    weft_sparse *matrix;
+} builder;
+
+/* Where an entry is held. */
+typedef struct spot {
+    int64_t row, col;
+    bool mirrored; /* it was given on the other side of the diagonal */
+} spot;
+
+static spot spot_of(const builder *b, size_t k) {
+    const int64_t i = b->row[k], j = b->col[k];
+    if (b->storage != WEFT_GENERAL && i < j)
+        return (spot){j, i, b->storage == WEFT_SYMMETRIC_FULL};
+    return (spot){i, j, false};
+}
+
+weft_status wi_sparse_take(weft_context *ctx, const char *call, size_t count, void *array) {
+    void *const p = count <= PTRDIFF_MAX / 8 ? wi_host_alloc(count * 8) : NULL;
+    if (!p)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "%s: no memory for %zu numbers of 8 bytes; free some, or split the problem",
+                       call, count);
+    memcpy(array, &p, sizeof p);
+    return WEFT_OK;
+}
+
+weft_status wi_sparse_begin(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
+                            size_t cols, weft_sparse **matrix) {
+    weft_sparse *const m = wi_host_alloc(sizeof *m);
+    *matrix = m;
+    if (!m)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a matrix; free some", call);
+    *m = (weft_sparse){
+        .rows = rows, .cols = cols, .storage = storage, .symmetric = storage != WEFT_GENERAL};
+    weft_status status = wi_sparse_take(ctx, call, cols + 1, &m->start);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(ctx, call, rows + 1, &m->row_start);
+    if (status == WEFT_OK) {
+        memset(m->start, 0, (cols + 1) * sizeof *m->start);
+        memset(m->row_start, 0, (rows + 1) * sizeof *m->row_start);
+    }
+    return status;
+}
+
+weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse *m) {
+    const size_t entries = (size_t)m->start[m->cols];
+    m->given = entries;
+    weft_status status = wi_sparse_take(ctx, call, entries, &m->row);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(ctx, call, entries, &m->value);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(ctx, call, entries, &m->col);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(ctx, call, entries, &m->at);
+    return status;
+}
+
+/* Turns counts, that of index k in count[k + 1], into positions. */
+static void accumulate(int64_t *count, size_t n) {
+    for (size_t k = 0; k < n; k++)
+        count[k + 1] += count[k];
+}
+
+void wi_sparse_index_rows(weft_sparse *m) {
+    memset(m->row_start, 0, (m->rows + 1) * sizeof *m->row_start);
+    for (size_t j = 0; j < m->cols; j++) {
+        for (int64_t k = m->start[j]; k < m->start[j + 1]; k++)
+            m->row_start[m->row[k] + 1] += !m->symmetric || m->row[k] != (int64_t)j;
+    }
+    accumulate(m->row_start, m->rows);
+    for (size_t j = 0; j < m->cols; j++) {
+        for (int64_t k = m->start[j]; k < m->start[j + 1]; k++) {
+            if (m->symmetric && m->row[k] == (int64_t)j)
+                continue;
+            const int64_t at = m->row_start[m->row[k]]++;
+            m->col[at] = (int64_t)j;
+            m->at[at] = k;
+        }
+    }
+    /* each row's start has moved on to the next one's */
+    memmove(m->row_start + 1, m->row_start, m->rows * sizeof *m->row_start);
+    m->row_start[0] = 0;
+}
+
+static weft_status check_index(const builder *b, size_t k, const char *what, int64_t index,
+                               size_t count) {
+    if (index >= 0 && (uint64_t)index < count)
+        return WEFT_OK;
+    return wi_fail(b->ctx, WEFT_EARG,
+                   "%s: entry %zu is in %s %lld, but the %ss of a matrix of %zu x %zu count from 0 "
+                   "to %lld; mend the index",
+                   b->call, k, what, (long long)index, what, b->rows, b->cols,
+                   (long long)count - 1);
+}
+
+static weft_status check_entry(const builder *b, size_t k) {
+    const int64_t i = b->row[k], j = b->col[k];
+    weft_status status = check_index(b, k, "row", i, b->rows);
+    if (status == WEFT_OK)
+        status = check_index(b, k, "column", j, b->cols);
+    if (status != WEFT_OK)
+        return status;
+    if ((b->storage == WEFT_SYMMETRIC_LOWER && i < j) ||
+        (b->storage == WEFT_SYMMETRIC_UPPER && i > j))
+        return wi_fail(b->ctx, WEFT_EARG,
+                       "%s: entry %zu, in row %lld and column %lld, is %s the diagonal, and the "
+                       "storage is %s; leave it out, or pass WEFT_SYMMETRIC_FULL",
+                       b->call, k, (long long)i, (long long)j, i < j ? "above" : "below",
+                       i < j ? "WEFT_SYMMETRIC_LOWER" : "WEFT_SYMMETRIC_UPPER");
+    return WEFT_OK;
+}
+
+/* Are the entries in the order in which they are held, each place given once and directly? */
+static bool in_order(const builder *b) {
+    for (size_t k = 0; k < b->n; k++) {
+        const spot here = spot_of(b, k);
+        if (here.mirrored)
+            return false;
+        if (k == 0)
+            continue;
+        const spot before = spot_of(b, k - 1);
+        if (here.col < before.col || (here.col == before.col && here.row <= before.row))
+            return false;
+    }
+    return true;
+}
+
+static weft_status take_ordered(const builder *b) {
+    weft_sparse *const m = b->matrix;
+    for (size_t k = 0; k < b->n; k++)
+        m->start[spot_of(b, k).col + 1]++;
+    accumulate(m->start, m->cols);
+    const weft_status status = wi_sparse_make_room(b->ctx, b->call, m);
+    if (status != WEFT_OK)
+        return status;
+    for (size_t k = 0; k < b->n; k++)
+        m->row[k] = spot_of(b, k).row;
+    return WEFT_OK;
+}
+
+/* by_row lists the entries by the rows they are held in, those of one row in the order given;
+ * `next` has room for rows + 1. */
+static void list_by_row(const builder *b, int64_t *by_row, int64_t *next) {
+    memset(next, 0, (b->rows + 1) * sizeof *next);
+    for (size_t k = 0; k < b->n; k++)
+        next[spot_of(b, k).row + 1]++;
+    accumulate(next, b->rows);
+    for (size_t k = 0; k < b->n; k++)
+        by_row[next[spot_of(b, k).row]++] = (int64_t)k;
+}
+
+/* start: counts the places of each column; `last` has room for cols. */
+static void count_places(const builder *b, const int64_t *by_row, int64_t *last) {
+    weft_sparse *const m = b->matrix;
+    memset(last, -1, b->cols * sizeof *last);
+    for (size_t t = 0; t < b->n; t++) {
+        const spot s = spot_of(b, (size_t)by_row[t]);
+        m->start[s.col + 1] += last[s.col] != s.row;
+        last[s.col] = s.row;
+    }
+    accumulate(m->start, m->cols);
+}
+
+/* row and home; `next` has room for cols. */
+static void place(const builder *b, const int64_t *by_row, int64_t *next) {
+    weft_sparse *const m = b->matrix;
+    if (b->cols)
+        memcpy(next, m->start, b->cols * sizeof *next);
+    for (size_t t = 0; t < b->n; t++) {
+        const size_t k = (size_t)by_row[t];
+        const spot s = spot_of(b, k);
+        int64_t *const free = &next[s.col];
+        if (*free == m->start[s.col] || m->row[*free - 1] != s.row)
+            m->row[(*free)++] = s.row;
+        m->home[k] = s.mirrored ? ~(*free - 1) : *free - 1;
+    }
+}
+
+static weft_status take_unordered(const builder *b) {
+    weft_sparse *const m = b->matrix;
+    const size_t most = b->rows > b->cols ? b->rows : b->cols;
+    int64_t *by_row = NULL, *work = NULL;
+    weft_status status = wi_sparse_take(b->ctx, b->call, b->n, &by_row);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(b->ctx, b->call, most + 1, &work);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(b->ctx, b->call, b->n, &m->home);
+    if (status != WEFT_OK)
+        goto done;
+    list_by_row(b, by_row, work);
+    count_places(b, by_row, work);
+    status = wi_sparse_make_room(b->ctx, b->call, m);
+    if (status == WEFT_OK)
+        status = wi_sparse_take(b->ctx, b->call, m->given, &m->sums);
+    if (status == WEFT_OK && b->storage == WEFT_SYMMETRIC_FULL)
+        status = wi_sparse_take(b->ctx, b->call, m->given, &m->mirror_sums);
+    if (status != WEFT_OK)
+        goto done;
+    m->given = b->n;
+    place(b, by_row, work);
+done:
+    wi_host_free(by_row);
+    wi_host_free(work);
+    return status;
+}
+
+weft_status wi_sparse_build(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
+                            size_t cols, size_t n, const int64_t *row, const int64_t *col,
+                            const double *value, weft_sparse **matrix) {
+    builder b = {ctx, call, storage, rows, cols, n, row, col, value, NULL};
+    weft_status status = WEFT_OK;
+    *matrix = NULL;
+    for (size_t k = 0; k < n && status == WEFT_OK; k++)
+        status = check_entry(&b, k);
+    if (status == WEFT_OK)
+        status = wi_sparse_begin(ctx, call, storage, rows, cols, &b.matrix);
+    if (status == WEFT_OK)
+        status = in_order(&b) ? take_ordered(&b) : take_unordered(&b);
+    if (status == WEFT_OK)
+        status = wi_sparse_set_values(ctx, call, b.matrix, value);
+    if (status != WEFT_OK) {
+        weft_sparse_destroy(b.matrix);
+        return status;
+    }
+    wi_sparse_index_rows(b.matrix);
+    *matrix = b.matrix;
+    return WEFT_OK;
+}

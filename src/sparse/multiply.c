@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products with a sparse matrix, row by row: a row's sum depends on nobody else, so any number of
+ * threads gives the same bits. */
+#include <math.h>
+
+#include "cpu/team.h"
+#include "sparse/sparse.h"
+
+enum {
+    ROWS_AT_ONCE = 1 << 10 /* what a thread takes next */
+};
+
+/* a + b = sum + error, exactly (Knuth). */
+static inline double two_sum(double a, double b, double *error) {
+    const double sum = a + b, b_part = sum - a;
+    *error = (a - (sum - b_part)) + (b - b_part);
+    return sum;
+}
+
+/* A running sum in twice the precision of double. */
+typedef struct wide_sum {
+    double high, low;
+} wide_sum;
+
+/* s = s - a * x */
+static inline void subtract_product(wide_sum *s, double a, double x) {
+    const double product = -a * x, product_error = fma(-a, x, -product);
+    double sum_error;
+    s->high = two_sum(s->high, product, &sum_error);
+    s->low += sum_error + product_error;
+}
+
+static double row_product(const weft_sparse *m, size_t i, const double *x) {
+    double sum = 0;
+    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
+        sum += m->value[m->at[k]] * x[m->col[k]];
+    if (m->symmetric) {
+        for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
+            sum += m->value[k] * x[m->row[k]];
+    }
+    return sum;
+}
+
+/* |A| |x| */
+static double row_magnitude(const weft_sparse *m, size_t i, const double *x) {
+    double sum = 0;
+    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
+        sum += fabs(m->value[m->at[k]] * x[m->col[k]]);
+    if (m->symmetric) {
+        for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
+            sum += fabs(m->value[k] * x[m->row[k]]);
+    }
+    return sum;
+}
+
+static double row_residual(const weft_sparse *m, size_t i, const double *x, double b) {
+    wide_sum sum = {b, 0};
+    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
+        subtract_product(&sum, m->value[m->at[k]], x[m->col[k]]);
+    if (m->symmetric) {
+        for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
+            subtract_product(&sum, m->value[k], x[m->row[k]]);
+    }
+    return sum.high + sum.low;
+}
+
+/* Threads for `n` products. */
+static int team_for(const weft_context *ctx, const weft_sparse *m, size_t n) {
+    const size_t entries = (size_t)m->start[m->cols] + m->rows;
+    const size_t bytes = entries < SIZE_MAX / 32 / (n + 1) ? entries * 32 * n : SIZE_MAX;
+    return wi_team_size(ctx, (m->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, bytes);
+}
+
+void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
+    const weft_sparse *const m = args->matrix;
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) num_threads(team_for(ctx, m, args->n))
+    for (size_t i = 0; i < m->rows; i++) {
+        for (size_t j = 0; j < args->n; j++) {
+            const double *const x = args->x + j * args->ldx;
+            const double b = args->b[i + j * args->ldb];
+            args->r[i + j * args->ldr] =
+                args->extended ? row_residual(m, i, x, b) : b - row_product(m, i, x);
+            if (args->scale)
+                args->scale[i + j * args->ld_scale] = row_magnitude(m, i, x) + fabs(b);
+        }
+    }
+}
+
+/* A matrix of `n` columns of `rows` elements in host memory, `ld` apart. */
+static weft_status check_columns(weft_context *ctx, const char *call, const char *name,
+                                 const double *p, size_t rows, size_t n, size_t ld) {
+    size_t count = 0;
+    if (ld < rows)
+        return wi_fail(ctx, WEFT_EARG, "%s: ld%s is %zu, less than the %zu rows of %s; pass more",
+                       call, name, ld, rows, name);
+    if (rows == 0 || n == 0)
+        return WEFT_OK;
+    if (__builtin_mul_overflow(ld, n - 1, &count) || __builtin_add_overflow(count, rows, &count))
+        count = SIZE_MAX;
+    const weft_status status = wi_check_array(ctx, call, name, p, count, WEFT_F64);
+    if (status == WEFT_OK && !wi_is_host(ctx, p))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is device memory; copy it to host memory with weft_copy", call,
+                       name);
+    return status;
+}
+
+weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
+                                 const double *x, size_t ldx, double *y, size_t ldy) {
+    static const char call[] = "weft_sparse_multiply";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!matrix)
+        return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
+    weft_status status = check_columns(ctx, call, "x", x, matrix->cols, n, ldx);
+    if (status == WEFT_OK)
+        status = check_columns(ctx, call, "y", y, matrix->rows, n, ldy);
+    if (status != WEFT_OK || n == 0 || matrix->rows == 0)
+        return status;
+    if (matrix->cols > 0 && wi_overlap(x, (ldx * (n - 1) + matrix->cols) * sizeof *x, y,
+                                       (ldy * (n - 1) + matrix->rows) * sizeof *y))
+        return wi_fail(ctx, WEFT_EARG, "%s: x and y overlap; pass separate arrays", call);
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) num_threads(team_for(ctx, matrix, n))
+    for (size_t i = 0; i < matrix->rows; i++) {
+        for (size_t j = 0; j < n; j++)
+            y[i + j * ldy] = row_product(matrix, i, x + j * ldx);
+    }
+    return WEFT_OK;
+}
