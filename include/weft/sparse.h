@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse matrices of doubles. */
+/* sparse: matrices of doubles that are mostly zero. */
 #ifndef WEFT_SPARSE_H
 #define WEFT_SPARSE_H
 
@@ -55,7 +55,8 @@ WEFT_API weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse 
  * (whose entries become 1); general or symmetric. A general file whose matrix is its own transpose
  * becomes symmetric. Zeros of array files are left out. Complex, hermitian and skew-symmetric files
  * are WEFT_EUNSUPPORTED; what is no Matrix Market file is WEFT_EFORMAT, with the line. Numbers are
- * read as the nearest double. */
+ * read as the nearest double. More than 2^24 + 1024 x entries rows or columns are taken for a
+ * mistake, WEFT_EFORMAT. */
 WEFT_API weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path);
 
 /* Writes a Matrix Market file, coordinate real, general or symmetric, with

@@ -6,6 +6,7 @@
 
 #include "cli/climb.h"
 #include "cli/ops.h"
+#include "sparse/generate.h"
 
 #define BIT(option) (1u << WI_OPT_##option)
 
@@ -41,6 +42,8 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
                         "where the lengths of runs go, as u64", false},
     [WI_OPT_OUTPUT] = {"output", 'o', "FILE", WI_WORDS_FILE,
                        "where the result goes; - is standard output", false},
+    [WI_OPT_PER_ROW] = {"per-row", 0, "COUNT", WI_WORDS_NONE,
+                        "entries in a row of a random matrix, on average; default 8", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
     [WI_OPT_MAN] = {"man", 0, NULL, WI_WORDS_NONE, "print the manual page, in roff", true},
     [WI_OPT_COMPLETION] = {"completion", 0, "SHELL", WI_WORDS_SHELL,
@@ -236,6 +239,23 @@ const wi_command wi_commands[] = {
         .run = wi_unique_command,
     },
     {
+        .name = "generate",
+        .operand_text = "KIND N",
+        .summary = "write a sparse matrix to test solvers with",
+        .details = "Writes a symmetric positive definite matrix as a Matrix Market file. laplace2d "
+                   "and laplace3d: the 5- or 7-point Laplacian of a grid of N points an edge, plus "
+                   "1e-3 I. elasticity3d: a cube of N elastic elements an edge, one face held "
+                   "fast, three displacements a node. random: N rows, entries at random.",
+        .examples = {{"weft generate laplace3d 50 -o A.mtx", "125,000 unknowns"},
+                     {"weft generate random 1e5 --per-row 12 --seed 7 -o A.mtx", "reproducible"},
+                     {"weft generate laplace2d 3", "to standard output"}},
+        .options = BIT(OUTPUT) | BIT(PER_ROW) | BIT(SEED) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_PROBLEM,
+        .least_operands = 2,
+        .most_operands = 2,
+        .run = wi_generate_command,
+    },
+    {
         .name = "help",
         .operand_text = "[COMMAND]",
         .summary = "say what weft, or one command, does",
@@ -312,6 +332,10 @@ size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]) {
             if (wi_climbs[k]->ladder->count > 0)
                 add_word(wi_climbs[k]->ladder->op, list, &count);
         }
+        break;
+    case WI_WORDS_PROBLEM:
+        for (size_t k = 0; k < wi_generator_count; k++)
+            add_word(wi_generators[k].name, list, &count);
         break;
     case WI_WORDS_COMMAND:
         for (size_t k = 0; k < wi_command_count; k++)

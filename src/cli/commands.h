@@ -33,6 +33,7 @@ typedef enum wi_option {
     WI_OPT_WHERE,
     WI_OPT_LENGTHS,
     WI_OPT_OUTPUT,
+    WI_OPT_PER_ROW,
     WI_OPT_JSON,
     WI_OPT_MAN,
     WI_OPT_COMPLETION,
@@ -50,6 +51,7 @@ typedef enum wi_words {
     WI_WORDS_REDUCTION,
     WI_WORDS_SCAN_OP,
     WI_WORDS_CLIMB,
+    WI_WORDS_PROBLEM,
     WI_WORDS_COMMAND,
     WI_WORDS_SHELL
 } wi_words;
@@ -135,6 +137,7 @@ wi_exit wi_histogram_command(const wi_arguments *args);
 wi_exit wi_add_command(const wi_arguments *args);
 wi_exit wi_select_command(const wi_arguments *args);
 wi_exit wi_unique_command(const wi_arguments *args);
+wi_exit wi_generate_command(const wi_arguments *args);
 wi_exit wi_help(const wi_arguments *args);
 
 /* Parts of `weft help`. */

@@ -8,7 +8,8 @@
 
 enum {
     MOST_PARTS = 64,
-    USUAL_BLOCK_BYTES = 1 << 20, /* for each thread */
+    USUAL_BLOCK_BYTES = 1 << 23, /* for each thread: several milliseconds of work */
+    MOST_BLOCK_BYTES = 1 << 26,
     LEAST_BLOCK_BYTES = 64,
     LONGEST_LINE_BYTES = 1 << 24,
     FIRST_ENTRIES = 1 << 16,   /* room taken before any entry has been seen */
@@ -264,6 +265,8 @@ weft_status wi_mm_read(FILE *file, const char *name, int threads, size_t block_b
     size_t size = block_bytes ? block_bytes : (size_t)threads * USUAL_BLOCK_BYTES;
     if (size < LEAST_BLOCK_BYTES)
         size = LEAST_BLOCK_BYTES;
+    if (size > MOST_BLOCK_BYTES)
+        size = MOST_BLOCK_BYTES;
     *m = (wi_mm){.value = NULL};
     weft_status status = resize_buffer(&s, size);
     if (status == WEFT_OK)

@@ -6,6 +6,12 @@
 #include "io/matrix_market.h"
 #include "sparse/matrix.h"
 
+/* A file must not cost more memory than its bytes justify. */
+enum {
+    ROWS_FOR_ANY_FILE = 1 << 24,
+    ROWS_FOR_AN_ENTRY = 1 << 10
+};
+
 /* Makes triplets of a dense file, in place: its entries that are not zero, column by column. */
 static weft_status list_dense(weft_context *ctx, const char *call, wi_mm *m) {
     size_t kept = 0, k = 0;
@@ -77,9 +83,14 @@ static weft_status check_size(weft_context *ctx, const char *call, const char *n
                        "weft solves no other systems; write a skew matrix as general to multiply "
                        "by it",
                        call, name);
-    if (head->rows > wi_most_rows || head->cols > wi_most_rows)
-        return wi_fail(ctx, WEFT_EFORMAT, "%s: %s: %zu x %zu is more than memory can index", call,
-                       name, head->rows, head->cols);
+    const size_t most = head->entries < wi_most_rows / ROWS_FOR_AN_ENTRY
+                            ? ROWS_FOR_ANY_FILE + ROWS_FOR_AN_ENTRY * head->entries
+                            : wi_most_rows;
+    if (head->rows > most || head->cols > most)
+        return wi_fail(ctx, WEFT_EFORMAT,
+                       "%s: %s: a matrix of %zu x %zu with %zu entries is hardly meant; mend its "
+                       "sizes",
+                       call, name, head->rows, head->cols, head->entries);
     return WEFT_OK;
 }
 
