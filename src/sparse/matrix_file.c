@@ -75,22 +75,21 @@ static void forget_order_given(weft_sparse *m) {
     m->given = (size_t)m->start[m->cols];
 }
 
-static weft_status check_size(weft_context *ctx, const char *call, const char *name,
-                              const wi_mm_head *head) {
+static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_head *head) {
     if (head->symmetry == WI_MM_SKEW)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: %s: the matrix is skew-symmetric, so it is not positive definite, and "
+                       "%s: the matrix is skew-symmetric, so it is not positive definite, and "
                        "weft solves no other systems; write a skew matrix as general to multiply "
                        "by it",
-                       call, name);
+                       label);
     const size_t most = head->entries < wi_most_rows / ROWS_FOR_AN_ENTRY
                             ? ROWS_FOR_ANY_FILE + ROWS_FOR_AN_ENTRY * head->entries
                             : wi_most_rows;
     if (head->rows > most || head->cols > most)
         return wi_fail(ctx, WEFT_EFORMAT,
-                       "%s: %s: a matrix of %zu x %zu with %zu entries is hardly meant; mend its "
+                       "%s: a matrix of %zu x %zu with %zu entries is hardly meant; mend its "
                        "sizes",
-                       call, name, head->rows, head->cols, head->entries);
+                       label, head->rows, head->cols, head->entries);
     return WEFT_OK;
 }
 
@@ -98,13 +97,15 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
                            weft_sparse **matrix) {
     wi_mm m;
     wi_note note = {""};
+    char label[WI_MESSAGE_BYTES / 2]; /* messages name the file, too */
+    snprintf(label, sizeof label, "%s: %s", call, name);
     *matrix = NULL;
     weft_status status = wi_mm_read(file, name, ctx->threads, 0, &m, &note);
     if (status != WEFT_OK)
         return wi_fail(ctx, status, "%s: %s", call, note.text);
-    status = check_size(ctx, call, name, &m.head);
+    status = check_size(ctx, label, &m.head);
     if (status == WEFT_OK && m.head.array)
-        status = list_dense(ctx, call, &m);
+        status = list_dense(ctx, label, &m);
     if (status == WEFT_OK)
         status = wi_sparse_build(
             ctx, call, m.head.symmetry == WI_MM_SYMMETRIC ? WEFT_SYMMETRIC_LOWER : WEFT_GENERAL,
