@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/stage.h"
 #include "histogram/histogram.h"
@@ -374,6 +376,49 @@ static weft_status run_expand(weft_context *ctx, arrays *a) {
 static weft_status run_run_length(weft_context *ctx, arrays *a) {
     return weft_run_length(ctx, WEFT_F32, COUNT / 2, a->x, a->z, WEFT_U32, a->z + COUNT / 2,
                            a->result);
+/* Indices out of order, each place given twice: every allocation there is. */
+static weft_status run_sparse(weft_context *ctx, arrays *a) {
+    (void)a;
+    static const int32_t row[] = {2, 0, 1, 1, 0, 2}, col[] = {1, 0, 2, 1, 0, 2};
+    static const double value[] = {5, 1, 5, 2, 1, 3}, x[] = {1, 1, 1};
+    double y[3];
+    weft_sparse *matrix;
+    weft_status status = weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_FULL, 3, 3, 6,
+                                                     WEFT_I32, row, col, value);
+    if (status == WEFT_OK)
+        status = weft_sparse_update(ctx, matrix, 6, value);
+    if (status == WEFT_OK)
+        status = weft_sparse_multiply(ctx, matrix, 1, x, 3, y, 3);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+static weft_status run_sparse_rows(weft_context *ctx, arrays *a) {
+    (void)a;
+    static const int32_t start[] = {0, 1, 2}, col[] = {1, 0};
+    static const double value[] = {1, 2};
+    weft_sparse *matrix;
+    const weft_status status =
+        weft_sparse_create_csr(ctx, &matrix, WEFT_GENERAL, 2, 2, WEFT_I32, start, col, value);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+/* A file of a dense matrix that lives in memory. */
+static weft_status run_sparse_read(weft_context *ctx, arrays *a) {
+    (void)a;
+    static const char text[] = "%%MatrixMarket matrix array real general\n2 2\n1\n2\n2\n3\n";
+    static int descriptor;
+    char path[64];
+    if (descriptor == 0) {
+        descriptor = memfd_create("matrix", 0);
+        assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    weft_sparse *matrix;
+    const weft_status status = weft_sparse_read(ctx, &matrix, path);
+    weft_sparse_destroy(matrix);
+    return status;
 }
 
 static const public_call calls[] = {
@@ -408,6 +453,9 @@ static const public_call calls[] = {
     {"weft_partition", run_partition, &wi_select_ladder, NULL},
     {"weft_expand", run_expand, &wi_select_ladder, NULL},
     {"weft_run_length", run_run_length, &wi_select_ladder, NULL},
+    {"weft_sparse_create_triplets", run_sparse, NULL, NULL},
+    {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
+    {"weft_sparse_read", run_sparse_read, NULL, NULL},
 };
 
 /* ---- one call, each of its allocations failed ---- */

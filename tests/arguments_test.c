@@ -113,6 +113,22 @@ static void test_no_context(void **state) {
     assert_int_equal(weft_unique(NULL, WEFT_F32, 1, &x, &y, &count), WEFT_EARG);
     assert_int_equal(weft_run_length(NULL, WEFT_F32, 1, &x, &y, WEFT_U32, &y, &count), WEFT_EARG);
     assert_true(y == 2 && count == 3);
+    weft_sparse *matrix = (weft_sparse *)&x;
+    const int64_t index[2] = {0, 0};
+    const double value = 1;
+    assert_int_equal(weft_sparse_create_csc(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, WEFT_I64,
+                                            index, index, &value),
+                     WEFT_EARG);
+    assert_int_equal(weft_sparse_create_csr(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, WEFT_I64,
+                                            index, index, &value),
+                     WEFT_EARG);
+    assert_int_equal(weft_sparse_create_triplets(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, 1,
+                                                 WEFT_I64, index, index, &value),
+                     WEFT_EARG);
+    assert_int_equal(weft_sparse_read(NULL, &matrix, "x.mtx"), WEFT_EARG);
+    assert_int_equal(weft_sparse_write(NULL, matrix, "x.mtx"), WEFT_EARG);
+    assert_int_equal(weft_sparse_update(NULL, matrix, 1, &value), WEFT_EARG);
+    assert_int_equal(weft_sparse_multiply(NULL, matrix, 0, NULL, 1, NULL, 1), WEFT_EARG);
 }
 
 /* ---- places ---- */

@@ -74,6 +74,8 @@ test_help() {
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
     for command in info demo climb reduce scan sort topk histogram add select unique help; do
+    for command in info demo climb reduce scan sort topk histogram add help; do
+    for command in info demo climb reduce scan sort topk add generate help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -321,6 +323,33 @@ test_climb() {
     expect 0 'every result checked' "$weft" demo -p "$place" --n 64Ki
 }
 
+# Test problems: their sizes, the same from the same seed, and refusals.
+test_generate() {
+    local kind
+    for kind in 'laplace2d 3' 'laplace3d 2' 'elasticity3d 1' 'random 20'; do
+        "$weft" generate $kind -o "$folder/A.mtx" --json | json_valid "generate $kind --json" 1
+        same "$("$weft" generate $kind)" "$(cat "$folder/A.mtx")" "generate $kind: file and pipe"
+    done
+    same '9 9 21' "$("$weft" generate laplace2d 3 -o - | sed -n 2p)" 'sizes of laplace2d 3'
+    same '1 1 4.001' "$("$weft" generate laplace2d 3 | sed -n 3p)" 'diagonal of laplace2d'
+    same '12 12 78' "$("$weft" generate elasticity3d 1 | sed -n 2p)" 'sizes of elasticity3d 1'
+    same "$("$weft" generate random 50 --seed 1)" "$("$weft" generate random 50)" 'default seed'
+    same '50 50 50' "$("$weft" generate random 50 --per-row 1 | sed -n 2p)" 'one entry in a row'
+    [ "$("$weft" generate random 50 --seed 2)" != "$("$weft" generate random 50)" ] ||
+        fail 'generate random: another seed gives the same'
+    expect 2 'did you mean "laplace2d"' "$weft" generate laplac2d 3
+    expect 2 'there are: laplace2d, laplace3d, elasticity3d, random' "$weft" generate x 3
+    expect 2 'N: "0" is no count' "$weft" generate laplace2d 0
+    expect 2 'N: "ten" is no count' "$weft" generate laplace2d ten
+    expect 2 'option --per-row: "-1" is no count' "$weft" generate random 9 --per-row -1
+    expect 2 'an operand is missing; give KIND N' "$weft" generate laplace2d
+    expect 2 'option --json: standard output' "$weft" generate laplace2d 3 --json
+    expect 1 'cannot hold 30 entries' "$weft" generate random 9 --per-row 30
+    expect 1 'beyond any memory' "$weft" generate laplace3d 2^21
+    expect 1 'opening failed' "$weft" generate laplace2d 3 -o "$folder/no/A.mtx"
+    [ ! -w /dev/full ] || expect 1 'writing failed' "$weft" generate laplace2d 3 -o /dev/full
+}
+
 test_info() {
     expect 0 'instructions' "$weft" info
     "$weft" info --json | json_valid 'info --json' 3
@@ -383,6 +412,7 @@ for place in $places; do
     test_climb "$place"
 done
 test_bad_files
+test_generate
 test_info
 test_colour
 echo "$checks checks, $failures failures"

@@ -43,7 +43,7 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
     [WI_OPT_OUTPUT] = {"output", 'o', "FILE", WI_WORDS_FILE,
                        "where the result goes; - is standard output", false},
     [WI_OPT_PER_ROW] = {"per-row", 0, "COUNT", WI_WORDS_NONE,
-                        "entries in a row of a random matrix, on average; default 8", false},
+                        "entries in a row of random, on average; default 8", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
     [WI_OPT_MAN] = {"man", 0, NULL, WI_WORDS_NONE, "print the manual page, in roff", true},
     [WI_OPT_COMPLETION] = {"completion", 0, "SHELL", WI_WORDS_SHELL,

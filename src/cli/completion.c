@@ -83,6 +83,7 @@ static void print_bash(void) {
           "    if ((files)); then\n"
           "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
           "            compgen -f -X '!*.npy' -- \"$word\"\n"
+          "            compgen -f -X '!*.mtx' -- \"$word\"\n"
           "            compgen -d -- \"$word\"\n"
           "        )\n"
           "    fi\n"

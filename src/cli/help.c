@@ -65,6 +65,8 @@ void wi_print_command_help(const wi_command *command) {
     print_words("OP", command->op_words);
     if (command->operand_words == WI_WORDS_CLIMB)
         print_words("OP", WI_WORDS_CLIMB);
+    if (command->operand_words == WI_WORDS_PROBLEM)
+        print_words("KIND", WI_WORDS_PROBLEM);
     print_heading("Examples");
     for (size_t k = 0; k < WI_MAX_EXAMPLES && command->examples[k].line; k++)
         printf("  %s\n      %s\n", command->examples[k].line, command->examples[k].meaning);

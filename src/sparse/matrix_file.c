@@ -108,7 +108,7 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
         status = list_dense(ctx, label, &m);
     if (status == WEFT_OK)
         status = wi_sparse_build(
-            ctx, call, m.head.symmetry == WI_MM_SYMMETRIC ? WEFT_SYMMETRIC_LOWER : WEFT_GENERAL,
+            ctx, label, m.head.symmetry == WI_MM_SYMMETRIC ? WEFT_SYMMETRIC_LOWER : WEFT_GENERAL,
             m.head.rows, m.head.cols, m.head.entries, m.row, m.col, m.value, matrix);
     wi_mm_free(&m);
     if (status != WEFT_OK)
