@@ -41,7 +41,7 @@ static void print_saved(const wi_arguments *args, const weft_sparse *matrix) {
         return;
     wi_json_open(&json);
     wi_json_string(&json, "problem", args->operand[0]);
-    wi_json_count(&json, "n", matrix->rows);
+    wi_json_count(&json, "n", weft_sparse_rows(matrix));
     wi_json_count(&json, "entries_stored", weft_sparse_entries(matrix));
     wi_json_string(&json, "output", args->value[WI_OPT_OUTPUT]);
     wi_json_close(&json);

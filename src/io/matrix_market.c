@@ -33,7 +33,7 @@ static weft_status no_memory(const source *s, size_t bytes) {
     return wi_note_fail(s->note, WEFT_ENOMEM, "%s: no memory for %zu bytes", s->name, bytes);
 }
 
-/* Gives the buffer `size` bytes, the unread ones moved to its front. */
+/* Gives the buffer `size` bytes, no fewer than it has, the unread ones moved to its front. */
 static weft_status resize_buffer(source *s, size_t size) {
     const size_t used = (size_t)(s->unread.end - s->unread.begin);
     char *larger = s->buffer;
@@ -261,16 +261,23 @@ static weft_status read_entries(source *s, wi_mm *m) {
 
 weft_status wi_mm_read(FILE *file, const char *name, int threads, size_t block_bytes, wi_mm *m,
                        wi_note *note) {
-    source s = {.file = file, .name = name, .note = note, .threads = threads};
     size_t size = block_bytes ? block_bytes : (size_t)threads * USUAL_BLOCK_BYTES;
     if (size < LEAST_BLOCK_BYTES)
         size = LEAST_BLOCK_BYTES;
     if (size > MOST_BLOCK_BYTES)
         size = MOST_BLOCK_BYTES;
+    char *const buffer = wi_host_alloc(size);
+    source s = {.file = file,
+                .name = name,
+                .note = note,
+                .threads = threads,
+                .buffer = buffer,
+                .size = size,
+                .unread = {buffer, buffer}};
     *m = (wi_mm){.value = NULL};
-    weft_status status = resize_buffer(&s, size);
-    if (status == WEFT_OK)
-        status = read_head(&s, &m->head);
+    if (!buffer)
+        return no_memory(&s, size);
+    weft_status status = read_head(&s, &m->head);
     if (status == WEFT_OK)
         status = read_entries(&s, m);
     wi_host_free(s.buffer);

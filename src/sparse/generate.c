@@ -45,16 +45,14 @@ static weft_status fill(weft_context *ctx, const char *call, const wi_columns *c
 
 weft_status wi_generate_columns(weft_context *ctx, const char *call, const wi_columns *columns,
                                 weft_sparse **matrix) {
-    weft_sparse *m = NULL;
-    int64_t *row = NULL;
-    double *value = NULL;
+    weft_sparse *m;
+    int64_t *const row = wi_sparse_take(ctx, call, columns->most);
+    double *const value = wi_sparse_take(ctx, call, columns->most);
     *matrix = NULL;
     weft_status status =
         wi_sparse_begin(ctx, call, WEFT_SYMMETRIC_LOWER, columns->n, columns->n, &m);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, columns->most, &row);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, columns->most, &value);
+    if (!row || !value)
+        status = WEFT_ENOMEM;
     if (status == WEFT_OK)
         status = fill(ctx, call, columns, m, row, value);
     wi_host_free(row);

@@ -56,11 +56,13 @@ static weft_status widen(const given *g, const void *index, size_t n, int64_t **
     *wide = index;
     if (g->index_type == WEFT_I64)
         return WEFT_OK;
-    const weft_status status = wi_sparse_take(g->ctx, g->call, n, own);
-    for (size_t k = 0; k < n && status == WEFT_OK; k++)
+    *own = wi_sparse_take(g->ctx, g->call, n);
+    if (!*own)
+        return WEFT_ENOMEM;
+    for (size_t k = 0; k < n; k++)
         (*own)[k] = index_at(index, g->index_type, k);
     *wide = *own;
-    return status;
+    return WEFT_OK;
 }
 
 static weft_status check_start(const given *g, const void *start, size_t count) {
@@ -83,13 +85,15 @@ static weft_status check_start(const given *g, const void *start, size_t count) 
 /* The row or column of each entry: `line` where start[line] <= entry < start[line + 1]. */
 static weft_status expand(const given *g, const void *start, size_t count, size_t n,
                           int64_t **line) {
-    const weft_status status = wi_sparse_take(g->ctx, g->call, n, line);
-    for (size_t j = 0; j < count && status == WEFT_OK; j++) {
+    *line = wi_sparse_take(g->ctx, g->call, n);
+    if (!*line)
+        return WEFT_ENOMEM;
+    for (size_t j = 0; j < count; j++) {
         const int64_t end = index_at(start, g->index_type, j + 1);
         for (int64_t k = index_at(start, g->index_type, j); k < end; k++)
             (*line)[k] = (int64_t)j;
     }
-    return status;
+    return WEFT_OK;
 }
 
 static weft_status create_compressed(const given *g, weft_sparse **matrix, bool by_columns,

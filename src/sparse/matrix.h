@@ -8,8 +8,8 @@
 /* More rows or columns than this cannot be indexed by arrays of C. */
 static const size_t wi_most_rows = PTRDIFF_MAX / sizeof(int64_t) - 1;
 
-/* `count` elements of 8 bytes, or WEFT_ENOMEM. */
-weft_status wi_sparse_take(weft_context *ctx, const char *call, size_t count, void *array);
+/* `count` elements of 8 bytes; NULL, having said so, if there is no memory for them. */
+void *wi_sparse_take(weft_context *ctx, const char *call, size_t count);
 
 /* An empty matrix with start and row_start, to be filled and then finished. */
 weft_status wi_sparse_begin(weft_context *ctx, const char *call, weft_storage storage, size_t rows,

@@ -29,14 +29,13 @@ static spot spot_of(const builder *b, size_t k) {
     return (spot){i, j, false};
 }
 
-weft_status wi_sparse_take(weft_context *ctx, const char *call, size_t count, void *array) {
+void *wi_sparse_take(weft_context *ctx, const char *call, size_t count) {
     void *const p = count <= PTRDIFF_MAX / 8 ? wi_host_alloc(count * 8) : NULL;
     if (!p)
-        return wi_fail(ctx, WEFT_ENOMEM,
-                       "%s: no memory for %zu numbers of 8 bytes; free some, or split the problem",
-                       call, count);
-    memcpy(array, &p, sizeof p);
-    return WEFT_OK;
+        wi_fail(ctx, WEFT_ENOMEM,
+                "%s: no memory for %zu numbers of 8 bytes; free some, or split the problem", call,
+                count);
+    return p;
 }
 
 weft_status wi_sparse_begin(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
@@ -47,27 +46,22 @@ weft_status wi_sparse_begin(weft_context *ctx, const char *call, weft_storage st
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a matrix; free some", call);
     *m = (weft_sparse){
         .rows = rows, .cols = cols, .storage = storage, .symmetric = storage != WEFT_GENERAL};
-    weft_status status = wi_sparse_take(ctx, call, cols + 1, &m->start);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, rows + 1, &m->row_start);
-    if (status == WEFT_OK) {
-        memset(m->start, 0, (cols + 1) * sizeof *m->start);
-        memset(m->row_start, 0, (rows + 1) * sizeof *m->row_start);
-    }
-    return status;
+    m->start = wi_sparse_take(ctx, call, cols + 1);
+    m->row_start = wi_sparse_take(ctx, call, rows + 1);
+    if (!m->start || !m->row_start)
+        return WEFT_ENOMEM;
+    memset(m->start, 0, (cols + 1) * sizeof *m->start);
+    return WEFT_OK;
 }
 
 weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse *m) {
     const size_t entries = (size_t)m->start[m->cols];
     m->given = entries;
-    weft_status status = wi_sparse_take(ctx, call, entries, &m->row);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, entries, &m->value);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, entries, &m->col);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, entries, &m->at);
-    return status;
+    m->row = wi_sparse_take(ctx, call, entries);
+    m->value = wi_sparse_take(ctx, call, entries);
+    m->col = wi_sparse_take(ctx, call, entries);
+    m->at = wi_sparse_take(ctx, call, entries);
+    return m->row && m->value && m->col && m->at ? WEFT_OK : WEFT_ENOMEM;
 }
 
 /* Turns counts, that of index k in count[k + 1], into positions. */
@@ -193,24 +187,25 @@ static void place(const builder *b, const int64_t *by_row, int64_t *next) {
 
 static weft_status take_unordered(const builder *b) {
     weft_sparse *const m = b->matrix;
+    const bool mirrored = b->storage == WEFT_SYMMETRIC_FULL;
     const size_t most = b->rows > b->cols ? b->rows : b->cols;
-    int64_t *by_row = NULL, *work = NULL;
-    weft_status status = wi_sparse_take(b->ctx, b->call, b->n, &by_row);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(b->ctx, b->call, most + 1, &work);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(b->ctx, b->call, b->n, &m->home);
-    if (status != WEFT_OK)
+    int64_t *const by_row = wi_sparse_take(b->ctx, b->call, b->n);
+    int64_t *const work = wi_sparse_take(b->ctx, b->call, most + 1);
+    weft_status status = WEFT_ENOMEM;
+    m->home = wi_sparse_take(b->ctx, b->call, b->n);
+    if (!by_row || !work || !m->home)
         goto done;
     list_by_row(b, by_row, work);
     count_places(b, by_row, work);
     status = wi_sparse_make_room(b->ctx, b->call, m);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(b->ctx, b->call, m->given, &m->sums);
-    if (status == WEFT_OK && b->storage == WEFT_SYMMETRIC_FULL)
-        status = wi_sparse_take(b->ctx, b->call, m->given, &m->mirror_sums);
     if (status != WEFT_OK)
         goto done;
+    m->sums = wi_sparse_take(b->ctx, b->call, m->given);
+    m->mirror_sums = mirrored ? wi_sparse_take(b->ctx, b->call, m->given) : NULL;
+    if (!m->sums || (mirrored && !m->mirror_sums)) {
+        status = WEFT_ENOMEM;
+        goto done;
+    }
     m->given = b->n;
     place(b, by_row, work);
 done:

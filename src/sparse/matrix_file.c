@@ -17,11 +17,10 @@ static weft_status list_dense(weft_context *ctx, const char *call, wi_mm *m) {
     size_t kept = 0, k = 0;
     for (size_t e = 0; e < m->head.entries; e++)
         kept += m->value[e] != 0;
-    weft_status status = wi_sparse_take(ctx, call, kept, &m->row);
-    if (status == WEFT_OK)
-        status = wi_sparse_take(ctx, call, kept, &m->col);
-    if (status != WEFT_OK)
-        return status;
+    m->row = wi_sparse_take(ctx, call, kept);
+    m->col = wi_sparse_take(ctx, call, kept);
+    if (!m->row || !m->col)
+        return WEFT_ENOMEM;
     kept = 0;
     for (size_t j = 0; j < m->head.cols; j++) {
         for (size_t i = m->head.symmetry == WI_MM_SYMMETRIC ? j : 0; i < m->head.rows; i++, k++) {
