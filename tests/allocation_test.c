@@ -385,10 +385,12 @@ static weft_status run_sparse(weft_context *ctx, arrays *a) {
     weft_sparse *matrix;
     weft_status status = weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_FULL, 3, 3, 6,
                                                      WEFT_I32, row, col, value);
+    const int before = counted;
     if (status == WEFT_OK)
         status = weft_sparse_update(ctx, matrix, 6, value);
     if (status == WEFT_OK)
         status = weft_sparse_multiply(ctx, matrix, 1, x, 3, y, 3);
+    assert_int_equal(counted, before); /* new values and products take none */
     weft_sparse_destroy(matrix);
     return status;
 }

@@ -76,6 +76,7 @@ test_help() {
     for command in info demo climb reduce scan sort topk histogram add select unique help; do
     for command in info demo climb reduce scan sort topk histogram add help; do
     for command in info demo climb reduce scan sort topk add generate help; do
+    for command in info demo climb reduce scan sort topk histogram add generate help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))

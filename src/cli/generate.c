@@ -2,7 +2,6 @@
 /* `weft generate`: sparse test problems as Matrix Market files. */
 #include "sparse/generate.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "cli/session.h"

@@ -94,6 +94,13 @@ static const char *const tokens[] = {
     ": ",
     "(0,)",
     "L",
+    "%",
+    "\r\n",
+    "nan",
+    "1e308",
+    "1e-324",
+    "symmetric",
+    "array",
     "\n",
 };
 
