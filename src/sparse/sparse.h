@@ -42,6 +42,7 @@ typedef struct wi_pattern {
 
 /* An ordering: perm[k] is the caller's column that comes k-th. */
 typedef struct wi_order_args {
+    const char *call; /* the public name, for messages */
     const wi_pattern *graph;
     int64_t *perm;
     const int64_t *given;  /* the caller's own ordering, or NULL */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder "sparse_order": which column to eliminate when. Each rung fills perm, the same on every
+ * run and for any number of threads. */
+#ifndef WI_SPARSE_ORDER_H
+#define WI_SPARSE_ORDER_H
+
+#include "core/rows.h"
+#include "sparse/sparse.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const wi_ladder wi_sparse_order_ladder;
+
+/* The rungs; args is a wi_order_args. */
+weft_status wi_order_natural(weft_context *ctx, const void *args);
+weft_status wi_order_given(weft_context *ctx, const void *args);
+weft_status wi_order_rcm(weft_context *ctx, const void *args);
+weft_status wi_order_md(weft_context *ctx, const void *args);
+weft_status wi_order_mmd(weft_context *ctx, const void *args);
+weft_status wi_order_amd(weft_context *ctx, const void *args);
+weft_status wi_order_nd(weft_context *ctx, const void *args);
+weft_status wi_order_best(weft_context *ctx, const void *args);
+
+/* wi_order_amd with indices of 32 bits, for graphs whose lists they can number, and of 64. */
+weft_status wi_order_amd_i32(weft_context *ctx, const wi_order_args *args);
+weft_status wi_order_amd_i64(weft_context *ctx, const wi_order_args *args);
+bool wi_order_fits_i32(const wi_pattern *graph);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

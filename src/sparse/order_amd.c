@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `amd`: approximate minimum degree, with indices as narrow as the graph allows: the method is
+ * bound by memory, and 32 bits are half of 64. */
+#include "sparse/order.h"
+
+bool wi_order_fits_i32(const wi_pattern *graph) {
+    const int64_t entries = graph->start[graph->n];
+    return entries + entries / 5 + graph->n < INT32_MAX / 2;
+}
+
+weft_status wi_order_amd(weft_context *ctx, const void *args) {
+    const wi_order_args *const order = args;
+    return wi_order_fits_i32(order->graph) ? wi_order_amd_i32(ctx, order)
+                                           : wi_order_amd_i64(ctx, order);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Approximate minimum degree with indices of 32 bits. */
+#include <math.h>
+
+#include "sparse/order.h"
+
+#define INDEX int32_t
+#define LARGEST INT32_MAX
+#include "sparse/quotient.inc"
+
+#include "sparse/order_amd.inc"
+
+weft_status wi_order_amd_i32(weft_context *ctx, const wi_order_args *args) {
+    return amd(ctx, args);
+}
