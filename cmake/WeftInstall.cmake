@@ -15,6 +15,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL
 
 # The pkg-config files name what the archive needs beside itself.
 set(private_libraries ${WEFT_OPENMP_LIBRARIES} -lm -lpthread -ldl)
+if(WEFT_METIS_ON)
+    list(PREPEND private_libraries -lmetis)
+endif()
 if(WEFT_CUDA_ON)
     list(PREPEND private_libraries -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt)
 endif()

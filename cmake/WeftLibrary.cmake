@@ -66,6 +66,9 @@ set_target_properties(weft_static PROPERTIES OUTPUT_NAME weft LINKER_LANGUAGE C)
 target_link_libraries(
     weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:${WEFT_OPENMP_LIBRARIES}>
                           $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
+if(WEFT_METIS_ON)
+    target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:metis>)
+endif()
 if(WEFT_CUDA_ON) # weftConfig.cmake finds it again
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:CUDA::cudart_static>)
 endif()

@@ -5,6 +5,8 @@ set(WEFT_CUDA AUTO CACHE STRING "GPU places: ON, OFF, or AUTO (on if CUDA 12 or 
 set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_TESTS AUTO CACHE STRING "Tests: ON, OFF, or AUTO (on if cmocka is found)")
 set_property(CACHE WEFT_TESTS PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_METIS AUTO CACHE STRING "Nested dissection by METIS: ON, OFF, or AUTO (on if found)")
+set_property(CACHE WEFT_METIS PROPERTY STRINGS AUTO ON OFF)
 option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)
 option(WEFT_EMU "With the tests, build those on place emu, kernels without a GPU" OFF)
 option(WEFT_WERROR "Treat compiler warnings as errors" ${PROJECT_IS_TOP_LEVEL})
@@ -41,6 +43,19 @@ else()
     set(WEFT_TESTS_ON ${WEFT_TESTS})
 endif()
 
+set(WEFT_METIS_ON OFF)
+if(NOT WEFT_METIS STREQUAL "OFF")
+    find_path(WEFT_METIS_INCLUDE metis.h)
+    find_library(WEFT_METIS_LIBRARY metis)
+    mark_as_advanced(WEFT_METIS_INCLUDE WEFT_METIS_LIBRARY)
+    if(WEFT_METIS_INCLUDE AND WEFT_METIS_LIBRARY)
+        set(WEFT_METIS_ON ON)
+    elseif(NOT WEFT_METIS STREQUAL "AUTO")
+        message(FATAL_ERROR "WEFT_METIS is ON, but there is no metis.h or no libmetis: "
+                            "install libmetis-dev")
+    endif()
+endif()
+
 # weft_flags: what every object of this project is compiled with. Fused multiply-add only where the
 # source says fma(), so that results do not depend on the compiler's taste.
 add_library(weft_flags INTERFACE)
@@ -65,6 +80,12 @@ if(WEFT_WERROR)
                                                 $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
 target_link_libraries(weft_flags INTERFACE OpenMP::OpenMP_C Threads::Threads m ${CMAKE_DL_LIBS})
+
+if(WEFT_METIS_ON)
+    target_include_directories(weft_flags SYSTEM INTERFACE ${WEFT_METIS_INCLUDE})
+    target_compile_definitions(weft_flags INTERFACE WEFT_METIS=1)
+    target_link_libraries(weft_flags INTERFACE ${WEFT_METIS_LIBRARY})
+endif()
 
 if(WEFT_SANITIZE OR WEFT_FUZZ)
     set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -22,6 +22,7 @@ need() { # need TEST-COMMAND... -- PACKAGE
 
 has_libc() { echo '#include <stdio.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -fsyntax-only -x c -; }
+has_metis() { echo '#include <metis.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_clang_format_14() {
     have clang-format-14 || [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]
 }
@@ -33,6 +34,7 @@ need_build() {
     need has_libc -- libc6-dev
     need have g++ -- g++
     need have pkg-config -- pkg-config
+    need has_metis -- libmetis-dev
 }
 need_test() {
     need_build

@@ -93,6 +93,65 @@ WEFT_API const double *weft_sparse_values(const weft_sparse *matrix);
 WEFT_API weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                           const double *x, size_t ldx, double *y, size_t ldy);
 
+/* ---- Cholesky factorization: P A Pt = L Lt ---- */
+
+/* How to factor. Set `size` to sizeof(weft_chol_options); zeros in the rest are the defaults. */
+typedef struct weft_chol_options {
+    size_t size;
+    /* "natural", "given", "rcm", "md", "mmd", "amd", "nd" or "best", the rungs of "sparse_order";
+     * NULL: what weft_use says, else best. best is amd, and nd as well where the factor is dear
+     * enough for nd to pay, by a count of operations and not by a clock. Every ordering is the same
+     * on every run and for any number of threads. */
+    const char *ordering;
+    const int64_t *permutation; /* for "given": column permutation[k] comes k-th */
+    double ordering_seconds;    /* the most that best may spend on nd, by its own estimate; 0: 60 */
+} weft_chol_options;
+
+/* What is known of a factorization. Set `size` to sizeof(weft_chol_report). */
+typedef struct weft_chol_report {
+    size_t size;
+    size_t n;
+    size_t nnz_a;         /* entries on and below the diagonal of A */
+    size_t nnz_l;         /* entries of L, the diagonal included */
+    size_t nnz_l_stored;  /* the same with the zeros stored to make supernodes larger */
+    double flops;         /* the sum of the squares of the column counts of L */
+    const char *ordering; /* what ordered the columns: "amd", ... */
+    size_t supernodes;
+    size_t tree_height;     /* columns on the longest path of the elimination tree */
+    size_t largest_front;   /* rows of the largest dense matrix in the factorization */
+    size_t factor_bytes;    /* numbers of L */
+    size_t work_bytes;      /* updates waiting on the stack, at most, in one thread */
+    size_t analysis_bytes;  /* the plan itself */
+    double order_seconds;   /* of the ordering alone */
+    double analyze_seconds; /* of the whole analysis */
+} weft_chol_report;
+
+/* A plan: the order of the columns, the structure of L and the memory it takes, all known before a
+ * number is touched. It keeps nothing of the matrix or the context. */
+typedef struct weft_chol weft_chol;
+
+/* Analyzes a matrix that was created as symmetric; its values are not looked at. options may be
+ * NULL. On failure *plan is NULL. The columns are put in a postorder of their elimination tree,
+ * which changes neither fill nor flops of the ordering. */
+WEFT_API weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
+                                       const weft_chol_options *options, weft_chol **plan);
+
+/* Frees a plan. NULL is allowed. */
+WEFT_API void weft_chol_destroy(weft_chol *plan);
+
+/* Fills as much of the report as report->size says. */
+WEFT_API weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
+                                          weft_chol_report *report);
+
+/* The order of the columns, n long: the k-th is the matrix's column permutation[k]. It belongs to
+ * the plan. NULL for NULL. */
+WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
+
+/* Saves a plan to a file, and reads it again, for matrices of the same pattern. A file that is
+ * damaged, or is no plan, is WEFT_EFORMAT; files are read by machines of the same byte order. */
+WEFT_API weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path);
+WEFT_API weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan);
+
 #ifdef __cplusplus
 }
 #endif

@@ -34,7 +34,8 @@ typedef struct wi_climb {
     wi_roof roof;
     weft_status (*make)(wi_case *c);   /* allocate and fill from c->seed */
     weft_status (*call)(wi_case *c);   /* one public call, queued or done */
-    weft_status (*serial)(wi_case *c); /* the same through the serial C loop, on host copies */
+    /* The same through the serial C loop, on host copies; NULL: there is none, nor a demo. */
+    weft_status (*serial)(wi_case *c);
     /* Poisons the output, calls once, compares with the oracle; false with `why` filled. */
     bool (*check)(wi_case *c, char *why, size_t bytes);
     double (*bytes)(const wi_case *c); /* the fewest bytes the call must move */

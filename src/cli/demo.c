@@ -170,7 +170,7 @@ wi_exit wi_demo(const wi_arguments *args) {
     wi_progress("preparing ...");
     weft_status status = wi_meter_open(&meter, ctx);
     for (size_t k = 0; k < wi_climb_count && status == WEFT_OK; k++) {
-        if (wi_has_rungs(wi_climbs[k]->ladder, ctx->kind))
+        if (wi_climbs[k]->serial && wi_has_rungs(wi_climbs[k]->ladder, ctx->kind))
             status = demo_one(args, &meter, wi_climbs[k], &right);
     }
     if (status != WEFT_OK)

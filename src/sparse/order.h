@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder "sparse_order": which column to eliminate when. Each rung fills perm, the same on every
- * run and for any number of threads. */
+/* The ladder "sparse_order": which column to eliminate when. Each rung fills perm, the same on
+ * every run and for any number of threads. */
 #ifndef WI_SPARSE_ORDER_H
 #define WI_SPARSE_ORDER_H
 

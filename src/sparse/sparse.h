@@ -47,21 +47,25 @@ typedef struct wi_order_args {
     int64_t *perm;
     const int64_t *given;  /* the caller's own ordering, or NULL */
     double seconds_budget; /* for `best` */
+    const char **chosen;   /* where `best` says which rung it took; or NULL */
 } wi_order_args;
 
 /* The structure of L before there are numbers. Columns k are those of the permuted matrix. */
 typedef struct wi_symbolic {
     int64_t n, *perm, *inverse;
-    int64_t *parent; /* the elimination tree, postordered; -1: root */
+    int64_t *parent; /* the elimination tree, every column before its parent; -1: root */
     int64_t *count;  /* entries of column k of L, the diagonal included */
     int64_t supernodes;
-    int64_t *first;   /* supernodes + 1: the first column of each */
+    int64_t *first;   /* supernodes + 1: the first column of each; their tree is postordered */
     int64_t *rows_at; /* supernodes + 1: where in `rows` those of each begin */
     int64_t *rows;    /* of each supernode ascending, its own columns first */
     int64_t *super_parent;
+    int64_t *peak;        /* doubles on the stack at most, while the subtree of each is factored */
     int64_t nnz_l;        /* entries of L */
     int64_t nnz_l_stored; /* the same with the zeros that amalgamation pads */
-    double flops;
+    int64_t tree_height;  /* columns on the longest path of the elimination tree */
+    int64_t largest_front;
+    double flops; /* the sum of count[k]^2 */
     size_t factor_bytes, work_bytes;
 } wi_symbolic;
 

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls of the analysis: order, analyze, report. */
+#include <string.h>
+#include <time.h>
+
+#include "sparse/chol.h"
+#include "sparse/order.h"
+
+static const char name[] = "weft_chol_analyze";
+
+/* What `best` may spend on a second ordering, unless the options say otherwise. */
+static const double default_seconds = 60;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+uint64_t wi_pattern_fingerprint(const weft_sparse *matrix) {
+    const size_t n = matrix->cols;
+    uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ n;
+    for (size_t j = 0; j < n; j++) {
+        for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
+            hash ^= (uint64_t)matrix->row[k] + (hash << 6) + (hash >> 2);
+            hash *= UINT64_C(0x9E3779B97F4A7C15);
+        }
+        hash = (hash << 27 | hash >> 37) + j;
+    }
+    return hash;
+}
+
+weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan) {
+    *plan = wi_host_alloc(sizeof **plan);
+    if (!*plan)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a plan; free some", call);
+    memset(*plan, 0, sizeof **plan);
+    return WEFT_OK;
+}
+
+void weft_chol_destroy(weft_chol *plan) {
+    if (!plan)
+        return;
+    wi_symbolic_free(&plan->symbolic);
+    wi_host_free(plan);
+}
+
+void wi_chol_describe(weft_chol *plan) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    weft_chol_report *const report = &plan->report;
+    const size_t n = (size_t)symbolic->n, supernodes = (size_t)symbolic->supernodes;
+    report->n = n;
+    report->nnz_l = (size_t)symbolic->nnz_l;
+    report->nnz_l_stored = (size_t)symbolic->nnz_l_stored;
+    report->flops = symbolic->flops;
+    report->supernodes = supernodes;
+    report->tree_height = (size_t)symbolic->tree_height;
+    report->largest_front = (size_t)symbolic->largest_front;
+    report->factor_bytes = symbolic->factor_bytes;
+    report->work_bytes = symbolic->work_bytes;
+    report->analysis_bytes =
+        sizeof *plan +
+        (4 * n + 4 * supernodes + 2 + (size_t)symbolic->rows_at[supernodes]) * sizeof(int64_t);
+}
+
+static weft_status check(weft_context *ctx, const weft_sparse *matrix,
+                         const weft_chol_options *options, weft_chol *const *plan) {
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", name);
+    if (!matrix)
+        return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; create one first", name);
+    if (options && (options->size == 0 || options->size > sizeof *options))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.size is %zu; set it to sizeof(weft_chol_options), %zu", name,
+                       options->size, sizeof *options);
+    if (!matrix->symmetric)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: matrix was not given as symmetric; create it with WEFT_LOWER, "
+                       "WEFT_UPPER or WEFT_FULL",
+                       name);
+    if (ctx->kind != WI_CPU)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: place %s does not do it yet; weft_open a cpu place", name, ctx->place);
+    return WEFT_OK;
+}
+
+/* Where the ladder's forced row stands in the context. */
+static const wi_row **forced_row(weft_context *ctx) {
+    size_t op = 0;
+    while (wi_ops[op] != &wi_sparse_order_ladder)
+        op++;
+    return &ctx->forced[op];
+}
+
+static weft_status find_ordering(weft_context *ctx, const char *ordering, const wi_row **row) {
+    const wi_ladder *const ladder = &wi_sparse_order_ladder;
+    char known[WI_MESSAGE_BYTES] = "";
+    for (size_t k = 0; k < ladder->count; k++) {
+        wi_append(known, sizeof known, ", ", ladder->rows[k].name);
+        if (strcmp(ladder->rows[k].name, ordering) == 0) {
+            *row = &ladder->rows[k];
+            return WEFT_OK;
+        }
+    }
+    return wi_fail(ctx, WEFT_EARG, "%s: this build has no ordering \"%s\"; it has: %s", name,
+                   ordering, known);
+}
+
+/* Runs the ordering that the options name, or else the context's choice. */
+static weft_status order(weft_context *ctx, const weft_chol_options *options,
+                         const wi_pattern *graph, int64_t *perm, const char **chosen) {
+    const wi_row **const forced = forced_row(ctx);
+    const wi_row *const before = *forced;
+    weft_status status = WEFT_OK;
+    const double seconds = options->ordering_seconds;
+    *chosen = NULL;
+    const wi_order_args args = {.call = name,
+                                .graph = graph,
+                                .perm = perm,
+                                .given = options->permutation,
+                                .seconds_budget = seconds > 0 ? seconds : default_seconds,
+                                .chosen = chosen};
+    if (options->ordering)
+        status = find_ordering(ctx, options->ordering, forced);
+    if (status == WEFT_OK)
+        status = wi_run(ctx, &wi_sparse_order_ladder, name, (size_t)graph->n, &args);
+    *forced = before;
+    if (status == WEFT_OK && !*chosen)
+        *chosen = weft_used(ctx, wi_sparse_order_ladder.op);
+    return status;
+}
+
+static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
+                           const weft_chol_options *options, weft_chol *plan) {
+    const double begin = now();
+    const size_t bytes = matrix->cols * sizeof(int64_t);
+    wi_pattern graph;
+    weft_status status = wi_pattern_build(ctx, name, matrix, &graph);
+    if (status != WEFT_OK)
+        return status;
+    int64_t *const perm = wi_host_alloc(bytes);
+    if (!perm) {
+        status = wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, the ordering; free some",
+                         name, bytes);
+        goto done;
+    }
+    const double order_begin = now();
+    status = order(ctx, options, &graph, perm, &plan->report.ordering);
+    const double order_end = now();
+    if (status == WEFT_OK)
+        status = wi_symbolic_build(ctx, name, &graph, perm, &wi_relax_default, &plan->symbolic);
+    if (status != WEFT_OK)
+        goto done;
+    plan->fingerprint = wi_pattern_fingerprint(matrix);
+    plan->report.nnz_a = (size_t)matrix->start[matrix->cols];
+    plan->report.order_seconds = order_end - order_begin;
+    wi_chol_describe(plan);
+    plan->report.analyze_seconds = now() - begin;
+done:
+    wi_host_free(perm);
+    wi_pattern_free(&graph);
+    return status;
+}
+
+weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
+                              const weft_chol_options *options, weft_chol **plan) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (plan)
+        *plan = NULL;
+    weft_status status = check(ctx, matrix, options, plan);
+    if (status != WEFT_OK)
+        return status;
+    weft_chol_options whole = {.size = sizeof whole};
+    if (options)
+        memcpy(&whole, options, options->size);
+    weft_chol *made;
+    status = wi_chol_create(ctx, name, &made);
+    if (status != WEFT_OK)
+        return status;
+    status = analyze(ctx, matrix, &whole, made);
+    if (status == WEFT_OK)
+        *plan = made;
+    else
+        weft_chol_destroy(made);
+    return status;
+}
+
+weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
+                                 weft_chol_report *report) {
+    static const char call[] = "weft_chol_get_report";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
+    if (!report || report->size == 0 || report->size > sizeof *report)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: report is NULL or its size wrong; set report.size to "
+                       "sizeof(weft_chol_report), %zu",
+                       call, sizeof *report);
+    const size_t size = report->size;
+    memcpy(report, &plan->report, size);
+    report->size = size;
+    return WEFT_OK;
+}
+
+const int64_t *weft_chol_permutation(const weft_chol *plan) {
+    return plan ? plan->symbolic.perm : NULL;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder of orderings, and the rungs that take no thought. */
+#include "sparse/order.h"
+
+#include "sparse/symbolic.h"
+
+static const char *fits_i32(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return wi_order_fits_i32(((const wi_order_args *)args)->graph)
+               ? NULL
+               : "needs a matrix of fewer than 2^29 entries: it has indices of 32 bits";
+}
+
+static const char *fits_given(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return ((const wi_order_args *)args)->given ? NULL : "needs options.permutation";
+}
+
+static const char *fits_metis(const weft_context *ctx, const void *args) {
+#ifdef WEFT_METIS
+    return fits_i32(ctx, args);
+#else
+    (void)ctx;
+    (void)args;
+    return "needs METIS, which this build is without: install libmetis-dev and configure again";
+#endif
+}
+
+static const wi_row rows[] = {
+    {"natural", WI_CPU, "the caller's own order", 0, wi_fits_all, wi_order_natural},
+    {"given", WI_CPU, "the permutation in the options", 0, fits_given, wi_order_given},
+    {"rcm", WI_CPU, "breadth first from far out, reversed: a narrow band", 0, wi_fits_all,
+     wi_order_rcm},
+#if WEFT_LADDER
+    {"md", WI_CPU, "the column with the fewest neighbours first, counted exactly", 0, fits_i32,
+     wi_order_md},
+    {"mmd", WI_CPU, "many columns between counts; like columns are one", 0, fits_i32, wi_order_mmd},
+#endif
+    {"amd", WI_CPU, "degrees bounded, not counted; elements absorbed early", 0, wi_fits_all,
+     wi_order_amd},
+    {"nd", WI_CPU, "small separators last, by METIS", 0, fits_metis, wi_order_nd},
+    {"best", WI_CPU, "amd, and nd where the factor is dear enough", 0, wi_fits_all, wi_order_best},
+};
+
+const wi_ladder wi_sparse_order_ladder = {"sparse_order", rows, sizeof rows / sizeof rows[0]};
+
+weft_status wi_order_natural(weft_context *ctx, const void *args) {
+    const wi_order_args *const order = args;
+    (void)ctx;
+    for (int64_t k = 0; k < order->graph->n; k++)
+        order->perm[k] = k;
+    return WEFT_OK;
+}
+
+/* Takes perm itself as the list of columns seen: negative where one is missing. */
+weft_status wi_order_given(weft_context *ctx, const void *args) {
+    const wi_order_args *const order = args;
+    const int64_t n = order->graph->n, *const given = order->given;
+    for (int64_t k = 0; k < n; k++)
+        order->perm[k] = -1;
+    for (int64_t k = 0; k < n; k++) {
+        if (given[k] < 0 || given[k] >= n)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: permutation[%lld] is %lld; columns count from 0 to %lld",
+                           order->call, (long long)k, (long long)given[k], (long long)n - 1);
+        if (order->perm[given[k]] >= 0)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: permutation names column %lld twice, at %lld and at %lld; name "
+                           "each once",
+                           order->call, (long long)given[k], (long long)order->perm[given[k]],
+                           (long long)k);
+        order->perm[given[k]] = k;
+    }
+    for (int64_t k = 0; k < n; k++)
+        order->perm[k] = given[k];
+    return WEFT_OK;
+}
+
+/* What nd costs a vertex or an entry of the graph, and what a flop of the factorization costs;
+ * seconds, of one ordinary core or two. Only their ratio counts: no clock is asked, so that every
+ * run chooses the same. */
+static const double nd_seconds = 0.7e-6, flop_seconds = 2e-11;
+
+/* nd is tried where saving `share` of the flops of amd would pay for it. */
+static bool worth_nd(const wi_order_args *order, double flops) {
+    static const double share = 0.4;
+    const double entries = (double)(order->graph->start[order->graph->n] + order->graph->n);
+    const double cost = entries * nd_seconds;
+    return !fits_metis(NULL, order) && cost < share * flops * flop_seconds &&
+           cost < order->seconds_budget;
+}
+
+static void say(const wi_order_args *order, const char *chosen) {
+    if (order->chosen)
+        *order->chosen = chosen;
+}
+
+weft_status wi_order_best(weft_context *ctx, const void *args) {
+    const wi_order_args *const order = args;
+    double flops, nd_flops;
+    weft_status status = wi_order_amd(ctx, order);
+    say(order, "amd");
+    if (status == WEFT_OK)
+        status = wi_predict_flops(ctx, order->call, order->graph, order->perm, &flops);
+    if (status != WEFT_OK || !worth_nd(order, flops))
+        return status;
+    const size_t bytes = (size_t)order->graph->n * sizeof(int64_t);
+    wi_order_args second = *order;
+    second.perm = wi_host_alloc(bytes);
+    if (!second.perm)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "%s: no memory for %zu bytes of a second ordering; order "
+                       "amd",
+                       order->call, bytes);
+    status = wi_order_nd(ctx, &second);
+    if (status == WEFT_OK)
+        status = wi_predict_flops(ctx, order->call, order->graph, second.perm, &nd_flops);
+    if (status == WEFT_OK && nd_flops < flops) {
+        say(order, "nd");
+        for (int64_t k = 0; k < order->graph->n; k++)
+            order->perm[k] = second.perm[k];
+    }
+    wi_host_free(second.perm);
+    return status;
+}

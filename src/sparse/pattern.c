@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The graph of a symmetric matrix, both ways, for orderings and analysis. */
+#include <string.h>
+
+#include "sparse/symbolic.h"
+
+/* The entries of column j below the diagonal begin one later if there is one on it. */
+static int64_t below(const weft_sparse *matrix, int64_t j) {
+    const int64_t first = matrix->start[j];
+    return first + (first < matrix->start[j + 1] && matrix->row[first] == j);
+}
+
+weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_sparse *matrix,
+                             wi_pattern *graph) {
+    const int64_t n = (int64_t)matrix->cols;
+    int64_t entries = 0;
+    for (int64_t j = 0; j < n; j++)
+        entries += 2 * (matrix->start[j + 1] - below(matrix, j));
+    const size_t bytes = (size_t)(n + 1 + entries) * sizeof(int64_t);
+    int64_t *const start = wi_host_alloc(bytes);
+    if (!start)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, the graph; free some", call,
+                       bytes);
+    int64_t *const row = start + n + 1;
+    int64_t to = 0;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t above = matrix->row_start[j + 1] - matrix->row_start[j];
+        const int64_t first = below(matrix, j), after = matrix->start[j + 1] - first;
+        start[j] = to;
+        memcpy(row + to, matrix->col + matrix->row_start[j], (size_t)above * sizeof *row);
+        memcpy(row + to + above, matrix->row + first, (size_t)after * sizeof *row);
+        to += above + after;
+    }
+    start[n] = to;
+    *graph = (wi_pattern){n, start, row};
+    return WEFT_OK;
+}
+
+void wi_pattern_free(wi_pattern *graph) {
+    wi_host_free((void *)(uintptr_t)graph->start);
+    *graph = (wi_pattern){0, NULL, NULL};
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans in files: a header, then the arrays of the analysis as they are in memory. What is read is
+ * believed only after it was checked: later phases index by it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sparse/chol.h"
+#include "sparse/order.h"
+
+static const char magic[8] = {'W', 'E', 'F', 'T', 'P', 'L', 'N', '1'};
+static const uint64_t byte_order = UINT64_C(0x0102030405060708);
+
+typedef struct header {
+    char magic[8];
+    uint64_t byte_order;
+    int64_t n, supernodes, rows;
+    uint64_t nnz_a, fingerprint;
+    uint64_t checksum; /* of the arrays */
+    char ordering[16];
+} header;
+
+/* One array of the plan. */
+typedef struct part {
+    int64_t *array;
+    int64_t count;
+} part;
+
+enum {
+    PARTS = 7
+};
+
+static void list_parts(const wi_symbolic *symbolic, int64_t rows, part parts[PARTS]) {
+    const int64_t n = symbolic->n, supernodes = symbolic->supernodes;
+    const part all[PARTS] = {{symbolic->perm, n},
+                             {symbolic->parent, n},
+                             {symbolic->count, n},
+                             {symbolic->first, supernodes + 1},
+                             {symbolic->rows_at, supernodes + 1},
+                             {symbolic->super_parent, supernodes},
+                             {symbolic->rows, rows}};
+    memcpy(parts, all, sizeof all);
+}
+
+static uint64_t checksum(const part parts[PARTS]) {
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    for (int p = 0; p < PARTS; p++) {
+        for (int64_t k = 0; k < parts[p].count; k++)
+            sum = (sum ^ (uint64_t)parts[p].array[k]) * UINT64_C(0x100000001B3);
+    }
+    return sum;
+}
+
+weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path) {
+    static const char call[] = "weft_chol_save";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
+    if (!path)
+        return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    part parts[PARTS];
+    header head = {.byte_order = byte_order,
+                   .n = symbolic->n,
+                   .supernodes = symbolic->supernodes,
+                   .rows = symbolic->rows_at[symbolic->supernodes],
+                   .nnz_a = plan->report.nnz_a,
+                   .fingerprint = plan->fingerprint};
+    list_parts(symbolic, head.rows, parts);
+    memcpy(head.magic, magic, sizeof magic);
+    strncpy(head.ordering, plan->report.ordering, sizeof head.ordering - 1);
+    head.checksum = checksum(parts);
+    FILE *const file = fopen(path, "wb");
+    if (!file)
+        return wi_fail(ctx, WEFT_EIO, "%s: cannot write %s: %s", call, path, strerror(errno));
+    bool written = fwrite(&head, sizeof head, 1, file) == 1;
+    for (int p = 0; written && p < PARTS; p++) {
+        const size_t count = (size_t)parts[p].count;
+        written = fwrite(parts[p].array, sizeof(int64_t), count, file) == count;
+    }
+    if (fclose(file) != 0 || !written) {
+        const int error = errno;
+        remove(path);
+        return wi_fail(ctx, WEFT_EIO, "%s: writing %s failed: %s", call, path, strerror(error));
+    }
+    return WEFT_OK;
+}
+
+/* ---- reading ---- */
+
+/* Is perm a permutation? Fills inverse. */
+static bool is_permutation(int64_t n, const int64_t *perm, int64_t *inverse) {
+    for (int64_t k = 0; k < n; k++)
+        inverse[k] = -1;
+    for (int64_t k = 0; k < n; k++) {
+        if (perm[k] < 0 || perm[k] >= n || inverse[perm[k]] >= 0)
+            return false;
+        inverse[perm[k]] = k;
+    }
+    return true;
+}
+
+static bool are_columns(const wi_symbolic *s) {
+    for (int64_t k = 0; k < s->n; k++) {
+        const bool root = s->parent[k] == -1;
+        if (!root && (s->parent[k] <= k || s->parent[k] >= s->n))
+            return false;
+        if (s->count[k] < 1 || s->count[k] > s->n - k || root != (s->count[k] == 1))
+            return false;
+    }
+    return is_permutation(s->n, s->perm, s->inverse);
+}
+
+/* The extents of the supernodes: from 0 to n, and from 0 to `rows`, in steps forward. */
+static bool are_extents(const wi_symbolic *s, int64_t rows) {
+    const int64_t last = s->supernodes;
+    if (s->first[0] != 0 || s->rows_at[0] != 0 || s->first[last] != s->n ||
+        s->rows_at[last] != rows)
+        return false;
+    for (int64_t t = 0; t < last; t++) {
+        const int64_t columns = s->first[t + 1] - s->first[t];
+        const int64_t height = s->rows_at[t + 1] - s->rows_at[t];
+        if (columns < 1 || height < columns || s->first[t + 1] > s->n || s->rows_at[t + 1] > rows)
+            return false;
+    }
+    return true;
+}
+
+/* Are the rows of supernode t below its columns among those of its parent, which has the first? */
+static bool fits_parent(const wi_symbolic *s, int64_t t) {
+    const int64_t up = s->super_parent[t];
+    int64_t k = s->rows_at[t] + s->first[t + 1] - s->first[t];
+    const int64_t end = s->rows_at[t + 1];
+    if (k == end)
+        return up == -1;
+    if (up <= t || up >= s->supernodes || s->rows[k] < s->first[up] ||
+        s->rows[k] >= s->first[up + 1])
+        return false;
+    for (int64_t m = s->rows_at[up]; k < end; k++, m++) {
+        while (m < s->rows_at[up + 1] && s->rows[m] < s->rows[k])
+            m++;
+        if (m == s->rows_at[up + 1] || s->rows[m] != s->rows[k])
+            return false;
+    }
+    return true;
+}
+
+static bool are_rows(const wi_symbolic *s) {
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        for (int64_t k = s->rows_at[t], column = s->first[t]; k < s->rows_at[t + 1]; k++) {
+            if (column < s->first[t + 1] ? s->rows[k] != column++
+                                         : s->rows[k] <= s->rows[k - 1] || s->rows[k] >= s->n)
+                return false;
+        }
+    }
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        if (!fits_parent(s, t))
+            return false;
+    }
+    return true;
+}
+
+static const char *ordering_named(const char *name) {
+    for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
+        if (strcmp(wi_sparse_order_ladder.rows[k].name, name) == 0)
+            return wi_sparse_order_ladder.rows[k].name;
+    }
+    return "given";
+}
+
+/* Sizes that the file's own size bears out, so that nothing is allocated on a false word. */
+static bool is_header(const header *head, FILE *file) {
+    const int64_t most = INT64_MAX / 64;
+    if (memcmp(head->magic, magic, sizeof magic) != 0 || head->byte_order != byte_order)
+        return false;
+    if (head->n < 0 || head->n > most || head->supernodes < 0 || head->supernodes > head->n ||
+        head->rows < head->n || head->rows > most)
+        return false;
+    const int64_t words = 3 * head->n + 3 * head->supernodes + 2 + head->rows;
+    return memchr(head->ordering, 0, sizeof head->ordering) && fseek(file, 0, SEEK_END) == 0 &&
+           ftell(file) == (int64_t)sizeof *head + words * (int64_t)sizeof(int64_t) &&
+           fseek(file, sizeof *head, SEEK_SET) == 0;
+}
+
+static weft_status damaged(weft_context *ctx, const char *call, const char *path) {
+    return wi_fail(ctx, WEFT_EFORMAT,
+                   "%s: %s is no plan of this version and byte order, or it is damaged; analyze "
+                   "and save again",
+                   call, path);
+}
+
+static weft_status read_plan(weft_context *ctx, const char *call, const char *path, FILE *file,
+                             weft_chol *plan) {
+    header head;
+    part parts[PARTS];
+    wi_symbolic *const symbolic = &plan->symbolic;
+    if (fread(&head, sizeof head, 1, file) != 1 || !is_header(&head, file))
+        return damaged(ctx, call, path);
+    weft_status status = wi_symbolic_take_columns(ctx, call, head.n, symbolic);
+    if (status == WEFT_OK)
+        status = wi_symbolic_take_supernodes(ctx, call, head.supernodes, head.rows, symbolic);
+    if (status != WEFT_OK)
+        return status;
+    list_parts(symbolic, head.rows, parts);
+    for (int p = 0; p < PARTS; p++) {
+        const size_t count = (size_t)parts[p].count;
+        if (fread(parts[p].array, sizeof(int64_t), count, file) != count)
+            return damaged(ctx, call, path);
+    }
+    if (checksum(parts) != head.checksum || !are_columns(symbolic) ||
+        !are_extents(symbolic, head.rows) || !are_rows(symbolic))
+        return damaged(ctx, call, path);
+    const size_t bytes = (size_t)head.n * sizeof(int64_t);
+    int64_t *const scratch = wi_host_alloc(bytes);
+    if (!scratch)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, bytes);
+    wi_symbolic_sum_up(symbolic, scratch);
+    wi_host_free(scratch);
+    plan->fingerprint = head.fingerprint;
+    plan->report.nnz_a = head.nnz_a;
+    plan->report.ordering = ordering_named(head.ordering);
+    wi_chol_describe(plan);
+    return WEFT_OK;
+}
+
+weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan) {
+    static const char call[] = "weft_chol_load";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", call);
+    *plan = NULL;
+    if (!path)
+        return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
+    FILE *const file = fopen(path, "rb");
+    if (!file)
+        return wi_fail(ctx, WEFT_EIO, "%s: cannot read %s: %s", call, path, strerror(errno));
+    weft_chol *made;
+    weft_status status = wi_chol_create(ctx, call, &made);
+    if (status == WEFT_OK) {
+        status = read_plan(ctx, call, path, file, made);
+        if (status == WEFT_OK)
+            *plan = made;
+        else
+            weft_chol_destroy(made);
+    }
+    fclose(file);
+    return status;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbolic analysis: puts the elimination tree, the counts, the supernodes and their rows together.
+ */
+#include "sparse/symbolic.h"
+
+#include "sparse/forest.h"
+
+enum {
+    SCRATCH_ARRAYS = 16 /* of n + 1 entries each */
+};
+
+/* The scratch of one analysis, and what is in it from step to step. */
+typedef struct analysis {
+    const wi_pattern *graph;
+    wi_symbolic *out;
+    int64_t *first, *super_of, *position;
+    int64_t *rest; /* 13 arrays */
+    wi_forest forest;
+} analysis;
+
+static weft_status no_memory(weft_context *ctx, const char *call, size_t bytes) {
+    return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes of the analysis; free some", call,
+                   bytes);
+}
+
+weft_status wi_symbolic_take_columns(weft_context *ctx, const char *call, int64_t n,
+                                     wi_symbolic *out) {
+    const size_t bytes = 4 * (size_t)n * sizeof(int64_t);
+    *out = (wi_symbolic){.n = n, .perm = wi_host_alloc(bytes)};
+    if (!out->perm)
+        return no_memory(ctx, call, bytes);
+    out->inverse = out->perm + n;
+    out->parent = out->inverse + n;
+    out->count = out->parent + n;
+    return WEFT_OK;
+}
+
+weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int64_t supernodes,
+                                        int64_t rows, wi_symbolic *out) {
+    const size_t bytes = (size_t)(4 * supernodes + 2 + rows) * sizeof(int64_t);
+    out->supernodes = supernodes;
+    out->first = wi_host_alloc(bytes);
+    if (!out->first)
+        return no_memory(ctx, call, bytes);
+    out->rows_at = out->first + supernodes + 1;
+    out->super_parent = out->rows_at + supernodes + 1;
+    out->peak = out->super_parent + supernodes;
+    out->rows = out->peak + supernodes;
+    return WEFT_OK;
+}
+
+static int64_t total_rows(const wi_forest *forest) {
+    int64_t rows = 0;
+    for (int64_t s = 0; s < forest->count; s++)
+        rows += forest->columns[s] > 0 ? forest->height[s] : 0;
+    return rows;
+}
+
+/* Tree and counts, with the columns in a postorder of the tree. */
+static void count_columns(analysis *a, const int64_t *perm) {
+    wi_symbolic *const out = a->out;
+    for (int64_t k = 0; k < out->n; k++)
+        out->perm[k] = perm[k];
+    wi_invert(out->n, out->perm, out->inverse);
+    wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
+    wi_postorder(out->n, out->parent, a->position, a->rest);
+    wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
+    wi_invert(out->n, out->perm, out->inverse);
+    wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
+}
+
+/* Numbers the supernodes alive in a postorder that keeps the order of siblings: `number` of each.
+ * From the roots down, every supernode has the last number of its subtree. */
+static void number_supernodes(const wi_forest *forest, int64_t *number, int64_t *size) {
+    int64_t free_root = forest->alive - 1;
+    for (int64_t s = 0; s < forest->count; s++)
+        size[s] = forest->columns[s] > 0;
+    for (int64_t s = 0; s < forest->count; s++) {
+        if (forest->columns[s] > 0 && forest->parent[s] >= 0)
+            size[forest->parent[s]] += size[s];
+    }
+    for (int64_t s = forest->count - 1; s >= 0; s--) {
+        if (forest->columns[s] == 0)
+            continue;
+        if (forest->parent[s] < 0) {
+            number[s] = free_root;
+            free_root -= size[s];
+        }
+        int64_t before = number[s] - size[s];
+        for (int64_t c = forest->child[s]; c >= 0; c = forest->sibling[c]) {
+            before += size[c];
+            number[c] = before;
+        }
+    }
+}
+
+/* Hands the supernodes over under their numbers, and finds the final place of every column. */
+static void number_columns(analysis *a, const int64_t *number) {
+    const wi_forest *const forest = &a->forest;
+    wi_symbolic *const out = a->out;
+    int64_t *const by_number = forest->sorting + forest->count; /* `number` is before */
+    for (int64_t s = 0; s < forest->count; s++) {
+        if (forest->columns[s] > 0)
+            by_number[number[s]] = s;
+    }
+    int64_t column = 0, row = 0;
+    for (int64_t t = 0; t < out->supernodes; t++) {
+        const int64_t s = by_number[t], up = forest->parent[s];
+        out->first[t] = column;
+        out->rows_at[t] = row;
+        out->super_parent[t] = up < 0 ? -1 : number[up];
+        row += forest->height[s];
+        for (int64_t run = forest->run[s]; run >= 0; run = forest->run_next[run]) {
+            for (int64_t k = forest->first[run]; k < forest->first[run + 1]; k++) {
+                a->super_of[column] = t;
+                a->position[k] = column++;
+            }
+        }
+    }
+    out->first[out->supernodes] = column;
+    out->rows_at[out->supernodes] = row;
+}
+
+static void renumber_columns(analysis *a) {
+    wi_symbolic *const out = a->out;
+    int64_t *const counts = a->rest;
+    wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
+    wi_invert(out->n, out->perm, out->inverse);
+    for (int64_t k = 0; k < out->n; k++)
+        counts[a->position[k]] = out->count[k];
+    for (int64_t k = 0; k < out->n; k++)
+        out->count[k] = counts[k];
+}
+
+/* Row i of L reaches the supernodes on the paths from those of its entries in A up to its own. Rows
+ * taken in turn come out ascending in every supernode. */
+static void find_rows(analysis *a) {
+    wi_symbolic *const out = a->out;
+    int64_t *const next = a->rest, *const seen = a->rest + out->supernodes;
+    for (int64_t s = 0; s < out->supernodes; s++) {
+        next[s] = out->rows_at[s];
+        seen[s] = -1;
+        for (int64_t k = out->first[s]; k < out->first[s + 1]; k++)
+            out->rows[next[s]++] = k;
+    }
+    for (int64_t i = 0; i < out->n; i++) {
+        const int64_t vertex = out->perm[i], end = a->graph->start[vertex + 1];
+        seen[a->super_of[i]] = i;
+        for (int64_t e = a->graph->start[vertex]; e < end; e++) {
+            const int64_t j = out->inverse[a->graph->row[e]];
+            if (j > i)
+                continue;
+            for (int64_t s = a->super_of[j]; seen[s] != i; s = out->super_parent[s]) {
+                seen[s] = i;
+                out->rows[next[s]++] = i;
+            }
+        }
+    }
+}
+
+/* What the stack holds at most while each subtree is factored: the updates of a supernode's
+ * children stay there until it has made its own. `held` is scratch. Returns the most of all. */
+static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
+    int64_t most = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++)
+        held[s] = symbolic->peak[s] = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t up = symbolic->super_parent[s];
+        const int64_t update = wi_update_entries(symbolic->rows_at[s + 1] - symbolic->rows_at[s],
+                                                 symbolic->first[s + 1] - symbolic->first[s]);
+        if (held[s] + update > symbolic->peak[s])
+            symbolic->peak[s] = held[s] + update;
+        if (symbolic->peak[s] > most)
+            most = symbolic->peak[s];
+        if (up < 0)
+            continue;
+        if (held[up] + symbolic->peak[s] > symbolic->peak[up])
+            symbolic->peak[up] = held[up] + symbolic->peak[s];
+        held[up] += update;
+    }
+    return most;
+}
+
+void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
+    int64_t *const depth = scratch, panels = 0;
+    for (int64_t k = symbolic->n - 1; k >= 0; k--) {
+        const int64_t count = symbolic->count[k], up = symbolic->parent[k];
+        symbolic->nnz_l += count;
+        symbolic->flops += (double)count * (double)count;
+        depth[k] = up < 0 ? 1 : depth[up] + 1;
+        if (depth[k] > symbolic->tree_height)
+            symbolic->tree_height = depth[k];
+    }
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t columns = symbolic->first[s + 1] - symbolic->first[s];
+        const int64_t height = symbolic->rows_at[s + 1] - symbolic->rows_at[s];
+        panels += columns * height;
+        symbolic->nnz_l_stored += columns * height - columns * (columns - 1) / 2;
+        if (height > symbolic->largest_front)
+            symbolic->largest_front = height;
+    }
+    symbolic->factor_bytes = (size_t)panels * sizeof(double);
+    symbolic->work_bytes = (size_t)measure_stack(symbolic, scratch) * sizeof(double);
+}
+
+weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
+                              const int64_t *perm, const wi_relax *relax, wi_symbolic *symbolic) {
+    const int64_t n = graph->n;
+    const size_t bytes = SCRATCH_ARRAYS * (size_t)(n + 1) * sizeof(int64_t);
+    int64_t *const scratch = wi_host_alloc(bytes);
+    analysis a = {.graph = graph, .out = symbolic, .first = scratch};
+    *symbolic = (wi_symbolic){.n = n};
+    if (!scratch)
+        return no_memory(ctx, call, bytes);
+    a.super_of = a.first + n + 1;
+    a.position = a.super_of + n;
+    a.rest = a.position + n;
+    weft_status status = wi_symbolic_take_columns(ctx, call, n, symbolic);
+    if (status != WEFT_OK)
+        goto done;
+    count_columns(&a, perm);
+    wi_forest_grow(&a.forest, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
+    wi_forest_merge(&a.forest, relax);
+    wi_forest_sort(&a.forest);
+    status =
+        wi_symbolic_take_supernodes(ctx, call, a.forest.alive, total_rows(&a.forest), symbolic);
+    if (status != WEFT_OK)
+        goto done;
+    number_supernodes(&a.forest, a.forest.sorting, a.forest.sorting + a.forest.count);
+    number_columns(&a, a.forest.sorting);
+    renumber_columns(&a);
+    find_rows(&a);
+    wi_symbolic_sum_up(symbolic, a.rest);
+done:
+    wi_host_free(scratch);
+    if (status != WEFT_OK)
+        wi_symbolic_free(symbolic);
+    return status;
+}
+
+void wi_symbolic_free(wi_symbolic *symbolic) {
+    wi_host_free(symbolic->perm);
+    wi_host_free(symbolic->first);
+    *symbolic = (wi_symbolic){.n = 0};
+}

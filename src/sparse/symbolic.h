@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbolic analysis: from a graph and an ordering to all that is known of L without numbers. */
+#ifndef WI_SPARSE_SYMBOLIC_H
+#define WI_SPARSE_SYMBOLIC_H
+
+#include "sparse/sparse.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The graph of a symmetric matrix; `start` and `row` are one block, freed by wi_pattern_free. */
+weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_sparse *matrix,
+                             wi_pattern *graph);
+void wi_pattern_free(wi_pattern *graph);
+
+/* ---- trees: tree.c. None allocates; scratch holds as many int64_t as said. ---- */
+
+void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse);
+
+/* The elimination tree of the permuted matrix: parent[k] is the first row below the diagonal of
+ * column k of L, -1 if there is none. n of scratch. */
+void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
+             int64_t *scratch);
+
+/* Where each vertex comes when subtrees are numbered one after the other, the root last; children
+ * keep their order. 2 n of scratch. */
+void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch);
+
+/* Renumbers: column k becomes column position[k]. n of scratch. */
+void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
+                 int64_t *scratch);
+
+/* Entries in each column of L, the diagonal included; the tree must be postordered. 3 n of
+ * scratch. */
+void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
+                      const int64_t *parent, int64_t *count, int64_t *scratch);
+
+/* The flops of a factorization in `perm`, which comes back postordered. WEFT_ENOMEM or WEFT_OK. */
+weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_pattern *graph,
+                             int64_t *perm, double *flops);
+
+/* ---- supernodes ---- */
+
+/* When a supernode is merged with its parent: if the two have at most columns[k] columns and at
+ * most a share zeros[k] of what is stored is padding, for some k; or if nothing is padded. */
+enum {
+    WI_RELAX_STEPS = 4
+};
+typedef struct wi_relax {
+    int64_t columns[WI_RELAX_STEPS];
+    double zeros[WI_RELAX_STEPS];
+} wi_relax;
+extern const wi_relax wi_relax_default;
+
+/* Everything in wi_symbolic, from any ordering `perm`: what comes out is equivalent to it. */
+weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
+                              const int64_t *perm, const wi_relax *relax, wi_symbolic *symbolic);
+void wi_symbolic_free(wi_symbolic *symbolic);
+
+/* Its parts: room for the arrays, and the figures that follow from what is in them (peak among
+ * them; max(n, supernodes) of scratch). What was taken is freed by wi_symbolic_free. */
+weft_status wi_symbolic_take_columns(weft_context *ctx, const char *call, int64_t n,
+                                     wi_symbolic *symbolic);
+weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int64_t supernodes,
+                                        int64_t rows, wi_symbolic *symbolic);
+void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch);
+
+/* Doubles that a supernode of `height` rows and `columns` columns leaves on the stack for its
+ * parent: the square below its columns. */
+static inline int64_t wi_update_entries(int64_t height, int64_t columns) {
+    return (height - columns) * (height - columns);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The symbolic analysis against elimination by its definition, on thousands of small graphs. */
+#include "graphs.h"
+#include "sparse/symbolic.h"
+#include "testing.h"
+
+enum {
+    GRAPHS = 6000,
+    LARGEST = 40
+};
+
+static const wi_relax relax_none = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+static const wi_relax relax_much = {{8, 20, 100, 100}, {1, 0.9, 0.5, 0.4}};
+static const wi_relax *const relaxes[] = {&relax_none, &wi_relax_default, &relax_much};
+
+static void check_permutation(const wi_symbolic *s) {
+    bool seen[TEST_MOST_VERTICES] = {false};
+    for (int64_t k = 0; k < s->n; k++) {
+        const int64_t v = s->perm[k];
+        assert_true(v >= 0 && v < s->n && !seen[v]);
+        assert_int_equal(s->inverse[v], k);
+        seen[v] = true;
+    }
+}
+
+/* Tree, counts and figures must be those of the permuted matrix, and as good as the ordering. */
+static void check_columns(const wi_symbolic *s, const test_factor *f, const test_factor *given) {
+    int64_t height = 0, depth[TEST_MOST_VERTICES];
+    for (int64_t k = s->n - 1; k >= 0; k--) {
+        assert_int_equal(s->parent[k], f->parent[k]);
+        assert_int_equal(s->count[k], f->count[k]);
+        depth[k] = f->parent[k] < 0 ? 1 : depth[f->parent[k]] + 1;
+        height = depth[k] > height ? depth[k] : height;
+    }
+    assert_int_equal(s->nnz_l, f->nnz);
+    assert_int_equal(s->nnz_l, given->nnz);
+    assert_true(s->flops == f->flops && s->flops == given->flops);
+    assert_int_equal(s->tree_height, height);
+}
+
+/* The rows of a supernode: its columns, then all rows that any of them has below. */
+static void check_rows(const wi_symbolic *s, const test_factor *f) {
+    int64_t stored = 0, panels = 0, front = 0;
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        const int64_t first = s->first[t], end = s->first[t + 1];
+        int64_t k = s->rows_at[t];
+        assert_true(first < end);
+        for (int64_t i = first; i < s->n; i++) {
+            bool has = i < end;
+            for (int64_t j = first; j < end; j++)
+                has |= f->l[i][j];
+            if (has) {
+                assert_true(k < s->rows_at[t + 1]);
+                assert_int_equal(s->rows[k++], i);
+            }
+        }
+        assert_int_equal(k, s->rows_at[t + 1]);
+        const int64_t columns = end - first, height = k - s->rows_at[t];
+        stored += columns * height - columns * (columns - 1) / 2;
+        panels += columns * height;
+        front = height > front ? height : front;
+    }
+    assert_int_equal(s->first[s->supernodes], s->n);
+    assert_int_equal(s->nnz_l_stored, stored);
+    assert_int_equal(s->factor_bytes, panels * 8);
+    assert_int_equal(s->largest_front, front);
+}
+
+/* The first row below a supernode belongs to its parent; subtrees are numbered one by one. */
+static void check_super_tree(const wi_symbolic *s) {
+    int64_t lowest[TEST_MOST_VERTICES];
+    for (int64_t t = 0; t < s->supernodes; t++)
+        lowest[t] = t;
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        const int64_t k = s->rows_at[t] + s->first[t + 1] - s->first[t], up = s->super_parent[t];
+        if (k == s->rows_at[t + 1]) {
+            assert_int_equal(up, -1);
+            continue;
+        }
+        assert_true(up > t && up < s->supernodes);
+        assert_true(s->rows[k] >= s->first[up] && s->rows[k] < s->first[up + 1]);
+        lowest[up] = lowest[t] < lowest[up] ? lowest[t] : lowest[up];
+        for (int64_t other = t + 1; other < up; other++) {
+            int64_t root = other;
+            while (root >= 0 && root < up)
+                root = s->super_parent[root];
+            assert_int_equal(root, up); /* nothing foreign between child and parent */
+        }
+    }
+}
+
+static int64_t update_of(const wi_symbolic *s, int64_t t) {
+    const int64_t below = s->rows_at[t + 1] - s->rows_at[t] - (s->first[t + 1] - s->first[t]);
+    return below * below;
+}
+
+/* The least peak of subtree t over all orders of children, by trying them all. */
+static int64_t least_peak(const wi_symbolic *s, int64_t t);
+
+static int64_t try_orders(const wi_symbolic *s, int64_t t, const int64_t *children, int64_t count,
+                          unsigned done, int64_t held) {
+    if (done == (1u << count) - 1)
+        return held + update_of(s, t);
+    int64_t best = INT64_MAX;
+    for (int64_t k = 0; k < count; k++) {
+        if (done >> k & 1)
+            continue;
+        const int64_t now = held + least_peak(s, children[k]);
+        const int64_t later = try_orders(s, t, children, count, done | 1u << k,
+                                         held + update_of(s, children[k]));
+        const int64_t peak = now > later ? now : later;
+        best = peak < best ? peak : best;
+    }
+    return best;
+}
+
+static int64_t least_peak(const wi_symbolic *s, int64_t t) {
+    int64_t children[TEST_MOST_VERTICES], count = 0;
+    for (int64_t c = 0; c < t; c++) {
+        if (s->super_parent[c] == t)
+            children[count++] = c;
+    }
+    return count > 5 ? s->peak[t] : try_orders(s, t, children, count, 0, 0);
+}
+
+/* The stack as the factorization in this order will see it. */
+static void check_stack(const wi_symbolic *s) {
+    int64_t held = 0, most = 0;
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        held += update_of(s, t);
+        most = held > most ? held : most;
+        for (int64_t c = 0; c < t; c++)
+            held -= s->super_parent[c] == t ? update_of(s, c) : 0;
+        assert_int_equal(s->peak[t], least_peak(s, t));
+    }
+    assert_int_equal(held, 0);
+    assert_int_equal(s->work_bytes, most * 8);
+}
+
+static void test_against_definition(void **state) {
+    (void)state;
+    static test_graph g;
+    static test_factor before, after;
+    test_random r = test_random_at(1);
+    weft_context *const ctx = test_open("cpu:1");
+    for (int k = 0; k < GRAPHS; k++) {
+        int64_t perm[TEST_MOST_VERTICES];
+        wi_symbolic s;
+        test_graph_random(&r, LARGEST, &g);
+        test_shuffle(&r, g.n, perm);
+        const wi_relax *const relax = relaxes[k % 3];
+        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, relax, &s), WEFT_OK);
+        check_permutation(&s);
+        test_eliminate(&g, perm, &before);
+        test_eliminate(&g, s.perm, &after);
+        check_columns(&s, &after, &before);
+        check_rows(&s, &after);
+        check_super_tree(&s);
+        check_stack(&s);
+        if (relax == &relax_none)
+            assert_int_equal(s.nnz_l_stored, s.nnz_l);
+        double flops;
+        assert_int_equal(wi_predict_flops(ctx, "test", &g.pattern, perm, &flops), WEFT_OK);
+        assert_true(flops == before.flops);
+        wi_symbolic_free(&s);
+    }
+    weft_close(ctx);
+}
+
+/* A long path: nothing may be quadratic, or recursive as deep as the tree. */
+static void test_long_path(void **state) {
+    (void)state;
+    enum { LENGTH = 1000000 };
+    int64_t *const start = malloc((LENGTH + 1) * sizeof *start);
+    int64_t *const row = malloc(2 * LENGTH * sizeof *row), *const perm = malloc(LENGTH * sizeof *row);
+    int64_t to = 0;
+    for (int64_t v = 0; v < LENGTH; v++) {
+        start[v] = to;
+        perm[v] = v;
+        if (v > 0)
+            row[to++] = v - 1;
+        if (v < LENGTH - 1)
+            row[to++] = v + 1;
+    }
+    start[LENGTH] = to;
+    const wi_pattern graph = {LENGTH, start, row};
+    wi_symbolic s;
+    weft_context *const ctx = test_open("cpu:1");
+    assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, &wi_relax_default, &s), WEFT_OK);
+    assert_int_equal(s.nnz_l, 2 * LENGTH - 1);
+    assert_int_equal(s.tree_height, LENGTH);
+    wi_symbolic_free(&s);
+    weft_close(ctx);
+    free(start);
+    free(row);
+    free(perm);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_definition),
+        cmocka_unit_test(test_long_path),
+    };
+    return cmocka_run_group_tests_name("symbolic", tests, NULL, NULL);
+}

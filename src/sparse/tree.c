@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The elimination tree, its postorder, and the column counts it gives away. */
+#include "sparse/symbolic.h"
+
+void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse) {
+    for (int64_t k = 0; k < n; k++)
+        inverse[perm[k]] = k;
+}
+
+/* Row k of L has an entry in column j if a path leads there in the tree grown so far from some
+ * neighbour; `ancestor` short-cuts the paths that were walked, to their highest column. */
+void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
+             int64_t *scratch) {
+    int64_t *const ancestor = scratch;
+    for (int64_t k = 0; k < graph->n; k++) {
+        parent[k] = ancestor[k] = -1;
+        const int64_t vertex = perm[k], end = graph->start[vertex + 1];
+        for (int64_t e = graph->start[vertex]; e < end; e++) {
+            int64_t j = inverse[graph->row[e]];
+            while (j >= 0 && j < k) {
+                const int64_t up = ancestor[j];
+                ancestor[j] = k;
+                if (up < 0)
+                    parent[j] = k;
+                j = up;
+            }
+        }
+    }
+}
+
+/* A subtree of `size` vertices gets the positions up to its root's. Parents come after children, so
+ * one sweep up finds the sizes, and one sweep down hands out positions from the end. */
+void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch) {
+    int64_t *const size = scratch, *const last = scratch + n;
+    for (int64_t k = 0; k < n; k++)
+        size[k] = 1;
+    for (int64_t k = 0; k < n; k++) {
+        if (parent[k] >= 0)
+            size[parent[k]] += size[k];
+    }
+    int64_t free_root = n - 1;
+    for (int64_t k = n - 1; k >= 0; k--) {
+        int64_t *const slot = parent[k] >= 0 ? &last[parent[k]] : &free_root;
+        position[k] = *slot;
+        *slot -= size[k];
+        last[k] = position[k] - 1;
+    }
+}
+
+static void permute(int64_t n, const int64_t *position, const int64_t *from, int64_t *to) {
+    for (int64_t k = 0; k < n; k++)
+        to[position[k]] = from[k];
+}
+
+static void copy(int64_t n, const int64_t *from, int64_t *to) {
+    for (int64_t k = 0; k < n; k++)
+        to[k] = from[k];
+}
+
+void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
+                 int64_t *scratch) {
+    permute(n, position, perm, scratch);
+    copy(n, scratch, perm);
+    for (int64_t k = 0; k < n; k++)
+        scratch[position[k]] = parent[k] < 0 ? -1 : position[parent[k]];
+    copy(n, scratch, parent);
+}
+
+static int64_t find(int64_t *root, int64_t j) {
+    int64_t top = j;
+    while (root[top] != top)
+        top = root[top];
+    while (root[j] != top) {
+        const int64_t up = root[j];
+        root[j] = top;
+        j = up;
+    }
+    return top;
+}
+
+/* The columns in which row i of L has entries form a subtree, grown from those of A. Its leaves are
+ * the columns j with a[i][j] != 0 that have no other such column below them: in postorder, those
+ * whose whole subtree comes after the leaf before. Counting leaves up, and the meeting points of
+ * neighbouring leaves down, every path is counted once: the count of column j is the sum of `count`
+ * over its subtree. (Gilbert, Ng and Peyton 1994.) */
+void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
+                      const int64_t *parent, int64_t *count, int64_t *scratch) {
+    const int64_t n = graph->n;
+    int64_t *const lowest = scratch, *const leaf = scratch + n, *const root = scratch + 2 * n;
+    for (int64_t j = 0; j < n; j++) {
+        lowest[j] = root[j] = j;
+        leaf[j] = -1;
+        count[j] = 1;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        if (parent[j] >= 0 && lowest[j] < lowest[parent[j]])
+            lowest[parent[j]] = lowest[j];
+        if (lowest[j] < j)
+            count[j] = 0;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t vertex = perm[j], end = graph->start[vertex + 1];
+        if (parent[j] >= 0)
+            count[parent[j]]--;
+        for (int64_t e = graph->start[vertex]; e < end; e++) {
+            const int64_t i = inverse[graph->row[e]];
+            if (i < j || leaf[i] >= lowest[j])
+                continue;
+            count[j]++;
+            if (leaf[i] >= 0)
+                count[find(root, leaf[i])]--;
+            leaf[i] = j;
+        }
+        if (parent[j] >= 0)
+            root[j] = parent[j];
+    }
+    for (int64_t j = 0; j < n; j++) {
+        if (parent[j] >= 0)
+            count[parent[j]] += count[j];
+    }
+}
+
+weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_pattern *graph,
+                             int64_t *perm, double *flops) {
+    const int64_t n = graph->n;
+    const size_t bytes = 6 * (size_t)n * sizeof(int64_t);
+    int64_t *const inverse = wi_host_alloc(bytes);
+    if (!inverse)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, to count; free some", call,
+                       bytes);
+    int64_t *const parent = inverse + n, *const count = parent + n, *const scratch = count + n;
+    wi_invert(n, perm, inverse);
+    wi_tree(graph, perm, inverse, parent, scratch);
+    wi_postorder(n, parent, count, scratch);
+    wi_renumber(n, count, perm, parent, scratch);
+    wi_invert(n, perm, inverse);
+    wi_column_counts(graph, perm, inverse, parent, count, scratch);
+    *flops = 0;
+    for (int64_t k = 0; k < n; k++)
+        *flops += (double)count[k] * (double)count[k];
+    wi_host_free(inverse);
+    return WEFT_OK;
+}
