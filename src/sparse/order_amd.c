@@ -5,7 +5,7 @@
 
 bool wi_order_fits_i32(const wi_pattern *graph) {
     const int64_t entries = graph->start[graph->n];
-    return entries + entries / 5 + graph->n < INT32_MAX / 2;
+    return entries + graph->n < INT32_MAX / 4;
 }
 
 weft_status wi_order_amd(weft_context *ctx, const void *args) {

@@ -106,8 +106,8 @@ static int64_t try_orders(const wi_symbolic *s, int64_t t, const int64_t *childr
         if (done >> k & 1)
             continue;
         const int64_t now = held + least_peak(s, children[k]);
-        const int64_t later = try_orders(s, t, children, count, done | 1u << k,
-                                         held + update_of(s, children[k]));
+        const int64_t later =
+            try_orders(s, t, children, count, done | 1u << k, held + update_of(s, children[k]));
         const int64_t peak = now > later ? now : later;
         best = peak < best ? peak : best;
     }
@@ -170,9 +170,12 @@ static void test_against_definition(void **state) {
 /* A long path: nothing may be quadratic, or recursive as deep as the tree. */
 static void test_long_path(void **state) {
     (void)state;
-    enum { LENGTH = 1000000 };
+    enum {
+        LENGTH = 1000000
+    };
     int64_t *const start = malloc((LENGTH + 1) * sizeof *start);
-    int64_t *const row = malloc(2 * LENGTH * sizeof *row), *const perm = malloc(LENGTH * sizeof *row);
+    int64_t *const row = malloc(2 * LENGTH * sizeof *row), *const perm =
+                                                               malloc(LENGTH * sizeof *row);
     int64_t to = 0;
     for (int64_t v = 0; v < LENGTH; v++) {
         start[v] = to;

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every ordering on thousands of small graphs, against elimination by its definition, and on meshes
+ * with known answers. */
+#include <math.h>
+
+#include "graphs.h"
+#include "sparse/order.h"
+#include "sparse/symbolic.h"
+#include "testing.h"
+
+enum {
+    GRAPHS = 3000,
+    LARGEST = 40,
+    GUARD = 4
+};
+
+static const wi_row *row_named(const char *name) {
+    for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
+        if (strcmp(wi_sparse_order_ladder.rows[k].name, name) == 0)
+            return &wi_sparse_order_ladder.rows[k];
+    }
+    return NULL;
+}
+
+/* Does this build have the ordering? Nested dissection needs METIS, the teaching ones the ladder.
+ */
+static bool offered(const char *name, const wi_order_args *args) {
+    const wi_row *const row = row_named(name);
+    return row && !row->misfit(NULL, args);
+}
+
+/* Runs an ordering into perm, and fails unless it is a permutation and nothing beyond is written.
+ */
+static void order(weft_context *ctx, const wi_row *row, const wi_pattern *graph,
+                  const int64_t *given, int64_t *perm) {
+    const size_t n = (size_t)graph->n;
+    int64_t *const room = malloc((n + 2 * GUARD) * sizeof *room);
+    bool *const seen = calloc(n + 1, sizeof *seen);
+    memset(room, TEST_POISON, (n + 2 * GUARD) * sizeof *room);
+    const int64_t poison = room[0];
+    const wi_order_args args = {.call = "test",
+                                .graph = graph,
+                                .perm = room + GUARD,
+                                .given = given,
+                                .seconds_budget = 1e9};
+    test_use(ctx, "sparse_order", row);
+    if (wi_run(ctx, &wi_sparse_order_ladder, "test", n, &args) != WEFT_OK)
+        fail_msg("%s: %s", row ? row->name : "auto", weft_message(ctx));
+    for (size_t k = 0; k < GUARD; k++)
+        assert_true(room[k] == poison && room[GUARD + n + k] == poison);
+    for (size_t k = 0; k < n; k++) {
+        perm[k] = args.perm[k];
+        if (perm[k] < 0 || perm[k] >= graph->n || seen[perm[k]])
+            fail_msg("%s: perm[%zu] = %lld", row ? row->name : "auto", k, (long long)perm[k]);
+        seen[perm[k]] = true;
+    }
+    free(seen);
+    free(room);
+}
+
+/* Each column eliminated must have had the fewest neighbours of all that were left. */
+static void check_least_degrees(const test_graph *g, const int64_t *perm) {
+    static test_factor f;
+    test_eliminate(g, perm, &f);
+    for (int64_t k = 0; k < g->n; k++) {
+        /* the degrees before step k: neighbours in A or through a column eliminated */
+        for (int64_t i = k; i < g->n; i++) {
+            int64_t degree = 0;
+            for (int64_t j = k; j < g->n; j++) {
+                bool neighbours = g->edge[perm[i]][perm[j]];
+                for (int64_t c = 0; c < k; c++)
+                    neighbours |= f.l[i][c] && f.l[j][c];
+                degree += i != j && neighbours;
+            }
+            assert_true(degree >= f.count[k] - 1);
+        }
+    }
+}
+
+/* The fill of every ordering, summed over all graphs; none may be far worse than md's. */
+typedef struct tally {
+    double nnz[TEST_MAX_ROWS];
+} tally;
+
+static bool is_forest(const test_graph *g, const int64_t *perm) {
+    static test_factor f;
+    test_eliminate(g, perm, &f);
+    int64_t roots = 0;
+    for (int64_t k = 0; k < g->n; k++)
+        roots += f.parent[k] < 0; /* one for each component */
+    return g->start[g->n] / 2 == g->n - roots;
+}
+
+static void check_graph(weft_context *ctx, weft_context *other, const test_graph *g,
+                        const int64_t *given, tally *t) {
+    static test_factor f;
+    int64_t perm[TEST_MOST_VERTICES], again[TEST_MOST_VERTICES];
+    for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
+        const wi_row *const row = &wi_sparse_order_ladder.rows[k];
+        const wi_order_args args = {.graph = &g->pattern, .given = given};
+        if (row->misfit(ctx, &args))
+            continue;
+        order(ctx, row, &g->pattern, given, perm);
+        order(other, row, &g->pattern, given, again);
+        assert_memory_equal(perm, again, (size_t)g->n * sizeof *perm);
+        test_eliminate(g, perm, &f);
+        t->nnz[k] += (double)f.nnz;
+        const bool minimum = strcmp(row->name, "md") == 0 || strcmp(row->name, "mmd") == 0 ||
+                             strcmp(row->name, "amd") == 0 || strcmp(row->name, "best") == 0;
+        if (minimum && is_forest(g, perm)) /* leaves first: no fill */
+            assert_int_equal(f.nnz, g->n + g->start[g->n] / 2);
+        if (strcmp(row->name, "md") == 0)
+            check_least_degrees(g, perm);
+        if (strcmp(row->name, "natural") == 0 || strcmp(row->name, "given") == 0) {
+            for (int64_t i = 0; i < g->n; i++)
+                assert_int_equal(perm[i], row->name[0] == 'n' ? i : given[i]);
+        }
+    }
+}
+
+static void test_small_graphs(void **state) {
+    (void)state;
+    static test_graph g;
+    tally t = {{0}};
+    test_random r = test_random_at(2);
+    weft_context *const ctx = test_open("cpu:1"), *const other = test_open("cpu:3");
+    for (int k = 0; k < GRAPHS; k++) {
+        int64_t given[TEST_MOST_VERTICES];
+        test_graph_random(&r, LARGEST, &g);
+        test_shuffle(&r, g.n, given);
+        check_graph(ctx, other, &g, given, &t);
+    }
+    const wi_row *const rows = wi_sparse_order_ladder.rows;
+    const wi_row *const amd = row_named("amd");
+    for (const wi_row *row = rows; row < rows + wi_sparse_order_ladder.count; row++) {
+        const double ratio = t.nnz[row - rows] / t.nnz[amd - rows];
+        print_message("%-8s nnz(L) %.3f of amd's\n", row->name, ratio);
+        if (strcmp(row->name, "md") == 0 || strcmp(row->name, "mmd") == 0)
+            assert_true(ratio > 0.98 && ratio < 1.02);
+    }
+    weft_close(ctx);
+    weft_close(other);
+}
+
+/* ---- larger graphs ---- */
+
+/* The mesh of width x height points, each with its 4 neighbours, under random names. */
+typedef struct mesh {
+    wi_pattern graph;
+    int64_t *start, *row;
+} mesh;
+
+static void list_neighbours(mesh *m, const int64_t *name, const int64_t *point, int64_t width,
+                            int64_t height) {
+    int64_t to = 0;
+    for (int64_t v = 0; v < width * height; v++) {
+        const int64_t p = point[v], x = p % width, y = p / width;
+        m->start[v] = to;
+        if (x > 0)
+            m->row[to++] = name[p - 1];
+        if (x < width - 1)
+            m->row[to++] = name[p + 1];
+        if (y > 0)
+            m->row[to++] = name[p - width];
+        if (y < height - 1)
+            m->row[to++] = name[p + width];
+    }
+    m->start[width * height] = to;
+}
+
+static mesh mesh_open(test_random *r, int64_t width, int64_t height) {
+    const int64_t n = width * height;
+    mesh m = {.start = malloc((size_t)(n + 1) * sizeof *m.start),
+              .row = malloc((size_t)(4 * n + 1) * sizeof *m.row)};
+    int64_t *const name = malloc((size_t)n * sizeof *name);
+    int64_t *const point = malloc((size_t)n * sizeof *point);
+    test_shuffle(r, n, name);
+    for (int64_t p = 0; p < n; p++)
+        point[name[p]] = p;
+    list_neighbours(&m, name, point, width, height);
+    m.graph = (wi_pattern){n, m.start, m.row};
+    free(name);
+    free(point);
+    return m;
+}
+
+static void mesh_close(mesh *m) {
+    free(m->start);
+    free(m->row);
+}
+
+static wi_symbolic analyzed(weft_context *ctx, const wi_row *row, const wi_pattern *graph) {
+    wi_symbolic s;
+    int64_t *const perm = malloc((size_t)graph->n * sizeof *perm);
+    order(ctx, row, graph, NULL, perm);
+    assert_int_equal(wi_symbolic_build(ctx, "test", graph, perm, &wi_relax_default, &s), WEFT_OK);
+    free(perm);
+    return s;
+}
+
+/* Nested dissection of a k x k mesh has at most 31/4 n log2 n + O(n) entries (George 1973); minimum
+ * degree does as well in practice, and the two that count exactly about as well as amd. */
+static void test_mesh_fill(void **state) {
+    (void)state;
+    static const char *const names[] = {"md", "mmd", "amd", "nd", "best"};
+    test_random r = test_random_at(3);
+    weft_context *const ctx = test_open("cpu:1");
+    mesh m = mesh_open(&r, 70, 70);
+    const double n = (double)m.graph.n, bound = 31.0 / 4 * n * log2(n);
+    const wi_order_args args = {.graph = &m.graph};
+    double nnz[5] = {0};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        if (!offered(names[k], &args))
+            continue;
+        wi_symbolic s = analyzed(ctx, row_named(names[k]), &m.graph);
+        nnz[k] = (double)s.nnz_l;
+        print_message("%-5s nnz(L) %.0f, bound %.0f\n", names[k], nnz[k], bound);
+        assert_true(nnz[k] < bound);
+        wi_symbolic_free(&s);
+    }
+    for (size_t k = 0; k < 2 && nnz[k] > 0; k++)
+        assert_true(fabs(nnz[k] / nnz[2] - 1) < 0.15);
+    mesh_close(&m);
+    weft_close(ctx);
+}
+
+/* The bandwidth of a mesh in levels from a corner is at most its shorter side, and 1 for a path. */
+static void test_rcm_bandwidth(void **state) {
+    (void)state;
+    static const int64_t sides[][2] = {{1, 1}, {1, 100}, {2, 300}, {7, 50}};
+    test_random r = test_random_at(4);
+    weft_context *const ctx = test_open("cpu:1");
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
+        mesh m = mesh_open(&r, sides[k][0], sides[k][1]);
+        const int64_t n = m.graph.n;
+        int64_t *const perm = malloc((size_t)n * sizeof *perm), width = 0;
+        int64_t *const inverse = malloc((size_t)n * sizeof *inverse);
+        order(ctx, row_named("rcm"), &m.graph, NULL, perm);
+        wi_invert(n, perm, inverse);
+        for (int64_t v = 0; v < n; v++) {
+            for (int64_t e = m.start[v]; e < m.start[v + 1]; e++) {
+                const int64_t far = llabs((long long)(inverse[v] - inverse[m.row[e]]));
+                width = far > width ? far : width;
+            }
+        }
+        assert_true(width <= sides[k][0] + 1);
+        assert_true(sides[k][0] > 1 || width <= 1);
+        free(perm);
+        free(inverse);
+        mesh_close(&m);
+    }
+    weft_close(ctx);
+}
+
+/* Indices of 64 bits must make no difference, whatever the graph. */
+static void test_both_widths(void **state) {
+    (void)state;
+    test_random r = test_random_at(5);
+    weft_context *const ctx = test_open("cpu:1");
+    for (int k = 0; k < 40; k++) {
+        mesh m = mesh_open(&r, 1 + (int64_t)test_below(&r, 60), 1 + (int64_t)test_below(&r, 60));
+        const size_t bytes = (size_t)m.graph.n * sizeof(int64_t);
+        int64_t *const a = malloc(bytes), *const b = malloc(bytes);
+        assert_int_equal(
+            wi_order_amd_i32(ctx, &(wi_order_args){.call = "t", .graph = &m.graph, .perm = a}),
+            WEFT_OK);
+        assert_int_equal(
+            wi_order_amd_i64(ctx, &(wi_order_args){.call = "t", .graph = &m.graph, .perm = b}),
+            WEFT_OK);
+        assert_memory_equal(a, b, bytes);
+        free(a);
+        free(b);
+        mesh_close(&m);
+    }
+    weft_close(ctx);
+}
+
+/* A star of 5000: the centre is dense, set aside by amd, and still no fill. */
+static void test_dense_row(void **state) {
+    (void)state;
+    enum {
+        N = 5000,
+        CENTRE = 17
+    };
+    int64_t *const start = malloc((N + 1) * sizeof *start);
+    int64_t *const row = malloc(2 * (N - 1) * sizeof *row), *const perm = malloc(N * sizeof *row);
+    int64_t to = 0;
+    for (int64_t v = 0; v < N; v++) {
+        start[v] = to;
+        for (int64_t u = 0; v == CENTRE && u < N; u++) {
+            if (u != CENTRE)
+                row[to++] = u;
+        }
+        if (v != CENTRE)
+            row[to++] = CENTRE;
+    }
+    start[N] = to;
+    const wi_pattern graph = {N, start, row};
+    weft_context *const ctx = test_open("cpu:1");
+    order(ctx, row_named("amd"), &graph, NULL, perm);
+    assert_int_equal(perm[N - 1], CENTRE);
+    free(start);
+    free(row);
+    free(perm);
+    weft_close(ctx);
+}
+
+static void test_given_refused(void **state) {
+    (void)state;
+    static test_graph g;
+    static const int64_t wrong[][4] = {{0, 1, 2, 2}, {0, 1, 2, 4}, {-1, 1, 2, 3}};
+    int64_t perm[4];
+    weft_context *const ctx = test_open("cpu:1");
+    g.n = 4;
+    test_graph_finish(&g);
+    for (size_t k = 0; k <= sizeof wrong / sizeof *wrong; k++) {
+        const bool missing = k == sizeof wrong / sizeof *wrong;
+        const wi_order_args args = {.call = "weft_x",
+                                    .graph = &g.pattern,
+                                    .perm = perm,
+                                    .given = missing ? NULL : wrong[k]};
+        test_use(ctx, "sparse_order", row_named("given"));
+        test_refused(ctx, wi_run(ctx, &wi_sparse_order_ladder, "weft_x", 4, &args),
+                     missing ? WEFT_EUNSUPPORTED : WEFT_EARG, "weft_x", "permutation");
+    }
+    weft_close(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_graphs),  cmocka_unit_test(test_mesh_fill),
+        cmocka_unit_test(test_rcm_bandwidth), cmocka_unit_test(test_both_widths),
+        cmocka_unit_test(test_dense_row),     cmocka_unit_test(test_given_refused),
+    };
+    return cmocka_run_group_tests_name("sparse_order", tests, NULL, NULL);
+}
