@@ -32,8 +32,8 @@ typedef struct wi_climb {
     const char *example; /* the call measured, as "inclusive sum" */
     weft_type type;      /* when the user names none */
     wi_roof roof;
-    weft_status (*make)(wi_case *c);   /* allocate and fill from c->seed */
-    weft_status (*call)(wi_case *c);   /* one public call, queued or done */
+    weft_status (*make)(wi_case *c); /* allocate and fill from c->seed */
+    weft_status (*call)(wi_case *c); /* one public call, queued or done */
     /* The same through the serial C loop, on host copies; NULL: there is none, nor a demo. */
     weft_status (*serial)(wi_case *c);
     /* Poisons the output, calls once, compares with the oracle; false with `why` filled. */

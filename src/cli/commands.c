@@ -7,6 +7,7 @@
 #include "cli/climb.h"
 #include "cli/ops.h"
 #include "sparse/generate.h"
+#include "sparse/order.h"
 
 #define BIT(option) (1u << WI_OPT_##option)
 
@@ -44,6 +45,10 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
                        "where the result goes; - is standard output", false},
     [WI_OPT_PER_ROW] = {"per-row", 0, "COUNT", WI_WORDS_NONE,
                         "entries in a row of random, on average; default 8", false},
+    [WI_OPT_ORDERING] = {"ordering", 0, "NAME", WI_WORDS_ORDERING,
+                         "how to order the columns: amd, nd, rcm, ...; default best", false},
+    [WI_OPT_PLOT] = {"plot", 0, "FILE", WI_WORDS_FILE,
+                     "draw the patterns of A and L, and the tree, as SVG", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
     [WI_OPT_MAN] = {"man", 0, NULL, WI_WORDS_NONE, "print the manual page, in roff", true},
     [WI_OPT_COMPLETION] = {"completion", 0, "SHELL", WI_WORDS_SHELL,
@@ -256,6 +261,23 @@ const wi_command wi_commands[] = {
         .run = wi_generate_command,
     },
     {
+        .name = "analyze",
+        .operand_text = "A.mtx",
+        .summary = "tell what factoring a sparse matrix will cost",
+        .details = "Orders the columns of a symmetric matrix and analyzes its Cholesky factor "
+                   "without computing it: fill, flops, the tree, and the memory it takes. best "
+                   "orders by minimum degree, and by nested dissection too where that is likely "
+                   "to pay. A file name of - is standard input.",
+        .examples = {{"weft analyze A.mtx", "the plan that solving would follow"},
+                     {"weft analyze A.mtx --ordering amd --json", "one ordering, for programs"},
+                     {"weft analyze A.mtx --plot plan.svg", "with a picture"}},
+        .options = BIT(ORDERING) | BIT(PLOT) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_analyze_command,
+    },
+    {
         .name = "help",
         .operand_text = "[COMMAND]",
         .summary = "say what weft, or one command, does",
@@ -336,6 +358,12 @@ size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]) {
     case WI_WORDS_PROBLEM:
         for (size_t k = 0; k < wi_generator_count; k++)
             add_word(wi_generators[k].name, list, &count);
+        break;
+    case WI_WORDS_ORDERING:
+        for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
+            if (strcmp(wi_sparse_order_ladder.rows[k].name, "given") != 0)
+                add_word(wi_sparse_order_ladder.rows[k].name, list, &count);
+        }
         break;
     case WI_WORDS_COMMAND:
         for (size_t k = 0; k < wi_command_count; k++)

@@ -34,6 +34,8 @@ typedef enum wi_option {
     WI_OPT_LENGTHS,
     WI_OPT_OUTPUT,
     WI_OPT_PER_ROW,
+    WI_OPT_ORDERING,
+    WI_OPT_PLOT,
     WI_OPT_JSON,
     WI_OPT_MAN,
     WI_OPT_COMPLETION,
@@ -52,6 +54,7 @@ typedef enum wi_words {
     WI_WORDS_SCAN_OP,
     WI_WORDS_CLIMB,
     WI_WORDS_PROBLEM,
+    WI_WORDS_ORDERING,
     WI_WORDS_COMMAND,
     WI_WORDS_SHELL
 } wi_words;
@@ -138,6 +141,7 @@ wi_exit wi_add_command(const wi_arguments *args);
 wi_exit wi_select_command(const wi_arguments *args);
 wi_exit wi_unique_command(const wi_arguments *args);
 wi_exit wi_generate_command(const wi_arguments *args);
+wi_exit wi_analyze_command(const wi_arguments *args);
 wi_exit wi_help(const wi_arguments *args);
 
 /* Parts of `weft help`. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/climb.h"
+#include "sparse/generate.h"
 #include "sparse/order.h"
 #include "sparse/symbolic.h"
 
@@ -12,55 +13,61 @@
 typedef struct mesh {
     wi_pattern graph;
     int64_t *perm, *seen;
-    int64_t reverse[]; /* a permutation for `given` */
+    int64_t *reversed; /* an ordering for `given` */
 } mesh;
 
-static void fill_mesh(int64_t side, int64_t *start, int64_t *row) {
-    int64_t to = 0;
-    for (int64_t v = 0; v < side * side; v++) {
-        const int64_t x = v % side, y = v / side;
-        start[v] = to;
-        if (y > 0)
-            row[to++] = v - side;
-        if (x > 0)
-            row[to++] = v - 1;
-        if (x < side - 1)
-            row[to++] = v + 1;
-        if (y < side - 1)
-            row[to++] = v + side;
-    }
-    start[side * side] = to;
-}
+static const char call_name[] = "climb sparse_order";
 
-static weft_status make(wi_case *c) {
-    const int64_t side = (int64_t)fmax(1, floor(sqrt((double)c->n))), n = side * side;
-    const size_t words = (size_t)(8 * n + 1);
-    mesh *const m = wi_host_alloc(sizeof *m + words * sizeof(int64_t));
-    if (!m)
-        return wi_fail(c->ctx, WEFT_ENOMEM, "no memory for a mesh of %lld vertices", (long long)n);
-    m->perm = m->reverse + n;
+static weft_status fill_mesh(wi_case *c, mesh *m) {
+    const wi_recipe recipe = {.n = (size_t)fmax(1, floor(sqrt((double)c->n)))};
+    weft_sparse *matrix;
+    weft_status status = wi_find_generator("laplace2d")->make(c->ctx, call_name, &recipe, &matrix);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_pattern_build(c->ctx, call_name, matrix, &m->graph);
+    weft_sparse_destroy(matrix);
+    if (status != WEFT_OK)
+        return status;
+    const int64_t n = m->graph.n;
+    m->perm = wi_host_alloc(3 * (size_t)n * sizeof(int64_t));
+    if (!m->perm)
+        return wi_fail(c->ctx, WEFT_ENOMEM, "%s: no memory for a mesh of %lld vertices", call_name,
+                       (long long)n);
     m->seen = m->perm + n;
-    int64_t *const start = m->seen + n, *const row = start + n + 1;
-    fill_mesh(side, start, row);
+    m->reversed = m->seen + n;
     for (int64_t k = 0; k < n; k++)
-        m->reverse[k] = n - 1 - k;
-    m->graph = (wi_pattern){n, start, row};
-    c->expected = m;
+        m->reversed[k] = n - 1 - k;
     return WEFT_OK;
 }
 
-static wi_order_args args_of(const wi_case *c) {
+static void drop(wi_case *c) {
     mesh *const m = c->expected;
-    return (wi_order_args){.call = "climb",
-                           .graph = &m->graph,
-                           .perm = m->perm,
-                           .given = m->reverse,
-                           .seconds_budget = 60};
+    wi_pattern_free(&m->graph);
+    wi_host_free(m->perm);
+    wi_host_free(m);
+    c->expected = NULL;
+}
+
+static weft_status make(wi_case *c) {
+    mesh *const m = wi_host_alloc(sizeof *m);
+    if (!m)
+        return wi_fail(c->ctx, WEFT_ENOMEM, "%s: no memory for a mesh", call_name);
+    *m = (mesh){.perm = NULL};
+    c->expected = m;
+    const weft_status status = fill_mesh(c, m);
+    if (status != WEFT_OK)
+        drop(c);
+    return status;
 }
 
 static weft_status call(wi_case *c) {
-    const wi_order_args args = args_of(c);
-    return wi_run(c->ctx, &wi_sparse_order_ladder, "climb", (size_t)args.graph->n, &args);
+    mesh *const m = c->expected;
+    const wi_order_args args = {.call = call_name,
+                                .graph = &m->graph,
+                                .perm = m->perm,
+                                .given = m->reversed,
+                                .seconds_budget = 60};
+    return wi_run(c->ctx, &wi_sparse_order_ladder, call_name, (size_t)m->graph.n, &args);
 }
 
 static bool check(wi_case *c, char *why, size_t bytes) {
@@ -86,11 +93,6 @@ static bool check(wi_case *c, char *why, size_t bytes) {
 static double bytes_moved(const wi_case *c) {
     const mesh *const m = c->expected;
     return (double)sizeof(int64_t) * (double)(m->graph.start[m->graph.n] + 2 * m->graph.n);
-}
-
-static void drop(wi_case *c) {
-    wi_host_free(c->expected);
-    c->expected = NULL;
 }
 
 const wi_climb wi_sparse_order_climb = {

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft analyze`: what a sparse Cholesky factorization will cost, without doing it. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/plot.h"
+#include "cli/session.h"
+#include "cli/text.h"
+#include "sparse/order.h"
+
+static wi_exit check_ordering(const wi_arguments *args) {
+    const char *const ordering = args->value[WI_OPT_ORDERING], *list[WI_MAX_WORDS];
+    const size_t count = wi_list_words(WI_WORDS_ORDERING, list);
+    for (size_t k = 0; k < count; k++) {
+        if (!ordering || strcmp(ordering, list[k]) == 0)
+            return WI_EXIT_OK;
+    }
+    return wi_usage_word(args->command, "ordering", ordering, WI_WORDS_ORDERING);
+}
+
+static weft_status read_matrix(weft_context *ctx, const wi_arguments *args, weft_sparse **matrix) {
+    const char *const path = args->operand[0];
+    if (strcmp(path, "-") == 0)
+        return wi_sparse_read(ctx, args->command->name, stdin, "standard input", matrix);
+    return weft_sparse_read(ctx, matrix, path);
+}
+
+static void print_json(const weft_chol_report *report) {
+    wi_json json;
+    wi_json_open(&json);
+    wi_json_count(&json, "n", report->n);
+    wi_json_count(&json, "nnz_a", report->nnz_a);
+    wi_json_count(&json, "nnz_l", report->nnz_l);
+    wi_json_count(&json, "nnz_l_stored", report->nnz_l_stored);
+    wi_json_number(&json, "flops", report->flops);
+    wi_json_string(&json, "ordering", report->ordering);
+    wi_json_count(&json, "supernodes", report->supernodes);
+    wi_json_count(&json, "tree_height", report->tree_height);
+    wi_json_count(&json, "largest_front", report->largest_front);
+    wi_json_count(&json, "factor_bytes", report->factor_bytes);
+    wi_json_count(&json, "work_bytes", report->work_bytes);
+    wi_json_count(&json, "analysis_bytes", report->analysis_bytes);
+    wi_json_number(&json, "order_seconds", report->order_seconds);
+    wi_json_number(&json, "analyze_seconds", report->analyze_seconds);
+    wi_json_close(&json);
+}
+
+static double over(size_t a, size_t b) {
+    return b ? (double)a / (double)b : 0;
+}
+
+static void print_report(const char *path, const weft_chol_report *report) {
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES];
+    printf("%s%s%s: n = %zu, %zu entries on and below the diagonal\n", wi_style_on(stdout, WI_BOLD),
+           path, wi_style_on(stdout, WI_PLAIN), report->n, report->nnz_a);
+    printf("ordering  %s, in %s\n", report->ordering, wi_format_seconds(report->order_seconds, a));
+    printf("factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,
+           over(report->nnz_l, report->nnz_a), over(report->nnz_l_stored, report->nnz_l));
+    printf("work      %.3g flops\n", report->flops);
+    printf("tree      %zu supernodes, %zu columns high, largest front %zu rows\n",
+           report->supernodes, report->tree_height, report->largest_front);
+    printf("memory    %s factor, %s workspace, %s plan\n",
+           wi_format_bytes((double)report->factor_bytes, a),
+           wi_format_bytes((double)report->work_bytes, b),
+           wi_format_bytes((double)report->analysis_bytes, c));
+    printf("analysis  %s in all\n", wi_format_seconds(report->analyze_seconds, a));
+}
+
+static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_sparse *matrix,
+                    const weft_chol *plan) {
+    const char *const plot = args->value[WI_OPT_PLOT];
+    weft_chol_report report = {.size = sizeof report};
+    if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
+        return wi_session_failed(ctx);
+    errno = 0;
+    if (plot && !wi_plot_analysis(plot, matrix, plan)) {
+        wi_say_error("analyze: cannot write %s: %s", plot, strerror(errno));
+        return WI_EXIT_FAILED;
+    }
+    if (wi_given(args, WI_OPT_JSON))
+        print_json(&report);
+    else
+        print_report(args->operand[0], &report);
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_analyze_command(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    weft_sparse *matrix = NULL;
+    weft_chol *plan = NULL;
+    const weft_chol_options options = {.size = sizeof options,
+                                       .ordering = args->value[WI_OPT_ORDERING]};
+    wi_exit result = check_ordering(args);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (weft_open(&ctx, "cpu") != WEFT_OK)
+        return wi_session_failed(NULL);
+    if (read_matrix(ctx, args, &matrix) != WEFT_OK ||
+        weft_chol_analyze(ctx, matrix, &options, &plan) != WEFT_OK)
+        result = wi_session_failed(ctx);
+    else
+        result = show(ctx, args, matrix, plan);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    weft_close(ctx);
+    return result;
+}
