@@ -20,7 +20,7 @@ typedef enum ink {
     INK_ENTRY
 } ink;
 
-static const char *const styles[] = {"", "f", "a"};
+static const char *const colours[] = {"none", "#e8a13c", "#1b4f8f"};
 
 /* A square matrix seen through cells x cells panes. */
 typedef struct grid {
@@ -77,24 +77,26 @@ static void draw_factor(grid *g, const wi_symbolic *symbolic) {
 static void open_panel(FILE *file, int panel, const char *title) {
     fprintf(file, "<g transform=\"translate(%d %d)\">\n<text y=\"-8\">%s</text>\n",
             GAP + panel * (PANEL + GAP), GAP + TITLE, title);
-    fprintf(file, "<rect class=\"p\" width=\"%d\" height=\"%d\"/>\n", PANEL, PANEL);
+    fprintf(file, "<rect fill=\"none\" stroke=\"#999\" width=\"%d\" height=\"%d\"/>\n", PANEL,
+            PANEL);
 }
 
-/* Cells of a row that look the same become one rectangle. */
+/* One path for each colour; cells of a row that look the same become one rectangle. */
 static void write_grid(FILE *file, const grid *g) {
     const double side = (double)PANEL / (double)(g->cells ? g->cells : 1);
-    for (int64_t row = 0; row < g->cells; row++) {
-        for (int64_t from = 0, to; from < g->cells; from = to) {
-            const unsigned char shown = g->ink[row][from];
-            for (to = from + 1; to < g->cells && g->ink[row][to] == shown; to++) {
+    for (int shown = INK_FILL; shown <= INK_ENTRY; shown++) {
+        fprintf(file, "<path fill=\"%s\" d=\"M0 0", colours[shown]);
+        for (int64_t row = 0; row < g->cells; row++) {
+            for (int64_t from = 0, to; from < g->cells; from = to) {
+                for (to = from + 1; to < g->cells && g->ink[row][to] == g->ink[row][from]; to++) {
+                }
+                if (g->ink[row][from] == shown)
+                    fprintf(file, "M%.2f %.2fh%.2fv%.2fh-%.2fz\n", (double)from * side,
+                            (double)row * side, (double)(to - from) * side, side,
+                            (double)(to - from) * side);
             }
-            if (shown != INK_NONE)
-                fprintf(file,
-                        "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" "
-                        "height=\"%.2f\"/>\n",
-                        styles[shown], (double)from * side, (double)row * side,
-                        (double)(to - from) * side, side);
         }
+        fputs("\"/>\n", file);
     }
     fputs("</g>\n", file);
 }
@@ -127,10 +129,10 @@ static void write_tree(FILE *file, const wi_symbolic *symbolic, int64_t *depth, 
         const double y = 10 + (double)depth[s] * down;
         const double share = (double)(end - symbolic->first[s]) / (double)n;
         if (up >= 0)
-            fprintf(file, "<path d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
+            fprintf(file, "<path stroke=\"#888\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
                     (double)(lowest[up] + symbolic->first[up + 1]) / 2 * across, y - down);
-        fprintf(file, "<circle class=\"a\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", x, y,
-                1 + 30 * sqrt(share));
+        fprintf(file, "<circle fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
+                colours[INK_ENTRY], x, y, 1 + 30 * sqrt(share));
     }
     fputs("</g>\n", file);
 }
@@ -142,8 +144,7 @@ static void write_plot(FILE *file, const weft_sparse *matrix, const weft_chol *p
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "font-family=\"sans-serif\" font-size=\"13\">\n"
-            "<style>.p{fill:#fff;stroke:#999}.a{fill:#1b4f8f}.f{fill:#e8a13c}"
-            "path{stroke:#888;fill:none}</style>\n",
+            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
             3 * PANEL + 4 * GAP, PANEL + 2 * GAP + TITLE);
     snprintf(title, sizeof title, "A: %zu columns, %zu entries below or on the diagonal",
              plan->report.n, plan->report.nnz_a);

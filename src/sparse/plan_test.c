@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans: the public calls, what they refuse, and plans in files, whole and damaged. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "graphs.h"
+#include "sparse/chol.h"
+#include "sparse/order.h"
+#include "testing.h"
+
+enum {
+    MATRICES = 300,
+    LARGEST = 30
+};
+
+/* The matrix of a graph: each diagonal entry there or not, values of no meaning. */
+static weft_sparse *matrix_of(weft_context *ctx, test_random *r, const test_graph *g,
+                              weft_storage storage) {
+    int64_t row[TEST_MOST_VERTICES * TEST_MOST_VERTICES],
+        col[TEST_MOST_VERTICES * TEST_MOST_VERTICES];
+    double value[TEST_MOST_VERTICES * TEST_MOST_VERTICES];
+    size_t count = 0;
+    for (int64_t i = 0; i < g->n; i++) {
+        for (int64_t j = 0; j < g->n; j++) {
+            const bool wanted = i == j ? test_below(r, 4) > 0 : g->edge[i][j];
+            if (!wanted || (storage == WEFT_LOWER && i < j) || (storage == WEFT_UPPER && i > j))
+                continue;
+            row[count] = i;
+            col[count] = j;
+            value[count++] = 1;
+        }
+    }
+    weft_sparse *matrix;
+    const weft_status status = weft_sparse_create_triplets(
+        ctx, &matrix, storage, (size_t)g->n, (size_t)g->n, count, WEFT_I64, row, col, value);
+    if (status != WEFT_OK)
+        fail_msg("%s", weft_message(ctx));
+    return matrix;
+}
+
+static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
+    weft_chol_report report = {.size = sizeof report};
+    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
+    return report;
+}
+
+static void check_report(const weft_chol_report *report, const test_graph *g,
+                         const weft_sparse *matrix, const int64_t *perm) {
+    static test_factor f;
+    test_eliminate(g, perm, &f);
+    assert_int_equal(report->size, sizeof *report);
+    assert_int_equal(report->n, g->n);
+    assert_int_equal(report->nnz_a, weft_sparse_entries(matrix));
+    assert_int_equal(report->nnz_l, f.nnz);
+    assert_true(report->nnz_l_stored >= report->nnz_l);
+    assert_true(report->flops == f.flops);
+    assert_true(report->factor_bytes >= 8 * report->nnz_l_stored);
+    assert_true(report->supernodes <= report->n && report->tree_height <= report->n);
+    assert_true(report->analyze_seconds >= report->order_seconds && report->order_seconds >= 0);
+}
+
+/* Any storage of the same matrix gives the same plan; so does the given permutation of the plan. */
+static void test_public_calls(void **state) {
+    (void)state;
+    static const weft_storage storages[] = {WEFT_LOWER, WEFT_UPPER, WEFT_FULL};
+    static test_graph g;
+    test_random r = test_random_at(6);
+    weft_context *const ctx = test_open("cpu:2");
+    for (int k = 0; k < MATRICES; k++) {
+        weft_chol *plan, *again;
+        weft_chol_options options = {.size = sizeof options, .ordering = k % 2 ? "amd" : NULL};
+        test_graph_random(&r, LARGEST, &g);
+        weft_sparse *const matrix = matrix_of(ctx, &r, &g, storages[k % 3]);
+        assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
+        const weft_chol_report report = report_of(ctx, plan);
+        const int64_t *const perm = weft_chol_permutation(plan);
+        check_report(&report, &g, matrix, perm);
+        assert_string_equal(report.ordering, "amd"); /* best finds no small matrix worth more */
+        options =
+            (weft_chol_options){.size = sizeof options, .ordering = "given", .permutation = perm};
+        assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &again), WEFT_OK);
+        const weft_chol_report second = report_of(ctx, again);
+        assert_string_equal(second.ordering, "given");
+        assert_int_equal(second.nnz_l, report.nnz_l);
+        assert_int_equal(second.tree_height, report.tree_height);
+        weft_chol_destroy(plan);
+        weft_chol_destroy(again);
+        weft_sparse_destroy(matrix);
+    }
+    weft_close(ctx);
+}
+
+/* The options' ordering is for the one call: what weft_use forced stays. */
+static void test_choice(void **state) {
+    (void)state;
+    static test_graph g;
+    test_random r = test_random_at(7);
+    weft_context *const ctx = test_open("cpu:1");
+    test_graph_random(&r, LARGEST, &g);
+    weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_LOWER);
+    const weft_chol_options amd = {.size = sizeof amd, .ordering = "amd"};
+    const char *const expected[] = {"rcm", "amd", "rcm"};
+    assert_int_equal(weft_use(ctx, "sparse_order", "rcm"), WEFT_OK);
+    for (int k = 0; k < 3; k++) {
+        weft_chol *plan;
+        assert_int_equal(weft_chol_analyze(ctx, matrix, k == 1 ? &amd : NULL, &plan), WEFT_OK);
+        assert_string_equal(report_of(ctx, plan).ordering, expected[k]);
+        weft_chol_destroy(plan);
+    }
+    weft_sparse_destroy(matrix);
+    weft_close(ctx);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    static const char call[] = "weft_chol_analyze";
+    static const int64_t twice[] = {0, 0};
+    const double values[] = {1, 1};
+    const int64_t start[] = {0, 1, 2}, index[] = {0, 1};
+    weft_context *const ctx = test_open("cpu:1");
+    weft_sparse *matrix, *general;
+    weft_chol *plan = NULL, *const nowhere = (weft_chol *)&twice;
+    weft_chol_report report = {.size = 0};
+    assert_int_equal(
+        weft_sparse_create_csc(ctx, &matrix, WEFT_LOWER, 2, 2, WEFT_I64, start, index, values),
+        WEFT_OK);
+    assert_int_equal(
+        weft_sparse_create_csc(ctx, &general, WEFT_GENERAL, 2, 2, WEFT_I64, start, index, values),
+        WEFT_OK);
+    assert_int_equal(weft_chol_analyze(NULL, matrix, NULL, &plan), WEFT_EARG);
+    test_refused(ctx, weft_chol_analyze(ctx, matrix, NULL, NULL), WEFT_EARG, call, "plan");
+    test_refused(ctx, weft_chol_analyze(ctx, NULL, NULL, &plan), WEFT_EARG, call, "matrix");
+    test_refused(ctx, weft_chol_analyze(ctx, general, NULL, &plan), WEFT_EARG, call, "matrix");
+    const struct {
+        weft_chol_options options;
+        weft_status status;
+        const char *word;
+    } wrong[] = {
+        {{.size = 0}, WEFT_EARG, "size"},
+        {{.size = sizeof(weft_chol_options) + 1}, WEFT_EARG, "size"},
+        {{.size = sizeof(weft_chol_options), .ordering = "amdd"}, WEFT_EARG, "ordering"},
+        {{.size = sizeof(weft_chol_options), .ordering = "amd,md"}, WEFT_EARG, "ordering"},
+        {{.size = sizeof(weft_chol_options), .ordering = "given"},
+         WEFT_EUNSUPPORTED,
+         "permutation"},
+        {{.size = sizeof(weft_chol_options), .ordering = "given", .permutation = twice},
+         WEFT_EARG,
+         "permutation"},
+    };
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        plan = nowhere;
+        test_refused(ctx, weft_chol_analyze(ctx, matrix, &wrong[k].options, &plan), wrong[k].status,
+                     call, wrong[k].word);
+        assert_null(plan);
+    }
+    assert_int_equal(weft_chol_analyze(ctx, matrix, NULL, &plan), WEFT_OK);
+    test_refused(ctx, weft_chol_get_report(ctx, NULL, &report), WEFT_EARG, "weft_chol_get_report",
+                 "plan");
+    test_refused(ctx, weft_chol_get_report(ctx, plan, &report), WEFT_EARG, "weft_chol_get_report",
+                 "size");
+    report.size = sizeof report.size + sizeof report.n; /* an older caller gets what it knows */
+    report.nnz_a = 77;
+    assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
+    assert_true(report.n == 2 && report.nnz_a == 77);
+    test_refused(ctx, weft_chol_save(ctx, NULL, "x"), WEFT_EARG, "weft_chol_save", "plan");
+    test_refused(ctx, weft_chol_save(ctx, plan, NULL), WEFT_EARG, "weft_chol_save", "path");
+    test_refused(ctx, weft_chol_save(ctx, plan, "/nowhere/plan"), WEFT_EIO, "weft_chol_save", NULL);
+    weft_chol_destroy(plan);
+    test_refused(ctx, weft_chol_load(ctx, NULL, &plan), WEFT_EARG, "weft_chol_load", "path");
+    test_refused(ctx, weft_chol_load(ctx, "x", NULL), WEFT_EARG, "weft_chol_load", "plan");
+    test_refused(ctx, weft_chol_load(ctx, "/nowhere/plan", &plan), WEFT_EIO, "weft_chol_load",
+                 NULL);
+    weft_chol_destroy(NULL);
+    assert_null(weft_chol_permutation(NULL));
+    weft_sparse_destroy(matrix);
+    weft_sparse_destroy(general);
+    weft_close(ctx);
+}
+
+/* ---- files ---- */
+
+static void write_bytes(const char *path, const unsigned char *bytes, size_t count) {
+    FILE *const file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+}
+
+static size_t read_bytes(const char *path, unsigned char *bytes, size_t room) {
+    FILE *const file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t count = fread(bytes, 1, room, file);
+    fclose(file);
+    return count;
+}
+
+static void same_plans(const weft_chol *a, const weft_chol *b) {
+    const wi_symbolic *const x = &a->symbolic, *const y = &b->symbolic;
+    assert_int_equal(x->n, y->n);
+    assert_int_equal(x->supernodes, y->supernodes);
+    assert_memory_equal(x->perm, y->perm, 4 * (size_t)x->n * sizeof(int64_t));
+    assert_memory_equal(x->first, y->first,
+                        (size_t)(4 * x->supernodes + 2 + x->rows_at[x->supernodes]) *
+                            sizeof(int64_t));
+    assert_int_equal(x->work_bytes, y->work_bytes);
+    assert_int_equal(a->fingerprint, b->fingerprint);
+    assert_int_equal(a->report.nnz_l, b->report.nnz_l);
+    assert_string_equal(a->report.ordering, b->report.ordering);
+}
+
+/* Every file cut short is refused; with one bit wrong it is refused, or the bit meant nothing. */
+static void damage(weft_context *ctx, const char *path, const weft_chol *whole) {
+    static unsigned char bytes[1 << 16];
+    weft_chol *plan;
+    const size_t count = read_bytes(path, bytes, sizeof bytes);
+    assert_true(count < sizeof bytes);
+    for (size_t cut = 0; cut < count; cut += 1 + cut / 8) {
+        write_bytes(path, bytes, cut);
+        test_refused(ctx, weft_chol_load(ctx, path, &plan), WEFT_EFORMAT, "weft_chol_load", NULL);
+        assert_null(plan);
+    }
+    for (size_t at = 0; at < count; at += at < 128 ? 1 : 5) {
+        bytes[at] ^= (unsigned char)(1u << at % 8);
+        write_bytes(path, bytes, count);
+        const weft_status status = weft_chol_load(ctx, path, &plan);
+        if (status == WEFT_OK) {
+            assert_true(at < 128);
+            assert_int_equal(plan->symbolic.nnz_l, whole->symbolic.nnz_l);
+            weft_chol_destroy(plan);
+        } else {
+            assert_int_equal(status, WEFT_EFORMAT);
+        }
+        bytes[at] ^= (unsigned char)(1u << at % 8);
+    }
+}
+
+/* A wrong word under a right checksum: what is still taken must be a plan that later phases can
+ * index by, as its own check of a second saving shows. */
+static void forge(weft_context *ctx, test_random *r, const char *path) {
+    enum {
+        WORDS = 1 << 13,
+        HEADER_WORDS = 10,
+        CHECKSUM = 7
+    };
+    static uint64_t words[WORDS];
+    const size_t count = read_bytes(path, (unsigned char *)words, sizeof words) / 8;
+    assert_true(count < WORDS && count > HEADER_WORDS);
+    for (int k = 0; k < 400; k++) {
+        weft_chol *plan, *again;
+        const size_t at = HEADER_WORDS + test_below(r, count - HEADER_WORDS);
+        const uint64_t kept = words[at], sum_kept = words[CHECKSUM];
+        words[at] = test_below(r, 3) ? words[at] + test_below(r, 5) - 2 : test_bits(r);
+        words[CHECKSUM] = UINT64_C(0xCBF29CE484222325);
+        for (size_t m = HEADER_WORDS; m < count; m++)
+            words[CHECKSUM] = (words[CHECKSUM] ^ words[m]) * UINT64_C(0x100000001B3);
+        write_bytes(path, (const unsigned char *)words, count * 8);
+        if (weft_chol_load(ctx, path, &plan) == WEFT_OK) {
+            assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
+            assert_int_equal(weft_chol_load(ctx, path, &again), WEFT_OK);
+            same_plans(plan, again);
+            weft_chol_destroy(plan);
+            weft_chol_destroy(again);
+        }
+        words[at] = kept;
+        words[CHECKSUM] = sum_kept;
+    }
+}
+
+static void test_files(void **state) {
+    (void)state;
+    static test_graph g;
+    char path[] = "/tmp/weft_plan_XXXXXX";
+    test_random r = test_random_at(8);
+    weft_context *const ctx = test_open("cpu:1");
+    const int handle = mkstemp(path);
+    assert_true(handle >= 0);
+    close(handle);
+    for (int k = 0; k < 40; k++) {
+        weft_chol *plan, *loaded;
+        test_graph_random(&r, LARGEST, &g);
+        weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_LOWER);
+        assert_int_equal(weft_chol_analyze(ctx, matrix, NULL, &plan), WEFT_OK);
+        assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
+        if (weft_chol_load(ctx, path, &loaded) != WEFT_OK)
+            fail_msg("%s", weft_message(ctx));
+        same_plans(plan, loaded);
+        if (k < 4)
+            damage(ctx, path, plan);
+        assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
+        if (g.n > 0)
+            forge(ctx, &r, path);
+        weft_chol_destroy(plan);
+        weft_chol_destroy(loaded);
+        weft_sparse_destroy(matrix);
+    }
+    remove(path);
+    weft_close(ctx);
+}
+
+/* Patterns that differ in one entry have different fingerprints. */
+static void test_fingerprint(void **state) {
+    (void)state;
+    static test_graph g;
+    test_random r = test_random_at(9);
+    weft_context *const ctx = test_open("cpu:1");
+    for (int k = 0; k < 200; k++) {
+        do
+            test_graph_random(&r, LARGEST, &g);
+        while (g.n < 2);
+        const test_random values = test_random_at(10);
+        test_random same = values;
+        weft_sparse *const a = matrix_of(ctx, &same, &g, WEFT_LOWER);
+        const uint64_t i = 1 + test_below(&r, (uint64_t)g.n - 1), j = test_below(&r, i);
+        g.edge[i][j] = g.edge[j][i] = !g.edge[i][j];
+        same = values;
+        weft_sparse *const b = matrix_of(ctx, &same, &g, WEFT_LOWER);
+        assert_true(wi_pattern_fingerprint(a) != wi_pattern_fingerprint(b));
+        weft_sparse_destroy(a);
+        weft_sparse_destroy(b);
+    }
+    weft_close(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_public_calls), cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_files),
+        cmocka_unit_test(test_fingerprint),
+    };
+    return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
