@@ -17,6 +17,7 @@
 #include "scan/scan.h"
 #include "select/select.h"
 #include "sort/sort.h"
+#include "sparse/order.h"
 #include "testing.h"
 
 #ifdef WEFT_CUDA
@@ -423,6 +424,36 @@ static weft_status run_sparse_read(weft_context *ctx, arrays *a) {
     return status;
 }
 
+/* A path of four columns, analyzed, saved to a file that lives in memory, and loaded. */
+static weft_status run_chol(weft_context *ctx, arrays *a) {
+    (void)a;
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    static const int64_t permutation[] = {2, 0, 3, 1};
+    static const double value[] = {2, -1, 2, -1, 2, -1, 2};
+    static int descriptor;
+    const weft_chol_options options = {.size = sizeof options, .permutation = permutation};
+    char path[64];
+    weft_sparse *matrix;
+    weft_chol *plan = NULL, *loaded = NULL;
+    if (ctx->kind != WI_CPU) /* plans are made on cpu places only */
+        return WEFT_OK;
+    if (descriptor == 0)
+        descriptor = memfd_create("plan", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    weft_status status =
+        weft_sparse_create_csc(ctx, &matrix, WEFT_LOWER, 4, 4, WEFT_I64, start, row, value);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, &options, &plan);
+    if (status == WEFT_OK)
+        status = weft_chol_save(ctx, plan, path);
+    if (status == WEFT_OK)
+        status = weft_chol_load(ctx, path, &loaded);
+    weft_chol_destroy(plan);
+    weft_chol_destroy(loaded);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -458,6 +489,7 @@ static const public_call calls[] = {
     {"weft_sparse_create_triplets", run_sparse, NULL, NULL},
     {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
     {"weft_sparse_read", run_sparse_read, NULL, NULL},
+    {"weft_chol_analyze", run_chol, &wi_sparse_order_ladder, NULL},
 };
 
 /* ---- one call, each of its allocations failed ---- */

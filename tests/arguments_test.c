@@ -129,6 +129,13 @@ static void test_no_context(void **state) {
     assert_int_equal(weft_sparse_write(NULL, matrix, "x.mtx"), WEFT_EARG);
     assert_int_equal(weft_sparse_update(NULL, matrix, 1, &value), WEFT_EARG);
     assert_int_equal(weft_sparse_multiply(NULL, matrix, 0, NULL, 1, NULL, 1), WEFT_EARG);
+    weft_chol *plan = (weft_chol *)&x;
+    weft_chol_report report = {.size = sizeof report};
+    assert_int_equal(weft_chol_analyze(NULL, matrix, NULL, &plan), WEFT_EARG);
+    assert_int_equal(weft_chol_get_report(NULL, plan, &report), WEFT_EARG);
+    assert_int_equal(weft_chol_save(NULL, plan, "x"), WEFT_EARG);
+    assert_int_equal(weft_chol_load(NULL, "x", &plan), WEFT_EARG);
+    assert_ptr_equal(plan, &x);
 }
 
 /* ---- places ---- */

@@ -77,6 +77,7 @@ test_help() {
     for command in info demo climb reduce scan sort topk histogram add help; do
     for command in info demo climb reduce scan sort topk add generate help; do
     for command in info demo climb reduce scan sort topk histogram add generate help; do
+    for command in info demo climb reduce scan sort topk histogram add generate analyze help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -351,6 +352,29 @@ test_generate() {
     [ ! -w /dev/full ] || expect 1 'writing failed' "$weft" generate laplace2d 3 -o /dev/full
 }
 
+# Plans: known figures of a path, the same from file and pipe, pictures, and refusals.
+test_analyze() {
+    local output key
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 7\n' >"$folder/path.mtx"
+    printf '%s\n' '1 1 2' '2 1 -1' '2 2 2' '3 2 -1' '3 3 2' '4 3 -1' '4 4 2' >>"$folder/path.mtx"
+    output=$("$weft" analyze "$folder/path.mtx" --json)
+    json_valid 'analyze --json' 1 <<<"$output"
+    for key in '"n": 4' '"nnz_a": 7' '"nnz_l": 7' '"flops": 13' '"ordering": "amd"'; do
+        same "$key" "$(grep -o "$key" <<<"$output")" 'analyze a path'
+    done
+    expect 0 'ordering  rcm' "$weft" analyze "$folder/path.mtx" --ordering rcm
+    expect 0 '7 entries, 1\.0 x A' "$weft" analyze "$folder/path.mtx" --plot "$folder/plan.svg"
+    same 1 "$(grep -c '</svg>' "$folder/plan.svg")" 'the picture ends'
+    same "$(grep -c '<g ' "$folder/plan.svg")" "$(grep -c '</g>' "$folder/plan.svg")" 'its groups'
+    same '"nnz_l": 7' "$("$weft" analyze - --json <"$folder/path.mtx" | grep -o '"nnz_l": 7')" pipe
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
+    expect 1 'not given as symmetric' "$weft" analyze "$folder/skew.mtx"
+    expect 2 'there is no ordering "amdd"; did you mean "amd"' \
+        "$weft" analyze "$folder/path.mtx" --ordering amdd
+    expect 1 'cannot write' "$weft" analyze "$folder/path.mtx" --plot "$folder/no/plan.svg"
+    expect 1 'weft_sparse_read' "$weft" analyze "$folder/none.mtx"
+}
+
 test_info() {
     expect 0 'instructions' "$weft" info
     "$weft" info --json | json_valid 'info --json' 3
@@ -414,6 +438,7 @@ for place in $places; do
 done
 test_bad_files
 test_generate
+test_analyze
 test_info
 test_colour
 echo "$checks checks, $failures failures"

@@ -85,7 +85,7 @@ static void open_panel(FILE *file, int panel, const char *title) {
 static void write_grid(FILE *file, const grid *g) {
     const double side = (double)PANEL / (double)(g->cells ? g->cells : 1);
     for (int shown = INK_FILL; shown <= INK_ENTRY; shown++) {
-        fprintf(file, "<path fill=\"%s\" d=\"M0 0", colours[shown]);
+        fprintf(file, "<path fill=\"%s\" d=\"", colours[shown]);
         for (int64_t row = 0; row < g->cells; row++) {
             for (int64_t from = 0, to; from < g->cells; from = to) {
                 for (to = from + 1; to < g->cells && g->ink[row][to] == g->ink[row][from]; to++) {
