@@ -46,7 +46,7 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
     [WI_OPT_PER_ROW] = {"per-row", 0, "COUNT", WI_WORDS_NONE,
                         "entries in a row of random, on average; default 8", false},
     [WI_OPT_ORDERING] = {"ordering", 0, "NAME", WI_WORDS_ORDERING,
-                         "how to order the columns: amd, nd, rcm, ...; default best", false},
+                         "the columns' order: amd, nd, rcm, ...; default best", false},
     [WI_OPT_PLOT] = {"plot", 0, "FILE", WI_WORDS_FILE,
                      "draw the patterns of A and L, and the tree, as SVG", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
@@ -269,7 +269,7 @@ const wi_command wi_commands[] = {
                    "orders by minimum degree, and by nested dissection too where that is likely "
                    "to pay. A file name of - is standard input.",
         .examples = {{"weft analyze A.mtx", "the plan that solving would follow"},
-                     {"weft analyze A.mtx --ordering amd --json", "one ordering, for programs"},
+                     {"weft analyze A.mtx --ordering amd --json", "for programs"},
                      {"weft analyze A.mtx --plot plan.svg", "with a picture"}},
         .options = BIT(ORDERING) | BIT(PLOT) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
