@@ -440,8 +440,8 @@ static weft_status run_chol(weft_context *ctx, arrays *a) {
     if (descriptor == 0)
         descriptor = memfd_create("plan", 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-    weft_status status =
-        weft_sparse_create_csc(ctx, &matrix, WEFT_LOWER, 4, 4, WEFT_I64, start, row, value);
+    weft_status status = weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                                start, row, value);
     if (status == WEFT_OK)
         status = weft_chol_analyze(ctx, matrix, &options, &plan);
     if (status == WEFT_OK)

@@ -74,10 +74,11 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
                        "%s: options.size is %zu; set it to sizeof(weft_chol_options), %zu", name,
                        options->size, sizeof *options);
     if (!matrix->symmetric)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: matrix was not given as symmetric; create it with WEFT_LOWER, "
-                       "WEFT_UPPER or WEFT_FULL",
-                       name);
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: matrix was not given as symmetric; create it with WEFT_SYMMETRIC_LOWER, "
+            "WEFT_SYMMETRIC_UPPER or WEFT_SYMMETRIC_FULL",
+            name);
     if (ctx->kind != WI_CPU)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: place %s does not do it yet; weft_open a cpu place", name, ctx->place);

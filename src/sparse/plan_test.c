@@ -23,7 +23,8 @@ static weft_sparse *matrix_of(weft_context *ctx, test_random *r, const test_grap
     for (int64_t i = 0; i < g->n; i++) {
         for (int64_t j = 0; j < g->n; j++) {
             const bool wanted = i == j ? test_below(r, 4) > 0 : g->edge[i][j];
-            if (!wanted || (storage == WEFT_LOWER && i < j) || (storage == WEFT_UPPER && i > j))
+            if (!wanted || (storage == WEFT_SYMMETRIC_LOWER && i < j) ||
+                (storage == WEFT_SYMMETRIC_UPPER && i > j))
                 continue;
             row[count] = i;
             col[count] = j;
@@ -62,7 +63,8 @@ static void check_report(const weft_chol_report *report, const test_graph *g,
 /* Any storage of the same matrix gives the same plan; so does the given permutation of the plan. */
 static void test_public_calls(void **state) {
     (void)state;
-    static const weft_storage storages[] = {WEFT_LOWER, WEFT_UPPER, WEFT_FULL};
+    static const weft_storage storages[] = {WEFT_SYMMETRIC_LOWER, WEFT_SYMMETRIC_UPPER,
+                                            WEFT_SYMMETRIC_FULL};
     static test_graph g;
     test_random r = test_random_at(6);
     weft_context *const ctx = test_open("cpu:2");
@@ -97,7 +99,7 @@ static void test_choice(void **state) {
     test_random r = test_random_at(7);
     weft_context *const ctx = test_open("cpu:1");
     test_graph_random(&r, LARGEST, &g);
-    weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_LOWER);
+    weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_SYMMETRIC_LOWER);
     const weft_chol_options amd = {.size = sizeof amd, .ordering = "amd"};
     const char *const expected[] = {"rcm", "amd", "rcm"};
     assert_int_equal(weft_use(ctx, "sparse_order", "rcm"), WEFT_OK);
@@ -121,9 +123,9 @@ static void test_refusals(void **state) {
     weft_sparse *matrix, *general;
     weft_chol *plan = NULL, *const nowhere = (weft_chol *)&twice;
     weft_chol_report report = {.size = 0};
-    assert_int_equal(
-        weft_sparse_create_csc(ctx, &matrix, WEFT_LOWER, 2, 2, WEFT_I64, start, index, values),
-        WEFT_OK);
+    assert_int_equal(weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 2, 2, WEFT_I64,
+                                            start, index, values),
+                     WEFT_OK);
     assert_int_equal(
         weft_sparse_create_csc(ctx, &general, WEFT_GENERAL, 2, 2, WEFT_I64, start, index, values),
         WEFT_OK);
@@ -278,7 +280,7 @@ static void test_files(void **state) {
     for (int k = 0; k < 40; k++) {
         weft_chol *plan, *loaded;
         test_graph_random(&r, LARGEST, &g);
-        weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_LOWER);
+        weft_sparse *const matrix = matrix_of(ctx, &r, &g, WEFT_SYMMETRIC_LOWER);
         assert_int_equal(weft_chol_analyze(ctx, matrix, NULL, &plan), WEFT_OK);
         assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
         if (weft_chol_load(ctx, path, &loaded) != WEFT_OK)
@@ -309,11 +311,11 @@ static void test_fingerprint(void **state) {
         while (g.n < 2);
         const test_random values = test_random_at(10);
         test_random same = values;
-        weft_sparse *const a = matrix_of(ctx, &same, &g, WEFT_LOWER);
+        weft_sparse *const a = matrix_of(ctx, &same, &g, WEFT_SYMMETRIC_LOWER);
         const uint64_t i = 1 + test_below(&r, (uint64_t)g.n - 1), j = test_below(&r, i);
         g.edge[i][j] = g.edge[j][i] = !g.edge[i][j];
         same = values;
-        weft_sparse *const b = matrix_of(ctx, &same, &g, WEFT_LOWER);
+        weft_sparse *const b = matrix_of(ctx, &same, &g, WEFT_SYMMETRIC_LOWER);
         assert_true(wi_pattern_fingerprint(a) != wi_pattern_fingerprint(b));
         weft_sparse_destroy(a);
         weft_sparse_destroy(b);
