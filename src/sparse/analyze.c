@@ -64,9 +64,7 @@ void wi_chol_describe(weft_chol *plan) {
 }
 
 static weft_status check(weft_context *ctx, const weft_sparse *matrix,
-                         const weft_chol_options *options, weft_chol *const *plan) {
-    if (!plan)
-        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", name);
+                         const weft_chol_options *options) {
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; create one first", name);
     if (options && (options->size == 0 || options->size > sizeof *options))
@@ -167,9 +165,10 @@ weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
                               const weft_chol_options *options, weft_chol **plan) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    if (plan)
-        *plan = NULL;
-    weft_status status = check(ctx, matrix, options, plan);
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", name);
+    *plan = NULL;
+    weft_status status = check(ctx, matrix, options);
     if (status != WEFT_OK)
         return status;
     weft_chol_options whole = {.size = sizeof whole};

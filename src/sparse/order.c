@@ -97,7 +97,7 @@ static void say(const wi_order_args *order, const char *chosen) {
 
 weft_status wi_order_best(weft_context *ctx, const void *args) {
     const wi_order_args *const order = args;
-    double flops, nd_flops;
+    double flops = 0, nd_flops = 0;
     weft_status status = wi_order_amd(ctx, order);
     say(order, "amd");
     if (status == WEFT_OK)

@@ -58,21 +58,69 @@ static idx_t extract(dissection *d, const idx_t *vertices, idx_t n) {
     return to;
 }
 
-/* Orders a part by minimum degree; its graph has been extracted. */
+/* The part's graph with a halo, the vertices around it: they come later, but until then they are
+ * neighbours. Numbers them in `moved` and `local`; returns how many. */
+static idx_t add_halo(dissection *d, const idx_t *vertices, idx_t n, int64_t *entries) {
+    const wi_pattern *const graph = d->order->graph;
+    idx_t halo = 0;
+    *entries = 0;
+    enter_part(d, vertices, n);
+    for (idx_t k = 0; k < n; k++) {
+        for (int64_t e = graph->start[vertices[k]]; e < graph->start[vertices[k] + 1]; e++) {
+            const int64_t neighbour = graph->row[e];
+            if (d->local[neighbour] == OUTSIDE) {
+                d->local[neighbour] = n + halo;
+                d->moved[halo++] = (idx_t)neighbour;
+            }
+            *entries += d->local[neighbour] < n ? 1 : 2;
+        }
+    }
+    return halo;
+}
+
+/* Fills the graph of the part and its halo, whose vertices have neighbours in the part alone; the
+ * vertices have their numbers in `local`. `start` is one longer than the graph needs. */
+static void fill_graph(const dissection *d, const idx_t *vertices, idx_t n, idx_t all,
+                       int64_t *start, int64_t *row) {
+    const wi_pattern *const graph = d->order->graph;
+    for (idx_t k = 0; k <= all + 1; k++)
+        start[k] = 0;
+    for (idx_t k = 0; k < n; k++) {
+        for (int64_t e = graph->start[vertices[k]]; e < graph->start[vertices[k] + 1]; e++) {
+            const idx_t neighbour = d->local[graph->row[e]];
+            start[k + 2]++;
+            if (neighbour >= n)
+                start[neighbour + 2]++;
+        }
+    }
+    for (idx_t k = 2; k <= all + 1; k++)
+        start[k] += start[k - 1];
+    for (idx_t k = 0; k < n; k++) {
+        for (int64_t e = graph->start[vertices[k]]; e < graph->start[vertices[k] + 1]; e++) {
+            const idx_t neighbour = d->local[graph->row[e]];
+            row[start[k + 1]++] = neighbour;
+            if (neighbour >= n)
+                row[start[neighbour + 1]++] = k;
+        }
+    }
+}
+
+/* Orders a part by minimum degree. */
 static weft_status order_small(dissection *d, const idx_t *vertices, idx_t n) {
-    const int64_t entries = d->start[n];
-    const size_t bytes = (size_t)(2 * (int64_t)n + 1 + entries) * sizeof(int64_t);
+    int64_t entries;
+    const idx_t halo = add_halo(d, vertices, n, &entries), all = n + halo;
+    const size_t bytes = (size_t)((int64_t)all + 2 + n + entries) * sizeof(int64_t);
     int64_t *const start = wi_host_alloc(bytes);
     if (!start)
         return wi_fail(d->ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes of ordering nd; free some",
                        d->order->call, bytes);
-    int64_t *const row = start + n + 1, *const perm = row + entries;
-    for (idx_t k = 0; k <= n; k++)
-        start[k] = d->start[k];
-    for (int64_t k = 0; k < entries; k++)
-        row[k] = d->row[k];
-    const wi_pattern graph = {n, start, row};
-    const wi_order_args args = {.call = d->order->call, .graph = &graph, .perm = perm};
+    int64_t *const row = start + all + 2, *const perm = row + entries;
+    fill_graph(d, vertices, n, all, start, row);
+    leave_part(d, vertices, n);
+    leave_part(d, d->moved, halo);
+    const wi_pattern graph = {all, start, row};
+    const wi_order_args args = {
+        .call = d->order->call, .graph = &graph, .perm = perm, .halo = halo};
     const weft_status status = wi_order_amd(d->ctx, &args);
     for (idx_t k = 0; status == WEFT_OK && k < n; k++)
         d->order->perm[d->done++] = vertices[perm[k]];
@@ -114,8 +162,7 @@ static bool part(dissection *d, idx_t n, bool *failed) {
 static weft_status dissect(dissection *d, idx_t *vertices, idx_t n) {
     idx_t count[3];
     bool failed = false;
-    const idx_t entries = extract(d, vertices, n);
-    if (n <= SMALL || entries == 0 || !part(d, n, &failed))
+    if (n <= SMALL || extract(d, vertices, n) == 0 || !part(d, n, &failed))
         return failed ? wi_fail(d->ctx, WEFT_ENOMEM,
                                 "%s: METIS gave up, as it does for lack of memory; order amd",
                                 d->order->call)

@@ -275,6 +275,82 @@ static void test_both_widths(void **state) {
     weft_close(ctx);
 }
 
+/* Entries of the first columns of L when `perm` orders them and the halo follows. */
+static int64_t inner_fill(const test_graph *g, const int64_t *perm, int64_t inner) {
+    static test_factor f;
+    int64_t all[TEST_MOST_VERTICES], sum = 0;
+    for (int64_t k = 0; k < g->n; k++)
+        all[k] = k < inner ? perm[k] : k;
+    test_eliminate(g, all, &f);
+    for (int64_t k = 0; k < inner; k++)
+        sum += f.count[k];
+    return sum;
+}
+
+/* Who knows the neighbours that come later orders better than who does not. */
+static void test_halo(void **state) {
+    (void)state;
+    static test_graph g, inside;
+    int64_t knowing = 0, blind = 0;
+    test_random r = test_random_at(11);
+    weft_context *const ctx = test_open("cpu:1");
+    for (int k = 0; k < 2000; k++) {
+        int64_t a[TEST_MOST_VERTICES], b[TEST_MOST_VERTICES];
+        bool seen[TEST_MOST_VERTICES] = {false};
+        test_graph_random(&r, LARGEST, &g);
+        const int64_t halo = (int64_t)test_below(&r, (uint64_t)g.n / 2 + 1), inner = g.n - halo;
+        for (int64_t i = inner; i < g.n; i++)
+            memset(g.edge[i] + inner, false, (size_t)halo);
+        test_graph_finish(&g);
+        inside = g;
+        inside.n = inner;
+        test_graph_finish(&inside);
+        const wi_order_args args = {.call = "t", .graph = &g.pattern, .perm = a, .halo = halo};
+        assert_int_equal(wi_order_amd_i32(ctx, &args), WEFT_OK);
+        const wi_order_args wide = {.call = "t", .graph = &g.pattern, .perm = b, .halo = halo};
+        assert_int_equal(wi_order_amd_i64(ctx, &wide), WEFT_OK);
+        assert_memory_equal(a, b, (size_t)inner * sizeof *a);
+        for (int64_t i = 0; i < inner; i++) {
+            assert_true(a[i] >= 0 && a[i] < inner && !seen[a[i]]);
+            seen[a[i]] = true;
+        }
+        knowing += inner_fill(&g, a, inner);
+        order(ctx, row_named("amd"), &inside.pattern, NULL, b);
+        blind += inner_fill(&g, b, inner);
+    }
+    print_message("with the halo %lld entries, without %lld\n", (long long)knowing,
+                  (long long)blind);
+    assert_true(knowing < blind);
+    weft_close(ctx);
+}
+
+/* Graphs large enough to be dissected: thin, square, in two parts, and with no edge at all. */
+static void test_dissection(void **state) {
+    (void)state;
+    static const int64_t sides[][2] = {{1, 5000}, {2, 3000}, {40, 125}, {80, 80}};
+    test_random r = test_random_at(12);
+    weft_context *const ctx = test_open("cpu:1"), *const other = test_open("cpu:3");
+    const wi_row *const nd = row_named("nd");
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
+        mesh m = mesh_open(&r, sides[k][0], sides[k][1]);
+        const size_t n = (size_t)m.graph.n;
+        int64_t *const a = malloc(n * sizeof *a), *const b = malloc(n * sizeof *b);
+        const wi_order_args args = {.graph = &m.graph};
+        if (!nd->misfit(ctx, &args)) {
+            order(ctx, nd, &m.graph, NULL, a);
+            order(other, nd, &m.graph, NULL, b);
+            assert_memory_equal(a, b, n * sizeof *a);
+            memset(m.start, 0, (n + 1) * sizeof *m.start); /* the vertices alone */
+            order(ctx, nd, &m.graph, NULL, a);
+        }
+        free(a);
+        free(b);
+        mesh_close(&m);
+    }
+    weft_close(ctx);
+    weft_close(other);
+}
+
 /* A star of 5000: the centre is dense, set aside by amd, and still no fill. */
 static void test_dense_row(void **state) {
     (void)state;
@@ -299,6 +375,8 @@ static void test_dense_row(void **state) {
     weft_context *const ctx = test_open("cpu:1");
     order(ctx, row_named("amd"), &graph, NULL, perm);
     assert_int_equal(perm[N - 1], CENTRE);
+    if (offered("nd", &(wi_order_args){.graph = &graph}))
+        order(ctx, row_named("nd"), &graph, NULL, perm);
     free(start);
     free(row);
     free(perm);
@@ -330,6 +408,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_graphs),  cmocka_unit_test(test_mesh_fill),
         cmocka_unit_test(test_rcm_bandwidth), cmocka_unit_test(test_both_widths),
+        cmocka_unit_test(test_halo),          cmocka_unit_test(test_dissection),
         cmocka_unit_test(test_dense_row),     cmocka_unit_test(test_given_refused),
     };
     return cmocka_run_group_tests_name("sparse_order", tests, NULL, NULL);

@@ -47,7 +47,9 @@ typedef struct wi_order_args {
     int64_t *perm;
     const int64_t *given;  /* the caller's own ordering, or NULL */
     double seconds_budget; /* for `best` */
-    const char **chosen;   /* where `best` says which rung it took; or NULL */
+    int64_t halo; /* for `amd`: so many vertices, the last, count as neighbours but have no place in
+                   * perm, for they come after all of it */
+    const char **chosen; /* where `best` says which rung it took; or NULL */
 } wi_order_args;
 
 /* The structure of L before there are numbers. Columns k are those of the permuted matrix. */
