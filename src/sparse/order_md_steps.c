@@ -95,8 +95,8 @@ static void merge_touched(quotient *q, const touched *t, buckets *b) {
     }
 }
 
-/* Lists `multiple` or not: all variables of least degree that touch no common neighbour are
- * eliminated before degrees are counted again, and like ones are merged. */
+/* If `multiple`, all variables of least degree that touch no common neighbour are eliminated before
+ * degrees are counted again, and like ones are merged. */
 static weft_status minimum_degree(weft_context *ctx, const wi_order_args *args, bool multiple) {
     const wi_pattern *const graph = args->graph;
     const int32_t n = (int32_t)graph->n;
@@ -106,8 +106,8 @@ static weft_status minimum_degree(weft_context *ctx, const wi_order_args *args, 
     if (!t.vertex)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory to order %d columns; free some", args->call,
                        (int)n);
-    weft_status status = quotient_alloc(ctx, args->call, &q, n, graph->start[n]);
-    if (status != WEFT_OK)
+    weft_status status = WEFT_ENOMEM;
+    if (!quotient_alloc(ctx, args->call, &q, n, graph->start[n]))
         goto done;
     quotient_fill(&q, graph);
     buckets_clear(&q, &b);
@@ -133,6 +133,7 @@ static weft_status minimum_degree(weft_context *ctx, const wi_order_args *args, 
     }
     quotient_order(&q, args->perm);
     wi_host_free(q.memory);
+    status = WEFT_OK;
 done:
     wi_host_free(t.vertex);
     return status;

@@ -24,28 +24,28 @@ static weft_status no_memory(weft_context *ctx, const char *call, size_t bytes) 
 }
 
 weft_status wi_symbolic_take_columns(weft_context *ctx, const char *call, int64_t n,
-                                     wi_symbolic *out) {
+                                     wi_symbolic *symbolic) {
     const size_t bytes = 4 * (size_t)n * sizeof(int64_t);
-    *out = (wi_symbolic){.n = n, .perm = wi_host_alloc(bytes)};
-    if (!out->perm)
+    *symbolic = (wi_symbolic){.n = n, .perm = wi_host_alloc(bytes)};
+    if (!symbolic->perm)
         return no_memory(ctx, call, bytes);
-    out->inverse = out->perm + n;
-    out->parent = out->inverse + n;
-    out->count = out->parent + n;
+    symbolic->inverse = symbolic->perm + n;
+    symbolic->parent = symbolic->inverse + n;
+    symbolic->count = symbolic->parent + n;
     return WEFT_OK;
 }
 
 weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int64_t supernodes,
-                                        int64_t rows, wi_symbolic *out) {
+                                        int64_t rows, wi_symbolic *symbolic) {
     const size_t bytes = (size_t)(4 * supernodes + 2 + rows) * sizeof(int64_t);
-    out->supernodes = supernodes;
-    out->first = wi_host_alloc(bytes);
-    if (!out->first)
+    symbolic->supernodes = supernodes;
+    symbolic->first = wi_host_alloc(bytes);
+    if (!symbolic->first)
         return no_memory(ctx, call, bytes);
-    out->rows_at = out->first + supernodes + 1;
-    out->super_parent = out->rows_at + supernodes + 1;
-    out->peak = out->super_parent + supernodes;
-    out->rows = out->peak + supernodes;
+    symbolic->rows_at = symbolic->first + supernodes + 1;
+    symbolic->super_parent = symbolic->rows_at + supernodes + 1;
+    symbolic->peak = symbolic->super_parent + supernodes;
+    symbolic->rows = symbolic->peak + supernodes;
     return WEFT_OK;
 }
 
