@@ -4,12 +4,14 @@
 
 #include "sparse/symbolic.h"
 
+#if WEFT_LADDER || defined WEFT_METIS
 static const char *fits_i32(const weft_context *ctx, const void *args) {
     (void)ctx;
     return wi_order_fits_i32(((const wi_order_args *)args)->graph)
                ? NULL
                : "needs a matrix of fewer than 2^29 entries: it has indices of 32 bits";
 }
+#endif
 
 static const char *fits_given(const weft_context *ctx, const void *args) {
     (void)ctx;
