@@ -2,8 +2,7 @@
 /* Every allocation in every public call, failed in turn: the call must say WEFT_ENOMEM, leave its
  * outputs as they were, and leak nothing; and the context must still work afterwards.
  *
- * The linker's --wrap sends the library's calls of the functions below through here. */
-#include <pthread.h>
+ * The linker's --wrap sends the library's calls of what allocates through injection.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "core/stage.h"
 #include "histogram/histogram.h"
+#include "injection.h"
 #include "map/map.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
@@ -19,172 +19,6 @@
 #include "sort/sort.h"
 #include "sparse/order.h"
 #include "testing.h"
-
-#ifdef WEFT_CUDA
-#    include <cuda_runtime_api.h>
-#endif
-
-/* ---- injection ---- */
-
-enum {
-    MOST_LIVE = 1024,
-    NEVER = -1
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool watching;       /* track allocations */
-static bool only_own;       /* ignore malloc and its kin: on a GPU they are the driver's */
-static int counted;         /* allocations since arm() */
-static int fail_at = NEVER; /* which of them fails */
-static void *live[MOST_LIVE];
-static size_t live_bytes[MOST_LIVE];
-static size_t live_count;
-static size_t now_bytes, most_bytes; /* of the library's own allocations: now, and at most */
-
-/* Counts an allocation; true if it is the one to fail. */
-static bool fails(bool own) {
-    pthread_mutex_lock(&lock);
-    bool counts = watching && (own || !only_own);
-    bool result = counts && counted == fail_at;
-    counted += counts;
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
-static void *born(void *p, bool own, size_t bytes) {
-    pthread_mutex_lock(&lock);
-    if (p && watching && (own || !only_own) && live_count < MOST_LIVE) {
-        live_bytes[live_count] = own ? bytes : 0;
-        live[live_count++] = p;
-        now_bytes += own ? bytes : 0;
-        most_bytes = now_bytes > most_bytes ? now_bytes : most_bytes;
-    }
-    pthread_mutex_unlock(&lock);
-    return p;
-}
-
-static void died(const void *p) {
-    pthread_mutex_lock(&lock);
-    for (size_t k = 0; p && k < live_count; k++) {
-        if (live[k] == p) {
-            now_bytes -= live_bytes[k];
-            live_bytes[k] = live_bytes[live_count - 1];
-            live[k] = live[--live_count];
-            break;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *p, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-int __real_posix_memalign(void **p, size_t alignment, size_t bytes);
-void __real_free(void *p);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *p, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes);
-void __wrap_free(void *p);
-
-void *__wrap_malloc(size_t bytes) {
-    return fails(false) ? NULL : born(__real_malloc(bytes), false, bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails(false) ? NULL : born(__real_calloc(count, bytes), false, bytes);
-}
-
-void *__wrap_realloc(void *p, size_t bytes) {
-    if (fails(false)) {
-        return NULL;
-    }
-    died(p);
-    return born(__real_realloc(p, bytes), false, bytes);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-    return fails(true) ? NULL : born(__real_aligned_alloc(alignment, bytes), true, bytes);
-}
-
-int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes) {
-    if (fails(false)) {
-        return 12; /* ENOMEM */
-    }
-    int error = __real_posix_memalign(p, alignment, bytes);
-    if (!error) {
-        born(*p, false, bytes);
-    }
-    return error;
-}
-
-void __wrap_free(void *p) {
-    died(p);
-    __real_free(p);
-}
-
-#ifdef WEFT_CUDA
-
-/* Both sides of a function that sets *p and takes more arguments after it. */
-#    define WRAP_CUDA(name, parameters, arguments)                                                 \
-        cudaError_t __real_##name parameters;                                                      \
-        cudaError_t __wrap_##name parameters;                                                      \
-        cudaError_t __wrap_##name parameters {                                                     \
-            if (fails(true)) {                                                                     \
-                return cudaErrorMemoryAllocation;                                                  \
-            }                                                                                      \
-            cudaError_t error = __real_##name arguments;                                           \
-            if (error == cudaSuccess) {                                                            \
-                born(*p, true, bytes);                                                             \
-            }                                                                                      \
-            return error;                                                                          \
-        }
-
-WRAP_CUDA(cudaMalloc, (void **p, size_t bytes), (p, bytes))
-WRAP_CUDA(cudaMallocAsync, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream))
-WRAP_CUDA(cudaMallocFromPoolAsync,
-          (void **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
-          (p, bytes, pool, stream))
-WRAP_CUDA(cudaMallocHost, (void **p, size_t bytes), (p, bytes))
-WRAP_CUDA(cudaHostAlloc, (void **p, size_t bytes, unsigned int flags), (p, bytes, flags))
-
-cudaError_t __real_cudaFree(void *p);
-cudaError_t __real_cudaFreeHost(void *p);
-cudaError_t __real_cudaFreeAsync(void *p, cudaStream_t stream);
-cudaError_t __wrap_cudaFree(void *p);
-cudaError_t __wrap_cudaFreeHost(void *p);
-cudaError_t __wrap_cudaFreeAsync(void *p, cudaStream_t stream);
-
-cudaError_t __wrap_cudaFree(void *p) {
-    died(p);
-    return __real_cudaFree(p);
-}
-
-cudaError_t __wrap_cudaFreeHost(void *p) {
-    died(p);
-    return __real_cudaFreeHost(p);
-}
-
-cudaError_t __wrap_cudaFreeAsync(void *p, cudaStream_t stream) {
-    died(p);
-    return __real_cudaFreeAsync(p, stream);
-}
-
-#endif
-
-static void watch(bool on) {
-    pthread_mutex_lock(&lock);
-    watching = on;
-    pthread_mutex_unlock(&lock);
-}
-
-/* Lets the allocation numbered `which` from now on fail. */
-static void arm(int which) {
-    counted = 0;
-    fail_at = which;
-}
 
 /* ---- the calls ---- */
 
@@ -377,6 +211,8 @@ static weft_status run_expand(weft_context *ctx, arrays *a) {
 static weft_status run_run_length(weft_context *ctx, arrays *a) {
     return weft_run_length(ctx, WEFT_F32, COUNT / 2, a->x, a->z, WEFT_U32, a->z + COUNT / 2,
                            a->result);
+}
+
 /* Indices out of order, each place given twice: every allocation there is. */
 static weft_status run_sparse(weft_context *ctx, arrays *a) {
     (void)a;

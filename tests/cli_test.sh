@@ -73,11 +73,7 @@ test_help() {
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
-    for command in info demo climb reduce scan sort topk histogram add select unique help; do
-    for command in info demo climb reduce scan sort topk histogram add help; do
-    for command in info demo climb reduce scan sort topk add generate help; do
-    for command in info demo climb reduce scan sort topk histogram add generate help; do
-    for command in info demo climb reduce scan sort topk histogram add generate analyze help; do
+    for command in info demo climb reduce scan sort topk histogram add select unique generate analyze help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
