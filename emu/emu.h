@@ -77,10 +77,12 @@ struct Piece {
     int device;
     bool freeing; /* cudaFreeAsync is queued */
     bool dead;
+    bool of_graph = false; /* taken in a capture */
 };
 /* NULL when there is no room. */
 void *take(size_t bytes, Kind kind, int device);
 void release(Piece *piece);
+void forget(Piece *piece);        /* what was written there, and by whom */
 Piece *find_piece(const void *p); /* the nearest that begins at or before p; may be dead */
 Piece *live_piece(const void *p); /* the live one that p lies in, or NULL */
 /* Host memory that counts as pinned from then on, or no more. */

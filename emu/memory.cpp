@@ -101,9 +101,12 @@ void *take(size_t bytes, Kind kind, int device) {
 }
 
 void release(Piece *piece) {
-    Arena &a = arena();
     piece->dead = true;
-    a.taken -= piece->bytes;
+    arena().taken -= piece->bytes;
+    forget(piece);
+}
+
+void forget(Piece *piece) {
     clear((unsigned char *)piece->begin, piece->bytes);
     forget_marks((void *)piece->begin, piece->bytes);
     forget_accesses((void *)piece->begin, piece->bytes);

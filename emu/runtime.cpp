@@ -162,10 +162,36 @@ cudaError_t cudaMalloc(void **p, size_t bytes) {
     return allocate(p, bytes, Kind::device);
 }
 
+/* What a graph takes keeps its place until the graph is gone, with all that is queued of it. What
+ * was written there is forgotten whenever the graph takes it or gives it back. */
+static void note_captured(Piece *piece, EmuStream *stream) {
+    const std::shared_ptr<Piece> memory(piece, [](Piece *own) {
+        const Guard guard(lock);
+        release(own);
+    });
+    piece->of_graph = true;
+    stream->capture->memory.push_back(memory);
+    queue(stream, [=](EmuStream *) { forget(memory.get()); });
+}
+
+static cudaError_t give_back_captured(Piece *piece, EmuStream *stream) {
+    if (stream->capture)
+        for (const std::shared_ptr<Piece> &memory : stream->capture->memory)
+            if (memory.get() == piece) {
+                queue(stream, [=](EmuStream *) { forget(memory.get()); });
+                return cudaSuccess;
+            }
+    return fail(cudaErrorInvalidValue);
+}
+
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
+    const Guard guard(lock);
     if (!is_stream(stream))
         return fail(cudaErrorInvalidResourceHandle);
-    return allocate(p, bytes, Kind::device);
+    const cudaError_t error = allocate(p, bytes, Kind::device);
+    if (*p && stream_of(stream)->capture)
+        note_captured(find_piece(*p), stream_of(stream));
+    return error;
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
@@ -209,6 +235,8 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
     Piece *const piece = p ? piece_to_free(p, Kind::device, caller) : nullptr;
     if (!piece)
         return p ? fail(cudaErrorInvalidValue) : cudaSuccess;
+    if (piece->of_graph || stream_of(stream)->capture)
+        return give_back_captured(piece, stream_of(stream));
     piece->freeing = true;
     queue(stream_of(stream), [=](EmuStream *) { release(piece); });
     return cudaSuccess;

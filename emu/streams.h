@@ -22,6 +22,7 @@ struct EmuOperation {
 
 struct EmuGraph {
     std::vector<EmuOperation> operations;
+    std::vector<std::shared_ptr<emu::Piece>> memory;
 };
 
 struct EmuStream {

@@ -94,6 +94,40 @@ static void test_streams(weft_context *ctx) {
         cuda_ok(cudaStreamDestroy(streams[k]));
 }
 
+/* A graph of what is called between capture_begin and capture_end. */
+typedef struct capture {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+} capture;
+
+static capture capture_begin(weft_context *ctx) {
+    capture c;
+    cuda_ok(cudaSetDevice(ctx->gpu->device));
+    cuda_ok(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
+    ok(ctx, weft_sync(ctx));
+    cuda_ok(cudaStreamBeginCapture(c.stream, cudaStreamCaptureModeGlobal));
+    ok(ctx, weft_set_stream(ctx, c.stream)); /* into the midst of a capture */
+    return c;
+}
+
+static void capture_end(weft_context *ctx, capture *c) {
+    ok(ctx, weft_set_stream(ctx, NULL));
+    cuda_ok(cudaStreamEndCapture(c->stream, &c->graph));
+    cuda_ok(cudaGraphInstantiate(&c->ready, c->graph, 0));
+}
+
+static void capture_run(const capture *c) {
+    cuda_ok(cudaGraphLaunch(c->ready, c->stream));
+    cuda_ok(cudaStreamSynchronize(c->stream));
+}
+
+static void capture_drop(const capture *c) {
+    cuda_ok(cudaGraphExecDestroy(c->ready));
+    cuda_ok(cudaGraphDestroy(c->graph));
+    cuda_ok(cudaStreamDestroy(c->stream));
+}
+
 /* The calls of the graph, the first of their shape, so that scratch grows during the capture. What
  * cannot be captured is refused, and does the capture no harm. */
 static void queue_captured(weft_context *ctx, float *x, float *y, float *sum) {
@@ -113,35 +147,129 @@ static void queue_captured(weft_context *ctx, float *x, float *y, float *sum) {
 static void test_capture(weft_context *ctx) {
     if (!ctx->gpu)
         return;
-    cudaStream_t stream;
-    cudaGraph_t graph;
-    cudaGraphExec_t ready;
     float *x, *y, *sum, got = 0;
     make_arrays(ctx, &x, &y);
     ok(ctx, weft_alloc(ctx, (void **)&sum, sizeof *sum));
-    cuda_ok(cudaSetDevice(ctx->gpu->device));
-    cuda_ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    ok(ctx, weft_sync(ctx));
-    cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    ok(ctx, weft_set_stream(ctx, stream)); /* into the midst of a capture */
+    capture c = capture_begin(ctx);
     queue_captured(ctx, x, y, sum);
-    ok(ctx, weft_set_stream(ctx, NULL));
-    cuda_ok(cudaStreamEndCapture(stream, &graph));
+    capture_end(ctx, &c);
     expect_multiple(ctx, y, 0); /* nothing has run yet */
-    cuda_ok(cudaGraphInstantiate(&ready, graph, 0));
     for (int k = 1; k <= 3; k++) {
-        cuda_ok(cudaGraphLaunch(ready, stream));
-        cuda_ok(cudaStreamSynchronize(stream));
+        capture_run(&c);
         expect_multiple(ctx, y, (float)k); /* rising, so that the running maximum changes nothing */
         ok(ctx, weft_copy(ctx, &got, sum, sizeof got));
         assert_true(got == (float)(k * ((double)N * (N + 1) / 2)));
     }
-    cuda_ok(cudaGraphExecDestroy(ready));
-    cuda_ok(cudaGraphDestroy(graph));
-    cuda_ok(cudaStreamDestroy(stream));
+    capture_drop(&c);
     ok(ctx, weft_free(ctx, x));
     ok(ctx, weft_free(ctx, y));
     ok(ctx, weft_free(ctx, sum));
+}
+
+/* ---- calls that take temporary memory, captured ---- */
+
+enum {
+    KEYS = 5003,
+    BINS = 7,
+    FIRST = 5
+};
+
+/* What the graph writes, in device memory. */
+typedef struct results {
+    float sorted[KEYS], merged[KEYS], first[FIRST];
+    uint32_t order[KEYS], counts[BINS], values[256];
+    unsigned char moved[3 * KEYS];
+} results;
+
+/* x = 1, 2, 3, ... in device memory; so are the bounds of one segment. */
+static void queue_sorts(weft_context *ctx, const float *x, const uint64_t *offsets, results *r) {
+    static const double edge[BINS + 1] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const weft_bins even = {.count = BINS, .lo = 0, .hi = KEYS}, edges = {BINS, 0, 1, edge};
+    float host[2] = {2, 1};
+    uint32_t counted[256];
+    test_refused(ctx, weft_sort(ctx, WEFT_ASCENDING, WEFT_F32, 2, host, host), WEFT_EUNSUPPORTED,
+                 "weft_sort", "capture");
+    test_refused(ctx,
+                 weft_histogram(ctx, WEFT_F32, KEYS, 1, x, &edges, WEFT_OVERWRITE, WEFT_U32,
+                                r->counts, NULL),
+                 WEFT_EUNSUPPORTED, "weft_histogram", "capture");
+    test_refused(
+        ctx,
+        weft_histogram(ctx, WEFT_U8, KEYS, 1, x, NULL, WEFT_OVERWRITE, WEFT_U32, counted, NULL),
+        WEFT_EUNSUPPORTED, "weft_histogram", "capture");
+    ok(ctx, weft_use(ctx, "sort", "merge"));
+    ok(ctx, weft_sort(ctx, WEFT_DESCENDING, WEFT_F32, KEYS, x, r->merged));
+    ok(ctx, weft_use(ctx, "sort", "onesweep"));
+    ok(ctx, weft_sort(ctx, WEFT_DESCENDING, WEFT_F32, KEYS, x, r->sorted));
+    ok(ctx, weft_sort_indices(ctx, WEFT_DESCENDING, WEFT_F32, KEYS, x, WEFT_U32, r->order));
+    ok(ctx, weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_F32, KEYS, r->sorted, r->sorted, 3, r->moved,
+                            r->moved));
+    ok(ctx, weft_sort_segments(ctx, WEFT_DESCENDING, WEFT_F32, KEYS, r->sorted, r->sorted, 0, NULL,
+                               NULL, 1, offsets));
+    ok(ctx, weft_top_k(ctx, WEFT_DESCENDING, WEFT_F32, KEYS, x, FIRST, r->first, NULL));
+    ok(ctx,
+       weft_histogram(ctx, WEFT_F32, KEYS, 1, x, &even, WEFT_OVERWRITE, WEFT_U32, r->counts, NULL));
+    ok(ctx, weft_histogram(ctx, WEFT_U8, 4 * KEYS, 1, x, NULL, WEFT_ACCUMULATE, WEFT_U32, r->values,
+                           NULL));
+}
+
+/* `moved` began with the bytes of 0, 1, 2, ..., and each run of the graph turns it round. */
+static void check_sorts(const results *r, const float *x, uint32_t runs) {
+    uint32_t counts[BINS] = {0}, values[256] = {0};
+    for (size_t k = 0; k < sizeof(float) * KEYS; k++)
+        values[((const unsigned char *)x)[k]] += runs;
+    for (size_t k = 0; k < KEYS; k++) {
+        const uint32_t last = (uint32_t)(KEYS - 1 - k), at = runs % 2 ? last : (uint32_t)k;
+        if (!(r->sorted[k] == x[last] && r->merged[k] == x[last]))
+            fail_msg("element %zu is %g and %g, not %g", k, r->sorted[k], r->merged[k], x[last]);
+        assert_int_equal(r->order[k], last);
+        assert_memory_equal(r->moved + 3 * k, &at, 3);
+        if (k < FIRST)
+            assert_true(r->first[k] == x[last]);
+        for (size_t b = BINS; b-- > 0;)
+            if (x[k] < KEYS && x[k] >= (float)b * KEYS / BINS) {
+                counts[b]++;
+                break;
+            }
+    }
+    assert_memory_equal(r->counts, counts, sizeof counts);
+    assert_memory_equal(r->values, values, sizeof values);
+}
+
+static void test_capture_sorts(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    const uint64_t bounds[2] = {0, KEYS};
+    float *const x = malloc(KEYS * sizeof *x);
+    results *const got = calloc(1, sizeof *got);
+    assert_true(x && got);
+    float *there;
+    uint64_t *offsets;
+    results *out;
+    for (uint32_t k = 0; k < KEYS; k++) {
+        x[k] = (float)(k + 1);
+        memcpy(got->moved + 3 * (size_t)k, &k, 3);
+    }
+    ok(ctx, weft_alloc(ctx, (void **)&there, KEYS * sizeof *x));
+    ok(ctx, weft_alloc(ctx, (void **)&offsets, sizeof bounds));
+    ok(ctx, weft_alloc(ctx, (void **)&out, sizeof *out));
+    ok(ctx, weft_copy(ctx, there, x, KEYS * sizeof *x));
+    ok(ctx, weft_copy(ctx, offsets, bounds, sizeof bounds));
+    ok(ctx, weft_copy(ctx, out, got, sizeof *got));
+    capture c = capture_begin(ctx);
+    queue_sorts(ctx, there, offsets, out);
+    capture_end(ctx, &c);
+    for (uint32_t k = 1; k <= 2; k++) {
+        capture_run(&c);
+        ok(ctx, weft_copy(ctx, got, out, sizeof *got));
+        check_sorts(got, x, k);
+    }
+    capture_drop(&c);
+    ok(ctx, weft_free(ctx, there));
+    ok(ctx, weft_free(ctx, offsets));
+    ok(ctx, weft_free(ctx, out));
+    free(x);
+    free(got);
 }
 
 /* A failed call leaves nothing behind for the next one to be blamed for. */
@@ -201,9 +329,10 @@ static void test_current_device(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(test_scratch),      TEST_ON_EACH_PLACE(test_streams),
-        TEST_ON_EACH_PLACE(test_capture),      TEST_ON_EACH_PLACE(test_errors),
-        TEST_ON_EACH_PLACE(test_two_contexts), TEST_ON_EACH_PLACE(test_current_device),
+        TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_streams),
+        TEST_ON_EACH_PLACE(test_capture),        TEST_ON_EACH_PLACE(test_capture_sorts),
+        TEST_ON_EACH_PLACE(test_errors),         TEST_ON_EACH_PLACE(test_two_contexts),
+        TEST_ON_EACH_PLACE(test_current_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
