@@ -3,10 +3,11 @@
  *
  * The order is total, for every type, and the same everywhere in this header. WEFT_ASCENDING is
  *     integers   by value
- *     floats     -infinity ... -0.0, +0.0 ... +infinity, then every NaN: first those without a
- * sign, by rising payload, then those with one, by falling payload and WEFT_DESCENDING is the exact
- * opposite, so NaN come first there. -0.0 lies before +0.0, and two elements are equal only if
- * their bits are. Every element keeps its bits, payloads of NaN included.
+ *     floats     -infinity ... -0.0, +0.0 ... +infinity, then every NaN
+ * Of the NaN, those without a sign come first, by rising payload, then those with one, by falling
+ * payload. WEFT_DESCENDING is the exact opposite, so NaN come first there. -0.0 lies before +0.0,
+ * and two elements are equal only if their bits are. Every element keeps its bits, payloads of NaN
+ * included.
  *
  * Said with arithmetic: the ordered bits of an element of b bits are an unsigned number K, modulo
  * 2^b, and ascending order is the order of K. With u the element's bits,
@@ -26,7 +27,9 @@
  * Temporary memory is taken from the place for the length of the call. The calls that end in _bytes
  * take the arguments of their namesakes, run nothing, and set *bytes to what the call would take:
  * host memory on a cpu; device memory on a GPU, with the device's copies of arrays that lie in host
- * memory. Only the addresses of the arrays matter to them, not what is stored there. */
+ * memory. Only the addresses of the arrays matter to them, not what is stored there; but offsets in
+ * host memory and fields are checked as their namesakes check them. A refused one leaves *bytes as
+ * it was. */
 #ifndef WEFT_SORT_H
 #define WEFT_SORT_H
 

@@ -93,6 +93,16 @@ weft_status wi_sort_check_apart(weft_context *ctx, const char *call, const char 
                    name_b);
 }
 
+weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, size_t bytes) {
+    const size_t own_bytes = 16;
+    if (n == 0 || n <= SIZE_MAX / 8 / (bytes + own_bytes))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: the temporary arrays of %zu elements do not fit the address space; check "
+                   "their count",
+                   call, n);
+}
+
 static weft_status check_values(weft_context *ctx, const wi_sort_args *a) {
     const size_t bytes = a->n * a->value_bytes, key_bytes = a->n * weft_type_size(a->type);
     weft_status status =
@@ -129,7 +139,9 @@ weft_status wi_sort_check(weft_context *ctx, weft_order order, const wi_sort_arg
         return status;
     const size_t bytes = a->n * weft_type_size(a->type);
     status = wi_check_overlap(ctx, a->call, in, a->x, bytes, out, a->y, bytes);
-    return status != WEFT_OK || alone ? status : check_values(ctx, a);
+    if (status == WEFT_OK && !alone)
+        status = check_values(ctx, a);
+    return status == WEFT_OK ? wi_sort_check_room(ctx, a->call, a->n, a->value_bytes) : status;
 }
 
 static weft_status check_bits(weft_context *ctx, const wi_sort_args *a) {
@@ -282,21 +294,28 @@ static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
     return status;
 }
 
-/* A call that is checked. A question about bytes leaves no trace of having picked a rung. */
+/* A question about bytes leaves no trace of having picked a rung, and no answer if none fits. */
+static weft_status ask_mirrored(weft_context *ctx, const wi_sort_args *args) {
+    const wi_row *used[WI_MAX_OPS];
+    size_t needed = 0;
+    wi_sort_args part = *args;
+    part.bytes = &needed;
+    memcpy(used, ctx->used, sizeof used);
+    const weft_status status = run_mirrored(ctx, &part);
+    memcpy(ctx->used, used, sizeof used);
+    if (status == WEFT_OK)
+        *args->bytes = needed;
+    return status;
+}
+
+/* A call that is checked. */
 static weft_status run_checked(weft_context *ctx, const wi_sort_args *args) {
+    const bool moves = args->n > 0, compares = moves && args->first_bit < args->end_bit;
+    if (compares)
+        return args->bytes ? ask_mirrored(ctx, args) : run_mirrored(ctx, args);
     if (args->bytes)
         *args->bytes = 0;
-    if (args->n == 0 || (args->first_bit == args->end_bit && args->bytes))
-        return WEFT_OK;
-    if (args->first_bit == args->end_bit)
-        return copy_all(ctx, args);
-    if (!args->bytes)
-        return run_mirrored(ctx, args);
-    const wi_row *used[WI_MAX_OPS];
-    memcpy(used, ctx->used, sizeof used);
-    const weft_status status = run_mirrored(ctx, args);
-    memcpy(ctx->used, used, sizeof used);
-    return status;
+    return moves && !args->bytes ? copy_all(ctx, args) : WEFT_OK;
 }
 
 static wi_sort_args whole_keys(const char *call, weft_order order, weft_type type, size_t n,
@@ -415,6 +434,8 @@ static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_arg
         status = wi_check_array(ctx, args.call, "x", args.x, args.n, args.type);
     if (status == WEFT_OK)
         status = wi_check_array(ctx, args.call, "indices", indices, args.n, index_type);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, args.call, args.n, 0);
     if (status != WEFT_OK)
         return status;
     args.value_bytes = weft_type_size(index_type);

@@ -172,6 +172,8 @@ weft_status weft_merge(weft_context *ctx, weft_order order, weft_type type, size
                                 .b_values = has ? b_values : NULL,
                                 .values_out = has ? values_out : NULL};
     weft_status status = check(ctx, order, &args);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, args.call, na + nb, value_bytes);
     if (status != WEFT_OK || na + nb == 0)
         return status;
     return run_mirrored(ctx, &args);

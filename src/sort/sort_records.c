@@ -134,6 +134,8 @@ static weft_status check_and_run(weft_context *ctx, const wi_records_args *a) {
     const size_t bytes = a->n * a->record_bytes;
     if (status == WEFT_OK)
         status = wi_check_overlap(ctx, a->call, "records", a->records, bytes, "out", a->out, bytes);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, a->call, a->n, a->record_bytes + 8 * a->n_fields);
     if (status != WEFT_OK)
         return status;
     if (a->bytes)

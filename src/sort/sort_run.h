@@ -14,6 +14,9 @@ weft_status wi_sort_check_bytes(weft_context *ctx, const char *call, const char 
 weft_status wi_sort_check_apart(weft_context *ctx, const char *call, const char *name_a,
                                 const void *a, size_t bytes_a, const char *name_b, const void *b,
                                 size_t bytes_b);
+/* Can the bytes of all temporary arrays be counted, at most 8 times 16 bytes for each of n elements
+ * and 8 times the `bytes` that it has beside its key? */
+weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, size_t bytes);
 weft_status wi_sort_check_asked(weft_context *ctx, const char *call, const size_t *bytes);
 /* Type, order, keys and values of a call that has them all. */
 weft_status wi_sort_check(weft_context *ctx, weft_order order, const wi_sort_args *args);

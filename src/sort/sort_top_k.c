@@ -211,7 +211,7 @@ static weft_status check(weft_context *ctx, weft_order order, const wi_top_k_arg
     if (status == WEFT_OK && a->values && a->positions)
         status = wi_sort_check_apart(ctx, a->call, "values", a->values, a->k * size, "positions",
                                      a->positions, a->k * sizeof *a->positions);
-    return status;
+    return status == WEFT_OK ? wi_sort_check_room(ctx, a->call, a->n, 0) : status;
 }
 
 static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_top_k_args *a) {
