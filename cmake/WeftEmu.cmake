@@ -134,8 +134,16 @@ set(emu_tests
     core/stage_test
     core/gpu_test
     ../tests/arguments_test)
+# One case in so many is run; tests that have few, or quick ones, run more of them.
+set(emu_one_in 60)
+set(emu_one_in_sort_test 20)
+set(emu_one_in_sort_calls_test 4)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)
+    set(one_in ${emu_one_in})
+    if(DEFINED emu_one_in_${name})
+        set(one_in ${emu_one_in_${name}})
+    endif()
     if(name STREQUAL "kernels_test")
         set(source $<TARGET_OBJECTS:weft_emu_kernels_test>)
     else()
@@ -150,7 +158,7 @@ foreach(test IN LISTS emu_tests)
                 TIMEOUT 600
                 LABELS emu
                 ENVIRONMENT
-                "WEFT_TEST_PLACES=emu;WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};WEFT_TEST_MAX=10000;WEFT_TEST_ONE_IN=60"
+                "WEFT_TEST_PLACES=emu;WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};WEFT_TEST_MAX=10000;WEFT_TEST_ONE_IN=${one_in}"
         )
     endforeach()
 endforeach()
