@@ -136,7 +136,7 @@ set(emu_tests
     ../tests/arguments_test)
 # One case in so many is run; tests that have few, or quick ones, run more of them.
 set(emu_one_in 60)
-set(emu_one_in_sort_test 20)
+set(emu_one_in_sort_test 30)
 set(emu_one_in_sort_calls_test 4)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)

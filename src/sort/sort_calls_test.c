@@ -164,18 +164,18 @@ static void run_segments(rig *r, size_t n, size_t segments) {
     r->n = n;
     r->m = segments;
     const size_t size = test_size_of(r->type), value_bytes = draw_value_bytes(r);
-    const bool in_place = test_below(&r->random, 3) == 0;
     test_buffer *const in = r->b[0], *const values_in = r->b[2];
-    test_buffer *const out = in_place ? in : r->b[1], *values_out = in_place ? values_in : r->b[3];
+    test_buffer *const out = test_below(&r->random, 3) ? r->b[1] : in;
+    test_buffer *const values_out = test_below(&r->random, 3) ? r->b[3] : values_in;
     void *const keys = make_keys(r, n);
     void *const values = make_values(r, n, value_bytes);
     uint64_t *const offsets = make_offsets(r, n, segments);
     test_buffer_load(in, keys, n * size, size);
     test_buffer_load(values_in, values, n * value_bytes, value_bytes);
-    if (!in_place) {
+    if (out != in)
         test_buffer_poison(out, n * size, 0);
+    if (values_out != values_in)
         test_buffer_poison(values_out, n * value_bytes, 0);
-    }
     test_buffer_load(r->b[4], offsets, (segments + 1) * sizeof *offsets, 8);
     const weft_status status =
         weft_sort_segments(r->ctx, order_of(r), r->type, n, in->p, out->p, value_bytes,
