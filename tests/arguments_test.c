@@ -493,40 +493,6 @@ static void sort_arguments(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Counts whose arrays would fit the address space, but not with the temporary ones. */
-static void sort_counts_too_large(weft_context *ctx) {
-    rig r = rig_open(ctx);
-    const size_t many = (size_t)1 << 61;
-    void *const far = (void *)((uintptr_t)r.x ^ many << 1);
-    const weft_field byte = {0, WEFT_U8, UP};
-    size_t bytes = 5;
-    REFUSED("weft_sort_bytes", NULL, weft_sort_bytes(ctx, UP, WEFT_U8, many, r.x, r.x, &bytes));
-    REFUSED("weft_sort_pairs_bytes", NULL,
-            weft_sort_pairs_bytes(ctx, UP, WEFT_U8, many, r.x, r.x, 1, far, far, &bytes));
-    REFUSED("weft_sort_records_bytes", NULL,
-            weft_sort_records_bytes(ctx, many, 1, r.x, far, &byte, 1, &bytes));
-    REFUSED("weft_sort_records", NULL, weft_sort_records(ctx, many, 1, r.x, far, &byte, 1));
-    REFUSED("weft_top_k_bytes", NULL,
-            weft_top_k_bytes(ctx, UP, WEFT_U8, many, r.x, 1, far, NULL, &bytes));
-    REFUSED("weft_merge", NULL,
-            weft_merge(ctx, UP, WEFT_U8, many, r.x, 0, NULL, far, 0, NULL, NULL, NULL));
-    assert_int_equal(bytes, 5);
-    rig_close(&r);
-}
-
-/* A question about a call that the forced rung refuses gets no answer. */
-static void sort_question_refused(weft_context *ctx) {
-    rig r = rig_open(ctx);
-    size_t bytes = 5;
-    if (weft_use(ctx, "sort", ctx->kind == WI_CPU ? "serial_quick" : "quick") == WEFT_OK) {
-        test_refused(ctx, weft_sort_pairs_bytes(ctx, UP, I32, 4, r.x, r.x, 4, r.y, r.y, &bytes),
-                     WEFT_EUNSUPPORTED, "weft_sort_pairs_bytes", "keys alone");
-        assert_int_equal(bytes, 5);
-        assert_null(weft_used(ctx, "sort"));
-    }
-    rig_close(&r);
-}
-
 static void segment_and_record_arguments(weft_context *ctx) {
     rig r = rig_open(ctx);
     const uint64_t falling[] = {0, 3, 2, 4}, late[] = {1, 4}, early[] = {0, 3};
@@ -700,28 +666,16 @@ static void message_rules(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_context),
-        cmocka_unit_test(test_bad_places),
-        cmocka_unit_test(test_missing_gpu),
-        TEST_ON_EACH_PLACE(null_arguments),
-        TEST_ON_EACH_PLACE(bad_types_and_ops),
-        TEST_ON_EACH_PLACE(overlaps),
-        TEST_ON_EACH_PLACE(neighbours),
-        TEST_ON_EACH_PLACE(impossible_sizes),
-        TEST_ON_EACH_PLACE(impossible_memory),
-        TEST_ON_EACH_PLACE(empty),
-        TEST_ON_EACH_PLACE(bad_variants),
-        TEST_ON_EACH_PLACE(forced_misfit),
-        TEST_ON_EACH_PLACE(message_rules),
-        TEST_ON_EACH_PLACE(misaligned),
-        TEST_ON_EACH_PLACE(sort_arguments),
-        TEST_ON_EACH_PLACE(segment_and_record_arguments),
-        TEST_ON_EACH_PLACE(sort_counts_too_large),
-        TEST_ON_EACH_PLACE(sort_question_refused),
-        TEST_ON_EACH_PLACE(sort_nothing),
-        TEST_ON_EACH_PLACE(merge_and_search_arguments),
-        TEST_ON_EACH_PLACE(histogram_arguments),
-        TEST_ON_EACH_PLACE(histogram_bins),
+        cmocka_unit_test(test_no_context),       cmocka_unit_test(test_bad_places),
+        cmocka_unit_test(test_missing_gpu),      TEST_ON_EACH_PLACE(null_arguments),
+        TEST_ON_EACH_PLACE(bad_types_and_ops),   TEST_ON_EACH_PLACE(overlaps),
+        TEST_ON_EACH_PLACE(neighbours),          TEST_ON_EACH_PLACE(impossible_sizes),
+        TEST_ON_EACH_PLACE(impossible_memory),   TEST_ON_EACH_PLACE(empty),
+        TEST_ON_EACH_PLACE(bad_variants),        TEST_ON_EACH_PLACE(forced_misfit),
+        TEST_ON_EACH_PLACE(message_rules),       TEST_ON_EACH_PLACE(misaligned),
+        TEST_ON_EACH_PLACE(sort_arguments),      TEST_ON_EACH_PLACE(segment_and_record_arguments),
+        TEST_ON_EACH_PLACE(sort_nothing),        TEST_ON_EACH_PLACE(merge_and_search_arguments),
+        TEST_ON_EACH_PLACE(histogram_arguments), TEST_ON_EACH_PLACE(histogram_bins),
         TEST_ON_EACH_PLACE(select_arguments),
     };
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);

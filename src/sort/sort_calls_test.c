@@ -480,10 +480,51 @@ static void top_k(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- refusals ---- */
+
+/* Counts whose arrays would fit the address space, but not with the temporary ones. */
+static void sort_counts(weft_context *ctx) {
+    unsigned char x[16] = {0};
+    const size_t many = (size_t)1 << 61;
+    void *const far = (void *)((uintptr_t)x ^ many << 1);
+    const weft_field byte = {0, WEFT_U8, WEFT_ASCENDING};
+    size_t bytes = 5;
+    test_refused(ctx, weft_sort_bytes(ctx, WEFT_ASCENDING, WEFT_U8, many, x, x, &bytes), WEFT_EARG,
+                 "weft_sort_bytes", NULL);
+    test_refused(
+        ctx, weft_sort_pairs_bytes(ctx, WEFT_ASCENDING, WEFT_U8, many, x, x, 1, far, far, &bytes),
+        WEFT_EARG, "weft_sort_pairs_bytes", NULL);
+    test_refused(ctx, weft_sort_records_bytes(ctx, many, 1, x, far, &byte, 1, &bytes), WEFT_EARG,
+                 "weft_sort_records_bytes", NULL);
+    test_refused(ctx, weft_sort_records(ctx, many, 1, x, far, &byte, 1), WEFT_EARG,
+                 "weft_sort_records", NULL);
+    test_refused(ctx, weft_top_k_bytes(ctx, WEFT_ASCENDING, WEFT_U8, many, x, 1, far, NULL, &bytes),
+                 WEFT_EARG, "weft_top_k_bytes", NULL);
+    test_refused(
+        ctx, weft_merge(ctx, WEFT_ASCENDING, WEFT_U8, many, x, 0, NULL, far, 0, NULL, NULL, NULL),
+        WEFT_EARG, "weft_merge", NULL);
+    assert_int_equal(bytes, 5);
+}
+
+/* A question about a call that the forced rung refuses gets no answer. */
+static void sort_questions(weft_context *ctx) {
+    int32_t x[4] = {0}, y[4] = {0};
+    size_t bytes = 5;
+    if (weft_use(ctx, "sort", ctx->kind == WI_CPU ? "serial_quick" : "quick") == WEFT_OK) {
+        test_refused(ctx,
+                     weft_sort_pairs_bytes(ctx, WEFT_ASCENDING, WEFT_I32, 4, x, x, 4, y, y, &bytes),
+                     WEFT_EUNSUPPORTED, "weft_sort_pairs_bytes", "keys alone");
+        assert_int_equal(bytes, 5);
+        assert_null(weft_used(ctx, "sort"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(segments),  TEST_ON_EACH_PLACE(records), TEST_ON_EACH_PLACE(merge),
-        TEST_ON_EACH_PLACE(is_sorted), TEST_ON_EACH_PLACE(search),  TEST_ON_EACH_PLACE(top_k),
+        TEST_ON_EACH_PLACE(segments),    TEST_ON_EACH_PLACE(records),
+        TEST_ON_EACH_PLACE(merge),       TEST_ON_EACH_PLACE(is_sorted),
+        TEST_ON_EACH_PLACE(search),      TEST_ON_EACH_PLACE(top_k),
+        TEST_ON_EACH_PLACE(sort_counts), TEST_ON_EACH_PLACE(sort_questions),
     };
     return cmocka_run_group_tests_name("sort calls", tests, NULL, NULL);
 }
