@@ -69,8 +69,9 @@ weft_status wi_set_constant(weft_context *ctx, T &constant, const T *value) {
 #endif
 }
 
-/* Beyond this a kernel must ask before it may use dynamic shared memory. */
-constexpr size_t wi_shared_default = 48 * 1024;
+/* Up to 48 KiB of shared memory a kernel need not ask for. Its static arrays count too: a third is
+ * left for them. */
+constexpr size_t wi_shared_default = 32 * 1024;
 
 /* Lets the kernel use that much dynamic shared memory. */
 template <class... Parameters>
