@@ -63,11 +63,11 @@ weft_status wi_select_run(weft_context *ctx, const char *call, const wi_select_a
 void wi_select_take_distances(const wi_select_args *args, uint64_t count);
 
 /* The rungs. */
-weft_status wi_select_serial(weft_context *ctx, const void *args);
-weft_status wi_select_threads(weft_context *ctx, const void *args);
-weft_status wi_select_three_kernels(weft_context *ctx, const void *args);
-weft_status wi_select_lookback(weft_context *ctx, const void *args);
-weft_status wi_select_bulk(weft_context *ctx, const void *args);
+weft_status wi_select_serial(weft_context *ctx, const void *arguments);
+weft_status wi_select_threads(weft_context *ctx, const void *arguments);
+weft_status wi_select_three_kernels(weft_context *ctx, const void *arguments);
+weft_status wi_select_lookback(weft_context *ctx, const void *arguments);
+weft_status wi_select_bulk(weft_context *ctx, const void *arguments);
 
 #ifdef __cplusplus
 }
