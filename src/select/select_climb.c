@@ -104,7 +104,7 @@ static double bytes_moved(const wi_case *c) {
 
 const wi_climb wi_select_climb = {
     .ladder = &wi_select_ladder,
-    .example = "elements above the middle",
+    .example = "above the middle",
     .type = WEFT_F32,
     .roof = WI_ROOF_COPY,
     .make = make,
