@@ -26,7 +26,8 @@ typedef enum weft_status {
     WEFT_ENONFINITE,   /* NaN or infinity where the operation cannot use it */
     WEFT_EIO,          /* reading or writing a file failed */
     WEFT_EFORMAT,      /* the file is not what it claims to be */
-    WEFT_ECOMM         /* communication between ranks or devices failed */
+    WEFT_ECOMM,        /* communication between ranks or devices failed */
+    WEFT_ECANCELLED    /* the caller's own function asked to stop */
 } weft_status;
 
 /* One place to compute, with its streams, pools and settings. A context belongs to one thread at a

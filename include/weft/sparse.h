@@ -124,10 +124,27 @@ typedef struct weft_chol_report {
     size_t analysis_bytes;  /* the plan itself */
     double order_seconds;   /* of the ordering alone */
     double analyze_seconds; /* of the whole analysis */
+    /* What the plan holds when it has factored, and solved as many right-hand sides at once as were
+     * reserved, or 1: exact, for the threads of the context that asks, or of the one that reserved.
+     */
+    size_t bytes_needed;
+    size_t bytes_peak; /* the most it has held so far */
+    /* Of the latest factorization; zeros before the first. */
+    double factor_seconds;
+    double factor_gflops; /* flops of the report over these seconds, 1e-9 */
+    double logdet;        /* log(det A) */
+    /* Of the latest weft_chol_solve of A. */
+    double solve_seconds;
+    double solve_gflops;
+    double backward_error; /* max |b - A x|_i / (|A| |x| + |b|)_i, over all right-hand sides */
+    size_t refinements;    /* steps that made it smaller, the most of any right-hand side */
+    /* Of the latest weft_chol_condition; 0 before. */
+    double condition_estimate;
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before a
- * number is touched. It keeps nothing of the matrix or the context. */
+ * number is touched; and after weft_chol_factor, L itself. It keeps nothing of the matrix or the
+ * context, and like a context it belongs to one thread at a time. */
 typedef struct weft_chol weft_chol;
 
 /* Analyzes a matrix that was created as symmetric; its values are not looked at. options may be
@@ -147,7 +164,75 @@ WEFT_API weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *pl
  * the plan. NULL for NULL. */
 WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
 
-/* Saves a plan to a file, and reads it again, for matrices of the same pattern. A file that is
+/* Takes all the memory that factoring and solving need, for as many threads as the context has and
+ * for `n` right-hand sides at once (16 at most: more are solved 16 at a time). Without it the first
+ * factorization does so for one right-hand side, and a solve of more than ever before takes what
+ * these need; apart from that neither weft_chol_factor nor weft_chol_solve allocates anything.
+ * Contexts with more threads than the one that took the memory use no more than that one's. */
+WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n);
+
+/* Called from the thread that called weft_chol_factor, now and then between two fronts; done is the
+ * share of the work that is done, 0 to 1. Unless it returns 0 the factorization ends as
+ * WEFT_ECANCELLED. It must not use the plan or the context. */
+typedef int (*weft_chol_progress)(void *user, double done);
+
+/* Has later factorizations call `progress`, with `user`; NULL: none. */
+WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
+                                           weft_chol_progress progress, void *user);
+
+/* P A Pt = L Lt, for a matrix of the pattern that was analyzed and any values: again and again. L
+ * is the same, bit by bit, for any number of threads.
+ *
+ * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
+ * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ENONFINITE: a
+ * number of L is too large for a double. After a failure there is no factor to solve with, and the
+ * plan can factor again. */
+WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
+                                      const weft_sparse *matrix);
+
+/* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 but for rounding. d is 1 in the column that the
+ * message named, and in exact arithmetic dt A d is the pivot that was not positive. */
+WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
+
+/* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x
+ * belongs to column permutation[k]. So x = A \ b is, in steps, c[k] = b[permutation[k]], y = L \ c,
+ * z = Lt \ y, x[permutation[k]] = z[k]. */
+typedef enum weft_chol_part {
+    WEFT_CHOL_A = 0,
+    WEFT_CHOL_L,
+    WEFT_CHOL_LT
+} weft_chol_part;
+
+/* How to solve. Set `size` to sizeof(weft_chol_solve_options); zeros in the rest are the defaults.
+ */
+typedef struct weft_chol_solve_options {
+    size_t size;
+    weft_chol_part part;
+    int refine; /* the most steps of refinement, by residuals in twice the precision; they end
+                 * sooner where they no longer help. Of A only */
+} weft_chol_solve_options;
+
+/* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
+ * column to the next, in host memory. X may be B, with ldx = ldb, and must not overlap it
+ * otherwise. `matrix` is the one that was factored: for the backward error, which every solve of A
+ * finds, and for refinement. (Of another one with the same pattern refinement finds the solution
+ * too, if the two are close.) For L and Lt it is not looked at. options may be NULL. Values of B
+ * that are not finite are WEFT_ENONFINITE. X is the same, bit by bit, for any number of threads.
+ *
+ * Right-hand sides are solved 16 at a time, at about the price of one as long as L is larger than
+ * the caches; bits of a column of X may depend on how many are solved with it. */
+WEFT_API weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
+                                     const weft_chol_solve_options *options, size_t n,
+                                     const double *b, size_t ldb, double *x, size_t ldx);
+
+/* An estimate of the condition number |A| |A^-1| in the 1-norm, from below and seldom by more than
+ * a factor of 3 off (Hager 1984, Higham 1988): it takes a handful of solves. It goes into the
+ * report as well. */
+WEFT_API weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan,
+                                         const weft_sparse *matrix, double *estimate);
+
+/* Saves a plan to a file, without the numbers of L, and reads it again, for matrices of the same
+ * pattern. A file that is
  * damaged, or is no plan, is WEFT_EFORMAT; files are read by machines of the same byte order. */
 WEFT_API weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path);
 WEFT_API weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan);

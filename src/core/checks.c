@@ -45,6 +45,7 @@ const char *weft_status_name(weft_status status) {
         [WEFT_EIO] = "WEFT_EIO",
         [WEFT_EFORMAT] = "WEFT_EFORMAT",
         [WEFT_ECOMM] = "WEFT_ECOMM",
+        [WEFT_ECANCELLED] = "WEFT_ECANCELLED",
     };
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "?";
 }

@@ -15,6 +15,7 @@ static void test_names(void **state) {
     assert_string_equal(weft_version(), WEFT_VERSION);
     assert_string_equal(weft_status_name(WEFT_OK), "WEFT_OK");
     assert_string_equal(weft_status_name(WEFT_ECOMM), "WEFT_ECOMM");
+    assert_string_equal(weft_status_name(WEFT_ECANCELLED), "WEFT_ECANCELLED");
     assert_string_equal(weft_status_name((weft_status)99), "?");
     assert_string_equal(weft_status_name((weft_status)-1), "?");
     assert_string_equal(weft_place(NULL), "");

@@ -11,23 +11,10 @@ static const char name[] = "weft_chol_analyze";
 /* What `best` may spend on a second ordering, unless the options say otherwise. */
 static const double default_seconds = 60;
 
-static double now(void) {
+double wi_chol_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-uint64_t wi_pattern_fingerprint(const weft_sparse *matrix) {
-    const size_t n = matrix->cols;
-    uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ n;
-    for (size_t j = 0; j < n; j++) {
-        for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
-            hash ^= (uint64_t)matrix->row[k] + (hash << 6) + (hash >> 2);
-            hash *= UINT64_C(0x9E3779B97F4A7C15);
-        }
-        hash = (hash << 27 | hash >> 37) + j;
-    }
-    return hash;
 }
 
 weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan) {
@@ -41,6 +28,7 @@ weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan
 void weft_chol_destroy(weft_chol *plan) {
     if (!plan)
         return;
+    wi_numbers_free(&plan->numbers);
     wi_symbolic_free(&plan->symbolic);
     wi_host_free(plan);
 }
@@ -60,7 +48,7 @@ void wi_chol_describe(weft_chol *plan) {
     report->work_bytes = symbolic->work_bytes;
     report->analysis_bytes =
         sizeof *plan +
-        (4 * n + 4 * supernodes + 2 + (size_t)symbolic->rows_at[supernodes]) * sizeof(int64_t);
+        (4 * n + 6 * supernodes + 2 + (size_t)symbolic->rows_at[supernodes]) * sizeof(int64_t);
 }
 
 static weft_status check(weft_context *ctx, const weft_sparse *matrix,
@@ -131,7 +119,7 @@ static weft_status order(weft_context *ctx, const weft_chol_options *options,
 
 static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
                            const weft_chol_options *options, weft_chol *plan) {
-    const double begin = now();
+    const double begin = wi_chol_now();
     const size_t bytes = matrix->cols * sizeof(int64_t);
     wi_pattern graph;
     weft_status status = wi_pattern_build(ctx, name, matrix, &graph);
@@ -143,18 +131,18 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
                          name, bytes);
         goto done;
     }
-    const double order_begin = now();
+    const double order_begin = wi_chol_now();
     status = order(ctx, options, &graph, perm, &plan->report.ordering);
-    const double order_end = now();
+    const double order_end = wi_chol_now();
     if (status == WEFT_OK)
         status = wi_symbolic_build(ctx, name, &graph, perm, &wi_relax_default, &plan->symbolic);
     if (status != WEFT_OK)
         goto done;
-    plan->fingerprint = wi_pattern_fingerprint(matrix);
+    plan->fingerprint = matrix->fingerprint;
     plan->report.nnz_a = (size_t)matrix->start[matrix->cols];
     plan->report.order_seconds = order_end - order_begin;
     wi_chol_describe(plan);
-    plan->report.analyze_seconds = now() - begin;
+    plan->report.analyze_seconds = wi_chol_now() - begin;
 done:
     wi_host_free(perm);
     wi_pattern_free(&graph);
@@ -184,24 +172,6 @@ weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
     else
         weft_chol_destroy(made);
     return status;
-}
-
-weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
-                                 weft_chol_report *report) {
-    static const char call[] = "weft_chol_get_report";
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    if (!plan)
-        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
-    if (!report || report->size == 0 || report->size > sizeof *report)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: report is NULL or its size wrong; set report.size to "
-                       "sizeof(weft_chol_report), %zu",
-                       call, sizeof *report);
-    const size_t size = report->size;
-    memcpy(report, &plan->report, size);
-    report->size = size;
-    return WEFT_OK;
 }
 
 const int64_t *weft_chol_permutation(const weft_chol *plan) {

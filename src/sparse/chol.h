@@ -1,28 +1,164 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a Cholesky factorization. Internal. */
+/* A plan of a Cholesky factorization, the memory for its numbers, and the ladder "sparse_chol" that
+ * fills it. Internal. */
 #ifndef WI_SPARSE_CHOL_H
 #define WI_SPARSE_CHOL_H
 
+#include "core/rows.h"
 #include "sparse/symbolic.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ---- who does what: cut.c ---- */
+
+/* Whole subtrees next to each other, which one thread factors: supernodes begin ... end - 1. */
+typedef struct wi_task {
+    int64_t begin, end;
+    double work;
+} wi_task;
+
+/* Where a supernode's update, or its part of a right-hand side, waits for the parent: in memory of
+ * its own for each thread (an offset from 0) or in memory that all share (~offset). */
+typedef int64_t wi_place;
+
+/* The tree is cut: subtrees below the cut are tasks, supernodes above it are `tops`, each factored
+ * by all threads together. Nothing that is computed depends on the cut, only who computes it. */
+typedef struct wi_cut {
+    int threads;
+    double limit;        /* a supernode whose subtree is more work than this is a top */
+    int64_t tasks, tops; /* how many */
+    int64_t own, shared; /* doubles for updates: in each thread's memory, and in that of all */
+    int64_t own_rhs, shared_rhs; /* the same for parts of one right-hand side */
+} wi_cut;
+
+/* The cut for at most `threads` threads: figures only. work[s] is that of the subtree of s. */
+void wi_cut_measure(const wi_symbolic *symbolic, int threads, wi_cut *cut);
+
+/* The cut itself, tasks[cut->tasks] with the most work first and tops[cut->tops] ascending; and for
+ * every supernode where its update and its part of a right-hand side wait. */
+void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
+                 wi_place *update, wi_place *rhs);
+
+/* ---- memory for the numbers: numbers.c ---- */
+
+/* L is stored by supernodes: supernode s has a panel of height x columns doubles, column-major,
+ * beginning at l + panel[s]. Row r of it is row symbolic.rows[rows_at[s] + r] of L, and what lies
+ * above the diagonal is not defined. */
+typedef struct wi_numbers {
+    wi_cut cut;
+    int64_t rhs;       /* right-hand sides that there is memory for */
+    int64_t *panel;    /* supernodes + 1 */
+    int64_t *entry_at; /* n + 1: entries of A in column k of the permuted lower triangle are */
+    int64_t *entry;    /* the matrix's value[entry[e]], e = entry_at[k] ... entry_at[k+1] - 1, */
+    int32_t *slot;     /* each in row slot[e] of the panel that has column k */
+    int32_t *relative; /* for every element of symbolic.rows below the columns of its supernode:
+                          the row of the parent's front that is the same */
+    wi_place *update, *part; /* of each supernode */
+    wi_task *tasks;
+    int64_t *tops;
+    double *l;
+    double *own, *shared; /* updates: own_entries for each thread, and what all reach */
+    double *rooms;        /* room_entries for each thread, for the dense kernels */
+    int64_t own_entries, room_entries;
+    double *solve; /* everything a solve needs, for `rhs` right-hand sides */
+    bool mapped;   /* entry, slot and relative are filled */
+} wi_numbers;
+
+/* Bytes of everything in wi_numbers. */
+size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs);
+
+/* What is in `solve`, for `rhs` right-hand sides. */
+typedef struct wi_solve_room {
+    double *y, *x;  /* n x rhs each */
+    double *shared; /* cut.shared_rhs x rhs */
+    double *each;   /* each_entries for each thread: cut.own_rhs x rhs, largest_front x rhs */
+    int64_t each_entries;
+} wi_solve_room;
+wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
+
+/* Takes what is not there yet; the memory is for the context's threads if it takes any of it. */
+weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
+void wi_numbers_free(wi_numbers *numbers);
+
+/* Fills the maps; WEFT_EARG if an entry of the matrix has no place in L. Nothing if they are full.
+ */
+weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
+                           const weft_sparse *matrix);
+
+/* ---- the plan ---- */
+
+typedef enum wi_chol_state {
+    WI_CHOL_EMPTY,
+    WI_CHOL_FACTORED,
+    WI_CHOL_INDEFINITE /* columns before `failed` are right in all panels below it in the tree */
+} wi_chol_state;
+
 struct weft_chol {
     wi_symbolic symbolic;
     uint64_t fingerprint; /* of the pattern analyzed */
     weft_chol_report report;
+    wi_numbers numbers;
+    wi_chol_state state;
+    int64_t failed; /* a permuted column */
+    weft_chol_progress progress;
+    void *progress_user;
 };
-
-/* A number that tells patterns apart: entries and their places, not values. */
-uint64_t wi_pattern_fingerprint(const weft_sparse *matrix);
 
 /* A plan with nothing in it. */
 weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan);
 
 /* Fills what the report says of the structure. */
 void wi_chol_describe(weft_chol *plan);
+
+/* Seconds of the monotonic clock. */
+double wi_chol_now(void);
+
+/* Is the plan a plan, and the matrix one of its pattern? */
+weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan);
+weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,
+                                 const weft_sparse *matrix);
+/* And is it factored? */
+weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
+
+/* ---- the ladder "sparse_chol" ---- */
+
+/* A rung fills the panels of L. plan->numbers is reserved and mapped. If column k of the permuted
+ * matrix, and none before, has a pivot that is not > 0 and finite, a rung leaves that pivot where L
+ * has it and returns wi_chol_fail(..., k); columns before k in the subtree of the tree that ends in
+ * k are then right, rows down to k. */
+typedef struct wi_chol_args {
+    const char *call; /* the public name, for messages */
+    weft_chol *plan;
+    const weft_sparse *matrix;
+} wi_chol_args;
+
+extern const wi_ladder wi_sparse_chol_ladder;
+
+weft_status wi_chol_multifrontal(weft_context *ctx, const void *args);
+
+/* Records that column `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite.
+ */
+weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column);
+
+/* Columns begin ... end - 1 of the panel of supernode s = the entries of A there are, else zeros.
+ */
+void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int64_t begin,
+                        int64_t end);
+
+/* ---- after the factorization ---- */
+
+/* y, n x rhs row-major and in the order of the columns of L, = L \ y if `up`, then = Lt \ y if
+ * `down`. y is wi_solve_room_of(plan, rhs).y. */
+void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
+                        bool down);
+
+/* y = d, in the order of the columns of L, for column k of supernode s that failed. */
+void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k);
+
+/* log(det A) */
+double wi_chol_logdet(const weft_chol *plan);
 
 #ifdef __cplusplus
 }

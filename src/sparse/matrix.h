@@ -18,7 +18,7 @@ weft_status wi_sparse_begin(weft_context *ctx, const char *call, weft_storage st
 /* Takes row, value, col and at for the entries that start promises. */
 weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse *matrix);
 
-/* Fills row_start, col and at from start and row. */
+/* Fills row_start, col, at and fingerprint from start and row. */
 void wi_sparse_index_rows(weft_sparse *matrix);
 
 /* Checks and sums the values given, entry by entry; the matrix changes only if all are good. */

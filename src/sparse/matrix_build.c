@@ -70,6 +70,18 @@ static void accumulate(int64_t *count, size_t n) {
         count[k + 1] += count[k];
 }
 
+static uint64_t fingerprint(const weft_sparse *m) {
+    uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ m->cols;
+    for (size_t j = 0; j < m->cols; j++) {
+        for (int64_t k = m->start[j]; k < m->start[j + 1]; k++) {
+            hash ^= (uint64_t)m->row[k] + (hash << 6) + (hash >> 2);
+            hash *= UINT64_C(0x9E3779B97F4A7C15);
+        }
+        hash = (hash << 27 | hash >> 37) + j;
+    }
+    return hash;
+}
+
 void wi_sparse_index_rows(weft_sparse *m) {
     memset(m->row_start, 0, (m->rows + 1) * sizeof *m->row_start);
     for (size_t j = 0; j < m->cols; j++) {
@@ -89,6 +101,7 @@ void wi_sparse_index_rows(weft_sparse *m) {
     /* each row's start has moved on to the next one's */
     memmove(m->row_start + 1, m->row_start, m->rows * sizeof *m->row_start);
     m->row_start[0] = 0;
+    m->fingerprint = fingerprint(m);
 }
 
 static weft_status check_index(const builder *b, size_t k, const char *what, int64_t index,

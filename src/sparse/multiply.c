@@ -71,24 +71,51 @@ static int team_for(const weft_context *ctx, const weft_sparse *m, size_t n) {
     return wi_team_size(ctx, (m->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, bytes);
 }
 
+/* Is a worse than b? NaN is worse than anything. */
+static bool worse(double a, double b) {
+    return !(a <= b) && !isnan(b);
+}
+
+/* Row i of everything asked for; `error` is the calling thread's own. */
+static void residual_of_row(const wi_residual_args *args, size_t i, double *error) {
+    for (size_t j = 0; j < args->n; j++) {
+        const double *const x = args->x + j * args->ldx;
+        const double b = args->b[i + j * args->ldb];
+        const double r = args->extended ? row_residual(args->matrix, i, x, b)
+                                        : b - row_product(args->matrix, i, x);
+        if (args->r)
+            args->r[args->place ? (size_t)args->place[i] * args->n + j : i + j * args->ldr] = r;
+        if (!args->scale && !args->error)
+            continue;
+        const double scale = row_magnitude(args->matrix, i, x) + fabs(b);
+        if (args->scale)
+            args->scale[i + j * args->ld_scale] = scale;
+        const double ratio = r == 0 && scale == 0 ? 0 : fabs(r) / scale;
+        if (args->error && worse(ratio, error[j]))
+            error[j] = ratio;
+    }
+}
+
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
     const weft_sparse *const m = args->matrix;
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) num_threads(team_for(ctx, m, args->n))
-    for (size_t i = 0; i < m->rows; i++) {
-        for (size_t j = 0; j < args->n; j++) {
-            const double *const x = args->x + j * args->ldx;
-            const double b = args->b[i + j * args->ldb];
-            args->r[i + j * args->ldr] =
-                args->extended ? row_residual(m, i, x, b) : b - row_product(m, i, x);
-            if (args->scale)
-                args->scale[i + j * args->ld_scale] = row_magnitude(m, i, x) + fabs(b);
+    for (size_t j = 0; args->error && j < args->n; j++)
+        args->error[j] = 0;
+#pragma omp parallel num_threads(team_for(ctx, m, args->n))
+    {
+        double error[WI_CHOL_RHS] = {0};
+#pragma omp for schedule(dynamic, ROWS_AT_ONCE) nowait
+        for (size_t i = 0; i < m->rows; i++)
+            residual_of_row(args, i, error);
+#pragma omp critical(wi_sparse_residual)
+        for (size_t j = 0; args->error && j < args->n; j++) {
+            if (worse(error[j], args->error[j]))
+                args->error[j] = error[j];
         }
     }
 }
 
-/* A matrix of `n` columns of `rows` elements in host memory, `ld` apart. */
-static weft_status check_columns(weft_context *ctx, const char *call, const char *name,
-                                 const double *p, size_t rows, size_t n, size_t ld) {
+weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,
+                             size_t rows, size_t n, size_t ld) {
     size_t count = 0;
     if (ld < rows)
         return wi_fail(ctx, WEFT_EARG, "%s: ld%s is %zu, less than the %zu rows of %s; pass more",
@@ -112,9 +139,9 @@ weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, s
         return WEFT_EARG;
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
-    weft_status status = check_columns(ctx, call, "x", x, matrix->cols, n, ldx);
+    weft_status status = wi_check_columns(ctx, call, "x", x, matrix->cols, n, ldx);
     if (status == WEFT_OK)
-        status = check_columns(ctx, call, "y", y, matrix->rows, n, ldy);
+        status = wi_check_columns(ctx, call, "y", y, matrix->rows, n, ldy);
     if (status != WEFT_OK || n == 0 || matrix->rows == 0)
         return status;
     if (matrix->cols > 0 && wi_overlap(x, (ldx * (n - 1) + matrix->cols) * sizeof *x, y,

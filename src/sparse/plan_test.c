@@ -203,7 +203,7 @@ static void same_plans(const weft_chol *a, const weft_chol *b) {
     assert_int_equal(x->supernodes, y->supernodes);
     assert_memory_equal(x->perm, y->perm, 4 * (size_t)x->n * sizeof(int64_t));
     assert_memory_equal(x->first, y->first,
-                        (size_t)(4 * x->supernodes + 2 + x->rows_at[x->supernodes]) *
+                        (size_t)(6 * x->supernodes + 2 + x->rows_at[x->supernodes]) *
                             sizeof(int64_t));
     assert_int_equal(x->work_bytes, y->work_bytes);
     assert_int_equal(a->fingerprint, b->fingerprint);
@@ -317,7 +317,7 @@ static void test_fingerprint(void **state) {
         g.edge[i][j] = g.edge[j][i] = !g.edge[i][j];
         same = values;
         weft_sparse *const b = matrix_of(ctx, &same, &g, WEFT_SYMMETRIC_LOWER);
-        assert_true(wi_pattern_fingerprint(a) != wi_pattern_fingerprint(b));
+        assert_true(a->fingerprint != b->fingerprint);
         weft_sparse_destroy(a);
         weft_sparse_destroy(b);
     }

@@ -26,12 +26,17 @@ struct weft_sparse {
      * col[k]. */
     int64_t *row_start; /* rows + 1 */
     int64_t *col, *at;
+    uint64_t fingerprint; /* tells patterns apart: entries and their places, not values */
     /* For new values: the entry that value k of `given` is added to, as ~entry if it is given on
      * the other side of the diagonal and has to equal it. NULL: each is the entry of its number. */
     size_t given;
     int64_t *home;
     double *sums,
         *mirror_sums; /* room for new values and, of WEFT_SYMMETRIC_FULL, their mirror images */
+};
+
+enum {
+    WI_CHOL_RHS = 16 /* right-hand sides solved at once, at most */
 };
 
 /* A symmetric graph: the neighbours of each vertex, ascending, itself left out, both ways. */
@@ -63,6 +68,8 @@ typedef struct wi_symbolic {
     int64_t *rows;    /* of each supernode ascending, its own columns first */
     int64_t *super_parent;
     int64_t *peak;        /* doubles on the stack at most, while the subtree of each is factored */
+    int64_t *size;        /* supernodes in the subtree of each, itself included */
+    double *work;         /* to factor the subtree of each: flops and what comes with them */
     int64_t nnz_l;        /* entries of L */
     int64_t nnz_l_stored; /* the same with the zeros that amalgamation pads */
     int64_t tree_height;  /* columns on the longest path of the elimination tree */
@@ -82,9 +89,10 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
 weft_status wi_sparse_write(weft_context *ctx, const char *call, FILE *file, const char *name,
                             const weft_sparse *matrix);
 
-/* r = b - A x for `n` columns, and if `scale` is not NULL, scale = |A| |x| + |b|. With `extended`
- * each r[i] is summed in twice the precision and then rounded. Same bits for any number of threads.
- * Allocates nothing. */
+/* r = b - A x for `n` columns, scale = |A| |x| + |b|, and error[j] = the largest |r| / scale in
+ * column j (0 / 0 counts as 0, NaN as the largest); outputs that are NULL are left out. With
+ * `extended` each r[i] is summed in twice the precision and then rounded. Same bits for any number
+ * of threads. Allocates nothing. */
 typedef struct wi_residual_args {
     const weft_sparse *matrix;
     size_t n;
@@ -92,8 +100,14 @@ typedef struct wi_residual_args {
     double *r, *scale;
     size_t ldx, ldb, ldr, ld_scale;
     bool extended;
+    const int64_t *place; /* not NULL: r is row-major, and row i of it goes to row place[i] */
+    double *error;        /* for at most WI_CHOL_RHS columns */
 } wi_residual_args;
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args);
+
+/* Checks an argument: `n` columns of `rows` elements in host memory, `ld` apart. */
+weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,
+                             size_t rows, size_t n, size_t ld);
 
 #ifdef __cplusplus
 }

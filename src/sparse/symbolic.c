@@ -37,7 +37,7 @@ weft_status wi_symbolic_take_columns(weft_context *ctx, const char *call, int64_
 
 weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int64_t supernodes,
                                         int64_t rows, wi_symbolic *symbolic) {
-    const size_t bytes = (size_t)(4 * supernodes + 2 + rows) * sizeof(int64_t);
+    const size_t bytes = (size_t)(6 * supernodes + 2 + rows) * sizeof(int64_t);
     symbolic->supernodes = supernodes;
     symbolic->first = wi_host_alloc(bytes);
     if (!symbolic->first)
@@ -45,7 +45,9 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
     symbolic->rows_at = symbolic->first + supernodes + 1;
     symbolic->super_parent = symbolic->rows_at + supernodes + 1;
     symbolic->peak = symbolic->super_parent + supernodes;
-    symbolic->rows = symbolic->peak + supernodes;
+    symbolic->size = symbolic->peak + supernodes;
+    symbolic->work = (double *)(symbolic->size + supernodes);
+    symbolic->rows = symbolic->size + 2 * supernodes;
     return WEFT_OK;
 }
 
@@ -166,8 +168,8 @@ static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
         held[s] = symbolic->peak[s] = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         const int64_t up = symbolic->super_parent[s];
-        const int64_t update = wi_update_entries(symbolic->rows_at[s + 1] - symbolic->rows_at[s],
-                                                 symbolic->first[s + 1] - symbolic->first[s]);
+        const int64_t update =
+            wi_update_entries(wi_super_height(symbolic, s), wi_super_columns(symbolic, s));
         if (held[s] + update > symbolic->peak[s])
             symbolic->peak[s] = held[s] + update;
         if (symbolic->peak[s] > most)
@@ -181,6 +183,13 @@ static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
     return most;
 }
 
+/* What a front costs, in flops: its own, the entries that are assembled, and a fixed sum. */
+static double front_work(int64_t height, int64_t columns) {
+    const double entry = 16, front = 4000, c = (double)columns, m = (double)(height - columns);
+    const double flops = c * (m * m + m * c + c * c / 3);
+    return flops + entry * (c * (double)height + m * m / 2) + front;
+}
+
 void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
     int64_t *const depth = scratch, panels = 0;
     for (int64_t k = symbolic->n - 1; k >= 0; k--) {
@@ -192,8 +201,16 @@ void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
             symbolic->tree_height = depth[k];
     }
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        const int64_t columns = symbolic->first[s + 1] - symbolic->first[s];
-        const int64_t height = symbolic->rows_at[s + 1] - symbolic->rows_at[s];
+        symbolic->size[s] = 1;
+        symbolic->work[s] = front_work(wi_super_height(symbolic, s), wi_super_columns(symbolic, s));
+    }
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t columns = wi_super_columns(symbolic, s);
+        const int64_t height = wi_super_height(symbolic, s), up = symbolic->super_parent[s];
+        if (up >= 0) {
+            symbolic->size[up] += symbolic->size[s];
+            symbolic->work[up] += symbolic->work[s];
+        }
         panels += columns * height;
         symbolic->nnz_l_stored += columns * height - columns * (columns - 1) / 2;
         if (height > symbolic->largest_front)

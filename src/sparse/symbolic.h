@@ -66,10 +66,40 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
                                         int64_t rows, wi_symbolic *symbolic);
 void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch);
 
-/* Doubles that a supernode of `height` rows and `columns` columns leaves on the stack for its
- * parent: the square below its columns. */
+/* What a supernode of `height` rows and `columns` columns leaves for its parent, the square below
+ * its columns, is stored by blocks of WI_UPDATE_COLUMNS columns, each from its first row on the
+ * diagonal down: half of the square, nearly. Block b of an update of `rows` rows begins here: */
+enum {
+    WI_UPDATE_COLUMNS = 256
+};
+static inline int64_t wi_update_block(int64_t rows, int64_t b) {
+    return b * WI_UPDATE_COLUMNS * rows - b * (b - 1) / 2 * WI_UPDATE_COLUMNS * WI_UPDATE_COLUMNS;
+}
+
+/* The doubles it takes. */
 static inline int64_t wi_update_entries(int64_t height, int64_t columns) {
-    return (height - columns) * (height - columns);
+    const int64_t rows = height - columns, whole = rows / WI_UPDATE_COLUMNS;
+    const int64_t rest = rows - whole * WI_UPDATE_COLUMNS;
+    return wi_update_block(rows, whole) + rest * rest;
+}
+
+static inline int64_t wi_super_columns(const wi_symbolic *symbolic, int64_t s) {
+    return symbolic->first[s + 1] - symbolic->first[s];
+}
+
+static inline int64_t wi_super_height(const wi_symbolic *symbolic, int64_t s) {
+    return symbolic->rows_at[s + 1] - symbolic->rows_at[s];
+}
+
+/* The children of s are the roots of the subtrees that fill the numbers before s: wi_last_child(s),
+ * the one before it, and so on; -1 after the first. */
+static inline int64_t wi_last_child(const wi_symbolic *symbolic, int64_t s) {
+    return symbolic->size[s] > 1 ? s - 1 : -1;
+}
+
+static inline int64_t wi_child_before(const wi_symbolic *symbolic, int64_t s, int64_t child) {
+    const int64_t before = child - symbolic->size[child];
+    return before > s - symbolic->size[s] ? before : -1;
 }
 
 #ifdef __cplusplus

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls of the factorization: reserve, factor, and what to do where it fails. */
+#include <math.h>
+
+#include "sparse/chol.h"
+
+static const wi_row rows[] = {
+    {"multifrontal", WI_CPU, "dense fronts; subtrees in parallel, then inside the fronts", 0,
+     wi_fits_all, wi_chol_multifrontal},
+};
+
+const wi_ladder wi_sparse_chol_ladder = {"sparse_chol", rows, sizeof rows / sizeof rows[0]};
+
+weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan) {
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
+    if (ctx->kind != WI_CPU)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: place %s does not do it yet; weft_open a cpu place", call, ctx->place);
+    return WEFT_OK;
+}
+
+weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,
+                                 const weft_sparse *matrix) {
+    if (!matrix)
+        return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass the one that was analyzed", call);
+    if (!matrix->symmetric || matrix->cols != (size_t)plan->symbolic.n ||
+        (size_t)matrix->start[matrix->cols] != plan->report.nnz_a ||
+        matrix->fingerprint != plan->fingerprint)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: matrix has another pattern than the one analyzed; weft_chol_analyze it",
+                       call);
+    return WEFT_OK;
+}
+
+weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan) {
+    if (plan->state != WI_CHOL_FACTORED)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan has no factor; weft_chol_factor makes one", call);
+    return WEFT_OK;
+}
+
+weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n) {
+    static const char call[] = "weft_chol_reserve";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = wi_chol_check_plan(ctx, call, plan);
+    if (status != WEFT_OK)
+        return status;
+    return wi_numbers_reserve(ctx, call, plan,
+                              n < 1             ? 1
+                              : n < WI_CHOL_RHS ? (int64_t)n
+                                                : WI_CHOL_RHS);
+}
+
+weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan, weft_chol_progress progress,
+                                  void *user) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status = wi_chol_check_plan(ctx, "weft_chol_on_progress", plan);
+    if (status != WEFT_OK)
+        return status;
+    plan->progress = progress;
+    plan->progress_user = user;
+    return WEFT_OK;
+}
+
+/* The supernode that has column k. */
+static int64_t supernode_of(const wi_symbolic *symbolic, int64_t k) {
+    int64_t low = 0, high = symbolic->supernodes;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (symbolic->first[middle] <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* L, or the pivot where it failed, at (k, k). */
+static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
+    const int64_t j = k - plan->symbolic.first[s];
+    return plan->numbers.l[plan->numbers.panel[s] + j * (wi_super_height(&plan->symbolic, s) + 1)];
+}
+
+weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column) {
+    const double pivot = diagonal(plan, supernode_of(&plan->symbolic, column), column);
+    const long long j = (long long)plan->symbolic.perm[column];
+    if (!isfinite(pivot))
+        return wi_fail(ctx, WEFT_ENONFINITE,
+                       "%s: numbers of L grow beyond what a double can hold at column %lld of the "
+                       "matrix; scale it down",
+                       call, j);
+    plan->state = WI_CHOL_INDEFINITE;
+    plan->failed = column;
+    return wi_fail(ctx, WEFT_ENOTSPD,
+                   "%s: matrix is not positive definite: the pivot of its column %lld is %g; "
+                   "weft_chol_direction has the proof",
+                   call, j, pivot);
+}
+
+weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
+    static const char call[] = "weft_chol_factor";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_chol_check_plan(ctx, call, plan);
+    if (status == WEFT_OK)
+        status = wi_chol_check_matrix(ctx, call, plan, matrix);
+    if (status != WEFT_OK)
+        return status;
+    const double begin = wi_chol_now();
+    status = wi_numbers_reserve(ctx, call, plan, 1);
+    if (status == WEFT_OK)
+        status = wi_numbers_map(ctx, call, plan, matrix);
+    if (status != WEFT_OK)
+        return status;
+    plan->state = WI_CHOL_EMPTY;
+    const wi_chol_args args = {.call = call, .plan = plan, .matrix = matrix};
+    status = wi_run(ctx, &wi_sparse_chol_ladder, call, matrix->cols, &args);
+    if (status != WEFT_OK)
+        return status;
+    plan->state = WI_CHOL_FACTORED;
+    plan->report.factor_seconds = wi_chol_now() - begin;
+    return WEFT_OK;
+}
+
+double wi_chol_logdet(const weft_chol *plan) {
+    double sum = 0;
+    for (int64_t s = 0; s < plan->symbolic.supernodes; s++) {
+        for (int64_t k = plan->symbolic.first[s]; k < plan->symbolic.first[s + 1]; k++)
+            sum += log(diagonal(plan, s, k));
+    }
+    return 2 * sum;
+}
+
+weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
+    static const char call[] = "weft_chol_direction";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_chol_check_plan(ctx, call, plan);
+    if (status == WEFT_OK && plan->state != WI_CHOL_INDEFINITE)
+        status = wi_fail(ctx, WEFT_EARG,
+                         "%s: plan has met no matrix that is not positive definite in its latest "
+                         "factorization; ask after WEFT_ENOTSPD",
+                         call);
+    if (status == WEFT_OK)
+        status = wi_check_columns(ctx, call, "d", d, (size_t)plan->symbolic.n, 1,
+                                  (size_t)plan->symbolic.n);
+    if (status != WEFT_OK)
+        return status;
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    wi_chol_direction(plan, supernode_of(symbolic, plan->failed), plan->failed);
+    for (int64_t k = 0; k < symbolic->n; k++)
+        d[symbolic->perm[k]] = plan->numbers.solve[k];
+    return WEFT_OK;
+}

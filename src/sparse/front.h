@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fronts of the multifrontal factorization: the columns of a supernode, their panel of L, beside
+ * the update they leave for the parent. */
+#ifndef WI_SPARSE_FRONT_H
+#define WI_SPARSE_FRONT_H
+
+#include "sparse/chol.h"
+#include "sparse/crew.h"
+
+typedef struct wi_front {
+    int64_t height, columns;
+    double *panel;  /* height x columns */
+    double *update; /* what is below, by blocks of columns (wi_update_block) */
+} wi_front;
+
+/* Where supernode s waits in memory that a thread reaches: its own, and that of all. */
+static inline double *wi_reach(wi_place place, double *own, double *shared) {
+    return place < 0 ? shared + ~place : own + place;
+}
+
+wi_front wi_front_of(const weft_chol *plan, int64_t s, double *own);
+
+/* The front of s = its entries of A + the updates of its children, the members of the crew taking
+ * columns. */
+void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s,
+                       double *own);
+
+/* Panel and update are factored. Returns `columns`, or the first column whose pivot is not > 0. All
+ * members of the crew get the same; `failed` is shared by them, and `columns` before. */
+int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rung `multifrontal`: subtrees below the cut are tasks, each done by one thread; then the tops
+ * follow, each done by all. */
+#include <omp.h>
+
+#include "sparse/front.h"
+
+/* Fronts with less work than this are left to one thread, above the cut too. */
+static const double alone_work = 1e6;
+
+/* Work between two calls of the caller's progress function, as a share of all. */
+static const double progress_share = 1e-3;
+
+typedef struct multifrontal {
+    weft_chol *plan;
+    const weft_sparse *matrix;
+    wi_crew_pieces pieces;
+    atomic_llong failed; /* the first column known to fail; n: none */
+    atomic_llong done;   /* work */
+    atomic_bool cancelled;
+    int64_t top_failed; /* of the top at hand, in its own columns */
+    double all, told;   /* work in all, and when progress was last told */
+} multifrontal;
+
+static void note_failure(multifrontal *m, int64_t column) {
+    long long known = atomic_load_explicit(&m->failed, memory_order_relaxed);
+    while (column < known && !atomic_compare_exchange_weak(&m->failed, &known, column)) {
+    }
+}
+
+/* Counts the work of a front; the calling thread, rank 0, tells how far things are. */
+static void note_front(multifrontal *m, int rank, double work) {
+    atomic_fetch_add_explicit(&m->done, (long long)work, memory_order_relaxed);
+    if (rank != 0 || !m->plan->progress)
+        return;
+    const double done = (double)atomic_load_explicit(&m->done, memory_order_relaxed) / m->all;
+    if (done < m->told + progress_share)
+        return;
+    m->told = done;
+    if (m->plan->progress(m->plan->progress_user, done < 1 ? done : 1) != 0)
+        atomic_store_explicit(&m->cancelled, true, memory_order_relaxed);
+}
+
+static bool goes_on(const multifrontal *m, int64_t column) {
+    return !atomic_load_explicit(&m->cancelled, memory_order_relaxed) &&
+           column < atomic_load_explicit(&m->failed, memory_order_relaxed);
+}
+
+/* The work of supernode s without that of its children. */
+static double work_of(const wi_symbolic *symbolic, int64_t s) {
+    double work = symbolic->work[s];
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
+        work -= symbolic->work[c];
+    return work;
+}
+
+/* Returns false if the front's matrix is not positive definite. */
+static bool do_front(multifrontal *m, wi_crew *crew, int64_t s, double *own, double *room,
+                     int64_t *failed) {
+    const wi_front front = wi_front_of(m->plan, s, own);
+    wi_front_assemble(crew, m->plan, m->matrix, s, own);
+    const int64_t done = wi_front_factor(crew, &front, room, failed);
+    if (done < front.columns)
+        note_failure(m, m->plan->symbolic.first[s] + done);
+    return done == front.columns;
+}
+
+static void do_tasks(multifrontal *m, wi_crew *crew, double *own, double *room) {
+    const wi_numbers *const numbers = &m->plan->numbers;
+    const wi_symbolic *const symbolic = &m->plan->symbolic;
+    wi_crew alone = wi_crew_of_one(crew->rank);
+    int64_t k, failed;
+    while (wi_crew_take(crew, numbers->cut.tasks, &k)) {
+        for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++) {
+            if (!goes_on(m, symbolic->first[s]) || !do_front(m, &alone, s, own, room, &failed))
+                break;
+            note_front(m, crew->rank, work_of(symbolic, s));
+        }
+    }
+    wi_crew_wait(crew);
+}
+
+/* All members see the same failure at the same step: it is noted before they wait. */
+static void do_tops(multifrontal *m, wi_crew *crew, double *own, double *room) {
+    const wi_numbers *const numbers = &m->plan->numbers;
+    const wi_symbolic *const symbolic = &m->plan->symbolic;
+    wi_crew alone = wi_crew_of_one(crew->rank);
+    for (int64_t k = 0; k < numbers->cut.tops; k++) {
+        const int64_t s = numbers->tops[k];
+        const double work = work_of(symbolic, s);
+        const bool together = work >= alone_work;
+        if (together)
+            wi_crew_wait(crew);
+        if (!together && crew->rank > 0)
+            continue;
+        if (!goes_on(m, symbolic->first[s]))
+            continue;
+        do_front(m, together ? crew : &alone, s, own, room, &m->top_failed);
+        if (crew->rank == 0)
+            note_front(m, 0, work);
+    }
+}
+
+static int team_size(const weft_context *ctx, const wi_cut *cut) {
+    return ctx->threads < cut->threads ? ctx->threads : cut->threads;
+}
+
+weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
+    const wi_chol_args *const call = args;
+    weft_chol *const plan = call->plan;
+    wi_numbers *const numbers = &plan->numbers;
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    multifrontal m = {.plan = plan, .matrix = call->matrix, .failed = symbolic->n};
+    for (int64_t s = 0; s < symbolic->supernodes; s++)
+        m.all += symbolic->super_parent[s] < 0 ? symbolic->work[s] : 0;
+#pragma omp parallel num_threads(team_size(ctx, &numbers->cut))
+    {
+        const int rank = omp_get_thread_num();
+        wi_crew crew = {.rank = rank, .size = omp_get_num_threads(), .pieces = &m.pieces};
+        double *const own = numbers->own + rank * numbers->own_entries;
+        double *const room = numbers->rooms + rank * numbers->room_entries;
+        do_tasks(&m, &crew, own, room);
+        do_tops(&m, &crew, own, room);
+    }
+    if (m.cancelled)
+        return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
+                       call->call);
+    return m.failed < symbolic->n ? wi_chol_fail(ctx, call->call, plan, m.failed) : WEFT_OK;
+}

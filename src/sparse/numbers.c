@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory for the numbers of a factorization, its sizes, and the maps that lead entries of A and of
+ * updates to their places. */
+#include <string.h>
+
+#include "sparse/chol.h"
+#include "sparse/dense.h"
+
+enum {
+    LINE = 8 /* doubles: what two threads write is kept this far apart */
+};
+
+static int64_t rounded(int64_t entries) {
+    return (entries + LINE - 1) / LINE * LINE;
+}
+
+static int64_t room_entries(const wi_symbolic *symbolic) {
+    int64_t columns = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        if (wi_super_columns(symbolic, s) > columns)
+            columns = wi_super_columns(symbolic, s);
+    }
+    const int64_t height = symbolic->largest_front;
+    return rounded(wi_dense_room(height, columns > height ? columns : height, columns));
+}
+
+/* ---- sizes: each block is a run of arrays, and its first pointer owns it ---- */
+
+static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
+    const size_t n = (size_t)plan->symbolic.n, supernodes = (size_t)plan->symbolic.supernodes;
+    const size_t rows = (size_t)plan->symbolic.rows_at[supernodes], entries = plan->report.nnz_a;
+    return (supernodes + 1 + n + 1 + entries + 2 * supernodes + (size_t)cut->tops) *
+               sizeof(int64_t) +
+           (size_t)cut->tasks * sizeof(wi_task) + (entries + rows) * sizeof(int32_t);
+}
+
+static size_t work_entries(const wi_symbolic *symbolic, const wi_cut *cut) {
+    const int64_t each = rounded(cut->own) + room_entries(symbolic);
+    return (size_t)(each * cut->threads + rounded(cut->shared));
+}
+
+/* Doubles in `solve` for each thread. */
+static int64_t solve_each(const wi_symbolic *symbolic, const wi_cut *cut, int64_t rhs) {
+    return rounded((cut->own_rhs + symbolic->largest_front) * rhs);
+}
+
+static size_t solve_entries(const wi_symbolic *symbolic, const wi_cut *cut, int64_t rhs) {
+    return (size_t)(2 * rounded(symbolic->n * rhs) + rounded(cut->shared_rhs * rhs) +
+                    solve_each(symbolic, cut, rhs) * cut->threads);
+}
+
+wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
+    const wi_cut *const cut = &plan->numbers.cut;
+    const int64_t vector = rounded(plan->symbolic.n * rhs);
+    double *const x = plan->numbers.solve + vector, *const shared = x + vector;
+    return (wi_solve_room){.y = plan->numbers.solve,
+                           .x = x,
+                           .shared = shared,
+                           .each = shared + rounded(cut->shared_rhs * rhs),
+                           .each_entries = solve_each(&plan->symbolic, cut, rhs)};
+}
+
+size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    return index_bytes(plan, cut) + symbolic->factor_bytes +
+           (work_entries(symbolic, cut) + solve_entries(symbolic, cut, rhs)) * sizeof(double);
+}
+
+/* ---- memory ---- */
+
+static weft_status take(weft_context *ctx, const char *call, size_t bytes, const char *what,
+                        void *block) {
+    void *const memory = wi_host_alloc(bytes);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, %s; free some", call, bytes,
+                       what);
+    memcpy(block, &memory, sizeof memory);
+    return WEFT_OK;
+}
+
+static weft_status take_index(weft_context *ctx, const char *call, weft_chol *plan) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const int64_t supernodes = symbolic->supernodes, entries = (int64_t)plan->report.nnz_a;
+    wi_numbers *const numbers = &plan->numbers;
+    wi_cut_measure(symbolic, ctx->threads, &numbers->cut);
+    const weft_status status =
+        take(ctx, call, index_bytes(plan, &numbers->cut), "the maps of a factor", &numbers->panel);
+    if (status != WEFT_OK)
+        return status;
+    numbers->entry_at = numbers->panel + supernodes + 1;
+    numbers->entry = numbers->entry_at + symbolic->n + 1;
+    numbers->update = numbers->entry + entries;
+    numbers->part = numbers->update + supernodes;
+    numbers->tops = numbers->part + supernodes;
+    numbers->tasks = (wi_task *)(numbers->tops + numbers->cut.tops);
+    numbers->slot = (int32_t *)(numbers->tasks + numbers->cut.tasks);
+    numbers->relative = numbers->slot + entries;
+    wi_cut_make(symbolic, &numbers->cut, numbers->tasks, numbers->tops, numbers->update,
+                numbers->part);
+    numbers->panel[0] = 0;
+    for (int64_t s = 0; s < supernodes; s++)
+        numbers->panel[s + 1] =
+            numbers->panel[s] + wi_super_columns(symbolic, s) * wi_super_height(symbolic, s);
+    return WEFT_OK;
+}
+
+static weft_status take_work(weft_context *ctx, const char *call, weft_chol *plan) {
+    wi_numbers *const numbers = &plan->numbers;
+    const wi_cut *const cut = &numbers->cut;
+    weft_status status =
+        take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L", &numbers->l);
+    if (status == WEFT_OK)
+        status = take(ctx, call, work_entries(&plan->symbolic, cut) * sizeof(double),
+                      "updates and workspace", &numbers->own);
+    if (status != WEFT_OK)
+        return status;
+    numbers->own_entries = rounded(cut->own);
+    numbers->shared = numbers->own + numbers->own_entries * cut->threads;
+    numbers->rooms = numbers->shared + rounded(cut->shared);
+    numbers->room_entries = room_entries(&plan->symbolic);
+    return WEFT_OK;
+}
+
+static weft_status take_solve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
+    wi_numbers *const numbers = &plan->numbers;
+    double *solve = NULL;
+    const weft_status status =
+        take(ctx, call, solve_entries(&plan->symbolic, &numbers->cut, rhs) * sizeof(double),
+             "right-hand sides", &solve);
+    if (status != WEFT_OK)
+        return status;
+    wi_host_free(numbers->solve);
+    numbers->solve = solve;
+    numbers->rhs = rhs;
+    return WEFT_OK;
+}
+
+weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
+    wi_numbers *const numbers = &plan->numbers;
+    const bool first = !numbers->panel;
+    weft_status status = first ? take_index(ctx, call, plan) : WEFT_OK;
+    if (status == WEFT_OK && first)
+        status = take_work(ctx, call, plan);
+    if (status == WEFT_OK && numbers->rhs < rhs)
+        status = take_solve(ctx, call, plan, rhs);
+    if (status != WEFT_OK) {
+        if (first)
+            wi_numbers_free(numbers);
+        return status;
+    }
+    const size_t held =
+        plan->report.analysis_bytes + wi_numbers_bytes(plan, &numbers->cut, numbers->rhs);
+    if (held > plan->report.bytes_peak)
+        plan->report.bytes_peak = held;
+    return WEFT_OK;
+}
+
+void wi_numbers_free(wi_numbers *numbers) {
+    wi_host_free(numbers->panel);
+    wi_host_free(numbers->l);
+    wi_host_free(numbers->own);
+    wi_host_free(numbers->solve);
+    *numbers = (wi_numbers){.rhs = 0};
+}
+
+/* ---- maps ---- */
+
+typedef struct mapping {
+    const wi_symbolic *symbolic;
+    const weft_sparse *matrix;
+    wi_numbers *numbers;
+    int64_t *row; /* of each row of L, where it is in the front looked at */
+    int64_t next; /* entry to fill */
+} mapping;
+
+/* The rows of supernode s in the front of its parent, which is the one looked at. */
+static void map_child(mapping *m, int64_t s) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    for (int64_t k = symbolic->rows_at[s] + wi_super_columns(symbolic, s);
+         k < symbolic->rows_at[s + 1]; k++)
+        m->numbers->relative[k] = (int32_t)m->row[symbolic->rows[k]];
+}
+
+/* One entry of the caller's column perm[k], with the caller's row or column `other`; false if its
+ * place is in column k of L and there is none. */
+static bool map_entry(mapping *m, int64_t s, int64_t k, int64_t other, int64_t entry) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    const int64_t i = symbolic->inverse[other], height = wi_super_height(symbolic, s);
+    if (i < k)
+        return true;
+    const int64_t row = m->row[i];
+    if (row < 0 || row >= height || symbolic->rows[symbolic->rows_at[s] + row] != i)
+        return false;
+    m->numbers->entry[m->next] = entry;
+    m->numbers->slot[m->next++] = (int32_t)row;
+    return true;
+}
+
+static bool map_column(mapping *m, int64_t s, int64_t k) {
+    const weft_sparse *const matrix = m->matrix;
+    const int64_t j = m->symbolic->perm[k];
+    m->numbers->entry_at[k] = m->next;
+    for (int64_t e = matrix->row_start[j]; e < matrix->row_start[j + 1]; e++) {
+        if (!map_entry(m, s, k, matrix->col[e], matrix->at[e]))
+            return false;
+    }
+    for (int64_t e = matrix->start[j]; e < matrix->start[j + 1]; e++) {
+        if (!map_entry(m, s, k, matrix->row[e], e))
+            return false;
+    }
+    return true;
+}
+
+static bool map_supernode(mapping *m, int64_t s) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    for (int64_t k = symbolic->rows_at[s]; k < symbolic->rows_at[s + 1]; k++)
+        m->row[symbolic->rows[k]] = k - symbolic->rows_at[s];
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
+        map_child(m, c);
+    for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++) {
+        if (!map_column(m, s, k))
+            return false;
+    }
+    return true;
+}
+
+weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
+                           const weft_sparse *matrix) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    if (plan->numbers.mapped)
+        return WEFT_OK;
+    mapping m = {.symbolic = symbolic,
+                 .matrix = matrix,
+                 .numbers = &plan->numbers,
+                 .row = (int64_t *)plan->numbers.solve};
+    for (int64_t i = 0; i < symbolic->n; i++)
+        m.row[i] = -1;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        if (!map_supernode(&m, s))
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: matrix has an entry that the plan has no place for; analyze this "
+                           "matrix",
+                           call);
+    }
+    plan->numbers.entry_at[symbolic->n] = m.next;
+    plan->numbers.mapped = true;
+    return WEFT_OK;
+}
