@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan of a Cholesky factorization, the memory for its numbers, and the ladder "sparse_chol" that
+/* A plan of a Cholesky factorization, the memory for its numbers, and the ladder "sparse" that
  * fills it. Internal. */
 #ifndef WI_SPARSE_CHOL_H
 #define WI_SPARSE_CHOL_H
@@ -122,7 +122,7 @@ weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft
 /* And is it factored? */
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
 
-/* ---- the ladder "sparse_chol" ---- */
+/* ---- the ladder "sparse" ---- */
 
 /* A rung fills the panels of L. plan->numbers is reserved and mapped. If column k of the permuted
  * matrix, and none before, has a pivot that is not > 0 and finite, a rung leaves that pivot where L
@@ -134,8 +134,11 @@ typedef struct wi_chol_args {
     const weft_sparse *matrix;
 } wi_chol_args;
 
-extern const wi_ladder wi_sparse_chol_ladder;
+extern const wi_ladder wi_sparse_ladder;
 
+weft_status wi_chol_up_looking(weft_context *ctx, const void *args);
+const char *wi_chol_fits_blas(const weft_context *ctx, const void *args);
+weft_status wi_chol_left_looking(weft_context *ctx, const void *args);
 weft_status wi_chol_multifrontal(weft_context *ctx, const void *args);
 
 /* Records that column `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sparse_chol's climb: the factorization of the 5-point mesh of about n vertices, analyzed once. */
+/* sparse's climb: the factorization of the 5-point mesh of about n vertices, analyzed once. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ typedef struct problem {
     weft_chol *plan;
 } problem;
 
-static const char call_name[] = "climb sparse_chol";
+static const char call_name[] = "climb sparse";
 
 static void drop(wi_case *c) {
     problem *const p = c->expected;
@@ -70,8 +70,8 @@ static double bytes_moved(const wi_case *c) {
     return 16 * (double)weft_sparse_entries(p->matrix) + (double)p->plan->report.factor_bytes;
 }
 
-const wi_climb wi_sparse_chol_climb = {
-    .ladder = &wi_sparse_chol_ladder,
+const wi_climb wi_sparse_climb = {
+    .ladder = &wi_sparse_ladder,
     .example = "factor of a 5-point mesh",
     .type = WEFT_F64,
     .roof = WI_ROOF_COPY,

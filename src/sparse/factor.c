@@ -5,11 +5,17 @@
 #include "sparse/chol.h"
 
 static const wi_row rows[] = {
+#if WEFT_LADDER
+    {"up_looking", WI_CPU, "row by row of L, each a sparse triangular solve", 0, wi_fits_all,
+     wi_chol_up_looking},
+    {"left_looking", WI_CPU, "dense supernodes that fetch from those before; OpenBLAS", 0,
+     wi_chol_fits_blas, wi_chol_left_looking},
+#endif
     {"multifrontal", WI_CPU, "dense fronts; subtrees in parallel, then inside the fronts", 0,
      wi_fits_all, wi_chol_multifrontal},
 };
 
-const wi_ladder wi_sparse_chol_ladder = {"sparse_chol", rows, sizeof rows / sizeof rows[0]};
+const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]};
 
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan) {
     if (!plan)
@@ -116,7 +122,7 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
         return status;
     plan->state = WI_CHOL_EMPTY;
     const wi_chol_args args = {.call = call, .plan = plan, .matrix = matrix};
-    status = wi_run(ctx, &wi_sparse_chol_ladder, call, matrix->cols, &args);
+    status = wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
     if (status != WEFT_OK)
         return status;
     plan->state = WI_CHOL_FACTORED;

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `left_looking`: supernode by supernode, each fetching what the supernodes before it have to say.
+ * For supernode s with panel P, rows R, and every earlier supernode d that has rows in s's columns:
+ *
+ *     P -= L_d[R, :] L_d[columns of s, :]t,   then   P = (L11; L21) with L11 L11t = P1, L21 = P2 /
+ * L11t
+ *
+ * The products are OpenBLAS's, and so are the threads. Supernodes wait in a list for the next one
+ * that has a column they have a row in. */
+#include <math.h>
+
+#include "cpu/blas.h"
+#include "sparse/chol.h"
+
+typedef struct left {
+    const wi_blas *blas;
+    const wi_symbolic *symbolic;
+    const wi_numbers *numbers;
+    int64_t *first_in; /* of each supernode, the list of those that wait for it; -1: none */
+    int64_t *next;     /* in the list */
+    int64_t *row_at;   /* of each that waits: where in its rows those from there on begin */
+    int64_t *place;    /* of a row of L: its row in the panel at hand */
+    int64_t *super_of; /* of each column */
+    double *update;    /* room for as much as the largest panel */
+} left;
+
+static double *panel_of(const left *f, int64_t s) {
+    return f->numbers->l + f->numbers->panel[s];
+}
+
+static const int64_t *rows_of(const left *f, int64_t s) {
+    return f->symbolic->rows + f->symbolic->rows_at[s];
+}
+
+/* Puts d, whose rows from `row` on are still to be fetched, in the list of the supernode that has
+ * the first of them. */
+static void wait_for_next(left *f, int64_t d, int64_t row) {
+    if (row == wi_super_height(f->symbolic, d))
+        return;
+    const int64_t s = f->super_of[rows_of(f, d)[row]];
+    f->row_at[d] = row;
+    f->next[d] = f->first_in[s];
+    f->first_in[s] = d;
+}
+
+/* P -= L_d[R, :] L_d[columns of s, :]t */
+static void fetch(left *f, int64_t s, int64_t d) {
+    static const double one = 1, zero = 0;
+    const int64_t row = f->row_at[d], height = wi_super_height(f->symbolic, d);
+    const int64_t *const rows = rows_of(f, d), ld = wi_super_height(f->symbolic, s);
+    int64_t end = row;
+    while (end < height && rows[end] < f->symbolic->first[s + 1])
+        end++;
+    const int m = (int)(height - row), n = (int)(end - row), lda = (int)height;
+    const int k = (int)wi_super_columns(f->symbolic, d), below = m - n;
+    const double *const a = panel_of(f, d) + row;
+    f->blas->dsyrk("L", "N", &n, &k, &one, a, &lda, &zero, f->update, &m);
+    if (below > 0)
+        f->blas->dgemm("N", "T", &below, &n, &k, &one, a + n, &lda, a, &lda, &zero, f->update + n,
+                       &m);
+    for (int64_t j = 0; j < n; j++) {
+        double *const to = panel_of(f, s) + (rows[row + j] - f->symbolic->first[s]) * ld;
+        for (int64_t i = j; i < m; i++)
+            to[f->place[rows[row + i]]] -= f->update[i + j * m];
+    }
+    wait_for_next(f, d, end);
+}
+
+/* Factors the panel; returns the columns done. */
+static int64_t factor_panel(const left *f, int64_t s) {
+    static const double one = 1;
+    const int n = (int)wi_super_columns(f->symbolic, s), ld = (int)wi_super_height(f->symbolic, s);
+    const int below = ld - n;
+    double *const panel = panel_of(f, s);
+    int info = 0;
+    f->blas->dpotrf("L", &n, panel, &ld, &info);
+    if (info > 0)
+        return info - 1;
+    if (below > 0)
+        f->blas->dtrsm("R", "L", "T", "N", &below, &n, &one, panel, &ld, panel + n, &ld);
+    return n;
+}
+
+static weft_status factor(left *f, weft_context *ctx, const wi_chol_args *chol) {
+    const wi_symbolic *const symbolic = f->symbolic;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t columns = wi_super_columns(symbolic, s),
+                      height = wi_super_height(symbolic, s);
+        for (int64_t row = 0; row < height; row++)
+            f->place[rows_of(f, s)[row]] = row;
+        wi_chol_load_panel(chol->plan, chol->matrix, s, 0, columns);
+        for (int64_t d = f->first_in[s], after; d >= 0; d = after) {
+            after = f->next[d];
+            fetch(f, s, d);
+        }
+        const int64_t done = factor_panel(f, s);
+        if (done < columns)
+            return wi_chol_fail(ctx, chol->call, chol->plan, symbolic->first[s] + done);
+        wait_for_next(f, s, columns);
+    }
+    return WEFT_OK;
+}
+
+static int64_t largest_panel(const wi_symbolic *symbolic) {
+    int64_t most = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t entries = wi_super_columns(symbolic, s) * wi_super_height(symbolic, s);
+        most = entries > most ? entries : most;
+    }
+    return most;
+}
+
+const char *wi_chol_fits_blas(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    (void)args;
+    return wi_blas_load() ? NULL : "needs OpenBLAS; install libopenblas0";
+}
+
+weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
+    const wi_chol_args *const chol = args;
+    const wi_symbolic *const symbolic = &chol->plan->symbolic;
+    const int64_t n = symbolic->n, supernodes = symbolic->supernodes;
+    const size_t bytes = (size_t)(3 * supernodes + 2 * n + largest_panel(symbolic)) * 8;
+    left f = {.blas = wi_blas_load(), .symbolic = symbolic, .numbers = &chol->plan->numbers};
+    f.first_in = wi_host_alloc(bytes);
+    if (!f.first_in)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", chol->call,
+                       bytes);
+    f.next = f.first_in + supernodes;
+    f.row_at = f.next + supernodes;
+    f.place = f.row_at + supernodes;
+    f.super_of = f.place + n;
+    f.update = (double *)(f.super_of + n);
+    for (int64_t s = 0; s < supernodes; s++) {
+        f.first_in[s] = -1;
+        for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++)
+            f.super_of[k] = s;
+    }
+    f.blas->set_threads(ctx->threads);
+    const weft_status status = factor(&f, ctx, chol);
+    wi_host_free(f.first_in);
+    return status;
+}

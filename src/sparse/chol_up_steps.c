@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `up_looking`: L row by row. Row k of L solves a triangular system with the rows above it,
+ *
+ *     L[0:k, 0:k] l = A[0:k, k],   L[k][k] = sqrt(A[k][k] - lt l),
+ *
+ * where l is sparse: its entries are the vertices on the paths in the elimination tree from the
+ * entries of row k of A towards k. */
+#include <math.h>
+
+#include "sparse/chol.h"
+
+typedef struct up {
+    const wi_symbolic *symbolic;
+    const wi_numbers *numbers;
+    const weft_sparse *matrix;
+    int64_t *super_of; /* of each column */
+    int64_t *filled;   /* of each column, the panel's row where its next entry belongs */
+    int64_t *seen;     /* the last row whose pattern has the column */
+    int64_t *pattern;  /* the columns of row k, at the end, each before its parent */
+    double *x;         /* row k of A, and then of L; zero elsewhere */
+} up;
+
+/* Where column j of L begins in its panel, and the rows of that panel. */
+static double *column_of(const up *u, int64_t j, const int64_t **rows) {
+    const int64_t s = u->super_of[j], height = wi_super_height(u->symbolic, s);
+    *rows = u->symbolic->rows + u->symbolic->rows_at[s];
+    return u->numbers->l + u->numbers->panel[s] + (j - u->symbolic->first[s]) * height;
+}
+
+/* Takes one entry of row k of A: adds what is new on its path to the pattern, that begins at top.
+ */
+static int64_t reach(up *u, int64_t k, int64_t column, double value, int64_t top) {
+    int64_t length = 0;
+    u->x[column] = value;
+    for (int64_t j = column; j >= 0 && j < k && u->seen[j] != k; j = u->symbolic->parent[j]) {
+        u->pattern[length++] = j;
+        u->seen[j] = k;
+    }
+    while (length > 0)
+        u->pattern[--top] = u->pattern[--length];
+    return top;
+}
+
+/* The pattern of row k is pattern[top ... k - 1]; returns top. */
+static int64_t gather_row(up *u, int64_t k) {
+    const weft_sparse *const a = u->matrix;
+    const int64_t v = u->symbolic->perm[k], *const inverse = u->symbolic->inverse;
+    int64_t top = k;
+    u->x[k] = 0;
+    for (int64_t e = a->start[v]; e < a->start[v + 1]; e++) {
+        if (inverse[a->row[e]] <= k)
+            top = reach(u, k, inverse[a->row[e]], a->value[e], top);
+    }
+    for (int64_t e = a->row_start[v]; e < a->row_start[v + 1]; e++) {
+        if (inverse[a->col[e]] < k)
+            top = reach(u, k, inverse[a->col[e]], a->value[a->at[e]], top);
+    }
+    return top;
+}
+
+/* Computes row k of L; returns its pivot before the root is taken. */
+static double eliminate_row(up *u, int64_t k) {
+    const int64_t top = gather_row(u, k), *rows;
+    double pivot = u->x[k];
+    u->x[k] = 0;
+    for (int64_t p = top; p < k; p++) {
+        const int64_t j = u->pattern[p], diagonal = j - u->symbolic->first[u->super_of[j]];
+        double *const l = column_of(u, j, &rows);
+        const double entry = u->x[j] / l[diagonal];
+        int64_t row = diagonal + 1;
+        u->x[j] = 0;
+        for (; row < u->filled[j]; row++)
+            u->x[rows[row]] = fma(-l[row], entry, u->x[rows[row]]);
+        while (rows[row] < k) /* zeros that amalgamation stores */
+            l[row++] = 0;
+        l[row] = entry;
+        u->filled[j] = row + 1;
+        pivot = fma(-entry, entry, pivot);
+    }
+    return pivot;
+}
+
+static weft_status factor(up *u, weft_context *ctx, const wi_chol_args *chol) {
+    const int64_t *rows;
+    for (int64_t k = 0; k < u->symbolic->n; k++) {
+        const double pivot = eliminate_row(u, k);
+        const int64_t diagonal = k - u->symbolic->first[u->super_of[k]];
+        const bool good = pivot > 0 && isfinite(pivot);
+        column_of(u, k, &rows)[diagonal] = good ? sqrt(pivot) : pivot;
+        if (!good)
+            return wi_chol_fail(ctx, chol->call, chol->plan, k);
+        u->filled[k] = diagonal + 1;
+    }
+    return WEFT_OK;
+}
+
+/* Zeros below the last entry of each column. */
+static void finish_columns(up *u) {
+    const int64_t *rows;
+    for (int64_t j = 0; j < u->symbolic->n; j++) {
+        double *const l = column_of(u, j, &rows);
+        const int64_t height = wi_super_height(u->symbolic, u->super_of[j]);
+        for (int64_t row = u->filled[j]; row < height; row++)
+            l[row] = 0;
+    }
+}
+
+weft_status wi_chol_up_looking(weft_context *ctx, const void *args) {
+    const wi_chol_args *const chol = args;
+    const wi_symbolic *const symbolic = &chol->plan->symbolic;
+    const int64_t n = symbolic->n;
+    const size_t bytes = (size_t)n * (4 * sizeof(int64_t) + sizeof(double));
+    up u = {.symbolic = symbolic, .numbers = &chol->plan->numbers, .matrix = chol->matrix};
+    u.super_of = wi_host_alloc(bytes);
+    if (!u.super_of)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", chol->call,
+                       bytes);
+    u.filled = u.super_of + n;
+    u.seen = u.filled + n;
+    u.pattern = u.seen + n;
+    u.x = (double *)(u.pattern + n);
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++)
+            u.super_of[k] = s;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        u.seen[k] = -1;
+        u.x[k] = 0;
+    }
+    const weft_status status = factor(&u, ctx, chol);
+    if (status == WEFT_OK)
+        finish_columns(&u);
+    wi_host_free(u.super_of);
+    return status;
+}
