@@ -3,17 +3,11 @@
  * the folder that WEFT_MATRICES names and on generated problems. One JSON object a line; then, per
  * ordering, the geometric mean and the worst of each ratio. Both start from the lower triangle by
  * columns, SuiteSparse with its 32-bit indices. `amd_peer quick` leaves out the large problems. */
-#include <dirent.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "sparse/generate.h"
+#include "matrices.h"
 #include "sparse/order.h"
 #include "sparse/symbolic.h"
-#include "weft/weft.h"
 
 enum {
     NOTHING_TO_RACE = 77
@@ -21,18 +15,6 @@ enum {
 
 #ifdef WEFT_AMD_PEER
 #    include <suitesparse/amd.h>
-
-enum {
-    LEAST_REPEATS = 9,
-    MOST_MATRICES = 64,
-    MOST_REPEATS = 99
-};
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* One matrix, in both libraries' terms. */
 typedef struct problem {
@@ -44,12 +26,8 @@ typedef struct problem {
     int32_t n, *start, *row, *theirs;
 } problem;
 
-static void fail(weft_context *ctx) {
-    fprintf(stderr, "amd_peer: %s\n", weft_message(ctx));
-    exit(1);
-}
-
-static void their_order(problem *p) {
+static void their_order(void *what) {
+    problem *const p = what;
     if (amd_order(p->n, p->start, p->row, p->theirs, NULL, NULL) < AMD_OK) {
         fprintf(stderr, "amd_peer: amd_order failed\n");
         exit(1);
@@ -57,7 +35,8 @@ static void their_order(problem *p) {
 }
 
 /* The graph is part of the work: amd_order builds its own as well. */
-static void our_order(problem *p) {
+static void our_order(void *what) {
+    problem *const p = what;
     wi_pattern graph;
     if (weft_use(p->ctx, "sparse_order", p->ordering) != WEFT_OK ||
         wi_pattern_build(p->ctx, "amd_peer", p->matrix, &graph) != WEFT_OK)
@@ -67,26 +46,6 @@ static void our_order(problem *p) {
     if (wi_run(p->ctx, &wi_sparse_order_ladder, "amd_peer", (size_t)graph.n, &args) != WEFT_OK)
         fail(p->ctx);
     wi_pattern_free(&graph);
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of as many runs as take a second, nine at least; of slow ones, of three. */
-static double median_seconds(void (*run)(problem *), problem *p) {
-    double seconds[MOST_REPEATS], total = 0;
-    int count = 0;
-    run(p);
-    do {
-        const double begin = now();
-        run(p);
-        seconds[count] = now() - begin;
-        total += seconds[count++];
-    } while (count < MOST_REPEATS && (total < 1 || count < (total > 3 ? 3 : LEAST_REPEATS)));
-    qsort(seconds, (size_t)count, sizeof *seconds, compare);
-    return seconds[count / 2];
 }
 
 /* nnz(L) and flops of an ordering, by this library's own count. */
@@ -144,7 +103,7 @@ static void race(problem *p, const char *name) {
     }
 }
 
-static void race_matrix(weft_context *ctx, const char *name, weft_sparse *matrix) {
+static void race_both(weft_context *ctx, const char *name, const weft_sparse *matrix) {
     problem p = {.ctx = ctx, .matrix = matrix, .n = (int32_t)weft_sparse_cols(matrix)};
     const size_t n = weft_sparse_cols(matrix), entries = weft_sparse_entries(matrix);
     p.start = malloc((n + 1) * sizeof *p.start);
@@ -164,67 +123,18 @@ static void race_matrix(weft_context *ctx, const char *name, weft_sparse *matrix
     free(p.row);
     free(p.theirs);
     free(p.perm);
-    weft_sparse_destroy(matrix);
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void race_folder(weft_context *ctx, const char *folder) {
-    char *names[MOST_MATRICES], path[4096];
-    size_t found = 0;
-    DIR *const listing = opendir(folder);
-    if (!listing) {
-        fprintf(stderr, "amd_peer: cannot list WEFT_MATRICES=%s\n", folder);
-        exit(1);
-    }
-    for (const struct dirent *entry; (entry = readdir(listing)) && found < MOST_MATRICES;) {
-        const char *const ending = strrchr(entry->d_name, '.');
-        if (ending && strcmp(ending, ".mtx") == 0)
-            names[found++] = strdup(entry->d_name);
-    }
-    closedir(listing);
-    qsort(names, found, sizeof *names, by_name);
-    for (size_t k = 0; k < found; k++) {
-        weft_sparse *matrix;
-        snprintf(path, sizeof path, "%s/%s", folder, names[k]);
-        if (weft_sparse_read(ctx, &matrix, path) != WEFT_OK)
-            fail(ctx);
-        if (weft_sparse_is_symmetric(matrix))
-            race_matrix(ctx, names[k], matrix);
-        else
-            weft_sparse_destroy(matrix);
-        free(names[k]);
-    }
 }
 
 int main(int argc, char **argv) {
-    static const struct {
-        const char *kind;
-        size_t n;
-        bool large;
-    } made[] = {{"laplace2d", 100, false},  {"laplace2d", 300, false},   {"laplace2d", 1000, true},
-                {"laplace3d", 20, false},   {"laplace3d", 50, true},     {"laplace3d", 80, true},
-                {"elasticity3d", 8, false}, {"elasticity3d", 20, false}, {"random", 3000, false}};
+    static const made_matrix made[] = {
+        {"laplace2d", 100, false},  {"laplace2d", 300, false},   {"laplace2d", 1000, true},
+        {"laplace3d", 20, false},   {"laplace3d", 50, true},     {"laplace3d", 80, true},
+        {"elasticity3d", 8, false}, {"elasticity3d", 20, false}, {"random", 3000, false}};
     const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
-    const char *const folder = getenv("WEFT_MATRICES");
     weft_context *ctx;
     if (weft_open(&ctx, "cpu:1") != WEFT_OK)
         fail(NULL);
-    if (folder)
-        race_folder(ctx, folder);
-    for (size_t k = 0; k < sizeof made / sizeof *made; k++) {
-        const wi_recipe recipe = {.n = made[k].n, .seed = 1, .per_row = 6};
-        char name[64];
-        weft_sparse *matrix;
-        if (quick && made[k].large)
-            continue;
-        if (wi_find_generator(made[k].kind)->make(ctx, "amd_peer", &recipe, &matrix) != WEFT_OK)
-            fail(ctx);
-        snprintf(name, sizeof name, "%s %zu", made[k].kind, made[k].n);
-        race_matrix(ctx, name, matrix);
-    }
+    race_all(ctx, made, sizeof made / sizeof *made, quick, race_both);
     for (int o = 0; o < ORDERINGS; o++) {
         const tally *const t = &tallies[o];
         printf("{\"op\": \"sparse_order\", \"variant\": \"%s\", \"peer\": \"SuiteSparse AMD\", "
