@@ -73,7 +73,7 @@ test_help() {
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
-    for command in info demo climb reduce scan sort topk histogram add select unique generate analyze help; do
+    for command in info demo climb reduce scan sort topk histogram add select unique generate analyze solve help; do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -371,6 +371,44 @@ test_analyze() {
     expect 1 'weft_sparse_read' "$weft" analyze "$folder/none.mtx"
 }
 
+# Solving: a system solved by hand, right-hand sides of every kind, the report, and refusals.
+test_solve() {
+    local output key
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 2\n2 2 5\n' \
+        >"$folder/two.mtx"
+    npy b.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\x2c\x40'
+    expect 0 'by multifrontal' "$weft" solve "$folder/two.mtx" -b "$folder/b.npy" -o "$folder/x.npy"
+    same '2 2' "$(elements x.npy f8 128)" 'x of 4 2 / 2 5 and 12, 14' # 8 + 4, 4 + 10
+    printf '%%%%MatrixMarket matrix array real general\n2 2\n12\n14\n4\n2\n' >"$folder/b.mtx"
+    expect 0 '2 right-hand sides' "$weft" solve "$folder/two.mtx" -b "$folder/b.mtx" -o "$folder/x.npy"
+    same '2 2 1 0' "$(elements x.npy f8 128)" 'two columns'
+    same '2 2' "$("$weft" solve "$folder/two.mtx" -b - -o - <"$folder/b.npy" 2>/dev/null |
+        tail -c 16 | od -An -v -t f8 | xargs)" 'in a pipe'
+    "$weft" generate laplace3d 8 -o "$folder/A.mtx"
+    output=$("$weft" solve "$folder/A.mtx" --refine --repeat 3 --json)
+    json_valid 'solve --json' 1 <<<"$output"
+    for key in n nnz_a nnz_l flops ordering bytes_predicted bytes_peak analyze_seconds \
+        factor_seconds solve_seconds gflops backward_error condition_estimate logdet; do
+        same "\"$key\": " "$(grep -o "\"$key\": " <<<"$output")" 'solve --json'
+    done
+    for key in amd nd rcm natural; do
+        expect 0 "ordering  $key" "$weft" solve "$folder/A.mtx" --ordering "$key"
+    done
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n' \
+        >"$folder/not.mtx"
+    expect 1 'not positive definite: the pivot of its column [01] is -3' "$weft" solve "$folder/not.mtx"
+    expect 1 'b.npy has 2 rows, but the matrix 512' "$weft" solve "$folder/A.mtx" -b "$folder/b.npy"
+    npy three.npy "'<i4'" '(3,)' '\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00'
+    expect 1 'holds i32; save it as f64' "$weft" solve "$folder/two.mtx" -b "$folder/three.npy"
+    expect 2 'option --repeat: "0" is no count' "$weft" solve "$folder/two.mtx" --repeat 0
+    expect 2 'standard input gives the matrix already' "$weft" solve - -b -
+    expect 2 'there is no ordering "amdd"; did you mean "amd"' \
+        "$weft" solve "$folder/two.mtx" --ordering amdd
+    expect 2 'did you mean "multifrontal"' "$weft" solve "$folder/two.mtx" --variant multifronta
+    expect 1 'opening failed' "$weft" solve "$folder/two.mtx" -b "$folder/none.npy"
+    expect 1 'opening for writing failed' "$weft" solve "$folder/two.mtx" -o "$folder/no/x.npy"
+}
+
 test_info() {
     expect 0 'instructions' "$weft" info
     "$weft" info --json | json_valid 'info --json' 3
@@ -435,6 +473,7 @@ done
 test_bad_files
 test_generate
 test_analyze
+test_solve
 test_info
 test_colour
 echo "$checks checks, $failures failures"

@@ -3,27 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/matrix.h"
 #include "cli/plot.h"
-#include "cli/session.h"
 #include "cli/text.h"
-#include "sparse/order.h"
-
-static wi_exit check_ordering(const wi_arguments *args) {
-    const char *const ordering = args->value[WI_OPT_ORDERING], *list[WI_MAX_WORDS];
-    const size_t count = wi_list_words(WI_WORDS_ORDERING, list);
-    for (size_t k = 0; k < count; k++) {
-        if (!ordering || strcmp(ordering, list[k]) == 0)
-            return WI_EXIT_OK;
-    }
-    return wi_usage_word(args->command, "ordering", ordering, WI_WORDS_ORDERING);
-}
-
-static weft_status read_matrix(weft_context *ctx, const wi_arguments *args, weft_sparse **matrix) {
-    const char *const path = args->operand[0];
-    if (strcmp(path, "-") == 0)
-        return wi_sparse_read(ctx, args->command->name, stdin, "standard input", matrix);
-    return weft_sparse_read(ctx, matrix, path);
-}
 
 static void print_json(const weft_chol_report *report) {
     wi_json json;
@@ -90,15 +72,15 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
     weft_chol *plan = NULL;
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = args->value[WI_OPT_ORDERING]};
-    wi_exit result = check_ordering(args);
+    wi_exit result = wi_check_ordering(args);
     if (result != WI_EXIT_OK)
         return result;
     if (weft_open(&ctx, "cpu") != WEFT_OK)
         return wi_session_failed(NULL);
-    if (read_matrix(ctx, args, &matrix) != WEFT_OK ||
-        weft_chol_analyze(ctx, matrix, &options, &plan) != WEFT_OK)
+    result = wi_load_matrix(args, ctx, &matrix);
+    if (result == WI_EXIT_OK && weft_chol_analyze(ctx, matrix, &options, &plan) != WEFT_OK)
         result = wi_session_failed(ctx);
-    else
+    if (result == WI_EXIT_OK)
         result = show(ctx, args, matrix, plan);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);

@@ -47,6 +47,12 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
                         "entries in a row of random, on average; default 8", false},
     [WI_OPT_ORDERING] = {"ordering", 0, "NAME", WI_WORDS_ORDERING,
                          "the columns' order: amd, nd, rcm, ...; default best", false},
+    [WI_OPT_RHS] = {"rhs", 'b', "FILE", WI_WORDS_FILE,
+                    "right-hand sides: .npy or .mtx; default A times ones", false},
+    [WI_OPT_REFINE] = {"refine", 'r', NULL, WI_WORDS_NONE,
+                       "refine x with residuals in twice the precision", false},
+    [WI_OPT_REPEAT] = {"repeat", 0, "COUNT", WI_WORDS_NONE,
+                       "factor and solve so often; times are medians", false},
     [WI_OPT_PLOT] = {"plot", 0, "FILE", WI_WORDS_FILE,
                      "draw the patterns of A and L, and the tree, as SVG", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
@@ -276,6 +282,25 @@ const wi_command wi_commands[] = {
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_analyze_command,
+    },
+    {
+        .name = "solve",
+        .operand_text = "A.mtx",
+        .summary = "solve a sparse symmetric positive definite system",
+        .details = "Solves A X = B by Cholesky factorization, one or many right-hand sides, and "
+                   "tells how: ordering, fill, memory, times, and how good X is. Without --rhs B "
+                   "is A times a column of ones, so that X is known. A matrix that is not "
+                   "positive definite is refused with the column that shows it. A file name of - "
+                   "is standard input.",
+        .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
+                     {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
+                     {"weft solve A.mtx --ordering nd --repeat 5 --json", "for programs"}},
+        .options = BIT(RHS) | BIT(OUTPUT) | BIT(ORDERING) | BIT(VARIANT) | BIT(REFINE) |
+                   BIT(REPEAT) | BIT(PLACE) | BIT(JSON) | BIT(HELP),
+        .operand_words = WI_WORDS_FILE,
+        .least_operands = 1,
+        .most_operands = 1,
+        .run = wi_solve_command,
     },
     {
         .name = "help",

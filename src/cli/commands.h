@@ -35,6 +35,9 @@ typedef enum wi_option {
     WI_OPT_OUTPUT,
     WI_OPT_PER_ROW,
     WI_OPT_ORDERING,
+    WI_OPT_RHS,
+    WI_OPT_REFINE,
+    WI_OPT_REPEAT,
     WI_OPT_PLOT,
     WI_OPT_JSON,
     WI_OPT_MAN,
@@ -142,6 +145,7 @@ wi_exit wi_select_command(const wi_arguments *args);
 wi_exit wi_unique_command(const wi_arguments *args);
 wi_exit wi_generate_command(const wi_arguments *args);
 wi_exit wi_analyze_command(const wi_arguments *args);
+wi_exit wi_solve_command(const wi_arguments *args);
 wi_exit wi_help(const wi_arguments *args);
 
 /* Parts of `weft help`. */

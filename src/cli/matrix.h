@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands on sparse matrices have in common. */
+#ifndef WI_CLI_MATRIX_H
+#define WI_CLI_MATRIX_H
+
+#include "cli/session.h"
+#include "weft/sparse.h"
+
+/* Explains if --ordering names none. */
+wi_exit wi_check_ordering(const wi_arguments *args);
+
+/* Reads the first operand, "-" being standard input; anything but WI_EXIT_OK has been explained. */
+wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse **matrix);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Right-hand sides for `weft solve`. */
+#include "cli/rhs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+#include "sparse/sparse.h"
+
+static const int first_byte_of_npy = 0x93;
+
+wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat, wi_rhs *rhs) {
+    size_t entries, bytes;
+    *rhs = (wi_rhs){.n = n, .count = count, .flat = flat};
+    if (!__builtin_mul_overflow(n, count, &entries) &&
+        !__builtin_mul_overflow(entries, sizeof *rhs->value, &bytes))
+        rhs->value = wi_host_alloc(bytes);
+    if (rhs->value)
+        return WI_EXIT_OK;
+    wi_say_error("%s: no memory for %zu right-hand sides of %zu numbers", args->command->name,
+                 count, n);
+    return WI_EXIT_FAILED;
+}
+
+static wi_exit wrong_rows(const wi_arguments *args, size_t rows, size_t n) {
+    wi_say_error("%s: %s has %zu rows, but the matrix %zu; a right-hand side has one number for "
+                 "each unknown",
+                 args->command->name, args->value[WI_OPT_RHS], rows, n);
+    return WI_EXIT_FAILED;
+}
+
+/* Elements of an array to columns of doubles. */
+static void copy_array(const wi_npy *array, wi_rhs *rhs) {
+    const bool by_columns = array->layout.fortran_order || rhs->count == 1;
+    for (size_t j = 0; j < rhs->count; j++) {
+        for (size_t i = 0; i < rhs->n; i++) {
+            const size_t from = by_columns ? i + j * rhs->n : i * rhs->count + j;
+            rhs->value[i + j * rhs->n] = array->layout.type == WEFT_F64
+                                             ? ((const double *)array->data)[from]
+                                             : (double)((const float *)array->data)[from];
+        }
+    }
+}
+
+static wi_exit load_array(const wi_arguments *args, FILE *file, const char *name, size_t n,
+                          wi_rhs *rhs) {
+    wi_note note = {""};
+    wi_npy array = {.data = NULL};
+    const wi_npy_layout *const layout = &array.layout;
+    wi_exit result = WI_EXIT_FAILED;
+    if (wi_npy_read(file, name, NULL, &array, &note) != WEFT_OK)
+        wi_say_error("%s", note.text);
+    else if (layout->type != WEFT_F64 && layout->type != WEFT_F32)
+        wi_say_error("%s: %s holds %s; save it as f64 or f32", args->command->name, name,
+                     weft_type_name(layout->type));
+    else if (layout->dims < 1 || layout->dims > 2)
+        wi_say_error("%s: %s has %zu dimensions; a right-hand side is one column, or a matrix of "
+                     "columns",
+                     args->command->name, name, layout->dims);
+    else if (layout->shape[0] != n)
+        result = wrong_rows(args, layout->shape[0], n);
+    else
+        result =
+            wi_rhs_take(args, n, layout->dims == 2 ? layout->shape[1] : 1, layout->dims == 1, rhs);
+    if (result == WI_EXIT_OK)
+        copy_array(&array, rhs);
+    wi_npy_free(&array);
+    return result;
+}
+
+/* Entries that a symmetric matrix does not hold are those of the other triangle, mirrored. */
+static void copy_matrix(const weft_sparse *matrix, wi_rhs *rhs) {
+    const int64_t *const start = weft_sparse_starts(matrix);
+    const int64_t *const row = weft_sparse_row_indices(matrix);
+    const double *const value = weft_sparse_values(matrix);
+    memset(rhs->value, 0, rhs->n * rhs->count * sizeof *rhs->value);
+    for (size_t j = 0; j < rhs->count; j++) {
+        for (int64_t k = start[j]; k < start[j + 1]; k++) {
+            const size_t i = (size_t)row[k];
+            rhs->value[i + j * rhs->n] = value[k];
+            if (weft_sparse_is_symmetric(matrix))
+                rhs->value[j + i * rhs->n] = value[k];
+        }
+    }
+}
+
+static wi_exit load_matrix(const wi_arguments *args, weft_context *ctx, FILE *file,
+                           const char *name, size_t n, wi_rhs *rhs) {
+    weft_sparse *matrix;
+    wi_exit result;
+    if (wi_sparse_read(ctx, args->command->name, file, name, &matrix) != WEFT_OK)
+        return wi_session_failed(ctx);
+    if (weft_sparse_rows(matrix) != n)
+        result = wrong_rows(args, weft_sparse_rows(matrix), n);
+    else
+        result = wi_rhs_take(args, n, weft_sparse_cols(matrix), weft_sparse_cols(matrix) == 1, rhs);
+    if (result == WI_EXIT_OK)
+        copy_matrix(matrix, rhs);
+    weft_sparse_destroy(matrix);
+    return result;
+}
+
+wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rhs *rhs) {
+    const char *const path = args->value[WI_OPT_RHS];
+    const bool standard = strcmp(path, "-") == 0;
+    const char *const name = standard ? "standard input" : path;
+    FILE *const file = standard ? stdin : fopen(path, "rb");
+    if (!file) {
+        wi_say_error("%s: opening failed: %s", path, strerror(errno));
+        return WI_EXIT_FAILED;
+    }
+    const int first = getc(file);
+    if (first != EOF)
+        ungetc(first, file);
+    const wi_exit result = first == first_byte_of_npy ? load_array(args, file, name, n, rhs)
+                                                      : load_matrix(args, ctx, file, name, n, rhs);
+    if (!standard)
+        fclose(file);
+    return result;
+}
+
+wi_exit wi_rhs_of_ones(const wi_arguments *args, weft_context *ctx, const weft_sparse *matrix,
+                       wi_rhs *rhs) {
+    const size_t n = weft_sparse_rows(matrix);
+    wi_rhs ones;
+    wi_exit result = wi_rhs_take(args, n, 1, true, &ones);
+    if (result == WI_EXIT_OK)
+        result = wi_rhs_take(args, n, 1, true, rhs);
+    if (result == WI_EXIT_OK) {
+        for (size_t i = 0; i < n; i++)
+            ones.value[i] = 1;
+        if (weft_sparse_multiply(ctx, matrix, 1, ones.value, n, rhs->value, n) != WEFT_OK)
+            result = wi_session_failed(ctx);
+    }
+    wi_rhs_free(&ones);
+    return result;
+}
+
+wi_npy wi_rhs_as_array(const wi_rhs *rhs) {
+    const wi_npy_layout layout = {.type = WEFT_F64,
+                                  .fortran_order = !rhs->flat,
+                                  .dims = rhs->flat ? 1 : 2,
+                                  .shape = {rhs->n, rhs->count},
+                                  .count = rhs->n * rhs->count};
+    return (wi_npy){.layout = layout, .data = rhs->value};
+}
+
+void wi_rhs_free(wi_rhs *rhs) {
+    wi_host_free(rhs->value);
+    *rhs = (wi_rhs){.value = NULL};
+}

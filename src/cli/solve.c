@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft solve`: a sparse symmetric positive definite system, with all that is known of how it went.
+ */
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/matrix.h"
+#include "cli/meter.h"
+#include "cli/rhs.h"
+#include "cli/text.h"
+
+enum {
+    MOST_REFINEMENTS = 10
+};
+
+/* One run of the command. */
+typedef struct solving {
+    const wi_arguments *args;
+    weft_context *ctx;
+    weft_sparse *matrix;
+    weft_chol *plan;
+    wi_rhs b, x;
+    size_t repeats;
+    double *factor_seconds, *solve_seconds; /* of each repeat */
+    size_t bytes_predicted;                 /* of the whole process, at its largest */
+} solving;
+
+static size_t most_resident(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (size_t)usage.ru_maxrss * 1024;
+}
+
+static size_t resident_now(void) {
+    unsigned long pages = 0, resident = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    const int found = fscanf(file, "%lu %lu", &pages, &resident);
+    fclose(file);
+    return found == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static int show_progress(void *what, double done) {
+    (void)what;
+    wi_progress("factor: %.0f %%", 100 * done);
+    return 0;
+}
+
+static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
+    const char *const repeat = args->value[WI_OPT_REPEAT], *const rhs = args->value[WI_OPT_RHS];
+    *repeats = 1;
+    if (repeat && (!wi_read_count(repeat, repeats) || *repeats == 0))
+        return wi_usage(args->command, "option --repeat: \"%s\" is no count from 1; write 5",
+                        repeat);
+    if (rhs && strcmp(rhs, "-") == 0 && strcmp(args->operand[0], "-") == 0)
+        return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
+                                       "name a file");
+    if (wi_given(args, WI_OPT_OUTPUT)) {
+        const wi_exit result = wi_need_output(args);
+        if (result != WI_EXIT_OK)
+            return result;
+    }
+    return wi_check_ordering(args);
+}
+
+static wi_exit prepare(solving *s) {
+    const weft_chol_options options = {.size = sizeof options,
+                                       .ordering = s->args->value[WI_OPT_ORDERING]};
+    const size_t n = weft_sparse_rows(s->matrix);
+    weft_chol_report report = {.size = sizeof report};
+    wi_exit result = wi_given(s->args, WI_OPT_RHS)
+                         ? wi_rhs_load(s->args, s->ctx, n, &s->b)
+                         : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b);
+    if (result != WI_EXIT_OK)
+        return result;
+    result = wi_rhs_take(s->args, n, s->b.count, s->b.flat, &s->x);
+    if (result != WI_EXIT_OK)
+        return result;
+    wi_progress("analysis ...");
+    const size_t resident = resident_now();
+    if (weft_chol_analyze(s->ctx, s->matrix, &options, &s->plan) != WEFT_OK ||
+        weft_chol_reserve(s->ctx, s->plan, s->b.count) != WEFT_OK ||
+        weft_chol_on_progress(s->ctx, s->plan, show_progress, NULL) != WEFT_OK ||
+        weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
+        return wi_session_failed(s->ctx);
+    s->bytes_predicted = resident + report.bytes_needed + s->x.n * s->x.count * sizeof *s->x.value;
+    if (s->bytes_predicted < most_resident())
+        s->bytes_predicted = most_resident();
+    s->factor_seconds = wi_host_alloc(2 * s->repeats * sizeof *s->factor_seconds);
+    if (!s->factor_seconds) {
+        wi_say_error("solve: no memory for the times of %zu repeats", s->repeats);
+        return WI_EXIT_FAILED;
+    }
+    s->solve_seconds = s->factor_seconds + s->repeats;
+    return WI_EXIT_OK;
+}
+
+/* Factors and solves as often as asked; the report is of the last time. */
+static wi_exit compute(solving *s, weft_chol_report *report) {
+    const weft_chol_solve_options options = {
+        .size = sizeof options, .refine = wi_given(s->args, WI_OPT_REFINE) ? MOST_REFINEMENTS : 0};
+    double condition;
+    for (size_t k = 0; k < s->repeats; k++) {
+        *report = (weft_chol_report){.size = sizeof *report};
+        if (weft_chol_factor(s->ctx, s->plan, s->matrix) != WEFT_OK)
+            return wi_session_failed(s->ctx);
+        wi_progress("solve ...");
+        if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
+                            s->x.value, s->x.n) != WEFT_OK ||
+            weft_chol_get_report(s->ctx, s->plan, report) != WEFT_OK)
+            return wi_session_failed(s->ctx);
+        s->factor_seconds[k] = report->factor_seconds;
+        s->solve_seconds[k] = report->solve_seconds;
+    }
+    if (weft_chol_condition(s->ctx, s->plan, s->matrix, &condition) != WEFT_OK)
+        return wi_session_failed(s->ctx);
+    report->condition_estimate = condition;
+    report->factor_seconds = wi_median(s->factor_seconds, s->repeats);
+    report->solve_seconds = wi_median(s->solve_seconds, s->repeats);
+    wi_progress_end();
+    return WI_EXIT_OK;
+}
+
+/* The largest difference from one, which is what x should be if no right-hand side was given. */
+static double error_from_ones(const wi_rhs *x) {
+    double most = 0;
+    for (size_t i = 0; i < x->n; i++)
+        most = fmax(most, fabs(x->value[i] - 1));
+    return most;
+}
+
+static double gflops(const weft_chol_report *report) {
+    return report->factor_seconds > 0 ? report->flops / report->factor_seconds * 1e-9 : 0;
+}
+
+static void print_json(const solving *s, const weft_chol_report *report) {
+    wi_json json;
+    wi_json_open(&json);
+    wi_json_string(&json, "matrix", s->args->operand[0]);
+    wi_json_string(&json, "place", weft_place(s->ctx));
+    wi_json_string(&json, "variant", weft_used(s->ctx, "sparse"));
+    wi_json_count(&json, "n", report->n);
+    wi_json_count(&json, "nnz_a", report->nnz_a);
+    wi_json_count(&json, "nnz_l", report->nnz_l);
+    wi_json_number(&json, "flops", report->flops);
+    wi_json_string(&json, "ordering", report->ordering);
+    wi_json_count(&json, "supernodes", report->supernodes);
+    wi_json_count(&json, "tree_height", report->tree_height);
+    wi_json_count(&json, "largest_front", report->largest_front);
+    wi_json_count(&json, "bytes_predicted", s->bytes_predicted);
+    wi_json_count(&json, "bytes_peak", most_resident());
+    wi_json_count(&json, "plan_bytes", report->bytes_needed);
+    wi_json_number(&json, "analyze_seconds", report->analyze_seconds);
+    wi_json_number(&json, "factor_seconds", report->factor_seconds);
+    wi_json_number(&json, "solve_seconds", report->solve_seconds);
+    wi_json_number(&json, "gflops", gflops(report));
+    wi_json_count(&json, "right_hand_sides", s->b.count);
+    wi_json_count(&json, "refinements", report->refinements);
+    wi_json_number(&json, "backward_error", report->backward_error);
+    if (!wi_given(s->args, WI_OPT_RHS))
+        wi_json_number(&json, "forward_error", error_from_ones(&s->x));
+    wi_json_number(&json, "condition_estimate", report->condition_estimate);
+    wi_json_number(&json, "logdet", report->logdet);
+    wi_json_close(&json);
+}
+
+static void print_report(const solving *s, const weft_chol_report *report) {
+    FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
+    fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
+            wi_style_on(to, WI_BOLD), s->args->operand[0], wi_style_on(to, WI_PLAIN), report->n,
+            report->nnz_a);
+    fprintf(to, "ordering  %s, in %s\n", report->ordering,
+            wi_format_seconds(report->order_seconds, a));
+    fprintf(to, "fill      %zu entries of L, %.1f x A; %zu supernodes, largest front %zu rows\n",
+            report->nnz_l, report->nnz_a ? (double)report->nnz_l / (double)report->nnz_a : 0,
+            report->supernodes, report->largest_front);
+    fprintf(to, "memory    %s predicted, %s at most\n",
+            wi_format_bytes((double)s->bytes_predicted, a),
+            wi_format_bytes((double)most_resident(), b));
+    fprintf(to, "analyze   %s\n", wi_format_seconds(report->analyze_seconds, a));
+    fprintf(to, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s\n",
+            wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
+            weft_used(s->ctx, "sparse"), weft_place(s->ctx));
+    fprintf(to, "solve     %s, %zu right-hand side%s, %zu step%s of refinement\n",
+            wi_format_seconds(report->solve_seconds, a), s->b.count, s->b.count == 1 ? "" : "s",
+            report->refinements, report->refinements == 1 ? "" : "s");
+    fprintf(to, "error     backward %.2g", report->backward_error);
+    if (!wi_given(s->args, WI_OPT_RHS))
+        fprintf(to, "; forward %.2g (b = A 1, so x should be 1)", error_from_ones(&s->x));
+    fprintf(to, "\ncondition about %.2g; log det A = %.9g\n", report->condition_estimate,
+            report->logdet);
+}
+
+static wi_exit run(solving *s) {
+    weft_chol_report report;
+    wi_exit result = wi_load_matrix(s->args, s->ctx, &s->matrix);
+    if (result == WI_EXIT_OK)
+        result = prepare(s);
+    if (result == WI_EXIT_OK)
+        result = compute(s, &report);
+    if (result == WI_EXIT_OK && wi_given(s->args, WI_OPT_OUTPUT)) {
+        const wi_npy array = wi_rhs_as_array(&s->x);
+        result = wi_save(s->args, &array);
+    }
+    if (result != WI_EXIT_OK)
+        return result;
+    if (wi_given(s->args, WI_OPT_JSON))
+        print_json(s, &report);
+    else
+        print_report(s, &report);
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_solve_command(const wi_arguments *args) {
+    solving s = {.args = args};
+    wi_arguments on_cpu = *args;
+    wi_exit result = check_options(args, &s.repeats);
+    if (!wi_given(args, WI_OPT_PLACE))
+        on_cpu.value[WI_OPT_PLACE] = "cpu";
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(&on_cpu, "sparse", &s.ctx);
+    if (result == WI_EXIT_OK)
+        result = run(&s);
+    wi_host_free(s.factor_seconds);
+    wi_rhs_free(&s.x);
+    wi_rhs_free(&s.b);
+    weft_chol_destroy(s.plan);
+    weft_sparse_destroy(s.matrix);
+    weft_close(s.ctx);
+    return result;
+}
