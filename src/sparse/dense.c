@@ -4,49 +4,44 @@
 
 #include <math.h>
 
+#include "sparse/dense_simd.h"
+
+static const wi_dense_simd *simd(void) {
+    return WI_OF_ISA(wi_cpu_isa(), wi_dense_simd);
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 int64_t wi_dense_room(int64_t m, int64_t n, int64_t k) {
-    (void)m;
-    (void)n;
-    (void)k;
-    return 8;
+    const int64_t deep = least(k, WI_DENSE_DEEP);
+    const int64_t packed = wi_dense_packed_a(m, deep) + wi_dense_packed_b(n, deep);
+    const int64_t triangle = n > WI_DENSE_NARROW ? WI_DENSE_TRIANGLE : 0;
+    return packed > triangle ? packed : triangle;
 }
 
 void wi_dense_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
                        const double *b, int64_t ldb, double *c, int64_t ldc, double *room) {
-    (void)room;
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t p = 0; p < k; p++)
-            for (int64_t i = 0; i < m; i++)
-                c[i + j * ldc] = fma(-a[i + p * lda], b[j + p * ldb], c[i + j * ldc]);
+    simd()->multiply(m, n, k, a, lda, b, ldb, c, ldc, room);
 }
 
 void wi_dense_update(int64_t m, int64_t k, const double *a, int64_t lda, int64_t begin, int64_t end,
                      double *c, int64_t ldc, double *room) {
-    for (int64_t j = begin; j < end; j++)
-        wi_dense_multiply(m - j, 1, k, a + j, lda, a + j, lda, c + j + j * ldc, ldc, room);
+    simd()->update(m, k, a, lda, begin, end, c, ldc, room);
+}
+
+int64_t wi_dense_panel(int64_t m, int64_t n, double *a, int64_t lda, double *room) {
+    return simd()->panel(m, n, a, lda, room);
 }
 
 int64_t wi_dense_cholesky(int64_t n, double *a, int64_t lda, double *room) {
-    for (int64_t j = 0; j < n; j++) {
-        wi_dense_multiply(n - j, 1, j, a + j, lda, a + j, lda, a + j + j * lda, lda, room);
-        if (!(a[j + j * lda] > 0 && a[j + j * lda] < INFINITY))
-            return j;
-        a[j + j * lda] = sqrt(a[j + j * lda]);
-        const double scale = 1 / a[j + j * lda];
-        for (int64_t i = j + 1; i < n; i++)
-            a[i + j * lda] *= scale;
-    }
-    return n;
+    return simd()->panel(n, n, a, lda, room);
 }
 
 void wi_dense_solve_right(int64_t m, int64_t n, const double *l, int64_t ldl, double *b,
                           int64_t ldb, double *room) {
-    for (int64_t j = 0; j < n; j++) {
-        wi_dense_multiply(m, 1, j, b, ldb, l + j, ldl, b + j * ldb, ldb, room);
-        const double scale = 1 / l[j + j * ldl];
-        for (int64_t i = 0; i < m; i++)
-            b[i + j * ldb] *= scale;
-    }
+    simd()->solve_right(m, n, l, ldl, b, ldb, room);
 }
 
 void wi_dense_subtract(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,

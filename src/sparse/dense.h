@@ -23,9 +23,9 @@
 extern "C" {
 #endif
 
-/* Doubles of working room that a call on m rows, n columns and inner length k wants; a call on
- * smaller sizes makes do with the same. Bounded: no sizes want more than wi_dense_room(INT64_MAX,
- * INT64_MAX, INT64_MAX). Aligned to 64 bytes, and one thread's own during a call. */
+/* Doubles of working room that a call on m rows, n columns and inner length k wants (a
+ * factorization of n columns: k = n); a call on smaller sizes makes do with the same. Bounded: no
+ * sizes want more than 2 MiB. Aligned to 64 bytes, and one thread's own during a call. */
 int64_t wi_dense_room(int64_t m, int64_t n, int64_t k);
 
 /* C -= A Bt; C is m x n, A m x k, B n x k. */
@@ -37,9 +37,13 @@ void wi_dense_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t
 void wi_dense_update(int64_t m, int64_t k, const double *a, int64_t lda, int64_t begin, int64_t end,
                      double *c, int64_t ldc, double *room);
 
-/* A = L, where L Lt = A; n x n. Gives n, or the first column whose pivot is not above 0 or is not
- * finite. Then the columns before it are those of L, and those from it on are undefined, but for
- * the pivot itself, which is what elimination left there. */
+/* The first n columns of a factorization: of A, m x n with m >= n, the first n rows become L, where
+ * L Lt is what they were, and the rows B below become B L^-T. Gives n, or the first column whose
+ * pivot is not above 0 or is not finite. Then the columns before it are done, and those from it on
+ * are undefined, but for the pivot itself, which is what elimination left there. */
+int64_t wi_dense_panel(int64_t m, int64_t n, double *a, int64_t lda, double *room);
+
+/* The same with m = n: A = L, where L Lt = A. */
 int64_t wi_dense_cholesky(int64_t n, double *a, int64_t lda, double *room);
 
 /* B = B L^-T; B is m x n, L n x n, from wi_dense_cholesky: reciprocals of its diagonal, which are

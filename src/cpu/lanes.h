@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fused arithmetic on wi_doubles, and loads and stores of some of their lanes. For *_simd.c files.
+ */
+#ifndef WI_CPU_LANES_H
+#define WI_CPU_LANES_H
+
+#include <math.h>
+
+#include "cpu/vector.h"
+
+WI_INLINE wi_doubles wi_splat(double x) {
+#if defined(__AVX512F__)
+    return (wi_doubles)_mm512_set1_pd(x);
+#elif defined(__AVX2__)
+    return (wi_doubles)_mm256_set1_pd(x);
+#else
+    return (wi_doubles){x, x};
+#endif
+}
+
+/* c + a b, rounded once. */
+WI_INLINE wi_doubles wi_plus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
+#if defined(__AVX512F__)
+    return (wi_doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    return (wi_doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    return (wi_doubles){fma(a[0], b[0], c[0]), fma(a[1], b[1], c[1])};
+#endif
+}
+
+/* c - a b, rounded once. */
+WI_INLINE wi_doubles wi_minus_product(wi_doubles a, wi_doubles b, wi_doubles c) {
+#if defined(__AVX512F__)
+    return (wi_doubles)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    return (wi_doubles)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    return (wi_doubles){fma(-a[0], b[0], c[0]), fma(-a[1], b[1], c[1])};
+#endif
+}
+
+/* A vector in memory, wherever it lies. Loads and stores through memcpy go by integer types, which
+ * costs GCC 12 its grip on sums that should stay in registers. */
+typedef double wi_doubles_there
+    __attribute__((vector_size(WI_VECTOR_BYTES), aligned(8), may_alias));
+
+WI_INLINE wi_doubles wi_load(const double *p) {
+    return *(const wi_doubles_there *)p;
+}
+
+WI_INLINE void wi_store(double *p, wi_doubles v) {
+    *(wi_doubles_there *)p = v;
+}
+
+/* Without the branch to a call that a negative x takes in the C library's. */
+WI_INLINE double wi_sqrt(double x) {
+#if defined(__SSE2__)
+    const __m128d v = _mm_set_sd(x);
+    return _mm_cvtsd_f64(_mm_sqrt_sd(v, v));
+#else
+    return sqrt(x);
+#endif
+}
+
+/* A set of lanes, lane k being element k. What is not in the set is neither read (it loads as 0)
+ * nor written. */
+#if defined(__AVX512F__)
+typedef __mmask8 wi_lanes;
+#else
+typedef wi_longs wi_lanes;
+#endif
+
+/* Lanes from first to end - 1. */
+WI_INLINE wi_lanes wi_lanes_between(int64_t first, int64_t end) {
+#if defined(__AVX512F__)
+    return (wi_lanes)(((1u << end) - 1) & ~((1u << first) - 1));
+#elif defined(__AVX2__)
+    const wi_longs lane = {0, 1, 2, 3};
+    return (lane >= first) & (lane < end);
+#else
+    const wi_longs lane = {0, 1};
+    return (lane >= first) & (lane < end);
+#endif
+}
+
+WI_INLINE wi_doubles wi_load_lanes(const double *p, wi_lanes lanes) {
+#if defined(__AVX512F__)
+    return (wi_doubles)_mm512_maskz_loadu_pd(lanes, p);
+#elif defined(__AVX2__)
+    return (wi_doubles)_mm256_maskload_pd(p, (__m256i)lanes);
+#else
+    return (wi_doubles){lanes[0] ? p[0] : 0, lanes[1] ? p[1] : 0};
+#endif
+}
+
+WI_INLINE void wi_store_lanes(double *p, wi_lanes lanes, wi_doubles v) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_pd(p, lanes, (__m512d)v);
+#elif defined(__AVX2__)
+    _mm256_maskstore_pd(p, (__m256i)lanes, (__m256d)v);
+#else
+    if (lanes[0])
+        p[0] = v[0];
+    if (lanes[1])
+        p[1] = v[1];
+#endif
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The dense kernels on every instruction set that this processor has: the same bits as loops that
+ * follow the order dense.h promises, which in turn are within rounding of long doubles; nothing
+ * written but what was asked for, the upper triangle and what lies around arrays not even read. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sparse/dense.h"
+#include "sparse/dense_simd.h"
+#include "testing.h"
+
+/* ---- arrays that end, or begin, at a page that may not be touched ---- */
+
+typedef struct fence {
+    unsigned char *block;
+    size_t bytes; /* between the two pages */
+    double *data;
+    size_t n;
+} fence;
+
+enum {
+    PAGE_BYTES = 4096
+};
+
+static fence fence_open(size_t capacity) {
+    fence f = {.bytes = (capacity * sizeof(double) / PAGE_BYTES + 1) * PAGE_BYTES};
+    f.block =
+        mmap(NULL, f.bytes + 2 * (size_t)PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(f.block != MAP_FAILED);
+    assert_int_equal(mprotect(f.block + PAGE_BYTES, f.bytes, PROT_READ | PROT_WRITE), 0);
+    return f;
+}
+
+static void fence_close(fence *f) {
+    assert_int_equal(munmap(f->block, f->bytes + 2 * (size_t)PAGE_BYTES), 0);
+}
+
+/* n doubles that end at the page behind, or begin at the one before. */
+static void fence_place(fence *f, size_t n, bool at_end) {
+    assert_true(n * sizeof(double) <= f->bytes);
+    f->n = n;
+    f->data = (double *)(f->block + PAGE_BYTES + (at_end ? f->bytes - n * sizeof(double) : 0));
+}
+
+static void copy(fence *to, const fence *from) {
+    fence_place(to, from->n, (unsigned char *)from->data != from->block + PAGE_BYTES);
+    memcpy(to->data, from->data, from->n * sizeof(double));
+}
+
+/* ---- the desk: matrices of every case ---- */
+
+enum {
+    MOST = 700 * 710
+};
+static fence array_a, array_b, array_c, wanted;
+static double *room;
+static test_random *draw;
+
+/* Elements of an m x n matrix with leading dimension ld; the rest of it is NaN. */
+static void fill(fence *f, int64_t m, int64_t n, int64_t ld) {
+    fence_place(f, m == 0 || n == 0 ? 0 : (size_t)(ld * (n - 1) + m), test_below(draw, 2) == 0);
+    for (size_t i = 0; i < f->n; i++)
+        f->data[i] = (int64_t)(i % (size_t)ld) < m ? test_unit(draw) : NAN;
+}
+
+/* The same with NaN above the diagonal, and a diagonal that makes it well conditioned. */
+static void fill_triangle(fence *f, int64_t m, int64_t n, int64_t ld, double diagonal) {
+    fill(f, m, n, ld);
+    for (int64_t j = 0; j < n; j++) {
+        for (int64_t i = 0; i < j && i < m; i++)
+            f->data[i + j * ld] = NAN;
+        if (j < m)
+            f->data[j + j * ld] = diagonal + test_unit(draw);
+    }
+}
+
+static int64_t wider(int64_t m) {
+    return m + (int64_t)test_below(draw, 4) + (m == 0);
+}
+
+/* ---- the order promised ---- */
+
+static void reference_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                               const double *b, int64_t ldb, double *c, int64_t ldc) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t p = 0; p < k; p++)
+                c[i + j * ldc] = fma(-a[i + p * lda], b[j + p * ldb], c[i + j * ldc]);
+}
+
+static void reference_update(int64_t m, int64_t k, const double *a, int64_t lda, int64_t begin,
+                             int64_t end, double *c, int64_t ldc) {
+    for (int64_t j = begin; j < end; j++)
+        reference_multiply(m - j, 1, k, a + j, lda, a + j, lda, c + j + j * ldc, ldc);
+}
+
+static void reference_solve(int64_t m, int64_t n, const double *l, int64_t ldl, double *b,
+                            int64_t ldb) {
+    for (int64_t j = 0; j < n; j++) {
+        reference_multiply(m, 1, j, b, ldb, l + j, ldl, b + j * ldb, ldb);
+        for (int64_t i = 0; i < m; i++)
+            b[i + j * ldb] *= 1 / l[j + j * ldl];
+    }
+}
+
+static int64_t reference_panel(int64_t m, int64_t n, double *a, int64_t lda) {
+    for (int64_t j = 0; j < n; j++) {
+        double *const pivot = a + j + j * lda;
+        reference_multiply(m - j, 1, j, a + j, lda, a + j, lda, pivot, lda);
+        if (!(*pivot > 0 && *pivot < INFINITY))
+            return j;
+        *pivot = sqrt(*pivot);
+        for (int64_t i = 1; i < m - j; i++)
+            pivot[i] *= 1 / *pivot;
+    }
+    return n;
+}
+
+static void same(const fence *got, const fence *want, const char *what) {
+    if (got->n > 0 && memcmp(got->data, want->data, got->n * sizeof(double)) != 0)
+        fail_msg("%s", what);
+}
+
+static char text[200];
+static const char *say(const char *what, wi_isa isa, int64_t m, int64_t n, int64_t k) {
+    snprintf(text, sizeof text, "%s, instruction set %d: m %lld, n %lld, k %lld, seed %llu", what,
+             (int)isa, (long long)m, (long long)n, (long long)k, (unsigned long long)test_seed());
+    return text;
+}
+
+/* ---- one case on every instruction set ---- */
+
+typedef void (*body)(wi_isa isa, int64_t m, int64_t n, int64_t k);
+
+static void on_each_isa(body run, int64_t m, int64_t n, int64_t k) {
+    for (wi_isa isa = WI_ISA_BASE; isa <= wi_cpu_isa(); isa++)
+        run(isa, m, n, k);
+}
+
+static void check_multiply(wi_isa isa, int64_t m, int64_t n, int64_t k) {
+    const int64_t lda = wider(m), ldb = wider(n), ldc = wider(m);
+    fill(&array_a, m, k, lda);
+    fill(&array_b, n, k, ldb);
+    fill(&array_c, m, n, ldc);
+    copy(&wanted, &array_c);
+    reference_multiply(m, n, k, array_a.data, lda, array_b.data, ldb, wanted.data, ldc);
+    WI_OF_ISA(isa, wi_dense_simd)
+        ->multiply(m, n, k, array_a.data, lda, array_b.data, ldb, array_c.data, ldc, room);
+    same(&array_c, &wanted, say("multiply", isa, m, n, k));
+}
+
+/* All columns, in runs of random widths. */
+static void check_update(wi_isa isa, int64_t m, int64_t n, int64_t k) {
+    const int64_t lda = wider(m), ldc = wider(m);
+    n = n < m ? n : m;
+    fill(&array_a, m, k, lda);
+    fill_triangle(&array_c, m, n, ldc, 0);
+    copy(&wanted, &array_c);
+    reference_update(m, k, array_a.data, lda, 0, n, wanted.data, ldc);
+    for (int64_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1 + (int64_t)test_below(draw, (uint64_t)(n - begin));
+        WI_OF_ISA(isa, wi_dense_simd)
+            ->update(m, k, array_a.data, lda, begin, end, array_c.data, ldc, room);
+    }
+    same(&array_c, &wanted, say("update", isa, m, n, k));
+}
+
+static void check_solve_right(wi_isa isa, int64_t m, int64_t n, int64_t k) {
+    const int64_t ldl = wider(n), ldb = wider(m), cut = (int64_t)test_below(draw, (uint64_t)m + 1);
+    const wi_dense_simd *const simd = WI_OF_ISA(isa, wi_dense_simd);
+    (void)k;
+    fill_triangle(&array_a, n, n, ldl, 4 + (double)n);
+    fill(&array_b, m, n, ldb);
+    copy(&wanted, &array_b);
+    reference_solve(m, n, array_a.data, ldl, wanted.data, ldb);
+    simd->solve_right(cut, n, array_a.data, ldl, array_b.data, ldb, room);
+    simd->solve_right(m - cut, n, array_a.data, ldl, array_b.data + cut, ldb, room);
+    same(&array_b, &wanted, say("solve_right", isa, m, n, cut));
+}
+
+static void check_panel(wi_isa isa, int64_t m, int64_t n, int64_t k) {
+    const int64_t lda = wider(m);
+    (void)k;
+    n = n < m ? n : m;
+    fill_triangle(&array_a, m, n, lda, 4 + (double)n);
+    copy(&wanted, &array_a);
+    assert_int_equal(reference_panel(m, n, wanted.data, lda), n);
+    assert_int_equal(WI_OF_ISA(isa, wi_dense_simd)->panel(m, n, array_a.data, lda, room), n);
+    same(&array_a, &wanted, say("panel", isa, m, n, 0));
+}
+
+/* A pivot that is not above 0 in column k: columns before it are done, and the pivot is there. */
+static void check_bad_pivot(wi_isa isa, int64_t m, int64_t n, int64_t k) {
+    static const double bad[] = {-1e6, NAN, INFINITY, -INFINITY};
+    const int64_t lda = wider(m);
+    fill_triangle(&array_a, m, n, lda, 4 + (double)n);
+    array_a.data[k + k * lda] = bad[test_below(draw, sizeof bad / sizeof *bad)];
+    copy(&wanted, &array_a);
+    assert_int_equal(reference_panel(m, n, wanted.data, lda), k);
+    assert_int_equal(WI_OF_ISA(isa, wi_dense_simd)->panel(m, n, array_a.data, lda, room), k);
+    for (int64_t j = 0; j < k; j++)
+        assert_memory_equal(array_a.data + j + j * lda, wanted.data + j + j * lda,
+                            (size_t)(m - j) * sizeof(double));
+    for (int64_t j = 1; j < n; j++)
+        for (int64_t i = 0; i < j; i++)
+            assert_true(isnan(array_a.data[i + j * lda]));
+    const double left = array_a.data[k + k * lda], want = wanted.data[k + k * lda];
+    assert_true(left == want || (isnan(left) && isnan(want)));
+}
+
+static void check_all(int64_t m, int64_t n, int64_t k) {
+    on_each_isa(check_multiply, m, n, k);
+    on_each_isa(check_update, m, n, k);
+    on_each_isa(check_solve_right, m, n, k);
+    on_each_isa(check_panel, m, n, k);
+}
+
+/* ---- tests ---- */
+
+static void open_desk(void) {
+    static test_random random;
+    random = test_random_at(1);
+    draw = &random;
+    array_a = fence_open(MOST);
+    array_b = fence_open(MOST);
+    array_c = fence_open(MOST);
+    wanted = fence_open(MOST);
+    const int64_t doubles = wi_dense_room(INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2);
+    assert_true(doubles * 8 <= 2 << 20);
+    room = aligned_alloc(64, (size_t)doubles * 8);
+    assert_non_null(room);
+}
+
+static void close_desk(void) {
+    fence_close(&array_a);
+    fence_close(&array_b);
+    fence_close(&array_c);
+    fence_close(&wanted);
+    free(room);
+}
+
+static void test_sizes_to_40(void **state) {
+    static const int64_t depths[] = {0, 1, 2, 3, 7, 8, 9, 40};
+    (void)state;
+    open_desk();
+    for (int64_t m = 0; m <= 40; m++)
+        for (int64_t n = 0; n <= 40; n++)
+            for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
+                if (test_case_wanted(draw))
+                    check_all(m, n, depths[d]);
+    close_desk();
+}
+
+static int64_t up_to(int64_t most) {
+    return (int64_t)test_below(draw, (uint64_t)most + 1);
+}
+
+static void test_medium_random(void **state) {
+    (void)state;
+    open_desk();
+    for (int round = 0; round < 150; round++)
+        if (test_case_wanted(draw))
+            check_all(up_to(200), up_to(200), up_to(150));
+    close_desk();
+}
+
+/* Around the sizes at which packing begins and blocks end. */
+static void test_sizes_of_blocks(void **state) {
+    static const int64_t sizes[][3] = {{48, 32, 48},    {47, 32, 48},   {64, 64, 64},
+                                       {65, 66, 257},   {241, 40, 256}, {300, 257, 100},
+                                       {500, 300, 270}, {40, 600, 50},  {100, 65, 300}};
+    (void)state;
+    open_desk();
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        if (test_case_wanted(draw))
+            check_all(sizes[s][0], sizes[s][1], sizes[s][2]);
+    for (wi_isa isa = wi_cpu_isa(); isa > WI_ISA_BASE; isa--) {
+        check_multiply(isa, 500, 640, 520);
+        check_multiply(isa, 100, 900, 60);
+        check_update(isa, 620, 620, 300);
+        check_panel(isa, 690, 600, 0);
+        check_solve_right(isa, 300, 530, 0);
+    }
+    close_desk();
+}
+
+static void test_bad_pivots(void **state) {
+    (void)state;
+    open_desk();
+    for (int64_t n = 1; n <= 30; n++)
+        for (int64_t k = 0; k < n; k++)
+            if (test_case_wanted(draw))
+                on_each_isa(check_bad_pivot, n + up_to(40), n, k);
+    for (int round = 0; round < 60; round++) {
+        const int64_t n = 1 + up_to(300);
+        if (test_case_wanted(draw))
+            on_each_isa(check_bad_pivot, n + up_to(200), n, up_to(n - 1));
+    }
+    close_desk();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes_to_40),
+        cmocka_unit_test(test_medium_random),
+        cmocka_unit_test(test_sizes_of_blocks),
+        cmocka_unit_test(test_bad_pivots),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
