@@ -62,15 +62,17 @@ void wi_dense_forward(int64_t n, int64_t count, const double *l, int64_t ldl, do
 void wi_dense_subtract(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
                        const double *x, int64_t ldx, double *y, int64_t ldy);
 
-/* x = Lt \ x. Sums as below, so the bits depend on n. */
-void wi_dense_backward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
-                       int64_t ldx);
-
 /* x -= At y. The sum over the rows of a column is eight chains of fma, one for every eighth row,
  * which are added up in pairs and then taken from x: columns of A may be shared out among threads,
  * but rows may not. */
 void wi_dense_subtract_transposed(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
                                   const double *y, int64_t ldy, double *x, int64_t ldx);
+
+/* x = Lt \ x, from the last block of eight columns to the first (the last is what remains of n):
+ * what the rows below a block take from it is a sum as above, then its own rows, the last one
+ * first, are chains of fma. */
+void wi_dense_backward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
+                       int64_t ldx);
 
 #ifdef __cplusplus
 }

@@ -47,6 +47,17 @@ typedef struct wi_dense_simd {
                         double *room);
 } wi_dense_simd;
 
+typedef struct wi_dense_solve_simd {
+    void (*forward)(int64_t n, int64_t count, const double *l, int64_t ldl, double *x, int64_t ldx);
+    void (*subtract)(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
+                     const double *x, int64_t ldx, double *y, int64_t ldy);
+    void (*backward)(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
+                     int64_t ldx);
+    void (*subtract_transposed)(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
+                                const double *y, int64_t ldy, double *x, int64_t ldx);
+} wi_dense_solve_simd;
+
 WI_DECLARE_ISAS(wi_dense_simd, wi_dense_simd);
+WI_DECLARE_ISAS(wi_dense_solve_simd, wi_dense_solve_simd);
 
 #endif

@@ -119,6 +119,52 @@ static int64_t reference_panel(int64_t m, int64_t n, double *a, int64_t lda) {
     return n;
 }
 
+static void reference_subtract(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
+                               const double *x, int64_t ldx, double *y, int64_t ldy) {
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < m; i++)
+                y[i + r * ldy] = fma(-a[i + j * lda], x[j + r * ldx], y[i + r * ldy]);
+}
+
+static void reference_subtract_transposed(int64_t m, int64_t n, int64_t count, const double *a,
+                                          int64_t lda, const double *y, int64_t ldy, double *x,
+                                          int64_t ldx) {
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t j = 0; j < n; j++) {
+            double s[8] = {0};
+            for (int64_t i = 0; i < m; i++)
+                s[i % 8] = fma(a[i + j * lda], y[i + r * ldy], s[i % 8]);
+            x[j + r * ldx] -= ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+        }
+}
+
+static void reference_forward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
+                              int64_t ldx) {
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t j = 0; j < n; j++) {
+            x[j + r * ldx] *= 1 / l[j + j * ldl];
+            reference_subtract(n - j - 1, 1, 1, l + j + 1 + j * ldl, ldl, x + j + r * ldx, ldx,
+                               x + j + 1 + r * ldx, ldx);
+        }
+}
+
+static void reference_backward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
+                               int64_t ldx) {
+    for (int64_t r = 0; r < count; r++) {
+        double *const side = x + r * ldx;
+        for (int64_t i = n - 1; i >= 0; i--) {
+            const int64_t begin = i / 8 * 8, end = begin + 8 < n ? begin + 8 : n;
+            if (i == end - 1)
+                reference_subtract_transposed(n - end, end - begin, 1, l + end + begin * ldl, ldl,
+                                              side + end, ldx, side + begin, ldx);
+            side[i] *= 1 / l[i + i * ldl];
+            for (int64_t p = begin; p < i; p++)
+                side[p] = fma(-l[i + p * ldl], side[i], side[p]);
+        }
+    }
+}
+
 static void same(const fence *got, const fence *want, const char *what) {
     if (got->n > 0 && memcmp(got->data, want->data, got->n * sizeof(double)) != 0)
         fail_msg("%s", what);
@@ -211,6 +257,59 @@ static void check_bad_pivot(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     assert_true(left == want || (isnan(left) && isnan(want)));
 }
 
+/* ---- solves: n columns, `count` right-hand sides ---- */
+
+static void check_subtract(wi_isa isa, int64_t m, int64_t n, int64_t count) {
+    const int64_t lda = wider(m), ldx = wider(n), ldy = wider(m);
+    const int64_t cut = (int64_t)test_below(draw, (uint64_t)m + 1);
+    const wi_dense_solve_simd *const simd = WI_OF_ISA(isa, wi_dense_solve_simd);
+    fill(&array_a, m, n, lda);
+    fill(&array_b, n, count, ldx);
+    fill(&array_c, m, count, ldy);
+    copy(&wanted, &array_c);
+    reference_subtract(m, n, count, array_a.data, lda, array_b.data, ldx, wanted.data, ldy);
+    simd->subtract(cut, n, count, array_a.data, lda, array_b.data, ldx, array_c.data, ldy);
+    simd->subtract(m - cut, n, count, array_a.data + cut, lda, array_b.data, ldx,
+                   array_c.data + cut, ldy);
+    same(&array_c, &wanted, say("subtract", isa, m, n, count));
+}
+
+static void check_subtract_transposed(wi_isa isa, int64_t m, int64_t n, int64_t count) {
+    const int64_t lda = wider(m), ldx = wider(n), ldy = wider(m);
+    const int64_t cut = (int64_t)test_below(draw, (uint64_t)n + 1);
+    const wi_dense_solve_simd *const simd = WI_OF_ISA(isa, wi_dense_solve_simd);
+    fill(&array_a, m, n, lda);
+    fill(&array_b, m, count, ldy);
+    fill(&array_c, n, count, ldx);
+    copy(&wanted, &array_c);
+    reference_subtract_transposed(m, n, count, array_a.data, lda, array_b.data, ldy, wanted.data,
+                                  ldx);
+    simd->subtract_transposed(m, cut, count, array_a.data, lda, array_b.data, ldy, array_c.data,
+                              ldx);
+    simd->subtract_transposed(m, n - cut, count, array_a.data + cut * lda, lda, array_b.data, ldy,
+                              array_c.data + cut, ldx);
+    same(&array_c, &wanted, say("subtract_transposed", isa, m, n, count));
+}
+
+static void check_triangle(wi_isa isa, int64_t n, int64_t count, bool transposed) {
+    const int64_t ldl = wider(n), ldx = wider(n);
+    const wi_dense_solve_simd *const simd = WI_OF_ISA(isa, wi_dense_solve_simd);
+    fill_triangle(&array_a, n, n, ldl, 4 + (double)n);
+    fill(&array_c, n, count, ldx);
+    copy(&wanted, &array_c);
+    (transposed ? reference_backward : reference_forward)(n, count, array_a.data, ldl, wanted.data,
+                                                          ldx);
+    (transposed ? simd->backward : simd->forward)(n, count, array_a.data, ldl, array_c.data, ldx);
+    same(&array_c, &wanted, say(transposed ? "backward" : "forward", isa, n, n, count));
+}
+
+static void check_solves(wi_isa isa, int64_t m, int64_t n, int64_t count) {
+    check_subtract(isa, m, n, count);
+    check_subtract_transposed(isa, m, n, count);
+    check_triangle(isa, n, count, false);
+    check_triangle(isa, n, count, true);
+}
+
 static void check_all(int64_t m, int64_t n, int64_t k) {
     on_each_isa(check_multiply, m, n, k);
     on_each_isa(check_update, m, n, k);
@@ -287,6 +386,77 @@ static void test_sizes_of_blocks(void **state) {
     close_desk();
 }
 
+static void test_solves(void **state) {
+    static const int64_t counts[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 19};
+    (void)state;
+    open_desk();
+    for (int64_t n = 0; n <= 40; n++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            for (int64_t m = 0; m <= 40; m += 1 + up_to(8))
+                if (test_case_wanted(draw))
+                    on_each_isa(check_solves, m, n, counts[c]);
+    for (int round = 0; round < 100; round++)
+        if (test_case_wanted(draw))
+            on_each_isa(check_solves, up_to(500), up_to(200), up_to(20));
+    close_desk();
+}
+
+/* ---- accuracy ---- */
+
+/* Is every |r_ij| at most n eps times the sum of what went into it? Of A - L Lt. */
+static void check_residuals(int64_t m, int64_t n) {
+    const int64_t ld = m;
+    fill_triangle(&array_a, m, n, ld, 2 * (double)n);
+    copy(&wanted, &array_a);
+    assert_int_equal(wi_dense_panel(m, n, array_a.data, ld, room), n);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = j; i < m; i++) {
+            long double sum = wanted.data[i + j * ld], size = 0;
+            for (int64_t k = 0; k <= j; k++) {
+                const long double product =
+                    (long double)array_a.data[i + k * ld] * (long double)array_a.data[j + k * ld];
+                sum -= product;
+                size += fabsl(product);
+            }
+            if (!(fabsl(sum) <= (long double)(n + 4) * 0x1p-53L * size))
+                fail_msg("%s", say("residual", wi_cpu_isa(), i, j, n));
+        }
+}
+
+static void check_solution(int64_t n, bool transposed) {
+    fill_triangle(&array_a, n, n, n, 2 * (double)n);
+    fill(&array_b, n, 1, n);
+    copy(&wanted, &array_b);
+    (transposed ? wi_dense_backward : wi_dense_forward)(n, 1, array_a.data, n, array_b.data, n);
+    for (int64_t i = 0; i < n; i++) {
+        long double sum = wanted.data[i], size = 0;
+        for (int64_t k = transposed ? i : 0; k < (transposed ? n : i + 1); k++) {
+            const double entry = transposed ? array_a.data[k + i * n] : array_a.data[i + k * n];
+            const long double product = (long double)entry * (long double)array_b.data[k];
+            sum -= product;
+            size += fabsl(product);
+        }
+        if (!(fabsl(sum) <= (long double)(n + 4) * 0x1p-53L * size))
+            fail_msg("%s", say("solution", wi_cpu_isa(), i, n, transposed));
+    }
+}
+
+static void test_accuracy(void **state) {
+    (void)state;
+    open_desk();
+    for (int64_t n = 1; n <= 40; n++) {
+        check_residuals(n, n);
+        check_residuals(n + 30, n);
+        check_solution(n, false);
+        check_solution(n, true);
+    }
+    check_residuals(300, 200);
+    check_residuals(400, 400);
+    check_solution(400, false);
+    check_solution(400, true);
+    close_desk();
+}
+
 static void test_bad_pivots(void **state) {
     (void)state;
     open_desk();
@@ -304,10 +474,9 @@ static void test_bad_pivots(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_to_40),
-        cmocka_unit_test(test_medium_random),
-        cmocka_unit_test(test_sizes_of_blocks),
-        cmocka_unit_test(test_bad_pivots),
+        cmocka_unit_test(test_sizes_to_40),     cmocka_unit_test(test_medium_random),
+        cmocka_unit_test(test_sizes_of_blocks), cmocka_unit_test(test_bad_pivots),
+        cmocka_unit_test(test_solves),          cmocka_unit_test(test_accuracy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
