@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Switching between fibres. */
 #include "context.h"
 
 #include <stdint.h>
@@ -10,91 +9,56 @@
 #        define __SANITIZE_ADDRESS__
 #    endif
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef __SANITIZE_ADDRESS__
 #    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>
 #endif
 
-#if defined(EMU_UCONTEXT)
-/* The C library keeps all that has to be kept. */
-#elif defined(__x86_64__)
+static __thread emu::Context *arriving, *leaving;
+
+#ifndef EMU_UCONTEXT
+extern "C" void emu_switch(void **from, void *to);
+#    ifdef __x86_64__
 /* Keeps what a called function must keep, on the stack it leaves. */
 asm(R"(
     .text
     .type emu_switch, @function
 emu_switch:
-    pushq %rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
-    movq %rsp, (%rdi)
-    movq %rsi, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
+    push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15
+    mov %rsp, (%rdi)
+    mov %rsi, %rsp
+    pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp
     ret
     .size emu_switch, . - emu_switch
 )");
-enum {
-    SAVED = 6,       /* words, below the address to go on at */
-    RETURN_WORD = 6, /* which word that is */
-    FRAME = 8        /* words; the entry finds its stack aligned as after a call */
-};
-#elif defined(__aarch64__)
+constexpr int frame_words = 8, return_word = 6; /* the entry's stack is aligned as after a call */
+#    else
 asm(R"(
     .text
     .type emu_switch, %function
 emu_switch:
-    sub sp, sp, #160
-    stp x19, x20, [sp, #0]
-    stp x21, x22, [sp, #16]
-    stp x23, x24, [sp, #32]
-    stp x25, x26, [sp, #48]
-    stp x27, x28, [sp, #64]
-    stp x29, x30, [sp, #80]
-    stp d8, d9, [sp, #96]
-    stp d10, d11, [sp, #112]
-    stp d12, d13, [sp, #128]
-    stp d14, d15, [sp, #144]
+    stp x19, x20, [sp, #-160]!; stp x21, x22, [sp, #16]; stp x23, x24, [sp, #32]
+    stp x25, x26, [sp, #48]; stp x27, x28, [sp, #64]; stp x29, x30, [sp, #80]
+    stp d8, d9, [sp, #96]; stp d10, d11, [sp, #112]
+    stp d12, d13, [sp, #128]; stp d14, d15, [sp, #144]
     mov x9, sp
     str x9, [x0]
     mov sp, x1
-    ldp x19, x20, [sp, #0]
-    ldp x21, x22, [sp, #16]
-    ldp x23, x24, [sp, #32]
-    ldp x25, x26, [sp, #48]
-    ldp x27, x28, [sp, #64]
-    ldp x29, x30, [sp, #80]
-    ldp d8, d9, [sp, #96]
-    ldp d10, d11, [sp, #112]
-    ldp d12, d13, [sp, #128]
-    ldp d14, d15, [sp, #144]
-    add sp, sp, #160
+    ldp d8, d9, [sp, #96]; ldp d10, d11, [sp, #112]
+    ldp d12, d13, [sp, #128]; ldp d14, d15, [sp, #144]
+    ldp x21, x22, [sp, #16]; ldp x23, x24, [sp, #32]
+    ldp x25, x26, [sp, #48]; ldp x27, x28, [sp, #64]; ldp x29, x30, [sp, #80]
+    ldp x19, x20, [sp], #160
     ret
     .size emu_switch, . - emu_switch
 )");
-enum {
-    RETURN_WORD = 11,
-    FRAME = 20
-};
+constexpr int frame_words = 20, return_word = 11;
+#    endif
 #endif
 
-#ifndef EMU_UCONTEXT
-extern "C" void emu_switch(void **from, void *to);
-#endif
-
-namespace emu {
-
-static __thread Context *arriving, *leaving;
-
-void prepare(Context *context, void (*entry)()) {
+void emu::prepare(Context *context, void (*entry)()) {
     context->fake_stack = nullptr;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef __SANITIZE_ADDRESS__
     __asan_unpoison_memory_region(context->stack, context->stack_bytes); /* who had it before? */
 #endif
 #ifdef EMU_UCONTEXT
@@ -104,16 +68,16 @@ void prepare(Context *context, void (*entry)()) {
     context->state.uc_link = nullptr;
     makecontext(&context->state, entry, 0);
 #else
-    void **const frame = (void **)(context->stack + context->stack_bytes) - FRAME;
-    memset((void *)frame, 0, FRAME * sizeof *frame);
-    frame[RETURN_WORD] = (void *)(uintptr_t)entry;
+    void **const frame = (void **)(context->stack + context->stack_bytes) - frame_words;
+    memset((void *)frame, 0, frame_words * sizeof *frame);
+    frame[return_word] = (void *)(uintptr_t)entry;
     context->top = frame;
 #endif
 }
 
 /* Tells AddressSanitizer that another stack is in use from now on. */
-static void arrived() {
-#if defined(__SANITIZE_ADDRESS__)
+void emu::entered() {
+#ifdef __SANITIZE_ADDRESS__
     const void *bottom;
     size_t bytes;
     __sanitizer_finish_switch_fiber(arriving->fake_stack, &bottom, &bytes);
@@ -124,10 +88,10 @@ static void arrived() {
 #endif
 }
 
-void switch_to(Context *from, Context *to) {
+void emu::switch_to(Context *from, Context *to) {
     arriving = to;
     leaving = from;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef __SANITIZE_ADDRESS__
     __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
 #endif
 #ifdef EMU_UCONTEXT
@@ -135,11 +99,5 @@ void switch_to(Context *from, Context *to) {
 #else
     emu_switch(&from->top, to->top);
 #endif
-    arrived();
+    entered();
 }
-
-void entered() {
-    arrived();
-}
-
-} // namespace emu

@@ -4,7 +4,6 @@
 #define EMU_CONTEXT_H
 
 #include <stddef.h>
-
 #if !defined(__x86_64__) && !defined(__aarch64__) && !defined(EMU_UCONTEXT)
 #    define EMU_UCONTEXT
 #endif
@@ -25,11 +24,10 @@ struct Context {
     void *fake_stack; /* AddressSanitizer's */
 };
 
-/* Makes `entry` start on the context's stack when first switched to; it never returns. */
+/* Makes `entry`, which never returns, start on that stack when first switched to. */
 void prepare(Context *context, void (*entry)());
 void switch_to(Context *from, Context *to);
-/* To be called first thing by `entry`. */
-void entered();
+void entered(); /* what `entry` does first */
 
 } // namespace emu
 

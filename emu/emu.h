@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of emu: fibres, blocks, clusters and grids, device memory with its shadow, reports.
+/* The inside of emu: fibres, blocks, clusters and grids, memory and who touched it, reports.
  * Kernels run on the host thread that waits for them, under the runtime's lock. */
 #ifndef EMU_H
 #define EMU_H
 
 #include "cuda_runtime.h"
 
+#include <algorithm>
 #include <deque>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,139 +19,109 @@
 
 namespace emu {
 
-/* ---- settings, from the environment (settings.cpp) ---- */
+/* ---- settings and reports (report.cpp) ---- */
 
-enum class Policy {
-    in_order,
-    reversed,
-    random,
-    starve
-};
+EMU_ENUM(Policy, IN_ORDER, REVERSED, RANDOM, STARVE);
 struct Settings {
     uint64_t seed;
-    Policy policy;
+    int policy;
     bool races;
     int devices;
 };
-const Settings &settings();
+extern const Settings settings; /* what the environment says */
 uint64_t random_below(uint64_t bound);
-const char *policy_name(Policy policy);
 
-/* Where in the source something happens: a program counter, or a line known; 48 bits. */
+/* A place in the source: a program counter, or a line known; 48 bits. */
 struct Where {
     uint64_t bits;
-
     Where(const void *pc = nullptr) : bits((uint64_t)pc) {}
     Where(const emu_site &at);
 };
+std::string source_of(Where where); /* the line, and those it was inlined into */
+
+/* Say what went wrong, in the running thread there or with where every thread waits; then exit. */
+[[noreturn]] void report(Where where, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+[[noreturn]] void report_waits(const char *what);
 
 /* ---- memory (memory.cpp) ---- */
 
-/* All of emu's memory is one stretch of addresses; shared memory, block after block, comes first.
- */
-constexpr size_t arena_bytes = (size_t)1 << 35;
-constexpr size_t shared_limit = 227 * 1024;
-constexpr size_t shared_region = 256 * 1024;
-constexpr unsigned most_slots = 4096;
-constexpr size_t shared_bytes = most_slots * shared_region;
-constexpr size_t red_zone = 512;          /* around allocations and variables */
-extern unsigned char *base, *shadow_base; /* a byte of shadow for each; 1 is: written */
-inline unsigned char *shadow_of(const void *p) {
-    const size_t offset = (size_t)((const unsigned char *)p - base);
-    return offset < arena_bytes ? shadow_base + offset : nullptr;
-}
+/* All of emu's memory is one stretch of addresses, shared memory of block after block first. */
+constexpr size_t arena_bytes = (size_t)1 << 40, shared_region = 256 * 1024;
+constexpr size_t shared_limit = 227 * 1024, shared_default = 48 * 1024;
+constexpr unsigned most_blocks = 4096, threads_of_slot = 1024;
+constexpr size_t red_zone = 512; /* around allocations and variables */
+constexpr size_t shared_bytes = most_blocks * shared_region;
 unsigned char *reserve(size_t bytes); /* address space, all zeros */
-void clear(unsigned char *p, size_t bytes);
-inline bool in_shared(size_t offset) {
-    return offset < shared_bytes;
+void clear(void *p, size_t bytes);
+extern unsigned char *base;
+inline size_t offset_of(const void *p) {
+    return (size_t)((const unsigned char *)p - base);
 }
 
-enum class Kind {
-    device,
-    pinned
-};
-/* One allocation. Its addresses are used again only when the arena has been gone through. */
+/* One allocation; its addresses are never used again. */
 struct Piece {
     uintptr_t begin;
     size_t bytes;
-    Kind kind;
+    bool pinned;
     int device;
-    bool freeing; /* cudaFreeAsync is queued */
-    bool dead;
-    bool of_graph = false; /* taken in a capture */
+    bool freeing = false, dead = false; /* that is queued; it is done */
+    bool of_graph = false;              /* taken in a capture */
 };
-/* NULL when there is no room. */
-void *take(size_t bytes, Kind kind, int device);
+Piece *take(size_t bytes, bool pinned, int device); /* NULL when there is no room */
 void release(Piece *piece);
-void forget(Piece *piece);        /* what was written there, and by whom */
-Piece *find_piece(const void *p); /* the nearest that begins at or before p; may be dead */
-Piece *live_piece(const void *p); /* the live one that p lies in, or NULL */
-/* Host memory that counts as pinned from then on, or no more. */
-void pin(const void *p, size_t bytes);
+void forget(const Piece *piece);                /* what was written there, and by whom */
+void forget_marks(const void *p, size_t bytes); /* only that something was */
+Piece *find_piece(const void *p);      /* the nearest that begins at or before p; may be dead */
+Piece *live_piece(const void *p);      /* the live one that p lies in, or NULL */
+void pin(const void *p, size_t bytes); /* host memory that counts as pinned from then on */
 bool unpin(const void *p);
-void mark_written(const void *p, size_t bytes);
-void copy_marks(const void *to, const void *from, size_t bytes);
-void forget_marks(const void *p, size_t bytes);
-/* Checks an access by the running thread. */
-void check_access(const void *p, size_t bytes, int kind, bool ordered, const Where &where,
+/* An access by the running thread that is one with `ordered` others like it or none. */
+void check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
                   const char *what);
-/* The same of a copy, which may move what was never written. */
-void check_bounds(const void *p, size_t bytes, const char *what);
+/* Copies and memsets of streams, checked; and those of blocks, already checked. */
+void copy_row(void *to, const void *from, size_t bytes);
+void set_row(void *to, int value, size_t bytes);
+void move_bytes(void *to, const void *from, size_t bytes);
 
-/* ---- happens-before (race.cpp) ---- */
+/* ---- happens-before (order.cpp) ---- */
 
-/* Time counts the moments at which something was ordered. What somebody has seen: of threads, warps
- * and blocks, everything they did up to a time. */
-class Known {
-  public:
+/* What somebody has seen: of threads, warps and blocks, all they did up to a time. */
+struct Known : std::vector<std::pair<uint32_t, uint64_t>> { /* by key */
     void add(uint32_t key, uint64_t time);
     void add(const Known &other);
     bool has(uint32_t key, uint64_t time) const;
     bool has_all(const Known &other) const;
-
-  private:
-    std::vector<std::pair<uint32_t, uint64_t>> entries; /* by key */
 };
 using Seen = std::shared_ptr<const Known>; /* NULL: nothing */
 Seen joined(const Seen &a, const Seen &b);
 
 struct Fibre;
-struct Cluster;
-struct Grid;
-uint64_t next_time();
-void check_copy_race(const void *p, size_t bytes, int kind);
-void forget_accesses(const void *p, size_t bytes);
-/* What this thread did is seen by who acquires from the object; in global memory, what it did
- * before its last fence, and after the acquirer's next. */
+struct Group;
+struct Block;
+uint64_t next_time(); /* time counts the moments at which something was ordered */
+void check_race(size_t offset, size_t bytes, int kind, bool ordered, Where where);
+void check_copy_race(size_t offset, size_t bytes, int kind);
+void forget_accesses(size_t offset, size_t bytes);
+/* Whoever acquires from an object sees what who released to it did; in global memory, what that one
+ * did before its last fence, and not before its own next. */
 void release_clock(const void *object);
 void acquire_clock(const void *object);
-void fence_clock();
-void forget_clocks();
 Seen knowledge(const Fibre *f); /* all that f has seen, its own doings included */
-/* Orders what these threads did before what they do from now on; all threads of a block, or all
- * those of a warp that have not ended, make a shorter story than some threads. */
-void join_threads(Fibre *const fibres[], size_t count);
-void join_warp(Fibre *const fibres[], size_t count);
-void join_block(struct Block *block);
-void join_cluster(Cluster *cluster);
-uint32_t block_key(const struct Block *block);
-void note_end(const struct Block *block); /* of a block, or of a copy */
-/* The time up to which who has seen that has seen all that any thread did; 0 if it is not known. To
- * be asked as a grid starts. */
+/* All these have seen what each has; gives the moment. They are all of a group or warp, `together`,
+ * whose own doings up to then count as seen by the caller's care. */
+uint64_t join(const std::vector<Fibre *> &threads, bool together);
+/* A block or stream has ended, and `seen` sees it; the time up to which who has seen that has seen
+ * all there was, or 0; accesses from outside to a block's shared memory that may come after its
+ * end.
+ */
+void note_end(unsigned slot, Known *seen);
 uint64_t floor_of(const Seen &seen);
-/* Reports accesses to the block's shared memory from outside that may come after its end. */
-void check_end(struct Block *block);
+void check_end(Block *block);
 
-/* ---- fibres, blocks, clusters, grids (machine.cpp) ---- */
+/* ---- fibres, blocks, clusters, grids (kernels.cpp) ---- */
 
-enum class State {
-    ready,
-    block_barrier,
-    cluster_barrier,
-    warp,
-    barrier,
-    ended
-};
+EMU_ENUM(State, READY, WAITING, ENDED);
 
 struct Fibre {
     Context context;
@@ -159,123 +130,86 @@ struct Fibre {
     unsigned thread; /* linear number in the block */
     uint32_t id;     /* unique among the threads that are resident */
     State state;
-    emu_site at; /* where it waits */
-    void *pc;
-    /* What it brings to, and takes from, the operation it waits in. */
+    Where at; /* where it waits, and in what */
+    const char *what;
+    /* What it brings to the operation it waits in, and takes from it; no mask: not of a warp. */
     int op, lane, width;
     unsigned mask;
     uint64_t value, result;
-    /* Happens-before: the time of its accesses, the last moment its whole warp met, and what it
-     * has seen of others beyond its block's last barrier. */
-    uint64_t time, warp_time;
-    Seen seen, fenced, unfenced; /* at its last fence; not before its next */
+    uint64_t time, warp_time;    /* of its accesses; when its whole warp met last */
+    Seen seen, fenced, unfenced; /* of others; at its last fence; what its next will show */
 };
 
-/* Which lanes of a warp have ended (or never were), and which wait in a warp operation. */
-struct Lanes {
-    unsigned ended, waiting;
+/* What meets at a barrier. */
+struct Group {
+    std::vector<Fibre *> fibres;
+    size_t live, arrived;
+    uint64_t time; /* of its last barrier */
 };
 
-struct Block {
-    Cluster *cluster;
-    Grid *grid;
+/* What threads order themselves by, and what a barrier of bulk copies counts. */
+struct Object {
+    Seen released;
+    unsigned expected = 0, pending = 0, phase = 0;
+    int64_t bytes = 0; /* announced and not in yet */
+    std::vector<Fibre *> waiting;
+};
+using Objects = std::unordered_map<const void *, Object>;
+
+struct Block : Group {
+    struct Cluster *cluster;
+    struct Grid *grid;
     uint3 index;
-    unsigned rank;               /* in its cluster */
-    unsigned slot;               /* unique among blocks that are resident */
-    std::vector<Fibre *> fibres; /* those of the running block come first */
-    unsigned threads, live, arrived;
+    unsigned rank, slot; /* in its cluster; among those that are resident */
+    struct Lanes {
+        unsigned ended, waiting;
+    };
     std::vector<Lanes> warps;
-    unsigned char *shared;                            /* its part of shared memory */
-    uint64_t start, time;                             /* when it started, and its last barrier */
-    std::unordered_map<const void *, Known> released; /* by objects in shared memory */
+    unsigned char *shared; /* its part of shared memory */
+    uint64_t start;
+    Objects objects; /* in shared memory */
 };
 
-struct Cluster {
+struct Cluster : Group {
     Grid *grid;
     std::vector<Block *> blocks;
-    unsigned live, arrived; /* threads */
-};
-
-/* A variable in shared memory, at the same place in every block. */
-struct Variable {
-    const void *key;
-    size_t at, bytes;
 };
 
 struct Grid {
     emu_grid shape;
-    Grid *parent;               /* whose end waits for this one's, or NULL */
-    std::function<void()> then; /* what its end lets happen */
-    Seen seen;                  /* before it starts, and after its end */
-    uint64_t floor = 0;         /* all that happened before that time is seen, too */
+    Grid *parent;                           /* whose end waits for this one's, or NULL */
+    std::function<void(const Seen &)> then; /* what its end lets happen */
+    Seen seen;                              /* before it starts, and after its end */
+    uint64_t floor = 0;                     /* all that happened before that time is seen, too */
     uint64_t next_block = 0;
     std::vector<Cluster *> clusters; /* those that run */
     unsigned open = 1;               /* itself, and what it launched and forgot */
     std::deque<Grid *> tails;
-    std::vector<Variable> variables;
+    struct Variable {
+        const void *key;
+        size_t at, bytes;
+    };
+    std::vector<Variable> variables; /* in shared memory, at the same place in every block */
     size_t shared_used = 0;
     Known ended; /* blocks, and grids that it launched */
 };
 
-/* A bulk copy under way. */
-struct Copy {
-    Fibre *by;
-    void *to;
-    const void *from;
-    size_t bytes;
-    uint64_t *barrier; /* NULL: a store */
-};
-
-constexpr uint32_t threads_of_slot = 1024;
-constexpr int multiprocessors = 4;
-constexpr unsigned threads_per_multiprocessor = 1024;
-constexpr size_t shared_per_multiprocessor = 228 * 1024;
-constexpr unsigned largest_cluster = 16;
-constexpr size_t shared_default = 48 * 1024; /* more must be asked for */
-
 extern __thread Fibre *self; /* the running fibre; NULL in host code */
 extern std::vector<Grid *> running;
 extern std::vector<Block *> &blocks; /* by slot */
-extern std::vector<Copy> copies;
+extern Objects objects;              /* in global memory */
 
-/* Makes a grid of a shape that fits; it runs when run_grids is called, until that has deleted it.
- */
-Grid *new_grid(const emu_grid &shape, Grid *parent);
-void start(Grid *grid);
-bool kernels_run(); /* or wait to run */
+bool fits(const emu_grid &shape);
+void start(Grid *grid); /* it runs when run_grids is called, until that has deleted it */
+bool kernels_run();     /* or wait to run */
 /* Lets threads run until no grid is left or, if `interrupt`, until the seed says so. */
 void run_grids(bool interrupt);
-bool fits(const emu_grid &shape);
-
-void make_ready(Fibre *fibre);
-/* The running fibre is to wait in `state`: it does once others are let run, unless made ready. */
-void begin_wait(State state, emu_site at, void *pc);
-void let_others_run();
-/* Gives way; the running fibre stays ready. */
-void give_way();
+void give_way(); /* the running fibre stays ready */
 /* The same in a loop that waits; if no thread gets on, this ends in a report. */
-void spin(emu_site at, void *pc);
+void spin(Where where, const char *what);
 void note_progress();
-void finish_copy(const Copy &copy);
 
-/* ---- barriers and warps (sync.cpp) ---- */
-
-void settle_warp(Block *block, unsigned warp);
-void settle_block(Block *block);
-void settle_cluster(Cluster *cluster);
-
-/* ---- reports (report.cpp) ---- */
-
-/* Prints what went wrong in the running thread there, and ends the process. */
-[[noreturn]] void report(const Where &where, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-/* The same for all that runs: says where every thread waits. */
-[[noreturn]] void report_waits(const char *what);
-/* The source line, and those it was inlined into. */
-std::string source_of(const Where &where);
-
-/* The runtime's lock: one call at a time. */
-extern std::recursive_mutex lock;
+extern std::recursive_mutex lock; /* the runtime's: one call at a time */
 
 } // namespace emu
 

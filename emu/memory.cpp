@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Device, pinned and shared memory: one stretch of addresses with red zones between allocations,
- * and a shadow byte for every byte that says whether it was ever written. */
+ * and a shadow byte for every byte that says whether it was ever written. Every access is checked:
+ * kernels are compiled with the compiler's hooks for thread sanitizing, which call the functions at
+ * the end of this file; nothing else of that sanitizer is used. */
+#include "emu.h"
+
+#include <map>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "race.h"
+using namespace emu;
 
-namespace emu {
+constexpr size_t device_bytes = (size_t)1 << 34; /* what the stand-in devices have together */
+constexpr size_t alignment = 512, page = 4096;
+constexpr size_t give_back_from = 16 * page; /* smaller stretches are cleared in place */
 
-unsigned char *base, *shadow_base;
+unsigned char *emu::base;
+static unsigned char *shadow;
+static std::map<uintptr_t, Piece> pieces; /* pinned host memory from elsewhere, too */
+static size_t next_piece = shared_bytes + red_zone, taken;
 
-constexpr size_t give_back_from = 64 * 1024; /* smaller stretches are cleared in place */
-
-unsigned char *reserve(size_t bytes) {
+unsigned char *emu::reserve(size_t bytes) {
     void *const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
@@ -20,146 +28,271 @@ unsigned char *reserve(size_t bytes) {
     return (unsigned char *)p;
 }
 
-/* Clears bytes; gives whole pages back to the system. */
-void clear(unsigned char *p, size_t bytes) {
-    const uintptr_t page = 4096, from = ((uintptr_t)p + page - 1) / page * page;
-    const uintptr_t to = ((uintptr_t)p + bytes) / page * page;
+/* Before any kernel's file sets up what it has. */
+__attribute__((constructor(101))) static void set_up() {
+    base = reserve(arena_bytes);
+    shadow = reserve(arena_bytes);
+}
+
+void emu::clear(void *p, size_t bytes) {
+    unsigned char *const begin = (unsigned char *)p, *const end = begin + bytes;
+    unsigned char *const first = begin + (page - (uintptr_t)begin % page);
+    unsigned char *const last = end - (uintptr_t)end % page;
     if (bytes < give_back_from) {
         memset(p, 0, bytes);
         return;
     }
-    memset(p, 0, from - (uintptr_t)p);
-    madvise((void *)from, to - from, MADV_DONTNEED);
-    memset((void *)to, 0, (uintptr_t)p + bytes - to);
+    memset(begin, 0, (size_t)(first - begin));
+    madvise(first, (size_t)(last - first), MADV_DONTNEED);
+    memset(last, 0, (size_t)(end - last));
 }
 
-namespace {
+/* ---- allocations ---- */
 
-constexpr size_t device_bytes = (size_t)1 << 34; /* what the stand-in devices have together */
-constexpr size_t alignment = 512;
-struct Arena {
-    std::map<uintptr_t, Piece> pieces;
-    std::map<uintptr_t, Piece> registered; /* host memory from elsewhere, pinned */
-    size_t next = shared_bytes + red_zone, taken = 0;
-};
-
-Arena &arena() {
-    static Arena *const only = new Arena();
-    return *only;
-}
-
-/* Before any kernel's file sets up what it has. */
-__attribute__((constructor(101))) void set_up() {
-    base = reserve(arena_bytes);
-    shadow_base = reserve(arena_bytes);
-    if (settings().races)
-        words = (Word *)reserve(arena_bytes / 4 * sizeof(Word));
-}
-
-/* Forgets what died in [at, at + bytes); if something there lives, gives where it ends. */
-size_t make_room(Arena &a, size_t at, size_t bytes) {
-    const uintptr_t begin = (uintptr_t)base + at, end = begin + bytes;
-    auto p = a.pieces.upper_bound(begin);
-    if (p != a.pieces.begin())
-        --p;
-    while (p != a.pieces.end() && p->first < end) {
-        const uintptr_t piece_end = p->first + p->second.bytes;
-        if (piece_end + red_zone > begin && !p->second.dead)
-            return piece_end + red_zone - (uintptr_t)base;
-        if (piece_end + red_zone > begin)
-            p = a.pieces.erase(p);
-        else
-            ++p;
-    }
-    return 0;
-}
-
-} // namespace
-
-void *take(size_t bytes, Kind kind, int device) {
-    const std::lock_guard<std::recursive_mutex> guard(lock);
-    Arena &a = arena();
-    if (bytes > device_bytes || a.taken + bytes > device_bytes)
-        return nullptr;
+Piece *emu::take(size_t bytes, bool pinned, int device) {
     const size_t span = (bytes + alignment - 1) / alignment * alignment + red_zone;
-    for (int rounds = 0; rounds < 2;) {
-        if (a.next + span > arena_bytes) {
-            a.next = shared_bytes + red_zone;
-            rounds++;
-        }
-        const size_t beyond = make_room(a, a.next, span);
-        if (!beyond) {
-            const uintptr_t begin = (uintptr_t)base + a.next;
-            a.pieces[begin] = {begin, bytes, kind, device, false, false};
-            a.next += span;
-            a.taken += bytes;
-            return (void *)begin;
-        }
-        a.next = (beyond + alignment - 1) / alignment * alignment;
-    }
-    return nullptr;
+    if (bytes > device_bytes || taken + bytes > device_bytes || next_piece + span > arena_bytes)
+        return nullptr;
+    const uintptr_t begin = (uintptr_t)base + next_piece;
+    next_piece += span;
+    taken += bytes;
+    if (pinned)
+        memset(shadow + offset_of((void *)begin), 1, bytes);
+    return &(pieces[begin] = {begin, bytes, pinned, device});
 }
 
-void release(Piece *piece) {
+void emu::release(Piece *piece) {
     piece->dead = true;
-    arena().taken -= piece->bytes;
+    taken -= piece->bytes;
     forget(piece);
 }
 
-void forget(Piece *piece) {
-    clear((unsigned char *)piece->begin, piece->bytes);
-    forget_marks((void *)piece->begin, piece->bytes);
-    forget_accesses((void *)piece->begin, piece->bytes);
+void emu::forget(const Piece *piece) {
+    void *const p = (void *)piece->begin;
+    clear(p, piece->bytes);
+    forget_marks(p, piece->bytes);
+    forget_accesses(offset_of(p), piece->bytes);
 }
 
-Piece *find_piece(const void *p) {
-    Arena &a = arena();
-    auto above = a.pieces.upper_bound((uintptr_t)p);
-    if ((uintptr_t)p - (uintptr_t)base >= arena_bytes || above == a.pieces.begin())
-        return nullptr;
-    return &std::prev(above)->second;
+void emu::forget_marks(const void *p, size_t bytes) {
+    clear(shadow + offset_of(p), bytes);
 }
 
-static Piece *around(const void *p, Piece *piece) {
-    const bool inside = piece && !piece->dead && (uintptr_t)p < piece->begin + piece->bytes;
-    return inside ? piece : nullptr;
+Piece *emu::find_piece(const void *p) {
+    const auto above = pieces.upper_bound((uintptr_t)p);
+    return above == pieces.begin() ? nullptr : &std::prev(above)->second;
 }
 
-Piece *live_piece(const void *p) {
-    const std::lock_guard<std::recursive_mutex> guard(lock);
-    Arena &a = arena();
-    if (Piece *const piece = around(p, find_piece(p)))
-        return piece;
-    auto above = a.registered.upper_bound((uintptr_t)p);
-    return above == a.registered.begin() ? nullptr : around(p, &std::prev(above)->second);
+Piece *emu::live_piece(const void *p) {
+    Piece *const piece = find_piece(p);
+    return piece && !piece->dead && (uintptr_t)p < piece->begin + piece->bytes ? piece : nullptr;
 }
 
-void pin(const void *p, size_t bytes) {
-    const uintptr_t begin = (uintptr_t)p;
-    arena().registered[begin] = {begin, bytes, Kind::pinned, 0, false, false};
+void emu::pin(const void *p, size_t bytes) {
+    pieces[(uintptr_t)p] = {(uintptr_t)p, bytes, true, 0};
 }
 
-bool unpin(const void *p) {
-    return arena().registered.erase((uintptr_t)p) == 1;
+bool emu::unpin(const void *p) {
+    return pieces.erase((uintptr_t)p) == 1;
 }
 
-void mark_written(const void *p, size_t bytes) {
-    if (unsigned char *const shadow = shadow_of(p))
-        memset(shadow, 1, bytes);
+/* ---- checks ---- */
+
+static const char *verb(int kind) {
+    return kind & EMU_WRITE ? "writes" : "reads";
 }
 
-void forget_marks(const void *p, size_t bytes) {
-    if (unsigned char *const shadow = shadow_of(p))
-        clear(shadow, bytes);
+/* Is the access within one variable of a block's shared memory, and of a block within reach? */
+static void check_shared(size_t offset, size_t bytes, int kind, Where where) {
+    const size_t slot = offset / shared_region, at = offset % shared_region;
+    const Block *const block = slot < blocks.size() ? blocks[slot] : nullptr;
+    if (!self || !block || block->cluster != self->block->cluster)
+        report(where, "%s shared memory of another block", verb(kind));
+    if (block->live == 0)
+        report(where, "%s shared memory of a block that has ended", verb(kind));
+    Grid::Variable near = {nullptr, 0, 0};
+    for (const Grid::Variable &each : block->grid->variables)
+        if (!near.key || each.at <= at)
+            near = each;
+    if (at < near.at || at + bytes > near.at + near.bytes)
+        report(where,
+               "%s %zu bytes out of bounds: %td bytes from the start of a shared variable of %zu "
+               "bytes",
+               verb(kind), bytes, (ptrdiff_t)(at - near.at), near.bytes);
 }
 
-void copy_marks(const void *to, const void *from, size_t bytes) {
-    const unsigned char *const source = shadow_of(from);
-    unsigned char *const target = shadow_of(to);
-    if (target && source && live_piece(from)->kind == Kind::device)
-        memmove(target, source, bytes);
+static void check_piece(const void *p, size_t bytes, int kind, Where where) {
+    const Piece *const piece = find_piece(p);
+    if (!piece || piece->begin < (uintptr_t)base)
+        report(where, "%s %zu bytes at %p, where nothing is allocated", verb(kind), bytes, p);
+    const size_t at = (uintptr_t)p - piece->begin;
+    if (at + bytes > piece->bytes)
+        report(where,
+               "%s %zu bytes out of bounds: %zu bytes from the start of an allocation of %zu",
+               verb(kind), bytes, at, piece->bytes);
+    if (piece->dead)
+        report(where, "use after free: %s %zu bytes at byte %zu of a freed allocation of %zu",
+               verb(kind), bytes, at, piece->bytes);
+}
+
+static void check_bounds(const void *p, size_t bytes, int kind, Where where) {
+    if (offset_of(p) < shared_bytes)
+        check_shared(offset_of(p), bytes, kind, where);
     else
-        mark_written(to, bytes);
+        check_piece(p, bytes, kind, where);
 }
 
-} // namespace emu
+static inline bool all_written(const unsigned char *marks, size_t bytes) {
+    constexpr uint64_t ones = 0x0101010101010101u;
+    if (bytes == 4)
+        return *(const uint32_t *)marks == (uint32_t)ones;
+    return bytes == 8 ? *(const uint64_t *)marks == ones : !memchr(marks, 0, bytes);
+}
+
+void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
+                       const char *what) {
+    const size_t offset = offset_of(p);
+    if (offset >= arena_bytes)
+        return;
+    unsigned char *const marks = shadow + offset;
+    if (!all_written(marks, bytes)) {
+        check_bounds(p, bytes, kind, where);
+        if (kind & EMU_READ && !memchr(marks, 1, bytes))
+            report(where, "%s: reads %zu bytes of %s memory that were never written", what, bytes,
+                   offset < shared_bytes ? "shared" : "global");
+        if (kind & EMU_WRITE)
+            memset(marks, 1, bytes);
+    } else if (offset < shared_bytes && offset / shared_region != self->block->slot) {
+        check_shared(offset, bytes, kind, where);
+    }
+    check_race(offset, bytes, kind, ordered, where);
+}
+
+/* Copies of streams may move what was never written. */
+static void check_row(const void *p, size_t bytes, int kind) {
+    if (offset_of(p) >= arena_bytes)
+        return;
+    check_bounds(p, bytes, kind, nullptr);
+    check_copy_race(offset_of(p), bytes, kind);
+}
+
+void emu::move_bytes(void *to, const void *from, size_t bytes) {
+    memcpy(to, from, bytes);
+    if (offset_of(to) < arena_bytes && offset_of(from) < arena_bytes)
+        memcpy(shadow + offset_of(to), shadow + offset_of(from), bytes);
+    else if (offset_of(to) < arena_bytes)
+        memset(shadow + offset_of(to), 1, bytes);
+}
+
+void emu::copy_row(void *to, const void *from, size_t bytes) {
+    check_row(from, bytes, EMU_READ);
+    check_row(to, bytes, EMU_WRITE);
+    move_bytes(to, from, bytes);
+}
+
+void emu::set_row(void *p, int value, size_t bytes) {
+    check_row(p, bytes, EMU_WRITE);
+    memset(p, value, bytes);
+    if (offset_of(p) < arena_bytes)
+        memset(shadow + offset_of(p), 1, bytes);
+}
+
+/* ---- hooks ---- */
+
+/* What every access that the compiler told of comes to. Plain accesses are points to switch at too,
+ * but few of them. */
+static inline void hooked(const void *p, size_t bytes, int kind, Where where, bool aligned) {
+    static unsigned until_switch = 1;
+    if (offset_of(p) >= arena_bytes)
+        return;
+    if (!self)
+        report(where, "host code %s device memory at %p", verb(kind), p);
+    if (aligned && (uintptr_t)p % bytes != 0)
+        report(where, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
+    if (--until_switch == 0) {
+        until_switch = 1 + (unsigned)random_below(512);
+        if (settings.policy == RANDOM || settings.policy == STARVE)
+            give_way();
+    }
+    check_access(p, bytes, kind, false, where, "kernel");
+    if (kind & EMU_WRITE)
+        note_progress();
+}
+
+/* An access that other threads may make at the same time. */
+static void ordered(const void *p, size_t bytes, int kind, Where where, const char *what) {
+    check_access(p, bytes, kind, true, where, what);
+    if (kind & EMU_READ)
+        acquire_clock(p);
+    if (kind & EMU_WRITE)
+        release_clock(p);
+}
+
+void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at) {
+    give_way();
+    ordered((const void *)p, bytes, kind, at, at.what);
+}
+
+void emu_after_ordered(int kind, bool changed) {
+    if (changed)
+        note_progress();
+    if (kind & EMU_WRITE)
+        give_way();
+}
+
+/* A volatile access is a point to switch at, and many a loop's way to wait. */
+static void hooked_volatile(const void *p, size_t bytes, int kind, Where where) {
+    if (!self || offset_of(p) >= arena_bytes)
+        return;
+    if (kind == EMU_READ)
+        spin(where, "a volatile read");
+    else
+        give_way();
+    ordered(p, bytes, kind, where, "volatile access");
+    if (kind == EMU_WRITE)
+        note_progress();
+}
+
+/* Accesses that the compiler made unaligned on purpose, as clang does of several narrow ones, may
+ * be so. */
+#define HERE __builtin_return_address(0)
+#define HOOK(name, bytes, call)                                                                    \
+    void __tsan_##name##bytes(void *p) {                                                           \
+        call;                                                                                      \
+    }
+#define HOOKS(bytes)                                                                               \
+    HOOK(read, bytes, hooked(p, bytes, EMU_READ, HERE, true))                                      \
+    HOOK(write, bytes, hooked(p, bytes, EMU_WRITE, HERE, true))                                    \
+    HOOK(unaligned_read, bytes, hooked(p, bytes, EMU_READ, HERE, false))                           \
+    HOOK(unaligned_write, bytes, hooked(p, bytes, EMU_WRITE, HERE, false))                         \
+    HOOK(volatile_read, bytes, hooked_volatile(p, bytes, EMU_READ, HERE))                          \
+    HOOK(volatile_write, bytes, hooked_volatile(p, bytes, EMU_WRITE, HERE))
+
+extern "C" {
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+void __tsan_init() {}
+void __tsan_func_entry(void *) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void **, void *) {}
+void __tsan_read_range(void *p, size_t bytes) {
+    hooked(p, bytes, EMU_READ, HERE, false);
+}
+void __tsan_write_range(void *p, size_t bytes) {
+    hooked(p, bytes, EMU_WRITE, HERE, false);
+}
+/* What clang's copies of structs are called. */
+void *emu_memmove(void *to, const void *from, size_t bytes) {
+    hooked(from, bytes, EMU_READ, HERE, false);
+    hooked(to, bytes, EMU_WRITE, HERE, false);
+    return memmove(to, from, bytes);
+}
+void *emu_memcpy(void *, const void *, size_t) __attribute__((alias("emu_memmove")));
+void *emu_memset(void *p, int value, size_t bytes) {
+    hooked(p, bytes, EMU_WRITE, HERE, false);
+    return memset(p, value, bytes);
+}
+}

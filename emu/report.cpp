@@ -1,107 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports: what went wrong, in which kernel, block and thread, at which source line. */
+/* What the environment says, the one generator that every choice is drawn from, and reports. */
+#include "emu.h"
+
 #include <dlfcn.h>
+#include <map>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "emu.h"
+using namespace emu;
 
-namespace emu {
-
-namespace {
-
-constexpr char inlined[] = "(inlined by) ";
 constexpr int exit_status = 86;
-constexpr size_t most_blocks = 3, most_groups = 12;
+constexpr size_t most_blocks_told = 3;
+static const char *const policies[] = {"in_order", "reversed", "random", "starve"};
 
-[[noreturn]] void give_up() {
-    const Settings &s = settings();
-    fprintf(stderr, "  replay with WEFT_EMU_SEED=%llu WEFT_EMU_POLICY=%s\n",
-            (unsigned long long)s.seed, policy_name(s.policy));
-    fflush(nullptr);
-    _exit(exit_status);
+static uint64_t number(const char *variable, uint64_t otherwise) {
+    const char *const text = getenv(variable);
+    return text ? strtoull(text, nullptr, 0) : otherwise;
 }
 
-void print_place(const Fibre *f) {
-    const uint3 b = f->index.block, t = f->index.thread;
-    fprintf(stderr, "  %s, block (%u, %u, %u), thread (%u, %u, %u)\n", f->block->grid->shape.what,
-            b.x, b.y, b.z, t.x, t.y, t.z);
+/* Unless WEFT_EMU_POLICY names one, the seed chooses: 0 in_order, 1 reversed, and so on. */
+static Settings read_settings() {
+    const uint64_t seed = number("WEFT_EMU_SEED", 2);
+    const char *const name = getenv("WEFT_EMU_POLICY");
+    int policy = (int)(seed % 4);
+    for (int k = 0; name && k < 4; k++)
+        if (strcmp(name, policies[k]) == 0)
+            policy = k;
+    return {seed, policy, number("WEFT_EMU_RACES", 1) != 0, (int)number("WEFT_EMU_DEVICES", 1)};
+}
+const Settings emu::settings = read_settings();
+
+/* SplitMix64. */
+uint64_t emu::random_below(uint64_t bound) {
+    static uint64_t state = settings.seed * 0xd1342543de82ef95u;
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (uint64_t)(((unsigned __int128)(z ^ (z >> 31)) * bound) >> 64);
 }
 
-bool alike(const Fibre *a, const Fibre *b) {
-    if (a->state != b->state)
-        return false;
-    return a->state == State::ended || (a->at.line == b->at.line && a->at.file == b->at.file &&
-                                        (a->state != State::warp || a->mask == b->mask));
-}
+/* ---- places in the source ---- */
 
-void print_group(const Block *block, const Fibre *like) {
-    int from = -1;
-    const char *separator = "    threads ";
-    for (unsigned t = 0; t <= block->threads; t++) {
-        const bool in = t < block->threads && alike(block->fibres[t], like);
-        if (in && from < 0)
-            from = (int)t;
-        if (in || from < 0)
-            continue;
-        fprintf(stderr, "%s%d", separator, from);
-        if ((int)t - 1 > from)
-            fprintf(stderr, "-%d", (int)t - 1);
-        separator = ", ";
-        from = -1;
-    }
-    if (like->state == State::ended) {
-        fprintf(stderr, " have ended\n");
-        return;
-    }
-    fprintf(stderr, " wait in %s", like->at.what);
-    if (like->state == State::warp)
-        fprintf(stderr, " with mask %#x", like->mask);
-    fprintf(stderr, " at\n      %s\n",
-            source_of(like->at.line ? Where(like->at) : Where(like->pc)).c_str());
-}
+/* A site is told by where the program keeps the file's name, and the line. */
+constexpr uint64_t is_site = (uint64_t)1 << 47, most_lines = 1 << 15;
+extern "C" const char __executable_start;
 
-void print_block(const Block *block) {
-    fprintf(stderr, "  %s, block (%u, %u, %u):\n", block->grid->shape.what, block->index.x,
-            block->index.y, block->index.z);
-    std::vector<const Fibre *> groups;
-    for (unsigned t = 0; t < block->threads && groups.size() < most_groups; t++) {
-        bool known = false;
-        for (const Fibre *g : groups)
-            known = known || alike(g, block->fibres[t]);
-        if (!known)
-            groups.push_back(block->fibres[t]);
-    }
-    for (const Fibre *g : groups)
-        print_group(block, g);
-}
+Where::Where(const emu_site &at)
+    : bits(is_site | (uint64_t)(at.file - &__executable_start) * most_lines | (unsigned)at.line) {}
 
-} // namespace
-
-/* Sites are kept for good, one each; a Where that means one has its highest bit set. */
-constexpr uint64_t is_site = (uint64_t)1 << 47;
-
-Where::Where(const emu_site &at) {
-    constexpr size_t most_sites = 4096;
-    static emu_site sites[most_sites];
-    size_t k = ((uintptr_t)at.file / 8 + (size_t)at.line * 31) % most_sites;
-    while (sites[k].line && (sites[k].line != at.line || sites[k].file != at.file))
-        k = (k + 1) % most_sites;
-    sites[k] = at;
-    bits = (uint64_t)&sites[k] | is_site;
-}
-
-std::string source_of(const Where &where) {
-    if (where.bits & is_site) {
-        const emu_site *const at = (const emu_site *)(where.bits & ~is_site);
-        return std::string(at->file) + ":" + std::to_string(at->line);
-    }
-    const void *const pc = (const void *)where.bits;
+std::string emu::source_of(Where where) {
+    constexpr char inlined[] = "(inlined by) ";
     Dl_info info;
     char command[4096], line[1024];
+    if (where.bits & is_site)
+        return &__executable_start + (where.bits & ~is_site) / most_lines +
+               (":" + std::to_string(where.bits % most_lines));
+    const void *const pc = (const void *)where.bits;
     if (!pc || !dladdr(pc, &info) || !info.dli_fname)
         return "an unknown place";
     snprintf(command, sizeof command, "addr2line -e '%s' -fCip %#zx 2>/dev/null", info.dli_fname,
@@ -109,43 +66,81 @@ std::string source_of(const Where &where) {
     std::string text;
     FILE *const pipe = popen(command, "r");
     while (pipe && fgets(line, sizeof line, pipe)) {
-        const std::string one = line;
-        if (one.find("/emu/include/") != std::string::npos) /* the stand-in's own headers */
-            continue;
-        const size_t name =
-            one.find(inlined) == std::string::npos ? 0 : one.find(inlined) + strlen(inlined);
-        text += (text.empty() ? "" : "      in ") + one.substr(name);
+        const char *const name = strstr(line, inlined);
+        line[strcspn(line, "\n")] = 0;
+        if (!strstr(line, "/emu/include/")) /* the stand-in's own headers */
+            text += (text.empty() ? "" : "\n      in ") +
+                    std::string(name ? name + strlen(inlined) : line);
     }
     if (pipe)
         pclose(pipe);
-    while (!text.empty() && text.back() == '\n')
-        text.pop_back();
     return text.empty() ? "code without line numbers" : text;
 }
 
-void report(const Where &where, const char *format, ...) {
+/* ---- reports ---- */
+
+[[noreturn]] static void give_up() {
+    fprintf(stderr, "  replay with WEFT_EMU_SEED=%llu WEFT_EMU_POLICY=%s\n",
+            (unsigned long long)settings.seed, policies[settings.policy]);
+    fflush(nullptr);
+    _exit(exit_status);
+}
+
+void emu::report(Where where, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "\nemu: ");
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fprintf(stderr, "\n");
-    if (self)
-        print_place(self);
+    if (self) {
+        const uint3 b = self->index.block, t = self->index.thread;
+        fprintf(stderr, "  %s, block (%u, %u, %u), thread (%u, %u, %u)\n",
+                self->block->grid->shape.what, b.x, b.y, b.z, t.x, t.y, t.z);
+    }
     if (where.bits)
         fprintf(stderr, "  at  %s\n", source_of(where).c_str());
     give_up();
 }
 
-void report_waits(const char *what) {
+/* Says of a block which threads wait where, those who wait alike together. */
+static void print_block(const Block *block) {
+    const uint3 b = block->index;
+    std::map<std::tuple<bool, uint64_t, unsigned>, std::vector<const Fibre *>> groups;
+    for (const Fibre *f : block->fibres)
+        groups[f->state == ENDED ? std::make_tuple(true, (uint64_t)0, 0u)
+                                 : std::make_tuple(false, f->at.bits, f->mask)]
+            .push_back(f);
+    fprintf(stderr, "  %s, block (%u, %u, %u):\n", block->grid->shape.what, b.x, b.y, b.z);
+    for (const auto &[place, group] : groups) {
+        const char *separator = "    threads ";
+        for (size_t k = 0, first = 0; k < group.size(); k++) {
+            if (k + 1 < group.size() && group[k + 1]->thread == group[k]->thread + 1)
+                continue;
+            fprintf(stderr, k == first ? "%s%u" : "%s%u-%u", separator, group[first]->thread,
+                    group[k]->thread);
+            separator = ", ";
+            first = k + 1;
+        }
+        const Fibre *const f = group[0];
+        if (f->state == ENDED) {
+            fprintf(stderr, " have ended\n");
+            continue;
+        }
+        fprintf(stderr, " wait in %s", f->what);
+        if (f->mask)
+            fprintf(stderr, " with mask %#x", f->mask);
+        fprintf(stderr, " at\n      %s\n", source_of(f->at).c_str());
+    }
+}
+
+void emu::report_waits(const char *what) {
+    size_t told = 0;
     fprintf(stderr, "\nemu: %s\n", what);
-    size_t printed = 0;
     for (const Grid *grid : running)
         for (const Cluster *cluster : grid->clusters)
             for (const Block *block : cluster->blocks)
-                if (block->live > 0 && printed++ < most_blocks)
+                if (block->live > 0 && told++ < most_blocks_told)
                     print_block(block);
     give_up();
 }
-
-} // namespace emu

@@ -47,7 +47,7 @@ int *device_ints(size_t n) {
 
 int *zeroed_ints(size_t n) {
     int *const p = device_ints(n);
-    cudaMemsetAsync(p, 0, n * sizeof(int));
+    cudaMemsetAsync(p, 0, n * sizeof(int), nullptr);
     return p;
 }
 

@@ -1,10 +1,227 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emu's stand-in for what nvcc includes by itself: the device language, for a C++17 compiler. */
+/* emu's stand-in for what nvcc includes by itself: the device language, for a C++17 compiler. Every
+ * operation that orders threads comes here with its source line, and lets others run first. */
 #ifndef EMU_CUDA_RUNTIME_H
 #define EMU_CUDA_RUNTIME_H
 
+#if defined(__clang__) && defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+/* Of copies of structs in a kernel clang tells nobody: they get the hooks' names, before all else.
+ */
+__asm__(".set memcpy, emu_memcpy\n.set memmove, emu_memmove\n.set memset, emu_memset");
+#    endif
+#endif
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <type_traits>
+
 #include "cuda_runtime_api.h"
 
-#include "emu_device.h"
+#define __global__
+#define __device__
+#define __host__
+#define __constant__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+#define EMU_VECTOR(name, bytes, type, ...)                                                         \
+    struct alignas(bytes) name {                                                                   \
+        type __VA_ARGS__;                                                                          \
+    }
+EMU_VECTOR(uint3, 4, unsigned, x, y, z);
+EMU_VECTOR(uint4, 16, unsigned, x, y, z, w);
+EMU_VECTOR(int2, 8, int, x, y);
+EMU_VECTOR(int4, 16, int, x, y, z, w);
+EMU_VECTOR(float2, 8, float, x, y);
+EMU_VECTOR(float4, 16, float, x, y, z, w);
+struct dim3 : uint3 {
+    constexpr dim3(unsigned wide = 1, unsigned high = 1, unsigned deep = 1)
+        : uint3{wide, high, deep} {}
+};
+
+/* Where the running thread is. Constant to the compiler: a kernel's code never moves to another. */
+struct emu_index {
+    uint3 thread, block;
+    dim3 threads, blocks;
+};
+__attribute__((const)) const emu_index *emu_here();
+#define threadIdx (emu_here()->thread)
+#define blockIdx (emu_here()->block)
+#define blockDim (emu_here()->threads)
+#define gridDim (emu_here()->blocks)
+constexpr int warpSize = 32;
+
+/* An operation and its place in the source: this one, or, as a default argument, the call's. */
+struct emu_site {
+    const char *file;
+    int line;
+    const char *what;
+};
+#define EMU_HERE(name) (emu_site{__FILE__, __LINE__, name})
+#define EMU_SITE(name) emu_site at = {__builtin_FILE(), __builtin_LINE(), name}
+
+/* ---- launches, memory of the block, the cluster ---- */
+
+struct emu_grid {
+    const char *what;
+    dim3 blocks, threads;
+    unsigned cluster; /* blocks */
+    size_t shared_bytes;
+    std::function<void()> body;
+};
+cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape);
+void emu_device_launch(bool tail, const emu_grid &shape);
+cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cudaStream_t stream);
+/* How many clusters of so many blocks the device holds. */
+cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster, size_t shared);
+constexpr unsigned emu_multiprocessors = 4;
+#define cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared)             \
+    ((void)(kernel), emu_cluster_occupancy(blocks, threads, emu_multiprocessors, shared))
+
+/* The block's variable that `key` stands for, and its dynamic shared memory. */
+void *emu_shared(const void *key, size_t bytes, size_t alignment);
+unsigned char *emu_dynamic_shared();
+
+unsigned emu_cluster_rank();
+unsigned emu_cluster_size();
+void *emu_cluster_map(void *mine, unsigned rank, emu_site at);
+
+/* ---- where threads meet ---- */
+
+EMU_ENUM(emu_vote, EMU_NONE, EMU_AND, EMU_OR, EMU_COUNT, EMU_CLUSTER);
+int emu_barrier(emu_vote vote, int value, emu_site at);
+#define emu_cluster_barrier(at) emu_barrier(EMU_CLUSTER, 0, at)
+#define __syncthreads() emu_barrier(EMU_NONE, 0, EMU_HERE("__syncthreads"))
+#define __syncthreads_and(value) emu_barrier(EMU_AND, value, EMU_HERE("__syncthreads_and"))
+#define __syncthreads_or(value) emu_barrier(EMU_OR, value, EMU_HERE("__syncthreads_or"))
+#define __syncthreads_count(value) emu_barrier(EMU_COUNT, value, EMU_HERE("__syncthreads_count"))
+
+/* What the lane gets; `lane` is a shuffle's operand, `width` its groups. */
+EMU_ENUM(emu_warp_op, EMU_SYNCWARP, EMU_SHUFFLE, EMU_UP, EMU_DOWN, EMU_XOR, EMU_BALLOT, EMU_MATCH);
+uint64_t emu_warp(emu_warp_op op, emu_site at, unsigned mask, uint64_t value, int lane = 0,
+                  int width = 32);
+unsigned __activemask();
+inline void __syncwarp(unsigned mask = ~0u, EMU_SITE("__syncwarp")) {
+    emu_warp(EMU_SYNCWARP, at, mask, 0);
+}
+#define __ballot_sync(mask, value)                                                                 \
+    ((unsigned)emu_warp(EMU_BALLOT, EMU_HERE("__ballot_sync"), mask, (value) != 0))
+#define __any_sync(mask, value)                                                                    \
+    ((int)(emu_warp(EMU_BALLOT, EMU_HERE("__any_sync"), mask, (value) != 0) != 0))
+#define __all_sync(mask, value)                                                                    \
+    ((int)(emu_warp(EMU_BALLOT, EMU_HERE("__all_sync"), mask, (value) == 0) == 0))
+
+template <class To, class From>
+inline To emu_bits(From from) {
+    static_assert(sizeof(From) <= sizeof(To) || sizeof(From) == 8, "at most 8 bytes");
+    To to = {};
+    memcpy((void *)&to, (const void *)&from, sizeof to < sizeof from ? sizeof to : sizeof from);
+    return to;
+}
+template <class T>
+inline T emu_shuffle(emu_warp_op op, emu_site at, unsigned mask, T value, int lane, int size = 32) {
+    return emu_bits<T>(emu_warp(op, at, mask, emu_bits<uint64_t>(value), lane, size));
+}
+#define __shfl_sync(...) emu_shuffle(EMU_SHUFFLE, EMU_HERE("__shfl_sync"), __VA_ARGS__)
+#define __shfl_up_sync(...) emu_shuffle(EMU_UP, EMU_HERE("__shfl_up_sync"), __VA_ARGS__)
+#define __shfl_down_sync(...) emu_shuffle(EMU_DOWN, EMU_HERE("__shfl_down_sync"), __VA_ARGS__)
+#define __shfl_xor_sync(...) emu_shuffle(EMU_XOR, EMU_HERE("__shfl_xor_sync"), __VA_ARGS__)
+template <class T>
+inline unsigned __match_any_sync(unsigned mask, T value, EMU_SITE("__match_any_sync")) {
+    return (unsigned)emu_warp(EMU_MATCH, at, mask, emu_bits<uint64_t>(value));
+}
+
+/* ---- atomics, ordered accesses, fences ---- */
+
+EMU_ENUM(emu_access, EMU_READ = 1, EMU_WRITE = 2, EMU_BOTH = 3);
+/* Stand around an access that other threads may make at the same time: let others run first (and,
+ * after a write, before this thread goes on), and tell the checks. */
+void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at);
+void emu_after_ordered(int kind, bool changed);
+
+/* *p = change(*p, v) as one step; gives what was there. v converts, as in CUDA's overloads. */
+template <class T, class Change>
+__attribute__((no_sanitize("thread"))) inline T
+emu_atomic(T *p, std::common_type_t<T> v, const emu_site &at, Change change, int kind = EMU_BOTH) {
+    emu_before_ordered(p, sizeof *p, kind, at);
+    const T old = *p, now = (T)change(old, v);
+    if (kind & EMU_WRITE)
+        *p = now;
+    emu_after_ordered(kind, memcmp((const void *)&old, (const void *)&now, sizeof old) != 0);
+    return old;
+}
+template <class T>
+inline T emu_ordered_read(const T *p, const emu_site &at) {
+    return emu_atomic((T *)p, T(), at, [](T old, T) { return old; }, EMU_READ);
+}
+template <class T>
+inline void emu_ordered_write(T *p, T value, const emu_site &at) {
+    emu_atomic(
+        p, value, at, [](T, T v) { return v; }, EMU_WRITE);
+}
+#define EMU_ATOMIC(name, p, x, now)                                                                \
+    emu_atomic(p, x, EMU_HERE(name), [](auto old, auto v) { return (void)old, now; })
+#define atomicAdd(p, x) EMU_ATOMIC("atomicAdd", p, x, old + v)
+#define atomicSub(p, x) EMU_ATOMIC("atomicSub", p, x, old - v)
+#define atomicExch(p, x) EMU_ATOMIC("atomicExch", p, x, v)
+#define atomicMin(p, x) EMU_ATOMIC("atomicMin", p, x, v < old ? v : old)
+#define atomicMax(p, x) EMU_ATOMIC("atomicMax", p, x, v > old ? v : old)
+#define atomicAnd(p, x) EMU_ATOMIC("atomicAnd", p, x, old &v)
+#define atomicOr(p, x) EMU_ATOMIC("atomicOr", p, x, old | v)
+#define atomicXor(p, x) EMU_ATOMIC("atomicXor", p, x, old ^ v)
+#define atomicInc(p, last) EMU_ATOMIC("atomicInc", p, last, old >= v ? 0 : old + 1)
+#define atomicDec(p, x) EMU_ATOMIC("atomicDec", p, x, old == 0 || old > v ? v : old - 1)
+template <class T>
+inline T atomicCAS(T *p, std::common_type_t<T> expected, std::common_type_t<T> v,
+                   EMU_SITE("atomicCAS")) {
+    return emu_atomic(p, v, at, [=](T old, T now) { return old == expected ? now : old; });
+}
+
+/* Memory here is sequentially consistent; what fences are for, the race check knows. */
+void __threadfence();
+#define __threadfence_block __threadfence
+#define __threadfence_system __threadfence
+/* In a loop that waits for another thread: gives way, and reports a wait that cannot end. */
+void emu_spin(EMU_SITE("spin"));
+
+/* ---- asynchronous copies and their barriers ---- */
+
+void emu_barrier_init(uint64_t *barrier, unsigned count);
+void emu_barrier_arrive(uint64_t *barrier, unsigned bytes);
+void emu_barrier_wait(uint64_t *barrier, unsigned parity, EMU_SITE("barrier wait"));
+void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier);
+void emu_bulk_store(void *global, const void *shared, size_t bytes);
+void emu_bulk_wait();
+
+/* ---- arithmetic ---- */
+
+#define __popc(x) __builtin_popcount(x)
+#define __popcll(x) __builtin_popcountll(x)
+#define __ffs(x) __builtin_ffs(x)
+#define __ffsll(x) __builtin_ffsll(x)
+#define __funnelshift_r(low, high, n) ((unsigned)(((uint64_t)(high) << 32 | (low)) >> (n) % 32))
+#define __int_as_float(x) emu_bits<float>((int)(x))
+#define __float_as_int(x) emu_bits<int>((float)(x))
+#define __longlong_as_double(x) emu_bits<double>((long long)(x))
+#define __double_as_longlong(x) emu_bits<long long>((double)(x))
+#define __ldg(p) (*(p))
+#define __ldcs(p) (*(p))
+#define __stcs(p, value) (void)(*(p) = (value))
+inline int __clz(int x) {
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+inline int __clzll(long long x) {
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+inline int __double2int_rd(double x) { /* saturates; NaN gives 0 */
+    return std::isnan(x) ? 0 : (int)std::fmin(std::fmax(std::floor(x), -0x1p31), 0x1p31 - 1);
+}
+using std::fabs;
+using std::fma;
+using std::sqrt;
 
 #endif
