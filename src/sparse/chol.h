@@ -33,8 +33,8 @@ typedef struct wi_cut {
     int64_t own_rhs, shared_rhs; /* the same for parts of one right-hand side */
 } wi_cut;
 
-/* The cut for at most `threads` threads: figures only. work[s] is that of the subtree of s. */
-void wi_cut_measure(const wi_symbolic *symbolic, int threads, wi_cut *cut);
+/* The cut for at most `threads` threads, each with `least` work to do: figures only. */
+void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_cut *cut);
 
 /* The cut itself, tasks[cut->tasks] with the most work first and tops[cut->tops] ascending; and for
  * every supernode where its update and its part of a right-hand side wait. */
@@ -101,7 +101,8 @@ struct weft_chol {
     weft_chol_report report;
     wi_numbers numbers;
     wi_chol_state state;
-    int64_t failed; /* a permuted column */
+    int64_t failed;    /* a permuted column */
+    double least_work; /* that pays for waking a thread; 0 in tests of small matrices */
     weft_chol_progress progress;
     void *progress_user;
 };

@@ -6,9 +6,8 @@
 
 #include "sparse/chol.h"
 
-/* Tasks of at most 1 / (threads * TASK_SHARE) of all work, so that the last to end is short. Work
- * below SMALL_WORK does not pay for waking a thread. */
-static const double task_share = 6, small_work = 3e6;
+/* Tasks are of at most 1 / (threads * task_share) of all work, so that the last to end is short. */
+static const double task_share = 6;
 
 static bool is_top(const wi_symbolic *symbolic, const wi_cut *cut, int64_t s) {
     return symbolic->work[s] > cut->limit;
@@ -152,12 +151,12 @@ static int compare(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-void wi_cut_measure(const wi_symbolic *symbolic, int threads, wi_cut *cut) {
+void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_cut *cut) {
     double work = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++)
         work += symbolic->super_parent[s] < 0 ? symbolic->work[s] : 0;
-    if (work / small_work < (double)threads)
-        threads = work < small_work ? 1 : (int)(work / small_work);
+    if (work < least * threads)
+        threads = work < least ? 1 : (int)(work / least);
     *cut = (wi_cut){.threads = threads,
                     .limit = threads == 1 ? (double)INFINITY : work / (task_share * threads)};
     cut->tasks = list_tasks(symbolic, cut, NULL);

@@ -5,9 +5,6 @@
 
 #include "sparse/front.h"
 
-/* Fronts with less work than this are left to one thread, above the cut too. */
-static const double alone_work = 1e6;
-
 /* Work between two calls of the caller's progress function, as a share of all. */
 static const double progress_share = 1e-3;
 
@@ -88,7 +85,7 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *own, double *room) {
     for (int64_t k = 0; k < numbers->cut.tops; k++) {
         const int64_t s = numbers->tops[k];
         const double work = work_of(symbolic, s);
-        const bool together = work >= alone_work;
+        const bool together = 3 * work >= m->plan->least_work;
         if (together)
             wi_crew_wait(crew);
         if (!together && crew->rank > 0)

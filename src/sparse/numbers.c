@@ -82,7 +82,7 @@ static weft_status take_index(weft_context *ctx, const char *call, weft_chol *pl
     const wi_symbolic *const symbolic = &plan->symbolic;
     const int64_t supernodes = symbolic->supernodes, entries = (int64_t)plan->report.nnz_a;
     wi_numbers *const numbers = &plan->numbers;
-    wi_cut_measure(symbolic, ctx->threads, &numbers->cut);
+    wi_cut_measure(symbolic, ctx->threads, plan->least_work, &numbers->cut);
     const weft_status status =
         take(ctx, call, index_bytes(plan, &numbers->cut), "the maps of a factor", &numbers->panel);
     if (status != WEFT_OK)

@@ -9,7 +9,7 @@
 static size_t bytes_needed(const weft_context *ctx, const weft_chol *plan) {
     wi_cut cut = plan->numbers.cut;
     if (!plan->numbers.panel)
-        wi_cut_measure(&plan->symbolic, ctx->threads, &cut);
+        wi_cut_measure(&plan->symbolic, ctx->threads, plan->least_work, &cut);
     const int64_t rhs = plan->numbers.rhs > 1 ? plan->numbers.rhs : 1;
     return plan->report.analysis_bytes + wi_numbers_bytes(plan, &cut, rhs);
 }

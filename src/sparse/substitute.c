@@ -10,8 +10,7 @@
 enum {
     BLOCK_COLUMNS = 256, /* solved at a time, in fronts that all work at */
     PIECE_ROWS = 512,
-    PIECE_COLUMNS = 16,
-    ALONE_ENTRIES = 1 << 16 /* smaller panels are left to one thread */
+    PIECE_COLUMNS = 16
 };
 
 /* One substitution. y is n x rhs, row-major, in the order of the columns of L. */
@@ -165,7 +164,8 @@ static void do_top(const substitution *work, member *me, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     wi_crew alone = wi_crew_of_one(me->crew.rank);
     const bool together =
-        wi_super_columns(symbolic, s) * wi_super_height(symbolic, s) >= ALONE_ENTRIES;
+        50 * (double)(wi_super_columns(symbolic, s) * wi_super_height(symbolic, s)) >=
+        work->plan->least_work;
     wi_crew *const crew = together ? &me->crew : &alone;
     double *const front =
         together ? work->each + work->plan->numbers.cut.own_rhs * work->rhs : me->front;

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small symmetric systems for the tests of the Cholesky factorization, as dense tables in long
+ * double, and what may be asked of a factor: P A Pt = L Lt but for rounding. */
+#ifndef WEFT_TEST_SYSTEMS_H
+#define WEFT_TEST_SYSTEMS_H
+
+#include <math.h>
+
+#include "graphs.h"
+#include "sparse/chol.h"
+
+typedef long double test_dense[TEST_MOST_VERTICES][TEST_MOST_VERTICES];
+
+typedef struct test_system {
+    test_graph graph;
+    test_dense a;
+} test_system;
+
+/* Values for the graph's edges and diagonal. Definite: a sum of squares (x e[i] + y e[j])^2 over
+ * the edges, and of a diagonal that may be tiny; all is exact in double. Otherwise anything. */
+static inline void test_system_fill(test_random *r, bool definite, test_system *s) {
+    const int64_t n = s->graph.n;
+    const double tiny = ldexp(1, -(int)test_below(r, 24));
+    memset(s->a, 0, sizeof s->a);
+    for (int64_t i = 0; i < n; i++) {
+        s->a[i][i] = definite ? tiny * (double)(1 + test_below(r, 7)) : test_unit(r) + 2;
+        for (int64_t j = 0; j < i; j++) {
+            const double x = 1 + (double)test_below(r, 15);
+            const double y = (double)test_below(r, 31) - 15.5;
+            if (!s->graph.edge[i][j])
+                continue;
+            s->a[i][j] = s->a[j][i] = definite ? x * y : 2 * test_unit(r);
+            s->a[i][i] += definite ? x * x : 0;
+            s->a[j][j] += definite ? y * y : 0;
+        }
+    }
+}
+
+/* As a sparse matrix; diagonal entries that are 0 are left out if `holes`. */
+static inline weft_sparse *test_system_matrix(weft_context *ctx, const test_system *s, bool holes) {
+    enum {
+        MOST = TEST_MOST_VERTICES * (TEST_MOST_VERTICES + 1) / 2
+    };
+    int64_t row[MOST], col[MOST];
+    double value[MOST];
+    size_t count = 0;
+    for (int64_t j = 0; j < s->graph.n; j++) {
+        for (int64_t i = j; i < s->graph.n; i++) {
+            if (i == j ? holes && s->a[i][i] == 0 : !s->graph.edge[i][j])
+                continue;
+            row[count] = i;
+            col[count] = j;
+            value[count++] = (double)s->a[i][j];
+        }
+    }
+    weft_sparse *matrix;
+    const size_t n = (size_t)s->graph.n;
+    if (weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_LOWER, n, n, count, WEFT_I64, row,
+                                    col, value) != WEFT_OK)
+        fail_msg("%s", weft_message(ctx));
+    return matrix;
+}
+
+/* Cholesky by its definition. Returns n, or the first column whose pivot is not above `least` times
+ * the diagonal entry it began as; *pivot is that pivot. */
+static inline int64_t test_system_factor(const test_system *s, const int64_t *perm, double least,
+                                         test_dense l, long double *pivot) {
+    const int64_t n = s->graph.n;
+    *pivot = 0;
+    for (int64_t k = 0; k < n; k++) {
+        for (int64_t i = k; i < n; i++) {
+            long double sum = s->a[perm[i]][perm[k]];
+            for (int64_t j = 0; j < k; j++)
+                sum -= l[i][j] * l[k][j];
+            l[i][k] = i == k ? sum : sum / l[k][k];
+            if (i > k)
+                continue;
+            *pivot = sum;
+            if (!(sum > least * fabsl(s->a[perm[k]][perm[k]])))
+                return k;
+            l[k][k] = sqrtl(sum);
+        }
+    }
+    return n;
+}
+
+/* A plan that wakes all threads of the context for any matrix. */
+static inline weft_chol *test_plan(weft_context *ctx, const weft_sparse *matrix,
+                                   const char *ordering, const int64_t *permutation) {
+    const weft_chol_options options = {
+        .size = sizeof options, .ordering = ordering, .permutation = permutation};
+    weft_chol *plan;
+    if (weft_chol_analyze(ctx, matrix, &options, &plan) != WEFT_OK)
+        fail_msg("%s", weft_message(ctx));
+    plan->least_work = 0;
+    return plan;
+}
+
+/* Entry (i, j) of L, i >= j, on what is stored; 0 elsewhere. */
+static inline void test_plan_factor(const weft_chol *plan, test_dense l) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    memset(l, 0, sizeof(test_dense));
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t height = wi_super_height(symbolic, s);
+        for (int64_t j = 0; j < wi_super_columns(symbolic, s); j++) {
+            for (int64_t i = j; i < height; i++)
+                l[symbolic->rows[symbolic->rows_at[s] + i]][symbolic->first[s] + j] =
+                    plan->numbers.l[plan->numbers.panel[s] + j * height + i];
+        }
+    }
+}
+
+/* |P A Pt - L Lt| <= (n + 4) 2^-53 |L| |Lt|, entry by entry: what rounding may do at most. */
+static inline void test_check_factor(const weft_chol *plan, const test_system *s,
+                                     const char *what) {
+    static test_dense l;
+    const int64_t n = s->graph.n, *const perm = plan->symbolic.perm;
+    test_plan_factor(plan, l);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j <= i; j++) {
+            long double sum = 0, size = 0;
+            for (int64_t k = 0; k <= j; k++) {
+                sum += l[i][k] * l[j][k];
+                size += fabsl(l[i][k] * l[j][k]);
+            }
+            const long double error = fabsl(sum - s->a[perm[i]][perm[j]]);
+            if (!(error <= ldexpl((long double)n + 4, -53) * size))
+                fail_msg("%s: n = %lld, row %lld, column %lld: off by %Lg of %Lg", what,
+                         (long long)n, (long long)i, (long long)j, error, size);
+        }
+    }
+}
+
+#endif
