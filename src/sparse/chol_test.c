@@ -63,11 +63,11 @@ static void test_definite(void **state) {
         test_system_fill(&r, true, &s);
         weft_sparse *const matrix = test_system_matrix(c, &s, true);
         weft_chol *const plan = plan_any(c, &r, matrix);
-        const size_t count = test_rows(c, &wi_sparse_chol_ladder, rows);
+        const size_t count = test_rows(c, &wi_sparse_ladder, rows);
         for (size_t row = 0; row < count; row++) {
-            test_use(c, "sparse_chol", rows[row]);
+            test_use(c, "sparse", rows[row]);
             factor(c, plan, matrix);
-            test_used(c, "sparse_chol", rows[row], "factor");
+            test_used(c, "sparse", rows[row], "factor");
             test_check_factor(plan, &s, rows[row] ? rows[row]->name : "auto");
         }
         weft_chol_destroy(plan);
@@ -113,7 +113,7 @@ static void test_planted(void **state) {
     for (int k = 0; k < SYSTEMS / 20; k++) {
         weft_context *const c = turn(ctx, k, SYSTEMS / 20);
         const wi_row *rows[TEST_MAX_ROWS];
-        const size_t count = test_rows(c, &wi_sparse_chol_ladder, rows);
+        const size_t count = test_rows(c, &wi_sparse_ladder, rows);
         if (!test_case_wanted(&r))
             continue;
         test_graph_random(&r, LARGEST, &s.graph);
@@ -131,7 +131,7 @@ static void test_planted(void **state) {
             assert_int_equal(test_system_factor(&s, perm, 0, l, &pivot), j);
             weft_sparse *const bad = test_system_matrix(c, &s, false);
             for (size_t row = 0; row < count; row++) {
-                test_use(c, "sparse_chol", rows[row]);
+                test_use(c, "sparse", rows[row]);
                 test_refused(c, weft_chol_factor(c, plan, bad), WEFT_ENOTSPD, "weft_chol_factor",
                              NULL);
                 check_message(c, column);
