@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads rung of select. A thread takes the next block, marks and packs it into a buffer while
- * it is in cache, adds its count to what came before, and only then writes to the output. So memory
- * is read once and written once, whatever the number of threads.
+/* The threads rung of select. A thread takes the next block, marks and packs it tile by tile into a
+ * buffer of its own and makes its count known; the counts of all blocks before it tell where the
+ * buffer belongs. Between the tiles of the block it takes after that it writes the buffer there,
+ * piece by piece, and asks memory for the block that it will take next. So memory reads and writes
+ * all the time, each byte once, whatever the number of threads.
  *
  * In place: block k writes to places before its own end, and does so when the counts of all blocks
  * before it are known; a block's count is made known only when all of it is in the buffer. */
@@ -9,73 +11,140 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "cpu/stream.h"
 #include "cpu/team.h"
 #include "select/select_simd.h"
 
 enum {
-    BLOCK_BYTES = 1 << 16, /* of the wider array: with its buffer it fits a second-level cache */
+    BLOCK_BYTES = 1 << 17, /* of the widest array: three of them fit a second-level cache */
+    TILE_BYTES = 1 << 10,  /* the same; between two tiles some of the block before is written */
     /* Outputs together larger than this would not be in a cache when next looked for. */
     STREAM_BYTES = 1 << 24,
-    PATIENCE = 1 << 9 /* looks at what others have done before a waiting thread lets them run */
+    /* Looks at what others have done before a waiting thread does it for them: longer than a thread
+     * that is running needs for a block. */
+    PATIENCE = 1 << 9
 };
 
-/* A call as blocks of `block` elements. */
+#define UNKNOWN UINT32_MAX
+
+/* What a block leaves. */
+enum {
+    KEPT,
+    REST,
+    POSITIONS,
+    OUTPUTS
+};
+
 typedef struct plan {
     const wi_select_args *args;
     const wi_select_simd *simd;
-    int tested_log; /* log2 of tested_bytes */
-    size_t width, block, blocks;
-    char *rest; /* where the first of the rest goes, or NULL */
+    wi_select_job job;
+    int tested_log;            /* log2 of tested_bytes */
+    size_t width;              /* bytes of an element moved */
+    size_t tile, tiles, block; /* elements of a tile, tiles of a block, elements of one */
+    size_t blocks, whole_blocks;
+    size_t size[OUTPUTS];              /* bytes of an element; 0: not wanted */
+    char *to[OUTPUTS];                 /* where those of all blocks go */
+    size_t marks_bytes, room[OUTPUTS]; /* for a block */
+    bool in_place;                     /* what is moved is written over */
     void (*store)(void *to, const void *from, size_t bytes);
-    size_t buffer_bytes; /* of marks, of those kept and of the rest, for one thread */
 } plan;
 
-/* How blocks hand on how many were kept. */
+/* What threads know of one another. */
 typedef struct relay {
-    _Alignas(64) atomic_size_t taken; /* blocks that threads have taken */
-    _Alignas(64) atomic_size_t done;  /* blocks whose count is in `kept` */
-    uint64_t kept;                    /* of whoever is next */
+    _Alignas(WI_LINE_BYTES) atomic_size_t taken; /* blocks that threads have taken */
+    _Atomic uint32_t *counts;                    /* of each block, or UNKNOWN */
 } relay;
+
+/* Bytes on their way to an output. */
+typedef struct parcel {
+    char *buffer, *to;
+    size_t bytes, written;
+    size_t part; /* to write at a time: whole cache lines */
+} parcel;
+
+typedef struct worker {
+    const plan *p;
+    relay *r;
+    uint64_t *marks;         /* of a block */
+    parcel packed[OUTPUTS];  /* by this block */
+    parcel pending[OUTPUTS]; /* by `pending_block` */
+    size_t pending_block;
+    bool addressed; /* is it known where they go? */
+    size_t known;   /* of so many blocks */
+    uint64_t kept;  /* so many elements are kept */
+} worker;
 
 static int log_of(size_t bytes) {
     return __builtin_ctzll(bytes);
+}
+
+static size_t round_up(size_t bytes) {
+    return (bytes + WI_LINE_BYTES - 1) / WI_LINE_BYTES * WI_LINE_BYTES;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
 }
 
 static void store_plain(void *to, const void *from, size_t bytes) {
     memcpy(to, from, bytes);
 }
 
-static size_t marks_bytes(const plan *p) {
-    return p->block / 8;
-}
-
-static size_t area_bytes(const plan *p) {
-    return p->block * p->width + WI_SELECT_SLACK_BYTES;
-}
-
 static plan make_plan(const wi_select_args *args) {
     plan p = {.args = args,
               .simd = WI_OF_ISA(wi_cpu_isa(), wi_select_simd),
+              .job = args->job,
               .tested_log = log_of(args->tested_bytes),
               .width = args->unit * args->units};
-    const size_t wider = p.width > args->tested_bytes ? p.width : args->tested_bytes;
-    p.block = BLOCK_BYTES / wider / 64 * 64;
-    p.block = p.block ? p.block : 64;
-    p.blocks = args->n / p.block + (args->n % p.block != 0);
+    if (args->job == WI_SELECT_KEEP) {
+        p.size[KEPT] = args->kept ? p.width : 0;
+        p.size[REST] = args->rest || args->rest_follows ? p.width : 0;
+        p.size[POSITIONS] = args->positions ? args->position_bytes : 0;
+    }
+    const size_t widest = larger(larger(args->tested_bytes, p.width), p.size[POSITIONS]);
+    p.tile = larger(TILE_BYTES / widest / 64 * 64, 64);
+    p.tiles = larger(BLOCK_BYTES / (p.tile * widest), 1);
+    p.block = p.tile * p.tiles;
+    p.whole_blocks = args->n / p.block;
+    p.blocks = p.whole_blocks + (args->n % p.block != 0);
+    p.marks_bytes = round_up(p.block / 8);
+    for (int k = 0; k < OUTPUTS; k++)
+        p.room[k] = p.size[k] ? round_up(p.block * p.size[k] + WI_SELECT_SLACK_BYTES) : 0;
+    p.to[KEPT] = args->kept;
+    p.to[REST] = args->rest;
+    p.to[POSITIONS] = args->positions;
+    p.in_place = args->x && (args->x == args->kept || args->x == args->rest);
     p.store = args->n * p.width >= STREAM_BYTES ? p.simd->stream : store_plain;
-    p.buffer_bytes = (marks_bytes(&p) + 2 * area_bytes(&p) + 63) / 64 * 64;
     return p;
 }
 
-static size_t elements_of(const plan *p, size_t k) {
-    const size_t left = p->args->n - k * p->block;
-    return left < p->block ? left : p->block;
+static size_t worker_bytes(const plan *p) {
+    return p->marks_bytes + 2 * (p->room[KEPT] + p->room[REST] + p->room[POSITIONS]);
 }
 
-/* Marks block k. */
-static size_t mark(const plan *p, size_t k, uint64_t *marks) {
+static size_t counts_bytes(const plan *p) {
+    return round_up(p->blocks * sizeof(_Atomic uint32_t));
+}
+
+static worker make_worker(const plan *p, relay *r, char *memory) {
+    worker w = {.p = p, .r = r, .marks = (uint64_t *)(void *)memory};
+    memory += p->marks_bytes;
+    for (int k = 0; k < OUTPUTS; k++) {
+        w.packed[k].buffer = memory;
+        w.pending[k].buffer = memory + p->room[k];
+        memory += 2 * p->room[k];
+    }
+    return w;
+}
+
+static size_t elements_of(size_t n, size_t first, size_t most) {
+    return n - first < most ? n - first : most;
+}
+
+/* Marks elements [first, first + n); gives how many are wanted. */
+static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
     const wi_select_args *args = p->args;
-    const size_t first = k * p->block, n = elements_of(p, k);
     const char *const x = (const char *)args->tested + first * args->tested_bytes;
     if (!args->unique)
         return p->simd->mark_range[p->tested_log](x, n, &args->range, marks);
@@ -93,9 +162,50 @@ static size_t mark(const plan *p, size_t k, uint64_t *marks) {
     return count;
 }
 
+/* ---- the relay of counts ---- */
+
+/* Does block k's counting for a thread that may have lost its core to another process. */
+static uint32_t count_for_another(const plan *p, size_t k) {
+    uint64_t marks[TILE_BYTES / 64]; /* a tile has as many elements as bytes at most, or 64 */
+    const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
+    size_t count = 0;
+    for (size_t at = 0; at < n; at += p->tile)
+        count += mark(p, first + at, elements_of(n, at, p->tile), marks);
+    return (uint32_t)count;
+}
+
+/* The count of block k, or, unless told to wait, UNKNOWN. */
+static uint32_t count_of(const worker *w, size_t k, bool wait) {
+    for (unsigned looks = 1;; looks++) {
+        const uint32_t count = atomic_load_explicit(&w->r->counts[k], memory_order_acquire);
+        if (count != UNKNOWN || !wait)
+            return count;
+        wi_cpu_relax();
+        if (looks % PATIENCE)
+            continue;
+        if (!w->p->in_place) /* else its owner must have read it first */
+            return count_for_another(w->p, k);
+        sched_yield();
+    }
+}
+
+/* Learns how many are kept of all blocks before k. */
+static bool learn_kept(worker *w, size_t k, bool wait) {
+    for (; w->known < k; w->known++) {
+        const uint32_t count = count_of(w, w->known, wait);
+        if (count == UNKNOWN)
+            return false;
+        w->kept += count;
+    }
+    return true;
+}
+
+/* ---- packing ---- */
+
 /* Packs elements of any width. */
-static void pack(const plan *p, const char *x, size_t n, const uint64_t *marks, uint64_t flip,
+static void pack(const plan *p, size_t first, size_t n, const uint64_t *marks, uint64_t flip,
                  char *to) {
+    const char *const x = (const char *)p->args->x + first * p->width;
     if (p->args->units == 1 && p->width <= 8) {
         p->simd->pack[log_of(p->width)](x, n, marks, flip, to);
         return;
@@ -107,61 +217,138 @@ static void pack(const plan *p, const char *x, size_t n, const uint64_t *marks, 
         }
 }
 
-/* Adds a block's count to those before it, once they are known; gives these. */
-static uint64_t hand_on(relay *r, size_t k, size_t count) {
-    int looks = 0;
-    while (atomic_load_explicit(&r->done, memory_order_acquire) != k) {
-        if (++looks % PATIENCE)
-            wi_cpu_relax();
-        else
-            sched_yield();
-    }
-    const uint64_t before = r->kept;
-    r->kept = before + count;
-    atomic_store_explicit(&r->done, k + 1, memory_order_release);
-    return before;
-}
-
-static void put_positions(const plan *p, size_t first, size_t n, const uint64_t *marks,
-                          uint64_t to) {
-    const wi_select_args *args = p->args;
+static void pack_positions(const plan *p, size_t first, size_t n, const uint64_t *marks, char *to) {
+    const size_t bytes = p->size[POSITIONS];
     for (size_t w = 0; 64 * w < n; w++)
-        for (uint64_t word = marks[w]; word; word &= word - 1, to++) {
-            const size_t i = first + 64 * w + (size_t)__builtin_ctzll(word);
-            if (args->position_bytes == 4)
-                ((uint32_t *)args->positions)[to] = (uint32_t)i;
+        for (uint64_t word = marks[w]; word; word &= word - 1, to += bytes) {
+            const uint64_t at = first + 64 * w + (size_t)__builtin_ctzll(word);
+            const uint32_t shorter = (uint32_t)at;
+            if (bytes == sizeof shorter)
+                memcpy(to, &shorter, sizeof shorter);
             else
-                ((uint64_t *)args->positions)[to] = i;
+                memcpy(to, &at, sizeof at);
         }
 }
 
-static void keep_block(const plan *p, relay *r, size_t k, char *buffer) {
-    const wi_select_args *args = p->args;
-    uint64_t *const marks = (uint64_t *)(void *)buffer;
-    char *const kept = buffer + marks_bytes(p), *const rest = kept + area_bytes(p);
-    const size_t first = k * p->block, n = elements_of(p, k), count = mark(p, k, marks);
-    const char *const x = (const char *)args->x + first * p->width;
-    if (args->kept)
-        pack(p, x, n, marks, 0, kept);
-    if (p->rest)
-        pack(p, x, n, marks, UINT64_MAX, rest);
-    const uint64_t before = hand_on(r, k, count);
-    if (args->kept)
-        p->store((char *)args->kept + before * p->width, kept, count * p->width);
-    if (p->rest)
-        p->store(p->rest + (first - before) * p->width, rest, (n - count) * p->width);
-    if (args->positions)
-        put_positions(p, first, n, marks, before);
+/* Adds a tile's elements, `count` of which are marked, to what the block leaves. */
+static void pack_tile(worker *w, size_t first, size_t n, const uint64_t *marks, size_t count) {
+    const plan *const p = w->p;
+    const size_t counts[OUTPUTS] = {[KEPT] = count, [REST] = n - count, [POSITIONS] = count};
+    for (int k = 0; k < OUTPUTS; k++) {
+        parcel *const packed = &w->packed[k];
+        if (!p->size[k])
+            continue;
+        if (k == POSITIONS)
+            pack_positions(p, first, n, marks, packed->buffer + packed->bytes);
+        else
+            pack(p, first, n, marks, k == REST ? UINT64_MAX : 0, packed->buffer + packed->bytes);
+        packed->bytes += counts[k] * p->size[k];
+    }
 }
 
-static void expand_block(const plan *p, relay *r, size_t k, char *buffer) {
+static void write(const worker *w, parcel *pending, size_t bytes) {
+    if (bytes == 0)
+        return;
+    w->p->store(pending->to + pending->written, pending->buffer + pending->written, bytes);
+    pending->written += bytes;
+}
+
+/* Finds where what is pending belongs. With `tiles` to go that is not waited for. */
+static bool address(worker *w, size_t tiles) {
+    const size_t first = w->pending_block * w->p->block;
+    if (w->addressed || !learn_kept(w, w->pending_block, tiles == 0))
+        return w->addressed;
+    const uint64_t before[OUTPUTS] = {
+        [KEPT] = w->kept, [REST] = first - w->kept, [POSITIONS] = w->kept};
+    for (int k = 0; k < OUTPUTS; k++) {
+        if (!w->p->size[k])
+            continue;
+        w->pending[k].to = w->p->to[k] + before[k] * w->p->size[k];
+        w->pending[k].part = tiles ? round_up(w->pending[k].bytes / tiles + 1) : 0;
+    }
+    return w->addressed = true;
+}
+
+/* Writes some of what is pending, up to the end of a cache line, if its place is known. `tiles` are
+ * to go. */
+static void write_some(worker *w, size_t tiles) {
+    if (!address(w, tiles))
+        return;
+    for (int k = 0; k < OUTPUTS; k++) {
+        parcel *const pending = &w->pending[k];
+        const size_t left = pending->bytes - pending->written;
+        const size_t beyond = ((uintptr_t)pending->to + pending->written) % WI_LINE_BYTES;
+        write(w, pending, pending->part - beyond < left ? pending->part - beyond : left);
+    }
+}
+
+/* Writes all of it. */
+static void write_rest(worker *w) {
+    address(w, 0);
+    for (int k = 0; k < OUTPUTS; k++)
+        write(w, &w->pending[k], w->pending[k].bytes - w->pending[k].written);
+}
+
+/* What was packed, of block k, is pending from now on. */
+static void turn(worker *w, size_t k) {
+    w->pending_block = k;
+    w->addressed = false;
+    for (int o = 0; o < OUTPUTS; o++) {
+        const parcel written = w->pending[o];
+        w->pending[o] = w->packed[o];
+        w->packed[o] = (parcel){.buffer = written.buffer};
+    }
+}
+
+/* Asks for one tile's share of a whole block of elements of `bytes` bytes: lines from all over it.
+ */
+WI_INLINE void fetch_share(const plan *p, const void *elements, size_t bytes, size_t block,
+                           size_t tile) {
+    const char *const x = (const char *)elements + block * p->block * bytes;
+    const size_t each = p->tile * bytes / WI_LINE_BYTES, lines = each * p->tiles;
+    for (size_t line = tile * each; line < (tile + 1) * each; line++)
+        wi_prefetch(x + wi_fetch_order(line, lines) * WI_LINE_BYTES, WI_LINE_BYTES);
+}
+
+WI_INLINE void fetch_tile(const plan *p, size_t block, size_t tile) {
     const wi_select_args *args = p->args;
-    uint64_t *const marks = (uint64_t *)(void *)buffer;
+    if (block >= p->whole_blocks)
+        return;
+    fetch_share(p, args->tested, args->tested_bytes, block, tile);
+    if ((p->size[KEPT] || p->size[REST]) && args->x != args->tested)
+        fetch_share(p, args->x, p->width, block, tile);
+}
+
+/* Marks and packs block k and makes its count known; writes what is pending, and has memory bring
+ * block `next`, meanwhile. */
+static void do_block(worker *w, size_t k, size_t next) {
+    const plan *const p = w->p;
+    const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
+    const size_t tiles = (n - 1) / p->tile + 1;
+    size_t count = 0;
+    for (size_t t = 0; t < tiles; t++) {
+        const size_t at = t * p->tile, in_tile = elements_of(n, at, p->tile);
+        uint64_t *const marks = w->marks + at / 64;
+        fetch_tile(p, next, t);
+        const size_t wanted = mark(p, first + at, in_tile, marks);
+        pack_tile(w, first + at, in_tile, marks, wanted);
+        write_some(w, tiles - t);
+        count += wanted;
+    }
+    write_rest(w);
+    atomic_store_explicit(&w->r->counts[k], (uint32_t)count, memory_order_release);
+}
+
+/* Spreads the elements that belong to the wanted places of block k. */
+static void expand_block(worker *w, size_t k) {
+    const plan *const p = w->p;
+    const wi_select_args *args = p->args;
     const void *const fill = args->fill ? args->fill : args->fill_bytes;
-    const size_t first = k * p->block, n = elements_of(p, k);
-    uint64_t from = hand_on(r, k, mark(p, k, marks));
+    const size_t first = k * p->block, n = elements_of(args->n, first, p->block);
+    learn_kept(w, k, true);
+    uint64_t from = w->kept;
     for (size_t i = 0; i < n; i++) {
-        const bool wanted = marks[i / 64] >> i % 64 & 1;
+        const bool wanted = w->marks[i / 64] >> i % 64 & 1;
         char *const to = (char *)args->kept + (first + i) * p->width;
         if (wanted && from < args->packed)
             memcpy(to, (const char *)args->x + from * p->width, p->width);
@@ -171,43 +358,64 @@ static void expand_block(const plan *p, relay *r, size_t k, char *buffer) {
     }
 }
 
-static void count_block(const plan *p, relay *r, size_t k, char *buffer) {
-    hand_on(r, k, mark(p, k, (uint64_t *)(void *)buffer));
+/* ---- the whole ---- */
+
+static size_t take_block(relay *r) {
+    return atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
 }
 
-typedef void (*block_work)(const plan *p, relay *r, size_t k, char *buffer);
-
-/* Does the work on every block; gives the count of all. */
-static uint64_t run_blocks(const plan *p, int team, char *buffers, block_work work) {
-    relay r = {.kept = 0};
-    atomic_init(&r.taken, 0);
-    atomic_init(&r.done, 0);
-#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
-    for (int rank = 0; rank < team; rank++) {
-        char *const buffer = buffers + (size_t)rank * p->buffer_bytes;
-        for (size_t k; (k = atomic_fetch_add(&r.taken, 1)) < p->blocks;)
-            work(p, &r, k, buffer);
+static void do_blocks(worker w) {
+    const plan *const p = w.p;
+    size_t k = take_block(w.r);
+    while (k < p->blocks) {
+        const size_t next = take_block(w.r);
+        do_block(&w, k, next);
+        if (p->job == WI_SELECT_KEEP)
+            turn(&w, k);
+        else if (p->job == WI_SELECT_EXPAND)
+            expand_block(&w, k);
+        k = next;
     }
-    return r.kept;
+    write_rest(&w);
+    wi_stream_done();
+}
+
+/* Does all blocks; gives the count of all. `memory` is for the counts of all blocks and, behind
+ * them, for the workers. */
+static uint64_t do_all(const plan *p, int team, char *memory) {
+    relay r = {.counts = (_Atomic uint32_t *)(void *)memory};
+    atomic_init(&r.taken, 0);
+    for (size_t k = 0; k < p->blocks; k++)
+        atomic_init(&r.counts[k], UNKNOWN);
+    memory += counts_bytes(p);
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+    for (int rank = 0; rank < team; rank++)
+        do_blocks(make_worker(p, &r, memory + (size_t)rank * worker_bytes(p)));
+    uint64_t kept = 0;
+    for (size_t k = 0; k < p->blocks; k++)
+        kept += atomic_load_explicit(&r.counts[k], memory_order_relaxed);
+    return kept;
 }
 
 weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
-    static const block_work works[WI_SELECT_JOBS] = {[WI_SELECT_KEEP] = keep_block,
-                                                     [WI_SELECT_COUNT] = count_block,
-                                                     [WI_SELECT_EXPAND] = expand_block};
     const wi_select_args *args = arguments;
     plan p = make_plan(args);
-    const size_t wider = p.width > args->tested_bytes ? p.width : args->tested_bytes;
-    const int team = wi_team_size(ctx, p.blocks, args->n * wider);
-    char *const buffers = wi_host_alloc((size_t)team * p.buffer_bytes);
-    if (!buffers)
-        return wi_fail(ctx, WEFT_ENOMEM, "select: no host memory for %d buffers of %zu bytes", team,
-                       p.buffer_bytes);
-    p.rest = args->rest;
-    if (args->rest_follows)
-        p.rest = (char *)args->kept + run_blocks(&p, team, buffers, count_block) * p.width;
-    const uint64_t kept = run_blocks(&p, team, buffers, works[args->job]);
-    wi_host_free(buffers);
+    const int team = wi_team_size(ctx, p.blocks, args->n * larger(p.width, args->tested_bytes));
+    const size_t bytes = counts_bytes(&p) + (size_t)team * worker_bytes(&p);
+    char *const memory = wi_host_alloc(bytes);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "select: no host memory for buffers of %zu bytes; free some, or use variant "
+                       "serial, which needs none",
+                       bytes);
+    if (args->rest_follows) {
+        wi_select_args count = *args;
+        count.job = WI_SELECT_COUNT;
+        const plan counting = make_plan(&count);
+        p.to[REST] = (char *)args->kept + do_all(&counting, team, memory) * p.width;
+    }
+    const uint64_t kept = do_all(&p, team, memory);
+    wi_host_free(memory);
     if (args->lengths)
         wi_select_take_distances(args, kept);
     if (args->count)

@@ -9,110 +9,106 @@
 /* Any vector, as what LANES take. */
 typedef uint8_t any_vector __attribute__((vector_size(WI_VECTOR_BYTES)));
 
-/* ---- from lanes of 0 and -1 to bits ---- */
+/* ---- comparisons of vectors as bits, one for each lane ---- */
 
 #if defined(__AVX512F__)
-WI_INLINE uint64_t lanes_1(any_vector v) {
-    return (uint64_t)_mm512_movepi8_mask((__m512i)v);
-}
-WI_INLINE uint64_t lanes_2(any_vector v) {
-    return _mm512_movepi16_mask((__m512i)v);
-}
-WI_INLINE uint64_t lanes_4(any_vector v) {
-    return _mm512_movepi32_mask((__m512i)v);
-}
+#    define AT_MOST(bits, a, b) _mm512_cmple_epu##bits##_mask((__m512i)(a), (__m512i)(b))
+#    define DIFFER(bits, a, b) _mm512_cmpneq_epu##bits##_mask((__m512i)(a), (__m512i)(b))
+#else
+/* From lanes of 0 and -1 to bits. */
+#    if defined(__AVX2__)
 WI_INLINE uint64_t lanes_8(any_vector v) {
-    return _mm512_movepi64_mask((__m512i)v);
-}
-#elif defined(__AVX2__)
-WI_INLINE uint64_t lanes_1(any_vector v) {
     return (uint32_t)_mm256_movemask_epi8((__m256i)v);
 }
-WI_INLINE uint64_t lanes_2(any_vector v) {
+WI_INLINE uint64_t lanes_16(any_vector v) {
     const __m256i bytes = _mm256_packs_epi16((__m256i)v, _mm256_setzero_si256());
     return (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, 0xd8)) & 0xffff;
 }
-WI_INLINE uint64_t lanes_4(any_vector v) {
+WI_INLINE uint64_t lanes_32(any_vector v) {
     return (uint32_t)_mm256_movemask_ps((__m256)v);
 }
-WI_INLINE uint64_t lanes_8(any_vector v) {
+WI_INLINE uint64_t lanes_64(any_vector v) {
     return (uint32_t)_mm256_movemask_pd((__m256d)v);
 }
-#elif defined(__SSE2__)
-WI_INLINE uint64_t lanes_1(any_vector v) {
+#    elif defined(__SSE2__)
+WI_INLINE uint64_t lanes_8(any_vector v) {
     return (uint32_t)_mm_movemask_epi8((__m128i)v);
 }
-WI_INLINE uint64_t lanes_2(any_vector v) {
+WI_INLINE uint64_t lanes_16(any_vector v) {
     return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16((__m128i)v, _mm_setzero_si128()));
 }
-WI_INLINE uint64_t lanes_4(any_vector v) {
+WI_INLINE uint64_t lanes_32(any_vector v) {
     return (uint32_t)_mm_movemask_ps((__m128)v);
 }
-WI_INLINE uint64_t lanes_8(any_vector v) {
+WI_INLINE uint64_t lanes_64(any_vector v) {
     return (uint32_t)_mm_movemask_pd((__m128d)v);
 }
-#else
+#    else
 WI_INLINE uint64_t lanes_of(any_vector v, size_t bytes) {
     uint64_t bits = 0;
     for (size_t k = 0; k < WI_VECTOR_BYTES / bytes; k++)
         bits |= (uint64_t)(v[k * bytes] & 1) << k;
     return bits;
 }
-WI_INLINE uint64_t lanes_1(any_vector v) {
+WI_INLINE uint64_t lanes_8(any_vector v) {
     return lanes_of(v, 1);
 }
-WI_INLINE uint64_t lanes_2(any_vector v) {
+WI_INLINE uint64_t lanes_16(any_vector v) {
     return lanes_of(v, 2);
 }
-WI_INLINE uint64_t lanes_4(any_vector v) {
+WI_INLINE uint64_t lanes_32(any_vector v) {
     return lanes_of(v, 4);
 }
-WI_INLINE uint64_t lanes_8(any_vector v) {
+WI_INLINE uint64_t lanes_64(any_vector v) {
     return lanes_of(v, 8);
 }
+#    endif
+#    define AT_MOST(bits, a, b) lanes_##bits((any_vector)((a) <= (b)))
+#    define DIFFER(bits, a, b) lanes_##bits((any_vector)((a) != (b)))
 #endif
+#define COMPARE(how, bits, a, b) how(bits, a, b)
 
 /* ---- marking ---- */
 
 #define NAME(x) x##1
 #define ELEMENT uint8_t
 #define SIGNED int8_t
-#define LANES lanes_1
+#define BITS 8
 #include "select/select_simd_mark.inc"
 #undef NAME
 #undef ELEMENT
 #undef SIGNED
-#undef LANES
+#undef BITS
 
 #define NAME(x) x##2
 #define ELEMENT uint16_t
 #define SIGNED int16_t
-#define LANES lanes_2
+#define BITS 16
 #include "select/select_simd_mark.inc"
 #undef NAME
 #undef ELEMENT
 #undef SIGNED
-#undef LANES
+#undef BITS
 
 #define NAME(x) x##4
 #define ELEMENT uint32_t
 #define SIGNED int32_t
-#define LANES lanes_4
+#define BITS 32
 #include "select/select_simd_mark.inc"
 #undef NAME
 #undef ELEMENT
 #undef SIGNED
-#undef LANES
+#undef BITS
 
 #define NAME(x) x##8
 #define ELEMENT uint64_t
 #define SIGNED int64_t
-#define LANES lanes_8
+#define BITS 64
 #include "select/select_simd_mark.inc"
 #undef NAME
 #undef ELEMENT
 #undef SIGNED
-#undef LANES
+#undef BITS
 
 /* ---- packing by vectors ---- */
 
@@ -234,7 +230,6 @@ static void pack_8(const void *x, size_t n, const uint64_t *marks, uint64_t flip
 
 static void stream(void *to, const void *from, size_t bytes) {
     wi_stream(to, from, bytes);
-    wi_stream_done();
 }
 
 const wi_select_simd WI_FOR_ISA(wi_select_simd) = {

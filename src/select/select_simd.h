@@ -22,7 +22,7 @@ typedef struct wi_select_simd {
      * `to`, which has room for WI_SELECT_SLACK_BYTES more. */
     void (*pack[WI_SELECT_WIDTHS])(const void *x, size_t n, const uint64_t *marks, uint64_t flip,
                                    void *to);
-    /* Copies past the cache. */
+    /* Copies past the cache; wi_stream_done before others look. */
     void (*stream)(void *to, const void *from, size_t bytes);
 } wi_select_simd;
 
