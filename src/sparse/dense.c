@@ -14,9 +14,7 @@ static int64_t least(int64_t a, int64_t b) {
 
 int64_t wi_dense_room(int64_t m, int64_t n, int64_t k) {
     const int64_t deep = least(k, WI_DENSE_DEEP);
-    const int64_t packed = wi_dense_packed_a(m, deep) + wi_dense_packed_b(n, deep);
-    const int64_t triangle = n > WI_DENSE_NARROW ? WI_DENSE_TRIANGLE : 0;
-    return packed > triangle ? packed : triangle;
+    return wi_dense_packed_a(m, deep) + wi_dense_packed_b(n, deep);
 }
 
 void wi_dense_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,

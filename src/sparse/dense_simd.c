@@ -15,10 +15,15 @@ enum {
     TILE_VECTORS = 3,
     TILE_ROWS = TILE_VECTORS * WI_WIDE,
     TILE_COLUMNS = WI_WIDE, /* as many as lanes: a tile on the diagonal is one vector high */
+    NARROW = 64,            /* columns of a panel that is factored strip by strip */
+    SHORT = 96,             /* rows below it that are solved strip by strip with it */
+    TRIANGLE = 96,          /* columns solved with at a time */
     PREFETCH_FROM = 32,     /* products, from which on it pays to fetch the next tile of C */
-    PACK_ROWS = 48,         /* sizes from which on packing pays */
-    PACK_COLUMNS = 32,
-    PACK_DEPTH = 48
+    /* From when on packing pays: rows, columns, depth, and depth times the lesser of the others. */
+    PACK_ROWS = 48,
+    PACK_COLUMNS = 40,
+    PACK_DEPTH = 48,
+    PACK_AREA = 8192
 };
 
 /* What becomes of a tile after the products were taken from it. */
@@ -266,27 +271,6 @@ typedef struct product {
     double *room;
 } product;
 
-/* From where everything is. */
-static void subtract_small(const product *p) {
-    for (int64_t j = 0; j < p->n; j += TILE_COLUMNS) {
-        const int64_t n = least(TILE_COLUMNS, p->n - j), i = p->lower ? j : 0;
-        strip s = {.k = p->k,
-                   .a = {p->a + i, p->lda},
-                   .a_next = TILE_ROWS,
-                   .b = {p->b + j, p->ldb},
-                   .c = p->c + i + j * p->ldc,
-                   .ldc = p->ldc};
-        if (p->lower) {
-            subtract_corner(p->m - j, n, &s);
-            s.a.at += WI_WIDE;
-            s.c += WI_WIDE;
-            subtract_strip(p->m - j - WI_WIDE, n, &s);
-        } else {
-            subtract_strip(p->m, n, &s);
-        }
-    }
-}
-
 /* m rows of k columns, `width` rows together: element (i, p) goes to i / width * width * k +
  * p * width + i % width. */
 WI_INLINE void pack(const int64_t width, int64_t m, int64_t k, const double *from, int64_t ld,
@@ -301,9 +285,9 @@ WI_INLINE void pack(const int64_t width, int64_t m, int64_t k, const double *fro
     }
 }
 
-/* Rows `first` .. m - 1, first being a multiple of WI_WIDE, of a strip whose A is packed; A and C
- * are given by their row 0. */
-static void subtract_packed(int64_t first, int64_t m, int64_t n, const strip *whole) {
+/* Rows `first` .. m - 1 of a strip, first being a multiple of WI_WIDE; A and C are given by row 0.
+ */
+static void subtract_from(int64_t first, int64_t m, int64_t n, const strip *whole) {
     strip s = *whole;
     const int64_t inside = first % TILE_ROWS;
     s.a.at += first / TILE_ROWS * s.a_next + inside;
@@ -318,17 +302,15 @@ static void subtract_packed(int64_t first, int64_t m, int64_t n, const strip *wh
     subtract_strip(m - first, n, &s);
 }
 
-/* Columns j .. j + n - 1 of C, rows i .. i + m - 1 of it, with A and B packed. */
-static void subtract_block(const product *p, int64_t i, int64_t m, int64_t j, int64_t n, int64_t k,
-                           const double *packed_a, const double *packed_b) {
-    for (int64_t end = j + n; j < end; j += TILE_COLUMNS, packed_b += TILE_COLUMNS * k) {
+/* Rows i .. i + m - 1 and columns j .. j + n - 1 of C, by strips; `s` has the first strip, and
+ * strip_next is what its rows of B are away from the next one's. */
+static void subtract_block(const product *p, int64_t i, int64_t m, int64_t j, int64_t n, strip s,
+                           int64_t strip_next) {
+    const int64_t end = j + n;
+    s.c = p->c + i + j * p->ldc;
+    s.ldc = p->ldc;
+    for (; j < end; j += TILE_COLUMNS, s.b.at += strip_next, s.c += TILE_COLUMNS * p->ldc) {
         const int64_t count = least(TILE_COLUMNS, end - j);
-        strip s = {.k = k,
-                   .a = {packed_a, TILE_ROWS},
-                   .a_next = TILE_ROWS * k,
-                   .b = {packed_b, TILE_COLUMNS},
-                   .c = p->c + i + j * p->ldc,
-                   .ldc = p->ldc};
         int64_t first = 0;
         if (p->lower && j >= i) {
             first = j - i;
@@ -341,8 +323,14 @@ static void subtract_block(const product *p, int64_t i, int64_t m, int64_t j, in
             first += WI_WIDE;
         }
         if (first < m)
-            subtract_packed(first, m, count, &s);
+            subtract_from(first, m, count, &s);
     }
+}
+
+/* From where everything is. */
+static void subtract_small(const product *p) {
+    const strip s = {.k = p->k, .a = {p->a, p->lda}, .a_next = TILE_ROWS, .b = {p->b, p->ldb}};
+    subtract_block(p, 0, p->m, 0, p->n, s, TILE_COLUMNS);
 }
 
 static void subtract_large(const product *p) {
@@ -350,22 +338,27 @@ static void subtract_large(const product *p) {
     double *const packed_b = packed_a + wi_dense_packed_a(p->m, least(p->k, WI_DENSE_DEEP));
     for (int64_t d = 0; d < p->k; d += WI_DENSE_DEEP) {
         const int64_t k = least(WI_DENSE_DEEP, p->k - d);
+        const strip s = {.k = k,
+                         .a = {packed_a, TILE_ROWS},
+                         .a_next = TILE_ROWS * k,
+                         .b = {packed_b, TILE_COLUMNS}};
         for (int64_t j = 0; j < p->n; j += WI_DENSE_WIDE) {
             const int64_t n = least(WI_DENSE_WIDE, p->n - j);
             pack(TILE_COLUMNS, n, k, p->b + j + d * p->ldb, p->ldb, packed_b);
             for (int64_t i = p->lower ? j : 0; i < p->m; i += WI_DENSE_TALL) {
                 const int64_t m = least(WI_DENSE_TALL, p->m - i);
                 pack(TILE_ROWS, m, k, p->a + i + d * p->lda, p->lda, packed_a);
-                subtract_block(p, i, m, j, n, k, packed_a, packed_b);
+                subtract_block(p, i, m, j, n, s, TILE_COLUMNS * k);
             }
         }
     }
 }
 
 static void subtract(const product *p) {
-    if (p->k == 0)
-        return;
-    if (p->m >= PACK_ROWS && p->n >= PACK_COLUMNS && p->k >= PACK_DEPTH)
+    /* Of a whole triangle the columns are half as long. */
+    const int64_t wide = p->lower && p->n > p->m / 2 ? p->n / 2 : p->n;
+    if (p->m >= PACK_ROWS && wide >= PACK_COLUMNS && p->k >= PACK_DEPTH &&
+        least(p->m, wide) * p->k >= PACK_AREA)
         subtract_large(p);
     else
         subtract_small(p);
@@ -402,11 +395,11 @@ static void update(int64_t m, int64_t k, const double *a, int64_t lda, int64_t b
 
 /* ---- solves ---- */
 
-/* B = B L^-T for up to WI_DENSE_MIDDLE columns: one tile's rows of B at a time, from the first
- * column to the last, so that they stay in the first-level cache. */
+/* B = B L^-T for up to TRIANGLE columns: one tile's rows of B at a time, from the first column to
+ * the last, so that they stay in the first-level cache. */
 static void solve_small(int64_t m, int64_t n, const double *l, int64_t ldl, double *b,
                         int64_t ldb) {
-    double reciprocals[WI_DENSE_MIDDLE];
+    double reciprocals[TRIANGLE];
     for (int64_t j = 0; j < n; j++)
         reciprocals[j] = 1 / l[j + j * ldl];
     for (int64_t i = 0; i < m; i += TILE_ROWS)
@@ -421,57 +414,18 @@ static void solve_small(int64_t m, int64_t n, const double *l, int64_t ldl, doub
         }
 }
 
-/* Where strip j / TILE_COLUMNS of a packed triangle begins. */
-static int64_t packed_strip(int64_t j) {
-    return j * (j + TILE_COLUMNS) / 2;
-}
-
-/* The same with L packed, and the rows of B packed while they are worked on. */
-static void solve_middle(int64_t m, int64_t n, const double *l, int64_t ldl, double *b, int64_t ldb,
-                         double *room) {
-    double *const packed_b = room, *const packed_l = room + TILE_ROWS * WI_DENSE_MIDDLE;
-    double reciprocals[WI_DENSE_MIDDLE];
-    for (int64_t j = 0; j < n; j++)
-        reciprocals[j] = 1 / l[j + j * ldl];
-    for (int64_t j = 0; j < n; j += TILE_COLUMNS) {
-        const int64_t count = least(TILE_COLUMNS, n - j);
-        double *const to = packed_l + packed_strip(j);
-        pack(TILE_COLUMNS, count, j, l + j, ldl, to);
-        for (int64_t p = 0; p < count; p++)
-            memcpy(to + (j + p) * TILE_COLUMNS + p, l + j + p + (j + p) * ldl,
-                   (size_t)(count - p) * sizeof *to);
-    }
-    for (int64_t i = 0; i < m; i += TILE_ROWS) {
-        const int64_t count = least(TILE_ROWS, m - i);
-        pack(TILE_ROWS, count, n, b + i, ldb, packed_b);
-        for (int64_t j = 0; j < n; j += TILE_COLUMNS) {
-            const strip s = {.k = j,
-                             .a = {packed_b, TILE_ROWS},
-                             .b = {packed_l + packed_strip(j), TILE_COLUMNS},
-                             .c = packed_b + j * TILE_ROWS,
-                             .ldc = TILE_ROWS,
-                             .reciprocals = reciprocals + j};
-            solve_strip(count, least(TILE_COLUMNS, n - j), &s);
-        }
-        for (int64_t j = 0; j < n; j++)
-            memcpy(b + i + j * ldb, packed_b + j * TILE_ROWS, (size_t)count * sizeof *b);
-    }
-}
-
 /* About half of n columns, in whole strips. */
 static int64_t half_of(int64_t n) {
-    return (n / 2 + WI_DENSE_TILE_COLUMNS - 1) / WI_DENSE_TILE_COLUMNS * WI_DENSE_TILE_COLUMNS;
+    return (n / 2 + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
 }
 
 static void solve_right(int64_t m, int64_t n, const double *l, int64_t ldl, double *b, int64_t ldb,
                         double *room) {
-    if (n > WI_DENSE_MIDDLE) {
+    if (n > TRIANGLE) {
         const int64_t left = half_of(n);
         solve_right(m, left, l, ldl, b, ldb, room);
         multiply(m, n - left, left, b, ldb, l + left, ldl, b + left * ldb, ldb, room);
         solve_right(m, n - left, l + left + left * ldl, ldl, b + left * ldb, ldb, room);
-    } else if (n > WI_DENSE_NARROW && m >= PACK_ROWS) {
-        solve_middle(m, n, l, ldl, b, ldb, room);
     } else {
         solve_small(m, n, l, ldl, b, ldb);
     }
@@ -503,7 +457,7 @@ static int64_t factor_narrow(int64_t m, int64_t n, double *a, int64_t lda) {
 
 static int64_t panel(int64_t m, int64_t n, double *a, int64_t lda, double *room) {
     int64_t done;
-    if (n > WI_DENSE_NARROW) {
+    if (n > NARROW) {
         const int64_t left = half_of(n);
         double *const corner = a + left + left * lda;
         done = panel(m, left, a, lda, room);
@@ -512,7 +466,7 @@ static int64_t panel(int64_t m, int64_t n, double *a, int64_t lda, double *room)
         update(m - left, left, a + left, lda, 0, n - left, corner, lda, room);
         return left + panel(m - left, n - left, corner, lda, room);
     }
-    if (m - n <= 4 * TILE_ROWS)
+    if (m - n <= SHORT)
         return factor_narrow(m, n, a, lda);
     done = factor_narrow(n, n, a, lda);
     solve_right(m - n, done, a, lda, a + n, lda, room);

@@ -14,12 +14,7 @@ enum {
     WI_DENSE_WIDE = 768,
     WI_DENSE_DEEP = 256,
     WI_DENSE_TILE_ROWS = 24, /* of the largest tile */
-    WI_DENSE_TILE_COLUMNS = 8,
-    WI_DENSE_NARROW = 64,  /* columns of a panel that is factored without packing */
-    WI_DENSE_MIDDLE = 256, /* columns of a triangle that is packed as a whole */
-    WI_DENSE_TRIANGLE =    /* doubles for it, and for the rows solved with it at a time */
-        WI_DENSE_MIDDLE * (WI_DENSE_MIDDLE + WI_DENSE_TILE_COLUMNS) / 2 +
-        WI_DENSE_MIDDLE * WI_DENSE_TILE_ROWS
+    WI_DENSE_TILE_COLUMNS = 8
 };
 
 /* Doubles that up to WI_DENSE_TALL rows of A take when packed, in whole tiles, and up to
