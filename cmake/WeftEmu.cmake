@@ -132,12 +132,16 @@ set(emu_tests
     sort/sort_calls_test
     sparse/sparse_refusal_test
     core/stage_test
+    core/core_test
     core/gpu_test
-    ../tests/arguments_test)
+    ../tests/allocation_test
+    ../tests/arguments_test
+    ../tests/concurrency_test)
 # One case in so many is run; tests that have few, or quick ones, run more of them.
 set(emu_one_in 60)
 set(emu_one_in_sort_test 30)
 set(emu_one_in_sort_calls_test 4)
+set(emu_one_in_allocation_test 100)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)
     set(one_in ${emu_one_in})
@@ -162,3 +166,4 @@ foreach(test IN LISTS emu_tests)
         )
     endforeach()
 endforeach()
+target_link_options(emu_allocation_test PRIVATE ${wrapped} ${wrapped_cuda})

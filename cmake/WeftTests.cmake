@@ -6,11 +6,10 @@ target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
 
 # Allocation failures are injected by wrapping every function that hands out memory.
 set(wrapped malloc calloc realloc aligned_alloc posix_memalign free)
-if(WEFT_CUDA_ON)
-    list(APPEND wrapped cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost
-         cudaHostAlloc cudaFree cudaFreeAsync cudaFreeHost)
-endif()
+set(wrapped_cuda cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost cudaHostAlloc
+                 cudaFree cudaFreeAsync cudaFreeHost)
 list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
+list(TRANSFORM wrapped_cuda PREPEND -Wl,--wrap=)
 
 foreach(source IN LISTS WEFT_TEST_C)
     get_filename_component(name ${source} NAME_WE)
@@ -23,7 +22,7 @@ foreach(source IN LISTS WEFT_TEST_C)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
 endforeach()
 if(TARGET allocation_test)
-    target_link_options(allocation_test PRIVATE ${wrapped})
+    target_link_options(allocation_test PRIVATE ${wrapped} $<$<BOOL:${WEFT_CUDA_ON}>:${wrapped_cuda}>)
 endif()
 
 # What kernels can do, launches of kernels among it; on emu WeftEmu.cmake builds it once more.

@@ -23,7 +23,11 @@
 /* ---- the calls ---- */
 
 enum {
+#ifdef WEFT_EMU
+    COUNT = 110 * 1000 + 7, /* kernels are slow there, and stage_test runs the segments */
+#else
     COUNT = 3 * 1000 * 1000 + 7, /* host arrays of this many floats are staged in segments */
+#endif
     ALLOCATED_BYTES = 1000
 };
 
@@ -334,6 +338,7 @@ static const public_call calls[] = {
 typedef struct rig {
     weft_context *owner; /* allocated what is on the device */
     test_buffer x, y, z, result;
+    test_random random; /* draws the cases to run, under slow checkers */
 } rig;
 
 static rig rig_open(weft_context *owner, bool device) {
@@ -342,7 +347,8 @@ static rig rig_open(weft_context *owner, bool device) {
              .x = test_buffer_open(owner, device, bytes),
              .y = test_buffer_open(owner, device, bytes),
              .z = test_buffer_open(owner, device, bytes),
-             .result = test_buffer_open(owner, device, 8)};
+             .result = test_buffer_open(owner, device, 8),
+             .random = test_random_at(device)};
     float *ones = malloc(bytes);
     assert_non_null(ones);
     for (size_t i = 0; i < COUNT; i++) {
@@ -414,12 +420,14 @@ static weft_status run_watched(weft_context *ctx, const public_call *call, array
     return status;
 }
 
-/* What a call said it would take is what it took: on a GPU to the byte; on a cpu, where memory
- * comes in whole lines and pages, to a page for each allocation. */
+/* What a call said it would take is what it took and gave back; what stays is the context's
+ * scratch. On a GPU to the byte; on a cpu, where memory comes in whole lines and pages, to a page
+ * for each allocation. */
 static void check_bytes(weft_context *ctx, const public_call *call, const arrays *a,
                         const char *what) {
     size_t asked = 0;
-    const size_t most = most_bytes, page = ctx->kind == WI_CPU ? (size_t)counted << 21 : 0;
+    const size_t most = most_bytes - now_bytes;
+    const size_t page = ctx->kind == WI_CPU ? (size_t)counted << 21 : 0;
     watch(true);
     arm(0);
     const weft_status status = call->ask(ctx, a, &asked);
@@ -482,13 +490,15 @@ static void fail_call(rig *r, const public_call *call) {
     }
     for (size_t k = 0; k < count; k++) {
         bool quadratic = rows[k] && strcmp(rows[k]->name, "all_prefixes") == 0;
-        if (!quadratic) {
+        if (!quadratic && test_case_wanted(&r->random)) {
             fail_each(r, call, rows[k], NULL);
         }
     }
     count = call->ladder && staged ? test_rows(r->owner, &wi_stage_ladder, rows) : 0;
     for (size_t k = 0; k < count && rows[k]; k++) {
-        fail_each(r, call, NULL, rows[k]);
+        if (test_case_wanted(&r->random)) {
+            fail_each(r, call, NULL, rows[k]);
+        }
     }
 }
 

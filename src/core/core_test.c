@@ -152,12 +152,30 @@ static void test_place_strings(void **state) {
     expect_place("cpu:1", "cpu:1");
     expect_place("cpu:4096", "cpu:4096");
     static const char *const bad[] = {
-        "",        "CPU",      "cpus",     "cpu ",
-        " cpu",    "cpu:",     "cpu:0",    "cpu:-1",
-        "cpu:+1",  "cpu:01",   "cpu:4097", "cpu:1x",
-        "cpu: 1",  "cpu:1.5",  "gpu:",     "gpu:-1",
-        "gpu:x",   "gpu:1024", "gpu0",     "cpu:4294967297",
-        "gpus:0,", "tpu",      "gpu:0x0",  "cpu:99999999999999999999",
+        "",
+        "CPU",
+        "cpus",
+        "cpu ",
+        " cpu",
+        "cpu:",
+        "cpu:0",
+        "cpu:-1",
+        "cpu:+1",
+        "cpu:01",
+        "cpu:4097",
+        "cpu:1x",
+        "cpu: 1",
+        "cpu:1.5",
+        TEST_GPU ":",
+        TEST_GPU ":-1",
+        TEST_GPU ":x",
+        TEST_GPU ":1024",
+        TEST_GPU "0",
+        "cpu:4294967297",
+        TEST_GPU "s:0,",
+        "tpu",
+        TEST_GPU ":0x0",
+        "cpu:99999999999999999999",
     };
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
         refuse_open(bad[k], WEFT_EARG, bad[k]);
@@ -174,21 +192,21 @@ static void test_gpu_places(void **state) {
     char why[WI_MESSAGE_BYTES];
     if (wi_gpu_present(why, sizeof why)) {
         assert_string_equal(why, "");
-        weft_context *const ctx = test_open("gpu");
+        weft_context *const ctx = test_open(TEST_GPU);
         char again[WI_PLACE_BYTES];
         strcpy(again, weft_place(ctx));
         expect_place(again, again);
         weft_close(ctx);
-        refuse_open("gpu:1023", WEFT_EARG, "gpu:1023");
+        refuse_open(TEST_GPU ":1023", WEFT_EARG, "gpu:1023");
         return;
     }
     assert_true(*why);
 #ifdef WEFT_CUDA
-    refuse_open("gpu", WEFT_EDEVICE, why);
-    refuse_open("gpu:0", WEFT_EDEVICE, "cpu");
+    refuse_open(TEST_GPU, WEFT_EDEVICE, why);
+    refuse_open(TEST_GPU ":0", WEFT_EDEVICE, "cpu");
 #else
-    refuse_open("gpu", WEFT_EUNSUPPORTED, why);
-    refuse_open("gpu:0", WEFT_EUNSUPPORTED, "configure");
+    refuse_open(TEST_GPU, WEFT_EUNSUPPORTED, why);
+    refuse_open(TEST_GPU ":0", WEFT_EUNSUPPORTED, "configure");
 #endif
 }
 

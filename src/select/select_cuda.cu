@@ -96,10 +96,26 @@ weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args,
 
 /* ---- before and after one pass ---- */
 
+/* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
+ * it, which the next chunk overwrites: so those are put aside first, here. */
+constexpr uint64_t chunk = 4096;
+
+static uint64_t chunks_of(const wi_select_args *args) {
+    return (args->n + chunk - 1) / chunk;
+}
+
+static weft_status take_heads(weft_context *ctx, const wi_select_args *args, void **heads) {
+    return wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, chunks_of(args) * args->position_bytes, heads);
+}
+
+/* Takes all memory before the first launch: a call that then fails has written nothing. */
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
                             wi_select_params *p, void **scratch) {
+    void *heads;
     *p = params_of(args);
     weft_status status = wi_gpu_scratch(ctx, WI_SCRATCH_SELECT, bytes, scratch);
+    if (status == WEFT_OK && args->lengths)
+        status = take_heads(ctx, args, &heads);
     if (status != WEFT_OK || !args->rest_follows)
         return status;
     void *total;
@@ -107,10 +123,6 @@ weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_
     p->total = (const uint64_t *)total;
     return status == WEFT_OK ? wi_select_count_queue(ctx, args, (uint64_t *)total) : status;
 }
-
-/* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
- * it, which the next chunk overwrites: so those are put aside first. */
-constexpr uint64_t chunk = 4096;
 
 template <class I>
 __global__ void put_heads_aside(const I *positions, const uint64_t *count, I *heads) {
@@ -141,9 +153,9 @@ __global__ void take_distances(I *positions, const uint64_t *count, const I *hea
 
 template <class I>
 static weft_status queue_lengths(weft_context *ctx, const wi_select_args *args) {
-    const uint64_t chunks = (args->n + chunk - 1) / chunk;
+    const uint64_t chunks = chunks_of(args);
     void *heads;
-    weft_status status = wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, chunks * sizeof(I), &heads);
+    weft_status status = take_heads(ctx, args, &heads);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(put_heads_aside<I>, ctx, (unsigned)((chunks + threads - 1) / threads),
                              threads, 0, (const I *)args->positions, args->count, (I *)heads);
