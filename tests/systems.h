@@ -105,7 +105,7 @@ static inline void test_plan_factor(const weft_chol *plan, test_dense l) {
         for (int64_t j = 0; j < wi_super_columns(symbolic, s); j++) {
             for (int64_t i = j; i < height; i++)
                 l[symbolic->rows[symbolic->rows_at[s] + i]][symbolic->first[s] + j] =
-                    plan->numbers.l[plan->numbers.panel[s] + j * height + i];
+                    wi_chol_column(plan, s, j)[i];
         }
     }
 }

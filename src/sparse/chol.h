@@ -20,8 +20,25 @@ typedef struct wi_task {
 } wi_task;
 
 /* Where a supernode's update, or its part of a right-hand side, waits for the parent: in memory of
- * its own for each thread (an offset from 0) or in memory that all share (~offset). */
+ * its own for each thread (an offset from 0) or in memory that all reach (~offset). */
 typedef int64_t wi_place;
+
+/* Memory for what waits, in doubles. First come those of the roots below the cut, which all reach;
+ * then each thread's own, while tasks are done, in the same place as those of the tops, which come
+ * after the tasks. */
+typedef struct wi_stack {
+    int64_t roots, own, tops;
+} wi_stack;
+
+static inline int64_t wi_stack_entries(const wi_stack *stack, int threads) {
+    const int64_t own = stack->own * threads;
+    return stack->roots + (own > stack->tops ? own : stack->tops);
+}
+
+/* Where a place is in that memory, for the thread of this rank. */
+static inline int64_t wi_stack_at(const wi_stack *stack, wi_place place, int rank) {
+    return place < 0 ? ~place : stack->roots + stack->own * rank + place;
+}
 
 /* The tree is cut: subtrees below the cut are tasks, supernodes above it are `tops`, each factored
  * by all threads together. Nothing that is computed depends on the cut, only who computes it. */
@@ -29,8 +46,8 @@ typedef struct wi_cut {
     int threads;
     double limit;        /* a supernode whose subtree is more work than this is a top */
     int64_t tasks, tops; /* how many */
-    int64_t own, shared; /* doubles for updates: in each thread's memory, and in that of all */
-    int64_t own_rhs, shared_rhs; /* the same for parts of one right-hand side */
+    wi_stack update;     /* doubles for updates */
+    wi_stack part;       /* and for parts of one right-hand side */
 } wi_cut;
 
 /* The cut for at most `threads` threads, each with `least` work to do: figures only. */
@@ -43,9 +60,9 @@ void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks,
 
 /* ---- memory for the numbers: numbers.c ---- */
 
-/* L is stored by supernodes: supernode s has a panel of height x columns doubles, column-major,
- * beginning at l + panel[s]. Row r of it is row symbolic.rows[rows_at[s] + r] of L, and what lies
- * above the diagonal is not defined. */
+/* L is stored by supernodes: supernode s has a panel of height x columns, by blocks of columns
+ * (wi_block_column), beginning at l + panel[s]. Row r of it is row symbolic.rows[rows_at[s] + r] of
+ * L, and what lies above the diagonal is not defined. */
 typedef struct wi_numbers {
     wi_cut cut;
     int64_t rhs;       /* right-hand sides that there is memory for */
@@ -59,9 +76,9 @@ typedef struct wi_numbers {
     wi_task *tasks;
     int64_t *tops;
     double *l;
-    double *own, *shared; /* updates: own_entries for each thread, and what all reach */
-    double *rooms;        /* room_entries for each thread, for the dense kernels */
-    int64_t own_entries, room_entries;
+    double *stack; /* updates, as in cut.update */
+    double *rooms; /* room_entries for each thread, for the dense kernels */
+    int64_t room_entries;
     double *solve; /* everything a solve needs, for `rhs` right-hand sides */
     bool mapped;   /* entry, slot and relative are filled */
 } wi_numbers;
@@ -71,10 +88,10 @@ size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs);
 
 /* What is in `solve`, for `rhs` right-hand sides. */
 typedef struct wi_solve_room {
-    double *y, *x;  /* n x rhs each */
-    double *shared; /* cut.shared_rhs x rhs */
-    double *each;   /* each_entries for each thread: cut.own_rhs x rhs, largest_front x rhs */
-    int64_t each_entries;
+    double *y, *x; /* n x rhs each */
+    double *stack; /* parts, as in cut.part, x rhs */
+    double *front; /* front_entries for each thread */
+    int64_t front_entries;
 } wi_solve_room;
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
 
@@ -106,6 +123,12 @@ struct weft_chol {
     weft_chol_progress progress;
     void *progress_user;
 };
+
+/* Column j of the panel of supernode s; row i of it, i >= j, is at [i]. */
+static inline double *wi_chol_column(const weft_chol *plan, int64_t s, int64_t j) {
+    return wi_block_column(plan->numbers.l + plan->numbers.panel[s],
+                           wi_super_height(&plan->symbolic, s), j);
+}
 
 /* A plan with nothing in it. */
 weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan);

@@ -15,7 +15,7 @@
 typedef struct left {
     const wi_blas *blas;
     const wi_symbolic *symbolic;
-    const wi_numbers *numbers;
+    const weft_chol *plan;
     int64_t *first_in; /* of each supernode, the list of those that wait for it; -1: none */
     int64_t *next;     /* in the list */
     int64_t *row_at;   /* of each that waits: where in its rows those from there on begin */
@@ -24,8 +24,10 @@ typedef struct left {
     double *update;    /* room for as much as the largest panel */
 } left;
 
-static double *panel_of(const left *f, int64_t s) {
-    return f->numbers->l + f->numbers->panel[s];
+/* The next columns of a panel that are stored together, from `first` on. */
+static int columns_from(const left *f, int64_t s, int64_t first) {
+    const int64_t rest = wi_super_columns(f->symbolic, s) - first;
+    return rest < WI_BLOCK_COLUMNS ? (int)rest : WI_BLOCK_COLUMNS;
 }
 
 static const int64_t *rows_of(const left *f, int64_t s) {
@@ -45,21 +47,24 @@ static void wait_for_next(left *f, int64_t d, int64_t row) {
 
 /* P -= L_d[R, :] L_d[columns of s, :]t */
 static void fetch(left *f, int64_t s, int64_t d) {
-    static const double one = 1, zero = 0;
+    static const double one = 1;
     const int64_t row = f->row_at[d], height = wi_super_height(f->symbolic, d);
-    const int64_t *const rows = rows_of(f, d), ld = wi_super_height(f->symbolic, s);
+    const int64_t *const rows = rows_of(f, d);
     int64_t end = row;
     while (end < height && rows[end] < f->symbolic->first[s + 1])
         end++;
-    const int m = (int)(height - row), n = (int)(end - row), lda = (int)height;
-    const int k = (int)wi_super_columns(f->symbolic, d), below = m - n;
-    const double *const a = panel_of(f, d) + row;
-    f->blas->dsyrk("L", "N", &n, &k, &one, a, &lda, &zero, f->update, &m);
-    if (below > 0)
-        f->blas->dgemm("N", "T", &below, &n, &k, &one, a + n, &lda, a, &lda, &zero, f->update + n,
-                       &m);
+    const int m = (int)(height - row), n = (int)(end - row), below = m - n;
+    for (int64_t first = 0; first < wi_super_columns(f->symbolic, d); first += WI_BLOCK_COLUMNS) {
+        const int lda = (int)(height - first), k = columns_from(f, d, first);
+        const double *const a = wi_chol_column(f->plan, d, first) + row;
+        const double more = first > 0;
+        f->blas->dsyrk("L", "N", &n, &k, &one, a, &lda, &more, f->update, &m);
+        if (below > 0)
+            f->blas->dgemm("N", "T", &below, &n, &k, &one, a + n, &lda, a, &lda, &more,
+                           f->update + n, &m);
+    }
     for (int64_t j = 0; j < n; j++) {
-        double *const to = panel_of(f, s) + (rows[row + j] - f->symbolic->first[s]) * ld;
+        double *const to = wi_chol_column(f->plan, s, rows[row + j] - f->symbolic->first[s]);
         for (int64_t i = j; i < m; i++)
             to[f->place[rows[row + i]]] -= f->update[i + j * m];
     }
@@ -68,17 +73,25 @@ static void fetch(left *f, int64_t s, int64_t d) {
 
 /* Factors the panel; returns the columns done. */
 static int64_t factor_panel(const left *f, int64_t s) {
-    static const double one = 1;
-    const int n = (int)wi_super_columns(f->symbolic, s), ld = (int)wi_super_height(f->symbolic, s);
-    const int below = ld - n;
-    double *const panel = panel_of(f, s);
-    int info = 0;
-    f->blas->dpotrf("L", &n, panel, &ld, &info);
-    if (info > 0)
-        return info - 1;
-    if (below > 0)
-        f->blas->dtrsm("R", "L", "T", "N", &below, &n, &one, panel, &ld, panel + n, &ld);
-    return n;
+    static const double one = 1, minus = -1;
+    const int64_t height = wi_super_height(f->symbolic, s);
+    const int64_t columns = wi_super_columns(f->symbolic, s);
+    for (int64_t first = 0; first < columns; first += WI_BLOCK_COLUMNS) {
+        const int n = columns_from(f, s, first), ld = (int)(height - first), below = ld - n;
+        double *const block = wi_chol_column(f->plan, s, first) + first;
+        for (int64_t e = 0; e < first; e += WI_BLOCK_COLUMNS) {
+            const int lda = (int)(height - e), k = columns_from(f, s, e);
+            const double *const a = wi_chol_column(f->plan, s, e) + first;
+            f->blas->dgemm("N", "T", &ld, &n, &k, &minus, a, &lda, a, &lda, &one, block, &ld);
+        }
+        int info = 0;
+        f->blas->dpotrf("L", &n, block, &ld, &info);
+        if (info > 0)
+            return first + info - 1;
+        if (below > 0)
+            f->blas->dtrsm("R", "L", "T", "N", &below, &n, &one, block, &ld, block + n, &ld);
+    }
+    return columns;
 }
 
 static weft_status factor(left *f, weft_context *ctx, const wi_chol_args *chol) {
@@ -121,7 +134,7 @@ weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
     const wi_symbolic *const symbolic = &chol->plan->symbolic;
     const int64_t n = symbolic->n, supernodes = symbolic->supernodes;
     const size_t bytes = (size_t)(3 * supernodes + 2 * n + largest_panel(symbolic)) * 8;
-    left f = {.blas = wi_blas_load(), .symbolic = symbolic, .numbers = &chol->plan->numbers};
+    left f = {.blas = wi_blas_load(), .symbolic = symbolic, .plan = chol->plan};
     f.first_in = wi_host_alloc(bytes);
     if (!f.first_in)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", chol->call,

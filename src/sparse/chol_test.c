@@ -230,13 +230,32 @@ static uint64_t hash_of(const weft_chol *plan) {
         for (int64_t j = 0; j < wi_super_columns(&plan->symbolic, s); j++) {
             for (int64_t i = j; i < height; i++) {
                 uint64_t bits;
-                memcpy(&bits, &plan->numbers.l[plan->numbers.panel[s] + j * height + i],
-                       sizeof bits);
+                memcpy(&bits, &wi_chol_column(plan, s, j)[i], sizeof bits);
                 hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15) + (hash >> 31);
             }
         }
     }
     return hash;
+}
+
+/* Every rung solves with what it has made. */
+static void check_rungs(weft_context *ctx, const weft_sparse *matrix, const char *ordering) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t n = weft_sparse_rows(matrix), count = test_rows(ctx, &wi_sparse_ladder, rows);
+    double *const x = malloc(n * sizeof *x);
+    weft_chol *const plan = test_plan(ctx, matrix, ordering, NULL);
+    for (size_t row = 0; row < count; row++) {
+        test_use(ctx, "sparse", rows[row]);
+        factor(ctx, plan, matrix);
+        for (size_t i = 0; i < n; i++)
+            x[i] = (double)(i % 7) - 3;
+        assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_OK);
+        if (!(plan->report.backward_error <= 1e-13))
+            fail_msg("%s, n = %zu: backward error %g", rows[row] ? rows[row]->name : "auto", n,
+                     plan->report.backward_error);
+    }
+    weft_chol_destroy(plan);
+    free(x);
 }
 
 static void test_threads(void **state) {
@@ -255,6 +274,7 @@ static void test_threads(void **state) {
         if (!test_size_wanted(cases[k].n))
             continue;
         weft_sparse *const matrix = make(ctx[0], cases[k].kind, cases[k].n);
+        check_rungs(ctx[0], matrix, cases[k].ordering);
         for (int place = 0; place < 2 * PLACES; place++) {
             weft_context *const c = ctx[place % PLACES];
             weft_chol *const plan = test_plan(c, matrix, cases[k].ordering, NULL);

@@ -11,7 +11,7 @@
 
 typedef struct up {
     const wi_symbolic *symbolic;
-    const wi_numbers *numbers;
+    const weft_chol *plan;
     const weft_sparse *matrix;
     int64_t *super_of; /* of each column */
     int64_t *filled;   /* of each column, the panel's row where its next entry belongs */
@@ -22,9 +22,9 @@ typedef struct up {
 
 /* Where column j of L begins in its panel, and the rows of that panel. */
 static double *column_of(const up *u, int64_t j, const int64_t **rows) {
-    const int64_t s = u->super_of[j], height = wi_super_height(u->symbolic, s);
+    const int64_t s = u->super_of[j];
     *rows = u->symbolic->rows + u->symbolic->rows_at[s];
-    return u->numbers->l + u->numbers->panel[s] + (j - u->symbolic->first[s]) * height;
+    return wi_chol_column(u->plan, s, j - u->symbolic->first[s]);
 }
 
 /* Takes one entry of row k of A: adds what is new on its path to the pattern, that begins at top.
@@ -110,7 +110,7 @@ weft_status wi_chol_up_looking(weft_context *ctx, const void *args) {
     const wi_symbolic *const symbolic = &chol->plan->symbolic;
     const int64_t n = symbolic->n;
     const size_t bytes = (size_t)n * (4 * sizeof(int64_t) + sizeof(double));
-    up u = {.symbolic = symbolic, .numbers = &chol->plan->numbers, .matrix = chol->matrix};
+    up u = {.symbolic = symbolic, .plan = chol->plan, .matrix = chol->matrix};
     u.super_of = wi_host_alloc(bytes);
     if (!u.super_of)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", chol->call,

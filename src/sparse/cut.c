@@ -53,8 +53,8 @@ static void pop_children(const wi_symbolic *symbolic, const wi_cut *cut, int64_t
     }
 }
 
-/* Entries of the roots below the cut: they have the beginning of shared memory to themselves, for
- * threads that are done with one go on to other tasks. */
+/* Entries of the roots below the cut: they have memory to themselves, for threads that are done
+ * with one go on to other tasks. */
 static int64_t roots_entries(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries) {
     int64_t sum = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++)
@@ -62,9 +62,13 @@ static int64_t roots_entries(const wi_symbolic *symbolic, const wi_cut *cut, wai
     return sum;
 }
 
+/* What two threads write is kept a line of the cache apart. */
+static int64_t whole_lines(int64_t entries) {
+    return (entries + 7) / 8 * 8;
+}
+
 /* Walks the tree as it is factored. Where only sizes are wanted, one side does for both. */
-static void measure(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries, int64_t *own,
-                    int64_t *shared) {
+static wi_stack measure(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries) {
     stacks below = {.most = 0}, above = {.most = 0};
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         stacks *const stack = is_top(symbolic, cut, s) ? &above : &below;
@@ -72,14 +76,14 @@ static void measure(const wi_symbolic *symbolic, const wi_cut *cut, waiting *ent
             push(stack, 0, entries(symbolic, s));
         pop_children(symbolic, cut, s, entries, stack, 0);
     }
-    *own = below.most;
-    *shared = roots_entries(symbolic, cut, entries) + above.most;
+    return (wi_stack){.roots = whole_lines(roots_entries(symbolic, cut, entries)),
+                      .own = whole_lines(below.most),
+                      .tops = above.most};
 }
 
 static void find_places(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries,
-                        int64_t own, int64_t shared, wi_place *at) {
+                        const wi_stack *sizes, wi_place *at) {
     stacks below = {.most = 0}, above = {.most = 0};
-    const int64_t roots = roots_entries(symbolic, cut, entries);
     int64_t root = 0;
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t up = symbolic->super_parent[s];
@@ -96,9 +100,9 @@ static void find_places(const wi_symbolic *symbolic, const wi_cut *cut, waiting 
         } else {
             push(stack, side, entries(symbolic, s));
             if (top)
-                at[s] = ~(side ? shared - stack->used[1] : roots + before);
+                at[s] = ~(sizes->roots + (side ? sizes->tops - stack->used[1] : before));
             else
-                at[s] = side ? own - stack->used[1] : before;
+                at[s] = side ? sizes->own - stack->used[1] : before;
         }
         pop_children(symbolic, cut, s, entries, stack, !side);
     }
@@ -161,8 +165,8 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
                     .limit = threads == 1 ? (double)INFINITY : work / (task_share * threads)};
     cut->tasks = list_tasks(symbolic, cut, NULL);
     cut->tops = list_tops(symbolic, cut, NULL);
-    measure(symbolic, cut, update_of, &cut->own, &cut->shared);
-    measure(symbolic, cut, part_of, &cut->own_rhs, &cut->shared_rhs);
+    cut->update = measure(symbolic, cut, update_of);
+    cut->part = measure(symbolic, cut, part_of);
 }
 
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
@@ -171,6 +175,6 @@ void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks,
     list_tops(symbolic, cut, tops);
     if (cut->tasks > 1)
         qsort(tasks, (size_t)cut->tasks, sizeof *tasks, compare);
-    find_places(symbolic, cut, update_of, cut->own, cut->shared, update);
-    find_places(symbolic, cut, part_of, cut->own_rhs, cut->shared_rhs, part);
+    find_places(symbolic, cut, update_of, &cut->update, update);
+    find_places(symbolic, cut, part_of, &cut->part, part);
 }

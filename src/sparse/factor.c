@@ -86,7 +86,7 @@ static int64_t supernode_of(const wi_symbolic *symbolic, int64_t k) {
 /* L, or the pivot where it failed, at (k, k). */
 static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
     const int64_t j = k - plan->symbolic.first[s];
-    return plan->numbers.l[plan->numbers.panel[s] + j * (wi_super_height(&plan->symbolic, s) + 1)];
+    return wi_chol_column(plan, s, j)[j];
 }
 
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column) {

@@ -6,18 +6,19 @@
 #include "sparse/dense.h"
 
 enum {
-    PANEL_COLUMNS = 128,  /* factored at a time */
+    PANEL_COLUMNS = 128,  /* factored at a time; divides WI_BLOCK_COLUMNS */
     PANEL_ROWS = 256,     /* a piece of work, in rows of the panel */
     UPDATE_ROWS = 512,    /* and of the update */
     ASSEMBLE_COLUMNS = 32 /* and, in columns, of the assembly */
 };
 
-wi_front wi_front_of(const weft_chol *plan, int64_t s, double *own) {
+wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank) {
     const wi_numbers *const numbers = &plan->numbers;
+    const wi_stack *const sizes = &numbers->cut.update;
     return (wi_front){.height = wi_super_height(&plan->symbolic, s),
                       .columns = wi_super_columns(&plan->symbolic, s),
                       .panel = numbers->l + numbers->panel[s],
-                      .update = wi_reach(numbers->update[s], own, numbers->shared)};
+                      .update = numbers->stack + wi_stack_at(sizes, numbers->update[s], rank)};
 }
 
 static int64_t least(int64_t a, int64_t b) {
@@ -26,12 +27,10 @@ static int64_t least(int64_t a, int64_t b) {
 
 /* Column j of the front from its diagonal down: element i of it is at [i], i >= j. */
 static double *column_of(const wi_front *front, int64_t j) {
-    if (j < front->columns)
-        return front->panel + j * front->height;
-    const int64_t rows = front->height - front->columns, below = j - front->columns;
-    const int64_t block = below / WI_UPDATE_COLUMNS, first = block * WI_UPDATE_COLUMNS;
-    return front->update + wi_update_block(rows, block) + (below - first) * (rows - first) - first -
-           front->columns;
+    const int64_t columns = front->columns;
+    return j < columns
+               ? wi_block_column(front->panel, front->height, j)
+               : wi_block_column(front->update, front->height - columns, j - columns) - columns;
 }
 
 /* ---- assembly ---- */
@@ -39,7 +38,7 @@ static double *column_of(const wi_front *front, int64_t j) {
 void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int64_t begin,
                         int64_t end) {
     const wi_numbers *const numbers = &plan->numbers;
-    const wi_front front = wi_front_of(plan, s, NULL);
+    const wi_front front = wi_front_of(plan, s, 0);
     const int64_t first = plan->symbolic.first[s];
     for (int64_t j = begin; j < end; j++) {
         double *const column = column_of(&front, j);
@@ -79,10 +78,10 @@ static void add_child(const wi_front *front, const wi_front *child, const int32_
     }
 }
 
-static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, int64_t s,
-                             double *own, int64_t begin, int64_t end) {
+static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank,
+                             int64_t begin, int64_t end) {
     const wi_symbolic *const symbolic = &plan->symbolic;
-    const wi_front front = wi_front_of(plan, s, own);
+    const wi_front front = wi_front_of(plan, s, rank);
     wi_chol_load_panel(plan, matrix, s, begin, least(end, front.columns));
     for (int64_t j = begin > front.columns ? begin : front.columns; j < end; j++) {
         double *const column = column_of(&front, j);
@@ -90,55 +89,81 @@ static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, i
             column[i] = 0;
     }
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c)) {
-        const wi_front child = wi_front_of(plan, c, own);
+        const wi_front child = wi_front_of(plan, c, rank);
         add_child(&front, &child, plan->numbers.relative + symbolic->rows_at[c] + child.columns,
                   begin, end);
     }
 }
 
-void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s,
-                       double *own) {
+void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s) {
     const int64_t height = wi_super_height(&plan->symbolic, s);
     const int64_t step = crew->size == 1 ? height : ASSEMBLE_COLUMNS;
     int64_t piece;
     while (wi_crew_take(crew, (height + step - 1) / step, &piece))
-        assemble_columns(plan, matrix, s, own, piece * step, least(height, (piece + 1) * step));
+        assemble_columns(plan, matrix, s, crew->rank, piece * step,
+                         least(height, (piece + 1) * step));
     wi_crew_wait(crew);
 }
 
 /* ---- factorization ---- */
 
+/* A block of columns of the panel: row i of its column j is at [i + j * ld], i >= first. */
+typedef struct block {
+    double *at;
+    int64_t first, columns, ld;
+} block;
+
+static block block_of(const wi_front *front, int64_t b) {
+    const int64_t first = b * WI_BLOCK_COLUMNS;
+    return (block){.at = wi_block_column(front->panel, front->height, first),
+                   .first = first,
+                   .columns = least(WI_BLOCK_COLUMNS, front->columns - first),
+                   .ld = front->height - first};
+}
+
+/* C -= A Bt, A and B rows of the first k columns of the panel, C below and to the right of B:
+ * `rows` rows from `row` on against `wide` rows from `column` on; of a square on the diagonal, row
+ * = column, the lower triangle. */
+static void subtract_product(const wi_front *front, int64_t k, int64_t row, int64_t rows,
+                             int64_t column, int64_t wide, double *c, int64_t ldc, double *room) {
+    for (int64_t done = 0; done < k; done += WI_BLOCK_COLUMNS) {
+        const block l = block_of(front, done / WI_BLOCK_COLUMNS);
+        const int64_t inner = least(l.columns, k - done);
+        if (row == column)
+            wi_dense_update(wide, inner, l.at + row, l.ld, 0, wide, c, ldc, room);
+        else
+            wi_dense_multiply(rows, wide, inner, l.at + row, l.ld, l.at + column, l.ld, c, ldc,
+                              room);
+    }
+}
+
 /* Columns begin ... end - 1 of the panel -= what the columns before them explain. The rows are
- * dealt out; piece 0 has those of the diagonal block. */
+ * dealt out; piece 0 has those of the square on the diagonal. */
 static void subtract_before(wi_crew *crew, const wi_front *front, int64_t begin, int64_t end,
                             double *room) {
-    const int64_t height = front->height, wide = end - begin;
+    const int64_t height = front->height, ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
     const int64_t step = crew->size == 1 ? height : PANEL_ROWS;
     const int64_t pieces = 1 + (height - end + step - 1) / step;
-    const double *const before = front->panel + begin;
-    double *const to = front->panel + begin * height;
+    double *const to = column_of(front, begin);
     int64_t piece;
     while (wi_crew_take(crew, pieces, &piece)) {
-        const int64_t row = end + (piece - 1) * step;
-        if (piece == 0)
-            wi_dense_update(wide, begin, before, height, 0, wide, to + begin, height, room);
-        else
-            wi_dense_multiply(least(step, height - row), wide, begin, front->panel + row, height,
-                              before, height, to + row, height, room);
+        const int64_t row = piece == 0 ? begin : end + (piece - 1) * step;
+        subtract_product(front, begin, row, least(step, height - row), begin, end - begin, to + row,
+                         ld, room);
     }
     wi_crew_wait(crew);
 }
 
 static void solve_below(wi_crew *crew, const wi_front *front, int64_t begin, int64_t end,
                         double *room) {
-    const int64_t height = front->height, below = height - end;
+    const int64_t height = front->height, ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
     const int64_t step = crew->size == 1 ? height : PANEL_ROWS;
-    double *const block = front->panel + begin * height;
+    double *const to = column_of(front, begin);
     int64_t piece;
-    while (wi_crew_take(crew, (below + step - 1) / step, &piece)) {
+    while (wi_crew_take(crew, (height - end + step - 1) / step, &piece)) {
         const int64_t row = end + piece * step;
-        wi_dense_solve_right(least(step, height - row), end - begin, block + begin, height,
-                             block + row, height, room);
+        wi_dense_solve_right(least(step, height - row), end - begin, to + begin, ld, to + row, ld,
+                             room);
     }
     wi_crew_wait(crew);
 }
@@ -146,22 +171,18 @@ static void solve_below(wi_crew *crew, const wi_front *front, int64_t begin, int
 /* The update -= L Lt of the rows below the panel. A piece is a part of a block of columns: the rows
  * on the diagonal, or UPDATE_ROWS below them. */
 static void subtract_update(wi_crew *crew, const wi_front *front, double *room) {
-    const int64_t rows = front->height - front->columns, height = front->height;
+    const int64_t columns = front->columns, rows = front->height - columns;
     const int64_t step = crew->size == 1 ? rows : UPDATE_ROWS;
-    const double *const l = front->panel + front->columns;
     int64_t piece, passed = 0;
     bool more = wi_crew_take(crew, INT64_MAX, &piece);
-    for (int64_t first = 0, block = 0; more && first < rows; first += WI_UPDATE_COLUMNS, block++) {
-        const int64_t wide = least(WI_UPDATE_COLUMNS, rows - first), ld = rows - first;
+    for (int64_t first = 0; more && first < rows; first += WI_BLOCK_COLUMNS) {
+        const int64_t wide = least(WI_BLOCK_COLUMNS, rows - first), ld = rows - first;
         const int64_t pieces = 1 + (ld - wide + step - 1) / step;
-        double *const to = front->update + wi_update_block(rows, block);
+        double *const to = column_of(front, columns + first) + columns;
         for (; more && piece < passed + pieces; more = wi_crew_take(crew, INT64_MAX, &piece)) {
-            const int64_t row = wide + (piece - passed - 1) * step;
-            if (piece == passed)
-                wi_dense_update(wide, front->columns, l + first, height, 0, wide, to, ld, room);
-            else
-                wi_dense_multiply(least(step, ld - row), wide, front->columns, l + first + row,
-                                  height, l + first, height, to + row, ld, room);
+            const int64_t row = first + (piece == passed ? 0 : wide + (piece - passed - 1) * step);
+            subtract_product(front, columns, columns + row, least(step, rows - row),
+                             columns + first, wide, to + row, ld, room);
         }
         passed += pieces;
     }
@@ -169,14 +190,15 @@ static void subtract_update(wi_crew *crew, const wi_front *front, double *room) 
 }
 
 int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed) {
-    const int64_t height = front->height, columns = front->columns;
+    const int64_t columns = front->columns;
     for (int64_t begin = 0; begin < columns; begin += PANEL_COLUMNS) {
         const int64_t end = least(columns, begin + PANEL_COLUMNS);
-        double *const corner = front->panel + begin * height + begin;
+        const int64_t ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
         if (begin > 0)
             subtract_before(crew, front, begin, end, room);
         if (crew->rank == 0 || crew->size == 1) {
-            const int64_t done = wi_dense_cholesky(end - begin, corner, height, room);
+            const int64_t done =
+                wi_dense_cholesky(end - begin, column_of(front, begin) + begin, ld, room);
             *failed = done < end - begin ? begin + done : columns;
         }
         wi_crew_wait(crew);

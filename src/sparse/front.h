@@ -9,21 +9,16 @@
 
 typedef struct wi_front {
     int64_t height, columns;
-    double *panel;  /* height x columns */
-    double *update; /* what is below, by blocks of columns (wi_update_block) */
+    double *panel;  /* height x columns, by blocks of columns, as is */
+    double *update; /* what is below */
 } wi_front;
 
-/* Where supernode s waits in memory that a thread reaches: its own, and that of all. */
-static inline double *wi_reach(wi_place place, double *own, double *shared) {
-    return place < 0 ? shared + ~place : own + place;
-}
-
-wi_front wi_front_of(const weft_chol *plan, int64_t s, double *own);
+/* The front of s, for the thread of this rank. */
+wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank);
 
 /* The front of s = its entries of A + the updates of its children, the members of the crew taking
  * columns. */
-void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s,
-                       double *own);
+void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s);
 
 /* Panel and update are factored. Returns `columns`, or the first column whose pivot is not > 0. All
  * members of the crew get the same; `failed` is shared by them, and `columns` before. */

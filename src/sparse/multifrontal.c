@@ -52,24 +52,23 @@ static double work_of(const wi_symbolic *symbolic, int64_t s) {
 }
 
 /* Returns false if the front's matrix is not positive definite. */
-static bool do_front(multifrontal *m, wi_crew *crew, int64_t s, double *own, double *room,
-                     int64_t *failed) {
-    const wi_front front = wi_front_of(m->plan, s, own);
-    wi_front_assemble(crew, m->plan, m->matrix, s, own);
+static bool do_front(multifrontal *m, wi_crew *crew, int64_t s, double *room, int64_t *failed) {
+    const wi_front front = wi_front_of(m->plan, s, crew->rank);
+    wi_front_assemble(crew, m->plan, m->matrix, s);
     const int64_t done = wi_front_factor(crew, &front, room, failed);
     if (done < front.columns)
         note_failure(m, m->plan->symbolic.first[s] + done);
     return done == front.columns;
 }
 
-static void do_tasks(multifrontal *m, wi_crew *crew, double *own, double *room) {
+static void do_tasks(multifrontal *m, wi_crew *crew, double *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;
     wi_crew alone = wi_crew_of_one(crew->rank);
     int64_t k, failed;
     while (wi_crew_take(crew, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++) {
-            if (!goes_on(m, symbolic->first[s]) || !do_front(m, &alone, s, own, room, &failed))
+            if (!goes_on(m, symbolic->first[s]) || !do_front(m, &alone, s, room, &failed))
                 break;
             note_front(m, crew->rank, work_of(symbolic, s));
         }
@@ -78,7 +77,7 @@ static void do_tasks(multifrontal *m, wi_crew *crew, double *own, double *room) 
 }
 
 /* All members see the same failure at the same step: it is noted before they wait. */
-static void do_tops(multifrontal *m, wi_crew *crew, double *own, double *room) {
+static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;
     wi_crew alone = wi_crew_of_one(crew->rank);
@@ -92,7 +91,7 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *own, double *room) {
             continue;
         if (!goes_on(m, symbolic->first[s]))
             continue;
-        do_front(m, together ? crew : &alone, s, own, room, &m->top_failed);
+        do_front(m, together ? crew : &alone, s, room, &m->top_failed);
         if (crew->rank == 0)
             note_front(m, 0, work);
     }
@@ -114,10 +113,9 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     {
         const int rank = omp_get_thread_num();
         wi_crew crew = {.rank = rank, .size = omp_get_num_threads(), .pieces = &m.pieces};
-        double *const own = numbers->own + rank * numbers->own_entries;
         double *const room = numbers->rooms + rank * numbers->room_entries;
-        do_tasks(&m, &crew, own, room);
-        do_tops(&m, &crew, own, room);
+        do_tasks(&m, &crew, room);
+        do_tops(&m, &crew, room);
     }
     if (m.cancelled)
         return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",

@@ -35,29 +35,25 @@ static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
 }
 
 static size_t work_entries(const wi_symbolic *symbolic, const wi_cut *cut) {
-    const int64_t each = rounded(cut->own) + room_entries(symbolic);
-    return (size_t)(each * cut->threads + rounded(cut->shared));
-}
-
-/* Doubles in `solve` for each thread. */
-static int64_t solve_each(const wi_symbolic *symbolic, const wi_cut *cut, int64_t rhs) {
-    return rounded((cut->own_rhs + symbolic->largest_front) * rhs);
-}
-
-static size_t solve_entries(const wi_symbolic *symbolic, const wi_cut *cut, int64_t rhs) {
-    return (size_t)(2 * rounded(symbolic->n * rhs) + rounded(cut->shared_rhs * rhs) +
-                    solve_each(symbolic, cut, rhs) * cut->threads);
+    return (size_t)(rounded(wi_stack_entries(&cut->update, cut->threads)) +
+                    room_entries(symbolic) * cut->threads);
 }
 
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
     const wi_cut *const cut = &plan->numbers.cut;
     const int64_t vector = rounded(plan->symbolic.n * rhs);
-    double *const x = plan->numbers.solve + vector, *const shared = x + vector;
-    return (wi_solve_room){.y = plan->numbers.solve,
-                           .x = x,
-                           .shared = shared,
-                           .each = shared + rounded(cut->shared_rhs * rhs),
-                           .each_entries = solve_each(&plan->symbolic, cut, rhs)};
+    wi_solve_room room = {.y = plan->numbers.solve,
+                          .front_entries = rounded(plan->symbolic.largest_front * rhs)};
+    room.x = room.y + vector;
+    room.stack = room.x + vector;
+    room.front = room.stack + rounded(wi_stack_entries(&cut->part, cut->threads) * rhs);
+    return room;
+}
+
+static size_t solve_entries(const wi_symbolic *symbolic, const wi_cut *cut, int64_t rhs) {
+    return (size_t)(2 * rounded(symbolic->n * rhs) +
+                    rounded(wi_stack_entries(&cut->part, cut->threads) * rhs) +
+                    rounded(symbolic->largest_front * rhs) * cut->threads);
 }
 
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
@@ -99,8 +95,8 @@ static weft_status take_index(weft_context *ctx, const char *call, weft_chol *pl
                 numbers->part);
     numbers->panel[0] = 0;
     for (int64_t s = 0; s < supernodes; s++)
-        numbers->panel[s + 1] =
-            numbers->panel[s] + wi_super_columns(symbolic, s) * wi_super_height(symbolic, s);
+        numbers->panel[s + 1] = numbers->panel[s] + wi_block_entries(wi_super_height(symbolic, s),
+                                                                     wi_super_columns(symbolic, s));
     return WEFT_OK;
 }
 
@@ -111,12 +107,10 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
         take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L", &numbers->l);
     if (status == WEFT_OK)
         status = take(ctx, call, work_entries(&plan->symbolic, cut) * sizeof(double),
-                      "updates and workspace", &numbers->own);
+                      "updates and workspace", &numbers->stack);
     if (status != WEFT_OK)
         return status;
-    numbers->own_entries = rounded(cut->own);
-    numbers->shared = numbers->own + numbers->own_entries * cut->threads;
-    numbers->rooms = numbers->shared + rounded(cut->shared);
+    numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
     numbers->room_entries = room_entries(&plan->symbolic);
     return WEFT_OK;
 }
@@ -158,7 +152,7 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
 void wi_numbers_free(wi_numbers *numbers) {
     wi_host_free(numbers->panel);
     wi_host_free(numbers->l);
-    wi_host_free(numbers->own);
+    wi_host_free(numbers->stack);
     wi_host_free(numbers->solve);
     *numbers = (wi_numbers){.rhs = 0};
 }

@@ -8,7 +8,6 @@
 #include "sparse/front.h"
 
 enum {
-    BLOCK_COLUMNS = 256, /* solved at a time, in fronts that all work at */
     PIECE_ROWS = 512,
     PIECE_COLUMNS = 16
 };
@@ -17,9 +16,7 @@ enum {
 typedef struct substitution {
     const weft_chol *plan;
     int64_t rhs;
-    double *y, *shared; /* shared: parts of right-hand sides, of tops and roots below the cut */
-    double *each;       /* of each thread: its parts, then room for one front */
-    int64_t each_entries;
+    wi_solve_room room;
     wi_crew_pieces pieces;
 } substitution;
 
@@ -27,27 +24,25 @@ typedef struct substitution {
  * of right-hand sides, which wait for parents, are the rows of it below the columns. */
 typedef struct member {
     wi_crew crew;
-    double *own, *front;
+    double *front;
 } member;
 
 static member member_of(substitution *work, int rank, int size) {
-    double *const own = work->each + rank * work->each_entries;
     return (member){.crew = {.rank = rank, .size = size, .pieces = &work->pieces},
-                    .own = own,
-                    .front = own + work->plan->numbers.cut.own_rhs * work->rhs};
+                    .front = work->room.front + rank * work->room.front_entries};
 }
 
-static double *part_of(const substitution *work, int64_t s, double *own) {
-    const wi_place place = work->plan->numbers.part[s];
-    return place < 0 ? work->shared + ~place * work->rhs : own + place * work->rhs;
+static double *part_of(const substitution *work, int64_t s, int rank) {
+    const wi_numbers *const numbers = &work->plan->numbers;
+    return work->room.stack + wi_stack_at(&numbers->cut.part, numbers->part[s], rank) * work->rhs;
 }
 
 /* front = the right-hand sides of s + what its children pass on. */
-static void gather_children(const substitution *work, int64_t s, double *own, double *front) {
+static void gather_children(const substitution *work, int64_t s, int rank, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, columns = wi_super_columns(symbolic, s);
     const int64_t height = wi_super_height(symbolic, s);
-    const double *const y = work->y + symbolic->first[s] * rhs;
+    const double *const y = work->room.y + symbolic->first[s] * rhs;
     for (int64_t r = 0; r < rhs; r++) {
         for (int64_t j = 0; j < height; j++)
             front[j + r * height] = j < columns ? y[j * rhs + r] : 0;
@@ -57,7 +52,7 @@ static void gather_children(const substitution *work, int64_t s, double *own, do
         const int64_t rows = wi_super_height(symbolic, c) - skipped;
         const int32_t *const relative =
             work->plan->numbers.relative + symbolic->rows_at[c] + skipped;
-        const double *const part = part_of(work, c, own);
+        const double *const part = part_of(work, c, rank);
         for (int64_t r = 0; r < rhs; r++) {
             for (int64_t i = 0; i < rows; i++)
                 front[relative[i] + r * height] += part[i + r * rows];
@@ -69,7 +64,7 @@ static void gather_children(const substitution *work, int64_t s, double *own, do
 static void keep_columns(const substitution *work, int64_t s, const double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
-    double *const y = work->y + symbolic->first[s] * rhs;
+    double *const y = work->room.y + symbolic->first[s] * rhs;
     for (int64_t j = 0; j < wi_super_columns(symbolic, s); j++) {
         for (int64_t r = 0; r < rhs; r++)
             y[j * rhs + r] = front[j + r * height];
@@ -80,65 +75,63 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Solves with the panel of s, block by block: its members share the rows below. */
+/* Solves with the panel of s, block by block: the members share the rows below. */
 static void forward_panel(const substitution *work, wi_crew *crew, int64_t s, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, columns = wi_super_columns(symbolic, s);
     const int64_t height = wi_super_height(symbolic, s);
     const int64_t step = crew->size == 1 ? height : PIECE_ROWS;
-    const double *const panel = work->plan->numbers.l + work->plan->numbers.panel[s];
-    for (int64_t begin = 0; begin < columns; begin += BLOCK_COLUMNS) {
-        const int64_t end = least(columns, begin + BLOCK_COLUMNS);
-        const double *const block = panel + begin * height;
+    for (int64_t begin = 0; begin < columns; begin += WI_BLOCK_COLUMNS) {
+        const int64_t end = least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
+        const double *const block = wi_chol_column(work->plan, s, begin);
         int64_t piece;
         if (crew->rank == 0 || crew->size == 1)
-            wi_dense_forward(end - begin, rhs, block + begin, height, front + begin, height);
+            wi_dense_forward(end - begin, rhs, block + begin, ld, front + begin, height);
         wi_crew_wait(crew);
         while (wi_crew_take(crew, (height - end + step - 1) / step, &piece)) {
             const int64_t row = end + piece * step;
-            wi_dense_subtract(least(step, height - row), end - begin, rhs, block + row, height,
+            wi_dense_subtract(least(step, height - row), end - begin, rhs, block + row, ld,
                               front + begin, height, front + row, height);
         }
         wi_crew_wait(crew);
     }
 }
 
-static void backward_panel(const substitution *work, wi_crew *crew, int64_t s, double *front) {
-    const wi_symbolic *const symbolic = &work->plan->symbolic;
-    const int64_t rhs = work->rhs, columns = wi_super_columns(symbolic, s);
-    const int64_t height = wi_super_height(symbolic, s);
+/* The first `columns` columns of the panel's transpose, the front being known from there to `rows`.
+ */
+static void backward_panel(const substitution *work, wi_crew *crew, int64_t s, int64_t columns,
+                           int64_t rows, double *front) {
+    const int64_t rhs = work->rhs, height = wi_super_height(&work->plan->symbolic, s);
     const int64_t step = crew->size == 1 ? columns : PIECE_COLUMNS;
-    const double *const panel = work->plan->numbers.l + work->plan->numbers.panel[s];
-    for (int64_t begin = (columns - 1) / BLOCK_COLUMNS * BLOCK_COLUMNS; begin >= 0;
-         begin -= BLOCK_COLUMNS) {
-        const int64_t end = least(columns, begin + BLOCK_COLUMNS);
+    for (int64_t begin = (columns - 1) / WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
+         columns > 0 && begin >= 0; begin -= WI_BLOCK_COLUMNS) {
+        const int64_t end = least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
+        const double *const block = wi_chol_column(work->plan, s, begin);
         int64_t piece;
         while (wi_crew_take(crew, (end - begin + step - 1) / step, &piece)) {
-            const int64_t column = begin + piece * step;
-            wi_dense_subtract_transposed(height - end, least(step, end - column), rhs,
-                                         panel + column * height + end, height, front + end, height,
-                                         front + column, height);
+            const int64_t j = piece * step;
+            wi_dense_subtract_transposed(rows - end, least(step, end - begin - j), rhs,
+                                         block + j * ld + end, ld, front + end, height,
+                                         front + begin + j, height);
         }
         wi_crew_wait(crew);
         if (crew->rank == 0 || crew->size == 1)
-            wi_dense_backward(end - begin, rhs, panel + begin * height + begin, height,
-                              front + begin, height);
+            wi_dense_backward(end - begin, rhs, block + begin, ld, front + begin, height);
         wi_crew_wait(crew);
     }
 }
 
-static void forward(const substitution *work, wi_crew *crew, int64_t s, double *own,
-                    double *front) {
+static void forward(const substitution *work, wi_crew *crew, int64_t s, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t columns = wi_super_columns(symbolic, s), height = wi_super_height(symbolic, s);
     const bool first = crew->rank == 0 || crew->size == 1;
     if (first)
-        gather_children(work, s, own, front);
+        gather_children(work, s, crew->rank, front);
     forward_panel(work, crew, s, front);
     if (!first)
         return;
     keep_columns(work, s, front);
-    double *const part = part_of(work, s, own);
+    double *const part = part_of(work, s, crew->rank);
     for (int64_t r = 0; r < work->rhs; r++)
         memcpy(part + r * (height - columns), front + columns + r * height,
                (size_t)(height - columns) * sizeof *part);
@@ -151,10 +144,10 @@ static void backward(const substitution *work, wi_crew *crew, int64_t s, double 
     const bool first = crew->rank == 0 || crew->size == 1;
     for (int64_t i = 0; first && i < height; i++) {
         for (int64_t r = 0; r < rhs; r++)
-            front[i + r * height] = work->y[rows[i] * rhs + r];
+            front[i + r * height] = work->room.y[rows[i] * rhs + r];
     }
     wi_crew_wait(crew);
-    backward_panel(work, crew, s, front);
+    backward_panel(work, crew, s, wi_super_columns(symbolic, s), height, front);
     if (first)
         keep_columns(work, s, front);
 }
@@ -167,12 +160,11 @@ static void do_top(const substitution *work, member *me, int64_t s, bool up) {
         50 * (double)(wi_super_columns(symbolic, s) * wi_super_height(symbolic, s)) >=
         work->plan->least_work;
     wi_crew *const crew = together ? &me->crew : &alone;
-    double *const front =
-        together ? work->each + work->plan->numbers.cut.own_rhs * work->rhs : me->front;
+    double *const front = together ? work->room.front : me->front;
     if (!together && me->crew.rank > 0)
         return;
     if (up)
-        forward(work, crew, s, me->own, front);
+        forward(work, crew, s, front);
     else
         backward(work, crew, s, front);
 }
@@ -183,7 +175,7 @@ static void go_up(const substitution *work, member *me) {
     int64_t k;
     while (wi_crew_take(&me->crew, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++)
-            forward(work, &alone, s, me->own, me->front);
+            forward(work, &alone, s, me->front);
     }
     wi_crew_wait(&me->crew);
     for (k = 0; k < numbers->cut.tops; k++)
@@ -206,13 +198,7 @@ static void go_down(const substitution *work, member *me) {
 }
 
 static substitution begin(const weft_chol *plan, int64_t rhs) {
-    const wi_solve_room room = wi_solve_room_of(plan, rhs);
-    return (substitution){.plan = plan,
-                          .rhs = rhs,
-                          .y = room.y,
-                          .shared = room.shared,
-                          .each = room.each,
-                          .each_entries = room.each_entries};
+    return (substitution){.plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
 }
 
 void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
@@ -230,20 +216,16 @@ void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t 
     }
 }
 
-/* With y = 0 but for 1 at column k, row k of Lt y = 0 is not asked for: d[j] = -(sum over i > j of
- * L[i][j] d[i]) / L[j][j] in the columns before. Only those in the subtree that ends in k have
- * entries in row k, or below them rows that have. */
+/* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns of the
+ * subtree that ends in k have entries in row k, or below them rows that have. */
 void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     substitution work = begin(plan, 1);
     member me = member_of(&work, 0, 1);
-    const int64_t height = wi_super_height(symbolic, s), before = k - symbolic->first[s];
-    const double *const panel = plan->numbers.l + plan->numbers.panel[s];
-    memset(work.y, 0, (size_t)symbolic->n * sizeof *work.y);
-    work.y[k] = 1;
-    wi_dense_subtract_transposed(1, before, 1, panel + before, height, work.y + k, 1,
-                                 work.y + symbolic->first[s], symbolic->n);
-    wi_dense_backward(before, 1, panel, height, work.y + symbolic->first[s], symbolic->n);
+    const int64_t before = k - symbolic->first[s];
+    memset(work.room.y, 0, (size_t)symbolic->n * sizeof *work.room.y);
+    work.room.y[k] = 1;
+    backward_panel(&work, &me.crew, s, before, before + 1, work.room.y + symbolic->first[s]);
     for (int64_t t = s - 1; t > s - symbolic->size[s]; t--)
         backward(&work, &me.crew, t, me.front);
 }

@@ -211,7 +211,7 @@ void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
             symbolic->size[up] += symbolic->size[s];
             symbolic->work[up] += symbolic->work[s];
         }
-        panels += columns * height;
+        panels += wi_block_entries(height, columns);
         symbolic->nnz_l_stored += columns * height - columns * (columns - 1) / 2;
         if (height > symbolic->largest_front)
             symbolic->largest_front = height;

@@ -66,21 +66,31 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
                                         int64_t rows, wi_symbolic *symbolic);
 void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch);
 
-/* What a supernode of `height` rows and `columns` columns leaves for its parent, the square below
- * its columns, is stored by blocks of WI_UPDATE_COLUMNS columns, each from its first row on the
- * diagonal down: half of the square, nearly. Block b of an update of `rows` rows begins here: */
+/* Triangles, and panels that are wide, are stored by blocks of WI_BLOCK_COLUMNS columns, each from
+ * its first row on the diagonal down: little more than half of the square. Block b of a matrix of
+ * `rows` rows begins here, and has rows - b * WI_BLOCK_COLUMNS rows: */
 enum {
-    WI_UPDATE_COLUMNS = 256
+    WI_BLOCK_COLUMNS = 256
 };
-static inline int64_t wi_update_block(int64_t rows, int64_t b) {
-    return b * WI_UPDATE_COLUMNS * rows - b * (b - 1) / 2 * WI_UPDATE_COLUMNS * WI_UPDATE_COLUMNS;
+static inline int64_t wi_block_at(int64_t rows, int64_t b) {
+    return b * WI_BLOCK_COLUMNS * rows - b * (b - 1) / 2 * WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
 }
 
-/* The doubles it takes. */
+/* Column j of a matrix stored so: element i, on or below the diagonal, is at [i]. */
+static inline double *wi_block_column(double *matrix, int64_t rows, int64_t j) {
+    const int64_t b = j / WI_BLOCK_COLUMNS, first = b * WI_BLOCK_COLUMNS;
+    return matrix + wi_block_at(rows, b) + (j - first) * (rows - first) - first;
+}
+
+/* Doubles that the first `columns` columns take. */
+static inline int64_t wi_block_entries(int64_t rows, int64_t columns) {
+    const int64_t whole = columns / WI_BLOCK_COLUMNS, first = whole * WI_BLOCK_COLUMNS;
+    return wi_block_at(rows, whole) + (columns - first) * (rows - first);
+}
+
+/* And those of what a supernode leaves for its parent, the square below its columns. */
 static inline int64_t wi_update_entries(int64_t height, int64_t columns) {
-    const int64_t rows = height - columns, whole = rows / WI_UPDATE_COLUMNS;
-    const int64_t rest = rows - whole * WI_UPDATE_COLUMNS;
-    return wi_update_block(rows, whole) + rest * rest;
+    return wi_block_entries(height - columns, height - columns);
 }
 
 static inline int64_t wi_super_columns(const wi_symbolic *symbolic, int64_t s) {
