@@ -74,6 +74,12 @@ bool wi_is_host(const weft_context *ctx, const void *p);
 
 /* Host memory, aligned to 64 bytes; NULL when there is none. The one place that allocates. */
 void *wi_host_alloc(size_t bytes);
+
+/* The same for arrays that are gone through again and again, or at random: large ones ask for huge
+ * pages, which save page faults and address translations. What is filled only once is better
+ * without: a virtual machine may have to fetch each huge page from its host, at seconds a
+ * gigabyte. */
+void *wi_host_alloc_huge(size_t bytes);
 void wi_host_free(void *p);
 
 #ifdef __cplusplus

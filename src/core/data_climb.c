@@ -135,9 +135,9 @@ static weft_status allocate_host(wi_case *c, wi_data *data, bool has_y, size_t z
     if (is_too_large(c, has_y, z_bytes))
         return no_memory(c);
     size_t bytes = c->n * weft_type_size(c->type);
-    data->host_x = wi_host_alloc(bytes);
-    data->host_y = has_y ? wi_host_alloc(bytes) : NULL;
-    data->host_z = wi_host_alloc(z_bytes);
+    data->host_x = wi_host_alloc_huge(bytes);
+    data->host_y = has_y ? wi_host_alloc_huge(bytes) : NULL;
+    data->host_z = wi_host_alloc_huge(z_bytes);
     data->before = wi_host_alloc((chunk_count(c->n) + 1) * sizeof *data->before);
     bool missing = (bytes && (!data->host_x || (has_y && !data->host_y))) ||
                    (z_bytes && !data->host_z) || !data->before;

@@ -11,16 +11,23 @@ enum {
     HUGE_PAGE_BYTES = 2 << 20
 };
 
-void *wi_host_alloc(size_t bytes) {
-    /* Arrays of several huge pages start on one and ask for them: a scan over a large array
-     * otherwise spends much of its time on page faults and missing address translations. */
-    const size_t alignment = bytes >= 4 * (size_t)HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : LINE_BYTES;
+static void *take(size_t bytes, size_t alignment) {
     if (bytes > PTRDIFF_MAX - alignment)
         return NULL;
     const size_t units = bytes ? (bytes + alignment - 1) / alignment : 1;
-    void *const p = aligned_alloc(alignment, units * alignment);
-    if (p && alignment == HUGE_PAGE_BYTES)
-        madvise(p, units * alignment, MADV_HUGEPAGE); /* a hint: refusal changes nothing */
+    return aligned_alloc(alignment, units * alignment);
+}
+
+void *wi_host_alloc(size_t bytes) {
+    return take(bytes, LINE_BYTES);
+}
+
+void *wi_host_alloc_huge(size_t bytes) {
+    if (bytes < 4 * (size_t)HUGE_PAGE_BYTES)
+        return wi_host_alloc(bytes);
+    void *const p = take(bytes, HUGE_PAGE_BYTES);
+    if (p)
+        madvise(p, bytes, MADV_HUGEPAGE); /* a hint: refusal changes nothing */
     return p;
 }
 

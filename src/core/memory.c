@@ -23,7 +23,7 @@ weft_status weft_alloc(weft_context *ctx, void **memory, size_t bytes) {
         return WEFT_OK;
     if (ctx->gpu)
         return wi_gpu_alloc(ctx, memory, bytes);
-    *memory = wi_host_alloc(bytes);
+    *memory = wi_host_alloc_huge(bytes);
     if (!*memory)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_alloc: no host memory for %zu bytes", bytes);
     return WEFT_OK;

@@ -166,7 +166,7 @@ weft_status wi_sort_check_asked(weft_context *ctx, const char *call, const size_
 weft_status wi_sort_take(weft_context *ctx, const char *call, size_t bytes, void **p) {
     if (ctx->kind == WI_CUDA)
         return wi_gpu_alloc(ctx, p, bytes);
-    *p = wi_host_alloc(bytes);
+    *p = wi_host_alloc_huge(bytes);
     if (*p)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu bytes; free some", call, bytes);

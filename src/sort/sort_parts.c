@@ -65,7 +65,7 @@ weft_status wi_sort_take_parts(weft_context *ctx, const wi_sort_args *args, bool
         *args->bytes += needed;
         return WEFT_OK;
     }
-    char *const memory = wi_host_alloc(needed);
+    char *const memory = wi_host_alloc_huge(needed);
     if (!memory)
         return wi_fail(ctx, WEFT_ENOMEM,
                        "%s: no host memory for the %zu bytes that sorting %zu elements takes; free "
