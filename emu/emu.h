@@ -128,7 +128,6 @@ struct Fibre {
     emu_index index;
     struct Block *block;
     unsigned thread; /* linear number in the block */
-    uint32_t id;     /* unique among the threads that are resident */
     State state;
     Where at; /* where it waits, and in what */
     const char *what;
@@ -196,12 +195,11 @@ struct Grid {
 
 extern __thread Fibre *self; /* the running fibre; NULL in host code */
 extern std::vector<Grid *> running;
+extern std::deque<Grid *> waiting;   /* for others to end; run_grids starts and deletes them */
 extern std::vector<Block *> &blocks; /* by slot */
 extern Objects objects;              /* in global memory */
 
 bool fits(const emu_grid &shape);
-void start(Grid *grid); /* it runs when run_grids is called, until that has deleted it */
-bool kernels_run();     /* or wait to run */
 /* Lets threads run until no grid is left or, if `interrupt`, until the seed says so. */
 void run_grids(bool interrupt);
 void give_way(); /* the running fibre stays ready */

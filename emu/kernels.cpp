@@ -20,12 +20,12 @@ constexpr size_t shared_per_multiprocessor = 228 * 1024;
 
 __thread Fibre *emu::self;
 std::vector<Grid *> emu::running;
+std::deque<Grid *> emu::waiting;
 std::vector<Block *> &emu::blocks = *new std::vector<Block *>(); /* never given back */
 std::recursive_mutex emu::lock;
 static auto &spare_blocks = *new std::vector<Block *>();
 static auto &spare_fibres = *new std::vector<Fibre *>();
 static std::deque<Fibre *> ready;
-static std::deque<Grid *> waiting;   /* for others to end */
 static std::vector<Cluster *> ended; /* whose threads all have */
 static Context host;                 /* whoever runs the grids */
 static bool host_wanted, may_interrupt;
@@ -402,7 +402,6 @@ static void start_thread(Block *block, unsigned thread) {
     f->index = {index_in(shape.threads, thread), block->index, shape.threads, shape.blocks};
     f->block = block;
     f->thread = thread;
-    f->id = block->slot * threads_of_slot + thread;
     f->time = block->time + 1;
     f->warp_time = 0;
     f->seen = block->grid->seen;
@@ -476,14 +475,6 @@ bool emu::fits(const emu_grid &shape) {
            b.x % shape.cluster == 0;
 }
 
-void emu::start(Grid *grid) {
-    waiting.push_back(grid);
-}
-
-bool emu::kernels_run() {
-    return !running.empty() || !waiting.empty();
-}
-
 /* Starts grids while there is room. */
 static void admit() {
     while (!waiting.empty() && running.size() < most_running) {
@@ -513,7 +504,7 @@ static void close(Grid *grid) {
         grid->tails.pop_front();
         grid->open = 1;
         tail->seen = grid->seen;
-        start(tail);
+        waiting.push_back(tail);
         return;
     }
     if (grid->then)
@@ -559,7 +550,7 @@ void emu::run_grids(bool interrupt) {
         ended.clear();
         if (interrupted)
             return;
-    } while (kernels_run());
+    } while (!running.empty() || !waiting.empty());
     objects.clear();
 }
 
@@ -615,7 +606,7 @@ void emu_device_launch(bool tail, const emu_grid &shape) {
         parent->open++;
         child->seen = knowledge(self);
         self->time = next_time();
-        start(child);
+        waiting.push_back(child);
         host_wanted = true;
     }
     give_way();

@@ -7,7 +7,17 @@ using namespace emu;
 
 /* ---- what is known ---- */
 
-constexpr uint32_t THREAD = 0u << 30, WARP = 1u << 30, BLOCK = 2u << 30; /* parts of keys */
+/* Threads, warps and blocks are told apart by the highest bits. */
+static uint32_t thread_key(unsigned slot, unsigned thread) {
+    return slot * threads_of_slot + thread;
+}
+static uint32_t warp_key(unsigned slot, unsigned thread) {
+    return 1u << 30 | thread_key(slot, thread) / 32;
+}
+static uint32_t block_key(unsigned slot) {
+    return 2u << 30 | slot;
+}
+
 static uint64_t now;
 static Known everything; /* that blocks and streams did before they ended */
 Objects emu::objects;
@@ -59,12 +69,13 @@ Seen emu::joined(const Seen &a, const Seen &b) {
 
 Seen emu::knowledge(const Fibre *f) {
     const auto all = f->seen ? std::make_shared<Known>(*f->seen) : std::make_shared<Known>();
-    all->add(THREAD | f->id, f->time);
-    all->add(WARP | f->id / 32, f->warp_time);
-    all->add(BLOCK | f->block->slot, f->block->time);
-    for (const Block *block : f->block->cluster->blocks)
-        if (block != f->block && f->block->cluster->time > 0)
-            all->add(BLOCK | block->slot, f->block->cluster->time);
+    const Block *const own = f->block;
+    all->add(thread_key(own->slot, f->thread), f->time);
+    all->add(warp_key(own->slot, f->thread), f->warp_time);
+    all->add(block_key(own->slot), own->time);
+    for (const Block *block : own->cluster->blocks)
+        if (block != own && own->cluster->time > 0)
+            all->add(block_key(block->slot), own->cluster->time);
     return all;
 }
 
@@ -81,8 +92,8 @@ uint64_t emu::join(const std::vector<Fibre *> &threads, bool together) {
 }
 
 void emu::note_end(unsigned slot, Known *seen) {
-    everything.add(BLOCK | slot, next_time());
-    seen->add(BLOCK | slot, next_time());
+    everything.add(block_key(slot), next_time());
+    seen->add(block_key(slot), next_time());
 }
 
 uint64_t emu::floor_of(const Seen &seen) {
@@ -124,25 +135,10 @@ void __threadfence() {
 
 /* ---- accesses ---- */
 
-constexpr uint64_t all_bytes = (uint64_t)15 << 48, ordered_bit = (uint64_t)1 << 52;
-
-/* When and by whom, in one word that is compared by time; where, which bytes of the word, and
- * whether in an order with others like it. */
+/* When and by whom; where, which bytes of the word, and whether in an order with others like it. */
 struct Cell {
-    uint64_t when, what;
-
-    uint64_t time() const {
-        return when >> 24;
-    }
-    uint32_t thread() const {
-        return when & 0xffffff;
-    }
-    uint32_t slot() const {
-        return thread() / threads_of_slot;
-    }
-    Where where() const {
-        return (const void *)(what & 0xffffffffffff);
-    }
+    uint64_t thread : 10, slot : 14, time : 40;
+    uint64_t where : 48, bytes : 4, ordered : 1;
 };
 
 /* Of four bytes of the arena. */
@@ -158,20 +154,20 @@ void emu::forget_accesses(size_t offset, size_t bytes) {
 /* Is that access ordered before what the running thread does now, by what happened in its block? */
 static inline bool before_in_block(const Cell &c) {
     const Block *const block = self->block;
-    return c.slot() == block->slot && c.time() > block->start &&
-           (c.thread() == self->id || c.time() <= block->time ||
-            (c.thread() / 32 == self->id / 32 && c.time() <= self->warp_time));
+    return c.slot == block->slot && c.time > block->start &&
+           (c.thread == self->thread || c.time <= block->time ||
+            (c.thread / 32 == self->thread / 32 && c.time <= self->warp_time));
 }
 
 static bool before(const Cell &c) {
     const Cluster *const cluster = self->block->cluster;
-    const Block *const block = c.slot() < blocks.size() ? blocks[c.slot()] : nullptr;
+    const Block *const block = c.slot < blocks.size() ? blocks[c.slot] : nullptr;
     return before_in_block(c) ||
-           (block && block->cluster == cluster && c.time() > block->start &&
-            c.time() <= cluster->time) ||
-           (self->seen && (self->seen->has(BLOCK | c.slot(), c.time()) ||
-                           self->seen->has(WARP | c.thread() / 32, c.time()) ||
-                           self->seen->has(THREAD | c.thread(), c.time())));
+           (block && block->cluster == cluster && c.time > block->start &&
+            c.time <= cluster->time) ||
+           (self->seen && (self->seen->has(block_key(c.slot), c.time) ||
+                           self->seen->has(warp_key(c.slot, c.thread), c.time) ||
+                           self->seen->has(thread_key(c.slot, c.thread), c.time)));
 }
 
 /* An access by the running thread, and the time up to which all that was done to those words is
@@ -182,43 +178,38 @@ struct Visit {
     bool shared;
 
     Visit(size_t offset, bool ordered, Where where)
-        : now{self->time << 24 | self->id, where.bits | (ordered ? ordered_bit : 0)},
+        : now{self->thread, self->block->slot, self->time, where.bits, 0, ordered},
           shared(offset < shared_bytes) {
         floor = shared ? blocks[offset / shared_region]->start : self->block->grid->floor;
-        floor = floor << 24 | 0xffffff;
     }
     void behind(const Cell &c, const char *then, const char *what) const {
-        if (c.when > floor && c.what & now.what & all_bytes && !(c.what & now.what & ordered_bit) &&
-            !before(c))
+        if (c.time > floor && c.bytes & now.bytes && !(c.ordered && now.ordered) && !before(c))
             complain(c, then, what);
     }
     [[noreturn]] void complain(const Cell &c, const char *then, const char *what) const {
-        std::string doer = "thread " + std::to_string(c.thread() % threads_of_slot);
-        if (c.slot() >= most_blocks)
+        std::string doer = "thread " + std::to_string(c.thread);
+        if (c.slot >= most_blocks)
             doer = "a copy or memset";
-        else if (c.slot() != self->block->slot || c.time() <= self->block->start)
+        else if (c.slot != self->block->slot || c.time <= self->block->start)
             doer += " of another block or kernel";
-        report(now.where(),
+        report((const void *)(uintptr_t)now.where,
                "data race on %s memory: %s what %s %s, and nothing orders the two (%s), at\n"
                "      %s",
                shared ? "shared" : "global", what, doer.c_str(), then,
                shared ? "a barrier between them"
                       : "a barrier, an event, __threadfence before a flag is raised and after it "
                         "is seen",
-               source_of(c.where()).c_str());
+               source_of((const void *)(uintptr_t)c.where).c_str());
     }
     /* May the read c be forgotten for this one, as far as that is quickly told? */
     bool replaces(const Cell &c) const {
-        return c.when <= floor || before_in_block(c);
+        return c.time <= floor || before_in_block(c);
     }
     /* Bytes [begin, end) of the arena, or of them what lies in the word at `at`. */
     void word(size_t at, size_t begin, size_t end, int kind) {
         Word &word = words[at / 4];
-        now.what |= all_bytes;
-        if (at < begin)
-            now.what &= ~all_bytes | all_bytes << (begin - at);
-        if (at + 4 > end)
-            now.what &= ~all_bytes | all_bytes >> (at + 4 - end);
+        now.bytes =
+            (at < begin ? 15 << (begin - at) : 15) & (at + 4 > end ? 15 >> (at + 4 - end) : 15);
         behind(word.write, "wrote", kind & EMU_WRITE ? "writes" : "reads");
         if (kind & EMU_WRITE) {
             behind(word.reads[0], "read", "writes");
@@ -227,8 +218,12 @@ struct Visit {
             return;
         }
         Cell &c = replaces(word.reads[0]) ? word.reads[0] : word.reads[1];
-        if (&c == &word.reads[0] || replaces(c) || c.slot() == self->block->slot)
-            c = {now.when, now.what | (c.when == now.when ? c.what & all_bytes : 0)};
+        const bool again = c.time == now.time && c.slot == now.slot && c.thread == now.thread;
+        const uint64_t bytes = again ? now.bytes | c.bytes : now.bytes;
+        if (&c == &word.reads[0] || replaces(c) || c.slot == now.slot) {
+            c = now;
+            c.bytes = bytes;
+        }
     }
 };
 
@@ -259,7 +254,8 @@ void emu::check_end(Block *block) {
     const Word *const word = &words[offset_of(block->shared) / 4];
     for (size_t k = 0; k < block->grid->shared_used / 4; k++)
         for (const Cell &c : {word[k].write, word[k].reads[0], word[k].reads[1]})
-            if (c.time() > block->start && c.slot() != block->slot && !before(c))
-                report(c.where(), "uses the shared memory of a block of its cluster that may have "
-                                  "ended: the block does not wait for this access");
+            if (c.time > block->start && c.slot != block->slot && !before(c))
+                report((const void *)(uintptr_t)c.where,
+                       "uses the shared memory of a block of its cluster that may have "
+                       "ended: the block does not wait for this access");
 }

@@ -140,7 +140,6 @@ static EmuStream *new_stream() {
     s->block.cluster = &s->cluster;
     s->fibre.block = &s->block;
     s->block.slot = most_blocks + made++ % stream_slots;
-    s->fibre.id = s->block.slot * threads_of_slot;
     streams.push_back(s);
     return s;
 }
@@ -186,7 +185,7 @@ static bool begin_next(EmuStream *preferred) {
 static bool step(EmuStream *preferred) {
     if (!begin_next(preferred))
         return false;
-    while (kernels_run()) {
+    while (!running.empty() || !waiting.empty()) {
         const bool more = settings.policy == REVERSED || random_below(2);
         if (settings.policy == IN_ORDER || !(more && begin_next(nullptr)))
             run_grids(settings.policy != IN_ORDER &&
@@ -348,7 +347,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
     return on(stream, [=](EmuStream *s) {
         for (const Operation &operation : ready->operations)
             queue(s, operation.run, operation.wait);
-        return cudaSuccess;
+        return queue(s, [keep = ready->memory](EmuStream *) {});
     });
 }
 
@@ -387,23 +386,15 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
         const cudaError_t error = allocate(p, bytes, false);
         if (!*p || !s->capture)
             return error;
-        const std::shared_ptr<Piece> memory(find_piece(*p), release);
-        memory->of_graph = true;
-        s->capture->memory.push_back(memory);
-        return queue(s, [=](EmuStream *) { forget(memory.get()); });
+        Piece *const piece = find_piece(*p);
+        piece->of_graph = true;
+        s->capture->memory.emplace_back(piece, release);
+        return queue(s, [=](EmuStream *) { forget(piece); });
     });
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
     return cudaMallocAsync(p, bytes, stream);
-}
-
-static cudaError_t free_captured(Piece *piece, EmuStream *s) {
-    if (s->capture)
-        for (const std::shared_ptr<Piece> &memory : s->capture->memory)
-            if (memory.get() == piece)
-                return queue(s, [=](EmuStream *) { forget(memory.get()); });
-    return cudaErrorInvalidValue;
 }
 
 /* On the stream or, if that is NULL, at once, when all that is queued is done. */
@@ -417,8 +408,10 @@ static cudaError_t free_piece(void *p, bool pinned, EmuStream *s, Where caller) 
         return fail(cudaErrorInvalidValue);
     if (piece->dead || piece->freeing)
         report(caller, "double free of an allocation of %zu bytes", piece->bytes);
-    if (s && (piece->of_graph || s->capture))
-        return free_captured(piece, s);
+    if (s && s->capture && piece->of_graph)
+        return queue(s, [=](EmuStream *) { forget(piece); });
+    if (s && (s->capture || piece->of_graph))
+        return fail(cudaErrorInvalidValue);
     piece->freeing = true;
     if (s)
         return queue(s, [=](EmuStream *) { release(piece); });
@@ -538,7 +531,7 @@ cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &
                 by->busy = false;
             };
             by->busy = true;
-            start(grid);
+            waiting.push_back(grid);
         });
     });
 }
