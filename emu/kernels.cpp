@@ -434,35 +434,34 @@ static void start_block(Block *block) {
         start_thread(block, settings.policy == REVERSED ? threads - 1 - t : t);
 }
 
-static void start_cluster(Cluster *cluster) {
-    cluster->fibres.clear();
-    for (Block *block : cluster->blocks) {
-        start_block(block);
-        cluster->fibres.insert(cluster->fibres.end(), block->fibres.begin(), block->fibres.end());
+static Block *spare_block() {
+    if (spare_blocks.empty()) {
+        Block *const block = new Block();
+        block->slot = (unsigned)blocks.size();
+        block->shared = base + block->slot * shared_region;
+        blocks.push_back(block);
+        return block;
     }
-    cluster->live = cluster->fibres.size();
-    cluster->arrived = 0;
-    cluster->time = 0;
+    Block *const block = spare_blocks.back();
+    spare_blocks.pop_back();
+    return block;
 }
 
-static Cluster *new_cluster(Grid *grid) {
+/* Starts the grid's next cluster. */
+static void start_cluster(Grid *grid) {
     Cluster *const cluster = new Cluster();
     cluster->grid = grid;
     for (unsigned rank = 0; rank < grid->shape.cluster; rank++) {
-        if (spare_blocks.empty()) {
-            spare_blocks.push_back(new Block());
-            spare_blocks[0]->slot = (unsigned)blocks.size();
-            spare_blocks[0]->shared = base + blocks.size() * shared_region;
-            blocks.push_back(spare_blocks[0]);
-        }
-        Block *const block = spare_blocks.back();
-        spare_blocks.pop_back();
+        Block *const block = spare_block();
         block->cluster = cluster;
         block->grid = grid;
         block->rank = rank;
+        start_block(block);
         cluster->blocks.push_back(block);
+        cluster->fibres.insert(cluster->fibres.end(), block->fibres.begin(), block->fibres.end());
     }
-    return cluster;
+    cluster->live = cluster->fibres.size();
+    grid->clusters.push_back(cluster);
 }
 
 /* ---- grids ---- */
@@ -488,9 +487,7 @@ static void admit() {
         emu_cluster_occupancy(&places, (int)threads, grid->shape.cluster, grid->shape.shared_bytes);
         const uint64_t clusters = volume(grid->shape.blocks) / grid->shape.cluster;
         for (uint64_t k = 0; k < clusters && k < (uint64_t)places; k++)
-            grid->clusters.push_back(new_cluster(grid));
-        for (Cluster *cluster : grid->clusters)
-            start_cluster(cluster);
+            start_cluster(grid);
     }
 }
 
@@ -516,25 +513,26 @@ static void close(Grid *grid) {
     delete grid;
 }
 
-/* Puts the grid's next cluster where one has ended, or does without. */
+/* Lets the grid's next cluster follow one that has ended. */
 static void replace(Cluster *cluster) {
     Grid *const grid = cluster->grid;
-    for (Block *block : cluster->blocks)
-        forget_marks(block->shared, grid->shared_used);
-    if (grid->next_block < volume(grid->shape.blocks)) {
-        start_cluster(cluster);
-        return;
-    }
+    for (size_t k = copies.size(); k-- > 0;)
+        if (copies[k].by->block->cluster == cluster)
+            finish_copy(k);
     for (Block *block : cluster->blocks) {
+        block->cluster = nullptr;
+        forget_marks(block->shared, grid->shared_used);
         note_end(block->slot, &grid->ended);
         spare_blocks.push_back(block);
     }
     grid->clusters.erase(std::find(grid->clusters.begin(), grid->clusters.end(), cluster));
     delete cluster;
-    if (!grid->clusters.empty())
-        return;
-    running.erase(std::find(running.begin(), running.end(), grid));
-    close(grid);
+    if (grid->next_block < volume(grid->shape.blocks)) {
+        start_cluster(grid);
+    } else if (grid->clusters.empty()) {
+        running.erase(std::find(running.begin(), running.end(), grid));
+        close(grid);
+    }
 }
 
 void emu::run_grids(bool interrupt) {
