@@ -285,52 +285,67 @@ WI_INLINE void pack(const int64_t width, int64_t m, int64_t k, const double *fro
     }
 }
 
+/* Strips are changed and restored, not copied: wide loads of what was just stored in parts would
+ * wait for the stores, longer than a small product takes. */
+
 /* Rows `first` .. m - 1 of a strip, first being a multiple of WI_WIDE; A and C are given by row 0.
  */
-static void subtract_from(int64_t first, int64_t m, int64_t n, const strip *whole) {
-    strip s = *whole;
+static void subtract_from(int64_t first, int64_t m, int64_t n, strip *s) {
+    const double *const a = s->a.at;
+    double *const c = s->c;
     const int64_t inside = first % TILE_ROWS;
-    s.a.at += first / TILE_ROWS * s.a_next + inside;
-    s.c += first;
+    s->a.at += first / TILE_ROWS * s->a_next + inside;
+    s->c += first;
     if (inside > 0) {
         const int64_t count = least(TILE_ROWS - inside, m - first);
-        subtract_strip(count, n, &s);
+        subtract_strip(count, n, s);
         first += count;
-        s.a.at += s.a_next - inside;
-        s.c += count;
+        s->a.at += s->a_next - inside;
+        s->c += count;
     }
-    subtract_strip(m - first, n, &s);
+    subtract_strip(m - first, n, s);
+    s->a.at = a;
+    s->c = c;
+}
+
+/* Row `first` .. of the same, where it meets the diagonal. */
+static void subtract_corner_at(int64_t first, int64_t m, int64_t n, strip *s) {
+    const double *const a = s->a.at;
+    s->a.at += first / TILE_ROWS * s->a_next + first % TILE_ROWS;
+    s->c += first;
+    subtract_corner(m - first, n, s);
+    s->a.at = a;
+    s->c -= first;
 }
 
 /* Rows i .. i + m - 1 and columns j .. j + n - 1 of C, by strips; `s` has the first strip, and
  * strip_next is what its rows of B are away from the next one's. */
-static void subtract_block(const product *p, int64_t i, int64_t m, int64_t j, int64_t n, strip s,
+static void subtract_block(const product *p, int64_t i, int64_t m, int64_t j, int64_t n, strip *s,
                            int64_t strip_next) {
     const int64_t end = j + n;
-    s.c = p->c + i + j * p->ldc;
-    s.ldc = p->ldc;
-    for (; j < end; j += TILE_COLUMNS, s.b.at += strip_next, s.c += TILE_COLUMNS * p->ldc) {
+    const double *const b = s->b.at;
+    s->c = p->c + i + j * p->ldc;
+    s->ldc = p->ldc;
+    for (; j < end; j += TILE_COLUMNS, s->b.at += strip_next, s->c += TILE_COLUMNS * p->ldc) {
         const int64_t count = least(TILE_COLUMNS, end - j);
-        int64_t first = 0;
-        if (p->lower && j >= i) {
-            first = j - i;
-            if (first >= m)
-                break;
-            strip corner = s;
-            corner.a.at += first / TILE_ROWS * s.a_next + first % TILE_ROWS;
-            corner.c += first;
-            subtract_corner(m - first, count, &corner);
-            first += WI_WIDE;
+        if (!p->lower || j < i) {
+            subtract_strip(m, count, s);
+            continue;
         }
-        if (first < m)
-            subtract_from(first, m, count, &s);
+        const int64_t first = j - i;
+        if (first >= m)
+            break;
+        subtract_corner_at(first, m, count, s);
+        if (first + WI_WIDE < m)
+            subtract_from(first + WI_WIDE, m, count, s);
     }
+    s->b.at = b;
 }
 
 /* From where everything is. */
 static void subtract_small(const product *p) {
-    const strip s = {.k = p->k, .a = {p->a, p->lda}, .a_next = TILE_ROWS, .b = {p->b, p->ldb}};
-    subtract_block(p, 0, p->m, 0, p->n, s, TILE_COLUMNS);
+    strip s = {.k = p->k, .a = {p->a, p->lda}, .a_next = TILE_ROWS, .b = {p->b, p->ldb}};
+    subtract_block(p, 0, p->m, 0, p->n, &s, TILE_COLUMNS);
 }
 
 static void subtract_large(const product *p) {
@@ -338,17 +353,17 @@ static void subtract_large(const product *p) {
     double *const packed_b = packed_a + wi_dense_packed_a(p->m, least(p->k, WI_DENSE_DEEP));
     for (int64_t d = 0; d < p->k; d += WI_DENSE_DEEP) {
         const int64_t k = least(WI_DENSE_DEEP, p->k - d);
-        const strip s = {.k = k,
-                         .a = {packed_a, TILE_ROWS},
-                         .a_next = TILE_ROWS * k,
-                         .b = {packed_b, TILE_COLUMNS}};
+        strip s = {.k = k,
+                   .a = {packed_a, TILE_ROWS},
+                   .a_next = TILE_ROWS * k,
+                   .b = {packed_b, TILE_COLUMNS}};
         for (int64_t j = 0; j < p->n; j += WI_DENSE_WIDE) {
             const int64_t n = least(WI_DENSE_WIDE, p->n - j);
             pack(TILE_COLUMNS, n, k, p->b + j + d * p->ldb, p->ldb, packed_b);
             for (int64_t i = p->lower ? j : 0; i < p->m; i += WI_DENSE_TALL) {
                 const int64_t m = least(WI_DENSE_TALL, p->m - i);
                 pack(TILE_ROWS, m, k, p->a + i + d * p->lda, p->lda, packed_a);
-                subtract_block(p, i, m, j, n, s, TILE_COLUMNS * k);
+                subtract_block(p, i, m, j, n, &s, TILE_COLUMNS * k);
             }
         }
     }
