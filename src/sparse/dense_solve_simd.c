@@ -6,8 +6,11 @@
 #include "sparse/dense_simd.h"
 
 enum {
-    BLOCK = 8,  /* columns of L solved with at a time, and right-hand sides multiplied by */
-    DEPTH = 32, /* columns of A that several right-hand sides go through at a time */
+    BLOCK = 8, /* columns of L solved with at a time, and right-hand sides multiplied by */
+    /* What of A stays in cache for GROUP right-hand sides: DEPTH columns of ROWS rows. */
+    DEPTH = 32,
+    ROWS = 192,
+    GROUP = 32,
     CHAINS = 8, /* of a sum over rows */
     PARTS = CHAINS / WI_WIDE,
     /* Columns whose sums run side by side, for one right-hand side and for SIDES of them. */
@@ -60,25 +63,31 @@ static void subtract_one(int64_t m, int64_t n, const double *a, int64_t lda, con
         subtract_columns(1, m, a + j * lda, lda, x + j, y);
 }
 
-/* Several right-hand sides are a product, once their rows lie side by side. */
+/* y -= A x for k <= DEPTH columns and up to GROUP right-hand sides: a product, once the rows of x
+ * lie side by side. A block of rows of A stays in cache for all of them. */
+static void subtract_group(int64_t m, int64_t k, int64_t count, const double *a, int64_t lda,
+                           const double *x, int64_t ldx, double *y, int64_t ldy) {
+    double turned[DEPTH * GROUP];
+    for (int64_t r = 0; r < count; r++)
+        for (int64_t p = 0; p < k; p++)
+            turned[r / BLOCK * BLOCK * DEPTH + p * BLOCK + r % BLOCK] = x[p + r * ldx];
+    for (int64_t i = 0; i < m; i += ROWS)
+        for (int64_t r = 0; r < count; r += BLOCK)
+            WI_FOR_ISA(wi_dense_simd)
+                .multiply(least(ROWS, m - i), least(BLOCK, count - r), k, a + i, lda,
+                          turned + r * DEPTH, BLOCK, y + i + r * ldy, ldy, NULL);
+}
+
 static void subtract(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
                      const double *x, int64_t ldx, double *y, int64_t ldy) {
     if (count == 1) {
         subtract_one(m, n, a, lda, x, y);
         return;
     }
-    double turned[DEPTH * BLOCK];
-    for (int64_t j = 0; j < n; j += DEPTH) {
-        const int64_t k = least(DEPTH, n - j);
-        for (int64_t r = 0; r < count; r += BLOCK) {
-            const int64_t sides = least(BLOCK, count - r);
-            for (int64_t q = 0; q < sides; q++)
-                for (int64_t p = 0; p < k; p++)
-                    turned[p * BLOCK + q] = x[j + p + (r + q) * ldx];
-            WI_FOR_ISA(wi_dense_simd)
-                .multiply(m, sides, k, a + j * lda, lda, turned, BLOCK, y + r * ldy, ldy, NULL);
-        }
-    }
+    for (int64_t j = 0; j < n; j += DEPTH)
+        for (int64_t r = 0; r < count; r += GROUP)
+            subtract_group(m, least(DEPTH, n - j), least(GROUP, count - r), a + j * lda, lda,
+                           x + j + r * ldx, ldx, y + r * ldy, ldy);
 }
 
 /* x = L \ x: blocks of columns of BLOCK, each solved with one entry after the other. */
