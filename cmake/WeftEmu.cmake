@@ -40,7 +40,7 @@ endif()
 set(emu_hooks "SHELL:-include cuda_runtime.h" -O1 -g1 -gdwarf-4 -fsanitize=thread
               -Wno-unknown-pragmas)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    list(APPEND emu_hooks "SHELL:-mllvm -tsan-distinguish-volatile=1"
+    list(APPEND emu_hooks -Wno-pass-failed "SHELL:-mllvm -tsan-distinguish-volatile=1"
          "SHELL:-mllvm -tsan-instrument-func-entry-exit=0")
 else()
     list(APPEND emu_hooks "SHELL:--param tsan-distinguish-volatile=1"

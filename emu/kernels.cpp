@@ -399,7 +399,12 @@ static void fibre_main() {
 static void start_thread(Block *block, unsigned thread) {
     const emu_grid &shape = block->grid->shape;
     Fibre *const f = block->fibres[thread];
-    f->index = {index_in(shape.threads, thread), block->index, shape.threads, shape.blocks};
+    f->index = {index_in(shape.threads, thread),
+                block->index,
+                shape.threads,
+                shape.blocks,
+                block->rank,
+                shape.cluster};
     f->block = block;
     f->thread = thread;
     f->time = block->time + 1;
@@ -556,40 +561,6 @@ void emu::run_grids(bool interrupt) {
 
 const emu_index *emu_here() {
     return &self->index;
-}
-
-unsigned emu_cluster_rank() {
-    return self->block->rank;
-}
-
-unsigned emu_cluster_size() {
-    return self->block->grid->shape.cluster;
-}
-
-void *emu_cluster_map(void *mine, unsigned rank, emu_site at) {
-    const size_t offset = (size_t)((unsigned char *)mine - self->block->shared);
-    if (offset >= shared_region || rank >= emu_cluster_size())
-        report(at, "%s of byte %td of this block's shared memory to block %u of a cluster of %u",
-               at.what, (ptrdiff_t)offset, rank, emu_cluster_size());
-    return self->block->cluster->blocks[rank]->shared + offset;
-}
-
-void *emu_shared(const void *key, size_t bytes, size_t align) {
-    Grid *const grid = self->block->grid;
-    for (const Grid::Variable &v : grid->variables)
-        if (v.key == key)
-            return self->block->shared + v.at;
-    const size_t at = (grid->shared_used + red_zone + align - 1) / align * align;
-    if (at + bytes + red_zone > shared_region)
-        report(__builtin_return_address(0), "more shared memory than a block has");
-    grid->variables.push_back({key, at, bytes});
-    grid->shared_used = at + bytes;
-    return self->block->shared + at;
-}
-
-unsigned char *emu_dynamic_shared() {
-    static const char key = 0;
-    return (unsigned char *)emu_shared(&key, self->block->grid->shape.shared_bytes, 128);
 }
 
 void emu_device_launch(bool tail, const emu_grid &shape) {

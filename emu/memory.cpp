@@ -96,6 +96,34 @@ bool emu::unpin(const void *p) {
     return pieces.erase((uintptr_t)p) == 1;
 }
 
+/* ---- shared memory ---- */
+
+void *emu_cluster_map(void *mine, unsigned rank, emu_site at) {
+    const size_t offset = (size_t)((unsigned char *)mine - self->block->shared);
+    if (offset >= shared_region || rank >= self->index.cluster)
+        report(at, "%s of byte %td of this block's shared memory to block %u of a cluster of %u",
+               at.what, (ptrdiff_t)offset, rank, self->index.cluster);
+    return self->block->cluster->blocks[rank]->shared + offset;
+}
+
+void *emu_shared(const void *key, size_t bytes, size_t align) {
+    Grid *const grid = self->block->grid;
+    for (const Grid::Variable &v : grid->variables)
+        if (v.key == key)
+            return self->block->shared + v.at;
+    const size_t at = (grid->shared_used + red_zone + align - 1) / align * align;
+    if (at + bytes + red_zone > shared_region)
+        report(__builtin_return_address(0), "more shared memory than a block has");
+    grid->variables.push_back({key, at, bytes});
+    grid->shared_used = at + bytes;
+    return self->block->shared + at;
+}
+
+unsigned char *emu_dynamic_shared() {
+    static const char key = 0;
+    return (unsigned char *)emu_shared(&key, self->block->grid->shape.shared_bytes, 128);
+}
+
 /* ---- checks ---- */
 
 static const char *verb(int kind) {

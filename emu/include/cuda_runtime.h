@@ -47,6 +47,7 @@ struct dim3 : uint3 {
 struct emu_index {
     uint3 thread, block;
     dim3 threads, blocks;
+    unsigned rank, cluster; /* which block of its cluster, and of how many */
 };
 __attribute__((const)) const emu_index *emu_here();
 #define threadIdx (emu_here()->thread)
@@ -86,8 +87,6 @@ constexpr unsigned emu_multiprocessors = 4;
 void *emu_shared(const void *key, size_t bytes, size_t alignment);
 unsigned char *emu_dynamic_shared();
 
-unsigned emu_cluster_rank();
-unsigned emu_cluster_size();
 void *emu_cluster_map(void *mine, unsigned rank, emu_site at);
 
 /* ---- where threads meet ---- */

@@ -9,10 +9,10 @@
 
 #ifdef WEFT_EMU
 inline unsigned wi_cluster_rank() {
-    return emu_cluster_rank();
+    return emu_here()->rank;
 }
 inline unsigned wi_cluster_size() {
-    return emu_cluster_size();
+    return emu_here()->cluster;
 }
 inline void wi_cluster_sync(EMU_SITE("wi_cluster_sync")) {
     emu_cluster_barrier(at);
