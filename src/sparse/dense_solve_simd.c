@@ -134,7 +134,7 @@ WI_INLINE void subtract_sums(const int J, const int R, int64_t m, const double *
             for (int q = 0; q < PARTS; q++)
                 sum[j][r][q] = wi_splat(0);
     int64_t i = 0;
-    for (; i + CHAINS <= m; i += CHAINS)
+    for (; i + CHAINS <= m; i += CHAINS) {
 #pragma GCC unroll 4
         for (int q = 0; q < PARTS; q++)
 #pragma GCC unroll 4
@@ -145,6 +145,7 @@ WI_INLINE void subtract_sums(const int J, const int R, int64_t m, const double *
                     sum[j][r][q] =
                         wi_plus_product(wi_load(a + i + q * WI_WIDE + j * lda), v, sum[j][r][q]);
             }
+    }
 #pragma GCC unroll 4
     for (int q = 0; q < PARTS; q++, i += WI_WIDE) {
         if (i >= m)

@@ -28,7 +28,7 @@ enum {
 static fence fence_open(size_t capacity) {
     fence f = {.bytes = (capacity * sizeof(double) / PAGE_BYTES + 1) * PAGE_BYTES};
     f.block =
-        mmap(NULL, f.bytes + 2 * (size_t)PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, f.bytes + 2 * (size_t)PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, 0, 0);
     assert_true(f.block != MAP_FAILED);
     assert_int_equal(mprotect(f.block + PAGE_BYTES, f.bytes, PROT_READ | PROT_WRITE), 0);
     return f;
@@ -42,7 +42,7 @@ static void fence_close(fence *f) {
 static void fence_place(fence *f, size_t n, bool at_end) {
     assert_true(n * sizeof(double) <= f->bytes);
     f->n = n;
-    f->data = (double *)(f->block + PAGE_BYTES + (at_end ? f->bytes - n * sizeof(double) : 0));
+    f->data = (void *)(f->block + PAGE_BYTES + (at_end ? f->bytes - n * sizeof(double) : 0));
 }
 
 static void copy(fence *to, const fence *from) {
