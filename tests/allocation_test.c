@@ -17,6 +17,7 @@
 #include "scan/scan.h"
 #include "select/select.h"
 #include "sort/sort.h"
+#include "sparse/chol.h"
 #include "sparse/order.h"
 #include "testing.h"
 
@@ -294,6 +295,49 @@ static weft_status run_chol(weft_context *ctx, arrays *a) {
     return status;
 }
 
+/* What of a plan is done again: none of it may allocate, but for what rungs that teach work with.
+ */
+static weft_status run_again(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
+    const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 2};
+    double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, condition;
+    weft_status status = weft_chol_factor(ctx, plan, matrix);
+    const bool lean = status == WEFT_OK && strcmp(weft_used(ctx, "sparse"), "multifrontal") == 0;
+    const int before = counted;
+    if (lean)
+        status = weft_chol_factor(ctx, plan, matrix);
+    if (status == WEFT_OK)
+        status = weft_chol_solve(ctx, plan, matrix, &refined, 2, x, 4, x, 4);
+    if (status == WEFT_OK)
+        status = weft_chol_condition(ctx, plan, matrix, &condition);
+    if (status == WEFT_OK && counted != before)
+        fail_msg("factored and solved again: %d allocations", counted - before);
+    return status;
+}
+
+/* A path of four columns, factored by as many threads as there are, and solved twice. */
+static weft_status run_factor(weft_context *ctx, arrays *a) {
+    (void)a;
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    static const double value[] = {2, -1, 2, -1, 2, -1, 2};
+    weft_sparse *matrix;
+    weft_chol *plan = NULL;
+    if (ctx->kind != WI_CPU)
+        return WEFT_OK;
+    weft_status status = weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                                start, row, value);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, NULL, &plan);
+    if (status == WEFT_OK) {
+        plan->least_work = 0;
+        status = weft_chol_reserve(ctx, plan, 2);
+    }
+    if (status == WEFT_OK)
+        status = run_again(ctx, plan, matrix);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -330,6 +374,7 @@ static const public_call calls[] = {
     {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
     {"weft_sparse_read", run_sparse_read, NULL, NULL},
     {"weft_chol_analyze", run_chol, &wi_sparse_order_ladder, NULL},
+    {"weft_chol_factor", run_factor, &wi_sparse_ladder, NULL},
 };
 
 /* ---- one call, each of its allocations failed ---- */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-const wi_relax wi_relax_default = {{4, 16, 48, INT64_MAX}, {1, 0.8, 0.1, 0.05}};
+const wi_relax wi_relax_default = {{8, 32, 64, INT64_MAX}, {0.5, 0.25, 0.1, 0.02}};
 
 static int64_t stored(int64_t columns, int64_t height) {
     return columns * height - columns * (columns - 1) / 2;
