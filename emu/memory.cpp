@@ -235,7 +235,7 @@ static inline void hooked(const void *p, size_t bytes, int kind, Where where, bo
         return;
     if (!self)
         report(where, "host code %s device memory at %p", verb(kind), p);
-    if (aligned && (uintptr_t)p % bytes != 0)
+    if (aligned && bytes <= 16 && (bytes & (bytes - 1)) == 0 && (uintptr_t)p % bytes != 0)
         report(where, "misaligned: %s %zu bytes at %p", verb(kind), bytes, p);
     if (--until_switch == 0) {
         until_switch = 1 + (unsigned)random_below(512);
@@ -307,20 +307,20 @@ void __tsan_func_entry(void *) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void **, void *) {}
 void __tsan_read_range(void *p, size_t bytes) {
-    hooked(p, bytes, EMU_READ, HERE, false);
+    hooked(p, bytes, EMU_READ, HERE, true);
 }
 void __tsan_write_range(void *p, size_t bytes) {
-    hooked(p, bytes, EMU_WRITE, HERE, false);
+    hooked(p, bytes, EMU_WRITE, HERE, true);
 }
 /* What clang's copies of structs are called. */
 void *emu_memmove(void *to, const void *from, size_t bytes) {
-    hooked(from, bytes, EMU_READ, HERE, false);
-    hooked(to, bytes, EMU_WRITE, HERE, false);
+    hooked(from, bytes, EMU_READ, HERE, true);
+    hooked(to, bytes, EMU_WRITE, HERE, true);
     return memmove(to, from, bytes);
 }
 void *emu_memcpy(void *, const void *, size_t) __attribute__((alias("emu_memmove")));
 void *emu_memset(void *p, int value, size_t bytes) {
-    hooked(p, bytes, EMU_WRITE, HERE, false);
+    hooked(p, bytes, EMU_WRITE, HERE, true);
     return memset(p, value, bytes);
 }
 }

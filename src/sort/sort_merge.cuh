@@ -18,7 +18,7 @@ struct wi_no_value {};
 template <class V>
 constexpr bool wi_has_values = true;
 template <>
-constexpr bool wi_has_values<wi_no_value> = false;
+inline constexpr bool wi_has_values<wi_no_value> = false;
 
 /* Calls f(wi_tag<U>{}, wi_tag<V>{}) with types for keys and values of these sizes. */
 template <class F>
