@@ -4,8 +4,8 @@
  *
  * What a core does worst is to add to a counter it has just added to: the addition waits for the
  * one before. Bytes are counted two at a time, in one of 65,536 8-bit counters, which halves the
- * additions, and words that repeat are only tallied. Other elements become slots a block at a time,
- * by vectors, and neighbours go to different copies of a counter. */
+ * additions, and groups of words that repeat one word are only tallied. Other elements become slots
+ * a block at a time, by vectors, and neighbours go to different copies of a counter. */
 #include <string.h>
 
 #include "cpu/team.h"
@@ -18,7 +18,9 @@ enum {
     COPIES = 4,                 /* of each counter, while they are few */
     FEW_SLOTS = 1 << 12,
     PAIR_WORTHWHILE = 1 << 19, /* bytes of a share for which counting by pairs pays */
-    WORD = sizeof(uint64_t)
+    WORD = sizeof(uint64_t),
+    GROUP_WORDS = 4,    /* looked at together */
+    AHEAD_BYTES = 4096, /* from the group counted to the one asked for */
 };
 
 /* Elements after which 32-bit counters are emptied. */
@@ -52,23 +54,25 @@ static void tally_word(uint32_t *counters, uint64_t word, uint32_t times) {
 }
 
 static void count_by_pairs(pair_table *t, size_t n, const uint8_t *x, uint32_t *counters) {
-    uint64_t last = 0;
+    uint64_t last = 0, words[GROUP_WORDS];
     uint32_t repeats = 0;
     size_t i = 0;
-    for (; i + WORD <= n; i += WORD) {
-        uint64_t word;
-        memcpy(&word, x + i, WORD);
-        if (word == last) {
-            repeats++;
+    for (; i + sizeof words <= n; i += sizeof words) {
+        memcpy(words, x + i, sizeof words);
+        __builtin_prefetch((const void *)((uintptr_t)(x + i) + AHEAD_BYTES), 0, 2);
+        if (((words[0] ^ last) | (words[1] ^ last) | (words[2] ^ last) | (words[3] ^ last)) == 0) {
+            repeats += GROUP_WORDS;
             continue;
         }
         if (repeats) {
             tally_word(counters, last, repeats);
             repeats = 0;
         }
-        last = word;
-        for (int k = 0; k < 4; k++)
-            count_pair(t, word >> 16 * k & 0xffff);
+        last = words[GROUP_WORDS - 1];
+#pragma GCC unroll 4
+        for (int w = 0; w < GROUP_WORDS; w++)
+            for (int k = 0; k < WORD / 2; k++)
+                count_pair(t, words[w] >> 16 * k & 0xffff);
     }
     tally_word(counters, last, repeats);
     for (; i < n; i++)
