@@ -94,7 +94,9 @@ void *__wrap_realloc(void *p, size_t bytes) {
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-    return fails(true) ? NULL : born(__real_aligned_alloc(alignment, bytes), true, bytes);
+    /* with device memory in play, that of the host is not asked about */
+    return fails(true) ? NULL
+                       : born(__real_aligned_alloc(alignment, bytes), true, only_own ? 0 : bytes);
 }
 
 int __wrap_posix_memalign(void **p, size_t alignment, size_t bytes) {
@@ -115,8 +117,9 @@ void __wrap_free(void *p) {
 
 #ifdef WEFT_CUDA
 
-/* Both sides of a function that sets *p and takes more arguments after it. */
-#    define WRAP_CUDA(name, parameters, arguments)                                                 \
+/* Both sides of a function that sets *p and takes more arguments after it. `size` is what counts
+ * among the bytes taken on a GPU: pinned memory is the host's. */
+#    define WRAP_CUDA(name, size, parameters, arguments)                                           \
         cudaError_t __real_##name parameters;                                                      \
         cudaError_t __wrap_##name parameters;                                                      \
         cudaError_t __wrap_##name parameters {                                                     \
@@ -125,18 +128,18 @@ void __wrap_free(void *p) {
             }                                                                                      \
             cudaError_t error = __real_##name arguments;                                           \
             if (error == cudaSuccess) {                                                            \
-                born(*p, true, bytes);                                                             \
+                born(*p, true, size);                                                              \
             }                                                                                      \
             return error;                                                                          \
         }
 
-WRAP_CUDA(cudaMalloc, (void **p, size_t bytes), (p, bytes))
-WRAP_CUDA(cudaMallocAsync, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream))
-WRAP_CUDA(cudaMallocFromPoolAsync,
+WRAP_CUDA(cudaMalloc, bytes, (void **p, size_t bytes), (p, bytes))
+WRAP_CUDA(cudaMallocAsync, bytes, (void **p, size_t bytes, cudaStream_t stream), (p, bytes, stream))
+WRAP_CUDA(cudaMallocFromPoolAsync, bytes,
           (void **p, size_t bytes, cudaMemPool_t pool, cudaStream_t stream),
           (p, bytes, pool, stream))
-WRAP_CUDA(cudaMallocHost, (void **p, size_t bytes), (p, bytes))
-WRAP_CUDA(cudaHostAlloc, (void **p, size_t bytes, unsigned int flags), (p, bytes, flags))
+WRAP_CUDA(cudaMallocHost, 0, (void **p, size_t bytes), (p, bytes))
+WRAP_CUDA(cudaHostAlloc, 0, (void **p, size_t bytes, unsigned int flags), (p, bytes, flags))
 
 cudaError_t __real_cudaFree(void *p);
 cudaError_t __real_cudaFreeHost(void *p);

@@ -478,6 +478,18 @@ weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t by
     return status;
 }
 
+weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status =
+        wi_cuda(ctx, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, ctx->gpu->stream),
+                "copying within device memory");
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
 /* ---- streams ---- */
 
 weft_status wi_gpu_sync(weft_context *ctx) {

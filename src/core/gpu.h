@@ -43,6 +43,9 @@ weft_status wi_gpu_free(weft_context *ctx, void *p);
 weft_status wi_gpu_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes, void **p);
 
 weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes);
+/* Queues a copy from device memory to device memory. Neither is looked at: what is allocated while
+ * a stream is captured will be there when the graph runs, and until then is unknown to CUDA. */
+weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes);
 weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 

@@ -65,6 +65,13 @@ weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t by
     return refuse(ctx);
 }
 
+weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    (void)to;
+    (void)from;
+    (void)bytes;
+    return refuse(ctx);
+}
+
 weft_status wi_gpu_sync(weft_context *ctx) {
     return refuse(ctx);
 }

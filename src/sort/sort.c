@@ -212,7 +212,7 @@ static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args,
     const size_t n = args->n, index_bytes = n - 1 <= UINT32_MAX ? 4 : 8;
     const bool in_place = args->values == args->values_out;
     const size_t indices = (n * index_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    const size_t needed = indices + (in_place ? n * args->value_bytes : 0);
+    const size_t bytes = n * args->value_bytes, needed = indices + (in_place ? bytes : 0);
     wi_sort_args part = *args;
     part.values = NULL;
     part.value_bytes = index_bytes;
@@ -237,7 +237,9 @@ static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args,
         status =
             wi_sort_on_place(ctx, args->call, wi_gather_cpu, WI_CUDA_RUNG(wi_gather_cuda), &move);
     if (status == WEFT_OK && in_place)
-        status = weft_copy(ctx, args->values_out, move.values_out, n * args->value_bytes);
+        status = ctx->kind == WI_CUDA
+                     ? wi_gpu_copy_within(ctx, args->values_out, move.values_out, bytes)
+                     : weft_copy(ctx, args->values_out, move.values_out, bytes);
     wi_sort_give(ctx, memory);
     return status;
 }

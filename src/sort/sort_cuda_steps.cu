@@ -234,11 +234,11 @@ static weft_status run_passes(weft_context *ctx, const wi_sort_args *a, const la
     unsigned left = (a->end_bit - a->first_bit + Way::bits - 1) / Way::bits;
     weft_status status = WEFT_OK;
     if (left % 2 && a->x == a->y) {
-        status = weft_copy(ctx, keys[1], a->x, a->n * sizeof(K));
+        status = wi_gpu_copy_within(ctx, keys[1], a->x, a->n * sizeof(K));
         s.keys = keys[1];
     }
     if (status == WEFT_OK && left % 2 && a->values && a->values == a->values_out) {
-        status = weft_copy(ctx, values[1], a->values, a->n * sizeof(V));
+        status = wi_gpu_copy_within(ctx, values[1], a->values, a->n * sizeof(V));
         s.values = values[1];
     }
     for (s.shift = a->first_bit; s.shift < a->end_bit && status == WEFT_OK; s.shift += Way::bits) {
