@@ -115,7 +115,9 @@ WEFT_API weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t
 /* Merges a[0 .. na) and b[0 .. nb), each in order already, into keys_out[0 .. na + nb); of equal
  * keys those of a come first. Values of value_bytes bytes follow their keys; value_bytes = 0 means
  * none. The outputs overlap no input. If a or b is not in order, so is the output, but it still
- * holds the same elements. */
+ * holds the same elements. It takes no temporary memory on a cpu. On a GPU
+ * it takes 8 bytes for every few thousand elements, 8 for each value unless values are of 4 or 8
+ * bytes and aligned to that, and the copies of arrays in host memory. */
 WEFT_API weft_status weft_merge(weft_context *ctx, weft_order order, weft_type type, size_t na,
                                 const void *a, size_t nb, const void *b, void *keys_out,
                                 size_t value_bytes, const void *a_values, const void *b_values,

@@ -184,8 +184,9 @@ const wi_command wi_commands[] = {
         .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
         .summary = "count how many elements fall into each bin, and draw it",
         .details = "Draws a chart of an array, or of each channel of an image. Bytes get a bin for "
-                   "each value; other elements 64 bins from the smallest to the largest, unless "
-                   "--bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
+                   "each value; images of 16 bits 64 bins from 0 to the most a sample can be; "
+                   "other arrays 64 bins from the smallest element to the largest, unless --bins, "
+                   "--lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
                    "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
                    "--output writes the counts instead, as u64, a row for each channel of an "
                    "image. A file name of - is standard input.",
