@@ -78,16 +78,16 @@ weft_status wi_order_given(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-/* What nd costs a vertex or an entry of the graph, and what a flop of the factorization costs;
+/* What nd costs a vertex and an entry of the graph, and what a flop of the factorization costs;
  * seconds, of one ordinary core or two. Only their ratio counts: no clock is asked, so that every
  * run chooses the same. */
-static const double nd_seconds = 0.7e-6, flop_seconds = 2e-11;
+static const double vertex_seconds = 4e-6, entry_seconds = 0.08e-6, flop_seconds = 2e-11;
 
 /* nd is tried where saving `share` of the flops of amd would pay for it. */
 static bool worth_nd(const wi_order_args *order, double flops) {
     static const double share = 0.4;
-    const double entries = (double)(order->graph->start[order->graph->n] + order->graph->n);
-    const double cost = entries * nd_seconds;
+    const int64_t n = order->graph->n;
+    const double cost = (double)n * vertex_seconds + (double)order->graph->start[n] * entry_seconds;
     return !fits_metis(NULL, order) && cost < share * flops * flop_seconds &&
            cost < order->seconds_budget;
 }
@@ -100,10 +100,13 @@ static void say(const wi_order_args *order, const char *chosen) {
 weft_status wi_order_best(weft_context *ctx, const void *args) {
     const wi_order_args *const order = args;
     double flops = 0, nd_flops = 0;
-    weft_status status = wi_order_amd(ctx, order);
+    wi_order_args first = *order;
+    first.flops = &flops;
+    weft_status status = wi_order_amd(ctx, &first);
     say(order, "amd");
-    if (status == WEFT_OK)
-        status = wi_predict_flops(ctx, order->call, order->graph, order->perm, &flops);
+    if (status != WEFT_OK || !worth_nd(order, flops)) /* the bound spares the count */
+        return status;
+    status = wi_predict_flops(ctx, order->call, order->graph, order->perm, &flops);
     if (status != WEFT_OK || !worth_nd(order, flops))
         return status;
     const size_t bytes = (size_t)order->graph->n * sizeof(int64_t);

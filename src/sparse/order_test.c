@@ -404,12 +404,33 @@ static void test_given_refused(void **state) {
     weft_close(ctx);
 }
 
+/* What amd says of the flops bounds them from above: `best` leaves nd alone by it. */
+static void test_bound(void **state) {
+    (void)state;
+    static test_graph g;
+    static test_factor f;
+    int64_t perm[TEST_MOST_VERTICES];
+    double flops;
+    test_random r = test_random_at(20);
+    weft_context *const ctx = test_open("cpu:1");
+    const wi_order_args args = {.call = "test", .graph = &g.pattern, .perm = perm, .flops = &flops};
+    for (int k = 0; k < GRAPHS; k++) {
+        test_graph_random(&r, LARGEST, &g);
+        assert_int_equal(wi_order_amd(ctx, &args), WEFT_OK);
+        test_eliminate(&g, perm, &f);
+        if (!(f.flops <= flops))
+            fail_msg("n = %lld: %g flops, bounded by %g", (long long)g.n, f.flops, flops);
+    }
+    weft_close(ctx);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_graphs),  cmocka_unit_test(test_mesh_fill),
-        cmocka_unit_test(test_rcm_bandwidth), cmocka_unit_test(test_both_widths),
-        cmocka_unit_test(test_halo),          cmocka_unit_test(test_dissection),
-        cmocka_unit_test(test_dense_row),     cmocka_unit_test(test_given_refused),
+        cmocka_unit_test(test_bound),         cmocka_unit_test(test_small_graphs),
+        cmocka_unit_test(test_mesh_fill),     cmocka_unit_test(test_rcm_bandwidth),
+        cmocka_unit_test(test_both_widths),   cmocka_unit_test(test_halo),
+        cmocka_unit_test(test_dissection),    cmocka_unit_test(test_dense_row),
+        cmocka_unit_test(test_given_refused),
     };
     return cmocka_run_group_tests_name("sparse_order", tests, NULL, NULL);
 }
