@@ -137,8 +137,8 @@ static int64_t *their_permutation(problem *p, int ordering) {
 }
 
 /* Threads of either library that wait for work may do so busily for a while. */
-static void let_threads_sleep(double seconds) {
-    usleep(seconds > 0.1 ? 300000 : 1000);
+static void let_threads_sleep(void) {
+    usleep(60000);
 }
 
 static void race(problem *p, const char *name) {
@@ -151,34 +151,33 @@ static void race(problem *p, const char *name) {
     do {
         for (int o = 0; o < 2; o++) {
             run_theirs(p, orderings[o], &theirs[o]);
-            let_threads_sleep(theirs[o].total[0]);
+            let_threads_sleep();
         }
         run_ours(p, NULL, &ours);
-        let_threads_sleep(ours.total[0]);
+        let_threads_sleep();
         spent = now() - begin;
-    } while (ours.count < MOST_REPEATS && (ours.count < 3 || spent < 3));
+    } while (ours.count < MOST_REPEATS && (ours.count < 3 || spent < 5));
     const int better = seconds_of(&theirs[1]) < seconds_of(&theirs[0]);
     int64_t *const permutation = their_permutation(p, orderings[better]);
     const weft_chol_options options = {
         .size = sizeof options, .ordering = "given", .permutation = permutation};
-    while (same.count < 3)
+    while (same.count < 3) {
         run_ours(p, &options, &same);
+        let_threads_sleep();
+    }
     free(permutation);
     for (int o = 0; o < 2; o++)
         print(name, n, "CHOLMOD", names[o], &theirs[o]);
     print(name, n, "weft", "default", &ours);
     print(name, n, "weft", names[better], &same);
     const runs *const best = &theirs[better];
-    printf(
-        "{\"op\": \"sparse\", \"matrix\": \"%s\", \"peer\": \"CHOLMOD\", \"peer_ordering\": "
-        "\"%s\", \"time_ratio\": %.3f, \"factor_rate_ratio_same_permutation\": %.3f}\n",
-        name, names[better], seconds_of(&ours) / seconds_of(best),
-        same.flops / median(same.seconds[1], same.count) * median(best->seconds[1], best->count) /
-            best->flops);
+    printf("{\"op\": \"sparse\", \"matrix\": \"%s\", \"peer\": \"CHOLMOD\", \"peer_ordering\": "
+           "\"%s\", \"time_ratio\": %.3f, \"factor_rate_ratio_same_permutation\": %.3f}\n",
+           name, names[better], seconds_of(&ours) / seconds_of(best),
+           same.flops / median(same.seconds[1], same.count) *
+               median(best->seconds[1], best->count) / best->flops);
     fflush(stdout);
 }
-
-static int threads = 2;
 
 /* CHOLMOD takes the lower triangle by columns, with indices of 64 bits, as it is held here. */
 static void race_both(weft_context *ctx, const char *name, const weft_sparse *matrix) {
@@ -211,11 +210,10 @@ int main(int argc, char **argv) {
                                        {"laplace3d", 30, false},  {"laplace3d", 50, false},
                                        {"laplace3d", 80, true},   {"elasticity3d", 20, false}};
     const bool quick = argc > 1 && strcmp(argv[argc - 1], "quick") == 0;
+    const int threads = argc > 1 ? atoi(argv[1]) : 0;
     char place[32];
     weft_context *ctx;
-    if (argc > 1 && atoi(argv[1]) > 0)
-        threads = atoi(argv[1]);
-    snprintf(place, sizeof place, "cpu:%d", threads);
+    snprintf(place, sizeof place, "cpu:%d", threads > 0 ? threads : 2);
     if (weft_open(&ctx, place) != WEFT_OK)
         fail(NULL);
     race_all(ctx, made, sizeof made / sizeof *made, quick, race_both);
