@@ -22,7 +22,7 @@ weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan
     if (!*plan)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a plan; free some", call);
     memset(*plan, 0, sizeof **plan);
-    (*plan)->least_work = 3e6;
+    (*plan)->least_work = 1e8; /* flops: the system may take milliseconds to place a thread */
     return WEFT_OK;
 }
 

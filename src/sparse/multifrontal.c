@@ -5,6 +5,10 @@
 
 #include "sparse/front.h"
 
+/* Threads that are awake share a front above the cut if it is this much of what pays for waking
+ * one. */
+static const double together_share = 0.01;
+
 /* Work between two calls of the caller's progress function, as a share of all. */
 static const double progress_share = 1e-3;
 
@@ -84,7 +88,7 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
     for (int64_t k = 0; k < numbers->cut.tops; k++) {
         const int64_t s = numbers->tops[k];
         const double work = work_of(symbolic, s);
-        const bool together = 3 * work >= m->plan->least_work;
+        const bool together = work >= together_share * m->plan->least_work;
         if (together)
             wi_crew_wait(crew);
         if (!together && crew->rank > 0)

@@ -100,7 +100,9 @@ void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
     const weft_sparse *const m = args->matrix;
     for (size_t j = 0; args->error && j < args->n; j++)
         args->error[j] = 0;
-#pragma omp parallel num_threads(team_for(ctx, m, args->n))
+    const int useful = team_for(ctx, m, args->n);
+    const int threads = args->threads > 0 && args->threads < useful ? args->threads : useful;
+#pragma omp parallel num_threads(threads)
     {
         double error[WI_CHOL_RHS] = {0};
 #pragma omp for schedule(dynamic, ROWS_AT_ONCE) nowait

@@ -22,8 +22,11 @@ typedef struct group {
     size_t steps;
 } group;
 
+/* Not more threads than the substitutions wake. */
 static int team_for(const group *g) {
-    return wi_team_size(g->ctx, g->n, g->n * g->rhs * sizeof(double));
+    const int useful = wi_team_size(g->ctx, g->n, g->n * g->rhs * sizeof(double));
+    const int most = g->plan->numbers.cut.threads;
+    return useful < most ? useful : most;
 }
 
 /* y = P b, or b itself for L alone. */
@@ -67,6 +70,7 @@ static void measure(const group *g, bool keep, double *error) {
                                    .r = keep ? g->room.y : NULL,
                                    .place = g->plan->symbolic.inverse,
                                    .extended = true,
+                                   .threads = g->plan->numbers.cut.threads,
                                    .error = error};
     wi_sparse_residual(g->ctx, &args);
 }

@@ -103,6 +103,7 @@ typedef struct wi_residual_args {
     bool extended;
     const int64_t *place; /* not NULL: r is row-major, and row i of it goes to row place[i] */
     double *error;        /* for at most WI_CHOL_RHS columns */
+    int threads;          /* at most; 0: as many as pay */
 } wi_residual_args;
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args);
 

@@ -12,6 +12,10 @@ enum {
     PIECE_COLUMNS = 16
 };
 
+/* A panel above the cut is shared among threads if its entries, at so much each, are as much work
+ * as pays for waking one: both come to some 65,000 entries. */
+static const double entry_work = 1500;
+
 /* One substitution. y is n x rhs, row-major, in the order of the columns of L. */
 typedef struct substitution {
     const weft_chol *plan;
@@ -157,7 +161,7 @@ static void do_top(const substitution *work, member *me, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     wi_crew alone = wi_crew_of_one(me->crew.rank);
     const bool together =
-        50 * (double)(wi_super_columns(symbolic, s) * wi_super_height(symbolic, s)) >=
+        entry_work * (double)(wi_super_columns(symbolic, s) * wi_super_height(symbolic, s)) >=
         work->plan->least_work;
     wi_crew *const crew = together ? &me->crew : &alone;
     double *const front = together ? work->room.front : me->front;
