@@ -31,6 +31,20 @@
 constexpr unsigned wi_group = 32;
 constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp looks at themselves */
 
+/* Ops that add whole numbers of which the totals of 1024 tiles stay below 2^32 say so here: as any
+ * order of theirs gives the same, a warp adds them up at once. */
+template <class Op>
+constexpr bool wi_adds_counts = false;
+
+/* The lanes' values combined, in every lane. */
+template <class Op, class Carry>
+__device__ inline Carry wi_combine_lanes(Carry x) {
+    if constexpr (wi_adds_counts<Op>)
+        return wi_warp_sum((uint32_t)x);
+    else
+        return wi_warp_reduce(x, [](Carry a, Carry b) { return Op::combine(a, b); });
+}
+
 /* Carries as the 8 bytes that travel between tiles and calls. */
 template <class Carry>
 __host__ __device__ inline uint64_t wi_carry_bits(Carry c) {
@@ -91,7 +105,7 @@ __device__ inline uint64_t wi_lookback_epoch(const wi_lookback &l) {
 }
 
 __device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
-    return atomicAdd(&l.header->next_tile, 1ull);
+    return wi_take_number(&l.header->next_tile);
 }
 
 /* By one thread of each block, when the block will touch no tile any more. */
@@ -133,8 +147,7 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
         wi_spin();
         pair = wi_read_pair(mine);
     }
-    const Carry total = wi_warp_reduce(wi_carry_from<Carry>(pair.value),
-                                       [](Carry a, Carry b) { return Op::combine(a, b); });
+    const Carry total = wi_combine_lanes<Op>(wi_carry_from<Carry>(pair.value));
     wi_lookback_fence(l);
     if (wi_lane() == 0)
         wi_write_pair(&l.group_totals[tile / wi_group], wi_carry_bits(total), epoch);
@@ -174,8 +187,7 @@ __device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool
     for (int k = 0; k < wi_near_groups; k++) {
         if (!__all_sync(wi_all_lanes, view.near[k].flag == epoch))
             continue;
-        const Carry near = wi_warp_reduce(wi_carry_from<Carry>(view.near[k].value),
-                                          [](Carry a, Carry b) { return Op::combine(a, b); });
+        const Carry near = wi_combine_lanes<Op>(wi_carry_from<Carry>(view.near[k].value));
         if (wi_lane() == k) {
             total = near;
             *in = true;
@@ -201,9 +213,36 @@ __device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint6
         return false;
     *carry =
         (uint64_t)back == group ? start : wi_shuffle(wi_carry_from<Carry>(view.prefix.value), back);
-    for (int k = back - 1; k >= 0; k--)
-        *carry = Op::combine(*carry, wi_shuffle(total, k));
+    if constexpr (wi_adds_counts<Op>) {
+        *carry += wi_combine_lanes<Op>(wi_lane() < back ? total : 0);
+    } else {
+        for (int k = back - 1; k >= 0; k--)
+            *carry = Op::combine(*carry, wi_shuffle(total, k));
+    }
     return true;
+}
+
+/* The carry at the start of the tile that has that place in its group, from that at the group's
+ * start, in every lane; *after gets the carry at its end. */
+template <class Op, class Carry>
+__device__ inline Carry wi_carry_in_group(const wi_view &view, unsigned place, Carry carry,
+                                          Carry total, Carry *after) {
+    const unsigned lane = (unsigned)wi_lane();
+    const Carry seen = wi_carry_from<Carry>(view.own.value);
+    if constexpr (wi_adds_counts<Op>) {
+        carry += wi_combine_lanes<Op>(lane < place ? seen : 0);
+        *after = carry + total;
+        return carry;
+    } else {
+        const auto combine = [](Carry a, Carry b) { return Op::combine(a, b); };
+        Carry own = Op::template identity<Carry>();
+        if (lane <= place)
+            own = lane < place ? seen : total;
+        const Carry running = combine(carry, wi_warp_scan(own, combine));
+        *after = wi_shuffle(running, (int)place);
+        const Carry before = wi_shuffle(running, (int)(place == 0 ? 0 : place - 1));
+        return place == 0 ? carry : before;
+    }
 }
 
 /* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by one
@@ -214,7 +253,6 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
     const unsigned lane = (unsigned)wi_lane();
     const uint64_t group = tile / wi_group;
     const unsigned place = (unsigned)(tile % wi_group);
-    const auto combine = [](Carry a, Carry b) { return Op::combine(a, b); };
 
     wi_view view = wi_look(l, tile);
     Carry carry;
@@ -224,15 +262,10 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
         view = wi_look(l, tile);
     }
     wi_lookback_fence(l);
-    Carry own = Op::template identity<Carry>();
-    if (lane <= place)
-        own = lane < place ? wi_carry_from<Carry>(view.own.value) : total;
-    const Carry running = combine(carry, wi_warp_scan(own, combine));
-    const Carry before = wi_shuffle(running, (int)(place == 0 ? 0 : place - 1));
-    *after = wi_shuffle(running, (int)place);
+    const Carry before = wi_carry_in_group<Op>(view, place, carry, total, after);
     if (lane == 0 && wi_ends_group(tile))
         wi_write_pair(&l.prefixes[group + 1], wi_carry_bits(*after), epoch);
-    return place == 0 ? carry : before;
+    return before;
 }
 
 #endif

@@ -45,6 +45,13 @@ inline uint32_t wi_read_word(const uint32_t *p, EMU_SITE("wi_read_word")) {
 inline void wi_write_word(uint32_t *p, uint32_t word, EMU_SITE("wi_write_word")) {
     emu_ordered_write(p, word, at);
 }
+
+/* Adds one to *next and gives what was there. By one thread of a warp: of atomicAdd the compiler
+ * would make one access for all lanes that may be there, and wait for its answer to share it out;
+ * this answer is waited for where it is used. */
+inline uint64_t wi_take_number(unsigned long long *next) {
+    return atomicAdd(next, 1ull);
+}
 #else
 __device__ inline wi_pair wi_read_pair(const wi_pair *p) {
     wi_pair pair;
@@ -74,6 +81,15 @@ __device__ inline uint32_t wi_read_word(const uint32_t *p) {
 
 __device__ inline void wi_write_word(uint32_t *p, uint32_t word) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(word) : "memory");
+}
+
+__device__ inline uint64_t wi_take_number(unsigned long long *next) {
+    uint64_t number;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], 1;"
+                 : "=l"(number)
+                 : "l"(next)
+                 : "memory");
+    return number;
 }
 #endif
 

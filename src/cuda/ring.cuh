@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent blocks that take an array in one pass: bulk copies bring tiles into a ring of shared
- * memory, and warps in five roles work on the tiles in flight:
+ * memory, and warps in six roles work on the tiles in flight:
  *
  *   copier      one thread: takes tile numbers and starts their loads
- *   totallers   total a tile as soon as it has arrived, and publish the total
+ *   preparers   teams of warps that work on a tile in its slot as soon as it has arrived; a ring
+ *               may do without
+ *   totallers   total a tile as soon as it is prepared, and publish the total
  *   watcher     publishes the totals of groups that end in one of the block's tiles
  *   lookers     find a tile's carry
- *   teams       take a tile into registers, which frees its place in the ring, and once its carry
- *               is known finish it; teams take turns
+ *   finishers   teams of warps that finish a tile once its carry is known, and free its slot; or
+ *               they free it before, having taken the tile into registers
  *
- * So loads, look-back and stores of several tiles overlap. A total never waits for a carry: if it
- * did, the tiles of one block would chain its neighbours' tiles up.
+ * Teams take turns. So loads, look-back and stores of several tiles overlap. A total never waits
+ * for a carry: if it did, the tiles of one block would chain its neighbours' tiles up.
  *
- * A Shape tells how many there are of each: slots, totallers, lookers, teams, team_warps; and
- * `parts`, of a tile, whose carries differ. */
+ * A Shape tells how many there are of each: slots, preparers, preparer_warps, totallers, lookers,
+ * finishers, finisher_warps; `parts`, of a tile, whose carries differ; and how many tile numbers a
+ * copier asks for `ahead` of its need. */
 #ifndef WI_RING_CUH
 #define WI_RING_CUH
 
@@ -33,41 +36,92 @@ constexpr int wi_ring_entries = 16;
  * ring. */
 template <class Shape, class Carry>
 struct wi_ring {
-    wi_barrier loaded[Shape::slots], empty[Shape::slots];
+    wi_barrier loaded[Shape::slots], prepared[Shape::slots], empty[Shape::slots];
     wi_barrier totalled[wi_ring_entries], carried[wi_ring_entries];
     uint64_t tile[wi_ring_entries];
     Carry part[wi_ring_entries][Shape::parts]; /* totals so far, then carries at the start */
 };
 
+__host__ __device__ constexpr int wi_greater(int a, int b) {
+    return a > b ? a : b;
+}
+
 /* What all uses of a ring have in common. */
 template <class Shape, class Op, class Carry>
 struct wi_ring_block {
-    static constexpr int first_totaller = Shape::teams * Shape::team_warps;
+    static constexpr int first_preparer = Shape::finishers * Shape::finisher_warps;
+    static constexpr int first_totaller = first_preparer + Shape::preparers * Shape::preparer_warps;
     static constexpr int first_looker = first_totaller + Shape::totallers;
     static constexpr int watcher = first_looker + Shape::lookers, copier = watcher + 1;
     static constexpr int threads = 32 * (copier + 1);
     /* Ends of the row of tiles, so that every warp meets one. */
-    static constexpr int most = Shape::totallers > Shape::teams ? Shape::totallers : Shape::teams;
-    static constexpr int ends = most > Shape::lookers ? most : Shape::lookers;
+    static constexpr int ends = wi_greater(wi_greater(Shape::finishers, Shape::preparers),
+                                           wi_greater(Shape::totallers, Shape::lookers));
 
-    static_assert(Shape::slots + Shape::teams <= wi_ring_entries,
+    static_assert(Shape::slots + Shape::finishers <= wi_ring_entries,
                   "an entry is free when its turn comes again");
-    static_assert(ends <= Shape::slots, "each warp meets an end");
-    static_assert(Shape::slots % Shape::totallers == 0 && Shape::slots % Shape::teams == 0 &&
-                      wi_ring_entries % Shape::teams == 0 && wi_ring_entries % Shape::lookers == 0,
+    static_assert(ends <= Shape::slots && Shape::lookers <= Shape::totallers,
+                  "each warp meets an end");
+    static_assert(Shape::slots % Shape::totallers == 0 && Shape::slots % Shape::finishers == 0 &&
+                      Shape::slots % wi_greater(Shape::preparers, 1) == 0 &&
+                      wi_ring_entries % Shape::finishers == 0 &&
+                      wi_ring_entries % Shape::lookers == 0,
                   "a slot or entry always meets the same warp of a role");
-
-    static constexpr int ahead = 4; /* tile numbers a copier asks for before it needs them */
 
     const wi_lookback &l;
     wi_ring<Shape, Carry> &r;
     uint64_t epoch;
 
-    /* By one thread, before the block's threads part. */
+    /* By all threads of the block: all of its work.
+     *   load(k, tile, barrier)  by one thread: starts a tile's copies into slot k % slots, which
+     *                           complete on the barrier, or arrives there if it leaves the tile to
+     *                           whoever comes next
+     *   prepare(k, tile, warp)  by each warp of a team
+     *   total(k, tile)          gives, in the first lanes, the parts' totals so far
+     *   all(carry)              once, by one thread: what comes after the last tile
+     *   finish(k, tile, warp)   by each warp of a team; calls release(k) and carries(k) */
+    template <class Load, class Prepare, class Total, class All, class Finish>
+    __device__ void work(Carry start, Load load, Prepare prepare, Total total, All all,
+                         Finish finish) const {
+        if (threadIdx.x == 0)
+            init();
+        __syncthreads();
+        const int warp = (int)threadIdx.x / 32;
+        if (warp < first_preparer)
+            finish_tiles(warp / Shape::finisher_warps, warp % Shape::finisher_warps, finish);
+        else if (warp < first_totaller)
+            prepare_tiles((warp - first_preparer) / Shape::preparer_warps,
+                          (warp - first_preparer) % Shape::preparer_warps, prepare);
+        else if (warp < first_looker)
+            total_tiles(warp - first_totaller, total);
+        else if (warp < watcher)
+            look_back_tiles(warp - first_looker, start, all);
+        else if (warp == watcher)
+            watch_groups();
+        else if (wi_lane() == 0)
+            copy_tiles(load);
+        __syncthreads();
+        if (threadIdx.x == 0)
+            wi_lookback_leave(l, gridDim.x);
+    }
+
+    /* Finisher: this warp needs the tile's slot no more. */
+    __device__ void release(int k) const {
+        wi_barrier_arrive(&r.empty[k % Shape::slots]);
+    }
+
+    /* Finisher: the carries at the start of the tile's parts, once they are known. */
+    __device__ const Carry *carries(int k) const {
+        wait_entry(r.carried, k);
+        return r.part[k % wi_ring_entries];
+    }
+
+  private:
     __device__ void init() const {
         for (int s = 0; s < Shape::slots; s++) {
             wi_barrier_init(&r.loaded[s], 1);
-            wi_barrier_init(&r.empty[s], 32 * (Shape::team_warps + 1)); /* team and watcher */
+            wi_barrier_init(&r.prepared[s], 32 * Shape::preparer_warps);
+            wi_barrier_init(&r.empty[s], 32 * (Shape::finisher_warps + 1)); /* and the watcher */
         }
         for (int e = 0; e < wi_ring_entries; e++) {
             wi_barrier_init(&r.totalled[e], 32);
@@ -89,18 +143,16 @@ struct wi_ring_block {
         return r.tile[k % wi_ring_entries];
     }
 
-    /* Copier: load(k, tile, barrier) starts a tile's copies into slot k % slots, which complete on
-     * the barrier, or arrives there if it leaves the tile to its totaller. */
     template <class Load>
     __device__ void copy_tiles(Load load) const {
         int k = 0;
-        uint64_t next[ahead]; /* under way while this thread waits for slots */
+        uint64_t next[Shape::ahead]; /* under way while this thread waits for slots */
 #pragma unroll
-        for (int j = 0; j < ahead; j++)
+        for (int j = 0; j < Shape::ahead; j++)
             next[j] = wi_lookback_take_tile(l);
         for (bool more = true; more;) {
 #pragma unroll
-            for (int j = 0; j < ahead; j++) {
+            for (int j = 0; j < Shape::ahead; j++) {
                 more = next[j] < l.tiles;
                 if (!more)
                     break;
@@ -116,23 +168,40 @@ struct wi_ring_block {
             wi_barrier_arrive(&r.loaded[(k + end) % Shape::slots]);
         }
     }
+    __device__ void announce(int k, uint64_t tile) const {
+        if (k >= Shape::slots)
+            wait_slot(r.empty, k - Shape::slots);
+        r.tile[k % wi_ring_entries] = tile;
+    }
 
-    /* Totaller: scan(k, tile) gives, in the first lanes, the parts' totals so far. */
-    template <class Scan>
-    __device__ void total_tiles(int totaller, Scan scan) const {
+    template <class Prepare>
+    __device__ void prepare_tiles(int team, int warp, Prepare prepare) const {
+        for (int k = team;; k += Shape::preparers) {
+            const uint64_t tile = arrived(k);
+            if (tile == wi_no_tile)
+                return;
+            prepare(k, tile, warp);
+            wi_barrier_arrive(&r.prepared[k % Shape::slots]);
+        }
+    }
+
+    template <class Total>
+    __device__ void total_tiles(int totaller, Total total) const {
         const int lane = wi_lane();
         for (int k = totaller;; k += Shape::totallers) {
             const uint64_t tile = arrived(k);
-            if (tile == wi_no_tile) {
-                wi_barrier_arrive(&r.totalled[k % wi_ring_entries]);
-                return;
+            if (tile != wi_no_tile) {
+                if constexpr (Shape::preparers > 0)
+                    wait_slot(r.prepared, k);
+                const Carry so_far = total(k, tile);
+                if (lane == Shape::parts - 1)
+                    wi_publish_total(l, epoch, tile, so_far);
+                if (lane < Shape::parts)
+                    r.part[k % wi_ring_entries][lane] = so_far;
             }
-            const Carry so_far = scan(k, tile);
-            if (lane == Shape::parts - 1)
-                wi_publish_total(l, epoch, tile, so_far);
-            if (lane < Shape::parts)
-                r.part[k % wi_ring_entries][lane] = so_far;
             wi_barrier_arrive(&r.totalled[k % wi_ring_entries]);
+            if (tile == wi_no_tile)
+                return;
         }
     }
 
@@ -147,7 +216,6 @@ struct wi_ring_block {
         }
     }
 
-    /* Looker: all(carry) is called once, by one thread, with what comes after the last tile. */
     template <class All>
     __device__ void look_back_tiles(int looker, Carry start, All all) const {
         const int lane = wi_lane();
@@ -172,27 +240,15 @@ struct wi_ring_block {
         }
     }
 
-    /* Team: take(k, tile) puts what the warp needs into registers, finish(tile, carries) ends the
-     * work on it. */
-    template <class Take, class Finish>
-    __device__ void finish_tiles(int team, Take take, Finish finish) const {
-        for (int k = team;; k += Shape::teams) {
+    template <class Finish>
+    __device__ void finish_tiles(int team, int warp, Finish finish) const {
+        for (int k = team;; k += Shape::finishers) {
             const uint64_t tile = arrived(k);
             if (tile == wi_no_tile)
                 return;
             wait_entry(r.totalled, k);
-            take(k, tile);
-            wi_barrier_arrive(&r.empty[k % Shape::slots]);
-            wait_entry(r.carried, k);
-            finish(tile, r.part[k % wi_ring_entries]);
+            finish(k, tile, warp);
         }
-    }
-
-  private:
-    __device__ void announce(int k, uint64_t tile) const {
-        if (k >= Shape::slots)
-            wait_slot(r.empty, k - Shape::slots);
-        r.tile[k % wi_ring_entries] = tile;
     }
 };
 

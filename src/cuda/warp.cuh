@@ -55,6 +55,34 @@ __device__ inline T wi_warp_reduce(T x, Combine combine) {
     return x;
 }
 
+/* The lanes' sum, in every lane. */
+__device__ inline uint32_t wi_warp_sum(uint32_t x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(wi_all_lanes, x);
+#else
+    return wi_warp_reduce(x, [](uint32_t a, uint32_t b) { return a + b; });
+#endif
+}
+
+/* Lane i gets the sum of lanes 0..i. The shuffle itself tells whether there is a lane to add. */
+__device__ inline uint32_t wi_warp_sum_scan(uint32_t x) {
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+#ifdef WEFT_EMU
+        const uint32_t before = wi_shuffle_up(x, step);
+        if (wi_lane() >= step)
+            x += before;
+#else
+        asm volatile("{\n\t.reg .pred within;\n\t.reg .b32 before;\n\t"
+                     "shfl.sync.up.b32 before|within, %0, %1, 0, -1;\n\t"
+                     "@within add.u32 %0, %0, before;\n\t}"
+                     : "+r"(x)
+                     : "r"(step));
+#endif
+    }
+    return x;
+}
+
 /* Lane i gets lanes 0..i combined. */
 template <class T, class Combine>
 __device__ inline T wi_warp_scan(T x, Combine combine) {

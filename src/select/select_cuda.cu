@@ -13,6 +13,7 @@ static wi_select_params params_of(const wi_select_args *args) {
     p.unique = args->unique;
     p.has_fill = args->has_fill;
     p.rest_follows = args->rest_follows;
+    p.lengths = args->lengths;
     p.tested_bytes = (int)args->tested_bytes;
     p.position_bytes = (int)args->position_bytes;
     p.units = args->units;
@@ -32,7 +33,9 @@ static wi_select_params params_of(const wi_select_args *args) {
 constexpr int vectors = 4; /* that a thread has under way at once */
 
 /* How many of x[0 .. n) are wanted, this thread's share: vectors from the first boundary of 16
- * bytes on, single elements before and behind them. */
+ * bytes on, single elements before and behind them. The vectors are read from the last to the
+ * first, for a partition that counts goes on to read the array from its start: by then that is
+ * what the second-level cache holds. */
 template <class S>
 __device__ uint64_t count_share(const S *x, uint64_t n, const wi_in_range<S> &in_range) {
     constexpr uint64_t width = wi_vector<S>::count;
@@ -40,20 +43,20 @@ __device__ uint64_t count_share(const S *x, uint64_t n, const wi_in_range<S> &in
     const uint64_t all = (uint64_t)gridDim.x * threads;
     uint64_t head = (width - wi_past_boundary(x)) % width;
     head = head < n ? head : n;
-    const wi_vector<S> *const v = (const wi_vector<S> *)(x + head);
     const uint64_t whole = (n - head) / width, behind = head + whole * width;
+    const wi_vector<S> *const last = (const wi_vector<S> *)(x + behind) - 1;
     uint64_t count = 0, k = id;
     for (; k + (vectors - 1) * all < whole; k += vectors * all) {
         wi_vector<S> x4[vectors];
 #pragma unroll
         for (int j = 0; j < vectors; j++)
-            x4[j] = v[k + (uint64_t)j * all];
+            x4[j] = *(last - (k + (uint64_t)j * all));
 #pragma unroll
         for (int j = 0; j < vectors; j++)
             count += in_range.count(x4[j]);
     }
     for (; k < whole; k += all)
-        count += in_range.count(v[k]);
+        count += in_range.count(*(last - k));
     for (uint64_t i = id; i < head; i += all)
         count += in_range.wants(x[i]);
     for (uint64_t i = behind + id; i < n; i += all)
@@ -98,7 +101,8 @@ weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args,
 
 /* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
  * it, which the next chunk overwrites: so those are put aside first, here. */
-constexpr uint64_t chunk = 4096;
+constexpr int chunk_rows = 4; /* elements of a thread */
+constexpr uint64_t chunk = chunk_rows * threads;
 
 static uint64_t chunks_of(const wi_select_args *args) {
     return (args->n + chunk - 1) / chunk;
@@ -138,16 +142,20 @@ __global__ void take_distances(I *positions, const uint64_t *count, const I *hea
         return;
     const uint64_t end = *count - first < chunk ? *count : first + chunk;
     const I behind = end < *count ? heads[end / chunk] : (I)n;
-    for (uint64_t k = first + threadIdx.x; k - threadIdx.x < end; k += threads) {
-        I here = 0, next = 0;
-        if (k < end) {
-            here = positions[k];
-            next = k + 1 < end ? positions[k + 1] : behind;
-        }
-        __syncthreads();
+    I length[chunk_rows];
+#pragma unroll
+    for (int row = 0; row < chunk_rows; row++) {
+        const uint64_t k = first + (unsigned)(row * threads) + threadIdx.x;
+        length[row] = 0;
         if (k < end)
-            positions[k] = (I)(next - here);
-        __syncthreads();
+            length[row] = (I)((k + 1 < end ? positions[k + 1] : behind) - positions[k]);
+    }
+    __syncthreads();
+#pragma unroll
+    for (int row = 0; row < chunk_rows; row++) {
+        const uint64_t k = first + (unsigned)(row * threads) + threadIdx.x;
+        if (k < end)
+            positions[k] = length[row];
     }
 }
 

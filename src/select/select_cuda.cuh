@@ -24,6 +24,9 @@ struct wi_add_counts {
     }
 };
 
+template <>
+constexpr bool wi_adds_counts<wi_add_counts> = true;
+
 /* The test of a wi_select_range on the bits of an element. Where many are tested, those inside are
  * turned into those wanted all at once. */
 template <class S>
@@ -72,7 +75,7 @@ struct wi_select_params {
     const void *tested;
     uint64_t n;
     wi_select_range range;
-    bool unique, has_fill, rest_follows;
+    bool unique, has_fill, rest_follows, lengths;
     int tested_bytes, position_bytes;
     uint64_t units, packed;
     const void *x;
@@ -124,52 +127,34 @@ __device__ inline unsigned wi_left(const wi_select_params &p, uint64_t first, un
     return p.n - first < most ? (unsigned)(p.n - first) : most;
 }
 
-/* Marks `batch` rows of 32 elements, their bits given: marks[k] gets one bit for each element of
- * row k that is wanted. *last is the element before the first row, and becomes that before the
- * next; is_first tells that there is none. By a whole warp. */
-template <int batch, class S>
-__device__ inline void wi_mark_batch(const wi_select_params &p, const wi_in_range<S> &in_range,
-                                     const S *bits, S *last, bool is_first, unsigned *marks) {
-    const unsigned flip = in_range.negate ? ~0u : 0;
-    bool wanted[batch];
+/* Marks rows of 32 elements: marks[k] gets one bit for each element of row k that is wanted. Behind
+ * the first `left` elements nothing is. load(row) is this lane's element of a row; the loads are
+ * under way together. `last` is the element before the first row; is_first tells that there is
+ * none. By a whole warp; gives how many are marked. */
+template <int rows, class S, class Load>
+__device__ inline unsigned wi_mark_rows(const wi_select_params &p, unsigned left, S last,
+                                        bool is_first, unsigned *marks, Load load) {
+    const wi_in_range<S> in_range(p.range);
+    const unsigned flip = in_range.negate && !p.unique ? ~0u : 0;
+    S bits[rows];
+    bool wanted[rows];
+#pragma unroll
+    for (int k = 0; k < rows; k++)
+        bits[k] = load(k);
     if (p.unique) {
         const bool leads = wi_lane() == 0;
 #pragma unroll
-        for (int k = 0; k < batch; k++) {
+        for (int k = 0; k < rows; k++) {
             const S up = wi_shuffle_up(bits[k], 1);
-            wanted[k] = bits[k] != (leads ? *last : up) || (k == 0 && leads && is_first);
-            *last = wi_shuffle(bits[k], 31);
+            wanted[k] = bits[k] != (leads ? last : up) || (k == 0 && leads && is_first);
+            last = wi_shuffle(bits[k], 31);
         }
     } else {
-        in_range.template test<batch>(bits, wanted);
+        in_range.template test<rows>(bits, wanted);
     }
 #pragma unroll
-    for (int k = 0; k < batch; k++)
+    for (int k = 0; k < rows; k++)
         marks[k] = __ballot_sync(wi_all_lanes, wanted[k]) ^ flip;
-}
-
-/* Marks `used` rows, a multiple of `batch`; of the others up to `rows` nothing is wanted, nor
- * behind the first `left` elements. load(row) is this lane's element of a row; the loads of a batch
- * are under way together. Gives how many are marked. */
-template <int rows, int batch, class S, class Load>
-__device__ inline unsigned wi_mark_rows(const wi_select_params &p, int used, unsigned left, S last,
-                                        bool is_first, unsigned *marks, Load load) {
-    static_assert(rows % batch == 0, "whole batches");
-    const wi_in_range<S> in_range(p.range);
-#pragma unroll
-    for (int start = 0; start < rows; start += batch) {
-        if (start < used) {
-            S bits[batch];
-#pragma unroll
-            for (int k = 0; k < batch; k++)
-                bits[k] = load(start + k);
-            wi_mark_batch<batch>(p, in_range, bits, &last, is_first && start == 0, marks + start);
-        } else {
-#pragma unroll
-            for (int k = 0; k < batch; k++)
-                marks[start + k] = 0;
-        }
-    }
     if (left < 32u * rows) {
 #pragma unroll
         for (int row = 0; row < rows; row++) {

@@ -117,7 +117,7 @@ __device__ unsigned mark(const wi_select_params &p, uint64_t first, unsigned *ma
         S last = 0;
         if (p.unique && first > 0 && left > 0)
             last = at[-1];
-        return wi_mark_rows<rows, rows>(p, rows, left, last, first == 0, marks, [&](int row) {
+        return wi_mark_rows<rows>(p, left, last, first == 0, marks, [&](int row) {
             const unsigned e = (unsigned)(32 * row + wi_lane());
             return e < left ? at[e] : (S)0;
         });
