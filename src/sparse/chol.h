@@ -56,7 +56,7 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
 /* The cut itself, tasks[cut->tasks] with the most work first and tops[cut->tops] ascending; and for
  * every supernode where its update and its part of a right-hand side wait. */
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
-                 wi_place *update, wi_place *rhs);
+                 wi_place *update, wi_place *part);
 
 /* ---- memory for the numbers: numbers.c ---- */
 
@@ -128,6 +128,12 @@ struct weft_chol {
 static inline double *wi_chol_column(const weft_chol *plan, int64_t s, int64_t j) {
     return wi_block_column(plan->numbers.l + plan->numbers.panel[s],
                            wi_super_height(&plan->symbolic, s), j);
+}
+
+/* Threads for a call: no more than there is memory for. */
+static inline int wi_chol_team(const weft_context *ctx, const weft_chol *plan) {
+    const int most = plan->numbers.cut.threads;
+    return ctx->threads < most ? ctx->threads : most;
 }
 
 /* A plan with nothing in it. */

@@ -263,6 +263,21 @@ static long double condition_of(const test_system *s) {
     return norm * inverse_norm;
 }
 
+/* A step that does not help is not taken: with more steps the error never grows. */
+static void check_steps(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
+    const size_t n = weft_sparse_rows(matrix);
+    double b[TEST_MOST_VERTICES], x[TEST_MOST_VERTICES], before = INFINITY;
+    for (size_t i = 0; i < n; i++)
+        b[i] = 1 + (double)i / 7;
+    for (int steps = 0; steps < 5; steps++) {
+        const weft_chol_solve_options options = {.size = sizeof options, .refine = steps};
+        assert_int_equal(weft_chol_solve(ctx, plan, matrix, &options, 1, b, n, x, n), WEFT_OK);
+        const weft_chol_report report = report_of(ctx, plan);
+        assert_true(report.backward_error <= before && report.refinements <= (size_t)steps);
+        before = report.backward_error;
+    }
+}
+
 static void test_condition(void **state) {
     (void)state;
     static test_system s;
@@ -278,6 +293,7 @@ static void test_condition(void **state) {
         weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
         weft_chol *const plan = factored(ctx, matrix, "amd");
         assert_int_equal(weft_chol_condition(ctx, plan, matrix, &estimate), WEFT_OK);
+        check_steps(ctx, plan, matrix);
         const long double exact = condition_of(&s);
         if (!(estimate <= exact * (1 + 1e-6L) && estimate >= exact / 10))
             fail_msg("n = %lld: condition %Lg, estimated as %g", (long long)s.graph.n, exact,

@@ -21,10 +21,6 @@ wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank) {
                       .update = numbers->stack + wi_stack_at(sizes, numbers->update[s], rank)};
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Column j of the front from its diagonal down: element i of it is at [i], i >= j. */
 static double *column_of(const wi_front *front, int64_t j) {
     const int64_t columns = front->columns;
@@ -82,7 +78,7 @@ static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, i
                              int64_t begin, int64_t end) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     const wi_front front = wi_front_of(plan, s, rank);
-    wi_chol_load_panel(plan, matrix, s, begin, least(end, front.columns));
+    wi_chol_load_panel(plan, matrix, s, begin, wi_least(end, front.columns));
     for (int64_t j = begin > front.columns ? begin : front.columns; j < end; j++) {
         double *const column = column_of(&front, j);
         for (int64_t i = j; i < front.height; i++)
@@ -101,7 +97,7 @@ void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *
     int64_t piece;
     while (wi_crew_take(crew, (height + step - 1) / step, &piece))
         assemble_columns(plan, matrix, s, crew->rank, piece * step,
-                         least(height, (piece + 1) * step));
+                         wi_least(height, (piece + 1) * step));
     wi_crew_wait(crew);
 }
 
@@ -117,7 +113,7 @@ static block block_of(const wi_front *front, int64_t b) {
     const int64_t first = b * WI_BLOCK_COLUMNS;
     return (block){.at = wi_block_column(front->panel, front->height, first),
                    .first = first,
-                   .columns = least(WI_BLOCK_COLUMNS, front->columns - first),
+                   .columns = wi_least(WI_BLOCK_COLUMNS, front->columns - first),
                    .ld = front->height - first};
 }
 
@@ -128,7 +124,7 @@ static void subtract_product(const wi_front *front, int64_t k, int64_t row, int6
                              int64_t column, int64_t wide, double *c, int64_t ldc, double *room) {
     for (int64_t done = 0; done < k; done += WI_BLOCK_COLUMNS) {
         const block l = block_of(front, done / WI_BLOCK_COLUMNS);
-        const int64_t inner = least(l.columns, k - done);
+        const int64_t inner = wi_least(l.columns, k - done);
         if (row == column)
             wi_dense_update(wide, inner, l.at + row, l.ld, 0, wide, c, ldc, room);
         else
@@ -148,8 +144,8 @@ static void subtract_before(wi_crew *crew, const wi_front *front, int64_t begin,
     int64_t piece;
     while (wi_crew_take(crew, pieces, &piece)) {
         const int64_t row = piece == 0 ? begin : end + (piece - 1) * step;
-        subtract_product(front, begin, row, least(step, height - row), begin, end - begin, to + row,
-                         ld, room);
+        subtract_product(front, begin, row, wi_least(step, height - row), begin, end - begin,
+                         to + row, ld, room);
     }
     wi_crew_wait(crew);
 }
@@ -162,8 +158,8 @@ static void solve_below(wi_crew *crew, const wi_front *front, int64_t begin, int
     int64_t piece;
     while (wi_crew_take(crew, (height - end + step - 1) / step, &piece)) {
         const int64_t row = end + piece * step;
-        wi_dense_solve_right(least(step, height - row), end - begin, to + begin, ld, to + row, ld,
-                             room);
+        wi_dense_solve_right(wi_least(step, height - row), end - begin, to + begin, ld, to + row,
+                             ld, room);
     }
     wi_crew_wait(crew);
 }
@@ -176,12 +172,12 @@ static void subtract_update(wi_crew *crew, const wi_front *front, double *room) 
     int64_t piece, passed = 0;
     bool more = wi_crew_take(crew, INT64_MAX, &piece);
     for (int64_t first = 0; more && first < rows; first += WI_BLOCK_COLUMNS) {
-        const int64_t wide = least(WI_BLOCK_COLUMNS, rows - first), ld = rows - first;
+        const int64_t wide = wi_least(WI_BLOCK_COLUMNS, rows - first), ld = rows - first;
         const int64_t pieces = 1 + (ld - wide + step - 1) / step;
         double *const to = column_of(front, columns + first) + columns;
         for (; more && piece < passed + pieces; more = wi_crew_take(crew, INT64_MAX, &piece)) {
             const int64_t row = first + (piece == passed ? 0 : wide + (piece - passed - 1) * step);
-            subtract_product(front, columns, columns + row, least(step, rows - row),
+            subtract_product(front, columns, columns + row, wi_least(step, rows - row),
                              columns + first, wide, to + row, ld, room);
         }
         passed += pieces;
@@ -192,7 +188,7 @@ static void subtract_update(wi_crew *crew, const wi_front *front, double *room) 
 int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed) {
     const int64_t columns = front->columns;
     for (int64_t begin = 0; begin < columns; begin += PANEL_COLUMNS) {
-        const int64_t end = least(columns, begin + PANEL_COLUMNS);
+        const int64_t end = wi_least(columns, begin + PANEL_COLUMNS);
         const int64_t ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
         if (begin > 0)
             subtract_before(crew, front, begin, end, room);

@@ -101,10 +101,6 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
     }
 }
 
-static int team_size(const weft_context *ctx, const wi_cut *cut) {
-    return ctx->threads < cut->threads ? ctx->threads : cut->threads;
-}
-
 weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     const wi_chol_args *const call = args;
     weft_chol *const plan = call->plan;
@@ -113,7 +109,7 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     multifrontal m = {.plan = plan, .matrix = call->matrix, .failed = symbolic->n};
     for (int64_t s = 0; s < symbolic->supernodes; s++)
         m.all += symbolic->super_parent[s] < 0 ? symbolic->work[s] : 0;
-#pragma omp parallel num_threads(team_size(ctx, &numbers->cut))
+#pragma omp parallel num_threads(wi_chol_team(ctx, plan))
     {
         const int rank = omp_get_thread_num();
         wi_crew crew = {.rank = rank, .size = omp_get_num_threads(), .pieces = &m.pieces};

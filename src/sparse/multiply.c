@@ -96,13 +96,16 @@ static void residual_of_row(const wi_residual_args *args, size_t i, double *erro
     }
 }
 
+static int team_of(const weft_context *ctx, const wi_residual_args *args) {
+    const int useful = team_for(ctx, args->matrix, args->n);
+    return args->threads > 0 && args->threads < useful ? args->threads : useful;
+}
+
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
     const weft_sparse *const m = args->matrix;
     for (size_t j = 0; args->error && j < args->n; j++)
         args->error[j] = 0;
-    const int useful = team_for(ctx, m, args->n);
-    const int threads = args->threads > 0 && args->threads < useful ? args->threads : useful;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(team_of(ctx, args))
     {
         double error[WI_CHOL_RHS] = {0};
 #pragma omp for schedule(dynamic, ROWS_AT_ONCE) nowait

@@ -64,14 +64,11 @@ size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
 
 /* ---- memory ---- */
 
-static weft_status take(weft_context *ctx, const char *call, size_t bytes, const char *what,
-                        void *block) {
+static void *take(weft_context *ctx, const char *call, size_t bytes, const char *what) {
     void *const memory = wi_host_alloc(bytes);
     if (!memory)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, %s; free some", call, bytes,
-                       what);
-    memcpy(block, &memory, sizeof memory);
-    return WEFT_OK;
+        wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, %s; free some", call, bytes, what);
+    return memory;
 }
 
 static weft_status take_index(weft_context *ctx, const char *call, weft_chol *plan) {
@@ -79,10 +76,9 @@ static weft_status take_index(weft_context *ctx, const char *call, weft_chol *pl
     const int64_t supernodes = symbolic->supernodes, entries = (int64_t)plan->report.nnz_a;
     wi_numbers *const numbers = &plan->numbers;
     wi_cut_measure(symbolic, ctx->threads, plan->least_work, &numbers->cut);
-    const weft_status status =
-        take(ctx, call, index_bytes(plan, &numbers->cut), "the maps of a factor", &numbers->panel);
-    if (status != WEFT_OK)
-        return status;
+    numbers->panel = take(ctx, call, index_bytes(plan, &numbers->cut), "the maps of a factor");
+    if (!numbers->panel)
+        return WEFT_ENOMEM;
     numbers->entry_at = numbers->panel + supernodes + 1;
     numbers->entry = numbers->entry_at + symbolic->n + 1;
     numbers->update = numbers->entry + entries;
@@ -103,13 +99,13 @@ static weft_status take_index(weft_context *ctx, const char *call, weft_chol *pl
 static weft_status take_work(weft_context *ctx, const char *call, weft_chol *plan) {
     wi_numbers *const numbers = &plan->numbers;
     const wi_cut *const cut = &numbers->cut;
-    weft_status status =
-        take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L", &numbers->l);
-    if (status == WEFT_OK)
-        status = take(ctx, call, work_entries(&plan->symbolic, cut) * sizeof(double),
-                      "updates and workspace", &numbers->stack);
-    if (status != WEFT_OK)
-        return status;
+    numbers->l = take(ctx, call, plan->symbolic.factor_bytes, "the numbers of L");
+    if (!numbers->l)
+        return WEFT_ENOMEM;
+    numbers->stack = take(ctx, call, work_entries(&plan->symbolic, cut) * sizeof(double),
+                          "updates and workspace");
+    if (!numbers->stack)
+        return WEFT_ENOMEM;
     numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
     numbers->room_entries = room_entries(&plan->symbolic);
     return WEFT_OK;
@@ -117,12 +113,10 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
 
 static weft_status take_solve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
     wi_numbers *const numbers = &plan->numbers;
-    double *solve = NULL;
-    const weft_status status =
-        take(ctx, call, solve_entries(&plan->symbolic, &numbers->cut, rhs) * sizeof(double),
-             "right-hand sides", &solve);
-    if (status != WEFT_OK)
-        return status;
+    const size_t entries = solve_entries(&plan->symbolic, &numbers->cut, rhs);
+    double *const solve = take(ctx, call, entries * sizeof *solve, "right-hand sides");
+    if (!solve)
+        return WEFT_ENOMEM;
     wi_host_free(numbers->solve);
     numbers->solve = solve;
     numbers->rhs = rhs;
@@ -226,7 +220,7 @@ weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
     mapping m = {.symbolic = symbolic,
                  .matrix = matrix,
                  .numbers = &plan->numbers,
-                 .row = (int64_t *)plan->numbers.solve};
+                 .row = (void *)plan->numbers.solve};
     for (int64_t i = 0; i < symbolic->n; i++)
         m.row[i] = -1;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {

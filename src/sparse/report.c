@@ -113,10 +113,10 @@ weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_s
         status = wi_chol_check_matrix(ctx, call, plan, matrix);
     if (status == WEFT_OK)
         status = wi_chol_check_factor(ctx, call, plan);
-    if (status == WEFT_OK && !estimate)
-        status = wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
     if (status != WEFT_OK)
         return status;
+    if (!estimate)
+        return wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
     /* An empty matrix has neither rows to sum up nor a worst direction. */
     *estimate = plan->symbolic.n == 0
                     ? 0

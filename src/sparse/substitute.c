@@ -75,10 +75,6 @@ static void keep_columns(const substitution *work, int64_t s, const double *fron
     }
 }
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Solves with the panel of s, block by block: the members share the rows below. */
 static void forward_panel(const substitution *work, wi_crew *crew, int64_t s, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
@@ -86,7 +82,7 @@ static void forward_panel(const substitution *work, wi_crew *crew, int64_t s, do
     const int64_t height = wi_super_height(symbolic, s);
     const int64_t step = crew->size == 1 ? height : PIECE_ROWS;
     for (int64_t begin = 0; begin < columns; begin += WI_BLOCK_COLUMNS) {
-        const int64_t end = least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
+        const int64_t end = wi_least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
         const double *const block = wi_chol_column(work->plan, s, begin);
         int64_t piece;
         if (crew->rank == 0 || crew->size == 1)
@@ -94,7 +90,7 @@ static void forward_panel(const substitution *work, wi_crew *crew, int64_t s, do
         wi_crew_wait(crew);
         while (wi_crew_take(crew, (height - end + step - 1) / step, &piece)) {
             const int64_t row = end + piece * step;
-            wi_dense_subtract(least(step, height - row), end - begin, rhs, block + row, ld,
+            wi_dense_subtract(wi_least(step, height - row), end - begin, rhs, block + row, ld,
                               front + begin, height, front + row, height);
         }
         wi_crew_wait(crew);
@@ -109,12 +105,12 @@ static void backward_panel(const substitution *work, wi_crew *crew, int64_t s, i
     const int64_t step = crew->size == 1 ? columns : PIECE_COLUMNS;
     for (int64_t begin = (columns - 1) / WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
          columns > 0 && begin >= 0; begin -= WI_BLOCK_COLUMNS) {
-        const int64_t end = least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
+        const int64_t end = wi_least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
         const double *const block = wi_chol_column(work->plan, s, begin);
         int64_t piece;
         while (wi_crew_take(crew, (end - begin + step - 1) / step, &piece)) {
             const int64_t j = piece * step;
-            wi_dense_subtract_transposed(rows - end, least(step, end - begin - j), rhs,
+            wi_dense_subtract_transposed(rows - end, wi_least(step, end - begin - j), rhs,
                                          block + j * ld + end, ld, front + end, height,
                                          front + begin + j, height);
         }
@@ -208,9 +204,7 @@ static substitution begin(const weft_chol *plan, int64_t rhs) {
 void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
                         bool down) {
     substitution work = begin(plan, rhs);
-    const int threads =
-        ctx->threads < plan->numbers.cut.threads ? ctx->threads : plan->numbers.cut.threads;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(wi_chol_team(ctx, plan))
     {
         member me = member_of(&work, omp_get_thread_num(), omp_get_num_threads());
         if (up)

@@ -46,7 +46,7 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
     symbolic->super_parent = symbolic->rows_at + supernodes + 1;
     symbolic->peak = symbolic->super_parent + supernodes;
     symbolic->size = symbolic->peak + supernodes;
-    symbolic->work = (double *)(symbolic->size + supernodes);
+    symbolic->work = (void *)(symbolic->size + supernodes);
     symbolic->rows = symbolic->size + 2 * supernodes;
     return WEFT_OK;
 }
