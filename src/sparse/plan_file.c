@@ -161,6 +161,18 @@ static bool are_rows(const wi_symbolic *s) {
     return true;
 }
 
+/* Do the subtrees of each supernode's children fill the numbers before it? */
+static bool is_postordered(const wi_symbolic *s) {
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        int64_t child = t - 1;
+        while (child > t - s->size[t] && s->super_parent[child] == t)
+            child -= s->size[child];
+        if (child != t - s->size[t])
+            return false;
+    }
+    return true;
+}
+
 static const char *ordering_named(const char *name) {
     for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
         if (strcmp(wi_sparse_order_ladder.rows[k].name, name) == 0)
@@ -217,6 +229,8 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, bytes);
     wi_symbolic_sum_up(symbolic, scratch);
     wi_host_free(scratch);
+    if (!is_postordered(symbolic))
+        return damaged(ctx, call, path);
     plan->fingerprint = head.fingerprint;
     plan->report.nnz_a = head.nnz_a;
     plan->report.ordering = ordering_named(head.ordering);
