@@ -130,6 +130,7 @@ set(emu_tests
     select/select_test
     sort/sort_test
     sort/sort_calls_test
+    sort/sort_depth_test
     sparse/sparse_refusal_test
     core/stage_test
     core/core_test

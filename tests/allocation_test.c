@@ -161,6 +161,34 @@ static weft_status run_merge(weft_context *ctx, arrays *a) {
                       0, NULL, NULL, NULL);
 }
 
+static weft_status ask_merge(weft_context *ctx, const arrays *a, size_t *bytes) {
+    return weft_merge_bytes(ctx, WEFT_ASCENDING, WEFT_F32, COUNT / 2, a->x, COUNT - COUNT / 2, a->y,
+                            a->z, 0, NULL, NULL, NULL, bytes);
+}
+
+/* Values of a word each, at addresses where no word should be: on a device they stay there, and are
+ * moved by position, but copies of arrays in host memory are aligned. */
+static weft_status run_sort_odd(weft_context *ctx, arrays *a) {
+    return weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_F32, COUNT / 3, a->x, a->z, 4,
+                           (char *)a->y + 1, (char *)(a->z + COUNT / 2) + 1);
+}
+
+static weft_status ask_sort_odd(weft_context *ctx, const arrays *a, size_t *bytes) {
+    return weft_sort_pairs_bytes(ctx, WEFT_ASCENDING, WEFT_F32, COUNT / 3, a->x, a->z, 4,
+                                 (char *)a->y + 1, (char *)(a->z + COUNT / 2) + 1, bytes);
+}
+
+static weft_status run_merge_odd(weft_context *ctx, arrays *a) {
+    return weft_merge(ctx, WEFT_DESCENDING, WEFT_F32, COUNT / 4, a->x, 1000, a->y, a->z, 4,
+                      (char *)a->x + 1, (char *)a->y + 1, (char *)(a->z + COUNT / 2) + 1);
+}
+
+static weft_status ask_merge_odd(weft_context *ctx, const arrays *a, size_t *bytes) {
+    return weft_merge_bytes(ctx, WEFT_DESCENDING, WEFT_F32, COUNT / 4, a->x, 1000, a->y, a->z, 4,
+                            (char *)a->x + 1, (char *)a->y + 1, (char *)(a->z + COUNT / 2) + 1,
+                            bytes);
+}
+
 static weft_status run_is_sorted(weft_context *ctx, arrays *a) {
     return weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_F32, COUNT, a->x, a->result);
 }
@@ -355,10 +383,12 @@ static const public_call calls[] = {
     {"weft_scan of bytes", run_scan_bytes, &wi_scan_ladder, NULL},
     {"weft_sort", run_sort, &wi_sort_ladder, ask_sort},
     {"weft_sort_pairs", run_sort_pairs, &wi_sort_ladder, ask_sort_pairs},
+    {"weft_sort_pairs, unaligned", run_sort_odd, &wi_sort_ladder, ask_sort_odd},
     {"weft_sort_indices", run_sort_indices, &wi_sort_ladder, ask_sort_indices},
     {"weft_sort_segments", run_segments, NULL, ask_segments},
     {"weft_sort_records", run_records, NULL, ask_records},
-    {"weft_merge", run_merge, NULL, NULL},
+    {"weft_merge", run_merge, NULL, ask_merge},
+    {"weft_merge, unaligned", run_merge_odd, NULL, ask_merge_odd},
     {"weft_is_sorted", run_is_sorted, NULL, NULL},
     {"weft_search", run_search, NULL, NULL},
     {"weft_top_k", run_top_k, NULL, ask_top_k},

@@ -531,6 +531,8 @@ static void merge_and_search_arguments(weft_context *ctx) {
             weft_merge(ctx, UP, I32, 2, r.x, 2, r.y, r.z, 4, r.x, NULL, r.z + 8));
     REFUSED("weft_merge", "order",
             weft_merge(ctx, (weft_order)-1, I32, 2, r.x, 2, r.y, r.z, 0, NULL, NULL, NULL));
+    REFUSED("weft_merge_bytes", "bytes",
+            weft_merge_bytes(ctx, UP, I32, 2, r.x, 2, r.y, r.z, 0, NULL, NULL, NULL, NULL));
     REFUSED("weft_is_sorted", "x", weft_is_sorted(ctx, UP, I32, 2, NULL, p));
     REFUSED("weft_is_sorted", "position", weft_is_sorted(ctx, UP, I32, 2, r.x, NULL));
     REFUSED("weft_search", "wanted", weft_search(ctx, WEFT_LOWER, UP, I32, 2, r.x, 2, NULL, p));

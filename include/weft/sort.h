@@ -27,9 +27,11 @@
  * Temporary memory is taken from the place for the length of the call. The calls that end in _bytes
  * take the arguments of their namesakes, run nothing, and set *bytes to what the call would take:
  * host memory on a cpu; device memory on a GPU, with the device's copies of arrays that lie in host
- * memory. Only the addresses of the arrays matter to them, not what is stored there; but offsets in
- * host memory and fields are checked as their namesakes check them. A refused one leaves *bytes as
- * it was. */
+ * memory. Not counted is what a context takes once and keeps until it is closed: on a GPU, scratch
+ * memory and, from the first large array in host memory on, the buffers that such arrays pass
+ * through, 64 MiB of pinned memory and as much of the device's. Only the addresses of the arrays
+ * matter to them, not what is stored there; but offsets in host memory and fields are checked as
+ * their namesakes check them. A refused one leaves *bytes as it was. */
 #ifndef WEFT_SORT_H
 #define WEFT_SORT_H
 
@@ -122,6 +124,10 @@ WEFT_API weft_status weft_merge(weft_context *ctx, weft_order order, weft_type t
                                 const void *a, size_t nb, const void *b, void *keys_out,
                                 size_t value_bytes, const void *a_values, const void *b_values,
                                 void *values_out);
+WEFT_API weft_status weft_merge_bytes(weft_context *ctx, weft_order order, weft_type type,
+                                      size_t na, const void *a, size_t nb, const void *b,
+                                      void *keys_out, size_t value_bytes, const void *a_values,
+                                      const void *b_values, void *values_out, size_t *bytes);
 
 /* *position = the first i for which x[i] belongs before x[i - 1], or WEFT_NOWHERE if x is in order.
  * position may be host or device memory. */

@@ -85,6 +85,7 @@ typedef struct wi_merge_args {
     size_t value_bytes; /* any; 0: keys alone */
     const void *a_values, *b_values;
     void *values_out;
+    size_t *bytes; /* as in wi_sort_args */
 } wi_merge_args;
 
 typedef struct wi_sorted_args {

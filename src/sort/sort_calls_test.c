@@ -503,7 +503,15 @@ static void sort_counts(weft_context *ctx) {
     test_refused(
         ctx, weft_merge(ctx, WEFT_ASCENDING, WEFT_U8, many, x, 0, NULL, far, 0, NULL, NULL, NULL),
         WEFT_EARG, "weft_merge", NULL);
+    test_refused(ctx,
+                 weft_merge_bytes(ctx, WEFT_ASCENDING, WEFT_U8, many, x, 0, NULL, far, 0, NULL,
+                                  NULL, NULL, &bytes),
+                 WEFT_EARG, "weft_merge_bytes", NULL);
     assert_int_equal(bytes, 5);
+    assert_int_equal(weft_merge_bytes(ctx, WEFT_ASCENDING, WEFT_U8, 0, NULL, 0, NULL, NULL, 0, NULL,
+                                      NULL, NULL, &bytes),
+                     WEFT_OK);
+    assert_int_equal(bytes, 0);
 }
 
 /* A question about a call that the forced rung refuses gets no answer. */

@@ -194,6 +194,10 @@ weft_status wi_merge_cuda(weft_context *ctx, const void *arguments) {
         size_t bytes = 0;
         const size_t splits = wi_take(&bytes, tiles_of(n, wi_merge_tile<U, V>) * sizeof(uint64_t));
         const size_t positions = wi_take(&bytes, by_position ? n * sizeof(uint64_t) : 0);
+        if (args->bytes) {
+            *args->bytes += bytes;
+            return WEFT_OK;
+        }
         void *block = NULL;
         weft_status status = wi_gpu_alloc(ctx, &block, bytes);
         if (status != WEFT_OK)

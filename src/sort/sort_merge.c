@@ -62,6 +62,8 @@ static void merge_share(const wi_merge_args *m, const wi_sort_key *key, size_t f
 
 weft_status wi_merge_cpu(weft_context *ctx, const void *args) {
     const wi_merge_args *const m = args;
+    if (m->bytes)
+        return WEFT_OK;
     const wi_sort_key key = wi_sort_key_of(m->type, m->descending);
     const size_t n = m->na + m->nb;
     const int team = wi_team_size(ctx, n, n * (weft_type_size(m->type) + m->value_bytes));
@@ -140,7 +142,7 @@ static weft_status run_mirrored(weft_context *ctx, const wi_merge_args *args) {
         [B_VALUES] = {.array = part.b_values, .bytes = nb * value_bytes, .in = true},
         [VALUES_OUT] = {.array = part.values_out, .bytes = (na + nb) * value_bytes, .out = true},
     };
-    weft_status status = wi_mirror_open(ctx, part.call, m, ARRAYS, NULL);
+    weft_status status = wi_mirror_open(ctx, part.call, m, ARRAYS, part.bytes);
     if (status != WEFT_OK)
         return status;
     part.a = m[A].p;
@@ -153,28 +155,55 @@ static weft_status run_mirrored(weft_context *ctx, const wi_merge_args *args) {
     return wi_mirror_close(ctx, m, ARRAYS, status);
 }
 
+static wi_merge_args args_of(const char *call, weft_order order, weft_type type, size_t na,
+                             const void *a, size_t nb, const void *b, void *keys_out,
+                             size_t value_bytes, const void *a_values, const void *b_values,
+                             void *values_out) {
+    const bool has = value_bytes > 0;
+    return (wi_merge_args){.call = call,
+                           .type = type,
+                           .descending = order == WEFT_DESCENDING,
+                           .na = na,
+                           .nb = nb,
+                           .a = a,
+                           .b = b,
+                           .out = keys_out,
+                           .value_bytes = value_bytes,
+                           .a_values = has ? a_values : NULL,
+                           .b_values = has ? b_values : NULL,
+                           .values_out = has ? values_out : NULL};
+}
+
+static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_merge_args *args) {
+    const size_t n = args->na + args->nb;
+    weft_status status = check(ctx, order, args);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, args->call, n, args->value_bytes);
+    if (status != WEFT_OK)
+        return status;
+    if (args->bytes)
+        *args->bytes = 0;
+    return n == 0 ? WEFT_OK : run_mirrored(ctx, args);
+}
+
 weft_status weft_merge(weft_context *ctx, weft_order order, weft_type type, size_t na,
                        const void *a, size_t nb, const void *b, void *keys_out, size_t value_bytes,
                        const void *a_values, const void *b_values, void *values_out) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const bool has = value_bytes > 0;
-    const wi_merge_args args = {.call = "weft_merge",
-                                .type = type,
-                                .descending = order == WEFT_DESCENDING,
-                                .na = na,
-                                .nb = nb,
-                                .a = a,
-                                .b = b,
-                                .out = keys_out,
-                                .value_bytes = value_bytes,
-                                .a_values = has ? a_values : NULL,
-                                .b_values = has ? b_values : NULL,
-                                .values_out = has ? values_out : NULL};
-    weft_status status = check(ctx, order, &args);
-    if (status == WEFT_OK)
-        status = wi_sort_check_room(ctx, args.call, na + nb, value_bytes);
-    if (status != WEFT_OK || na + nb == 0)
-        return status;
-    return run_mirrored(ctx, &args);
+    const wi_merge_args args = args_of("weft_merge", order, type, na, a, nb, b, keys_out,
+                                       value_bytes, a_values, b_values, values_out);
+    return check_and_run(ctx, order, &args);
+}
+
+weft_status weft_merge_bytes(weft_context *ctx, weft_order order, weft_type type, size_t na,
+                             const void *a, size_t nb, const void *b, void *keys_out,
+                             size_t value_bytes, const void *a_values, const void *b_values,
+                             void *values_out, size_t *bytes) {
+    wi_merge_args args = args_of("weft_merge_bytes", order, type, na, a, nb, b, keys_out,
+                                 value_bytes, a_values, b_values, values_out);
+    args.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return check_and_run(ctx, order, &args);
 }

@@ -4,6 +4,10 @@
 
 #include "core/gpu.h"
 
+enum {
+    COPY_ALIGNMENT = 256 /* the least that device memory comes with */
+};
+
 /* An earlier mirror of the same array. */
 static const wi_mirror *twin(const wi_mirror *mirrors, size_t k) {
     for (size_t i = 0; i < k; i++) {
@@ -33,12 +37,15 @@ weft_status wi_mirror_open(weft_context *ctx, const char *call, wi_mirror *mirro
         wi_mirror *const m = &mirrors[k];
         const wi_mirror *const same = twin(mirrors, k);
         m->p = same ? same->p : (void *)(uintptr_t)m->array;
+        m->out = m->out && !asked;
         if (same || !m->array || m->bytes == 0 || ctx->kind == WI_CPU || wi_is_device(ctx, m->p))
             continue;
-        if (asked)
+        if (asked) {
             *asked += m->bytes;
-        else
+            m->p = (void *)((k + 1) * COPY_ALIGNMENT);
+        } else {
             status = open_one(ctx, call, m);
+        }
     }
     return status == WEFT_OK ? status : wi_mirror_close(ctx, mirrors, count, status);
 }

@@ -14,7 +14,8 @@ typedef struct wi_mirror {
 } wi_mirror;
 
 /* Sets p of each. Arrays that are the same one share their copy. With `asked` nothing is allocated
- * or copied: the bytes of the copies are added to it. On failure nothing is held. */
+ * or copied: the bytes of the copies are added to it, and p of a copy is an address that is aligned
+ * as the copy would be and must not be read. On failure nothing is held. */
 weft_status wi_mirror_open(weft_context *ctx, const char *call, wi_mirror *mirrors, size_t count,
                            size_t *asked);
 
