@@ -53,6 +53,12 @@ static const char *fits_ranges(const weft_context *ctx, const void *args) {
     return fits_wider(ctx, args);
 }
 
+static const char *fits_partitioned(const weft_context *ctx, const void *args) {
+    if (slots_of_call(args) > wi_histogram_partitioned_room(ctx))
+        return "has more bins than a block can deal elements out to";
+    return fits_wider(ctx, args);
+}
+
 static const char *fits_packed(const weft_context *ctx, const void *args) {
     if (slots_of_call(args) > wi_histogram_packed_room(ctx))
         return "needs all bins, 2 bytes each, to fit the shared memory of a block";
@@ -79,6 +85,8 @@ static const wi_row rows[] = {
     {"cluster", WI_CUDA, "one a cluster of blocks, its bins spread over their shared memories", 0,
      fits_cluster, wi_histogram_cluster},
 #    endif
+    {"partitioned", WI_CUDA, "elements dealt out by ranges of bins, each counted in shared memory",
+     0, fits_partitioned, wi_histogram_partitioned},
     {"cached", WI_CUDA, "any number of bins in global memory, frequent ones in shared memory", 0,
      fits_wider, wi_histogram_cached},
     {"ranges", WI_CUDA, "blocks share out the bins, and read the elements together", 1 << 20,

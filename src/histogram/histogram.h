@@ -72,6 +72,7 @@ weft_status wi_histogram_threads(weft_context *ctx, const void *args);
 weft_status wi_histogram_global(weft_context *ctx, const void *args);
 weft_status wi_histogram_shared(weft_context *ctx, const void *args);
 weft_status wi_histogram_cluster(weft_context *ctx, const void *args);
+weft_status wi_histogram_partitioned(weft_context *ctx, const void *args);
 weft_status wi_histogram_cached(weft_context *ctx, const void *args);
 weft_status wi_histogram_ranges(weft_context *ctx, const void *args);
 weft_status wi_histogram_packed(weft_context *ctx, const void *args);
@@ -83,6 +84,7 @@ size_t wi_histogram_shared_room(const weft_context *ctx);
 size_t wi_histogram_cluster_room(const weft_context *ctx);
 size_t wi_histogram_packed_room(const weft_context *ctx);
 size_t wi_histogram_ranges_room(const weft_context *ctx);
+size_t wi_histogram_partitioned_room(const weft_context *ctx);
 
 #ifdef __cplusplus
 }

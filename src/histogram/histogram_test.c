@@ -264,6 +264,8 @@ static bool may_refuse(const histogram_case *c) {
         return true;
     if (is_one_of(c->row, "cached", "ranges", "packed") && bytes)
         return true;
+    if (is_one_of(c->row, "partitioned", "partitioned", "partitioned"))
+        return bytes;
     if (is_one_of(c->row, "shared", "lanes", "packed"))
         return counters > 11000; /* any GPU has room for as many */
     return is_one_of(c->row, "cluster", "cluster", "cluster");

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* histogram on a GPU: more bins than shared memory holds, counted there all the same.
+ *
+ * The places of counters are cut into ranges of a power of two that one block has room for. A first
+ * kernel takes the elements tile by tile, and writes each tile's places in the order of their
+ * ranges, as 16-bit offsets within the range. A second one gives every range one block or several,
+ * as many as its share of the elements is worth, which read that range's run of each tile.
+ *
+ * Runs begin at 16-byte boundaries; what is left over at their ends holds `nobody`. */
+#include "cuda/warp.cuh"
+#include "histogram/histogram_cuda.cuh"
+
+constexpr int threads = 1024;
+constexpr uint32_t of_thread = 16; /* elements */
+constexpr uint32_t of_tile = threads * of_thread;
+constexpr uint32_t most_ranges = threads;
+constexpr uint32_t most_range_log2 = 15;
+constexpr uint16_t nobody = 0xffff; /* no offset: a range is shorter */
+constexpr uint32_t no_place = ~0u;  /* there are fewer than 2^32 - 1 */
+constexpr uint32_t run_lanes = 8;   /* threads that read a run together */
+/* Elements dealt out at a time, which bounds the memory for offsets to about half a GiB. */
+constexpr size_t most_at_once = (size_t)1 << 28;
+
+using offsets = wi_vector<uint16_t>;
+constexpr uint32_t offset_count = offsets::count;
+
+/* Elements that have been dealt out. */
+struct dealt {
+    uint32_t range_log2, ranges, tiles;
+    uint32_t pitch;   /* vectors from tile to tile */
+    uint32_t *totals; /* vectors of each range */
+    uint32_t *runs;   /* by range, then tile: a run's first vector in its tile, its vectors << 16 */
+    offsets *values;
+};
+
+/* What a block of the second kernel counts: the `part`-th of `parts` shares of the range. */
+struct share {
+    uint32_t range, part, parts;
+};
+
+/* The sum of x over the threads before this one; sums[31] is left as that over all. */
+__device__ inline uint32_t sum_before(uint32_t x, uint32_t *sums) {
+    const auto plus = [](uint32_t a, uint32_t b) { return a + b; };
+    const uint32_t through = wi_warp_scan(x, plus), warp = threadIdx.x / 32;
+    if (wi_lane() == 31)
+        sums[warp] = through;
+    __syncthreads();
+    if (warp == 0)
+        sums[wi_lane()] = wi_warp_scan(sums[wi_lane()], plus);
+    __syncthreads();
+    return through - x + (warp ? sums[warp - 1] : 0);
+}
+
+/* ---- dealing out ---- */
+
+/* The places of this thread's elements of the tile: of whole vectors, `threads` vectors apart. */
+template <class T, class Slot>
+__device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of,
+                                   uint32_t (&place)[of_thread]) {
+    using Vector = wi_vector<T>;
+    constexpr uint32_t width = Vector::count, vectors = of_thread / width;
+    [[maybe_unused]] constexpr int steps = Slot::cheap ? width : 1;
+    const wi_cut<T> cut(p.x, p.n);
+    const Vector *const body = (const Vector *)(p.x + cut.head);
+    const uint32_t slots = p.target.bins.count + WI_OUTSIDE, channels = p.target.channels;
+    const size_t first = (size_t)blockIdx.x * threads * vectors + threadIdx.x;
+    Vector a[vectors];
+#pragma unroll
+    for (uint32_t k = 0; k < vectors; k++) {
+        const size_t v = first + k * threads;
+        a[k] = v < cut.vectors ? body[v] : Vector{};
+    }
+#pragma unroll
+    for (uint32_t k = 0; k < vectors; k++) {
+        const size_t v = first + k * threads;
+        uint32_t channel = p.channel_of(cut.head + v * width);
+#pragma unroll steps
+        for (uint32_t e = 0; e < width; e++) {
+            const uint32_t at = channel * slots + slot_of(a[k].at[e]);
+            place[k * width + e] = v < cut.vectors ? at : no_place;
+            channel = channel + 1 < channels ? channel + 1 : 0;
+        }
+    }
+    if (blockIdx.x == 0)
+        wi_take_ends(p, cut, [&](T x, uint32_t c) { p.target.count(c, slot_of(x), 1); });
+}
+
+/* Numbers this tile's places of each range, in any order; counts them in met. Where all of a warp
+ * fall into one range, as in sorted elements, one lane adds for all. */
+__device__ inline void number_places(const uint32_t (&place)[of_thread], uint32_t range_log2,
+                                     uint32_t *met, uint32_t (&number)[of_thread]) {
+    constexpr uint32_t together = 4;
+#pragma unroll
+    for (uint32_t i = 0; i < of_thread; i += together) {
+        const uint32_t likely = wi_shuffle(place[i], 0) >> range_log2;
+        bool alike = true;
+#pragma unroll
+        for (uint32_t e = 0; e < together; e++)
+            alike &= place[i + e] != no_place && place[i + e] >> range_log2 == likely;
+        if (__all_sync(wi_all_lanes, alike)) {
+            uint32_t before = 0;
+            if (wi_lane() == 0)
+                before = atomicAdd(&met[likely], 32 * together);
+            before = wi_shuffle(before, 0) + (uint32_t)wi_lane() * together;
+#pragma unroll
+            for (uint32_t e = 0; e < together; e++)
+                number[i + e] = before + e;
+            continue;
+        }
+#pragma unroll
+        for (uint32_t e = 0; e < together; e++)
+            if (place[i + e] != no_place)
+                number[i + e] = atomicAdd(&met[place[i + e] >> range_log2], 1u);
+    }
+}
+
+/* Lays out the tile's runs and notes them; thread r does so for range r. Replaces met by where runs
+ * begin, and fills what their last vectors leave free. Returns the tile's vectors. */
+__device__ inline uint32_t lay_out_runs(const dealt &d, uint32_t *met, uint32_t *sums,
+                                        uint16_t *tile) {
+    const uint32_t range = threadIdx.x, count = met[range];
+    const uint32_t vectors = (count + offset_count - 1) / offset_count;
+    const uint32_t first = sum_before(vectors, sums);
+    if (range < d.ranges)
+        d.runs[(size_t)range * d.tiles + blockIdx.x] = first | vectors << 16;
+    if (vectors)
+        atomicAdd(&d.totals[range], vectors);
+    for (uint32_t i = count; i < vectors * offset_count; i++)
+        tile[first * offset_count + i] = nobody;
+    met[range] = first * offset_count;
+    return sums[31];
+}
+
+template <class T>
+__global__ void __launch_bounds__(threads, 1) deal(wi_histogram_params<T> p, dealt d) {
+    WEFT_DYNAMIC_SHARED(memory);
+    WEFT_SHARED(uint32_t, met, [most_ranges]);
+    WEFT_SHARED(uint32_t, sums, [32]);
+    uint16_t *const tile = (uint16_t *)memory;
+    met[threadIdx.x] = 0;
+    __syncthreads();
+    wi_with_slots<T>(p.target, [&](auto slot_of) {
+        uint32_t place[of_thread], number[of_thread];
+        find_places(p, slot_of, place);
+        number_places(place, d.range_log2, met, number);
+        __syncthreads();
+        const uint32_t vectors = lay_out_runs(d, met, sums, tile);
+        __syncthreads();
+#pragma unroll
+        for (uint32_t i = 0; i < of_thread; i++)
+            if (place[i] != no_place)
+                tile[met[place[i] >> d.range_log2] + number[i]] =
+                    (uint16_t)(place[i] & ((1u << d.range_log2) - 1));
+        __syncthreads();
+        offsets *const to = d.values + (size_t)blockIdx.x * d.pitch;
+        for (uint32_t v = threadIdx.x; v < vectors; v += threads)
+            to[v] = ((const offsets *)tile)[v];
+    });
+}
+
+/* ---- counting ---- */
+
+/* This block's share, if about `blocks` blocks share all vectors; without parts if it has none. */
+__device__ inline void find_share(const dealt &d, uint32_t blocks, uint32_t *sums, share *mine) {
+    const uint32_t total = threadIdx.x < d.ranges ? d.totals[threadIdx.x] : 0;
+    if (threadIdx.x == 0)
+        mine->parts = 0;
+    sum_before(total, sums);
+    const uint32_t worth = total ? (uint32_t)((uint64_t)total * blocks / sums[31]) : 0;
+    __syncthreads();
+    const uint32_t parts = total && !worth ? 1 : worth;
+    const uint32_t part = blockIdx.x - sum_before(parts, sums);
+    if (part < parts)
+        *mine = {threadIdx.x, part, parts};
+    __syncthreads();
+}
+
+__device__ inline void count_runs(const dealt &d, const share &mine, uint32_t *counters) {
+    constexpr uint32_t groups = threads / run_lanes;
+    const uint32_t group = threadIdx.x / run_lanes, lane = threadIdx.x % run_lanes;
+    const uint32_t *const runs = d.runs + (size_t)mine.range * d.tiles;
+    for (uint32_t t = mine.part * groups + group; t < d.tiles; t += mine.parts * groups) {
+        const uint32_t run = runs[t], vectors = run >> 16;
+        const offsets *const values = d.values + (size_t)t * d.pitch + (run & 0xffff);
+        for (uint32_t v = lane; v < vectors; v += run_lanes) {
+            const offsets a = values[v];
+#pragma unroll
+            for (uint32_t e = 0; e < offset_count; e++)
+                if (a.at[e] != nobody)
+                    atomicAdd(&counters[a.at[e]], 1u);
+        }
+    }
+}
+
+__global__ void __launch_bounds__(threads, 1)
+    count_dealt(wi_histogram_target target, dealt d, uint32_t blocks) {
+    WEFT_DYNAMIC_SHARED(memory);
+    WEFT_SHARED(uint32_t, sums, [32]);
+    WEFT_SHARED(share, mine, );
+    uint32_t *const counters = (uint32_t *)memory;
+    find_share(d, blocks, sums, &mine);
+    if (mine.parts == 0)
+        return;
+    for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += threads)
+        counters[i] = 0;
+    __syncthreads();
+    count_runs(d, mine, counters);
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += threads)
+        if (counters[i])
+            target.count_in_row((mine.range << d.range_log2) + i, counters[i]);
+}
+
+/* ---- launches ---- */
+
+static uint32_t range_log2_of(const weft_context *ctx) {
+    const size_t room = ctx->gpu->shared_optin - sizeof(uint32_t) * 32 - sizeof(share);
+    uint32_t log2 = most_range_log2;
+    while (sizeof(uint32_t) << log2 > room)
+        log2--;
+    return log2;
+}
+
+size_t wi_histogram_partitioned_room(const weft_context *ctx) {
+    return (size_t)most_ranges << range_log2_of(ctx);
+}
+
+/* Deals out and counts p.n elements. */
+template <class T>
+static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p, dealt d) {
+    const size_t tile_bytes = d.pitch * sizeof(offsets);
+    const size_t counter_bytes = sizeof(uint32_t) << d.range_log2;
+    size_t blocks = 0;
+    d.tiles = (uint32_t)((p.n - 1) / of_tile + 1);
+    weft_status status =
+        wi_cuda(ctx, cudaMemsetAsync(d.totals, 0, d.ranges * sizeof *d.totals, ctx->gpu->stream),
+                "cudaMemsetAsync: before elements are dealt out");
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(deal<T>, ctx, d.tiles, threads, tile_bytes, p, d);
+    if (status == WEFT_OK)
+        status = wi_grant_shared(ctx, "launch of count_dealt", count_dealt, counter_bytes);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, count_dealt, threads, counter_bytes, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    return WEFT_LAUNCH(count_dealt, ctx, (unsigned)(blocks + d.ranges), threads, counter_bytes,
+                       p.target, d, (uint32_t)blocks);
+}
+
+/* Memory for as many elements as are dealt out at a time, to be freed by d->values. */
+static weft_status make_room(weft_context *ctx, const wi_histogram_args *args, dealt *d) {
+    const size_t places = (size_t)args->channels * wi_slots_of(&args->bins);
+    const size_t n = args->n < most_at_once ? args->n : most_at_once;
+    const size_t tiles = (n + of_tile - 1) / of_tile;
+    d->range_log2 = range_log2_of(ctx);
+    d->ranges = (uint32_t)((places - 1) >> d->range_log2) + 1;
+    d->pitch = of_tile / offset_count + d->ranges;
+    const size_t values = tiles * d->pitch, runs = tiles * d->ranges;
+    void *memory;
+    const weft_status status = wi_gpu_alloc(
+        ctx, &memory, values * sizeof(offsets) + (runs + d->ranges) * sizeof(uint32_t));
+    d->values = (offsets *)memory;
+    d->runs = (uint32_t *)(d->values + values);
+    d->totals = d->runs + runs;
+    return status;
+}
+
+template <class T>
+static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
+    wi_histogram_params<T> p;
+    dealt d = {};
+    weft_status status = wi_histogram_typed(ctx, args, &p);
+    if (status == WEFT_OK)
+        status = make_room(ctx, args, &d);
+    if (status != WEFT_OK)
+        return status;
+    for (size_t from = 0; from < args->n && status == WEFT_OK; from += most_at_once) {
+        p.x = (const T *)args->x + from;
+        p.n = args->n - from < most_at_once ? args->n - from : most_at_once;
+        p.channel = (uint32_t)((args->channel + from) % args->channels);
+        status = run_slice(ctx, p, d);
+    }
+    const weft_status freed = wi_gpu_free(ctx, d.values);
+    return status != WEFT_OK ? status : freed;
+}
+
+weft_status wi_histogram_partitioned(weft_context *ctx, const void *arguments) {
+    const wi_histogram_args *args = (const wi_histogram_args *)arguments;
+    return wi_with_unsigned_type(args->type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (sizeof(T) == 1)
+            return WEFT_EUNSUPPORTED;
+        else
+            return launch<T>(ctx, args);
+    });
+}
