@@ -467,7 +467,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
     if (piece && piece->pinned)
         *attributes = {cudaMemoryTypeHost, piece->device, same, same};
-    else if (piece)
+    else if (piece && !piece->of_graph) /* drivers do not know what a capture took */
         *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
     return cudaSuccess;
 }
