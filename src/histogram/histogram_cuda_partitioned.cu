@@ -269,11 +269,10 @@ template <class T>
 static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
     wi_histogram_params<T> p;
     dealt d = {};
-    weft_status status = wi_histogram_typed(ctx, args, &p);
-    if (status == WEFT_OK)
-        status = make_room(ctx, args, &d);
+    weft_status status = make_room(ctx, args, &d); /* before the counts are cleared */
     if (status != WEFT_OK)
         return status;
+    status = wi_histogram_typed(ctx, args, &p);
     for (size_t from = 0; from < args->n && status == WEFT_OK; from += most_at_once) {
         p.x = (const T *)args->x + from;
         p.n = args->n - from < most_at_once ? args->n - from : most_at_once;
