@@ -196,7 +196,7 @@ static void print_report(const solving *s, const weft_chol_report *report) {
 }
 
 static wi_exit run(solving *s) {
-    weft_chol_report report;
+    weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_load_matrix(s->args, s->ctx, &s->matrix);
     if (result == WI_EXIT_OK)
         result = prepare(s);
