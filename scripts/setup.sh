@@ -23,6 +23,7 @@ need() { # need TEST-COMMAND... -- PACKAGE
 has_libc() { echo '#include <stdio.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -fsyntax-only -x c -; }
 has_metis() { echo '#include <metis.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
+has_openblas() { /sbin/ldconfig -p | grep 'libopenblas\.so\.0 '; } # rung left_looking loads it
 has_clang_format_14() {
     have clang-format-14 || [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]
 }
@@ -40,6 +41,7 @@ need_test() {
     need_build
     need pkg-config --exists cmocka -- libcmocka-dev
     need pkg-config --exists libpng -- libpng-dev
+    need has_openblas -- libopenblas0
 }
 need_format() { need has_clang_format_14 -- clang-format-14; }
 need_lint() {
