@@ -6,6 +6,7 @@
 
 #include "cpu/half.h"
 #include "cpu/isa.h"
+#include "histogram/histogram_simd.h"
 #include "map/map_simd.h"
 #include "reduce/reduce_simd.h"
 #include "scan/scan_simd.h"
@@ -202,6 +203,33 @@ static void test_scan_has_the_same_bits(void **state) {
     each_case(compare_scan);
 }
 
+/* All pairs of bytes, and what their numbers stand for. */
+static void test_pairs_of_bytes(void **state) {
+    enum {
+        PAIRS = 1 << 16
+    };
+    unsigned char *const x = malloc(2 * PAIRS + OFFSET);
+    uint16_t *const numbers = malloc(PAIRS * sizeof *numbers);
+    (void)state;
+    assert_true(x && numbers);
+    for (size_t k = 0; k < PAIRS; k++) {
+        x[2 * k + OFFSET] = (unsigned char)k;
+        x[2 * k + 1 + OFFSET] = (unsigned char)(k >> 8);
+    }
+    for (wi_isa isa = WI_ISA_BASE; isa <= wi_cpu_isa(); isa++) {
+        WI_OF_ISA(isa, wi_histogram_simd)->pairs(PAIRS, x + OFFSET, numbers);
+        for (size_t k = 0; k < PAIRS; k++) {
+            const unsigned char a = (unsigned char)k, b = (unsigned char)(k >> 8);
+            const unsigned char from = (unsigned char)numbers[k];
+            const unsigned char to = (unsigned char)(from + (numbers[k] >> 8));
+            assert_true(numbers[k] < WI_BYTE_PAIRS);
+            assert_true((a == from && b == to) || (a == to && b == from));
+        }
+    }
+    free(x);
+    free(numbers);
+}
+
 static void test_halves_widen_as_public(void **state) {
     (void)state;
     for (uint32_t bits = 0; bits < 65536; bits++) {
@@ -248,6 +276,7 @@ int main(void) {
         cmocka_unit_test(test_reduce_has_the_same_bits),
         cmocka_unit_test(test_scan_has_the_same_bits),
         cmocka_unit_test(test_sort_has_the_same_bits),
+        cmocka_unit_test(test_pairs_of_bytes),
         cmocka_unit_test(test_halves_widen_as_public),
         cmocka_unit_test(test_halves_narrow_as_public),
         cmocka_unit_test(test_doubles_round_once),

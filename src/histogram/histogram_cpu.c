@@ -3,9 +3,10 @@
  * added up at the end.
  *
  * What a core does worst is to add to a counter it has just added to: the addition waits for the
- * one before. Bytes are counted two at a time, in one of 65,536 8-bit counters, which halves the
- * additions, and groups of words that repeat one word are only tallied. Other elements become slots
- * a block at a time, by vectors, and neighbours go to different copies of a counter. */
+ * one before. Bytes are counted two at a time, which halves the additions, in 8-bit counters that
+ * fit the first-level cache: which of the two comes first does not matter, so 33,024 are enough.
+ * Blocks that repeat one word are only tallied. Other elements become slots a block at a time, by
+ * vectors, and neighbours go to different copies of a counter. */
 #include <string.h>
 
 #include "cpu/team.h"
@@ -19,8 +20,10 @@ enum {
     FEW_SLOTS = 1 << 12,
     PAIR_WORTHWHILE = 1 << 19, /* bytes of a share for which counting by pairs pays */
     WORD = sizeof(uint64_t),
-    GROUP_WORDS = 4,    /* looked at together */
-    AHEAD_BYTES = 4096, /* from the group counted to the one asked for */
+    PAIRS = 512,        /* numbered at a time */
+    UNROLLED = 32,      /* pairs counted at a time */
+    SAMPLE = 64,        /* pairs looked at for whether they crowd */
+    AHEAD_BYTES = 2048, /* from the bytes counted to those asked for */
 };
 
 /* Elements after which 32-bit counters are emptied. */
@@ -29,6 +32,7 @@ static const size_t span_elements = (size_t)1 << 31;
 typedef struct plan {
     const wi_histogram_args *args;
     wi_bin_table table;
+    const wi_histogram_simd *simd;
     wi_slots_run slots;          /* or NULL */
     uint32_t *of_value;          /* slots of all 16-bit values, or NULL */
     size_t of_channel, counters; /* counters of a channel, of all channels together */
@@ -37,15 +41,25 @@ typedef struct plan {
 
 /* ---- bytes ---- */
 
-/* Counters of pairs of bytes: 8 bits each, and how often each of them has wrapped. */
+/* How often each pair of bytes was met, modulo 256. Pairs that crowd go to the copies in turns. */
 typedef struct pair_table {
-    uint8_t low[SHORT_VALUES];
-    uint32_t wraps[SHORT_VALUES];
+    _Alignas(64) uint8_t times[COPIES][WI_BYTE_PAIRS];
+    bool has_copies; /* else times[0] is all there is */
 } pair_table;
 
-static void count_pair(pair_table *t, uint32_t pair) {
-    if (__builtin_expect(++t->low[pair] == 0, 0))
-        t->wraps[pair]++;
+static inline void add_pair(uint32_t *counters, uint32_t pair, uint32_t times) {
+    counters[pair & 0xff] += times;
+    counters[(pair + (pair >> 8)) & 0xff] += times;
+}
+
+/* Apart, for it is rare: the loops around it stay small. */
+static __attribute__((noinline)) void carry(uint32_t *counters, uint32_t pair) {
+    add_pair(counters, pair, 256);
+}
+
+static inline void count_pair(uint8_t *times, size_t pair, uint32_t *counters) {
+    if (__builtin_expect(++times[pair] == 0, 0))
+        carry(counters, (uint32_t)pair);
 }
 
 static void tally_word(uint32_t *counters, uint64_t word, uint32_t times) {
@@ -53,36 +67,66 @@ static void tally_word(uint32_t *counters, uint64_t word, uint32_t times) {
         counters[word >> 8 * k & 0xff] += times;
 }
 
-static void count_by_pairs(pair_table *t, size_t n, const uint8_t *x, uint32_t *counters) {
-    uint64_t last = 0, words[GROUP_WORDS];
-    uint32_t repeats = 0;
+/* Does a block of pairs repeat its first word? */
+static bool is_one_word(const uint8_t *x, uint64_t *word) {
+    uint64_t next;
+    memcpy(word, x, WORD);
+    memcpy(&next, x + WORD, WORD);
+    return *word == next && memcmp(x, x + WORD, 2 * PAIRS - WORD) == 0;
+}
+
+/* Is a pair often the same as one of the two behind it? */
+static bool do_crowd(const uint16_t *pairs) {
+    uint16_t same = 0;
+    for (int k = 0; k < SAMPLE; k++)
+        same = (uint16_t)(same + (pairs[k] == pairs[k + 1]) + (pairs[k] == pairs[k + 2]));
+    return same > SAMPLE / 4;
+}
+
+static void count_crowd(pair_table *t, const uint16_t *pairs, uint32_t *counters) {
+    if (!t->has_copies)
+        memset(t->times[1], 0, sizeof t->times - sizeof t->times[0]);
+    t->has_copies = true;
+    for (int k = 0; k < PAIRS; k += COPIES)
+        for (int c = 0; c < COPIES; c++)
+            count_pair(t->times[c], pairs[k + c], counters);
+}
+
+/* x: the bytes that the pairs are of. Memory is asked evenly: it answers no faster to many at once.
+ */
+static void count_block(pair_table *t, const uint8_t *x, const uint16_t *pairs,
+                        uint32_t *counters) {
+    for (int k = 0; k < PAIRS; k += UNROLLED) {
+        __builtin_prefetch((const void *)((uintptr_t)(x + 2 * k) + AHEAD_BYTES));
+#pragma GCC unroll 32
+        for (int u = 0; u < UNROLLED; u++)
+            count_pair(t->times[0], pairs[k + u], counters);
+    }
+}
+
+static void count_by_pairs(const plan *p, pair_table *t, size_t n, const uint8_t *x,
+                           uint32_t *counters) {
+    uint16_t pairs[PAIRS];
+    uint64_t word;
     size_t i = 0;
-    for (; i + sizeof words <= n; i += sizeof words) {
-        memcpy(words, x + i, sizeof words);
-        __builtin_prefetch((const void *)((uintptr_t)(x + i) + AHEAD_BYTES), 0, 2);
-        if (((words[0] ^ last) | (words[1] ^ last) | (words[2] ^ last) | (words[3] ^ last)) == 0) {
-            repeats += GROUP_WORDS;
+    memset(t->times[0], 0, sizeof t->times[0]);
+    t->has_copies = false;
+    for (; i + sizeof pairs <= n; i += sizeof pairs) {
+        if (is_one_word(x + i, &word)) {
+            tally_word(counters, word, sizeof pairs / WORD);
             continue;
         }
-        if (repeats) {
-            tally_word(counters, last, repeats);
-            repeats = 0;
-        }
-        last = words[GROUP_WORDS - 1];
-#pragma GCC unroll 4
-        for (int w = 0; w < GROUP_WORDS; w++)
-            for (int k = 0; k < WORD / 2; k++)
-                count_pair(t, words[w] >> 16 * k & 0xffff);
+        p->simd->pairs(PAIRS, x + i, pairs);
+        if (do_crowd(pairs))
+            count_crowd(t, pairs, counters);
+        else
+            count_block(t, x + i, pairs, counters);
     }
-    tally_word(counters, last, repeats);
     for (; i < n; i++)
         counters[x[i]]++;
-    for (uint32_t pair = 0; pair < SHORT_VALUES; pair++) {
-        const uint32_t times = t->low[pair] + 256 * t->wraps[pair];
-        counters[pair & 0xff] += times;
-        counters[pair >> 8] += times;
-    }
-    memset(t, 0, sizeof *t);
+    for (int c = 0; c < (t->has_copies ? COPIES : 1); c++)
+        for (uint32_t pair = 0; pair < WI_BYTE_PAIRS; pair++)
+            add_pair(counters, pair, t->times[c][pair]);
 }
 
 static void count_bytes(const plan *p, size_t first, size_t n, uint32_t *counters) {
@@ -165,7 +209,7 @@ static void count_share(const plan *p, size_t first, size_t last, uint32_t *coun
     for (; first < last; first += span_elements) {
         const size_t n = last - first < span_elements ? last - first : span_elements;
         if (pairs)
-            count_by_pairs(pairs, n, (const uint8_t *)p->args->x + first, counters);
+            count_by_pairs(p, pairs, n, (const uint8_t *)p->args->x + first, counters);
         else if (weft_type_size(p->args->type) == 1)
             count_bytes(p, first, n, counters);
         else
@@ -207,7 +251,7 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
 #pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
     for (int rank = 0; rank < team; rank++) {
         char *const mine = memory + (size_t)rank * lines * 64;
-        memset(mine, 0, lines * 64);
+        memset(mine + pair_bytes, 0, table_bytes);
         count_share(p, wi_team_share(args->n, rank, team), wi_team_share(args->n, rank + 1, team),
                     (uint32_t *)(void *)(mine + pair_bytes),
                     by_pairs ? (pair_table *)(void *)mine : NULL);
@@ -222,11 +266,10 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
  */
 static weft_status choose_slots(weft_context *ctx, plan *p) {
     const wi_histogram_args *const args = p->args;
-    const wi_histogram_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_histogram_simd);
     if (args->bins.rule == WI_BINS_SHIFT)
-        p->slots = simd->shift[args->type];
+        p->slots = p->simd->shift[args->type];
     else if (args->bins.rule == WI_BINS_LINEAR && p->table.linear)
-        p->slots = simd->linear[args->type];
+        p->slots = p->simd->linear[args->type];
     if (p->slots || weft_type_size(args->type) != 2 || args->n < TABLE_WORTHWHILE)
         return WEFT_OK;
     p->of_value = wi_host_alloc(SHORT_VALUES * sizeof *p->of_value);
@@ -239,7 +282,7 @@ static weft_status choose_slots(weft_context *ctx, plan *p) {
 }
 
 weft_status wi_histogram_threads(weft_context *ctx, const void *args) {
-    plan p = {.args = args};
+    plan p = {.args = args, .simd = WI_OF_ISA(wi_cpu_isa(), wi_histogram_simd)};
     weft_status status = wi_bin_table_make(ctx, &p.args->bins, &p.table);
     if (status == WEFT_OK)
         status = choose_slots(ctx, &p);

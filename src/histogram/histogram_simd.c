@@ -2,6 +2,8 @@
 /* The loops that find slots, written so that compilers vectorise them. */
 #include "histogram/histogram_simd.h"
 
+#include <string.h>
+
 #include "cpu/vector.h"
 
 /* The number of bins passed, -1 ... count, as a slot. Clamped before it becomes an integer. */
@@ -31,6 +33,17 @@ WI_INLINE uint32_t slot_at(double at, double count) {
 #define LINEAR_SLOTS linear_slots_f64
 #include "histogram/histogram_simd_float.inc"
 
+static void number_pairs(size_t n, const uint8_t *x, uint16_t *pairs) {
+#pragma omp simd
+    for (size_t k = 0; k < n; k++) {
+        uint16_t both;
+        memcpy(&both, x + 2 * k, sizeof both);
+        const int16_t up = (int16_t)((both - (both << 8)) & 0xff00); /* high - low, times 256 */
+        const uint16_t from = up < 0 ? both >> 8 : both & 0xff;
+        pairs[k] = (uint16_t)((up < 0 ? -up : up) | from);
+    }
+}
+
 const wi_histogram_simd WI_FOR_ISA(wi_histogram_simd) = {
     .shift = {[WEFT_I16] = shift_slots_16,
               [WEFT_U16] = shift_slots_16,
@@ -46,4 +59,5 @@ const wi_histogram_simd WI_FOR_ISA(wi_histogram_simd) = {
                [WEFT_U64] = linear_slots_64,
                [WEFT_F32] = linear_slots_f32,
                [WEFT_F64] = linear_slots_f64},
+    .pairs = number_pairs,
 };

@@ -9,10 +9,20 @@
 /* Finds the slots of n elements. */
 typedef void (*wi_slots_run)(const wi_bins *bins, size_t n, const void *x, uint32_t *slots);
 
+enum {
+    WI_BYTE_PAIRS = 129 * 256
+};
+
+/* Numbers the pairs x[2 k], x[2 k + 1] of bytes for k < n, below WI_BYTE_PAIRS, in whichever order
+ * they come: going up modulo 256, one of them is at most 128 from the other. The number is that
+ * other, and in the byte above the distance. */
+typedef void (*wi_pairs_run)(size_t n, const uint8_t *x, uint16_t *pairs);
+
 /* By type; NULL for types that have none. The bits of integers do for signed and unsigned. */
 typedef struct wi_histogram_simd {
     wi_slots_run shift[WEFT_TYPE_COUNT];  /* for the rule SHIFT */
     wi_slots_run linear[WEFT_TYPE_COUNT]; /* for LINEAR where it is right everywhere */
+    wi_pairs_run pairs;
 } wi_histogram_simd;
 
 WI_DECLARE_ISAS(wi_histogram_simd, wi_histogram_simd);

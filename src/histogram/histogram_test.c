@@ -30,6 +30,7 @@ typedef enum spread {
     EQUAL,
     TWO_VALUES,
     ASCENDING,
+    STRETCHES,
     SPREADS
 } spread;
 
@@ -236,9 +237,26 @@ static void copy_element(rig *r, size_t size, size_t from, size_t to) {
     memmove(r->source + to * size, r->source + from * size, size);
 }
 
+/* Stretches that are drawn, of one value, of two, or that repeat eight. */
+static void draw_stretches(rig *r, size_t elements, size_t size) {
+    for (size_t first = 0; first < elements;) {
+        const size_t kind = test_below(&r->random, 4), length = test_below(&r->random, 6000);
+        const size_t end = elements - first < length ? elements : first + length;
+        for (size_t i = first + 8; kind > 0 && i < end; i++)
+            copy_element(r, size,
+                         kind == 1   ? first
+                         : kind == 2 ? first + test_below(&r->random, 2)
+                                     : i - 8,
+                         i);
+        first = end;
+    }
+}
+
 static void draw(rig *r, const histogram_case *c) {
     const size_t elements = c->n * c->channels, size = test_size_of(c->type);
     test_fill(&r->random, c->pattern, c->type, elements, r->source);
+    if (c->spread == STRETCHES)
+        draw_stretches(r, elements, size);
     for (size_t i = 1; i < elements; i++) {
         if (c->spread == EQUAL)
             copy_element(r, size, 0, i);
@@ -456,6 +474,32 @@ static void crowded_counters(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Bytes that are enough for every thread to count them by pairs, at any alignment. */
+static void many_bytes(weft_context *ctx) {
+    const size_t n = (1 << 21) + 4999;
+    if (!test_size_wanted(n))
+        return;
+    rig r = rig_open(ctx, n / 8 + 8);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
+    for (size_t k = 0; k < count * SPREADS; k++) {
+        const histogram_case c = {.row = rows[k % count],
+                                  .type = k / count % 2 ? WEFT_I8 : WEFT_U8,
+                                  .count_type = k % 3 ? WEFT_U64 : WEFT_U32,
+                                  .n = n - test_below(&r.random, 2000),
+                                  .channels = 1,
+                                  .kind = VALUES,
+                                  .bins = 256,
+                                  .offset = test_below(&r.random, 64),
+                                  .counting = k % 5 ? WEFT_OVERWRITE : WEFT_ACCUMULATE,
+                                  .spread = (spread)(k / count),
+                                  .pattern = TEST_ANY,
+                                  .device = DEVICE_ALL};
+        run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
 /* Whole numbers beyond 2^53 fall on the right side of an edge that f64 holds. */
 static void wide_integers(weft_context *ctx) {
     const uint64_t top = UINT64_C(1) << 63;
@@ -481,7 +525,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes),      TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes),      TEST_ON_EACH_PLACE(many_bins),
-        TEST_ON_EACH_PLACE(crowded_counters), TEST_ON_EACH_PLACE(wide_integers),
+        TEST_ON_EACH_PLACE(crowded_counters), TEST_ON_EACH_PLACE(many_bytes),
+        TEST_ON_EACH_PLACE(wide_integers),
     };
     return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
 }
