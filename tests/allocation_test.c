@@ -330,6 +330,38 @@ static weft_status run_chol(weft_context *ctx, arrays *a) {
     return status;
 }
 
+/* The analysis of a strip of 2 x 1200 points: long enough to be dissected. */
+static weft_status run_strip(weft_context *ctx, arrays *a) {
+    (void)a;
+    enum {
+        N = 2400
+    };
+    static int64_t row[3 * N], col[3 * N];
+    static double value[3 * N];
+    size_t entries = 0;
+    for (int64_t j = 0; j < N; j++) {
+        for (int64_t i = j; i < N && i <= j + 2; i++) {
+            if (i == j + 1 && j % 2 == 1)
+                continue;
+            row[entries] = i;
+            col[entries] = j;
+            value[entries++] = 1;
+        }
+    }
+    weft_sparse *matrix;
+    weft_chol *plan = NULL;
+    if (ctx->kind != WI_CPU)
+        return WEFT_OK;
+    const weft_chol_options options = {.size = sizeof options, .ordering = "dissect"};
+    weft_status status = weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_LOWER, N, N,
+                                                     entries, WEFT_I64, row, col, value);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, &options, &plan);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
 /* What of a plan is done again: none of it may allocate, but for what rungs that teach work with.
  */
 static weft_status run_again(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
@@ -411,6 +443,7 @@ static const public_call calls[] = {
     {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
     {"weft_sparse_read", run_sparse_read, NULL, NULL},
     {"weft_chol_analyze", run_chol, &wi_sparse_order_ladder, NULL},
+    {"weft_chol_analyze by dissection", run_strip, NULL, NULL},
     {"weft_chol_factor", run_factor, &wi_sparse_ladder, NULL},
 };
 

@@ -390,7 +390,7 @@ test_solve() {
         factor_seconds solve_seconds gflops backward_error condition_estimate logdet; do
         same "\"$key\": " "$(grep -o "\"$key\": " <<<"$output")" 'solve --json'
     done
-    for key in amd nd rcm natural; do
+    for key in amd nd dissect rcm natural; do
         expect 0 "ordering  $key" "$weft" solve "$folder/A.mtx" --ordering "$key"
     done
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n' \

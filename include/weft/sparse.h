@@ -98,13 +98,15 @@ WEFT_API weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *
 /* How to factor. Set `size` to sizeof(weft_chol_options); zeros in the rest are the defaults. */
 typedef struct weft_chol_options {
     size_t size;
-    /* "natural", "given", "rcm", "md", "mmd", "amd", "nd" or "best", the rungs of "sparse_order";
-     * NULL: what weft_use says, else best. best is amd, and nd as well where the factor is dear
-     * enough for nd to pay, by a count of operations and not by a clock. Every ordering is the same
-     * on every run and for any number of threads. */
+    /* "natural", "given", "rcm", "md", "mmd", "amd", "nd", "dissect" or "best", the rungs of
+     * "sparse_order"; NULL: what weft_use says, else best. best is amd, and dissect as well where
+     * the factor is dear enough for it to pay, by a count of operations and not by a clock; the one
+     * with fewer operations is taken. Every ordering is the same on every run and for any number of
+     * threads. */
     const char *ordering;
     const int64_t *permutation; /* for "given": column permutation[k] comes k-th */
-    double ordering_seconds;    /* the most that best may spend on nd, by its own estimate; 0: 60 */
+    double ordering_seconds;    /* the most that best may spend on dissect, by its own estimate;
+                                 * 0: 60 */
 } weft_chol_options;
 
 /* What is known of a factorization. Set `size` to sizeof(weft_chol_report). */

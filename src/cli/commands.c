@@ -46,7 +46,7 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
     [WI_OPT_PER_ROW] = {"per-row", 0, "COUNT", WI_WORDS_NONE,
                         "entries in a row of random, on average; default 8", false},
     [WI_OPT_ORDERING] = {"ordering", 0, "NAME", WI_WORDS_ORDERING,
-                         "the columns' order: amd, nd, rcm, ...; default best", false},
+                         "the columns' order: amd, dissect, rcm, ...; default best", false},
     [WI_OPT_RHS] = {"rhs", 'b', "FILE", WI_WORDS_FILE,
                     "right-hand sides: .npy or .mtx; default A times ones", false},
     [WI_OPT_REFINE] = {"refine", 'r', NULL, WI_WORDS_NONE,
@@ -295,7 +295,7 @@ const wi_command wi_commands[] = {
                    "is standard input.",
         .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                      {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
-                     {"weft solve A.mtx --ordering nd --repeat 5 --json", "for programs"}},
+                     {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
         .options = BIT(RHS) | BIT(OUTPUT) | BIT(ORDERING) | BIT(VARIANT) | BIT(REFINE) |
                    BIT(REPEAT) | BIT(PLACE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,

@@ -4,14 +4,12 @@
 
 #include "sparse/symbolic.h"
 
-#if WEFT_LADDER || defined WEFT_METIS
 static const char *fits_i32(const weft_context *ctx, const void *args) {
     (void)ctx;
     return wi_order_fits_i32(((const wi_order_args *)args)->graph)
                ? NULL
                : "needs a matrix of fewer than 2^29 entries: it has indices of 32 bits";
 }
-#endif
 
 static const char *fits_given(const weft_context *ctx, const void *args) {
     (void)ctx;
@@ -41,7 +39,10 @@ static const wi_row rows[] = {
     {"amd", WI_CPU, "degrees bounded, not counted; elements absorbed early", 0, wi_fits_all,
      wi_order_amd},
     {"nd", WI_CPU, "small separators last, by METIS", 0, fits_metis, wi_order_nd},
-    {"best", WI_CPU, "amd, and nd where the factor is dear enough", 0, wi_fits_all, wi_order_best},
+    {"dissect", WI_CPU, "small separators last, our own: the sides in parallel", 0, fits_i32,
+     wi_order_dissect},
+    {"best", WI_CPU, "amd, and dissect where the factor is dear enough", 0, wi_fits_all,
+     wi_order_best},
 };
 
 const wi_ladder wi_sparse_order_ladder = {"sparse_order", rows, sizeof rows / sizeof rows[0]};
@@ -78,17 +79,17 @@ weft_status wi_order_given(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-/* What nd costs a vertex and an entry of the graph, and what a flop of the factorization costs;
- * seconds, of one ordinary core or two. Only their ratio counts: no clock is asked, so that every
- * run chooses the same. */
-static const double vertex_seconds = 4e-6, entry_seconds = 0.08e-6, flop_seconds = 2e-11;
+/* What dissect costs a vertex and an entry of the graph, and what a flop of the factorization
+ * costs; seconds, of one ordinary core or two. Only their ratio counts: no clock is asked, so that
+ * every run chooses the same. */
+static const double vertex_seconds = 2e-6, entry_seconds = 0.04e-6, flop_seconds = 2e-11;
 
-/* nd is tried where saving `share` of the flops of amd would pay for it. */
-static bool worth_nd(const wi_order_args *order, double flops) {
+/* dissect is tried where saving `share` of the flops of amd would pay for it. */
+static bool worth_dissecting(const wi_order_args *order, double flops) {
     static const double share = 0.4;
     const int64_t n = order->graph->n;
     const double cost = (double)n * vertex_seconds + (double)order->graph->start[n] * entry_seconds;
-    return !fits_metis(NULL, order) && cost < share * flops * flop_seconds &&
+    return !fits_i32(NULL, order) && cost < share * flops * flop_seconds &&
            cost < order->seconds_budget;
 }
 
@@ -99,15 +100,15 @@ static void say(const wi_order_args *order, const char *chosen) {
 
 weft_status wi_order_best(weft_context *ctx, const void *args) {
     const wi_order_args *const order = args;
-    double flops = 0, nd_flops = 0;
+    double flops = 0, dissected_flops = 0;
     wi_order_args first = *order;
     first.flops = &flops;
     weft_status status = wi_order_amd(ctx, &first);
     say(order, "amd");
-    if (status != WEFT_OK || !worth_nd(order, flops)) /* the bound spares the count */
+    if (status != WEFT_OK || !worth_dissecting(order, flops)) /* the bound spares the count */
         return status;
     status = wi_predict_flops(ctx, order->call, order->graph, order->perm, &flops);
-    if (status != WEFT_OK || !worth_nd(order, flops))
+    if (status != WEFT_OK || !worth_dissecting(order, flops))
         return status;
     const size_t bytes = (size_t)order->graph->n * sizeof(int64_t);
     wi_order_args second = *order;
@@ -117,11 +118,11 @@ weft_status wi_order_best(weft_context *ctx, const void *args) {
                        "%s: no memory for %zu bytes of a second ordering; order "
                        "amd",
                        order->call, bytes);
-    status = wi_order_nd(ctx, &second);
+    status = wi_order_dissect(ctx, &second);
     if (status == WEFT_OK)
-        status = wi_predict_flops(ctx, order->call, order->graph, second.perm, &nd_flops);
-    if (status == WEFT_OK && nd_flops < flops) {
-        say(order, "nd");
+        status = wi_predict_flops(ctx, order->call, order->graph, second.perm, &dissected_flops);
+    if (status == WEFT_OK && dissected_flops < flops) {
+        say(order, "dissect");
         for (int64_t k = 0; k < order->graph->n; k++)
             order->perm[k] = second.perm[k];
     }

@@ -21,6 +21,7 @@ weft_status wi_order_md(weft_context *ctx, const void *args);
 weft_status wi_order_mmd(weft_context *ctx, const void *args);
 weft_status wi_order_amd(weft_context *ctx, const void *args);
 weft_status wi_order_nd(weft_context *ctx, const void *args);
+weft_status wi_order_dissect(weft_context *ctx, const void *args);
 weft_status wi_order_best(weft_context *ctx, const void *args);
 
 /* wi_order_amd with indices of 32 bits, for graphs whose lists they can number, and of 64. */

@@ -202,13 +202,13 @@ static wi_symbolic analyzed(weft_context *ctx, const wi_row *row, const wi_patte
  * degree does as well in practice, and the two that count exactly about as well as amd. */
 static void test_mesh_fill(void **state) {
     (void)state;
-    static const char *const names[] = {"md", "mmd", "amd", "nd", "best"};
+    static const char *const names[] = {"md", "mmd", "amd", "nd", "dissect", "best"};
     test_random r = test_random_at(3);
     weft_context *const ctx = test_open("cpu:1");
     mesh m = mesh_open(&r, 70, 70);
     const double n = (double)m.graph.n, bound = 31.0 / 4 * n * log2(n);
     const wi_order_args args = {.graph = &m.graph};
-    double nnz[5] = {0};
+    double nnz[6] = {0};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (!offered(names[k], &args))
             continue;
@@ -324,31 +324,101 @@ static void test_halo(void **state) {
     weft_close(ctx);
 }
 
-/* Graphs large enough to be dissected: thin, square, in two parts, and with no edge at all. */
+/* Each column of `of` becomes `copies` that are neighbours of each other and of all copies of its
+ * neighbours. */
+static mesh multiply(const mesh *of, int64_t copies) {
+    const int64_t n = of->graph.n * copies;
+    const size_t entries = (size_t)((of->start[of->graph.n] * copies + n) * copies);
+    mesh m = {.start = malloc((size_t)(n + 1) * sizeof *m.start),
+              .row = malloc((entries + 1) * sizeof *m.row)};
+    int64_t to = 0;
+    for (int64_t v = 0; v < n; v++) {
+        const int64_t p = v / copies;
+        bool own = false;
+        m.start[v] = to;
+        for (int64_t e = of->start[p]; e <= of->start[p + 1]; e++) {
+            const bool last = e == of->start[p + 1];
+            for (int64_t u = p * copies; !own && (last || of->row[e] > p) && u < (p + 1) * copies;
+                 u++) {
+                if (u != v)
+                    m.row[to++] = u;
+            }
+            own |= last || of->row[e] > p;
+            for (int64_t k = 0; !last && k < copies; k++)
+                m.row[to++] = of->row[e] * copies + k;
+        }
+    }
+    m.start[n] = to;
+    m.graph = (wi_pattern){n, m.start, m.row};
+    return m;
+}
+
+static int compare(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The same ordering from one thread, two and seven; again without edges. */
+static void check_dissection(const wi_row *row, mesh *m) {
+    static const char *const places[] = {"cpu:1", "cpu:2", "cpu:7"};
+    const size_t n = (size_t)m->graph.n;
+    int64_t *const first = malloc(n * sizeof *first), *const perm = malloc(n * sizeof *perm);
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        weft_context *const ctx = test_open(places[k]);
+        order(ctx, row, &m->graph, NULL, k == 0 ? first : perm);
+        if (k > 0)
+            assert_memory_equal(first, perm, n * sizeof *perm);
+        weft_close(ctx);
+    }
+    free(first);
+    free(perm);
+}
+
+/* Graphs large enough to be dissected: thin, square, with columns that are alike, and with no edge
+ * at all. */
 static void test_dissection(void **state) {
     (void)state;
-    static const int64_t sides[][2] = {{1, 5000}, {2, 3000}, {40, 125}, {80, 80}};
+    static const char *const names[] = {"nd", "dissect"};
+    static const int64_t sizes[][3] = {{1, 5000, 1}, {2, 3000, 1},  {40, 125, 1},
+                                       {80, 80, 1},  {200, 200, 1}, {60, 60, 4}};
     test_random r = test_random_at(12);
-    weft_context *const ctx = test_open("cpu:1"), *const other = test_open("cpu:3");
-    const wi_row *const nd = row_named("nd");
-    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
-        mesh m = mesh_open(&r, sides[k][0], sides[k][1]);
-        const size_t n = (size_t)m.graph.n;
-        int64_t *const a = malloc(n * sizeof *a), *const b = malloc(n * sizeof *b);
-        const wi_order_args args = {.graph = &m.graph};
-        if (!nd->misfit(ctx, &args)) {
-            order(ctx, nd, &m.graph, NULL, a);
-            order(other, nd, &m.graph, NULL, b);
-            assert_memory_equal(a, b, n * sizeof *a);
-            memset(m.start, 0, (n + 1) * sizeof *m.start); /* the vertices alone */
-            order(ctx, nd, &m.graph, NULL, a);
+    for (size_t k = 0; k < 2 * sizeof sizes / sizeof *sizes; k++) {
+        const int64_t *const size = sizes[k / 2];
+        const wi_row *const row = row_named(names[k % 2]);
+        mesh plain = mesh_open(&r, size[0], size[1]);
+        for (int64_t v = 0; v < plain.graph.n; v++)
+            qsort(plain.row + plain.start[v], (size_t)(plain.start[v + 1] - plain.start[v]),
+                  sizeof *plain.row, compare);
+        mesh m = multiply(&plain, size[2]);
+        if (!row->misfit(NULL, &(wi_order_args){.graph = &m.graph})) {
+            check_dissection(row, &m);
+            memset(m.start, 0, (size_t)(m.graph.n + 1) * sizeof *m.start);
+            check_dissection(row, &m);
         }
-        free(a);
-        free(b);
+        mesh_close(&plain);
         mesh_close(&m);
     }
+}
+
+/* Columns that are alike stay together, and are ordered as one column would be. */
+static void test_alike(void **state) {
+    (void)state;
+    test_random r = test_random_at(13);
+    weft_context *const ctx = test_open("cpu:1");
+    mesh plain = mesh_open(&r, 50, 60);
+    for (int64_t v = 0; v < plain.graph.n; v++)
+        qsort(plain.row + plain.start[v], (size_t)(plain.start[v + 1] - plain.start[v]),
+              sizeof *plain.row, compare);
+    mesh m = multiply(&plain, 3);
+    wi_symbolic one = analyzed(ctx, row_named("dissect"), &plain.graph);
+    wi_symbolic three = analyzed(ctx, row_named("dissect"), &m.graph);
+    print_message("flops %.0f, of three alike %.0f\n", one.flops, three.flops);
+    assert_true(three.flops < 1.3 * 27 * one.flops);
+    wi_symbolic_free(&one);
+    wi_symbolic_free(&three);
+    mesh_close(&plain);
+    mesh_close(&m);
     weft_close(ctx);
-    weft_close(other);
 }
 
 /* A star of 5000: the centre is dense, set aside by amd, and still no fill. */
@@ -377,6 +447,8 @@ static void test_dense_row(void **state) {
     assert_int_equal(perm[N - 1], CENTRE);
     if (offered("nd", &(wi_order_args){.graph = &graph}))
         order(ctx, row_named("nd"), &graph, NULL, perm);
+    order(ctx, row_named("dissect"), &graph, NULL, perm);
+    assert_int_equal(perm[N - 1], CENTRE);
     free(start);
     free(row);
     free(perm);
@@ -426,11 +498,11 @@ static void test_bound(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound),         cmocka_unit_test(test_small_graphs),
-        cmocka_unit_test(test_mesh_fill),     cmocka_unit_test(test_rcm_bandwidth),
-        cmocka_unit_test(test_both_widths),   cmocka_unit_test(test_halo),
-        cmocka_unit_test(test_dissection),    cmocka_unit_test(test_dense_row),
-        cmocka_unit_test(test_given_refused),
+        cmocka_unit_test(test_bound),       cmocka_unit_test(test_small_graphs),
+        cmocka_unit_test(test_mesh_fill),   cmocka_unit_test(test_rcm_bandwidth),
+        cmocka_unit_test(test_both_widths), cmocka_unit_test(test_halo),
+        cmocka_unit_test(test_dissection),  cmocka_unit_test(test_dense_row),
+        cmocka_unit_test(test_alike),       cmocka_unit_test(test_given_refused),
     };
     return cmocka_run_group_tests_name("sparse_order", tests, NULL, NULL);
 }

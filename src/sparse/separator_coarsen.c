@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Coarser graphs: pairs of vertices that hold together most become one (heavy edge matching,
+ * Karypis and Kumar 1998). Vertices are taken in the order of their numbers, which usually is one
+ * in which neighbours are near each other in memory, and pairs are numbered by their first. */
+#include "sparse/separator.h"
+
+enum {
+    NONE = -1,
+    FEW = 8 /* neighbours of a vertex that may be paired with one at distance 2 */
+};
+
+/* The neighbour that v is tied to most of those that are free; of equals the lightest. */
+static inline int32_t heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most) {
+    int32_t best = NONE, best_tie = 0, best_weight = 0;
+    const int32_t room = most - g->weight[v];
+    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
+        const int32_t u = g->row[e], tie = g->tie ? g->tie[e] : 1;
+        if (tie < best_tie || mate[u] != NONE)
+            continue;
+        const int32_t weight = g->weight[u];
+        if (weight <= room && (tie > best_tie || weight < best_weight)) {
+            best = u;
+            best_tie = tie;
+            best_weight = weight;
+        }
+    }
+    return best;
+}
+
+static void pair(int32_t *mate, int32_t u, int32_t v) {
+    mate[u] = v;
+    mate[v] = u;
+}
+
+/* Pairs with a free neighbour what has one; vertices of at most `from` neighbours and of more than
+ * `to` are passed over. */
+static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int32_t above,
+                             int32_t up_to) {
+    for (int32_t v = 0; v < g->n; v++) {
+        const int32_t degree = g->start[v + 1] - g->start[v];
+        if (mate[v] != NONE || degree <= above || degree > up_to)
+            continue;
+        const int32_t u = heaviest(g, mate, v, most);
+        if (u != NONE)
+            pair(mate, u, v);
+    }
+}
+
+/* Pairs what is left and has few neighbours with another such vertex that has the same first
+ * neighbour: the points of a star. `waiting` has a place for every vertex, and one for those that
+ * have no neighbour. */
+static void match_points(const wi_graph *g, int32_t *mate, int32_t most, int32_t *waiting) {
+    for (int32_t v = 0; v <= g->n; v++)
+        waiting[v] = NONE;
+    for (int32_t v = 0; v < g->n; v++) {
+        const int32_t degree = g->start[v + 1] - g->start[v];
+        if (mate[v] != NONE || degree > FEW)
+            continue;
+        int32_t *const other = &waiting[degree == 0 ? g->n : g->row[g->start[v]]];
+        if (*other != NONE && g->weight[*other] + g->weight[v] <= most) {
+            pair(mate, *other, v);
+            *other = NONE;
+        } else {
+            *other = v;
+        }
+    }
+}
+
+/* Numbers the pairs. Returns how many there are. */
+static int32_t number_pairs(int32_t n, const int32_t *mate, int32_t *to) {
+    int32_t count = 0;
+    for (int32_t v = 0; v < n; v++) {
+        const int32_t u = mate[v];
+        to[v] = u != NONE && u < v ? to[u] : count++;
+    }
+    return count;
+}
+
+/* Appends the edges of v to those of c from `begin` on; slot[k] is where that to k is, if it is not
+ * before `begin`. Returns where they end. */
+static inline int32_t add_edges(const wi_graph *g, int32_t v, const int32_t *to, int32_t c,
+                                int32_t begin, int32_t end, int32_t *slot, wi_graph *coarse) {
+    for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
+        const int32_t k = to[g->row[e]], tie = g->tie ? g->tie[e] : 1;
+        if (k == c)
+            continue;
+        if (slot[k] >= begin) {
+            coarse->tie[slot[k]] += tie;
+        } else {
+            slot[k] = end;
+            coarse->row[end] = k;
+            coarse->tie[end++] = tie;
+        }
+    }
+    return end;
+}
+
+static void contract(const wi_graph *g, const int32_t *mate, const int32_t *to, int32_t *slot,
+                     wi_graph *coarse) {
+    int32_t c = 0, end = 0;
+    for (int32_t k = 0; k < coarse->n; k++)
+        slot[k] = NONE;
+    for (int32_t v = 0; v < g->n; v++) {
+        const int32_t u = mate[v], begin = end;
+        if (u != NONE && u < v)
+            continue;
+        coarse->start[c] = begin;
+        coarse->weight[c] = g->weight[v] + (u == NONE ? 0 : g->weight[u]);
+        end = add_edges(g, v, to, c, begin, end, slot, coarse);
+        if (u != NONE)
+            end = add_edges(g, u, to, c, begin, end, slot, coarse);
+        c++;
+    }
+    coarse->start[c] = end;
+}
+
+bool wi_coarsen(wi_room *room, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
+    const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
+    int32_t *const mate = wi_room_take(room, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
+    if (!mate)
+        return false;
+    const int32_t usual = g->n > 0 ? (int32_t)(entries / n / 2) : 0;
+    for (int32_t v = 0; v < g->n; v++)
+        mate[v] = NONE;
+    match_neighbours(g, mate, most, 0, usual);
+    match_neighbours(g, mate, most, usual, INT32_MAX);
+    match_points(g, mate, most, slot);
+    *coarse = (wi_graph){.n = number_pairs(g->n, mate, to), .total = g->total};
+    const size_t count = (size_t)coarse->n;
+    coarse->weight = wi_room_take(room, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
+    if (!coarse->weight)
+        return false;
+    coarse->start = coarse->weight + count;
+    coarse->row = coarse->start + count + 1;
+    coarse->tie = coarse->row + entries;
+    contract(g, mate, to, slot, coarse);
+    wi_room_trim(room, coarse->tie + coarse->start[coarse->n]);
+    return true;
+}

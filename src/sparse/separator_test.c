@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Separators and coarser graphs by their definitions, on thousands of graphs with random weights,
+ * and on meshes whose best separators are known. */
+#include "graphs.h"
+#include "sparse/separator.h"
+#include "testing.h"
+
+enum {
+    GRAPHS = 3000,
+    LARGEST = 40,
+    GUARD = 64
+};
+
+/* A graph with weights, in memory of its own. */
+static wi_graph weighted(test_random *r, const wi_pattern *pattern, uint64_t most_weight) {
+    const size_t n = (size_t)pattern->n, entries = (size_t)pattern->start[n];
+    wi_graph g = {.n = (int32_t)n};
+    g.start = malloc((n + 1) * sizeof *g.start);
+    g.row = malloc((entries + 1) * sizeof *g.row);
+    g.weight = malloc((n + 1) * sizeof *g.weight);
+    for (size_t v = 0; v <= n; v++)
+        g.start[v] = (int32_t)pattern->start[v];
+    for (size_t e = 0; e < entries; e++)
+        g.row[e] = (int32_t)pattern->row[e];
+    for (size_t v = 0; v < n; v++)
+        g.total += g.weight[v] = 1 + (int32_t)test_below(r, most_weight);
+    return g;
+}
+
+static void drop(wi_graph *g) {
+    free(g->start);
+    free(g->row);
+    free(g->weight);
+}
+
+/* side[] holds nothing but 0, 1 and 2, no edge joins 0 and 1, and the guard is untouched. Sums the
+ * weights. */
+static void check_sides(const wi_graph *g, const uint8_t *side, int32_t weight[3]) {
+    weight[0] = weight[1] = weight[2] = 0;
+    for (int32_t v = 0; v < g->n; v++) {
+        assert_true(side[v] <= WI_SEPARATOR);
+        weight[side[v]] += g->weight[v];
+        for (int32_t e = g->start[v]; e < g->start[v + 1]; e++)
+            assert_false(side[v] == 0 && side[g->row[e]] == 1);
+    }
+    for (int32_t k = g->n; k < g->n + GUARD; k++)
+        assert_int_equal(side[k], TEST_POISON);
+}
+
+/* Separates twice, in a fresh room and in one that was used. */
+static void separate(wi_room *room, const wi_graph *g, uint64_t seed, int32_t weight[3]) {
+    const size_t bytes = (size_t)g->n + GUARD;
+    uint8_t *const side = malloc(bytes), *const again = malloc(bytes);
+    wi_room fresh = {.at = 0};
+    memset(side, TEST_POISON, bytes);
+    memset(again, TEST_POISON, bytes);
+    wi_room_reset(room);
+    assert_true(wi_separate(room, g, seed, side));
+    assert_true(wi_separate(&fresh, g, seed, again));
+    assert_memory_equal(side, again, bytes);
+    check_sides(g, side, weight);
+    wi_room_free(&fresh);
+    free(side);
+    free(again);
+}
+
+static void test_small_graphs(void **state) {
+    (void)state;
+    static test_graph g;
+    test_random r = test_random_at(31);
+    wi_room room = {.at = 0};
+    for (int k = 0; k < GRAPHS; k++) {
+        test_graph_random(&r, LARGEST, &g);
+        wi_graph weights = weighted(&r, &g.pattern, k % 2 ? 1 : 100);
+        int32_t weight[3];
+        separate(&room, &weights, (uint64_t)k, weight);
+        drop(&weights);
+    }
+    wi_room_free(&room);
+}
+
+/* What every coarse vertex and edge must stand for, by adding up the fine ones. */
+static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_t *to,
+                         int32_t most) {
+    static int32_t tie[TEST_MOST_VERTICES][TEST_MOST_VERTICES];
+    int32_t weight[TEST_MOST_VERTICES] = {0}, members[TEST_MOST_VERTICES] = {0};
+    memset(tie, 0, sizeof tie);
+    for (int32_t v = 0; v < g->n; v++) {
+        assert_in_range(to[v], 0, coarse->n - 1);
+        weight[to[v]] += g->weight[v];
+        members[to[v]]++;
+        for (int32_t e = g->start[v]; e < g->start[v + 1]; e++)
+            tie[to[v]][to[g->row[e]]] += g->tie ? g->tie[e] : 1;
+    }
+    assert_int_equal(coarse->total, g->total);
+    for (int32_t c = 0; c < coarse->n; c++) {
+        assert_int_equal(coarse->weight[c], weight[c]);
+        assert_in_range(members[c], 1, 2);
+        assert_true(members[c] == 1 || weight[c] <= most);
+        for (int32_t e = coarse->start[c]; e < coarse->start[c + 1]; e++) {
+            const int32_t k = coarse->row[e];
+            assert_true(k != c && coarse->tie[e] == tie[c][k]);
+            tie[c][k] = 0; /* named once */
+        }
+        tie[c][c] = 0;
+        for (int32_t k = 0; k < coarse->n; k++)
+            assert_int_equal(tie[c][k], 0);
+    }
+}
+
+/* Twice, for the second begins with ties of more than 1. */
+static void test_coarse_graphs(void **state) {
+    (void)state;
+    static test_graph g;
+    test_random r = test_random_at(32);
+    wi_room room = {.at = 0};
+    for (int k = 0; k < GRAPHS; k++) {
+        int32_t to[TEST_MOST_VERTICES];
+        test_graph_random(&r, LARGEST, &g);
+        wi_graph fine = weighted(&r, &g.pattern, 9), coarse, coarser;
+        const int32_t most = 1 + (int32_t)test_below(&r, 40);
+        wi_room_reset(&room);
+        assert_true(wi_coarsen(&room, &fine, most, &coarse, to));
+        check_coarse(&fine, &coarse, to, most);
+        assert_true(wi_coarsen(&room, &coarse, most, &coarser, to));
+        check_coarse(&coarse, &coarser, to, most);
+        drop(&fine);
+    }
+    wi_room_free(&room);
+}
+
+/* Points of a star have the centre in common alone, and become pairs all the same. */
+static void test_star(void **state) {
+    (void)state;
+    enum {
+        N = 1001
+    };
+    static int32_t start[N + 1], row[2 * (N - 1)], weight[N], to[N];
+    wi_room room = {.at = 0};
+    wi_graph coarse;
+    for (int32_t v = 0; v < N; v++) {
+        start[v] = v == 0 ? 0 : N - 2 + v;
+        weight[v] = 1;
+    }
+    start[N] = 2 * (N - 1);
+    for (int32_t v = 1; v < N; v++)
+        row[v - 1] = v;
+    const wi_graph star = {.n = N, .total = N, .start = start, .row = row, .weight = weight};
+    assert_true(wi_coarsen(&room, &star, 2, &coarse, to));
+    assert_true(coarse.n <= N / 2 + 2);
+    int32_t sides[3];
+    separate(&room, &star, 1, sides);
+    assert_int_equal(sides[2], 1);
+    wi_room_free(&room);
+}
+
+/* A straight cut through a mesh of k x k points has k points, and one through k x k x k has k^2:
+ * neither is hard to find. Sides may weigh 3/5. */
+static void test_meshes(void **state) {
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1},     {1, 2, 1},    {5000, 1, 1}, {30, 30, 1},
+                                       {100, 100, 1}, {300, 20, 1}, {16, 16, 16}, {25, 25, 25}};
+    test_random r = test_random_at(33);
+    wi_room room = {.at = 0};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const int64_t *const s = sizes[k], n = s[0] * s[1] * s[2];
+        int64_t *const start = malloc((size_t)(n + 1) * sizeof *start), to = 0;
+        int64_t *const row = malloc((size_t)(6 * n + 1) * sizeof *row);
+        for (int64_t p = 0; p < n; p++) {
+            const int64_t at[3] = {p % s[0], p / s[0] % s[1], p / s[0] / s[1]};
+            start[p] = to;
+            for (int64_t d = 0, step = 1; d < 3; step *= s[d++]) {
+                if (at[d] > 0)
+                    row[to++] = p - step;
+                if (at[d] < s[d] - 1)
+                    row[to++] = p + step;
+            }
+        }
+        start[n] = to;
+        const wi_pattern pattern = {n, start, row};
+        wi_graph g = weighted(&r, &pattern, 1);
+        int32_t weight[3];
+        separate(&room, &g, 1, weight);
+        print_message("%lld x %lld x %lld: %d, %d, separator %d\n", (long long)s[0],
+                      (long long)s[1], (long long)s[2], weight[0], weight[1], weight[2]);
+        assert_true(n < 3 || weight[2] <= n / s[0]);
+        assert_true(n < 3 || (weight[0] <= n * 3 / 5 && weight[1] <= n * 3 / 5));
+        drop(&g);
+        free(start);
+        free(row);
+    }
+    wi_room_free(&room);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_graphs),
+        cmocka_unit_test(test_coarse_graphs),
+        cmocka_unit_test(test_star),
+        cmocka_unit_test(test_meshes),
+    };
+    return cmocka_run_group_tests_name("separator", tests, NULL, NULL);
+}
