@@ -46,7 +46,7 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
     [WI_OPT_PER_ROW] = {"per-row", 0, "COUNT", WI_WORDS_NONE,
                         "entries in a row of random, on average; default 8", false},
     [WI_OPT_ORDERING] = {"ordering", 0, "NAME", WI_WORDS_ORDERING,
-                         "the columns' order: amd, dissect, rcm, ...; default best", false},
+                         "the order: amd, dissect, rcm, ...; default best", false},
     [WI_OPT_RHS] = {"rhs", 'b', "FILE", WI_WORDS_FILE,
                     "right-hand sides: .npy or .mtx; default A times ones", false},
     [WI_OPT_REFINE] = {"refine", 'r', NULL, WI_WORDS_NONE,
