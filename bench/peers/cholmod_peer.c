@@ -98,13 +98,6 @@ static void run_ours(problem *p, const weft_chol_options *options, runs *to) {
     weft_chol_destroy(plan);
 }
 
-static double median(const double *seconds, int count) {
-    double sorted[MOST_REPEATS];
-    memcpy(sorted, seconds, (size_t)count * sizeof *sorted);
-    qsort(sorted, (size_t)count, sizeof *sorted, compare_seconds);
-    return sorted[count / 2];
-}
-
 static double seconds_of(const runs *of) {
     return median(of->total, of->count);
 }

@@ -34,6 +34,13 @@ static inline int compare_seconds(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static inline double median(const double *seconds, int count) {
+    double sorted[MOST_REPEATS];
+    memcpy(sorted, seconds, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_seconds);
+    return sorted[count / 2];
+}
+
 /* The median of as many runs as take a second, nine at least; of slow ones, of three. */
 static inline double median_seconds(void (*run)(void *), void *what) {
     double seconds[MOST_REPEATS], total = 0;
@@ -45,8 +52,7 @@ static inline double median_seconds(void (*run)(void *), void *what) {
         seconds[count] = now() - begin;
         total += seconds[count++];
     } while (count < MOST_REPEATS && (total < 1 || count < (total > 3 ? 3 : LEAST_REPEATS)));
-    qsort(seconds, (size_t)count, sizeof *seconds, compare_seconds);
-    return seconds[count / 2];
+    return median(seconds, count);
 }
 
 /* A problem to generate; the large ones are left out of a quick race. */

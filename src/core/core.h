@@ -66,6 +66,20 @@ weft_status wi_check_overlap(weft_context *ctx, const char *call, const char *na
 bool wi_type_is_float(weft_type type);
 bool wi_type_is_signed(weft_type type); /* of the integers */
 
+/* The bits of element i of an array of elements of `size` bytes. */
+static inline uint64_t wi_element_bits(const void *x, size_t size, size_t i) {
+    switch (size) {
+    case 1:
+        return ((const uint8_t *)x)[i];
+    case 2:
+        return ((const uint16_t *)x)[i];
+    case 4:
+        return ((const uint32_t *)x)[i];
+    default:
+        return ((const uint64_t *)x)[i];
+    }
+}
+
 /* Is `p` memory that only a device can reach? Always false on the cpu. */
 bool wi_is_device(const weft_context *ctx, const void *p);
 

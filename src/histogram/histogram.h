@@ -46,20 +46,6 @@ wi_bins wi_bins_of(weft_type type, const weft_bins *bins);
  * WEFT_ENOMEM if there is no memory for them. */
 weft_status wi_bin_table_make(weft_context *ctx, const wi_bins *bins, wi_bin_table *table);
 
-/* The bits of element i of an array of elements of `size` bytes. */
-static inline uint64_t wi_element_bits(const void *x, size_t size, size_t i) {
-    switch (size) {
-    case 1:
-        return ((const uint8_t *)x)[i];
-    case 2:
-        return ((const uint16_t *)x)[i];
-    case 4:
-        return ((const uint32_t *)x)[i];
-    default:
-        return ((const uint64_t *)x)[i];
-    }
-}
-
 /* Adds `times` to what counts an element of channel `channel` that fell into `slot`. */
 void wi_count(const wi_histogram_args *args, uint32_t channel, uint32_t slot, uint64_t times);
 

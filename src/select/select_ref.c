@@ -4,19 +4,6 @@
 
 #include "select/select.h"
 
-static uint64_t bits_at(const void *p, size_t bytes, size_t i) {
-    switch (bytes) {
-    case 1:
-        return ((const uint8_t *)p)[i];
-    case 2:
-        return ((const uint16_t *)p)[i];
-    case 4:
-        return ((const uint32_t *)p)[i];
-    default:
-        return ((const uint64_t *)p)[i];
-    }
-}
-
 static bool in_range(const wi_select_range *range, size_t bytes, uint64_t bits) {
     const uint64_t ones = UINT64_MAX >> (64 - 8 * bytes);
     const bool negative = bits >> (8 * bytes - 1);
@@ -44,7 +31,7 @@ static uint64_t keep(const wi_select_args *args, char *rest) {
     const size_t width = args->unit * args->units;
     uint64_t kept = 0, before = 0;
     for (size_t i = 0; i < args->n; i++) {
-        const uint64_t bits = bits_at(args->tested, args->tested_bytes, i);
+        const uint64_t bits = wi_element_bits(args->tested, args->tested_bytes, i);
         const bool wanted = args->unique ? i == 0 || bits != before
                                          : in_range(&args->range, args->tested_bytes, bits);
         before = bits;
@@ -62,7 +49,7 @@ static void expand(const wi_select_args *args) {
     const void *const fill = args->fill ? args->fill : args->fill_bytes;
     size_t k = 0;
     for (size_t i = 0; i < args->n; i++) {
-        const uint64_t bits = bits_at(args->tested, args->tested_bytes, i);
+        const uint64_t bits = wi_element_bits(args->tested, args->tested_bytes, i);
         const bool wanted = in_range(&args->range, args->tested_bytes, bits);
         char *const to = (char *)args->kept + i * width;
         if (wanted && k < args->packed)
@@ -75,9 +62,9 @@ static void expand(const wi_select_args *args) {
 
 void wi_select_take_distances(const wi_select_args *args, uint64_t count) {
     for (uint64_t k = 0; k < count; k++) {
-        const uint64_t here = bits_at(args->positions, args->position_bytes, k);
+        const uint64_t here = wi_element_bits(args->positions, args->position_bytes, k);
         const uint64_t next =
-            k + 1 < count ? bits_at(args->positions, args->position_bytes, k + 1) : args->n;
+            k + 1 < count ? wi_element_bits(args->positions, args->position_bytes, k + 1) : args->n;
         put_position(args, k, next - here);
     }
 }

@@ -16,19 +16,6 @@ static uint64_t mix(uint64_t z) {
     return z ^ (z >> 33);
 }
 
-static uint64_t bits_at(const void *p, size_t i, size_t size) {
-    switch (size) {
-    case 1:
-        return ((const uint8_t *)p)[i];
-    case 2:
-        return ((const uint16_t *)p)[i];
-    case 4:
-        return ((const uint32_t *)p)[i];
-    default:
-        return ((const uint64_t *)p)[i];
-    }
-}
-
 /* Integers take all values; floats lie in [-1, 1). */
 static void fill(const wi_case *c, void *x) {
     const uint64_t start = mix(c->seed);
@@ -114,7 +101,8 @@ static bool is_above(weft_type type, const void *p, size_t i, size_t k) {
         return !(double_at(type, p, i) <= double_at(type, p, k));
     const size_t size = weft_type_size(type);
     const unsigned unused = 64 - 8 * (unsigned)size;
-    const uint64_t a = bits_at(p, i, size) << unused, b = bits_at(p, k, size) << unused;
+    const uint64_t a = wi_element_bits(p, size, i) << unused, b = wi_element_bits(p, size, k)
+                                                                  << unused;
     return wi_type_is_signed(type) ? (int64_t)a > (int64_t)b : a > b;
 }
 
@@ -126,7 +114,7 @@ static bool is_right(const wi_case *c, const void *in, const void *out, size_t *
 #pragma omp parallel for num_threads(c->ctx->threads) reduction(min : first) \
     reduction(+ : sum, other)
     for (size_t i = 0; i < n; i++) {
-        const uint64_t was = bits_at(in, i, size), is = bits_at(out, i, size);
+        const uint64_t was = wi_element_bits(in, size, i), is = wi_element_bits(out, size, i);
         sum += mix(was + 1) - mix(is + 1);
         other += mix(~was) - mix(~is);
         if (i > 0 && is_above(c->type, out, i - 1, i))
