@@ -39,6 +39,7 @@ struct wi_sort_step {
 struct wi_sort_plan {
     wi_sort_step pass[wi_most_passes];
     uint32_t result; /* the array the sorted elements end up in */
+    bool falls;      /* they lie there in falling order */
 };
 
 /* Stands for the type of values where there are none. */
@@ -82,6 +83,7 @@ struct wi_pass {
     int pass;
     unsigned shift, mask; /* digit = (key >> shift) & mask */
     bool keep_keys;       /* false: nobody wants the keys of the last pass */
+    bool maps;            /* keys are not the elements' bits */
     int minus_one;        /* wi_match_byte's */
 };
 
@@ -152,7 +154,7 @@ struct wi_pass_block {
 
     __device__ void load_keys(K (&key)[items]) const {
         load(p.keys[step.from], key, (K)0);
-        if (step.first) {
+        if (step.first && p.maps) {
 #pragma unroll
             for (int i = 0; i < items; i++)
                 key[i] = p.map.key(key[i]);
@@ -377,7 +379,7 @@ __global__ void __launch_bounds__((wi_tile<K, V, large>::threads), large ? 2 : 4
         block.find_places(total, before);
     }
     __syncthreads();
-    if (step.last)
+    if (step.last && p.maps)
         block.write_out([&](K k) { return p.map.bits(k); });
     else
         block.write_out([](K k) { return k; });

@@ -18,6 +18,7 @@ typedef enum oracle_pattern {
     ORACLE_NANS,    /* TEST_NANS */
     ORACLE_RISING,  /* in order, as far as the type counts */
     ORACLE_FALLING, /* the other way round */
+    ORACLE_STAIRS,  /* down by steps as long as n says */
     ORACLE_PIPES,   /* up, then down */
     ORACLE_KILLER,  /* medians of first, middle and last are bad pivots */
     ORACLE_TWISTED, /* in order but for a few */
@@ -49,6 +50,8 @@ static inline size_t oracle_count(test_random *r, oracle_pattern pattern, size_t
         return i;
     case ORACLE_FALLING:
         return n - i;
+    case ORACLE_STAIRS:
+        return (n - i) / (n % 2 ? 40 : 3);
     case ORACLE_PIPES:
         return i < n / 2 ? i : n - i;
     case ORACLE_KILLER:

@@ -271,11 +271,39 @@ static void large_sizes(weft_context *ctx) {
     }
 }
 
+/* Keys in order already, which onesweep finds out: equal ones few or many in a row, something
+ * hanging on them or not. */
+static void in_order(weft_context *ctx) {
+    static const size_t sizes[] = {2, 96, 333, 1000, 1001};
+    static const oracle_pattern patterns[] = {ORACLE_RISING, ORACLE_FALLING, ORACLE_STAIRS};
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_sort_ladder, rows);
+    rig r = rig_open(ctx, 1001, MOST_VALUE_BYTES);
+    for (size_t k = 0; k < count * 5 * 3 * FORMS * 4; k++) {
+        sort_case c = {.row = rows[k % count],
+                       .form = (form)(k / count % FORMS),
+                       .type = k % 3 ? WEFT_U32 : WEFT_F64,
+                       .first_bit = 3,
+                       .n = sizes[k / count / FORMS % 5],
+                       .value_bytes = 4 + k % 2 * 4,
+                       .pattern = patterns[k / count / FORMS / 5 % 3],
+                       .device = DEVICE_IN | DEVICE_OUT};
+        const size_t places = k / count / FORMS / 5 / 3;
+        c.keys_in_place = c.form != INDICES && places % 2;
+        c.values_in_place = c.form != INDICES && places / 2;
+        c.end_bit = 8 * (unsigned)test_size_of(c.type);
+        if (is_named(&c, "onesweep"))
+            run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes),
         TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes),
+        TEST_ON_EACH_PLACE(in_order),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
 }
