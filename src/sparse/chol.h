@@ -48,6 +48,8 @@ typedef struct wi_cut {
     int64_t tasks, tops; /* how many */
     wi_stack update;     /* doubles for updates */
     wi_stack part;       /* and for parts of one right-hand side */
+    bool alone; /* there is not the work that pays for a second thread, whatever the context: so
+                 * right-hand sides have no parts, each row is summed up in its place */
 } wi_cut;
 
 /* The cut for at most `threads` threads, each with `least` work to do: figures only. */
@@ -72,7 +74,7 @@ typedef struct wi_numbers {
     int32_t *slot;     /* each in row slot[e] of the panel that has column k */
     int32_t *relative; /* for every element of symbolic.rows below the columns of its supernode:
                           the row of the parent's front that is the same */
-    wi_place *update, *part; /* of each supernode */
+    wi_place *update, *part; /* of each supernode; `part` is not used where cut.alone */
     wi_task *tasks;
     int64_t *tops;
     double *l;

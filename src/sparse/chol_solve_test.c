@@ -15,8 +15,12 @@ enum {
 
 static const double unit = 0x1p-53;
 
-static weft_chol *factored(weft_context *ctx, const weft_sparse *matrix, const char *ordering) {
+/* By all threads of the context, or as if the matrix were too small for a second one. */
+static weft_chol *factored(weft_context *ctx, const weft_sparse *matrix, const char *ordering,
+                           bool alone) {
     weft_chol *const plan = test_plan(ctx, matrix, ordering, NULL);
+    if (alone)
+        plan->least_work = INFINITY;
     if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
     return plan;
@@ -134,7 +138,7 @@ static void solve_systems(const char *place) {
         test_graph_random(&r, LARGEST, &s.graph);
         test_system_fill(&r, true, &s);
         weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
-        weft_chol *const plan = factored(ctx, matrix, k % 2 ? "amd" : "rcm");
+        weft_chol *const plan = factored(ctx, matrix, k % 2 ? "amd" : "rcm", k % 4 < 2);
         set_up(&r, &a, (size_t)s.graph.n);
         check_triangle(plan, &a, false, solved(ctx, plan, NULL, WEFT_CHOL_L, 0, &a));
         set_up(&r, &a, (size_t)s.graph.n);
@@ -159,15 +163,14 @@ static void test_systems(void **state) {
 }
 
 /* P, L and Lt one after the other are A. */
-static void test_parts(void **state) {
-    (void)state;
+static void check_parts(bool alone) {
     weft_context *const ctx = test_open("cpu:2");
     const wi_recipe recipe = {.n = 25};
     weft_sparse *matrix;
     assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix), WEFT_OK);
     const size_t n = weft_sparse_rows(matrix);
     double *const x = malloc(3 * n * sizeof *x), *const b = x + n, *const y = b + n;
-    weft_chol *const plan = factored(ctx, matrix, "amd");
+    weft_chol *const plan = factored(ctx, matrix, "amd", alone);
     const int64_t *const perm = weft_chol_permutation(plan);
     const weft_chol_solve_options lower = {.size = sizeof lower, .part = WEFT_CHOL_L};
     const weft_chol_solve_options upper = {.size = sizeof upper, .part = WEFT_CHOL_LT};
@@ -186,10 +189,15 @@ static void test_parts(void **state) {
     weft_close(ctx);
 }
 
+static void test_parts(void **state) {
+    (void)state;
+    check_parts(false);
+    check_parts(true);
+}
+
 /* The same bits by 1, 2 and 7 threads, and by one right-hand side or many, with a cut or without.
  */
-static void test_threads(void **state) {
-    (void)state;
+static void check_threads(bool alone) {
     static const char *const places[] = {"cpu:1", "cpu:2", "cpu:7"};
     static const char *const kinds[] = {"laplace2d", "laplace3d", "elasticity3d"};
     static const size_t sizes[] = {60, 13, 6};
@@ -207,7 +215,7 @@ static void test_threads(void **state) {
                              WEFT_OK);
             const size_t n = weft_sparse_rows(matrix);
             double *const x = malloc(RHS * n * sizeof *x), *const one = malloc(n * sizeof *one);
-            weft_chol *const plan = factored(ctx, matrix, "amd");
+            weft_chol *const plan = factored(ctx, matrix, "amd", alone);
             for (size_t i = 0; i < RHS * n; i++)
                 x[i] = (double)(i % 23) - 11;
             for (size_t i = 0; i < n; i++)
@@ -229,6 +237,12 @@ static void test_threads(void **state) {
         }
         free(expected);
     }
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    check_threads(false);
+    check_threads(true);
 }
 
 /* |A| |A^-1| in the 1-norm, by solving for every column of the inverse. */
@@ -291,7 +305,7 @@ static void test_condition(void **state) {
         test_graph_random(&r, LARGEST, &s.graph);
         test_system_fill(&r, true, &s);
         weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
-        weft_chol *const plan = factored(ctx, matrix, "amd");
+        weft_chol *const plan = factored(ctx, matrix, "amd", k % 2);
         assert_int_equal(weft_chol_condition(ctx, plan, matrix, &estimate), WEFT_OK);
         check_steps(ctx, plan, matrix);
         const long double exact = condition_of(&s);
@@ -322,7 +336,7 @@ static void solve_file(weft_context *ctx, const char *path) {
         fail_msg("%s", weft_message(ctx));
     const size_t n = weft_sparse_rows(matrix);
     double *const b = malloc(2 * n * sizeof *b), *const x = b + n;
-    weft_chol *const plan = factored(ctx, matrix, NULL);
+    weft_chol *const plan = factored(ctx, matrix, NULL, true);
     for (size_t i = 0; i < n; i++)
         x[i] = 1;
     assert_int_equal(weft_sparse_multiply(ctx, matrix, 1, x, n, b, n), WEFT_OK);

@@ -162,11 +162,13 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
     if (work < least * threads)
         threads = work < least ? 1 : (int)(work / least);
     *cut = (wi_cut){.threads = threads,
+                    .alone = work < least,
                     .limit = threads == 1 ? (double)INFINITY : work / (task_share * threads)};
     cut->tasks = list_tasks(symbolic, cut, NULL);
     cut->tops = list_tops(symbolic, cut, NULL);
     cut->update = measure(symbolic, cut, update_of);
-    cut->part = measure(symbolic, cut, part_of);
+    if (!cut->alone)
+        cut->part = measure(symbolic, cut, part_of);
 }
 
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
@@ -176,5 +178,6 @@ void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks,
     if (cut->tasks > 1)
         qsort(tasks, (size_t)cut->tasks, sizeof *tasks, compare);
     find_places(symbolic, cut, update_of, &cut->update, update);
-    find_places(symbolic, cut, part_of, &cut->part, part);
+    if (!cut->alone)
+        find_places(symbolic, cut, part_of, &cut->part, part);
 }

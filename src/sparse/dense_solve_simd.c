@@ -2,7 +2,7 @@
 /* Solves with right-hand sides, for one instruction set. */
 #include <math.h>
 
-#include "cpu/lanes.h"
+#include "sparse/chains.h"
 #include "sparse/dense_simd.h"
 
 enum {
@@ -11,8 +11,6 @@ enum {
     DEPTH = 32,
     ROWS = 192,
     GROUP = 32,
-    CHAINS = 8, /* of a sum over rows */
-    PARTS = CHAINS / WI_WIDE,
     /* Columns whose sums run side by side, for one right-hand side and for SIDES of them. */
     COLUMNS_OF_ONE = WI_WIDE == 8 ? 8 : 4,
     COLUMNS = WI_WIDE == 8 ? 4 : 2,
@@ -112,15 +110,6 @@ static void forward(int64_t n, int64_t count, const double *l, int64_t ldl, doub
 }
 
 /* ---- x -= At y ---- */
-
-/* ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)) of the chains. */
-WI_INLINE double sum_of(const wi_doubles part[PARTS]) {
-    double chain[CHAINS];
-    for (int q = 0; q < PARTS; q++)
-        wi_store(chain + q * WI_WIDE, part[q]);
-    return ((chain[0] + chain[4]) + (chain[2] + chain[6])) +
-           ((chain[1] + chain[5]) + (chain[3] + chain[7]));
-}
 
 /* J columns of A and R right-hand sides. */
 WI_INLINE void subtract_sums(const int J, const int R, int64_t m, const double *a, int64_t lda,

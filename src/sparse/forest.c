@@ -112,11 +112,21 @@ static int compare(const void *a, const void *b) {
 /* The children of s as an array, sorted by `key`; returns how many. */
 static int64_t sorted_children(const wi_forest *forest, int64_t s,
                                int64_t (*key)(const wi_forest *, int64_t)) {
+    enum {
+        FEW = 16 /* are sorted faster by insertion, without a call */
+    };
     keyed *const list = (keyed *)forest->sorting;
     int64_t count = 0;
     for (int64_t c = forest->child[s]; c >= 0; c = forest->sibling[c])
         list[count++] = (keyed){key(forest, c), c};
-    if (count > 1)
+    for (int64_t k = 1; k < count && count <= FEW; k++) {
+        const keyed moved = list[k];
+        int64_t at = k;
+        for (; at > 0 && compare(&list[at - 1], &moved) > 0; at--)
+            list[at] = list[at - 1];
+        list[at] = moved;
+    }
+    if (count > FEW)
         qsort(list, (size_t)count, sizeof *list, compare);
     return count;
 }

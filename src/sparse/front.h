@@ -28,4 +28,8 @@ void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *
  * members of the crew get the same; `failed` is shared by them, and `columns` before. */
 int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed);
 
+/* Both at once for a front of a few rows, by one thread: the same bits in less time. */
+bool wi_front_is_small(const weft_chol *plan, int64_t s);
+int64_t wi_front_small(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank);
+
 #endif

@@ -29,10 +29,22 @@ static void note_failure(multifrontal *m, int64_t column) {
     }
 }
 
-/* Counts the work of a front; the calling thread, rank 0, tells how far things are. */
-static void note_front(multifrontal *m, int rank, double work) {
-    atomic_fetch_add_explicit(&m->done, (long long)work, memory_order_relaxed);
-    if (rank != 0 || !m->plan->progress)
+/* The work of supernode s without that of its children. */
+static double work_of(const wi_symbolic *symbolic, int64_t s) {
+    double work = symbolic->work[s];
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
+        work -= symbolic->work[c];
+    return work;
+}
+
+/* Counts the work of a front if anybody asks; the calling thread, rank 0, tells how far things are.
+ */
+static void note_front(multifrontal *m, int rank, int64_t s) {
+    if (!m->plan->progress)
+        return;
+    atomic_fetch_add_explicit(&m->done, (long long)work_of(&m->plan->symbolic, s),
+                              memory_order_relaxed);
+    if (rank != 0)
         return;
     const double done = (double)atomic_load_explicit(&m->done, memory_order_relaxed) / m->all;
     if (done < m->told + progress_share)
@@ -47,22 +59,20 @@ static bool goes_on(const multifrontal *m, int64_t column) {
            column < atomic_load_explicit(&m->failed, memory_order_relaxed);
 }
 
-/* The work of supernode s without that of its children. */
-static double work_of(const wi_symbolic *symbolic, int64_t s) {
-    double work = symbolic->work[s];
-    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
-        work -= symbolic->work[c];
-    return work;
-}
-
 /* Returns false if the front's matrix is not positive definite. */
 static bool do_front(multifrontal *m, wi_crew *crew, int64_t s, double *room, int64_t *failed) {
-    const wi_front front = wi_front_of(m->plan, s, crew->rank);
-    wi_front_assemble(crew, m->plan, m->matrix, s);
-    const int64_t done = wi_front_factor(crew, &front, room, failed);
-    if (done < front.columns)
+    const int64_t columns = wi_super_columns(&m->plan->symbolic, s);
+    int64_t done;
+    if (crew->size == 1 && wi_front_is_small(m->plan, s)) {
+        done = wi_front_small(m->plan, m->matrix, s, crew->rank);
+    } else {
+        const wi_front front = wi_front_of(m->plan, s, crew->rank);
+        wi_front_assemble(crew, m->plan, m->matrix, s);
+        done = wi_front_factor(crew, &front, room, failed);
+    }
+    if (done < columns)
         note_failure(m, m->plan->symbolic.first[s] + done);
-    return done == front.columns;
+    return done == columns;
 }
 
 static void do_tasks(multifrontal *m, wi_crew *crew, double *room) {
@@ -74,7 +84,7 @@ static void do_tasks(multifrontal *m, wi_crew *crew, double *room) {
         for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++) {
             if (!goes_on(m, symbolic->first[s]) || !do_front(m, &alone, s, room, &failed))
                 break;
-            note_front(m, crew->rank, work_of(symbolic, s));
+            note_front(m, crew->rank, s);
         }
     }
     wi_crew_wait(crew);
@@ -97,7 +107,7 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
             continue;
         do_front(m, together ? crew : &alone, s, room, &m->top_failed);
         if (crew->rank == 0)
-            note_front(m, 0, work);
+            note_front(m, 0, s);
     }
 }
 

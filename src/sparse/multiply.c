@@ -1,34 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with a sparse matrix, row by row: a row's sum depends on nobody else, so any number of
  * threads gives the same bits. */
-#include <math.h>
-
 #include "cpu/team.h"
+#include "sparse/residual_simd.h"
 #include "sparse/sparse.h"
 
 enum {
     ROWS_AT_ONCE = 1 << 10 /* what a thread takes next */
 };
-
-/* a + b = sum + error, exactly (Knuth). */
-static inline double two_sum(double a, double b, double *error) {
-    const double sum = a + b, b_part = sum - a;
-    *error = (a - (sum - b_part)) + (b - b_part);
-    return sum;
-}
-
-/* A running sum in twice the precision of double. */
-typedef struct wide_sum {
-    double high, low;
-} wide_sum;
-
-/* s = s - a * x */
-static inline void subtract_product(wide_sum *s, double a, double x) {
-    const double product = -a * x, product_error = fma(-a, x, -product);
-    double sum_error;
-    s->high = two_sum(s->high, product, &sum_error);
-    s->low += sum_error + product_error;
-}
 
 static double row_product(const weft_sparse *m, size_t i, const double *x) {
     double sum = 0;
@@ -41,59 +20,11 @@ static double row_product(const weft_sparse *m, size_t i, const double *x) {
     return sum;
 }
 
-/* |A| |x| */
-static double row_magnitude(const weft_sparse *m, size_t i, const double *x) {
-    double sum = 0;
-    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
-        sum += fabs(m->value[m->at[k]] * x[m->col[k]]);
-    if (m->symmetric) {
-        for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
-            sum += fabs(m->value[k] * x[m->row[k]]);
-    }
-    return sum;
-}
-
-static double row_residual(const weft_sparse *m, size_t i, const double *x, double b) {
-    wide_sum sum = {b, 0};
-    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
-        subtract_product(&sum, m->value[m->at[k]], x[m->col[k]]);
-    if (m->symmetric) {
-        for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
-            subtract_product(&sum, m->value[k], x[m->row[k]]);
-    }
-    return sum.high + sum.low;
-}
-
 /* Threads for `n` products. */
 static int team_for(const weft_context *ctx, const weft_sparse *m, size_t n) {
     const size_t entries = (size_t)m->start[m->cols] + m->rows;
     const size_t bytes = entries < SIZE_MAX / 32 / (n + 1) ? entries * 32 * n : SIZE_MAX;
     return wi_team_size(ctx, (m->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, bytes);
-}
-
-/* Is a worse than b? NaN is worse than anything. */
-static bool worse(double a, double b) {
-    return !(a <= b) && !isnan(b);
-}
-
-/* Row i of everything asked for; `error` is the calling thread's own. */
-static void residual_of_row(const wi_residual_args *args, size_t i, double *error) {
-    for (size_t j = 0; j < args->n; j++) {
-        const double *const x = args->x + j * args->ldx;
-        const double b = args->b[i + j * args->ldb];
-        const double r = args->extended ? row_residual(args->matrix, i, x, b)
-                                        : b - row_product(args->matrix, i, x);
-        if (args->r)
-            args->r[args->place ? (size_t)args->place[i] * args->n + j : i + j * args->ldr] = r;
-        if (!args->scale && !args->error)
-            continue;
-        const double scale = row_magnitude(args->matrix, i, x) + fabs(b);
-        if (args->scale)
-            args->scale[i + j * args->ld_scale] = scale;
-        const double ratio = r == 0 && scale == 0 ? 0 : fabs(r) / scale;
-        if (args->error && worse(ratio, error[j]))
-            error[j] = ratio;
-    }
 }
 
 static int team_of(const weft_context *ctx, const wi_residual_args *args) {
@@ -102,18 +33,22 @@ static int team_of(const weft_context *ctx, const wi_residual_args *args) {
 }
 
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
-    const weft_sparse *const m = args->matrix;
+    const wi_residual_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd);
+    const size_t rows = args->matrix->rows;
+    const size_t pieces = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
     for (size_t j = 0; args->error && j < args->n; j++)
         args->error[j] = 0;
 #pragma omp parallel num_threads(team_of(ctx, args))
     {
         double error[WI_CHOL_RHS] = {0};
-#pragma omp for schedule(dynamic, ROWS_AT_ONCE) nowait
-        for (size_t i = 0; i < m->rows; i++)
-            residual_of_row(args, i, error);
+#pragma omp for schedule(dynamic) nowait
+        for (size_t k = 0; k < pieces; k++) {
+            const size_t end = (k + 1) * ROWS_AT_ONCE;
+            simd->rows(args, k * ROWS_AT_ONCE, end < rows ? end : rows, error);
+        }
 #pragma omp critical(wi_sparse_residual)
         for (size_t j = 0; args->error && j < args->n; j++) {
-            if (worse(error[j], args->error[j]))
+            if (wi_worse(error[j], args->error[j]))
                 args->error[j] = error[j];
         }
     }

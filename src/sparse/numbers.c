@@ -26,9 +26,15 @@ static int64_t room_entries(const wi_symbolic *symbolic) {
 
 /* ---- sizes: each block is a run of arrays, and its first pointer owns it ---- */
 
+/* The map writes one entry more than it keeps. */
+static size_t map_entries_of(const weft_chol *plan) {
+    return plan->report.nnz_a + 1;
+}
+
 static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
     const size_t n = (size_t)plan->symbolic.n, supernodes = (size_t)plan->symbolic.supernodes;
-    const size_t rows = (size_t)plan->symbolic.rows_at[supernodes], entries = plan->report.nnz_a;
+    const size_t rows = (size_t)plan->symbolic.rows_at[supernodes];
+    const size_t entries = map_entries_of(plan);
     return (supernodes + 1 + n + 1 + entries + 2 * supernodes + (size_t)cut->tops) *
                sizeof(int64_t) +
            (size_t)cut->tasks * sizeof(wi_task) + (entries + rows) * sizeof(int32_t);
@@ -73,7 +79,7 @@ static void *take(weft_context *ctx, const char *call, size_t bytes, const char 
 
 static weft_status take_index(weft_context *ctx, const char *call, weft_chol *plan) {
     const wi_symbolic *const symbolic = &plan->symbolic;
-    const int64_t supernodes = symbolic->supernodes, entries = (int64_t)plan->report.nnz_a;
+    const int64_t supernodes = symbolic->supernodes, entries = (int64_t)map_entries_of(plan);
     wi_numbers *const numbers = &plan->numbers;
     wi_cut_measure(symbolic, ctx->threads, plan->least_work, &numbers->cut);
     numbers->panel = take(ctx, call, index_bytes(plan, &numbers->cut), "the maps of a factor");
@@ -157,56 +163,60 @@ typedef struct mapping {
     const wi_symbolic *symbolic;
     const weft_sparse *matrix;
     wi_numbers *numbers;
-    int64_t *row; /* of each row of L, where it is in the front looked at */
+    int64_t *at;  /* of each row of L, where it is in symbolic.rows, in the latest supernode that
+                   * has it */
     int64_t next; /* entry to fill */
 } mapping;
 
-/* The rows of supernode s in the front of its parent, which is the one looked at. */
-static void map_child(mapping *m, int64_t s) {
+/* The rows of supernode s in the front of its parent, which is the one looked at and begins at
+ * `base`. */
+static void map_child(mapping *m, int64_t s, int64_t base) {
     const wi_symbolic *const symbolic = m->symbolic;
     for (int64_t k = symbolic->rows_at[s] + wi_super_columns(symbolic, s);
          k < symbolic->rows_at[s + 1]; k++)
-        m->numbers->relative[k] = (int32_t)m->row[symbolic->rows[k]];
+        m->numbers->relative[k] = (int32_t)(m->at[symbolic->rows[k]] - base);
 }
 
-/* One entry of the caller's column perm[k], with the caller's row or column `other`; false if its
- * place is in column k of L and there is none. */
-static bool map_entry(mapping *m, int64_t s, int64_t k, int64_t other, int64_t entry) {
-    const wi_symbolic *const symbolic = m->symbolic;
-    const int64_t i = symbolic->inverse[other], height = wi_super_height(symbolic, s);
-    if (i < k)
-        return true;
-    const int64_t row = m->row[i];
-    if (row < 0 || row >= height || symbolic->rows[symbolic->rows_at[s] + row] != i)
-        return false;
-    m->numbers->entry[m->next] = entry;
-    m->numbers->slot[m->next++] = (int32_t)row;
-    return true;
+/* Entries of the caller's column perm[k], `count` of them with rows or columns `other`, that belong
+ * in column k of L; those that belong elsewhere are written over, for which way an entry goes is
+ * beyond prediction. False if one has no place there. Entry e of them is value[number[e]], or
+ * value[first + e] without numbers. */
+static bool map_entries(mapping *m, int64_t base, int64_t k, int64_t count, const int64_t *other,
+                        const int64_t *number, int64_t first) {
+    const int64_t *const inverse = m->symbolic->inverse;
+    int64_t *const entry = m->numbers->entry, next = m->next;
+    int32_t *const slot = m->numbers->slot;
+    bool lost = false;
+    for (int64_t e = 0; e < count; e++) {
+        const int64_t i = inverse[other[e]], at = m->at[i];
+        entry[next] = number ? number[e] : first + e;
+        slot[next] = (int32_t)(at - base);
+        lost |= (i >= k) & (at < base);
+        next += i >= k;
+    }
+    m->next = next;
+    return !lost;
 }
 
-static bool map_column(mapping *m, int64_t s, int64_t k) {
+static bool map_column(mapping *m, int64_t base, int64_t k) {
     const weft_sparse *const matrix = m->matrix;
-    const int64_t j = m->symbolic->perm[k];
+    const int64_t j = m->symbolic->perm[k], *const start = matrix->start + j;
+    const int64_t *const row_start = matrix->row_start + j;
     m->numbers->entry_at[k] = m->next;
-    for (int64_t e = matrix->row_start[j]; e < matrix->row_start[j + 1]; e++) {
-        if (!map_entry(m, s, k, matrix->col[e], matrix->at[e]))
-            return false;
-    }
-    for (int64_t e = matrix->start[j]; e < matrix->start[j + 1]; e++) {
-        if (!map_entry(m, s, k, matrix->row[e], e))
-            return false;
-    }
-    return true;
+    return map_entries(m, base, k, row_start[1] - row_start[0], matrix->col + row_start[0],
+                       matrix->at + row_start[0], 0) &&
+           map_entries(m, base, k, start[1] - start[0], matrix->row + start[0], NULL, start[0]);
 }
 
 static bool map_supernode(mapping *m, int64_t s) {
     const wi_symbolic *const symbolic = m->symbolic;
-    for (int64_t k = symbolic->rows_at[s]; k < symbolic->rows_at[s + 1]; k++)
-        m->row[symbolic->rows[k]] = k - symbolic->rows_at[s];
+    const int64_t base = symbolic->rows_at[s];
+    for (int64_t k = base; k < symbolic->rows_at[s + 1]; k++)
+        m->at[symbolic->rows[k]] = k;
     for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
-        map_child(m, c);
+        map_child(m, c, base);
     for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++) {
-        if (!map_column(m, s, k))
+        if (!map_column(m, base, k))
             return false;
     }
     return true;
@@ -220,9 +230,9 @@ weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
     mapping m = {.symbolic = symbolic,
                  .matrix = matrix,
                  .numbers = &plan->numbers,
-                 .row = (void *)plan->numbers.solve};
+                 .at = (void *)plan->numbers.solve};
     for (int64_t i = 0; i < symbolic->n; i++)
-        m.row[i] = -1;
+        m.at[i] = -1;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         if (!map_supernode(&m, s))
             return wi_fail(ctx, WEFT_EARG,

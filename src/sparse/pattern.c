@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The graph of a symmetric matrix, both ways, for orderings and analysis. */
-#include <string.h>
-
 #include "sparse/symbolic.h"
 
 /* The entries of column j below the diagonal begin one later if there is one on it. */
 static int64_t below(const weft_sparse *matrix, int64_t j) {
     const int64_t first = matrix->start[j];
     return first + (first < matrix->start[j + 1] && matrix->row[first] == j);
+}
+
+/* A call of the C library would take longer than most rows do. */
+static void copy(int64_t *to, const int64_t *from, int64_t count) {
+    for (int64_t k = 0; k < count; k++)
+        to[k] = from[k];
 }
 
 weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_sparse *matrix,
@@ -27,8 +31,8 @@ weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_spa
         const int64_t above = matrix->row_start[j + 1] - matrix->row_start[j];
         const int64_t first = below(matrix, j), after = matrix->start[j + 1] - first;
         start[j] = to;
-        memcpy(row + to, matrix->col + matrix->row_start[j], (size_t)above * sizeof *row);
-        memcpy(row + to + above, matrix->row + first, (size_t)after * sizeof *row);
+        copy(row + to, matrix->col + matrix->row_start[j], above);
+        copy(row + to + above, matrix->row + first, after);
         to += above + after;
     }
     start[n] = to;

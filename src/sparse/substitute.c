@@ -6,6 +6,7 @@
 
 #include "sparse/dense.h"
 #include "sparse/front.h"
+#include "sparse/small_simd.h"
 
 enum {
     PIECE_ROWS = 512,
@@ -137,15 +138,36 @@ static void forward(const substitution *work, wi_crew *crew, int64_t s, double *
                (size_t)(height - columns) * sizeof *part);
 }
 
-static void backward(const substitution *work, wi_crew *crew, int64_t s, double *front) {
+/* front = the rows of y that s has. */
+static void gather_rows(const substitution *work, int64_t s, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
     const int64_t *const rows = symbolic->rows + symbolic->rows_at[s];
-    const bool first = crew->rank == 0 || crew->size == 1;
-    for (int64_t i = 0; first && i < height; i++) {
+    for (int64_t i = 0; i < height; i++) {
         for (int64_t r = 0; r < rhs; r++)
             front[i + r * height] = work->room.y[rows[i] * rhs + r];
     }
+}
+
+/* Where one thread does all, what s passes on goes straight to the rows of its ancestors. */
+static void forward_in_place(const substitution *work, wi_crew *alone, int64_t s, double *front) {
+    const wi_symbolic *const symbolic = &work->plan->symbolic;
+    const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
+    const int64_t *const rows = symbolic->rows + symbolic->rows_at[s];
+    gather_rows(work, s, front);
+    forward_panel(work, alone, s, front);
+    for (int64_t i = 0; i < height; i++) {
+        for (int64_t r = 0; r < rhs; r++)
+            work->room.y[rows[i] * rhs + r] = front[i + r * height];
+    }
+}
+
+static void backward(const substitution *work, wi_crew *crew, int64_t s, double *front) {
+    const wi_symbolic *const symbolic = &work->plan->symbolic;
+    const int64_t height = wi_super_height(symbolic, s);
+    const bool first = crew->rank == 0 || crew->size == 1;
+    if (first)
+        gather_rows(work, s, front);
     wi_crew_wait(crew);
     backward_panel(work, crew, s, wi_super_columns(symbolic, s), height, front);
     if (first)
@@ -197,6 +219,32 @@ static void go_down(const substitution *work, member *me) {
     wi_crew_wait(&me->crew);
 }
 
+/* One right-hand side with supernode s, if that is small. */
+static bool do_small(const substitution *work, const wi_small_simd *simd, int64_t s, bool up) {
+    const wi_symbolic *const symbolic = &work->plan->symbolic;
+    const int64_t height = wi_super_height(symbolic, s), columns = wi_super_columns(symbolic, s);
+    if (work->rhs > 1 || height > WI_SMALL_ROWS || columns > WI_SMALL_COLUMNS)
+        return false;
+    (up ? simd->forward : simd->backward)(height, columns,
+                                          work->plan->numbers.l + work->plan->numbers.panel[s],
+                                          symbolic->rows + symbolic->rows_at[s], work->room.y);
+    return true;
+}
+
+static void go_alone(const substitution *work, bool up, bool down) {
+    const wi_small_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_small_simd);
+    const int64_t supernodes = work->plan->symbolic.supernodes;
+    wi_crew alone = wi_crew_of_one(0);
+    for (int64_t s = 0; up && s < supernodes; s++) {
+        if (!do_small(work, simd, s, true))
+            forward_in_place(work, &alone, s, work->room.front);
+    }
+    for (int64_t s = supernodes - 1; down && s >= 0; s--) {
+        if (!do_small(work, simd, s, false))
+            backward(work, &alone, s, work->room.front);
+    }
+}
+
 static substitution begin(const weft_chol *plan, int64_t rhs) {
     return (substitution){.plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
 }
@@ -204,6 +252,10 @@ static substitution begin(const weft_chol *plan, int64_t rhs) {
 void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
                         bool down) {
     substitution work = begin(plan, rhs);
+    if (plan->numbers.cut.alone) {
+        go_alone(&work, up, down);
+        return;
+    }
 #pragma omp parallel num_threads(wi_chol_team(ctx, plan))
     {
         member me = member_of(&work, omp_get_thread_num(), omp_get_num_threads());

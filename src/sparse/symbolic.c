@@ -139,6 +139,7 @@ static void renumber_columns(analysis *a) {
 static void find_rows(analysis *a) {
     wi_symbolic *const out = a->out;
     int64_t *const next = a->rest, *const seen = a->rest + out->supernodes;
+    int64_t *const before = a->rest + 2 * out->supernodes;
     for (int64_t s = 0; s < out->supernodes; s++) {
         next[s] = out->rows_at[s];
         seen[s] = -1;
@@ -146,13 +147,10 @@ static void find_rows(analysis *a) {
             out->rows[next[s]++] = k;
     }
     for (int64_t i = 0; i < out->n; i++) {
-        const int64_t vertex = out->perm[i], end = a->graph->start[vertex + 1];
+        const int64_t count = wi_neighbours_before(a->graph, out->perm, out->inverse, i, before);
         seen[a->super_of[i]] = i;
-        for (int64_t e = a->graph->start[vertex]; e < end; e++) {
-            const int64_t j = out->inverse[a->graph->row[e]];
-            if (j > i)
-                continue;
-            for (int64_t s = a->super_of[j]; seen[s] != i; s = out->super_parent[s]) {
+        for (int64_t e = 0; e < count; e++) {
+            for (int64_t s = a->super_of[before[e]]; seen[s] != i; s = out->super_parent[s]) {
                 seen[s] = i;
                 out->rows[next[s]++] = i;
             }

@@ -18,8 +18,33 @@ void wi_pattern_free(wi_pattern *graph);
 
 void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse);
 
+/* Lists the neighbours of column k of the permuted matrix that come before it, or after it; returns
+ * how many. One entry more is written than listed. Which neighbours come first is beyond
+ * prediction, so to sort them out without branches is faster than to skip them one by one. */
+static inline int64_t wi_neighbours_before(const wi_pattern *graph, const int64_t *perm,
+                                           const int64_t *inverse, int64_t k, int64_t *list) {
+    const int64_t *const row = graph->row, end = graph->start[perm[k] + 1];
+    int64_t count = 0;
+    for (int64_t e = graph->start[perm[k]]; e < end; e++) {
+        list[count] = inverse[row[e]];
+        count += list[count] < k;
+    }
+    return count;
+}
+
+static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t *perm,
+                                          const int64_t *inverse, int64_t k, int64_t *list) {
+    const int64_t *const row = graph->row, end = graph->start[perm[k] + 1];
+    int64_t count = 0;
+    for (int64_t e = graph->start[perm[k]]; e < end; e++) {
+        list[count] = inverse[row[e]];
+        count += list[count] > k;
+    }
+    return count;
+}
+
 /* The elimination tree of the permuted matrix: parent[k] is the first row below the diagonal of
- * column k of L, -1 if there is none. n of scratch. */
+ * column k of L, -1 if there is none. 2 n of scratch. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
 
@@ -31,7 +56,7 @@ void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch);
 
-/* Entries in each column of L, the diagonal included; the tree must be postordered. 3 n of
+/* Entries in each column of L, the diagonal included; the tree must be postordered. 4 n of
  * scratch. */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);

@@ -11,12 +11,12 @@ void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse) {
  * neighbour; `ancestor` short-cuts the paths that were walked, to their highest column. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch) {
-    int64_t *const ancestor = scratch;
+    int64_t *const ancestor = scratch, *const before = scratch + graph->n;
     for (int64_t k = 0; k < graph->n; k++) {
+        const int64_t count = wi_neighbours_before(graph, perm, inverse, k, before);
         parent[k] = ancestor[k] = -1;
-        const int64_t vertex = perm[k], end = graph->start[vertex + 1];
-        for (int64_t e = graph->start[vertex]; e < end; e++) {
-            int64_t j = inverse[graph->row[e]];
+        for (int64_t e = 0; e < count; e++) {
+            int64_t j = before[e];
             while (j >= 0 && j < k) {
                 const int64_t up = ancestor[j];
                 ancestor[j] = k;
@@ -87,6 +87,7 @@ void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_
                       const int64_t *parent, int64_t *count, int64_t *scratch) {
     const int64_t n = graph->n;
     int64_t *const lowest = scratch, *const leaf = scratch + n, *const root = scratch + 2 * n;
+    int64_t *const after = scratch + 3 * n;
     for (int64_t j = 0; j < n; j++) {
         lowest[j] = root[j] = j;
         leaf[j] = -1;
@@ -99,20 +100,20 @@ void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_
             count[j] = 0;
     }
     for (int64_t j = 0; j < n; j++) {
-        const int64_t vertex = perm[j], end = graph->start[vertex + 1];
-        if (parent[j] >= 0)
-            count[parent[j]]--;
-        for (int64_t e = graph->start[vertex]; e < end; e++) {
-            const int64_t i = inverse[graph->row[e]];
-            if (i < j || leaf[i] >= lowest[j])
+        const int64_t most = wi_neighbours_after(graph, perm, inverse, j, after);
+        for (int64_t e = 0; e < most; e++) {
+            const int64_t i = after[e];
+            if (leaf[i] >= lowest[j])
                 continue;
             count[j]++;
             if (leaf[i] >= 0)
                 count[find(root, leaf[i])]--;
             leaf[i] = j;
         }
-        if (parent[j] >= 0)
+        if (parent[j] >= 0) {
+            count[parent[j]]--;
             root[j] = parent[j];
+        }
     }
     for (int64_t j = 0; j < n; j++) {
         if (parent[j] >= 0)
@@ -123,7 +124,7 @@ void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_
 weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_pattern *graph,
                              int64_t *perm, double *flops) {
     const int64_t n = graph->n;
-    const size_t bytes = 6 * (size_t)n * sizeof(int64_t);
+    const size_t bytes = 7 * (size_t)n * sizeof(int64_t);
     int64_t *const inverse = wi_host_alloc(bytes);
     if (!inverse)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, to count; free some", call,

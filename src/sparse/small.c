@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fronts of a few rows: put together on the stack, where every column has the same place, and
+ * factored there by one thread, without the steps by which large fronts are shared and blocked. */
+#include <stdalign.h>
+
+#include "sparse/front.h"
+#include "sparse/small_simd.h"
+
+typedef struct small {
+    int64_t height, columns;
+    alignas(64) double front[WI_SMALL_ROWS * WI_SMALL_ROWS];
+} small;
+
+static void add_entries(const weft_chol *plan, const weft_sparse *matrix, int64_t s, small *to) {
+    const wi_numbers *const numbers = &plan->numbers;
+    const int64_t *const entry_at = numbers->entry_at + plan->symbolic.first[s];
+    for (int64_t k = 0; k < to->height * WI_SMALL_ROWS; k++)
+        to->front[k] = 0;
+    for (int64_t j = 0; j < to->columns; j++) {
+        for (int64_t e = entry_at[j]; e < entry_at[j + 1]; e++)
+            to->front[j * WI_SMALL_ROWS + numbers->slot[e]] = matrix->value[numbers->entry[e]];
+    }
+}
+
+/* The update of a child is as small: its rows are some of these. */
+static void add_child(const weft_chol *plan, int64_t child, int rank, small *to) {
+    const wi_front from = wi_front_of(plan, child, rank);
+    const int64_t rows = from.height - from.columns;
+    const int32_t *const relative =
+        plan->numbers.relative + plan->symbolic.rows_at[child] + from.columns;
+    for (int64_t j = 0; j < rows; j++) {
+        double *const column = to->front + relative[j] * WI_SMALL_ROWS;
+        for (int64_t i = j; i < rows; i++)
+            column[relative[i]] += from.update[j * rows + i];
+    }
+}
+
+int64_t wi_front_small(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int rank) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const wi_front front = wi_front_of(plan, s, rank);
+    small at;
+    at.height = front.height;
+    at.columns = front.columns;
+    add_entries(plan, matrix, s, &at);
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
+        add_child(plan, c, rank, &at);
+    return WI_OF_ISA(wi_cpu_isa(), wi_small_simd)
+        ->factor(at.height, at.columns, at.front, front.panel, front.update);
+}
+
+bool wi_front_is_small(const weft_chol *plan, int64_t s) {
+    return wi_super_height(&plan->symbolic, s) <= WI_SMALL_ROWS;
+}
