@@ -161,6 +161,22 @@ static bool are_rows(const wi_symbolic *s) {
     return true;
 }
 
+/* Is the parent of each column the next of its supernode, or one of the rows below? Then a row that
+ * a column has is also among those of its parents, up to its own. */
+static bool are_parents(const wi_symbolic *s) {
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        const int64_t *const end = s->rows + s->rows_at[t + 1];
+        for (int64_t j = s->first[t]; j < s->first[t + 1]; j++) {
+            const int64_t *row = s->rows + s->rows_at[t] + (j - s->first[t]);
+            while (s->parent[j] >= 0 && row < end && *row < s->parent[j])
+                row++;
+            if (s->parent[j] >= 0 && (row == end || *row != s->parent[j]))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Do the subtrees of each supernode's children fill the numbers before it? */
 static bool is_postordered(const wi_symbolic *s) {
     for (int64_t t = 0; t < s->supernodes; t++) {
@@ -221,7 +237,7 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
             return damaged(ctx, call, path);
     }
     if (checksum(parts) != head.checksum || !are_columns(symbolic) ||
-        !are_extents(symbolic, head.rows) || !are_rows(symbolic))
+        !are_extents(symbolic, head.rows) || !are_rows(symbolic) || !are_parents(symbolic))
         return damaged(ctx, call, path);
     const size_t bytes = (size_t)head.n * sizeof(int64_t);
     int64_t *const scratch = wi_host_alloc(bytes);

@@ -237,6 +237,18 @@ static void damage(weft_context *ctx, const char *path, const weft_chol *whole) 
     }
 }
 
+/* The rung up_looking walks from every column to its parent, which has to be a row of it. */
+static void expect_parents(const wi_symbolic *s) {
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        for (int64_t j = s->first[t]; j < s->first[t + 1]; j++) {
+            bool found = s->parent[j] < 0;
+            for (int64_t k = s->rows_at[t]; k < s->rows_at[t + 1]; k++)
+                found |= s->rows[k] > j && s->rows[k] == s->parent[j];
+            assert_true(found);
+        }
+    }
+}
+
 /* A wrong word under a right checksum: what is still taken must be a plan that later phases can
  * index by, as its own check of a second saving shows. */
 static void forge(weft_context *ctx, test_random *r, const char *path, const weft_sparse *matrix) {
@@ -261,7 +273,11 @@ static void forge(weft_context *ctx, test_random *r, const char *path, const wef
             assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
             assert_int_equal(weft_chol_load(ctx, path, &again), WEFT_OK);
             same_plans(plan, again);
-            weft_chol_factor(ctx, plan, matrix); /* any status, and no harm done */
+            expect_parents(&plan->symbolic);
+            for (size_t row = 0; row < wi_sparse_ladder.count; row++) {
+                assert_int_equal(weft_use(ctx, "sparse", wi_sparse_ladder.rows[row].name), WEFT_OK);
+                weft_chol_factor(ctx, plan, matrix); /* any status, and no harm done */
+            }
             weft_chol_destroy(plan);
             weft_chol_destroy(again);
         }
