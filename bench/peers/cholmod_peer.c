@@ -4,7 +4,9 @@
  * solve with one right-hand side, each from scratch, and the factor alone with the permutation of
  * CHOLMOD's better ordering. One JSON object a line. Both use two threads, or as many as the first
  * argument says; CHOLMOD's are those of its BLAS, which OPENBLAS_NUM_THREADS sets.
- *   cholmod_peer [THREADS] [quick]   (quick: without the large problems) */
+ *   cholmod_peer [THREADS] [quick|same]
+ * quick: without the large problems; same: nothing but laplace3d 80, ordered once, by weft, and
+ * factored by both in turn with that permutation. */
 #include <math.h>
 #include <unistd.h>
 
@@ -54,12 +56,13 @@ static void keep_times(runs *to, const double *at) {
     to->total[to->count++] = at[PHASES] - at[0];
 }
 
-static void run_theirs(problem *p, int ordering, runs *to) {
+/* `given`: the permutation of the ordering CHOLMOD_GIVEN, else NULL. */
+static void run_theirs(problem *p, int ordering, SuiteSparse_long *given, runs *to) {
     cholmod_common *const common = &p->common;
     double at[PHASES + 1];
     common->method[0].ordering = ordering;
     at[0] = now();
-    cholmod_factor *factor = cholmod_l_analyze(p->theirs, common);
+    cholmod_factor *factor = cholmod_l_analyze_p(p->theirs, given, NULL, 0, common);
     at[1] = now();
     cholmod_l_factorize(p->theirs, factor, common);
     at[2] = now();
@@ -115,6 +118,17 @@ static void print(const char *matrix, size_t n, const char *who, const char *ord
     fflush(stdout);
 }
 
+/* `ours` and `theirs` have used the same permutation. */
+static void print_ratios(const char *name, const char *ordering, double time_ratio,
+                         const runs *ours, const runs *theirs) {
+    printf("{\"op\": \"sparse\", \"matrix\": \"%s\", \"peer\": \"CHOLMOD\", \"peer_ordering\": "
+           "\"%s\", \"time_ratio\": %.3f, \"factor_rate_ratio_same_permutation\": %.3f}\n",
+           name, ordering, time_ratio,
+           ours->flops / median(ours->seconds[1], ours->count) *
+               median(theirs->seconds[1], theirs->count) / theirs->flops);
+    fflush(stdout);
+}
+
 /* The permutation of CHOLMOD's ordering; its postordering is part of it. */
 static int64_t *their_permutation(problem *p, int ordering) {
     p->common.method[0].ordering = ordering;
@@ -143,7 +157,7 @@ static void race(problem *p, const char *name) {
     const double begin = now();
     do {
         for (int o = 0; o < 2; o++) {
-            run_theirs(p, orderings[o], &theirs[o]);
+            run_theirs(p, orderings[o], NULL, &theirs[o]);
             let_threads_sleep();
         }
         run_ours(p, NULL, &ours);
@@ -164,16 +178,37 @@ static void race(problem *p, const char *name) {
     print(name, n, "weft", "default", &ours);
     print(name, n, "weft", names[better], &same);
     const runs *const best = &theirs[better];
-    printf("{\"op\": \"sparse\", \"matrix\": \"%s\", \"peer\": \"CHOLMOD\", \"peer_ordering\": "
-           "\"%s\", \"time_ratio\": %.3f, \"factor_rate_ratio_same_permutation\": %.3f}\n",
-           name, names[better], seconds_of(&ours) / seconds_of(best),
-           same.flops / median(same.seconds[1], same.count) *
-               median(best->seconds[1], best->count) / best->flops);
-    fflush(stdout);
+    print_ratios(name, names[better], seconds_of(&ours) / seconds_of(best), &same, best);
+}
+
+/* With the permutation of weft's default, which CHOLMOD is given. */
+static void race_same(problem *p, const char *name) {
+    const size_t n = weft_sparse_cols(p->matrix);
+    runs theirs = {.count = 0}, ours = {.count = 0};
+    weft_chol *plan;
+    SuiteSparse_long *const permutation = malloc(n * sizeof *permutation);
+    if (!permutation || weft_chol_analyze(p->ctx, p->matrix, NULL, &plan) != WEFT_OK)
+        fail(p->ctx);
+    for (size_t k = 0; k < n; k++)
+        permutation[k] = weft_chol_permutation(plan)[k];
+    weft_chol_destroy(plan);
+    const weft_chol_options options = {
+        .size = sizeof options, .ordering = "given", .permutation = permutation};
+    while (ours.count < 3) {
+        run_theirs(p, CHOLMOD_GIVEN, permutation, &theirs);
+        let_threads_sleep();
+        run_ours(p, &options, &ours);
+        let_threads_sleep();
+    }
+    free(permutation);
+    print(name, n, "CHOLMOD", "given", &theirs);
+    print(name, n, "weft", "given", &ours);
+    print_ratios(name, "given", seconds_of(&ours) / seconds_of(&theirs), &ours, &theirs);
 }
 
 /* CHOLMOD takes the lower triangle by columns, with indices of 64 bits, as it is held here. */
-static void race_both(weft_context *ctx, const char *name, const weft_sparse *matrix) {
+static void race_in(void (*run)(problem *p, const char *name), weft_context *ctx, const char *name,
+                    const weft_sparse *matrix) {
     const size_t n = weft_sparse_cols(matrix), entries = weft_sparse_entries(matrix);
     problem p = {.ctx = ctx, .matrix = matrix};
     cholmod_l_start(&p.common);
@@ -190,7 +225,7 @@ static void race_both(weft_context *ctx, const char *name, const weft_sparse *ma
     memcpy(p.theirs->p, weft_sparse_starts(matrix), (n + 1) * sizeof(int64_t));
     memcpy(p.theirs->i, weft_sparse_row_indices(matrix), entries * sizeof(int64_t));
     memcpy(p.theirs->x, weft_sparse_values(matrix), entries * sizeof(double));
-    race(&p, name);
+    run(&p, name);
     cholmod_l_free_sparse(&p.theirs, &p.common);
     cholmod_l_free_dense(&p.b, &p.common);
     cholmod_l_finish(&p.common);
@@ -198,18 +233,31 @@ static void race_both(weft_context *ctx, const char *name, const weft_sparse *ma
     free(p.r);
 }
 
+static void race_orderings(weft_context *ctx, const char *name, const weft_sparse *matrix) {
+    race_in(race, ctx, name, matrix);
+}
+
+static void race_factors(weft_context *ctx, const char *name, const weft_sparse *matrix) {
+    race_in(race_same, ctx, name, matrix);
+}
+
 int main(int argc, char **argv) {
     static const made_matrix made[] = {{"laplace2d", 300, false}, {"laplace2d", 1000, false},
                                        {"laplace3d", 30, false},  {"laplace3d", 50, false},
                                        {"laplace3d", 80, true},   {"elasticity3d", 20, false}};
+    static const made_matrix large = {"laplace3d", 80, true};
     const bool quick = argc > 1 && strcmp(argv[argc - 1], "quick") == 0;
+    const bool same = argc > 1 && strcmp(argv[argc - 1], "same") == 0;
     const int threads = argc > 1 ? atoi(argv[1]) : 0;
     char place[32];
     weft_context *ctx;
     snprintf(place, sizeof place, "cpu:%d", threads > 0 ? threads : 2);
     if (weft_open(&ctx, place) != WEFT_OK)
         fail(NULL);
-    race_all(ctx, made, sizeof made / sizeof *made, quick, race_both);
+    if (same)
+        race_made(ctx, &large, race_factors);
+    else
+        race_all(ctx, made, sizeof made / sizeof *made, quick, race_orderings);
     weft_close(ctx);
     return 0;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races the dense kernels of the sparse Cholesky factorization against OpenBLAS, on one thread: one
- * JSON object a line, the rate of fused multiply-adds first. What works in place is given a fresh
- * copy before every run, on both sides and inside the time. Results are compared before they are
- * timed. `dense_peer quick` leaves out sizes above 512. */
+/* Races whole fronts of the sparse Cholesky factorization, k columns eliminated from m, against
+ * OpenBLAS's dpotrf, dtrsm and dsyrk, on one thread: one JSON object a line, the rate of fused
+ * multiply-adds first. A front is given a fresh copy before every run, on both sides and inside the
+ * time. Results are compared before they are timed. `dense_peer quick` leaves out sizes above 512.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "matrices.h"
-#include "sparse/dense.h"
+#include "sparse/front.h"
 
 enum {
     NOTHING_TO_RACE = 77
@@ -24,155 +25,105 @@ enum {
 void dpotrf_(const char *part, const int *n, double *a, const int *lda, int *info);
 
 enum {
-    LARGEST = 2048,
+    LARGEST = 4096,
     FLOPS_A_SAMPLE = 20000000,
     ALIGNED = 64
 };
 
-/* Sizes of a call, its matrices, and how often it runs in one sample. */
+/* A front, by blocks as the factorization has it and as one matrix, and how often it is done in one
+ * sample. */
 typedef struct job {
-    int m, n, k, ld;
-    double *a, *b, *c, *fresh, *room;
+    int m, k;
+    wi_front front;
+    double *fresh, *room; /* panel and update, one after the other as in front */
+    double *theirs, *their_fresh;
     int64_t times;
     void (*once)(struct job *);
 } job;
 
-static void renew(job *j) {
-    for (int64_t column = 0; column < j->n; column++)
-        memcpy(j->c + column * j->ld, j->fresh + column * j->ld, (size_t)j->m * sizeof *j->c);
+static int64_t front_entries(const job *j) {
+    return wi_block_entries(j->m, j->k) + wi_update_entries(j->m, j->k);
 }
 
-static void check_info(int64_t done, int64_t want) {
+static void check_done(int64_t done, int64_t want) {
     if (done != want) {
         fprintf(stderr, "dense_peer: no positive pivot in column %lld\n", (long long)done);
         exit(1);
     }
 }
 
-/* ---- the contestants: C -= A Bt, C -= A At, C = C L^-T, L Lt = C, and a front ---- */
-
-static void our_multiply(job *j) {
-    wi_dense_multiply(j->m, j->n, j->k, j->a, j->ld, j->b, j->ld, j->c, j->ld, j->room);
-}
-static void their_multiply(job *j) {
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, j->m, j->n, j->k, -1, j->a, j->ld, j->b,
-                j->ld, 1, j->c, j->ld);
-}
-
-static void our_update(job *j) {
-    wi_dense_update(j->m, j->k, j->a, j->ld, 0, j->m, j->c, j->ld, j->room);
-}
-static void their_update(job *j) {
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, j->m, j->k, -1, j->a, j->ld, 1, j->c,
-                j->ld);
-}
-
-static void our_solve(job *j) {
-    renew(j);
-    wi_dense_solve_right(j->m, j->n, j->b, j->ld, j->c, j->ld, j->room);
-}
-static void their_solve(job *j) {
-    renew(j);
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, j->m, j->n, 1,
-                j->b, j->ld, j->c, j->ld);
-}
-
-static void our_cholesky(job *j) {
-    renew(j);
-    check_info(wi_dense_cholesky(j->n, j->c, j->ld, j->room), j->n);
-}
-static void their_cholesky(job *j) {
-    int info;
-    renew(j);
-    dpotrf_("L", &j->n, j->c, &j->ld, &info);
-    check_info(info, 0);
-}
-
-/* k columns of m are eliminated from the front C. */
 static void our_front(job *j) {
-    double *const corner = j->c + j->k + (int64_t)j->k * j->ld;
-    renew(j);
-    check_info(wi_dense_panel(j->m, j->k, j->c, j->ld, j->room), j->k);
-    wi_dense_update(j->m - j->k, j->k, j->c + j->k, j->ld, 0, j->m - j->k, corner, j->ld, j->room);
+    wi_crew crew = wi_crew_of_one(0);
+    int64_t failed;
+    memcpy(j->front.panel, j->fresh, (size_t)front_entries(j) * sizeof *j->fresh);
+    check_done(wi_front_factor(&crew, &j->front, j->room, &failed), j->k);
 }
+
 static void their_front(job *j) {
     const int below = j->m - j->k;
-    double *const corner = j->c + j->k + (int64_t)j->k * j->ld;
+    double *const corner = j->theirs + j->k + (int64_t)j->k * j->m;
     int info;
-    renew(j);
-    dpotrf_("L", &j->k, j->c, &j->ld, &info);
-    check_info(info, 0);
+    for (int64_t column = 0; column < j->m; column++)
+        memcpy(j->theirs + column * j->m + column, j->their_fresh + column * j->m + column,
+               (size_t)(j->m - column) * sizeof *j->theirs);
+    dpotrf_("L", &j->k, j->theirs, &j->m, &info);
+    check_done(info, 0);
+    if (below == 0)
+        return;
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, below, j->k, 1,
-                j->c, j->ld, j->c + j->k, j->ld);
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, below, j->k, -1, j->c + j->k, j->ld, 1,
-                corner, j->ld);
+                j->theirs, j->m, j->theirs + j->k, j->m);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, below, j->k, -1, j->theirs + j->k, j->m, 1,
+                corner, j->m);
 }
-
-typedef struct contest {
-    const char *name;
-    void (*ours)(job *), (*theirs)(job *);
-    bool triangle; /* the result is a lower triangle */
-} contest;
-
-static const contest contests[] = {{"multiply", our_multiply, their_multiply, false},
-                                   {"update", our_update, their_update, true},
-                                   {"solve_right", our_solve, their_solve, false},
-                                   {"cholesky", our_cholesky, their_cholesky, true}};
-static const contest fronts = {"front", our_front, their_front, true};
 
 /* ---- matrices ---- */
 
-static double *matrix_of(size_t doubles, uint64_t seed) {
-    const size_t bytes = (doubles * sizeof(double) + ALIGNED - 1) / ALIGNED * ALIGNED;
+static double *array_of(int64_t doubles) {
+    const size_t bytes = ((size_t)doubles * sizeof(double) / ALIGNED + 1) * ALIGNED;
     double *const a = aligned_alloc(ALIGNED, bytes);
     if (!a) {
         fprintf(stderr, "dense_peer: no memory\n");
         exit(1);
     }
-    for (size_t i = 0; i < doubles; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        a[i] = (double)(seed >> 33) * 0x1p-31 - 0.5;
-    }
+    memset(a, 0, bytes);
     return a;
 }
 
-/* B and the fresh C get a diagonal that makes them positive definite and well conditioned. */
-static job job_of(int m, int n, int k, double *room) {
-    const int wide = k > n ? k : n, ld = (m > n ? m : n) + ALIGNED / (int)sizeof(double);
-    const size_t doubles = (size_t)ld * (size_t)wide;
-    const job j = {.m = m,
-                   .n = n,
-                   .k = k,
-                   .ld = ld,
-                   .a = matrix_of(doubles, 2),
-                   .b = matrix_of(doubles, 3),
-                   .c = matrix_of(doubles, 4),
-                   .fresh = matrix_of(doubles, 5),
-                   .room = room};
-    for (int64_t i = 0; i < n; i++)
-        j.b[i + i * ld] = j.fresh[i + i * ld] = n + 1;
+/* Column c of the front by blocks; row i of it, i >= c, is at [i]. */
+static double *our_column(const job *j, double *entries, int64_t c) {
+    if (c < j->k)
+        return wi_block_column(entries, j->m, c);
+    return wi_block_column(entries + wi_block_entries(j->m, j->k), j->m - j->k, c - j->k) - j->k;
+}
+
+/* Entries up to 1/2, and a diagonal that makes the matrix positive definite. */
+static job job_of(int m, int k) {
+    job j = {.m = m, .k = k};
+    uint64_t seed = 2;
+    j.front = (wi_front){.height = m, .columns = k, .panel = array_of(front_entries(&j))};
+    j.front.update = j.front.panel + wi_block_entries(m, k);
+    j.fresh = array_of(front_entries(&j));
+    j.theirs = array_of((int64_t)m * m);
+    j.their_fresh = array_of((int64_t)m * m);
+    j.room = array_of(wi_dense_packed(m, k));
+    for (int64_t c = 0; c < m; c++)
+        for (int64_t i = c; i < m; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            const double entry = i == c ? m + 1 : (double)(seed >> 33) * 0x1p-31 - 0.5;
+            j.their_fresh[i + c * m] = our_column(&j, j.fresh, c)[i] = entry;
+        }
     return j;
 }
 
 static void free_job(job *j) {
-    free(j->a);
-    free(j->b);
-    free(j->c);
+    free(j->front.panel);
     free(j->fresh);
+    free(j->theirs);
+    free(j->their_fresh);
+    free(j->room);
 }
 
 /* ---- the race ---- */
-
-static double flops_of(const contest *c, const job *j) {
-    const double m = j->m, n = j->n, k = j->k;
-    if (c == &fronts)
-        return k * k * k / 3 + (m - k) * k * k + (m - k) * (m - k) * k;
-    if (c == &contests[0])
-        return 2 * m * n * k;
-    if (c == &contests[1])
-        return m * m * k;
-    return c == &contests[2] ? m * n * n : n * n * n / 3;
-}
 
 static void run_sample(void *what) {
     job *const j = what;
@@ -185,40 +136,33 @@ static double seconds_of(job *j, void (*once)(job *)) {
     return median_seconds(run_sample, j) / (double)j->times;
 }
 
-/* The largest difference of the two results, which start from the same matrix. */
-static double difference(const contest *c, job *j) {
-    double *const kept = malloc((size_t)j->ld * (size_t)j->n * sizeof *kept), most = 0;
-    if (!kept)
-        exit(1);
-    renew(j);
-    c->ours(j);
-    memcpy(kept, j->c, (size_t)j->ld * (size_t)j->n * sizeof *kept);
-    renew(j);
-    c->theirs(j);
-    for (int64_t column = 0; column < j->n; column++)
-        for (int64_t i = c->triangle ? column : 0; i < j->m; i++) {
-            const double d = fabs(j->c[i + column * j->ld] - kept[i + column * j->ld]);
+/* The largest difference between results. */
+static double difference(job *j) {
+    double most = 0;
+    our_front(j);
+    their_front(j);
+    for (int64_t c = 0; c < j->m; c++)
+        for (int64_t i = c; i < j->m; i++) {
+            const double d = fabs(our_column(j, j->front.panel, c)[i] - j->theirs[i + c * j->m]);
             most = d <= most ? most : d;
         }
-    free(kept);
     return most;
 }
 
-static void race(const contest *c, int m, int n, int k, double *room) {
-    job made = job_of(m, n, k, room), *const j = &made;
-    const double flops = flops_of(c, j);
-    const double d = difference(c, j);
-    if (!(d <= 1e-12 * (j->k + j->n))) {
-        fprintf(stderr, "dense_peer: %s of %d: results differ by %g\n", c->name, j->m, d);
+static void race(const char *variant, int m, int k) {
+    job made = job_of(m, k), *const j = &made;
+    const double rest = m - k, flops = k * (double)k * k / 3 + rest * k * k + rest * rest * k;
+    const double d = difference(j);
+    if (!(d <= 1e-12 * m)) {
+        fprintf(stderr, "dense_peer: results for m %d, k %d differ by %g\n", m, k, d);
         exit(1);
     }
     j->times = (int64_t)(FLOPS_A_SAMPLE / flops) + 1;
-    const double ours = seconds_of(j, c->ours), theirs = seconds_of(j, c->theirs);
+    const double ours = seconds_of(j, our_front), theirs = seconds_of(j, their_front);
     printf("{\"op\": \"sparse_dense\", \"variant\": \"%s\", \"peer\": \"OpenBLAS %s\", "
-           "\"threads\": 1, \"m\": %d, \"n\": %d, \"k\": %d, \"seconds\": %.4g, "
-           "\"peer_seconds\": %.4g, \"gflops\": %.3g, \"peer_gflops\": %.3g, "
-           "\"time_ratio\": %.3f}\n",
-           c->name, openblas_get_corename(), j->m, j->n, j->k, ours, theirs, 1e-9 * flops / ours,
+           "\"threads\": 1, \"m\": %d, \"k\": %d, \"seconds\": %.4g, \"peer_seconds\": %.4g, "
+           "\"gflops\": %.3g, \"peer_gflops\": %.3g, \"time_ratio\": %.3f}\n",
+           variant, openblas_get_corename(), m, k, ours, theirs, 1e-9 * flops / ours,
            1e-9 * flops / theirs, ours / theirs);
     fflush(stdout);
     free_job(j);
@@ -274,20 +218,21 @@ static void print_roof(void) {}
 #    endif
 
 int main(int argc, char **argv) {
-    static const int sizes[] = {4,  8,   12,  16,  24,  32,  48,   64,
-                                96, 128, 192, 256, 384, 512, 1024, 2048};
-    static const int shapes[][2] = {{5, 1},   {12, 3},   {20, 4},   {40, 8},    {60, 20},
-                                    {80, 16}, {150, 32}, {300, 64}, {600, 128}, {1000, 300}};
+    static const int squares[] = {4,   8,   12,  16,  24,  32,   48,   64,  96,
+                                  128, 192, 256, 384, 512, 1024, 2048, 4096};
+    static const int shapes[][2] = {{5, 1},      {12, 3},     {20, 4},     {40, 8},
+                                    {60, 20},    {80, 16},    {150, 32},   {300, 64},
+                                    {500, 128},  {600, 128},  {1000, 300}, {2048, 64},
+                                    {2048, 128}, {2048, 256}, {3000, 1000}};
     const int most = argc > 1 && strcmp(argv[1], "quick") == 0 ? 512 : LARGEST;
-    double *const room = matrix_of((size_t)wi_dense_room(LARGEST, LARGEST, LARGEST), 1);
     openblas_set_num_threads(1);
     print_roof();
-    for (size_t c = 0; c < sizeof contests / sizeof *contests; c++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes && sizes[s] <= most; s++)
-            race(&contests[c], sizes[s], sizes[s], sizes[s], room);
+    for (size_t s = 0; s < sizeof squares / sizeof *squares; s++)
+        if (squares[s] <= most)
+            race("cholesky", squares[s], squares[s]);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        race(&fronts, shapes[s][0], shapes[s][0], shapes[s][1], room);
-    free(room);
+        if (shapes[s][0] <= most)
+            race("front", shapes[s][0], shapes[s][1]);
     return 0;
 }
 #else

@@ -79,7 +79,8 @@ typedef struct wi_numbers {
     int64_t *tops;
     double *l;
     double *stack; /* updates, as in cut.update */
-    double *rooms; /* room_entries for each thread, for the dense kernels */
+    double *rooms; /* for packed rows: room_entries for each thread while tasks are done, then all
+                      of it for the tops */
     int64_t room_entries;
     double *solve; /* everything a solve needs, for `rhs` right-hand sides */
     bool mapped;   /* entry, slot and relative are filled */

@@ -2,8 +2,9 @@
 /* `left_looking`: supernode by supernode, each fetching what the supernodes before it have to say.
  * For supernode s with panel P, rows R, and every earlier supernode d that has rows in s's columns:
  *
- *     P -= L_d[R, :] L_d[columns of s, :]t,   then   P = (L11; L21) with L11 L11t = P1, L21 = P2 /
- * L11t
+ *     P -= L_d[R, :] L_d[columns of s, :]t
+ *
+ * Then P = (P1; P2) becomes (L11; L21), L11 L11t = P1, L21 = P2 L11^-t.
  *
  * The products are OpenBLAS's, and so are the threads. Supernodes wait in a list for the next one
  * that has a column they have a row in. */

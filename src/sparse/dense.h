@@ -23,33 +23,39 @@
 extern "C" {
 #endif
 
-/* Doubles of working room that a call on m rows, n columns and inner length k wants (a
- * factorization of n columns: k = n); a call on smaller sizes makes do with the same. Bounded: no
- * sizes want more than 2 MiB. Aligned to 64 bytes, and one thread's own during a call. */
-int64_t wi_dense_room(int64_t m, int64_t n, int64_t k);
+static inline int64_t wi_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
-/* C -= A Bt; C is m x n, A m x k, B n x k. */
-void wi_dense_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
-                       const double *b, int64_t ldb, double *c, int64_t ldc, double *room);
+/* ---- factorization: some columns are eliminated, then what they explain is taken from the rest.
+ * Elimination keeps the rows of L a second time, packed: in groups, as the instruction set likes
+ * them for products. ---- */
 
-/* C -= A At on and below the diagonal, in columns begin .. end - 1 of the m x m matrix C; A is
- * m x k. Both a and c point at their first element whatever `begin` is. */
-void wi_dense_update(int64_t m, int64_t k, const double *a, int64_t lda, int64_t begin, int64_t end,
-                     double *c, int64_t ldc, double *room);
+enum {
+    WI_DENSE_GROUP = 24 /* where rows may be cut: a multiple of every instruction set's groups */
+};
 
-/* The first n columns of a factorization: of A, m x n with m >= n, the first n rows become L, where
- * L Lt is what they were, and the rows B below become B L^-T. Gives n, or the first column whose
- * pivot is not above 0 or is not finite. Then the columns before it are done, and those from it on
- * are undefined, but for the pivot itself, which is what elimination left there. */
-int64_t wi_dense_panel(int64_t m, int64_t n, double *a, int64_t lda, double *room);
+/* Doubles that m rows of n columns take when packed. They begin at a multiple of 64 bytes. */
+static inline int64_t wi_dense_packed(int64_t m, int64_t n) {
+    return (m + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP * n;
+}
 
-/* The same with m = n: A = L, where L Lt = A. */
-int64_t wi_dense_cholesky(int64_t n, double *a, int64_t lda, double *room);
+/* Rows begin .. end - 1 of the first n columns of a factorization, of which A has the rows from
+ * the first one's diagonal down: rows before n become L, where L Lt is what they were, rows from n
+ * on, B, become B L^-T. `begin` is a multiple of WI_DENSE_GROUP; rows before it that are also
+ * before n are done; the other rows may be done by others at the same time. All of them share
+ * `packed`, for rows of A from 0 on. Gives n, or the first column whose pivot is not above 0 or is
+ * not finite; then the columns before it are done in the rows down to it, and the pivot is what
+ * elimination left there. Below row n, and in wi_dense_update, calls on so few rows that n columns
+ * of them stay in the second-level cache are fastest. */
+int64_t wi_dense_eliminate(int64_t begin, int64_t end, int64_t n, double *a, int64_t lda,
+                           double *packed);
 
-/* B = B L^-T; B is m x n, L n x n, from wi_dense_cholesky: reciprocals of its diagonal, which are
- * square roots, neither overflow nor lose bits. */
-void wi_dense_solve_right(int64_t m, int64_t n, const double *l, int64_t ldl, double *b,
-                          int64_t ldb, double *room);
+/* C -= P Pt, on and below the diagonal, for the packed rows P, k columns: rows row .. row + m - 1
+ * and columns column .. column + n - 1. `row` is either `column` or a multiple of WI_DENSE_GROUP;
+ * c points at the element in that row and column, which may lie above the diagonal. */
+void wi_dense_update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
+                     const double *packed, double *c, int64_t ldc);
 
 /* ---- solves with `count` right-hand sides, each a column. A column of the result does not depend
  * on the others. ---- */

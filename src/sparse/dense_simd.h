@@ -7,39 +7,14 @@
 
 #include "cpu/isa.h"
 
-enum {
-    /* What is packed at a time, in rows and columns: of A it fits the second-level cache, and
-     * WI_DENSE_DEEP columns of a tile's rows of A and of B together fit the first. */
-    WI_DENSE_TALL = 240, /* a multiple of the rows of every tile */
-    WI_DENSE_WIDE = 768,
-    WI_DENSE_DEEP = 256,
-    WI_DENSE_TILE_ROWS = 24, /* of the largest tile */
-    WI_DENSE_TILE_COLUMNS = 8
-};
-
-/* Doubles that up to WI_DENSE_TALL rows of A take when packed, in whole tiles, and up to
- * WI_DENSE_WIDE rows of B. */
-static inline int64_t wi_dense_packed_a(int64_t m, int64_t k) {
-    return (m < WI_DENSE_TALL
-                ? (m + WI_DENSE_TILE_ROWS - 1) / WI_DENSE_TILE_ROWS * WI_DENSE_TILE_ROWS
-                : WI_DENSE_TALL) *
-           k;
-}
-static inline int64_t wi_dense_packed_b(int64_t n, int64_t k) {
-    return (n < WI_DENSE_WIDE
-                ? (n + WI_DENSE_TILE_COLUMNS - 1) / WI_DENSE_TILE_COLUMNS * WI_DENSE_TILE_COLUMNS
-                : WI_DENSE_WIDE) *
-           k;
-}
-
 typedef struct wi_dense_simd {
+    int64_t (*eliminate)(int64_t begin, int64_t end, int64_t n, double *a, int64_t lda,
+                         double *packed);
+    void (*update)(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
+                   const double *packed, double *c, int64_t ldc);
+    /* C -= A Bt, small and used where they lie; C is m x n, A m x k, B n x k. */
     void (*multiply)(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
-                     int64_t ldb, double *c, int64_t ldc, double *room);
-    void (*update)(int64_t m, int64_t k, const double *a, int64_t lda, int64_t begin, int64_t end,
-                   double *c, int64_t ldc, double *room);
-    int64_t (*panel)(int64_t m, int64_t n, double *a, int64_t lda, double *room);
-    void (*solve_right)(int64_t m, int64_t n, const double *l, int64_t ldl, double *b, int64_t ldb,
-                        double *room);
+                     int64_t ldb, double *c, int64_t ldc);
 } wi_dense_simd;
 
 typedef struct wi_dense_solve_simd {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sparse/chains.h"
+#include "sparse/dense.h"
 #include "sparse/dense_simd.h"
 
 enum {
@@ -16,10 +17,6 @@ enum {
     COLUMNS = WI_WIDE == 8 ? 4 : 2,
     SIDES = COLUMNS
 };
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* ---- y -= A x ---- */
 
@@ -72,8 +69,8 @@ static void subtract_group(int64_t m, int64_t k, int64_t count, const double *a,
     for (int64_t i = 0; i < m; i += ROWS)
         for (int64_t r = 0; r < count; r += BLOCK)
             WI_FOR_ISA(wi_dense_simd)
-                .multiply(least(ROWS, m - i), least(BLOCK, count - r), k, a + i, lda,
-                          turned + r * DEPTH, BLOCK, y + i + r * ldy, ldy, NULL);
+                .multiply(wi_least(ROWS, m - i), wi_least(BLOCK, count - r), k, a + i, lda,
+                          turned + r * DEPTH, BLOCK, y + i + r * ldy, ldy);
 }
 
 static void subtract(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
@@ -84,7 +81,7 @@ static void subtract(int64_t m, int64_t n, int64_t count, const double *a, int64
     }
     for (int64_t j = 0; j < n; j += DEPTH)
         for (int64_t r = 0; r < count; r += GROUP)
-            subtract_group(m, least(DEPTH, n - j), least(GROUP, count - r), a + j * lda, lda,
+            subtract_group(m, wi_least(DEPTH, n - j), wi_least(GROUP, count - r), a + j * lda, lda,
                            x + j + r * ldx, ldx, y + r * ldy, ldy);
 }
 
@@ -92,7 +89,7 @@ static void subtract(int64_t m, int64_t n, int64_t count, const double *a, int64
 static void forward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
                     int64_t ldx) {
     for (int64_t j = 0; j < n; j += BLOCK) {
-        const int64_t wide = least(BLOCK, n - j);
+        const int64_t wide = wi_least(BLOCK, n - j);
         const double *const corner = l + j + j * ldl;
         double reciprocals[BLOCK];
         for (int64_t p = 0; p < wide; p++)
@@ -139,7 +136,7 @@ WI_INLINE void subtract_sums(const int J, const int R, int64_t m, const double *
     for (int q = 0; q < PARTS; q++, i += WI_WIDE) {
         if (i >= m)
             break;
-        const wi_lanes rest = wi_lanes_between(0, least(m - i, WI_WIDE));
+        const wi_lanes rest = wi_lanes_between(0, wi_least(m - i, WI_WIDE));
 #pragma GCC unroll 4
         for (int r = 0; r < R; r++) {
             const wi_doubles v = wi_load_lanes(y + i + r * ldy, rest);

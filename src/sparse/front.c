@@ -3,14 +3,13 @@
  * by all. Every entry is the result of the same operations in the same order, whoever does them. */
 #include "sparse/front.h"
 
-#include "sparse/dense.h"
-
 enum {
-    PANEL_COLUMNS = 128,  /* factored at a time; divides WI_BLOCK_COLUMNS */
-    PANEL_ROWS = 256,     /* a piece of work, in rows of the panel */
-    UPDATE_ROWS = 512,    /* and of the update */
-    ASSEMBLE_COLUMNS = 32 /* and, in columns, of the assembly */
+    PIECE_ROWS = 240,      /* a piece of work, at most: WI_BLOCK_COLUMNS of them stay in cache */
+    PIECES_EACH = 4,       /* at least, for each of a crew */
+    ASSEMBLE_COLUMNS = 32, /* a piece of the assembly */
 };
+
+_Static_assert(PIECE_ROWS % WI_DENSE_GROUP == 0, "pieces are whole groups of packed rows");
 
 wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank) {
     const wi_numbers *const numbers = &plan->numbers;
@@ -103,105 +102,75 @@ void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *
 
 /* ---- factorization ---- */
 
-/* A block of columns of the panel: row i of its column j is at [i + j * ld], i >= first. */
-typedef struct block {
-    double *at;
-    int64_t first, columns, ld;
-} block;
-
-static block block_of(const wi_front *front, int64_t b) {
-    const int64_t first = b * WI_BLOCK_COLUMNS;
-    return (block){.at = wi_block_column(front->panel, front->height, first),
-                   .first = first,
-                   .columns = wi_least(WI_BLOCK_COLUMNS, front->columns - first),
-                   .ld = front->height - first};
+/* Whole groups of packed rows. */
+static int64_t whole_groups(int64_t rows) {
+    return (rows + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP;
 }
 
-/* C -= A Bt, A and B rows of the first k columns of the panel, C below and to the right of B:
- * `rows` rows from `row` on against `wide` rows from `column` on; of a square on the diagonal, row
- * = column, the lower triangle. */
-static void subtract_product(const wi_front *front, int64_t k, int64_t row, int64_t rows,
-                             int64_t column, int64_t wide, double *c, int64_t ldc, double *room) {
-    for (int64_t done = 0; done < k; done += WI_BLOCK_COLUMNS) {
-        const block l = block_of(front, done / WI_BLOCK_COLUMNS);
-        const int64_t inner = wi_least(l.columns, k - done);
-        if (row == column)
-            wi_dense_update(wide, inner, l.at + row, l.ld, 0, wide, c, ldc, room);
-        else
-            wi_dense_multiply(rows, wide, inner, l.at + row, l.ld, l.at + column, l.ld, c, ldc,
-                              room);
-    }
+/* Rows of a piece of work on this many rows. */
+static int64_t step_of(const wi_crew *crew, int64_t rows) {
+    const int64_t share = crew->size == 1 ? rows : rows / (PIECES_EACH * crew->size);
+    return wi_least(PIECE_ROWS, whole_groups(share + 1));
 }
 
-/* Columns begin ... end - 1 of the panel -= what the columns before them explain. The rows are
- * dealt out; piece 0 has those of the square on the diagonal. */
-static void subtract_before(wi_crew *crew, const wi_front *front, int64_t begin, int64_t end,
-                            double *room) {
-    const int64_t height = front->height, ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
-    const int64_t step = crew->size == 1 ? height : PANEL_ROWS;
-    const int64_t pieces = 1 + (height - end + step - 1) / step;
-    double *const to = column_of(front, begin);
+/* Columns first ... end - 1 of the panel, a block of it, are eliminated: the rows of the square on
+ * the diagonal by one member of the crew, then those below, dealt out. Returns as wi_front_factor.
+ */
+static int64_t eliminate_block(wi_crew *crew, const wi_front *front, int64_t first, int64_t end,
+                               double *room, int64_t *failed) {
+    const int64_t rows = front->height - first, columns = end - first;
+    const int64_t square = wi_least(rows, whole_groups(columns)),
+                  step = step_of(crew, rows - square);
+    double *const block = column_of(front, first) + first;
     int64_t piece;
-    while (wi_crew_take(crew, pieces, &piece)) {
-        const int64_t row = piece == 0 ? begin : end + (piece - 1) * step;
-        subtract_product(front, begin, row, wi_least(step, height - row), begin, end - begin,
-                         to + row, ld, room);
+    if (crew->size == 1 || crew->rank == 0) {
+        const int64_t done = wi_dense_eliminate(0, square, columns, block, rows, room);
+        *failed = done < columns ? first + done : front->columns;
     }
     wi_crew_wait(crew);
-}
-
-static void solve_below(wi_crew *crew, const wi_front *front, int64_t begin, int64_t end,
-                        double *room) {
-    const int64_t height = front->height, ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
-    const int64_t step = crew->size == 1 ? height : PANEL_ROWS;
-    double *const to = column_of(front, begin);
-    int64_t piece;
-    while (wi_crew_take(crew, (height - end + step - 1) / step, &piece)) {
-        const int64_t row = end + piece * step;
-        wi_dense_solve_right(wi_least(step, height - row), end - begin, to + begin, ld, to + row,
-                             ld, room);
+    if (*failed < front->columns)
+        return *failed;
+    while (wi_crew_take(crew, (rows - square + step - 1) / step, &piece)) {
+        const int64_t row = square + piece * step;
+        wi_dense_eliminate(row, wi_least(rows, row + step), columns, block, rows, room);
     }
     wi_crew_wait(crew);
+    return front->columns;
 }
 
-/* The update -= L Lt of the rows below the panel. A piece is a part of a block of columns: the rows
- * on the diagonal, or UPDATE_ROWS below them. */
-static void subtract_update(wi_crew *crew, const wi_front *front, double *room) {
-    const int64_t columns = front->columns, rows = front->height - columns;
-    const int64_t step = crew->size == 1 ? rows : UPDATE_ROWS;
-    int64_t piece, passed = 0;
-    bool more = wi_crew_take(crew, INT64_MAX, &piece);
-    for (int64_t first = 0; more && first < rows; first += WI_BLOCK_COLUMNS) {
-        const int64_t wide = wi_least(WI_BLOCK_COLUMNS, rows - first), ld = rows - first;
-        const int64_t pieces = 1 + (ld - wide + step - 1) / step;
-        double *const to = column_of(front, columns + first) + columns;
-        for (; more && piece < passed + pieces; more = wi_crew_take(crew, INT64_MAX, &piece)) {
-            const int64_t row = first + (piece == passed ? 0 : wide + (piece - passed - 1) * step);
-            subtract_product(front, columns, columns + row, wi_least(step, rows - row),
-                             columns + first, wide, to + row, ld, room);
-        }
-        passed += pieces;
+/* What columns first ... end - 1 explain is taken from rows row ... below - 1 of all columns after
+ * them; rows are counted from `first`. */
+static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int64_t row,
+                          int64_t below, const double *room) {
+    const int64_t rows = front->height - first, columns = front->columns - first;
+    for (int64_t column = end - first, wide; column < below; column += wide) {
+        const int64_t top = row > column ? row : column;
+        wide = wi_least(WI_BLOCK_COLUMNS, (column < columns ? columns : rows) - column);
+        wi_dense_update(top, below - top, column, wide, end - first, room,
+                        column_of(front, first + column) + first + top, rows - column);
+    }
+}
+
+/* All rows, the longest first. */
+static void subtract_block(wi_crew *crew, const wi_front *front, int64_t first, int64_t end,
+                           const double *room) {
+    const int64_t rows = front->height - first, step = step_of(crew, front->height - end);
+    const int64_t runs = (rows + step - 1) / step;
+    int64_t piece;
+    while (wi_crew_take(crew, runs - (end - first) / step, &piece)) {
+        const int64_t row = (runs - 1 - piece) * step;
+        subtract_rows(front, first, end, row, wi_least(rows, row + step), room);
     }
     wi_crew_wait(crew);
 }
 
 int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed) {
     const int64_t columns = front->columns;
-    for (int64_t begin = 0; begin < columns; begin += PANEL_COLUMNS) {
-        const int64_t end = wi_least(columns, begin + PANEL_COLUMNS);
-        const int64_t ld = block_of(front, begin / WI_BLOCK_COLUMNS).ld;
-        if (begin > 0)
-            subtract_before(crew, front, begin, end, room);
-        if (crew->rank == 0 || crew->size == 1) {
-            const int64_t done =
-                wi_dense_cholesky(end - begin, column_of(front, begin) + begin, ld, room);
-            *failed = done < end - begin ? begin + done : columns;
-        }
-        wi_crew_wait(crew);
-        if (*failed < columns)
+    for (int64_t first = 0; first < columns; first += WI_BLOCK_COLUMNS) {
+        const int64_t end = wi_least(columns, first + WI_BLOCK_COLUMNS);
+        if (eliminate_block(crew, front, first, end, room, failed) < columns)
             return *failed;
-        solve_below(crew, front, begin, end, room);
+        subtract_block(crew, front, first, end, room);
     }
-    subtract_update(crew, front, room);
     return columns;
 }

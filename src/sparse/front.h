@@ -6,16 +6,13 @@
 
 #include "sparse/chol.h"
 #include "sparse/crew.h"
+#include "sparse/dense.h"
 
 typedef struct wi_front {
     int64_t height, columns;
     double *panel;  /* height x columns, by blocks of columns, as is */
     double *update; /* what is below */
 } wi_front;
-
-static inline int64_t wi_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* The front of s, for the thread of this rank. */
 wi_front wi_front_of(const weft_chol *plan, int64_t s, int rank);

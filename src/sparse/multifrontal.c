@@ -123,9 +123,8 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     {
         const int rank = omp_get_thread_num();
         wi_crew crew = {.rank = rank, .size = omp_get_num_threads(), .pieces = &m.pieces};
-        double *const room = numbers->rooms + rank * numbers->room_entries;
-        do_tasks(&m, &crew, room);
-        do_tops(&m, &crew, room);
+        do_tasks(&m, &crew, numbers->rooms + rank * numbers->room_entries);
+        do_tops(&m, &crew, numbers->rooms);
     }
     if (m.cancelled)
         return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",

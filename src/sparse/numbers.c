@@ -14,14 +14,16 @@ static int64_t rounded(int64_t entries) {
     return (entries + LINE - 1) / LINE * LINE;
 }
 
-static int64_t room_entries(const wi_symbolic *symbolic) {
-    int64_t columns = 0;
+/* Room for the packed rows of a block of columns, in any front above the cut, or below it. */
+static int64_t room_entries(const wi_symbolic *symbolic, const wi_cut *cut, bool above) {
+    int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        if (wi_super_columns(symbolic, s) > columns)
-            columns = wi_super_columns(symbolic, s);
+        const int64_t columns = wi_least(wi_super_columns(symbolic, s), WI_BLOCK_COLUMNS);
+        const int64_t entries = wi_dense_packed(wi_super_height(symbolic, s), columns);
+        if ((symbolic->work[s] > cut->limit) == above && entries > most)
+            most = entries;
     }
-    const int64_t height = symbolic->largest_front;
-    return rounded(wi_dense_room(height, columns > height ? columns : height, columns));
+    return rounded(most);
 }
 
 /* ---- sizes: each block is a run of arrays, and its first pointer owns it ---- */
@@ -41,8 +43,10 @@ static size_t index_bytes(const weft_chol *plan, const wi_cut *cut) {
 }
 
 static size_t work_entries(const wi_symbolic *symbolic, const wi_cut *cut) {
+    const int64_t tasks = room_entries(symbolic, cut, false) * cut->threads;
+    const int64_t tops = room_entries(symbolic, cut, true);
     return (size_t)(rounded(wi_stack_entries(&cut->update, cut->threads)) +
-                    room_entries(symbolic) * cut->threads);
+                    (tasks > tops ? tasks : tops));
 }
 
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
@@ -113,7 +117,7 @@ static weft_status take_work(weft_context *ctx, const char *call, weft_chol *pla
     if (!numbers->stack)
         return WEFT_ENOMEM;
     numbers->rooms = numbers->stack + rounded(wi_stack_entries(&cut->update, cut->threads));
-    numbers->room_entries = room_entries(&plan->symbolic);
+    numbers->room_entries = room_entries(&plan->symbolic, cut, false);
     return WEFT_OK;
 }
 
