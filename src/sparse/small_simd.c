@@ -3,18 +3,16 @@
  * stays in the first-level cache. Entries are the chains that dense.h states, so that they have the
  * same bits as those of a larger front. */
 #include "sparse/small_simd.h"
+#include "sparse/dense.h"
 
 #include <math.h>
 
 #include "sparse/chains.h"
+#include "sparse/dense.h"
 
 enum {
     VECTORS = WI_SMALL_ROWS / WI_WIDE /* of a column */
 };
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* Column j -= what the first k columns explain of it, in the V vectors that have all its rows. */
 WI_INLINE void subtract_before(const int V, double *front, int64_t j, int64_t k,
@@ -39,7 +37,7 @@ WI_INLINE void store_rows(const int V, int64_t first, int64_t height, double *to
         const int64_t begin = first - v * WI_WIDE, end = height - v * WI_WIDE;
         if (begin < WI_WIDE && end > 0)
             wi_store_lanes(to + v * WI_WIDE,
-                           wi_lanes_between(begin > 0 ? begin : 0, least(end, WI_WIDE)), sum[v]);
+                           wi_lanes_between(begin > 0 ? begin : 0, wi_least(end, WI_WIDE)), sum[v]);
     }
 }
 
@@ -107,9 +105,9 @@ WI_INLINE double product_of(int64_t rows, const double *a, const double *b) {
     for (int q = 0; q < PARTS; q++) {
         part[q] = wi_splat(0);
         for (int64_t i = q * WI_WIDE; i < rows; i += CHAINS)
-            part[q] =
-                wi_plus_product(wi_load_lanes(a + i, wi_lanes_between(0, least(rows - i, WI_WIDE))),
-                                wi_load(b + i), part[q]);
+            part[q] = wi_plus_product(
+                wi_load_lanes(a + i, wi_lanes_between(0, wi_least(rows - i, WI_WIDE))),
+                wi_load(b + i), part[q]);
     }
     return sum_of(part);
 }
