@@ -18,7 +18,7 @@ typedef enum wi_scratch_slot {
     WI_SCRATCH_SCAN,
     WI_SCRATCH_HISTOGRAM,
     WI_SCRATCH_SELECT,
-    WI_SCRATCH_RUNS, /* heads of the chunks that run lengths are found in */
+    WI_SCRATCH_RUNS, /* what select notes of its tiles and chunks */
     WI_SCRATCH_SLOTS
 } wi_scratch_slot;
 

@@ -75,9 +75,10 @@ struct wi_lookback {
     wi_pair *prefixes;     /* one a group: the carry at its start; that of group 0 is known */
     uint64_t tiles;
     bool ordered;
+    const uint32_t *counts; /* the tiles' totals, if a launch before has counted; else NULL */
 };
 
-inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
+__host__ __device__ inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
     return (n + per_tile - 1) / per_tile;
 }
 
@@ -96,6 +97,7 @@ inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles) {
     l.prefixes = l.group_totals + groups;
     l.tiles = tiles;
     l.ordered = false;
+    l.counts = NULL;
     return l;
 }
 
@@ -267,5 +269,29 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
         wi_write_pair(&l.prefixes[group + 1], wi_carry_bits(*after), epoch);
     return before;
 }
+
+/* Carries of tiles whose totals are known, asked for in the order of the tiles. */
+struct wi_counted_tiles {
+    const uint32_t *counts;
+    uint64_t tile = 0, carry = 0; /* the latest */
+
+    /* What the tiles before `next` add up to, in every lane. By one whole warp. */
+    __device__ uint64_t before(uint64_t next) {
+        constexpr unsigned at_once = 8; /* a block's tiles lie as far apart as there are blocks */
+        uint64_t sum = 0;
+        for (uint64_t k = tile + (unsigned)wi_lane(); k < next; k += 32 * at_once) {
+            uint32_t count[at_once];
+#pragma unroll
+            for (unsigned j = 0; j < at_once; j++)
+                count[j] = k + 32 * j < next ? counts[k + 32 * j] : 0;
+#pragma unroll
+            for (unsigned j = 0; j < at_once; j++)
+                sum += count[j];
+        }
+        tile = next;
+        carry += wi_warp_reduce(sum, [](uint64_t a, uint64_t b) { return a + b; });
+        return carry;
+    }
+};
 
 #endif

@@ -45,6 +45,9 @@ struct wi_ring {
 __host__ __device__ constexpr int wi_greater(int a, int b) {
     return a > b ? a : b;
 }
+__host__ __device__ constexpr uint64_t wi_lesser(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
 
 /* What all uses of a ring have in common. */
 template <class Shape, class Op, class Carry>
@@ -57,6 +60,8 @@ struct wi_ring_block {
     /* Ends of the row of tiles, so that every warp meets one. */
     static constexpr int ends = wi_greater(wi_greater(Shape::finishers, Shape::preparers),
                                            wi_greater(Shape::totallers, Shape::lookers));
+    /* Tiles whose counts are known need not look back. */
+    static constexpr bool may_be_counted = wi_adds_counts<Op> && Shape::lookers == 1;
 
     static_assert(Shape::slots + Shape::finishers <= wi_ring_entries,
                   "an entry is free when its turn comes again");
@@ -137,6 +142,10 @@ struct wi_ring_block {
         wi_barrier_wait(&barriers[k % wi_ring_entries], (uint32_t)(k / wi_ring_entries) & 1);
     }
 
+    __device__ bool counted() const {
+        return may_be_counted && l.counts;
+    }
+
     /* The block's k-th tile, once it has arrived. */
     __device__ uint64_t arrived(int k) const {
         wait_slot(r.loaded, k);
@@ -194,7 +203,7 @@ struct wi_ring_block {
                 if constexpr (Shape::preparers > 0)
                     wait_slot(r.prepared, k);
                 const Carry so_far = total(k, tile);
-                if (lane == Shape::parts - 1)
+                if (lane == Shape::parts - 1 && !counted())
                     wi_publish_total(l, epoch, tile, so_far);
                 if (lane < Shape::parts)
                     r.part[k % wi_ring_entries][lane] = so_far;
@@ -210,7 +219,7 @@ struct wi_ring_block {
             const uint64_t tile = arrived(k);
             if (tile == wi_no_tile)
                 return;
-            if (wi_ends_group(tile))
+            if (wi_ends_group(tile) && !counted())
                 wi_publish_group<Op, Carry>(l, epoch, tile);
             wi_barrier_arrive(&r.empty[k % Shape::slots]);
         }
@@ -219,7 +228,12 @@ struct wi_ring_block {
     template <class All>
     __device__ void look_back_tiles(int looker, Carry start, All all) const {
         const int lane = wi_lane();
+        wi_counted_tiles counts = {l.counts};
         for (int k = looker;; k += Shape::lookers) {
+            Carry carry = start;
+            if constexpr (may_be_counted)
+                if (counted()) /* while the tile is prepared */
+                    carry += counts.before(wi_lesser(arrived(k), l.tiles));
             wait_entry(r.totalled, k);
             const uint64_t tile = r.tile[k % wi_ring_entries];
             if (tile == wi_no_tile)
@@ -228,9 +242,10 @@ struct wi_ring_block {
             Carry so_far = Op::template identity<Carry>();
             if (lane < Shape::parts)
                 so_far = part[lane];
-            Carry after;
-            const Carry carry = wi_find_carry<Op>(l, epoch, tile, start,
-                                                  wi_shuffle(so_far, Shape::parts - 1), &after);
+            const Carry total = wi_shuffle(so_far, Shape::parts - 1);
+            Carry after = Op::combine(carry, total);
+            if (!counted())
+                carry = wi_find_carry<Op>(l, epoch, tile, start, total, &after);
             const Carry before = wi_shuffle_up(so_far, 1);
             if (lane < Shape::parts)
                 part[lane] = lane == 0 ? carry : Op::combine(carry, before);

@@ -89,6 +89,8 @@ static const wi_row rows[] = {
      0, fits_partitioned, wi_histogram_partitioned},
     {"cached", WI_CUDA, "any number of bins in global memory, frequent ones in shared memory", 0,
      fits_wider, wi_histogram_cached},
+    {"sampled", WI_CUDA, "a sample tells the GPU which of the two to run", 1 << 24,
+     fits_partitioned, wi_histogram_sampled},
     {"ranges", WI_CUDA, "blocks share out the bins, and read the elements together", 1 << 20,
      fits_ranges, wi_histogram_ranges},
     {"packed", WI_CUDA, "a histogram a block of 16-bit counters, spilling when half full", 0,

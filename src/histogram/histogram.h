@@ -60,6 +60,7 @@ weft_status wi_histogram_shared(weft_context *ctx, const void *args);
 weft_status wi_histogram_cluster(weft_context *ctx, const void *args);
 weft_status wi_histogram_partitioned(weft_context *ctx, const void *args);
 weft_status wi_histogram_cached(weft_context *ctx, const void *args);
+weft_status wi_histogram_sampled(weft_context *ctx, const void *args);
 weft_status wi_histogram_ranges(weft_context *ctx, const void *args);
 weft_status wi_histogram_packed(weft_context *ctx, const void *args);
 weft_status wi_histogram_lanes(weft_context *ctx, const void *args);

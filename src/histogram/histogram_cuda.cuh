@@ -15,6 +15,9 @@ struct alignas(128) wi_edges_seen {
     unsigned crooked; /* 1: LINEAR is wrong somewhere */
 };
 
+/* Places are the slots of all channels in a row: there are fewer than 2^32 - 1. */
+constexpr uint32_t wi_no_place = ~0u;
+
 /* Where counts go, and which slot is which. */
 struct wi_histogram_target {
     wi_bins bins;

@@ -15,7 +15,7 @@ constexpr int threads = 1024;
 constexpr int vectors_at_once = 2;
 constexpr uint32_t half_full = 1u << 15;
 constexpr int crowd = 6; /* lanes that agree before agreeing pays */
-constexpr size_t most_ranges = 8;
+constexpr size_t most_ranges = 3;
 
 /* Moves half of what a counter holds to the counts. Seldom called, and not copied to where counters
  * are added to. */

@@ -8,7 +8,7 @@
  *
  * Runs begin at 16-byte boundaries; what is left over at their ends holds `nobody`. */
 #include "cuda/warp.cuh"
-#include "histogram/histogram_cuda.cuh"
+#include "histogram/histogram_cache.cuh"
 
 constexpr int threads = 1024;
 constexpr uint32_t of_thread = 16; /* elements */
@@ -16,7 +16,6 @@ constexpr uint32_t of_tile = threads * of_thread;
 constexpr uint32_t most_ranges = threads;
 constexpr uint32_t most_range_log2 = 15;
 constexpr uint16_t nobody = 0xffff; /* no offset: a range is shorter */
-constexpr uint32_t no_place = ~0u;  /* there are fewer than 2^32 - 1 */
 constexpr uint32_t run_lanes = 8;   /* threads that read a run together */
 /* Elements dealt out at a time, which bounds the memory for offsets to about half a GiB. */
 constexpr size_t most_at_once = (size_t)1 << 28;
@@ -27,9 +26,10 @@ constexpr uint32_t offset_count = offsets::count;
 /* Elements that have been dealt out. */
 struct dealt {
     uint32_t range_log2, ranges, tiles;
-    uint32_t pitch;   /* vectors from tile to tile */
-    uint32_t *totals; /* vectors of each range */
-    uint32_t *runs;   /* by range, then tile: a run's first vector in its tile, its vectors << 16 */
+    uint32_t pitch;    /* vectors from tile to tile */
+    uint32_t *totals;  /* vectors of each range */
+    uint32_t *crowded; /* the rung `sampled`: do most elements fall into few bins? */
+    uint32_t *runs; /* by range, then tile: a run's first vector in its tile, its vectors << 16 */
     offsets *values;
 };
 
@@ -53,9 +53,9 @@ __device__ inline uint32_t sum_before(uint32_t x, uint32_t *sums) {
 
 /* ---- dealing out ---- */
 
-/* The places of this thread's elements of the tile: of whole vectors, `threads` vectors apart. */
+/* The places of this thread's elements of a tile: of whole vectors, `threads` vectors apart. */
 template <class T, class Slot>
-__device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of,
+__device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of, uint32_t tile,
                                    uint32_t (&place)[of_thread]) {
     using Vector = wi_vector<T>;
     constexpr uint32_t width = Vector::count, vectors = of_thread / width;
@@ -63,7 +63,7 @@ __device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of
     const wi_cut<T> cut(p.x, p.n);
     const Vector *const body = (const Vector *)(p.x + cut.head);
     const uint32_t slots = p.target.bins.count + WI_OUTSIDE, channels = p.target.channels;
-    const size_t first = (size_t)blockIdx.x * threads * vectors + threadIdx.x;
+    const size_t first = (size_t)tile * threads * vectors + threadIdx.x;
     Vector a[vectors];
 #pragma unroll
     for (uint32_t k = 0; k < vectors; k++) {
@@ -77,11 +77,11 @@ __device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of
 #pragma unroll steps
         for (uint32_t e = 0; e < width; e++) {
             const uint32_t at = channel * slots + slot_of(a[k].at[e]);
-            place[k * width + e] = v < cut.vectors ? at : no_place;
+            place[k * width + e] = v < cut.vectors ? at : wi_no_place;
             channel = channel + 1 < channels ? channel + 1 : 0;
         }
     }
-    if (blockIdx.x == 0)
+    if (tile == 0)
         wi_take_ends(p, cut, [&](T x, uint32_t c) { p.target.count(c, slot_of(x), 1); });
 }
 
@@ -96,7 +96,7 @@ __device__ inline void number_places(const uint32_t (&place)[of_thread], uint32_
         bool alike = true;
 #pragma unroll
         for (uint32_t e = 0; e < together; e++)
-            alike &= place[i + e] != no_place && place[i + e] >> range_log2 == likely;
+            alike &= place[i + e] != wi_no_place && place[i + e] >> range_log2 == likely;
         if (__all_sync(wi_all_lanes, alike)) {
             uint32_t before = 0;
             if (wi_lane() == 0)
@@ -109,52 +109,61 @@ __device__ inline void number_places(const uint32_t (&place)[of_thread], uint32_
         }
 #pragma unroll
         for (uint32_t e = 0; e < together; e++)
-            if (place[i + e] != no_place)
+            if (place[i + e] != wi_no_place)
                 number[i + e] = atomicAdd(&met[place[i + e] >> range_log2], 1u);
     }
 }
 
 /* Lays out the tile's runs and notes them; thread r does so for range r. Replaces met by where runs
  * begin, and fills what their last vectors leave free. Returns the tile's vectors. */
-__device__ inline uint32_t lay_out_runs(const dealt &d, uint32_t *met, uint32_t *sums,
-                                        uint16_t *tile) {
+__device__ inline uint32_t lay_out_runs(const dealt &d, uint32_t tile, uint32_t *met,
+                                        uint32_t *sums, uint16_t *values) {
     const uint32_t range = threadIdx.x, count = met[range];
     const uint32_t vectors = (count + offset_count - 1) / offset_count;
     const uint32_t first = sum_before(vectors, sums);
     if (range < d.ranges)
-        d.runs[(size_t)range * d.tiles + blockIdx.x] = first | vectors << 16;
+        d.runs[(size_t)range * d.tiles + tile] = first | vectors << 16;
     if (vectors)
         atomicAdd(&d.totals[range], vectors);
     for (uint32_t i = count; i < vectors * offset_count; i++)
-        tile[first * offset_count + i] = nobody;
+        values[first * offset_count + i] = nobody;
     met[range] = first * offset_count;
     return sums[31];
 }
 
+template <class T, class Slot>
+__device__ inline void deal_tile(const wi_histogram_params<T> &p, const dealt &d, Slot slot_of,
+                                 uint32_t tile, uint32_t *met, uint32_t *sums, uint16_t *values) {
+    uint32_t place[of_thread], number[of_thread];
+    met[threadIdx.x] = 0;
+    __syncthreads();
+    find_places(p, slot_of, tile, place);
+    number_places(place, d.range_log2, met, number);
+    __syncthreads();
+    const uint32_t vectors = lay_out_runs(d, tile, met, sums, values);
+    __syncthreads();
+#pragma unroll
+    for (uint32_t i = 0; i < of_thread; i++)
+        if (place[i] != wi_no_place)
+            values[met[place[i] >> d.range_log2] + number[i]] =
+                (uint16_t)(place[i] & ((1u << d.range_log2) - 1));
+    __syncthreads();
+    offsets *const to = d.values + (size_t)tile * d.pitch;
+    for (uint32_t v = threadIdx.x; v < vectors; v += threads)
+        to[v] = ((const offsets *)values)[v];
+}
+
 template <class T>
-__global__ void __launch_bounds__(threads, 1) deal(wi_histogram_params<T> p, dealt d) {
+__global__ void __launch_bounds__(threads, 1)
+    deal(wi_histogram_params<T> p, dealt d, wi_histogram_gate gate) {
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(uint32_t, met, [most_ranges]);
     WEFT_SHARED(uint32_t, sums, [32]);
-    uint16_t *const tile = (uint16_t *)memory;
-    met[threadIdx.x] = 0;
-    __syncthreads();
+    if (gate.is_shut())
+        return;
     wi_with_slots<T>(p.target, [&](auto slot_of) {
-        uint32_t place[of_thread], number[of_thread];
-        find_places(p, slot_of, place);
-        number_places(place, d.range_log2, met, number);
-        __syncthreads();
-        const uint32_t vectors = lay_out_runs(d, met, sums, tile);
-        __syncthreads();
-#pragma unroll
-        for (uint32_t i = 0; i < of_thread; i++)
-            if (place[i] != no_place)
-                tile[met[place[i] >> d.range_log2] + number[i]] =
-                    (uint16_t)(place[i] & ((1u << d.range_log2) - 1));
-        __syncthreads();
-        offsets *const to = d.values + (size_t)blockIdx.x * d.pitch;
-        for (uint32_t v = threadIdx.x; v < vectors; v += threads)
-            to[v] = ((const offsets *)tile)[v];
+        for (uint32_t tile = blockIdx.x; tile < d.tiles; tile += gridDim.x)
+            deal_tile(p, d, slot_of, tile, met, sums, (uint16_t *)memory);
     });
 }
 
@@ -193,10 +202,12 @@ __device__ inline void count_runs(const dealt &d, const share &mine, uint32_t *c
 }
 
 __global__ void __launch_bounds__(threads, 1)
-    count_dealt(wi_histogram_target target, dealt d, uint32_t blocks) {
+    count_dealt(wi_histogram_target target, dealt d, uint32_t blocks, wi_histogram_gate gate) {
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(uint32_t, sums, [32]);
     WEFT_SHARED(share, mine, );
+    if (gate.is_shut())
+        return;
     uint32_t *const counters = (uint32_t *)memory;
     find_share(d, blocks, sums, &mine);
     if (mine.parts == 0)
@@ -209,6 +220,53 @@ __global__ void __launch_bounds__(threads, 1)
     for (uint32_t i = threadIdx.x; i < 1u << d.range_log2; i += threads)
         if (counters[i])
             target.count_in_row((mine.range << d.range_log2) + i, counters[i]);
+}
+
+/* ---- which is better ---- */
+
+/* Elements of a thread's sample, and how many of those in the second half must find themselves in a
+ * cache as large as that of `cached`, for `cached` to be faster. */
+constexpr uint32_t sample = 4;
+constexpr uint32_t enough_met = threads * (sample / 2) * 5 / 8;
+
+/* One block: an element drawn from each of threads * sample equal parts of the array. */
+template <class T>
+__global__ void __launch_bounds__(threads, 1) look(wi_histogram_params<T> p, uint32_t *crowded) {
+    WEFT_SHARED(uint32_t, owner, [wi_cache_entries]);
+    WEFT_SHARED(uint32_t, times, [wi_cache_entries]);
+    WEFT_SHARED(uint32_t, met, );
+    const wi_counter_cache<threads> cache = {owner, times};
+    const uint32_t slots = p.target.bins.count + WI_OUTSIDE;
+    const size_t part = p.n / (threads * sample);
+    size_t at[sample];
+    T x[sample];
+#pragma unroll
+    for (uint32_t k = 0; k < sample; k++) {
+        const uint32_t number = threadIdx.x * sample + k;
+        at[k] = part * number + (part ? number * 2654435761u % part : number % p.n);
+        x[k] = p.x[at[k]];
+    }
+    cache.clear();
+    if (threadIdx.x == 0)
+        met = 0;
+    __syncthreads();
+    uint32_t mine = 0;
+    wi_with_slots<T>(p.target, [&](auto slot_of) {
+        const auto place = [&](uint32_t k) { return p.channel_of(at[k]) * slots + slot_of(x[k]); };
+#pragma unroll
+        for (uint32_t k = 0; k < sample / 2; k++)
+            cache.add(place(k));
+        __syncthreads();
+#pragma unroll
+        for (uint32_t k = sample / 2; k < sample; k++)
+            mine += cache.holds(place(k));
+    });
+    mine = wi_warp_sum(mine);
+    if (wi_lane() == 0)
+        atomicAdd(&met, mine);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        *crowded = met >= enough_met;
 }
 
 /* ---- launches ---- */
@@ -227,16 +285,22 @@ size_t wi_histogram_partitioned_room(const weft_context *ctx) {
 
 /* Deals out and counts p.n elements. */
 template <class T>
-static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p, dealt d) {
+static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p, dealt d,
+                             wi_histogram_gate gate) {
     const size_t tile_bytes = d.pitch * sizeof(offsets);
     const size_t counter_bytes = sizeof(uint32_t) << d.range_log2;
-    size_t blocks = 0;
+    size_t dealers = 0, blocks = 0;
     d.tiles = (uint32_t)((p.n - 1) / of_tile + 1);
     weft_status status =
         wi_cuda(ctx, cudaMemsetAsync(d.totals, 0, d.ranges * sizeof *d.totals, ctx->gpu->stream),
                 "cudaMemsetAsync: before elements are dealt out");
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(deal<T>, ctx, d.tiles, threads, tile_bytes, p, d);
+        status = wi_grant_shared(ctx, "launch of deal", deal<T>, tile_bytes);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, deal<T>, threads, tile_bytes, &dealers);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(deal<T>, ctx, (unsigned)(d.tiles < dealers ? d.tiles : dealers),
+                             threads, tile_bytes, p, d, gate);
     if (status == WEFT_OK)
         status = wi_grant_shared(ctx, "launch of count_dealt", count_dealt, counter_bytes);
     if (status == WEFT_OK)
@@ -244,7 +308,7 @@ static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p,
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH(count_dealt, ctx, (unsigned)(blocks + d.ranges), threads, counter_bytes,
-                       p.target, d, (uint32_t)blocks);
+                       p.target, d, (uint32_t)blocks, gate);
 }
 
 /* Memory for as many elements as are dealt out at a time, to be freed by d->values. */
@@ -258,38 +322,66 @@ static weft_status make_room(weft_context *ctx, const wi_histogram_args *args, d
     const size_t values = tiles * d->pitch, runs = tiles * d->ranges;
     void *memory;
     const weft_status status = wi_gpu_alloc(
-        ctx, &memory, values * sizeof(offsets) + (runs + d->ranges) * sizeof(uint32_t));
+        ctx, &memory, values * sizeof(offsets) + (runs + d->ranges + 1) * sizeof(uint32_t));
     d->values = (offsets *)memory;
     d->runs = (uint32_t *)(d->values + values);
     d->totals = d->runs + runs;
+    d->crowded = d->totals + d->ranges;
     return status;
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
-    wi_histogram_params<T> p;
+static weft_status run_slices(weft_context *ctx, const wi_histogram_args *args,
+                              const wi_histogram_target &target, const dealt &d,
+                              wi_histogram_gate gate) {
+    weft_status status = WEFT_OK;
+    for (size_t from = 0; from < args->n && status == WEFT_OK; from += most_at_once) {
+        const size_t n = args->n - from < most_at_once ? args->n - from : most_at_once;
+        const uint32_t channel = (uint32_t)((args->channel + from) % args->channels);
+        status = run_slice<T>(ctx, {(const T *)args->x + from, n, channel, target}, d, gate);
+    }
+    return status;
+}
+
+template <class T>
+static weft_status run_sampled(weft_context *ctx, const wi_histogram_args *args,
+                               const wi_histogram_target &target, const dealt &d) {
+    const wi_histogram_params<T> p = {(const T *)args->x, args->n, args->channel, target};
+    weft_status status = WEFT_LAUNCH(look<T>, ctx, 1, threads, 0, p, d.crowded);
+    if (status == WEFT_OK)
+        status = wi_histogram_queue_cached(ctx, args, &target, {d.crowded, true});
+    return status == WEFT_OK ? run_slices<T>(ctx, args, target, d, {d.crowded, false}) : status;
+}
+
+template <class T>
+static weft_status launch(weft_context *ctx, const wi_histogram_args *args, bool sampled) {
+    wi_histogram_target target;
     dealt d = {};
     weft_status status = make_room(ctx, args, &d); /* before the counts are cleared */
     if (status != WEFT_OK)
         return status;
-    status = wi_histogram_typed(ctx, args, &p);
-    for (size_t from = 0; from < args->n && status == WEFT_OK; from += most_at_once) {
-        p.x = (const T *)args->x + from;
-        p.n = args->n - from < most_at_once ? args->n - from : most_at_once;
-        p.channel = (uint32_t)((args->channel + from) % args->channels);
-        status = run_slice(ctx, p, d);
-    }
+    status = wi_histogram_begin(ctx, args, &target);
+    if (status == WEFT_OK)
+        status = sampled && args->n > 0 ? run_sampled<T>(ctx, args, target, d)
+                                        : run_slices<T>(ctx, args, target, d, {});
     const weft_status freed = wi_gpu_free(ctx, d.values);
     return status != WEFT_OK ? status : freed;
 }
 
-weft_status wi_histogram_partitioned(weft_context *ctx, const void *arguments) {
-    const wi_histogram_args *args = (const wi_histogram_args *)arguments;
+static weft_status run(weft_context *ctx, const wi_histogram_args *args, bool sampled) {
     return wi_with_unsigned_type(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (sizeof(T) == 1)
             return WEFT_EUNSUPPORTED;
         else
-            return launch<T>(ctx, args);
+            return launch<T>(ctx, args, sampled);
     });
+}
+
+weft_status wi_histogram_partitioned(weft_context *ctx, const void *args) {
+    return run(ctx, (const wi_histogram_args *)args, false);
+}
+
+weft_status wi_histogram_sampled(weft_context *ctx, const void *args) {
+    return run(ctx, (const wi_histogram_args *)args, true);
 }

@@ -280,12 +280,14 @@ static bool may_refuse(const histogram_case *c) {
     const size_t counters = c->channels * (bytes ? 256 : c->bins + 3);
     if (is_one_of(c->row, "global", "shared", "cluster") && !test_taught_type(c->type))
         return true;
-    if (is_one_of(c->row, "cached", "ranges", "packed") && bytes)
-        return true;
-    if (is_one_of(c->row, "partitioned", "partitioned", "partitioned"))
+    if (is_one_of(c->row, "partitioned", "sampled", "cached"))
         return bytes;
+    if (is_one_of(c->row, "ranges", "packed", "packed") && bytes)
+        return true;
+    if (is_one_of(c->row, "ranges", "ranges", "ranges"))
+        return counters > 66000; /* any GPU has room for as many */
     if (is_one_of(c->row, "shared", "lanes", "packed"))
-        return counters > 11000; /* any GPU has room for as many */
+        return counters > 11000; /* and these for as many */
     return is_one_of(c->row, "cluster", "cluster", "cluster");
 }
 

@@ -97,6 +97,89 @@ weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args,
                        count);
 }
 
+/* ---- the counts of tiles ---- */
+
+constexpr int tile_warps = threads / 32;
+
+/* How many of a whole tile's vectors are wanted, this thread's share. */
+template <class S>
+__device__ unsigned count_tile(const wi_vector<S> *x, unsigned whole,
+                               const wi_in_range<S> &in_range) {
+    constexpr unsigned at_once = 2 * vectors;
+    unsigned count = 0, k = threadIdx.x;
+    for (; k + (at_once - 1) * threads < whole; k += at_once * threads) {
+        wi_vector<S> batch[at_once];
+#pragma unroll
+        for (unsigned j = 0; j < at_once; j++)
+            batch[j] = x[k + j * threads];
+#pragma unroll
+        for (unsigned j = 0; j < at_once; j++)
+            count += in_range.count(batch[j]);
+    }
+    for (; k < whole; k += threads)
+        count += in_range.count(x[k]);
+    return count;
+}
+
+/* The counts of tiles, and their sum in *all. Tiles are taken from the last to the first, as
+ * count_share takes vectors; the last one may be broken. */
+template <class S>
+__device__ void count_all_tiles(const S *x, uint64_t n, uint64_t tile_elements,
+                                const wi_in_range<S> &in_range, uint32_t *counts,
+                                unsigned long long *all) {
+    WEFT_SHARED(unsigned, of_warp, [2][tile_warps]);
+    const uint64_t tiles = wi_tiles_of(n, tile_elements);
+    unsigned long long sum = 0;
+    int turn = 0; /* so that one barrier a tile is enough */
+    for (uint64_t k = blockIdx.x; k < tiles; k += gridDim.x, turn ^= 1) {
+        const uint64_t tile = tiles - 1 - k, first = tile * tile_elements;
+        unsigned mine = 0;
+        if (n - first >= tile_elements)
+            mine = count_tile((const wi_vector<S> *)(x + first),
+                              (unsigned)(tile_elements / wi_vector<S>::count), in_range);
+        else
+            for (uint64_t i = first + threadIdx.x; i < n; i += threads)
+                mine += in_range.wants(x[i]);
+        mine = wi_warp_sum(mine);
+        if (wi_lane() == 0)
+            of_warp[turn][threadIdx.x / 32] = mine;
+        __syncthreads();
+        if (threadIdx.x >= 32)
+            continue;
+        const unsigned count = wi_warp_sum(wi_lane() < tile_warps ? of_warp[turn][wi_lane()] : 0);
+        if (wi_lane() == 0)
+            counts[tile] = count;
+        sum += count;
+    }
+    if (threadIdx.x == 0 && sum > 0)
+        atomicAdd(all, sum);
+}
+
+__global__ void __launch_bounds__(threads)
+    count_tiles(const void *x, uint64_t n, int bytes, uint64_t tile_elements, wi_select_range range,
+                uint32_t *counts, uint64_t *all) {
+    wi_with_tested(bytes, [&](auto zero) {
+        using S = decltype(zero);
+        count_all_tiles((const S *)x, n, tile_elements, wi_in_range<S>(range), counts,
+                        (unsigned long long *)all);
+    });
+}
+
+static weft_status queue_tile_counts(weft_context *ctx, const wi_select_args *args, uint64_t tile,
+                                     uint32_t *counts, uint64_t *all) {
+    const uint64_t tiles = wi_tiles_of(args->n, tile);
+    size_t resident = 0;
+    weft_status status =
+        wi_cuda(ctx, cudaMemsetAsync(all, 0, sizeof *all, ctx->gpu->stream), "clearing the count");
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, count_tiles, threads, 0, &resident);
+    if (status != WEFT_OK || tiles == 0)
+        return status;
+    return WEFT_LAUNCH(count_tiles, ctx, (unsigned)(tiles < resident ? tiles : resident), threads,
+                       0, args->tested, args->n, (int)args->tested_bytes, tile, args->range, counts,
+                       all);
+}
+
 /* ---- before and after one pass ---- */
 
 /* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
@@ -114,18 +197,25 @@ static weft_status take_heads(weft_context *ctx, const wi_select_args *args, voi
 
 /* Takes all memory before the first launch: a call that then fails has written nothing. */
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
-                            wi_select_params *p, void **scratch) {
-    void *heads;
+                            uint64_t tile, wi_select_params *p, void **scratch) {
+    void *heads, *total, *counts = NULL;
     *p = params_of(args);
     weft_status status = wi_gpu_scratch(ctx, WI_SCRATCH_SELECT, bytes, scratch);
     if (status == WEFT_OK && args->lengths)
         status = take_heads(ctx, args, &heads);
     if (status != WEFT_OK || !args->rest_follows)
         return status;
-    void *total;
     status = wi_gpu_scratch(ctx, WI_SCRATCH_RESULT, sizeof(uint64_t), &total);
+    if (status == WEFT_OK && tile)
+        status = wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, wi_tiles_of(args->n, tile) * sizeof(uint32_t),
+                                &counts);
+    if (status != WEFT_OK)
+        return status;
     p->total = (const uint64_t *)total;
-    return status == WEFT_OK ? wi_select_count_queue(ctx, args, (uint64_t *)total) : status;
+    p->tile_counts = (const uint32_t *)counts;
+    if (!tile)
+        return wi_select_count_queue(ctx, args, (uint64_t *)total);
+    return queue_tile_counts(ctx, args, tile, (uint32_t *)counts, (uint64_t *)total);
 }
 
 template <class I>

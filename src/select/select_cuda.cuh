@@ -5,6 +5,7 @@
 
 #include "cuda/launch.cuh"
 #include "cuda/lookback.cuh"
+#include "cuda/size.cuh"
 #include "select/select.h"
 
 /* An element of 16 bytes, for what is moved and never computed with. */
@@ -83,24 +84,27 @@ struct wi_select_params {
     const void *fill;
     alignas(16) unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
     uint64_t *count;
-    const uint64_t *total; /* how many are kept, where the rest follows them */
+    const uint64_t *total;       /* how many are kept, where the rest follows them */
+    const uint32_t *tile_counts; /* how many of each tile, if the pass asked for them then */
 };
 
 /* Queues the count of those wanted into *count, device memory. */
 weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args, uint64_t *count);
 
 /* Before a pass: the kernel's parameters, and `bytes` of scratch for look-back. Where the rest is
- * to follow those kept, these are counted first. */
+ * to follow those kept, these are counted first: of every tile of so many elements, which must
+ * begin at 16-byte boundaries, unless `tile` is 0. */
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
-                            wi_select_params *p, void **scratch);
+                            uint64_t tile, wi_select_params *p, void **scratch);
 
 /* After a pass: turns positions into lengths, if that is asked for. */
 weft_status wi_select_end(weft_context *ctx, const wi_select_args *args);
 
 /* Look-back for a call: ordered where a tile may be written over what others have yet to read. */
-inline wi_lookback wi_select_lookback_in(const wi_select_args *args, void *scratch,
-                                         uint64_t tiles) {
+inline wi_lookback wi_select_lookback_in(const wi_select_args *args, const wi_select_params &p,
+                                         void *scratch, uint64_t tiles) {
     wi_lookback l = wi_lookback_in(scratch, tiles);
+    l.counts = p.tile_counts;
     l.ordered = args->kept && (args->kept == args->x || args->kept == args->tested);
     return l;
 }
@@ -243,18 +247,7 @@ weft_status wi_with_output(const wi_select_args *args, F f) {
 /* Calls f with a tag of the type that is moved. */
 template <class F>
 weft_status wi_with_unit(size_t unit, F f) {
-    switch (unit) {
-    case 1:
-        return f(wi_tag<uint8_t>{});
-    case 2:
-        return f(wi_tag<uint16_t>{});
-    case 4:
-        return f(wi_tag<uint32_t>{});
-    case 8:
-        return f(wi_tag<uint64_t>{});
-    default:
-        return f(wi_tag<wi_wide>{});
-    }
+    return unit == sizeof(wi_wide) ? f(wi_tag<wi_wide>{}) : wi_with_size(unit, f);
 }
 
 #endif

@@ -164,14 +164,15 @@ static weft_status launch_bulk(weft_context *ctx, const wi_select_args *args) {
         const uint64_t tiles = args->n ? wi_tiles_of(args->n, form.tile_elements()) : 1;
         wi_select_params p;
         void *scratch, *first_runs = NULL;
-        weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles), &p, &scratch);
+        weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles),
+                                             form.tile_elements(), &p, &scratch);
         if (status == WEFT_OK && args->lengths)
             status = wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, tiles * sizeof(first_run), &first_runs);
         if (status != WEFT_OK)
             return status;
         const uint64_t resident = (uint64_t)ctx->gpu->multiprocessors;
         const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
-        const wi_lookback l = wi_select_lookback_in(args, scratch, tiles);
+        const wi_lookback l = wi_select_lookback_in(args, p, scratch, tiles);
         constexpr int threads = wi_ring_block<Shape, wi_add_counts, uint64_t>::threads;
         status = wi_with_output(args, [=](auto to) {
             return WEFT_LAUNCH((bulk<Shape, P, decltype(to)::output>), ctx, blocks, threads,

@@ -179,10 +179,10 @@ weft_status wi_select_lookback(weft_context *ctx, const void *arguments) {
         const uint64_t tiles = args->n ? wi_tiles_of(args->n, tile_elements<P>) : 1;
         wi_select_params p;
         void *scratch;
-        weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles), &p, &scratch);
+        weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles), 0, &p, &scratch);
         if (status != WEFT_OK)
             return status;
-        status = launch<P>(ctx, args, p, wi_select_lookback_in(args, scratch, tiles));
+        status = launch<P>(ctx, args, p, wi_select_lookback_in(args, p, scratch, tiles));
         return status == WEFT_OK ? wi_select_end(ctx, args) : status;
     });
 }

@@ -36,7 +36,7 @@ weft_status wi_select_three_kernels(weft_context *ctx, const void *arguments) {
         return wi_select_count_queue(ctx, args, args->count);
     wi_select_params p;
     void *scratch, *marks;
-    weft_status status = wi_select_begin(ctx, args, 0, &p, &scratch);
+    weft_status status = wi_select_begin(ctx, args, 0, 0, &p, &scratch);
     if (status == WEFT_OK)
         status = wi_gpu_alloc(ctx, &marks, args->n * sizeof(uint32_t));
     if (status != WEFT_OK)

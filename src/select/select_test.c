@@ -473,6 +473,27 @@ static void large_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Several tiles a block, even on a small device, with the rest behind those kept. */
+static void rest_behind(weft_context *ctx) {
+    const size_t n = 40007;
+    rig r = rig_open(ctx, n);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_select_ladder, rows);
+    static const weft_type types[] = {WEFT_F64, WEFT_U8, WEFT_U32};
+    for (size_t k = 0; k < 3 * count; k++) {
+        select_case c = {
+            .row = rows[k % count], .call = PARTITION_WHERE, .p.type = types[k / count], .n = n};
+        draw_case(&r, &c);
+        memset(c.offset, 0, sizeof c.offset);
+        c.width = 16;
+        c.behind = true;
+        c.in_place = false;
+        c.device = ~0u;
+        run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
 /* More tiles than blocks fit a device; outputs that bypass the caches. */
 static void huge_sizes(weft_context *ctx) {
     const size_t n = (1 << 23) + 13;
@@ -495,9 +516,8 @@ static void huge_sizes(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small_sizes),
-        TEST_ON_EACH_PLACE(medium_sizes),
-        TEST_ON_EACH_PLACE(large_sizes),
+        TEST_ON_EACH_PLACE(small_sizes), TEST_ON_EACH_PLACE(medium_sizes),
+        TEST_ON_EACH_PLACE(large_sizes), TEST_ON_EACH_PLACE(rest_behind),
         TEST_ON_EACH_PLACE(huge_sizes),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);

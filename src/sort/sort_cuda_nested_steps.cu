@@ -308,7 +308,7 @@ weft_status wi_sort_quick_naive(weft_context *ctx, const void *arguments) {
         if (status != WEFT_OK)
             return status;
     }
-    return wi_with_key_size(size, [=](auto tag) {
+    return wi_with_size(size, [=](auto tag) {
         using U = typename decltype(tag)::type;
         return WEFT_LAUNCH(quick_naive<U>, ctx, 1, 1, 0, (U *)args->y, args->n, naive_depth,
                            wi_key_map_of<U>(args->type, args->descending));
@@ -334,7 +334,7 @@ weft_status wi_sort_quick(weft_context *ctx, const void *arguments) {
     weft_status status = wi_gpu_alloc(ctx, &spare, args->n * size);
     if (status != WEFT_OK)
         return status;
-    status = wi_with_key_size(size, [=](auto tag) {
+    status = wi_with_size(size, [=](auto tag) {
         using U = typename decltype(tag)::type;
         const arrays<U> a = {(const U *)args->x, (U *)args->y, (U *)spare,
                              wi_key_map_of<U>(args->type, args->descending)};

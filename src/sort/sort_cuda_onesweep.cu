@@ -494,7 +494,7 @@ static weft_status run_sized(weft_context *ctx, const wi_sort_args *a) {
 
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args) {
     const wi_sort_args *const a = (const wi_sort_args *)args;
-    return wi_with_key_size(weft_type_size(a->type), [=](auto tag) {
+    return wi_with_size(weft_type_size(a->type), [=](auto tag) {
         using K = typename decltype(tag)::type;
         switch (a->value_bytes) {
         case 0:

@@ -125,7 +125,7 @@ static weft_status make_words(weft_context *ctx, const wi_records_args *args, nu
         }
         const column to = word == 0 ? column{&items->word, sizeof *items / sizeof(uint64_t)}
                                     : column{rest + (word - 1) * args->n, 1};
-        status = wi_with_key_size(size, [=](auto tag) {
+        status = wi_with_size(size, [=](auto tag) {
             using U = typename decltype(tag)::type;
             return WEFT_LAUNCH(
                 append_field<U>, ctx, blocks_of(args->n), threads, 0,

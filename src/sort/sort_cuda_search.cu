@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(search_threads)
 
 template <class Index>
 static weft_status search_with(weft_context *ctx, const wi_search_args *args) {
-    return wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
+    return wi_with_size(weft_type_size(args->type), [=](auto tag) {
         using U = typename decltype(tag)::type;
         constexpr size_t of_block = (size_t)search_threads * at_once;
         return WEFT_LAUNCH((search<U, Index>), ctx, (unsigned)((args->m + of_block - 1) / of_block),
@@ -127,7 +127,7 @@ weft_status wi_sorted_cuda(weft_context *ctx, const void *arguments) {
                 "clearing the place out of order");
     if (status != WEFT_OK || args->n < 2)
         return status;
-    return wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
+    return wi_with_size(weft_type_size(args->type), [=](auto tag) {
         using U = typename decltype(tag)::type;
         size_t blocks = 1;
         const weft_status counted = wi_resident_blocks(ctx, sorted<U>, sorted_threads, 0, &blocks);

@@ -316,7 +316,7 @@ weft_status wi_top_k_cuda(weft_context *ctx, const void *arguments) {
     weft_status status = wi_gpu_alloc(ctx, &memory, l.bytes);
     if (status != WEFT_OK)
         return status;
-    status = wi_with_key_size(weft_type_size(args->type), [=](auto tag) {
+    status = wi_with_size(weft_type_size(args->type), [=](auto tag) {
         return select_first<typename decltype(tag)::type>(ctx, args, (char *)memory, l);
     });
     const weft_status freed = wi_gpu_free(ctx, memory);

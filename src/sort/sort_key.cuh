@@ -5,7 +5,7 @@
 #ifndef WI_SORT_KEY_CUH
 #define WI_SORT_KEY_CUH
 
-#include "cuda/types.cuh"
+#include "cuda/size.cuh"
 #include "sort/sort.h"
 
 /* wi_sort_key for elements of one size, applied and undone. */
@@ -35,21 +35,6 @@ template <class U>
 wi_key_map<U> wi_key_map_of(weft_type type, bool descending) {
     const wi_sort_key k = wi_sort_key_of(type, descending);
     return {(U)(k.sign | k.floats), (U)k.sign, (U)k.lowest, (U)k.flip};
-}
-
-/* Calls f(wi_tag<U>{}) with the unsigned type of `size` bytes. */
-template <class F>
-weft_status wi_with_key_size(size_t size, F f) {
-    switch (size) {
-    case 1:
-        return f(wi_tag<uint8_t>{});
-    case 2:
-        return f(wi_tag<uint16_t>{});
-    case 4:
-        return f(wi_tag<uint32_t>{});
-    default:
-        return f(wi_tag<uint64_t>{});
-    }
 }
 
 #endif

@@ -23,7 +23,7 @@ inline constexpr bool wi_has_values<wi_no_value> = false;
 /* Calls f(wi_tag<U>{}, wi_tag<V>{}) with types for keys and values of these sizes. */
 template <class F>
 weft_status wi_with_sort_sizes(size_t key_bytes, size_t value_bytes, F f) {
-    return wi_with_key_size(key_bytes, [=](auto key) {
+    return wi_with_size(key_bytes, [=](auto key) {
         switch (value_bytes) {
         case 0:
             return f(key, wi_tag<wi_no_value>{});
