@@ -54,16 +54,26 @@ bool wi_separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *s
  * unless it was. */
 bool wi_coarsen(wi_room *room, const wi_graph *graph, int32_t most, wi_graph *coarse, int32_t *to);
 
+enum {
+    WI_CHAINS = 512
+};
+
 /* A graph parted, and what moving its vertices takes. */
 typedef struct wi_parting {
     const wi_graph *graph;
     uint8_t *side;
-    int32_t weight[3]; /* of the sides and the separator */
-    int32_t most;      /* that a side should weigh */
-    int32_t *list;     /* the separator's vertices, and those that have just left it */
-    int32_t *gain;     /* of a vertex of the separator: what its leaving saves */
-    int32_t *heap, *at, *moved, *drawn;
-    int32_t count, heaped, moves;
+    int32_t weight[3];        /* of the sides and the separator */
+    int32_t most;             /* that a side should weigh */
+    int32_t *list;            /* the separator's vertices, and those that have just left it */
+    int32_t *gain;            /* of a vertex of the separator: what its leaving saves */
+    int32_t *next, *previous; /* in chains of about the same gain: 2^shift from one to the next */
+    int32_t first[WI_CHAINS];
+    int32_t best; /* no chain before this one has a vertex */
+    int32_t heaviest;
+    int shift;
+    int32_t *moved; /* the vertices that have left it in this pass */
+    int32_t *drawn; /* how long the list was before each of these moves */
+    int32_t count, moves;
 } wi_parting;
 
 /* Room for graphs of up to n vertices. */

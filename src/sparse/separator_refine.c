@@ -6,20 +6,17 @@
 #include "sparse/separator.h"
 
 enum {
-    PASSES = 10,
-    /* A pass is given up so many moves after the best separator it found, and so many more for each
-     * vertex that it began with. A few hundred would do to smooth a separator; these let it turn: a
-     * slanted cut of a mesh has fewer points than a straight one, but there is a hill between. */
-    VAIN_MOVES = 3000,
-    VAIN_ROUNDS = 5
+    PASSES = 6,
+    NONE = -1,
+    FREE = -2 /* next[v] of what is in no chain */
 };
 
 bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p) {
     int32_t *const memory = wi_room_take(room, 6 * (size_t)n * sizeof *memory);
     *p = (wi_parting){.list = memory,
                       .gain = memory + n,
-                      .heap = memory + 2 * (size_t)n,
-                      .at = memory + 3 * (size_t)n,
+                      .next = memory + 2 * (size_t)n,
+                      .previous = memory + 3 * (size_t)n,
                       .moved = memory + 4 * (size_t)n,
                       .drawn = memory + 5 * (size_t)n};
     return memory;
@@ -27,43 +24,51 @@ bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p) {
 
 /* ---- the separator's vertices by gain ---- */
 
-static inline void heap_put(wi_parting *p, int32_t place, int32_t v) {
-    p->heap[place] = v;
-    p->at[v] = place;
+/* The chain of a gain: the first is that of the largest gain there can be, the weight of the
+ * heaviest vertex; the last has all that is too bad to be told apart. */
+static inline int32_t chain_of(const wi_parting *p, int32_t gain) {
+    const int32_t chain = (p->heaviest - gain) >> p->shift;
+    return chain < WI_CHAINS ? chain : WI_CHAINS - 1;
 }
 
-static void heap_raise(wi_parting *p, int32_t v) {
-    int32_t place = p->at[v];
-    while (place > 0) {
-        const int32_t up = (place - 1) / 2;
-        if (p->gain[p->heap[up]] >= p->gain[v])
-            break;
-        heap_put(p, place, p->heap[up]);
-        place = up;
-    }
-    heap_put(p, place, v);
+static void clear_chains(wi_parting *p) {
+    for (int32_t k = 0; k < WI_CHAINS; k++)
+        p->first[k] = NONE;
+    p->best = WI_CHAINS;
 }
 
-static void heap_push(wi_parting *p, int32_t v) {
-    p->at[v] = p->heaped++;
-    heap_raise(p, v);
+/* What came last goes first: a pass then works on along the separator. */
+static inline void chain_push(wi_parting *p, int32_t v) {
+    const int32_t chain = chain_of(p, p->gain[v]), next = p->first[chain];
+    p->next[v] = next;
+    p->previous[v] = ~chain;
+    if (next != NONE)
+        p->previous[next] = v;
+    p->first[chain] = v;
+    if (chain < p->best)
+        p->best = chain;
 }
 
-static int32_t heap_pop(wi_parting *p) {
-    const int32_t first = p->heap[0], last = p->heap[--p->heaped];
-    p->at[first] = -1;
-    if (p->heaped == 0)
-        return first;
-    int32_t place = 0;
-    for (int32_t below; (below = 2 * place + 1) < p->heaped; place = below) {
-        if (below + 1 < p->heaped && p->gain[p->heap[below + 1]] > p->gain[p->heap[below]])
-            below++;
-        if (p->gain[p->heap[below]] <= p->gain[last])
-            break;
-        heap_put(p, place, p->heap[below]);
-    }
-    heap_put(p, place, last);
-    return first;
+static inline void chain_remove(wi_parting *p, int32_t v) {
+    const int32_t next = p->next[v], previous = p->previous[v];
+    if (previous < 0)
+        p->first[~previous] = next;
+    else
+        p->next[previous] = next;
+    if (next != NONE)
+        p->previous[next] = previous;
+    p->next[v] = FREE;
+}
+
+/* Takes the vertex of the largest gain; NONE if there is none. */
+static int32_t chain_pop(wi_parting *p) {
+    while (p->best < WI_CHAINS && p->first[p->best] == NONE)
+        p->best++;
+    if (p->best == WI_CHAINS)
+        return NONE;
+    const int32_t v = p->first[p->best];
+    chain_remove(p, v);
+    return v;
 }
 
 /* ---- moves ---- */
@@ -81,7 +86,7 @@ static void enter(wi_parting *p, int32_t v, uint8_t other) {
     for (int32_t e = g->start[v]; e < g->start[v + 1]; e++)
         gain -= p->side[g->row[e]] == other ? g->weight[g->row[e]] : 0;
     p->gain[v] = gain;
-    heap_push(p, v);
+    chain_push(p, v);
 }
 
 /* Draws v from side `other` into the separator. */
@@ -90,9 +95,10 @@ static void draw(wi_parting *p, int32_t v, uint8_t other) {
     shift(p, v, WI_SEPARATOR);
     for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
         const int32_t u = g->row[e];
-        if (p->side[u] == WI_SEPARATOR && p->at[u] >= 0) {
+        if (p->side[u] == WI_SEPARATOR && p->next[u] != FREE) {
+            chain_remove(p, u);
             p->gain[u] += g->weight[v];
-            heap_raise(p, u);
+            chain_push(p, u);
         }
     }
     enter(p, v, other);
@@ -146,17 +152,18 @@ bool wi_parting_better(const wi_parting *p, const int32_t weight[3]) {
     return p->weight[2] < weight[2] || (p->weight[2] == weight[2] && large < large_then);
 }
 
-/* Moves vertices to side `to` and keeps the best that came of it. Returns whether that is better
- * than before. */
+/* Moves vertices to side `to` as long as there is room, and keeps the best that came of it. Returns
+ * whether that is better than before. Passes are not given up early: a few hundred moves would do
+ * to smooth a separator, but it takes many more to turn it. A slanted cut of a mesh has fewer
+ * points than a straight one, and between the two lies a hill. */
 static bool pass(wi_parting *p, uint8_t to) {
-    const int32_t vain = VAIN_MOVES + VAIN_ROUNDS * p->count;
     const uint8_t other = 1 - to;
     int32_t kept = 0, best[3] = {p->weight[0], p->weight[1], p->weight[2]};
-    p->heaped = p->moves = 0;
+    p->moves = 0;
+    clear_chains(p);
     for (int32_t k = 0; k < p->count; k++)
         enter(p, p->list[k], other);
-    while (p->heaped > 0 && p->moves - kept < vain) {
-        const int32_t v = heap_pop(p);
+    for (int32_t v; (v = chain_pop(p)) != NONE;) {
         if (p->weight[to] + p->graph->weight[v] > p->most)
             continue;
         move(p, v, to);
@@ -183,27 +190,34 @@ void wi_parting_refine(wi_parting *p) {
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side) {
     p->graph = graph;
     p->side = side;
-    p->count = p->heaped = p->moves = 0;
+    p->count = p->moves = 0;
+    p->heaviest = 1;
     p->most = (int32_t)((int64_t)graph->total * 3 / 5);
     p->weight[0] = p->weight[1] = p->weight[2] = 0;
     for (int32_t v = 0; v < graph->n; v++) {
         p->weight[side[v]] += graph->weight[v];
+        if (graph->weight[v] > p->heaviest)
+            p->heaviest = graph->weight[v];
         if (side[v] == WI_SEPARATOR)
             p->list[p->count++] = v;
     }
+    p->shift = 0;
+    while (p->heaviest >> p->shift >= WI_CHAINS / 8)
+        p->shift++;
 }
 
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from) {
     for (int32_t v = 0; v < graph->n; v++)
         side[v] = 1;
     wi_parting_set(p, graph, side);
+    clear_chains(p);
     while (p->weight[0] < p->weight[1]) {
-        if (p->heaped == 0) {
+        if (p->weight[WI_SEPARATOR] == 0) {
             while (side[from] != 1)
                 from = from + 1 < graph->n ? from + 1 : 0;
             draw(p, from, 1);
         }
-        move(p, heap_pop(p), 0);
+        move(p, chain_pop(p), 0);
     }
     strike(p);
 }
