@@ -5,7 +5,7 @@ add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c)
 target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
 
 # Allocation failures are injected by wrapping every function that hands out memory.
-set(wrapped malloc calloc realloc aligned_alloc posix_memalign free)
+set(wrapped malloc calloc realloc aligned_alloc posix_memalign free wi_host_map wi_host_unmap)
 set(wrapped_cuda cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHost cudaHostAlloc
                  cudaFree cudaFreeAsync cudaFreeHost)
 list(TRANSFORM wrapped PREPEND -Wl,--wrap=)

@@ -115,6 +115,20 @@ void __wrap_free(void *p) {
     __real_free(p);
 }
 
+void *__real_wi_host_map(size_t bytes);
+void __real_wi_host_unmap(void *p, size_t bytes);
+void *__wrap_wi_host_map(size_t bytes);
+void __wrap_wi_host_unmap(void *p, size_t bytes);
+
+void *__wrap_wi_host_map(size_t bytes) {
+    return fails(true) ? NULL : born(__real_wi_host_map(bytes), true, only_own ? 0 : bytes);
+}
+
+void __wrap_wi_host_unmap(void *p, size_t bytes) {
+    died(p);
+    __real_wi_host_unmap(p, bytes);
+}
+
 #ifdef WEFT_CUDA
 
 /* Both sides of a function that sets *p and takes more arguments after it. `size` is what counts

@@ -96,6 +96,11 @@ void *wi_host_alloc(size_t bytes);
 void *wi_host_alloc_huge(size_t bytes);
 void wi_host_free(void *p);
 
+/* Host memory that goes back to the system: for what is large and soon over. Of such memory malloc
+ * would learn to keep all that is smaller. bytes > 0; NULL when there is none. */
+void *wi_host_map(size_t bytes);
+void wi_host_unmap(void *p, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,6 +31,16 @@ void *wi_host_alloc_huge(size_t bytes) {
     return p;
 }
 
+void *wi_host_map(size_t bytes) {
+    void *const p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void wi_host_unmap(void *p, size_t bytes) {
+    if (p)
+        munmap(p, bytes);
+}
+
 void wi_host_free(void *p) {
     free(p);
 }

@@ -150,15 +150,14 @@ static void fill_base(dissection *d) {
     base->start[base->n] = to;
 }
 
-/* All that a dissection goes by, in one block of memory, which is returned; NULL if there is none.
- */
-static void *prepare(dissection *d) {
+/* All that a dissection goes by. False if there is no memory. */
+static bool prepare(dissection *d, wi_room *room) {
     static const double worthwhile = 0.9;
     const wi_pattern *const graph = d->args->graph;
     const size_t n = (size_t)graph->n, entries = (size_t)graph->start[n];
-    int32_t *const memory = wi_host_alloc((8 * n + 2 + entries) * sizeof *memory);
+    int32_t *const memory = wi_room_take(room, (8 * n + 2 + entries) * sizeof *memory);
     if (!memory)
-        return NULL;
+        return false;
     d->vertex = memory;
     d->local = d->vertex + n;
     d->column = d->local + n;
@@ -179,7 +178,7 @@ static void *prepare(dissection *d) {
     d->base.total = (int32_t)n;
     number_vertices(d, leader, leaders);
     fill_base(d);
-    return memory;
+    return true;
 }
 
 /* ---- small parts ---- */
@@ -413,9 +412,9 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     const int64_t n = args->graph->n;
     weft_status status = WEFT_ENOMEM;
     const int most = n / SHARED < threads ? (int)(n / SHARED) : threads, team = most > 1 ? most : 1;
-    void *const memory = prepare(&d);
+    wi_room room = {.at = 0};
     d.rooms = wi_host_alloc((size_t)team * sizeof *d.rooms);
-    if (!memory || !d.rooms)
+    if (!d.rooms || !prepare(&d, &room))
         goto done;
     memset(d.rooms, 0, (size_t)team * sizeof *d.rooms);
     place_columns(&d, d.inner, d.base.n - d.inner, columns_of(&d, 0, d.inner));
@@ -428,7 +427,7 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
         status = WEFT_OK;
 done:
     wi_host_free(d.rooms);
-    wi_host_free(memory);
+    wi_room_free(&room);
     return status == WEFT_OK ? status
                              : wi_fail(ctx, status,
                                        "%s: no memory for ordering %s; free some, or "

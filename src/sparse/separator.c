@@ -25,7 +25,7 @@ void *wi_room_take(wi_room *room, size_t bytes) {
     if (!room->block[room->at].memory) {
         const size_t before = room->at > 0 ? room->block[room->at - 1].bytes : LEAST_BYTES;
         const size_t most = bytes > 2 * before ? bytes : 2 * before;
-        room->block[room->at].memory = wi_host_alloc(most);
+        room->block[room->at].memory = wi_host_map(most);
         if (!room->block[room->at].memory)
             return NULL;
         room->block[room->at].bytes = most;
@@ -47,7 +47,7 @@ void wi_room_reset(wi_room *room) {
 
 void wi_room_free(wi_room *room) {
     for (int k = 0; k < WI_ROOM_BLOCKS; k++)
-        wi_host_free(room->block[k].memory);
+        wi_host_unmap(room->block[k].memory, room->block[k].bytes);
     *room = (wi_room){.at = 0};
 }
 
