@@ -31,7 +31,7 @@ if(WEFT_WERROR)
 endif()
 # Kernels have emu's hooks in place of AddressSanitizer, which cannot stand beside them.
 if(WEFT_SANITIZE)
-    set(emu_sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
+    set(emu_sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -DEMU_ASAN)
     set(emu_sanitize_kernels -fsanitize=undefined -fno-sanitize-recover=all)
 endif()
 

@@ -3,23 +3,41 @@
 
 #include <stdint.h>
 #include <string.h>
-
-#if defined(__has_feature)
-#    if __has_feature(address_sanitizer) /* clang's way to say it */
-#        define __SANITIZE_ADDRESS__
-#    endif
+#if !defined(__x86_64__) && !defined(__aarch64__) && !defined(EMU_UCONTEXT)
+#    define EMU_UCONTEXT
 #endif
-#ifdef __SANITIZE_ADDRESS__
+#ifdef EMU_UCONTEXT
+#    include <ucontext.h>
+#endif
+
+#ifdef EMU_ASAN
 #    include <sanitizer/asan_interface.h>
 #    include <sanitizer/common_interface_defs.h>
 #endif
 
 static __thread emu::Context *arriving, *leaving;
 
-#ifndef EMU_UCONTEXT
+/* Switching keeps what a called function must keep on the stack it leaves; *from tells where. A new
+ * stack looks as if it had been left at the start of `entry`. */
+#ifdef EMU_UCONTEXT
+static void emu_switch(void **from, void *to) {
+    ucontext_t here;
+    *from = &here;
+    swapcontext(&here, (ucontext_t *)to);
+}
+
+static void *new_stack(char *stack, size_t bytes, void (*entry)()) {
+    ucontext_t *const there = (ucontext_t *)(stack + bytes) - 1;
+    getcontext(there);
+    there->uc_stack.ss_sp = stack;
+    there->uc_stack.ss_size = (size_t)((char *)there - stack);
+    there->uc_link = nullptr;
+    makecontext(there, entry, 0);
+    return there;
+}
+#else
 extern "C" void emu_switch(void **from, void *to);
 #    ifdef __x86_64__
-/* Keeps what a called function must keep, on the stack it leaves. */
 asm(R"(
     .text
     .type emu_switch, @function
@@ -54,30 +72,26 @@ emu_switch:
 )");
 constexpr int frame_words = 20, return_word = 11;
 #    endif
+
+static void *new_stack(char *stack, size_t bytes, void (*entry)()) {
+    void **const frame = (void **)(stack + bytes) - frame_words;
+    memset((void *)frame, 0, frame_words * sizeof *frame);
+    frame[return_word] = (void *)(uintptr_t)entry;
+    return frame;
+}
 #endif
 
 void emu::prepare(Context *context, void (*entry)()) {
     context->fake_stack = nullptr;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef EMU_ASAN
     __asan_unpoison_memory_region(context->stack, context->stack_bytes); /* who had it before? */
 #endif
-#ifdef EMU_UCONTEXT
-    getcontext(&context->state);
-    context->state.uc_stack.ss_sp = context->stack;
-    context->state.uc_stack.ss_size = context->stack_bytes;
-    context->state.uc_link = nullptr;
-    makecontext(&context->state, entry, 0);
-#else
-    void **const frame = (void **)(context->stack + context->stack_bytes) - frame_words;
-    memset((void *)frame, 0, frame_words * sizeof *frame);
-    frame[return_word] = (void *)(uintptr_t)entry;
-    context->top = frame;
-#endif
+    context->top = new_stack(context->stack, context->stack_bytes, entry);
 }
 
 /* Tells AddressSanitizer that another stack is in use from now on. */
 void emu::entered() {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef EMU_ASAN
     const void *bottom;
     size_t bytes;
     __sanitizer_finish_switch_fiber(arriving->fake_stack, &bottom, &bytes);
@@ -91,13 +105,9 @@ void emu::entered() {
 void emu::switch_to(Context *from, Context *to) {
     arriving = to;
     leaving = from;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef EMU_ASAN
     __sanitizer_start_switch_fiber(&from->fake_stack, to->stack, to->stack_bytes);
 #endif
-#ifdef EMU_UCONTEXT
-    swapcontext(&from->state, &to->state);
-#else
     emu_switch(&from->top, to->top);
-#endif
     entered();
 }

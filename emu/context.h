@@ -4,21 +4,11 @@
 #define EMU_CONTEXT_H
 
 #include <stddef.h>
-#if !defined(__x86_64__) && !defined(__aarch64__) && !defined(EMU_UCONTEXT)
-#    define EMU_UCONTEXT
-#endif
-#ifdef EMU_UCONTEXT
-#    include <ucontext.h>
-#endif
 
 namespace emu {
 
 struct Context {
-#ifdef EMU_UCONTEXT
-    ucontext_t state;
-#else
-    void *top; /* of the stack, where the registers are kept */
-#endif
+    void *top;   /* of the stack, where the registers are kept */
     char *stack; /* NULL: the host thread's own */
     size_t stack_bytes;
     void *fake_stack; /* AddressSanitizer's */

@@ -5,20 +5,19 @@
  * the end of this file; nothing else of that sanitizer is used. */
 #include "emu.h"
 
-#include <map>
 #include <string.h>
 #include <sys/mman.h>
 
 using namespace emu;
 
-constexpr size_t device_bytes = (size_t)1 << 34; /* what the stand-in devices have together */
-constexpr size_t alignment = 512, page = 4096;
-constexpr size_t give_back_from = 16 * page; /* smaller stretches are cleared in place */
+constexpr size_t device_bytes = (size_t)1 << 34;   /* what the stand-in devices have together */
+constexpr size_t page = 4096, red_zone = 512;      /* around allocations and variables */
+constexpr size_t give_back_from = (size_t)1 << 20; /* less is cleared in place */
 
 unsigned char *emu::base;
 static unsigned char *shadow;
-static std::map<uintptr_t, Piece> pieces; /* pinned host memory from elsewhere, too */
-static size_t next_piece = shared_bytes + red_zone, taken;
+std::map<const void *, Piece> emu::pieces;
+static size_t next_piece = shared_bytes, taken;
 
 unsigned char *emu::reserve(size_t bytes) {
     void *const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -34,89 +33,76 @@ __attribute__((constructor(101))) static void set_up() {
     shadow = reserve(arena_bytes);
 }
 
-void emu::clear(void *p, size_t bytes) {
-    unsigned char *const begin = (unsigned char *)p, *const end = begin + bytes;
-    unsigned char *const first = begin + (page - (uintptr_t)begin % page);
-    unsigned char *const last = end - (uintptr_t)end % page;
-    if (bytes < give_back_from) {
-        memset(p, 0, bytes);
-        return;
-    }
-    memset(begin, 0, (size_t)(first - begin));
-    madvise(first, (size_t)(last - first), MADV_DONTNEED);
-    memset(last, 0, (size_t)(end - last));
+void emu::clear(void *pages, size_t bytes) {
+    if (bytes < give_back_from)
+        memset(pages, 0, bytes);
+    else
+        madvise(pages, (bytes + page - 1) / page * page, MADV_DONTNEED);
 }
 
 /* ---- allocations ---- */
 
 Piece *emu::take(size_t bytes, bool pinned, int device) {
-    const size_t span = (bytes + alignment - 1) / alignment * alignment + red_zone;
+    const size_t span = (bytes + red_zone + page - 1) / page * page;
     if (bytes > device_bytes || taken + bytes > device_bytes || next_piece + span > arena_bytes)
         return nullptr;
-    const uintptr_t begin = (uintptr_t)base + next_piece;
+    unsigned char *const begin = base + next_piece;
     next_piece += span;
     taken += bytes;
     if (pinned)
-        memset(shadow + offset_of((void *)begin), 1, bytes);
+        memset(shadow + offset_of(begin), 1, bytes);
     return &(pieces[begin] = {begin, bytes, pinned, device});
 }
 
-void emu::release(Piece *piece) {
+void emu::release(Piece *piece, Where where) {
+    if (piece->dead)
+        report(where, "double free of an allocation of %zu bytes", piece->bytes);
     piece->dead = true;
     taken -= piece->bytes;
-    forget(piece);
+    forget(piece->begin, piece->bytes);
 }
 
-void emu::forget(const Piece *piece) {
-    void *const p = (void *)piece->begin;
-    clear(p, piece->bytes);
-    forget_marks(p, piece->bytes);
-    forget_accesses(offset_of(p), piece->bytes);
+void emu::forget(void *pages, size_t bytes) {
+    clear(pages, bytes);
+    clear(shadow + offset_of(pages), bytes);
+    forget_accesses(pages, bytes);
 }
 
 void emu::forget_marks(const void *p, size_t bytes) {
-    clear(shadow + offset_of(p), bytes);
+    memset(shadow + offset_of(p), 0, bytes);
 }
 
 Piece *emu::find_piece(const void *p) {
-    const auto above = pieces.upper_bound((uintptr_t)p);
+    const auto above = pieces.upper_bound(p);
     return above == pieces.begin() ? nullptr : &std::prev(above)->second;
 }
 
 Piece *emu::live_piece(const void *p) {
     Piece *const piece = find_piece(p);
-    return piece && !piece->dead && (uintptr_t)p < piece->begin + piece->bytes ? piece : nullptr;
-}
-
-void emu::pin(const void *p, size_t bytes) {
-    pieces[(uintptr_t)p] = {(uintptr_t)p, bytes, true, 0};
-}
-
-bool emu::unpin(const void *p) {
-    return pieces.erase((uintptr_t)p) == 1;
+    return piece && !piece->dead && p < piece->begin + piece->bytes ? piece : nullptr;
 }
 
 /* ---- shared memory ---- */
 
 void *emu_cluster_map(void *mine, unsigned rank, emu_site at) {
-    const size_t offset = (size_t)((unsigned char *)mine - self->block->shared);
+    const size_t offset = (size_t)((unsigned char *)mine - self->block->shared());
     if (offset >= shared_region || rank >= self->index.cluster)
         report(at, "%s of byte %td of this block's shared memory to block %u of a cluster of %u",
                at.what, (ptrdiff_t)offset, rank, self->index.cluster);
-    return self->block->cluster->blocks[rank]->shared + offset;
+    return self->block->cluster->blocks[rank]->shared() + offset;
 }
 
 void *emu_shared(const void *key, size_t bytes, size_t align) {
     Grid *const grid = self->block->grid;
     for (const Grid::Variable &v : grid->variables)
         if (v.key == key)
-            return self->block->shared + v.at;
+            return self->block->shared() + v.at;
     const size_t at = (grid->shared_used + red_zone + align - 1) / align * align;
     if (at + bytes + red_zone > shared_region)
         report(__builtin_return_address(0), "more shared memory than a block has");
     grid->variables.push_back({key, at, bytes});
     grid->shared_used = at + bytes;
-    return self->block->shared + at;
+    return self->block->shared() + at;
 }
 
 unsigned char *emu_dynamic_shared() {
@@ -130,60 +116,45 @@ static const char *verb(int kind) {
     return kind & EMU_WRITE ? "writes" : "reads";
 }
 
-/* Is the access within one variable of a block's shared memory, and of a block within reach? */
-static void check_shared(size_t offset, size_t bytes, int kind, Where where) {
-    const size_t slot = offset / shared_region, at = offset % shared_region;
-    const Block *const block = slot < blocks.size() ? blocks[slot] : nullptr;
-    if (!self || !block || block->cluster != self->block->cluster)
-        report(where, "%s shared memory of another block", verb(kind));
-    if (block->live == 0)
-        report(where, "%s shared memory of a block that has ended", verb(kind));
-    Grid::Variable near = {nullptr, 0, 0};
+/* What p is in or behind: a variable of a block's shared memory, or an allocation, maybe a dead
+ * one.
+ */
+static Piece nearest(const void *p, int kind, Where where) {
+    Piece near = {base, 0, false, 0};
+    const size_t slot = offset_of(p) / shared_region;
+    if (slot >= most_blocks) {
+        const Piece *const piece = find_piece(p);
+        return piece && piece->begin >= base ? *piece : near;
+    }
+    const Block *const block = blocks[slot];
+    if (!block || block->cluster != self->block->cluster || block->over())
+        report(where, "%s shared memory of a block that has ended, or of another cluster",
+               verb(kind));
     for (const Grid::Variable &each : block->grid->variables)
-        if (!near.key || each.at <= at)
-            near = each;
-    if (at < near.at || at + bytes > near.at + near.bytes)
-        report(where,
-               "%s %zu bytes out of bounds: %td bytes from the start of a shared variable of %zu "
-               "bytes",
-               verb(kind), bytes, (ptrdiff_t)(at - near.at), near.bytes);
-}
-
-static void check_piece(const void *p, size_t bytes, int kind, Where where) {
-    const Piece *const piece = find_piece(p);
-    if (!piece || piece->begin < (uintptr_t)base)
-        report(where, "%s %zu bytes at %p, where nothing is allocated", verb(kind), bytes, p);
-    const size_t at = (uintptr_t)p - piece->begin;
-    if (at + bytes > piece->bytes)
-        report(where,
-               "%s %zu bytes out of bounds: %zu bytes from the start of an allocation of %zu",
-               verb(kind), bytes, at, piece->bytes);
-    if (piece->dead)
-        report(where, "use after free: %s %zu bytes at byte %zu of a freed allocation of %zu",
-               verb(kind), bytes, at, piece->bytes);
+        if (block->shared() + each.at <= p)
+            near = {block->shared() + each.at, each.bytes, false, 0};
+    return near;
 }
 
 static void check_bounds(const void *p, size_t bytes, int kind, Where where) {
-    if (offset_of(p) < shared_bytes)
-        check_shared(offset_of(p), bytes, kind, where);
-    else
-        check_piece(p, bytes, kind, where);
-}
-
-static inline bool all_written(const unsigned char *marks, size_t bytes) {
-    constexpr uint64_t ones = 0x0101010101010101u;
-    if (bytes == 4)
-        return *(const uint32_t *)marks == (uint32_t)ones;
-    return bytes == 8 ? *(const uint64_t *)marks == ones : !memchr(marks, 0, bytes);
+    const Piece near = nearest(p, kind, where);
+    const size_t at = offset_of(p) - offset_of(near.begin);
+    if (at + bytes > near.bytes)
+        report(where, "%s %zu bytes out of bounds: %zu bytes from the start of %s of %zu bytes",
+               verb(kind), bytes, at,
+               offset_of(p) < shared_bytes ? "a shared variable" : "an allocation", near.bytes);
+    if (near.dead)
+        report(where, "use after free: %s %zu bytes at byte %zu of a freed allocation of %zu",
+               verb(kind), bytes, at, near.bytes);
 }
 
 void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
                        const char *what) {
     const size_t offset = offset_of(p);
-    if (offset >= arena_bytes)
+    if (offset >= arena_bytes || bytes == 0)
         return;
     unsigned char *const marks = shadow + offset;
-    if (!all_written(marks, bytes)) {
+    if (memchr(marks, 0, bytes)) {
         check_bounds(p, bytes, kind, where);
         if (kind & EMU_READ && !memchr(marks, 1, bytes))
             report(where, "%s: reads %zu bytes of %s memory that were never written", what, bytes,
@@ -191,17 +162,9 @@ void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Wher
         if (kind & EMU_WRITE)
             memset(marks, 1, bytes);
     } else if (offset < shared_bytes && offset / shared_region != self->block->slot) {
-        check_shared(offset, bytes, kind, where);
+        check_bounds(p, bytes, kind, where);
     }
     check_race(offset, bytes, kind, ordered, where);
-}
-
-/* Copies of streams may move what was never written. */
-static void check_row(const void *p, size_t bytes, int kind) {
-    if (offset_of(p) >= arena_bytes)
-        return;
-    check_bounds(p, bytes, kind, nullptr);
-    check_copy_race(offset_of(p), bytes, kind);
 }
 
 void emu::move_bytes(void *to, const void *from, size_t bytes) {
@@ -210,19 +173,6 @@ void emu::move_bytes(void *to, const void *from, size_t bytes) {
         memcpy(shadow + offset_of(to), shadow + offset_of(from), bytes);
     else if (offset_of(to) < arena_bytes)
         memset(shadow + offset_of(to), 1, bytes);
-}
-
-void emu::copy_row(void *to, const void *from, size_t bytes) {
-    check_row(from, bytes, EMU_READ);
-    check_row(to, bytes, EMU_WRITE);
-    move_bytes(to, from, bytes);
-}
-
-void emu::set_row(void *p, int value, size_t bytes) {
-    check_row(p, bytes, EMU_WRITE);
-    memset(p, value, bytes);
-    if (offset_of(p) < arena_bytes)
-        memset(shadow + offset_of(p), 1, bytes);
 }
 
 /* ---- hooks ---- */
@@ -244,41 +194,33 @@ static inline void hooked(const void *p, size_t bytes, int kind, Where where, bo
     }
     check_access(p, bytes, kind, false, where, "kernel");
     if (kind & EMU_WRITE)
-        note_progress();
+        idle_spins = 0;
 }
 
-/* An access that other threads may make at the same time. */
+/* An access that other threads may make at the same time; and a loop's way to wait. */
 static void ordered(const void *p, size_t bytes, int kind, Where where, const char *what) {
+    spin(where, what);
     check_access(p, bytes, kind, true, where, what);
-    if (kind & EMU_READ)
-        acquire_clock(p);
-    if (kind & EMU_WRITE)
-        release_clock(p);
+    pass_clock(p, kind);
 }
 
 void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at) {
-    give_way();
     ordered((const void *)p, bytes, kind, at, at.what);
 }
 
 void emu_after_ordered(int kind, bool changed) {
     if (changed)
-        note_progress();
+        idle_spins = 0;
     if (kind & EMU_WRITE)
         give_way();
 }
 
-/* A volatile access is a point to switch at, and many a loop's way to wait. */
 static void hooked_volatile(const void *p, size_t bytes, int kind, Where where) {
     if (!self || offset_of(p) >= arena_bytes)
         return;
-    if (kind == EMU_READ)
-        spin(where, "a volatile read");
-    else
-        give_way();
     ordered(p, bytes, kind, where, "volatile access");
     if (kind == EMU_WRITE)
-        note_progress();
+        idle_spins = 0;
 }
 
 /* Accesses that the compiler made unaligned on purpose, as clang does of several narrow ones, may
@@ -303,9 +245,6 @@ HOOKS(4)
 HOOKS(8)
 HOOKS(16)
 void __tsan_init() {}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit() {}
-void __tsan_vptr_update(void **, void *) {}
 void __tsan_read_range(void *p, size_t bytes) {
     hooked(p, bytes, EMU_READ, HERE, true);
 }

@@ -2,8 +2,6 @@
 /* What the environment says, the one generator that every choice is drawn from, and reports. */
 #include "emu.h"
 
-#include <dlfcn.h>
-#include <map>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,16 +51,14 @@ Where::Where(const emu_site &at)
 
 std::string emu::source_of(Where where) {
     constexpr char inlined[] = "(inlined by) ";
-    Dl_info info;
-    char command[4096], line[1024];
+    char command[256], line[1024];
     if (where.bits & is_site)
         return &__executable_start + (where.bits & ~is_site) / most_lines +
                (":" + std::to_string(where.bits % most_lines));
-    const void *const pc = (const void *)where.bits;
-    if (!pc || !dladdr(pc, &info) || !info.dli_fname)
+    if (where.bits == 0)
         return "an unknown place";
-    snprintf(command, sizeof command, "addr2line -e '%s' -fCip %#zx 2>/dev/null", info.dli_fname,
-             (size_t)((const char *)pc - 1 - (const char *)info.dli_fbase));
+    snprintf(command, sizeof command, "addr2line -e /proc/%d/exe -fCip %#zx 2>/dev/null", getpid(),
+             (const char *)where.bits - 1 - &__executable_start);
     std::string text;
     FILE *const pipe = popen(command, "r");
     while (pipe && fgets(line, sizeof line, pipe)) {
@@ -103,44 +99,30 @@ void emu::report(Where where, const char *format, ...) {
     give_up();
 }
 
-/* Says of a block which threads wait where, those who wait alike together. */
+/* Says of a block which threads wait where. */
 static void print_block(const Block *block) {
-    const uint3 b = block->index;
-    std::map<std::tuple<bool, uint64_t, unsigned>, std::vector<const Fibre *>> groups;
+    std::map<std::tuple<uint64_t, const char *, unsigned>, std::vector<unsigned>> groups;
     for (const Fibre *f : block->fibres)
-        groups[f->state == ENDED ? std::make_tuple(true, (uint64_t)0, 0u)
-                                 : std::make_tuple(false, f->at.bits, f->mask)]
-            .push_back(f);
+        groups[{f->at.bits, f->what, f->mask}].push_back(f->thread);
+    const uint3 b = block->fibres[0]->index.block;
     fprintf(stderr, "  %s, block (%u, %u, %u):\n", block->grid->shape.what, b.x, b.y, b.z);
-    for (const auto &[place, group] : groups) {
-        const char *separator = "    threads ";
-        for (size_t k = 0, first = 0; k < group.size(); k++) {
-            if (k + 1 < group.size() && group[k + 1]->thread == group[k]->thread + 1)
-                continue;
-            fprintf(stderr, k == first ? "%s%u" : "%s%u-%u", separator, group[first]->thread,
-                    group[k]->thread);
-            separator = ", ";
-            first = k + 1;
-        }
-        const Fibre *const f = group[0];
-        if (f->state == ENDED) {
-            fprintf(stderr, " have ended\n");
-            continue;
-        }
-        fprintf(stderr, " wait in %s", f->what);
-        if (f->mask)
-            fprintf(stderr, " with mask %#x", f->mask);
-        fprintf(stderr, " at\n      %s\n", source_of(f->at).c_str());
+    for (const auto &[place, threads] : groups) {
+        const auto [at, what, mask] = place;
+        fprintf(stderr, "    %zu threads, from %u to %u: %s", threads.size(), threads.front(),
+                threads.back(), what);
+        if (mask)
+            fprintf(stderr, " with mask %#x", mask);
+        if (at)
+            fprintf(stderr, " at\n      %s", source_of((const void *)(uintptr_t)at).c_str());
+        fprintf(stderr, "\n");
     }
 }
 
 void emu::report_waits(const char *what) {
     size_t told = 0;
     fprintf(stderr, "\nemu: %s\n", what);
-    for (const Grid *grid : running)
-        for (const Cluster *cluster : grid->clusters)
-            for (const Block *block : cluster->blocks)
-                if (block->live > 0 && told++ < most_blocks_told)
-                    print_block(block);
+    for (const Block *block : blocks)
+        if (block && !block->over() && told++ < most_blocks_told)
+            print_block(block);
     give_up();
 }

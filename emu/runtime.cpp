@@ -4,12 +4,11 @@
  * enforces does not come about by itself. */
 #include "emu.h"
 
-#include <map>
+#include <mutex>
 #include <string.h>
 #include <utility>
 
 using namespace emu;
-using Guard = std::lock_guard<std::recursive_mutex>;
 
 /* One recording of an event; waits hold on to the one they saw. */
 struct Recording {
@@ -17,46 +16,45 @@ struct Recording {
     Seen seen; /* by the stream, of what was done before */
 };
 
+/* What a stream does in turn, each if it is there: it waits for a recording, makes one, and runs a
+ * kernel, or a single thread that copies or frees. */
 struct Operation {
-    std::function<void(EmuStream *)> run; /* empty for a wait */
-    std::shared_ptr<Recording> wait;      /* what has to be done before */
-    Seen host;                            /* what the host had seen when it queued this */
+    emu_grid shape;
+    std::shared_ptr<Recording> wait, record;
+    Seen host; /* what the host had seen when it queued this */
 };
 
-struct EmuGraph {
-    std::vector<Operation> operations;
-    std::vector<std::shared_ptr<Piece>> memory;
-};
+struct EmuGraph : std::deque<Operation> {};
 
 struct EmuStream {
     int device;
     std::deque<Operation> queue;
     std::unique_ptr<EmuGraph> capture; /* where operations go meanwhile */
-    bool busy = false;                 /* a kernel of it runs */
+    bool busy;                         /* its grid runs */
     Seen seen;
-    /* Who makes its copies, in the eyes of the checks. */
-    Grid grid;
-    Cluster cluster;
-    Block block;
-    Fibre fibre;
 };
 
 struct EmuEvent {
     std::shared_ptr<Recording> latest;
 };
 
-struct EmuPool {};
-
-constexpr size_t longest_queue = 64;
-constexpr unsigned stream_slots = (1 << 14) - most_blocks, most_devices = 64;
+static std::recursive_mutex lock; /* one call at a time */
 static std::vector<EmuStream *> streams;
-static EmuStream *defaults[most_devices];
-static Seen host_seen; /* by all threads of the host together */
+static std::map<int, EmuStream *> defaults; /* of devices */
+static Seen host_seen;                      /* by all threads of the host together */
 static __thread cudaError_t last_error;
 static __thread int device_now;
-static uint64_t devices_in_use; /* a bit each */
 
-static cudaError_t fail(cudaError_t error) {
+/* Does it under the lock; gives, and keeps for cudaGetLastError, the error that it gives, if any.
+ */
+template <class Do>
+static cudaError_t call(Do what) {
+    const std::lock_guard<std::recursive_mutex> guard(lock);
+    cudaError_t error = cudaSuccess;
+    if constexpr (std::is_void_v<decltype(what())>)
+        what();
+    else
+        error = what();
     if (error != cudaSuccess)
         last_error = error;
     return error;
@@ -80,7 +78,7 @@ const char *cudaGetErrorName(cudaError_t error) {
 
 cudaError_t cudaGetDeviceCount(int *count) {
     *count = settings.devices;
-    return fail(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
+    return call([=] { return *count > 0 ? cudaSuccess : cudaErrorNoDevice; });
 }
 
 cudaError_t cudaGetDevice(int *device) {
@@ -89,36 +87,25 @@ cudaError_t cudaGetDevice(int *device) {
 }
 
 cudaError_t cudaSetDevice(int device) {
-    const Guard guard(lock);
-    if (device < 0 || device >= settings.devices)
-        return fail(cudaErrorInvalidDevice);
-    device_now = device;
-    devices_in_use |= (uint64_t)1 << device;
-    return cudaSuccess;
+    return call([=] {
+        if (device < 0 || device >= settings.devices)
+            return cudaErrorInvalidDevice;
+        device_now = device;
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device) {
     static const int values[] = {
         /* in the order of the names */
         shared_default, shared_limit, emu_multiprocessors, 1 << 20, cudaComputeModeDefault, 9, 0, 1,
-        threads_of_slot};
-    if (device < 0 || device >= settings.devices)
-        return fail(cudaErrorInvalidDevice);
+        most_threads};
     *value = values[name];
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
-    *can = device != peer;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
-    return fail(peer == device_now ? cudaErrorInvalidDevice : cudaSuccess);
+    return call([=] { return device < settings.devices ? cudaSuccess : cudaErrorInvalidDevice; });
 }
 
 static CUresult context_state(int device, unsigned *, int *active) {
-    *active = (int)(devices_in_use >> device & 1);
+    *active = device < settings.devices;
     return CUDA_SUCCESS;
 }
 
@@ -133,152 +120,127 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **entry, unsigne
 /* ---- queues ---- */
 
 static EmuStream *new_stream() {
-    static unsigned made;
-    EmuStream *const s = new EmuStream();
-    s->device = device_now;
-    s->block.grid = &s->grid;
-    s->block.cluster = &s->cluster;
-    s->fibre.block = &s->block;
-    s->block.slot = most_blocks + made++ % stream_slots;
-    streams.push_back(s);
-    return s;
+    streams.push_back(new EmuStream{device_now, {}, nullptr, false, nullptr});
+    return streams.back();
 }
 
-/* Does it with the stream, the current device's default one for NULL, under the lock. */
+/* Does it with the stream, the current device's default one for NULL. */
 template <class Do>
 static cudaError_t on(cudaStream_t stream, Do what) {
-    const Guard guard(lock);
-    if (stream && std::find(streams.begin(), streams.end(), stream) == streams.end())
-        return fail(cudaErrorInvalidResourceHandle);
-    if (!stream && !defaults[device_now])
-        defaults[device_now] = new_stream();
-    return fail(what(stream ? stream : defaults[device_now]));
+    return call([&] {
+        if (!stream && !defaults[device_now])
+            defaults[device_now] = new_stream();
+        EmuStream *const s = stream ? stream : defaults[device_now];
+        if (std::find(streams.begin(), streams.end(), s) == streams.end())
+            return cudaErrorInvalidResourceHandle;
+        return call([&] { return what(s); });
+    });
 }
 
 static bool can_run(const EmuStream *s) {
     return !s->busy && !s->queue.empty() && (!s->queue.front().wait || s->queue.front().wait->done);
 }
 
-/* Runs a stream's next operation, or starts it if it is a kernel: of one drawn from those that can,
- * or as the policy has it. False if there is none. */
-static bool begin_next(EmuStream *preferred) {
+/* Starts a stream's next operation: of one drawn from those that can, or as the policy has it.
+ * False if there is none. */
+static bool begin_next() {
     std::vector<EmuStream *> able;
     std::copy_if(streams.begin(), streams.end(), std::back_inserter(able), can_run);
     if (able.empty())
         return false;
-    EmuStream *s = able[random_below(able.size())];
-    if (settings.policy == REVERSED)
-        s = able.back();
-    if (settings.policy == IN_ORDER && preferred && can_run(preferred))
-        s = preferred;
+    EmuStream *const s = settings.policy == IN_ORDER   ? able.front()
+                         : settings.policy == REVERSED ? able.back()
+                                                       : able[random_below(able.size())];
     const Operation operation = s->queue.front();
     s->queue.pop_front();
     s->seen = joined(s->seen, operation.host);
     if (operation.wait)
         s->seen = joined(s->seen, operation.wait->seen);
-    else
-        operation.run(s);
+    if (operation.record)
+        *operation.record = {true, s->seen};
+    if (!operation.shape.body)
+        return true;
+    s->busy = true;
+    launch(new Grid{operation.shape, s->seen, [=](const Seen &seen) {
+                        s->seen = seen;
+                        s->busy = false;
+                    }});
     return true;
 }
 
-/* One operation and, while kernels run, maybe others beside them. */
-static bool step(EmuStream *preferred) {
-    if (!begin_next(preferred))
+void emu::begin_others() {
+    while (settings.policy == REVERSED || (settings.policy != IN_ORDER && random_below(2)))
+        if (!begin_next())
+            return;
+}
+
+/* One operation and maybe, while its kernel runs, others beside it. */
+static bool step() {
+    if (!begin_next())
         return false;
-    while (!running.empty() || !waiting.empty()) {
-        const bool more = settings.policy == REVERSED || random_below(2);
-        if (settings.policy == IN_ORDER || !(more && begin_next(nullptr)))
-            run_grids(settings.policy != IN_ORDER &&
-                      std::any_of(streams.begin(), streams.end(), can_run));
-    }
+    begin_others();
+    run_grids();
     return true;
 }
 
 /* Works until that is done, and lets the host see what `by` has. */
 template <class Done>
-static cudaError_t work_until(EmuStream *preferred, const Seen &by, Done done) {
+static void work_until(const Seen &by, Done done) {
     while (!done())
-        if (!step(preferred))
+        if (!step())
             report(nullptr,
                    "deadlock: the host or a stream waits for an event that no stream will record");
     host_seen = joined(host_seen, by);
-    return cudaSuccess;
 }
 
-static cudaError_t drain(EmuStream *s) {
-    return work_until(s, s->seen, [=] { return s->queue.empty(); });
+static void drain(EmuStream *s) {
+    work_until(s->seen, [=] { return s->queue.empty(); });
 }
 
-static cudaError_t drain_all() {
-    while (step(nullptr)) {
-    }
-    for (const EmuStream *s : streams)
-        host_seen = joined(host_seen, s->seen);
-    return cudaSuccess;
+static void drain_all() {
+    for (EmuStream *s : streams)
+        drain(s);
 }
 
-static cudaError_t queue(EmuStream *s, std::function<void(EmuStream *)> run,
-                         std::shared_ptr<Recording> wait = nullptr) {
-    if (s->capture) {
-        s->capture->operations.push_back({run, wait, nullptr});
-        return cudaSuccess;
-    }
-    s->queue.push_back({run, wait, host_seen});
-    while (s->queue.size() > longest_queue && step(s)) {
-    }
-    return cudaSuccess;
+static void queue(EmuStream *s, Operation operation) {
+    operation.host = host_seen;
+    (s->capture ? *s->capture : s->queue).push_back(operation);
 }
 
-/* A copy or memset, whose accesses are checked as those of a thread `what`. */
-static cudaError_t queue_copy(EmuStream *stream, const char *what, std::function<void()> run) {
-    return queue(stream, [=](EmuStream *s) {
-        const auto seen = std::make_shared<Known>(s->seen ? *s->seen : Known());
-        s->grid.shape.what = what;
-        s->fibre.seen = s->seen;
-        s->fibre.time = next_time();
-        self = &s->fibre;
-        run();
-        self = nullptr;
-        note_end(s->block.slot, seen.get());
-        s->seen = seen;
-    });
+/* What a single thread does. */
+static void queue(EmuStream *s, const char *what, std::function<void()> body) {
+    queue(s, {{what, 1, 1, 1, 0, body}, nullptr, nullptr, nullptr});
 }
 
 /* ---- streams, events, graphs ---- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    const Guard guard(lock);
-    *stream = new_stream();
-    return cudaSuccess;
+    return call([=] { *stream = new_stream(); });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    return on(stream, [=](EmuStream *s) {
-        if (!stream)
-            return cudaErrorInvalidResourceHandle;
+    return on(stream, [](EmuStream *s) {
         drain(s);
         streams.erase(std::find(streams.begin(), streams.end(), s));
         delete s;
-        return cudaSuccess;
     });
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return on(stream, [](EmuStream *s) {
-        return s->capture ? cudaErrorStreamCaptureUnsupported : drain(s);
+        if (s->capture)
+            return cudaErrorStreamCaptureUnsupported;
+        drain(s);
+        return cudaSuccess;
     });
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
-    const Guard guard(lock);
-    return drain_all();
+    return call(drain_all);
 }
 
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) {
-    return on(stream, [=](EmuStream *s) {
-        *device = s->device;
-        return cudaSuccess;
-    });
+    return on(stream, [=](EmuStream *s) { *device = s->device; });
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
@@ -293,49 +255,41 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     return on(stream, [=](EmuStream *s) {
-        const auto latest = event->latest = std::make_shared<Recording>();
-        return queue(s, [=](EmuStream *by) { *latest = {true, by->seen}; });
+        event->latest = std::make_shared<Recording>();
+        queue(s, {{}, nullptr, event->latest, nullptr});
     });
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-    return on(stream, [=](EmuStream *s) { return queue(s, nullptr, event->latest); });
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-    const Guard guard(lock);
-    if (!event->latest->done)
-        step(nullptr);
-    return event->latest->done ? cudaEventSynchronize(event) : fail(cudaErrorNotReady);
+    return on(stream, [=](EmuStream *s) { queue(s, {{}, event->latest, nullptr, nullptr}); });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    const Guard guard(lock);
-    const Recording &latest = *event->latest;
-    return work_until(nullptr, latest.seen, [&] { return latest.done; });
+    return call([=] {
+        const Recording &latest = *event->latest;
+        work_until(latest.seen, [&] { return latest.done; });
+    });
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    return call([=] {
+        if (!event->latest->done)
+            step();
+        return event->latest->done ? cudaEventSynchronize(event) : cudaErrorNotReady;
+    });
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode) {
-    return on(stream, [=](EmuStream *s) {
-        if (!stream)
-            return cudaErrorStreamCaptureUnsupported;
-        s->capture = std::make_unique<EmuGraph>();
-        return cudaSuccess;
-    });
+    return on(stream, [](EmuStream *s) { s->capture = std::make_unique<EmuGraph>(); });
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
-    return on(stream, [=](EmuStream *s) {
-        *graph = s->capture.release();
-        return *graph ? cudaSuccess : cudaErrorInvalidValue;
-    });
+    return on(stream, [=](EmuStream *s) { *graph = s->capture.release(); });
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status) {
-    return on(stream, [=](EmuStream *s) {
-        *status = s->capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-        return cudaSuccess;
-    });
+    constexpr auto yes = cudaStreamCaptureStatusActive, no = cudaStreamCaptureStatusNone;
+    return on(stream, [=](EmuStream *s) { *status = s->capture ? yes : no; });
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph, unsigned long long) {
@@ -345,26 +299,24 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph, unsi
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
     return on(stream, [=](EmuStream *s) {
-        for (const Operation &operation : ready->operations)
-            queue(s, operation.run, operation.wait);
-        return queue(s, [keep = ready->memory](EmuStream *) {});
+        for (const Operation &operation : *ready)
+            queue(s, operation);
+        queue(s, "end of a graph", [keep = *ready] {});
     });
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    const Guard guard(lock); /* its memory may go with it */
-    delete graph;
-    return cudaSuccess;
+    return call([=] { delete graph; }); /* its memory may go with it */
 }
 
 /* ---- memory ---- */
 
 static cudaError_t allocate(void **p, size_t bytes, bool pinned) {
-    const Guard guard(lock);
-    devices_in_use |= (uint64_t)1 << device_now;
-    Piece *const piece = bytes ? take(bytes, pinned, device_now) : nullptr;
-    *p = piece ? (void *)piece->begin : nullptr;
-    return fail(piece || !bytes ? cudaSuccess : cudaErrorMemoryAllocation);
+    return call([=] {
+        Piece *const piece = bytes ? take(bytes, pinned, device_now) : nullptr;
+        *p = piece ? piece->begin : nullptr;
+        return piece || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
+    });
 }
 
 cudaError_t cudaMalloc(void **p, size_t bytes) {
@@ -386,10 +338,10 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
         const cudaError_t error = allocate(p, bytes, false);
         if (!*p || !s->capture)
             return error;
-        Piece *const piece = find_piece(*p);
+        const std::shared_ptr<Piece> piece(find_piece(*p), [](Piece *gone) { release(gone); });
         piece->of_graph = true;
-        s->capture->memory.emplace_back(piece, release);
-        return queue(s, [=](EmuStream *) { forget(piece); });
+        queue(s, "allocation", [=] { forget(piece->begin, piece->bytes); });
+        return cudaSuccess;
     });
 }
 
@@ -399,25 +351,25 @@ cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaS
 
 /* On the stream or, if that is NULL, at once, when all that is queued is done. */
 static cudaError_t free_piece(void *p, bool pinned, EmuStream *s, Where caller) {
-    const Guard guard(lock);
-    Piece *const piece = find_piece(p);
-    devices_in_use |= (uint64_t)1 << device_now;
-    if (!p)
+    return call([=] {
+        Piece *const piece = find_piece(p);
+        const bool captured = s && s->capture;
+        if (!p)
+            return cudaSuccess;
+        if (!piece || piece->begin != p || piece->pinned != pinned ||
+            (s && captured != piece->of_graph))
+            return cudaErrorInvalidValue;
+        const auto end = [=] {
+            if (captured)
+                forget(piece->begin, piece->bytes);
+            else
+                release(piece, caller);
+        };
+        if (!s)
+            drain_all();
+        s ? queue(s, "free", end) : end();
         return cudaSuccess;
-    if (!piece || piece->begin != (uintptr_t)p || piece->pinned != pinned)
-        return fail(cudaErrorInvalidValue);
-    if (piece->dead || piece->freeing)
-        report(caller, "double free of an allocation of %zu bytes", piece->bytes);
-    if (s && s->capture && piece->of_graph)
-        return queue(s, [=](EmuStream *) { forget(piece); });
-    if (s && (s->capture || piece->of_graph))
-        return fail(cudaErrorInvalidValue);
-    piece->freeing = true;
-    if (s)
-        return queue(s, [=](EmuStream *) { release(piece); });
-    drain_all();
-    release(piece);
-    return cudaSuccess;
+    });
 }
 
 cudaError_t cudaFree(void *p) {
@@ -434,42 +386,27 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
 }
 
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned) {
-    const Guard guard(lock);
-    if (!p || !bytes)
-        return fail(cudaErrorInvalidValue);
-    pin(p, bytes);
-    return cudaSuccess;
+    return call([=] { pieces[p] = {(unsigned char *)p, bytes, true, device_now}; });
 }
 
 cudaError_t cudaHostUnregister(void *p) {
-    const Guard guard(lock);
-    return fail(unpin(p) ? cudaSuccess : cudaErrorInvalidValue);
-}
-
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *) {
-    *pool = new EmuPool();
-    return cudaSuccess;
+    return call([=] { return pieces.erase(p) ? cudaSuccess : cudaErrorInvalidValue; });
 }
 
 cudaError_t emu_ignore(const void *) {
     return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
-    delete pool;
-    return cudaSuccess;
-}
-
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p) {
-    const Guard guard(lock);
-    const Piece *const piece = live_piece(p);
-    void *const same = (void *)(uintptr_t)p;
-    *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
-    if (piece && piece->pinned)
-        *attributes = {cudaMemoryTypeHost, piece->device, same, same};
-    else if (piece && !piece->of_graph) /* drivers do not know what a capture took */
-        *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
-    return cudaSuccess;
+    return call([=] {
+        const Piece *const piece = live_piece(p);
+        void *const same = (void *)(uintptr_t)p;
+        *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
+        if (piece && piece->pinned)
+            *attributes = {cudaMemoryTypeHost, piece->device, same, same};
+        else if (piece && !piece->of_graph) /* drivers do not know what a capture took */
+            *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
+    });
 }
 
 /* ---- copies and launches ---- */
@@ -477,61 +414,56 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t height, enum cudaMemcpyKind,
                               cudaStream_t stream) {
+    const Where caller = __builtin_return_address(0);
     return on(stream, [=](EmuStream *s) {
-        if (width == 0 || height == 0)
-            return cudaSuccess;
-        if (!to || !from || width > to_pitch || width > from_pitch)
-            return cudaErrorInvalidValue;
-        queue_copy(s, "copy", [=] {
-            for (size_t row = 0; row < height; row++)
-                copy_row((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+        queue(s, "copy", [=] {
+            for (size_t row = 0; row < height; row++) {
+                void *const to_row = (char *)to + row * to_pitch;
+                const void *const from_row = (const char *)from + row * from_pitch;
+                check_access(from_row, width, EMU_READ, false, caller, "copy");
+                check_access(to_row, width, EMU_WRITE, false, caller, "copy");
+                move_bytes(to_row, from_row, width);
+            }
         });
-        const bool waits = !s->capture && (!live_piece(to) || !live_piece(from)); /* pageable */
-        return waits ? drain(s) : cudaSuccess;
+        if (!s->capture && (!live_piece(to) || !live_piece(from))) /* pageable */
+            drain(s);
     });
 }
 
 cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
+    const Where caller = __builtin_return_address(0);
     return on(stream, [=](EmuStream *s) {
         if (bytes && !live_piece(p))
             return cudaErrorInvalidValue;
-        return queue_copy(s, "memset", [=] { set_row(p, value, bytes); });
+        queue(s, "memset", [=] {
+            check_access(p, bytes, EMU_WRITE, false, caller, "memset");
+            memset(p, value, bytes);
+        });
+        return cudaSuccess;
     });
 }
 
 cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cudaStream_t stream) {
     const std::string copy((const char *)value, bytes);
     return on(stream, [=](EmuStream *s) {
-        return queue(s, [=](EmuStream *) { memcpy(constant, copy.data(), bytes); });
+        queue(s, "constant", [=] { memcpy(constant, copy.data(), bytes); });
     });
 }
 
 static std::map<const void *, size_t> granted_shared; /* to kernels */
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute name, int value) {
-    const Guard guard(lock);
-    if (name == cudaFuncAttributeNonPortableClusterSizeAllowed)
-        return cudaSuccess;
-    if (value < 0 || (size_t)value > shared_limit)
-        return fail(cudaErrorInvalidValue);
-    granted_shared[kernel] = (size_t)value;
-    return cudaSuccess;
+    return call([=] {
+        if (name == cudaFuncAttributeMaxDynamicSharedMemorySize)
+            granted_shared[kernel] = (size_t)value;
+    });
 }
 
 cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape) {
     return on(stream, [&](EmuStream *s) {
         if (!fits(shape) || shape.shared_bytes > std::max(shared_default, granted_shared[kernel]))
             return cudaErrorInvalidValue;
-        return queue(s, [=](EmuStream *by) {
-            Grid *const grid = new Grid();
-            grid->shape = shape;
-            grid->seen = by->seen;
-            grid->then = [=](const Seen &seen) {
-                by->seen = seen;
-                by->busy = false;
-            };
-            by->busy = true;
-            waiting.push_back(grid);
-        });
+        queue(s, {shape, nullptr, nullptr, nullptr});
+        return cudaSuccess;
     });
 }

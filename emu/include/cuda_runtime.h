@@ -48,6 +48,7 @@ struct emu_index {
     uint3 thread, block;
     dim3 threads, blocks;
     unsigned rank, cluster; /* which block of its cluster, and of how many */
+    int lane;               /* of its warp */
 };
 __attribute__((const)) const emu_index *emu_here();
 #define threadIdx (emu_here()->thread)
@@ -91,28 +92,27 @@ void *emu_cluster_map(void *mine, unsigned rank, emu_site at);
 
 /* ---- where threads meet ---- */
 
-EMU_ENUM(emu_vote, EMU_NONE, EMU_AND, EMU_OR, EMU_COUNT, EMU_CLUSTER);
-int emu_barrier(emu_vote vote, int value, emu_site at);
-#define emu_cluster_barrier(at) emu_barrier(EMU_CLUSTER, 0, at)
-#define __syncthreads() emu_barrier(EMU_NONE, 0, EMU_HERE("__syncthreads"))
-#define __syncthreads_and(value) emu_barrier(EMU_AND, value, EMU_HERE("__syncthreads_and"))
-#define __syncthreads_or(value) emu_barrier(EMU_OR, value, EMU_HERE("__syncthreads_or"))
-#define __syncthreads_count(value) emu_barrier(EMU_COUNT, value, EMU_HERE("__syncthreads_count"))
+/* Waits for the lanes of the warp that `mask` names, or for all of the block or cluster. Gives the
+ * bits of a vote, what lane `source` brings, or how many threads of the block bring other than 0.
+ */
+EMU_ENUM(emu_op, EMU_SYNCWARP, EMU_SHUFFLE, EMU_BALLOT, EMU_MATCH, EMU_BLOCK, EMU_CLUSTER);
+uint64_t emu_meet(emu_op op, emu_site at, unsigned mask, uint64_t value = 0, int source = 0);
+#define emu_cluster_barrier(at) emu_meet(EMU_CLUSTER, at, 0)
+#define EMU_BARRIER(name, value) ((int)emu_meet(EMU_BLOCK, EMU_HERE(name), 0, (value) != 0))
+#define __syncthreads() ((void)EMU_BARRIER("__syncthreads", 0))
+#define __syncthreads_and(value) (EMU_BARRIER("__syncthreads_and", !(value)) == 0)
+#define __syncthreads_or(value) (EMU_BARRIER("__syncthreads_or", value) != 0)
+#define __syncthreads_count(value) EMU_BARRIER("__syncthreads_count", value)
 
-/* What the lane gets; `lane` is a shuffle's operand, `width` its groups. */
-EMU_ENUM(emu_warp_op, EMU_SYNCWARP, EMU_SHUFFLE, EMU_UP, EMU_DOWN, EMU_XOR, EMU_BALLOT, EMU_MATCH);
-uint64_t emu_warp(emu_warp_op op, emu_site at, unsigned mask, uint64_t value, int lane = 0,
-                  int width = 32);
-unsigned __activemask();
 inline void __syncwarp(unsigned mask = ~0u, EMU_SITE("__syncwarp")) {
-    emu_warp(EMU_SYNCWARP, at, mask, 0);
+    emu_meet(EMU_SYNCWARP, at, mask);
 }
-#define __ballot_sync(mask, value)                                                                 \
-    ((unsigned)emu_warp(EMU_BALLOT, EMU_HERE("__ballot_sync"), mask, (value) != 0))
-#define __any_sync(mask, value)                                                                    \
-    ((int)(emu_warp(EMU_BALLOT, EMU_HERE("__any_sync"), mask, (value) != 0) != 0))
-#define __all_sync(mask, value)                                                                    \
-    ((int)(emu_warp(EMU_BALLOT, EMU_HERE("__all_sync"), mask, (value) == 0) == 0))
+#define EMU_VOTE(name, mask, value)                                                                \
+    ((unsigned)emu_meet(EMU_BALLOT, EMU_HERE(name), mask, (value) != 0))
+#define __ballot_sync(mask, value) EMU_VOTE("__ballot_sync", mask, value)
+#define __any_sync(mask, value) (EMU_VOTE("__any_sync", mask, value) != 0)
+#define __all_sync(mask, value) (EMU_VOTE("__all_sync", mask, !(value)) == 0)
+unsigned __activemask();
 
 template <class To, class From>
 inline To emu_bits(From from) {
@@ -121,17 +121,39 @@ inline To emu_bits(From from) {
     memcpy((void *)&to, (const void *)&from, sizeof to < sizeof from ? sizeof to : sizeof from);
     return to;
 }
+
+/* Shuffles in groups of `width` lanes; who would read beyond the group gets its own value. */
 template <class T>
-inline T emu_shuffle(emu_warp_op op, emu_site at, unsigned mask, T value, int lane, int size = 32) {
-    return emu_bits<T>(emu_warp(op, at, mask, emu_bits<uint64_t>(value), lane, size));
+inline T emu_shuffle(emu_site at, unsigned mask, T value, bool within, int source) {
+    return emu_bits<T>(emu_meet(EMU_SHUFFLE, at, mask, emu_bits<uint64_t>(value),
+                                within ? source : emu_here()->lane));
 }
-#define __shfl_sync(...) emu_shuffle(EMU_SHUFFLE, EMU_HERE("__shfl_sync"), __VA_ARGS__)
-#define __shfl_up_sync(...) emu_shuffle(EMU_UP, EMU_HERE("__shfl_up_sync"), __VA_ARGS__)
-#define __shfl_down_sync(...) emu_shuffle(EMU_DOWN, EMU_HERE("__shfl_down_sync"), __VA_ARGS__)
-#define __shfl_xor_sync(...) emu_shuffle(EMU_XOR, EMU_HERE("__shfl_xor_sync"), __VA_ARGS__)
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32, EMU_SITE("__shfl_sync")) {
+    const int first = emu_here()->lane & -width;
+    return emu_shuffle(at, mask, value, true, first + (lane & (width - 1)));
+}
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, int by, int width = 32,
+                        EMU_SITE("__shfl_up_sync")) {
+    const int lane = emu_here()->lane;
+    return emu_shuffle(at, mask, value, lane % width >= by, lane - by);
+}
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T value, int by, int width = 32,
+                          EMU_SITE("__shfl_down_sync")) {
+    const int lane = emu_here()->lane;
+    return emu_shuffle(at, mask, value, lane % width + by < width, lane + by);
+}
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32,
+                         EMU_SITE("__shfl_xor_sync")) {
+    const int lane = emu_here()->lane, source = lane ^ with;
+    return emu_shuffle(at, mask, value, source < (lane & -width) + width, source);
+}
 template <class T>
 inline unsigned __match_any_sync(unsigned mask, T value, EMU_SITE("__match_any_sync")) {
-    return (unsigned)emu_warp(EMU_MATCH, at, mask, emu_bits<uint64_t>(value));
+    return (unsigned)emu_meet(EMU_MATCH, at, mask, emu_bits<uint64_t>(value));
 }
 
 /* ---- atomics, ordered accesses, fences ---- */

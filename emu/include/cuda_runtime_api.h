@@ -79,8 +79,8 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device);
-cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+#define cudaDeviceCanAccessPeer(can, device, peer) (*(can) = (device) != (peer), cudaSuccess)
+#define cudaDeviceEnablePeerAccess(peer, flags) emu_ignore(NULL)
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found);
@@ -97,10 +97,11 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
-cudaError_t emu_ignore(const void *setting); /* what makes no difference here */
+/* What makes no difference here: all memory comes from the same place, which all devices reach. */
+cudaError_t emu_ignore(const void *setting);
+#define cudaMemPoolCreate(pool, properties) (*(pool) = NULL, emu_ignore(properties))
 #define cudaMemPoolSetAttribute(pool, name, value) emu_ignore(value)
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+#define cudaMemPoolDestroy emu_ignore
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 
 #define cudaMemcpyAsync(to, from, bytes, kind, stream)                                             \
