@@ -10,6 +10,7 @@
 #include "map/map_simd.h"
 #include "reduce/reduce_simd.h"
 #include "scan/scan_simd.h"
+#include "select/select_simd.h"
 #include "sort/sort_simd.h"
 #include "testing.h"
 
@@ -203,6 +204,59 @@ static void test_scan_has_the_same_bits(void **state) {
     each_case(compare_scan);
 }
 
+/* Keeping in one pass against marking and packing, with lines written meanwhile. */
+static void keep_both_ways(arrays *a, wi_isa isa, int log, size_t n, const wi_select_range *range) {
+    enum {
+        LINES = 64
+    };
+    const wi_select_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_select_simd);
+    const wi_select_simd *other = WI_OF_ISA(isa, wi_select_simd);
+    const size_t size = (size_t)1 << log, line_count = n / 64 % LINES;
+    const unsigned char *const x = a->x + OFFSET * size;
+    uint64_t marks[LARGEST / 64 + 1], again[LARGEST / 64 + 1];
+    _Alignas(64) char lines[LINES * 64] = {0};
+    memset(a->base, 0xA5, sizeof a->base);
+    memset(a->other, 0xA5, sizeof a->other);
+    const size_t count = base->mark_range[log](x, n, range, marks);
+    base->pack[log](x, n, marks, 0, a->base);
+    assert_int_equal(other->mark_range[log](x, n, range, again), count);
+    assert_memory_equal(marks, again, (n + 63) / 64 * sizeof *marks);
+    other->pack[log](x, n, marks, 0, a->other);
+    assert_memory_equal(a->base, a->other, count * size);
+    memset(a->other, 0xA5, sizeof a->other);
+    const wi_select_tile tile = {.x = x,
+                                 .n = n / 64 * 64,
+                                 .to = a->other,
+                                 .next = (const char *)x,
+                                 .quarter = n / 64 * 64 * size / 4,
+                                 .lines = (const char *)a->y,
+                                 .line_to = lines,
+                                 .line_count = n < 64 ? 0 : line_count};
+    const size_t kept = other->keep[log](&tile, range);
+    assert_int_equal(kept, base->mark_range[log](x, tile.n, range, marks));
+    assert_memory_equal(a->base, a->other, kept * size);
+    assert_memory_equal(lines, a->y, tile.line_count * 64);
+}
+
+static void compare_select(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    const size_t size = weft_type_size(type);
+    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
+    test_random random = test_random_at(n);
+    for (unsigned form = 0; form < 8; form++) {
+        const wi_select_range range = {.low = form == 7 ? 0 : test_below(&random, SIZE_MAX) & ones,
+                                       .span =
+                                           form == 7 ? ones : test_below(&random, SIZE_MAX) & ones,
+                                       .fold = form % 2 ? ones >> 1 : 0,
+                                       .negate = form / 2 % 2};
+        keep_both_ways(a, isa, __builtin_ctzll(size), n, &range);
+    }
+}
+
+static void test_select_has_the_same_bits(void **state) {
+    (void)state;
+    each_case(compare_select);
+}
+
 /* All pairs of bytes, and what their numbers stand for. */
 static void test_pairs_of_bytes(void **state) {
     enum {
@@ -276,6 +330,7 @@ int main(void) {
         cmocka_unit_test(test_reduce_has_the_same_bits),
         cmocka_unit_test(test_scan_has_the_same_bits),
         cmocka_unit_test(test_sort_has_the_same_bits),
+        cmocka_unit_test(test_select_has_the_same_bits),
         cmocka_unit_test(test_pairs_of_bytes),
         cmocka_unit_test(test_halves_widen_as_public),
         cmocka_unit_test(test_halves_narrow_as_public),

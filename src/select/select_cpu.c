@@ -18,6 +18,7 @@
 enum {
     BLOCK_BYTES = 1 << 17, /* of the widest array: three of them fit a second-level cache */
     TILE_BYTES = 1 << 10,  /* the same; between two tiles some of the block before is written */
+    KEEP_BYTES = 1 << 12,  /* the same, where that happens during a tile */
     /* Outputs together larger than this would not be in a cache when next looked for. */
     STREAM_BYTES = 1 << 24,
     /* Looks at what others have done before a waiting thread does it for them: longer than a thread
@@ -47,6 +48,7 @@ typedef struct plan {
     char *to[OUTPUTS];                 /* where those of all blocks go */
     size_t marks_bytes, room[OUTPUTS]; /* for a block */
     bool in_place;                     /* what is moved is written over */
+    bool keeps;                        /* elements tested are kept, past the cache, and no more */
     void (*store)(void *to, const void *from, size_t bytes);
 } plan;
 
@@ -103,7 +105,11 @@ static plan make_plan(const wi_select_args *args) {
         p.size[POSITIONS] = args->positions ? args->position_bytes : 0;
     }
     const size_t widest = larger(larger(args->tested_bytes, p.width), p.size[POSITIONS]);
-    p.tile = larger(TILE_BYTES / widest / 64 * 64, 64);
+    p.keeps = args->job == WI_SELECT_KEEP && !args->unique && args->x == args->tested &&
+              args->units == 1 && p.width == args->tested_bytes &&
+              args->n * p.width >= STREAM_BYTES && p.size[KEPT] && !p.size[REST] &&
+              !p.size[POSITIONS];
+    p.tile = larger((p.keeps ? KEEP_BYTES : TILE_BYTES) / widest / 64 * 64, 64);
     p.tiles = larger(BLOCK_BYTES / (p.tile * widest), 1);
     p.block = p.tile * p.tiles;
     p.whole_blocks = args->n / p.block;
@@ -166,7 +172,7 @@ static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
 
 /* Does block k's counting for a thread that may have lost its core to another process. */
 static uint32_t count_for_another(const plan *p, size_t k) {
-    uint64_t marks[TILE_BYTES / 64]; /* a tile has as many elements as bytes at most, or 64 */
+    uint64_t marks[KEEP_BYTES / 64]; /* a tile has as many elements as bytes at most, or 64 */
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
     size_t count = 0;
     for (size_t at = 0; at < n; at += p->tile)
@@ -319,22 +325,59 @@ WI_INLINE void fetch_tile(const plan *p, size_t block, size_t tile) {
         fetch_share(p, args->x, p->width, block, tile);
 }
 
+/* Tests and packs tile t of block k, whole as block `next` is, if there is one; writes and fetches
+ * meanwhile. Gives how many are kept. */
+static size_t keep_tile(worker *w, size_t k, size_t next, size_t t) {
+    const plan *const p = w->p;
+    parcel *const packed = &w->packed[KEPT], *const pending = &w->pending[KEPT];
+    const size_t tile_bytes = p->tile * p->width, block_bytes = p->block * p->width;
+    const char *const x = p->args->x;
+    const bool goes = address(w, p->tiles - t);
+    const size_t left = pending->bytes - pending->written;
+    const size_t beyond = goes ? ((uintptr_t)pending->to + pending->written) % WI_LINE_BYTES : 0;
+    const size_t head = beyond ? WI_LINE_BYTES - beyond : 0;
+    if (goes && head < left)
+        write(w, pending, head);
+    const size_t lines = goes && head < left ? (left - head) / WI_LINE_BYTES : 0;
+    const size_t part = pending->part / WI_LINE_BYTES;
+    const wi_select_tile tile = {.x = x + k * block_bytes + t * tile_bytes,
+                                 .n = p->tile,
+                                 .to = packed->buffer + packed->bytes,
+                                 .next = x + (next < p->whole_blocks ? next : k) * block_bytes +
+                                         t * tile_bytes / WI_FETCHES,
+                                 .quarter = block_bytes / WI_FETCHES,
+                                 .lines = pending->buffer + pending->written,
+                                 .line_to = pending->to + pending->written,
+                                 .line_count = part < lines ? part : lines};
+    const size_t count = p->simd->keep[p->tested_log](&tile, &p->args->range);
+    packed->bytes += count * p->width;
+    pending->written += tile.line_count * WI_LINE_BYTES;
+    return count;
+}
+
+/* Marks and packs tile t of block k; writes and fetches behind it. Gives how many are wanted. */
+static size_t mark_tile(worker *w, size_t k, size_t next, size_t t, size_t tiles) {
+    const plan *const p = w->p;
+    const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
+    const size_t at = t * p->tile, in_tile = elements_of(n, at, p->tile);
+    uint64_t *const marks = w->marks + at / 64;
+    fetch_tile(p, next, t);
+    const size_t wanted = mark(p, first + at, in_tile, marks);
+    pack_tile(w, first + at, in_tile, marks, wanted);
+    write_some(w, tiles - t);
+    return wanted;
+}
+
 /* Marks and packs block k and makes its count known; writes what is pending, and has memory bring
  * block `next`, meanwhile. */
 static void do_block(worker *w, size_t k, size_t next) {
     const plan *const p = w->p;
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
     const size_t tiles = (n - 1) / p->tile + 1;
+    const bool keeps = p->keeps && k < p->whole_blocks;
     size_t count = 0;
-    for (size_t t = 0; t < tiles; t++) {
-        const size_t at = t * p->tile, in_tile = elements_of(n, at, p->tile);
-        uint64_t *const marks = w->marks + at / 64;
-        fetch_tile(p, next, t);
-        const size_t wanted = mark(p, first + at, in_tile, marks);
-        pack_tile(w, first + at, in_tile, marks, wanted);
-        write_some(w, tiles - t);
-        count += wanted;
-    }
+    for (size_t t = 0; t < tiles; t++)
+        count += keeps ? keep_tile(w, k, next, t) : mark_tile(w, k, next, t, tiles);
     write_rest(w);
     atomic_store_explicit(&w->r->counts[k], (uint32_t)count, memory_order_release);
 }

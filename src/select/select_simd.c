@@ -68,75 +68,43 @@ WI_INLINE uint64_t lanes_64(any_vector v) {
 #endif
 #define COMPARE(how, bits, a, b) how(bits, a, b)
 
-/* ---- marking ---- */
+/* ---- packing ---- */
 
-#define NAME(x) x##1
-#define ELEMENT uint8_t
-#define SIGNED int8_t
-#define BITS 8
-#include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
+/* Packs those of 64 elements whose bits are set, and returns where the next goes; may write up to a
+ * vector behind them. */
+typedef char *(*word_function)(const char *x, uint64_t word, char *out);
 
-#define NAME(x) x##2
-#define ELEMENT uint16_t
-#define SIGNED int16_t
-#define BITS 16
-#include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
+/* One by one. */
+WI_INLINE char *pack_bits(const char *x, uint64_t word, char *out, size_t size) {
+    for (; word; word &= word - 1, out += size)
+        memcpy(out, x + (size_t)__builtin_ctzll(word) * size, size);
+    return out;
+}
 
-#define NAME(x) x##4
-#define ELEMENT uint32_t
-#define SIGNED int32_t
-#define BITS 32
-#include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-
-#define NAME(x) x##8
-#define ELEMENT uint64_t
-#define SIGNED int64_t
-#define BITS 64
-#include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-
-/* ---- packing by vectors ---- */
-
-#if defined(__AVX512F__) || defined(__AVX2__)
-/* Packs words of 64 elements by step(x, bits, out), which takes `step_elements` of them, writes
- * those whose bits are set, and may write up to a vector behind them; the last, broken word bit by
- * bit. */
-typedef void (*step_function)(const void *x, uint64_t bits, void *out);
-
-WI_INLINE void pack_steps(const void *elements, size_t n, const uint64_t *marks, uint64_t flip,
-                          void *to, size_t size, size_t step_elements, step_function step) {
+WI_INLINE void pack_words(const void *elements, size_t n, const uint64_t *marks, uint64_t flip,
+                          void *to, size_t size, word_function pack_word) {
     const char *const x = elements;
     char *out = to;
-    const uint64_t mask = step_elements == 64 ? UINT64_MAX : ((uint64_t)1 << step_elements) - 1;
-    for (size_t w = 0; 64 * w + 64 <= n; w++) {
-        const uint64_t word = marks[w] ^ flip;
-        for (size_t k = 0; k < 64; k += step_elements) {
-            const uint64_t bits = word >> k & mask;
-            step(x + (64 * w + k) * size, bits, out);
-            out += (size_t)__builtin_popcountll(bits) * size;
-        }
+    size_t w = 0;
+    for (; 64 * w + 64 <= n; w++)
+        out = pack_word(x + 64 * w * size, marks[w] ^ flip, out);
+    if (64 * w < n)
+        pack_bits(x + 64 * w * size, (marks[w] ^ flip) & wi_select_valid(n, w), out, size);
+}
+
+#if defined(__AVX512F__) || defined(__AVX2__)
+/* The same by step(x, bits, out), which takes `step_elements` of them. */
+typedef void (*step_function)(const void *x, uint64_t bits, void *out);
+
+WI_INLINE char *pack_steps(const char *x, uint64_t word, char *out, size_t size,
+                           size_t step_elements, step_function step) {
+    const uint64_t mask = ((uint64_t)1 << step_elements) - 1;
+    for (size_t k = 0; k < 64; k += step_elements) {
+        const uint64_t bits = word >> k & mask;
+        step(x + k * size, bits, out);
+        out += (size_t)__builtin_popcountll(bits) * size;
     }
-    const size_t done = n / 64 * 64;
-    for (size_t i = done; i < n; i++)
-        if ((marks[i / 64] ^ flip) >> i % 64 & 1) {
-            memcpy(out, x + i * size, size);
-            out += size;
-        }
+    return out;
 }
 #endif
 
@@ -160,19 +128,14 @@ WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
     _mm512_storeu_si512(out, packed);
 }
 
-static void pack_1(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
-    pack_steps(x, n, marks, flip, to, 1, 16, step_1);
-}
-static void pack_2(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
-    pack_steps(x, n, marks, flip, to, 2, 16, step_2);
-}
-static void pack_4(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
-    pack_steps(x, n, marks, flip, to, 4, 16, step_4);
-}
-static void pack_8(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
-    pack_steps(x, n, marks, flip, to, 8, 8, step_8);
-}
-#elif defined(__AVX2__)
+#    define PACK_1(x, word, out) pack_steps(x, word, out, 1, 16, step_1)
+#    define PACK_2(x, word, out) pack_steps(x, word, out, 2, 16, step_2)
+#    define PACK_4(x, word, out) pack_steps(x, word, out, 4, 16, step_4)
+#    define PACK_8(x, word, out) pack_steps(x, word, out, 8, 8, step_8)
+#else
+#    define PACK_1(x, word, out) pack_bits(x, word, out, 1)
+#    define PACK_2(x, word, out) pack_bits(x, word, out, 2)
+#    if defined(__AVX2__)
 /* Which lanes of four come first when those with bits set are packed. */
 static const int32_t order[16][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 2, 3},
                                      {2, 0, 1, 3}, {0, 2, 1, 3}, {1, 2, 0, 3}, {0, 1, 2, 3},
@@ -193,40 +156,72 @@ WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
     _mm256_storeu_si256(out, packed);
 }
 
-static void pack_4(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
-    pack_steps(x, n, marks, flip, to, 4, 4, step_4);
-}
-static void pack_8(const void *x, size_t n, const uint64_t *marks, uint64_t flip, void *to) {
-    pack_steps(x, n, marks, flip, to, 8, 4, step_8);
-}
+#        define PACK_4(x, word, out) pack_steps(x, word, out, 4, 4, step_4)
+#        define PACK_8(x, word, out) pack_steps(x, word, out, 8, 4, step_8)
+#    else
+#        define PACK_4(x, word, out) pack_bits(x, word, out, 4)
+#        define PACK_8(x, word, out) pack_bits(x, word, out, 8)
+#    endif
 #endif
 
-/* ---- packing one by one, where there is no other way ---- */
+/* Asks for what belongs to word w of a tile of elements of `size` bytes. */
+WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
+    const size_t share = 64 * size / WI_FETCHES, first = w * share;
+    if (first % WI_LINE_BYTES == 0)
+        for (size_t at = first; at < first + share; at += WI_LINE_BYTES)
+            for (size_t k = 0; k < WI_FETCHES; k++)
+                __builtin_prefetch(tile->next + k * tile->quarter + at);
+}
 
-#if !defined(__AVX512F__)
-#    define NAME pack_1
-#    define ELEMENT uint8_t
-#    include "select/select_simd_pack.inc"
-#    undef NAME
-#    undef ELEMENT
-#    define NAME pack_2
-#    define ELEMENT uint16_t
-#    include "select/select_simd_pack.inc"
-#    undef NAME
-#    undef ELEMENT
-#endif
-#if !defined(__AVX2__)
-#    define NAME pack_4
-#    define ELEMENT uint32_t
-#    include "select/select_simd_pack.inc"
-#    undef NAME
-#    undef ELEMENT
-#    define NAME pack_8
-#    define ELEMENT uint64_t
-#    include "select/select_simd_pack.inc"
-#    undef NAME
-#    undef ELEMENT
-#endif
+/* ---- marking, packing, and both ---- */
+
+#define NAME(x) x##1
+#define PACK PACK_1
+#define ELEMENT uint8_t
+#define SIGNED int8_t
+#define BITS 8
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef BITS
+#undef PACK
+
+#define NAME(x) x##2
+#define PACK PACK_2
+#define ELEMENT uint16_t
+#define SIGNED int16_t
+#define BITS 16
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef BITS
+#undef PACK
+
+#define NAME(x) x##4
+#define PACK PACK_4
+#define ELEMENT uint32_t
+#define SIGNED int32_t
+#define BITS 32
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef BITS
+#undef PACK
+
+#define NAME(x) x##8
+#define PACK PACK_8
+#define ELEMENT uint64_t
+#define SIGNED int64_t
+#define BITS 64
+#include "select/select_simd_mark.inc"
+#undef NAME
+#undef ELEMENT
+#undef SIGNED
+#undef BITS
+#undef PACK
 
 static void stream(void *to, const void *from, size_t bytes) {
     wi_stream(to, from, bytes);
@@ -236,5 +231,6 @@ const wi_select_simd WI_FOR_ISA(wi_select_simd) = {
     .mark_range = {mark_range_1, mark_range_2, mark_range_4, mark_range_8},
     .mark_changes = {mark_changes_1, mark_changes_2, mark_changes_4, mark_changes_8},
     .pack = {pack_1, pack_2, pack_4, pack_8},
+    .keep = {keep_1, keep_2, keep_4, keep_8},
     .stream = stream,
 };

@@ -11,6 +11,21 @@ enum {
     WI_SELECT_SLACK_BYTES = 64
 };
 
+/* Elements that are tested and packed at once, while lines are written to memory and others asked
+ * for, evenly: memory answers no faster to many at once. */
+typedef struct wi_select_tile {
+    const void *x;
+    size_t n; /* a multiple of 64 */
+    void *to; /* room as for pack */
+    /* Asked for: a quarter of a tile from here, and at three places more, `quarter` bytes apart. */
+    const char *next;
+    size_t quarter;
+    /* Copied past the cache; `line_to` is at a line's start. */
+    const char *lines;
+    char *line_to;
+    size_t line_count;
+} wi_select_tile;
+
 typedef struct wi_select_simd {
     /* Bit k % 64 of marks[k / 64] = is x[k] in range? For k < n; bits behind are 0. Gives how many
      * are. One function for each width: log2 of its bytes is the index. */
@@ -22,6 +37,8 @@ typedef struct wi_select_simd {
      * `to`, which has room for WI_SELECT_SLACK_BYTES more. */
     void (*pack[WI_SELECT_WIDTHS])(const void *x, size_t n, const uint64_t *marks, uint64_t flip,
                                    void *to);
+    /* mark_range and pack in one; gives how many are in range. */
+    size_t (*keep[WI_SELECT_WIDTHS])(const wi_select_tile *tile, const wi_select_range *range);
     /* Copies past the cache; wi_stream_done before others look. */
     void (*stream)(void *to, const void *from, size_t bytes);
 } wi_select_simd;

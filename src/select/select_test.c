@@ -514,11 +514,51 @@ static void huge_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* So many bytes that the cpu's threads test, keep and write in one pass; also in place. */
+static void kept_in_one_pass(weft_context *ctx) {
+    static const weft_type types[] = {WEFT_U8, WEFT_I16, WEFT_F32, WEFT_U64};
+    enum {
+        BYTES = 1 << 24,
+        MORE = 77,
+        GUARD = 64
+    };
+    if (ctx->kind != WI_CPU || !test_size_wanted(BYTES / 8))
+        return;
+    test_random random = test_random_at(8);
+    for (size_t k = 0; k < 2 * sizeof types / sizeof *types; k++) {
+        const weft_type type = types[k / 2];
+        const size_t size = test_size_of(type), n = BYTES / size + MORE, bytes = n * size;
+        char *const memory = malloc(3 * bytes + 8 * size + GUARD);
+        assert_non_null(memory);
+        char *const x = memory + 3 * size, *const y = x + bytes + 5 * size,
+                    *const right = y + bytes + GUARD;
+        uint64_t count, right_count;
+        weft_predicate p = {.test = k % 2 ? WEFT_LE : WEFT_GT, .type = type};
+        test_fill(&random, TEST_ANY, type, n, x);
+        memcpy(&p.a, x + test_below(&random, n) * size, size);
+        memset(y, 0x5A, bytes + GUARD);
+        assert_int_equal(weft_use(ctx, "select", "serial"), WEFT_OK);
+        assert_int_equal(weft_select(ctx, p, n, x, right, &right_count), WEFT_OK);
+        assert_int_equal(weft_use(ctx, "select", "threads"), WEFT_OK);
+        assert_int_equal(weft_select(ctx, p, n, x, y, &count), WEFT_OK);
+        assert_int_equal(count, right_count);
+        assert_memory_equal(y, right, count * size);
+        for (size_t i = count * size; i < bytes + GUARD; i++)
+            if (y[i] != 0x5A)
+                fail_msg("%s: byte %zu behind those kept was written", test_type_name(type), i);
+        assert_int_equal(weft_select(ctx, p, n, x, x, &count), WEFT_OK);
+        assert_int_equal(count, right_count);
+        assert_memory_equal(x, right, count * size);
+        free(memory);
+    }
+    assert_int_equal(weft_use(ctx, "select", NULL), WEFT_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small_sizes), TEST_ON_EACH_PLACE(medium_sizes),
-        TEST_ON_EACH_PLACE(large_sizes), TEST_ON_EACH_PLACE(rest_behind),
-        TEST_ON_EACH_PLACE(huge_sizes),
+        TEST_ON_EACH_PLACE(small_sizes),      TEST_ON_EACH_PLACE(medium_sizes),
+        TEST_ON_EACH_PLACE(large_sizes),      TEST_ON_EACH_PLACE(rest_behind),
+        TEST_ON_EACH_PLACE(kept_in_one_pass), TEST_ON_EACH_PLACE(huge_sizes),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);
 }
