@@ -26,7 +26,7 @@ struct wi_add_counts {
 };
 
 template <>
-constexpr bool wi_adds_counts<wi_add_counts> = true;
+inline constexpr bool wi_adds_counts<wi_add_counts> = true;
 
 /* The test of a wi_select_range on the bits of an element. Where many are tested, those inside are
  * turned into those wanted all at once. */
