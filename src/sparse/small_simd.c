@@ -3,7 +3,6 @@
  * stays in the first-level cache. Entries are the chains that dense.h states, so that they have the
  * same bits as those of a larger front. */
 #include "sparse/small_simd.h"
-#include "sparse/dense.h"
 
 #include <math.h>
 
