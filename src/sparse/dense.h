@@ -5,14 +5,17 @@
  * rows. Of a symmetric or triangular matrix only what lies on and below the diagonal is read or
  * written. No pointer need be aligned; arrays do not overlap; sizes may be 0.
  *
- * One call runs on one thread. An element of a result is computed by the same chain of roundings in
- * every call that computes it, on every instruction set: first
+ * One call runs on one thread. An element c of a result is computed by the same chain of roundings
+ * in every call that computes it, on every instruction set: first
  *
- *     c = fma(-a_ik, b_jk, c)    for k = 0, 1, ... in turn,
+ *     s = fma(-a_ik, b_jk, s)    for k = 0, 1, ... K - 1 in turn, from s = -0 on; c = c + s,
+ *     c = fma(-a_ik, b_jk, c)    for k = K, K + 1, ... in turn,
  *
- * then, in factorizations and solves, one product with the rounded reciprocal of the diagonal. So
- * rows and columns of a result may be shared out among threads in any way, and k may be cut into
- * runs done one after the other, without changing a bit. (wi_dense_subtract_transposed and
+ * then, in factorizations and solves, one product with the rounded reciprocal of the diagonal. K is
+ * 0 in solves; in an update the number of all k; in column j of an elimination, j rounded down to a
+ * multiple of WI_DENSE_APART. (Of a thousand products that are small beside c, each taken from it
+ * is a rounding of c; summed up apart first they are one.) So rows and columns of a result may be
+ * shared out among threads in any way without changing a bit. (wi_dense_subtract_transposed and
  * wi_dense_backward sum differently, and say so.) */
 #ifndef WI_SPARSE_DENSE_H
 #define WI_SPARSE_DENSE_H
@@ -32,7 +35,8 @@ static inline int64_t wi_least(int64_t a, int64_t b) {
  * them for products. ---- */
 
 enum {
-    WI_DENSE_GROUP = 24 /* where rows may be cut: a multiple of every instruction set's groups */
+    WI_DENSE_GROUP = 24, /* where rows may be cut: a multiple of every instruction set's groups */
+    WI_DENSE_APART = 8   /* columns whose products an elimination takes from an entry one by one */
 };
 
 /* Doubles that m rows of n columns take when packed. They begin at a multiple of 64 bytes. */

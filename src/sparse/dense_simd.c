@@ -21,15 +21,18 @@ enum {
     LINE = 8,               /* doubles */
     A_AHEAD = 8,            /* columns ahead that rows are fetched into the first-level cache */
     B_AHEAD = 16,
-    PREFETCH_FROM = 32 /* products, from which on it pays to fetch another tile of C */
+    PREFETCH_FROM = 32, /* products, from which on it pays to fetch another tile of C */
+    /* Does an elimination have products left after those that are summed up apart? */
+    SOME_LEFT = (int)TILE_COLUMNS < (int)WI_DENSE_APART
 };
 
-/* What becomes of a tile after the products were taken from it. */
-typedef enum finish {
-    KEEP,
-    SOLVE, /* tile = tile T^-T, where the triangle T follows in B, its diagonal inverted */
-    FACTOR /* a tile on the diagonal: tile = L, where L Lt is the tile */
-} finish;
+/* What is done with a tile, as dense.h has it. */
+typedef enum purpose {
+    CHAIN,    /* tile - A Bt, product by product */
+    SUBTRACT, /* tile + (-A Bt) */
+    SOLVE,    /* and then (tile) T^-T, where the triangle T follows in B, its diagonal inverted */
+    FACTOR    /* or, on the diagonal, L, where L Lt is the tile */
+} purpose;
 
 /* C -= A Bt on a strip, TILE_COLUMNS columns of C or fewer. */
 typedef struct strip {
@@ -60,46 +63,69 @@ WI_INLINE void store(double *p, bool whole, wi_lanes lanes, wi_doubles v) {
         wi_store_lanes(p, lanes, v);
 }
 
-/* V vectors of rows by N columns; of the last vector only the lanes given, unless `whole`. `next`
- * is the tile of C to be fetched meanwhile, or NULL: a column at a time, as many loads at once
- * would keep those of A waiting. */
-WI_INLINE void tile(const int V, const int N, const finish f, const bool whole, wi_lanes lanes,
-                    const strip *s, const double *a, double *c, double *packed,
-                    const double *next) {
-    const int64_t a_step = s->a_step, b_step = s->b_step, ldc = s->ldc;
-    const int64_t k = s->k, part = next ? (k + N - 1) / N : k;
-    const double *b = s->b;
-    wi_doubles sum[TILE_VECTORS][TILE_COLUMNS];
-#pragma GCC unroll 8
-    for (int j = 0; j < N; j++)
-#pragma GCC unroll 3
-        for (int v = 0; v < V; v++)
-            sum[v][j] = load(c + j * ldc + v * WI_WIDE, whole || v < V - 1, lanes);
+/* Products that are summed up apart from C. */
+WI_INLINE int64_t apart(const purpose f, int64_t k) {
+    return f == CHAIN ? 0 : f == SUBTRACT ? k : k / WI_DENSE_APART * WI_DENSE_APART;
+}
+
+/* sum -= A Bt for the next k columns, and moves on past them. `next` is the tile of C to be fetched
+ * meanwhile, or NULL: a column at a time, as many loads at once would keep those of A waiting. */
+WI_INLINE void subtract_products(const int V, const int N, const bool whole, wi_lanes lanes,
+                                 const strip *s, int64_t k, const double **a, const double **b,
+                                 const double *next, wi_doubles sum[TILE_VECTORS][TILE_COLUMNS]) {
+    const int64_t a_step = s->a_step, b_step = s->b_step, part = next ? (k + N - 1) / N : k;
+    const double *at = *a, *bt = *b;
     for (int64_t p = 0; p < k;) {
         if (next) {
 #pragma GCC unroll 3
             for (int v = 0; v < V; v += LINE / WI_WIDE)
                 __builtin_prefetch(next + v * WI_WIDE, 1);
-            next += ldc;
+            next += s->ldc;
         }
-        for (const int64_t end = wi_least(k, p + part); p < end; p++, a += a_step, b += b_step) {
+        for (const int64_t end = wi_least(k, p + part); p < end; p++, at += a_step, bt += b_step) {
             wi_doubles x[TILE_VECTORS];
-            __builtin_prefetch(b + B_AHEAD * b_step);
+            __builtin_prefetch(bt + B_AHEAD * b_step);
 #pragma GCC unroll 3
             for (int v = 0; v < V; v += LINE / WI_WIDE)
-                __builtin_prefetch(a + A_AHEAD * a_step + v * WI_WIDE);
+                __builtin_prefetch(at + A_AHEAD * a_step + v * WI_WIDE);
 #pragma GCC unroll 3
             for (int v = 0; v < V; v++)
-                x[v] = load(a + v * WI_WIDE, whole || v < V - 1, lanes);
+                x[v] = load(at + v * WI_WIDE, whole || v < V - 1, lanes);
 #pragma GCC unroll 8
             for (int j = 0; j < N; j++) {
-                const wi_doubles y = wi_splat(b[j]);
+                const wi_doubles y = wi_splat(bt[j]);
 #pragma GCC unroll 3
                 for (int v = 0; v < V; v++)
                     sum[v][j] = wi_minus_product(x[v], y, sum[v][j]);
             }
         }
     }
+    *a = at;
+    *b = bt;
+}
+
+/* V vectors of rows by N columns; of the last vector only the lanes given, unless `whole`. */
+WI_INLINE void tile(const int V, const int N, const purpose f, const bool whole, wi_lanes lanes,
+                    const strip *s, const double *a, double *c, double *packed,
+                    const double *next) {
+    const int64_t b_step = s->b_step, ldc = s->ldc, first = apart(f, s->k);
+    const double *b = s->b;
+    wi_doubles sum[TILE_VECTORS][TILE_COLUMNS];
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++)
+#pragma GCC unroll 3
+        for (int v = 0; v < V; v++)
+            sum[v][j] = wi_splat(-0.0);
+    if (f != CHAIN)
+        subtract_products(V, N, whole, lanes, s, first, &a, &b, next, sum);
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++)
+#pragma GCC unroll 3
+        for (int v = 0; v < V; v++)
+            sum[v][j] += load(c + j * ldc + v * WI_WIDE, whole || v < V - 1, lanes);
+    if (f == CHAIN || (f == SOLVE && SOME_LEFT))
+        subtract_products(V, N, whole, lanes, s, s->k - first, &a, &b, f == CHAIN ? next : NULL,
+                          sum);
 #pragma GCC unroll 8
     for (int j = 0; j < N && f == SOLVE; j++, b += b_step) {
         const wi_doubles r = wi_splat(b[j]);
@@ -126,7 +152,7 @@ WI_INLINE void tile(const int V, const int N, const finish f, const bool whole, 
 
 /* m rows of N columns of C. While a tile is worked on, the one below it is fetched, or the topmost
  * of the next strip. */
-WI_INLINE void strip_of(const int N, const finish f, int64_t m, const strip *s) {
+WI_INLINE void strip_of(const int N, const purpose f, int64_t m, const strip *s) {
     const wi_lanes all = wi_lanes_between(0, WI_WIDE);
     const double *a = s->a;
     double *c = s->c, *packed = s->packed;
@@ -148,7 +174,7 @@ WI_INLINE void strip_of(const int N, const finish f, int64_t m, const strip *s) 
 }
 
 /* The same with n columns, 1 <= n <= TILE_COLUMNS. */
-WI_INLINE void strip_any(const finish f, int64_t m, int64_t n, const strip *s) {
+WI_INLINE void strip_any(const purpose f, int64_t m, int64_t n, const strip *s) {
     enum {
         N = TILE_COLUMNS
     };
@@ -187,7 +213,7 @@ WI_INLINE void strip_any(const finish f, int64_t m, int64_t n, const strip *s) {
 }
 
 static void subtract_strip(int64_t m, int64_t n, const strip *s) {
-    strip_any(KEEP, m, n, s);
+    strip_any(SUBTRACT, m, n, s);
 }
 
 static void solve_strip(int64_t m, int64_t n, const strip *s) {
@@ -212,22 +238,35 @@ WI_INLINE int factor(const int N, wi_doubles sum[TILE_COLUMNS], double *reciproc
     return N;
 }
 
+/* The same as subtract_products for one vector of rows. */
+WI_INLINE void subtract_from_corner(const int N, wi_lanes exist, const strip *s, int64_t k,
+                                    const double **a, const double **b,
+                                    wi_doubles sum[TILE_COLUMNS]) {
+    for (int64_t p = 0; p < k; p++, *a += s->a_step, *b += s->b_step) {
+        const wi_doubles x = wi_load_lanes(*a, exist);
+#pragma GCC unroll 8
+        for (int j = 0; j < N; j++)
+            sum[j] = wi_minus_product(x, wi_splat((*b)[j]), sum[j]);
+    }
+}
+
 /* The tile of N columns that begins on the diagonal, one vector high, of which m rows exist. */
-WI_INLINE int corner_of(const int N, const finish f, int64_t m, const strip *s) {
+WI_INLINE int corner_of(const int N, const purpose f, int64_t m, const strip *s) {
     const wi_lanes exist = wi_lanes_between(0, m);
+    const int64_t first = apart(f, s->k);
     const double *a = s->a, *b = s->b;
     wi_doubles sum[TILE_COLUMNS];
     double reciprocals[TILE_COLUMNS] = {0};
     int done = N;
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++)
-        sum[j] = wi_load_lanes(s->c + j * s->ldc, wi_lanes_between(j, m));
-    for (int64_t p = 0; p < s->k; p++, a += s->a_step, b += s->b_step) {
-        const wi_doubles x = wi_load_lanes(a, exist);
+        sum[j] = wi_splat(-0.0);
+    subtract_from_corner(N, exist, s, first, &a, &b, sum);
 #pragma GCC unroll 8
-        for (int j = 0; j < N; j++)
-            sum[j] = wi_minus_product(x, wi_splat(b[j]), sum[j]);
-    }
+    for (int j = 0; j < N; j++)
+        sum[j] += wi_load_lanes(s->c + j * s->ldc, wi_lanes_between(j, m));
+    if (f == FACTOR && SOME_LEFT)
+        subtract_from_corner(N, exist, s, s->k - first, &a, &b, sum);
     if (f == FACTOR)
         done = factor(N, sum, reciprocals);
 #pragma GCC unroll 8
@@ -241,7 +280,7 @@ WI_INLINE int corner_of(const int N, const finish f, int64_t m, const strip *s) 
     return done;
 }
 
-WI_INLINE int64_t corner_any(const finish f, int64_t m, int64_t n, const strip *s) {
+WI_INLINE int64_t corner_any(const purpose f, int64_t m, int64_t n, const strip *s) {
     enum {
         N = TILE_COLUMNS
     };
@@ -272,7 +311,7 @@ WI_INLINE int64_t corner_any(const finish f, int64_t m, int64_t n, const strip *
 }
 
 static void subtract_corner(int64_t m, int64_t n, const strip *s) {
-    corner_any(KEEP, m, n, s);
+    corner_any(SUBTRACT, m, n, s);
 }
 
 static int64_t factor_corner(int64_t m, int64_t n, const strip *s) {
@@ -390,7 +429,7 @@ static void multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t l
                          .a_next = TILE_ROWS,
                          .c = c + j * ldc,
                          .ldc = ldc};
-        subtract_strip(m, wi_least(TILE_COLUMNS, n - j), &s);
+        strip_any(CHAIN, m, wi_least(TILE_COLUMNS, n - j), &s);
     }
 }
 

@@ -13,19 +13,29 @@ enum {
     VECTORS = WI_SMALL_ROWS / WI_WIDE /* of a column */
 };
 
-/* Column j -= what the first k columns explain of it, in the V vectors that have all its rows. */
-WI_INLINE void subtract_before(const int V, double *front, int64_t j, int64_t k,
-                               wi_doubles sum[VECTORS]) {
-#pragma GCC unroll 8
-    for (int v = 0; v < V; v++)
-        sum[v] = wi_load(front + j * WI_SMALL_ROWS + v * WI_WIDE);
-    for (int64_t p = 0; p < k; p++) {
+/* sum -= what columns p ... k - 1 explain of column j, in the V vectors that have all its rows. */
+WI_INLINE void subtract_columns(const int V, const double *front, int64_t j, int64_t p, int64_t k,
+                                wi_doubles sum[VECTORS]) {
+    for (; p < k; p++) {
         const double *const l = front + p * WI_SMALL_ROWS;
         const wi_doubles factor = wi_splat(l[j]);
 #pragma GCC unroll 8
         for (int v = 0; v < V; v++)
             sum[v] = wi_minus_product(wi_load(l + v * WI_WIDE), factor, sum[v]);
     }
+}
+
+/* Column j less what the first k columns explain of it, of which `apart` by a sum of their own. */
+WI_INLINE void column_after(const int V, const double *front, int64_t j, int64_t apart, int64_t k,
+                            wi_doubles sum[VECTORS]) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; v++)
+        sum[v] = wi_splat(-0.0);
+    subtract_columns(V, front, j, 0, apart, sum);
+#pragma GCC unroll 8
+    for (int v = 0; v < V; v++)
+        sum[v] += wi_load(front + j * WI_SMALL_ROWS + v * WI_WIDE);
+    subtract_columns(V, front, j, apart, k, sum);
 }
 
 /* Rows first ... height - 1 of a column; to[0] is its row 0. */
@@ -45,7 +55,7 @@ WI_INLINE int64_t factor_vectors(const int V, int64_t height, int64_t columns, d
     wi_doubles sum[VECTORS];
     for (int64_t j = 0; j < columns; j++) {
         double *const column = front + j * WI_SMALL_ROWS;
-        subtract_before(V, front, j, j, sum);
+        column_after(V, front, j, j / WI_DENSE_APART * WI_DENSE_APART, j, sum);
 #pragma GCC unroll 8
         for (int v = 0; v < V; v++)
             wi_store(column + v * WI_WIDE, sum[v]);
@@ -65,7 +75,7 @@ WI_INLINE int64_t factor_vectors(const int V, int64_t height, int64_t columns, d
         panel[j + j * height] = root;
     }
     for (int64_t j = columns; j < height; j++) {
-        subtract_before(V, front, j, columns, sum);
+        column_after(V, front, j, columns, columns, sum);
         store_rows(V, j, height, update + (j - columns) * (height - columns) - columns, sum);
     }
     return columns;
