@@ -312,12 +312,40 @@ test_climb() {
             grep -vq "\"$key\": " <<<"$output" && fail "climb --json lacks $key"
         done
     done
+    output=$("$weft" climb map -p "$place" --n 5000 --json)
+    for key in flops gflops roof_gflops; do
+        grep -q "\"$key\": " <<<"$output" && fail "climb map --json has $key"
+    done
     expect 0 'x first' "$weft" climb reduce -p "$place" --n 1e3 --type i32 --seed 7
     same 1 "$("$weft" climb scan -p cpu:1 --n 100 --variant serial --json | wc -l)" 'one rung'
     "$weft" demo -p "$place" --n 2^12 --json >"$folder/demo.json"
     same 0 $? "$place: demo"
     json_valid 'demo --json' 3 <"$folder/demo.json"
     expect 0 'every result checked' "$weft" demo -p "$place" --n 64Ki
+}
+
+# What counts flops, and orderings: on the cpu, also where the best place is another.
+test_climb_sparse() {
+    local output
+    output=$("$weft" climb sparse --n 3000 --json)
+    same 0 $? 'climb sparse'
+    json_valid 'climb sparse --json' 1 <<<"$output"
+    same '' "$(grep -E '"ok": false|gbps' <<<"$output")" 'climb sparse: wrong rungs, or bytes a second'
+    # flops over seconds are the rate, and the rate over the roof the share; no rung is above it
+    same '' "$(awk -F'[:,] *' '{
+            for (k = 1; k < NF; k++) v[$k] = $(k + 1)
+            rate = v["\"flops\""] / v["\"seconds\""] / 1e9; share = rate / v["\"roof_gflops\""]
+            if (!(rate / v["\"gflops\""] > 0.999 && rate / v["\"gflops\""] < 1.001 &&
+                  share / v["\"roof_share\""] > 0.999 && share / v["\"roof_share\""] < 1.001 &&
+                  share < 1 && $0 ~ /"roof": "fma"/)) print
+        }' <<<"$output")" 'climb sparse: rates and shares'
+    expect 0 '^rate: the additions and multiplications' "$weft" climb sparse --n 100
+    expect 0 '^multifrontal .* [kMGT]F/s .* %' "$weft" climb sparse --n 3000
+    expect 0 '^roof: .*[kMGT]F/s to' "$weft" climb sparse --n 3000 --variant multifrontal
+    expect 0 '^amd .* [kMGT]B/s ' "$weft" climb sparse_order --n 3000
+    expect 0 '"place": "cpu:1"' env WEFT_PLACE=cpu:1 "$weft" climb sparse --n 100 --json
+    expect 2 'option --type: sparse is of f64 only' "$weft" climb sparse --type f32
+    expect 2 'option --type: sparse_order is of i64 only' "$weft" climb sparse_order -t f64
 }
 
 # Test problems: their sizes, the same from the same seed, and refusals.
@@ -470,6 +498,7 @@ for place in $places; do
     test_climb "$place"
 done
 test_bad_files
+test_climb_sparse
 test_generate
 test_analyze
 test_solve

@@ -18,9 +18,8 @@ enum {
 
 #ifdef WEFT_OPENBLAS_PEER
 #    include <cblas.h>
-#    ifdef __x86_64__
-#        include <immintrin.h>
-#    endif
+
+#    include "cpu/chains_climb.h"
 
 void dpotrf_(const char *part, const int *n, double *a, const int *lda, int *info);
 
@@ -168,54 +167,22 @@ static void race(const char *variant, int m, int k) {
     free_job(j);
 }
 
-/* ---- the roof: sixteen chains of fused multiply-adds in registers ---- */
+/* ---- the roof: multiply-adds in registers ---- */
 
 enum {
-    CHAINS = 16,
     LINKS = 200000
 };
-static double sums[CHAINS * 8];
 
-#    ifdef __x86_64__
-__attribute__((target("avx512f"))) static void chains_avx512(void *lanes) {
-    __m512d s[CHAINS];
-    const __m512d x = _mm512_set1_pd(0.999);
-    for (int c = 0; c < CHAINS; c++)
-        s[c] = _mm512_set1_pd(c);
-    for (int i = 0; i < LINKS; i++)
-#        pragma GCC unroll 16
-        for (int c = 0; c < CHAINS; c++)
-            s[c] = _mm512_fmadd_pd(s[c], x, x);
-    for (int c = 0; c < CHAINS; c++)
-        _mm512_storeu_pd(sums + (size_t)8 * (size_t)c, s[c]);
-    *(int *)lanes = 8;
-}
-__attribute__((target("avx2,fma"))) static void chains_avx2(void *lanes) {
-    __m256d s[CHAINS];
-    const __m256d x = _mm256_set1_pd(0.999);
-    for (int c = 0; c < CHAINS; c++)
-        s[c] = _mm256_set1_pd(c);
-    for (int i = 0; i < LINKS; i++)
-#        pragma GCC unroll 16
-        for (int c = 0; c < CHAINS; c++)
-            s[c] = _mm256_fmadd_pd(s[c], x, x);
-    for (int c = 0; c < CHAINS; c++)
-        _mm256_storeu_pd(sums + (size_t)8 * (size_t)c, s[c]);
-    *(int *)lanes = 4;
+static void run_chains(void *chains) {
+    ((const wi_chains *)chains)->f64(LINKS);
 }
 
 static void print_roof(void) {
-    int lanes = 0;
-    void (*const chains)(void *) = __builtin_cpu_supports("avx512f") ? chains_avx512 : chains_avx2;
-    if (!__builtin_cpu_supports("fma"))
-        return;
-    const double seconds = median_seconds(chains, &lanes);
+    wi_chains chains = *WI_OF_ISA(wi_cpu_isa(), wi_chains);
+    const double seconds = median_seconds(run_chains, &chains);
     printf("{\"op\": \"sparse_dense\", \"variant\": \"fma\", \"threads\": 1, \"gflops\": %.3g}\n",
-           2e-9 * lanes * CHAINS * LINKS / seconds);
+           1e-9 * chains.f64_flops * LINKS / seconds);
 }
-#    else
-static void print_roof(void) {}
-#    endif
 
 int main(int argc, char **argv) {
     static const int squares[] = {4,   8,   12,  16,  24,  32,   48,   64,  96,

@@ -73,11 +73,10 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = args->value[WI_OPT_ORDERING]};
     wi_exit result = wi_check_ordering(args);
-    if (result != WI_EXIT_OK)
-        return result;
-    if (weft_open(&ctx, "cpu") != WEFT_OK)
-        return wi_session_failed(NULL);
-    result = wi_load_matrix(args, ctx, &matrix);
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, "sparse", &ctx);
+    if (result == WI_EXIT_OK)
+        result = wi_load_matrix(args, ctx, &matrix);
     if (result == WI_EXIT_OK && weft_chol_analyze(ctx, matrix, &options, &plan) != WEFT_OK)
         result = wi_session_failed(ctx);
     if (result == WI_EXIT_OK)

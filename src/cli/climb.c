@@ -47,12 +47,16 @@ static void print_heading(const climber *c) {
     const weft_context *const ctx = c->pool->ctx;
     char title[WI_NAME_BYTES], n[WI_FIELD_BYTES], bytes[WI_FIELD_BYTES];
     wi_place_title(ctx, title, sizeof title);
-    printf("%s%s%s: %s, %s, n = %s (%s an array)\n", wi_style_on(stdout, WI_BOLD),
-           climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-           weft_type_name(c->pool->type), wi_format_count(c->n, n),
-           wi_format_bytes((double)(c->n * weft_type_size(c->pool->type)), bytes));
-    printf("place: %s, %s\n", weft_place(ctx), title);
+    printf("%s%s%s: %s, %s, n = %s", wi_style_on(stdout, WI_BOLD), climb->ladder->op,
+           wi_style_on(stdout, WI_PLAIN), climb->example, weft_type_name(c->pool->type),
+           wi_format_count(c->n, n));
+    if (!climb->flops)
+        printf(" (%s an array)",
+               wi_format_bytes((double)(c->n * weft_type_size(c->pool->type)), bytes));
+    printf("\nplace: %s, %s\n", weft_place(ctx), title);
     printf("roof: %s, measured beside each rung\n", wi_roof_meaning(climb->roof));
+    if (climb->flops)
+        puts("rate: the additions and multiplications the call cannot do without, over its time");
     puts("Every result is checked in full before it is timed.\n");
     printf("%s%-17s %8s %8s %9s %6s %7s %7s  %s%s\n", wi_style_on(stdout, WI_DIM), "rung", "n",
            "time", "rate", "roof", "x below", "x first", "what it changes",
@@ -73,7 +77,8 @@ static void print_rung(const climber *c, size_t index) {
         snprintf(mark, sizeof mark, "%s%s", wi_format_count(rung->n, n),
                  rung->limit == WI_LIMIT_NONE ? "" : "*");
         printf("%-17s %8s %8s %9s %6s %7s %7s  %s\n", rung->row->name, mark,
-               wi_format_seconds(rung->seconds, time), wi_format_rate(wi_rung_rate(rung), rate),
+               wi_format_seconds(rung->seconds, time),
+               wi_rung_format_rate(c->pool->climb, wi_rung_rate(rung), rate),
                wi_format_share(wi_rung_rate(rung) / rung->roof, share),
                wi_format_times(speedup(rung, measured(c, index, false)), below),
                wi_format_times(speedup(rung, measured(c, index, true)), first), rung->row->what);
@@ -107,7 +112,8 @@ static void print_footnotes(const climber *c) {
     }
     putchar('\n');
     if (most > 0)
-        printf("roof: %s to %s\n", wi_format_rate(least, a), wi_format_rate(most, b));
+        printf("roof: %s to %s\n", wi_rung_format_rate(c->pool->climb, least, a),
+               wi_rung_format_rate(c->pool->climb, most, b));
     for (size_t k = 0; k < c->count; k++) {
         const wi_rung *const rung = &c->rungs[k];
         if (rung->ok || rung->n == 0) {
@@ -136,17 +142,7 @@ static void json_rung(const climber *c, size_t index) {
     wi_json_count(&json, "n", rung->n);
     wi_json_count(&json, "n_asked", c->n);
     wi_json_count(&json, "seed", c->pool->seed);
-    if (timed)
-        wi_json_number(&json, "seconds", rung->seconds);
-    else
-        wi_json_null(&json, "seconds");
-    wi_json_count(&json, "bytes", (uint64_t)rung->bytes);
-    if (timed)
-        wi_json_number(&json, "gbps", wi_rung_rate(rung) / 1e9);
-    else
-        wi_json_null(&json, "gbps");
-    wi_json_string(&json, "roof", wi_roof_name(climb->roof));
-    wi_json_number(&json, "roof_gbps", timed ? rung->roof / 1e9 : 0);
+    wi_rung_json(&json, climb, rung);
     wi_json_number(&json, "roof_share", timed ? wi_rung_rate(rung) / rung->roof : 0);
     wi_json_number(&json, "speedup_below", below > 0 ? below : 1);
     wi_json_number(&json, "speedup_first", first > 0 ? first : 1);
@@ -246,6 +242,9 @@ wi_exit wi_climb_command(const wi_arguments *args) {
     weft_context *ctx = NULL;
     if (!climb)
         return wi_usage_word(args->command, "ladder", op, WI_WORDS_CLIMB);
+    if (climb->only_type && wi_given(args, WI_OPT_TYPE) && args->type != climb->type)
+        return wi_usage(args->command, "option --type: %s is of %s only; leave the option out", op,
+                        weft_type_name(climb->type));
     wi_exit result = wi_session_open(args, op, &ctx);
     if (result == WI_EXIT_OK)
         result = climb_all(args, climb, ctx);

@@ -11,10 +11,13 @@
 extern "C" {
 #endif
 
+/* What a rate is compared with. The unit of work is a byte, or with WI_ROOF_FMA a flop: one
+ * addition or multiplication of floating-point numbers. */
 typedef enum wi_roof {
     WI_ROOF_READ, /* bytes per second read from memory */
     WI_ROOF_COPY, /* read + written by a plain copy */
-    WI_ROOF_LINK  /* host to device over pinned memory */
+    WI_ROOF_LINK, /* host to device over pinned memory */
+    WI_ROOF_FMA   /* flops per second of fused multiply-adds in registers */
 } wi_roof;
 
 /* One problem of n elements, set up on a context. */
@@ -31,6 +34,7 @@ typedef struct wi_climb {
     const wi_ladder *ladder;
     const char *example; /* the call measured, as "inclusive sum" */
     weft_type type;      /* when the user names none */
+    bool only_type;      /* the ladder knows no other */
     wi_roof roof;
     weft_status (*make)(wi_case *c); /* allocate and fill from c->seed */
     weft_status (*call)(wi_case *c); /* one public call, queued or done */
@@ -39,6 +43,7 @@ typedef struct wi_climb {
     /* Poisons the output, calls once, compares with the oracle; false with `why` filled. */
     bool (*check)(wi_case *c, char *why, size_t bytes);
     double (*bytes)(const wi_case *c); /* the fewest bytes the call must move */
+    double (*flops)(const wi_case *c); /* for WI_ROOF_FMA: the flops it must do; else NULL */
     void (*drop)(wi_case *c);
 } wi_climb;
 

@@ -93,8 +93,10 @@ const wi_command wi_commands[] = {
         .summary = "run an operation's ladder of variants, rung by rung",
         .details = "Runs every variant of an operation, from the textbook's first version to the "
                    "fastest here. Each result is checked in full before it is timed; times are "
-                   "medians, each call starting with the data outside the caches. A rung that "
-                   "cannot do n elements, or would take long, runs on fewer and says so. A wrong "
+                   "medians, each call starting with the data outside the caches. Rates stand "
+                   "beside the roof of this machine, measured in the same run: bytes a second, or "
+                   "flops for what arithmetic bounds (sparse). A rung that cannot do n elements, "
+                   "or would take long, runs on fewer and says so. A wrong "
                    "result makes the command exit with 1.",
         .examples = {{"weft climb scan", "the scan ladder on the best place"},
                      {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},

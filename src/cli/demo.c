@@ -84,12 +84,13 @@ static void print_shown(const wi_pool *pool, const shown *s) {
                wi_style_on(stdout, WI_PLAIN), rung->why);
         return;
     }
-    printf(
-        "%-22s %-8s %5s %8s %9s %5s %8s %s%8s%s\n", name, s->variant, wi_format_count(rung->n, n),
-        wi_format_seconds(rung->seconds, time), wi_format_rate(wi_rung_rate(rung), rate),
-        wi_format_share(wi_rung_rate(rung) / rung->roof, share),
-        wi_format_seconds(s->serial_seconds, serial), wi_style_on(stdout, WI_GREEN),
-        wi_format_times(s->serial_seconds / rung->seconds, times), wi_style_on(stdout, WI_PLAIN));
+    printf("%-22s %-8s %5s %8s %9s %5s %8s %s%8s%s\n", name, s->variant,
+           wi_format_count(rung->n, n), wi_format_seconds(rung->seconds, time),
+           wi_rung_format_rate(pool->climb, wi_rung_rate(rung), rate),
+           wi_format_share(wi_rung_rate(rung) / rung->roof, share),
+           wi_format_seconds(s->serial_seconds, serial), wi_style_on(stdout, WI_GREEN),
+           wi_format_times(s->serial_seconds / rung->seconds, times),
+           wi_style_on(stdout, WI_PLAIN));
     fflush(stdout);
 }
 
@@ -105,11 +106,7 @@ static void json_shown(const wi_pool *pool, const shown *s) {
     wi_json_string(&json, "type", weft_type_name(pool->type));
     wi_json_count(&json, "n", rung->n);
     wi_json_count(&json, "seed", pool->seed);
-    wi_json_number(&json, "seconds", rung->seconds);
-    wi_json_count(&json, "bytes", (uint64_t)rung->bytes);
-    wi_json_number(&json, "gbps", wi_rung_rate(rung) / 1e9);
-    wi_json_string(&json, "roof", wi_roof_name(pool->climb->roof));
-    wi_json_number(&json, "roof_gbps", rung->roof / 1e9);
+    wi_rung_json(&json, pool->climb, rung);
     wi_json_number(&json, "serial_seconds", s->serial_seconds);
     wi_json_number(&json, "speedup", timed ? s->serial_seconds / rung->seconds : 0);
     wi_json_bool(&json, "ok", rung->ok);

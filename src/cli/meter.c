@@ -99,14 +99,16 @@ weft_status wi_meter_time(const wi_meter *meter, const wi_task *task, double *se
                                                        : wi_gpu_time(meter, task, seconds);
 }
 
-weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, double *rate) {
-    return meter->ctx->kind == WI_CPU ? wi_cpu_roof(meter, roof, rate)
+weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, weft_type type, double *rate) {
+    return meter->ctx->kind == WI_CPU ? wi_cpu_roof(meter, roof, type, rate)
                                       : wi_gpu_roof(meter, roof, rate);
 }
 
 const char *wi_roof_name(wi_roof roof) {
-    static const char *const names[] = {
-        [WI_ROOF_READ] = "read", [WI_ROOF_COPY] = "copy", [WI_ROOF_LINK] = "link"};
+    static const char *const names[] = {[WI_ROOF_READ] = "read",
+                                        [WI_ROOF_COPY] = "copy",
+                                        [WI_ROOF_LINK] = "link",
+                                        [WI_ROOF_FMA] = "fma"};
     return names[roof];
 }
 
@@ -115,6 +117,7 @@ const char *wi_roof_meaning(wi_roof roof) {
         [WI_ROOF_READ] = "reading memory",
         [WI_ROOF_COPY] = "copying memory, read + written",
         [WI_ROOF_LINK] = "pinned host memory to the GPU",
+        [WI_ROOF_FMA] = "fused multiply-adds in registers, on all threads",
     };
     return meanings[roof];
 }

@@ -46,10 +46,10 @@ weft_status wi_meter_time(const wi_meter *meter, const wi_task *task, double *se
 /* Seconds of one run, finished; no statistics. */
 weft_status wi_meter_once(const wi_meter *meter, const wi_task *task, double *seconds);
 
-/* Measures a roof, in bytes per second. */
-weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, double *rate);
+/* Measures a roof, in units of work per second; `type` matters to WI_ROOF_FMA. */
+weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, weft_type type, double *rate);
 
-/* "read", "copy", "link"; and the same for people. */
+/* "read", "copy", "link", "fma"; and the same for people. */
 const char *wi_roof_name(wi_roof roof);
 const char *wi_roof_meaning(wi_roof roof);
 
@@ -62,7 +62,7 @@ bool wi_meter_flushes(const wi_meter *meter, const wi_task *task);
 /* What the above are made of, for each kind of place. */
 size_t wi_cpu_cache_bytes(void);
 void wi_cpu_flush(const wi_meter *meter);
-weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, double *rate);
+weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, weft_type type, double *rate);
 weft_status wi_gpu_time(const wi_meter *meter, const wi_task *task, double *seconds);
 weft_status wi_gpu_roof(const wi_meter *meter, wi_roof roof, double *rate);
 size_t wi_gpu_cache_bytes(const weft_context *ctx);

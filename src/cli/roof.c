@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofs of a CPU: how fast all its threads together can read, and copy, memory. */
+/* The roofs of a CPU: how fast all its threads together can read and copy memory, and multiply and
+ * add. */
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/meter.h"
+#include "cpu/chains_climb.h"
 
 #if defined(__x86_64__)
 #    include <emmintrin.h>
@@ -12,12 +15,16 @@
 
 enum {
     PASSES = 9,
+    CHAIN_PASSES = 25,
     USUAL_CACHE_BYTES = 32 << 20, /* where the system does not tell */
     PIECE_BYTES = 64,             /* threads start at cache lines */
     PAGE_BYTES = 4096,
-    PAGES = 4,         /* read in turns */
-    AHEAD_BYTES = 4096 /* from the line copied to the line asked for */
+    PAGES = 4,          /* read in turns */
+    AHEAD_BYTES = 4096, /* from the line copied to the line asked for */
+    FIRST_LINKS = 1 << 12
 };
+
+static const double least_chain_seconds = 2e-3;
 
 size_t wi_cpu_cache_bytes(void) {
     const long level_3 = sysconf(_SC_LEVEL3_CACHE_SIZE), level_2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -162,9 +169,60 @@ static double copy_rate(const wi_meter *meter) {
     return (double)(2 * half_of(meter)) / wi_median(samples, PASSES);
 }
 
-weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, double *rate) {
-    if (roof == WI_ROOF_LINK)
-        return wi_fail(meter->ctx, WEFT_EUNSUPPORTED, "a cpu place has no link to measure");
-    *rate = roof == WI_ROOF_READ ? read_rate(meter) : copy_rate(meter);
-    return WEFT_OK;
+/* So many links that neither the clock nor the waking of threads is seen in their rate. */
+static int64_t enough_links(wi_chains_run *run) {
+    double seconds;
+    int64_t links = FIRST_LINKS;
+    do {
+        links *= 2;
+        const double start = wi_now();
+        run(links);
+        seconds = wi_now() - start;
+    } while (seconds < least_chain_seconds);
+    return links;
+}
+
+/* Seconds in which every thread does `links` links, from the time that all are awake. */
+static double seconds_of_chains(const wi_meter *meter, wi_chains_run *run, int64_t links) {
+    double start = 0, end = 0;
+#pragma omp parallel num_threads(meter->ctx->threads)
+    {
+#pragma omp barrier
+#pragma omp master
+        start = wi_now();
+        run(links);
+#pragma omp barrier
+#pragma omp master
+        end = wi_now();
+    }
+    return end - start;
+}
+
+/* The best of all passes: what disturbs a pass can only make it longer. */
+static double fma_rate(const wi_meter *meter, weft_type type) {
+    const wi_chains *const chains = WI_OF_ISA(wi_cpu_isa(), wi_chains);
+    wi_chains_run *const run = type == WEFT_F64 ? chains->f64 : chains->f32;
+    const double flops = type == WEFT_F64 ? chains->f64_flops : chains->f32_flops;
+    const int64_t links = enough_links(run);
+    double shortest = INFINITY;
+    for (size_t k = 0; k < CHAIN_PASSES; k++)
+        shortest = fmin(shortest, seconds_of_chains(meter, run, links));
+    return flops * (double)links * (double)meter->ctx->threads / shortest;
+}
+
+weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, weft_type type, double *rate) {
+    switch (roof) {
+    case WI_ROOF_READ:
+        *rate = read_rate(meter);
+        return WEFT_OK;
+    case WI_ROOF_COPY:
+        *rate = copy_rate(meter);
+        return WEFT_OK;
+    case WI_ROOF_FMA:
+        *rate = fma_rate(meter, type);
+        return WEFT_OK;
+    case WI_ROOF_LINK:
+        break;
+    }
+    return wi_fail(meter->ctx, WEFT_EUNSUPPORTED, "a cpu place has no link to measure");
 }

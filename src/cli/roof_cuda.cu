@@ -129,6 +129,9 @@ static weft_status link_roof(const wi_meter *meter, double *rate) {
 
 weft_status wi_gpu_roof(const wi_meter *meter, wi_roof roof, double *rate) {
     int before;
+    if (roof == WI_ROOF_FMA)
+        return wi_fail(meter->ctx, WEFT_EUNSUPPORTED,
+                       "the rate of multiply-adds is measured on cpu places only; open one");
     weft_status status = wi_gpu_enter(meter->ctx, &before);
     if (status != WEFT_OK)
         return status;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cli/machine.h"
-#include "cli/text.h"
 
 enum {
     FIRST_N = 1024, /* the search for n begins here */
@@ -169,10 +168,11 @@ static weft_status measure(wi_pool *pool, const wi_meter *meter, const wi_row *r
         return status;
     const wi_task task = task_of(&own);
     rung->bytes = task.bytes;
+    rung->work = pool->climb->flops ? pool->climb->flops(own.c) : task.bytes;
     rung->ok = check(pool, own.c, row, rung);
     if (!rung->ok)
         return WEFT_OK;
-    status = wi_roof_measure(meter, pool->climb->roof, &rung->roof);
+    status = wi_roof_measure(meter, pool->climb->roof, pool->type, &rung->roof);
     return status == WEFT_OK ? wi_meter_time(meter, &task, &rung->seconds) : status;
 }
 
@@ -196,7 +196,22 @@ weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row,
 }
 
 double wi_rung_rate(const wi_rung *rung) {
-    return rung->seconds > 0 ? rung->bytes / rung->seconds : 0;
+    return rung->seconds > 0 ? rung->work / rung->seconds : 0;
+}
+
+const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_FIELD_BYTES]) {
+    return climb->flops ? wi_format_flops(rate, out) : wi_format_rate(rate, out);
+}
+
+void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung) {
+    const bool timed = rung->seconds > 0;
+    wi_json_number(json, "seconds", timed ? rung->seconds : NAN);
+    wi_json_count(json, "bytes", (uint64_t)rung->bytes);
+    if (climb->flops)
+        wi_json_number(json, "flops", rung->work);
+    wi_json_number(json, climb->flops ? "gflops" : "gbps", timed ? wi_rung_rate(rung) / 1e9 : NAN);
+    wi_json_string(json, "roof", wi_roof_name(climb->roof));
+    wi_json_number(json, climb->flops ? "roof_gflops" : "roof_gbps", timed ? rung->roof / 1e9 : 0);
 }
 
 size_t wi_usual_n(const weft_context *ctx, weft_type type) {

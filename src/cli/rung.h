@@ -5,6 +5,7 @@
 #define WI_RUNG_H
 
 #include "cli/meter.h"
+#include "cli/text.h"
 
 enum {
     WI_MOST_CASES = 48
@@ -39,7 +40,8 @@ typedef struct wi_rung {
     wi_limit limit;
     bool ok; /* the result was right; else `why` tells what was wrong */
     double seconds, bytes;
-    double roof; /* bytes per second, measured just before */
+    double work; /* what the rate counts: the bytes, or the flops */
+    double roof; /* work per second, measured just before */
     char why[WI_MESSAGE_BYTES];
 } wi_rung;
 
@@ -52,8 +54,14 @@ typedef struct wi_rung {
 weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row, size_t n,
                         wi_rung *rung);
 
-/* Bytes a second. */
+/* Work per second. */
 double wi_rung_rate(const wi_rung *rung);
+
+/* Work per second in words: "4.41 TB/s", or "101 GF/s" if the climb counts flops. */
+const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_FIELD_BYTES]);
+
+/* The keys "seconds" to "roof_gbps", or "roof_gflops"; null where nothing was timed. */
+void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung);
 
 /* How many elements to measure when nobody says: enough to leave the caches of most machines,
  * within what the memory allows. */

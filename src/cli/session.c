@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,8 +42,26 @@ static bool is_about_place(const char *message) {
     return strncmp(message, "weft_open:", strlen("weft_open:")) == 0;
 }
 
+/* Does this build know GPUs, but has no rungs of `op` for them? */
+static bool is_cpu_only(const char *op) {
+    const char *list[WI_MAX_WORDS];
+    bool any = false;
+    for (size_t k = 0; k < wi_op_count; k++)
+        any = any || list_rungs(wi_ops[k]->op, WI_CUDA, list) > 0;
+    return any && list_rungs(op, WI_CUDA, list) == 0;
+}
+
+/* The place to open where no option names one: NULL, which is what WEFT_PLACE says or the best
+ * there is, unless that may be a GPU, and the operation has rungs for the cpu only. */
+static const char *usual_place(const char *op) {
+    const char *const wish = getenv("WEFT_PLACE");
+    const bool maybe_gpu = !wish || !*wish || strncmp(wish, "gpu", strlen("gpu")) == 0;
+    return op && maybe_gpu && is_cpu_only(op) ? "cpu" : NULL;
+}
+
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
-    const weft_status status = weft_open(ctx, args->value[WI_OPT_PLACE]);
+    const char *const place = args->value[WI_OPT_PLACE];
+    const weft_status status = weft_open(ctx, place ? place : usual_place(op));
     if (status == WEFT_EARG) {
         const char *const message = weft_message(NULL);
         const bool blamed = wi_given(args, WI_OPT_PLACE) && is_about_place(message);

@@ -217,12 +217,9 @@ static wi_exit run(solving *s) {
 
 wi_exit wi_solve_command(const wi_arguments *args) {
     solving s = {.args = args};
-    wi_arguments on_cpu = *args;
     wi_exit result = check_options(args, &s.repeats);
-    if (!wi_given(args, WI_OPT_PLACE))
-        on_cpu.value[WI_OPT_PLACE] = "cpu";
     if (result == WI_EXIT_OK)
-        result = wi_session_open(&on_cpu, "sparse", &s.ctx);
+        result = wi_session_open(args, "sparse", &s.ctx);
     if (result == WI_EXIT_OK)
         result = run(&s);
     wi_host_free(s.factor_seconds);

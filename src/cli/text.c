@@ -100,6 +100,11 @@ const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]) {
     return scaled(bytes_per_second / 1e3, 1000, units, 4, out);
 }
 
+const char *wi_format_flops(double flops_per_second, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"kF/s", "MF/s", "GF/s", "TF/s"};
+    return scaled(flops_per_second / 1e3, 1000, units, 4, out);
+}
+
 const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
     if (bytes < 1024) {

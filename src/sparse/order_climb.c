@@ -97,8 +97,9 @@ static double bytes_moved(const wi_case *c) {
 
 const wi_climb wi_sparse_order_climb = {
     .ladder = &wi_sparse_order_ladder,
-    .example = "ordering of a 5-point mesh",
+    .example = "ordering of a 5-point mesh of about n points",
     .type = WEFT_I64,
+    .only_type = true,
     .roof = WI_ROOF_COPY,
     .make = make,
     .call = call,
