@@ -96,6 +96,13 @@ static inline weft_chol *test_plan(weft_context *ctx, const weft_sparse *matrix,
     return plan;
 }
 
+/* The plan has its memory, and every number of L is NaN, so that one left out shows. */
+static inline void test_poison_factor(weft_context *ctx, weft_chol *plan) {
+    if (weft_chol_reserve(ctx, plan, 1) != WEFT_OK)
+        fail_msg("%s", weft_message(ctx));
+    memset(plan->numbers.l, 0xFF, plan->report.factor_bytes);
+}
+
 /* Entry (i, j) of L, i >= j, on what is stored; 0 elsewhere. */
 static inline void test_plan_factor(const weft_chol *plan, test_dense l) {
     const wi_symbolic *const symbolic = &plan->symbolic;

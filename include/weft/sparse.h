@@ -131,7 +131,7 @@ typedef struct weft_chol_report {
      */
     size_t bytes_needed;
     size_t bytes_peak; /* the most it has held so far */
-    /* Of the latest factorization; zeros before the first. */
+    /* Of the latest factorization; zeros before the first, and after one that failed. */
     double factor_seconds;
     double factor_gflops; /* flops of the report over these seconds, 1e-9 */
     double logdet;        /* log(det A) */
@@ -170,7 +170,8 @@ WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
  * for `n` right-hand sides at once (16 at most: more are solved 16 at a time). Without it the first
  * factorization does so for one right-hand side, and a solve of more than ever before takes what
  * these need; apart from that neither weft_chol_factor nor weft_chol_solve allocates anything.
- * Contexts with more threads than the one that took the memory use no more than that one's. */
+ * Contexts with more threads than the one that took the memory use no more than that one's. (A
+ * variant of "sparse" other than the default takes what it works with when it first factors.) */
 WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n);
 
 /* Called from the thread that called weft_chol_factor, now and then between two fronts; done is the
@@ -187,8 +188,8 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
  * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ENONFINITE: a
- * number of L is too large for a double. After a failure there is no factor to solve with, and the
- * plan can factor again. */
+ * number of L is too large for a double. After these, and after WEFT_ECANCELLED, there is no factor
+ * to solve with, and the plan can factor again; after any other failure the plan is what it was. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 

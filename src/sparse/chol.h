@@ -83,7 +83,9 @@ typedef struct wi_numbers {
                       of it for the tops */
     int64_t room_entries;
     double *solve; /* everything a solve needs, for `rhs` right-hand sides */
-    bool mapped;   /* entry, slot and relative are filled */
+    void *desk;    /* what a rung that teaches works with, once one has factored */
+    size_t desk_bytes;
+    bool mapped; /* entry, slot and relative are filled */
 } wi_numbers;
 
 /* Bytes of everything in wi_numbers. */
@@ -101,6 +103,10 @@ wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
 /* Takes what is not there yet; the memory is for the context's threads if it takes any of it. */
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
 void wi_numbers_free(wi_numbers *numbers);
+
+/* The desk, with room for so many bytes, which is taken when it is first asked for. */
+weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
+                            void **desk);
 
 /* Fills the maps; WEFT_EARG if an entry of the matrix has no place in L. Nothing if they are full.
  */
@@ -125,6 +131,7 @@ struct weft_chol {
     double least_work; /* that pays for waking a thread; 0 in tests of small matrices */
     weft_chol_progress progress;
     void *progress_user;
+    double told; /* when progress was last told, as a share of the work */
 };
 
 /* Column j of the panel of supernode s; row i of it, i >= j, is at [i]. */
@@ -157,10 +164,11 @@ weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft
 
 /* ---- the ladder "sparse" ---- */
 
-/* A rung fills the panels of L. plan->numbers is reserved and mapped. If column k of the permuted
+/* A rung fills the panels of L. plan->numbers is reserved and mapped. It takes memory, if any, from
+ * wi_numbers_desk and before it writes to them. If column k of the permuted
  * matrix, and none before, has a pivot that is not > 0 and finite, a rung leaves that pivot where L
  * has it and returns wi_chol_fail(..., k); columns before k in the subtree of the tree that ends in
- * k are then right, rows down to k. */
+ * k are then right, rows down to k, and finite below. */
 typedef struct wi_chol_args {
     const char *call; /* the public name, for messages */
     weft_chol *plan;
@@ -177,6 +185,12 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args);
 /* Records that column `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite.
  */
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column);
+
+/* Tells the caller's progress function, if there is one and enough is done since it was last told,
+ * that the share `done` of the work is. False if it asks to stop: then the rung returns
+ * wi_chol_cancel. By the calling thread only. */
+bool wi_chol_tell(weft_chol *plan, double done);
+weft_status wi_chol_cancel(weft_context *ctx, const char *call);
 
 /* Columns begin ... end - 1 of the panel of supernode s = the entries of A there are, else zeros.
  */

@@ -216,6 +216,8 @@ static void test_edges_of_double(void **state) {
                  {1e-300, 1e-310, 1e-300, WEFT_OK},
                  {5e-324, 0, 5e-324, WEFT_OK}};
     weft_context *const ctx = test_open("cpu:1");
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_sparse_ladder, rows);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         static const int64_t natural[] = {0, 1};
         const weft_chol_options options = {
@@ -224,13 +226,17 @@ static void test_edges_of_double(void **state) {
         weft_chol *plan;
         double d[2];
         assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
-        const weft_status status = weft_chol_factor(ctx, plan, matrix);
-        if (status != cases[k].status)
-            fail_msg("case %zu: %s: %s", k, weft_status_name(status), weft_message(ctx));
-        if (status != WEFT_OK)
-            test_refused(ctx, status, status, "weft_chol_factor", "column");
-        assert_int_equal(weft_chol_direction(ctx, plan, d),
-                         status == WEFT_ENOTSPD ? WEFT_OK : WEFT_EARG);
+        for (size_t row = 0; row < count; row++) {
+            test_use(ctx, "sparse", rows[row]);
+            const weft_status status = weft_chol_factor(ctx, plan, matrix);
+            if (status != cases[k].status)
+                fail_msg("case %zu, %s: %s: %s", k, rows[row] ? rows[row]->name : "auto",
+                         weft_status_name(status), weft_message(ctx));
+            if (status != WEFT_OK)
+                test_refused(ctx, status, status, "weft_chol_factor", "column");
+            assert_int_equal(weft_chol_direction(ctx, plan, d),
+                             status == WEFT_ENOTSPD ? WEFT_OK : WEFT_EARG);
+        }
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
     }
@@ -252,37 +258,46 @@ static int watch(void *user, double done) {
     return p->stop_after > 0 && p->calls >= p->stop_after;
 }
 
+static void check_progress(weft_context *ctx, const wi_row *row, const weft_sparse *matrix) {
+    weft_chol *const plan = analyzed(ctx, matrix);
+    const size_t n = weft_sparse_rows(matrix);
+    double *const x = calloc(n, sizeof *x);
+    progress p = {.stop_after = 0};
+    plan->least_work = 0;
+    test_use(ctx, "sparse", row);
+    assert_int_equal(weft_chol_on_progress(ctx, plan, watch, &p), WEFT_OK);
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    assert_true(p.calls > 2 && (ctx->threads > 1 || p.last > 0.9));
+    for (int stop = 1; stop < 40; stop += 1 + stop / 4) {
+        p = (progress){.stop_after = stop};
+        const weft_status status = weft_chol_factor(ctx, plan, matrix);
+        if (p.calls < stop) {
+            assert_int_equal(status, WEFT_OK);
+            continue;
+        }
+        test_refused(ctx, status, WEFT_ECANCELLED, "weft_chol_factor", "cancelled");
+        assert_int_equal(p.calls, stop);
+        assert_true(report_of(ctx, plan).factor_seconds == 0);
+        test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_EARG,
+                     "weft_chol_solve", "factor");
+    }
+    assert_int_equal(weft_chol_on_progress(ctx, plan, NULL, NULL), WEFT_OK);
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_OK);
+    free(x);
+    weft_chol_destroy(plan);
+}
+
 static void test_progress(void **state) {
     (void)state;
     static const char *const places[] = {"cpu:1", "cpu:3"};
     for (int k = 0; k < 2; k++) {
+        const wi_row *rows[TEST_MAX_ROWS];
         weft_context *const ctx = test_open(places[k]);
         weft_sparse *const matrix = generated(ctx, "laplace2d", 60);
-        weft_chol *const plan = analyzed(ctx, matrix);
-        const size_t n = weft_sparse_rows(matrix);
-        double *const x = calloc(n, sizeof *x);
-        progress p = {.stop_after = 0};
-        plan->least_work = 0;
-        assert_int_equal(weft_chol_on_progress(ctx, plan, watch, &p), WEFT_OK);
-        assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
-        assert_true(p.calls > 2 && (k > 0 || p.last > 0.99));
-        for (int stop = 1; stop < 40; stop += 1 + stop / 4) {
-            p = (progress){.stop_after = stop};
-            const weft_status status = weft_chol_factor(ctx, plan, matrix);
-            if (p.calls < stop) {
-                assert_int_equal(status, WEFT_OK);
-                continue;
-            }
-            test_refused(ctx, status, WEFT_ECANCELLED, "weft_chol_factor", "cancelled");
-            assert_int_equal(p.calls, stop);
-            test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_EARG,
-                         "weft_chol_solve", "factor");
-        }
-        assert_int_equal(weft_chol_on_progress(ctx, plan, NULL, NULL), WEFT_OK);
-        assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
-        assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, n, x, n), WEFT_OK);
-        free(x);
-        weft_chol_destroy(plan);
+        const size_t count = test_rows(ctx, &wi_sparse_ladder, rows);
+        for (size_t row = 0; row < count; row++)
+            check_progress(ctx, rows[row], matrix);
         weft_sparse_destroy(matrix);
         weft_close(ctx);
     }

@@ -97,6 +97,8 @@ static int64_t factor_panel(const left *f, int64_t s) {
 
 static weft_status factor(left *f, weft_context *ctx, const wi_chol_args *chol) {
     const wi_symbolic *const symbolic = f->symbolic;
+    const double all = wi_all_work(symbolic);
+    double work = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         const int64_t columns = wi_super_columns(symbolic, s),
                       height = wi_super_height(symbolic, s);
@@ -111,6 +113,9 @@ static weft_status factor(left *f, weft_context *ctx, const wi_chol_args *chol) 
         if (done < columns)
             return wi_chol_fail(ctx, chol->call, chol->plan, symbolic->first[s] + done);
         wait_for_next(f, s, columns);
+        work += wi_super_work(symbolic, s);
+        if (!wi_chol_tell(chol->plan, work / all))
+            return wi_chol_cancel(ctx, chol->call);
     }
     return WEFT_OK;
 }
@@ -136,10 +141,11 @@ weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
     const int64_t n = symbolic->n, supernodes = symbolic->supernodes;
     const size_t bytes = (size_t)(3 * supernodes + 2 * n + largest_panel(symbolic)) * 8;
     left f = {.blas = wi_blas_load(), .symbolic = symbolic, .plan = chol->plan};
-    f.first_in = wi_host_alloc(bytes);
-    if (!f.first_in)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", chol->call,
-                       bytes);
+    void *desk;
+    const weft_status status = wi_numbers_desk(ctx, chol->call, chol->plan, bytes, &desk);
+    if (status != WEFT_OK)
+        return status;
+    f.first_in = desk;
     f.next = f.first_in + supernodes;
     f.row_at = f.next + supernodes;
     f.place = f.row_at + supernodes;
@@ -151,7 +157,5 @@ weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
             f.super_of[k] = s;
     }
     f.blas->set_threads(ctx->threads);
-    const weft_status status = factor(&f, ctx, chol);
-    wi_host_free(f.first_in);
-    return status;
+    return factor(&f, ctx, chol);
 }

@@ -66,6 +66,7 @@ static void test_definite(void **state) {
         const size_t count = test_rows(c, &wi_sparse_ladder, rows);
         for (size_t row = 0; row < count; row++) {
             test_use(c, "sparse", rows[row]);
+            test_poison_factor(c, plan);
             factor(c, plan, matrix);
             test_used(c, "sparse", rows[row], "factor");
             test_check_factor(plan, &s, rows[row] ? rows[row]->name : "auto");
@@ -132,6 +133,7 @@ static void test_planted(void **state) {
             weft_sparse *const bad = test_system_matrix(c, &s, false);
             for (size_t row = 0; row < count; row++) {
                 test_use(c, "sparse", rows[row]);
+                test_poison_factor(c, plan);
                 test_refused(c, weft_chol_factor(c, plan, bad), WEFT_ENOTSPD, "weft_chol_factor",
                              NULL);
                 check_message(c, column);
@@ -246,6 +248,7 @@ static void check_rungs(weft_context *ctx, const weft_sparse *matrix, const char
     weft_chol *const plan = test_plan(ctx, matrix, ordering, NULL);
     for (size_t row = 0; row < count; row++) {
         test_use(ctx, "sparse", rows[row]);
+        test_poison_factor(ctx, plan);
         factor(ctx, plan, matrix);
         for (size_t i = 0; i < n; i++)
             x[i] = (double)(i % 7) - 3;
@@ -295,6 +298,42 @@ static void test_threads(void **state) {
     close_all(ctx);
 }
 
+/* dt A d, of the matrix that failed, is not above 0. */
+static void check_sign(const weft_sparse *matrix, const double *d) {
+    const int64_t *const start = weft_sparse_starts(matrix);
+    const int64_t *const row = weft_sparse_row_indices(matrix);
+    long double sum = 0;
+    for (size_t j = 0; j < weft_sparse_cols(matrix); j++)
+        for (int64_t k = start[j]; k < start[j + 1]; k++)
+            sum += (long double)weft_sparse_values(matrix)[k] * d[j] * d[row[k]] *
+                   ((size_t)row[k] == j ? 1 : 2);
+    if (!(sum <= 0))
+        fail_msg("dt A d is %Lg", sum);
+}
+
+/* The first column that fails, in the order of elimination, by every rung. */
+static int64_t first_failure(weft_context *ctx, const weft_sparse *bad, const weft_sparse *good,
+                             double *d) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_sparse_ladder, rows);
+    int64_t first = -1;
+    weft_chol *const plan = test_plan(ctx, bad, "amd", NULL);
+    for (size_t row = 0; row < count; row++) {
+        test_use(ctx, "sparse", rows[row]);
+        test_poison_factor(ctx, plan);
+        assert_int_equal(weft_chol_factor(ctx, plan, bad), WEFT_ENOTSPD);
+        if (row == 0)
+            first = plan->failed;
+        assert_int_equal(plan->failed, first);
+        check_message(ctx, plan->symbolic.perm[first]);
+        assert_int_equal(weft_chol_direction(ctx, plan, d), WEFT_OK);
+        check_sign(bad, d);
+    }
+    factor(ctx, plan, good);
+    weft_chol_destroy(plan);
+    return first;
+}
+
 /* A column of the caller's in each of several subtrees fails; the first in the order of elimination
  * is named, whatever the threads. */
 static void test_first_failure(void **state) {
@@ -314,15 +353,10 @@ static void test_first_failure(void **state) {
             value[start[test_below(&r, n)]] = -1;
         assert_int_equal(weft_sparse_update(ctx[0], bad, entries, value), WEFT_OK);
         for (int place = 0; place < PLACES; place++) {
-            weft_chol *const plan = test_plan(ctx[place], bad, "amd", NULL);
-            assert_int_equal(weft_chol_factor(ctx[place], plan, bad), WEFT_ENOTSPD);
+            const int64_t first = first_failure(ctx[place], bad, matrix, d);
             if (place == 0)
-                expected = plan->failed;
-            assert_int_equal(plan->failed, expected);
-            check_message(ctx[place], plan->symbolic.perm[expected]);
-            assert_int_equal(weft_chol_direction(ctx[place], plan, d), WEFT_OK);
-            factor(ctx[place], plan, matrix);
-            weft_chol_destroy(plan);
+                expected = first;
+            assert_int_equal(first, expected);
         }
         weft_sparse_destroy(bad);
     }
@@ -330,6 +364,57 @@ static void test_first_failure(void **state) {
     free(d);
     weft_sparse_destroy(matrix);
     close_all(ctx);
+}
+
+/* ---- at the same time, and within the caller's own threads ---- */
+
+/* What factor and solution come to on a new context; 0 if any call fails. */
+static uint64_t factor_and_solve(const char *place, const weft_sparse *matrix) {
+    const weft_chol_options options = {.size = sizeof options, .ordering = "amd"};
+    const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 1};
+    const size_t n = weft_sparse_rows(matrix);
+    double *const x = malloc(n * sizeof *x);
+    weft_context *ctx = NULL;
+    weft_chol *plan = NULL;
+    uint64_t hash = 0;
+    for (size_t i = 0; x && i < n; i++)
+        x[i] = (double)(i % 11) - 4;
+    if (x && weft_open(&ctx, place) == WEFT_OK &&
+        weft_chol_analyze(ctx, matrix, &options, &plan) == WEFT_OK) {
+        plan->least_work = 1e5;
+        if (weft_chol_factor(ctx, plan, matrix) == WEFT_OK &&
+            weft_chol_solve(ctx, plan, matrix, &refined, 1, x, n, x, n) == WEFT_OK)
+            hash = hash_of(plan);
+        for (size_t i = 0; hash != 0 && i < n; i++) {
+            uint64_t bits;
+            memcpy(&bits, x + i, sizeof bits);
+            hash = (hash ^ bits) * UINT64_C(0x9E3779B97F4A7C15);
+        }
+    }
+    weft_chol_destroy(plan);
+    weft_close(ctx);
+    free(x);
+    return hash;
+}
+
+static void test_at_once(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"laplace3d", "elasticity3d"};
+    static const size_t sizes[] = {13, 6};
+    weft_context *const ctx = test_open("cpu:1");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        weft_sparse *const matrix = make(ctx, kinds[k], sizes[k]);
+        const uint64_t expected = factor_and_solve("cpu:1", matrix);
+        int others = 0;
+        assert_true(expected != 0);
+#pragma omp parallel for num_threads(4) schedule(static, 1) reduction(+ : others)
+        for (int turn = 0; turn < 12; turn++)
+            others += factor_and_solve(places[turn % PLACES], matrix) != expected;
+        if (others > 0)
+            fail_msg("%s: %d of 12 at the same time are other bits than alone", kinds[k], others);
+        weft_sparse_destroy(matrix);
+    }
+    weft_close(ctx);
 }
 
 /* New values for the pattern give the factor that a new plan gives. */
@@ -366,6 +451,7 @@ int main(void) {
         cmocka_unit_test(test_definite),      cmocka_unit_test(test_planted),
         cmocka_unit_test(test_indefinite),    cmocka_unit_test(test_threads),
         cmocka_unit_test(test_first_failure), cmocka_unit_test(test_refactor),
+        cmocka_unit_test(test_at_once),
     };
     return cmocka_run_group_tests_name("chol", tests, NULL, NULL);
 }

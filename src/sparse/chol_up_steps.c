@@ -18,6 +18,7 @@ typedef struct up {
     int64_t *seen;     /* the last row whose pattern has the column */
     int64_t *pattern;  /* the columns of row k, at the end, each before its parent */
     double *x;         /* row k of A, and then of L; zero elsewhere */
+    double work, all;  /* so far and in the end: the squares of the heights of the columns */
 } up;
 
 /* Where column j of L begins in its panel, and the rows of that panel. */
@@ -25,6 +26,13 @@ static double *column_of(const up *u, int64_t j, const int64_t **rows) {
     const int64_t s = u->super_of[j];
     *rows = u->symbolic->rows + u->symbolic->rows_at[s];
     return wi_chol_column(u->plan, s, j - u->symbolic->first[s]);
+}
+
+/* Column j, whose diagonal is in that row of its panel, is now known down to row `end`. */
+static void fill(up *u, int64_t j, int64_t diagonal, int64_t end) {
+    const double before = (double)(u->filled[j] - diagonal), now = (double)(end - diagonal);
+    u->work += now * now - before * before;
+    u->filled[j] = end;
 }
 
 /* Takes one entry of row k of A: adds what is new on its path to the pattern, that begins at top.
@@ -74,10 +82,21 @@ static double eliminate_row(up *u, int64_t k) {
         while (rows[row] < k) /* zeros that amalgamation stores */
             l[row++] = 0;
         l[row] = entry;
-        u->filled[j] = row + 1;
+        fill(u, j, diagonal, row + 1);
         pivot = fma(-entry, entry, pivot);
     }
     return pivot;
+}
+
+/* Zeros below the last entry of each of the first columns. */
+static void finish_columns(up *u, int64_t columns) {
+    const int64_t *rows;
+    for (int64_t j = 0; j < columns; j++) {
+        double *const l = column_of(u, j, &rows);
+        const int64_t height = wi_super_height(u->symbolic, u->super_of[j]);
+        for (int64_t row = u->filled[j]; row < height; row++)
+            l[row] = 0;
+    }
 }
 
 static weft_status factor(up *u, weft_context *ctx, const wi_chol_args *chol) {
@@ -87,22 +106,17 @@ static weft_status factor(up *u, weft_context *ctx, const wi_chol_args *chol) {
         const int64_t diagonal = k - u->symbolic->first[u->super_of[k]];
         const bool good = pivot > 0 && isfinite(pivot);
         column_of(u, k, &rows)[diagonal] = good ? sqrt(pivot) : pivot;
-        if (!good)
+        if (!good) {
+            finish_columns(u, k);
             return wi_chol_fail(ctx, chol->call, chol->plan, k);
-        u->filled[k] = diagonal + 1;
+        }
+        u->filled[k] = diagonal;
+        fill(u, k, diagonal, diagonal + 1);
+        if (!wi_chol_tell(chol->plan, u->work / u->all))
+            return wi_chol_cancel(ctx, chol->call);
     }
+    finish_columns(u, u->symbolic->n);
     return WEFT_OK;
-}
-
-/* Zeros below the last entry of each column. */
-static void finish_columns(up *u) {
-    const int64_t *rows;
-    for (int64_t j = 0; j < u->symbolic->n; j++) {
-        double *const l = column_of(u, j, &rows);
-        const int64_t height = wi_super_height(u->symbolic, u->super_of[j]);
-        for (int64_t row = u->filled[j]; row < height; row++)
-            l[row] = 0;
-    }
 }
 
 weft_status wi_chol_up_looking(weft_context *ctx, const void *args) {
@@ -111,25 +125,25 @@ weft_status wi_chol_up_looking(weft_context *ctx, const void *args) {
     const int64_t n = symbolic->n;
     const size_t bytes = (size_t)n * (4 * sizeof(int64_t) + sizeof(double));
     up u = {.symbolic = symbolic, .plan = chol->plan, .matrix = chol->matrix};
-    u.super_of = wi_host_alloc(bytes);
-    if (!u.super_of)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", chol->call,
-                       bytes);
+    void *desk;
+    const weft_status status = wi_numbers_desk(ctx, chol->call, chol->plan, bytes, &desk);
+    if (status != WEFT_OK)
+        return status;
+    u.super_of = desk;
     u.filled = u.super_of + n;
     u.seen = u.filled + n;
     u.pattern = u.seen + n;
     u.x = (double *)(u.pattern + n);
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++)
+        for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++) {
+            const double height = (double)(wi_super_height(symbolic, s) - (k - symbolic->first[s]));
             u.super_of[k] = s;
+            u.all += height * height;
+        }
     }
     for (int64_t k = 0; k < n; k++) {
         u.seen[k] = -1;
         u.x[k] = 0;
     }
-    const weft_status status = factor(&u, ctx, chol);
-    if (status == WEFT_OK)
-        finish_columns(&u);
-    wi_host_free(u.super_of);
-    return status;
+    return factor(&u, ctx, chol);
 }

@@ -156,9 +156,7 @@ static int compare(const void *a, const void *b) {
 }
 
 void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_cut *cut) {
-    double work = 0;
-    for (int64_t s = 0; s < symbolic->supernodes; s++)
-        work += symbolic->super_parent[s] < 0 ? symbolic->work[s] : 0;
+    const double work = wi_all_work(symbolic);
     if (work < least * threads)
         threads = work < least ? 1 : (int)(work / least);
     *cut = (wi_cut){.threads = threads,

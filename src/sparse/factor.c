@@ -105,6 +105,26 @@ weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, i
                    call, j, pivot);
 }
 
+/* Work between two calls of the caller's progress function, as a share of all. */
+static const double progress_share = 1e-3;
+
+bool wi_chol_tell(weft_chol *plan, double done) {
+    if (!plan->progress || done < plan->told + progress_share)
+        return true;
+    plan->told = done;
+    return plan->progress(plan->progress_user, done < 1 ? done : 1) == 0;
+}
+
+weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
+                   call);
+}
+
+/* Has a rung that fails so written to L? */
+static bool has_begun(weft_status status) {
+    return status == WEFT_ENOTSPD || status == WEFT_ENONFINITE || status == WEFT_ECANCELLED;
+}
+
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
     static const char call[] = "weft_chol_factor";
     if (wi_check_context(ctx) != WEFT_OK)
@@ -120,9 +140,15 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
         status = wi_numbers_map(ctx, call, plan, matrix);
     if (status != WEFT_OK)
         return status;
+    const wi_chol_state before = plan->state;
     plan->state = WI_CHOL_EMPTY;
+    plan->told = 0;
     const wi_chol_args args = {.call = call, .plan = plan, .matrix = matrix};
     status = wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
+    if (has_begun(status))
+        plan->report.factor_seconds = 0;
+    else if (status != WEFT_OK)
+        plan->state = before;
     if (status != WEFT_OK)
         return status;
     plan->state = WI_CHOL_FACTORED;

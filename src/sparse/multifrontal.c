@@ -9,9 +9,6 @@
  * one. */
 static const double together_share = 0.01;
 
-/* Work between two calls of the caller's progress function, as a share of all. */
-static const double progress_share = 1e-3;
-
 typedef struct multifrontal {
     weft_chol *plan;
     const weft_sparse *matrix;
@@ -20,7 +17,7 @@ typedef struct multifrontal {
     atomic_llong done;   /* work */
     atomic_bool cancelled;
     int64_t top_failed; /* of the top at hand, in its own columns */
-    double all, told;   /* work in all, and when progress was last told */
+    double all;         /* work */
 } multifrontal;
 
 static void note_failure(multifrontal *m, int64_t column) {
@@ -29,28 +26,16 @@ static void note_failure(multifrontal *m, int64_t column) {
     }
 }
 
-/* The work of supernode s without that of its children. */
-static double work_of(const wi_symbolic *symbolic, int64_t s) {
-    double work = symbolic->work[s];
-    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
-        work -= symbolic->work[c];
-    return work;
-}
-
 /* Counts the work of a front if anybody asks; the calling thread, rank 0, tells how far things are.
  */
 static void note_front(multifrontal *m, int rank, int64_t s) {
     if (!m->plan->progress)
         return;
-    atomic_fetch_add_explicit(&m->done, (long long)work_of(&m->plan->symbolic, s),
+    atomic_fetch_add_explicit(&m->done, (long long)wi_super_work(&m->plan->symbolic, s),
                               memory_order_relaxed);
-    if (rank != 0)
-        return;
-    const double done = (double)atomic_load_explicit(&m->done, memory_order_relaxed) / m->all;
-    if (done < m->told + progress_share)
-        return;
-    m->told = done;
-    if (m->plan->progress(m->plan->progress_user, done < 1 ? done : 1) != 0)
+    if (rank == 0 &&
+        !wi_chol_tell(m->plan,
+                      (double)atomic_load_explicit(&m->done, memory_order_relaxed) / m->all))
         atomic_store_explicit(&m->cancelled, true, memory_order_relaxed);
 }
 
@@ -97,7 +82,7 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
     wi_crew alone = wi_crew_of_one(crew->rank);
     for (int64_t k = 0; k < numbers->cut.tops; k++) {
         const int64_t s = numbers->tops[k];
-        const double work = work_of(symbolic, s);
+        const double work = wi_super_work(symbolic, s);
         const bool together = work >= together_share * m->plan->least_work;
         if (together)
             wi_crew_wait(crew);
@@ -116,9 +101,8 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     weft_chol *const plan = call->plan;
     wi_numbers *const numbers = &plan->numbers;
     const wi_symbolic *const symbolic = &plan->symbolic;
-    multifrontal m = {.plan = plan, .matrix = call->matrix, .failed = symbolic->n};
-    for (int64_t s = 0; s < symbolic->supernodes; s++)
-        m.all += symbolic->super_parent[s] < 0 ? symbolic->work[s] : 0;
+    multifrontal m = {
+        .plan = plan, .matrix = call->matrix, .failed = symbolic->n, .all = wi_all_work(symbolic)};
 #pragma omp parallel num_threads(wi_chol_team(ctx, plan))
     {
         const int rank = omp_get_thread_num();
@@ -127,7 +111,6 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
         do_tops(&m, &crew, numbers->rooms);
     }
     if (m.cancelled)
-        return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
-                       call->call);
+        return wi_chol_cancel(ctx, call->call);
     return m.failed < symbolic->n ? wi_chol_fail(ctx, call->call, plan, m.failed) : WEFT_OK;
 }

@@ -69,7 +69,8 @@ static size_t solve_entries(const wi_symbolic *symbolic, const wi_cut *cut, int6
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     return index_bytes(plan, cut) + symbolic->factor_bytes +
-           (work_entries(symbolic, cut) + solve_entries(symbolic, cut, rhs)) * sizeof(double);
+           (work_entries(symbolic, cut) + solve_entries(symbolic, cut, rhs)) * sizeof(double) +
+           plan->numbers.desk_bytes;
 }
 
 /* ---- memory ---- */
@@ -133,6 +134,14 @@ static weft_status take_solve(weft_context *ctx, const char *call, weft_chol *pl
     return WEFT_OK;
 }
 
+static void note_peak(weft_chol *plan) {
+    const wi_numbers *const numbers = &plan->numbers;
+    const size_t held =
+        plan->report.analysis_bytes + wi_numbers_bytes(plan, &numbers->cut, numbers->rhs);
+    if (held > plan->report.bytes_peak)
+        plan->report.bytes_peak = held;
+}
+
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
     wi_numbers *const numbers = &plan->numbers;
     const bool first = !numbers->panel;
@@ -146,10 +155,23 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
             wi_numbers_free(numbers);
         return status;
     }
-    const size_t held =
-        plan->report.analysis_bytes + wi_numbers_bytes(plan, &numbers->cut, numbers->rhs);
-    if (held > plan->report.bytes_peak)
-        plan->report.bytes_peak = held;
+    note_peak(plan);
+    return WEFT_OK;
+}
+
+weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
+                            void **desk) {
+    wi_numbers *const numbers = &plan->numbers;
+    if (bytes > numbers->desk_bytes) {
+        void *const larger = take(ctx, call, bytes, "the workspace of the variant forced");
+        if (!larger)
+            return WEFT_ENOMEM;
+        wi_host_free(numbers->desk);
+        numbers->desk = larger;
+        numbers->desk_bytes = bytes;
+        note_peak(plan);
+    }
+    *desk = numbers->desk;
     return WEFT_OK;
 }
 
@@ -158,6 +180,7 @@ void wi_numbers_free(wi_numbers *numbers) {
     wi_host_free(numbers->l);
     wi_host_free(numbers->stack);
     wi_host_free(numbers->solve);
+    wi_host_free(numbers->desk);
     *numbers = (wi_numbers){.rhs = 0};
 }
 

@@ -79,11 +79,8 @@ weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char 
         const size_t count = (size_t)parts[p].count;
         written = fwrite(parts[p].array, sizeof(int64_t), count, file) == count;
     }
-    if (fclose(file) != 0 || !written) {
-        const int error = errno;
-        remove(path);
-        return wi_fail(ctx, WEFT_EIO, "%s: writing %s failed: %s", call, path, strerror(error));
-    }
+    if (fclose(file) != 0 || !written)
+        return wi_fail(ctx, WEFT_EIO, "%s: writing %s failed: %s", call, path, strerror(errno));
     return WEFT_OK;
 }
 
@@ -245,7 +242,8 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, bytes);
     wi_symbolic_sum_up(symbolic, scratch);
     wi_host_free(scratch);
-    if (!is_postordered(symbolic))
+    /* Entries of A are entries of L; memory is taken by their number. */
+    if (!is_postordered(symbolic) || head.nnz_a > (uint64_t)symbolic->nnz_l)
         return damaged(ctx, call, path);
     plan->fingerprint = head.fingerprint;
     plan->report.nnz_a = head.nnz_a;

@@ -114,6 +114,19 @@ static void test_choice(void **state) {
     weft_close(ctx);
 }
 
+/* A disk that is full; and what the path leads to, perhaps a device, is not taken away. */
+static void refuse_full(weft_context *ctx, const weft_chol *plan) {
+    static const char device[] = "/dev/full";
+    char folder[] = "/tmp/weft-plan-XXXXXX", path[64], target[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/plan", folder);
+    assert_int_equal(symlink(device, path), 0);
+    test_refused(ctx, weft_chol_save(ctx, plan, path), WEFT_EIO, "weft_chol_save", path);
+    assert_int_equal(readlink(path, target, sizeof target), sizeof device - 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     static const char call[] = "weft_chol_analyze";
@@ -168,6 +181,7 @@ static void test_refusals(void **state) {
     test_refused(ctx, weft_chol_save(ctx, NULL, "x"), WEFT_EARG, "weft_chol_save", "plan");
     test_refused(ctx, weft_chol_save(ctx, plan, NULL), WEFT_EARG, "weft_chol_save", "path");
     test_refused(ctx, weft_chol_save(ctx, plan, "/nowhere/plan"), WEFT_EIO, "weft_chol_save", NULL);
+    refuse_full(ctx, plan);
     weft_chol_destroy(plan);
     test_refused(ctx, weft_chol_load(ctx, NULL, &plan), WEFT_EARG, "weft_chol_load", "path");
     test_refused(ctx, weft_chol_load(ctx, "x", NULL), WEFT_EARG, "weft_chol_load", "plan");
@@ -286,6 +300,23 @@ static void forge(weft_context *ctx, test_random *r, const char *path, const wef
     }
 }
 
+/* More entries of A than L has: memory for them would be taken on this word alone. */
+static void forge_entries(weft_context *ctx, const char *path) {
+    enum {
+        NNZ_A = 5
+    };
+    static uint64_t words[1 << 13];
+    static const uint64_t wrong[] = {UINT64_MAX, UINT64_C(1) << 61, UINT64_C(1) << 40};
+    const size_t count = read_bytes(path, (unsigned char *)words, sizeof words) / 8;
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        weft_chol *plan;
+        words[NNZ_A] = wrong[k];
+        write_bytes(path, (const unsigned char *)words, count * 8);
+        test_refused(ctx, weft_chol_load(ctx, path, &plan), WEFT_EFORMAT, "weft_chol_load",
+                     "damaged");
+    }
+}
+
 static void test_files(void **state) {
     (void)state;
     static test_graph g;
@@ -309,6 +340,8 @@ static void test_files(void **state) {
         assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
         if (g.n > 0)
             forge(ctx, &r, path, matrix);
+        assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
+        forge_entries(ctx, path);
         weft_chol_destroy(plan);
         weft_chol_destroy(loaded);
         weft_sparse_destroy(matrix);

@@ -137,6 +137,22 @@ static inline int64_t wi_child_before(const wi_symbolic *symbolic, int64_t s, in
     return before > s - symbolic->size[s] ? before : -1;
 }
 
+/* The work of supernode s without that of its children. */
+static inline double wi_super_work(const wi_symbolic *symbolic, int64_t s) {
+    double work = symbolic->work[s];
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
+        work -= symbolic->work[c];
+    return work;
+}
+
+/* The work of all. */
+static inline double wi_all_work(const wi_symbolic *symbolic) {
+    double work = 0;
+    for (int64_t s = 0; s < symbolic->supernodes; s++)
+        work += symbolic->super_parent[s] < 0 ? symbolic->work[s] : 0;
+    return work;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of the sparse slice whose allocations allocation_test.c fails. They bring their own
+ * small matrices and leave the arrays of that test alone. */
+#ifndef WEFT_SPARSE_CALLS_H
+#define WEFT_SPARSE_CALLS_H
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "injection.h"
+#include "sparse/chol.h"
+#include "sparse/order.h"
+#include "testing.h"
+
+struct arrays;
+
+/* Indices out of order, each place given twice: every allocation there is. */
+static inline weft_status run_sparse(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    static const int32_t row[] = {2, 0, 1, 1, 0, 2}, col[] = {1, 0, 2, 1, 0, 2};
+    static const double value[] = {5, 1, 5, 2, 1, 3}, x[] = {1, 1, 1};
+    double y[3];
+    weft_sparse *matrix;
+    weft_status status = weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_FULL, 3, 3, 6,
+                                                     WEFT_I32, row, col, value);
+    const int before = counted;
+    if (status == WEFT_OK)
+        status = weft_sparse_update(ctx, matrix, 6, value);
+    if (status == WEFT_OK)
+        status = weft_sparse_multiply(ctx, matrix, 1, x, 3, y, 3);
+    assert_int_equal(counted, before); /* new values and products take none */
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+static inline weft_status run_sparse_rows(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    static const int32_t start[] = {0, 1, 2}, col[] = {1, 0};
+    static const double value[] = {1, 2};
+    weft_sparse *matrix;
+    const weft_status status =
+        weft_sparse_create_csr(ctx, &matrix, WEFT_GENERAL, 2, 2, WEFT_I32, start, col, value);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+/* A file of a dense matrix that lives in memory. */
+static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    static const char text[] = "%%MatrixMarket matrix array real general\n2 2\n1\n2\n2\n3\n";
+    static int descriptor;
+    char path[64];
+    if (descriptor == 0) {
+        descriptor = memfd_create("matrix", 0);
+        assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
+    }
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    weft_sparse *matrix;
+    const weft_status status = weft_sparse_read(ctx, &matrix, path);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+/* A path of four columns, analyzed, saved to a file that lives in memory, and loaded. */
+static inline weft_status run_chol(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    static const int64_t permutation[] = {2, 0, 3, 1};
+    static const double value[] = {2, -1, 2, -1, 2, -1, 2};
+    static int descriptor;
+    const weft_chol_options options = {.size = sizeof options, .permutation = permutation};
+    char path[64];
+    weft_sparse *matrix;
+    weft_chol *plan = NULL, *loaded = NULL;
+    if (ctx->kind != WI_CPU) /* plans are made on cpu places only */
+        return WEFT_OK;
+    if (descriptor == 0)
+        descriptor = memfd_create("plan", 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    weft_status status = weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                                start, row, value);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, &options, &plan);
+    if (status == WEFT_OK)
+        status = weft_chol_save(ctx, plan, path);
+    if (status == WEFT_OK)
+        status = weft_chol_load(ctx, path, &loaded);
+    weft_chol_destroy(plan);
+    weft_chol_destroy(loaded);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+/* The analysis of a strip of 2 x 1200 points: long enough to be dissected. */
+static inline weft_status run_strip(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    enum {
+        N = 2400
+    };
+    static int64_t row[3 * N], col[3 * N];
+    static double value[3 * N];
+    size_t entries = 0;
+    for (int64_t j = 0; j < N; j++) {
+        for (int64_t i = j; i < N && i <= j + 2; i++) {
+            if (i == j + 1 && j % 2 == 1)
+                continue;
+            row[entries] = i;
+            col[entries] = j;
+            value[entries++] = 1;
+        }
+    }
+    weft_sparse *matrix;
+    weft_chol *plan = NULL;
+    if (ctx->kind != WI_CPU)
+        return WEFT_OK;
+    const weft_chol_options options = {.size = sizeof options, .ordering = "dissect"};
+    weft_status status = weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_LOWER, N, N,
+                                                     entries, WEFT_I64, row, col, value);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, &options, &plan);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+/* What of a plan is done again: none of it may allocate. */
+static inline weft_status run_again(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
+    const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 2};
+    double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, condition;
+    weft_status status = weft_chol_factor(ctx, plan, matrix);
+    const int before = counted;
+    if (status == WEFT_OK)
+        status = weft_chol_factor(ctx, plan, matrix);
+    if (status == WEFT_OK)
+        status = weft_chol_solve(ctx, plan, matrix, &refined, 2, x, 4, x, 4);
+    if (status == WEFT_OK)
+        status = weft_chol_condition(ctx, plan, matrix, &condition);
+    if (status == WEFT_OK && counted != before)
+        fail_msg("factored and solved again: %d allocations", counted - before);
+    return status;
+}
+
+/* By every variant in turn; where one finds no memory, what the one before has made still serves.
+ */
+static inline weft_status run_variants(weft_context *ctx, weft_chol *plan,
+                                       const weft_sparse *matrix) {
+    double x[4] = {1, 2, 3, 4};
+    weft_status status = weft_chol_factor(ctx, plan, matrix);
+    for (size_t k = 0; status == WEFT_OK && k < wi_sparse_ladder.count; k++) {
+        test_use(ctx, "sparse", &wi_sparse_ladder.rows[k]);
+        status = weft_chol_factor(ctx, plan, matrix);
+        if (status == WEFT_ENOMEM)
+            assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, x, 4, x, 4), WEFT_OK);
+    }
+    return status;
+}
+
+/* A path of four columns, to be factored by as many threads as there are. */
+static inline weft_status factor_path(weft_context *ctx,
+                                      weft_status (*run)(weft_context *ctx, weft_chol *plan,
+                                                         const weft_sparse *matrix)) {
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    static const double value[] = {2, -1, 2, -1, 2, -1, 2};
+    weft_sparse *matrix;
+    weft_chol *plan = NULL;
+    if (ctx->kind != WI_CPU)
+        return WEFT_OK;
+    weft_status status = weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                                start, row, value);
+    if (status == WEFT_OK)
+        status = weft_chol_analyze(ctx, matrix, NULL, &plan);
+    if (status == WEFT_OK) {
+        plan->least_work = 0;
+        status = weft_chol_reserve(ctx, plan, 2);
+    }
+    if (status == WEFT_OK)
+        status = run(ctx, plan, matrix);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    return status;
+}
+
+static inline weft_status run_factor(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    return factor_path(ctx, run_again);
+}
+
+static inline weft_status run_every_factor(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    return factor_path(ctx, run_variants);
+}
+
+#endif
