@@ -184,7 +184,8 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
                                            weft_chol_progress progress, void *user);
 
 /* P A Pt = L Lt, for a matrix of the pattern that was analyzed and any values: again and again. L
- * is the same, bit by bit, for any number of threads.
+ * is the same, bit by bit, for any number of threads (but not with the variant left_looking, whose
+ * sums are OpenBLAS's).
  *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
  * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ENONFINITE: a
@@ -220,7 +221,9 @@ typedef struct weft_chol_solve_options {
  * otherwise. `matrix` is the one that was factored: for the backward error, which every solve of A
  * finds, and for refinement. (Of another one with the same pattern refinement finds the solution
  * too, if the two are close.) For L and Lt it is not looked at. options may be NULL. Values of B
- * that are not finite are WEFT_ENONFINITE. X is the same, bit by bit, for any number of threads.
+ * that are not finite are WEFT_ENONFINITE; where the solution does not fit a double, X has
+ * infinities or NaN and the backward error is NaN. X is the same, bit by bit, for any number of
+ * threads.
  *
  * Right-hand sides are solved 16 at a time, at about the price of one as long as L is larger than
  * the caches; bits of a column of X may depend on how many are solved with it. */

@@ -20,11 +20,13 @@ static bool find(void *library, const char *name, void *function, size_t bytes) 
 
 static void load(void) {
     void *const library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
-    loaded = library && find(library, "dsyrk_", &blas.dsyrk, sizeof blas.dsyrk) &&
-             find(library, "dgemm_", &blas.dgemm, sizeof blas.dgemm) &&
-             find(library, "dtrsm_", &blas.dtrsm, sizeof blas.dtrsm) &&
-             find(library, "dpotrf_", &blas.dpotrf, sizeof blas.dpotrf) &&
-             find(library, "openblas_set_num_threads", &blas.set_threads, sizeof blas.set_threads);
+    loaded =
+        library && find(library, "dsyrk_", &blas.dsyrk, sizeof blas.dsyrk) &&
+        find(library, "dgemm_", &blas.dgemm, sizeof blas.dgemm) &&
+        find(library, "dtrsm_", &blas.dtrsm, sizeof blas.dtrsm) &&
+        find(library, "dpotrf_", &blas.dpotrf, sizeof blas.dpotrf) &&
+        find(library, "openblas_set_num_threads", &blas.set_threads, sizeof blas.set_threads) &&
+        find(library, "openblas_get_num_threads", &blas.get_threads, sizeof blas.get_threads);
     if (library && !loaded)
         dlclose(library);
 }

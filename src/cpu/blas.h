@@ -18,6 +18,7 @@ typedef struct wi_blas {
                   double *b, const int *ldb);
     void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
     void (*set_threads)(int threads);
+    int (*get_threads)(void);
 } wi_blas;
 
 /* NULL if there is no OpenBLAS on this machine. */

@@ -56,7 +56,9 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
                          const weft_chol_options *options) {
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; create one first", name);
-    if (options && (options->size == 0 || options->size > sizeof *options))
+    /* A size that ends inside a pointer is no version's. */
+    if (options && (options->size == 0 || options->size > sizeof *options ||
+                    options->size % sizeof options->size != 0))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: options.size is %zu; set it to sizeof(weft_chol_options), %zu", name,
                        options->size, sizeof *options);

@@ -243,6 +243,34 @@ static void test_edges_of_double(void **state) {
     weft_close(ctx);
 }
 
+/* Multiplied by powers of 4, small and large, a matrix keeps its condition number. */
+static void test_condition_of_scaled(void **state) {
+    (void)state;
+    weft_context *const ctx = test_open("cpu:1");
+    weft_sparse *const matrix = generated(ctx, "laplace2d", 9);
+    const size_t entries = weft_sparse_entries(matrix);
+    double *const value = malloc(2 * entries * sizeof *value), *const scaled = value + entries;
+    double expected = 0;
+    memcpy(value, weft_sparse_values(matrix), entries * sizeof *value);
+    for (int power = -1060; power <= 1020; power += 20) {
+        double condition;
+        for (size_t k = 0; k < entries; k++)
+            scaled[k] = ldexp(value[k], power);
+        assert_int_equal(weft_sparse_update(ctx, matrix, entries, scaled), WEFT_OK);
+        weft_chol *const plan = analyzed(ctx, matrix);
+        assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+        assert_int_equal(weft_chol_condition(ctx, plan, matrix, &condition), WEFT_OK);
+        if (power == -1060) /* few digits are left of 1e-319 */
+            expected = condition;
+        if (!(fabs(condition / expected - 1) <= 1e-3) || !(condition > 1))
+            fail_msg("times 2^%d: condition %g, not %g", power, condition, expected);
+        weft_chol_destroy(plan);
+    }
+    free(value);
+    weft_sparse_destroy(matrix);
+    weft_close(ctx);
+}
+
 /* ---- progress ---- */
 
 typedef struct progress {
@@ -417,8 +445,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory), /* first: a fork has the caller's thread alone */
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_diagonal),
-        cmocka_unit_test(test_edges_of_double), cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_loaded),          cmocka_unit_test(test_report),
+        cmocka_unit_test(test_edges_of_double), cmocka_unit_test(test_condition_of_scaled),
+        cmocka_unit_test(test_progress),        cmocka_unit_test(test_loaded),
+        cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests_name("chol_calls", tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
  *
  * Then P = (P1; P2) becomes (L11; L21), L11 L11t = P1, L21 = P2 L11^-t.
  *
- * The products are OpenBLAS's, and so are the threads. Supernodes wait in a list for the next one
- * that has a column they have a row in. */
+ * The products are OpenBLAS's, and so are the threads: how many there are may show in the last
+ * bits. Supernodes wait in a list for the next one that has a column they have a row in. */
 #include <math.h>
 
 #include "cpu/blas.h"
@@ -142,9 +142,8 @@ weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
     const size_t bytes = (size_t)(3 * supernodes + 2 * n + largest_panel(symbolic)) * 8;
     left f = {.blas = wi_blas_load(), .symbolic = symbolic, .plan = chol->plan};
     void *desk;
-    const weft_status status = wi_numbers_desk(ctx, chol->call, chol->plan, bytes, &desk);
-    if (status != WEFT_OK)
-        return status;
+    if (wi_numbers_desk(ctx, chol->call, chol->plan, bytes, &desk) != WEFT_OK)
+        return WEFT_ENOMEM;
     f.first_in = desk;
     f.next = f.first_in + supernodes;
     f.row_at = f.next + supernodes;
@@ -156,6 +155,9 @@ weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
         for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1]; k++)
             f.super_of[k] = s;
     }
+    const int callers = f.blas->get_threads();
     f.blas->set_threads(ctx->threads);
-    return factor(&f, ctx, chol);
+    const weft_status status = factor(&f, ctx, chol);
+    f.blas->set_threads(callers);
+    return status;
 }

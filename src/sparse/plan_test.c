@@ -154,6 +154,7 @@ static void test_refusals(void **state) {
     } wrong[] = {
         {{.size = 0}, WEFT_EARG, "size"},
         {{.size = sizeof(weft_chol_options) + 1}, WEFT_EARG, "size"},
+        {{.size = sizeof(size_t) + 4, .ordering = "amd"}, WEFT_EARG, "size"},
         {{.size = sizeof(weft_chol_options), .ordering = "amdd"}, WEFT_EARG, "ordering"},
         {{.size = sizeof(weft_chol_options), .ordering = "amd,md"}, WEFT_EARG, "ordering"},
         {{.size = sizeof(weft_chol_options), .ordering = "given"},

@@ -39,13 +39,21 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
 
 /* ---- condition ---- */
 
-/* The 1-norm of A: the largest column sum of |A|. `sum` has room for n. */
-static double norm(const weft_sparse *matrix, double *sum) {
+/* The largest |a_ij|, made smaller where a sum of some might overflow. */
+static double scale_of(const weft_sparse *matrix) {
+    double most = 0;
+    for (int64_t k = 0; k < matrix->start[matrix->cols]; k++)
+        most = fmax(most, fabs(matrix->value[k]));
+    return most > 1 ? most * 0x1p-100 : most;
+}
+
+/* The 1-norm of A / scale: the largest column sum. `sum` has room for n. */
+static double norm(const weft_sparse *matrix, double scale, double *sum) {
     double most = 0;
     memset(sum, 0, matrix->cols * sizeof *sum);
     for (size_t j = 0; j < matrix->cols; j++) {
         for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
-            const double size = fabs(matrix->value[k]);
+            const double size = fabs(matrix->value[k]) / scale;
             const size_t i = (size_t)matrix->row[k];
             sum[j] += size;
             sum[i] += i == j ? 0 : size;
@@ -63,11 +71,13 @@ static double sum_of_sizes(size_t n, const double *y) {
     return sum;
 }
 
-/* |A^-1| in the 1-norm is the most that |A^-1 x| is for |x| = 1, and is reached at a unit vector.
+/* scale |A^-1|, which is in the range of double whatever the size of A, if the scale follows it.
+ *
+ * |A^-1| in the 1-norm is the most that |A^-1 x| is for |x| = 1, and is reached at a unit vector.
  * From x the steepest way up is e[j], j the largest element of z = A^-1 sign(A^-1 x), unless x is a
  * maximum of its neighbourhood, |z[j]| <= zt x. The last vector tried is one that this climb is
  * known to miss. The permutation of A changes nothing of it. */
-static double inverse_norm(const weft_context *ctx, const weft_chol *plan) {
+static double inverse_norm(const weft_context *ctx, const weft_chol *plan, double scale) {
     enum {
         MOST_STEPS = 5
     };
@@ -75,8 +85,10 @@ static double inverse_norm(const weft_context *ctx, const weft_chol *plan) {
     const wi_solve_room room = wi_solve_room_of(plan, 1);
     double *const y = room.y, *const x = room.x;
     double best = 0;
-    for (size_t k = 0; k < n; k++)
-        y[k] = x[k] = 1 / (double)n;
+    for (size_t k = 0; k < n; k++) {
+        x[k] = 1 / (double)n;
+        y[k] = scale / (double)n;
+    }
     for (int step = 0; step < MOST_STEPS; step++) {
         size_t top = 0;
         double along = 0;
@@ -86,7 +98,7 @@ static double inverse_norm(const weft_context *ctx, const weft_chol *plan) {
             break;
         best = size;
         for (size_t k = 0; k < n; k++)
-            y[k] = copysign(1, y[k]);
+            y[k] = copysign(scale, y[k]);
         wi_chol_substitute(ctx, plan, 1, true, true);
         for (size_t k = 0; k < n; k++) {
             along += y[k] * x[k];
@@ -94,13 +106,15 @@ static double inverse_norm(const weft_context *ctx, const weft_chol *plan) {
         }
         if (fabs(y[top]) <= along)
             break;
-        for (size_t k = 0; k < n; k++)
-            y[k] = x[k] = k == top;
+        for (size_t k = 0; k < n; k++) {
+            x[k] = k == top;
+            y[k] = k == top ? scale : 0;
+        }
     }
     for (size_t k = 0; k < n; k++)
-        y[k] = (k % 2 ? -1 : 1) * (1 + (n > 1 ? (double)k / (double)(n - 1) : 0));
+        y[k] = (k % 2 ? -scale : scale) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
     wi_chol_substitute(ctx, plan, 1, true, true);
-    return fmax(best, 2 * sum_of_sizes(n, y) / (3 * (double)n));
+    return fmax(best, 4 * sum_of_sizes(n, y) / (3 * (double)n));
 }
 
 weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
@@ -117,10 +131,11 @@ weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_s
         return status;
     if (!estimate)
         return wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
-    /* An empty matrix has neither rows to sum up nor a worst direction. */
-    *estimate = plan->symbolic.n == 0
-                    ? 0
-                    : norm(matrix, wi_solve_room_of(plan, 1).x) * inverse_norm(ctx, plan);
+    const double scale = scale_of(matrix);
+    *estimate = 0; /* an empty matrix has neither rows to sum up nor a worst direction */
+    if (plan->symbolic.n > 0)
+        *estimate =
+            norm(matrix, scale, wi_solve_room_of(plan, 1).x) * inverse_norm(ctx, plan, scale);
     plan->report.condition_estimate = *estimate;
     return WEFT_OK;
 }
