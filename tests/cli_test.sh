@@ -371,7 +371,11 @@ test_generate() {
     expect 2 'option --json: standard output' "$weft" generate laplace2d 3 --json
     expect 1 'cannot hold 30 entries' "$weft" generate random 9 --per-row 30
     expect 1 'beyond any memory' "$weft" generate laplace3d 2^21
-    expect 1 'opening failed' "$weft" generate laplace2d 3 -o "$folder/no/A.mtx"
+    expect 1 'option --output: cannot write .*/no/A.mtx: No such file' "$weft" generate laplace2d 3 \
+        -o "$folder/no/A.mtx"
+    expect 1 'cannot write .*: Is a directory' "$weft" generate laplace2d 3 -o "$folder"
+    expect 2 'option --per-row: laplace2d is the same' "$weft" generate laplace2d 3 --per-row 2
+    expect 2 'option --seed: elasticity3d is the same' "$weft" generate elasticity3d 3 --seed 2
     [ ! -w /dev/full ] || expect 1 'writing failed' "$weft" generate laplace2d 3 -o /dev/full
 }
 
@@ -391,11 +395,17 @@ test_analyze() {
     same "$(grep -c '<g ' "$folder/plan.svg")" "$(grep -c '</g>' "$folder/plan.svg")" 'its groups'
     same '"nnz_l": 7' "$("$weft" analyze - --json <"$folder/path.mtx" | grep -o '"nnz_l": 7')" pipe
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
-    expect 1 'not given as symmetric' "$weft" analyze "$folder/skew.mtx"
+    expect 1 'analyze: .*skew.mtx is not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0' \
+        "$weft" analyze "$folder/skew.mtx"
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n2 1 1\n' >"$folder/wide.mtx"
+    expect 1 'wide.mtx is 2 x 3; .* square' "$weft" analyze "$folder/wide.mtx"
+    gzip -c "$folder/path.mtx" >"$folder/path.mtx.gz"
+    expect 1 'compressed by gzip; unpack it' "$weft" analyze "$folder/path.mtx.gz"
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \
         "$weft" analyze "$folder/path.mtx" --ordering amdd
-    expect 1 'cannot write' "$weft" analyze "$folder/path.mtx" --plot "$folder/no/plan.svg"
-    expect 1 'weft_sparse_read' "$weft" analyze "$folder/none.mtx"
+    expect 1 'option --plot: cannot write' "$weft" analyze "$folder/path.mtx" --plot "$folder/no/p.svg"
+    [ ! -w /dev/full ] || expect 1 'No space left' "$weft" analyze "$folder/path.mtx" --plot /dev/full
+    expect 1 'analyze: .*none.mtx: opening failed' "$weft" analyze "$folder/none.mtx"
 }
 
 # Solving: a system solved by hand, right-hand sides of every kind, the report, and refusals.
@@ -423,7 +433,16 @@ test_solve() {
     done
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n' \
         >"$folder/not.mtx"
-    expect 1 'not positive definite: the pivot of its column [01] is -3' "$weft" solve "$folder/not.mtx"
+    expect 1 'not.mtx is not positive definite: .* -3 on the diagonal of column [12], counted from 1' \
+        "$weft" solve "$folder/not.mtx"
+    for key in up_looking left_looking multifrontal; do # the third column, in any order
+        printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n' >"$folder/third.mtx"
+        printf '%s\n' '1 1 1' '2 2 1' '3 3 -2' '4 4 1' >>"$folder/third.mtx"
+        expect 1 'leaves -2 on the diagonal of column 3,' \
+            "$weft" solve "$folder/third.mtx" --variant $key --ordering rcm
+    done
+    npy inf.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\xf0\x7f'
+    expect 1 'inf.npy holds inf in row 2 of column 1' "$weft" solve "$folder/two.mtx" -b "$folder/inf.npy"
     expect 1 'b.npy has 2 rows, but the matrix 512' "$weft" solve "$folder/A.mtx" -b "$folder/b.npy"
     npy three.npy "'<i4'" '(3,)' '\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00'
     expect 1 'holds i32; save it as f64' "$weft" solve "$folder/two.mtx" -b "$folder/three.npy"
@@ -433,12 +452,30 @@ test_solve() {
         "$weft" solve "$folder/two.mtx" --ordering amdd
     expect 2 'did you mean "multifrontal"' "$weft" solve "$folder/two.mtx" --variant multifronta
     expect 1 'opening failed' "$weft" solve "$folder/two.mtx" -b "$folder/none.npy"
-    expect 1 'opening for writing failed' "$weft" solve "$folder/two.mtx" -o "$folder/no/x.npy"
+    expect 1 'option --output: cannot write' "$weft" solve "$folder/none.mtx" -o "$folder/no/x.npy"
+    expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 
 test_info() {
     expect 0 'instructions' "$weft" info
     "$weft" info --json | json_valid 'info --json' 3
+}
+
+# A terminal is told how far a long factorization is, and of a short one next to nothing; it cannot
+# give matrices.
+test_progress() {
+    local output
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null || return 0 # no terminal to be had
+    "$weft" generate laplace3d 20 -o "$folder/A.mtx"
+    expect 0 'factor: [0-9]+ %' script -qec \
+        "'$weft' solve '$folder/A.mtx' --ordering natural --variant up_looking" /dev/null
+    output=$(script -qec "'$weft' solve '$folder/A.mtx'" /dev/null </dev/null)
+    checks=$((checks + 1))
+    [ "$(grep -o 'factor: [0-9]' <<<"$output" | wc -l)" -lt 20 ] || fail "too much progress: $output"
+    same '' "$("$weft" solve "$folder/A.mtx" 2>&1 >/dev/null)" 'progress in a pipe'
+    expect 2 'which is a terminal' script -qec "'$weft' solve -" /dev/null
+    expect 2 'which is a terminal' script -qec "'$weft' solve '$folder/A.mtx' -b -" /dev/null
+    expect 2 'is a terminal, and arrays' script -qec "'$weft' solve '$folder/A.mtx' -o -" /dev/null
 }
 
 # Colours are for terminals, and not for those who ask for none.
@@ -503,6 +540,7 @@ test_generate
 test_analyze
 test_solve
 test_info
+test_progress
 test_colour
 echo "$checks checks, $failures failures"
 [ "$failures" = 0 ]

@@ -14,7 +14,7 @@ static void print_json(const weft_chol_report *report) {
     wi_json_count(&json, "nnz_a", report->nnz_a);
     wi_json_count(&json, "nnz_l", report->nnz_l);
     wi_json_count(&json, "nnz_l_stored", report->nnz_l_stored);
-    wi_json_number(&json, "flops", report->flops);
+    wi_json_element(&json, "flops", WEFT_F64, &report->flops);
     wi_json_string(&json, "ordering", report->ordering);
     wi_json_count(&json, "supernodes", report->supernodes);
     wi_json_count(&json, "tree_height", report->tree_height);
@@ -31,16 +31,17 @@ static double over(size_t a, size_t b) {
     return b ? (double)a / (double)b : 0;
 }
 
-static void print_report(const char *path, const weft_chol_report *report) {
+static void print_report(const char *name, const weft_chol_report *report) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES];
     printf("%s%s%s: n = %zu, %zu entries on and below the diagonal\n", wi_style_on(stdout, WI_BOLD),
-           path, wi_style_on(stdout, WI_PLAIN), report->n, report->nnz_a);
+           name, wi_style_on(stdout, WI_PLAIN), report->n, report->nnz_a);
     printf("ordering  %s, in %s\n", report->ordering, wi_format_seconds(report->order_seconds, a));
     printf("factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,
            over(report->nnz_l, report->nnz_a), over(report->nnz_l_stored, report->nnz_l));
     printf("work      %.3g flops\n", report->flops);
-    printf("tree      %zu supernodes, %zu columns high, largest front %zu rows\n",
-           report->supernodes, report->tree_height, report->largest_front);
+    printf("tree      %zu supernode%s, %zu column%s high, largest front %zu row%s\n",
+           report->supernodes, wi_plural(report->supernodes), report->tree_height,
+           wi_plural(report->tree_height), report->largest_front, wi_plural(report->largest_front));
     printf("memory    %s factor, %s workspace, %s plan\n",
            wi_format_bytes((double)report->factor_bytes, a),
            wi_format_bytes((double)report->work_bytes, b),
@@ -62,7 +63,7 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
     if (wi_given(args, WI_OPT_JSON))
         print_json(&report);
     else
-        print_report(args->operand[0], &report);
+        print_report(wi_matrix_name(args), &report);
     return WI_EXIT_OK;
 }
 
@@ -73,6 +74,8 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = args->value[WI_OPT_ORDERING]};
     wi_exit result = wi_check_ordering(args);
+    if (result == WI_EXIT_OK)
+        result = wi_check_writable(args, WI_OPT_PLOT);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sparse", &ctx);
     if (result == WI_EXIT_OK)

@@ -11,8 +11,12 @@ enum {
     USUAL_PER_ROW = 8
 };
 
-static wi_exit read_recipe(const wi_arguments *args, wi_recipe *recipe) {
+static wi_exit read_recipe(const wi_arguments *args, const wi_generator *generator,
+                           wi_recipe *recipe) {
     const char *const n = args->operand[1], *const per_row = args->value[WI_OPT_PER_ROW];
+    if (!generator->random && (per_row || wi_given(args, WI_OPT_SEED)))
+        return wi_usage(args->command, "option --%s: %s is the same for all; leave the option out",
+                        per_row ? "per-row" : "seed", generator->name);
     *recipe = (wi_recipe){.seed = args->seed, .per_row = USUAL_PER_ROW};
     if (!wi_read_count(n, &recipe->n) || recipe->n == 0)
         return wi_usage(args->command, "N: \"%s\" is no count from 1; write 50 or 1e5", n);
@@ -57,7 +61,9 @@ wi_exit wi_generate_command(const wi_arguments *args) {
     if (wi_given(args, WI_OPT_JSON) && (!path || strcmp(path, "-") == 0))
         return wi_usage(args->command, "option --json: standard output takes the matrix already; "
                                        "name a file with --output");
-    wi_exit result = read_recipe(args, &recipe);
+    wi_exit result = wi_check_writable(args, WI_OPT_OUTPUT);
+    if (result == WI_EXIT_OK)
+        result = read_recipe(args, generator, &recipe);
     if (result != WI_EXIT_OK)
         return result;
     if (weft_open(&ctx, "cpu") != WEFT_OK)

@@ -69,17 +69,12 @@ static wi_exit load(const wi_arguments *args, task *t) {
     wi_note note = {""};
     const char *const path = args->operand[0];
     const bool standard = strcmp(path, "-") == 0;
-    if (standard && isatty(STDIN_FILENO))
-        return wi_usage(args->command, "- means standard input, which is a terminal; send a file "
-                                       "there, or name one");
-    FILE *const file = standard ? stdin : fopen(path, "rb");
-    if (!file) {
-        wi_say_error("%s: opening failed: %s", path, strerror(errno));
-        return WI_EXIT_FAILED;
-    }
+    FILE *file;
+    const wi_exit result = wi_open_input(args, path, "file", &file);
+    if (result != WI_EXIT_OK)
+        return result;
     const weft_status status = read_any(args, file, standard ? "standard input" : path, t, &note);
-    if (!standard)
-        fclose(file);
+    wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;
     wi_say_error("%s", note.text);

@@ -2,9 +2,8 @@
 /* Right-hand sides for `weft solve`. */
 #include "cli/rhs.h"
 
-#include <errno.h>
+#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/text.h"
 #include "sparse/sparse.h"
@@ -25,9 +24,9 @@ wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat,
 }
 
 static wi_exit wrong_rows(const wi_arguments *args, size_t rows, size_t n) {
-    wi_say_error("%s: %s has %zu rows, but the matrix %zu; a right-hand side has one number for "
+    wi_say_error("%s: %s has %zu row%s, but the matrix %zu; a right-hand side has one number for "
                  "each unknown",
-                 args->command->name, args->value[WI_OPT_RHS], rows, n);
+                 args->command->name, args->value[WI_OPT_RHS], rows, wi_plural(rows), n);
     return WI_EXIT_FAILED;
 }
 
@@ -102,23 +101,33 @@ static wi_exit load_matrix(const wi_arguments *args, weft_context *ctx, FILE *fi
     return result;
 }
 
+/* Numbers that are not finite would only be found after the factorization. */
+static wi_exit check_finite(const wi_arguments *args, const char *name, const wi_rhs *rhs) {
+    for (size_t k = 0; k < rhs->n * rhs->count; k++) {
+        if (!isfinite(rhs->value[k])) {
+            wi_say_error("%s: %s holds %g in row %zu of column %zu, counted from 1; right-hand "
+                         "sides have to be finite",
+                         args->command->name, name, rhs->value[k], k % rhs->n + 1, k / rhs->n + 1);
+            return WI_EXIT_FAILED;
+        }
+    }
+    return WI_EXIT_OK;
+}
+
 wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rhs *rhs) {
     const char *const path = args->value[WI_OPT_RHS];
-    const bool standard = strcmp(path, "-") == 0;
-    const char *const name = standard ? "standard input" : path;
-    FILE *const file = standard ? stdin : fopen(path, "rb");
-    if (!file) {
-        wi_say_error("%s: opening failed: %s", path, strerror(errno));
-        return WI_EXIT_FAILED;
-    }
+    const char *const name = strcmp(path, "-") == 0 ? "standard input" : path;
+    FILE *file;
+    wi_exit result = wi_open_input(args, path, ".npy or Matrix Market file", &file);
+    if (result != WI_EXIT_OK)
+        return result;
     const int first = getc(file);
     if (first != EOF)
         ungetc(first, file);
-    const wi_exit result = first == first_byte_of_npy ? load_array(args, file, name, n, rhs)
-                                                      : load_matrix(args, ctx, file, name, n, rhs);
-    if (!standard)
-        fclose(file);
-    return result;
+    result = first == first_byte_of_npy ? load_array(args, file, name, n, rhs)
+                                        : load_matrix(args, ctx, file, name, n, rhs);
+    wi_close_input(file);
+    return result == WI_EXIT_OK ? check_finite(args, name, rhs) : result;
 }
 
 wi_exit wi_rhs_of_ones(const wi_arguments *args, weft_context *ctx, const weft_sparse *matrix,

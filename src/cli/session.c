@@ -3,9 +3,11 @@
 #include "cli/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ops.h"
@@ -88,23 +90,36 @@ static bool is_standard(const char *path) {
     return strcmp(path, "-") == 0;
 }
 
+wi_exit wi_open_input(const wi_arguments *args, const char *path, const char *kind, FILE **file) {
+    *file = is_standard(path) ? stdin : NULL;
+    if (*file && isatty(STDIN_FILENO))
+        return wi_usage(args->command,
+                        "- means standard input, which is a terminal; send a %s there, or name one",
+                        kind);
+    if (!*file)
+        *file = fopen(path, "rb");
+    if (*file)
+        return WI_EXIT_OK;
+    wi_say_error("%s: %s: opening failed: %s", args->command->name, path, strerror(errno));
+    return WI_EXIT_FAILED;
+}
+
+void wi_close_input(FILE *file) {
+    if (file != stdin)
+        fclose(file);
+}
+
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     wi_note note = {""};
-    const bool standard = is_standard(path);
+    FILE *file;
     *array = (wi_npy){.data = NULL};
-    if (standard && isatty(STDIN_FILENO))
-        return wi_usage(args->command, "- means standard input, which is a terminal; send a .npy "
-                                       "file there, or name one");
-    FILE *const file = standard ? stdin : fopen(path, "rb");
-    if (!file) {
-        wi_say_error("%s: opening failed: %s", path, strerror(errno));
-        return WI_EXIT_FAILED;
-    }
+    const wi_exit result = wi_open_input(args, path, ".npy file", &file);
+    if (result != WI_EXIT_OK)
+        return result;
     const weft_status status =
-        wi_npy_read(file, standard ? "standard input" : path,
+        wi_npy_read(file, is_standard(path) ? "standard input" : path,
                     wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, array, &note);
-    if (!standard)
-        fclose(file);
+    wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;
     wi_say_error("%s", note.text);
@@ -134,6 +149,28 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
     return WI_EXIT_FAILED;
 }
 
+/* 0, or what writing to `path` will fail with, as far as can be told without trying. */
+static int foreseen_error(const char *path) {
+    struct stat facts;
+    if (stat(path, &facts) == 0)
+        return S_ISDIR(facts.st_mode) ? EISDIR : access(path, W_OK) == 0 ? 0 : errno;
+    const char *const slash = strrchr(path, '/');
+    char folder[PATH_MAX] = ".";
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    return access(folder, W_OK) == 0 ? 0 : errno;
+}
+
+wi_exit wi_check_writable(const wi_arguments *args, wi_option option) {
+    const char *const path = args->value[option];
+    const int error = path && !is_standard(path) ? foreseen_error(path) : 0;
+    if (error == 0)
+        return WI_EXIT_OK;
+    wi_say_error("%s: option --%s: cannot write %s: %s; name another file", args->command->name,
+                 wi_option_rows[option].name, path, strerror(error));
+    return WI_EXIT_FAILED;
+}
+
 wi_exit wi_need_output(const wi_arguments *args) {
     const char *const path = args->value[WI_OPT_OUTPUT];
     if (!path)
@@ -147,7 +184,7 @@ wi_exit wi_need_output(const wi_arguments *args) {
         return wi_usage(args->command,
                         "option --json: standard output takes the array already; name a file with "
                         "--output");
-    return WI_EXIT_OK;
+    return wi_check_writable(args, WI_OPT_OUTPUT);
 }
 
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,

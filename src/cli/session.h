@@ -3,6 +3,8 @@
 #ifndef WI_SESSION_H
 #define WI_SESSION_H
 
+#include <stdio.h>
+
 #include "cli/commands.h"
 #include "cli/ops.h"
 #include "io/npy.h"
@@ -15,6 +17,11 @@ wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context *
 /* Prints the context's message; returns WI_EXIT_FAILED. */
 wi_exit wi_session_failed(const weft_context *ctx);
 
+/* Opens a file to read, "-" being standard input, which must not be a terminal; `kind` says what
+ * should come from there. Anything but WI_EXIT_OK has been explained. */
+wi_exit wi_open_input(const wi_arguments *args, const char *path, const char *kind, FILE **file);
+void wi_close_input(FILE *file);
+
 /* Reads operand `path`, "-" being standard input. --type, if given, must be the file's. */
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
 
@@ -24,8 +31,13 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
 /* Writes to --output, "-" being standard output. */
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
 
-/* Explains if --output is missing, or is where --json prints. Called before the work is done. */
+/* Explains if --output is missing, cannot be written, or is where --json prints. Called before the
+ * work is done. */
 wi_exit wi_need_output(const wi_arguments *args);
+
+/* Explains if the file that `option` names, if it does, cannot be written. Nothing is written yet.
+ */
+wi_exit wi_check_writable(const wi_arguments *args, wi_option option);
 
 /* With --json, tells what was written: `op` of the ladder `ladder`. */
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,

@@ -15,6 +15,8 @@ enum {
     MOST_REFINEMENTS = 10
 };
 
+static const double progress_seconds = 0.1; /* from one line to the next */
+
 /* One run of the command. */
 typedef struct solving {
     const wi_arguments *args;
@@ -25,6 +27,7 @@ typedef struct solving {
     size_t repeats;
     double *factor_seconds, *solve_seconds; /* of each repeat */
     size_t bytes_predicted;                 /* of the whole process, at its largest */
+    double shown_at;                        /* when progress was shown last */
 } solving;
 
 static size_t most_resident(void) {
@@ -43,9 +46,13 @@ static size_t resident_now(void) {
     return found == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static int show_progress(void *what, double done) {
-    (void)what;
-    wi_progress("factor: %.0f %%", 100 * done);
+/* Writing to a terminal can take longer than a front. */
+static int show_progress(void *user, double done) {
+    solving *const s = user;
+    if (wi_now() - s->shown_at >= progress_seconds) {
+        wi_progress("factor: %.0f %%", 100 * done);
+        s->shown_at = wi_now();
+    }
     return 0;
 }
 
@@ -83,7 +90,7 @@ static wi_exit prepare(solving *s) {
     const size_t resident = resident_now();
     if (weft_chol_analyze(s->ctx, s->matrix, &options, &s->plan) != WEFT_OK ||
         weft_chol_reserve(s->ctx, s->plan, s->b.count) != WEFT_OK ||
-        weft_chol_on_progress(s->ctx, s->plan, show_progress, NULL) != WEFT_OK ||
+        weft_chol_on_progress(s->ctx, s->plan, show_progress, s) != WEFT_OK ||
         weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
         return wi_session_failed(s->ctx);
     s->bytes_predicted = resident + report.bytes_needed + s->x.n * s->x.count * sizeof *s->x.value;
@@ -105,8 +112,11 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     double condition;
     for (size_t k = 0; k < s->repeats; k++) {
         *report = (weft_chol_report){.size = sizeof *report};
-        if (weft_chol_factor(s->ctx, s->plan, s->matrix) != WEFT_OK)
-            return wi_session_failed(s->ctx);
+        s->shown_at = wi_now();
+        const weft_status status = weft_chol_factor(s->ctx, s->plan, s->matrix);
+        if (status != WEFT_OK)
+            return status == WEFT_ENOTSPD ? wi_not_definite(s->args, s->plan)
+                                          : wi_session_failed(s->ctx);
         wi_progress("solve ...");
         if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
                             s->x.value, s->x.n) != WEFT_OK ||
@@ -145,7 +155,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "n", report->n);
     wi_json_count(&json, "nnz_a", report->nnz_a);
     wi_json_count(&json, "nnz_l", report->nnz_l);
-    wi_json_number(&json, "flops", report->flops);
+    wi_json_element(&json, "flops", WEFT_F64, &report->flops);
     wi_json_string(&json, "ordering", report->ordering);
     wi_json_count(&json, "supernodes", report->supernodes);
     wi_json_count(&json, "tree_height", report->tree_height);
@@ -163,7 +173,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     if (!wi_given(s->args, WI_OPT_RHS))
         wi_json_number(&json, "forward_error", error_from_ones(&s->x));
     wi_json_number(&json, "condition_estimate", report->condition_estimate);
-    wi_json_number(&json, "logdet", report->logdet);
+    wi_json_element(&json, "logdet", WEFT_F64, &report->logdet);
     wi_json_close(&json);
 }
 
@@ -171,13 +181,14 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
-            wi_style_on(to, WI_BOLD), s->args->operand[0], wi_style_on(to, WI_PLAIN), report->n,
+            wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN), report->n,
             report->nnz_a);
     fprintf(to, "ordering  %s, in %s\n", report->ordering,
             wi_format_seconds(report->order_seconds, a));
-    fprintf(to, "fill      %zu entries of L, %.1f x A; %zu supernodes, largest front %zu rows\n",
+    fprintf(to, "fill      %zu entries of L, %.1f x A; %zu supernode%s, largest front %zu row%s\n",
             report->nnz_l, report->nnz_a ? (double)report->nnz_l / (double)report->nnz_a : 0,
-            report->supernodes, report->largest_front);
+            report->supernodes, wi_plural(report->supernodes), report->largest_front,
+            wi_plural(report->largest_front));
     fprintf(to, "memory    %s predicted, %s at most\n",
             wi_format_bytes((double)s->bytes_predicted, a),
             wi_format_bytes((double)most_resident(), b));
@@ -186,8 +197,8 @@ static void print_report(const solving *s, const weft_chol_report *report) {
             wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
             weft_used(s->ctx, "sparse"), weft_place(s->ctx));
     fprintf(to, "solve     %s, %zu right-hand side%s, %zu step%s of refinement\n",
-            wi_format_seconds(report->solve_seconds, a), s->b.count, s->b.count == 1 ? "" : "s",
-            report->refinements, report->refinements == 1 ? "" : "s");
+            wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
+            report->refinements, wi_plural(report->refinements));
     fprintf(to, "error     backward %.2g", report->backward_error);
     if (!wi_given(s->args, WI_OPT_RHS))
         fprintf(to, "; forward %.2g (b = A 1, so x should be 1)", error_from_ones(&s->x));

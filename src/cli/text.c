@@ -128,6 +128,10 @@ const char *wi_format_share(double share, char out[WI_FIELD_BYTES]) {
     return out;
 }
 
+const char *wi_plural(size_t n) {
+    return n == 1 ? "" : "s";
+}
+
 const char *wi_format_times(double ratio, char out[WI_FIELD_BYTES]) {
     if (ratio > 0)
         snprintf(out, WI_FIELD_BYTES, "%.*fx", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);

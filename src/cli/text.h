@@ -42,6 +42,9 @@ const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]);
 const char *wi_format_count(size_t n, char out[WI_FIELD_BYTES]);
 const char *wi_format_share(double share, char out[WI_FIELD_BYTES]);
 
+/* What to put behind a noun: "s", but "" after 1. */
+const char *wi_plural(size_t n);
+
 /* A ratio as "3.1x", or "-" if there is none (0). */
 const char *wi_format_times(double ratio, char out[WI_FIELD_BYTES]);
 

@@ -197,9 +197,12 @@ static weft_status explain(const source *s, const wi_mm_head *head, const wi_mm_
                  head->cols);
         break;
     case WI_MM_WRONG_SIDE:
-        snprintf(what, sizeof what, "is an entry %s, which a %ssymmetric file does not list",
-                 head->symmetry == WI_MM_SKEW ? "on or above the diagonal" : "above the diagonal",
-                 head->symmetry == WI_MM_SKEW ? "skew-" : "");
+        snprintf(what, sizeof what,
+                 head->symmetry == WI_MM_SKEW
+                     ? "is an entry on or above the diagonal, which a skew-symmetric file does not "
+                       "list"
+                     : "is an entry above the diagonal, which a symmetric file does not list; swap "
+                       "its row and column");
         break;
     case WI_MM_TOO_MANY:
         snprintf(what, sizeof what, "is one entry too many: the sizes promise %zu", head->entries);

@@ -182,6 +182,9 @@ const char *wi_chol_fits_blas(const weft_context *ctx, const void *args);
 weft_status wi_chol_left_looking(weft_context *ctx, const void *args);
 weft_status wi_chol_multifrontal(weft_context *ctx, const void *args);
 
+/* After WEFT_ENOTSPD: the column that showed it, in the caller's numbering, and its pivot. */
+int64_t wi_chol_failed(const weft_chol *plan, double *pivot);
+
 /* Records that column `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite.
  */
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column);

@@ -125,6 +125,11 @@ static bool has_begun(weft_status status) {
     return status == WEFT_ENOTSPD || status == WEFT_ENONFINITE || status == WEFT_ECANCELLED;
 }
 
+int64_t wi_chol_failed(const weft_chol *plan, double *pivot) {
+    *pivot = diagonal(plan, supernode_of(&plan->symbolic, plan->failed), plan->failed);
+    return plan->symbolic.perm[plan->failed];
+}
+
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
     static const char call[] = "weft_chol_factor";
     if (wi_check_context(ctx) != WEFT_OK)

@@ -177,11 +177,11 @@ static weft_status make_random(weft_context *ctx, const char *call, const wi_rec
 }
 
 const wi_generator wi_generators[] = {
-    {"laplace2d", "5-point Laplacian of an N x N grid, plus 1e-3 I", make_laplace2d},
-    {"laplace3d", "7-point Laplacian of an N x N x N grid, plus 1e-3 I", make_laplace3d},
-    {"elasticity3d", "a cube of N x N x N elastic elements, one face held fast",
+    {"laplace2d", "5-point Laplacian of an N x N grid, plus 1e-3 I", false, make_laplace2d},
+    {"laplace3d", "7-point Laplacian of an N x N x N grid, plus 1e-3 I", false, make_laplace3d},
+    {"elasticity3d", "a cube of N x N x N elastic elements, one face held fast", false,
      wi_generate_elasticity3d},
-    {"random", "N rows with entries at random, diagonally dominant", make_random},
+    {"random", "N rows with entries at random, diagonally dominant", true, make_random},
 };
 
 const size_t wi_generator_count = sizeof wi_generators / sizeof *wi_generators;

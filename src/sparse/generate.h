@@ -18,6 +18,7 @@ typedef struct wi_recipe {
 
 typedef struct wi_generator {
     const char *name, *what;
+    bool random; /* takes a seed and a count of entries in a row */
     weft_status (*make)(weft_context *ctx, const char *call, const wi_recipe *recipe,
                         weft_sparse **matrix);
 } wi_generator;
