@@ -393,6 +393,15 @@ test_analyze() {
     expect 0 '7 entries, 1\.0 x A' "$weft" analyze "$folder/path.mtx" --plot "$folder/plan.svg"
     same 1 "$(grep -c '</svg>' "$folder/plan.svg")" 'the picture ends'
     same "$(grep -c '<g ' "$folder/plan.svg")" "$(grep -c '</g>' "$folder/plan.svg")" 'its groups'
+    "$weft" generate laplace2d 300 | "$weft" analyze - --plot "$folder/plan.svg" >/dev/null
+    checks=$((checks + 1))
+    [ "$(wc -c <"$folder/plan.svg")" -lt 100000 ] || fail 'a picture of 90,000 columns is not small'
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n0 0 0\n' >"$folder/none.mtx"
+    for key in "$folder/none.mtx" "$folder/path.mtx"; do
+        expect 0 'ordering' "$weft" analyze "$key" --plot "$folder/plan.svg"
+        same '' "$(grep -oE '(cx|cy|r)="[^"]*"' "$folder/plan.svg" | tr '="' '  ' |
+            awk '$2 != $2 + 0 || $2 < 0 || $2 > 400 || ($1 == "r" && $2 > 16)')" "circles of $key"
+    done
     same '"nnz_l": 7' "$("$weft" analyze - --json <"$folder/path.mtx" | grep -o '"nnz_l": 7')" pipe
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
     expect 1 'analyze: .*skew.mtx is not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0' \
@@ -405,7 +414,7 @@ test_analyze() {
         "$weft" analyze "$folder/path.mtx" --ordering amdd
     expect 1 'option --plot: cannot write' "$weft" analyze "$folder/path.mtx" --plot "$folder/no/p.svg"
     [ ! -w /dev/full ] || expect 1 'No space left' "$weft" analyze "$folder/path.mtx" --plot /dev/full
-    expect 1 'analyze: .*none.mtx: opening failed' "$weft" analyze "$folder/none.mtx"
+    expect 1 'analyze: .*no.mtx: opening failed' "$weft" analyze "$folder/no.mtx"
 }
 
 # Solving: a system solved by hand, right-hand sides of every kind, the report, and refusals.

@@ -10,26 +10,38 @@ enum {
     MOST_CELLS = 200, /* along an edge of a panel */
     PANEL = 400,      /* pixels, and the gap around one */
     GAP = 30,
-    TITLE = 18
+    TITLE = 18,
+    INSIDE = 16, /* from the edge of a panel to the tree */
+    SHADES = 3
 };
 
-/* What a cell shows; the more important is the larger. */
-typedef enum ink {
-    INK_NONE,
-    INK_FILL, /* of L, not of A */
-    INK_ENTRY
-} ink;
-
-static const char *const colours[] = {"none", "#e8a13c", "#1b4f8f"};
+/* What a cell looks like: mostly entries of A, or mostly fill; how much of it, and how opaque that
+ * is drawn. A lone entry of a large matrix must still be seen. */
+static const char *const colours[] = {"#1b4f8f", "#e8a13c"};
+static const struct {
+    double share;
+    const char *opacity;
+} shades[SHADES] = {{0.3, "1"}, {0.03, "0.75"}, {0, "0.5"}};
 
 /* A square matrix seen through cells x cells panes. */
 typedef struct grid {
     int64_t n, cells;
-    unsigned char ink[MOST_CELLS][MOST_CELLS];
+    double all[MOST_CELLS][MOST_CELLS], of_a[MOST_CELLS][MOST_CELLS]; /* entries, and those of A */
+    unsigned char ink[MOST_CELLS][MOST_CELLS]; /* 0, or 1 + SHADES * colour + shade */
 } grid;
 
 static int64_t cell_of(const grid *g, int64_t k) {
     return (int64_t)((double)k * (double)g->cells / (double)g->n);
+}
+
+/* The first index in a cell: the least k with cell_of(k) = cell. */
+static int64_t cell_start(const grid *g, int64_t cell) {
+    int64_t k = (int64_t)((double)cell * (double)g->n / (double)g->cells);
+    while (k > 0 && cell_of(g, k - 1) >= cell)
+        k--;
+    while (k < g->n && cell_of(g, k) < cell)
+        k++;
+    return k;
 }
 
 static void grid_clear(grid *g, int64_t n) {
@@ -38,38 +50,48 @@ static void grid_clear(grid *g, int64_t n) {
     g->cells = n < MOST_CELLS ? n : MOST_CELLS;
 }
 
-static void dot(grid *g, int64_t i, int64_t j, ink what) {
-    unsigned char *const cell = &g->ink[cell_of(g, i)][cell_of(g, j)];
-    if (*cell < what)
-        *cell = (unsigned char)what;
-}
-
-/* A as given, both halves; or its lower half in the order of the plan. */
-static void draw_matrix(grid *g, const weft_sparse *matrix, const int64_t *inverse) {
+/* Counts A's entries: as given, both halves; or the lower half in the order of the plan. */
+static void count_matrix(grid *g, const weft_sparse *matrix, const int64_t *inverse) {
     for (int64_t j = 0; j < g->n; j++) {
         for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
             const int64_t i = matrix->row[k];
-            if (!inverse) {
-                dot(g, i, j, INK_ENTRY);
-                dot(g, j, i, INK_ENTRY);
-            } else {
-                const int64_t a = inverse[i], b = inverse[j];
-                dot(g, a > b ? a : b, a > b ? b : a, INK_ENTRY);
+            const int64_t a = inverse ? inverse[i] : i, b = inverse ? inverse[j] : j;
+            const int64_t low = cell_of(g, a > b ? a : b), high = cell_of(g, a > b ? b : a);
+            g->of_a[low][high]++;
+            if (!inverse && i != j)
+                g->of_a[high][low]++;
+        }
+    }
+}
+
+/* Counts L's entries, those of padding too. */
+static void count_factor(grid *g, const wi_symbolic *symbolic) {
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t begin = symbolic->first[s], end = symbolic->first[s + 1];
+        for (int64_t cell = cell_of(g, begin); cell <= cell_of(g, end - 1); cell++) {
+            const int64_t from = cell_start(g, cell), to = cell_start(g, cell + 1);
+            const int64_t left = begin > from ? begin : from, right = end < to ? end : to;
+            for (int64_t k = symbolic->rows_at[s]; k < symbolic->rows_at[s + 1]; k++) {
+                const int64_t i = symbolic->rows[k], stop = i + 1 < right ? i + 1 : right;
+                if (stop > left)
+                    g->all[cell_of(g, i)][cell] += (double)(stop - left);
             }
         }
     }
 }
 
-static void draw_factor(grid *g, const wi_symbolic *symbolic) {
-    for (int64_t s = 0; s < symbolic->supernodes; s++) {
-        const int64_t first = cell_of(g, symbolic->first[s]);
-        for (int64_t k = symbolic->rows_at[s]; k < symbolic->rows_at[s + 1]; k++) {
-            const int64_t i = symbolic->rows[k], own = symbolic->first[s + 1] - 1;
-            const int64_t row = cell_of(g, i), last = cell_of(g, i < own ? i : own);
-            for (int64_t column = first; column <= last; column++) {
-                if (g->ink[row][column] < INK_FILL)
-                    g->ink[row][column] = INK_FILL;
-            }
+/* Chooses the ink of every cell that has an entry. */
+static void choose_inks(grid *g) {
+    for (int64_t row = 0; row < g->cells; row++) {
+        for (int64_t column = 0; column < g->cells; column++) {
+            const double of_a = g->of_a[row][column], all = fmax(of_a, g->all[row][column]);
+            const double height = (double)(cell_start(g, row + 1) - cell_start(g, row));
+            const double width = (double)(cell_start(g, column + 1) - cell_start(g, column));
+            int shade = 0;
+            while (all < shades[shade].share * height * width)
+                shade++;
+            if (all > 0)
+                g->ink[row][column] = (unsigned char)(1 + shade + (2 * of_a < all ? SHADES : 0));
         }
     }
 }
@@ -81,60 +103,85 @@ static void open_panel(FILE *file, int panel, const char *title) {
             PANEL);
 }
 
-/* One path for each colour; cells of a row that look the same become one rectangle. */
-static void write_grid(FILE *file, const grid *g) {
-    const double side = (double)PANEL / (double)(g->cells ? g->cells : 1);
-    for (int shown = INK_FILL; shown <= INK_ENTRY; shown++) {
-        fprintf(file, "<path fill=\"%s\" d=\"", colours[shown]);
-        for (int64_t row = 0; row < g->cells; row++) {
-            for (int64_t from = 0, to; from < g->cells; from = to) {
+/* One path for each ink; cells of a row that look the same become one rectangle. */
+static void write_grid(FILE *file, grid *g) {
+    choose_inks(g);
+    fprintf(file, "<g transform=\"scale(%.9g)\" shape-rendering=\"crispEdges\">\n",
+            (double)PANEL / (double)(g->cells ? g->cells : 1));
+    for (int ink = 1; ink <= 2 * SHADES; ink++) {
+        fprintf(file, "<path fill=\"%s\" fill-opacity=\"%s\" d=\"", colours[(ink - 1) / SHADES],
+                shades[(ink - 1) % SHADES].opacity);
+        for (int row = 0; row < (int)g->cells; row++) {
+            for (int from = 0, to; from < (int)g->cells; from = to) {
                 for (to = from + 1; to < g->cells && g->ink[row][to] == g->ink[row][from]; to++) {
                 }
-                if (g->ink[row][from] == shown)
-                    fprintf(file, "M%.2f %.2fh%.2fv%.2fh-%.2fz\n", (double)from * side,
-                            (double)row * side, (double)(to - from) * side, side,
-                            (double)(to - from) * side);
+                if (g->ink[row][from] == ink)
+                    fprintf(file, "M%d %dh%dv1h-%dz\n", from, row, to - from, to - from);
             }
         }
         fputs("\"/>\n", file);
     }
-    fputs("</g>\n", file);
+    fputs("</g>\n</g>\n", file);
 }
 
-/* Supernodes stand above the middle of their subtrees' columns, as high as their depth says; the
- * least are left out, so that no more than a few hundred are drawn. */
-static void write_tree(FILE *file, const wi_symbolic *symbolic, int64_t *depth, int64_t *lowest) {
-    const int64_t n = symbolic->n, last = symbolic->supernodes - 1, least = n / MOST_CELLS;
-    int64_t deepest = 1;
-    for (int64_t s = 0; s <= last; s++)
-        lowest[s] = symbolic->first[s];
-    for (int64_t s = 0; s <= last; s++) {
+/* Where supernodes are drawn: above the middle of their subtrees' columns, as high as their depth
+ * says. The least are left out, so that no more than a few hundred are drawn. */
+typedef struct layout {
+    const wi_symbolic *symbolic;
+    int64_t *depth, *lowest; /* of each supernode; the first column of its subtree */
+    int64_t deepest, least;
+} layout;
+
+static layout lay_out(const wi_symbolic *symbolic, int64_t *scratch) {
+    const int64_t count = symbolic->supernodes;
+    layout l = {symbolic, scratch, scratch + count, 1, symbolic->n / MOST_CELLS};
+    for (int64_t s = 0; s < count; s++)
+        l.lowest[s] = symbolic->first[s];
+    for (int64_t s = 0; s < count; s++) {
         const int64_t up = symbolic->super_parent[s];
-        if (up >= 0 && lowest[s] < lowest[up])
-            lowest[up] = lowest[s];
+        if (up >= 0 && l.lowest[s] < l.lowest[up])
+            l.lowest[up] = l.lowest[s];
     }
-    for (int64_t s = last; s >= 0; s--) {
+    for (int64_t s = count - 1; s >= 0; s--) {
         const int64_t up = symbolic->super_parent[s];
-        depth[s] = up < 0 ? 0 : depth[up] + 1;
-        if (symbolic->first[s + 1] - lowest[s] > least && depth[s] > deepest)
-            deepest = depth[s];
+        l.depth[s] = up < 0 ? 0 : l.depth[up] + 1;
+        if (symbolic->first[s + 1] - l.lowest[s] > l.least && l.depth[s] > l.deepest)
+            l.deepest = l.depth[s];
     }
-    const double across = (double)PANEL / (double)(n ? n : 1);
-    const double down = (double)(PANEL - 20) / (double)deepest;
-    for (int64_t s = last; s >= 0; s--) {
-        const int64_t up = symbolic->super_parent[s], end = symbolic->first[s + 1];
-        if (end - lowest[s] <= least)
-            continue;
-        const double x = (double)(lowest[s] + end) / 2 * across;
-        const double y = 10 + (double)depth[s] * down;
-        const double share = (double)(end - symbolic->first[s]) / (double)n;
-        if (up >= 0)
-            fprintf(file, "<path stroke=\"#888\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", x, y,
-                    (double)(lowest[up] + symbolic->first[up + 1]) / 2 * across, y - down);
-        fprintf(file, "<circle fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
-                colours[INK_ENTRY], x, y, 1 + 30 * sqrt(share));
+    return l;
+}
+
+static bool is_shown(const layout *l, int64_t s) {
+    return l->symbolic->first[s + 1] - l->lowest[s] > l->least;
+}
+
+static double across(const layout *l, int64_t s) {
+    const double middle = (double)(l->lowest[s] + l->symbolic->first[s + 1]) / 2;
+    return INSIDE + middle * (PANEL - 2 * INSIDE) / (double)l->symbolic->n;
+}
+
+static double down(const layout *l, int64_t s) {
+    return INSIDE + (double)l->depth[s] * (PANEL - 2 * INSIDE) / (double)l->deepest;
+}
+
+/* Edges first, so that supernodes lie upon them. */
+static void write_tree(FILE *file, const layout *l) {
+    const wi_symbolic *const symbolic = l->symbolic;
+    fputs("<path fill=\"none\" stroke=\"#888\" d=\"", file);
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const int64_t up = symbolic->super_parent[s];
+        if (up >= 0 && is_shown(l, s))
+            fprintf(file, "M%.1f %.1fL%.1f %.1f\n", across(l, s), down(l, s), across(l, up),
+                    down(l, up));
     }
-    fputs("</g>\n", file);
+    fprintf(file, "\"/>\n<g fill=\"%s\">\n", colours[0]);
+    for (int64_t s = 0; s < symbolic->supernodes; s++) {
+        const double columns = (double)(symbolic->first[s + 1] - symbolic->first[s]);
+        if (is_shown(l, s))
+            fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", across(l, s),
+                    down(l, s), 1 + (INSIDE - 2) * sqrt(columns / (double)symbolic->n));
+    }
+    fputs("</g>\n</g>\n", file);
 }
 
 static void write_plot(FILE *file, const weft_sparse *matrix, const weft_chol *plan, grid *g,
@@ -143,26 +190,27 @@ static void write_plot(FILE *file, const weft_sparse *matrix, const weft_chol *p
     char title[96];
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"13\">\n"
+            "font-family=\"sans-serif\" font-size=\"13\" stroke=\"none\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
             3 * PANEL + 4 * GAP, PANEL + 2 * GAP + TITLE);
     snprintf(title, sizeof title, "A: %zu columns, %zu entries below or on the diagonal",
              plan->report.n, plan->report.nnz_a);
     open_panel(file, 0, title);
     grid_clear(g, symbolic->n);
-    draw_matrix(g, matrix, NULL);
+    count_matrix(g, matrix, NULL);
     write_grid(file, g);
-    snprintf(title, sizeof title, "L ordered by %s: %zu entries, fill in the lighter colour",
+    snprintf(title, sizeof title, "L ordered by %s: %zu entries, mostly fill where orange",
              plan->report.ordering, plan->report.nnz_l);
     open_panel(file, 1, title);
     grid_clear(g, symbolic->n);
-    draw_matrix(g, matrix, symbolic->inverse);
-    draw_factor(g, symbolic);
+    count_matrix(g, matrix, symbolic->inverse);
+    count_factor(g, symbolic);
     write_grid(file, g);
     snprintf(title, sizeof title, "tree: %zu supernodes, height %zu", plan->report.supernodes,
              plan->report.tree_height);
     open_panel(file, 2, title);
-    write_tree(file, symbolic, scratch, scratch + symbolic->supernodes);
+    const layout l = lay_out(symbolic, scratch);
+    write_tree(file, &l);
     fputs("</svg>\n", file);
 }
 
