@@ -90,16 +90,29 @@ static void refuse_solves(weft_context *ctx, const weft_sparse *matrix, weft_cho
                  "overlap");
     test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, SIZE_MAX / 4, b, 9, x, 9), WEFT_EARG,
                  call, NULL);
-    b[9 + 3] = NAN;
+    b[11 + 8] = NAN;
     x[0] = 77;
-    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 2, b, 9, x, 9), WEFT_ENONFINITE,
-                 call, "row");
+    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 2, b, 11, x, 9), WEFT_ENONFINITE,
+                 call, "row 8 of column 1");
     assert_true(x[0] == 77);
     test_refused(ctx, weft_chol_condition(ctx, plan, matrix, NULL), WEFT_EARG,
                  "weft_chol_condition", "estimate");
     test_refused(ctx, weft_chol_condition(ctx, plan, NULL, x), WEFT_EARG, "weft_chol_condition",
                  "matrix");
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 0, NULL, 9, NULL, 9), WEFT_OK);
+}
+
+/* The same entries, not meant as half of a symmetric matrix. */
+static void refuse_general(weft_context *ctx, const weft_sparse *matrix, weft_chol *plan) {
+    const size_t n = weft_sparse_rows(matrix);
+    weft_sparse *general;
+    assert_int_equal(weft_sparse_create_csc(
+                         ctx, &general, WEFT_GENERAL, n, n, WEFT_I64, weft_sparse_starts(matrix),
+                         weft_sparse_row_indices(matrix), weft_sparse_values(matrix)),
+                     WEFT_OK);
+    test_refused(ctx, weft_chol_factor(ctx, plan, general), WEFT_EARG, "weft_chol_factor",
+                 "pattern");
+    weft_sparse_destroy(general);
 }
 
 /* Another pattern, of the same size and even as many entries. */
@@ -144,6 +157,7 @@ static void test_refusals(void **state) {
                  "plan");
     refuse_solves(ctx, matrix, plan);
     refuse_matrices(ctx, plan);
+    refuse_general(ctx, matrix, plan);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
     weft_close(ctx);
@@ -361,6 +375,23 @@ static void test_loaded(void **state) {
     weft_close(ctx);
 }
 
+/* A matrix that is not worth a second thread is not given one. */
+static void test_small_alone(void **state) {
+    (void)state;
+    weft_context *const ctx = test_open("cpu:2");
+    static const size_t sizes[] = {3, 30};
+    for (size_t k = 0; k < 2; k++) {
+        weft_sparse *const matrix = generated(ctx, "laplace3d", sizes[k]);
+        weft_chol *const plan = analyzed(ctx, matrix);
+        assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
+        assert_true(plan->numbers.cut.alone == (k == 0));
+        assert_int_equal(plan->numbers.cut.threads, 1 + k);
+        weft_chol_destroy(plan);
+        weft_sparse_destroy(matrix);
+    }
+    weft_close(ctx);
+}
+
 static void test_report(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:2"), *const alone = test_open("cpu:1");
@@ -372,6 +403,7 @@ static void test_report(void **state) {
     weft_chol_report report = report_of(ctx, plan);
     const size_t needed = report.bytes_needed;
     assert_true(report.bytes_peak == 0 && report.factor_seconds == 0 && report.logdet == 0);
+    assert_true(report.order_seconds > 0 && report.order_seconds < report.analyze_seconds);
     assert_true(report_of(alone, plan).bytes_needed < needed);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
     report = report_of(alone, plan);
@@ -447,7 +479,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_diagonal),
         cmocka_unit_test(test_edges_of_double), cmocka_unit_test(test_condition_of_scaled),
         cmocka_unit_test(test_progress),        cmocka_unit_test(test_loaded),
-        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_report),          cmocka_unit_test(test_small_alone),
     };
     return cmocka_run_group_tests_name("chol_calls", tests, NULL, NULL);
 }

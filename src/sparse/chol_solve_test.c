@@ -114,6 +114,28 @@ static long double error_of(const test_system *s, const arrays *a, const double 
     return most;
 }
 
+/* What is reported is the error of the X that is handed out, to the bit. */
+static void check_reported(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                           const arrays *a, const double *x) {
+    double most = 0;
+    for (size_t j = 0; j < a->rhs; j += WI_CHOL_RHS) {
+        double error[WI_CHOL_RHS];
+        const size_t n = a->rhs - j < WI_CHOL_RHS ? a->rhs - j : WI_CHOL_RHS;
+        const wi_residual_args args = {.matrix = matrix,
+                                       .n = n,
+                                       .x = x + j * a->ldx,
+                                       .ldx = a->ldx,
+                                       .b = a->values + j * a->ldb,
+                                       .ldb = a->ldb,
+                                       .extended = true,
+                                       .error = error};
+        wi_sparse_residual(ctx, &args);
+        for (size_t r = 0; r < n; r++)
+            most = fmax(most, error[r]);
+    }
+    assert_true(report_of(ctx, plan).backward_error == most);
+}
+
 /* L's rounding errors are bounded row by row only as 2-norms; small systems stay far below this. */
 static void check_system(weft_context *ctx, weft_chol *plan, const test_system *s, const arrays *a,
                          int refine, const double *x) {
@@ -145,8 +167,9 @@ static void solve_systems(const char *place) {
         check_triangle(plan, &a, true, solved(ctx, plan, NULL, WEFT_CHOL_LT, 0, &a));
         for (int refine = 0; refine <= 8; refine += 8) {
             set_up(&r, &a, (size_t)s.graph.n);
-            check_system(ctx, plan, &s, &a, refine,
-                         solved(ctx, plan, matrix, WEFT_CHOL_A, refine, &a));
+            const double *const x = solved(ctx, plan, matrix, WEFT_CHOL_A, refine, &a);
+            check_system(ctx, plan, &s, &a, refine, x);
+            check_reported(ctx, plan, matrix, &a, x);
         }
         weft_chol_destroy(plan);
         weft_sparse_destroy(matrix);
@@ -160,6 +183,54 @@ static void test_systems(void **state) {
     (void)state;
     solve_systems("cpu:1");
     solve_systems("cpu:3");
+}
+
+/* The system times `factor`, which is exact, solved with the factor of the system itself. */
+static void check_other(weft_context *ctx, weft_chol *plan, test_random *r, const test_system *s,
+                        double factor, arrays *a) {
+    static test_system other;
+    other.graph = s->graph;
+    for (int64_t i = 0; i < s->graph.n; i++)
+        for (int64_t j = 0; j < s->graph.n; j++)
+            other.a[i][j] = factor * s->a[i][j];
+    weft_sparse *const matrix = test_system_matrix(ctx, &other, false);
+    do
+        set_up(r, a, (size_t)s->graph.n);
+    while (a->rhs == 0);
+    const double *const x = solved(ctx, plan, matrix, WEFT_CHOL_A, 40, a);
+    check_reported(ctx, plan, matrix, a, x);
+    if (factor < 1)
+        check_system(ctx, plan, &other, a, 40, x);
+    weft_sparse_destroy(matrix);
+}
+
+/* With the factor of A, refinement solves with 7/8 A: each step leaves an eighth of the error. With
+ * 3 A the first step would double it, and is taken back. */
+static void test_nearby(void **state) {
+    (void)state;
+    static test_system s;
+    static arrays a;
+    test_random r = test_random_at(3);
+    weft_context *const ctx = test_open("cpu:1");
+    a.b = test_buffer_open(ctx, false, sizeof a.values);
+    a.x = test_buffer_open(ctx, false, sizeof a.values);
+    for (int k = 0; k < 200; k++) {
+        do
+            test_graph_random(&r, LARGEST, &s.graph);
+        while (s.graph.n == 0);
+        test_system_fill(&r, true, &s);
+        weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
+        weft_chol *const plan = factored(ctx, matrix, "amd", k % 2);
+        check_other(ctx, plan, &r, &s, 0.875, &a);
+        assert_true(report_of(ctx, plan).refinements >= 3);
+        check_other(ctx, plan, &r, &s, 3, &a);
+        assert_int_equal(report_of(ctx, plan).refinements, 0);
+        weft_chol_destroy(plan);
+        weft_sparse_destroy(matrix);
+    }
+    test_buffer_close(&a.b);
+    test_buffer_close(&a.x);
+    weft_close(ctx);
 }
 
 /* P, L and Lt one after the other are A. */
@@ -373,9 +444,9 @@ static void test_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_systems), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_condition),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_systems),   cmocka_unit_test(test_nearby),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_condition), cmocka_unit_test(test_files),
     };
     return cmocka_run_group_tests_name("chol_solve", tests, NULL, NULL);
 }

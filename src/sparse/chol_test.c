@@ -77,13 +77,18 @@ static void test_definite(void **state) {
     close_all(ctx);
 }
 
-/* dt A d, which has to be the pivot but for rounding, so that it is not above 0 by more. */
+/* dt A d, which has to be the pivot but for rounding, so that it is not above 0 by more. And there
+ * is no factor to solve with. */
 static void check_direction(weft_context *ctx, weft_chol *plan, const test_system *s,
                             int64_t column, long double pivot, const char *what) {
+    const weft_chol_solve_options lower = {.size = sizeof lower, .part = WEFT_CHOL_L};
     double d[TEST_MOST_VERTICES];
     long double sum = 0, size = 0;
     assert_int_equal(weft_chol_direction(ctx, plan, d), WEFT_OK);
     assert_true(d[column] == 1);
+    test_refused(ctx,
+                 weft_chol_solve(ctx, plan, NULL, &lower, 0, NULL, s->graph.n, NULL, s->graph.n),
+                 WEFT_EARG, "weft_chol_solve", "factor");
     for (int64_t i = 0; i < s->graph.n; i++) {
         for (int64_t j = 0; j < s->graph.n; j++) {
             sum += s->a[i][j] * d[i] * d[j];
