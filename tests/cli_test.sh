@@ -87,6 +87,14 @@ test_help() {
         _weft; echo "${COMPREPLY[@]}"' - "$folder/weft.bash")" 'completion of --op arg'
     same 'scan' "$(bash -c '. "$1"; COMP_WORDS=(weft sc); COMP_CWORD=1; _weft
         echo "${COMPREPLY[@]}"' - "$folder/weft.bash")" 'completion of sc'
+    : >"$folder/A.mtx"
+    : >"$folder/a.npy"
+    same "up_looking left_looking multifrontal $folder/A.mtx" "$(bash -c '. "$1"
+        COMP_WORDS=(weft solve --variant ""); COMP_CWORD=3; _weft; echo -n "${COMPREPLY[@]} "
+        COMP_WORDS=(weft solve "$2/"); COMP_CWORD=2; _weft; echo "${COMPREPLY[@]}"' - \
+        "$folder/weft.bash" "$folder")" 'completion of weft solve'
+    expect 0 'multifrontal$' "$weft" help solve
+    expect 0 'dissect best$' "$weft" help analyze
     expect 0 '#compdef weft' "$weft" help --completion zsh
     expect 0 'complete -c weft' "$weft" help --completion fish
     if command -v zsh >/dev/null; then

@@ -100,6 +100,7 @@ const wi_command wi_commands[] = {
                    "result makes the command exit with 1.",
         .examples = {{"weft climb scan", "the scan ladder on the best place"},
                      {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},
+                     {"weft climb sparse --place cpu:2 --n 1e5", "beside the rate of arithmetic"},
                      {"weft climb map --variant vector --json", "one rung, for programs"}},
         .options =
             BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(N) | BIT(SEED) | BIT(JSON) | BIT(HELP),
@@ -123,6 +124,8 @@ const wi_command wi_commands[] = {
                      {"gzip -dc x.npy.gz | weft reduce - --op nrm2", "from a pipe"}},
         .options = BIT(OP) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "reduce",
+        .suffixes = "npy",
         .op_words = WI_WORDS_REDUCTION,
         .least_operands = 1,
         .most_operands = 2,
@@ -142,6 +145,8 @@ const wi_command wi_commands[] = {
         .options = BIT(OUTPUT) | BIT(OP) | BIT(EXCLUSIVE) | BIT(INIT) | BIT(PLACE) | BIT(VARIANT) |
                    BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "scan",
+        .suffixes = "npy",
         .op_words = WI_WORDS_SCAN_OP,
         .least_operands = 1,
         .most_operands = 1,
@@ -161,6 +166,8 @@ const wi_command wi_commands[] = {
         .options = BIT(OUTPUT) | BIT(DESCENDING) | BIT(INDICES) | BIT(PLACE) | BIT(VARIANT) |
                    BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "sort",
+        .suffixes = "npy",
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_sort_command,
@@ -177,6 +184,7 @@ const wi_command wi_commands[] = {
                      {"weft topk x.npy --k 3 --smallest --json", "the three smallest"}},
         .options = BIT(K) | BIT(SMALLEST) | BIT(PLACE) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .suffixes = "npy",
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_topk_command,
@@ -199,6 +207,8 @@ const wi_command wi_commands[] = {
         .options = BIT(OUTPUT) | BIT(BINS) | BIT(LO) | BIT(HI) | BIT(PLACE) | BIT(VARIANT) |
                    BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "histogram",
+        .suffixes = "npy pgm ppm png",
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_histogram_command,
@@ -213,6 +223,8 @@ const wi_command wi_commands[] = {
                      {"weft add a.npy - -o - <b.npy >sum.npy", "in a pipe"}},
         .options = BIT(OUTPUT) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "map",
+        .suffixes = "npy",
         .least_operands = 2,
         .most_operands = 2,
         .run = wi_add_command,
@@ -232,6 +244,8 @@ const wi_command wi_commands[] = {
         .options = BIT(WHERE) | BIT(INDICES) | BIT(OUTPUT) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) |
                    BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "select",
+        .suffixes = "npy",
         .least_operands = 1,
         .most_operands = 2,
         .run = wi_select_command,
@@ -248,6 +262,8 @@ const wi_command wi_commands[] = {
         .options = BIT(OUTPUT) | BIT(LENGTHS) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) |
                    BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "select",
+        .suffixes = "npy",
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_unique_command,
@@ -282,6 +298,7 @@ const wi_command wi_commands[] = {
                      {"weft analyze A.mtx --plot plan.svg", "with a picture"}},
         .options = BIT(ORDERING) | BIT(PLOT) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .suffixes = "mtx",
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_analyze_command,
@@ -297,10 +314,13 @@ const wi_command wi_commands[] = {
                    "is standard input.",
         .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                      {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
+                     {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},
                      {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
         .options = BIT(RHS) | BIT(OUTPUT) | BIT(ORDERING) | BIT(VARIANT) | BIT(REFINE) |
                    BIT(REPEAT) | BIT(PLACE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
+        .ladder = "sparse",
+        .suffixes = "mtx",
         .least_operands = 1,
         .most_operands = 1,
         .run = wi_solve_command,
@@ -400,6 +420,23 @@ size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]) {
     case WI_WORDS_NONE:
     case WI_WORDS_FILE:
         break;
+    }
+    return count;
+}
+
+wi_words wi_value_words(const wi_command *command, wi_option option) {
+    return option == WI_OPT_OP ? command->op_words : wi_option_rows[option].words;
+}
+
+size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]) {
+    size_t count = 0;
+    if (option != WI_OPT_VARIANT || !command->ladder)
+        return wi_list_words(wi_value_words(command, option), list);
+    for (size_t k = 0; k < wi_op_count; k++) {
+        for (size_t row = 0; row < wi_ops[k]->count; row++) {
+            if (strcmp(wi_ops[k]->op, command->ladder) == 0)
+                add_word(wi_ops[k]->rows[row].name, list, &count);
+        }
     }
     return count;
 }

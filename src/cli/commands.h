@@ -101,6 +101,8 @@ typedef struct wi_command {
     unsigned options;       /* one bit for each wi_option */
     wi_words operand_words; /* what the operands are */
     wi_words op_words;      /* what --op may name */
+    const char *ladder;     /* whose rungs --variant names; NULL: anyone's */
+    const char *suffixes;   /* of the files that operands name, as "pgm ppm" */
     size_t least_operands, most_operands;
     wi_exit (*run)(const wi_arguments *args);
 } wi_command;
@@ -114,6 +116,12 @@ bool wi_command_takes(const wi_command *command, wi_option option);
 
 /* Fills `list` with the words there are, and returns how many; 0 where they cannot be listed. */
 size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]);
+
+/* The same for the values of an option of this command. */
+size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]);
+
+/* What the value of an option of this command is. */
+wi_words wi_value_words(const wi_command *command, wi_option option);
 
 /* The word nearest to `given` by edit distance, if it is near enough to be meant; else NULL. */
 const char *wi_nearest(const char *given, const char *const list[], size_t count);

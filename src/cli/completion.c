@@ -5,16 +5,19 @@
 
 #include "cli/commands.h"
 
-static void print_list(wi_words words, const char *separator) {
-    const char *list[WI_MAX_WORDS];
-    const size_t count = wi_list_words(words, list);
+static void print_list(const char *const list[], size_t count, const char *separator) {
     for (size_t k = 0; k < count; k++)
         printf("%s%s", k ? separator : "", list[k]);
 }
 
-/* Options may name different words in different commands; --op does. */
-static wi_words words_of(const wi_command *command, wi_option option) {
-    return option == WI_OPT_OP ? command->op_words : wi_option_rows[option].words;
+static void print_words(wi_words words, const char *separator) {
+    const char *list[WI_MAX_WORDS];
+    print_list(list, wi_list_words(words, list), separator);
+}
+
+static void print_values(const wi_command *command, wi_option option) {
+    const char *list[WI_MAX_WORDS];
+    print_list(list, wi_list_values(command, option, list), " ");
 }
 
 static bool shown(const wi_command *command, int option) {
@@ -31,12 +34,11 @@ static void print_bash_values(const wi_command *command) {
         if (row->letter)
             printf("|%s:-%c", command->name, row->letter);
         fputs(") ", stdout);
-        const wi_words words = words_of(command, (wi_option)k);
-        if (words == WI_WORDS_FILE) {
+        if (row->words == WI_WORDS_FILE) {
             fputs("mapfile -t COMPREPLY < <(compgen -f -- \"$word\")", stdout);
         } else {
             fputs("COMPREPLY=($(compgen -W '", stdout);
-            print_list(words, " ");
+            print_values(command, (wi_option)k);
             fputs("' -- \"$word\"))", stdout);
         }
         fputs("; return ;;\n", stdout);
@@ -49,15 +51,15 @@ static void print_bash_command(const wi_command *command) {
         if (shown(command, k))
             printf("--%s ", wi_option_rows[k].name);
     }
-    print_list(command->operand_words, " ");
-    printf("'; files=%d ;;\n", command->operand_words == WI_WORDS_FILE);
+    print_words(command->operand_words, " ");
+    printf("'; files='%s' ;;\n", command->suffixes ? command->suffixes : "");
 }
 
 static void print_bash(void) {
     fputs("# bash completion for weft\n"
           "_weft() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local command=${COMP_WORDS[1]} words= files=0\n"
+          "    local command=${COMP_WORDS[1]} words= files= suffix\n"
           "    COMPREPLY=()\n"
           "    if [[ $word == '=' ]]; then\n"
           "        word=\n"
@@ -67,7 +69,7 @@ static void print_bash(void) {
           "    if ((COMP_CWORD == 1)); then\n"
           "        COMPREPLY=($(compgen -W '",
           stdout);
-    print_list(WI_WORDS_COMMAND, " ");
+    print_words(WI_WORDS_COMMAND, " ");
     fputs(" --version --help' -- \"$word\"))\n"
           "        return\n"
           "    fi\n"
@@ -80,10 +82,11 @@ static void print_bash(void) {
         print_bash_command(&wi_commands[k]);
     fputs("    esac\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-          "    if ((files)); then\n"
+          "    if [[ $files ]]; then\n"
           "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
-          "            compgen -f -X '!*.npy' -- \"$word\"\n"
-          "            compgen -f -X '!*.mtx' -- \"$word\"\n"
+          "            for suffix in $files; do\n"
+          "                compgen -f -X \"!*.$suffix\" -- \"$word\"\n"
+          "            done\n"
           "            compgen -d -- \"$word\"\n"
           "        )\n"
           "    fi\n"
@@ -104,15 +107,12 @@ static void print_quoted(const char *text, const char *escaped) {
     }
 }
 
-static void print_zsh_action(wi_words words, const char *title) {
-    printf(":%s:", title);
-    if (words == WI_WORDS_FILE) {
-        fputs("_files", stdout);
-    } else if (words != WI_WORDS_NONE) {
-        putchar('(');
-        print_list(words, " ");
-        putchar(')');
-    }
+static void print_zsh_words(const char *const list[], size_t count) {
+    if (count == 0)
+        return;
+    putchar('(');
+    print_list(list, count, " ");
+    putchar(')');
 }
 
 /* One option of _arguments; one with a letter in both spellings, either of which excludes both. */
@@ -126,8 +126,11 @@ static void print_zsh_option(const wi_command *command, wi_option option) {
         printf("'--%s%s[", row->name, row->value ? "=" : "");
     print_quoted(row->help, "[]\\");
     putchar(']');
-    if (row->value)
-        print_zsh_action(words_of(command, option), row->value);
+    if (row->value) {
+        const char *list[WI_MAX_WORDS];
+        printf(":%s:%s", row->value, row->words == WI_WORDS_FILE ? "_files" : "");
+        print_zsh_words(list, wi_list_values(command, option, list));
+    }
     putchar('\'');
 }
 
@@ -138,12 +141,17 @@ static void print_zsh_command(const wi_command *command) {
             print_zsh_option(command, (wi_option)k);
     }
     for (size_t k = 0; k < command->most_operands; k++) {
-        fputs(" \\\n                '", stdout);
-        if (command->operand_words == WI_WORDS_FILE)
-            fputs(":file:_files -g \"*.npy\"", stdout);
-        else
-            print_zsh_action(command->operand_words, "word");
-        putchar('\'');
+        if (command->suffixes) {
+            fputs(" \\\n                ':file:_files -g \"*.(", stdout);
+            for (const char *c = command->suffixes; *c; c++)
+                putchar(*c == ' ' ? '|' : *c);
+            fputs(")\"'", stdout);
+        } else {
+            const char *list[WI_MAX_WORDS];
+            fputs(" \\\n                ':word:", stdout);
+            print_zsh_words(list, wi_list_words(command->operand_words, list));
+            putchar('\'');
+        }
     }
     fputs("\n            ;;\n", stdout);
 }
@@ -189,7 +197,7 @@ static void print_fish_command(const wi_command *command) {
         const wi_option_row *const row = &wi_option_rows[k];
         if (!shown(command, k))
             continue;
-        const wi_words words = words_of(command, (wi_option)k);
+        const wi_words words = wi_value_words(command, (wi_option)k);
         printf("complete -c weft -n '__fish_seen_subcommand_from %s' -l %s", command->name,
                row->name);
         if (row->letter)
@@ -198,7 +206,7 @@ static void print_fish_command(const wi_command *command) {
             fputs(words == WI_WORDS_FILE ? " -r -F" : " -x", stdout);
         if (row->value && words != WI_WORDS_FILE && words != WI_WORDS_NONE) {
             fputs(" -a '", stdout);
-            print_list(words, " ");
+            print_values(command, (wi_option)k);
             putchar('\'');
         }
         fputs(" -d '", stdout);
@@ -207,7 +215,7 @@ static void print_fish_command(const wi_command *command) {
     }
     if (command->operand_words != WI_WORDS_FILE) {
         printf("complete -c weft -n '__fish_seen_subcommand_from %s' -f -a '", command->name);
-        print_list(command->operand_words, " ");
+        print_words(command->operand_words, " ");
         fputs("'\n", stdout);
     }
 }

@@ -39,16 +39,20 @@ static void print_option(const wi_option_row *row) {
     printf("  %-22s %s\n", left, row->help);
 }
 
-static void print_words(const char *title, wi_words words) {
-    const char *list[WI_MAX_WORDS];
-    const size_t count = wi_list_words(words, list);
+static void print_list(const char *title, const char *const list[], size_t count) {
+    char line[1024] = "";
     if (count == 0)
         return;
-    print_heading(title);
-    fputs(" ", stdout);
     for (size_t k = 0; k < count; k++)
-        printf(" %s", list[k]);
-    putchar('\n');
+        wi_append(line, sizeof line, " ", list[k]);
+    print_heading(title);
+    fputs("  ", stdout);
+    wi_print_wrapped(line, 2, 2);
+}
+
+static void print_words(const char *title, wi_words words) {
+    const char *list[WI_MAX_WORDS];
+    print_list(title, list, wi_list_words(words, list));
 }
 
 void wi_print_command_help(const wi_command *command) {
@@ -67,6 +71,12 @@ void wi_print_command_help(const wi_command *command) {
         print_words("OP", WI_WORDS_CLIMB);
     if (command->operand_words == WI_WORDS_PROBLEM)
         print_words("KIND", WI_WORDS_PROBLEM);
+    if (command->ladder && wi_command_takes(command, WI_OPT_VARIANT)) {
+        const char *list[WI_MAX_WORDS];
+        print_list("Variants", list, wi_list_values(command, WI_OPT_VARIANT, list));
+    }
+    if (wi_command_takes(command, WI_OPT_ORDERING))
+        print_words("Orderings", WI_WORDS_ORDERING);
     print_heading("Examples");
     for (size_t k = 0; k < WI_MAX_EXAMPLES && command->examples[k].line; k++)
         printf("  %s\n      %s\n", command->examples[k].line, command->examples[k].meaning);

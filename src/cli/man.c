@@ -76,6 +76,10 @@ static const char ending[] =
     "Arrays are NumPy's .npy files, versions 1 to 3, in either byte order and in C or Fortran\n"
     "order, of integers and floats. Booleans, complex numbers, text, dates and records are "
     "refused.\n"
+    ".PP\n"
+    "Sparse matrices are Matrix Market files, coordinate or array, real, integer or pattern, "
+    "general\n"
+    "or symmetric. Images are PGM, PPM and, in builds with libpng, PNG.\n"
     ".SH SEE ALSO\n.BR weft (3)\n";
 
 void wi_print_man(void) {
