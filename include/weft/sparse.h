@@ -174,9 +174,10 @@ WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
  * variant of "sparse" other than the default takes what it works with when it first factors.) */
 WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n);
 
-/* Called from the thread that called weft_chol_factor, now and then between two fronts; done is the
- * share of the work that is done, 0 to 1. Unless it returns 0 the factorization ends as
- * WEFT_ECANCELLED. It must not use the plan or the context. */
+/* Called from the thread that called weft_chol_factor, now and then between two fronts (by other
+ * variants between two columns or supernodes); done is the share of the work that is done, 0 to 1.
+ * Unless it returns 0 the factorization ends as WEFT_ECANCELLED. It must not use the plan or the
+ * context. */
 typedef int (*weft_chol_progress)(void *user, double done);
 
 /* Has later factorizations call `progress`, with `user`; NULL: none. */

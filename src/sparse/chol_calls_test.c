@@ -115,6 +115,16 @@ static void refuse_general(weft_context *ctx, const weft_sparse *matrix, weft_ch
     weft_sparse_destroy(general);
 }
 
+/* A front larger than any memory, as in a plan of 2^29 rows that are all joined. */
+static void refuse_front(weft_context *ctx, const weft_sparse *matrix) {
+    weft_chol *const plan = analyzed(ctx, matrix);
+    plan->symbolic.largest_front = INT64_C(1) << 29;
+    test_refused(ctx, weft_chol_reserve(ctx, plan, 1), WEFT_ENOMEM, "weft_chol_reserve", "front");
+    test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_ENOMEM, "weft_chol_factor",
+                 "front");
+    weft_chol_destroy(plan);
+}
+
 /* Another pattern, of the same size and even as many entries. */
 static void refuse_matrices(weft_context *ctx, weft_chol *plan) {
     const int64_t row[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7, 7, 7, 7};
@@ -158,6 +168,7 @@ static void test_refusals(void **state) {
     refuse_solves(ctx, matrix, plan);
     refuse_matrices(ctx, plan);
     refuse_general(ctx, matrix, plan);
+    refuse_front(ctx, matrix);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
     weft_close(ctx);

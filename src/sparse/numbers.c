@@ -142,10 +142,24 @@ static void note_peak(weft_chol *plan) {
         plan->report.bytes_peak = held;
 }
 
+/* Rows of a front are counted in 32 bits, and the sizes of what waits in 64: both are enough for
+ * any front that a memory holds. */
+static weft_status check_fronts(weft_context *ctx, const char *call, const wi_symbolic *symbolic) {
+    const int64_t most = INT64_C(1) << 28;
+    if (symbolic->largest_front > most)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "%s: the largest front has %lld rows, whose square no memory holds; analyze "
+                       "with another ordering",
+                       call, (long long)symbolic->largest_front);
+    return WEFT_OK;
+}
+
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
     wi_numbers *const numbers = &plan->numbers;
     const bool first = !numbers->panel;
-    weft_status status = first ? take_index(ctx, call, plan) : WEFT_OK;
+    weft_status status = check_fronts(ctx, call, &plan->symbolic);
+    if (status == WEFT_OK && first)
+        status = take_index(ctx, call, plan);
     if (status == WEFT_OK && first)
         status = take_work(ctx, call, plan);
     if (status == WEFT_OK && numbers->rhs < rhs)

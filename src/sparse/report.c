@@ -31,7 +31,8 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
     whole.bytes_needed = bytes_needed(ctx, plan);
     if (plan->state == WI_CHOL_FACTORED) {
         whole.logdet = wi_chol_logdet(plan);
-        whole.factor_gflops = 1e-9 * whole.flops / whole.factor_seconds;
+        if (whole.factor_seconds > 0)
+            whole.factor_gflops = 1e-9 * whole.flops / whole.factor_seconds;
     }
     memcpy(report, &whole, report->size);
     return WEFT_OK;
