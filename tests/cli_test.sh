@@ -410,6 +410,10 @@ test_analyze() {
         same '' "$(grep -oE '(cx|cy|r)="[^"]*"' "$folder/plan.svg" | tr '="' '  ' |
             awk '$2 != $2 + 0 || $2 < 0 || $2 > 400 || ($1 == "r" && $2 > 16)')" "circles of $key"
     done
+    same "$("$weft" analyze "$folder/path.mtx" --plot - 2>/dev/null)" "$(cat "$folder/plan.svg")" \
+        'a picture to standard output'
+    expect 2 'option --json: standard output takes the picture' "$weft" analyze "$folder/path.mtx" \
+        --plot - --json
     same '"nnz_l": 7' "$("$weft" analyze - --json <"$folder/path.mtx" | grep -o '"nnz_l": 7')" pipe
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
     expect 1 'analyze: .*skew.mtx is not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0' \
@@ -470,6 +474,7 @@ test_solve() {
     expect 2 'did you mean "multifrontal"' "$weft" solve "$folder/two.mtx" --variant multifronta
     expect 1 'opening failed' "$weft" solve "$folder/two.mtx" -b "$folder/none.npy"
     expect 1 'option --output: cannot write' "$weft" solve "$folder/none.mtx" -o "$folder/no/x.npy"
+    expect 1 'option --output: cannot write' "$weft" solve "$folder/two.mtx" -o ''
     expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 

@@ -7,6 +7,10 @@
 #include "cli/plot.h"
 #include "cli/text.h"
 
+static bool is_standard(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
 static void print_json(const weft_chol_report *report) {
     wi_json json;
     wi_json_open(&json);
@@ -31,39 +35,57 @@ static double over(size_t a, size_t b) {
     return b ? (double)a / (double)b : 0;
 }
 
-static void print_report(const char *name, const weft_chol_report *report) {
+static void print_report(FILE *to, const char *name, const weft_chol_report *report) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES];
-    printf("%s%s%s: n = %zu, %zu entries on and below the diagonal\n", wi_style_on(stdout, WI_BOLD),
-           name, wi_style_on(stdout, WI_PLAIN), report->n, report->nnz_a);
-    printf("ordering  %s, in %s\n", report->ordering, wi_format_seconds(report->order_seconds, a));
-    printf("factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,
-           over(report->nnz_l, report->nnz_a), over(report->nnz_l_stored, report->nnz_l));
-    printf("work      %.3g flops\n", report->flops);
-    printf("tree      %zu supernode%s, %zu column%s high, largest front %zu row%s\n",
-           report->supernodes, wi_plural(report->supernodes), report->tree_height,
-           wi_plural(report->tree_height), report->largest_front, wi_plural(report->largest_front));
-    printf("memory    %s factor, %s workspace, %s plan\n",
-           wi_format_bytes((double)report->factor_bytes, a),
-           wi_format_bytes((double)report->work_bytes, b),
-           wi_format_bytes((double)report->analysis_bytes, c));
-    printf("analysis  %s in all\n", wi_format_seconds(report->analyze_seconds, a));
+    fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
+            wi_style_on(to, WI_BOLD), name, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+    fprintf(to, "ordering  %s, in %s\n", report->ordering,
+            wi_format_seconds(report->order_seconds, a));
+    fprintf(to, "factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,
+            over(report->nnz_l, report->nnz_a), over(report->nnz_l_stored, report->nnz_l));
+    fprintf(to, "work      %.3g flops\n", report->flops);
+    fprintf(to, "tree      %zu supernode%s, %zu column%s high, largest front %zu row%s\n",
+            report->supernodes, wi_plural(report->supernodes), report->tree_height,
+            wi_plural(report->tree_height), report->largest_front,
+            wi_plural(report->largest_front));
+    fprintf(to, "memory    %s factor, %s workspace, %s plan\n",
+            wi_format_bytes((double)report->factor_bytes, a),
+            wi_format_bytes((double)report->work_bytes, b),
+            wi_format_bytes((double)report->analysis_bytes, c));
+    fprintf(to, "analysis  %s in all\n", wi_format_seconds(report->analyze_seconds, a));
+}
+
+/* Draws the plan to the file of --plot. */
+static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const weft_chol *plan) {
+    const char *const path = args->value[WI_OPT_PLOT];
+    const bool standard = is_standard(path);
+    FILE *const file = standard ? stdout : fopen(path, "w");
+    bool written = file && wi_plot_analysis(file, matrix, plan);
+    int error = errno;
+    if (file && !standard && fclose(file) != 0 && written) {
+        written = false;
+        error = errno;
+    }
+    if (!written)
+        wi_say_error("analyze: cannot write %s: %s", path, strerror(error));
+    return written ? WI_EXIT_OK : WI_EXIT_FAILED;
 }
 
 static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_sparse *matrix,
                     const weft_chol *plan) {
     const char *const plot = args->value[WI_OPT_PLOT];
+    wi_exit result = WI_EXIT_OK;
     weft_chol_report report = {.size = sizeof report};
     if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
         return wi_session_failed(ctx);
-    errno = 0;
-    if (plot && !wi_plot_analysis(plot, matrix, plan)) {
-        wi_say_error("analyze: cannot write %s: %s", plot, strerror(errno));
-        return WI_EXIT_FAILED;
-    }
+    if (plot)
+        result = draw(args, matrix, plan);
+    if (result != WI_EXIT_OK)
+        return result;
     if (wi_given(args, WI_OPT_JSON))
         print_json(&report);
     else
-        print_report(wi_matrix_name(args), &report);
+        print_report(plot && is_standard(plot) ? stderr : stdout, wi_matrix_name(args), &report);
     return WI_EXIT_OK;
 }
 
@@ -74,6 +96,10 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = args->value[WI_OPT_ORDERING]};
     wi_exit result = wi_check_ordering(args);
+    if (wi_given(args, WI_OPT_PLOT) && is_standard(args->value[WI_OPT_PLOT]) &&
+        wi_given(args, WI_OPT_JSON))
+        return wi_usage(args->command, "option --json: standard output takes the picture already; "
+                                       "name a file with --plot");
     if (result == WI_EXIT_OK)
         result = wi_check_writable(args, WI_OPT_PLOT);
     if (result == WI_EXIT_OK)

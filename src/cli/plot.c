@@ -214,16 +214,13 @@ static void write_plot(FILE *file, const weft_sparse *matrix, const weft_chol *p
     fputs("</svg>\n", file);
 }
 
-bool wi_plot_analysis(const char *path, const weft_sparse *matrix, const weft_chol *plan) {
-    FILE *const file = fopen(path, "w");
-    if (!file)
-        return false;
+bool wi_plot_analysis(FILE *file, const weft_sparse *matrix, const weft_chol *plan) {
     grid *const g = wi_host_alloc(sizeof *g);
     int64_t *const scratch = wi_host_alloc(2 * (size_t)plan->symbolic.supernodes * sizeof *scratch);
     if (g && scratch)
         write_plot(file, matrix, plan, g, scratch);
-    const bool written = g && scratch && !ferror(file);
+    const bool written = g && scratch && fflush(file) == 0 && !ferror(file);
     wi_host_free(g);
     wi_host_free(scratch);
-    return fclose(file) == 0 && written;
+    return written;
 }

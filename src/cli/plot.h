@@ -3,11 +3,13 @@
 #ifndef WI_CLI_PLOT_H
 #define WI_CLI_PLOT_H
 
+#include <stdio.h>
+
 #include "sparse/chol.h"
 
 /* Writes an SVG of three panels: the pattern of A as given, the pattern of L over that of A in the
  * plan's order, and the tree of supernodes. Large matrices are drawn in cells. False without memory
- * or when the file cannot be written. */
-bool wi_plot_analysis(const char *path, const weft_sparse *matrix, const weft_chol *plan);
+ * or when the file cannot be written; errno says why. */
+bool wi_plot_analysis(FILE *file, const weft_sparse *matrix, const weft_chol *plan);
 
 #endif

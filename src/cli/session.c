@@ -152,6 +152,8 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
 /* 0, or what writing to `path` will fail with, as far as can be told without trying. */
 static int foreseen_error(const char *path) {
     struct stat facts;
+    if (!*path)
+        return ENOENT;
     if (stat(path, &facts) == 0)
         return S_ISDIR(facts.st_mode) ? EISDIR : access(path, W_OK) == 0 ? 0 : errno;
     const char *const slash = strrchr(path, '/');
