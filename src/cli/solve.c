@@ -46,13 +46,18 @@ static size_t resident_now(void) {
     return found == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Writing to a terminal can take longer than a front. */
+/* Is it time for another line? Writing one to a terminal can take longer than a front. */
+static bool is_due(solving *s) {
+    const double now = wi_now();
+    const bool due = now - s->shown_at >= progress_seconds;
+    if (due)
+        s->shown_at = now;
+    return due;
+}
+
 static int show_progress(void *user, double done) {
-    solving *const s = user;
-    if (wi_now() - s->shown_at >= progress_seconds) {
+    if (is_due(user))
         wi_progress("factor: %.0f %%", 100 * done);
-        s->shown_at = wi_now();
-    }
     return 0;
 }
 
@@ -110,14 +115,15 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     const weft_chol_solve_options options = {
         .size = sizeof options, .refine = wi_given(s->args, WI_OPT_REFINE) ? MOST_REFINEMENTS : 0};
     double condition;
+    s->shown_at = wi_now();
     for (size_t k = 0; k < s->repeats; k++) {
         *report = (weft_chol_report){.size = sizeof *report};
-        s->shown_at = wi_now();
         const weft_status status = weft_chol_factor(s->ctx, s->plan, s->matrix);
         if (status != WEFT_OK)
             return status == WEFT_ENOTSPD ? wi_not_definite(s->args, s->plan)
                                           : wi_session_failed(s->ctx);
-        wi_progress("solve ...");
+        if (k == 0 || is_due(s))
+            wi_progress("solve ...");
         if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
                             s->x.value, s->x.n) != WEFT_OK ||
             weft_chol_get_report(s->ctx, s->plan, report) != WEFT_OK)

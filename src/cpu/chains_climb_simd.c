@@ -47,10 +47,11 @@ static void run_f64(int64_t links) {
 #pragma GCC unroll 24
     for (int c = 0; c < CHAINS; c++)
         s[c] = wi_splat(2 + c);
-    for (int64_t i = 0; i < links; i++)
+    for (int64_t i = 0; i < links; i++) {
 #pragma GCC unroll 24
         for (int c = 0; c < CHAINS; c++)
             s[c] = link_f64(s[c], x, y);
+    }
 #pragma GCC unroll 24
     for (int c = 1; c < CHAINS; c++)
         s[0] += s[c];
@@ -65,10 +66,11 @@ static void run_f32(int64_t links) {
 #pragma GCC unroll 24
     for (int c = 0; c < CHAINS; c++)
         s[c] = zero + (float)(2 + c);
-    for (int64_t i = 0; i < links; i++)
+    for (int64_t i = 0; i < links; i++) {
 #pragma GCC unroll 24
         for (int c = 0; c < CHAINS; c++)
             s[c] = link_f32(s[c], x, y);
+    }
 #pragma GCC unroll 24
     for (int c = 1; c < CHAINS; c++)
         s[0] += s[c];
