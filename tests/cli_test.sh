@@ -475,6 +475,7 @@ test_solve() {
     expect 1 'opening failed' "$weft" solve "$folder/two.mtx" -b "$folder/none.npy"
     expect 1 'option --output: cannot write' "$weft" solve "$folder/none.mtx" -o "$folder/no/x.npy"
     expect 1 'option --output: cannot write' "$weft" solve "$folder/two.mtx" -o ''
+    expect 2 'option --output: X is written as a .npy' "$weft" solve "$folder/two.mtx" -o x.mtx
     expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 

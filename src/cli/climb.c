@@ -215,11 +215,6 @@ static const wi_climb *find_climb(const char *op) {
 static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_context *ctx) {
     wi_meter meter;
     const char *const op = climb->ladder->op;
-    if (!wi_has_rungs(climb->ladder, ctx->kind)) {
-        wi_say_error("climb: place %s has no rungs of %s; open another with --place",
-                     weft_place(ctx), op);
-        return WI_EXIT_FAILED;
-    }
     wi_progress("preparing ...");
     if (wi_meter_open(&meter, ctx) != WEFT_OK)
         return wi_session_failed(ctx);

@@ -39,6 +39,16 @@ static wi_exit force(const wi_arguments *args, const char *op, weft_context *ctx
                     nearest ? "\"?" : "");
 }
 
+/* Sees to it that the place has rungs of `op`, and forces --variant. */
+static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) {
+    const char *list[WI_MAX_WORDS];
+    if (!op || list_rungs(op, ctx->kind, list) > 0)
+        return force(args, op, ctx);
+    wi_say_error("%s: place %s has no rungs of %s; choose a place of another kind with --place",
+                 args->command->name, weft_place(ctx), op);
+    return WI_EXIT_FAILED;
+}
+
 /* Messages on the environment name the variable at fault; others on opening are about the place. */
 static bool is_about_place(const char *message) {
     return strncmp(message, "weft_open:", strlen("weft_open:")) == 0;
@@ -73,12 +83,12 @@ wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context *
         wi_say_error("%s", weft_message(NULL));
         return WI_EXIT_FAILED;
     }
-    const wi_exit forced = force(args, op, *ctx);
-    if (forced != WI_EXIT_OK) {
+    const wi_exit result = fit(args, op, *ctx);
+    if (result != WI_EXIT_OK) {
         weft_close(*ctx);
         *ctx = NULL;
     }
-    return forced;
+    return result;
 }
 
 wi_exit wi_session_failed(const weft_context *ctx) {

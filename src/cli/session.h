@@ -11,7 +11,8 @@
 
 /* Opens the place of --place, or else that of WEFT_PLACE or the best there is (the cpu for an
  * operation that has rungs for no other), and forces --variant on operation `op` (NULL: the command
- * has none). Anything but WI_EXIT_OK has been explained, and *ctx is NULL. */
+ * has none). A place without rungs of `op` is a failure. Anything but WI_EXIT_OK has been
+ * explained, and *ctx is NULL. */
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx);
 
 /* Prints the context's message; returns WI_EXIT_FAILED. */

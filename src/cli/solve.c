@@ -71,6 +71,11 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
                                        "name a file");
     if (wi_given(args, WI_OPT_OUTPUT)) {
+        const char *const dot = strrchr(args->value[WI_OPT_OUTPUT], '.');
+        if (dot && strcmp(dot, ".mtx") == 0)
+            return wi_usage(
+                args->command,
+                "option --output: X is written as a .npy file, not as .mtx; name it so");
         const wi_exit result = wi_need_output(args);
         if (result != WI_EXIT_OK)
             return result;
