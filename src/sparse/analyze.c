@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls of the analysis: order, analyze, report. */
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -96,19 +97,23 @@ static weft_status find_ordering(weft_context *ctx, const char *ordering, const 
                    ordering, known);
 }
 
-/* Runs the ordering that the options name, or else the context's choice. */
+/* Runs the ordering that the options name, or else the context's choice. `flops` are what it says
+ * that L takes at most, or INFINITY. */
 static weft_status order(weft_context *ctx, const weft_chol_options *options,
-                         const wi_pattern *graph, int64_t *perm, const char **chosen) {
+                         const wi_pattern *graph, int64_t *perm, double *flops,
+                         const char **chosen) {
     const wi_row **const forced = forced_row(ctx);
     const wi_row *const before = *forced;
     weft_status status = WEFT_OK;
     const double seconds = options->ordering_seconds;
+    *flops = INFINITY;
     *chosen = NULL;
     const wi_order_args args = {.call = name,
                                 .graph = graph,
                                 .perm = perm,
                                 .given = options->permutation,
                                 .seconds_budget = seconds > 0 ? seconds : default_seconds,
+                                .flops = flops,
                                 .chosen = chosen};
     if (options->ordering)
         status = find_ordering(ctx, options->ordering, forced);
@@ -135,10 +140,12 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
         goto done;
     }
     const double order_begin = wi_chol_now();
-    status = order(ctx, options, &graph, perm, &plan->report.ordering);
+    double flops;
+    status = order(ctx, options, &graph, perm, &flops, &plan->report.ordering);
     const double order_end = wi_chol_now();
     if (status == WEFT_OK)
-        status = wi_symbolic_build(ctx, name, &graph, perm, &wi_relax_default, &plan->symbolic);
+        status =
+            wi_symbolic_build(ctx, name, &graph, perm, flops, &wi_relax_default, &plan->symbolic);
     if (status != WEFT_OK)
         goto done;
     plan->fingerprint = matrix->fingerprint;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-const wi_relax wi_relax_default = {{8, 32, 64, INT64_MAX}, {0.5, 0.25, 0.1, 0.02}};
+const wi_relax wi_relax_default = {{8, 32, 64, INT64_MAX}, {0.6, 0.25, 0.1, 0.02}};
 
 static int64_t stored(int64_t columns, int64_t height) {
     return columns * height - columns * (columns - 1) / 2;
@@ -14,7 +14,7 @@ static void take_memory(wi_forest *forest, int64_t *memory) {
     int64_t **const arrays[] = {&forest->parent,  &forest->columns,  &forest->height,
                                 &forest->entries, &forest->child,    &forest->sibling,
                                 &forest->run,     &forest->run_last, &forest->run_next,
-                                &forest->peak,    &forest->sorting};
+                                &forest->peak,    &forest->list,     &forest->sorting};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         *arrays[k] = memory + (int64_t)k * forest->count;
 }
@@ -60,6 +60,7 @@ void wi_forest_grow(wi_forest *forest, int64_t n, const int64_t *parent, const i
         forest->entries[s] = stored(forest->columns[s], forest->height[s]);
         forest->run[s] = forest->run_last[s] = s;
         forest->run_next[s] = -1;
+        forest->rows += forest->height[s];
     }
     link_children(forest);
 }
@@ -69,17 +70,15 @@ static bool worth_merging(const wi_forest *forest, const wi_relax *relax, int64_
     const int64_t columns = forest->columns[s] + forest->columns[child];
     const int64_t all = stored(columns, forest->height[s] + forest->columns[child]);
     const int64_t padding = all - forest->entries[s] - forest->entries[child];
-    if (padding == 0)
-        return true;
-    for (int k = 0; k < WI_RELAX_STEPS; k++) {
-        if (columns <= relax->columns[k] && (double)padding <= relax->zeros[k] * (double)all)
-            return true;
-    }
-    return false;
+    int k = 0;
+    while (k < WI_RELAX_STEPS && columns > relax->columns[k])
+        k++;
+    return padding == 0 || (k < WI_RELAX_STEPS && (double)padding <= relax->zeros[k] * (double)all);
 }
 
 /* The child's columns come before those of s; its children become children of s. */
 static void merge(wi_forest *forest, int64_t s, int64_t child) {
+    forest->rows += forest->columns[child] - forest->height[child];
     forest->columns[s] += forest->columns[child];
     forest->height[s] += forest->columns[child];
     forest->entries[s] += forest->entries[child];
@@ -135,10 +134,20 @@ static int64_t rows_below(const wi_forest *forest, int64_t s) {
     return forest->height[s] - forest->columns[s];
 }
 
+static void list_alive(wi_forest *forest) {
+    int64_t count = 0;
+    for (int64_t s = 0; s < forest->count; s++) {
+        forest->list[count] = s;
+        count += forest->columns[s] > 0;
+    }
+}
+
 /* The tallest children first: they need the least padding. */
 void wi_forest_merge(wi_forest *forest, const wi_relax *relax) {
     const keyed *const list = (const keyed *)forest->sorting;
     for (int64_t s = 0; s < forest->count; s++) {
+        if (forest->child[s] < 0)
+            continue;
         const int64_t children = sorted_children(forest, s, rows_below);
         forest->child[s] = -1;
         for (int64_t k = 0; k < children; k++) {
@@ -151,6 +160,7 @@ void wi_forest_merge(wi_forest *forest, const wi_relax *relax) {
             }
         }
     }
+    list_alive(forest);
 }
 
 static int64_t update_entries(const wi_forest *forest, int64_t s) {
@@ -166,13 +176,12 @@ static int64_t relief(const wi_forest *forest, int64_t s) {
  * factored, the stack holds what its elder siblings left. */
 void wi_forest_sort(wi_forest *forest) {
     const keyed *const list = (const keyed *)forest->sorting;
-    for (int64_t s = 0; s < forest->count; s++) {
-        if (forest->columns[s] == 0)
-            continue;
+    for (int64_t k = 0; k < forest->alive; k++) {
+        const int64_t s = forest->list[k];
         const int64_t children = sorted_children(forest, s, relief);
         int64_t height = 0, peak = 0;
-        for (int64_t k = 0; k < children; k++) {
-            const int64_t c = list[k].vertex;
+        for (int64_t e = 0; e < children; e++) {
+            const int64_t c = list[e].vertex;
             if (height + forest->peak[c] > peak)
                 peak = height + forest->peak[c];
             height += update_entries(forest, c);
@@ -180,9 +189,9 @@ void wi_forest_sort(wi_forest *forest) {
         height += update_entries(forest, s);
         forest->peak[s] = height > peak ? height : peak;
         forest->child[s] = -1;
-        for (int64_t k = children - 1; k >= 0; k--) {
-            forest->sibling[list[k].vertex] = forest->child[s];
-            forest->child[s] = list[k].vertex;
+        for (int64_t e = children - 1; e >= 0; e--) {
+            forest->sibling[list[e].vertex] = forest->child[s];
+            forest->child[s] = list[e].vertex;
         }
     }
 }

@@ -10,6 +10,7 @@
  * that merged with its parent is dead: its columns went there. */
 typedef struct wi_forest {
     int64_t count, alive;
+    int64_t rows;     /* of those alive, together */
     int64_t *first;   /* count + 1: the fundamental columns */
     int64_t *parent;  /* -1: root */
     int64_t *columns; /* with what was merged in; 0: dead */
@@ -20,11 +21,12 @@ typedef struct wi_forest {
     int64_t *run;     /* the fundamental supernode whose columns come first in this one */
     int64_t *run_last, *run_next; /* and those that follow */
     int64_t *peak;                /* doubles on the stack at most, while the subtree is factored */
+    int64_t *list;                /* those alive, ascending, once all merging is done */
     int64_t *sorting;             /* 2 * count of scratch */
 } wi_forest;
 
 /* The fundamental supernodes of a postordered tree: runs of columns, each the only child of the
- * next, with the same rows below. All arrays but `first` are taken from `memory`, 12 * n long at
+ * next, with the same rows below. All arrays but `first` are taken from `memory`, 13 * n long at
  * least; n + 1 entries of `first` and n of `super_of` are the caller's. */
 void wi_forest_grow(wi_forest *forest, int64_t n, const int64_t *parent, const int64_t *count,
                     int64_t *first, int64_t *super_of, int64_t *memory);

@@ -96,19 +96,25 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
     }
 }
 
+static void do_share(multifrontal *m, int rank, int size) {
+    const wi_numbers *const numbers = &m->plan->numbers;
+    wi_crew crew = {.rank = rank, .size = size, .pieces = &m->pieces};
+    do_tasks(m, &crew, numbers->rooms + rank * numbers->room_entries);
+    do_tops(m, &crew, numbers->rooms);
+}
+
 weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     const wi_chol_args *const call = args;
     weft_chol *const plan = call->plan;
-    wi_numbers *const numbers = &plan->numbers;
     const wi_symbolic *const symbolic = &plan->symbolic;
     multifrontal m = {
         .plan = plan, .matrix = call->matrix, .failed = symbolic->n, .all = wi_all_work(symbolic)};
-#pragma omp parallel num_threads(wi_chol_team(ctx, plan))
-    {
-        const int rank = omp_get_thread_num();
-        wi_crew crew = {.rank = rank, .size = omp_get_num_threads(), .pieces = &m.pieces};
-        do_tasks(&m, &crew, numbers->rooms + rank * numbers->room_entries);
-        do_tops(&m, &crew, numbers->rooms);
+    const int threads = wi_chol_team(ctx, plan);
+    if (threads == 1) {
+        do_share(&m, 0, 1);
+    } else {
+#pragma omp parallel num_threads(threads)
+        do_share(&m, omp_get_thread_num(), omp_get_num_threads());
     }
     if (m.cancelled)
         return wi_chol_cancel(ctx, call->call);

@@ -38,7 +38,12 @@ void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
     const size_t pieces = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
     for (size_t j = 0; args->error && j < args->n; j++)
         args->error[j] = 0;
-#pragma omp parallel num_threads(team_of(ctx, args))
+    const int threads = team_of(ctx, args);
+    if (threads == 1) {
+        simd->rows(args, 0, rows, args->error);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
     {
         double error[WI_CHOL_RHS] = {0};
 #pragma omp for schedule(dynamic) nowait

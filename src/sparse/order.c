@@ -105,8 +105,13 @@ weft_status wi_order_best(weft_context *ctx, const void *args) {
     first.flops = &flops;
     weft_status status = wi_order_amd(ctx, &first);
     say(order, "amd");
-    if (status != WEFT_OK || !worth_dissecting(order, flops)) /* the bound spares the count */
+    if (status != WEFT_OK)
         return status;
+    if (!worth_dissecting(order, flops)) { /* the bound spares the count */
+        if (order->flops)
+            *order->flops = flops;
+        return WEFT_OK;
+    }
     status = wi_predict_flops(ctx, order->call, order->graph, order->perm, &flops);
     if (status != WEFT_OK || !worth_dissecting(order, flops))
         return status;

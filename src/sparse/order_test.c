@@ -193,7 +193,8 @@ static wi_symbolic analyzed(weft_context *ctx, const wi_row *row, const wi_patte
     wi_symbolic s;
     int64_t *const perm = malloc((size_t)graph->n * sizeof *perm);
     order(ctx, row, graph, NULL, perm);
-    assert_int_equal(wi_symbolic_build(ctx, "test", graph, perm, &wi_relax_default, &s), WEFT_OK);
+    assert_int_equal(wi_symbolic_build(ctx, "test", graph, perm, INFINITY, &wi_relax_default, &s),
+                     WEFT_OK);
     free(perm);
     return s;
 }
@@ -455,6 +456,43 @@ static void test_dense_row(void **state) {
     weft_close(ctx);
 }
 
+/* A ring whose every vertex has a leaf. Leaves first, then the ring, which fills one edge for each
+ * vertex but the last three: minimum degree does no more work on it than that. */
+static void test_ring(void **state) {
+    (void)state;
+    static const int64_t sides[] = {3, 4, 17, 100000};
+    test_random r = test_random_at(21);
+    weft_context *const ctx = test_open("cpu:1");
+    for (size_t k = 0; k < sizeof sides / sizeof *sides; k++) {
+        const int64_t side = sides[k], n = 2 * side;
+        int64_t *const start = malloc((size_t)(n + 1) * sizeof *start);
+        int64_t *const row = malloc((size_t)(2 * n) * sizeof *row);
+        int64_t *const name = malloc((size_t)n * sizeof *name), *const at = malloc((size_t)n * 8);
+        test_shuffle(&r, n, name);
+        wi_invert(n, name, at);
+        int64_t to = 0;
+        for (int64_t v = 0; v < n; v++) { /* point p is vertex name[p]; p + side is its leaf */
+            const int64_t p = at[v] % side;
+            start[v] = to;
+            row[to++] = name[at[v] < side ? p + side : p];
+            if (at[v] < side) {
+                row[to++] = name[(p + 1) % side];
+                row[to++] = name[(p + side - 1) % side];
+            }
+        }
+        start[n] = to;
+        const wi_pattern graph = {n, start, row};
+        wi_symbolic s = analyzed(ctx, row_named("amd"), &graph);
+        assert_int_equal(s.nnz_l, 2 * side + 3 * side - 3);
+        wi_symbolic_free(&s);
+        free(start);
+        free(row);
+        free(name);
+        free(at);
+    }
+    weft_close(ctx);
+}
+
 static void test_given_refused(void **state) {
     (void)state;
     static test_graph g;
@@ -498,11 +536,12 @@ static void test_bound(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound),       cmocka_unit_test(test_small_graphs),
-        cmocka_unit_test(test_mesh_fill),   cmocka_unit_test(test_rcm_bandwidth),
-        cmocka_unit_test(test_both_widths), cmocka_unit_test(test_halo),
-        cmocka_unit_test(test_dissection),  cmocka_unit_test(test_dense_row),
-        cmocka_unit_test(test_alike),       cmocka_unit_test(test_given_refused),
+        cmocka_unit_test(test_ring),          cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_small_graphs),  cmocka_unit_test(test_mesh_fill),
+        cmocka_unit_test(test_rcm_bandwidth), cmocka_unit_test(test_both_widths),
+        cmocka_unit_test(test_halo),          cmocka_unit_test(test_dissection),
+        cmocka_unit_test(test_dense_row),     cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_given_refused),
     };
     return cmocka_run_group_tests_name("sparse_order", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solving with the factor: right-hand sides in groups, backward errors, refinement. */
 #include <math.h>
+#include <omp.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -22,6 +23,15 @@ typedef struct group {
     size_t steps;
 } group;
 
+/* What is done to each row, and what it needs beside the group. */
+typedef struct pass {
+    const group *g;
+    bool permuted;      /* y is in the order of L, and what it is copied to or from is not */
+    double *x;          /* of `unload` */
+    size_t ldx;         /* and how far apart its columns are */
+    const bool *active; /* of `correct` */
+} pass;
+
 /* Not more threads than the substitutions wake. */
 static int team_for(const group *g) {
     const int useful = wi_team_size(g->ctx, g->n, g->n * g->rhs * sizeof(double));
@@ -29,33 +39,64 @@ static int team_for(const group *g) {
     return useful < most ? useful : most;
 }
 
+/* All rows. One thread goes through them as it comes: to gather a team of one takes as long as some
+ * hundred rows. */
+static void for_rows(const pass *p, void (*rows)(const pass *p, size_t begin, size_t end)) {
+    const size_t n = p->g->n;
+    const int threads = team_for(p->g);
+    if (threads == 1) {
+        rows(p, 0, n);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        const int rank = omp_get_thread_num(), team = omp_get_num_threads();
+        rows(p, wi_team_share(n, rank, team), wi_team_share(n, rank + 1, team));
+    }
+}
+
 /* y = P b, or b itself for L alone. */
-static void load(const group *g, bool permuted) {
+static void load(const pass *p, size_t begin, size_t end) {
+    const group *const g = p->g;
     const int64_t *const perm = g->plan->symbolic.perm;
-#pragma omp parallel for num_threads(team_for(g))
-    for (size_t k = 0; k < g->n; k++) {
-        const size_t from = permuted ? (size_t)perm[k] : k;
+    for (size_t k = begin; k < end; k++) {
+        const size_t from = p->permuted ? (size_t)perm[k] : k;
         for (size_t r = 0; r < g->rhs; r++)
             g->room.y[k * g->rhs + r] = g->b[from + r * g->ldb];
     }
 }
 
 /* x = Pt y, or y itself; column-major. */
-static void unload(const group *g, bool permuted, double *x, size_t ldx) {
+static void unload(const pass *p, size_t begin, size_t end) {
+    const group *const g = p->g;
     const int64_t *const inverse = g->plan->symbolic.inverse;
-#pragma omp parallel for num_threads(team_for(g))
-    for (size_t i = 0; i < g->n; i++) {
-        const size_t from = permuted ? (size_t)inverse[i] : i;
+    for (size_t i = begin; i < end; i++) {
+        const size_t from = p->permuted ? (size_t)inverse[i] : i;
         for (size_t r = 0; r < g->rhs; r++)
-            x[i + r * ldx] = g->room.y[from * g->rhs + r];
+            p->x[i + r * p->ldx] = g->room.y[from * g->rhs + r];
     }
 }
 
-static void copy_out(const group *g) {
-#pragma omp parallel for num_threads(team_for(g))
-    for (size_t i = 0; i < g->n; i++) {
+static void copy_out(const pass *p, size_t begin, size_t end) {
+    const group *const g = p->g;
+    for (size_t i = begin; i < end; i++) {
         for (size_t r = 0; r < g->rhs; r++)
             g->out[i + r * g->ldx] = g->room.x[i + r * g->n];
+    }
+}
+
+/* For the right-hand sides asked for, x += the correction in y, which keeps x as it was. */
+static void correct(const pass *p, size_t begin, size_t end) {
+    const group *const g = p->g;
+    const int64_t *const inverse = g->plan->symbolic.inverse;
+    for (size_t i = begin; i < end; i++) {
+        for (size_t r = 0; r < g->rhs; r++) {
+            double *const y = &g->room.y[(size_t)inverse[i] * g->rhs + r];
+            double *const x = &g->room.x[i + r * g->n];
+            const double before = *x;
+            *x = p->active[r] ? before + *y : before;
+            *y = before;
+        }
     }
 }
 
@@ -73,21 +114,6 @@ static void measure(const group *g, bool keep, double *error) {
                                    .threads = g->plan->numbers.cut.threads,
                                    .error = error};
     wi_sparse_residual(g->ctx, &args);
-}
-
-/* For the right-hand sides asked for, x += the correction in y, which keeps x as it was. */
-static void correct(const group *g, const bool *active) {
-    const int64_t *const inverse = g->plan->symbolic.inverse;
-#pragma omp parallel for num_threads(team_for(g))
-    for (size_t i = 0; i < g->n; i++) {
-        for (size_t r = 0; r < g->rhs; r++) {
-            double *const y = &g->room.y[(size_t)inverse[i] * g->rhs + r];
-            double *const x = &g->room.x[i + r * g->n];
-            const double before = *x;
-            *x = active[r] ? before + *y : before;
-            *y = before;
-        }
-    }
 }
 
 /* Right-hand side r is again what it was before `correct`. */
@@ -110,7 +136,7 @@ static void refine(group *g, int most) {
         if (step > 0)
             measure(g, true, error);
         wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
-        correct(g, active);
+        for_rows(&(pass){.g = g, .active = active}, correct);
         measure(g, false, error);
         for (size_t r = 0; r < g->rhs; r++) {
             if (!active[r])
@@ -131,16 +157,17 @@ static void refine(group *g, int most) {
 static void solve_group(group *g, const weft_chol_solve_options *options) {
     const weft_chol_part part = options->part;
     g->room = wi_solve_room_of(g->plan, (int64_t)g->rhs);
-    load(g, part == WEFT_CHOL_A);
+    const bool whole = part == WEFT_CHOL_A;
+    for_rows(&(pass){.g = g, .permuted = whole}, load);
     wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, part != WEFT_CHOL_LT, part != WEFT_CHOL_L);
-    if (part != WEFT_CHOL_A) {
-        unload(g, false, g->out, g->ldx);
+    if (!whole) {
+        for_rows(&(pass){.g = g, .x = g->out, .ldx = g->ldx}, unload);
         return;
     }
-    unload(g, true, g->room.x, g->n);
+    for_rows(&(pass){.g = g, .permuted = true, .x = g->room.x, .ldx = g->n}, unload);
     measure(g, options->refine > 0, g->error);
     refine(g, options->refine);
-    copy_out(g);
+    for_rows(&(pass){.g = g}, copy_out);
 }
 
 /* ---- the public call ---- */

@@ -54,7 +54,8 @@ typedef struct wi_order_args {
     double seconds_budget; /* for `best` */
     int64_t halo; /* for `amd`: so many vertices, the last, count as neighbours but have no place in
                    * perm, for they come after all of it */
-    double *flops;       /* where `amd` says how many flops L takes at most; or NULL */
+    double *flops;       /* where `amd` says how many flops L takes at most, and `best` if it takes
+                          * `amd` at once; or NULL */
     const char **chosen; /* where `best` says which rung it took; or NULL */
 } wi_order_args;
 

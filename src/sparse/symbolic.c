@@ -3,6 +3,8 @@
  */
 #include "sparse/symbolic.h"
 
+#include <math.h>
+
 #include "sparse/forest.h"
 
 enum {
@@ -51,39 +53,46 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
     return WEFT_OK;
 }
 
-static int64_t total_rows(const wi_forest *forest) {
-    int64_t rows = 0;
-    for (int64_t s = 0; s < forest->count; s++)
-        rows += forest->columns[s] > 0 ? forest->height[s] : 0;
-    return rows;
+/* Is L little more than A? The column counts, whose squares add up to `flops`, add up to their root
+ * times that of n at most. */
+static bool is_slender(const wi_pattern *graph, double flops) {
+    const double n = (double)graph->n;
+    return sqrt(n * flops) - n <= (double)graph->start[graph->n];
 }
 
 /* Tree and counts, with the columns in a postorder of the tree. */
-static void count_columns(analysis *a, const int64_t *perm) {
+static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_symbolic *const out = a->out;
+    const bool slender = is_slender(a->graph, flops);
     for (int64_t k = 0; k < out->n; k++)
         out->perm[k] = perm[k];
     wi_invert(out->n, out->perm, out->inverse);
-    wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
+    if (slender)
+        wi_tree_and_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
+    else
+        wi_tree(a->graph, out->perm, out->inverse, out->parent, a->rest);
     wi_postorder(out->n, out->parent, a->position, a->rest);
     wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
     wi_invert(out->n, out->perm, out->inverse);
-    wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
+    if (slender)
+        wi_permute(out->n, a->position, out->count, a->rest);
+    else
+        wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
 }
 
 /* Numbers the supernodes alive in a postorder that keeps the order of siblings: `number` of each.
  * From the roots down, every supernode has the last number of its subtree. */
 static void number_supernodes(const wi_forest *forest, int64_t *number, int64_t *size) {
     int64_t free_root = forest->alive - 1;
-    for (int64_t s = 0; s < forest->count; s++)
-        size[s] = forest->columns[s] > 0;
-    for (int64_t s = 0; s < forest->count; s++) {
-        if (forest->columns[s] > 0 && forest->parent[s] >= 0)
+    for (int64_t k = 0; k < forest->alive; k++)
+        size[forest->list[k]] = 1;
+    for (int64_t k = 0; k < forest->alive; k++) {
+        const int64_t s = forest->list[k];
+        if (forest->parent[s] >= 0)
             size[forest->parent[s]] += size[s];
     }
-    for (int64_t s = forest->count - 1; s >= 0; s--) {
-        if (forest->columns[s] == 0)
-            continue;
+    for (int64_t k = forest->alive - 1; k >= 0; k--) {
+        const int64_t s = forest->list[k];
         if (forest->parent[s] < 0) {
             number[s] = free_root;
             free_root -= size[s];
@@ -101,10 +110,8 @@ static void number_columns(analysis *a, const int64_t *number) {
     const wi_forest *const forest = &a->forest;
     wi_symbolic *const out = a->out;
     int64_t *const by_number = forest->sorting + forest->count; /* `number` is before */
-    for (int64_t s = 0; s < forest->count; s++) {
-        if (forest->columns[s] > 0)
-            by_number[number[s]] = s;
-    }
+    for (int64_t k = 0; k < forest->alive; k++)
+        by_number[number[forest->list[k]]] = forest->list[k];
     int64_t column = 0, row = 0;
     for (int64_t t = 0; t < out->supernodes; t++) {
         const int64_t s = by_number[t], up = forest->parent[s];
@@ -125,13 +132,9 @@ static void number_columns(analysis *a, const int64_t *number) {
 
 static void renumber_columns(analysis *a) {
     wi_symbolic *const out = a->out;
-    int64_t *const counts = a->rest;
     wi_renumber(out->n, a->position, out->perm, out->parent, a->rest);
+    wi_permute(out->n, a->position, out->count, a->rest);
     wi_invert(out->n, out->perm, out->inverse);
-    for (int64_t k = 0; k < out->n; k++)
-        counts[a->position[k]] = out->count[k];
-    for (int64_t k = 0; k < out->n; k++)
-        out->count[k] = counts[k];
 }
 
 /* Row i of L reaches the supernodes on the paths from those of its entries in A up to its own. Rows
@@ -219,7 +222,8 @@ void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch) {
 }
 
 weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
-                              const int64_t *perm, const wi_relax *relax, wi_symbolic *symbolic) {
+                              const int64_t *perm, double flops, const wi_relax *relax,
+                              wi_symbolic *symbolic) {
     const int64_t n = graph->n;
     const size_t bytes = SCRATCH_ARRAYS * (size_t)(n + 1) * sizeof(int64_t);
     int64_t *const scratch = wi_host_alloc(bytes);
@@ -233,12 +237,11 @@ weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_patt
     weft_status status = wi_symbolic_take_columns(ctx, call, n, symbolic);
     if (status != WEFT_OK)
         goto done;
-    count_columns(&a, perm);
+    count_columns(&a, perm, flops);
     wi_forest_grow(&a.forest, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
     wi_forest_merge(&a.forest, relax);
     wi_forest_sort(&a.forest);
-    status =
-        wi_symbolic_take_supernodes(ctx, call, a.forest.alive, total_rows(&a.forest), symbolic);
+    status = wi_symbolic_take_supernodes(ctx, call, a.forest.alive, a.forest.rows, symbolic);
     if (status != WEFT_OK)
         goto done;
     number_supernodes(&a.forest, a.forest.sorting, a.forest.sorting + a.forest.count);

@@ -48,16 +48,22 @@ static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
 
+/* The same and the entries in each column of L, the diagonal included, in as many steps as there
+ * are: so for an L that is little more than A. 2 n of scratch. */
+void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
+                        int64_t *parent, int64_t *count, int64_t *scratch);
+
 /* Where each vertex comes when subtrees are numbered one after the other, the root last; children
  * keep their order. 2 n of scratch. */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch);
 
-/* Renumbers: column k becomes column position[k]. n of scratch. */
+/* Renumbers: column k becomes column position[k]. `values` are of any kind. n of scratch. */
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch);
+void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch);
 
-/* Entries in each column of L, the diagonal included; the tree must be postordered. 4 n of
- * scratch. */
+/* Entries in each column of L, the diagonal included, in a few steps for each of A and of the
+ * columns; the tree must be postordered. 4 n of scratch. */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);
 
@@ -67,8 +73,9 @@ weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_patte
 
 /* ---- supernodes ---- */
 
-/* When a supernode is merged with its parent: if the two have at most columns[k] columns and at
- * most a share zeros[k] of what is stored is padding, for some k; or if nothing is padded. */
+/* When a supernode is merged with its parent: if at most a share zeros[k] of what is stored is
+ * padding, where columns[k] is the first that is no less than the columns of the two; or if nothing
+ * is padded. */
 enum {
     WI_RELAX_STEPS = 4
 };
@@ -78,9 +85,11 @@ typedef struct wi_relax {
 } wi_relax;
 extern const wi_relax wi_relax_default;
 
-/* Everything in wi_symbolic, from any ordering `perm`: what comes out is equivalent to it. */
+/* Everything in wi_symbolic, from any ordering `perm`: what comes out is equivalent to it. `flops`
+ * are what L takes at most, or INFINITY if that is not known. */
 weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
-                              const int64_t *perm, const wi_relax *relax, wi_symbolic *symbolic);
+                              const int64_t *perm, double flops, const wi_relax *relax,
+                              wi_symbolic *symbolic);
 void wi_symbolic_free(wi_symbolic *symbolic);
 
 /* Its parts: room for the arrays, and the figures that follow from what is in them (peak among

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The symbolic analysis against elimination by its definition, on thousands of small graphs. */
+#include <math.h>
+
 #include "graphs.h"
 #include "sparse/symbolic.h"
 #include "testing.h"
@@ -149,9 +151,11 @@ static void test_against_definition(void **state) {
         test_graph_random(&r, LARGEST, &g);
         test_shuffle(&r, g.n, perm);
         const wi_relax *const relax = relaxes[k % 3];
-        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, relax, &s), WEFT_OK);
-        check_permutation(&s);
         test_eliminate(&g, perm, &before);
+        const double known = k & 1 ? before.flops : INFINITY;
+        assert_int_equal(wi_symbolic_build(ctx, "test", &g.pattern, perm, known, relax, &s),
+                         WEFT_OK);
+        check_permutation(&s);
         test_eliminate(&g, s.perm, &after);
         check_columns(&s, &after, &before);
         check_rows(&s, &after);
@@ -187,12 +191,16 @@ static void test_long_path(void **state) {
     }
     start[LENGTH] = to;
     const wi_pattern graph = {LENGTH, start, row};
-    wi_symbolic s;
     weft_context *const ctx = test_open("cpu:1");
-    assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, &wi_relax_default, &s), WEFT_OK);
-    assert_int_equal(s.nnz_l, 2 * LENGTH - 1);
-    assert_int_equal(s.tree_height, LENGTH);
-    wi_symbolic_free(&s);
+    for (int known = 0; known < 2; known++) {
+        const double flops = known ? 4.0 * LENGTH : INFINITY;
+        wi_symbolic s;
+        assert_int_equal(wi_symbolic_build(ctx, "test", &graph, perm, flops, &wi_relax_default, &s),
+                         WEFT_OK);
+        assert_int_equal(s.nnz_l, 2 * LENGTH - 1);
+        assert_int_equal(s.tree_height, LENGTH);
+        wi_symbolic_free(&s);
+    }
     weft_close(ctx);
     free(start);
     free(row);

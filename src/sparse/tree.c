@@ -7,8 +7,29 @@ void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse) {
         inverse[perm[k]] = k;
 }
 
-/* Row k of L has an entry in column j if a path leads there in the tree grown so far from some
- * neighbour; `ancestor` short-cuts the paths that were walked, to their highest column. */
+/* Row k of L has an entry in column j if a path leads from j up to k in the tree of the columns
+ * before, from some neighbour of k. */
+void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
+                        int64_t *parent, int64_t *count, int64_t *scratch) {
+    int64_t *const seen = scratch, *const before = scratch + graph->n;
+    for (int64_t k = 0; k < graph->n; k++) {
+        const int64_t length = wi_neighbours_before(graph, perm, inverse, k, before);
+        parent[k] = -1;
+        count[k] = 1;
+        seen[k] = k;
+        for (int64_t e = 0; e < length; e++) {
+            for (int64_t j = before[e]; seen[j] != k; j = parent[j]) {
+                if (parent[j] < 0)
+                    parent[j] = k;
+                seen[j] = k;
+                count[j]++;
+            }
+        }
+    }
+}
+
+/* The same paths, for the tree alone: `ancestor` short-cuts those that were walked, to their
+ * highest column. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch) {
     int64_t *const ancestor = scratch, *const before = scratch + graph->n;
@@ -47,20 +68,20 @@ void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *
     }
 }
 
-static void permute(int64_t n, const int64_t *position, const int64_t *from, int64_t *to) {
-    for (int64_t k = 0; k < n; k++)
-        to[position[k]] = from[k];
-}
-
 static void copy(int64_t n, const int64_t *from, int64_t *to) {
     for (int64_t k = 0; k < n; k++)
         to[k] = from[k];
 }
 
+void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch) {
+    for (int64_t k = 0; k < n; k++)
+        scratch[position[k]] = values[k];
+    copy(n, scratch, values);
+}
+
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch) {
-    permute(n, position, perm, scratch);
-    copy(n, scratch, perm);
+    wi_permute(n, position, perm, scratch);
     for (int64_t k = 0; k < n; k++)
         scratch[position[k]] = parent[k] < 0 ? -1 : position[parent[k]];
     copy(n, scratch, parent);
