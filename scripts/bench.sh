@@ -16,8 +16,6 @@ for peer in "$build"/bench/*_peer; do
 done
 # "stage" is climbed by map, on a GPU.
 sed -n '/(stage)/d; s/^WI_OP(\(.*\))$/\1/p' src/core/ops.def | while IFS= read -r op; do
-    place=()
-    [[ $op != sparse* ]] || place=(--place cpu) # sparse matrices are factored there
-    "$build/weft" climb "$op" "${place[@]}" --json </dev/null | tee -a "$results"
+    "$build/weft" climb "$op" --json </dev/null | tee -a "$results"
 done
 echo "bench: written to $results" >&2
