@@ -34,6 +34,18 @@ same() {
     [ "$1" = "$2" ] || fail "$3: \"$2\", not \"$1\""
 }
 
+# within PERCENT EXPECTED ACTUAL WHAT: whole numbers that differ by no more than that.
+within() {
+    local apart=$(($3 > $2 ? $3 - $2 : $2 - $3))
+    checks=$((checks + 1))
+    [ $((100 * apart)) -le $(($1 * $2)) ] || fail "$4: $3, not within $1 % of $2"
+}
+
+# count_of KEY: its value in the flat JSON object that is read.
+count_of() {
+    grep -o "\"$1\": [0-9]*" | grep -o '[0-9]*$'
+}
+
 # npy FILE DESCR SHAPE BYTES [ORDER [VERSION]]: a file made of a header and printf escapes.
 npy() {
     local dictionary length width='\\x%02x\\x%02x'
@@ -449,6 +461,10 @@ test_solve() {
         factor_seconds solve_seconds gflops backward_error condition_estimate logdet; do
         same "\"$key\": " "$(grep -o "\"$key\": " <<<"$output")" 'solve --json'
     done
+    "$weft" generate laplace3d 20 -o "$folder/B.mtx"
+    output=$("$weft" solve "$folder/B.mtx" --json)
+    grep -aq __asan_init "$weft" || within 5 "$(count_of bytes_predicted <<<"$output")" \
+        "$(count_of bytes_peak <<<"$output")" 'the peak of what is resident'
     for key in amd nd dissect rcm natural; do
         expect 0 "ordering  $key" "$weft" solve "$folder/A.mtx" --ordering "$key"
     done

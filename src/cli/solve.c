@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft solve`: a sparse symmetric positive definite system, with all that is known of how it went.
  */
+#include <malloc.h>
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -44,6 +45,13 @@ static size_t resident_now(void) {
     const int found = fscanf(file, "%lu %lu", &pages, &resident);
     fclose(file);
     return found == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Memory that was freed, and that the C library keeps for later, goes back to the system. */
+static void give_back(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 /* Is it time for another line? Writing one to a terminal can take longer than a front. */
@@ -97,9 +105,12 @@ static wi_exit prepare(solving *s) {
     if (result != WI_EXIT_OK)
         return result;
     wi_progress("analysis ...");
-    const size_t resident = resident_now();
     if (weft_chol_analyze(s->ctx, s->matrix, &options, &s->plan) != WEFT_OK ||
-        weft_chol_reserve(s->ctx, s->plan, s->b.count) != WEFT_OK ||
+        weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
+        return wi_session_failed(s->ctx);
+    give_back();
+    const size_t resident = resident_now() - report.analysis_bytes;
+    if (weft_chol_reserve(s->ctx, s->plan, s->b.count) != WEFT_OK ||
         weft_chol_on_progress(s->ctx, s->plan, show_progress, s) != WEFT_OK ||
         weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
         return wi_session_failed(s->ctx);
