@@ -5,6 +5,7 @@
 #include "emu.h"
 
 #include <mutex>
+#include <set>
 #include <string.h>
 #include <utility>
 
@@ -28,10 +29,12 @@ struct EmuGraph : std::deque<Operation> {};
 
 struct EmuStream {
     int device;
+    bool blocking; /* ordered with the device's default stream */
     std::deque<Operation> queue;
     std::unique_ptr<EmuGraph> capture; /* where operations go meanwhile */
     bool busy;                         /* its grid runs */
     Seen seen;
+    std::set<EmuStream *> behind; /* the streams whose latest operations it has yet to wait for */
 };
 
 struct EmuEvent {
@@ -119,8 +122,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **entry, unsigne
 
 /* ---- queues ---- */
 
-static EmuStream *new_stream() {
-    streams.push_back(new EmuStream{device_now, {}, nullptr, false, nullptr});
+static EmuStream *new_stream(bool blocking) {
+    streams.push_back(new EmuStream{device_now, blocking, {}, nullptr, false, nullptr, {}});
     return streams.back();
 }
 
@@ -129,7 +132,7 @@ template <class Do>
 static cudaError_t on(cudaStream_t stream, Do what) {
     return call([&] {
         if (!stream && !defaults[device_now])
-            defaults[device_now] = new_stream();
+            defaults[device_now] = new_stream(false);
         EmuStream *const s = stream ? stream : defaults[device_now];
         if (std::find(streams.begin(), streams.end(), s) == streams.end())
             return cudaErrorInvalidResourceHandle;
@@ -202,7 +205,25 @@ static void drain_all() {
         drain(s);
 }
 
+/* The default stream and the blocking ones of its device: an operation queued on one waits for all
+ * that was queued before on the other. */
+static void keep_default_order(EmuStream *s) {
+    EmuStream *const legacy = defaults[s->device];
+    if (!legacy || s->capture || !(s == legacy || s->blocking))
+        return;
+    for (EmuStream *before : s->behind) {
+        const auto recording = std::make_shared<Recording>();
+        before->queue.push_back({{}, nullptr, recording, host_seen});
+        s->queue.push_back({{}, recording, nullptr, host_seen});
+    }
+    s->behind.clear();
+    for (EmuStream *other : streams)
+        if (other->device == s->device && (s == legacy ? other->blocking : other == legacy))
+            other->behind.insert(s);
+}
+
 static void queue(EmuStream *s, Operation operation) {
+    keep_default_order(s);
     operation.host = host_seen;
     (s->capture ? *s->capture : s->queue).push_back(operation);
 }
@@ -214,14 +235,16 @@ static void queue(EmuStream *s, const char *what, std::function<void()> body) {
 
 /* ---- streams, events, graphs ---- */
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    return call([=] { *stream = new_stream(); });
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
+    return call([=] { *stream = new_stream(flags != cudaStreamNonBlocking); });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return on(stream, [](EmuStream *s) {
         drain(s);
         streams.erase(std::find(streams.begin(), streams.end(), s));
+        for (EmuStream *other : streams)
+            other->behind.erase(s);
         delete s;
     });
 }

@@ -49,8 +49,8 @@ EMU_ENUM(cudaStreamCaptureMode, cudaStreamCaptureModeGlobal, cudaStreamCaptureMo
 EMU_ENUM(cudaStreamCaptureStatus, cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive);
 EMU_ENUM(cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
          cudaDriverEntryPointSymbolNotFound);
-EMU_ENUM(emu_flags, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocDefault = 0,
-         cudaHostRegisterDefault = 0, cudaEnableDefault = 0);
+EMU_ENUM(emu_flags, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2,
+         cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0, cudaEnableDefault = 0);
 
 typedef struct EmuStream *cudaStream_t;
 typedef struct EmuEvent *cudaEvent_t;

@@ -92,6 +92,15 @@ WEFT_API weft_status weft_sync(weft_context *ctx);
 /* On a GPU: queue all later work on `stream`, a cudaStream_t that the caller owns and keeps alive;
  * NULL goes back to the context's own stream. Later work waits for the work queued so far.
  *
+ * What is ordered with what: calls of one context run in the order in which they were made. The
+ * context's own stream is also ordered with the device's legacy default stream (stream 0, which
+ * cudaMemcpy, <<<>>> without a stream and most frameworks use): a call sees all that was queued
+ * there before it, and what is queued there later sees the call's results. Nothing else is ordered
+ * with it: neither streams made with cudaStreamNonBlocking, nor the per-thread default stream, nor
+ * another context. For those pass the stream here, or wait (weft_sync, cudaStreamSynchronize). On a
+ * stream of the caller's, calls are ordered as that stream is and no more: with the legacy default
+ * stream unless it was made with cudaStreamNonBlocking.
+ *
  * Calls on device memory may be captured into a CUDA graph. A graph uses the context's scratch
  * memory: launch it while the context is open, and never beside other work of the context. */
 WEFT_API weft_status weft_set_stream(weft_context *ctx, void *stream);

@@ -215,7 +215,8 @@ static weft_status create_pool(weft_context *ctx) {
 
 static weft_status create_parts(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
-    weft_status status = wi_cuda(ctx, cudaStreamCreateWithFlags(&gpu->own, cudaStreamNonBlocking),
+    /* A blocking stream: ordered with the legacy default stream, on which callers prepare data. */
+    weft_status status = wi_cuda(ctx, cudaStreamCreateWithFlags(&gpu->own, cudaStreamDefault),
                                  "creating the context's stream");
     if (status != WEFT_OK)
         return status;
@@ -447,6 +448,16 @@ static weft_status copy_direct(weft_context *ctx, void *to, const void *from, si
     return status;
 }
 
+/* Unlike wi_gpu_sync this waits for the legacy default stream too, if the context's stream is
+ * ordered with it: the event comes after the work of both. */
+static weft_status wait_for_queued_work(weft_context *ctx) {
+    weft_status status = wi_cuda(ctx, cudaEventRecord(ctx->gpu->order, ctx->gpu->stream),
+                                 "marking the work queued so far");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventSynchronize(ctx->gpu->order), "waiting for queued work");
+    return status;
+}
+
 static weft_status copy_entered(weft_context *ctx, void *to, const void *from, size_t bytes) {
     const wi_memory there = wi_gpu_memory(ctx, to, bytes), here = wi_gpu_memory(ctx, from, bytes);
     if (there == WI_MEMORY_DEVICE && here == WI_MEMORY_DEVICE)
@@ -456,7 +467,7 @@ static weft_status copy_entered(weft_context *ctx, void *to, const void *from, s
                        "weft_copy: host memory cannot take part in a stream capture; copy before "
                        "it begins or after it ends");
     if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
-        const weft_status status = wi_gpu_sync(ctx); /* earlier work may yet read or write them */
+        const weft_status status = wait_for_queued_work(ctx); /* it may yet read or write them */
         if (status == WEFT_OK)
             wi_rows_copy_all(ctx->threads, (wi_rows){to, bytes},
                              (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);

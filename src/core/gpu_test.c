@@ -94,6 +94,43 @@ static void test_streams(weft_context *ctx) {
         cuda_ok(cudaStreamDestroy(streams[k]));
 }
 
+/* What the caller queues on the legacy default stream, as cudaMemcpy and frameworks do, and what
+ * the context queues keep the order in which they were queued, for arrays in device memory, in
+ * pinned memory, and in both at once. */
+static void test_default_stream(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    const size_t bytes = N * sizeof(float);
+    const cudaStream_t legacy = NULL;
+    float *x, *y, *sent, *back;
+    cuda_ok(cudaSetDevice(ctx->gpu->device));
+    cuda_ok(cudaMallocHost((void **)&sent, bytes));
+    cuda_ok(cudaMallocHost((void **)&back, bytes));
+    make_arrays(ctx, &x, &y);
+    ok(ctx, weft_sync(ctx));
+    for (int k = 0; k < N; k++)
+        sent[k] = 2 * (float)(k + 1);
+    for (int round = 1; round <= 2; round++) {
+        cuda_ok(cudaMemcpyAsync(x, sent, bytes, cudaMemcpyHostToDevice, legacy));
+        ok(ctx, weft_add(ctx, WEFT_F32, N, x, y, y));
+        cuda_ok(cudaMemcpyAsync(back, y, bytes, cudaMemcpyDeviceToHost, legacy));
+        cuda_ok(cudaMemsetAsync(y, 0, bytes, legacy));
+        ok(ctx, weft_add(ctx, WEFT_F32, N, back, x, x)); /* x = 2 + 2 times 1, 2, 3, ... */
+        cuda_ok(cudaMemcpyAsync(sent, x, bytes, cudaMemcpyDeviceToHost, legacy));
+        ok(ctx, weft_copy(ctx, back, sent, bytes)); /* by this thread: neither is device memory */
+        for (int k = 0; k < N; k++)
+            if (!(back[k] == 4 * (float)round * (float)(k + 1)))
+                fail_msg("round %d: element %d is %g, not %g", round, k, back[k],
+                         4 * (float)round * (float)(k + 1));
+        ok(ctx, weft_add(ctx, WEFT_F32, N, y, y, y)); /* 0, whatever the next round does to x */
+    }
+    ok(ctx, weft_free(ctx, x));
+    ok(ctx, weft_free(ctx, y));
+    ok(ctx, weft_sync(ctx));
+    cuda_ok(cudaFreeHost(sent));
+    cuda_ok(cudaFreeHost(back));
+}
+
 /* A graph of what is called between capture_begin and capture_end. */
 typedef struct capture {
     cudaStream_t stream;
@@ -330,9 +367,9 @@ static void test_current_device(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_streams),
-        TEST_ON_EACH_PLACE(test_capture),        TEST_ON_EACH_PLACE(test_capture_sorts),
-        TEST_ON_EACH_PLACE(test_errors),         TEST_ON_EACH_PLACE(test_two_contexts),
-        TEST_ON_EACH_PLACE(test_current_device),
+        TEST_ON_EACH_PLACE(test_default_stream), TEST_ON_EACH_PLACE(test_capture),
+        TEST_ON_EACH_PLACE(test_capture_sorts),  TEST_ON_EACH_PLACE(test_errors),
+        TEST_ON_EACH_PLACE(test_two_contexts),   TEST_ON_EACH_PLACE(test_current_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
