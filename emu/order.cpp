@@ -37,21 +37,48 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
         return at != end() && at->first < keys.block + 2 * most_threads &&
                (at->first == keys.block || has(keys.warp, time) || has(keys.thread, time));
     }
+    /* Both lists are in the order of keys: one walk through both. */
     bool has_all(const Known &other) const {
-        return std::all_of(other.begin(), other.end(),
-                           [&](const auto &each) { return has(each.first, each.second); });
+        if (size() < other.size())
+            return false;
+        auto mine = begin();
+        for (const auto &[key, time] : other) {
+            while (mine != end() && mine->first < key)
+                ++mine;
+            if (mine == end() || mine->first != key || mine->second < time)
+                return false;
+        }
+        return true;
     }
 };
+
+/* What either has, in one walk through both lists. */
+static Seen merged(const Known &a, const Known &b) {
+    const auto all = std::make_shared<Known>();
+    all->reserve(a.size() + b.size());
+    auto from_a = a.begin(), from_b = b.begin();
+    while (from_a != a.end() && from_b != b.end()) {
+        if (from_a->first < from_b->first) {
+            all->push_back(*from_a++);
+        } else if (from_b->first < from_a->first) {
+            all->push_back(*from_b++);
+        } else {
+            all->push_back(from_a->second < from_b->second ? *from_b : *from_a);
+            ++from_a;
+            ++from_b;
+        }
+    }
+    all->insert(all->end(), from_a, a.end());
+    all->insert(all->end(), from_b, b.end());
+    return all;
+}
 
 Seen emu::joined(const Seen &a, const Seen &b) {
     if (a == b || !b || (a && a->has_all(*b)))
         return a;
     if (!a || b->has_all(*a))
         return b;
-    const auto all = std::make_shared<Known>(*a);
-    for (const auto &[key, time] : *b)
-        all->add(key, time);
-    return all;
+    return merged(*a, *b);
 }
 
 Seen emu::knowledge(Fibre *f) {
