@@ -131,6 +131,7 @@ set(emu_tests
     sort/sort_test
     sort/sort_calls_test
     sort/sort_depth_test
+    sort/sort_limits_test
     sparse/sparse_refusal_test
     core/stage_test
     core/core_test

@@ -64,6 +64,7 @@ struct Piece {
     bool pinned;
     int device;
     bool dead = false, of_graph = false; /* freed; taken in a capture */
+    const void *pool = nullptr;          /* that it is from, if any */
 };
 extern std::map<const void *, Piece> pieces;        /* pinned host memory from elsewhere, too */
 Piece *take(size_t bytes, bool pinned, int device); /* NULL when there is no room */
@@ -72,6 +73,8 @@ void forget(void *pages, size_t bytes);         /* what was written there, and b
 void forget_marks(const void *p, size_t bytes); /* only that something was */
 Piece *find_piece(const void *p); /* the nearest that begins at or before p; may be dead */
 Piece *live_piece(const void *p); /* the live one that p lies in, or NULL */
+/* Beside EMU_READ and EMU_WRITE: by the copy engine, for which generic writes need a fence. */
+constexpr int by_engine = 4;
 /* An access by the running thread that is one with `ordered` others like it or none. */
 void check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
                   const char *what);
@@ -117,6 +120,13 @@ struct Group {
     }
 };
 
+/* What is known to have been done before a fence: what the thread had seen and, unless they are 0,
+ * its own doings, its warp's, its block's and its cluster's up to then. */
+struct Fence {
+    Seen seen;
+    uint64_t thread, warp, block, cluster;
+};
+
 struct Fibre {
     Context context;
     emu_index index;
@@ -132,9 +142,10 @@ struct Fibre {
     int op = 0, source = 0;
     uint64_t value = 0, result = 0;
     uint64_t time = 0; /* of its accesses */
-    /* What it has seen of others, what it had seen at its last fence, what its next will show it.
-     */
-    Seen seen = {}, fenced = {}, unfenced = {};
+    Seen seen = {};    /* of others */
+    Fence fence = {};
+    Seen unfenced = {};                       /* what its next fence will let it see */
+    std::vector<uint64_t> engine_fences = {}; /* when it let the copy engine see what it wrote */
 };
 
 /* A bulk copy under way. */

@@ -11,8 +11,9 @@ using namespace emu;
 
 constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096;
 constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
-constexpr unsigned starving_turns = 256; /* a starved warp gets one turn in so many */
-constexpr int starving_looks = 8;        /* unless nobody else is found in so many looks */
+constexpr unsigned starving_turns = 256;       /* a starved warp gets one turn in so many */
+constexpr int starving_looks = 8;              /* unless nobody else is found in so many looks */
+constexpr unsigned longest_starving = 1 << 16; /* turns that a block starves in a row */
 constexpr uint64_t most_idle_spins = 4000000;
 constexpr size_t most_running = 4;         /* grids at a time */
 constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams get a look */
@@ -27,7 +28,11 @@ static auto &spare_fibres = *new std::vector<Fibre *>(); /* never given back */
 static std::deque<Fibre *> ready;
 static Cluster *ended; /* all of whose threads have */
 static Context host;   /* whoever runs the grids */
-static unsigned starved_warp;
+static struct {
+    bool blocks;    /* one block after the other, or one warp of all blocks */
+    unsigned which; /* the slot of the block, or the warp */
+    uint64_t turns; /* left of the block's */
+} starved;
 
 /* A word of shared memory that changes as by atomics. */
 struct Barrier {
@@ -42,14 +47,35 @@ static void make_ready(Fibre *f) {
     ready.push_back(f);
 }
 
+static bool starves(const Fibre *f) {
+    return (starved.blocks ? f->block->slot : f->thread / 32) == starved.which;
+}
+
+/* Draws whom STARVE starves, when a grid starts. */
+static void draw_starved(uint64_t threads, uint64_t blocks) {
+    starved.blocks = blocks > 1 && random_below(2);
+    starved.which = (unsigned)random_below((threads + 31) / 32);
+    starved.turns = 1;
+}
+
+/* A block starves for a while, wherever it is by then; then another. */
+static void take_turns_at_starving() {
+    if (starved.blocks && --starved.turns == 0) {
+        starved.which = ready[random_below(ready.size())]->block->slot;
+        starved.turns = 1 + random_below(longest_starving);
+    }
+}
+
 static Fibre *choose() {
     const bool drawn = settings.policy == RANDOM || settings.policy == STARVE;
+    if (settings.policy == STARVE)
+        take_turns_at_starving();
     for (int look = 1;; look++) {
         if (drawn)
             std::swap(ready[0], ready[random_below(ready.size())]);
         Fibre *const f = ready.front();
         ready.pop_front();
-        if (settings.policy != STARVE || f->thread / 32 != starved_warp || look == starving_looks ||
+        if (settings.policy != STARVE || !starves(f) || look == starving_looks ||
             random_below(starving_turns) == 0)
             return f;
         ready.push_back(f);
@@ -233,8 +259,8 @@ static void begin_copy(const Copy &copy, Where where) {
     if (((uintptr_t)copy.to | (uintptr_t)copy.from | copy.bytes) % 16 != 0)
         report(where, "bulk copy of %zu bytes from %p to %p: all must be multiples of 16",
                copy.bytes, copy.from, copy.to);
-    check_access(copy.from, copy.bytes, EMU_READ, false, where, "bulk copy");
-    check_access(copy.to, copy.bytes, EMU_WRITE, false, where, "bulk copy");
+    check_access(copy.from, copy.bytes, EMU_READ | by_engine, false, where, "bulk copy");
+    check_access(copy.to, copy.bytes, EMU_WRITE | by_engine, false, where, "bulk copy");
     if (copy.until != self)
         forget_marks(copy.to, copy.bytes); /* until the copy has ended */
     self->block->copies.push_back(copy);
@@ -377,7 +403,7 @@ static void admit() {
             continue;
         const uint64_t threads = volume(shape.threads);
         const uint64_t clusters = volume(shape.blocks) / shape.cluster;
-        starved_warp = (unsigned)random_below((threads + 31) / 32);
+        draw_starved(threads, volume(shape.blocks));
         while (grid->clusters <
                std::min(clusters, places(threads, shape.cluster, shape.shared_bytes)))
             start_cluster(grid);

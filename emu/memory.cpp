@@ -197,15 +197,17 @@ static inline void hooked(const void *p, size_t bytes, int kind, Where where, bo
         idle_spins = 0;
 }
 
-/* An access that other threads may make at the same time; and a loop's way to wait. */
-static void ordered(const void *p, size_t bytes, int kind, Where where, const char *what) {
+/* An access that lets others run first, and may be a loop's way to wait; `together` with others
+ * like it, if other threads may make such at the same time. */
+static void ordered(const void *p, size_t bytes, int kind, bool together, Where where,
+                    const char *what) {
     spin(where, what);
-    check_access(p, bytes, kind, true, where, what);
+    check_access(p, bytes, kind, together, where, what);
     pass_clock(p, kind);
 }
 
 void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at) {
-    ordered((const void *)p, bytes, kind, at, at.what);
+    ordered((const void *)p, bytes, kind, true, at, at.what);
 }
 
 void emu_after_ordered(int kind, bool changed) {
@@ -215,10 +217,12 @@ void emu_after_ordered(int kind, bool changed) {
         give_way();
 }
 
+/* That a thread reads the word anew says nothing of what it finds there: what others wrote must be
+ * ordered before, as for a plain access. */
 static void hooked_volatile(const void *p, size_t bytes, int kind, Where where) {
     if (!self || offset_of(p) >= arena_bytes)
         return;
-    ordered(p, bytes, kind, where, "volatile access");
+    ordered(p, bytes, kind, false, where, "volatile access");
     if (kind == EMU_WRITE)
         idle_spins = 0;
 }

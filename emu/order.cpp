@@ -22,6 +22,8 @@ uint64_t emu::next_time() {
 
 struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key */
     void add(uint32_t key, uint64_t time) {
+        if (time == 0)
+            return;
         const auto at = std::lower_bound(begin(), end(), std::make_pair(key, (uint64_t)0));
         if (at == end() || at->first != key)
             insert(at, {key, time});
@@ -37,21 +39,54 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
         return at != end() && at->first < keys.block + 2 * most_threads &&
                (at->first == keys.block || has(keys.warp, time) || has(keys.thread, time));
     }
+    /* Both lists are in the order of keys: one walk through both. */
     bool has_all(const Known &other) const {
-        return std::all_of(other.begin(), other.end(),
-                           [&](const auto &each) { return has(each.first, each.second); });
+        if (size() < other.size())
+            return false;
+        auto mine = begin();
+        for (const auto &[key, time] : other) {
+            while (mine != end() && mine->first < key)
+                ++mine;
+            if (mine == end() || mine->first != key || mine->second < time)
+                return false;
+        }
+        return true;
     }
 };
+
+/* What either has, in one walk through both lists. */
+static Seen merged(const Known &a, const Known &b) {
+    const auto all = std::make_shared<Known>();
+    all->reserve(a.size() + b.size());
+    auto from_a = a.begin(), from_b = b.begin();
+    while (from_a != a.end() && from_b != b.end()) {
+        if (from_a->first < from_b->first) {
+            all->push_back(*from_a++);
+        } else if (from_b->first < from_a->first) {
+            all->push_back(*from_b++);
+        } else {
+            all->push_back(from_a->second < from_b->second ? *from_b : *from_a);
+            ++from_a;
+            ++from_b;
+        }
+    }
+    all->insert(all->end(), from_a, a.end());
+    all->insert(all->end(), from_b, b.end());
+    return all;
+}
 
 Seen emu::joined(const Seen &a, const Seen &b) {
     if (a == b || !b || (a && a->has_all(*b)))
         return a;
     if (!a || b->has_all(*a))
         return b;
-    const auto all = std::make_shared<Known>(*a);
-    for (const auto &[key, time] : *b)
-        all->add(key, time);
-    return all;
+    return merged(*a, *b);
+}
+
+/* What a thread of the cluster knows that has met with all of it then. */
+static void add_cluster(Known *all, const Cluster *cluster, uint64_t time) {
+    for (const Block *block : cluster->blocks)
+        all->add(Keys(block->slot, 0).block, time);
 }
 
 Seen emu::knowledge(Fibre *f) {
@@ -60,20 +95,51 @@ Seen emu::knowledge(Fibre *f) {
     all->add(own.thread, f->time);
     all->add(own.warp, f->groups[0]->time);
     all->add(own.block, f->block->time);
-    for (const Block *block : f->block->cluster->blocks)
-        if (block->cluster->time > 0)
-            all->add(Keys(block->slot, 0).block, block->cluster->time);
+    add_cluster(all.get(), f->block->cluster, f->block->cluster->time);
     f->time = next_time();
     return all;
 }
 
+/* What the threads' fences cover, from when they have met on all of them cover. If all threads of a
+ * warp or block, `together`, have fenced since they last met, that counts as one fence of theirs,
+ * made when the last was. */
+static Seen fenced_by(const std::vector<Fibre *> &threads, bool together) {
+    Seen seen;
+    uint64_t last = 0;
+    for (const Fibre *f : threads) {
+        seen = joined(seen, f->fence.seen);
+        last = std::max(last, f->fence.thread);
+        together = together && f->fence.thread > 0;
+    }
+    if (last == 0)
+        return seen;
+    const auto all = seen ? std::make_shared<Known>(*seen) : std::make_shared<Known>();
+    const bool warp = threads.size() <= 32;
+    for (const Fibre *f : threads) {
+        const Keys own(f->block->slot, f->thread);
+        if (f->fence.thread == 0)
+            continue;
+        if (!together)
+            all->add(own.thread, f->fence.thread);
+        all->add(own.warp, together && warp ? last : f->fence.warp);
+        all->add(own.block, together && !warp ? last : f->fence.block);
+        add_cluster(all.get(), f->block->cluster, f->fence.cluster);
+    }
+    return all;
+}
+
 uint64_t emu::join(const std::vector<Fibre *> &threads, bool together) {
-    Seen all;
-    for (Fibre *f : threads)
+    Seen all, unfenced;
+    const Seen fenced = fenced_by(threads, together);
+    for (Fibre *f : threads) {
         all = joined(all, together ? f->seen : knowledge(f));
+        unfenced = joined(unfenced, f->unfenced);
+    }
     const uint64_t before = next_time(), after = next_time();
     for (Fibre *f : threads) {
         f->seen = all;
+        f->fence = {fenced, 0, 0, 0, 0};
+        f->unfenced = unfenced;
         f->time = after;
     }
     return before;
@@ -89,20 +155,34 @@ Seen emu::end_of(const Block *block) {
 
 std::map<const void *, Seen> emu::released;
 
+/* All that the running thread did and saw before its last fence. */
+static const Seen &fenced() {
+    if (self->fence.thread > 0)
+        self->fence = {fenced_by({self}, false), 0, 0, 0, 0};
+    return self->fence.seen;
+}
+
 void emu::pass_clock(const void *object, int kind) {
     const bool shared = offset_of(object) < shared_bytes;
     Seen &clock = released[object], &mine = shared ? self->seen : self->unfenced;
     if (kind & EMU_READ)
         mine = joined(mine, clock);
     if (kind & EMU_WRITE)
-        clock = joined(clock, shared ? knowledge(self) : self->fenced);
+        clock = joined(clock, shared ? knowledge(self) : fenced());
 }
 
 void __threadfence() {
     self->seen = joined(self->seen, self->unfenced);
     self->unfenced = nullptr;
-    self->fenced = knowledge(self);
+    self->fence = {self->seen, self->time, self->groups[0]->time, self->block->time,
+                   self->block->cluster->time};
+    self->time = next_time();
     give_way();
+}
+
+void emu_bulk_fence() {
+    self->engine_fences.push_back(self->time);
+    self->time = next_time();
 }
 
 /* ---- accesses ---- */
@@ -110,7 +190,7 @@ void __threadfence() {
 /* When and by whom; where, which bytes of the word, and whether in an order with others like it. */
 struct Cell {
     uint64_t thread : 10, slot : 14, time : 40;
-    uint64_t where : 48, bytes : 4, ordered : 1;
+    uint64_t where : 48, bytes : 4, ordered : 1, engine : 1; /* by the copy engine */
 };
 
 /* Of four bytes of the arena. */
@@ -142,6 +222,18 @@ static bool before(const Cell &c) {
     return self->seen && self->seen->has(Keys(c.slot, c.thread), c.time);
 }
 
+/* Has whoever wrote that let the copy engine see it, before what the running thread does now? */
+static bool engine_sees(const Cell &c) {
+    const Block *const block = blocks[c.slot];
+    if (c.time == 0 || c.engine || !block || c.time <= block->start)
+        return true;
+    const std::vector<uint64_t> &fences = block->fibres[c.thread]->engine_fences;
+    const auto next = std::lower_bound(fences.begin(), fences.end(), (uint64_t)c.time);
+    Cell fence = c;
+    fence.time = next == fences.end() ? 0 : *next;
+    return fence.time > 0 && before(fence);
+}
+
 /* Ends in a report if what the running thread does now may come before what c tells of. */
 static void check_order(const Cell &c, const char *did, const Cell &now, const char *does,
                         bool shared) {
@@ -158,6 +250,14 @@ static void check_order(const Cell &c, const char *did, const Cell &now, const c
            source_of((const void *)(uintptr_t)c.where).c_str());
 }
 
+static void check_engine(const Cell &c, const Cell &now) {
+    if ((c.bytes & now.bytes) && !engine_sees(c))
+        report((const void *)(uintptr_t)now.where,
+               "a bulk copy of shared memory may come before what thread %u wrote there: that "
+               "thread has not called fence.proxy.async since, at\n      %s",
+               (unsigned)c.thread, source_of((const void *)(uintptr_t)c.where).c_str());
+}
+
 /* Kept are one read that is not ordered before the next ones, and the last. */
 static void note_read(Word &word, Cell now) {
     Cell &c = before(word.reads[0]) ? word.reads[0] : word.reads[1];
@@ -171,12 +271,15 @@ void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where 
         return;
     const bool shared = offset < shared_bytes;
     const size_t end = offset + bytes;
-    Cell now = {self->thread, self->block->slot, self->time, where.bits, 0, ordered};
+    Cell now = {self->thread, self->block->slot, self->time, where.bits, 0, ordered, false};
+    now.engine = kind & by_engine ? 1 : 0;
     for (size_t at = offset & ~(size_t)3; at < end; at += 4) {
         Word &word = words[at / 4];
         now.bytes =
             (at < offset ? 15 << (offset - at) : 15) & (at + 4 > end ? 15 >> (at + 4 - end) : 15);
         check_order(word.write, "wrote", now, kind & EMU_WRITE ? "writes" : "reads", shared);
+        if (now.engine && shared)
+            check_engine(word.write, now);
         if (kind & EMU_WRITE) {
             check_order(word.reads[0], "read", now, "writes", shared);
             check_order(word.reads[1], "read", now, "writes", shared);

@@ -368,8 +368,34 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
     });
 }
 
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
-    return cudaMallocAsync(p, bytes, stream);
+struct EmuPool {};
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
+    *pool = new EmuPool();
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
+    return call([=] {
+        const cudaError_t error = cudaMallocAsync(p, bytes, stream);
+        if (*p)
+            find_piece(*p)->pool = pool;
+        return error;
+    });
+}
+
+/* All that was taken from it must have been freed by then. */
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+    const Where caller = __builtin_return_address(0);
+    return call([=] {
+        drain_all();
+        for (const auto &[begin, piece] : pieces)
+            if (piece.pool == pool && !piece.dead && !piece.of_graph)
+                report(caller, "never freed: an allocation of %zu bytes, whose pool is destroyed",
+                       piece.bytes);
+        delete pool;
+    });
 }
 
 /* On the stream or, if that is NULL, at once, when all that is queued is done. */

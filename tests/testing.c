@@ -546,6 +546,14 @@ bool test_taught_type(weft_type type) {
     return type == WEFT_I32 || type == WEFT_U32 || type == WEFT_F32 || type == WEFT_F64;
 }
 
+const wi_row *test_row_named(const wi_ladder *ladder, const char *name) {
+    for (size_t k = 0; k < ladder->count; k++)
+        if (strcmp(ladder->rows[k].name, name) == 0)
+            return &ladder->rows[k];
+    fail_msg("%s has no rung %s", ladder->op, name);
+    return NULL;
+}
+
 size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]) {
     size_t count = 0;
     for (size_t i = 0; i < ladder->count && count < TEST_MAX_ROWS - 1; i++) {

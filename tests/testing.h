@@ -160,6 +160,8 @@ bool test_taught_type(weft_type type);
 /* The rows of a ladder that belong to the context's place, and NULL for the library's choice. */
 size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]);
 
+const wi_row *test_row_named(const wi_ladder *ladder, const char *name); /* there is one */
+
 enum {
     TEST_MAX_ROWS = 16
 };

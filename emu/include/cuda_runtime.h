@@ -217,6 +217,7 @@ void emu_barrier_wait(uint64_t *barrier, unsigned parity, EMU_SITE("barrier wait
 void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier);
 void emu_bulk_store(void *global, const void *shared, size_t bytes);
 void emu_bulk_wait();
+void emu_bulk_fence();
 
 /* ---- arithmetic ---- */
 

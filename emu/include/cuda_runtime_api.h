@@ -99,9 +99,10 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
 /* What makes no difference here: all memory comes from the same place, which all devices reach. */
 cudaError_t emu_ignore(const void *setting);
-#define cudaMemPoolCreate(pool, properties) (*(pool) = NULL, emu_ignore(properties))
 #define cudaMemPoolSetAttribute(pool, name, value) emu_ignore(value)
-#define cudaMemPoolDestroy emu_ignore
+/* A pool tells its memory from others', and reports what is not given back when it goes. */
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 
 #define cudaMemcpyAsync(to, from, bytes, kind, stream)                                             \

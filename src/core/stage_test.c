@@ -355,8 +355,9 @@ static void test_whole_path(weft_context *ctx) {
 }
 
 #ifdef WEFT_CUDA
-enum {
-    FAILING_BYTES = 16 << 20
+struct failing {
+    size_t bytes; /* of the whole call */
+    int calls;
 };
 
 /* Fails as the third segment, or at once if it is all there is. */
@@ -366,26 +367,24 @@ static weft_status fail_third(weft_context *ctx, const void *user, size_t first,
     (void)rows;
     (void)p;
     (void)ld;
-    int *const calls = *(int *const *)user;
-    return ++*calls == 3 || cols == FAILING_BYTES ? wi_fail(ctx, WEFT_ENOTSPD, "the third")
-                                                  : WEFT_OK;
+    struct failing *const f = *(struct failing *const *)user;
+    return ++f->calls == 3 || cols == f->bytes ? wi_fail(ctx, WEFT_ENOTSPD, "the third") : WEFT_OK;
 }
 
 /* A kernel that cannot be queued ends the call with its own status, and the next one works. */
 static void test_failure(weft_context *ctx) {
     if (!ctx->gpu)
         return;
-    enum {
-        BYTES = 16 << 20
-    };
-    char *const x = calloc(1, FAILING_BYTES);
+    const size_t bytes = test_size_wanted(16 << 20) ? 16 << 20 : 2 << 20; /* eight segments */
+    const size_t next = test_size_wanted(3000000) ? 3000000 : 10007;
+    char *const x = calloc(1, bytes);
     for (size_t row = 0; row < wi_stage_ladder.count; row++) {
-        int calls = 0, *const user = &calls;
+        struct failing failing = {bytes, 0}, *const user = &failing;
         const wi_stage_args args = {
             .call = "weft_mock",
             .rows = 1,
-            .cols = FAILING_BYTES,
-            .operand = {{x, 1, FAILING_BYTES, true, true}},
+            .cols = bytes,
+            .operand = {{x, 1, bytes, true, true}},
             .operands = 1,
             .run = fail_third,
             .user = &user,
@@ -393,34 +392,114 @@ static void test_failure(weft_context *ctx) {
         test_use(ctx, "stage", &wi_stage_ladder.rows[row]);
         assert_int_equal(wi_stage_run(ctx, &args), WEFT_ENOTSPD);
         assert_string_equal(weft_message(ctx), "the third");
-        check_add(ctx, 1, 3000000, 0, 0, false);
+        check_add(ctx, 1, next, 0, 0, false);
     }
     test_use(ctx, "stage", NULL);
     free(x);
+}
+
+/* ---- many segments, and work queued before ---- */
+
+/* As kernel: copies the first operand to the second. */
+static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
+                                size_t cols, void *const p[], const size_t ld[]) {
+    (void)user;
+    (void)first;
+    (void)ld;
+    return wi_cuda(ctx,
+                   cudaMemcpyAsync(p[1], p[0], rows * cols, cudaMemcpyDefault, ctx->gpu->stream),
+                   "copying a segment");
+}
+
+static weft_status stage_copy(weft_context *ctx, char *x, char *y, size_t bytes) {
+    const wi_stage_args args = {
+        .call = "weft_mock",
+        .rows = 1,
+        .cols = bytes,
+        .operand = {{x, 1, bytes, true, false}, {y, 1, bytes, false, true}},
+        .operands = 2,
+        .run = copy_segment,
+    };
+    return wi_stage_run(ctx, &args);
+}
+
+enum {
+    MANY_BYTES = (3 << 20) + 77 /* for eight segments, twice as many as there are slots */
+};
+
+static void fill_bytes(char *p, unsigned salt) {
+    for (size_t k = 0; k < MANY_BYTES; k++)
+        p[k] = (char)(k * 7 / 5 + (k >> 13) + salt);
+}
+
+/* Each slot is used twice, with inputs and outputs pageable or pinned. */
+static void test_many_segments(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    char *pinned[2], *pageable[2] = {malloc(MANY_BYTES), malloc(MANY_BYTES)};
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(cudaHostAlloc((void **)&pinned[k], MANY_BYTES, cudaHostAllocDefault), 0);
+    for (size_t k = 0; k < 4 * wi_stage_ladder.count; k++) {
+        char *const x = k & 1 ? pinned[0] : pageable[0], *const y = k & 2 ? pinned[1] : pageable[1];
+        test_use(ctx, "stage", &wi_stage_ladder.rows[k / 4]);
+        fill_bytes(x, (unsigned)k);
+        memset(y, TEST_POISON, MANY_BYTES);
+        assert_int_equal(stage_copy(ctx, x, y, MANY_BYTES), WEFT_OK);
+        assert_memory_equal(x, y, MANY_BYTES);
+    }
+    test_use(ctx, "stage", NULL);
+    for (int k = 0; k < 2; k++) {
+        cudaFreeHost(pinned[k]);
+        free(pageable[k]);
+    }
+}
+
+/* A call's inputs may be what work queued before it writes: here, a copy into pinned memory. */
+static void test_queued_before(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    char *x, *const right = malloc(MANY_BYTES), *const y = malloc(MANY_BYTES);
+    void *device = NULL;
+    fill_bytes(right, 5);
+    assert_int_equal(cudaHostAlloc((void **)&x, MANY_BYTES, cudaHostAllocDefault), 0);
+    assert_int_equal(weft_alloc(ctx, &device, MANY_BYTES), WEFT_OK);
+    assert_int_equal(weft_copy(ctx, device, right, MANY_BYTES), WEFT_OK);
+    for (size_t row = 0; row < wi_stage_ladder.count; row++) {
+        test_use(ctx, "stage", &wi_stage_ladder.rows[row]);
+        memset(x, 0, MANY_BYTES);
+        memset(y, TEST_POISON, MANY_BYTES);
+        assert_int_equal(
+            cudaMemcpyAsync(x, device, MANY_BYTES, cudaMemcpyDefault, ctx->gpu->stream), 0);
+        assert_int_equal(stage_copy(ctx, x, y, MANY_BYTES), WEFT_OK);
+        assert_memory_equal(y, right, MANY_BYTES);
+    }
+    test_use(ctx, "stage", NULL);
+    assert_int_equal(weft_free(ctx, device), WEFT_OK);
+    cudaFreeHost(x);
+    free(right);
+    free(y);
 }
 
 /* Pinned memory travels without a bounce buffer; pinned in part, it counts as pageable. */
 static void test_pinned(weft_context *ctx) {
     if (!ctx->gpu)
         return;
-    enum {
-        N = 3000000
-    };
-    float *pinned, *const half = aligned_alloc(4096, 2 * N * sizeof(float) / 4096 * 4096 + 4096);
-    assert_int_equal(cudaHostAlloc((void **)&pinned, N * sizeof(float), cudaHostAllocDefault), 0);
-    assert_int_equal(cudaHostRegister(half, N * sizeof(float), cudaHostRegisterDefault), 0);
-    assert_int_equal(wi_gpu_memory(ctx, pinned, N * sizeof(float)), WI_MEMORY_PINNED);
-    assert_int_equal(wi_gpu_memory(ctx, half, N * sizeof(float)), WI_MEMORY_PINNED);
-    assert_int_equal(wi_gpu_memory(ctx, half, 2 * N * sizeof(float)), WI_MEMORY_PAGEABLE);
+    const size_t n = test_size_wanted(3000000) ? 3000000 : 10240;
+    float *pinned, *const half = aligned_alloc(4096, 2 * n * sizeof(float) / 4096 * 4096 + 4096);
+    assert_int_equal(cudaHostAlloc((void **)&pinned, n * sizeof(float), cudaHostAllocDefault), 0);
+    assert_int_equal(cudaHostRegister(half, n * sizeof(float), cudaHostRegisterDefault), 0);
+    assert_int_equal(wi_gpu_memory(ctx, pinned, n * sizeof(float)), WI_MEMORY_PINNED);
+    assert_int_equal(wi_gpu_memory(ctx, half, n * sizeof(float)), WI_MEMORY_PINNED);
+    assert_int_equal(wi_gpu_memory(ctx, half, 2 * n * sizeof(float)), WI_MEMORY_PAGEABLE);
     for (size_t row = 0; row < wi_stage_ladder.count; row++) {
         test_use(ctx, "stage", &wi_stage_ladder.rows[row]);
-        for (size_t k = 0; k < N; k++) {
+        for (size_t k = 0; k < n; k++) {
             pinned[k] = (float)(k % 1000);
             half[k] = (float)(k % 77);
         }
-        assert_int_equal(weft_add(ctx, WEFT_F32, N, pinned, half, pinned), WEFT_OK);
-        assert_int_equal(weft_add(ctx, WEFT_F32, N, half, half, half), WEFT_OK);
-        for (size_t k = 0; k < N; k++)
+        assert_int_equal(weft_add(ctx, WEFT_F32, n, pinned, half, pinned), WEFT_OK);
+        assert_int_equal(weft_add(ctx, WEFT_F32, n, half, half, half), WEFT_OK);
+        for (size_t k = 0; k < n; k++)
             if (pinned[k] != (float)(k % 1000 + k % 77) || half[k] != (float)(2 * (k % 77)))
                 fail_msg("%s: wrong at %zu", wi_stage_ladder.rows[row].name, k);
     }
@@ -445,6 +524,8 @@ int main(void) {
 #ifdef WEFT_CUDA
         TEST_ON_EACH_PLACE(test_failure),
         TEST_ON_EACH_PLACE(test_pinned),
+        TEST_ON_EACH_PLACE(test_many_segments),
+        TEST_ON_EACH_PLACE(test_queued_before),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

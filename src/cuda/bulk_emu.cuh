@@ -30,6 +30,8 @@ inline void wi_bulk_wait_read() {
 inline void wi_bulk_wait_all() {
     emu_bulk_wait();
 }
-inline void wi_bulk_fence() {}
+inline void wi_bulk_fence() {
+    emu_bulk_fence();
+}
 
 #endif

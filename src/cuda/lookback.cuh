@@ -24,11 +24,12 @@
 #ifndef WI_LOOKBACK_CUH
 #define WI_LOOKBACK_CUH
 
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 
-constexpr unsigned wi_group = 32;
+WI_LIMIT(unsigned, wi_group, 32)
 constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp looks at themselves */
 
 /* Ops that add whole numbers of which the totals of 1024 tiles stay below 2^32 say so here: as any
@@ -140,16 +141,30 @@ __device__ inline bool wi_ends_group(uint64_t tile) {
     return tile % wi_group == wi_group - 1;
 }
 
+/* Does this lane stand for a tile of a whole group? All lanes do, but where a test has groups be
+ * smaller. */
+__device__ inline bool wi_is_in_group() {
+    return (unsigned)wi_lane() < wi_group;
+}
+
+/* The lanes' totals of a whole group combined, in every lane. */
+template <class Op, class Carry>
+__device__ inline Carry wi_combine_group(uint64_t bits) {
+    return wi_combine_lanes<Op>(wi_is_in_group() ? wi_carry_from<Carry>(bits)
+                                                 : Op::template identity<Carry>());
+}
+
 /* Waits for all totals of the group that `tile` ends and publishes the group's. By one warp. */
 template <class Op, class Carry>
 __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t tile) {
-    const wi_pair *mine = &l.totals[tile - (wi_group - 1) + (unsigned)wi_lane()];
+    const wi_pair *mine =
+        &l.totals[tile - (wi_group - 1) + (wi_is_in_group() ? (unsigned)wi_lane() : 0)];
     wi_pair pair = wi_read_pair(mine);
     while (!__all_sync(wi_all_lanes, pair.flag == epoch)) {
         wi_spin();
         pair = wi_read_pair(mine);
     }
-    const Carry total = wi_combine_lanes<Op>(wi_carry_from<Carry>(pair.value));
+    const Carry total = wi_combine_group<Op, Carry>(pair.value);
     wi_lookback_fence(l);
     if (wi_lane() == 0)
         wi_write_pair(&l.group_totals[tile / wi_group], wi_carry_bits(total), epoch);
@@ -171,7 +186,7 @@ __device__ inline wi_view wi_look(const wi_lookback &l, uint64_t tile) {
         view.own = wi_read_pair(&l.totals[first + lane]);
 #pragma unroll
     for (int k = 0; k < wi_near_groups; k++)
-        if ((uint64_t)k < group)
+        if ((uint64_t)k < group && wi_is_in_group())
             view.near[k] = wi_read_pair(&l.totals[first - (uint64_t)(k + 1) * wi_group + lane]);
     if (lane < group) {
         view.prefix = wi_read_pair(&l.prefixes[group - lane]);
@@ -187,9 +202,9 @@ __device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool
     Carry total = wi_carry_from<Carry>(view.group_total.value);
 #pragma unroll
     for (int k = 0; k < wi_near_groups; k++) {
-        if (!__all_sync(wi_all_lanes, view.near[k].flag == epoch))
+        if (!__all_sync(wi_all_lanes, view.near[k].flag == epoch || !wi_is_in_group()))
             continue;
-        const Carry near = wi_combine_lanes<Op>(wi_carry_from<Carry>(view.near[k].value));
+        const Carry near = wi_combine_group<Op, Carry>(view.near[k].value);
         if (wi_lane() == k) {
             total = near;
             *in = true;

@@ -46,6 +46,12 @@ inline void wi_write_word(uint32_t *p, uint32_t word, EMU_SITE("wi_write_word"))
     emu_ordered_write(p, word, at);
 }
 
+/* A word that others may change meanwhile: whatever it was of late will do. */
+template <class T>
+inline T wi_glance(const T *p, EMU_SITE("wi_glance")) {
+    return emu_ordered_read(p, at);
+}
+
 /* Adds one to *next and gives what was there. By one thread of a warp: of atomicAdd the compiler
  * would make one access for all lanes that may be there, and wait for its answer to share it out;
  * this answer is waited for where it is used. */
@@ -81,6 +87,11 @@ __device__ inline uint32_t wi_read_word(const uint32_t *p) {
 
 __device__ inline void wi_write_word(uint32_t *p, uint32_t word) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(word) : "memory");
+}
+
+template <class T>
+__device__ inline T wi_glance(const T *p) {
+    return *(const volatile T *)p;
 }
 
 __device__ inline uint64_t wi_take_number(unsigned long long *next) {

@@ -31,7 +31,7 @@ struct wi_counter_cache {
     /* Counts the place if an entry is its own or free; an entry's owner never changes. */
     __device__ bool add(uint32_t place) const {
         const uint32_t entry = entry_of(place);
-        uint32_t holder = *(volatile uint32_t *)&owner[entry];
+        uint32_t holder = wi_glance(&owner[entry]);
         if (holder == wi_no_place) {
             holder = atomicCAS(&owner[entry], wi_no_place, place);
             holder = holder == wi_no_place ? place : holder;

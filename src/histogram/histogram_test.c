@@ -476,6 +476,26 @@ static void crowded_counters(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* The same on a device of few blocks: one counter passes its half on each. */
+static void crowded_blocks(weft_context *ctx) {
+    const size_t n = 400000;
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, n / 4);
+    const histogram_case c = {.row = test_row_named(&wi_histogram_ladder, "packed"),
+                              .type = WEFT_U16,
+                              .count_type = WEFT_U32,
+                              .n = n,
+                              .channels = 1,
+                              .kind = VALUES,
+                              .bins = 65536,
+                              .spread = EQUAL,
+                              .pattern = TEST_ANY,
+                              .device = DEVICE_ALL};
+    run_case(&r, &c);
+    rig_close(&r);
+}
+
 /* Bytes that are enough for every thread to count them by pairs, at any alignment. */
 static void many_bytes(weft_context *ctx) {
     const size_t n = (1 << 21) + 4999;
@@ -528,7 +548,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(small_sizes),      TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes),      TEST_ON_EACH_PLACE(many_bins),
         TEST_ON_EACH_PLACE(crowded_counters), TEST_ON_EACH_PLACE(many_bytes),
-        TEST_ON_EACH_PLACE(wide_integers),
+        TEST_ON_EACH_PLACE(wide_integers),    TEST_ON_EACH_PLACE(crowded_blocks),
     };
     return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
 #include "testing.h"
 
 #ifdef WEFT_CUDA
@@ -468,11 +469,80 @@ static void huge_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- many tiles ---- */
+
+enum {
+    TILE_ELEMENTS = 4096, /* of 8 bytes, in the rungs that look back */
+    RINGS_TILES =
+        37 /* more than emu's blocks have room for at once, so that slots are used again */
+};
+
+/* How many tiles form a group of look-back; on emu as few as `wanted`. */
+static unsigned set_group(unsigned wanted) {
+#ifdef WEFT_EMU
+    wi_group = wanted;
+    return wanted;
+#else
+    (void)wanted;
+    return 32;
+#endif
+}
+
+/* Sums of data of which at most the first number in a group of tiles is not zero, and these not
+ * exact: they depend on the order in which the groups' totals are added up, which is to be that of
+ * the loop, whoever comes first. */
+static void compare_order(rig *r, const scan_case *c, unsigned group) {
+    double *const x = (double *)r->source, so_far = 0;
+    memset(x, 0, c->n * sizeof *x);
+    for (size_t i = 0; i < c->n; i += (size_t)group * TILE_ELEMENTS)
+        x[i] = ldexp(test_unit(&r->random), (int)test_below(&r->random, 40));
+    test_buffer_load(&r->device_x, x, c->n * sizeof *x, 0);
+    test_buffer_poison(&r->device_y, c->n * sizeof *x, 0);
+    test_use(r->ctx, "scan", c->row);
+    assert_int_equal(weft_scan(r->ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F64, c->n, r->device_x.p,
+                               r->device_y.p, NULL),
+                     WEFT_OK);
+    const double *const got = test_buffer_read(&r->device_y, describe(r, c));
+    for (size_t i = 0; i < c->n; i++) {
+        so_far += x[i];
+        if (memcmp(&got[i], &so_far, sizeof so_far) != 0)
+            fail_msg("%s: y[%zu] is %a, in the order of the groups it is %a", describe(r, c), i,
+                     got[i], so_far);
+    }
+}
+
+static void many_tiles(weft_context *ctx) {
+    static const char *const names[] = {"lookback", "bulk"};
+    const size_t most = (size_t)RINGS_TILES * TILE_ELEMENTS;
+    if (ctx->kind != WI_CUDA) {
+        return;
+    }
+    rig r = rig_open(ctx, most, 8);
+    for (size_t k = 0; k < 2; k++) {
+        const bool is_bulk = k == 1;
+        if (is_bulk && !has_capability(ctx, 90)) {
+            continue;
+        }
+        scan_case c = {.row = test_row_named(&wi_scan_ladder, names[k]),
+                       .type = is_bulk ? WEFT_F64 : WEFT_I64,
+                       .n = is_bulk ? most : most / 2 + 5,
+                       .device = DEVICE_X | DEVICE_Y,
+                       .pattern = TEST_SMALL};
+        set_group(is_bulk ? 32 : 4);
+        run_case(&r, &c);
+        c.type = WEFT_F64;
+        c.n = most / 2 + 5;
+        compare_order(&r, &c, set_group(2));
+        set_group(32);
+    }
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes), TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes), TEST_ON_EACH_PLACE(streamed_arrays),
-        TEST_ON_EACH_PLACE(huge_sizes),
+        TEST_ON_EACH_PLACE(huge_sizes),  TEST_ON_EACH_PLACE(many_tiles),
     };
     return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
 #include "testing.h"
 
 #ifdef WEFT_CUDA
@@ -494,6 +495,31 @@ static void rest_behind(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* In place, with many groups of tiles in flight: a tile may be written over tiles before it once
+ * they have been read, which word comes of in the groups' totals. */
+static void many_groups(weft_context *ctx) {
+    const size_t n = 30011;
+    rig r = rig_open(ctx, n);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_select_ladder, rows);
+#ifdef WEFT_EMU
+    wi_group = 2;
+#endif
+    for (size_t k = 0; k < count; k++) {
+        select_case c = {.row = rows[k], .call = SELECT_WHERE, .p.type = WEFT_F64, .n = n};
+        draw_case(&r, &c);
+        memset(c.offset, 0, sizeof c.offset);
+        c.width = 16;
+        c.in_place = true;
+        c.device = ~0u;
+        run_case(&r, &c);
+    }
+#ifdef WEFT_EMU
+    wi_group = 32;
+#endif
+    rig_close(&r);
+}
+
 /* More tiles than blocks fit a device; outputs that bypass the caches. */
 static void huge_sizes(weft_context *ctx) {
     const size_t n = (1 << 23) + 13;
@@ -559,6 +585,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(small_sizes),      TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes),      TEST_ON_EACH_PLACE(rest_behind),
         TEST_ON_EACH_PLACE(kept_in_one_pass), TEST_ON_EACH_PLACE(huge_sizes),
+        TEST_ON_EACH_PLACE(many_groups),
     };
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);
 }

@@ -2,17 +2,23 @@
 /* Values moved to where sorted positions say. A thread moves one word, as wide as the values and
  * their addresses allow, so that neighbours in a warp read neighbouring words of a long value. */
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "sort/sort.h"
 
 constexpr unsigned threads = 256;
 constexpr size_t blocks_per_multiprocessor = 16;
 
+/* Words are counted from here on. */
+WI_LIMIT(size_t, wi_gather_first, 0)
+
 template <class Word>
 __global__ void gather(wi_gather_args g) {
     const size_t words = g.value_bytes / sizeof(Word), stride = (size_t)gridDim.x * blockDim.x;
+    const size_t end = wi_gather_first + g.n * words;
     const Word *const values = (const Word *)g.values;
     Word *const out = (Word *)g.values_out;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < g.n * words; i += stride) {
+    for (size_t i = wi_gather_first + (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < end;
+         i += stride) {
         const size_t value = i / words, word = i % words;
         const size_t from = g.index_bytes == 4 ? ((const uint32_t *)g.indices)[value]
                                                : ((const uint64_t *)g.indices)[value];

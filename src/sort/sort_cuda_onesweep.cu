@@ -3,6 +3,7 @@
  * reads and writes every element once. What the counts decide, which passes there are and between
  * which arrays they go, is decided on the device, so a call waits for nothing. */
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "sort/sort_onesweep.cuh"
 
 /* ---- counting ---- */
@@ -329,8 +330,8 @@ __global__ void __launch_bounds__(finish_threads) finish(wi_pass<K, V> p, bool k
 
 /* ---- the call ---- */
 
-constexpr size_t portion_keys = (size_t)1 << 30; /* a portion has fewer: counts of 30 bits */
-constexpr size_t large_from = (size_t)1 << 20;   /* keys; below, small tiles fill the device */
+WI_LIMIT(size_t, wi_portion_keys, (size_t)1 << 30) /* at most: counts have 30 bits */
+constexpr size_t large_from = (size_t)1 << 20;     /* keys; below, small tiles fill the device */
 constexpr size_t line_bytes = 256;
 
 /* How a call is cut up, and where its temporary memory begins: at offset 0 what starts as zeros. */
@@ -347,7 +348,7 @@ static size_t lined(size_t bytes) {
 template <class K, class V, bool large>
 static layout lay_out(const wi_sort_args *a) {
     const size_t tile = wi_tile<K, V, large>::keys;
-    const size_t tiles = (a->n + tile - 1) / tile, most = portion_keys / tile;
+    const size_t tiles = (a->n + tile - 1) / tile, most = wi_portion_keys / tile;
     layout l = {};
     l.passes = (int)((a->end_bit - a->first_bit + wi_digit_bits - 1) / wi_digit_bits);
     l.portions = (unsigned)((tiles + most - 1) / most);

@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(sorted_threads)
     const bool aligned = wi_is_aligned(x);
     const size_t stride = (size_t)gridDim.x * sorted_turn<U>;
     for (size_t turn = (size_t)blockIdx.x * sorted_turn<U>; turn < n; turn += stride) {
-        if (*(volatile unsigned long long *)position < turn)
+        if (wi_glance(position) < turn)
             return;
         uint64_t place = WEFT_NOWHERE;
 #pragma unroll

@@ -3,6 +3,7 @@
  * the top, by counting; those before it and as many of its equals as there is room for are packed
  * in the order of x, and sorted. All of it is queued: nothing waits for a count. */
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
 #include "sort/sort_key.cuh"
@@ -150,12 +151,14 @@ __global__ void __launch_bounds__(threads)
 }
 
 /* One block: from the tiles' counts to what comes before each. */
-constexpr unsigned scanners = 1024;
-__global__ void __launch_bounds__(scanners) scan_winners(winners *tiles, size_t count) {
-    WEFT_SHARED(winners, of_warp, [scanners / 32]);
+constexpr unsigned most_scanners = 1024;
+WI_LIMIT(unsigned, wi_top_k_scanners, most_scanners)
+__global__ void __launch_bounds__(most_scanners) scan_winners(winners *tiles, size_t count) {
+    WEFT_SHARED(winners, of_warp, [most_scanners / 32]);
+    const bool is_warp = (unsigned)wi_lane() < wi_top_k_scanners / 32; /* this lane's number */
     const auto add = [](winners a, winners b) { return a + b; };
     winners before = {0, 0};
-    for (size_t first = 0; first < count; first += scanners) {
+    for (size_t first = 0; first < count; first += wi_top_k_scanners) {
         const size_t t = first + threadIdx.x;
         const winners mine = t < count ? tiles[t] : winners{0, 0};
         const winners scanned = wi_warp_scan(mine, add);
@@ -163,7 +166,7 @@ __global__ void __launch_bounds__(scanners) scan_winners(winners *tiles, size_t 
             of_warp[threadIdx.x / 32] = scanned;
         __syncthreads();
         const winners own = of_warp[threadIdx.x / 32];
-        const winners warp = wi_warp_scan(of_warp[wi_lane()], add);
+        const winners warp = wi_warp_scan(is_warp ? of_warp[wi_lane()] : winners{0, 0}, add);
         const winners through = wi_shuffle(warp, (int)threadIdx.x / 32) + scanned;
         if (t < count)
             tiles[t] = before + through - own - mine;
@@ -298,7 +301,7 @@ static weft_status select_first(weft_context *ctx, const wi_top_k_args *args, ch
         status = WEFT_LAUNCH(count_winners<U>, ctx, (unsigned)count, threads, 0, x, args->n, map,
                              last, tiles);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(scan_winners, ctx, 1, scanners, 0, tiles, count);
+        status = WEFT_LAUNCH(scan_winners, ctx, 1, wi_top_k_scanners, 0, tiles, count);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(pack_winners<U>, ctx, (unsigned)count, threads, 0, x, args->n, map,
                              last, tiles, count, out);

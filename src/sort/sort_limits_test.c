@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sorts do where an array is too large for one launch, one scan or 32 bits. On emu limits are
+ * lowered (tests/limits.h), so that small arrays are; elsewhere the same arrays are easy ones. */
+#include "limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sort/sort.h"
+#include "testing.h"
+
+static int compare_keys(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Passes of onesweep in several launches, as for 2^30 keys and more; of the last launch all tiles
+ * are full, or one is begun, or some are missing. */
+static void portions(weft_context *ctx) {
+    static const size_t sizes[] = {4096, 4097, 9001, 12288};
+    enum {
+        MOST = 12288
+    };
+    if (ctx->kind != WI_CUDA)
+        return;
+    test_random random = test_random_at(14);
+    uint32_t x[MOST], sorted[MOST];
+    test_buffer in = test_buffer_open(ctx, true, sizeof x);
+    test_buffer out = test_buffer_open(ctx, true, sizeof x);
+    test_buffer places = test_buffer_open(ctx, true, sizeof x);
+#ifdef WEFT_EMU
+    wi_portion_keys = 4096; /* two tiles */
+#endif
+    assert_int_equal(weft_use(ctx, "sort", "onesweep"), WEFT_OK);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const size_t n = sizes[k];
+        for (size_t i = 0; i < n; i++)
+            x[i] = (uint32_t)test_bits(&random) & (k % 2 ? 0x3ff : ~0u);
+        memcpy(sorted, x, n * sizeof *x);
+        qsort(sorted, n, sizeof *sorted, compare_keys);
+        test_buffer_load(&in, x, n * sizeof *x, 0);
+        test_buffer_poison(&out, n * sizeof *x, 0);
+        test_buffer_poison(&places, n * sizeof *x, 0);
+        assert_int_equal(weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, out.p), WEFT_OK);
+        assert_int_equal(
+            weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, WEFT_U32, places.p), WEFT_OK);
+        assert_memory_equal(test_buffer_read(&out, "portions"), sorted, n * sizeof *x);
+        const uint32_t *const at = test_buffer_read(&places, "portions");
+        for (size_t i = 0; i < n; i++)
+            if (at[i] >= n || x[at[i]] != sorted[i] ||
+                (i > 0 && sorted[i] == sorted[i - 1] && at[i] <= at[i - 1]))
+                fail_msg("portions, n %zu: position %zu is wrong", n, i);
+    }
+#ifdef WEFT_EMU
+    wi_portion_keys = (size_t)1 << 30;
+#endif
+    test_use(ctx, "sort", NULL);
+    test_buffer_close(&in);
+    test_buffer_close(&out);
+    test_buffer_close(&places);
+}
+
+/* The first k of more tiles than threads scan at once. */
+static void many_tiles(weft_context *ctx) {
+    enum {
+        N = 33 * 4096 + 5,
+        K = 700
+    };
+    test_random random = test_random_at(15);
+    unsigned char *const x = malloc(N), values[K];
+    uint64_t positions[K];
+    assert_non_null(x);
+    for (size_t i = 0; i < N; i++)
+        x[i] = (unsigned char)test_bits(&random);
+    test_buffer in = test_buffer_open(ctx, ctx->kind == WI_CUDA, N);
+    test_buffer_load(&in, x, N, 0);
+#ifdef WEFT_EMU
+    wi_top_k_scanners = 32;
+#endif
+    assert_int_equal(weft_top_k(ctx, WEFT_ASCENDING, WEFT_U8, N, in.p, K, values, positions),
+                     WEFT_OK);
+#ifdef WEFT_EMU
+    wi_top_k_scanners = 1024;
+#endif
+    size_t place = 0;
+    for (unsigned value = 0; value < 256; value++)
+        for (size_t i = 0; i < N && place < K; i++)
+            if (x[i] == value) {
+                if (values[place] != value || positions[place] != i)
+                    fail_msg("top_k of many tiles: %zu should be %u at %zu", place, value, i);
+                place++;
+            }
+    test_buffer_close(&in);
+    free(x);
+}
+
+/* Words whose numbers need more than 32 bits: counted from shortly before 2^32 on, in arrays that
+ * would begin as far before those there are. */
+static void far_words(weft_context *ctx) {
+    enum {
+        N = 300
+    };
+    test_random random = test_random_at(16);
+    const bool device = ctx->kind == WI_CUDA;
+    uint32_t indices[N], values[N];
+    size_t before = 0;
+    test_buffer b[3];
+    for (size_t i = 0; i < N; i++) {
+        indices[i] = (uint32_t)test_below(&random, N);
+        values[i] = (uint32_t)test_bits(&random);
+    }
+    for (int k = 0; k < 3; k++) {
+        b[k] = test_buffer_open(ctx, device, sizeof values);
+        test_buffer_load(&b[k], k == 1 ? indices : values, sizeof values, 0);
+    }
+    test_buffer_poison(&b[2], sizeof values, 0);
+#ifdef WEFT_EMU
+    wi_gather_first = ((size_t)1 << 32) - N / 2;
+    before = wi_gather_first * sizeof *values;
+#endif
+    const wi_gather_args args = {
+        .n = N,
+        .value_bytes = sizeof *values,
+        .index_bytes = sizeof *indices,
+        .values = b[0].p,
+        .indices = (const void *)((uintptr_t)b[1].p - before),
+        .values_out = (void *)((uintptr_t)b[2].p - before),
+    };
+#ifdef WEFT_CUDA
+    assert_int_equal(device ? wi_gather_cuda(ctx, &args) : wi_gather_cpu(ctx, &args), WEFT_OK);
+#else
+    assert_int_equal(wi_gather_cpu(ctx, &args), WEFT_OK);
+#endif
+#ifdef WEFT_EMU
+    assert_int_equal(weft_sync(ctx), WEFT_OK); /* kernels run when they are waited for */
+    wi_gather_first = 0;
+#endif
+    const uint32_t *const got = test_buffer_read(&b[2], "gather");
+    for (size_t i = 0; i < N; i++)
+        assert_int_equal(got[i], values[indices[i]]);
+    for (int k = 0; k < 3; k++)
+        test_buffer_close(&b[k]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(portions),
+        TEST_ON_EACH_PLACE(many_tiles),
+        TEST_ON_EACH_PLACE(far_words),
+    };
+    return cmocka_run_group_tests_name("sort limits", tests, NULL, NULL);
+}
