@@ -137,12 +137,14 @@ set(emu_tests
     core/gpu_test
     ../tests/allocation_test
     ../tests/arguments_test
-    ../tests/concurrency_test)
+    ../tests/concurrency_test
+    ../tests/disorder_test)
 # One case in so many is run; tests that have few, or quick ones, run more of them.
 set(emu_one_in 60)
 set(emu_one_in_sort_test 30)
 set(emu_one_in_sort_calls_test 4)
 set(emu_one_in_allocation_test 100)
+set(emu_one_in_disorder_test 4)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)
     set(one_in ${emu_one_in})
