@@ -128,6 +128,7 @@ set(emu_tests
     scan/scan_test
     scan/scan_special_test
     select/select_test
+    select/select_shared_test
     sort/sort_test
     sort/sort_calls_test
     sort/sort_depth_test
@@ -138,12 +139,15 @@ set(emu_tests
     core/gpu_test
     ../tests/allocation_test
     ../tests/arguments_test
-    ../tests/concurrency_test)
+    ../tests/concurrency_test
+    ../tests/disorder_test)
 # One case in so many is run; tests that have few, or quick ones, run more of them.
 set(emu_one_in 60)
 set(emu_one_in_sort_test 30)
 set(emu_one_in_sort_calls_test 4)
 set(emu_one_in_allocation_test 100)
+set(emu_one_in_disorder_test 4)
+set(emu_one_in_select_shared_test 8)
 foreach(test IN LISTS emu_tests)
     get_filename_component(name ${test} NAME)
     set(one_in ${emu_one_in})

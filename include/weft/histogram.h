@@ -48,9 +48,10 @@ typedef enum weft_counting {
  * x, counts and outside may be host or device memory, mixed freely, with no alignment beyond that
  * of C's own types; they must not overlap. When all are device memory the call is queued on the
  * context's stream; otherwise it returns when the answer is there. Edges may be host or device
- * memory; they are read before the call returns, and on a GPU it waits for the stream to do so.
- * Edges cannot be part of a stream capture, even bins can. WEFT_ACCUMULATE reads counts and
- * outside, WEFT_OVERWRITE does not. The counts are exact: the same at every place. */
+ * memory, apart from counts and outside; they are read and checked before the call returns, and on
+ * a GPU it waits for the stream to do so. Edges cannot be part of a stream capture, even bins can.
+ * WEFT_ACCUMULATE reads counts and outside, WEFT_OVERWRITE does not. The counts are exact: the same
+ * at every place. */
 WEFT_API weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned channels,
                                     const void *x, const weft_bins *bins, weft_counting counting,
                                     weft_type count_type, void *counts, void *outside);

@@ -85,8 +85,9 @@ WEFT_API weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, w
 
 /* Sorts each segment offsets[s] ... offsets[s + 1] - 1 of the keys by itself, for s = 0 ...
  * segments - 1; values follow their keys as in weft_sort_pairs, and value_bytes = 0 means none.
- * offsets has segments + 1 elements that start with 0, never fall, and end with n. That is checked
- * if they lie in host memory; in device memory it is on the caller's word. */
+ * offsets has segments + 1 elements that start with 0, never fall, and end with n. Others in host
+ * memory are WEFT_EARG; with others in device memory nothing is sorted, and the outputs become
+ * copies of keys and values. */
 WEFT_API weft_status weft_sort_segments(weft_context *ctx, weft_order order, weft_type type,
                                         size_t n, const void *keys, void *keys_out,
                                         size_t value_bytes, const void *values, void *values_out,
@@ -116,10 +117,11 @@ WEFT_API weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t
 
 /* Merges a[0 .. na) and b[0 .. nb), each in order already, into keys_out[0 .. na + nb); of equal
  * keys those of a come first. Values of value_bytes bytes follow their keys; value_bytes = 0 means
- * none. The outputs overlap no input. If a or b is not in order, so is the output, but it still
- * holds the same elements. It takes no temporary memory on a cpu. On a GPU
- * it takes 8 bytes for every few thousand elements, 8 for each value unless values are of 4 or 8
- * bytes and aligned to that, and the copies of arrays in host memory. */
+ * none. The outputs overlap no input. If a or b is not in order, what the outputs hold then is not
+ * specified, not even that it is the same elements; no other memory is touched. It takes no
+ * temporary memory on a cpu. On a GPU it takes 8 bytes for every few thousand elements, 8 for each
+ * value unless values are of 4 or 8 bytes and aligned to that, and the copies of arrays in host
+ * memory. */
 WEFT_API weft_status weft_merge(weft_context *ctx, weft_order order, weft_type type, size_t na,
                                 const void *a, size_t nb, const void *b, void *keys_out,
                                 size_t value_bytes, const void *a_values, const void *b_values,
@@ -139,7 +141,8 @@ typedef enum weft_bound {
     WEFT_UPPER      /* the same, with those that equal it */
 } weft_bound;
 
-/* positions[j] = the bound of wanted[j] in x[0 .. n), which is in order; for j = 0 ... m - 1. */
+/* positions[j] = the bound of wanted[j] in x[0 .. n), which is in order; for j = 0 ... m - 1. If it
+ * is not, positions are numbers from 0 to n, not specified further. */
 WEFT_API weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order,
                                  weft_type type, size_t n, const void *x, size_t m,
                                  const void *wanted, uint64_t *positions);

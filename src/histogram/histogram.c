@@ -212,6 +212,13 @@ static weft_status check(weft_context *ctx, const request *r) {
     if (status == WEFT_OK)
         status = check_apart(ctx, "counts", r->counts, counts * size, "outside", r->outside,
                              outsides * size);
+    if (status != WEFT_OK || !r->bins || !r->bins->edges)
+        return status;
+    const size_t edges = (r->bins->count + 1) * sizeof *r->bins->edges;
+    status = check_apart(ctx, "edges", r->bins->edges, edges, "counts", r->counts, counts * size);
+    if (status == WEFT_OK)
+        status = check_apart(ctx, "edges", r->bins->edges, edges, "outside", r->outside,
+                             outsides * size);
     return status;
 }
 

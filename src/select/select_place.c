@@ -16,9 +16,10 @@ static void choose_unit(wi_select_args *args) {
     args->units = width / args->unit;
 }
 
-/* Device memory standing in for an array of the host. */
+/* Device memory standing in for an array of the host, and for shorter ones that begin there. */
 typedef struct stand_in {
     void *host, *device;
+    size_t bytes;
 } stand_in;
 
 enum {
@@ -31,20 +32,20 @@ typedef struct visit {
     int count;
 } visit;
 
-static stand_in *find(visit *v, const void *host) {
+static stand_in *find(visit *v, const void *host, size_t bytes) {
     for (int k = 0; k < v->count; k++)
-        if (v->arrays[k].host == host)
+        if (v->arrays[k].host == host && bytes <= v->arrays[k].bytes)
             return &v->arrays[k];
     return NULL;
 }
 
-/* Replaces *p by memory of the device, filled from it if `in`. The same array is replaced by the
- * same memory. */
+/* Replaces *p by memory of the device, filled from it if `in`. The same array, or its beginning, is
+ * replaced by the same memory. */
 static weft_status bring(visit *v, const void **p, size_t bytes, bool in) {
     void *const host = (void *)(uintptr_t)*p;
     if (!host || bytes == 0 || wi_is_device(v->ctx, host))
         return WEFT_OK;
-    const stand_in *known = find(v, host);
+    const stand_in *known = find(v, host, bytes);
     if (known) {
         *p = known->device;
         return WEFT_OK;
@@ -54,6 +55,7 @@ static weft_status bring(visit *v, const void **p, size_t bytes, bool in) {
     if (status != WEFT_OK)
         return status;
     made->host = host;
+    made->bytes = bytes;
     v->count++;
     *p = made->device;
     return in ? weft_copy(v->ctx, made->device, host, bytes) : WEFT_OK;
@@ -68,16 +70,23 @@ static weft_status bring_output(visit *v, void **p, size_t bytes, bool in) {
 
 /* Copies what an array of the host has become back to it. */
 static weft_status fetch(visit *v, void *host, size_t bytes) {
-    const stand_in *known = find(v, host);
+    const stand_in *known = find(v, host, bytes);
     return host && bytes && known ? weft_copy(v->ctx, host, known->device, bytes) : WEFT_OK;
 }
 
 static weft_status bring_all(visit *v, wi_select_args *args) {
     const size_t width = args->unit * args->units, n = args->n;
     const bool expand = args->job == WI_SELECT_EXPAND;
-    weft_status status = bring(v, &args->tested, n * args->tested_bytes, true);
+    const size_t tested_bytes = n * args->tested_bytes;
+    const size_t moved_bytes = (expand ? args->packed : n) * width;
+    /* x may begin where the tested elements do: the longer of them stands for both */
+    weft_status status = WEFT_OK;
+    if (moved_bytes > tested_bytes)
+        status = bring(v, &args->x, moved_bytes, true);
     if (status == WEFT_OK)
-        status = bring(v, &args->x, (expand ? args->packed : n) * width, true);
+        status = bring(v, &args->tested, tested_bytes, true);
+    if (status == WEFT_OK && moved_bytes <= tested_bytes)
+        status = bring(v, &args->x, moved_bytes, true);
     if (status == WEFT_OK && args->fill && width <= WI_SELECT_FILL_BYTES &&
         wi_is_host(v->ctx, args->fill)) {
         memcpy(args->fill_bytes, args->fill, width);

@@ -63,6 +63,7 @@ typedef struct wi_segments_args {
     wi_sort_args sort; /* sort.n > 0 elements in all; first_bit ... end_bit are all bits */
     size_t segments;   /* > 0 */
     const uint64_t *offsets;
+    bool checked; /* offsets are known to be in order; always so on a cpu */
 } wi_segments_args;
 
 typedef struct wi_records_args {

@@ -6,7 +6,10 @@
  * if all are tiny a thread takes one at a time. A segment longer than a window is alone in
  * beginning there; it is cut into chunks, which are sorted and then merged two by two. At most one
  * of its later chunks and the first chunk of the next long segment begin in one window, so two
- * blocks a window are enough for all chunks. */
+ * blocks a window are enough for all chunks.
+ *
+ * Offsets that nobody has looked at are checked first. If they are broken every block copies its
+ * window, and no kernel makes an address of them. */
 #include "sort/sort_merge.cuh"
 
 /* A key below the place in the tile where its segment begins. */
@@ -50,11 +53,14 @@ constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
 template <class U, class V>
 constexpr size_t chunk_size = wi_merge_tile<U, V>;
 
-/* The call on the device. starts[w] = the first segment that begins in window w or later. */
+/* The call on the device. starts[w] = the first segment that begins in window w or later, or
+ * `broken` for all w. */
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;
-    size_t count;
+    size_t count, n;
+    const uint64_t *verdicts; /* of the blocks that check offsets: is something wrong? */
+    unsigned checkers;
     uint64_t *starts;
     size_t windows;
     wi_stretch<U, V> x;
@@ -70,12 +76,37 @@ struct segments {
     }
 };
 
+/* ---- where segments begin ---- */
+
+constexpr uint64_t broken = UINT64_MAX;
+constexpr unsigned finders = 128, most_checkers = 512;
+
+static unsigned finding_blocks(size_t n) {
+    return (unsigned)((n + finders - 1) / finders);
+}
+
+static __global__ void check_offsets(const uint64_t *offsets, size_t count, size_t n,
+                                     uint64_t *verdicts) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    bool wrong = false;
+    for (size_t s = (size_t)blockIdx.x * blockDim.x + threadIdx.x; s <= count; s += stride)
+        wrong = wrong || (s == count ? offsets[s] != n : offsets[s] > offsets[s + 1]) ||
+                (s == 0 && offsets[0] != 0);
+    wrong = __syncthreads_or(wrong);
+    if (threadIdx.x == 0)
+        verdicts[blockIdx.x] = wrong;
+}
+
 template <class U, class V>
 __global__ void find_starts(segments<U, V> g) {
     const size_t w = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    bool wrong = false;
+    for (unsigned k = threadIdx.x; k < g.checkers; k += finders)
+        wrong = wrong || g.verdicts[k];
+    wrong = __syncthreads_or(wrong);
     if (w > g.windows)
         return;
-    size_t low = 0, high = g.count;
+    size_t low = wrong ? broken : 0, high = wrong ? broken : g.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (g.offsets[middle] < w * window<U, V>)
@@ -202,12 +233,29 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
     }
 }
 
+/* What is done with a window's elements if offsets are broken. */
+template <class U, class V>
+__device__ void copy_window(const segments<U, V> &g, size_t w) {
+    const size_t first = w * window<U, V>, left = g.n - first;
+    const int n = left < window<U, V> ? (int)left : (int)window<U, V>;
+    const wi_stretch<U, V> x = g.x.from(first);
+    for (int i = (int)threadIdx.x; i < n; i += wi_merge_threads) {
+        g.out.keys[first + (size_t)i] = x.keys[i];
+        if constexpr (wi_has_values<V>)
+            g.out.values[first + (size_t)i] = x.value(i);
+    }
+}
+
 template <class U, class V>
 __global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g) {
     using P = placed<U>;
     using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
     WEFT_SHARED(typename block::memory, memory, );
     const block b = {{}, memory};
+    if (g.starts[blockIdx.x] == broken) {
+        copy_window(g, blockIdx.x);
+        return;
+    }
     const group of = find_group(g, blockIdx.x);
     if (of.n == 0)
         return;
@@ -233,7 +281,7 @@ __device__ bool find_chunk(const segments<U, V> &g, size_t c, chunk *out) {
     constexpr size_t wide = window<U, V>, size = chunk_size<U, V>;
     const size_t w = c / 2, begin = w * wide;
     const uint64_t s = c % 2 ? g.starts[w + 1] : g.starts[w]; /* the one after the segment */
-    if (s == (c % 2 ? g.starts[w] : 0))
+    if (s == (c % 2 ? g.starts[w] : 0) || s == broken)
         return false;
     chunk found;
     found.segment_first = g.offsets[s - 1];
@@ -331,12 +379,6 @@ __global__ void __launch_bounds__(wi_merge_threads) merge_chunks(segments<U, V> 
 
 /* ---- the call ---- */
 
-constexpr unsigned finders = 128;
-
-static unsigned finding_blocks(size_t n) {
-    return (unsigned)((n + finders - 1) / finders);
-}
-
 template <class U, class V>
 static weft_status sort_long(weft_context *ctx, const segments<U, V> &g, size_t n) {
     const unsigned chunks = 2 * (unsigned)g.windows;
@@ -356,7 +398,10 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     const wi_sort_args *const sort = &args->sort;
     const size_t n = sort->n, windows = (n + window<U, V> - 1) / window<U, V>;
     const bool may_be_long = n > window<U, V>;
+    const unsigned enough = args->checked ? 0 : finding_blocks(args->segments + 1);
+    const unsigned checkers = enough < most_checkers ? enough : most_checkers;
     size_t bytes = 0;
+    const size_t verdicts = wi_take(&bytes, checkers * sizeof(uint64_t));
     const size_t starts = wi_take(&bytes, (windows + 1) * sizeof(uint64_t));
     const size_t splits = wi_take(&bytes, may_be_long ? 2 * windows * sizeof(uint64_t) : 0);
     const size_t keys = wi_take(&bytes, may_be_long ? n * sizeof(U) : 0);
@@ -373,6 +418,9 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     const bool has_values = sort->value_bytes > 0;
     const segments<U, V> g = {args->offsets,
                               args->segments,
+                              n,
+                              (const uint64_t *)(memory + verdicts),
+                              checkers,
                               (uint64_t *)(memory + starts),
                               windows,
                               {(const U *)sort->x, (const V *)sort->values, 0},
@@ -380,7 +428,11 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
                               {(U *)(memory + keys), has_values ? (V *)(memory + values) : NULL},
                               wi_key_map_of<U>(sort->type, sort->descending),
                               (uint64_t *)(memory + splits)};
-    status = WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g);
+    if (checkers > 0)
+        status = WEFT_LAUNCH(check_offsets, ctx, checkers, finders, 0, args->offsets,
+                             args->segments, n, (uint64_t *)(memory + verdicts));
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH((sort_short<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g);
     if (status == WEFT_OK && may_be_long)

@@ -27,13 +27,15 @@ static void put(void *out, size_t at, const void *from, size_t i, size_t bytes) 
     memcpy((char *)out + at * bytes, (const char *)from + i * bytes, bytes);
 }
 
-/* Elements first ... end - 1 of the result. `size` is a constant where this is inlined. */
+/* Elements first ... end - 1 of the result. `size` is a constant where this is inlined. Of inputs
+ * in no order the piece may begin behind where it ends in b, or in a: then all comes from the other
+ * one, and no further than to the piece's end there. */
 static inline __attribute__((always_inline)) void
 merge_piece(const wi_merge_args *m, const wi_sort_key *key, size_t size, size_t first, size_t end) {
     size_t i = from_a(m, key, first), k = first - i;
     const size_t na = from_a(m, key, end), nb = end - na;
     for (size_t at = first; at < end; at++) {
-        const bool a_first = k == nb || (i < na && wi_sort_key_at(key, size, m->a, i) <=
+        const bool a_first = k >= nb || (i < na && wi_sort_key_at(key, size, m->a, i) <=
                                                        wi_sort_key_at(key, size, m->b, k));
         const size_t from = a_first ? i : k;
         put(m->out, at, a_first ? m->a : m->b, from, size);

@@ -90,6 +90,13 @@ __device__ Index wi_merge_path(Less less, A a, Index na, B b, Index nb, Index d)
     return low;
 }
 
+/* The elements that a piece of n takes from a, between two places on the merge path. Runs that are
+ * not in order have a path that may turn back; cut to 0 ... n, the piece stays inside both. */
+template <class Int>
+__device__ int wi_within(Int from_a, int n) {
+    return from_a < 0 ? 0 : from_a > n ? n : (int)from_a;
+}
+
 /* Elements that lie one after another: their keys and their values, or else their positions. */
 template <class K, class V>
 struct wi_stretch {
@@ -196,7 +203,7 @@ struct wi_merge_block {
         m.cut[threadIdx.x] = cut;
         __syncthreads();
         const int next = d + items == na + nb ? na : m.cut[threadIdx.x + 1];
-        merge(start + cut, next - cut, start + na + d - cut, key, from);
+        merge(start + cut, wi_within(next - cut, items), start + na + d - cut, key, from);
     }
 
     /* Puts x into shared memory, each thread's elements together. */
@@ -416,7 +423,8 @@ __global__ void __launch_bounds__(threads)
     const int n = left < block::tile ? (int)left : block::tile;
     const size_t a = splits[blockIdx.x];
     const size_t a_end = left <= block::tile ? pair.na : splits[blockIdx.x + 1];
-    block{order, memory}.merge_tile(io.a.from(pair.start + a), (int)(a_end - a),
+    const int na = wi_within((long long)(a_end - a), n);
+    block{order, memory}.merge_tile(io.a.from(pair.start + a), na,
                                     io.b.from(pair.start + before - a), n, io.out.keys_at(first),
                                     io.out.values_at(first));
 }

@@ -34,14 +34,20 @@ weft_status wi_segments_cpu(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-static weft_status check_offsets(weft_context *ctx, const wi_segments_args *a) {
+static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
     const char *const call = a->sort.call;
     const uint64_t *const offsets = a->offsets;
+    if (a->segments == 0 && a->sort.n > 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: segments is 0, and there are %zu keys; pass offsets of segments that "
+                       "hold them",
+                       call, a->sort.n);
     if (a->segments == SIZE_MAX)
         return wi_fail(ctx, WEFT_EARG, "%s: %zu segments do not fit the address space", call,
                        a->segments);
     weft_status status = wi_check_array(ctx, call, "offsets", offsets, a->segments + 1, WEFT_U64);
-    if (status != WEFT_OK || !wi_is_host(ctx, offsets))
+    a->checked = wi_is_host(ctx, offsets);
+    if (status != WEFT_OK || !a->checked)
         return status;
     for (size_t s = 0; s < a->segments; s++) {
         if (offsets[s] > offsets[s + 1])
