@@ -127,6 +127,7 @@ set(emu_tests
     reduce/reduce_special_test
     scan/scan_test
     scan/scan_special_test
+    scan/scan_range_test
     select/select_test
     select/select_shared_test
     sort/sort_test

@@ -27,8 +27,22 @@ typedef enum weft_scan_kind {
  * Numbers. Integers wrap modulo 2^bits. f16 and bf16 are scanned in f32 inside a tile, f32 in f32,
  * f64 in f64; what is carried from tile to tile is f64; every output is rounded to its type once
  * more. Once a NaN is met, every later output of MIN and MAX is a NaN; -0.0 counts as smaller than
- * +0.0. The same input gives the same bits on every run at one place; on the cpu the bits do not
- * depend on the number of threads or the instruction set either. */
+ * +0.0. A zero has the sign that IEEE 754 gives it: a sum is -0.0 where all that was added is, init
+ * included.
+ *
+ * Range. Sums and products of neighbours are formed before what came in front of them is taken in,
+ * and may leave the range of the type scanned in where no prefix does. On the cpu that does no
+ * harm: as long as every prefix, init included, lies in the range of the type (a product above its
+ * smallest normal number too), so do all outputs, with the accuracy of any others; and an infinity
+ * in a sum, a zero in a product, acts on what follows as one by one. Arrays whose elements could
+ * leave the range so (sums: from 2^123, in f64 2^1017; products: outside 2^-4 ... 2^4, in f64
+ * 2^-64 ... 2^64) take up to the time of variant serial. On a GPU that much is promised of sums if
+ * the sum of all magnitudes is in range, and of products if so are the product of all magnitudes
+ * above 1 and that of all below. Behind a prefix that is out of range, outputs are undefined:
+ * right, infinite or NaN.
+ *
+ * The same input gives the same bits on every run at one place; on the cpu the bits do not depend
+ * on the number of threads or the instruction set either. */
 WEFT_API weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type,
                                size_t n, const void *x, void *y, const void *init);
 

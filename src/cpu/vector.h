@@ -42,6 +42,21 @@ WI_INLINE wi_doubles wi_doubles_of_f32(const float *p) {
 #endif
 }
 
+/* The larger of each two bytes, unsigned. */
+WI_INLINE wi_longs wi_larger_bytes(wi_longs a, wi_longs b) {
+#if defined(__AVX512BW__)
+    return (wi_longs)_mm512_max_epu8((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (wi_longs)_mm256_max_epu8((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return (wi_longs)_mm_max_epu8((__m128i)a, (__m128i)b);
+#else
+    typedef uint8_t bytes __attribute__((vector_size(WI_VECTOR_BYTES)));
+    const bytes is_a = (bytes)((bytes)a > (bytes)b);
+    return (wi_longs)(((bytes)a & is_a) | ((bytes)b & ~is_a));
+#endif
+}
+
 WI_INLINE wi_doubles wi_doubles_of_f64(const double *p) {
     wi_doubles v;
     memcpy(&v, p, sizeof v);

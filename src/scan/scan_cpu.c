@@ -2,6 +2,7 @@
 /* The blocked rung of scan. A thread takes the next block, reduces it while it comes into cache,
  * hands its total on to the blocks behind it, and scans the block from cache. Blocks, and the order
  * in which totals are combined, depend on n alone: so do the bits of the result. */
+#include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -38,8 +39,10 @@ typedef struct plan {
     wi_scan_run run; /* what all blocks have in common */
     combining combine;
     void (*scan)(const wi_scan_run *run);
-    wi_reduce_block total; /* NULL for bitwise operations, which have */
+    wi_reduce_block total; /* NULL for those that have one of the next */
     uint64_t (*bitwise)(const wi_scan_run *run);
+    bool (*product)(const wi_scan_run *run, double *product); /* of floats */
+    double (*carry_over)(const wi_scan_run *run);             /* of floats */
     size_t blocks;
 } plan;
 
@@ -138,8 +141,11 @@ static plan make_plan(const wi_scan_args *args) {
                           .exclusive = args->kind == WEFT_EXCLUSIVE,
                           .stream = args->x != args->y && bytes >= STREAM_BYTES};
     p.scan = (p.combine == LESSER_KEY ? simd->ordering : simd->arithmetic)[args->type];
+    p.carry_over = simd->carry_over[args->type];
     if (p.combine == OR_BITS || p.combine == XOR_BITS)
         p.bitwise = simd->bitwise[args->type];
+    else if (p.combine == MULTIPLY_VALUES)
+        p.product = simd->product[args->type];
     else
         p.total = reduce->blocks[reductions[p.run.op]][args->type];
     p.blocks = (args->n - 1) / WI_SCAN_BLOCK + 1;
@@ -163,10 +169,15 @@ static wi_scan_carry total_of(const plan *p, const wi_scan_run *run) {
         total.integer = p->bitwise(run);
         return total;
     }
+    if (p->product) {
+        if (!p->product(run, &total.value))
+            total.value = NAN;
+        return total;
+    }
     const wi_reduce_run block = {.n = run->n, .x = run->x, .flip = run->flip};
-    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): set, if bitwise is not */
+    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): set, if those are not */
     p->total(&block, &partial);
-    if (p->combine == ADD_VALUES || p->combine == MULTIPLY_VALUES)
+    if (p->combine == ADD_VALUES)
         total.value = partial.value;
     else if (p->combine == LESSER_KEY)
         total.integer = (uint64_t)partial.best.key;
@@ -207,9 +218,24 @@ static wi_scan_carry carry_into(const relay *r, size_t block) {
                                atomic_load_explicit(&r->carries[block], memory_order_relaxed)};
 }
 
+/* Does the total of a block of floats not tell what to carry on? The sums and products in it may
+ * have left the range though with the carry they do not, and its zero is positive though all that
+ * were added may be -0.0. What is NaN stays NaN. */
+static bool wants_care(combining how, double carry, double total) {
+    if (how == ADD_VALUES)
+        return (!isfinite(total) && !isnan(carry)) || (total == 0 && carry == 0 && signbit(carry));
+    return how == MULTIPLY_VALUES && !isfinite(total) && !isnan(carry);
+}
+
 /* Makes known the carry into the block behind `block`, whose own carry is known. */
 static void hand_on(const plan *p, relay *r, size_t block, wi_scan_carry total) {
-    const wi_scan_carry next = combine(p->combine, carry_into(r, block), total);
+    const wi_scan_carry carry = carry_into(r, block);
+    wi_scan_carry next = combine(p->combine, carry, total);
+    if (wants_care(p->combine, carry.value, total.value)) {
+        wi_scan_run run = run_of(p, block);
+        run.carry = carry;
+        next.value = p->carry_over(&run);
+    }
     atomic_store_explicit(&r->carries[block + 1], next.integer, memory_order_relaxed);
     atomic_compare_exchange_strong_explicit(&r->done, &block, block + 1, memory_order_release,
                                             memory_order_relaxed);

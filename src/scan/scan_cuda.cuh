@@ -60,6 +60,8 @@ struct wi_scan_op {
     static __host__ __device__ constexpr V identity() {
         if constexpr (op == WEFT_PRODUCT)
             return (V)1;
+        else if constexpr (op == WEFT_SUM && wi_traits<V>::is_float)
+            return (V)-0.0; /* 0.0 would make +0.0 of a -0.0 */
         else if constexpr (op == WEFT_MIN || op == WEFT_MAX)
             return extreme<V>(op == WEFT_MIN);
         else if constexpr (op == WEFT_AND)

@@ -2,6 +2,7 @@
 /* Scans of one block, for one instruction set. */
 #include "scan/scan_simd.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cpu/half_simd.h"
@@ -12,8 +13,15 @@ enum {
     GROUP_BYTES = 64,
     GROUP_VECTORS = GROUP_BYTES / WI_VECTOR_BYTES,
     /* Short, so that writing past the cache goes on beside reading. */
-    SCAN_TILE_BYTES = 512
+    SCAN_TILE_BYTES = 512,
+    /* Partial products side by side, in f64: enough to fill the pipelines of the widest set. */
+    LANES = 32,
+    LANE_VECTORS = LANES / WI_WIDE
 };
+
+/* Of a partial product in [2^-511, 2^513) the exponent less LEAST_LANE's has no bit FAR_LANE. */
+#define LEAST_LANE UINT64_C(0x2000000000000000)
+#define FAR_LANE UINT64_C(0x4000000000000000)
 
 /* Where in the next block to fetch while the tile that begins at element i is scanned. */
 WI_INLINE size_t spread(size_t i, size_t tile_n) {
@@ -54,15 +62,31 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 
 #define NAME(f) f##_f32
 #define T float
+#define BITS uint32_t
+#define LEAST 0x3d800000u     /* 2^-4 */
+#define BEYOND 0x7c000000u    /* to 2^4 */
+#define TOO_LARGE 0xfa000000u /* 2^123: a group has 16 */
 #include "scan/scan_simd_float.inc"
 #undef NAME
 #undef T
+#undef TOO_LARGE
+#undef BITS
+#undef LEAST
+#undef BEYOND
 
 #define NAME(f) f##_f64
 #define T double
+#define BITS uint64_t
+#define LEAST 0x3bf0000000000000u     /* 2^-64 */
+#define BEYOND 0x7800000000000000u    /* to 2^64 */
+#define TOO_LARGE 0xff00000000000000u /* 2^1017: a group has 8 */
 #include "scan/scan_simd_float.inc"
 #undef NAME
 #undef T
+#undef TOO_LARGE
+#undef BITS
+#undef LEAST
+#undef BEYOND
 
 #define NAME(f) f##_f16
 #define BITS int16_t
@@ -328,6 +352,81 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef GROUPS
 #undef IDENTITY
 
+/* All lanes multiplied, in halves: lane k with lane k + 16, then with k + 8, and so on. */
+static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note, double *product) {
+    double lanes[LANES];
+    uint64_t far = 0;
+    memcpy(lanes, vectors, sizeof lanes);
+    for (int k = 0; k < WI_WIDE; k++)
+        far |= note[k];
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int k = 0; k < half; k++) {
+            uint64_t bits;
+            lanes[k] *= lanes[k + half];
+            memcpy(&bits, &lanes[k], sizeof bits);
+            far |= bits - LEAST_LANE;
+        }
+    }
+    *product = lanes[0];
+    return (far & FAR_LANE) == 0;
+}
+
+#define NAME(f) f##_f16
+#define T uint16_t
+#define S float
+#define LOAD load_f16
+#define WIDE wi_doubles_of_f32
+#define ONE_BY_ONE one_by_one_f32
+#include "scan/scan_simd_total.inc"
+#undef NAME
+#undef T
+#undef S
+#undef LOAD
+#undef WIDE
+#undef ONE_BY_ONE
+
+#define NAME(f) f##_bf16
+#define T uint16_t
+#define S float
+#define LOAD load_bf16
+#define WIDE wi_doubles_of_f32
+#define ONE_BY_ONE one_by_one_f32
+#include "scan/scan_simd_total.inc"
+#undef NAME
+#undef T
+#undef S
+#undef LOAD
+#undef WIDE
+#undef ONE_BY_ONE
+
+#define NAME(f) f##_f32
+#define T float
+#define S float
+#define LOAD as_is_f32
+#define WIDE wi_doubles_of_f32
+#define ONE_BY_ONE one_by_one_f32
+#include "scan/scan_simd_total.inc"
+#undef NAME
+#undef T
+#undef S
+#undef LOAD
+#undef WIDE
+#undef ONE_BY_ONE
+
+#define NAME(f) f##_f64
+#define T double
+#define S double
+#define LOAD as_is_f64
+#define WIDE wi_doubles_of_f64
+#define ONE_BY_ONE one_by_one_f64
+#include "scan/scan_simd_total.inc"
+#undef NAME
+#undef T
+#undef S
+#undef LOAD
+#undef WIDE
+#undef ONE_BY_ONE
+
 const wi_scan_simd WI_FOR_ISA(wi_scan_simd) = {
     .arithmetic = {block_u8, block_u16, block_u32, block_u64, block_u8, block_u16, block_u32,
                    block_u64, block_f16, block_bf16, block_f32, block_f64},
@@ -335,4 +434,6 @@ const wi_scan_simd WI_FOR_ISA(wi_scan_simd) = {
                  block_u64, block_key_f16, block_key_bf16, block_key_f32, block_key_f64},
     .bitwise = {bitwise_u8, bitwise_u16, bitwise_u32, bitwise_u64, bitwise_u8, bitwise_u16,
                 bitwise_u32, bitwise_u64},
+    .product = {[WEFT_F16] = product_f16, product_bf16, product_f32, product_f64},
+    .carry_over = {[WEFT_F16] = carry_over_f16, carry_over_bf16, carry_over_f32, carry_over_f64},
 };

@@ -39,6 +39,10 @@ typedef struct wi_scan_simd {
     void (*ordering[WEFT_TYPE_COUNT])(const wi_scan_run *run);   /* MIN */
     /* OR or XOR of a block of integers, of which only the low bits count. */
     uint64_t (*bitwise[WEFT_TYPE_COUNT])(const wi_scan_run *run);
+    /* The product of a block of floats; false, if it could not be had but one by one. */
+    bool (*product[WEFT_TYPE_COUNT])(const wi_scan_run *run, double *product);
+    /* What a sum or product of floats carries past the block, one by one from run->carry. */
+    double (*carry_over[WEFT_TYPE_COUNT])(const wi_scan_run *run);
 } wi_scan_simd;
 
 WI_DECLARE_ISAS(wi_scan_simd, wi_scan_simd);

@@ -223,12 +223,22 @@ static void expect(rig *r, const scan_case *c) {
 
 /* ---- one case ---- */
 
+/* A product has the sign of its factors, even if it is zero. A sum that is zero is -0.0 only if so
+ * is all that was added. */
+static bool has_right_sign(const scan_case *c, const output *o, double got) {
+    if (c->op == WEFT_SUM && got != 0) {
+        return true;
+    }
+    const bool negative = signbit(o->number) && (c->op == WEFT_PRODUCT || o->number == 0);
+    return !signbit(got) == !negative;
+}
+
 static bool is_right(const scan_case *c, const output *o, test_value got) {
     bool by_number = test_is_float(c->type) && (c->op == WEFT_SUM || c->op == WEFT_PRODUCT);
     if (!by_number || !isfinite(o->value.f)) {
         return test_same(c->type, got, o->value);
     }
-    return fabsl(got.f - o->number) <= o->tolerance;
+    return fabsl(got.f - o->number) <= o->tolerance && has_right_sign(c, o, got.f);
 }
 
 static void compare(const rig *r, const scan_case *c, const void *got) {
