@@ -90,13 +90,14 @@ static void test_solving(void **state) {
     weft_chol *const plan = make_plan(ctx, matrix);
     const wi_cut *const cut = &plan->numbers.cut;
     const size_t waiting = WI_CHOL_RHS * (size_t)wi_stack_entries(&cut->part, cut->threads);
+    const weft_chol_solve_options forward = {.size = sizeof forward, .part = WEFT_CHOL_L};
     double *const x = malloc(WI_CHOL_RHS * N * sizeof *x);
     assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
-    for (int k = 0; k < 4 * TRIALS; k++) {
+    for (int k = 0; k < 10 * TRIALS; k++) {
         memset(wi_solve_room_of(plan, WI_CHOL_RHS).stack, 0xFF, waiting * sizeof(double));
         for (size_t i = 0; i < WI_CHOL_RHS * N; i++)
             x[i] = 1;
-        if (weft_chol_solve(ctx, plan, matrix, NULL, WI_CHOL_RHS, x, N, x, N) != WEFT_OK)
+        if (weft_chol_solve(ctx, plan, NULL, &forward, WI_CHOL_RHS, x, N, x, N) != WEFT_OK)
             fail_msg("%s", weft_message(ctx));
         for (size_t i = 0; i < WI_CHOL_RHS * N; i++)
             assert_true(isfinite(x[i]));
