@@ -465,6 +465,12 @@ test_solve() {
     output=$("$weft" solve "$folder/B.mtx" --json)
     grep -aq __asan_init "$weft" || within 5 "$(count_of bytes_predicted <<<"$output")" \
         "$(count_of bytes_peak <<<"$output")" 'the peak of what is resident'
+    output=$(ballast=$(head -c 32000000 /dev/zero | tr '\0' x) # which the command is started from
+        "$weft" solve "$folder/A.mtx" --json
+        echo "${#ballast}")
+    checks=$((checks + 1))
+    grep -aq __asan_init "$weft" || [ "$(count_of bytes_peak <<<"$output")" -lt 32000000 ] ||
+        fail "the peak of a process that was started from a large one: $output"
     for key in amd nd dissect rcm natural; do
         expect 0 "ordering  $key" "$weft" solve "$folder/A.mtx" --ordering "$key"
     done

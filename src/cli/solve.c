@@ -31,10 +31,21 @@ typedef struct solving {
     double shown_at;                        /* when progress was shown last */
 } solving;
 
+/* The most that has been resident. What getrusage tells may be of the process that became this one:
+ * it lasts when another program is executed. It is for systems without /proc. */
 static size_t most_resident(void) {
     struct rusage usage;
+    char line[256];
+    unsigned long kib = 0;
+    FILE *const file = fopen("/proc/self/status", "r");
+    while (file && kib == 0 && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "VmHWM: %lu", &kib) != 1)
+            kib = 0;
+    }
+    if (file)
+        fclose(file);
     getrusage(RUSAGE_SELF, &usage);
-    return (size_t)usage.ru_maxrss * 1024;
+    return (kib > 0 ? kib : (size_t)usage.ru_maxrss) * 1024;
 }
 
 static size_t resident_now(void) {

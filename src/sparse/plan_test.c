@@ -6,6 +6,7 @@
 
 #include "graphs.h"
 #include "sparse/chol.h"
+#include "sparse/generate.h"
 #include "sparse/order.h"
 #include "testing.h"
 
@@ -111,6 +112,35 @@ static void test_choice(void **state) {
         weft_chol_destroy(plan);
     }
     weft_sparse_destroy(matrix);
+    weft_close(ctx);
+}
+
+/* How far supernodes are merged: who changes the thresholds, or the order of merging, measures anew
+ * what it costs and gains, and then writes the new sizes here. */
+static void test_merging(void **state) {
+    (void)state;
+    static const struct {
+        const char *kind;
+        size_t n, nnz_l, stored, supernodes;
+    } cases[] = {{"laplace2d", 40, 20771, 31522, 255},
+                 {"laplace3d", 10, 32190, 42229, 181},
+                 {"elasticity3d", 4, 16152, 18708, 20}};
+    const weft_chol_options options = {.size = sizeof options, .ordering = "amd"};
+    weft_context *const ctx = test_open("cpu:1");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const wi_recipe recipe = {.n = cases[k].n};
+        weft_sparse *matrix;
+        weft_chol *plan;
+        assert_int_equal(wi_find_generator(cases[k].kind)->make(ctx, "test", &recipe, &matrix),
+                         WEFT_OK);
+        assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &plan), WEFT_OK);
+        const weft_chol_report report = report_of(ctx, plan);
+        assert_int_equal(report.nnz_l, cases[k].nnz_l);
+        assert_int_equal(report.nnz_l_stored, cases[k].stored);
+        assert_int_equal(report.supernodes, cases[k].supernodes);
+        weft_chol_destroy(plan);
+        weft_sparse_destroy(matrix);
+    }
     weft_close(ctx);
 }
 
@@ -421,7 +451,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_public_calls), cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals),     cmocka_unit_test(test_files),
-        cmocka_unit_test(test_fingerprint),
+        cmocka_unit_test(test_fingerprint),  cmocka_unit_test(test_merging),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

@@ -68,6 +68,25 @@ static void check_rows(const wi_symbolic *s, const test_factor *f) {
     assert_int_equal(s->largest_front, front);
 }
 
+/* Of what a supernode stores, no larger a share than `relax` allows is padding, however many were
+ * merged into it one by one. */
+static void check_padding(const wi_symbolic *s, const wi_relax *relax) {
+    for (int64_t t = 0; t < s->supernodes; t++) {
+        const int64_t columns = s->first[t + 1] - s->first[t];
+        const int64_t height = s->rows_at[t + 1] - s->rows_at[t];
+        const int64_t stored = columns * height - columns * (columns - 1) / 2;
+        int64_t padding = stored;
+        double most = 0;
+        for (int64_t j = s->first[t]; j < s->first[t + 1]; j++)
+            padding -= s->count[j];
+        for (int k = WI_RELAX_STEPS - 1; k >= 0; k--)
+            most = columns <= relax->columns[k] ? relax->zeros[k] : most;
+        if (!((double)padding <= most * (double)stored))
+            fail_msg("%lld columns: %lld of %lld entries stored are padding, more than %g",
+                     (long long)columns, (long long)padding, (long long)stored, most);
+    }
+}
+
 /* The first row below a supernode belongs to its parent; subtrees are numbered one by one. */
 static void check_super_tree(const wi_symbolic *s) {
     int64_t lowest[TEST_MOST_VERTICES];
@@ -159,6 +178,7 @@ static void test_against_definition(void **state) {
         test_eliminate(&g, s.perm, &after);
         check_columns(&s, &after, &before);
         check_rows(&s, &after);
+        check_padding(&s, relax);
         check_super_tree(&s);
         check_stack(&s);
         if (relax == &relax_none)
