@@ -87,9 +87,10 @@ static void copy_matrix(const weft_sparse *matrix, wi_rhs *rhs) {
 
 static wi_exit load_matrix(const wi_arguments *args, weft_context *ctx, FILE *file,
                            const char *name, size_t n, wi_rhs *rhs) {
+    const wi_reading how = {.storage = WEFT_GENERAL, .command = true};
     weft_sparse *matrix;
     wi_exit result;
-    if (wi_sparse_read(ctx, args->command->name, file, name, &matrix) != WEFT_OK)
+    if (wi_sparse_read(ctx, args->command->name, file, name, &how, &matrix) != WEFT_OK)
         return wi_session_failed(ctx);
     if (weft_sparse_rows(matrix) != n)
         result = wrong_rows(args, weft_sparse_rows(matrix), n);
