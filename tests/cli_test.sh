@@ -479,7 +479,7 @@ test_halves() {
 
 # Solving: a system solved by hand, right-hand sides of every kind, the report, and refusals.
 test_solve() {
-    local output key
+    local output key type bytes x y
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 2\n2 2 5\n' \
         >"$folder/two.mtx"
     npy b.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\x2c\x40'
@@ -518,7 +518,18 @@ test_solve() {
     expect 1 'inf.npy holds inf in row 2 of column 1' "$weft" solve "$folder/two.mtx" -b "$folder/inf.npy"
     expect 1 'b.npy has 2 rows, but the matrix 512' "$weft" solve "$folder/A.mtx" -b "$folder/b.npy"
     npy three.npy "'<i4'" '(3,)' '\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00'
-    expect 1 'holds i32; save it as f64' "$weft" solve "$folder/two.mtx" -b "$folder/three.npy"
+    expect 1 'three.npy has 3 rows, but the matrix 2' "$weft" solve "$folder/two.mtx" -b "$folder/three.npy"
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 1\n' >"$folder/one.mtx"
+    for key in '<i1 \xff\x07 -1 7' '|u1 \xff\x07 255 7' '<i2 \xff\xff\x07\x00 -1 7' '>i2 \xff\xff\x00\x07 -1 7' \
+        '<u2 \xff\xff\x07\x00 65535 7' '<i4 \xff\xff\xff\xff\x07\x00\x00\x00 -1 7' \
+        '<u4 \xff\xff\xff\xff\x07\x00\x00\x00 4294967295 7' '<f2 \x00\xbc\x00\x47 -1 7' \
+        '<i8 \xff\xff\xff\xff\xff\xff\xff\xff\x07\x00\x00\x00\x00\x00\x00\x00 -1 7' \
+        '<u8 \x00\x00\x00\x00\x00\x00\x00\x80\x07\x00\x00\x00\x00\x00\x00\x00 9.223372036854776e+18 7'; do
+        read -r type bytes x y <<<"$key"
+        npy b.npy "'$type'" '(2,)' "$bytes"
+        expect 0 '' "$weft" solve "$folder/one.mtx" -b "$folder/b.npy" -o "$folder/x.npy"
+        same "$x $y" "$(elements x.npy f8 128)" "right-hand sides of $type"
+    done
     expect 2 'option --repeat: "0" is no count' "$weft" solve "$folder/two.mtx" --repeat 0
     expect 2 'standard input gives the matrix already' "$weft" solve - -b -
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \

@@ -32,13 +32,14 @@ static wi_exit wrong_rows(const wi_arguments *args, size_t rows, size_t n) {
 
 /* Elements of an array to columns of doubles. */
 static void copy_array(const wi_npy *array, wi_rhs *rhs) {
-    const bool by_columns = array->layout.fortran_order || rhs->count == 1;
+    const wi_npy_layout *const layout = &array->layout;
+    const bool by_columns = layout->fortran_order || rhs->count == 1;
+    const size_t size = weft_type_size(layout->type);
     for (size_t j = 0; j < rhs->count; j++) {
         for (size_t i = 0; i < rhs->n; i++) {
             const size_t from = by_columns ? i + j * rhs->n : i * rhs->count + j;
-            rhs->value[i + j * rhs->n] = array->layout.type == WEFT_F64
-                                             ? ((const double *)array->data)[from]
-                                             : (double)((const float *)array->data)[from];
+            rhs->value[i + j * rhs->n] =
+                wi_element_value(layout->type, (const char *)array->data + from * size);
         }
     }
 }
@@ -51,9 +52,6 @@ static wi_exit load_array(const wi_arguments *args, FILE *file, const char *name
     wi_exit result = WI_EXIT_FAILED;
     if (wi_npy_read(file, name, NULL, &array, &note) != WEFT_OK)
         wi_say_error("%s", note.text);
-    else if (layout->type != WEFT_F64 && layout->type != WEFT_F32)
-        wi_say_error("%s: %s holds %s; save it as f64 or f32", args->command->name, name,
-                     weft_type_name(layout->type));
     else if (layout->dims < 1 || layout->dims > 2)
         wi_say_error("%s: %s has %zu dimensions; a right-hand side is one column, or a matrix of "
                      "columns",
