@@ -125,7 +125,9 @@ static void test_no_context(void **state) {
     assert_int_equal(weft_sparse_create_triplets(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, 1,
                                                  WEFT_I64, index, index, &value),
                      WEFT_EARG);
+    assert_int_equal(weft_sparse_create(NULL, &matrix, NULL), WEFT_EARG);
     assert_int_equal(weft_sparse_read(NULL, &matrix, "x.mtx"), WEFT_EARG);
+    assert_int_equal(weft_sparse_read_as(NULL, &matrix, "x.mtx", WEFT_GENERAL, 0), WEFT_EARG);
     assert_int_equal(weft_sparse_write(NULL, matrix, "x.mtx"), WEFT_EARG);
     assert_int_equal(weft_sparse_update(NULL, matrix, 1, &value), WEFT_EARG);
     assert_int_equal(weft_sparse_multiply(NULL, matrix, 0, NULL, 1, NULL, 1), WEFT_EARG);

@@ -428,8 +428,10 @@ test_analyze() {
         --plot - --json
     same '"nnz_l": 7' "$("$weft" analyze - --json <"$folder/path.mtx" | grep -o '"nnz_l": 7')" pipe
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1\n' >"$folder/skew.mtx"
-    expect 1 'analyze: .*skew.mtx is not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0' \
+    expect 1 'analyze: .*skew.mtx: .* not symmetric: row 2 of column 1 holds 1, row 1 of column 2 0 ' \
         "$weft" analyze "$folder/skew.mtx"
+    expect 0 'n = 2, 1 entries' "$weft" analyze "$folder/skew.mtx" --half lower
+    expect 0 'n = 2, 0 entries' "$weft" analyze "$folder/skew.mtx" --half=upper
     printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n2 1 1\n' >"$folder/wide.mtx"
     expect 1 'wide.mtx is 2 x 3; .* square' "$weft" analyze "$folder/wide.mtx"
     gzip -c "$folder/path.mtx" >"$folder/path.mtx.gz"
@@ -441,9 +443,43 @@ test_analyze() {
     expect 1 'analyze: .*no.mtx: opening failed' "$weft" analyze "$folder/no.mtx"
 }
 
+# Files that give both halves of a symmetric matrix: zeros on one side only, halves that differ.
+test_halves() {
+    local key
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n1 2 0\n2 2 5\n' >"$folder/zero.mtx"
+    for key in solve analyze; do
+        expect 0 '3 entries on and below' "$weft" $key "$folder/zero.mtx"
+    done
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 4\n2 1 2\n2 2 5\n' >"$folder/apart.mtx"
+    printf '1 2 2.0000000000000018\n' >>"$folder/apart.mtx"
+    for key in solve analyze; do
+        expect 0 'symmetry  halves differ by 4e-16 of their size at most; their mean is taken' \
+            "$weft" $key "$folder/apart.mtx"
+        expect 0 '"asymmetry": 3\.97[0-9]*e-16,' "$weft" $key "$folder/apart.mtx" --json
+        expect 0 '"asymmetry": 0,' "$weft" $key "$folder/apart.mtx" --json --half lower
+        expect 1 'row 2 of column 1 holds 2, row 1 of column 2 2\.000000000000002 \(counted from 1\)' \
+            "$weft" $key "$folder/apart.mtx" --symmetry-tolerance 0
+        expect 1 'apart by 4\.0e-16 .* one half with --half, or allow that with --symmetry-tolerance' \
+            "$weft" $key "$folder/apart.mtx" --symmetry-tolerance 1e-16
+        expect 2 'there is no half "lowr"; did you mean "lower"' "$weft" $key "$folder/apart.mtx" --half lowr
+        expect 2 'option --symmetry-tolerance: "-1" is no number from 0; write 1e-12' \
+            "$weft" $key "$folder/apart.mtx" --symmetry-tolerance -1
+        expect 2 'option --symmetry-tolerance: "nan" is no number' \
+            "$weft" $key "$folder/apart.mtx" --symmetry-tolerance nan
+        expect 2 'with --half nothing is compared' \
+            "$weft" $key "$folder/apart.mtx" --half upper --symmetry-tolerance 1
+    done
+    sed -i 's/^1 2 .*/1 2 1/' "$folder/apart.mtx"
+    npy b.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\x2c\x40'
+    expect 0 '' "$weft" solve "$folder/apart.mtx" --half lower -b "$folder/b.npy" -o "$folder/x.npy"
+    same '2 2' "$(elements x.npy f8 128)" 'x of 4 2 / 2 5 and 12, 14'
+    expect 1 'apart by 2\.2e-01' "$weft" solve "$folder/apart.mtx"
+    expect 0 'differ by 0\.22 ' "$weft" solve "$folder/apart.mtx" --symmetry-tolerance 0.25
+}
+
 # Solving: a system solved by hand, right-hand sides of every kind, the report, and refusals.
 test_solve() {
-    local output key
+    local output key type bytes x y
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 2\n2 2 5\n' \
         >"$folder/two.mtx"
     npy b.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\x2c\x40'
@@ -488,7 +524,18 @@ test_solve() {
     expect 1 'inf.npy holds inf in row 2 of column 1' "$weft" solve "$folder/two.mtx" -b "$folder/inf.npy"
     expect 1 'b.npy has 2 rows, but the matrix 512' "$weft" solve "$folder/A.mtx" -b "$folder/b.npy"
     npy three.npy "'<i4'" '(3,)' '\x01\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00'
-    expect 1 'holds i32; save it as f64' "$weft" solve "$folder/two.mtx" -b "$folder/three.npy"
+    expect 1 'three.npy has 3 rows, but the matrix 2' "$weft" solve "$folder/two.mtx" -b "$folder/three.npy"
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 1\n' >"$folder/one.mtx"
+    for key in '<i1 \xff\x07 -1 7' '|u1 \xff\x07 255 7' '<i2 \xff\xff\x07\x00 -1 7' '>i2 \xff\xff\x00\x07 -1 7' \
+        '<u2 \xff\xff\x07\x00 65535 7' '<i4 \xff\xff\xff\xff\x07\x00\x00\x00 -1 7' \
+        '<u4 \xff\xff\xff\xff\x07\x00\x00\x00 4294967295 7' '<f2 \x00\xbc\x00\x47 -1 7' \
+        '<i8 \xff\xff\xff\xff\xff\xff\xff\xff\x07\x00\x00\x00\x00\x00\x00\x00 -1 7' \
+        '<u8 \x00\x00\x00\x00\x00\x00\x00\x80\x07\x00\x00\x00\x00\x00\x00\x00 9.223372036854776e+18 7'; do
+        read -r type bytes x y <<<"$key"
+        npy b.npy "'$type'" '(2,)' "$bytes"
+        expect 0 '' "$weft" solve "$folder/one.mtx" -b "$folder/b.npy" -o "$folder/x.npy"
+        same "$x $y" "$(elements x.npy f8 128)" "right-hand sides of $type"
+    done
     expect 2 'option --repeat: "0" is no count' "$weft" solve "$folder/two.mtx" --repeat 0
     expect 2 'standard input gives the matrix already' "$weft" solve - -b -
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \
@@ -583,6 +630,7 @@ test_bad_files
 test_climb_sparse
 test_generate
 test_analyze
+test_halves
 test_solve
 test_info
 test_progress

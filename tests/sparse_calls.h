@@ -44,21 +44,30 @@ static inline weft_status run_sparse_rows(weft_context *ctx, struct arrays *a) {
     return status;
 }
 
-/* A file of a dense matrix that lives in memory. */
-static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
-    (void)a;
-    static const char text[] = "%%MatrixMarket matrix array real general\n2 2\n1\n2\n2\n3\n";
-    static int descriptor;
+/* A file that lives in memory, read for both its halves. */
+static inline weft_status read_text(weft_context *ctx, int *descriptor, const char *text) {
     char path[64];
-    if (descriptor == 0) {
-        descriptor = memfd_create("matrix", 0);
-        assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
+    if (*descriptor == 0) {
+        *descriptor = memfd_create("matrix", 0);
+        assert_int_equal(write(*descriptor, text, strlen(text)), strlen(text));
     }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *descriptor);
     weft_sparse *matrix;
-    const weft_status status = weft_sparse_read(ctx, &matrix, path);
+    const weft_status status = weft_sparse_read_as(ctx, &matrix, path, WEFT_SYMMETRIC_FULL, 0);
     weft_sparse_destroy(matrix);
     return status;
+}
+
+/* A dense matrix; and one that is built twice, for its halves are not the same. */
+static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
+    (void)a;
+    static int dense, apart;
+    const weft_status status =
+        read_text(ctx, &dense, "%%MatrixMarket matrix array real general\n2 2\n1\n2\n2\n3\n");
+    if (status != WEFT_OK)
+        return status;
+    return read_text(ctx, &apart,
+                     "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0\n2 2 3\n");
 }
 
 /* A path of four columns, analyzed, saved to a file that lives in memory, and loaded. */

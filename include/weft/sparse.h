@@ -11,18 +11,21 @@ extern "C" {
 
 /* Which entries of a matrix the caller gives. */
 typedef enum weft_storage {
-    WEFT_GENERAL = 0,     /* every entry; no symmetry is meant */
-    WEFT_SYMMETRIC_LOWER, /* of a symmetric matrix, the entries on and below the diagonal */
-    WEFT_SYMMETRIC_UPPER, /* of a symmetric matrix, the entries on and above the diagonal */
-    WEFT_SYMMETRIC_FULL   /* of a symmetric matrix, every entry: a[i][j] and a[j][i] both */
+    WEFT_GENERAL = 0,         /* every entry; no symmetry is meant */
+    WEFT_SYMMETRIC_LOWER,     /* of a symmetric matrix, the entries on and below the diagonal */
+    WEFT_SYMMETRIC_UPPER,     /* of a symmetric matrix, the entries on and above the diagonal */
+    WEFT_SYMMETRIC_FULL,      /* of a symmetric matrix, every entry: a[i][j] and a[j][i] both */
+    WEFT_SYMMETRIC_USE_LOWER, /* as LOWER, and what stands above the diagonal is ignored */
+    WEFT_SYMMETRIC_USE_UPPER  /* as UPPER, and what stands below the diagonal is ignored */
 } weft_storage;
 
 /* A sparse matrix, in host memory whatever the place. It keeps copies of all that it is given, and
  * may outlive the context it was made with. */
 typedef struct weft_sparse weft_sparse;
 
-/* The three ways to give a matrix of rows x cols. Indices count from 0 and are int32_t or int64_t,
- * as index_type (WEFT_I32 or WEFT_I64; weft_type_of(start) tells) says.
+/* The three ways to give a matrix of rows x cols. Indices count from 0 and are int32_t, int64_t,
+ * uint32_t or uint64_t, as index_type (WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64;
+ * weft_type_of(start) tells) says.
  *
  *     csc       column j has the entries k = start[j] ... start[j+1]-1: value[k] in row index[k]
  *     csr       row i has the entries k = start[i] ... start[i+1]-1: value[k] in column index[k]
@@ -32,11 +35,18 @@ typedef struct weft_sparse weft_sparse;
  * may come in any order, and those of one place are summed in the order given. Entries that are
  * zero are part of the pattern.
  *
+ * Of FULL, a[i][j] and a[j][i] may differ by rounding, and then both become their mean. An entry
+ * left out counts as 0. How far apart they are is measured by the size of the entry: the largest of
+ * |a[i][j]|, |a[j][i]|, half the sum of |value| over all values given for the two, and
+ * sqrt(|a[i][i] a[j][j]|), which is the most that the parts of an assembly can have summed up to if
+ * each is positive semidefinite. (A Cholesky factorization itself loses more.) What is allowed is
+ * 2^-46 = 1.4e-14 of that, or the symmetry_tolerance of weft_sparse_create; weft_sparse_asymmetry
+ * tells the most that was met.
+ *
  * Refused, with a message that names the entry: an index out of range, start that decreases, a
  * matrix meant symmetric that is not square, an entry on the wrong side of the diagonal for LOWER
- * or UPPER, sums a[i][j] and a[j][i] of FULL that are not equal (an entry left out counts as 0):
- * all WEFT_EARG; and a value or sum that is not finite: WEFT_ENONFINITE. On failure *matrix is
- * NULL.
+ * or UPPER, a[i][j] and a[j][i] of FULL that are further apart: all WEFT_EARG; and a value or sum
+ * that is not finite (unless it is ignored): WEFT_ENONFINITE. On failure *matrix is NULL.
  */
 WEFT_API weft_status weft_sparse_create_csc(weft_context *ctx, weft_sparse **matrix,
                                             weft_storage storage, size_t rows, size_t cols,
@@ -51,13 +61,48 @@ WEFT_API weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse 
                                                  size_t n, weft_type index_type, const void *row,
                                                  const void *col, const double *value);
 
+/* How the arrays of a weft_sparse_input give a matrix. */
+typedef enum weft_form {
+    WEFT_CSC = 0, /* start and row */
+    WEFT_CSR,     /* start and col */
+    WEFT_TRIPLETS /* row and col */
+} weft_form;
+
+/* A matrix, by the names of its parts. Set `size` to sizeof(weft_sparse_input); zeros in the rest
+ * are the defaults, and what the form does not need is not looked at. */
+typedef struct weft_sparse_input {
+    size_t size;
+    weft_storage storage;
+    weft_form form;
+    size_t rows, cols;
+    size_t n;             /* entries, of triplets */
+    weft_type start_type; /* of start, as uint64_t beside an int32_t col; 0: as index_type */
+    weft_type index_type; /* of row and col */
+    const void *start, *row, *col;
+    const double *value;
+    double symmetry_tolerance; /* of FULL: how far apart the halves of an entry may be, relative to
+                                * its size; 0: 2^-46; less than 0: not at all */
+} weft_sparse_input;
+
+/* The same as the three above, for any of them, with all that can be said of a matrix. */
+WEFT_API weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
+                                        const weft_sparse_input *input);
+
 /* Reads a Matrix Market file: coordinate or array; real, integer or pattern
- * (whose entries become 1); general or symmetric. A general file whose matrix is its own transpose
- * becomes symmetric. Zeros of array files are left out. Complex, hermitian and skew-symmetric files
+ * (whose entries become 1); general or symmetric. A general file whose matrix is its own transpose,
+ * to the last bit, becomes symmetric; an entry left out equals a zero. Zeros of array files are
+ * left out. Complex, hermitian and skew-symmetric files
  * are WEFT_EUNSUPPORTED; what is no Matrix Market file is WEFT_EFORMAT, with the line. Numbers are
  * read as the nearest double. More than 2^24 + 1024 x entries rows or columns are taken for a
  * mistake, WEFT_EFORMAT. */
 WEFT_API weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path);
+
+/* The same, for a general file whose matrix is meant as `storage` says: FULL, or one half by LOWER
+ * or UPPER, or by USE_LOWER or USE_UPPER if the other half stands there too. storage and
+ * symmetry_tolerance mean what they do in a weft_sparse_input, and the entries are refused
+ * likewise. A symmetric file gives its lower half, whatever the storage. */
+WEFT_API weft_status weft_sparse_read_as(weft_context *ctx, weft_sparse **matrix, const char *path,
+                                         weft_storage storage, double symmetry_tolerance);
 
 /* Writes a Matrix Market file, coordinate real, general or symmetric, with
  * as many digits as reading the same doubles back takes. */
@@ -77,6 +122,10 @@ WEFT_API weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, 
 WEFT_API size_t weft_sparse_rows(const weft_sparse *matrix);
 WEFT_API size_t weft_sparse_cols(const weft_sparse *matrix);
 WEFT_API int weft_sparse_is_symmetric(const weft_sparse *matrix); /* was it given as one? */
+
+/* How far apart the halves of FULL were in the latest values: the most over all entries, relative
+ * to their size, as said above; 0 if all were equal, and of matrices given otherwise. */
+WEFT_API double weft_sparse_asymmetry(const weft_sparse *matrix);
 
 /* What is held: the distinct entries by columns, rows ascending in each; of a symmetric matrix only
  * those on and below the diagonal. Column j has the entries k = start[j] ... start[j+1]-1, in

@@ -11,11 +11,12 @@ static bool is_standard(const char *path) {
     return strcmp(path, "-") == 0;
 }
 
-static void print_json(const weft_chol_report *report) {
+static void print_json(const weft_sparse *matrix, const weft_chol_report *report) {
     wi_json json;
     wi_json_open(&json);
     wi_json_count(&json, "n", report->n);
     wi_json_count(&json, "nnz_a", report->nnz_a);
+    wi_json_number(&json, "asymmetry", weft_sparse_asymmetry(matrix));
     wi_json_count(&json, "nnz_l", report->nnz_l);
     wi_json_count(&json, "nnz_l_stored", report->nnz_l_stored);
     wi_json_element(&json, "flops", WEFT_F64, &report->flops);
@@ -35,10 +36,12 @@ static double over(size_t a, size_t b) {
     return b ? (double)a / (double)b : 0;
 }
 
-static void print_report(FILE *to, const char *name, const weft_chol_report *report) {
+static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
+                         const weft_chol_report *report) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES];
     fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
             wi_style_on(to, WI_BOLD), name, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+    wi_print_asymmetry(to, matrix);
     fprintf(to, "ordering  %s, in %s\n", report->ordering,
             wi_format_seconds(report->order_seconds, a));
     fprintf(to, "factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,
@@ -83,9 +86,10 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
     if (result != WI_EXIT_OK)
         return result;
     if (wi_given(args, WI_OPT_JSON))
-        print_json(&report);
+        print_json(matrix, &report);
     else
-        print_report(plot && is_standard(plot) ? stderr : stdout, wi_matrix_name(args), &report);
+        print_report(plot && is_standard(plot) ? stderr : stdout, wi_matrix_name(args), matrix,
+                     &report);
     return WI_EXIT_OK;
 }
 
@@ -100,6 +104,8 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
         wi_given(args, WI_OPT_JSON))
         return wi_usage(args->command, "option --json: standard output takes the picture already; "
                                        "name a file with --plot");
+    if (result == WI_EXIT_OK)
+        result = wi_check_meaning(args);
     if (result == WI_EXIT_OK)
         result = wi_check_writable(args, WI_OPT_PLOT);
     if (result == WI_EXIT_OK)

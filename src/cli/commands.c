@@ -47,6 +47,10 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
                         "entries in a row of random, on average; default 8", false},
     [WI_OPT_ORDERING] = {"ordering", 0, "NAME", WI_WORDS_ORDERING,
                          "the order: amd, dissect, rcm, ...; default best", false},
+    [WI_OPT_HALF] = {"half", 0, "HALF", WI_WORDS_HALF,
+                     "lower or upper: use it and ignore the other", false},
+    [WI_OPT_SYMMETRY_TOLERANCE] = {"symmetry-tolerance", 0, "NUMBER", WI_WORDS_NONE,
+                                   "how far halves may differ; default 1.4e-14", false},
     [WI_OPT_RHS] = {"rhs", 'b', "FILE", WI_WORDS_FILE,
                     "right-hand sides: .npy or .mtx; default A times ones", false},
     [WI_OPT_REFINE] = {"refine", 'r', NULL, WI_WORDS_NONE,
@@ -292,11 +296,13 @@ const wi_command wi_commands[] = {
         .details = "Orders the columns of a symmetric matrix and analyzes its Cholesky factor "
                    "without computing it: fill, flops, the tree, and the memory it takes. best "
                    "orders by minimum degree, and by nested dissection too where that is likely "
-                   "to pay. A file name of - is standard input.",
+                   "to pay. Halves of the matrix that differ are treated as weft solve does. A "
+                   "file name of - is standard input.",
         .examples = {{"weft analyze A.mtx", "the plan that solving would follow"},
                      {"weft analyze A.mtx --ordering amd --json", "for programs"},
                      {"weft analyze A.mtx --plot plan.svg", "with a picture"}},
-        .options = BIT(ORDERING) | BIT(PLOT) | BIT(JSON) | BIT(HELP),
+        .options =
+            BIT(ORDERING) | BIT(HALF) | BIT(SYMMETRY_TOLERANCE) | BIT(PLOT) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
         .suffixes = "mtx",
         .least_operands = 1,
@@ -310,14 +316,17 @@ const wi_command wi_commands[] = {
         .details = "Solves A X = B by Cholesky factorization, one or many right-hand sides, and "
                    "tells how: ordering, fill, memory, times, and how good X is. Without --rhs B "
                    "is A times a column of ones, so that X is known. A matrix that is not "
-                   "positive definite is refused with the column that shows it. A file name of - "
-                   "is standard input.",
+                   "positive definite is refused with the column that shows it. Of a file that "
+                   "gives both halves, entries a[i][j] and a[j][i] that differ by no more than "
+                   "--symmetry-tolerance, relative to the larger of their size and of "
+                   "sqrt(a[i][i] a[j][j]), become their mean, and the most they differ by is "
+                   "reported; --half takes one half as it is. A file name of - is standard input.",
         .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                      {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
                      {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},
                      {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
-        .options = BIT(RHS) | BIT(OUTPUT) | BIT(ORDERING) | BIT(VARIANT) | BIT(REFINE) |
-                   BIT(REPEAT) | BIT(PLACE) | BIT(JSON) | BIT(HELP),
+        .options = BIT(RHS) | BIT(OUTPUT) | BIT(ORDERING) | BIT(HALF) | BIT(SYMMETRY_TOLERANCE) |
+                   BIT(VARIANT) | BIT(REFINE) | BIT(REPEAT) | BIT(PLACE) | BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
         .ladder = "sparse",
         .suffixes = "mtx",
@@ -373,6 +382,7 @@ static void add_variants(const char *list[WI_MAX_WORDS], size_t *count) {
 
 size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]) {
     static const char *const places[] = {"cpu", "gpu"}, *const shells[] = {"bash", "zsh", "fish"};
+    static const char *const halves[] = {"lower", "upper"};
     size_t count = 0;
     switch (words) {
     case WI_WORDS_PLACE:
@@ -412,6 +422,10 @@ size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]) {
             if (strcmp(wi_sparse_order_ladder.rows[k].name, "given") != 0)
                 add_word(wi_sparse_order_ladder.rows[k].name, list, &count);
         }
+        break;
+    case WI_WORDS_HALF:
+        for (size_t k = 0; k < sizeof halves / sizeof *halves; k++)
+            add_word(halves[k], list, &count);
         break;
     case WI_WORDS_COMMAND:
         for (size_t k = 0; k < wi_command_count; k++)

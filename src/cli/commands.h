@@ -35,6 +35,8 @@ typedef enum wi_option {
     WI_OPT_OUTPUT,
     WI_OPT_PER_ROW,
     WI_OPT_ORDERING,
+    WI_OPT_HALF,
+    WI_OPT_SYMMETRY_TOLERANCE,
     WI_OPT_RHS,
     WI_OPT_REFINE,
     WI_OPT_REPEAT,
@@ -58,6 +60,7 @@ typedef enum wi_words {
     WI_WORDS_CLIMB,
     WI_WORDS_PROBLEM,
     WI_WORDS_ORDERING,
+    WI_WORDS_HALF,
     WI_WORDS_COMMAND,
     WI_WORDS_SHELL
 } wi_words;

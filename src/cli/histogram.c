@@ -95,31 +95,6 @@ static wi_exit read_number(const wi_arguments *args, wi_option option, double *n
                     wi_option_rows[option].name, text);
 }
 
-/* An element, 8 bytes of room, as a number; integers beyond 2^53 are rounded. */
-static double value_of(weft_type type, uint64_t element) {
-    const unsigned unused = 64 - 8 * (unsigned)weft_type_size(type);
-    union {
-        uint64_t bits;
-        weft_f16 f16;
-        weft_bf16 bf16;
-        float f32;
-        double f64;
-    } value = {.bits = element};
-    switch (type) {
-    case WEFT_F16:
-        return weft_f16_to_float(value.f16);
-    case WEFT_BF16:
-        return weft_bf16_to_float(value.bf16);
-    case WEFT_F32:
-        return value.f32;
-    case WEFT_F64:
-        return value.f64;
-    default:
-        return wi_type_is_signed(type) ? (double)((int64_t)(element << unused) >> unused)
-                                       : (double)element;
-    }
-}
-
 /* From the smallest element to a little behind the largest. */
 static wi_exit find_range(weft_context *ctx, const task *t, double *lo, double *hi) {
     const wi_npy_layout *const layout = &t->array.layout;
@@ -132,8 +107,8 @@ static wi_exit find_range(weft_context *ctx, const task *t, double *lo, double *
     if (weft_reduce(ctx, WEFT_MIN, layout->type, layout->count, t->array.data, &least) != WEFT_OK ||
         weft_reduce(ctx, WEFT_MAX, layout->type, layout->count, t->array.data, &most) != WEFT_OK)
         return wi_session_failed(ctx);
-    *lo = value_of(layout->type, least);
-    *hi = value_of(layout->type, most);
+    *lo = wi_element_value(layout->type, &least);
+    *hi = wi_element_value(layout->type, &most);
     *hi = wi_type_is_float(layout->type) && *hi > *lo ? nextafter(*hi, INFINITY)
                                                       : fmax(*hi + 1, nextafter(*hi, INFINITY));
     if (isfinite(*lo) && isfinite(*hi))

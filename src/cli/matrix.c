@@ -2,6 +2,7 @@
 /* What the subcommands on sparse matrices have in common. */
 #include "cli/matrix.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/text.h"
@@ -21,62 +22,55 @@ const char *wi_matrix_name(const wi_arguments *args) {
     return strcmp(args->operand[0], "-") == 0 ? "standard input" : args->operand[0];
 }
 
-/* The entry in row i of column j; 0 if none is held. */
-static double entry(const weft_sparse *matrix, int64_t i, int64_t j) {
-    int64_t low = matrix->start[j], high = matrix->start[j + 1];
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (matrix->row[middle] == i)
-            return matrix->value[middle];
-        if (matrix->row[middle] < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
+wi_exit wi_check_meaning(const wi_arguments *args) {
+    const char *const half = args->value[WI_OPT_HALF];
+    const char *const tolerance = args->value[WI_OPT_SYMMETRY_TOLERANCE];
+    double number;
+    if (half && strcmp(half, "lower") != 0 && strcmp(half, "upper") != 0)
+        return wi_usage_word(args->command, "half", half, WI_WORDS_HALF);
+    if (half && tolerance)
+        return wi_usage(args->command, "option --symmetry-tolerance: with --half nothing is "
+                                       "compared; leave one of the two out");
+    if (tolerance &&
+        !(wi_read_element(WEFT_F64, tolerance, &number) && number >= 0 && isfinite(number)))
+        return wi_usage(args->command,
+                        "option --symmetry-tolerance: \"%s\" is no number from 0; write 1e-12",
+                        tolerance);
+    return WI_EXIT_OK;
 }
 
-/* Says which entry of a square matrix is not its mirror image's. */
-static void say_unlike(const wi_arguments *args, const weft_sparse *matrix) {
-    const int64_t n = (int64_t)weft_sparse_cols(matrix);
-    for (int64_t j = 0; j < n; j++) {
-        for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
-            const int64_t i = matrix->row[k];
-            const double mirrored = entry(matrix, j, i);
-            if (matrix->value[k] == mirrored)
-                continue;
-            wi_say_error("%s: %s is not symmetric: row %lld of column %lld holds %.9g, row %lld of "
-                         "column %lld %.9g (counted from 1); a Cholesky factorization needs both "
-                         "alike",
-                         args->command->name, wi_matrix_name(args), (long long)i + 1,
-                         (long long)j + 1, matrix->value[k], (long long)j + 1, (long long)i + 1,
-                         mirrored);
-            return;
-        }
+/* What the options, which make sense, say of a general file: by default both its halves count. */
+static wi_reading meaning(const wi_arguments *args) {
+    const char *const half = args->value[WI_OPT_HALF];
+    const char *const tolerance = args->value[WI_OPT_SYMMETRY_TOLERANCE];
+    wi_reading how = {.storage = WEFT_SYMMETRIC_FULL, .command = true};
+    if (half)
+        how.storage =
+            strcmp(half, "lower") == 0 ? WEFT_SYMMETRIC_USE_LOWER : WEFT_SYMMETRIC_USE_UPPER;
+    if (tolerance) {
+        wi_read_element(WEFT_F64, tolerance, &how.symmetry_tolerance);
+        how.symmetry_tolerance = how.symmetry_tolerance > 0 ? how.symmetry_tolerance : -1;
     }
-}
-
-static wi_exit check_symmetry(const wi_arguments *args, const weft_sparse *matrix) {
-    const size_t rows = weft_sparse_rows(matrix), cols = weft_sparse_cols(matrix);
-    if (weft_sparse_is_symmetric(matrix))
-        return WI_EXIT_OK;
-    if (rows == cols)
-        say_unlike(args, matrix);
-    else
-        wi_say_error("%s: %s is %zu x %zu; a Cholesky factorization needs a square matrix",
-                     args->command->name, wi_matrix_name(args), rows, cols);
-    return WI_EXIT_FAILED;
+    return how;
 }
 
 wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse **matrix) {
     FILE *file;
+    const wi_reading how = meaning(args);
     const wi_exit result = wi_open_input(args, args->operand[0], "Matrix Market file", &file);
     if (result != WI_EXIT_OK)
         return result;
     const weft_status status =
-        wi_sparse_read(ctx, args->command->name, file, wi_matrix_name(args), matrix);
+        wi_sparse_read(ctx, args->command->name, file, wi_matrix_name(args), &how, matrix);
     wi_close_input(file);
-    return status == WEFT_OK ? check_symmetry(args, *matrix) : wi_session_failed(ctx);
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+void wi_print_asymmetry(FILE *to, const weft_sparse *matrix) {
+    const double asymmetry = weft_sparse_asymmetry(matrix);
+    if (asymmetry > 0)
+        fprintf(to, "symmetry  halves differ by %.2g of their size at most; their mean is taken\n",
+                asymmetry);
 }
 
 wi_exit wi_not_definite(const wi_arguments *args, const weft_chol *plan) {

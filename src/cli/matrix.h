@@ -9,12 +9,18 @@
 /* Explains if --ordering names none. */
 wi_exit wi_check_ordering(const wi_arguments *args);
 
+/* Explains if --half or --symmetry-tolerance make no sense. */
+wi_exit wi_check_meaning(const wi_arguments *args);
+
 /* The first operand, or "standard input". */
 const char *wi_matrix_name(const wi_arguments *args);
 
 /* Reads the first operand, "-" being standard input, a symmetric matrix; anything but WI_EXIT_OK
  * has been explained. */
 wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse **matrix);
+
+/* A line on how far apart the halves of the file were, unless they were equal. */
+void wi_print_asymmetry(FILE *to, const weft_sparse *matrix);
 
 /* After WEFT_ENOTSPD: says which column of the file showed it; returns WI_EXIT_FAILED. */
 wi_exit wi_not_definite(const wi_arguments *args, const weft_chol *plan);

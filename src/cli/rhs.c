@@ -32,13 +32,14 @@ static wi_exit wrong_rows(const wi_arguments *args, size_t rows, size_t n) {
 
 /* Elements of an array to columns of doubles. */
 static void copy_array(const wi_npy *array, wi_rhs *rhs) {
-    const bool by_columns = array->layout.fortran_order || rhs->count == 1;
+    const wi_npy_layout *const layout = &array->layout;
+    const bool by_columns = layout->fortran_order || rhs->count == 1;
+    const size_t size = weft_type_size(layout->type);
     for (size_t j = 0; j < rhs->count; j++) {
         for (size_t i = 0; i < rhs->n; i++) {
             const size_t from = by_columns ? i + j * rhs->n : i * rhs->count + j;
-            rhs->value[i + j * rhs->n] = array->layout.type == WEFT_F64
-                                             ? ((const double *)array->data)[from]
-                                             : (double)((const float *)array->data)[from];
+            rhs->value[i + j * rhs->n] =
+                wi_element_value(layout->type, (const char *)array->data + from * size);
         }
     }
 }
@@ -51,9 +52,6 @@ static wi_exit load_array(const wi_arguments *args, FILE *file, const char *name
     wi_exit result = WI_EXIT_FAILED;
     if (wi_npy_read(file, name, NULL, &array, &note) != WEFT_OK)
         wi_say_error("%s", note.text);
-    else if (layout->type != WEFT_F64 && layout->type != WEFT_F32)
-        wi_say_error("%s: %s holds %s; save it as f64 or f32", args->command->name, name,
-                     weft_type_name(layout->type));
     else if (layout->dims < 1 || layout->dims > 2)
         wi_say_error("%s: %s has %zu dimensions; a right-hand side is one column, or a matrix of "
                      "columns",
@@ -87,9 +85,10 @@ static void copy_matrix(const weft_sparse *matrix, wi_rhs *rhs) {
 
 static wi_exit load_matrix(const wi_arguments *args, weft_context *ctx, FILE *file,
                            const char *name, size_t n, wi_rhs *rhs) {
+    const wi_reading how = {.storage = WEFT_GENERAL, .command = true};
     weft_sparse *matrix;
     wi_exit result;
-    if (wi_sparse_read(ctx, args->command->name, file, name, &matrix) != WEFT_OK)
+    if (wi_sparse_read(ctx, args->command->name, file, name, &how, &matrix) != WEFT_OK)
         return wi_session_failed(ctx);
     if (weft_sparse_rows(matrix) != n)
         result = wrong_rows(args, weft_sparse_rows(matrix), n);

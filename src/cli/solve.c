@@ -99,7 +99,8 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
         if (result != WI_EXIT_OK)
             return result;
     }
-    return wi_check_ordering(args);
+    const wi_exit meaning = wi_check_meaning(args);
+    return meaning == WI_EXIT_OK ? wi_check_ordering(args) : meaning;
 }
 
 static wi_exit prepare(solving *s) {
@@ -187,6 +188,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_string(&json, "variant", weft_used(s->ctx, "sparse"));
     wi_json_count(&json, "n", report->n);
     wi_json_count(&json, "nnz_a", report->nnz_a);
+    wi_json_number(&json, "asymmetry", weft_sparse_asymmetry(s->matrix));
     wi_json_count(&json, "nnz_l", report->nnz_l);
     wi_json_element(&json, "flops", WEFT_F64, &report->flops);
     wi_json_string(&json, "ordering", report->ordering);
@@ -216,6 +218,7 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
             wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN), report->n,
             report->nnz_a);
+    wi_print_asymmetry(to, s->matrix);
     fprintf(to, "ordering  %s, in %s\n", report->ordering,
             wi_format_seconds(report->order_seconds, a));
     fprintf(to, "fill      %zu entries of L, %.1f x A; %zu supernode%s, largest front %zu row%s\n",

@@ -66,6 +66,9 @@ weft_status wi_check_overlap(weft_context *ctx, const char *call, const char *na
 bool wi_type_is_float(weft_type type);
 bool wi_type_is_signed(weft_type type); /* of the integers */
 
+/* The element at p as a double; integers beyond 2^53 are rounded. */
+double wi_element_value(weft_type type, const void *p);
+
 /* The bits of element i of an array of elements of `size` bytes. */
 static inline uint64_t wi_element_bits(const void *x, size_t size, size_t i) {
     switch (size) {

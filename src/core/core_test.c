@@ -30,6 +30,17 @@ static void test_type_facts(void **state) {
         assert_int_equal(wi_type_is_float(type), test_is_float(type));
         assert_int_equal(wi_type_is_signed(type), test_is_signed(type));
     }
+    test_random r = test_random_at(1);
+    for (int round = 0; round < 1000; round++) {
+        const weft_type type = (weft_type)(round % WEFT_TYPE_COUNT);
+        uint64_t element;
+        test_fill(&r, TEST_ANY, type, 1, &element);
+        const test_value v = test_load(type, &element, 0);
+        const double expected = test_is_float(type)    ? v.f
+                                : test_is_signed(type) ? (double)v.i
+                                                       : (double)v.u;
+        assert_true(wi_element_value(type, &element) == expected);
+    }
     assert_int_equal(weft_type_size((weft_type)WEFT_TYPE_COUNT), 0);
     assert_int_equal(weft_type_size((weft_type)-1), 0);
     assert_string_equal(weft_type_name((weft_type)-1), "?");

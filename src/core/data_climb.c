@@ -221,36 +221,6 @@ weft_status wi_data_fetch(wi_case *c, size_t z_bytes) {
     return data->shared ? weft_sync(c->ctx) : weft_copy(c->ctx, data->host_z, c->z, z_bytes);
 }
 
-static double element(weft_type type, const void *p) {
-    switch (type) {
-    case WEFT_I8:
-        return *(const int8_t *)p;
-    case WEFT_I16:
-        return *(const int16_t *)p;
-    case WEFT_I32:
-        return *(const int32_t *)p;
-    case WEFT_I64:
-        return (double)*(const int64_t *)p;
-    case WEFT_U8:
-        return *(const uint8_t *)p;
-    case WEFT_U16:
-        return *(const uint16_t *)p;
-    case WEFT_U32:
-        return *(const uint32_t *)p;
-    case WEFT_U64:
-        return (double)*(const uint64_t *)p;
-    case WEFT_F16:
-        return (double)weft_f16_to_float(*(const weft_f16 *)p);
-    case WEFT_BF16:
-        return (double)weft_bf16_to_float(*(const weft_bf16 *)p);
-    case WEFT_F32:
-        return (double)*(const float *)p;
-    case WEFT_F64:
-        return *(const double *)p;
-    }
-    return 0;
-}
-
 /* The first element of a chunk whose bits differ from those expected, or n. */
 static size_t first_wrong(const wi_case *c, wi_data_expected expected, size_t chunk) {
     int64_t k[WI_DATA_CHUNK], right[WI_DATA_CHUNK];
@@ -279,7 +249,8 @@ static void explain(const wi_case *c, wi_data_expected expected, size_t wrong, c
     expected(c, first, wrong - first + 1, k);
     wi_data_convert(c->type, 1, &k[wrong - first], &right);
     snprintf(why, bytes, "element %zu of %zu is %.9g, should be %.9g", wrong, c->n,
-             element(c->type, (const char *)data->host_z + wrong * size), element(c->type, &right));
+             wi_element_value(c->type, (const char *)data->host_z + wrong * size),
+             wi_element_value(c->type, &right));
 }
 
 bool wi_data_compare(const wi_case *c, wi_data_expected expected, char *why, size_t bytes) {

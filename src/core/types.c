@@ -52,3 +52,33 @@ weft_bf16 weft_bf16_from_float(float value) {
 float weft_bf16_to_float(weft_bf16 value) {
     return wi_bf16_widen(value.bits);
 }
+
+double wi_element_value(weft_type type, const void *p) {
+    switch (type) {
+    case WEFT_I8:
+        return *(const int8_t *)p;
+    case WEFT_I16:
+        return *(const int16_t *)p;
+    case WEFT_I32:
+        return *(const int32_t *)p;
+    case WEFT_I64:
+        return (double)*(const int64_t *)p;
+    case WEFT_U8:
+        return *(const uint8_t *)p;
+    case WEFT_U16:
+        return *(const uint16_t *)p;
+    case WEFT_U32:
+        return *(const uint32_t *)p;
+    case WEFT_U64:
+        return (double)*(const uint64_t *)p;
+    case WEFT_F16:
+        return (double)weft_f16_to_float(*(const weft_f16 *)p);
+    case WEFT_BF16:
+        return (double)weft_bf16_to_float(*(const weft_bf16 *)p);
+    case WEFT_F32:
+        return (double)*(const float *)p;
+    case WEFT_F64:
+        return *(const double *)p;
+    }
+    return 0;
+}

@@ -1,181 +1,288 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public calls on sparse matrices: creation from each of the usual forms, facts, new values. */
+#include <math.h>
+#include <string.h>
+
 #include "sparse/matrix.h"
 
 static const char *const storage_names =
-    "WEFT_GENERAL, WEFT_SYMMETRIC_LOWER, WEFT_SYMMETRIC_UPPER or WEFT_SYMMETRIC_FULL";
+    "WEFT_GENERAL, WEFT_SYMMETRIC_LOWER, WEFT_SYMMETRIC_UPPER, WEFT_SYMMETRIC_FULL, "
+    "WEFT_SYMMETRIC_USE_LOWER or WEFT_SYMMETRIC_USE_UPPER";
 
 /* What a creating call was given. */
 typedef struct given {
     weft_context *ctx;
     const char *call;
-    weft_storage storage;
-    size_t rows, cols;
-    weft_type index_type;
+    const weft_sparse_input *in;
+    const char *row, *col; /* what the call names these arrays */
 } given;
 
-static weft_status check_host(const given *g, const char *name, const void *p, size_t n,
-                              weft_type type) {
-    const weft_status status = wi_check_array(g->ctx, g->call, name, p, n, type);
-    if (status != WEFT_OK || n == 0 || wi_is_host(g->ctx, p))
+static weft_status check_host(weft_context *ctx, const char *call, const char *name, const void *p,
+                              size_t n, weft_type type) {
+    const weft_status status = wi_check_array(ctx, call, name, p, n, type);
+    if (status != WEFT_OK || n == 0 || wi_is_host(ctx, p))
         return status;
-    return wi_fail(g->ctx, WEFT_EARG,
-                   "%s: %s is device memory; copy it to host memory with weft_copy", g->call, name);
+    return wi_fail(ctx, WEFT_EARG, "%s: %s is device memory; copy it to host memory with weft_copy",
+                   call, name);
 }
 
-static weft_status check_form(const given *g, weft_sparse **matrix) {
-    if (!matrix)
-        return wi_fail(g->ctx, WEFT_EARG, "%s: matrix is NULL; pass where to put it", g->call);
-    *matrix = NULL;
-    if ((unsigned)g->storage > WEFT_SYMMETRIC_FULL)
-        return wi_fail(g->ctx, WEFT_EARG, "%s: storage %d is no weft_storage; pass %s", g->call,
-                       (int)g->storage, storage_names);
-    if (g->index_type != WEFT_I32 && g->index_type != WEFT_I64)
-        return wi_fail(g->ctx, WEFT_EARG, "%s: index_type %d is not WEFT_I32 or WEFT_I64; pass one",
-                       g->call, (int)g->index_type);
-    if (g->rows > wi_most_rows || g->cols > wi_most_rows)
+weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_storage storage,
+                                    double symmetry_tolerance) {
+    if ((unsigned)storage > WEFT_SYMMETRIC_USE_UPPER)
+        return wi_fail(ctx, WEFT_EARG, "%s: storage %d is no weft_storage; pass %s", call,
+                       (int)storage, storage_names);
+    if (!isfinite(symmetry_tolerance))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: symmetry_tolerance is %g; pass a number as 1e-12, 0 for the default, "
+                       "or -1 for none",
+                       call, symmetry_tolerance);
+    return WEFT_OK;
+}
+
+static weft_status check_type(const given *g, const char *name, weft_type type) {
+    if (type == WEFT_I32 || type == WEFT_I64 || type == WEFT_U32 || type == WEFT_U64)
+        return WEFT_OK;
+    return wi_fail(g->ctx, WEFT_EARG,
+                   "%s: %s %d is not WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64; pass one", g->call,
+                   name, (int)type);
+}
+
+static weft_status check_form(const given *g) {
+    const weft_sparse_input *const in = g->in;
+    weft_status status =
+        wi_sparse_check_meaning(g->ctx, g->call, in->storage, in->symmetry_tolerance);
+    if (status == WEFT_OK)
+        status = check_type(g, "index_type", in->index_type);
+    if (status == WEFT_OK && in->form != WEFT_TRIPLETS)
+        status = check_type(g, "start_type", in->start_type);
+    if (status != WEFT_OK)
+        return status;
+    if (in->rows > wi_most_rows || in->cols > wi_most_rows)
         return wi_fail(g->ctx, WEFT_EARG,
                        "%s: rows and cols are %zu and %zu, more than memory can index; check them",
-                       g->call, g->rows, g->cols);
-    if (g->storage != WEFT_GENERAL && g->rows != g->cols)
+                       g->call, in->rows, in->cols);
+    if (in->storage != WEFT_GENERAL && in->rows != in->cols)
         return wi_fail(g->ctx, WEFT_EARG,
                        "%s: rows and cols of a symmetric matrix are equal, not %zu and %zu; pass "
                        "WEFT_GENERAL, or a square matrix",
-                       g->call, g->rows, g->cols);
+                       g->call, in->rows, in->cols);
     return WEFT_OK;
 }
 
-static int64_t index_at(const void *index, weft_type type, size_t k) {
-    return type == WEFT_I32 ? ((const int32_t *)index)[k] : ((const int64_t *)index)[k];
+/* ---- indices ---- */
+
+/* Indices in 64 bits with a sign. */
+typedef struct indices {
+    const int64_t *at;
+    int64_t *own; /* where `at` points, if that is not the caller's array */
+} indices;
+
+static weft_status check_unsigned(const given *g, const char *name, const uint64_t *p, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        if (p[k] > INT64_MAX)
+            return wi_fail(g->ctx, WEFT_EARG,
+                           "%s: %s[%zu] is %llu, more than any matrix has; mend it", g->call, name,
+                           k, (unsigned long long)p[k]);
+    }
+    return WEFT_OK;
 }
 
-/* `index` in 64 bits: itself, or a copy that *own frees. */
-static weft_status widen(const given *g, const void *index, size_t n, int64_t **own,
-                         const int64_t **wide) {
-    *own = NULL;
-    *wide = index;
-    if (g->index_type == WEFT_I64)
-        return WEFT_OK;
-    *own = wi_sparse_take(g->ctx, g->call, n);
-    if (!*own)
+/* Checks that `n` indices of this type are there, and widens them. */
+static weft_status take_indices(const given *g, const char *name, weft_type type, const void *p,
+                                size_t n, indices *out) {
+    const weft_status status = check_host(g->ctx, g->call, name, p, n, type);
+    *out = (indices){p, NULL};
+    if (status != WEFT_OK || type == WEFT_I64)
+        return status;
+    if (type == WEFT_U64)
+        return check_unsigned(g, name, p, n);
+    out->own = wi_sparse_take(g->ctx, g->call, n);
+    if (!out->own)
         return WEFT_ENOMEM;
-    for (size_t k = 0; k < n; k++)
-        (*own)[k] = index_at(index, g->index_type, k);
-    *wide = *own;
+    for (size_t k = 0; type == WEFT_I32 && k < n; k++)
+        out->own[k] = ((const int32_t *)p)[k];
+    for (size_t k = 0; type == WEFT_U32 && k < n; k++)
+        out->own[k] = ((const uint32_t *)p)[k];
+    out->at = out->own;
     return WEFT_OK;
 }
 
-static weft_status check_start(const given *g, const void *start, size_t count) {
-    int64_t before = 0;
-    for (size_t k = 0; k <= count; k++) {
-        const int64_t here = index_at(start, g->index_type, k);
-        if (k == 0 && here != 0)
-            return wi_fail(g->ctx, WEFT_EARG, "%s: start[0] is %lld; it has to be 0", g->call,
-                           (long long)here);
-        if (here < before)
+static weft_status check_start(const given *g, const int64_t *start, size_t count) {
+    if (start[0] != 0)
+        return wi_fail(g->ctx, WEFT_EARG, "%s: start[0] is %lld; it has to be 0", g->call,
+                       (long long)start[0]);
+    for (size_t k = 1; k <= count; k++) {
+        if (start[k] < start[k - 1])
             return wi_fail(g->ctx, WEFT_EARG,
                            "%s: start[%zu] is %lld, less than start[%zu], which is %lld; each is "
                            "where the one before ends",
-                           g->call, k, (long long)here, k - 1, (long long)before);
-        before = here;
+                           g->call, k, (long long)start[k], k - 1, (long long)start[k - 1]);
     }
     return WEFT_OK;
 }
 
 /* The row or column of each entry: `line` where start[line] <= entry < start[line + 1]. */
-static weft_status expand(const given *g, const void *start, size_t count, size_t n,
-                          int64_t **line) {
-    *line = wi_sparse_take(g->ctx, g->call, n);
-    if (!*line)
+static weft_status expand(const given *g, const int64_t *start, size_t count, indices *out) {
+    out->own = wi_sparse_take(g->ctx, g->call, (size_t)start[count]);
+    out->at = out->own;
+    if (!out->own)
         return WEFT_ENOMEM;
     for (size_t j = 0; j < count; j++) {
-        const int64_t end = index_at(start, g->index_type, j + 1);
-        for (int64_t k = index_at(start, g->index_type, j); k < end; k++)
-            (*line)[k] = (int64_t)j;
+        for (int64_t k = start[j]; k < start[j + 1]; k++)
+            out->own[k] = (int64_t)j;
     }
     return WEFT_OK;
 }
 
-static weft_status create_compressed(const given *g, weft_sparse **matrix, bool by_columns,
-                                     const void *start, const void *index, const double *value) {
-    const size_t count = by_columns ? g->cols : g->rows;
-    int64_t *line = NULL, *own = NULL;
-    const int64_t *wide = NULL;
-    weft_status status = check_form(g, matrix);
+/* ---- creation ---- */
+
+static weft_status build(const given *g, size_t n, const int64_t *row, const int64_t *col,
+                         weft_sparse **matrix) {
+    const weft_sparse_input *const in = g->in;
+    const wi_voice voice = {.call = g->call};
+    const wi_triplets triplets = {.storage = in->storage,
+                                  .symmetry_tolerance = in->symmetry_tolerance,
+                                  .rows = in->rows,
+                                  .cols = in->cols,
+                                  .n = n,
+                                  .row = row,
+                                  .col = col,
+                                  .value = in->value};
+    const weft_status status = check_host(g->ctx, g->call, "value", in->value, n, WEFT_F64);
+    return status == WEFT_OK ? wi_sparse_build(g->ctx, &voice, &triplets, matrix) : status;
+}
+
+static weft_status create_compressed(const given *g, weft_sparse **matrix) {
+    const weft_sparse_input *const in = g->in;
+    const bool by_columns = in->form == WEFT_CSC;
+    const size_t count = by_columns ? in->cols : in->rows;
+    indices start = {NULL, NULL}, index = {NULL, NULL}, line = {NULL, NULL};
+    weft_status status = take_indices(g, "start", in->start_type, in->start, count + 1, &start);
     if (status == WEFT_OK)
-        status = check_host(g, "start", start, count + 1, g->index_type);
+        status = check_start(g, start.at, count);
+    if (status != WEFT_OK)
+        goto done;
+    const size_t n = (size_t)start.at[count];
+    status = take_indices(g, by_columns ? g->row : g->col, in->index_type,
+                          by_columns ? in->row : in->col, n, &index);
     if (status == WEFT_OK)
-        status = check_start(g, start, count);
+        status = expand(g, start.at, count, &line);
+    if (status == WEFT_OK)
+        status =
+            build(g, n, by_columns ? index.at : line.at, by_columns ? line.at : index.at, matrix);
+done:
+    wi_host_free(start.own);
+    wi_host_free(index.own);
+    wi_host_free(line.own);
+    return status;
+}
+
+static weft_status create_triplets(const given *g, weft_sparse **matrix) {
+    const weft_sparse_input *const in = g->in;
+    indices row = {NULL, NULL}, col = {NULL, NULL};
+    weft_status status = take_indices(g, g->row, in->index_type, in->row, in->n, &row);
+    if (status == WEFT_OK)
+        status = take_indices(g, g->col, in->index_type, in->col, in->n, &col);
+    if (status == WEFT_OK)
+        status = build(g, in->n, row.at, col.at, matrix);
+    wi_host_free(row.own);
+    wi_host_free(col.own);
+    return status;
+}
+
+static weft_status create(const given *g, weft_sparse **matrix) {
+    if (!matrix)
+        return wi_fail(g->ctx, WEFT_EARG, "%s: matrix is NULL; pass where to put it", g->call);
+    *matrix = NULL;
+    const weft_status status = check_form(g);
     if (status != WEFT_OK)
         return status;
-    const size_t n = (size_t)index_at(start, g->index_type, count);
-    status = check_host(g, "index", index, n, g->index_type);
-    if (status == WEFT_OK)
-        status = check_host(g, "value", value, n, WEFT_F64);
-    if (status == WEFT_OK)
-        status = expand(g, start, count, n, &line);
-    if (status == WEFT_OK)
-        status = widen(g, index, n, &own, &wide);
-    if (status == WEFT_OK)
-        status = wi_sparse_build(g->ctx, g->call, g->storage, g->rows, g->cols, n,
-                                 by_columns ? wide : line, by_columns ? line : wide, value, matrix);
-    wi_host_free(line);
-    wi_host_free(own);
-    return status;
+    return g->in->form == WEFT_TRIPLETS ? create_triplets(g, matrix) : create_compressed(g, matrix);
+}
+
+weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
+                               const weft_sparse_input *input) {
+    static const char call[] = "weft_sparse_create";
+    weft_sparse_input whole = {.size = sizeof whole};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (matrix)
+        *matrix = NULL;
+    if (!input || input->size == 0 || input->size > sizeof whole ||
+        input->size % sizeof input->size != 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: input is NULL or its size wrong; set input.size to "
+                       "sizeof(weft_sparse_input), %zu",
+                       call, sizeof whole);
+    memcpy(&whole, input, input->size);
+    if ((unsigned)whole.form > WEFT_TRIPLETS)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: form %d is no weft_form; pass WEFT_CSC, WEFT_CSR or WEFT_TRIPLETS",
+                       call, (int)whole.form);
+    if (!whole.start_type)
+        whole.start_type = whole.index_type;
+    return create(&(given){ctx, call, &whole, "row", "col"}, matrix);
 }
 
 weft_status weft_sparse_create_csc(weft_context *ctx, weft_sparse **matrix, weft_storage storage,
                                    size_t rows, size_t cols, weft_type index_type,
                                    const void *start, const void *index, const double *value) {
-    const given g = {ctx, "weft_sparse_create_csc", storage, rows, cols, index_type};
+    const weft_sparse_input in = {.storage = storage,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .form = WEFT_CSC,
+                                  .start_type = index_type,
+                                  .start = start,
+                                  .index_type = index_type,
+                                  .row = index,
+                                  .value = value};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return create_compressed(&g, matrix, true, start, index, value);
+    return create(&(given){ctx, "weft_sparse_create_csc", &in, "index", NULL}, matrix);
 }
 
 weft_status weft_sparse_create_csr(weft_context *ctx, weft_sparse **matrix, weft_storage storage,
                                    size_t rows, size_t cols, weft_type index_type,
                                    const void *start, const void *index, const double *value) {
-    const given g = {ctx, "weft_sparse_create_csr", storage, rows, cols, index_type};
+    const weft_sparse_input in = {.storage = storage,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .form = WEFT_CSR,
+                                  .start_type = index_type,
+                                  .start = start,
+                                  .index_type = index_type,
+                                  .col = index,
+                                  .value = value};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return create_compressed(&g, matrix, false, start, index, value);
+    return create(&(given){ctx, "weft_sparse_create_csr", &in, NULL, "index"}, matrix);
 }
 
 weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse **matrix,
                                         weft_storage storage, size_t rows, size_t cols, size_t n,
                                         weft_type index_type, const void *row, const void *col,
                                         const double *value) {
-    const given g = {ctx, "weft_sparse_create_triplets", storage, rows, cols, index_type};
-    int64_t *own_row = NULL, *own_col = NULL;
-    const int64_t *wide_row = NULL, *wide_col = NULL;
+    const weft_sparse_input in = {.storage = storage,
+                                  .rows = rows,
+                                  .cols = cols,
+                                  .form = WEFT_TRIPLETS,
+                                  .n = n,
+                                  .index_type = index_type,
+                                  .row = row,
+                                  .col = col,
+                                  .value = value};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = check_form(&g, matrix);
-    if (status == WEFT_OK)
-        status = check_host(&g, "row", row, n, index_type);
-    if (status == WEFT_OK)
-        status = check_host(&g, "col", col, n, index_type);
-    if (status == WEFT_OK)
-        status = check_host(&g, "value", value, n, WEFT_F64);
-    if (status == WEFT_OK)
-        status = widen(&g, row, n, &own_row, &wide_row);
-    if (status == WEFT_OK)
-        status = widen(&g, col, n, &own_col, &wide_col);
-    if (status == WEFT_OK)
-        status =
-            wi_sparse_build(ctx, g.call, storage, rows, cols, n, wide_row, wide_col, value, matrix);
-    wi_host_free(own_row);
-    wi_host_free(own_col);
-    return status;
+    return create(&(given){ctx, "weft_sparse_create_triplets", &in, "row", "col"}, matrix);
 }
 
 void weft_sparse_destroy(weft_sparse *matrix) {
     if (!matrix)
         return;
-    void *const parts[] = {matrix->start,       matrix->row, matrix->value, matrix->row_start,
-                           matrix->col,         matrix->at,  matrix->home,  matrix->sums,
-                           matrix->mirror_sums, matrix};
+    void *const parts[] = {matrix->start,        matrix->row,  matrix->value,
+                           matrix->row_start,    matrix->col,  matrix->at,
+                           matrix->home,         matrix->sums, matrix->mirror_sums,
+                           matrix->summed_sizes, matrix};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         wi_host_free(parts[k]);
 }
@@ -185,7 +292,7 @@ weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, size_t n,
     static const char call[] = "weft_sparse_update";
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const given g = {.ctx = ctx, .call = call};
+    const wi_voice voice = {.call = call};
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
     if (n != matrix->given)
@@ -193,8 +300,8 @@ weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, size_t n,
                        "%s: n is %zu, but the matrix was created from %zu values; pass as many, in "
                        "the same order",
                        call, n, matrix->given);
-    const weft_status status = check_host(&g, "value", value, n, WEFT_F64);
-    return status == WEFT_OK ? wi_sparse_set_values(ctx, call, matrix, value) : status;
+    const weft_status status = check_host(ctx, call, "value", value, n, WEFT_F64);
+    return status == WEFT_OK ? wi_sparse_set_values(ctx, &voice, matrix, value) : status;
 }
 
 size_t weft_sparse_rows(const weft_sparse *matrix) {
@@ -207,6 +314,10 @@ size_t weft_sparse_cols(const weft_sparse *matrix) {
 
 int weft_sparse_is_symmetric(const weft_sparse *matrix) {
     return matrix ? matrix->symmetric : 0;
+}
+
+double weft_sparse_asymmetry(const weft_sparse *matrix) {
+    return matrix ? matrix->asymmetry : 0;
 }
 
 size_t weft_sparse_entries(const weft_sparse *matrix) {

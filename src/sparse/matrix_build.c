@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds a matrix from triplets: two counting sorts, by rows and then by columns, put the entries
  * in order in time proportional to their number, and tell which of them share a place. */
+#include <math.h>
 #include <string.h>
 
 #include "sparse/matrix.h"
@@ -8,11 +9,9 @@
 /* What is given, and what becomes of it. */
 typedef struct builder {
     weft_context *ctx;
-    const char *call;
-    weft_storage storage;
-    size_t rows, cols, n;
-    const int64_t *row, *col;
-    const double *value;
+    const wi_voice *voice;
+    const wi_triplets *given;
+    size_t kept; /* entries that are not on a half that is ignored */
     weft_sparse *matrix;
 } builder;
 
@@ -20,13 +19,17 @@ typedef struct builder {
 typedef struct spot {
     int64_t row, col;
     bool mirrored; /* it was given on the other side of the diagonal */
+    bool left_out;
 } spot;
 
 static spot spot_of(const builder *b, size_t k) {
-    const int64_t i = b->row[k], j = b->col[k];
-    if (b->storage != WEFT_GENERAL && i < j)
-        return (spot){j, i, b->storage == WEFT_SYMMETRIC_FULL};
-    return (spot){i, j, false};
+    const int64_t i = b->given->row[k], j = b->given->col[k];
+    const weft_storage storage = b->given->storage;
+    if (storage == WEFT_GENERAL || i == j)
+        return (spot){i, j, false, false};
+    if (i < j)
+        return (spot){j, i, storage == WEFT_SYMMETRIC_FULL, storage == WEFT_SYMMETRIC_USE_LOWER};
+    return (spot){i, j, false, storage == WEFT_SYMMETRIC_USE_UPPER};
 }
 
 void *wi_sparse_take(weft_context *ctx, const char *call, size_t count) {
@@ -111,71 +114,84 @@ static weft_status check_index(const builder *b, size_t k, const char *what, int
     return wi_fail(b->ctx, WEFT_EARG,
                    "%s: entry %zu is in %s %lld, but the %ss of a matrix of %zu x %zu count from 0 "
                    "to %lld; mend the index",
-                   b->call, k, what, (long long)index, what, b->rows, b->cols,
+                   b->voice->call, k, what, (long long)index, what, b->given->rows, b->given->cols,
                    (long long)count - 1);
 }
 
 static weft_status check_entry(const builder *b, size_t k) {
-    const int64_t i = b->row[k], j = b->col[k];
-    weft_status status = check_index(b, k, "row", i, b->rows);
+    const wi_triplets *const given = b->given;
+    const int64_t i = given->row[k], j = given->col[k], first = wi_first_number(b->voice);
+    weft_status status = check_index(b, k, "row", i, given->rows);
     if (status == WEFT_OK)
-        status = check_index(b, k, "column", j, b->cols);
+        status = check_index(b, k, "column", j, given->cols);
     if (status != WEFT_OK)
         return status;
-    if ((b->storage == WEFT_SYMMETRIC_LOWER && i < j) ||
-        (b->storage == WEFT_SYMMETRIC_UPPER && i > j))
+    if ((given->storage == WEFT_SYMMETRIC_LOWER && i < j) ||
+        (given->storage == WEFT_SYMMETRIC_UPPER && i > j))
         return wi_fail(b->ctx, WEFT_EARG,
-                       "%s: entry %zu, in row %lld and column %lld, is %s the diagonal, and the "
-                       "storage is %s; leave it out, or pass WEFT_SYMMETRIC_FULL",
-                       b->call, k, (long long)i, (long long)j, i < j ? "above" : "below",
-                       i < j ? "WEFT_SYMMETRIC_LOWER" : "WEFT_SYMMETRIC_UPPER");
+                       "%s: entry %zu, in row %lld and column %lld (%s), is %s the diagonal, and "
+                       "the storage is %s; leave it out, or pass %s to have it ignored",
+                       b->voice->call, k, (long long)(i + first), (long long)(j + first),
+                       wi_counted(b->voice), i < j ? "above" : "below",
+                       i < j ? "WEFT_SYMMETRIC_LOWER" : "WEFT_SYMMETRIC_UPPER",
+                       i < j ? "WEFT_SYMMETRIC_USE_LOWER" : "WEFT_SYMMETRIC_USE_UPPER");
     return WEFT_OK;
 }
 
-/* Are the entries in the order in which they are held, each place given once and directly? */
+/* Are the entries in the order in which they are held, each place given once? Of FULL, where each
+ * place off the diagonal wants two, they never are. */
 static bool in_order(const builder *b) {
-    for (size_t k = 0; k < b->n; k++) {
+    if (b->given->storage == WEFT_SYMMETRIC_FULL)
+        return false;
+    spot before = {-1, -1, false, false};
+    for (size_t k = 0; k < b->given->n; k++) {
         const spot here = spot_of(b, k);
-        if (here.mirrored)
+        if (here.left_out || here.col < before.col ||
+            (here.col == before.col && here.row <= before.row))
             return false;
-        if (k == 0)
-            continue;
-        const spot before = spot_of(b, k - 1);
-        if (here.col < before.col || (here.col == before.col && here.row <= before.row))
-            return false;
+        before = here;
     }
     return true;
 }
 
 static weft_status take_ordered(const builder *b) {
     weft_sparse *const m = b->matrix;
-    for (size_t k = 0; k < b->n; k++)
+    for (size_t k = 0; k < b->given->n; k++)
         m->start[spot_of(b, k).col + 1]++;
     accumulate(m->start, m->cols);
-    const weft_status status = wi_sparse_make_room(b->ctx, b->call, m);
+    const weft_status status = wi_sparse_make_room(b->ctx, b->voice->call, m);
     if (status != WEFT_OK)
         return status;
-    for (size_t k = 0; k < b->n; k++)
+    for (size_t k = 0; k < b->given->n; k++)
         m->row[k] = spot_of(b, k).row;
     return WEFT_OK;
 }
 
-/* by_row lists the entries by the rows they are held in, those of one row in the order given;
- * `next` has room for rows + 1. */
-static void list_by_row(const builder *b, int64_t *by_row, int64_t *next) {
-    memset(next, 0, (b->rows + 1) * sizeof *next);
-    for (size_t k = 0; k < b->n; k++)
-        next[spot_of(b, k).row + 1]++;
-    accumulate(next, b->rows);
-    for (size_t k = 0; k < b->n; k++)
-        by_row[next[spot_of(b, k).row]++] = (int64_t)k;
+/* by_row lists the entries that are kept by the rows they are held in, those of one row in the
+ * order given; `next` has room for rows + 1. */
+static void list_by_row(builder *b, int64_t *by_row, int64_t *next) {
+    memset(next, 0, (b->given->rows + 1) * sizeof *next);
+    b->kept = 0;
+    for (size_t k = 0; k < b->given->n; k++) {
+        const spot s = spot_of(b, k);
+        next[s.row + 1] += !s.left_out;
+        b->kept += !s.left_out;
+    }
+    accumulate(next, b->given->rows);
+    for (size_t k = 0; k < b->given->n; k++) {
+        const spot s = spot_of(b, k);
+        if (s.left_out)
+            b->matrix->home[k] = wi_left_out;
+        else
+            by_row[next[s.row]++] = (int64_t)k;
+    }
 }
 
 /* start: counts the places of each column; `last` has room for cols. */
 static void count_places(const builder *b, const int64_t *by_row, int64_t *last) {
     weft_sparse *const m = b->matrix;
-    memset(last, -1, b->cols * sizeof *last);
-    for (size_t t = 0; t < b->n; t++) {
+    memset(last, -1, m->cols * sizeof *last);
+    for (size_t t = 0; t < b->kept; t++) {
         const spot s = spot_of(b, (size_t)by_row[t]);
         m->start[s.col + 1] += last[s.col] != s.row;
         last[s.col] = s.row;
@@ -186,9 +202,9 @@ static void count_places(const builder *b, const int64_t *by_row, int64_t *last)
 /* row and home; `next` has room for cols. */
 static void place(const builder *b, const int64_t *by_row, int64_t *next) {
     weft_sparse *const m = b->matrix;
-    if (b->cols)
-        memcpy(next, m->start, b->cols * sizeof *next);
-    for (size_t t = 0; t < b->n; t++) {
+    if (m->cols)
+        memcpy(next, m->start, m->cols * sizeof *next);
+    for (size_t t = 0; t < b->kept; t++) {
         const size_t k = (size_t)by_row[t];
         const spot s = spot_of(b, k);
         int64_t *const free = &next[s.col];
@@ -198,49 +214,85 @@ static void place(const builder *b, const int64_t *by_row, int64_t *next) {
     }
 }
 
-static weft_status take_unordered(const builder *b) {
+/* Is a place of FULL given twice on one side? */
+static bool has_repeats(const weft_sparse *m) {
+    const size_t entries = (size_t)m->start[m->cols];
+    for (size_t k = 0; k < entries; k++)
+        m->sums[k] = m->mirror_sums[k] = 0;
+    for (size_t k = 0; k < m->given; k++) {
+        double *const seen = m->home[k] >= 0 ? &m->sums[m->home[k]] : &m->mirror_sums[~m->home[k]];
+        if (*seen != 0)
+            return true;
+        *seen = 1;
+    }
+    return false;
+}
+
+/* Room for the sums of values; m->home is known. */
+static weft_status take_sums(const builder *b) {
     weft_sparse *const m = b->matrix;
-    const bool mirrored = b->storage == WEFT_SYMMETRIC_FULL;
-    const size_t most = b->rows > b->cols ? b->rows : b->cols;
-    int64_t *const by_row = wi_sparse_take(b->ctx, b->call, b->n);
-    int64_t *const work = wi_sparse_take(b->ctx, b->call, most + 1);
+    const char *const call = b->voice->call;
+    const size_t entries = (size_t)m->start[m->cols];
+    m->sums = wi_sparse_take(b->ctx, call, entries);
+    if (!m->sums)
+        return WEFT_ENOMEM;
+    if (m->storage != WEFT_SYMMETRIC_FULL)
+        return WEFT_OK;
+    m->mirror_sums = wi_sparse_take(b->ctx, call, entries);
+    if (!m->mirror_sums)
+        return WEFT_ENOMEM;
+    if (!has_repeats(m))
+        return WEFT_OK;
+    m->summed_sizes = wi_sparse_take(b->ctx, call, entries);
+    return m->summed_sizes ? WEFT_OK : WEFT_ENOMEM;
+}
+
+static weft_status take_unordered(builder *b) {
+    weft_sparse *const m = b->matrix;
+    const char *const call = b->voice->call;
+    const size_t n = b->given->n, most = m->rows > m->cols ? m->rows : m->cols;
+    int64_t *const by_row = wi_sparse_take(b->ctx, call, n);
+    int64_t *const work = wi_sparse_take(b->ctx, call, most + 1);
     weft_status status = WEFT_ENOMEM;
-    m->home = wi_sparse_take(b->ctx, b->call, b->n);
+    m->home = wi_sparse_take(b->ctx, call, n);
     if (!by_row || !work || !m->home)
         goto done;
     list_by_row(b, by_row, work);
     count_places(b, by_row, work);
-    status = wi_sparse_make_room(b->ctx, b->call, m);
+    status = wi_sparse_make_room(b->ctx, call, m);
     if (status != WEFT_OK)
         goto done;
-    m->sums = wi_sparse_take(b->ctx, b->call, m->given);
-    m->mirror_sums = mirrored ? wi_sparse_take(b->ctx, b->call, m->given) : NULL;
-    if (!m->sums || (mirrored && !m->mirror_sums)) {
-        status = WEFT_ENOMEM;
-        goto done;
-    }
-    m->given = b->n;
+    m->given = n;
     place(b, by_row, work);
+    status = take_sums(b);
 done:
     wi_host_free(by_row);
     wi_host_free(work);
     return status;
 }
 
-weft_status wi_sparse_build(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
-                            size_t cols, size_t n, const int64_t *row, const int64_t *col,
-                            const double *value, weft_sparse **matrix) {
-    builder b = {ctx, call, storage, rows, cols, n, row, col, value, NULL};
+/* How far apart the halves may be, of the size of an entry: the default is 64 units in the last
+ * place, more than what a sum of tens of values loses. */
+static double tolerance_of(double given) {
+    return given == 0 ? 0x1p-46 : fmax(given, 0);
+}
+
+weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
+                            weft_sparse **matrix) {
+    builder b = {.ctx = ctx, .voice = voice, .given = given};
     weft_status status = WEFT_OK;
     *matrix = NULL;
-    for (size_t k = 0; k < n && status == WEFT_OK; k++)
+    for (size_t k = 0; k < given->n && status == WEFT_OK; k++)
         status = check_entry(&b, k);
     if (status == WEFT_OK)
-        status = wi_sparse_begin(ctx, call, storage, rows, cols, &b.matrix);
-    if (status == WEFT_OK)
+        status =
+            wi_sparse_begin(ctx, voice->call, given->storage, given->rows, given->cols, &b.matrix);
+    if (status == WEFT_OK) {
+        b.matrix->tolerance = tolerance_of(given->symmetry_tolerance);
         status = in_order(&b) ? take_ordered(&b) : take_unordered(&b);
+    }
     if (status == WEFT_OK)
-        status = wi_sparse_set_values(ctx, call, b.matrix, value);
+        status = wi_sparse_set_values(ctx, voice, b.matrix, given->value);
     if (status != WEFT_OK) {
         weft_sparse_destroy(b.matrix);
         return status;

@@ -35,15 +35,39 @@ static weft_status list_dense(weft_context *ctx, const char *call, wi_mm *m) {
     return WEFT_OK;
 }
 
-/* Does column i hold what row i holds, for all i? */
-static bool is_own_transpose(const weft_sparse *m) {
-    if (m->rows != m->cols || memcmp(m->start, m->row_start, (m->cols + 1) * sizeof *m->start) != 0)
-        return false;
-    for (int64_t k = 0; k < m->start[m->cols]; k++) {
-        if (m->row[k] != m->col[k] || m->value[k] != m->value[m->at[k]])
-            return false;
+/* How a square matrix is related to its transpose. */
+typedef enum likeness {
+    UNLIKE,
+    ALIKE_BUT_FOR_ZEROS, /* a zero stands where its mirror image is left out */
+    ALIKE                /* column i holds what row i holds, for all i */
+} likeness;
+
+/* Column j beside row j. */
+static likeness compare_line(const weft_sparse *m, size_t j) {
+    int64_t c = m->start[j], r = m->row_start[j];
+    likeness found = ALIKE;
+    while (c < m->start[j + 1] || r < m->row_start[j + 1]) {
+        const int64_t row = c < m->start[j + 1] ? m->row[c] : INT64_MAX;
+        const int64_t col = r < m->row_start[j + 1] ? m->col[r] : INT64_MAX;
+        const double below = row <= col ? m->value[c] : 0,
+                     above = col <= row ? m->value[m->at[r]] : 0;
+        if (below != above)
+            return UNLIKE;
+        if (row != col)
+            found = ALIKE_BUT_FOR_ZEROS;
+        c += row <= col;
+        r += col <= row;
     }
-    return true;
+    return found;
+}
+
+static likeness compare_transpose(const weft_sparse *m) {
+    likeness found = m->rows == m->cols ? ALIKE : UNLIKE;
+    for (size_t j = 0; j < m->cols && found != UNLIKE; j++) {
+        const likeness here = compare_line(m, j);
+        found = here < found ? here : found;
+    }
+    return found;
 }
 
 /* Drops the entries above the diagonal of a matrix that is its own transpose. */
@@ -60,7 +84,6 @@ static void keep_lower(weft_sparse *m) {
         begin = end;
         m->start[j + 1] = kept;
     }
-    m->storage = WEFT_SYMMETRIC_LOWER;
     m->symmetric = true;
     wi_sparse_index_rows(m);
 }
@@ -69,9 +92,13 @@ static void keep_lower(weft_sparse *m) {
 static void forget_order_given(weft_sparse *m) {
     wi_host_free(m->home);
     wi_host_free(m->sums);
+    wi_host_free(m->mirror_sums);
+    wi_host_free(m->summed_sizes);
     m->home = NULL;
-    m->sums = NULL;
+    m->sums = m->mirror_sums = m->summed_sizes = NULL;
     m->given = (size_t)m->start[m->cols];
+    if (m->symmetric)
+        m->storage = WEFT_SYMMETRIC_LOWER;
 }
 
 static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_head *head) {
@@ -92,11 +119,50 @@ static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_
     return WEFT_OK;
 }
 
+/* A matrix of which every entry is given: symmetric if that is what it is meant to be, and also if
+ * it is its own transpose. As most are, to the last bit, that is looked at first: it is cheaper. */
+static weft_status take_whole(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
+                              weft_sparse **matrix) {
+    wi_triplets as = *given;
+    as.storage = WEFT_GENERAL;
+    weft_status status = wi_sparse_build(ctx, voice, &as, matrix);
+    if (status != WEFT_OK)
+        return status;
+    const likeness found = compare_transpose(*matrix);
+    if (found == ALIKE)
+        keep_lower(*matrix);
+    if (found == ALIKE || (found == UNLIKE && given->storage == WEFT_GENERAL))
+        return WEFT_OK;
+    weft_sparse_destroy(*matrix);
+    as.storage = WEFT_SYMMETRIC_FULL;
+    return wi_sparse_build(ctx, voice, &as, matrix);
+}
+
+static weft_status take(weft_context *ctx, const wi_voice *voice, const wi_mm *m,
+                        const wi_reading *how, weft_sparse **matrix) {
+    const bool half = m->head.symmetry == WI_MM_SYMMETRIC;
+    const wi_triplets given = {.storage = half ? WEFT_SYMMETRIC_LOWER : how->storage,
+                               .symmetry_tolerance = how->symmetry_tolerance,
+                               .rows = m->head.rows,
+                               .cols = m->head.cols,
+                               .n = m->head.entries,
+                               .row = m->row,
+                               .col = m->col,
+                               .value = m->value};
+    if (given.storage != WEFT_GENERAL && given.rows != given.cols)
+        return wi_fail(ctx, WEFT_EARG, "%s is %zu x %zu; a symmetric matrix has to be square",
+                       voice->call, given.rows, given.cols);
+    if (given.storage == WEFT_GENERAL || given.storage == WEFT_SYMMETRIC_FULL)
+        return take_whole(ctx, voice, &given, matrix);
+    return wi_sparse_build(ctx, voice, &given, matrix);
+}
+
 weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, const char *name,
-                           weft_sparse **matrix) {
+                           const wi_reading *how, weft_sparse **matrix) {
     wi_mm m;
     wi_note note = {""};
     char label[WI_MESSAGE_BYTES / 2]; /* messages name the file, too */
+    const wi_voice voice = {label, how->command};
     snprintf(label, sizeof label, "%s: %s", call, name);
     *matrix = NULL;
     weft_status status = wi_mm_read(file, name, ctx->threads, 0, &m, &note);
@@ -106,14 +172,10 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
     if (status == WEFT_OK && m.head.array)
         status = list_dense(ctx, label, &m);
     if (status == WEFT_OK)
-        status = wi_sparse_build(
-            ctx, label, m.head.symmetry == WI_MM_SYMMETRIC ? WEFT_SYMMETRIC_LOWER : WEFT_GENERAL,
-            m.head.rows, m.head.cols, m.head.entries, m.row, m.col, m.value, matrix);
+        status = take(ctx, &voice, &m, how, matrix);
     wi_mm_free(&m);
     if (status != WEFT_OK)
         return status;
-    if (!(*matrix)->symmetric && is_own_transpose(*matrix))
-        keep_lower(*matrix);
     forget_order_given(*matrix);
     return WEFT_OK;
 }
@@ -138,21 +200,37 @@ static weft_status open_failed(weft_context *ctx, const char *call, const char *
     return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
 }
 
-weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path) {
-    static const char call[] = "weft_sparse_read";
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+static weft_status read_path(weft_context *ctx, const char *call, const char *path,
+                             const wi_reading *how, weft_sparse **matrix) {
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass where to put it", call);
     *matrix = NULL;
     if (!path)
         return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
+    weft_status status = wi_sparse_check_meaning(ctx, call, how->storage, how->symmetry_tolerance);
+    if (status != WEFT_OK)
+        return status;
     FILE *const file = fopen(path, "rb");
     if (!file)
         return open_failed(ctx, call, path);
-    const weft_status status = wi_sparse_read(ctx, call, file, path, matrix);
+    status = wi_sparse_read(ctx, call, file, path, how, matrix);
     fclose(file);
     return status;
+}
+
+weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path) {
+    const wi_reading how = {.storage = WEFT_GENERAL};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return read_path(ctx, "weft_sparse_read", path, &how, matrix);
+}
+
+weft_status weft_sparse_read_as(weft_context *ctx, weft_sparse **matrix, const char *path,
+                                weft_storage storage, double symmetry_tolerance) {
+    const wi_reading how = {.storage = storage, .symmetry_tolerance = symmetry_tolerance};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return read_path(ctx, "weft_sparse_read_as", path, &how, matrix);
 }
 
 weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix, const char *path) {

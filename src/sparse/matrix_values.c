@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of a matrix: checked, summed where several are given for one place, and compared with
  * their mirror images where both are given. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,81 +25,177 @@ static int64_t column_of(const weft_sparse *m, int64_t entry) {
     return low;
 }
 
-static place place_of(const weft_sparse *m, int64_t entry, bool mirrored) {
-    const int64_t row = m->row[entry], col = column_of(m, entry);
-    return mirrored || m->storage == WEFT_SYMMETRIC_UPPER ? (place){col, row} : (place){row, col};
+/* Where an entry was given, as messages number it. */
+static place place_of(const wi_voice *voice, const weft_sparse *m, int64_t entry, bool mirrored) {
+    const int64_t first = wi_first_number(voice);
+    const int64_t row = m->row[entry] + first, col = column_of(m, entry) + first;
+    const bool upper = m->storage == WEFT_SYMMETRIC_UPPER || m->storage == WEFT_SYMMETRIC_USE_UPPER;
+    return mirrored || upper ? (place){col, row} : (place){row, col};
 }
 
-static weft_status not_finite(weft_context *ctx, const char *call, const weft_sparse *m, size_t k,
-                              double value) {
+static weft_status not_finite(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
+                              size_t k, double value) {
     const int64_t home = m->home ? m->home[k] : (int64_t)k;
-    const place p = place_of(m, home < 0 ? ~home : home, home < 0);
+    const place p = place_of(voice, m, home < 0 ? ~home : home, home < 0);
     return wi_fail(ctx, WEFT_ENONFINITE,
-                   "%s: value %zu, in row %lld and column %lld, is %g; pass finite numbers", call,
-                   k, p.row, p.col, value);
+                   "%s: value %zu, in row %lld and column %lld (%s), is %g; pass finite numbers",
+                   voice->call, k, p.row, p.col, wi_counted(voice), value);
 }
 
-static weft_status check_sums(weft_context *ctx, const char *call, const weft_sparse *m,
+static weft_status check_sums(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
                               const double *sums, bool mirrored) {
     for (int64_t k = 0; k < m->start[m->cols]; k++) {
         if (isfinite(sums[k]))
             continue;
-        const place p = place_of(m, k, mirrored);
+        const place p = place_of(voice, m, k, mirrored);
         return wi_fail(ctx, WEFT_ENONFINITE,
-                       "%s: the values given for row %lld and column %lld add up to %g; scale the "
-                       "matrix",
-                       call, p.row, p.col, sums[k]);
+                       "%s: the values given for row %lld and column %lld (%s) add up to %g; scale "
+                       "the matrix",
+                       voice->call, p.row, p.col, wi_counted(voice), sums[k]);
     }
     return WEFT_OK;
 }
 
-static weft_status check_mirror(weft_context *ctx, const char *call, const weft_sparse *m) {
-    for (size_t j = 0; j < m->cols; j++) {
+/* ---- both halves ---- */
+
+/* The larger magnitude of two. */
+static double larger(double a, double b) {
+    return fabs(a) > fabs(b) ? fabs(a) : fabs(b);
+}
+
+/* The sum for a diagonal entry; 0 if none is held. */
+static double diagonal(const weft_sparse *m, int64_t j) {
+    const int64_t k = m->start[j];
+    return k < m->start[j + 1] && m->row[k] == j ? m->sums[k] : 0;
+}
+
+/* |a - b| for entry k of column j, relative to its size: to what it is, to what was summed for it,
+ * and to what may have been summed before, of which sqrt(a[i][i] a[j][j]) is the most if all parts
+ * are positive semidefinite. */
+static double distance(const weft_sparse *m, int64_t k, int64_t j, double a, double b) {
+    const double apart = fabs(a - b);
+    double size = sqrt(fabs(diagonal(m, m->row[k]))) * sqrt(fabs(diagonal(m, j)));
+    size = larger(size, larger(a, b));
+    if (m->summed_sizes)
+        size = larger(size, m->summed_sizes[k]);
+    return isinf(apart) ? fabs(a / 2 - b / 2) / (size / 2) : apart / size;
+}
+
+enum {
+    NUMBER_BYTES = 32
+};
+
+/* Both numbers, with as many digits as it takes to tell them apart. */
+static void print_apart(double a, double b, char text_a[NUMBER_BYTES], char text_b[NUMBER_BYTES]) {
+    int digits = 5;
+    do {
+        digits++;
+        snprintf(text_a, NUMBER_BYTES, "%.*g", digits, a);
+        snprintf(text_b, NUMBER_BYTES, "%.*g", digits, b);
+    } while (digits < 17 && strcmp(text_a, text_b) == 0);
+}
+
+/* Two halves of an entry that differ. */
+typedef struct unlike {
+    int64_t entry; /* -1: none */
+    double below, above;
+    double apart; /* relative to the size of the entry */
+} unlike;
+
+static weft_status not_symmetric(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
+                                 const unlike *worst) {
+    const place p = place_of(voice, m, worst->entry, false);
+    char below[NUMBER_BYTES], above[NUMBER_BYTES];
+    print_apart(worst->below + 0.0, worst->above + 0.0, below,
+                above); /* no "-0" for what is not there */
+    return wi_fail(
+        ctx, WEFT_EARG,
+        "%s: the matrix is not symmetric: row %lld of column %lld holds %s, row %lld of "
+        "column %lld %s (%s), apart by %.1e of their size, the most of all; %s",
+        voice->call, p.row, p.col, below, p.col, p.row, above, wi_counted(voice), worst->apart,
+        voice->command ? "take one half with --half, or allow that with --symmetry-tolerance"
+                       : "pass WEFT_SYMMETRIC_USE_LOWER or WEFT_SYMMETRIC_USE_UPPER to take one "
+                         "half, or a larger symmetry_tolerance");
+}
+
+/* One number for both halves: their mean. Of zeros, -0.0 only where both are. */
+static double joined(double a, double b) {
+    return a == b ? (a == 0 ? a + b : a) : a / 2 + b / 2;
+}
+
+/* sums = the mean of the halves, if they are all near enough to each other. */
+static weft_status join_halves(weft_context *ctx, const wi_voice *voice, weft_sparse *m) {
+    unlike worst = {.entry = -1};
+    double asymmetry = 0;
+    for (int64_t j = 0; j < (int64_t)m->cols; j++) {
         for (int64_t k = m->start[j]; k < m->start[j + 1]; k++) {
-            const int64_t i = m->row[k];
-            if (i == (int64_t)j || m->sums[k] == m->mirror_sums[k])
+            const double a = m->sums[k], b = m->mirror_sums[k];
+            if (m->row[k] == j)
                 continue;
-            return wi_fail(
-                ctx, WEFT_EARG,
-                "%s: the matrix is not symmetric: row %lld, column %zu holds %.17g, but "
-                "row %zu, column %lld holds %.17g; pass one half as WEFT_SYMMETRIC_LOWER or "
-                "WEFT_SYMMETRIC_UPPER",
-                call, (long long)i, j, m->sums[k], j, (long long)i, m->mirror_sums[k]);
+            m->sums[k] = joined(a, b);
+            if (a == b)
+                continue;
+            const double apart = distance(m, k, j, a, b);
+            asymmetry = larger(asymmetry, apart);
+            if (!(apart <= m->tolerance && m->tolerance > 0) &&
+                (worst.entry < 0 || apart > worst.apart))
+                worst = (unlike){k, a, b, apart};
         }
     }
+    if (worst.entry >= 0)
+        return not_symmetric(ctx, voice, m, &worst);
+    m->asymmetry = asymmetry;
     return WEFT_OK;
 }
 
-static weft_status sum_values(weft_context *ctx, const char *call, weft_sparse *m,
-                              const double *value) {
+/* ---- all values ---- */
+
+static void clear_sums(weft_sparse *m) {
     for (int64_t k = 0; k < m->start[m->cols]; k++) {
         m->sums[k] = -0.0; /* and so a -0.0 alone stays one */
         if (m->mirror_sums)
             m->mirror_sums[k] = -0.0;
+        if (m->summed_sizes)
+            m->summed_sizes[k] = 0;
     }
+}
+
+static void add_values(weft_sparse *m, const double *value) {
     for (size_t k = 0; k < m->given; k++) {
-        if (m->home[k] >= 0)
-            m->sums[m->home[k]] += value[k];
-        else
-            m->mirror_sums[~m->home[k]] += value[k];
+        const int64_t home = m->home[k];
+        if (home >= 0)
+            m->sums[home] += value[k];
+        else if (home != wi_left_out)
+            m->mirror_sums[~home] += value[k];
     }
-    weft_status status = check_sums(ctx, call, m, m->sums, false);
+    for (size_t k = 0; m->summed_sizes && k < m->given; k++) {
+        const int64_t home = m->home[k];
+        double *const size = &m->summed_sizes[home < 0 ? ~home : home];
+        *size = fmin(*size + fabs(value[k]) / 2, DBL_MAX);
+    }
+}
+
+static weft_status sum_values(weft_context *ctx, const wi_voice *voice, weft_sparse *m,
+                              const double *value) {
+    clear_sums(m);
+    add_values(m, value);
+    weft_status status = check_sums(ctx, voice, m, m->sums, false);
     if (m->mirror_sums && status == WEFT_OK)
-        status = check_sums(ctx, call, m, m->mirror_sums, true);
+        status = check_sums(ctx, voice, m, m->mirror_sums, true);
     if (m->mirror_sums && status == WEFT_OK)
-        status = check_mirror(ctx, call, m);
+        status = join_halves(ctx, voice, m);
     return status;
 }
 
-weft_status wi_sparse_set_values(weft_context *ctx, const char *call, weft_sparse *m,
+weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_sparse *m,
                                  const double *value) {
     for (size_t k = 0; k < m->given; k++) {
-        if (!isfinite(value[k]))
-            return not_finite(ctx, call, m, k, value[k]);
+        if (!isfinite(value[k]) && !(m->home && m->home[k] == wi_left_out))
+            return not_finite(ctx, voice, m, k, value[k]);
     }
     const size_t bytes = (size_t)m->start[m->cols] * sizeof *m->value;
     if (m->home) {
-        const weft_status status = sum_values(ctx, call, m, value);
+        const weft_status status = sum_values(ctx, voice, m, value);
         if (status != WEFT_OK)
             return status;
         value = m->sums;

@@ -28,11 +28,15 @@ struct weft_sparse {
     int64_t *col, *at;
     uint64_t fingerprint; /* tells patterns apart: entries and their places, not values */
     /* For new values: the entry that value k of `given` is added to, as ~entry if it is given on
-     * the other side of the diagonal and has to equal it. NULL: each is the entry of its number. */
+     * the other side of the diagonal and has to equal it, or that it is left out. NULL: each is the
+     * entry of its number. */
     size_t given;
     int64_t *home;
-    double *sums,
-        *mirror_sums; /* room for new values and, of WEFT_SYMMETRIC_FULL, their mirror images */
+    double *sums;         /* room for new values */
+    double *mirror_sums;  /* and, of WEFT_SYMMETRIC_FULL, for their mirror images */
+    double *summed_sizes; /* and, if some are summed, for half of |value| over both; else NULL */
+    double tolerance;     /* how far the halves of FULL may be apart, and how far they are, both */
+    double asymmetry;     /* relative to the size of an entry, see weft_sparse_input */
 };
 
 enum {
@@ -80,14 +84,15 @@ typedef struct wi_symbolic {
     size_t factor_bytes, work_bytes;
 } wi_symbolic;
 
-/* A matrix of `n` triplets with checked indices; takes nothing over. `call` is for messages. */
-weft_status wi_sparse_build(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
-                            size_t cols, size_t n, const int64_t *row, const int64_t *col,
-                            const double *value, weft_sparse **matrix);
-
-/* What weft_sparse_read and weft_sparse_write do, on open files; `name` is for messages. */
+/* What weft_sparse_read_as and weft_sparse_write do, on open files; `call` and `name` are for
+ * messages, which may be in the words of the command. */
+typedef struct wi_reading {
+    weft_storage storage;
+    double symmetry_tolerance;
+    bool command;
+} wi_reading;
 weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, const char *name,
-                           weft_sparse **matrix);
+                           const wi_reading *how, weft_sparse **matrix);
 weft_status wi_sparse_write(weft_context *ctx, const char *call, FILE *file, const char *name,
                             const weft_sparse *matrix);
 

@@ -83,6 +83,71 @@ static void symmetry(weft_context *ctx) {
     check_text(ctx, BANNER "coordinate real symmetric\n0 0 0\n", true, "");
 }
 
+/* A zero on one side of the diagonal is the mirror image of no entry; it is held. */
+static void one_sided_zeros(weft_context *ctx) {
+    check_text(ctx, BANNER "coordinate real general\n2 2 3\n1 1 4\n1 2 0\n2 2 5\n", true,
+               "0,0=4 1,0=0 1,1=5 ");
+    check_text(ctx, BANNER "coordinate real general\n2 2 3\n1 1 4\n2 1 -0.0\n2 2 5\n", true,
+               "0,0=4 1,0=-0 1,1=5 ");
+    check_text(ctx, BANNER "coordinate real general\n3 3 5\n1 2 0\n1 3 0\n3 2 7\n2 3 7\n2 1 0\n",
+               true, "1,0=0 2,0=0 2,1=7 ");
+    check_text(ctx, BANNER "coordinate real general\n2 2 3\n1 1 4\n1 2 1e-300\n2 2 5\n", false,
+               "0,0=4 0,1=1e-300 1,1=5 ");
+    check_text(ctx, BANNER "coordinate real general\n3 3 3\n1 2 0\n3 3 5\n3 1 2\n", false,
+               "2,0=2 0,1=0 2,2=5 ");
+}
+
+/* One text, read as each storage would have it. */
+static void read_as(weft_context *ctx) {
+    static const char *const general =
+        BANNER "coordinate real general\n2 2 4\n1 1 4\n2 1 1.0000000000000018\n1 2 1\n2 2 5\n";
+    static const char *const upper = BANNER "coordinate real general\n2 2 2\n1 2 1\n2 2 5\n";
+    static const char *const lower = BANNER "coordinate real symmetric\n2 2 2\n2 1 3\n2 2 5\n";
+    static const struct {
+        const char *text;
+        weft_storage storage;
+        double tolerance, expected, asymmetry; /* of the entry below the diagonal */
+    } cases[] = {
+        {general, WEFT_SYMMETRIC_FULL, 0, 1.0000000000000009, 0x1p-49 / 4.4721359549995794},
+        {general, WEFT_SYMMETRIC_USE_LOWER, 0, 1.0000000000000018, 0},
+        {general, WEFT_SYMMETRIC_USE_UPPER, -1, 1, 0},
+        {upper, WEFT_SYMMETRIC_UPPER, 0, 1, 0},
+        {upper, WEFT_SYMMETRIC_USE_UPPER, 0, 1, 0},
+        {upper, WEFT_SYMMETRIC_FULL, 1, 0.5, 1},
+        {lower, WEFT_SYMMETRIC_UPPER, 0, 3, 0}, /* a symmetric file is what it is */
+        {lower, WEFT_SYMMETRIC_FULL, -1, 3, 0},
+    };
+    char path[PATH_BYTES];
+    weft_sparse *m;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        put(path, cases[c].text);
+        if (weft_sparse_read_as(ctx, &m, path, cases[c].storage, cases[c].tolerance) != WEFT_OK)
+            fail_msg("case %zu: %s", c, weft_message(ctx));
+        unlink(path);
+        assert_true(weft_sparse_is_symmetric(m));
+        const double *const value = weft_sparse_values(m);
+        const size_t at = weft_sparse_row_indices(m)[0] == 0; /* behind the diagonal, if there */
+        if (!(value[at] == cases[c].expected && value[at + 1] == 5 &&
+              fabs(weft_sparse_asymmetry(m) - cases[c].asymmetry) <= 1e-3 * cases[c].asymmetry))
+            fail_msg("case %zu: %.17g and %g, asymmetry %g", c, value[at], value[at + 1],
+                     weft_sparse_asymmetry(m));
+        assert_int_equal(weft_sparse_update(ctx, m, weft_sparse_entries(m), value), WEFT_OK);
+        weft_sparse_destroy(m);
+    }
+    put(path, general);
+    test_refused(ctx, weft_sparse_read_as(ctx, &m, path, WEFT_SYMMETRIC_FULL, -1), WEFT_EARG,
+                 "weft_sparse_read_as", "symmetric");
+    assert_non_null(strstr(weft_message(ctx), "row 1 of column 0 holds 1.000000000000002, row 0 of "
+                                              "column 1 1 (counted from 0)"));
+    test_refused(ctx, weft_sparse_read_as(ctx, &m, path, WEFT_SYMMETRIC_LOWER, 0), WEFT_EARG,
+                 "weft_sparse_read_as", "WEFT_SYMMETRIC_USE_LOWER");
+    unlink(path);
+    put(path, BANNER "coordinate real general\n2 3 1\n1 1 4\n");
+    test_refused(ctx, weft_sparse_read_as(ctx, &m, path, WEFT_SYMMETRIC_FULL, 0), WEFT_EARG,
+                 "weft_sparse_read_as", "square");
+    unlink(path);
+}
+
 static void dense(weft_context *ctx) {
     check_text(ctx, BANNER "array real symmetric\n3 3\n1\n0\n2\n3\n0\n4\n", true,
                "0,0=1 2,0=2 1,1=3 2,2=4 ");
@@ -157,8 +222,10 @@ static void round_trips(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(symmetry), TEST_ON_EACH_PLACE(dense),       TEST_ON_EACH_PLACE(refused),
-        TEST_ON_EACH_PLACE(update),   TEST_ON_EACH_PLACE(round_trips),
+        TEST_ON_EACH_PLACE(symmetry),    TEST_ON_EACH_PLACE(one_sided_zeros),
+        TEST_ON_EACH_PLACE(read_as),     TEST_ON_EACH_PLACE(dense),
+        TEST_ON_EACH_PLACE(refused),     TEST_ON_EACH_PLACE(update),
+        TEST_ON_EACH_PLACE(round_trips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

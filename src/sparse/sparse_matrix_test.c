@@ -110,18 +110,20 @@ typedef enum form {
     FORMS
 } form;
 
+static const weft_type index_types[] = {WEFT_I32, WEFT_I64, WEFT_U32, WEFT_U64};
+
+enum {
+    INDEX_TYPES = sizeof index_types / sizeof *index_types
+};
+
 /* Indices in the type asked for. */
 static void *indices(weft_type type, const int64_t *from, size_t n) {
-    int32_t *const narrow = malloc((n + 1) * sizeof *narrow);
-    int64_t *const wide = malloc((n + 1) * sizeof *wide);
-    assert_non_null(narrow);
-    assert_non_null(wide);
-    for (size_t k = 0; k < n; k++) {
-        narrow[k] = (int32_t)from[k];
-        wide[k] = from[k];
-    }
-    free(type == WEFT_I32 ? (void *)wide : (void *)narrow);
-    return type == WEFT_I32 ? (void *)narrow : (void *)wide;
+    const size_t size = test_size_of(type);
+    char *const to = malloc((n + 1) * size);
+    assert_non_null(to);
+    for (size_t k = 0; k < n; k++)
+        test_store(type, to, k, (test_value){.i = from[k]});
+    return to;
 }
 
 /* Stable order by columns, or by rows: what a caller with compressed columns or rows has. The
@@ -144,7 +146,9 @@ static void compress(problem *p, form f, int64_t *start) {
     start[lines] = (int64_t)n;
 }
 
-static weft_sparse *create(weft_context *ctx, problem *p, form f, weft_type type) {
+/* Of two types, the long call alone takes start in one and the rest in the other. */
+static weft_sparse *create(weft_context *ctx, problem *p, form f, weft_type start_type,
+                           weft_type type) {
     weft_sparse *m = (weft_sparse *)p;
     weft_status status;
     int64_t *const start = malloc((p->rows + p->cols + 1) * sizeof *start);
@@ -153,8 +157,24 @@ static weft_sparse *create(weft_context *ctx, problem *p, form f, weft_type type
         compress(p, f, start);
     void *const row = indices(type, p->row, p->n), *const col = indices(type, p->col, p->n);
     void *const starts =
-        indices(type, start, f == TRIPLETS ? 0 : (f == CSC ? p->cols : p->rows) + 1);
-    if (f == CSC)
+        indices(start_type, start, f == TRIPLETS ? 0 : (f == CSC ? p->cols : p->rows) + 1);
+    const weft_sparse_input in = {.size = sizeof in,
+                                  .storage = p->storage,
+                                  .form = f == CSC   ? WEFT_CSC
+                                          : f == CSR ? WEFT_CSR
+                                                     : WEFT_TRIPLETS,
+                                  .rows = p->rows,
+                                  .cols = p->cols,
+                                  .n = p->n,
+                                  .start_type = start_type,
+                                  .index_type = type,
+                                  .start = starts,
+                                  .row = f == CSR ? NULL : row,
+                                  .col = f == CSC ? NULL : col,
+                                  .value = p->value};
+    if (start_type != type)
+        status = weft_sparse_create(ctx, &m, &in);
+    else if (f == CSC)
         status = weft_sparse_create_csc(ctx, &m, p->storage, p->rows, p->cols, type, starts, row,
                                         p->value);
     else if (f == CSR)
@@ -266,15 +286,16 @@ static void every_form(weft_context *ctx) {
     static problem p;
     test_random r = test_random_at(1);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        for (int round = 0; round < ROUNDS * FORMS * 2 * 4; round++) {
+        for (int round = 0; round < ROUNDS * FORMS * INDEX_TYPES * 2; round++) {
             const form f = (form)(round % FORMS);
-            const weft_type type = round / FORMS % 2 ? WEFT_I32 : WEFT_I64;
-            const weft_storage storage = (weft_storage)(round / FORMS / 2 % 4);
+            const weft_type type = index_types[round / FORMS % INDEX_TYPES];
+            const weft_type start_type = index_types[test_below(&r, INDEX_TYPES)];
+            const weft_storage storage = (weft_storage)(round / FORMS / INDEX_TYPES % 4);
             const size_t n = sizes[s], other = storage == WEFT_GENERAL ? test_below(&r, n + 3) : n;
             if (!test_case_wanted(&r))
                 continue;
             draw(&r, &p, storage, n, other, test_below(&r, 1 + 4 * n), test_below(&r, 2));
-            weft_sparse *const m = create(ctx, &p, f, type);
+            weft_sparse *const m = create(ctx, &p, f, start_type, type);
             check_held(&p, m);
             check_multiply(ctx, &r, &p, m);
             check_update(ctx, &r, &p, m);

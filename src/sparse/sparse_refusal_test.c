@@ -61,13 +61,13 @@ static void wrong_arguments(weft_context *ctx) {
     reset(&in);
     for (int by_columns = 0; by_columns < 2; by_columns++)
         assert_int_equal(create(ctx, &in, by_columns), WEFT_OK);
-    in.storage = (weft_storage)4;
+    in.storage = (weft_storage)6;
     refuse(ctx, &in, WEFT_EARG, "storage",
-           "WEFT_GENERAL, WEFT_SYMMETRIC_LOWER, WEFT_SYMMETRIC_UPPER or WEFT_SYMMETRIC_FULL");
+           "WEFT_SYMMETRIC_FULL, WEFT_SYMMETRIC_USE_LOWER or WEFT_SYMMETRIC_USE_UPPER");
     in.storage = (weft_storage)-1;
     refuse(ctx, &in, WEFT_EARG, "storage", "-1");
-    in.type = WEFT_U32;
-    refuse(ctx, &in, WEFT_EARG, "index_type", "WEFT_I32 or WEFT_I64");
+    in.type = WEFT_F64;
+    refuse(ctx, &in, WEFT_EARG, "index_type", "WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64");
     in.storage = WEFT_SYMMETRIC_LOWER;
     in.rows = 4;
     in.cols = 2;
@@ -104,14 +104,20 @@ static void wrong_entries(weft_context *ctx) {
     in.index[4] = INT64_MIN;
     refuse(ctx, &in, WEFT_EARG, NULL, "from 0 to 2");
     in.value[2] = NAN;
-    refuse(ctx, &in, WEFT_ENONFINITE, NULL, "value 2, in row 1 and column 1");
+    refuse(ctx, &in, WEFT_ENONFINITE, NULL, "value 2, in row 1 and column 1 (counted from 0)");
     in.value[4] = INFINITY;
-    refuse(ctx, &in, WEFT_ENONFINITE, NULL, "value 4, in row 2 and column 2");
+    refuse(ctx, &in, WEFT_ENONFINITE, NULL, "value 4, in row 2 and column 2 (counted from 0)");
     in.storage = WEFT_SYMMETRIC_FULL;
     refuse(ctx, &in, WEFT_EARG, NULL, "not symmetric");
     in.index[1] = in.index[0];
     in.value[0] = in.value[1] = 1e308;
-    refuse(ctx, &in, WEFT_ENONFINITE, NULL, "row 0 and column 0 add up to inf");
+    refuse(ctx, &in, WEFT_ENONFINITE, NULL, "row 0 and column 0 (counted from 0) add up to inf");
+    in.type = WEFT_U64;
+    in.start[3] = -1;
+    refuse(ctx, &in, WEFT_EARG, "start", "start[3] is 18446744073709551615, more than");
+    in.type = WEFT_U64;
+    in.index[4] = INT64_MIN;
+    refuse(ctx, &in, WEFT_EARG, "index", "index[4] is 9223372036854775808, more than");
 }
 
 static void wrong_side(weft_context *ctx) {
@@ -119,7 +125,7 @@ static void wrong_side(weft_context *ctx) {
     reset(&in);
     in.storage = WEFT_SYMMETRIC_LOWER;
     test_refused(ctx, create(ctx, &in, true), WEFT_EARG, CREATE_CSC, "above");
-    assert_non_null(strstr(weft_message(ctx), "entry 3, in row 0 and column 2"));
+    assert_non_null(strstr(weft_message(ctx), "entry 3, in row 0 and column 2 (counted from 0)"));
     in.storage = WEFT_SYMMETRIC_UPPER;
     test_refused(ctx, create(ctx, &in, true), WEFT_EARG, CREATE_CSC, "below");
     assert_non_null(strstr(weft_message(ctx), "entry 1, in row 1 and column 0"));
@@ -133,11 +139,11 @@ static void not_symmetric(weft_context *ctx) {
     assert_int_equal(weft_sparse_create_triplets(ctx, &m, WEFT_SYMMETRIC_FULL, 3, 3, 5, WEFT_I32,
                                                  row, col, value),
                      WEFT_OK);
-    value[2] = nextafter(5, 6);
+    value[2] = 5.00000001;
     test_refused(ctx, weft_sparse_update(ctx, m, 5, value), WEFT_EARG, "weft_sparse_update",
-                 "WEFT_SYMMETRIC_LOWER");
-    assert_non_null(strstr(weft_message(ctx), "row 2, column 0 holds 5, but row 0, column 2 holds "
-                                              "5.00000000000000"));
+                 "WEFT_SYMMETRIC_USE_LOWER");
+    assert_non_null(strstr(weft_message(ctx), "row 2 of column 0 holds 5, row 0 of column 2 "
+                                              "5.00000001 (counted from 0), apart by 2.0e-09"));
     assert_true(weft_sparse_values(m)[1] == 5);
     value[2] = NAN;
     test_refused(ctx, weft_sparse_update(ctx, m, 5, value), WEFT_ENONFINITE, "weft_sparse_update",
@@ -166,6 +172,54 @@ static void wrong_triplets(weft_context *ctx) {
     REFUSED("entry", &m, WEFT_SYMMETRIC_FULL, 1, 1, 2, WEFT_I64, row, col, value);
     REFUSED("entry", &m, WEFT_GENERAL, 2, 1, 2, WEFT_I64, row, col, value);
 #undef REFUSED
+}
+
+static void wrong_inputs(weft_context *ctx) {
+    const int64_t start[] = {0, 1}, row[] = {0}, col[] = {0};
+    const double value[] = {2};
+    const weft_sparse_input good = {.size = sizeof good,
+                                    .rows = 1,
+                                    .cols = 1,
+                                    .n = 1,
+                                    .start_type = WEFT_I64,
+                                    .index_type = WEFT_I64,
+                                    .start = start,
+                                    .row = row,
+                                    .col = col,
+                                    .value = value};
+    weft_sparse *m;
+    for (int form = WEFT_CSC; form <= WEFT_TRIPLETS; form++) {
+        weft_sparse_input in = good;
+        in.form = (weft_form)form;
+        assert_int_equal(weft_sparse_create(ctx, &m, &in), WEFT_OK);
+        weft_sparse_destroy(m);
+    }
+#define REFUSED(word, ...)                                                                         \
+    do {                                                                                           \
+        weft_sparse_input in = good;                                                               \
+        __VA_ARGS__;                                                                               \
+        m = (weft_sparse *)ctx;                                                                    \
+        test_refused(ctx, weft_sparse_create(ctx, &m, &in), WEFT_EARG, "weft_sparse_create",       \
+                     word);                                                                        \
+        assert_null(m);                                                                            \
+    } while (0)
+    REFUSED("input.size", in.size = 0);
+    REFUSED("input.size", in.size = sizeof in + 8);
+    REFUSED("input.size", in.size = sizeof in - 1);
+    REFUSED("form", in.form = (weft_form)3);
+    REFUSED("storage", in.storage = (weft_storage)6);
+    REFUSED("start_type", in.start_type = WEFT_I16);
+    REFUSED("index_type", in.start_type = in.index_type = WEFT_I8);
+    REFUSED("symmetry_tolerance", in.symmetry_tolerance = NAN);
+    REFUSED("symmetry_tolerance", in.symmetry_tolerance = INFINITY);
+    REFUSED("row", in.row = NULL);
+    REFUSED("col", in.form = WEFT_CSR, in.col = NULL);
+    REFUSED("start", in.form = WEFT_CSR, in.start = NULL);
+    REFUSED("value", in.form = WEFT_TRIPLETS, in.value = NULL);
+#undef REFUSED
+    test_refused(ctx, weft_sparse_create(ctx, NULL, &good), WEFT_EARG, "weft_sparse_create",
+                 "matrix");
+    test_refused(ctx, weft_sparse_create(ctx, &m, NULL), WEFT_EARG, "weft_sparse_create", "input");
 }
 
 static void wrong_products(weft_context *ctx) {
@@ -198,6 +252,12 @@ static void wrong_files(weft_context *ctx) {
     test_refused(ctx, weft_sparse_read(ctx, NULL, "x"), WEFT_EARG, "weft_sparse_read", "matrix");
     test_refused(ctx, weft_sparse_read(ctx, &m, NULL), WEFT_EARG, "weft_sparse_read", "path");
     assert_null(m);
+    test_refused(ctx, weft_sparse_read_as(ctx, NULL, "x", WEFT_GENERAL, 0), WEFT_EARG,
+                 "weft_sparse_read_as", "matrix");
+    test_refused(ctx, weft_sparse_read_as(ctx, &m, "x", (weft_storage)6, 0), WEFT_EARG,
+                 "weft_sparse_read_as", "storage");
+    test_refused(ctx, weft_sparse_read_as(ctx, &m, "x", WEFT_SYMMETRIC_FULL, NAN), WEFT_EARG,
+                 "weft_sparse_read_as", "symmetry_tolerance");
     test_refused(ctx, weft_sparse_read(ctx, &m, "/no/such/file"), WEFT_EIO, "weft_sparse_read",
                  "opening");
     test_refused(ctx, weft_sparse_read(ctx, &m, "/"), WEFT_EIO, "weft_sparse_read", "reading");
@@ -222,8 +282,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(wrong_arguments), TEST_ON_EACH_PLACE(wrong_entries),
         TEST_ON_EACH_PLACE(wrong_side),      TEST_ON_EACH_PLACE(not_symmetric),
-        TEST_ON_EACH_PLACE(wrong_triplets),  TEST_ON_EACH_PLACE(wrong_products),
-        TEST_ON_EACH_PLACE(wrong_files),     TEST_ON_EACH_PLACE(device_memory),
+        TEST_ON_EACH_PLACE(wrong_triplets),  TEST_ON_EACH_PLACE(wrong_inputs),
+        TEST_ON_EACH_PLACE(wrong_products),  TEST_ON_EACH_PLACE(wrong_files),
+        TEST_ON_EACH_PLACE(device_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
