@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/matrix_market.h"
+#include "io/target.h"
 #include "sparse/matrix.h"
 
 /* A file must not cost more memory than its bytes justify. */
@@ -134,10 +135,6 @@ weft_status wi_sparse_write(weft_context *ctx, const char *call, FILE *file, con
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s: %s", call, note.text);
 }
 
-static weft_status open_failed(weft_context *ctx, const char *call, const char *path) {
-    return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
-}
-
 weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path) {
     static const char call[] = "weft_sparse_read";
     if (wi_check_context(ctx) != WEFT_OK)
@@ -149,7 +146,7 @@ weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char
         return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
     FILE *const file = fopen(path, "rb");
     if (!file)
-        return open_failed(ctx, call, path);
+        return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
     const weft_status status = wi_sparse_read(ctx, call, file, path, matrix);
     fclose(file);
     return status;
@@ -162,11 +159,16 @@ weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix, cons
     if (!matrix || !path)
         return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass %s", call, matrix ? "path" : "matrix",
                        matrix ? "the name of a file" : "one");
-    FILE *const file = fopen(path, "wb");
-    if (!file)
-        return open_failed(ctx, call, path);
-    weft_status status = wi_sparse_write(ctx, call, file, path, matrix);
-    if (fclose(file) != 0 && status == WEFT_OK)
-        status = wi_fail(ctx, WEFT_EIO, "%s: %s: writing failed: %s", call, path, strerror(errno));
-    return status;
+    wi_target target;
+    wi_note note = {""};
+    weft_status status = wi_target_open(path, &target, &note);
+    if (status != WEFT_OK)
+        return wi_fail(ctx, status, "%s: %s", call, note.text);
+    status = wi_sparse_write(ctx, call, target.file, path, matrix);
+    if (status != WEFT_OK) {
+        wi_target_drop(&target);
+        return status;
+    }
+    status = wi_target_close(&target, &note);
+    return status == WEFT_OK ? status : wi_fail(ctx, status, "%s: %s", call, note.text);
 }
