@@ -80,6 +80,13 @@ static const char ending[] =
     "Sparse matrices are Matrix Market files, coordinate or array, real, integer or pattern, "
     "general\n"
     "or symmetric. Images are PGM, PPM and, in builds with libpng, PNG.\n"
+    ".PP\n"
+    "Output is written beside the file it is for, as .weft_*.part, and takes its name and its mode\n"
+    "when all of it is on the disk. A full disk or a signal leaves what was there; only a signal\n"
+    "that cannot be caught, or a power cut, leaves the other behind. Of a symbolic link, what it\n"
+    "leads to is replaced; devices and pipes are written directly. An array may take the place of\n"
+    "the one that was read, as in weft sort x.npy \\-o x.npy; other output that would replace an\n"
+    "input, or another output, is refused.\n"
     ".SH SEE ALSO\n.BR weft (3)\n";
 
 void wi_print_man(void) {
