@@ -136,7 +136,7 @@ test_scan_and_add() {
     "$weft" add "$folder/self.npy" "$folder/self.npy" -p "$place" -o "$folder/out.npy" --json |
         json_valid 'add --json' 1
     expect 2 'option --json: standard output takes' "$weft" scan "$folder/bytes.npy" --json -o -
-    expect 2 '"300" is no value of type u8' "$weft" scan "$folder/bytes.npy" -p "$place" \
+    expect 2 '"300" is outside u8, from 0 to 255' "$weft" scan "$folder/bytes.npy" -p "$place" \
         --init 300 -o "$folder/out.npy"
     expect 1 'bytes.npy holds u8 of shape \(4\), but .*matrix.npy holds i8 of shape \(2, 3\)' \
         "$weft" add "$folder/bytes.npy" "$folder/matrix.npy" -o "$folder/x"
@@ -482,8 +482,8 @@ test_select_and_unique() {
     "$weft" select "$folder/runs.npy" -p "$place" -w '<=1' -o "$folder/out.npy" --json |
         json_valid 'select --json' 1
     expect 2 'option --where is missing' "$weft" select "$folder/runs.npy" -o "$folder/x"
-    expect 2 '"~3" is no test of i16' "$weft" select "$folder/runs.npy" -w '~3' -o "$folder/x"
-    expect 2 '">70000" is no test of i16' "$weft" select "$folder/runs.npy" -w '>70000' -o "$folder/x"
+    expect 2 '"~3": this is no test of i16' "$weft" select "$folder/runs.npy" -w '~3' -o "$folder/x"
+    expect 2 '">70000": "70000" is outside i16, from -32768 to 32767' "$weft" select "$folder/runs.npy" -w '>70000' -o "$folder/x"
     expect 1 'give one to test for each' "$weft" select "$folder/runs.npy" "$folder/nans.npy" \
         -o "$folder/x"
 }
