@@ -54,8 +54,9 @@ WEFT_API void weft_close(weft_context *ctx);
 WEFT_API const char *weft_place(const weft_context *ctx);
 
 /* One line on the latest failed call of this context: what, where and what to do about it; "" if
- * none has failed. With NULL: why the calling thread's latest weft_open failed. Valid until the
- * next call on the context (on the thread, for NULL). */
+ * none has failed. With NULL: why the calling thread's latest weft_open failed. It is UTF-8: other
+ * bytes, and control characters, of names and the like are spelled out, as \xff and \n. Valid until
+ * the next call on the context (on the thread, for NULL). */
 WEFT_API const char *weft_message(const weft_context *ctx);
 
 /* "WEFT_OK", "WEFT_EARG", ... */

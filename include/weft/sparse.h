@@ -105,7 +105,10 @@ WEFT_API weft_status weft_sparse_read_as(weft_context *ctx, weft_sparse **matrix
                                          weft_storage storage, double symmetry_tolerance);
 
 /* Writes a Matrix Market file, coordinate real, general or symmetric, with
- * as many digits as reading the same doubles back takes. */
+ * as many digits as reading the same doubles back takes. It is written beside the file of that
+ * name, as .weft_*.part, and takes its name and its mode when all of it is on the disk; on failure
+ * it is removed, and what was there stays. Of a symbolic link, what it leads to is replaced;
+ * devices and pipes are written directly. */
 WEFT_API weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix,
                                        const char *path);
 
@@ -155,7 +158,7 @@ typedef struct weft_chol_options {
     const char *ordering;
     const int64_t *permutation; /* for "given": column permutation[k] comes k-th */
     double ordering_seconds;    /* the most that best may spend on dissect, by its own estimate;
-                                 * 0: 60 */
+                                 * 0: 60; less and NaN are WEFT_EARG */
 } weft_chol_options;
 
 /* What is known of a factorization. Set `size` to sizeof(weft_chol_report). */
@@ -287,9 +290,9 @@ WEFT_API weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const w
 WEFT_API weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan,
                                          const weft_sparse *matrix, double *estimate);
 
-/* Saves a plan to a file, without the numbers of L, and reads it again, for matrices of the same
- * pattern. A file that is
- * damaged, or is no plan, is WEFT_EFORMAT; files are read by machines of the same byte order. */
+/* Saves a plan to a file, without the numbers of L, as weft_sparse_write does; and reads it again,
+ * for matrices of the same pattern. A file that is damaged, or is no plan, is WEFT_EFORMAT; files
+ * are read by machines of the same byte order. */
 WEFT_API weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path);
 WEFT_API weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan);
 

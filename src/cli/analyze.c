@@ -7,10 +7,6 @@
 #include "cli/plot.h"
 #include "cli/text.h"
 
-static bool is_standard(const char *path) {
-    return strcmp(path, "-") == 0;
-}
-
 static void print_json(const weft_sparse *matrix, const weft_chol_report *report) {
     wi_json json;
     wi_json_open(&json);
@@ -38,9 +34,10 @@ static double over(size_t a, size_t b) {
 
 static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
                          const weft_chol_report *report) {
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES];
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], shown[WI_PATH_BYTES];
+    wi_shown(name, shown, sizeof shown);
     fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
-            wi_style_on(to, WI_BOLD), name, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+            wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
     wi_print_asymmetry(to, matrix);
     fprintf(to, "ordering  %s, in %s\n", report->ordering,
             wi_format_seconds(report->order_seconds, a));
@@ -60,18 +57,14 @@ static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
 
 /* Draws the plan to the file of --plot. */
 static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const weft_chol *plan) {
-    const char *const path = args->value[WI_OPT_PLOT];
-    const bool standard = is_standard(path);
-    FILE *const file = standard ? stdout : fopen(path, "w");
-    bool written = file && wi_plot_analysis(file, matrix, plan);
-    int error = errno;
-    if (file && !standard && fclose(file) != 0 && written) {
-        written = false;
-        error = errno;
-    }
+    wi_output output;
+    const wi_exit result = wi_output_open(args->value[WI_OPT_PLOT], &output);
+    if (result != WI_EXIT_OK)
+        return result;
+    const bool written = wi_plot_analysis(output.file, matrix, plan);
     if (!written)
-        wi_say_error("analyze: cannot write %s: %s", path, strerror(error));
-    return written ? WI_EXIT_OK : WI_EXIT_FAILED;
+        wi_say_error("analyze: %s: writing failed: %s", output.name, strerror(errno));
+    return wi_output_end(&output, written);
 }
 
 static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_sparse *matrix,
@@ -88,7 +81,7 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
     if (wi_given(args, WI_OPT_JSON))
         print_json(matrix, &report);
     else
-        print_report(plot && is_standard(plot) ? stderr : stdout, wi_matrix_name(args), matrix,
+        print_report(plot && wi_is_standard(plot) ? stderr : stdout, wi_matrix_name(args), matrix,
                      &report);
     return WI_EXIT_OK;
 }
@@ -100,7 +93,7 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
     const weft_chol_options options = {.size = sizeof options,
                                        .ordering = args->value[WI_OPT_ORDERING]};
     wi_exit result = wi_check_ordering(args);
-    if (wi_given(args, WI_OPT_PLOT) && is_standard(args->value[WI_OPT_PLOT]) &&
+    if (wi_given(args, WI_OPT_PLOT) && wi_is_standard(args->value[WI_OPT_PLOT]) &&
         wi_given(args, WI_OPT_JSON))
         return wi_usage(args->command, "option --json: standard output takes the picture already; "
                                        "name a file with --plot");

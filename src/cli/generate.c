@@ -2,8 +2,6 @@
 /* `weft generate`: sparse test problems as Matrix Market files. */
 #include "sparse/generate.h"
 
-#include <string.h>
-
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -30,12 +28,15 @@ static wi_exit read_recipe(const wi_arguments *args, const wi_generator *generat
 
 static wi_exit save(const wi_arguments *args, weft_context *ctx, const weft_sparse *matrix) {
     const char *const path = args->value[WI_OPT_OUTPUT];
-    if (path && strcmp(path, "-") != 0)
-        return weft_sparse_write(ctx, matrix, path) == WEFT_OK ? WI_EXIT_OK
-                                                               : wi_session_failed(ctx);
-    return wi_sparse_write(ctx, args->command->name, stdout, "standard output", matrix) == WEFT_OK
-               ? WI_EXIT_OK
-               : wi_session_failed(ctx);
+    wi_output output;
+    const wi_exit result = wi_output_open(path ? path : "-", &output);
+    if (result != WI_EXIT_OK)
+        return result;
+    const bool written =
+        wi_sparse_write(ctx, args->command->name, output.file, output.name, matrix) == WEFT_OK;
+    if (!written)
+        wi_session_failed(ctx);
+    return wi_output_end(&output, written);
 }
 
 static void print_saved(const wi_arguments *args, const weft_sparse *matrix) {
@@ -58,7 +59,7 @@ wi_exit wi_generate_command(const wi_arguments *args) {
     wi_recipe recipe;
     if (!generator)
         return wi_usage_word(args->command, "problem", args->operand[0], WI_WORDS_PROBLEM);
-    if (wi_given(args, WI_OPT_JSON) && (!path || strcmp(path, "-") == 0))
+    if (wi_given(args, WI_OPT_JSON) && (!path || wi_is_standard(path)))
         return wi_usage(args->command, "option --json: standard output takes the matrix already; "
                                        "name a file with --output");
     wi_exit result = wi_check_writable(args, WI_OPT_OUTPUT);

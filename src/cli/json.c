@@ -5,16 +5,19 @@
 
 #include "cli/text.h"
 
+/* A byte that is no UTF-8 becomes U+FFFD: JSON is UTF-8 whatever a file is called. */
 static void print_quoted(const char *text) {
     putchar('"');
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            printf("\\%c", c);
-        else if (c < ' ')
-            printf("\\u%04x", c);
+    while (*text) {
+        const size_t bytes = wi_utf8_bytes(text);
+        if (bytes == 0)
+            fputs("\\ufffd", stdout);
+        else if (wi_is_control(
+                     text)) /* U+0080 and on are two bytes, the last of which says which */
+            printf("\\u%04x", (unsigned char)text[bytes - 1]);
         else
-            putchar(c);
+            printf("%s%.*s", *text == '"' || *text == '\\' ? "\\" : "", (int)bytes, text);
+        text += bytes ? bytes : 1;
     }
     putchar('"');
 }
@@ -65,11 +68,18 @@ void wi_json_counts(wi_json *json, const char *key, size_t n, const uint64_t *va
 
 void wi_json_number(wi_json *json, const char *key, double value) {
     if (!isfinite(value)) {
-        wi_json_null(json, key);
+        wi_json_element(json, key, WEFT_F64, &value);
         return;
     }
     print_key(json, key);
     printf("%.9g", value);
+}
+
+void wi_json_known(wi_json *json, const char *key, bool known, double value) {
+    if (known)
+        wi_json_number(json, key, value);
+    else
+        wi_json_null(json, key);
 }
 
 void wi_json_bool(wi_json *json, const char *key, bool value) {

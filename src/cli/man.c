@@ -72,6 +72,12 @@ static const char ending[] =
     ".TP\n.B 0\nAll went well.\n"
     ".TP\n.B 1\nA result was wrong, or something failed: a file, a device, memory.\n"
     ".TP\n.B 2\nThe command line makes no sense.\n"
+    ".SH JSON\n"
+    "With \\-\\-json a command prints one object a line, in UTF-8. NaN and infinities, which JSON "
+    "lacks,\n"
+    "are the strings \"nan\", \"inf\" and \"-inf\"; null means that there is no value. A byte of a "
+    "file's\n"
+    "name that is no UTF-8 becomes U+FFFD.\n"
     ".SH FILES\n"
     "Arrays are NumPy's .npy files, versions 1 to 3, in either byte order and in C or Fortran\n"
     "order, of integers and floats. Booleans, complex numbers, text, dates and records are "
@@ -80,6 +86,14 @@ static const char ending[] =
     "Sparse matrices are Matrix Market files, coordinate or array, real, integer or pattern, "
     "general\n"
     "or symmetric. Images are PGM, PPM and, in builds with libpng, PNG.\n"
+    ".PP\n"
+    "Output is written beside the file it is for, as .weft_*.part, and takes its name and its "
+    "mode\n"
+    "when all of it is on the disk. A full disk or a signal leaves what was there; only a signal\n"
+    "that cannot be caught, or a power cut, leaves the other behind. Of a symbolic link, what it\n"
+    "leads to is replaced; devices and pipes are written directly. An array may take the place of\n"
+    "the one that was read, as in weft sort x.npy \\-o x.npy; other output that would replace an\n"
+    "input, or another output, is refused.\n"
     ".SH SEE ALSO\n.BR weft (3)\n";
 
 void wi_print_man(void) {

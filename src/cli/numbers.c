@@ -2,6 +2,7 @@
 /* Reading what people type: counts with powers and suffixes, seeds, elements, types. */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,20 +97,27 @@ static bool read_signed(size_t size, const char *text, int64_t *value) {
     return true;
 }
 
+/* What is spelled as infinite may be so, but no number may become it. */
 static bool read_float(weft_type type, const char *text, void *p) {
     char *end;
     const double wide = strtod(text, &end);
     const float single = strtof(text, NULL);
-    if (end == text || *end)
+    const weft_f16 half = weft_f16_from_float(single);
+    const weft_bf16 brain = weft_bf16_from_float(single);
+    const double value = type == WEFT_F64   ? wide
+                         : type == WEFT_F32 ? (double)single
+                         : type == WEFT_F16 ? (double)weft_f16_to_float(half)
+                                            : (double)weft_bf16_to_float(brain);
+    if (end == text || *end || (isinf(value) && !strpbrk(text, "iI")))
         return false;
     if (type == WEFT_F64)
         memcpy(p, &wide, sizeof wide);
     else if (type == WEFT_F32)
         memcpy(p, &single, sizeof single);
     else if (type == WEFT_F16)
-        memcpy(p, &(weft_f16){weft_f16_from_float(single).bits}, sizeof(weft_f16));
+        memcpy(p, &half, sizeof half);
     else
-        memcpy(p, &(weft_bf16){weft_bf16_from_float(single).bits}, sizeof(weft_bf16));
+        memcpy(p, &brain, sizeof brain);
     return true;
 }
 
@@ -140,6 +148,35 @@ bool wi_read_element(weft_type type, const char *text, void *p) {
         memcpy(p, &bits, 8);
     }
     return true;
+}
+
+/* Is it written as integers are here: digits, after 0x also hexadecimal ones? */
+static bool is_integer(const char *text) {
+    text += *text == '-';
+    const bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *const digits = hexadecimal ? "0123456789abcdefABCDEF" : "0123456789";
+    text += hexadecimal ? 2 : 0;
+    return *text && text[strspn(text, digits)] == '\0';
+}
+
+void wi_explain_element(weft_type type, const char *text, char why[WI_REASON_BYTES]) {
+    const char *const name = weft_type_name(type);
+    const uint64_t most = UINT64_MAX >> (64 - 8 * weft_type_size(type));
+    char *end;
+    strtod(text, &end);
+    if (end == text || *end)
+        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is no number", text);
+    else if (wi_type_is_float(type))
+        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is too large for %s", text, name);
+    else if (!is_integer(text))
+        snprintf(why, WI_REASON_BYTES, "%s takes whole numbers, as 30 or 0x1e, not \"%.64s\"", name,
+                 text);
+    else if (wi_type_is_signed(type))
+        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is outside %s, from -%" PRIu64 " to %" PRIu64,
+                 text, name, most / 2 + 1, most / 2);
+    else
+        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is outside %s, from 0 to %" PRIu64, text, name,
+                 most);
 }
 
 bool wi_find_type(const char *name, weft_type *type) {

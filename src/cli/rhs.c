@@ -8,8 +8,6 @@
 #include "cli/text.h"
 #include "sparse/sparse.h"
 
-static const int first_byte_of_npy = 0x93;
-
 wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat, wi_rhs *rhs) {
     size_t entries, bytes;
     *rhs = (wi_rhs){.n = n, .count = count, .flat = flat};
@@ -123,8 +121,8 @@ wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rh
     const int first = getc(file);
     if (first != EOF)
         ungetc(first, file);
-    result = first == first_byte_of_npy ? load_array(args, file, name, n, rhs)
-                                        : load_matrix(args, ctx, file, name, n, rhs);
+    result = first == WI_NPY_FIRST ? load_array(args, file, name, n, rhs)
+                                   : load_matrix(args, ctx, file, name, n, rhs);
     wi_close_input(file);
     return result == WI_EXIT_OK ? check_finite(args, name, rhs) : result;
 }

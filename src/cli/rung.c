@@ -205,11 +205,11 @@ const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_
 
 void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung) {
     const bool timed = rung->seconds > 0;
-    wi_json_number(json, "seconds", timed ? rung->seconds : NAN);
+    wi_json_known(json, "seconds", timed, rung->seconds);
     wi_json_count(json, "bytes", (uint64_t)rung->bytes);
     if (climb->flops)
         wi_json_number(json, "flops", rung->work);
-    wi_json_number(json, climb->flops ? "gflops" : "gbps", timed ? wi_rung_rate(rung) / 1e9 : NAN);
+    wi_json_known(json, climb->flops ? "gflops" : "gbps", timed, wi_rung_rate(rung) / 1e9);
     wi_json_string(json, "roof", wi_roof_name(climb->roof));
     wi_json_number(json, climb->flops ? "roof_gflops" : "roof_gbps", timed ? rung->roof / 1e9 : 0);
 }

@@ -11,10 +11,9 @@ static wi_exit read_init(const wi_arguments *args, weft_type type, uint64_t *ini
     const char *const text = args->value[WI_OPT_INIT];
     if (!text || wi_read_element(type, text, init))
         return WI_EXIT_OK;
-    return wi_usage(args->command,
-                    "option --init: \"%s\" is no value of type %s, which the file "
-                    "holds",
-                    text, weft_type_name(type));
+    char why[WI_REASON_BYTES];
+    wi_explain_element(type, text, why);
+    return wi_usage(args->command, "option --init: %s", why);
 }
 
 /* Scans in place, in C order. */

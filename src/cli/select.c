@@ -2,13 +2,14 @@
 /* `weft select`: the elements of a file that satisfy a test, or their positions. */
 #include "weft/select.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/session.h"
 #include "cli/text.h"
 
 enum {
-    CONSTANT_BYTES = 64 /* of a constant's text */
+    CONSTANT_BYTES = 1024 /* of a constant's text */
 };
 
 static const struct {
@@ -21,18 +22,19 @@ static const char *skip_spaces(const char *text) {
     return text + strspn(text, " ");
 }
 
-/* Reads `length` characters as an element. */
-static bool read_constant(weft_type type, const char *text, size_t length, weft_element *element) {
+/* Reads `length` characters as an element; if they are none, says why not. */
+static bool read_constant(weft_type type, const char *text, size_t length, weft_element *element,
+                          char why[WI_REASON_BYTES]) {
     char copy[CONSTANT_BYTES];
-    if (length >= sizeof copy)
-        return false;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    return wi_read_element(type, copy, element);
+    snprintf(copy, sizeof copy, "%.*s", (int)length, text);
+    if (length < sizeof copy && wi_read_element(type, copy, element))
+        return true;
+    wi_explain_element(type, copy, why);
+    return false;
 }
 
 /* Understands "> 0", "!=3", "1..5" and "nan". */
-static bool parse_test(const char *text, weft_predicate *p) {
+static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_BYTES]) {
     text = skip_spaces(text);
     if (strcmp(text, "nan") == 0) {
         p->test = WEFT_IS_NAN;
@@ -43,26 +45,27 @@ static bool parse_test(const char *text, weft_predicate *p) {
         if (strncmp(text, comparisons[k].text, length) == 0) {
             const char *const constant = skip_spaces(text + length);
             p->test = comparisons[k].test;
-            return read_constant(p->type, constant, strlen(constant), &p->a);
+            return read_constant(p->type, constant, strlen(constant), &p->a, why);
         }
     }
     const char *const dots = strstr(text, "..");
     p->test = WEFT_BETWEEN;
-    return dots && read_constant(p->type, text, (size_t)(dots - text), &p->a) &&
-           read_constant(p->type, dots + 2, strlen(dots + 2), &p->b);
+    snprintf(why, WI_REASON_BYTES,
+             "this is no test of %s; write it as \">0\", \"==1\", \"<=5\", "
+             "\"1..5\" or \"nan\"",
+             weft_type_name(p->type));
+    return dots && read_constant(p->type, text, (size_t)(dots - text), &p->a, why) &&
+           read_constant(p->type, dots + 2, strlen(dots + 2), &p->b, why);
 }
 
 /* The test of --where; without it, of a second file, that it is not 0. */
 static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicate *p) {
     const char *const text = wi_given(args, WI_OPT_WHERE) ? args->value[WI_OPT_WHERE] : "!=0";
+    char why[WI_REASON_BYTES];
     *p = (weft_predicate){.type = type};
-    if (parse_test(text, p))
+    if (parse_test(text, p, why))
         return WI_EXIT_OK;
-    return wi_usage(
-        args->command,
-        "option --where: \"%s\" is no test of %s; write it as \">0\", \"==1\", \"<=5\", "
-        "\"1..5\" or \"nan\"",
-        text, weft_type_name(type));
+    return wi_usage(args->command, "option --where: \"%s\": %s", text, why);
 }
 
 /* Reads the file, and that of the elements tested if there is one. */

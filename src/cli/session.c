@@ -3,11 +3,9 @@
 #include "cli/session.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/ops.h"
@@ -96,12 +94,8 @@ wi_exit wi_session_failed(const weft_context *ctx) {
     return WI_EXIT_FAILED;
 }
 
-static bool is_standard(const char *path) {
-    return strcmp(path, "-") == 0;
-}
-
 wi_exit wi_open_input(const wi_arguments *args, const char *path, const char *kind, FILE **file) {
-    *file = is_standard(path) ? stdin : NULL;
+    *file = wi_is_standard(path) ? stdin : NULL;
     if (*file && isatty(STDIN_FILENO))
         return wi_usage(args->command,
                         "- means standard input, which is a terminal; send a %s there, or name one",
@@ -127,7 +121,7 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     if (result != WI_EXIT_OK)
         return result;
     const weft_status status =
-        wi_npy_read(file, is_standard(path) ? "standard input" : path,
+        wi_npy_read(file, wi_is_standard(path) ? "standard input" : path,
                     wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
@@ -159,40 +153,16 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
     return WI_EXIT_FAILED;
 }
 
-/* 0, or what writing to `path` will fail with, as far as can be told without trying. */
-static int foreseen_error(const char *path) {
-    struct stat facts;
-    if (!*path)
-        return ENOENT;
-    if (stat(path, &facts) == 0)
-        return S_ISDIR(facts.st_mode) ? EISDIR : access(path, W_OK) == 0 ? 0 : errno;
-    const char *const slash = strrchr(path, '/');
-    char folder[PATH_MAX] = ".";
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
-    return access(folder, W_OK) == 0 ? 0 : errno;
-}
-
-wi_exit wi_check_writable(const wi_arguments *args, wi_option option) {
-    const char *const path = args->value[option];
-    const int error = path && !is_standard(path) ? foreseen_error(path) : 0;
-    if (error == 0)
-        return WI_EXIT_OK;
-    wi_say_error("%s: option --%s: cannot write %s: %s; name another file", args->command->name,
-                 wi_option_rows[option].name, path, strerror(error));
-    return WI_EXIT_FAILED;
-}
-
 wi_exit wi_need_output(const wi_arguments *args) {
     const char *const path = args->value[WI_OPT_OUTPUT];
     if (!path)
         return wi_usage(args->command, "option --output is missing; add -o OUT.npy, or -o - for "
                                        "standard output");
-    if (is_standard(path) && isatty(STDOUT_FILENO))
+    if (wi_is_standard(path) && isatty(STDOUT_FILENO))
         return wi_usage(args->command,
                         "option --output: standard output is a terminal, and arrays are no text; "
                         "add >OUT.npy or name a file");
-    if (is_standard(path) && wi_given(args, WI_OPT_JSON))
+    if (wi_is_standard(path) && wi_given(args, WI_OPT_JSON))
         return wi_usage(args->command,
                         "option --json: standard output takes the array already; name a file with "
                         "--output");
@@ -216,21 +186,15 @@ void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder
 }
 
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array) {
-    const char *const path = args->value[WI_OPT_OUTPUT];
-    const bool standard = is_standard(path);
+    wi_output output;
     wi_note note = {""};
-    FILE *const file = standard ? stdout : fopen(path, "wb");
-    if (!file) {
-        wi_say_error("%s: opening for writing failed: %s", path, strerror(errno));
-        return WI_EXIT_FAILED;
-    }
-    weft_status status = wi_npy_write(file, standard ? "standard output" : path, array, &note);
-    if (!standard && fclose(file) != 0 && status == WEFT_OK)
-        status = wi_note_fail(&note, WEFT_EIO, "%s: writing failed: %s", path, strerror(errno));
-    if (status == WEFT_OK)
-        return WI_EXIT_OK;
-    wi_say_error("%s", note.text);
-    return WI_EXIT_FAILED;
+    const wi_exit result = wi_output_open(args->value[WI_OPT_OUTPUT], &output);
+    if (result != WI_EXIT_OK)
+        return result;
+    const bool written = wi_npy_write(output.file, output.name, array, &note) == WEFT_OK;
+    if (!written)
+        wi_say_error("%s", note.text);
+    return wi_output_end(&output, written);
 }
 
 wi_exit wi_chosen_op(const wi_arguments *args, const wi_op_name **op) {

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/ops.h"
+#include "cli/output.h"
 #include "io/npy.h"
 
 /* Opens the place of --place, or else that of WEFT_PLACE or the best there is (the cpu for an
@@ -32,13 +33,9 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
 /* Writes to --output, "-" being standard output. */
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
 
-/* Explains if --output is missing, cannot be written, or is where --json prints. Called before the
- * work is done. */
+/* Explains if --output is missing, is where --json prints, or is refused by wi_check_writable.
+ * Called before the work is done. */
 wi_exit wi_need_output(const wi_arguments *args);
-
-/* Explains if the file that `option` names, if it does, cannot be written. Nothing is written yet.
- */
-wi_exit wi_check_writable(const wi_arguments *args, wi_option option);
 
 /* With --json, tells what was written: `op` of the ladder `ladder`. */
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum {
-    LINE_COLUMNS = 80
+    LINE_COLUMNS = 80,
+    LONGEST_ERROR = 8192 /* longer ones are cut short */
 };
 
 /* Colour is for terminals whose owner has not set NO_COLOR (see no-color.org). */
@@ -48,14 +49,16 @@ void wi_print_wrapped(const char *text, size_t column, size_t indent) {
 }
 
 void wi_say_error(const char *format, ...) {
+    char line[LONGEST_ERROR], shown[LONGEST_ERROR];
     wi_progress_end();
     fflush(stdout);
     va_list values;
     va_start(values, format);
-    fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
+    vsnprintf(line, sizeof line, format, values);
     va_end(values);
+    wi_shown(line, shown, sizeof shown);
+    fprintf(stderr, "%sweft:%s %s\n", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN),
+            shown);
 }
 
 void wi_progress(const char *format, ...) {
@@ -140,7 +143,8 @@ const char *wi_format_times(double ratio, char out[WI_FIELD_BYTES]) {
     return out;
 }
 
-/* The fewest digits from which a reader gets the same float or double back. */
+/* The fewest digits from which a reader gets the same float or double back; with an exponent only
+ * where %g with the most digits there are would have one, so that 30 is not 3e+01. */
 static void format_float(double value, bool single, char out[WI_FIELD_BYTES]) {
     if (isnan(value)) { /* the sign of a NaN means nothing */
         snprintf(out, WI_FIELD_BYTES, "nan");
@@ -151,8 +155,10 @@ static void format_float(double value, bool single, char out[WI_FIELD_BYTES]) {
         snprintf(out, WI_FIELD_BYTES, "%.*g", digits, value);
         const double back = single ? (double)strtof(out, NULL) : strtod(out, NULL);
         if (back == value)
-            return;
+            break;
     }
+    if (strchr(out, 'e') && fabs(value) >= 1 && fabs(value) < (single ? 1e9 : 1e17))
+        snprintf(out, WI_FIELD_BYTES, "%.0f", value);
 }
 
 const char *wi_format_element(weft_type type, const void *p, char out[WI_FIELD_BYTES]) {

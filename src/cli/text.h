@@ -26,7 +26,7 @@ const char *wi_style_on(FILE *file, wi_style style);
  * goes, and later lines are indented to `indent`. Ends the last line. */
 void wi_print_wrapped(const char *text, size_t column, size_t indent);
 
-/* One line on standard error, begun with "weft: ". */
+/* One line on standard error, begun with "weft: ", as wi_shown has it. */
 void wi_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A line on standard error that the next one overwrites, on terminals only. */
@@ -57,13 +57,22 @@ bool wi_read_count(const char *text, size_t *count);
 /* Reads an unsigned number, decimal or 0x hexadecimal. */
 bool wi_read_u64(const char *text, uint64_t *value);
 
+enum {
+    WI_REASON_BYTES = 192
+};
+
 /* Reads one element of `type` into p (8 bytes of room); false if it is no such number or does not
  * fit. */
 bool wi_read_element(weft_type type, const char *text, void *p);
 
+/* Says why that was false. */
+void wi_explain_element(weft_type type, const char *text, char why[WI_REASON_BYTES]);
+
 bool wi_find_type(const char *name, weft_type *type);
 
-/* One JSON object on a line of standard output. Keys carry their unit. */
+/* One JSON object on a line of standard output, in UTF-8. Keys carry their unit. NaN and
+ * infinities, which JSON lacks, are the strings "nan", "inf" and "-inf"; null is no value at all.
+ */
 typedef struct wi_json {
     bool begun;
 } wi_json;
@@ -72,12 +81,12 @@ void wi_json_open(wi_json *json);
 void wi_json_close(wi_json *json);
 void wi_json_string(wi_json *json, const char *key, const char *value); /* NULL: null */
 void wi_json_count(wi_json *json, const char *key, uint64_t value);
-void wi_json_number(wi_json *json, const char *key, double value); /* NaN and infinity: null */
+void wi_json_number(wi_json *json, const char *key, double value);
+void wi_json_known(wi_json *json, const char *key, bool known, double value); /* else null */
 /* An array of numbers. */
 void wi_json_counts(wi_json *json, const char *key, size_t n, const uint64_t *values);
 void wi_json_bool(wi_json *json, const char *key, bool value);
 void wi_json_null(wi_json *json, const char *key);
-/* NaN and infinities, which JSON lacks, become the strings "nan", "inf", "-inf". */
 void wi_json_element(wi_json *json, const char *key, weft_type type, const void *p);
 
 #endif

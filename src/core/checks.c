@@ -11,15 +11,12 @@
 static _Thread_local char orphan_message[WI_MESSAGE_BYTES];
 
 weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...) {
-    char *const message = ctx ? ctx->message : orphan_message;
+    char message[WI_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(message, WI_MESSAGE_BYTES, format, arguments);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    /* What is quoted from the caller may hold anything, and a message is one line. */
-    for (unsigned char *c = (unsigned char *)message; *c; c++)
-        if (*c < ' ')
-            *c = '?';
+    wi_shown(message, ctx ? ctx->message : orphan_message, WI_MESSAGE_BYTES);
     return status;
 }
 

@@ -192,7 +192,7 @@ static void test_place_strings(void **state) {
         refuse_open(bad[k], WEFT_EARG, bad[k]);
         assert_non_null(strstr(weft_message(NULL), "cpu:N"));
     }
-    refuse_open("cpu:1\n2", WEFT_EARG, "cpu:1?2");
+    refuse_open("cpu:1\n2", WEFT_EARG, "cpu:1\\n2");
     assert_int_equal(weft_open(NULL, "cpu"), WEFT_EARG);
     weft_close(NULL);
 }

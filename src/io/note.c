@@ -6,10 +6,12 @@
 #include <stdio.h>
 
 weft_status wi_note_fail(wi_note *note, weft_status status, const char *format, ...) {
+    char text[sizeof note->text];
     va_list values;
     va_start(values, format);
-    vsnprintf(note->text, sizeof note->text, format, values);
+    vsnprintf(text, sizeof text, format, values);
     va_end(values);
+    wi_shown(text, note->text, sizeof note->text);
     return status;
 }
 

@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 enum {
+    WI_NPY_FIRST = 0x93,            /* the first byte of the files, by which to tell them */
     WI_NPY_MAX_DIMS = 64,           /* NumPy's own limit */
     WI_NPY_HEADER_BYTES = 64 << 10, /* no header of a plain numeric array comes near */
     WI_NPY_PREFIX_BYTES = 12        /* magic, version and the longest length field */

@@ -172,6 +172,10 @@ weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
     weft_chol_options whole = {.size = sizeof whole};
     if (options)
         memcpy(&whole, options, options->size);
+    if (!(whole.ordering_seconds >= 0))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: options.ordering_seconds is %g; give seconds, or 0 for the default",
+                       name, whole.ordering_seconds);
     weft_chol *made;
     status = wi_chol_create(ctx, name, &made);
     if (status != WEFT_OK)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/matrix_market.h"
+#include "io/target.h"
 #include "sparse/matrix.h"
 
 /* A file must not cost more memory than its bytes justify. */
@@ -240,11 +241,16 @@ weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix, cons
     if (!matrix || !path)
         return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass %s", call, matrix ? "path" : "matrix",
                        matrix ? "the name of a file" : "one");
-    FILE *const file = fopen(path, "wb");
-    if (!file)
-        return open_failed(ctx, call, path);
-    weft_status status = wi_sparse_write(ctx, call, file, path, matrix);
-    if (fclose(file) != 0 && status == WEFT_OK)
-        status = wi_fail(ctx, WEFT_EIO, "%s: %s: writing failed: %s", call, path, strerror(errno));
-    return status;
+    wi_target target;
+    wi_note note = {""};
+    weft_status status = wi_target_open(path, &target, &note);
+    if (status != WEFT_OK)
+        return wi_fail(ctx, status, "%s: %s", call, note.text);
+    status = wi_sparse_write(ctx, call, target.file, path, matrix);
+    if (status != WEFT_OK) {
+        wi_target_drop(&target);
+        return status;
+    }
+    status = wi_target_close(&target, &note);
+    return status == WEFT_OK ? status : wi_fail(ctx, status, "%s: %s", call, note.text);
 }

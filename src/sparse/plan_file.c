@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io/target.h"
 #include "sparse/chol.h"
 #include "sparse/order.h"
 
@@ -71,17 +72,18 @@ weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char 
     memcpy(head.magic, magic, sizeof magic);
     strncpy(head.ordering, plan->report.ordering, sizeof head.ordering - 1);
     head.checksum = checksum(parts);
-    FILE *const file = fopen(path, "wb");
-    if (!file)
-        return wi_fail(ctx, WEFT_EIO, "%s: cannot write %s: %s", call, path, strerror(errno));
-    bool written = fwrite(&head, sizeof head, 1, file) == 1;
-    for (int p = 0; written && p < PARTS; p++) {
-        const size_t count = (size_t)parts[p].count;
-        written = fwrite(parts[p].array, sizeof(int64_t), count, file) == count;
+    wi_target target;
+    wi_note note = {""};
+    weft_status status = wi_target_open(path, &target, &note);
+    if (status == WEFT_OK) {
+        bool written = fwrite(&head, sizeof head, 1, target.file) == 1;
+        for (int p = 0; written && p < PARTS; p++) {
+            const size_t count = (size_t)parts[p].count;
+            written = fwrite(parts[p].array, sizeof(int64_t), count, target.file) == count;
+        }
+        status = written ? wi_target_close(&target, &note) : wi_target_fail(&target, &note);
     }
-    if (fclose(file) != 0 || !written)
-        return wi_fail(ctx, WEFT_EIO, "%s: writing %s failed: %s", call, path, strerror(errno));
-    return WEFT_OK;
+    return status == WEFT_OK ? status : wi_fail(ctx, status, "%s: %s", call, note.text);
 }
 
 /* ---- reading ---- */
@@ -208,7 +210,10 @@ static bool is_header(const header *head, FILE *file) {
            fseek(file, sizeof *head, SEEK_SET) == 0;
 }
 
-static weft_status damaged(weft_context *ctx, const char *call, const char *path) {
+/* What is to be said of a file that does not hold what it should. */
+static weft_status damaged(weft_context *ctx, const char *call, const char *path, FILE *file) {
+    if (ferror(file))
+        return wi_fail(ctx, WEFT_EIO, "%s: %s: reading failed: %s", call, path, strerror(errno));
     return wi_fail(ctx, WEFT_EFORMAT,
                    "%s: %s is no plan of this version and byte order, or it is damaged; analyze "
                    "and save again",
@@ -221,7 +226,7 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     part parts[PARTS];
     wi_symbolic *const symbolic = &plan->symbolic;
     if (fread(&head, sizeof head, 1, file) != 1 || !is_header(&head, file))
-        return damaged(ctx, call, path);
+        return damaged(ctx, call, path, file);
     weft_status status = wi_symbolic_take_columns(ctx, call, head.n, symbolic);
     if (status == WEFT_OK)
         status = wi_symbolic_take_supernodes(ctx, call, head.supernodes, head.rows, symbolic);
@@ -231,11 +236,11 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     for (int p = 0; p < PARTS; p++) {
         const size_t count = (size_t)parts[p].count;
         if (fread(parts[p].array, sizeof(int64_t), count, file) != count)
-            return damaged(ctx, call, path);
+            return damaged(ctx, call, path, file);
     }
     if (checksum(parts) != head.checksum || !are_columns(symbolic) ||
         !are_extents(symbolic, head.rows) || !are_rows(symbolic) || !are_parents(symbolic))
-        return damaged(ctx, call, path);
+        return damaged(ctx, call, path, file);
     const size_t bytes = (size_t)head.n * sizeof(int64_t);
     int64_t *const scratch = wi_host_alloc(bytes);
     if (!scratch)
@@ -244,7 +249,7 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     wi_host_free(scratch);
     /* Entries of A are entries of L; memory is taken by their number. */
     if (!is_postordered(symbolic) || head.nnz_a > (uint64_t)symbolic->nnz_l)
-        return damaged(ctx, call, path);
+        return damaged(ctx, call, path, file);
     plan->fingerprint = head.fingerprint;
     plan->report.nnz_a = head.nnz_a;
     plan->report.ordering = ordering_named(head.ordering);
@@ -263,7 +268,7 @@ weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan
         return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
     FILE *const file = fopen(path, "rb");
     if (!file)
-        return wi_fail(ctx, WEFT_EIO, "%s: cannot read %s: %s", call, path, strerror(errno));
+        return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
     weft_chol *made;
     weft_status status = wi_chol_create(ctx, call, &made);
     if (status == WEFT_OK) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: the public calls, what they refuse, and plans in files, whole and damaged. */
+#include <math.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "full_disk.h"
 #include "graphs.h"
 #include "sparse/chol.h"
 #include "sparse/generate.h"
@@ -154,6 +156,16 @@ static void refuse_full(weft_context *ctx, const weft_chol *plan) {
     test_refused(ctx, weft_chol_save(ctx, plan, path), WEFT_EIO, "weft_chol_save", path);
     assert_int_equal(readlink(path, target, sizeof target), sizeof device - 1);
     assert_int_equal(unlink(path), 0);
+    /* where a plan is already, it stays, whole, and nothing is left beside it */
+    assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
+    test_limit_files(64);
+    const weft_status status = weft_chol_save(ctx, plan, path);
+    test_limit_files(RLIM_INFINITY);
+    test_refused(ctx, status, WEFT_EIO, "weft_chol_save", "writing failed: File too large");
+    weft_chol *again;
+    assert_int_equal(weft_chol_load(ctx, path, &again), WEFT_OK);
+    weft_chol_destroy(again);
+    assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
 }
 
@@ -193,6 +205,12 @@ static void test_refusals(void **state) {
         {{.size = sizeof(weft_chol_options), .ordering = "given", .permutation = twice},
          WEFT_EARG,
          "permutation"},
+        {{.size = sizeof(weft_chol_options), .ordering_seconds = -1},
+         WEFT_EARG,
+         "ordering_seconds"},
+        {{.size = sizeof(weft_chol_options), .ordering_seconds = (double)NAN},
+         WEFT_EARG,
+         "ordering_seconds"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         plan = nowhere;
@@ -218,6 +236,8 @@ static void test_refusals(void **state) {
     test_refused(ctx, weft_chol_load(ctx, "x", NULL), WEFT_EARG, "weft_chol_load", "plan");
     test_refused(ctx, weft_chol_load(ctx, "/nowhere/plan", &plan), WEFT_EIO, "weft_chol_load",
                  NULL);
+    test_refused(ctx, weft_chol_load(ctx, "/tmp", &plan), WEFT_EIO, "weft_chol_load",
+                 "/tmp: reading failed: Is a directory");
     weft_chol_destroy(NULL);
     assert_null(weft_chol_permutation(NULL));
     weft_sparse_destroy(matrix);

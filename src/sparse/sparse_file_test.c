@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "full_disk.h"
 #include "sparse/generate.h"
 #include "testing.h"
 
@@ -218,6 +219,31 @@ static void round_trips(weft_context *ctx) {
     weft_sparse_destroy(general);
     weft_sparse_destroy(again);
     unlink(path);
+    test_refused(ctx, weft_sparse_read(ctx, &again, "/tmp"), WEFT_EIO, "weft_sparse_read",
+                 "/tmp: reading failed: Is a directory");
+}
+
+/* What a full disk cannot take leaves the file that was there, and nothing beside it. */
+static void full_disk(weft_context *ctx) {
+    static const wi_recipe recipe = {.n = 20};
+    char folder[PATH_BYTES] = "/tmp/weft_sparse_file_test_XXXXXX", path[2 * PATH_BYTES];
+    weft_sparse *small, *large, *again;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/A.mtx", folder);
+    small = read_good(ctx, BANNER "coordinate real general\n2 3 2\n2 3 3\n1 1 1\n");
+    assert_int_equal(weft_sparse_write(ctx, small, path), WEFT_OK);
+    assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &large), WEFT_OK);
+    test_limit_files(4096);
+    const weft_status status = weft_sparse_write(ctx, large, path);
+    test_limit_files(RLIM_INFINITY);
+    test_refused(ctx, status, WEFT_EIO, "weft_sparse_write", "A.mtx: writing failed");
+    assert_int_equal(weft_sparse_read(ctx, &again, path), WEFT_OK);
+    check_same(small, again);
+    weft_sparse_destroy(small);
+    weft_sparse_destroy(large);
+    weft_sparse_destroy(again);
+    unlink(path);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void) {
@@ -225,7 +251,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(symmetry),    TEST_ON_EACH_PLACE(one_sided_zeros),
         TEST_ON_EACH_PLACE(read_as),     TEST_ON_EACH_PLACE(dense),
         TEST_ON_EACH_PLACE(refused),     TEST_ON_EACH_PLACE(update),
-        TEST_ON_EACH_PLACE(round_trips),
+        TEST_ON_EACH_PLACE(round_trips), TEST_ON_EACH_PLACE(full_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing files, signals that come meanwhile, and files that must not be written. */
+#include "cli/output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+#include "io/npy.h"
+
+bool wi_is_standard(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+/* ---- signals ---- */
+
+/* Whether there is an unfinished file for a signal to take along. It is changed by one thread at a
+ * time, so that no file is made or named once a signal has begun to end the process. */
+enum {
+    NONE,
+    CHANGING, /* it is being made, or getting its name; a signal waits */
+    THERE,    /* at `unfinished` */
+    ENDING    /* a signal is ending the process */
+};
+
+static atomic_int state = NONE;
+static atomic_int waiting; /* the latest signal */
+static const char *unfinished;
+
+static bool change(int from, int to) {
+    return atomic_compare_exchange_strong(&state, &from, to);
+}
+
+/* Ends the process as if the signal had not been caught, so that its parent sees which it was;
+ * while the file is changing, settle() finds the signal waiting. */
+static void on_signal(int number) {
+    atomic_store(&waiting, number);
+    if (change(THERE, ENDING))
+        unlink(unfinished);
+    else if (!change(NONE, ENDING))
+        return;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* All that ends a process, save that a limit on the size of files only fails the write. Signals
+ * that are ignored, as nohup does, stay so. */
+static void catch_signals(void) {
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU};
+    struct sigaction before;
+    const struct sigaction after = {.sa_handler = on_signal}; /* calls that wait are cut short */
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(numbers[k], &after, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Waits for the end if a signal is ending the process on another thread. */
+static void begin_change(int from) {
+    while (!change(from, CHANGING))
+        pause();
+}
+
+static void settle(int to) {
+    change(CHANGING, to);
+    const int number = atomic_exchange(&waiting, 0);
+    if (number)
+        raise(number);
+}
+
+/* ---- files ---- */
+
+static wi_exit failed(const wi_note *note) {
+    wi_say_error("%s", note->text);
+    return WI_EXIT_FAILED;
+}
+
+wi_exit wi_output_open(const char *path, wi_output *output) {
+    wi_note note = {""};
+    catch_signals();
+    output->file = stdout;
+    output->name = "standard output";
+    if (wi_is_standard(path))
+        return WI_EXIT_OK;
+    begin_change(NONE);
+    const weft_status status = wi_target_open(path, &output->target, &note);
+    unfinished = output->target.temporary;
+    settle(status == WEFT_OK && *unfinished ? THERE : NONE);
+    if (status != WEFT_OK)
+        return failed(&note);
+    output->file = output->target.file;
+    output->name = path;
+    return WI_EXIT_OK;
+}
+
+wi_exit wi_output_end(wi_output *output, bool written) {
+    wi_note note = {""};
+    weft_status status = WEFT_OK;
+    if (output->file == stdout)
+        return written ? WI_EXIT_OK : WI_EXIT_FAILED;
+    begin_change(*output->target.temporary ? THERE : NONE);
+    if (written)
+        status = wi_target_close(&output->target, &note);
+    else
+        wi_target_drop(&output->target);
+    settle(NONE);
+    if (status != WEFT_OK)
+        return failed(&note);
+    return written ? WI_EXIT_OK : WI_EXIT_FAILED;
+}
+
+/* ---- what must not be written ---- */
+
+/* Which file a path leads to: one that there is, or a name in a folder. */
+typedef struct identity {
+    struct stat facts; /* of the file, or of the folder */
+    char name[WI_PATH_BYTES];
+} identity;
+
+/* False if that cannot be told, and so nothing is to be feared for. */
+static bool identify(const char *path, int standard, identity *id) {
+    char final[WI_PATH_BYTES];
+    id->name[0] = '\0';
+    if (wi_is_standard(path))
+        return fstat(standard, &id->facts) == 0;
+    if (stat(path, &id->facts) == 0)
+        return true;
+    if (wi_target_find(path, final) != 0)
+        return false;
+    const char *const slash = strrchr(final, '/');
+    snprintf(id->name, sizeof id->name, "%s", slash ? slash + 1 : final);
+    if (slash)
+        final[slash + 1 - final] = '\0';
+    return stat(slash ? final : ".", &id->facts) == 0;
+}
+
+/* Devices, as /dev/null and terminals, are not harmed by being written twice. */
+static bool is_one_file(const identity *a, const identity *b) {
+    return a->facts.st_dev == b->facts.st_dev && a->facts.st_ino == b->facts.st_ino &&
+           strcmp(a->name, b->name) == 0 && !S_ISCHR(a->facts.st_mode);
+}
+
+static wi_exit check_other_outputs(const wi_arguments *args, wi_option option, const identity *id) {
+    static const wi_option outputs[] = {WI_OPT_OUTPUT, WI_OPT_LENGTHS, WI_OPT_PLOT};
+    for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
+        const char *const path = args->value[outputs[k]];
+        identity other;
+        if (path && outputs[k] != option && identify(path, STDOUT_FILENO, &other) &&
+            is_one_file(id, &other))
+            return wi_usage(args->command,
+                            "option --%s: %s is where --%s goes, too, and one would be lost; name "
+                            "another file",
+                            wi_option_rows[option].name,
+                            wi_is_standard(path) ? "standard output" : args->value[option],
+                            wi_option_rows[outputs[k]].name);
+    }
+    return WI_EXIT_OK;
+}
+
+/* Does the file that is there begin as an array does? */
+static bool holds_array(const char *path) {
+    unsigned char first = 0;
+    const bool standard = wi_is_standard(path);
+    const int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    const bool begins = pread(descriptor, &first, 1, 0) == 1 && first == WI_NPY_FIRST;
+    if (descriptor >= 0 && !standard)
+        close(descriptor);
+    return begins;
+}
+
+/* `path` is an input; NULL: there is none. */
+static wi_exit check_input(const wi_arguments *args, wi_option option, const identity *id,
+                           const char *path) {
+    identity other;
+    if (!path || !identify(path, STDIN_FILENO, &other) || !S_ISREG(other.facts.st_mode) ||
+        !is_one_file(id, &other) || (option == WI_OPT_OUTPUT && holds_array(path)))
+        return WI_EXIT_OK;
+    return wi_usage(args->command,
+                    "option --%s: this is the input %s, which something of another kind would "
+                    "replace; name another file",
+                    wi_option_rows[option].name, wi_is_standard(path) ? "itself" : path);
+}
+
+static wi_exit check_apart(const wi_arguments *args, wi_option option) {
+    identity id;
+    if (!identify(args->value[option], STDOUT_FILENO, &id))
+        return WI_EXIT_OK;
+    wi_exit result = check_other_outputs(args, option, &id);
+    for (size_t k = 0; k < args->operands && result == WI_EXIT_OK; k++) {
+        if (args->command->operand_words == WI_WORDS_FILE)
+            result = check_input(args, option, &id, args->operand[k]);
+    }
+    return result == WI_EXIT_OK ? check_input(args, option, &id, args->value[WI_OPT_RHS]) : result;
+}
+
+wi_exit wi_check_writable(const wi_arguments *args, wi_option option) {
+    const char *const path = args->value[option];
+    const int error = path && !wi_is_standard(path) ? wi_target_foresee(path) : 0;
+    if (error == 0)
+        return path ? check_apart(args, option) : WI_EXIT_OK;
+    wi_say_error("%s: option --%s: cannot write %s: %s; name another file", args->command->name,
+                 wi_option_rows[option].name, path, strerror(error));
+    return WI_EXIT_FAILED;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing files so that a full disk, a signal or a power cut leaves the old or the new, whole. */
+#include "io/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum {
+    MOST_LINKS = 40,  /* from one to the next, as the system has it */
+    MOST_NAMES = 1000 /* tried, where others were left behind */
+};
+
+/* What is known of a place to write to. */
+typedef struct place {
+    bool exists;
+    bool direct; /* no file that could be replaced */
+    struct stat facts;
+} place;
+
+/* The length of the folder's part of a path, with its slash; 0 if it has none. */
+static size_t folder_length(const char *path) {
+    const char *const slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+static void folder_of(const char *path, char folder[WI_PATH_BYTES]) {
+    const size_t length = folder_length(path);
+    snprintf(folder, WI_PATH_BYTES, "%.*s", length ? (int)length : 1, length ? path : ".");
+}
+
+/* Links there, as /dev/stdout leads to, are open files; what they seem to name may be another. */
+static bool is_in_proc(const char *path) {
+    char folder[WI_PATH_BYTES];
+    struct statfs facts;
+    folder_of(path, folder);
+    return statfs(folder, &facts) == 0 && facts.f_type == PROC_SUPER_MAGIC;
+}
+
+int wi_target_find(const char *path, char final[WI_PATH_BYTES]) {
+    if (!*path)
+        return ENOENT;
+    if (snprintf(final, WI_PATH_BYTES, "%s", path) >= WI_PATH_BYTES)
+        return ENAMETOOLONG;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        char link[WI_PATH_BYTES];
+        const ssize_t length = readlink(final, link, sizeof link - 1);
+        if (length < 0)
+            return errno == EINVAL || errno == ENOENT ? 0 : errno;
+        if (is_in_proc(final))
+            return 0;
+        const size_t kept = link[0] == '/' ? 0 : folder_length(final);
+        if (kept + (size_t)length >= WI_PATH_BYTES)
+            return ENAMETOOLONG;
+        memcpy(final + kept, link, (size_t)length);
+        final[kept + (size_t)length] = '\0';
+    }
+    return ELOOP;
+}
+
+/* A folder that is sticky, as /tmp is, lets only owners take a name away. */
+static bool may_replace(const struct stat *file, const struct stat *folder) {
+    const uid_t user = geteuid();
+    return !(folder->st_mode & S_ISVTX) || user == 0 || user == file->st_uid ||
+           user == folder->st_uid;
+}
+
+static int look(const char *path, char final[WI_PATH_BYTES], place *p) {
+    char folder[WI_PATH_BYTES];
+    struct stat around;
+    *p = (place){.exists = false};
+    const int error = wi_target_find(path, final);
+    if (error != 0)
+        return error;
+    p->exists = stat(final, &p->facts) == 0;
+    if (p->exists && S_ISDIR(p->facts.st_mode))
+        return EISDIR;
+    if (p->exists && faccessat(AT_FDCWD, final, W_OK, AT_EACCESS) != 0)
+        return errno;
+    p->direct = p->exists && (!S_ISREG(p->facts.st_mode) || is_in_proc(final));
+    if (p->direct)
+        return 0;
+    if (!final[folder_length(final)])
+        return EISDIR; /* a name that ends in a slash */
+    folder_of(final, folder);
+    if (stat(folder, &around) != 0 || faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+        return errno;
+    return p->exists && !may_replace(&p->facts, &around) ? EPERM : 0;
+}
+
+int wi_target_foresee(const char *path) {
+    char final[WI_PATH_BYTES];
+    place p;
+    return look(path, final, &p);
+}
+
+/* Creates a file beside the one it is to replace; -1 and errno on failure. */
+static int create_beside(wi_target *target, mode_t mode) {
+    int descriptor = -1;
+    errno = EEXIST;
+    for (int k = 0; descriptor < 0 && errno == EEXIST && k < MOST_NAMES; k++) {
+        const int length =
+            snprintf(target->temporary, WI_PATH_BYTES, "%.*s.weft_%ld_%d.part",
+                     (int)folder_length(target->final), target->final, (long)getpid(), k);
+        errno = ENAMETOOLONG;
+        if (length < WI_PATH_BYTES)
+            descriptor = open(target->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    }
+    return descriptor;
+}
+
+/* The new file belongs to whom the old one did, and who could use that can use this. Without its
+ * group, what the group could do lapses; so does running it as someone else. */
+static void keep_rights(int descriptor, const struct stat *old) {
+    struct stat fresh;
+    const bool same = fstat(descriptor, &fresh) == 0 && fresh.st_uid == old->st_uid &&
+                      fresh.st_gid == old->st_gid;
+    const bool kept = same || fchown(descriptor, old->st_uid, old->st_gid) == 0;
+    const bool grouped = kept || fchown(descriptor, (uid_t)-1, old->st_gid) == 0;
+    const mode_t lost = (kept ? 0u : S_ISUID | S_ISGID) | (grouped ? 0u : S_IRWXG);
+    fchmod(descriptor, old->st_mode & 07777 & ~lost); /* some file systems know no modes */
+}
+
+/* Forgets the file, which is closed, and removes it unless it has its name. */
+static void forget(wi_target *target, bool named) {
+    if (target->temporary[0] && !named)
+        unlink(target->temporary);
+    target->file = NULL;
+    target->temporary[0] = '\0';
+}
+
+static weft_status open_failed(const char *path, int error, wi_note *note) {
+    return wi_note_fail(note, WEFT_EIO, "%s: opening for writing failed: %s", path,
+                        strerror(error));
+}
+
+weft_status wi_target_open(const char *path, wi_target *target, wi_note *note) {
+    place p;
+    target->file = NULL;
+    target->path = path;
+    target->temporary[0] = '\0';
+    const int error = look(path, target->final, &p);
+    if (error != 0)
+        return open_failed(path, error, note);
+    /* Nobody else shall read what replaces a file that is private. */
+    const int descriptor = p.direct ? open(target->final, O_WRONLY | O_TRUNC | O_CLOEXEC)
+                                    : create_beside(target, p.exists ? S_IRUSR | S_IWUSR : 0666);
+    if (descriptor < 0) {
+        target->temporary[0] = '\0';
+        return open_failed(path, errno, note);
+    }
+    if (!p.direct && p.exists)
+        keep_rights(descriptor, &p.facts);
+    target->file = fdopen(descriptor, "wb");
+    if (target->file)
+        return WEFT_OK;
+    const weft_status status = open_failed(path, errno, note);
+    close(descriptor);
+    forget(target, false);
+    return status;
+}
+
+/* The name, too, has to outlast a power cut; where a folder cannot be flushed, it does so soon. */
+static void flush_folder(const char *path) {
+    char folder[WI_PATH_BYTES];
+    folder_of(path, folder);
+    const int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        fsync(descriptor);
+        close(descriptor);
+    }
+}
+
+static weft_status write_failed(const wi_target *target, int error, wi_note *note) {
+    return wi_note_fail(note, WEFT_EIO, "%s: writing failed: %s", target->path, strerror(error));
+}
+
+/* All of it on the disk, and under its name? If not, errno says why. */
+static bool complete(wi_target *target) {
+    const bool replaces = target->temporary[0] != '\0';
+    errno = EIO; /* unless something else is said */
+    bool sound = !ferror(target->file) && fflush(target->file) == 0;
+    if (sound && replaces)
+        sound = fsync(fileno(target->file)) == 0 || errno == EINVAL; /* cannot be flushed */
+    const int error = errno;
+    if (fclose(target->file) != 0)
+        return false;
+    errno = error;
+    if (!sound || !replaces)
+        return sound;
+    if (rename(target->temporary, target->final) != 0)
+        return false;
+    flush_folder(target->final);
+    return true;
+}
+
+weft_status wi_target_close(wi_target *target, wi_note *note) {
+    const bool sound = complete(target);
+    const int error = errno;
+    forget(target, sound);
+    return sound ? WEFT_OK : write_failed(target, error, note);
+}
+
+weft_status wi_target_fail(wi_target *target, wi_note *note) {
+    const int error = errno;
+    wi_target_drop(target);
+    return write_failed(target, error, note);
+}
+
+void wi_target_drop(wi_target *target) {
+    fclose(target->file);
+    forget(target, false);
+}
