@@ -7,17 +7,35 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
-    LINE_COLUMNS = 80
+    USUAL_COLUMNS = 80,
+    LEAST_TEXT_COLUMNS = 24, /* text is not squeezed into less behind its indent */
+    LINE_BYTES = 8192,
+    PROGRESS_BYTES = 256
 };
+
+/* Is the file a terminal that understands escape sequences? */
+static bool understands_escapes(FILE *file) {
+    const char *const terminal = getenv("TERM");
+    return isatty(fileno(file)) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
 
 /* Colour is for terminals whose owner has not set NO_COLOR (see no-color.org). */
 static bool wants_colour(FILE *file) {
-    const char *const no_colour = getenv("NO_COLOR"), *const terminal = getenv("TERM");
-    return isatty(fileno(file)) && !(no_colour && *no_colour) && terminal &&
-           strcmp(terminal, "dumb") != 0;
+    const char *const no_colour = getenv("NO_COLOR");
+    return understands_escapes(file) && !(no_colour && *no_colour);
+}
+
+size_t wi_screen_columns(FILE *file) {
+    struct winsize size = {.ws_col = 0};
+    if (!isatty(fileno(file)))
+        return 0;
+    if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return USUAL_COLUMNS;
+    return size.ws_col;
 }
 
 const char *wi_style_on(FILE *file, wi_style style) {
@@ -28,53 +46,105 @@ const char *wi_style_on(FILE *file, wi_style style) {
     return wants_colour(file) ? codes[style] : "";
 }
 
-void wi_print_wrapped(const char *text, size_t column, size_t indent) {
-    bool first = true;
-    while (*text) {
-        const size_t length = strcspn(text, " ");
-        if (!first && column + 1 + length > LINE_COLUMNS) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", (int)length, text);
-        column += length;
-        text += length + (text[length] == ' ');
-        first = false;
+size_t wi_visible(const char *text, size_t bytes) {
+    size_t columns = 0;
+    for (size_t k = 0; k < bytes; k++) {
+        if (text[k] == '\033')
+            k += strcspn(text + k, "m");
+        else if (((unsigned char)text[k] & 0xC0) != 0x80) /* the first byte of a character */
+            columns++;
     }
-    putchar('\n');
+    return columns;
+}
+
+/* Prints words from `column` on, and later lines, none longer than `columns`, behind an indent. */
+static void wrap(FILE *to, const char *text, size_t column, size_t indent, size_t columns) {
+    const char *separator = "";
+    if (indent + LEAST_TEXT_COLUMNS > columns)
+        indent = columns > LEAST_TEXT_COLUMNS ? columns - LEAST_TEXT_COLUMNS : 0;
+    while (*text) {
+        if (*text == '\n') {
+            fputc(*text++, to);
+            column = 0;
+            separator = "";
+            continue;
+        }
+        const size_t bytes = strcspn(text, " \n"), length = wi_visible(text, bytes);
+        if (column > indent && column + strlen(separator) + length > columns) {
+            fprintf(to, "\n%*s", (int)indent, "");
+            column = indent;
+            separator = "";
+        }
+        fprintf(to, "%s%.*s", separator, (int)bytes, text);
+        column += strlen(separator) + length;
+        text += bytes + (text[bytes] == ' ');
+        separator = " ";
+    }
+    fputc('\n', to);
+}
+
+void wi_print_wrapped(const char *text, size_t column, size_t indent) {
+    const size_t columns = wi_screen_columns(stdout);
+    wrap(stdout, text, column, indent,
+         columns && columns < USUAL_COLUMNS ? columns : USUAL_COLUMNS);
+}
+
+/* One line of a report; on a terminal its words stay whole. */
+__attribute__((format(printf, 4, 0))) static void print_line(FILE *to, size_t column, size_t indent,
+                                                             const char *format, va_list values) {
+    const size_t columns = wi_screen_columns(to);
+    char line[LINE_BYTES];
+    if (columns == 0) {
+        vfprintf(to, format, values);
+        fputc('\n', to);
+        return;
+    }
+    vsnprintf(line, sizeof line, format, values);
+    wrap(to, line, column, indent, columns);
+}
+
+void wi_print_line(FILE *to, size_t indent, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    print_line(to, 0, indent, format, values);
+    va_end(values);
 }
 
 void wi_say_error(const char *format, ...) {
+    static const char begin[] = "weft: ";
     wi_progress_end();
     fflush(stdout);
     va_list values;
     va_start(values, format);
     fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
-    vfprintf(stderr, format, values);
-    fputc('\n', stderr);
+    print_line(stderr, strlen(begin), strlen(begin), format, values);
     va_end(values);
 }
 
+static bool progress_shown;
+
+/* A line that would run over the edge could not be taken back. */
 void wi_progress(const char *format, ...) {
-    if (!isatty(STDERR_FILENO))
+    char line[PROGRESS_BYTES];
+    const size_t columns = wi_screen_columns(stderr);
+    if (!understands_escapes(stderr))
         return;
     fflush(stdout);
     va_list values;
     va_start(values, format);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, format, values);
+    vsnprintf(line, columns < sizeof line ? columns : sizeof line, format, values);
     va_end(values);
+    fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
+    progress_shown = true;
 }
 
 void wi_progress_end(void) {
-    if (isatty(STDERR_FILENO)) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
+    if (!progress_shown)
+        return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress_shown = false;
 }
 
 /* Three significant digits and the largest unit that leaves at least 1. */
@@ -103,6 +173,14 @@ const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]) {
 const char *wi_format_flops(double flops_per_second, char out[WI_FIELD_BYTES]) {
     static const char *const units[] = {"kF/s", "MF/s", "GF/s", "TF/s"};
     return scaled(flops_per_second / 1e3, 1000, units, 4, out);
+}
+
+const char *wi_format_amount(double value, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
+    scaled(value, 1000, units, 6, out);
+    if (value < 999.5) /* a whole number, of nothing else */
+        snprintf(out, WI_FIELD_BYTES, "%.0f", value);
+    return out;
 }
 
 const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]) {
