@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs clang-format 14, and no other version, over every C and CUDA source that git knows or could
-# add. Versions differ in taste, so another one would change files back and forth. The .inc files are
-# left as they are: their functions are named by macros, which clang-format takes for something else.
+# Runs clang-format 14, and no other version, over every C and CUDA source. Versions differ in taste,
+# so another one would change files back and forth. The .inc files are left as they are: their
+# functions are named by macros, which clang-format takes for something else.
 #   scripts/format.sh -i | --dry-run -Werror
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,8 +11,4 @@ scripts/setup.sh format
 formatter=clang-format-14
 command -v $formatter >/dev/null || formatter=clang-format
 
-git ls-files -z --cached --others --exclude-standard -- \
-    '*.c' '*.h' '*.cu' '*.cuh' '*.cpp' |
-    while IFS= read -r -d '' file; do
-        if [ -f "$file" ]; then printf '%s\0' "$file"; fi
-    done | xargs -0 -r "$formatter" "$@"
+scripts/sources.sh | grep -E '\.(c|h|cu|cuh|cpp)$' | tr '\n' '\0' | xargs -0 -r "$formatter" "$@"

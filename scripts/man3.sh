@@ -9,71 +9,18 @@ version=$2
 shift 2
 mkdir -p "$folder"
 
-# shellcheck disable=SC2016 # the dollars are awk's
-page='
-function escape(text) {
-    gsub(/\\/, "\\e", text)
-    gsub(/-/, "\\-", text)
-    return text ~ /^[.\x27]/ ? "\\&" text : text
+title_of() {
+    name=$(basename "$1" .h)
+    case $name in weft) echo weft ;; *) echo "weft_$name" ;; esac
 }
-function link(name) { if (name != title) print ".so man3/" title ".3" > (folder "/" name ".3") }
-function start(summary) {
-    sub(/^[a-z]+: /, "", summary)
-    sub(/\.( .*)?$/, "", summary)
-    printf ".TH %s 3 \"\" \"weft %s\" \"weft manual\"\n", toupper(title), version > out
-    printf ".SH NAME\n%s \\- %s\n", title, escape(summary) > out
-    print ".SH SYNOPSIS\n.nf\n#include <weft/weft.h>\n.fi\n.SH DESCRIPTION\n.EX" > out
-    started = 1
-    comment = $0 !~ /\*\/$/
-}
-/SPDX-License/ { next }
-!started {
-    if (!/^\/\* /) next
-    text = $0; sub(/^\/\* /, "", text); sub(/ *\*\/$/, "", text); start(text)
-    print escape(text) > out
-    next
-}
-/^#else/ { typed = 1; next }
-macro { macro = /\\$/; next }
-/^# *define weft_[a-z_]*_of\(/ && !/weft_type_of/ { macro = /\\$/; next }
-/^# *define weft_/ {
-    line = $0; sub(/^# *define /, "", line); sub(/\).*/, ")", line)
-    print escape(line) > out
-    name = line; sub(/\(.*/, "", name); link(name)
-    macro = /\\$/
-    next
-}
-/^# *define WEFT_[A-Z]*_H$/ { next }
-/^# *define WEFT_/ { print escape($0) > out; next }
-/^#/ || /^extern "C" \{/ || /^}$/ { next }
-{
-    blank_before = blank; blank = /^ *$/
-    if (blank && blank_before) next
-    if (/^\/\*/) { comment = 1; sub(/^\/\* ?/, "") }
-    if (comment) {
-        sub(/^ \* ?/, "")
-        comment = !sub(/ *\*\/$/, "")
-    } else if (/^WEFT_API/) {
-        sub(/^WEFT_API /, "")
-        name = $0; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); link(name)
-    }
-    print escape($0) > out
-}
-END { print ".EE\n.SH SEE ALSO\n" see > out }
-'
+
 # export.h is about building weft, not about using it: it has no page.
-see='.BR weft (1)'
+see=
 for header in "$@"; do
-    name=$(basename "$header" .h)
-    case $name in export | weft) ;; *) see="$see,\\n.BR weft_$name (3)" ;; esac
+    case $header in *export.h | */weft.h) ;; *) see="$see $(title_of "$header")" ;; esac
 done
 for header in "$@"; do
-    name=$(basename "$header" .h)
-    case $name in
-    export) continue ;;
-    weft) title=weft ;;
-    *) title=weft_$name ;;
-    esac
-    awk -v see="$see" -v title="$title" -v version="$version" -v folder="$folder" \
-        -v out="$folder/$title.3" "$page" "$header"
+    case $header in *export.h) continue ;; esac
+    awk -v see="$see" -v title="$(title_of "$header")" -v version="$version" -v folder="$folder" \
+        -f "$(dirname "$0")/man3.awk" "$header"
 done

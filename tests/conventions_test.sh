@@ -19,10 +19,7 @@ breach_lines() {
 
 # The sources, wherever they are but in build folders.
 sources() {
-    find . \( -path ./.git -o -path './build*' \) -prune -o -type f \
-        \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' -o -name '*.cpp' \
-        -o -name '*.sh' -o -name '*.def' -o -name '*.map' -o -name '*.cmake' \
-        -o -name CMakeLists.txt -o -name Makefile -o -path ./.ci/run \) -print | sed 's:^\./::' | sort
+    scripts/sources.sh | grep -E '\.([ch]|cu|cuh|inc|cpp|sh|def|map|cmake)$|(^|/)(CMakeLists\.txt|Makefile)$|^\.ci/run$'
 }
 code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp)$'; }
 
@@ -93,8 +90,28 @@ check_exports() {
     [[ $dynamic != *stdc++* ]] || echo "libstdc++" | breach_lines "libweft.so needs"
 }
 
+# Build folders of any name, beside the sources or among them, are no sources; nor is what git is
+# told to ignore.
+check_listing() {
+    local tree=$work/tree lister=$PWD/scripts/sources.sh listed
+    mkdir -p "$tree"/{src/deep,bb/CMakeFiles}
+    touch "$tree"/src/{a.c,deep/b.c,deep/CMakeCache.txt} "$tree"/bb/{CMakeCache.txt,CMakeFiles/c.c,d.h}
+    listed=$("$lister" "$tree" | xargs)
+    [ "$listed" = src/a.c ] || echo "without git: $listed" | breach_lines "not listed as src/a.c"
+    git --version >/dev/null 2>&1 || return 0
+    git -C "$tree" init -q
+    touch "$tree"/{local.c,gone.c}
+    echo /local.c >"$tree/.gitignore"
+    git -C "$tree" add src/a.c gone.c
+    rm "$tree/gone.c"
+    listed=$("$lister" "$tree" | xargs)
+    [ "$listed" = '.gitignore src/a.c' ] ||
+        echo "with git: $listed" | breach_lines "not listed as .gitignore src/a.c"
+}
+
 # The breaches are counted in this shell, so that pipes do not lose the count.
 shopt -s lastpipe
+check_listing
 check_licence_lines
 check_homes
 check_sizes

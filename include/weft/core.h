@@ -36,8 +36,10 @@ typedef enum weft_status {
 typedef struct weft_context weft_context;
 
 /* Opens a place. `place` is one of
- *     "cpu"      all cores of this machine       "cpu:4"   four threads
- *     "gpu"      the best GPU                    "gpu:1"   the GPU numbered 1
+ *     "cpu"      all cores of this machine
+ *     "cpu:4"    four threads
+ *     "gpu"      the best GPU
+ *     "gpu:1"    the GPU numbered 1
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * The environment is read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
  * WEFT_THREADS (threads of "cpu" when it names no number; on a GPU, those that move host data),

@@ -8,24 +8,31 @@
  *
  * What is computed, and the type of the result (weft_reduce_type tells it at run time):
  *
- *   op            elements         result   of n = 0   how
- *   SUM, PRODUCT  i8..i64          i64      0, 1       wraps modulo 2^64
- *                 u8..u64          u64      0, 1       wraps modulo 2^64
- *                 f16, bf16, f32   f32      0, 1       every step in f64, rounded to f32 once
- *                 f64              f64      0, 1       f64, many partial sums combined in a tree
- *   MIN, MAX      any              the same the largest, the smallest value of the type
- *                                           (infinities for floats)
- *   ARGMIN/MAX    any              u64      WEFT_NOWHERE; of equal elements, the first
- *   NRM1          i, u             u64      0          sum of |x|, wraps modulo 2^64
- *                 floats           as SUM   0          as SUM
- *   NRM2          f64, i, u        f64      0          sqrt(sum of x^2), in f64, without
- *                                                      needless overflow or underflow
- *                 f16, bf16, f32   f32      0          the same in f64, rounded to f32 once
- *   NRMINF        i, u             u64      0          largest |x|
- *                 floats           the same 0          largest |x|
- *   dot           as SUM           as SUM   0          integer products wrap; products of f16,
- *                                                      bf16 and f32 are exact in f64; f64 rounds
- *                                                      each product
+ *   op           elements       result   n = 0 how
+ *   SUM, PRODUCT i8..i64        i64      0, 1  wraps modulo 2^64
+ *                u8..u64        u64      0, 1  wraps modulo 2^64
+ *                f16, bf16, f32 f32      0, 1  every step in f64, rounded
+ *                                              to f32 once
+ *                f64            f64      0, 1  f64, many partial sums
+ *                                              combined in a tree
+ *   MIN, MAX     any            the same       n = 0: the largest, the
+ *                                              smallest value of the type
+ *                                              (infinities for floats)
+ *   ARGMIN/MAX   any            u64            n = 0: WEFT_NOWHERE; of
+ *                                              equal elements, the first
+ *   NRM1         i, u           u64      0     sum of |x|, modulo 2^64
+ *                floats         as SUM   0     as SUM
+ *   NRM2         f64, i, u      f64      0     sqrt(sum of x^2), in f64,
+ *                                              without needless overflow
+ *                                              or underflow
+ *                f16, bf16, f32 f32      0     the same in f64, rounded
+ *                                              to f32 once
+ *   NRMINF       i, u           u64      0     largest |x|
+ *                floats         the same 0     largest |x|
+ *   dot          as SUM         as SUM   0     integer products wrap;
+ *                                              products of f16, bf16 and
+ *                                              f32 are exact in f64; f64
+ *                                              rounds each product
  *
  * Floating-point rules. NaN anywhere makes MIN, MAX, NRMINF a NaN, and ARGMIN, ARGMAX the position
  * of the first NaN. -0.0 counts as smaller than +0.0 in MIN, MAX, ARGMIN and ARGMAX.

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "cli/matrix.h"
+#include "cli/memory.h"
 #include "cli/plot.h"
 #include "cli/text.h"
 
-static void print_json(const weft_sparse *matrix, const weft_chol_report *report) {
+static void print_json(const weft_sparse *matrix, const weft_chol_report *report,
+                       size_t predicted) {
     wi_json json;
     wi_json_open(&json);
     wi_json_count(&json, "n", report->n);
@@ -23,6 +25,7 @@ static void print_json(const weft_sparse *matrix, const weft_chol_report *report
     wi_json_count(&json, "factor_bytes", report->factor_bytes);
     wi_json_count(&json, "work_bytes", report->work_bytes);
     wi_json_count(&json, "analysis_bytes", report->analysis_bytes);
+    wi_json_count(&json, "bytes_predicted", predicted);
     wi_json_number(&json, "order_seconds", report->order_seconds);
     wi_json_number(&json, "analyze_seconds", report->analyze_seconds);
     wi_json_close(&json);
@@ -33,26 +36,33 @@ static double over(size_t a, size_t b) {
 }
 
 static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
-                         const weft_chol_report *report) {
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], shown[WI_PATH_BYTES];
+                         const weft_chol_report *report, size_t predicted) {
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], d[WI_FIELD_BYTES];
+    char shown[WI_PATH_BYTES];
     wi_shown(name, shown, sizeof shown);
-    fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
-            wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
+                  wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n,
+                  report->nnz_a);
     wi_print_asymmetry(to, matrix);
-    fprintf(to, "ordering  %s, in %s\n", report->ordering,
-            wi_format_seconds(report->order_seconds, a));
-    fprintf(to, "factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,
-            over(report->nnz_l, report->nnz_a), over(report->nnz_l_stored, report->nnz_l));
-    fprintf(to, "work      %.3g flops\n", report->flops);
-    fprintf(to, "tree      %zu supernode%s, %zu column%s high, largest front %zu row%s\n",
-            report->supernodes, wi_plural(report->supernodes), report->tree_height,
-            wi_plural(report->tree_height), report->largest_front,
-            wi_plural(report->largest_front));
-    fprintf(to, "memory    %s factor, %s workspace, %s plan\n",
-            wi_format_bytes((double)report->factor_bytes, a),
-            wi_format_bytes((double)report->work_bytes, b),
-            wi_format_bytes((double)report->analysis_bytes, c));
-    fprintf(to, "analysis  %s in all\n", wi_format_seconds(report->analyze_seconds, a));
+    wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
+                  wi_format_seconds(report->order_seconds, a));
+    wi_print_line(to, WI_BEHIND_LABEL, "factor    %zu entries, %.1f x A; %.3f x that stored",
+                  report->nnz_l, over(report->nnz_l, report->nnz_a),
+                  over(report->nnz_l_stored, report->nnz_l));
+    wi_print_line(to, WI_BEHIND_LABEL, "work      %.3g flops", report->flops);
+    wi_print_line(to, WI_BEHIND_LABEL,
+                  "tree      %zu supernode%s, %zu column%s high, largest front %zu row%s",
+                  report->supernodes, wi_plural(report->supernodes), report->tree_height,
+                  wi_plural(report->tree_height), report->largest_front,
+                  wi_plural(report->largest_front));
+    wi_print_line(to, WI_BEHIND_LABEL,
+                  "memory    %s predicted for weft solve; %s factor, %s workspace, %s plan",
+                  wi_format_bytes((double)predicted, d),
+                  wi_format_bytes((double)report->factor_bytes, a),
+                  wi_format_bytes((double)report->work_bytes, b),
+                  wi_format_bytes((double)report->analysis_bytes, c));
+    wi_print_line(to, WI_BEHIND_LABEL, "analysis  %s in all",
+                  wi_format_seconds(report->analyze_seconds, a));
 }
 
 /* Draws the plan to the file of --plot. */
@@ -74,15 +84,18 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
     weft_chol_report report = {.size = sizeof report};
     if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
         return wi_session_failed(ctx);
+    /* solve has a right-hand side and its solution beside the plan */
+    const size_t predicted =
+        wi_predicted_bytes(&report, wi_resident_bytes(), 2 * report.n * sizeof(double));
     if (plot)
         result = draw(args, matrix, plan);
     if (result != WI_EXIT_OK)
         return result;
     if (wi_given(args, WI_OPT_JSON))
-        print_json(matrix, &report);
+        print_json(matrix, &report, predicted);
     else
         print_report(plot && wi_is_standard(plot) ? stderr : stdout, wi_matrix_name(args), matrix,
-                     &report);
+                     &report, predicted);
     return WI_EXIT_OK;
 }
 

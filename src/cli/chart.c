@@ -13,9 +13,20 @@
 
 enum {
     MOST_LINES = 32,
-    BAR_COLUMNS = 50,
+    MOST_BAR_COLUMNS = 50,
+    LEAST_BAR_COLUMNS = 8,
+    NUMBER_COLUMNS = 26, /* the edge and the count in front of a bar */
     EIGHTHS = 8
 };
+
+/* As long as a bar can be without running over the edge of the terminal. */
+static int bar_columns(void) {
+    const size_t columns = wi_screen_columns(stdout);
+    if (columns == 0 || columns >= NUMBER_COLUMNS + MOST_BAR_COLUMNS)
+        return MOST_BAR_COLUMNS;
+    return columns > NUMBER_COLUMNS + LEAST_BAR_COLUMNS ? (int)columns - NUMBER_COLUMNS
+                                                        : LEAST_BAR_COLUMNS;
+}
 
 /* Does standard output go to a terminal whose locale is in UTF-8? */
 static bool shows_blocks(void) {
@@ -33,9 +44,9 @@ static bool shows_blocks(void) {
 
 /* A bar as long as count is of largest, in whole characters or in eighths of them. A count that is
  * not 0 shows. */
-static void print_bar(uint64_t count, uint64_t largest, bool blocks) {
+static void print_bar(uint64_t count, uint64_t largest, int columns, bool blocks) {
     static const char *const parts[EIGHTHS] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    const int steps = blocks ? BAR_COLUMNS * EIGHTHS : BAR_COLUMNS;
+    const int steps = blocks ? columns * EIGHTHS : columns;
     int length = largest ? (int)((double)count / (double)largest * steps + 0.5) : 0;
     if (count > 0 && length == 0)
         length = 1;
@@ -65,8 +76,9 @@ static uint64_t count_of_line(const wi_chart *chart, size_t lines, size_t line) 
 }
 
 void wi_print_chart(const wi_chart *chart) {
-    const size_t lines = chart->bins < MOST_LINES ? chart->bins : MOST_LINES;
-    const bool blocks = shows_blocks();
+    const bool every = chart->every_bin || chart->bins <= MOST_LINES, blocks = shows_blocks();
+    const size_t lines = every ? chart->bins : MOST_LINES;
+    const int columns = bar_columns();
     uint64_t largest = 0;
     for (size_t line = 0; line < lines; line++) {
         const uint64_t count = count_of_line(chart, lines, line);
@@ -78,12 +90,15 @@ void wi_print_chart(const wi_chart *chart) {
     for (size_t line = 0; line < lines; line++) {
         const uint64_t count = count_of_line(chart, lines, line);
         printf("%12.6g %12" PRIu64 " ", edge_of(chart, first_of_line(chart, lines, line)), count);
-        print_bar(count, largest, blocks);
+        print_bar(count, largest, columns, blocks);
         putchar('\n');
     }
     printf("%12.6g %send%s\n", chart->hi, wi_style_on(stdout, WI_DIM),
            wi_style_on(stdout, WI_PLAIN));
     if (chart->below || chart->above || chart->nan)
-        printf("below %" PRIu64 ", above %" PRIu64 ", NaN %" PRIu64 "\n", chart->below,
-               chart->above, chart->nan);
+        wi_print_line(stdout, 0, "below %" PRIu64 ", above %" PRIu64 ", NaN %" PRIu64, chart->below,
+                      chart->above, chart->nan);
+    if (!every)
+        wi_print_line(stdout, 0, "%zu bins, %s%zu a line; --bins %zu draws every one", chart->bins,
+                      chart->bins % lines ? "about " : "", chart->bins / lines, chart->bins);
 }

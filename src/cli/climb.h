@@ -30,12 +30,29 @@ typedef struct wi_case {
     void *expected;  /* host: what the oracle says, or what it needs to check */
 } wi_case;
 
+enum {
+    WI_MERITS = 2
+};
+
+/* What there is to say of results that are all right, but not equally good. */
+typedef struct wi_merits {
+    struct {
+        const char *title, *key; /* of a column, and in JSON */
+    } of[WI_MERITS];
+    const char *meaning;
+    /* Of the output of the latest call. Rungs are compared by the last: less is better. */
+    weft_status (*find)(wi_case *c, double merit[WI_MERITS]);
+} wi_merits;
+
 typedef struct wi_climb {
     const wi_ladder *ladder;
     const char *example; /* the call measured, as "inclusive sum" */
     weft_type type;      /* when the user names none */
     bool only_type;      /* the ladder knows no other */
     wi_roof roof;
+    const wi_merits
+        *merits;    /* what is shown in place of rates and roof, which say nothing; or NULL */
+    size_t usual_n; /* when the user names none; 0: what leaves the caches */
     weft_status (*make)(wi_case *c); /* allocate and fill from c->seed */
     weft_status (*call)(wi_case *c); /* one public call, queued or done */
     /* The same through the serial C loop, on host copies; NULL: there is none, nor a demo. */

@@ -99,9 +99,10 @@ const wi_command wi_commands[] = {
                    "fastest here. Each result is checked in full before it is timed; times are "
                    "medians, each call starting with the data outside the caches. Rates stand "
                    "beside the roof of this machine, measured in the same run: bytes a second, or "
-                   "flops for what arithmetic bounds (sparse). A rung that cannot do n elements, "
-                   "or would take long, runs on fewer and says so. A wrong "
-                   "result makes the command exit with 1.",
+                   "flops for what arithmetic bounds (sparse); orders (sparse_order) show the "
+                   "entries of L and the flops they lead to instead. A rung that cannot do n "
+                   "elements, or would take long, runs on fewer and says so. A wrong result makes "
+                   "the command exit with 1.",
         .examples = {{"weft climb scan", "the scan ladder on the best place"},
                      {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},
                      {"weft climb sparse --place cpu:2 --n 1e5", "beside the rate of arithmetic"},
@@ -182,11 +183,14 @@ const wi_command wi_commands[] = {
         .summary = "show the largest elements of an array",
         .details = "Prints the k largest elements (all of them, if there are fewer), the largest "
                    "first, one a line, each followed by its position, counted in C order from 0. "
-                   "NaN count as the largest. Of equal elements the first comes first. A file "
-                   "name of - is standard input.",
+                   "NaN count as the largest. Of equal elements the first comes first. --output "
+                   "writes the elements instead, and --indices the positions alone, as u64. A "
+                   "file name of - is standard input or output.",
         .examples = {{"weft topk x.npy", "the ten largest"},
-                     {"weft topk x.npy --k 3 --smallest --json", "the three smallest"}},
-        .options = BIT(K) | BIT(SMALLEST) | BIT(PLACE) | BIT(TYPE) | BIT(JSON) | BIT(HELP),
+                     {"weft topk x.npy --k 3 --smallest --json", "the three smallest"},
+                     {"weft topk x.npy -k 1e3 --indices -o where.npy", "where the largest are"}},
+        .options = BIT(OUTPUT) | BIT(INDICES) | BIT(K) | BIT(SMALLEST) | BIT(PLACE) | BIT(TYPE) |
+                   BIT(JSON) | BIT(HELP),
         .operand_words = WI_WORDS_FILE,
         .suffixes = "npy",
         .least_operands = 1,
@@ -197,13 +201,15 @@ const wi_command wi_commands[] = {
         .name = "histogram",
         .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
         .summary = "count how many elements fall into each bin, and draw it",
-        .details = "Draws a chart of an array, or of each channel of an image. Bytes get a bin for "
-                   "each value; images of 16 bits 64 bins from 0 to the most a sample can be; "
-                   "other arrays 64 bins from the smallest element to the largest, unless --bins, "
-                   "--lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
-                   "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
-                   "--output writes the counts instead, as u64, a row for each channel of an "
-                   "image. A file name of - is standard input.",
+        .details =
+            "Draws a chart of an array, or of each channel of an image: a line for each bin "
+            "of --bins, and without that option 32 lines, each of bins side by side. Bytes "
+            "get a bin for each value; images of 16 bits 64 bins from 0 to the most a "
+            "sample can be; other arrays 64 bins from the smallest element to the largest, "
+            "unless --bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
+            "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
+            "--output writes the counts instead, as u64, a row for each channel of an "
+            "image. A file name of - is standard input.",
         .examples = {{"weft histogram photo.png", "a chart for each channel"},
                      {"weft histogram x.npy --bins 20 --lo 0 --hi 1", "of an array"},
                      {"weft histogram scan.pgm --bins 65536 -o counts.npy", "as numbers"},
@@ -260,8 +266,10 @@ const wi_command wi_commands[] = {
         .summary = "drop every element that repeats the one before",
         .details = "Writes the array, in C order and as one dimension, without the elements that "
                    "have the same bits as the one before them; of a sorted array each value "
-                   "remains once. --lengths also writes how many each stood for.",
+                   "remains once. --lengths writes how many each stood for, beside the array or, "
+                   "without --output, alone.",
         .examples = {{"weft unique x.npy -o values.npy", "the values of runs"},
+                     {"weft unique x.npy --lengths n.npy", "how long runs are"},
                      {"weft unique x.npy -o v.npy --lengths n.npy", "run-length encoding"}},
         .options = BIT(OUTPUT) | BIT(LENGTHS) | BIT(PLACE) | BIT(VARIANT) | BIT(TYPE) | BIT(JSON) |
                    BIT(HELP),

@@ -1,11 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft demo`: every operation on the best place, against the serial C loop. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/machine.h"
 #include "cli/rung.h"
 #include "cli/session.h"
+#include "cli/table.h"
 #include "cli/text.h"
+
+enum {
+    OPERATION,
+    VARIANT,
+    N,
+    TIME,
+    RATE,
+    ROOF,
+    SERIAL,
+    SPEED_UP,
+    COLUMNS
+};
+
+static const wi_column all_columns[COLUMNS] = {
+    [OPERATION] = {"operation", -22, 0, true},
+    [VARIANT] = {"variant", -8, 3, true},
+    [N] = {"n", 5, 4, true},
+    [TIME] = {"time", 8, 0, true},
+    [RATE] = {"rate", 9, 2, true},
+    [ROOF] = {"roof", 5, 1, true},
+    [SERIAL] = {"serial", 8, 5, true},
+    [SPEED_UP] = {"speed-up", 8, 0, true},
+};
 
 /* A serial loop that takes longer is run once, not many times for a median. */
 static const double slow_seconds = 0.2;
@@ -62,35 +87,45 @@ static void print_gpus(void) {
     }
 }
 
-static void print_heading(const weft_context *ctx) {
-    printf("%sweft %s%s: the same C call on the cores and on the GPU\n\nPlaces found\n",
-           wi_style_on(stdout, WI_BOLD), weft_version(), wi_style_on(stdout, WI_PLAIN));
+static void print_heading(const weft_context *ctx, const wi_column columns[COLUMNS]) {
+    wi_print_line(stdout, 2,
+                  "%sweft %s%s: the same C call on the cores and on the GPU\n\nPlaces found",
+                  wi_style_on(stdout, WI_BOLD), weft_version(), wi_style_on(stdout, WI_PLAIN));
     print_cpu();
     print_gpus();
-    printf("\nOn %s, every result checked in full, against the serial C loop\n\n", weft_place(ctx));
-    printf("%s%-22s %-8s %5s %8s %9s %5s %8s %8s%s\n", wi_style_on(stdout, WI_DIM), "operation",
-           "variant", "n", "time", "rate", "roof", "serial", "speed-up",
-           wi_style_on(stdout, WI_PLAIN));
+    wi_print_line(stdout, 2, "\nOn %s, every result checked in full, against the serial C loop\n",
+                  weft_place(ctx));
+    fputs(wi_style_on(stdout, WI_DIM), stdout);
+    wi_table_print(columns, COLUMNS, NULL);
+    puts(wi_style_on(stdout, WI_PLAIN));
     fflush(stdout);
 }
 
-static void print_shown(const wi_pool *pool, const shown *s) {
+static void print_shown(const wi_column columns[COLUMNS], const wi_pool *pool, const shown *s) {
     char n[WI_FIELD_BYTES], time[WI_FIELD_BYTES], rate[WI_FIELD_BYTES], share[WI_FIELD_BYTES],
-        serial[WI_FIELD_BYTES], times[WI_FIELD_BYTES], name[64];
+        serial[WI_FIELD_BYTES], times[WI_FIELD_BYTES], gain[2 * WI_FIELD_BYTES], name[64];
     const wi_rung *const rung = &s->rung;
     snprintf(name, sizeof name, "%s, %s", pool->climb->example, weft_type_name(pool->type));
     if (!rung->ok) {
-        printf("%-22s %sWRONG:%s %s\n", name, wi_style_on(stdout, WI_RED),
-               wi_style_on(stdout, WI_PLAIN), rung->why);
+        wi_print_line(stdout, 2, "%s %sWRONG:%s %s", name, wi_style_on(stdout, WI_RED),
+                      wi_style_on(stdout, WI_PLAIN), rung->why);
         return;
     }
-    printf("%-22s %-8s %5s %8s %9s %5s %8s %s%8s%s\n", name, s->variant,
-           wi_format_count(rung->n, n), wi_format_seconds(rung->seconds, time),
-           wi_rung_format_rate(pool->climb, wi_rung_rate(rung), rate),
-           wi_format_share(wi_rung_rate(rung) / rung->roof, share),
-           wi_format_seconds(s->serial_seconds, serial), wi_style_on(stdout, WI_GREEN),
-           wi_format_times(s->serial_seconds / rung->seconds, times),
-           wi_style_on(stdout, WI_PLAIN));
+    snprintf(gain, sizeof gain, "%s%s%s", wi_style_on(stdout, WI_GREEN),
+             wi_format_times(s->serial_seconds / rung->seconds, times),
+             wi_style_on(stdout, WI_PLAIN));
+    const char *const cells[COLUMNS] = {
+        [OPERATION] = name,
+        [VARIANT] = s->variant,
+        [N] = wi_format_count(rung->n, n),
+        [TIME] = wi_format_seconds(rung->seconds, time),
+        [RATE] = wi_rung_format_rate(pool->climb, wi_rung_rate(rung), rate),
+        [ROOF] = wi_format_share(wi_rung_rate(rung) / rung->roof, share),
+        [SERIAL] = wi_format_seconds(s->serial_seconds, serial),
+        [SPEED_UP] = gain,
+    };
+    wi_table_print(columns, COLUMNS, cells);
+    putchar('\n');
     fflush(stdout);
 }
 
@@ -136,19 +171,19 @@ static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s
 }
 
 /* Shows one operation; false in *right if its result was wrong. */
-static weft_status demo_one(const wi_arguments *args, const wi_meter *meter, const wi_climb *climb,
-                            bool *right) {
+static weft_status demo_one(const wi_arguments *args, const wi_column columns[COLUMNS],
+                            const wi_meter *meter, const wi_climb *climb, bool *right) {
     shown s;
     wi_pool pool = {.climb = climb, .ctx = meter->ctx, .seed = args->seed, .type = climb->type};
     if (wi_given(args, WI_OPT_TYPE))
         pool.type = args->type;
-    const size_t n = wi_given(args, WI_OPT_N) ? args->n : wi_usual_n(meter->ctx, pool.type);
+    const size_t n = wi_given(args, WI_OPT_N) ? args->n : wi_usual_n(climb, meter->ctx, pool.type);
     const weft_status status = show(&pool, meter, n, &s);
     if (status == WEFT_OK) {
         if (wi_given(args, WI_OPT_JSON))
             json_shown(&pool, &s);
         else
-            print_shown(&pool, &s);
+            print_shown(columns, &pool, &s);
         *right = *right && s.rung.ok;
     }
     wi_pool_drop(&pool);
@@ -156,24 +191,30 @@ static weft_status demo_one(const wi_arguments *args, const wi_meter *meter, con
 }
 
 static void print_ending(void) {
-    puts("\nroof: the share of the fastest that this memory can be read or copied, measured\n"
-         "in this run. Next: weft climb scan, weft info, weft help");
+    putchar('\n');
+    wi_print_wrapped("roof: the share of the fastest that this memory can be read or copied, "
+                     "measured in this run. Next: weft climb scan, weft info, weft help",
+                     0, 0);
 }
 
 wi_exit wi_demo(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_meter meter;
     bool right = true;
+    wi_column columns[COLUMNS];
     wi_exit result = wi_session_open(args, NULL, &ctx);
     if (result != WI_EXIT_OK)
         return result;
+    memcpy(columns, all_columns, sizeof columns);
+    wi_table_fit(columns, COLUMNS);
     if (!wi_given(args, WI_OPT_JSON))
-        print_heading(ctx);
+        print_heading(ctx, columns);
     wi_progress("preparing ...");
     weft_status status = wi_meter_open(&meter, ctx);
+    wi_progress_end();
     for (size_t k = 0; k < wi_climb_count && status == WEFT_OK; k++) {
         if (wi_climbs[k]->serial && wi_has_rungs(wi_climbs[k]->ladder, ctx->kind))
-            status = demo_one(args, &meter, wi_climbs[k], &right);
+            status = demo_one(args, columns, &meter, wi_climbs[k], &right);
     }
     if (status != WEFT_OK)
         result = wi_session_failed(ctx);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft help`: what there is, told from the table of commands. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/text.h"
@@ -17,18 +18,33 @@ static void print_heading(const char *text) {
     printf("\n%s%s%s\n", bold(), text, plain());
 }
 
+/* Something from `column` on, and what it means from `meaning_column` on. */
+static void print_meaning(const char *text, int column, const char *meaning, int meaning_column) {
+    const int taken = column + (int)strlen(text), gap = 1;
+    printf("%*s%s%*s", column, "", text,
+           taken + gap < meaning_column ? meaning_column - taken : gap, "");
+    wi_print_wrapped(meaning, (size_t)(taken + gap < meaning_column ? meaning_column : taken + gap),
+                     (size_t)meaning_column);
+}
+
 void wi_print_overview(void) {
-    printf("%sweft %s%s: data-parallel algorithms on CPU cores and GPUs\n\n", bold(),
-           weft_version(), plain());
-    printf("usage: weft COMMAND [OPTIONS] [OPERANDS]\n");
+    int longest = 0;
+    for (size_t k = 0; k < wi_command_count; k++) {
+        const int length = (int)strlen(wi_commands[k].name);
+        longest = length > longest ? length : longest;
+    }
+    printf("%sweft %s%s: ", bold(), weft_version(), plain());
+    wi_print_wrapped("data-parallel algorithms on CPU cores and GPUs",
+                     strlen("weft : ") + strlen(weft_version()), 2);
+    printf("\nusage: weft COMMAND [OPTIONS] [OPERANDS]\n");
     print_heading("Commands");
     for (size_t k = 0; k < wi_command_count; k++)
-        printf("  %-8s %s\n", wi_commands[k].name, wi_commands[k].summary);
+        print_meaning(wi_commands[k].name, 2, wi_commands[k].summary, 2 + longest + 1);
     print_heading("Start here");
-    printf("  weft demo                      see it work\n"
-           "  weft climb scan                one algorithm, from the textbook to the fastest\n"
-           "  weft reduce x.npy --op max     use it on a file\n"
-           "  weft help scan                 everything about one command\n");
+    print_meaning("weft demo", 2, "see it work", 33);
+    print_meaning("weft climb scan", 2, "one algorithm, from the textbook to the fastest", 33);
+    print_meaning("weft reduce x.npy --op max", 2, "use it on a file", 33);
+    print_meaning("weft help scan", 2, "everything about one command", 33);
 }
 
 static void print_option(const wi_option_row *row) {
@@ -36,7 +52,7 @@ static void print_option(const wi_option_row *row) {
     const char letter[] = {'-', row->letter, ',', ' ', '\0'};
     snprintf(left, sizeof left, "%s--%s%s%s", row->letter ? letter : "    ", row->name,
              row->value ? " " : "", row->value ? row->value : "");
-    printf("  %-22s %s\n", left, row->help);
+    print_meaning(left, 2, row->help, 25);
 }
 
 static void print_list(const char *title, const char *const list[], size_t count) {
@@ -56,9 +72,9 @@ static void print_words(const char *title, wi_words words) {
 }
 
 void wi_print_command_help(const wi_command *command) {
-    printf("%sweft %s%s: %s\n\n", bold(), command->name, plain(), command->summary);
-    printf("usage: weft %s%s%s [OPTIONS]\n\n", command->name, *command->operand_text ? " " : "",
-           command->operand_text);
+    wi_print_line(stdout, 2, "%sweft %s%s: %s\n", bold(), command->name, plain(), command->summary);
+    wi_print_line(stdout, 2, "usage: weft %s%s%s [OPTIONS]\n", command->name,
+                  *command->operand_text ? " " : "", command->operand_text);
     fputs("  ", stdout);
     wi_print_wrapped(command->details, 2, 2);
     print_heading("Options");
@@ -79,7 +95,8 @@ void wi_print_command_help(const wi_command *command) {
         print_words("Orderings", WI_WORDS_ORDERING);
     print_heading("Examples");
     for (size_t k = 0; k < WI_MAX_EXAMPLES && command->examples[k].line; k++)
-        printf("  %s\n      %s\n", command->examples[k].line, command->examples[k].meaning);
+        wi_print_line(stdout, 6, "  %s\n      %s", command->examples[k].line,
+                      command->examples[k].meaning);
 }
 
 wi_exit wi_help(const wi_arguments *args) {

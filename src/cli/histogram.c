@@ -190,7 +190,7 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
     }
 }
 
-static void print_charts(const task *t) {
+static void print_charts(const wi_arguments *args, const task *t) {
     for (unsigned c = 0; c < t->channels; c++) {
         const uint64_t *const outside = t->outside + OUTSIDE * c;
         const wi_chart chart = {.title = channel_name(t, c),
@@ -200,7 +200,8 @@ static void print_charts(const task *t) {
                                 .counts = t->counts + c * t->bins.count,
                                 .below = outside[0],
                                 .above = outside[1],
-                                .nan = outside[2]};
+                                .nan = outside[2],
+                                .every_bin = wi_given(args, WI_OPT_BINS)};
         wi_print_chart(&chart);
     }
 }
@@ -223,7 +224,7 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const tas
     if (wi_given(args, WI_OPT_JSON))
         print_json(args, ctx, t);
     else if (!saves)
-        print_charts(t);
+        print_charts(args, t);
     return WI_EXIT_OK;
 }
 

@@ -13,12 +13,13 @@
 #endif
 
 static void print_field(const char *name, const char *value) {
-    printf("  %-14s %s\n", name, value);
+    printf("  %-14s ", name);
+    wi_print_wrapped(value, 17, 17);
 }
 
 static void print_heading(const char *title, const char *rest) {
-    printf("%s%s%s  %s\n", wi_style_on(stdout, WI_BOLD), title, wi_style_on(stdout, WI_PLAIN),
-           rest);
+    wi_print_line(stdout, 2, "%s%s%s  %s", wi_style_on(stdout, WI_BOLD), title,
+                  wi_style_on(stdout, WI_PLAIN), rest);
 }
 
 static const char *version_text(int version, char out[WI_FIELD_BYTES]) {

@@ -4,23 +4,46 @@
 
 #include "cli/commands.h"
 
-/* Prints text so that roff takes no character for its own. */
+/* Prints text so that roff takes no character for its own, and shows what a shell would read. */
 static void print_escaped(const char *text) {
+    static const struct {
+        char character;
+        const char *name;
+    } special[] = {{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"},
+                   {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
     bool line_start = true;
     for (; *text; text++) {
-        if (line_start && (*text == '.' || *text == '\''))
+        const char *name = NULL;
+        for (size_t k = 0; k < sizeof special / sizeof *special; k++)
+            name = special[k].character == *text ? special[k].name : name;
+        if (line_start && *text == '.')
             fputs("\\&", stdout);
-        if (*text == '\\')
-            fputs("\\e", stdout);
-        else if (*text == '-')
-            fputs("\\-", stdout);
+        if (name)
+            fputs(name, stdout);
         else
             putchar(*text);
         line_start = *text == '\n';
     }
 }
 
-static void print_option(const wi_option_row *row) {
+/* Of options that share a letter no command takes both: says whose this one is. */
+static void print_takers(wi_option option) {
+    const char letter = wi_option_rows[option].letter;
+    bool shared = false;
+    for (int k = 0; k < WI_OPTIONS; k++)
+        shared = shared || (k != (int)option && letter && wi_option_rows[k].letter == letter);
+    const char *separator = " \\fR(";
+    for (size_t k = 0; k < wi_command_count; k++) {
+        if (shared && wi_command_takes(&wi_commands[k], option)) {
+            printf("%s%s", separator, wi_commands[k].name);
+            separator = ", ";
+        }
+    }
+    fputs(shared ? ")" : "", stdout);
+}
+
+static void print_option(wi_option option) {
+    const wi_option_row *const row = &wi_option_rows[option];
     fputs(".TP\n.B ", stdout);
     if (row->letter)
         printf("\\-%c, ", row->letter);
@@ -28,6 +51,7 @@ static void print_option(const wi_option_row *row) {
     print_escaped(row->name);
     if (row->value)
         printf(" \\fI%s\\fR", row->value);
+    print_takers(option);
     putchar('\n');
     print_escaped(row->help);
     putchar('\n');
@@ -112,7 +136,7 @@ void wi_print_man(void) {
     fputs(".SH OPTIONS\n", stdout);
     for (int k = 0; k < WI_OPTIONS; k++) {
         if (!wi_option_rows[k].hidden)
-            print_option(&wi_option_rows[k]);
+            print_option((wi_option)k);
     }
     fputs(".SH EXAMPLES\n", stdout);
     for (size_t k = 0; k < wi_command_count; k++)

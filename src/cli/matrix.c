@@ -69,8 +69,9 @@ wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse 
 void wi_print_asymmetry(FILE *to, const weft_sparse *matrix) {
     const double asymmetry = weft_sparse_asymmetry(matrix);
     if (asymmetry > 0)
-        fprintf(to, "symmetry  halves differ by %.2g of their size at most; their mean is taken\n",
-                asymmetry);
+        wi_print_line(to, WI_BEHIND_LABEL,
+                      "symmetry  halves differ by %.2g of their size at most; their mean is taken",
+                      asymmetry);
 }
 
 wi_exit wi_not_definite(const wi_arguments *args, const weft_chol *plan) {

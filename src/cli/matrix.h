@@ -6,6 +6,10 @@
 #include "cli/session.h"
 #include "weft/sparse.h"
 
+enum {
+    WI_BEHIND_LABEL = 10 /* where the lines of a report on a matrix begin */
+};
+
 /* Explains if --ordering names none. */
 wi_exit wi_check_ordering(const wi_arguments *args);
 

@@ -125,24 +125,10 @@ static wi_exit unknown_option(const wi_command *command, const char *word) {
     return wi_usage(command, "there is no option %s; there are --%s", word, all);
 }
 
-/* Reads words[*at] as an option, and its value from the same word or from the next. */
-static wi_exit read_option(wi_arguments *args, int count, char **words, int *at) {
+/* Keeps an option's value: the one given with it, or the next word. */
+static wi_exit take_value(wi_arguments *args, wi_option option, const char *value, int count,
+                          char **words, int *at) {
     const wi_command *const command = args->command;
-    const char *const word = words[*at];
-    const char *value = NULL;
-    wi_option option;
-    if (word[1] == '-') {
-        const size_t length = strcspn(word + 2, "=");
-        option = find_option(command, word + 2, length);
-        if (word[2 + length] == '=')
-            value = word + 3 + length;
-    } else {
-        option = find_letter(command, word[1]);
-        if (word[2])
-            value = word + 2;
-    }
-    if (option == WI_OPTIONS)
-        return unknown_option(command, word);
     const wi_option_row *const row = &wi_option_rows[option];
     if (!row->value && value)
         return wi_usage(command, "option --%s takes no value; leave \"%s\" out", row->name, value);
@@ -153,6 +139,37 @@ static wi_exit read_option(wi_arguments *args, int count, char **words, int *at)
     }
     args->value[option] = value ? value : "";
     return WI_EXIT_OK;
+}
+
+/* Reads words[*at] as an option by its name, as --op=max or --op max. */
+static wi_exit read_name(wi_arguments *args, int count, char **words, int *at) {
+    const char *const name = words[*at] + 2;
+    const size_t length = strcspn(name, "=");
+    const wi_option option = find_option(args->command, name, length);
+    if (option == WI_OPTIONS)
+        return unknown_option(args->command, words[*at]);
+    return take_value(args, option, name[length] == '=' ? name + length + 1 : NULL, count, words,
+                      at);
+}
+
+/* Reads words[*at] as letters: those that take no value, up to one that does, as -jk5 or -jk 5. */
+static wi_exit read_letters(wi_arguments *args, int count, char **words, int *at) {
+    const wi_command *const command = args->command;
+    wi_exit result = WI_EXIT_OK;
+    for (const char *letter = words[*at] + 1; *letter && result == WI_EXIT_OK; letter++) {
+        const wi_option option = find_letter(command, *letter);
+        const char *rest = NULL;
+        if (option == WI_OPTIONS) {
+            const char name[] = {'-', *letter, '\0'};
+            return unknown_option(command, letter == words[*at] + 1 ? words[*at] : name);
+        }
+        if (wi_option_rows[option].value && letter[1]) {
+            rest = letter + 1;
+            letter += strlen(rest);
+        }
+        result = take_value(args, option, rest, count, words, at);
+    }
+    return result;
 }
 
 static wi_exit read_operand(wi_arguments *args, const char *word) {
@@ -195,7 +212,8 @@ wi_exit wi_parse(const wi_command *command, int count, char **words, wi_argument
             continue;
         }
         if (!options_end && word[0] == '-' && word[1])
-            result = read_option(args, count, words, &k);
+            result = word[1] == '-' ? read_name(args, count, words, &k)
+                                    : read_letters(args, count, words, &k);
         else
             result = read_operand(args, word);
         if (result != WI_EXIT_OK)

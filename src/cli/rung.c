@@ -172,7 +172,9 @@ static weft_status measure(wi_pool *pool, const wi_meter *meter, const wi_row *r
     rung->ok = check(pool, own.c, row, rung);
     if (!rung->ok)
         return WEFT_OK;
-    status = wi_roof_measure(meter, pool->climb->roof, pool->type, &rung->roof);
+    status = pool->climb->merits
+                 ? pool->climb->merits->find(own.c, rung->merit)
+                 : wi_roof_measure(meter, pool->climb->roof, pool->type, &rung->roof);
     return status == WEFT_OK ? wi_meter_time(meter, &task, &rung->seconds) : status;
 }
 
@@ -206,6 +208,11 @@ const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_
 void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung) {
     const bool timed = rung->seconds > 0;
     wi_json_known(json, "seconds", timed, rung->seconds);
+    if (climb->merits) {
+        for (size_t k = 0; k < WI_MERITS; k++)
+            wi_json_known(json, climb->merits->of[k].key, timed, rung->merit[k]);
+        return;
+    }
     wi_json_count(json, "bytes", (uint64_t)rung->bytes);
     if (climb->flops)
         wi_json_number(json, "flops", rung->work);
@@ -214,11 +221,13 @@ void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung) {
     wi_json_number(json, climb->flops ? "roof_gflops" : "roof_gbps", timed ? rung->roof / 1e9 : 0);
 }
 
-size_t wi_usual_n(const weft_context *ctx, weft_type type) {
+size_t wi_usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type) {
     enum {
         ARRAYS = 8 /* three and their host copies, and as much again for the smaller n */
     };
     wi_cpu_facts facts;
+    if (climb->usual_n)
+        return climb->usual_n;
     wi_cpu_describe(&facts);
     size_t n = ctx->kind == WI_CUDA ? (size_t)1 << 28 : (size_t)1 << 26;
     while (facts.memory_bytes && n > FIRST_N &&

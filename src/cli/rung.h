@@ -40,8 +40,9 @@ typedef struct wi_rung {
     wi_limit limit;
     bool ok; /* the result was right; else `why` tells what was wrong */
     double seconds, bytes;
-    double work; /* what the rate counts: the bytes, or the flops */
-    double roof; /* work per second, measured just before */
+    double work;             /* what the rate counts: the bytes, or the flops */
+    double roof;             /* work per second, measured just before */
+    double merit[WI_MERITS]; /* if the climb has merits */
     char why[WI_MESSAGE_BYTES];
 } wi_rung;
 
@@ -60,12 +61,13 @@ double wi_rung_rate(const wi_rung *rung);
 /* Work per second in words: "4.41 TB/s", or "101 GF/s" if the climb counts flops. */
 const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_FIELD_BYTES]);
 
-/* The keys "seconds" to "roof_gbps", or "roof_gflops"; null where nothing was timed. */
+/* The keys "seconds" to "roof_gbps", or "roof_gflops", or those of merits; null where nothing was
+ * timed. */
 void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung);
 
-/* How many elements to measure when nobody says: enough to leave the caches of most machines,
- * within what the memory allows. */
-size_t wi_usual_n(const weft_context *ctx, weft_type type);
+/* How many elements to measure when nobody says: what the climb says, or enough to leave the caches
+ * of most machines, within what the memory allows. */
+size_t wi_usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type);
 
 /* Has the ladder any rung for this kind of place? */
 bool wi_has_rungs(const wi_ladder *ladder, wi_kind kind);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft solve`: a sparse symmetric positive definite system, with all that is known of how it went.
  */
-#include <malloc.h>
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "cli/matrix.h"
+#include "cli/memory.h"
 #include "cli/meter.h"
 #include "cli/rhs.h"
 #include "cli/text.h"
@@ -46,23 +45,6 @@ static size_t most_resident(void) {
         fclose(file);
     getrusage(RUSAGE_SELF, &usage);
     return (kib > 0 ? kib : (size_t)usage.ru_maxrss) * 1024;
-}
-
-static size_t resident_now(void) {
-    unsigned long pages = 0, resident = 0;
-    FILE *const file = fopen("/proc/self/statm", "r");
-    if (!file)
-        return 0;
-    const int found = fscanf(file, "%lu %lu", &pages, &resident);
-    fclose(file);
-    return found == 2 ? resident * (size_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
-/* Memory that was freed, and that the C library keeps for later, goes back to the system. */
-static void give_back(void) {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
 }
 
 /* Is it time for another line? Writing one to a terminal can take longer than a front. */
@@ -120,13 +102,13 @@ static wi_exit prepare(solving *s) {
     if (weft_chol_analyze(s->ctx, s->matrix, &options, &s->plan) != WEFT_OK ||
         weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
         return wi_session_failed(s->ctx);
-    give_back();
-    const size_t resident = resident_now() - report.analysis_bytes;
+    const size_t resident = wi_resident_bytes();
     if (weft_chol_reserve(s->ctx, s->plan, s->b.count) != WEFT_OK ||
         weft_chol_on_progress(s->ctx, s->plan, show_progress, s) != WEFT_OK ||
         weft_chol_get_report(s->ctx, s->plan, &report) != WEFT_OK)
         return wi_session_failed(s->ctx);
-    s->bytes_predicted = resident + report.bytes_needed + s->x.n * s->x.count * sizeof *s->x.value;
+    s->bytes_predicted =
+        wi_predicted_bytes(&report, resident, s->x.n * s->x.count * sizeof *s->x.value);
     if (s->bytes_predicted < most_resident())
         s->bytes_predicted = most_resident();
     s->factor_seconds = wi_host_alloc(2 * s->repeats * sizeof *s->factor_seconds);
@@ -214,32 +196,38 @@ static void print_json(const solving *s, const weft_chol_report *report) {
 
 static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], shown[WI_PATH_BYTES];
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], shown[WI_PATH_BYTES], forward[96] = "";
     wi_shown(wi_matrix_name(s->args), shown, sizeof shown);
-    fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
-            wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+    wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
+                  wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n,
+                  report->nnz_a);
     wi_print_asymmetry(to, s->matrix);
-    fprintf(to, "ordering  %s, in %s\n", report->ordering,
-            wi_format_seconds(report->order_seconds, a));
-    fprintf(to, "fill      %zu entries of L, %.1f x A; %zu supernode%s, largest front %zu row%s\n",
-            report->nnz_l, report->nnz_a ? (double)report->nnz_l / (double)report->nnz_a : 0,
-            report->supernodes, wi_plural(report->supernodes), report->largest_front,
-            wi_plural(report->largest_front));
-    fprintf(to, "memory    %s predicted, %s at most\n",
-            wi_format_bytes((double)s->bytes_predicted, a),
-            wi_format_bytes((double)most_resident(), b));
-    fprintf(to, "analyze   %s\n", wi_format_seconds(report->analyze_seconds, a));
-    fprintf(to, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s\n",
-            wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
-            weft_used(s->ctx, "sparse"), weft_place(s->ctx));
-    fprintf(to, "solve     %s, %zu right-hand side%s, %zu step%s of refinement\n",
-            wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
-            report->refinements, wi_plural(report->refinements));
-    fprintf(to, "error     backward %.2g", report->backward_error);
+    wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
+                  wi_format_seconds(report->order_seconds, a));
+    wi_print_line(to, WI_BEHIND_LABEL,
+                  "fill      %zu entries of L, %.1f x A; %zu supernode%s, largest front %zu row%s",
+                  report->nnz_l, report->nnz_a ? (double)report->nnz_l / (double)report->nnz_a : 0,
+                  report->supernodes, wi_plural(report->supernodes), report->largest_front,
+                  wi_plural(report->largest_front));
+    wi_print_line(to, WI_BEHIND_LABEL, "memory    %s predicted, %s at most",
+                  wi_format_bytes((double)s->bytes_predicted, a),
+                  wi_format_bytes((double)most_resident(), b));
+    wi_print_line(to, WI_BEHIND_LABEL, "analyze   %s",
+                  wi_format_seconds(report->analyze_seconds, a));
+    wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s",
+                  wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
+                  weft_used(s->ctx, "sparse"), weft_place(s->ctx));
+    wi_print_line(to, WI_BEHIND_LABEL,
+                  "solve     %s, %zu right-hand side%s, %zu step%s of refinement",
+                  wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
+                  report->refinements, wi_plural(report->refinements));
     if (!wi_given(s->args, WI_OPT_RHS))
-        fprintf(to, "; forward %.2g (b = A 1, so x should be 1)", error_from_ones(&s->x));
-    fprintf(to, "\ncondition about %.2g; log det A = %.9g\n", report->condition_estimate,
-            report->logdet);
+        snprintf(forward, sizeof forward, "; forward %.2g (b = A 1, so x should be 1)",
+                 error_from_ones(&s->x));
+    wi_print_line(to, WI_BEHIND_LABEL, "error     backward %.2g%s", report->backward_error,
+                  forward);
+    wi_print_line(to, WI_BEHIND_LABEL, "condition about %.2g; log det A = %.9g",
+                  report->condition_estimate, report->logdet);
 }
 
 static wi_exit run(solving *s) {

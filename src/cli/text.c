@@ -7,18 +7,35 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum {
-    LINE_COLUMNS = 80,
-    LONGEST_ERROR = 8192 /* longer ones are cut short */
+    USUAL_COLUMNS = 80,
+    LEAST_TEXT_COLUMNS = 24, /* text is not squeezed into less behind its indent */
+    LINE_BYTES = 8192,
+    PROGRESS_BYTES = 256
 };
+
+/* Is the file a terminal that understands escape sequences? */
+static bool understands_escapes(FILE *file) {
+    const char *const terminal = getenv("TERM");
+    return isatty(fileno(file)) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
 
 /* Colour is for terminals whose owner has not set NO_COLOR (see no-color.org). */
 static bool wants_colour(FILE *file) {
-    const char *const no_colour = getenv("NO_COLOR"), *const terminal = getenv("TERM");
-    return isatty(fileno(file)) && !(no_colour && *no_colour) && terminal &&
-           strcmp(terminal, "dumb") != 0;
+    const char *const no_colour = getenv("NO_COLOR");
+    return understands_escapes(file) && !(no_colour && *no_colour);
+}
+
+size_t wi_screen_columns(FILE *file) {
+    struct winsize size = {.ws_col = 0};
+    if (!isatty(fileno(file)))
+        return 0;
+    if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return USUAL_COLUMNS;
+    return size.ws_col;
 }
 
 const char *wi_style_on(FILE *file, wi_style style) {
@@ -29,27 +46,70 @@ const char *wi_style_on(FILE *file, wi_style style) {
     return wants_colour(file) ? codes[style] : "";
 }
 
-void wi_print_wrapped(const char *text, size_t column, size_t indent) {
-    bool first = true;
-    while (*text) {
-        const size_t length = strcspn(text, " ");
-        if (!first && column + 1 + length > LINE_COLUMNS) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", (int)length, text);
-        column += length;
-        text += length + (text[length] == ' ');
-        first = false;
+size_t wi_visible(const char *text, size_t bytes) {
+    size_t columns = 0;
+    for (size_t k = 0; k < bytes; k++) {
+        if (text[k] == '\033')
+            k += strcspn(text + k, "m");
+        else if (((unsigned char)text[k] & 0xC0) != 0x80) /* the first byte of a character */
+            columns++;
     }
-    putchar('\n');
+    return columns;
+}
+
+/* Prints words from `column` on, and later lines, none longer than `columns`, behind an indent. */
+static void wrap(FILE *to, const char *text, size_t column, size_t indent, size_t columns) {
+    const char *separator = "";
+    if (indent + LEAST_TEXT_COLUMNS > columns)
+        indent = columns > LEAST_TEXT_COLUMNS ? columns - LEAST_TEXT_COLUMNS : 0;
+    while (*text) {
+        if (*text == '\n') {
+            fputc(*text++, to);
+            column = 0;
+            separator = "";
+            continue;
+        }
+        const size_t bytes = strcspn(text, " \n"), length = wi_visible(text, bytes);
+        if (column > indent && column + strlen(separator) + length > columns) {
+            fprintf(to, "\n%*s", (int)indent, "");
+            column = indent;
+            separator = "";
+        }
+        fprintf(to, "%s%.*s", separator, (int)bytes, text);
+        column += strlen(separator) + length;
+        text += bytes + (text[bytes] == ' ');
+        separator = " ";
+    }
+    fputc('\n', to);
+}
+
+void wi_print_wrapped(const char *text, size_t column, size_t indent) {
+    const size_t columns = wi_screen_columns(stdout);
+    wrap(stdout, text, column, indent,
+         columns && columns < USUAL_COLUMNS ? columns : USUAL_COLUMNS);
+}
+
+/* One line of a report; on a terminal its words stay whole. */
+static void print_text(FILE *to, size_t column, size_t indent, const char *line) {
+    const size_t columns = wi_screen_columns(to);
+    if (columns)
+        wrap(to, line, column, indent, columns);
+    else
+        fprintf(to, "%s\n", line);
+}
+
+void wi_print_line(FILE *to, size_t indent, const char *format, ...) {
+    char line[LINE_BYTES];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    print_text(to, 0, indent, line);
 }
 
 void wi_say_error(const char *format, ...) {
-    char line[LONGEST_ERROR], shown[LONGEST_ERROR];
+    static const char begin[] = "weft: ";
+    char line[LINE_BYTES], shown[LINE_BYTES];
     wi_progress_end();
     fflush(stdout);
     va_list values;
@@ -57,27 +117,34 @@ void wi_say_error(const char *format, ...) {
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
     wi_shown(line, shown, sizeof shown);
-    fprintf(stderr, "%sweft:%s %s\n", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN),
-            shown);
+    fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
+    print_text(stderr, strlen(begin), strlen(begin), shown);
 }
 
+static bool progress_shown;
+
+/* A line that would run over the edge could not be taken back. */
 void wi_progress(const char *format, ...) {
-    if (!isatty(STDERR_FILENO))
+    char line[PROGRESS_BYTES];
+    const size_t columns = wi_screen_columns(stderr);
+    if (!understands_escapes(stderr))
         return;
     fflush(stdout);
     va_list values;
     va_start(values, format);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, format, values);
+    vsnprintf(line, columns < sizeof line ? columns : sizeof line, format, values);
     va_end(values);
+    fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
+    progress_shown = true;
 }
 
 void wi_progress_end(void) {
-    if (isatty(STDERR_FILENO)) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
+    if (!progress_shown)
+        return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress_shown = false;
 }
 
 /* Three significant digits and the largest unit that leaves at least 1. */
@@ -106,6 +173,14 @@ const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]) {
 const char *wi_format_flops(double flops_per_second, char out[WI_FIELD_BYTES]) {
     static const char *const units[] = {"kF/s", "MF/s", "GF/s", "TF/s"};
     return scaled(flops_per_second / 1e3, 1000, units, 4, out);
+}
+
+const char *wi_format_amount(double value, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
+    scaled(value, 1000, units, 6, out);
+    if (value < 999.5) /* a whole number, of nothing else */
+        snprintf(out, WI_FIELD_BYTES, "%.0f", value);
+    return out;
 }
 
 const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]) {

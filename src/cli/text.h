@@ -22,22 +22,38 @@ typedef enum wi_style {
 /* The escape sequence that begins a style on `file`; "" unless it is a terminal that wants it. */
 const char *wi_style_on(FILE *file, wi_style style);
 
-/* Prints words on standard output, breaking lines at 80 columns; `column` is where the first word
- * goes, and later lines are indented to `indent`. Ends the last line. */
+/* How wide the terminal is that `file` is; 0 if it is none. */
+size_t wi_screen_columns(FILE *file);
+
+/* How many columns text of so many bytes takes: escape sequences that colour it take none. */
+size_t wi_visible(const char *text, size_t bytes);
+
+/* Prints words on standard output, breaking lines at 80 columns, or where the terminal ends if that
+ * is sooner; `column` is where the first word goes, and later lines are indented to `indent`. Ends
+ * the last line. */
 void wi_print_wrapped(const char *text, size_t column, size_t indent);
 
-/* One line on standard error, begun with "weft: ", as wi_shown has it. */
+/* Prints a line, or several with \n between them; on a terminal broken between words where it ends,
+ * and then indented. */
+void wi_print_line(FILE *to, size_t indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* One line on standard error, begun with "weft: ", as wi_shown has it; broken as by wi_print_line.
+ */
 void wi_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A line on standard error that the next one overwrites, on terminals only. */
+/* A line on standard error that the next one overwrites, on terminals only: and only where they
+ * understand the escape sequence that clears it. What is printed after it on either stream comes
+ * behind wi_progress_end. */
 void wi_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void wi_progress_end(void);
 
-/* "12.3 ms", "4.41 TB/s", "101 GF/s", "1.50 MiB", "2^28" or "1000", "97 %"; each into and from
- * `out`. */
+/* "12.3 ms", "4.41 TB/s", "101 GF/s", "1.31 M", "1.50 MiB", "2^28" or "1000", "97 %"; each into and
+ * from `out`. */
 const char *wi_format_seconds(double seconds, char out[WI_FIELD_BYTES]);
 const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]);
 const char *wi_format_flops(double flops_per_second, char out[WI_FIELD_BYTES]);
+const char *wi_format_amount(double value, char out[WI_FIELD_BYTES]);
 const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]);
 const char *wi_format_count(size_t n, char out[WI_FIELD_BYTES]);
 const char *wi_format_share(double share, char out[WI_FIELD_BYTES]);

@@ -24,8 +24,9 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
     for (size_t i = 0; i < f->k; i++) {
         const void *const value = f->values + i * weft_type_size(layout->type);
         if (!wi_given(args, WI_OPT_JSON)) {
-            printf("%s %llu\n", wi_format_element(layout->type, value, text),
-                   (unsigned long long)f->positions[i]);
+            if (!wi_given(args, WI_OPT_INDICES))
+                printf("%s ", wi_format_element(layout->type, value, text));
+            printf("%llu\n", (unsigned long long)f->positions[i]);
             continue;
         }
         wi_json json;
@@ -39,6 +40,28 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
         wi_json_count(&json, "position", f->positions[i]);
         wi_json_close(&json);
     }
+}
+
+/* Writes the values, or the positions, to --output. */
+static wi_exit save_found(const wi_arguments *args, const weft_context *ctx,
+                          const wi_npy_layout *layout, const found *f) {
+    const bool positions = wi_given(args, WI_OPT_INDICES);
+    wi_npy array = {.data = positions ? (void *)f->positions : f->values};
+    array.layout.type = positions ? WEFT_U64 : layout->type;
+    array.layout.opaque = !positions && layout->opaque;
+    wi_npy_flatten(&array, f->k);
+    const wi_exit result = wi_save(args, &array);
+    if (result == WI_EXIT_OK)
+        wi_print_saved(args, "topk", "sort", ctx, &array.layout);
+    return result;
+}
+
+static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy_layout *layout,
+                    const found *f) {
+    if (wi_given(args, WI_OPT_OUTPUT))
+        return save_found(args, ctx, layout, f);
+    print_found(args, ctx, layout, f);
+    return WI_EXIT_OK;
 }
 
 static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *array, found *f) {
@@ -76,6 +99,8 @@ wi_exit wi_topk_command(const wi_arguments *args) {
     wi_npy array = {.data = NULL};
     found f = {.values = NULL};
     wi_exit result = read_k(args, &f.k);
+    if (result == WI_EXIT_OK && wi_given(args, WI_OPT_OUTPUT))
+        result = wi_need_output(args);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, NULL, &ctx);
     if (result == WI_EXIT_OK)
@@ -83,7 +108,7 @@ wi_exit wi_topk_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &f);
     if (result == WI_EXIT_OK)
-        print_found(args, ctx, &array.layout, &f);
+        result = show(args, ctx, &array.layout, &f);
     wi_host_free(f.values);
     wi_host_free(f.positions);
     wi_npy_free(&array);

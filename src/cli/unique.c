@@ -45,7 +45,8 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
 wi_exit wi_unique_command(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy array = {.data = NULL}, lengths = {.data = NULL};
-    wi_exit result = wi_need_output(args);
+    const bool saves = wi_given(args, WI_OPT_OUTPUT) || !wi_given(args, WI_OPT_LENGTHS);
+    wi_exit result = saves ? wi_need_output(args) : WI_EXIT_OK;
     if (result == WI_EXIT_OK)
         result = wi_check_writable(args, WI_OPT_LENGTHS);
     if (result == WI_EXIT_OK)
@@ -54,7 +55,7 @@ wi_exit wi_unique_command(const wi_arguments *args) {
         result = wi_load(args, args->operand[0], &array);
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &lengths);
-    if (result == WI_EXIT_OK)
+    if (result == WI_EXIT_OK && saves)
         result = wi_save(args, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "unique", "select", ctx, &array.layout);

@@ -100,7 +100,7 @@ static void say(const wi_order_args *order, const char *chosen) {
 
 weft_status wi_order_best(weft_context *ctx, const void *args) {
     const wi_order_args *const order = args;
-    double flops = 0, dissected_flops = 0;
+    double entries, flops = 0, dissected_flops = 0;
     wi_order_args first = *order;
     first.flops = &flops;
     weft_status status = wi_order_amd(ctx, &first);
@@ -112,7 +112,7 @@ weft_status wi_order_best(weft_context *ctx, const void *args) {
             *order->flops = flops;
         return WEFT_OK;
     }
-    status = wi_predict_flops(ctx, order->call, order->graph, order->perm, &flops);
+    status = wi_predict_cost(ctx, order->call, order->graph, order->perm, &entries, &flops);
     if (status != WEFT_OK || !worth_dissecting(order, flops))
         return status;
     const size_t bytes = (size_t)order->graph->n * sizeof(int64_t);
@@ -125,7 +125,8 @@ weft_status wi_order_best(weft_context *ctx, const void *args) {
                        order->call, bytes);
     status = wi_order_dissect(ctx, &second);
     if (status == WEFT_OK)
-        status = wi_predict_flops(ctx, order->call, order->graph, second.perm, &dissected_flops);
+        status = wi_predict_cost(ctx, order->call, order->graph, second.perm, &entries,
+                                 &dissected_flops);
     if (status == WEFT_OK && dissected_flops < flops) {
         say(order, "dissect");
         for (int64_t k = 0; k < order->graph->n; k++)

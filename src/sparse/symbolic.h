@@ -67,9 +67,10 @@ void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *sc
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);
 
-/* The flops of a factorization in `perm`, which comes back postordered. WEFT_ENOMEM or WEFT_OK. */
-weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_pattern *graph,
-                             int64_t *perm, double *flops);
+/* The entries of L and the flops of a factorization in `perm`, which comes back postordered.
+ * WEFT_ENOMEM or WEFT_OK. */
+weft_status wi_predict_cost(weft_context *ctx, const char *call, const wi_pattern *graph,
+                            int64_t *perm, double *entries, double *flops);
 
 /* ---- supernodes ---- */
 

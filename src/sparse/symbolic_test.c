@@ -183,9 +183,9 @@ static void test_against_definition(void **state) {
         check_stack(&s);
         if (relax == &relax_none)
             assert_int_equal(s.nnz_l_stored, s.nnz_l);
-        double flops;
-        assert_int_equal(wi_predict_flops(ctx, "test", &g.pattern, perm, &flops), WEFT_OK);
-        assert_true(flops == before.flops);
+        double entries, flops;
+        assert_int_equal(wi_predict_cost(ctx, "test", &g.pattern, perm, &entries, &flops), WEFT_OK);
+        assert_true(flops == before.flops && entries == (double)before.nnz);
         wi_symbolic_free(&s);
     }
     weft_close(ctx);

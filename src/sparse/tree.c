@@ -142,8 +142,8 @@ void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_
     }
 }
 
-weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_pattern *graph,
-                             int64_t *perm, double *flops) {
+weft_status wi_predict_cost(weft_context *ctx, const char *call, const wi_pattern *graph,
+                            int64_t *perm, double *entries, double *flops) {
     const int64_t n = graph->n;
     const size_t bytes = 7 * (size_t)n * sizeof(int64_t);
     int64_t *const inverse = wi_host_alloc(bytes);
@@ -157,9 +157,11 @@ weft_status wi_predict_flops(weft_context *ctx, const char *call, const wi_patte
     wi_renumber(n, count, perm, parent, scratch);
     wi_invert(n, perm, inverse);
     wi_column_counts(graph, perm, inverse, parent, count, scratch);
-    *flops = 0;
-    for (int64_t k = 0; k < n; k++)
+    *entries = *flops = 0;
+    for (int64_t k = 0; k < n; k++) {
+        *entries += (double)count[k];
         *flops += (double)count[k] * (double)count[k];
+    }
     wi_host_free(inverse);
     return WEFT_OK;
 }

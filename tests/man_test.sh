@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The manual pages: each public call has one that shows it, none of the headers' words are lost, and
+# they fit a terminal of 80 columns. Where man, groff or mandoc are there, they have to be content.
+#   WEFT=build/weft WEFT_SOURCE=. tests/man_test.sh
+set -u
+: "${WEFT:?run me through ctest}" "${WEFT_SOURCE:?}"
+cd "$WEFT_SOURCE" || exit 1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8 MANWIDTH=80
+failures=0
+
+# Every line read is a failure of what the arguments name.
+none() {
+    local line
+    while IFS= read -r line; do
+        printf 'FAIL %s: %s\n' "$*" "$line" >&2
+        failures=$((failures + 1))
+    done
+}
+
+# What headers offer: functions, and the typed macros but those that serve other macros.
+offered() {
+    grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($'
+    grep -hoE '^# *define weft_[a-z0-9_]+\(' include/weft/*.h | grep -o 'weft_.*' |
+        grep -vE 'weft_wide_of'
+}
+
+# A page as one reads it: without roff's requests and escapes.
+plain() {
+    sed -E '/^\.(SH|RS|RE|PP|EX|EE|nf|fi|nh|ad|nr|TH|so|BR)/d; s/^\.(SS|TP|B|I) ?//
+        s/\\&//g; s/\\-/-/g; s/\\e/\\/g; s/\\\(ha/^/g; s/\\\(ti/~/g; s/\\\(ga/`/g; s/\\f[IBR]//g' "$1" |
+        sed "s/\\\\(aq/'/g"
+}
+
+check_calls() {
+    local name page
+    while IFS= read -r name; do
+        page=$work/man3/${name%(}.3
+        [ ! -f "$page" ] || page=$work/$(sed -n 's/^\.so //p' "$page")
+        [ -f "$page" ] || page=$work/man3/${name%(}.3
+        if [ ! -f "$page" ]; then
+            echo "${name%(} has none"
+        elif ! sed -n '/^\.EX/,/^\.EE/p' "$page" | grep -qF "$name"; then
+            echo "${name%(} is not declared in $(basename "$page")"
+        elif ! sed -n '/^\.SH NAME/{n;p}' "$page" | grep -qw "${name%(}"; then
+            echo "${name%(} is not among the names of $(basename "$page")"
+        fi
+    done < <(offered)
+}
+
+words() { grep -oE '[A-Za-z_]{3,}' | sort | uniq -c; }
+
+# Each word of a header's comments and declarations is in its page as often, at least.
+check_words() {
+    local header page
+    for header in include/weft/*.h; do
+        page=$work/man3/weft_$(basename "$header" .h).3
+        [ -f "$page" ] || continue
+        awk '/^#/ || rest { rest = /\\$/; next } /SPDX|^extern "C"/ { next } { print }' "$header" |
+            sed 's/^WEFT_API //' | words >"$work/wanted"
+        { sed -n '/^\.SH NAME/{n;p}' "$page"; basename "$header" .h; plain "$page"; } | words |
+            awk -v page="$page" 'NR == FNR { has[$2] = $1; next }
+                !(has[$2] >= $1) { sub(/.*\//, "", page); print $2 " in " page }' - "$work/wanted"
+    done
+}
+
+# Lines that roff does not fill fit, and what is opened is closed.
+check_layout() {
+    local page
+    for page in "$work"/man3/*.3; do
+        plain <(sed -n '/^\.EX/,/^\.EE/p' "$page") | awk 'length > 72'
+        [ "$(grep -c '^\.EX' "$page")" = "$(grep -c '^\.EE' "$page")" ] || echo "examples of $page"
+        [ "$(grep -c '^\.RS' "$page")" = "$(grep -c '^\.RE' "$page")" ] || echo "indents of $page"
+    done
+}
+
+# Letters that stand for more than one option say of which command.
+check_letters() {
+    local letter
+    sed -n '/^\.SH OPTIONS/,/^\.SH EXAMPLES/s/^\.B \\-\(.\), /\1 /p' "$work/weft.1" >"$work/letters"
+    [ "$(wc -l <"$work/letters")" -gt 5 ] || echo "fewer than six options with a letter"
+    for letter in $(cut -c 1 "$work/letters" | sort | uniq -d); do
+        grep "^$letter " "$work/letters" | grep -v '(.*)$'
+    done
+}
+
+# The formatters that are there complain of nothing, and print no line over 80 columns.
+check_formatters() {
+    local page
+    : >"$work/warnings"
+    : >"$work/shown"
+    for page in "$work/weft.1" "$work"/man3/weft*.3; do
+        if grep -q '^\.so' "$page"; then continue; fi
+        if command -v man >/dev/null && man --version 2>/dev/null | grep -q '^man '; then
+            man --warnings -l "$page" 2>"$work/warnings" >"$work/shown"
+        elif command -v groff >/dev/null; then
+            groff -ww -man -Tascii -P-cbou -rLL=80n "$page" 2>"$work/warnings" >"$work/shown"
+        fi
+        cat "$work/warnings"
+        awk -v page="$page" 'length > 80 { print page ": " $0 }' "$work/shown"
+        ! command -v mandoc >/dev/null ||
+            mandoc -Tlint -Wwarning "$page" 2>&1 | grep -v 'missing date'
+    done
+}
+
+sh scripts/man3.sh "$work/man3" 0.0.0 include/weft/*.h || exit 1
+"$WEFT" help --man >"$work/weft.1" || exit 1
+shopt -s lastpipe
+check_calls | none 'page of each call'
+check_words | none 'word lost'
+check_layout | none 'layout'
+check_letters | none 'letter of two options'
+check_formatters | none 'formatter'
+echo "man_test: $(offered | wc -l) calls, $failures failures"
+[ "$failures" = 0 ]

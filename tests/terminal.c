@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a command in a terminal of so many columns, and prints what then stands on the screen.
+ *     terminal COLUMNS COMMAND [ARGUMENT...]
+ * Lines that ran over the edge end in <WRAP>, control characters that are not understood are
+ * printed as <ESC> or <14>; with TERM=dumb no escape sequence is. Returns what the command does,
+ * or 126 if there is no terminal to be had. */
+#define _GNU_SOURCE /* NOLINT: for ptsname_r */
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    MOST_COLUMNS = 512,
+    MOST_SEQUENCE = 32,
+    NO_TERMINAL = 126,
+    NO_COMMAND = 127
+};
+
+/* The line that is written on; a cell holds one character of UTF-8. Lines above are printed. */
+typedef struct screen {
+    size_t columns, at, used;
+    char cell[MOST_COLUMNS][5];
+    char sequence[MOST_SEQUENCE]; /* an escape sequence, as far as it has come */
+    size_t sequence_bytes;
+    bool dumb;
+} screen;
+
+static void print_line(screen *s, const char *end) {
+    for (size_t k = 0; k < s->used; k++)
+        fputs(*s->cell[k] ? s->cell[k] : " ", stdout);
+    fputs(end, stdout);
+    memset(s->cell, 0, sizeof s->cell);
+    s->used = 0;
+}
+
+static void put(screen *s, const char *text, size_t bytes) {
+    if (s->at == s->columns) {
+        print_line(s, "<WRAP>\n");
+        s->at = 0;
+    }
+    memcpy(s->cell[s->at], text, bytes);
+    s->cell[s->at++][bytes] = '\0';
+    s->used = s->at > s->used ? s->at : s->used;
+}
+
+/* Continuation bytes of UTF-8 join the character before them. */
+static void put_byte(screen *s, unsigned char byte) {
+    char *const before = s->at ? s->cell[s->at - 1] : NULL;
+    if ((byte & 0xC0) == 0x80 && before && strlen(before) < sizeof s->cell[0] - 1)
+        strncat(before, (const char *)&byte, 1);
+    else
+        put(s, (const char *)&byte, 1);
+}
+
+static void put_name(screen *s, unsigned char byte) {
+    char name[8];
+    snprintf(name, sizeof name, byte == '\033' ? "<ESC>" : "<%d>", byte);
+    for (const char *c = name; *c; c++)
+        put(s, c, 1);
+}
+
+/* Colours change nothing here, and ESC [ K clears the rest of the line; no other is understood. */
+static void end_sequence(screen *s) {
+    const char last = s->sequence[s->sequence_bytes - 1];
+    if (last == 'K' && s->sequence_bytes == 3) {
+        for (size_t k = s->at; k < s->used; k++)
+            *s->cell[k] = '\0';
+        s->used = s->at;
+    } else if (last != 'm') {
+        put_name(s, '\033');
+    }
+    s->sequence_bytes = 0;
+}
+
+static void take(screen *s, unsigned char byte) {
+    if (s->sequence_bytes) {
+        s->sequence[s->sequence_bytes++] = (char)byte;
+        if ((byte >= '@' && byte != '[') || s->sequence_bytes == MOST_SEQUENCE)
+            end_sequence(s);
+    } else if (byte == '\033' && !s->dumb) {
+        s->sequence[s->sequence_bytes++] = (char)byte;
+    } else if (byte == '\n') {
+        print_line(s, "\n");
+    } else if (byte == '\r') {
+        s->at = 0;
+    } else if (byte < ' ') {
+        put_name(s, byte);
+    } else {
+        put_byte(s, byte);
+    }
+}
+
+static void become(const char *name, char **command) {
+    setsid();
+    const int end = open(name, O_RDWR);
+    if (end < 0 || ioctl(end, TIOCSCTTY, 0) != 0)
+        _exit(NO_TERMINAL);
+    for (int to = STDIN_FILENO; to <= STDERR_FILENO; to++)
+        dup2(end, to);
+    execvp(command[0], command);
+    _exit(NO_COMMAND);
+}
+
+int main(int count, char **words) {
+    static screen s;
+    char name[128];
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    s.columns = count > 2 ? strtoul(words[1], NULL, 10) : 0;
+    if (s.columns < 1 || s.columns > MOST_COLUMNS || terminal < 0 || grantpt(terminal) != 0 ||
+        unlockpt(terminal) != 0 || ptsname_r(terminal, name, sizeof name) != 0)
+        return NO_TERMINAL;
+    const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)s.columns};
+    s.dumb = getenv("TERM") && strcmp(getenv("TERM"), "dumb") == 0;
+    /* an end of our own, so that reading does not fail before the command has opened its */
+    const int held = open(name, O_RDWR | O_NOCTTY);
+    if (held < 0 || ioctl(terminal, TIOCSWINSZ, &size) != 0)
+        return NO_TERMINAL;
+    const pid_t child = fork();
+    if (child == 0)
+        become(name, words + 2);
+    close(held);
+    unsigned char buffer[4096];
+    ssize_t bytes;
+    while ((bytes = read(terminal, buffer, sizeof buffer)) > 0)
+        for (ssize_t k = 0; k < bytes; k++)
+            take(&s, buffer[k]);
+    if (s.used)
+        print_line(&s, "<NO NEWLINE>\n");
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : NO_TERMINAL;
+}
