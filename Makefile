@@ -51,6 +51,10 @@ test-asan: ## the tests, emu's too, under AddressSanitizer and UndefinedBehavior
 	@cd build-asan && $(CTEST) -L emu -j $(JOBS)
 	@echo "test-asan: all passed"
 
+.PHONY: test-all
+test-all: test ## the tests, counts beyond 2^32, a minute of each fuzzer, and planted faults
+	@scripts/test_all.sh $(BUILD)
+
 .PHONY: gpu-test
 gpu-test: ## the tests on place gpu, then under compute-sanitizer
 	@scripts/setup.sh test
@@ -66,7 +70,7 @@ bench: ## race the peers in bench/peers and climb every ladder, as JSON lines
 	@scripts/bench.sh $(BUILD)
 
 .PHONY: fuzz
-fuzz: ## fuzz the file readers with libFuzzer (clang); SECONDS_EACH=60
+fuzz: ## fuzz file readers and public calls with libFuzzer (clang); SECONDS_EACH=60
 	@scripts/setup.sh fuzz
 	@CC=clang $(CONFIGURE) -B build-fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_FUZZ=ON \
 	    -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF

@@ -173,4 +173,14 @@ foreach(test IN LISTS emu_tests)
         )
     endforeach()
 endforeach()
+
+# The fuzzer of the public calls, for a fixed number of sessions.
+weft_emu_program(emu_calls_fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz/calls_fuzz.c
+                 ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c $<TARGET_OBJECTS:weft_emu_testing>)
+weft_fuzz_calls(emu_calls_fuzz)
+foreach(seed IN LISTS emu_seeds)
+    add_test(NAME emu_calls_fuzz_${seed} COMMAND emu_calls_fuzz - 5 ${seed}000)
+    set_tests_properties(emu_calls_fuzz_${seed} PROPERTIES TIMEOUT 600 LABELS emu ENVIRONMENT
+                                                           WEFT_EMU_SEED=${seed})
+endforeach()
 target_link_options(emu_allocation_test PRIVATE ${wrapped} ${wrapped_cuda})

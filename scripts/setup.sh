@@ -54,6 +54,8 @@ need_fuzz() {
     need have make -- make
     need have clang -- clang
     need env CC=clang bash -c "$(declare -f has_openmp); has_openmp" -- libomp-dev
+    need have pkg-config -- pkg-config
+    need pkg-config --exists cmocka -- libcmocka-dev
 }
 
 purpose=${1:-test}
