@@ -478,21 +478,19 @@ static void crowded_counters(weft_context *ctx) {
 
 /* The same on a device of few blocks, whose counters pass their limits with fewer elements. */
 static void crowded_blocks(weft_context *ctx) {
+    static const char *const names[] = {"packed", "ranges", "lanes"};
     const size_t n = 400000;
     if (ctx->kind != WI_CUDA)
         return;
     rig r = rig_open(ctx, n / 4);
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
-    for (size_t k = 0; k < 2 * count; k++) {
-        const bool bytes = k % 2;
-        const histogram_case c = {.row = rows[k / 2],
-                                  .type = bytes ? WEFT_U8 : WEFT_U16,
+    for (size_t k = 0; k < 3; k++) {
+        const histogram_case c = {.row = test_row_named(&wi_histogram_ladder, names[k]),
+                                  .type = k == 2 ? WEFT_U8 : WEFT_U16,
                                   .count_type = WEFT_U32,
                                   .n = n,
                                   .channels = 1,
                                   .kind = VALUES,
-                                  .bins = bytes ? 256 : 65536,
+                                  .bins = k == 2 ? 256 : 65536,
                                   .spread = EQUAL,
                                   .pattern = TEST_ANY,
                                   .device = DEVICE_ALL};
