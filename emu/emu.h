@@ -64,7 +64,7 @@ struct Piece {
     bool pinned;
     int device;
     bool dead = false, of_graph = false; /* freed; taken in a capture */
-    const void *pool = nullptr;          /* that it is from, if any */
+    bool of_pool = false;
 };
 extern std::map<const void *, Piece> pieces;        /* pinned host memory from elsewhere, too */
 Piece *take(size_t bytes, bool pinned, int device); /* NULL when there is no room */
