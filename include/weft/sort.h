@@ -63,7 +63,7 @@ WEFT_API weft_status weft_sort_pairs_bytes(weft_context *ctx, weft_order order, 
                                            size_t *bytes);
 
 /* indices = the permutation that sorts: x[indices[0]], x[indices[1]], ... is in order. x is left as
- * it is. index_type is WEFT_U32, for n <= 2^32, or WEFT_U64. */
+ * it is. index_type is WEFT_I32, for n <= 2^31, WEFT_U32, for n <= 2^32, WEFT_I64 or WEFT_U64. */
 WEFT_API weft_status weft_sort_indices(weft_context *ctx, weft_order order, weft_type type,
                                        size_t n, const void *x, weft_type index_type,
                                        void *indices);
