@@ -21,7 +21,7 @@ __extension__ typedef unsigned __int128 ranked;
 
 enum {
     FEW = 16,         /* so few are sorted by insertion */
-    ALL = 2048,       /* so few are all ranked */
+    ALL = 512,        /* so few are all ranked */
     LEAST_RATIO = 64, /* of n and k */
     MOST_FEW = 1 << 15,
     LEAST_LEVEL_RATIO = 16, /* below it one more level would save nothing */
