@@ -304,9 +304,11 @@ static void select_arguments(weft_context *ctx) {
     REFUSED("weft_select_count", "x", weft_select_count(ctx, p, N, NULL, count));
     REFUSED("weft_select_count", "count", weft_select_count(ctx, p, N, r.x, NULL));
     REFUSED("weft_select_indices", "index_type",
-            weft_select_indices(ctx, p, N, r.x, WEFT_I32, r.y, count));
+            weft_select_indices(ctx, p, N, r.x, WEFT_I16, r.y, count));
     REFUSED("weft_select_indices", "index_type",
             weft_select_indices(ctx, bytes, ((size_t)1 << 32) + 1, r.x, WEFT_U32, r.y, count));
+    REFUSED("weft_select_indices", "index_type",
+            weft_select_indices(ctx, bytes, ((size_t)1 << 31) + 1, r.x, WEFT_I32, r.y, count));
     REFUSED("weft_select_indices", "overlap",
             weft_select_indices(ctx, p, N, r.x, WEFT_U32, r.x, count));
     REFUSED("weft_partition", "overlap", weft_partition(ctx, p, N, r.x, r.x, NULL, count));
@@ -323,6 +325,8 @@ static void select_arguments(weft_context *ctx) {
     REFUSED("weft_unique", "overlap", weft_unique(ctx, WEFT_I32, N, r.x, r.x + 1, count));
     REFUSED("weft_run_length", "length_type",
             weft_run_length(ctx, WEFT_I32, N, r.x, r.y, WEFT_F32, r.z, count));
+    REFUSED("weft_run_length", "length_type",
+            weft_run_length(ctx, WEFT_I8, (size_t)1 << 31, r.x, r.y, WEFT_I32, r.z, count));
     REFUSED("weft_run_length", "lengths",
             weft_run_length(ctx, WEFT_I32, N, r.x, r.y, WEFT_U32, NULL, count));
     REFUSED("weft_run_length", "overlap",
@@ -482,12 +486,15 @@ static void sort_arguments(weft_context *ctx) {
     REFUSED("weft_sort_pairs", "keys", weft_sort_pairs(ctx, UP, I32, 4, r.x, r.y, 4, r.z, r.x + 1));
     REFUSED("weft_sort_pairs", NULL,
             weft_sort_pairs(ctx, UP, I32, 4, r.x, r.y, SIZE_MAX / 2, r.z, r.z));
-    REFUSED("weft_sort_indices", "index_type", weft_sort_indices(ctx, UP, I32, 4, r.x, I32, r.y));
+    REFUSED("weft_sort_indices", "index_type",
+            weft_sort_indices(ctx, UP, I32, 4, r.x, WEFT_U8, r.y));
     REFUSED("weft_sort_indices", "indices",
             weft_sort_indices(ctx, UP, I32, 4, r.x, WEFT_U32, NULL));
     REFUSED("weft_sort_indices", "indices", weft_sort_indices(ctx, UP, I32, 4, r.x, WEFT_U32, r.x));
     REFUSED("weft_sort_indices", "index_type",
             weft_sort_indices(ctx, UP, WEFT_I8, (size_t)UINT32_MAX + 2, r.x, WEFT_U32, r.y));
+    REFUSED("weft_sort_indices", "index_type",
+            weft_sort_indices(ctx, UP, WEFT_I8, (size_t)INT32_MAX + 2, r.x, WEFT_I32, r.y));
     REFUSED("weft_sort_bits", "end_bit",
             weft_sort_bits(ctx, UP, I32, 0, 33, 4, r.x, r.y, 0, NULL, NULL));
     REFUSED("weft_sort_bits", "first_bit",
@@ -603,7 +610,9 @@ static void histogram_arguments(weft_context *ctx) {
     REFUSED(call, "channels", COUNT_I32(4, 0, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
     REFUSED(call, "channels", COUNT_I32(4, 5, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
     REFUSED(call, "counting", COUNT_I32(4, 1, r.x, &good, (weft_counting)2, WEFT_U32, r.y, NULL));
-    REFUSED(call, "count_type", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_I32, r.y, NULL));
+    REFUSED(call, "count_type", COUNT_I32(4, 1, r.x, &good, WEFT_OVERWRITE, WEFT_F32, r.y, NULL));
+    REFUSED(call, "n",
+            COUNT_I32((size_t)1 << 31, 1, r.x, &good, WEFT_OVERWRITE, WEFT_I32, r.y, NULL));
     REFUSED(call, "n",
             COUNT_I32((size_t)1 << 32, 1, r.x, &good, WEFT_OVERWRITE, WEFT_U32, r.y, NULL));
     REFUSED(call, "n", COUNT_I32(SIZE_MAX, 4, r.x, &good, WEFT_OVERWRITE, WEFT_U64, r.y, NULL));

@@ -172,13 +172,9 @@ static weft_status check_enums(weft_context *ctx, const request *r) {
                        "%s: counting %d is no weft_counting; pass WEFT_OVERWRITE or "
                        "WEFT_ACCUMULATE",
                        name, (int)r->counting);
-    if (r->count_type != WEFT_U32 && r->count_type != WEFT_U64)
-        return wi_fail(ctx, WEFT_EARG, "%s: count_type is %d; pass WEFT_U32 or WEFT_U64", name,
-                       (int)r->count_type);
-    if (r->count_type == WEFT_U32 && r->n > UINT32_MAX)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: n is %zu, too many for counts of 32 bits; pass count_type WEFT_U64",
-                       name, r->n);
+    status = wi_check_index_type(ctx, name, "count_type", r->count_type, r->n);
+    if (status != WEFT_OK)
+        return status;
     return check_bins(ctx, r->type, r->bins);
 }
 
@@ -376,7 +372,7 @@ static weft_status run(weft_context *ctx, const request *r, const double *edges)
                                     .x = r->x,
                                     .bins = wi_bins_of(r->type, r->bins ? &bins : NULL),
                                     .accumulate = r->counting == WEFT_ACCUMULATE,
-                                    .wide = r->count_type == WEFT_U64,
+                                    .wide = weft_type_size(r->count_type) == 8,
                                     .counts = r->counts,
                                     .outside = r->outside};
     return ctx->kind == WI_CUDA ? run_on_gpu(ctx, &args)

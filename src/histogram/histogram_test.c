@@ -364,6 +364,7 @@ static void run_drawing(rig *r, histogram_case c) {
                                         DEVICE_COUNTS | DEVICE_OUTSIDE};
     static const test_pattern patterns[] = {TEST_SMALL, TEST_ANY, TEST_TIES, TEST_SPECIAL,
                                             TEST_NANS};
+    static const weft_type count_types[] = {WEFT_U32, WEFT_U64, WEFT_I32, WEFT_I64};
     c.kind = (bins_kind)test_below(&r->random, BINS_KINDS);
     if (c.kind == VALUES && !has_values(c.type))
         c.kind = EDGES;
@@ -372,7 +373,7 @@ static void run_drawing(rig *r, histogram_case c) {
     c.pattern = patterns[test_below(&r->random, 5)];
     c.spread = test_below(&r->random, 2) ? PATTERN : (spread)test_below(&r->random, SPREADS);
     c.offset = test_below(&r->random, 4);
-    c.count_type = test_below(&r->random, 2) ? WEFT_U32 : WEFT_U64;
+    c.count_type = count_types[test_below(&r->random, 4)];
     c.counting = test_below(&r->random, 3) ? WEFT_OVERWRITE : WEFT_ACCUMULATE;
     c.has_outside = test_below(&r->random, 4) != 0;
     c.device = DEVICE_ALL;
