@@ -495,6 +495,10 @@ static void sort_arguments(weft_context *ctx) {
             weft_sort_indices(ctx, UP, WEFT_I8, (size_t)UINT32_MAX + 2, r.x, WEFT_U32, r.y));
     REFUSED("weft_sort_indices", "index_type",
             weft_sort_indices(ctx, UP, WEFT_I8, (size_t)INT32_MAX + 2, r.x, WEFT_I32, r.y));
+    REFUSED("weft_sort_bits", "keys",
+            weft_sort_bits(ctx, UP, I32, 0, 8, 4, NULL, r.y, 0, NULL, NULL));
+    REFUSED("weft_sort_bits", "keys_out",
+            weft_sort_bits(ctx, UP, I32, 0, 8, 4, r.x, r.x + 1, 0, NULL, NULL));
     REFUSED("weft_sort_bits", "end_bit",
             weft_sort_bits(ctx, UP, I32, 0, 33, 4, r.x, r.y, 0, NULL, NULL));
     REFUSED("weft_sort_bits", "first_bit",
@@ -506,6 +510,8 @@ static void segment_and_record_arguments(weft_context *ctx) {
     rig r = rig_open(ctx);
     const uint64_t falling[] = {0, 3, 2, 4}, late[] = {1, 4}, early[] = {0, 3};
     const weft_field good = {0, I32, UP}, wide = {6, I32, UP}, odd = {0, I32, (weft_order)7};
+    REFUSED("weft_sort_segments", "keys_out",
+            weft_sort_segments(ctx, UP, I32, 4, r.x, NULL, 0, NULL, NULL, 1, early));
     REFUSED("weft_sort_segments", "offsets",
             weft_sort_segments(ctx, UP, I32, 4, r.x, r.y, 0, NULL, NULL, 3, falling));
     REFUSED("weft_sort_segments", "offsets",

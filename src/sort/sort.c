@@ -127,7 +127,7 @@ static weft_status check_values(weft_context *ctx, const wi_sort_args *a) {
 
 weft_status wi_sort_check(weft_context *ctx, weft_order order, const wi_sort_args *a) {
     const bool alone = a->value_bytes == 0;
-    const char *const in = alone ? "x" : "keys", *const out = alone ? "y" : "keys_out";
+    const char *const in = a->plain ? "x" : "keys", *const out = a->plain ? "y" : "keys_out";
     weft_status status = wi_check_type(ctx, a->call, a->type);
     if (status == WEFT_OK)
         status = wi_sort_check_order(ctx, a->call, order);
@@ -344,13 +344,15 @@ weft_status weft_sort(weft_context *ctx, weft_order order, weft_type type, size_
                       void *y) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const wi_sort_args args = whole_keys("weft_sort", order, type, n, x, y);
+    wi_sort_args args = whole_keys("weft_sort", order, type, n, x, y);
+    args.plain = true;
     return check_and_run(ctx, order, &args);
 }
 
 weft_status weft_sort_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
                             const void *x, void *y, size_t *bytes) {
     wi_sort_args args = whole_keys("weft_sort_bytes", order, type, n, x, y);
+    args.plain = true;
     args.bytes = bytes;
     if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
         return WEFT_EARG;

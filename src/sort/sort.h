@@ -13,6 +13,7 @@ extern "C" {
  * wi_host_alloc on the cpu and wi_gpu_alloc on a GPU. */
 typedef struct wi_sort_args {
     const char *call; /* the public name, for messages */
+    bool plain;       /* its arrays are called x and y, and not keys and keys_out */
     weft_type type;
     bool descending;
     unsigned first_bit, end_bit; /* of the ordered bits; 0 and 8 * size for all; first < end */

@@ -47,7 +47,8 @@ typedef struct fuzz {
     size_t most; /* elements */
     const wi_row *forced;
     const char *op;
-    bool gaps; /* outputs may lie in the gaps of inputs */
+    const char *used; /* the rung that the call before this one ran */
+    bool gaps;        /* outputs may lie in the gaps of inputs */
     /* the call at hand */
     weft_type type;
     size_t n;
@@ -93,6 +94,8 @@ fuzz_array *fuzz_elements(fuzz *f, const char *name, size_t n);
 /* Some of the time one argument is made wrong: NULL, misaligned, overlapping in part, no type, a
  * count that no memory has. */
 void fuzz_spoil(fuzz *f);
+/* The array of one argument, drawn, is made wrong: NULL, misaligned, or overlapping in part. */
+void fuzz_spoil_array(fuzz *f);
 /* Some of the time true: then the caller makes the argument of this name wrong. */
 bool fuzz_spoil_own(fuzz *f, const char *name);
 

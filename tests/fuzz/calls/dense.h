@@ -13,6 +13,7 @@ typedef struct fuzz_dense {
     size_t rows, cols;
     double *value; /* row by row */
     bool *there;   /* is it part of the pattern? */
+    double slack;  /* how far off values may be, relative to their size */
 } fuzz_dense;
 
 fuzz_dense fuzz_dense_take(fuzz *f, size_t rows, size_t cols);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft_scan. Integers, MIN and MAX exactly; float sums and products within what any order of
- * operations can round off, which is nothing where the sums are whole numbers. */
+ * operations can round off, which is nothing where the sums are whole numbers, as long as no prefix
+ * leaves the range that scan.h states. */
 #include "calls/calls.h"
 
 #include <math.h>
@@ -8,9 +9,12 @@
 
 /* Float sums and products so far. */
 typedef struct prefix {
-    long double value, absolute; /* the sum, and that of finite absolute values */
+    weft_op op;
+    weft_type type;
+    long double value, absolute; /* the sum or product, and the sum of finite absolute values */
     long double up, down;        /* of products: by how many powers of two they may grow, shrink */
-    bool whole, negative, zero, infinite, nan;
+    bool whole, negative, zero, nan;
+    bool left; /* the range in which scan.h promises something */
     size_t terms;
 } prefix;
 
@@ -19,89 +23,87 @@ static long double unit_of(weft_type type) {
     return type == WEFT_F64 ? 0x1p-53L : 0x1p-24L;
 }
 
-static long double largest_within(weft_type type) {
-    return type == WEFT_F64 ? 0x1p1000L : 0x1p127L;
+static long double smallest_normal(weft_type type) {
+    return type == WEFT_F64 ? 0x1p-1022L : test_half_tiny(type) / test_roundoff(type);
 }
 
-static void add_term(prefix *p, weft_op op, double v) {
+/* Is a finite prefix so near the ends of the range, or beyond, that rounding decides? */
+static bool leaves(const prefix *p) {
+    const long double v = fabsl(p->value);
+    const long double least = smallest_normal(p->type);
+    return v > 0.99L * test_largest_of(p->type) ||
+           (p->op == WEFT_PRODUCT && !p->zero && v < 1.01L * least);
+}
+
+static void add_term(prefix *p, double v) {
+    const bool sum = p->op == WEFT_SUM;
     p->terms++;
     p->nan = p->nan || isnan(v);
     p->zero = p->zero || v == 0;
-    p->infinite = p->infinite || isinf(v);
     p->negative ^= signbit(v) != 0;
     p->whole = p->whole && v == nearbyint(v);
-    if (op == WEFT_SUM) {
-        p->value = p->terms == 1 ? v : p->value + v; /* a first -0.0 keeps its sign */
-        p->absolute += isfinite(v) ? fabs(v) : 0;
-    } else if (isfinite(v) && v != 0) {
+    p->left = p->left || (!sum && isinf(v));
+    p->value = p->terms == 1 ? v : sum ? p->value + v : p->value * v; /* a lone -0.0 stays so */
+    p->absolute += isfinite(v) ? fabs(v) : 0;
+    if (isfinite(v) && v != 0) {
         const long double e = logbl(v);
-        p->value *= v;
         p->up += e + 1 > 0 ? e + 1 : 0;
         p->down += e < 0 ? -e : 0;
     }
+    p->left = p->left || (isfinite(p->value) && leaves(p));
 }
 
-/* What element i has to be: `value`, give or take `bound`. */
-static void tell_sum(const prefix *p, weft_type type, long double *value, long double *bound) {
-    *value = p->value;
-    *bound = 0;
-    const bool exact = p->whole && p->absolute < 1 / unit_of(type);
-    if (p->absolute >= largest_within(type)) {
-        *bound = INFINITY;
-    } else if (isfinite(p->value) && !exact) {
-        *bound = p->absolute * (long double)p->terms * 2 * unit_of(type);
-    }
-}
-
-static void tell_product(const prefix *p, weft_type type, long double *value, long double *bound) {
-    const long double most = type == WEFT_F64 ? 1000 : 120;
-    *bound = 0;
-    if (p->nan) {
-        *value = NAN;
-    } else if (p->up > most || p->down > most) {
-        *bound = INFINITY;
-    } else if (p->zero || p->infinite) {
-        const long double v = p->zero && p->infinite ? NAN : p->zero ? 0 : INFINITY;
-        *value = p->negative ? -v : v;
-    } else {
-        *value = p->value;
-        *bound = fabsl(p->value) * (long double)p->terms * 2 * unit_of(type);
+/* What the element has to be: `value`, give or take `bound`. */
+static void tell(const prefix *p, long double *value, long double *bound) {
+    const bool sum = p->op == WEFT_SUM;
+    const bool exact = sum && p->whole && p->absolute < 1 / unit_of(p->type);
+    const long double size = sum ? p->absolute : fabsl(p->value);
+    *value = p->nan               ? NAN
+             : !sum && p->zero    ? (p->negative ? -0.0L : 0.0L)
+             : isfinite(p->value) ? test_round(p->type, p->value)
+                                  : p->value;
+    *bound = p->left ? INFINITY : 0;
+    if (!p->left && isfinite(*value) && !exact && (sum || !p->zero)) {
+        *bound = size * (long double)p->terms * 2 * unit_of(p->type) +
+                 fabsl(p->value) * 2 * test_roundoff(p->type) +
+                 2 * (long double)test_half_tiny(p->type);
     }
 }
 
-static void tell(const prefix *p, weft_op op, weft_type type, long double *value,
-                 long double *bound) {
-    (op == WEFT_SUM ? tell_sum : tell_product)(p, type, value, bound);
-    if (!isfinite(*value) || isinf(*bound)) {
-        return;
+/* On a GPU all magnitudes together have to stay in range. */
+static bool promises(const fuzz *f, const prefix *all) {
+    const weft_type type = f->type;
+    if (!f->gpu) {
+        return true;
     }
-    const long double exact = *value;
-    *value = test_round(type, exact);
-    if (*bound > 0) {
-        *bound += fabsl(exact) * 2 * test_roundoff(type) + 2 * (long double)test_half_tiny(type);
+    if (all->op == WEFT_SUM) {
+        return all->absolute < 0.99L * test_largest_of(type);
     }
-    if (fabsl(exact) + *bound > test_largest_of(type) && *bound > 0) {
-        *bound = INFINITY;
-    }
+    return all->up < logbl(test_largest_of(type)) && all->down < -logbl(smallest_normal(type));
 }
 
 static void scan_floats(fuzz *f, weft_scan_kind kind, weft_op op, const void *x, const void *init,
                         fuzz_array *y) {
-    prefix p = {.whole = true};
+    const double first = init ? test_load(f->type, init, 0).f : op == WEFT_PRODUCT;
+    prefix p = {.op = op, .type = f->type, .whole = true}, all = p;
     y->compare = FUZZ_BOUNDED;
     y->signs = true;
     y->value = fuzz_take(f, f->n * sizeof *y->value);
     y->bound = fuzz_take(f, f->n * sizeof *y->bound);
-    p.value = 1;
-    add_term(&p, op, init ? test_load(f->type, init, 0).f : op == WEFT_PRODUCT);
+    add_term(&p, first);
+    add_term(&all, first);
+    for (size_t i = 0; i < f->n; i++) {
+        add_term(&all, test_load(f->type, x, i).f);
+    }
+    p.left = p.left || !promises(f, &all);
     for (size_t i = 0; i < f->n; i++) {
         const double v = test_load(f->type, x, i).f;
         if (kind == WEFT_EXCLUSIVE) {
-            tell(&p, op, f->type, &y->value[i], &y->bound[i]);
+            tell(&p, &y->value[i], &y->bound[i]);
         }
-        add_term(&p, op, v);
+        add_term(&p, v);
         if (kind == WEFT_INCLUSIVE) {
-            tell(&p, op, f->type, &y->value[i], &y->bound[i]);
+            tell(&p, &y->value[i], &y->bound[i]);
         }
     }
 }

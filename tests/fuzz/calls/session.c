@@ -85,14 +85,28 @@ static void fill_ordered(fuzz *f, weft_type type, size_t n, void *p) {
     }
 }
 
+/* Far up and down again: sums, or products, of neighbours may leave the range, prefixes do not. */
+static void fill_swings(fuzz *f, weft_type type, size_t n, void *p) {
+    const bool products = fuzz_one_in(f, 2);
+    const double far = ldexp(test_largest_of(type), -1 - (int)fuzz_below(f, 4));
+    const size_t period = 1 + fuzz_below(f, 40);
+    for (size_t i = 0; i < n; i++) {
+        const bool back = i / period % 2 != 0;
+        const double part = products ? pow(far, 1.0 / (double)period) : far / (double)period;
+        test_store(type, p, i, (test_value){.f = !back ? part : products ? 1 / part : -part});
+    }
+}
+
 void fuzz_fill(fuzz *f, weft_type type, size_t n, void *p) {
-    const size_t pattern = fuzz_below(f, TEST_NANS + 3);
+    const size_t pattern = fuzz_below(f, TEST_NANS + (test_is_float(type) ? 4 : 3));
     if (pattern <= TEST_NANS) {
         test_fill(fuzz_random(f), (test_pattern)pattern, type, n, p);
     } else if (pattern == TEST_NANS + 1) {
         fill_bits(fuzz_random(f), n * test_size_of(type), p);
-    } else {
+    } else if (pattern == TEST_NANS + 2) {
         fill_ordered(f, type, n, p);
+    } else {
+        fill_swings(f, type, n, p);
     }
 }
 
@@ -136,6 +150,7 @@ void fuzz_begin(fuzz *f, const char *op) {
     }
     if (op) {
         test_use(f->ctx, op, f->forced);
+        f->used = weft_used(f->ctx, op);
     }
 }
 
@@ -220,30 +235,30 @@ static bool overlap(fuzz *f, fuzz_array *a) {
     return true;
 }
 
-static bool spoil_array(fuzz *f, fuzz_array *a) {
-    if (a->shared || a->bytes == 0) {
-        return false;
+void fuzz_spoil_array(fuzz *f) {
+    fuzz_array *const a = &f->arrays[fuzz_below(f, f->count)];
+    if (f->count == 0 || a->shared || a->bytes == 0) {
+        return;
     }
     switch (fuzz_below(f, 3)) {
     case 0:
         if (a->optional) {
-            return false;
+            return;
         }
         a->p = NULL;
         break;
     case 1:
         if (a->align == 1) {
-            return false;
+            return;
         }
         a->p = (char *)a->p + 1 + fuzz_below(f, a->align - 1);
         break;
     default:
         if (!overlap(f, a)) {
-            return false;
+            return;
         }
     }
     f->wrong = a->name;
-    return true;
 }
 
 void fuzz_spoil(fuzz *f) {
@@ -261,9 +276,7 @@ void fuzz_spoil(fuzz *f) {
         f->wrong = "";
         break;
     default:
-        if (f->count > 0) {
-            spoil_array(f, &f->arrays[fuzz_below(f, f->count)]);
-        }
+        fuzz_spoil_array(f);
     }
 }
 
@@ -369,6 +382,15 @@ static bool is_misfit(const fuzz *f, weft_status status) {
            strstr(weft_message(f->ctx), "is forced, but it");
 }
 
+/* What ran was what was forced; or nothing new, if it was refused or had nothing to do. */
+static void check_used(const fuzz *f, const char *call, bool ran) {
+    const char *const used = f->op ? weft_used(f->ctx, f->op) : NULL;
+    const bool as_forced = used && f->forced && strcmp(used, f->forced->name) == 0;
+    if (f->op && used != f->used && !(ran && (as_forced || !f->forced))) {
+        fail_msg("%s: weft_used says %s", call, used ? used : "nothing");
+    }
+}
+
 bool fuzz_end(fuzz *f, const char *call, weft_status status) {
     if (f->wrong) {
         test_refused(f->ctx, status, WEFT_EARG, call, *f->wrong ? f->wrong : NULL);
@@ -377,6 +399,7 @@ bool fuzz_end(fuzz *f, const char *call, weft_status status) {
     } else if (status != WEFT_OK) {
         fail_msg("%s: %s, \"%s\"", call, weft_status_name(status), weft_message(f->ctx));
     }
+    check_used(f, call, status == WEFT_OK);
     check_arrays(f, call, status == WEFT_OK);
     return status == WEFT_OK;
 }

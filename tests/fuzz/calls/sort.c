@@ -143,7 +143,7 @@ static void break_offsets(sort_case *c) {
 
 static void draw_arguments(sort_case *c) {
     fuzz *const f = c->f;
-    const bool plain = c->kind == KEYS || c->kind == INDICES || c->value_bytes == 0;
+    const bool plain = c->kind == KEYS || c->kind == INDICES;
     c->keys = fuzz_elements(f, plain ? "x" : "keys", f->n);
     if (c->kind == INDICES) {
         const size_t size = test_size_of(c->index_type);
