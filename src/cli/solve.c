@@ -25,6 +25,7 @@ typedef struct solving {
     weft_sparse *matrix;
     weft_chol *plan;
     wi_rhs b, x;
+    wi_rhs rounding; /* of b, where it is A 1: b - A 1, then A \ (b - A 1) */
     size_t repeats;
     double *factor_seconds, *solve_seconds; /* of each repeat */
     size_t bytes_predicted;                 /* of the whole process, at its largest */
@@ -109,7 +110,7 @@ static wi_exit prepare(solving *s) {
     weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_given(s->args, WI_OPT_RHS)
                          ? wi_rhs_load(s->args, s->ctx, n, &s->b)
-                         : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b);
+                         : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b, &s->rounding);
     if (result != WI_EXIT_OK)
         return result;
     result = wi_rhs_take(s->args, n, s->b.count, s->b.flat, &s->x);
@@ -160,6 +161,10 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     }
     if (weft_chol_condition(s->ctx, s->plan, s->matrix, &condition) != WEFT_OK)
         return wi_session_failed(s->ctx);
+    if (!wi_given(s->args, WI_OPT_RHS) &&
+        weft_chol_solve(s->ctx, s->plan, s->matrix, &options, 1, s->rounding.value, s->x.n,
+                        s->rounding.value, s->x.n) != WEFT_OK)
+        return wi_session_failed(s->ctx);
     report->condition_estimate = condition;
     report->factor_seconds = wi_median(s->factor_seconds, s->repeats);
     report->solve_seconds = wi_median(s->solve_seconds, s->repeats);
@@ -167,12 +172,15 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     return WI_EXIT_OK;
 }
 
-/* The largest difference from one, which is what x should be if no right-hand side was given. */
-static double error_from_ones(const wi_rhs *x) {
-    double most = 0;
-    for (size_t i = 0; i < x->n; i++)
-        most = fmax(most, fabs(x->value[i] - 1));
-    return most;
+/* The largest error of x over the largest |x|, where no right-hand side was given: b is A 1 but for
+ * its rounding, so the exact solution is 1 and what the rounding makes of it. */
+static double forward_error(const solving *s) {
+    double most = 0, size = 0;
+    for (size_t i = 0; i < s->x.n; i++) {
+        most = fmax(most, fabs(s->x.value[i] - 1 - s->rounding.value[i]));
+        size = fmax(size, fabs(s->x.value[i]));
+    }
+    return most > 0 ? most / size : 0;
 }
 
 static double gflops(const weft_chol_report *report) {
@@ -202,9 +210,13 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_number(&json, "gflops", gflops(report));
     wi_json_count(&json, "right_hand_sides", s->b.count);
     wi_json_count(&json, "refinements", report->refinements);
+    wi_json_count(&json, "stalled", report->stalled);
     wi_json_number(&json, "backward_error", report->backward_error);
+    wi_json_number(&json, "normwise_error", report->normwise_error);
     if (!wi_given(s->args, WI_OPT_RHS))
-        wi_json_number(&json, "forward_error", error_from_ones(&s->x));
+        wi_json_number(&json, "forward_error", forward_error(s));
+    if (wi_given(s->args, WI_OPT_REFINE))
+        wi_json_number(&json, "forward_estimate", report->forward_estimate);
     wi_json_number(&json, "condition_estimate", report->condition_estimate);
     wi_json_element(&json, "logdet", WEFT_F64, &report->logdet);
     wi_json_close(&json);
@@ -229,14 +241,21 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     fprintf(to, "factor    %s, %.3g flops, %.3g GF/s, by %s on %s\n",
             wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
             weft_used(s->ctx, "sparse"), weft_place(s->ctx));
-    fprintf(to, "solve     %s, %zu right-hand side%s, %zu step%s of refinement\n",
+    fprintf(to, "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s\n",
             wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
-            report->refinements, wi_plural(report->refinements));
-    fprintf(to, "error     backward %.2g", report->backward_error);
+            report->refinements, wi_plural(report->refinements),
+            report->stalled > 0 ? ", which stalled" : "");
+    fprintf(to, "error     backward %.2g by components, %.2g normwise", report->backward_error,
+            report->normwise_error);
     if (!wi_given(s->args, WI_OPT_RHS))
-        fprintf(to, "; forward %.2g (b = A 1, so x should be 1)", error_from_ones(&s->x));
-    fprintf(to, "\ncondition about %.2g; log det A = %.9g\n", report->condition_estimate,
-            report->logdet);
+        fprintf(to, "; forward %.2g (b = A 1, so x is known)", forward_error(s));
+    else if (wi_given(s->args, WI_OPT_REFINE))
+        fprintf(to, "; forward about %.2g", report->forward_estimate);
+    if (isfinite(report->condition_estimate))
+        fprintf(to, "\ncondition about %.2g", report->condition_estimate);
+    else
+        fprintf(to, "\ncondition more than a double can hold");
+    fprintf(to, "; log det A = %.9g\n", report->logdet);
 }
 
 static wi_exit run(solving *s) {
@@ -267,6 +286,7 @@ wi_exit wi_solve_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = run(&s);
     wi_host_free(s.factor_seconds);
+    wi_rhs_free(&s.rounding);
     wi_rhs_free(&s.x);
     wi_rhs_free(&s.b);
     weft_chol_destroy(s.plan);

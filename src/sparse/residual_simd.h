@@ -14,9 +14,9 @@ static inline bool wi_worse(double a, double b) {
 }
 
 typedef struct wi_residual_simd {
-    /* Rows begin ... end - 1 of what `args` asks for; error[j] rises to the largest |r| / scale in
-     * column j. */
-    void (*rows)(const wi_residual_args *args, size_t begin, size_t end, double *error);
+    /* Rows begin ... end - 1 of what `args` asks for; the figures of `misfit` rise to theirs. */
+    void (*rows)(const wi_residual_args *args, size_t begin, size_t end, wi_misfit *misfit);
+    double (*largest)(size_t n, const double *x);
 } wi_residual_simd;
 
 WI_DECLARE_ISAS(wi_residual_simd, wi_residual_simd);
