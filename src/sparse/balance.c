@@ -16,9 +16,13 @@ static double diagonal_of(const weft_sparse *matrix, size_t j) {
     return k < matrix->start[j + 1] && (size_t)matrix->row[k] == j ? matrix->value[k] : 0;
 }
 
-/* Of a positive definite matrix no entry is larger than the largest on the diagonal. */
+/* Is a number on the diagonal outside? Those of any place are looked at first, which takes next to
+ * no time. Of a positive definite matrix none is larger than the largest on the diagonal. */
 static bool is_extreme(const weft_sparse *matrix) {
     double least = most_diagonal, most = 0;
+    if (wi_within((size_t)matrix->start[matrix->cols], matrix->value, least_diagonal,
+                  most_diagonal))
+        return false;
     for (size_t j = 0; j < matrix->cols; j++) {
         const double d = diagonal_of(matrix, j);
         least = d > 0 && d < least ? d : least;

@@ -47,17 +47,14 @@ double wi_largest(size_t n, const double *x) {
     return WI_OF_ISA(wi_cpu_isa(), wi_residual_simd)->largest(n, x);
 }
 
-void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
-    const wi_residual_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd);
+bool wi_within(size_t n, const double *x, double least, double most) {
+    return WI_OF_ISA(wi_cpu_isa(), wi_residual_simd)->within(n, x, least, most);
+}
+
+static void by_team(const wi_residual_simd *simd, const wi_residual_args *args, int threads,
+                    wi_misfit *all) {
     const size_t rows = args->matrix->rows;
     const size_t pieces = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-    if (args->misfit)
-        *args->misfit = (wi_misfit){.norm = 0};
-    const int threads = team_of(ctx, args);
-    if (threads == 1) {
-        simd->rows(args, 0, rows, args->misfit);
-        return;
-    }
 #pragma omp parallel num_threads(threads)
     {
         wi_misfit misfit = {.norm = 0};
@@ -67,9 +64,20 @@ void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
             simd->rows(args, k * ROWS_AT_ONCE, end < rows ? end : rows, &misfit);
         }
 #pragma omp critical(wi_sparse_residual)
-        if (args->misfit)
-            take_worse(args->misfit, &misfit, args->n);
+        take_worse(all, &misfit, args->n);
     }
+}
+
+void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
+    const wi_residual_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd);
+    const int threads = team_of(ctx, args);
+    wi_misfit all = {.norm = 0};
+    if (threads == 1)
+        simd->rows(args, 0, args->matrix->rows, &all);
+    else
+        by_team(simd, args, threads, &all);
+    if (args->misfit)
+        *args->misfit = all;
 }
 
 weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,

@@ -8,6 +8,9 @@
 
 #include "cpu/vector.h"
 
+/* Out of the way of what every row does. */
+#define RARE static __attribute__((noinline, cold))
+
 /* a + b = sum + error, exactly (Knuth). */
 WI_INLINE double two_sum(double a, double b, double *error) {
     const double sum = a + b, b_part = sum - a;
@@ -22,10 +25,11 @@ typedef struct sums {
 } sums;
 
 /* s = s - a * x */
-WI_INLINE void subtract_product(const bool extended, sums *s, double a, double x) {
+WI_INLINE void subtract_product(const bool extended, const bool normed, sums *s, double a,
+                                double x) {
     const double product = a * x;
     s->size += fabs(product);
-    s->norm += fabs(a);
+    s->norm += normed ? fabs(a) : 0;
     if (extended) {
         const double product_error = fma(-a, x, product);
         double sum_error;
@@ -36,22 +40,25 @@ WI_INLINE void subtract_product(const bool extended, sums *s, double a, double x
     }
 }
 
-WI_INLINE sums sum_row(const bool extended, const weft_sparse *m, size_t i, const double *x,
-                       double b) {
+WI_INLINE sums sum_row(const bool extended, const bool normed, const weft_sparse *m, size_t i,
+                       const double *x, double b) {
     sums s = {extended ? b : 0, 0, 0, 0};
     for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
-        subtract_product(extended, &s, m->value[m->at[k]], x[m->col[k]]);
+        subtract_product(extended, normed, &s, m->value[m->at[k]], x[m->col[k]]);
     if (m->symmetric) {
         for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
-            subtract_product(extended, &s, m->value[k], x[m->row[k]]);
+            subtract_product(extended, normed, &s, m->value[k], x[m->row[k]]);
     }
     return s;
 }
 
 /* What stands for b[i] of column j. */
+RARE double shifted(const wi_residual_args *args, size_t i, size_t j) {
+    return ldexp(args->b[i + j * args->ldb], (args->power ? args->power[i] : 0) - args->shift[j]);
+}
+
 WI_INLINE double right_side(const wi_residual_args *args, size_t i, size_t j) {
-    const double b = args->b[i + j * args->ldb];
-    return args->shift ? ldexp(b, (args->power ? args->power[i] : 0) - args->shift[j]) : b;
+    return args->shift ? shifted(args, i, j) : args->b[i + j * args->ldb];
 }
 
 static double largest_of_row(const weft_sparse *m, size_t i) {
@@ -66,8 +73,8 @@ static double largest_of_row(const weft_sparse *m, size_t i) {
 }
 
 /* |r| / scale of row i, or what is said of tiny ones. */
-static double error_of_row(const wi_residual_args *args, size_t i, size_t j, double r, double size,
-                           double b) {
+RARE double error_of_row(const wi_residual_args *args, size_t i, size_t j, double r, double size,
+                         double b) {
     const double tiny = 1000 * (double)args->matrix->rows * 0x1p-53;
     const double most = largest_of_row(args->matrix, i) * args->largest[j];
     const double scale = size + (size + fabs(b) <= tiny * (most + fabs(b)) ? most : fabs(b));
@@ -87,50 +94,61 @@ WI_INLINE void note_row(const wi_residual_args *args, size_t i, size_t j, double
     }
     if (wi_worse(fabs(r), misfit->most[j]))
         misfit->most[j] = fabs(r);
-    if (s->norm > misfit->norm)
-        misfit->norm = s->norm;
+    misfit->norm = s->norm > misfit->norm ? s->norm : misfit->norm;
 }
 
-WI_INLINE void residuals(const bool extended, const wi_residual_args *args, size_t begin,
-                         size_t end, wi_misfit *misfit) {
+WI_INLINE void residuals(const bool extended, const size_t n, const wi_residual_args *args,
+                         size_t begin, size_t end, wi_misfit *misfit) {
+    wi_misfit worst = *misfit;
     for (size_t i = begin; i < end; i++) {
-        for (size_t j = 0; j < args->n; j++) {
+        for (size_t j = 0; j < n; j++) {
+            const double *const x = args->x + j * args->ldx;
             const double b = right_side(args, i, j);
-            const sums s = sum_row(extended, args->matrix, i, args->x + j * args->ldx, b);
+            const sums s = j == 0 ? sum_row(extended, true, args->matrix, i, x, b)
+                                  : sum_row(extended, false, args->matrix, i, x, b);
             const double r = extended ? s.high + s.low : b - s.high;
             if (args->r)
-                args->r[args->place ? (size_t)args->place[i] * args->n + j : i + j * args->ldr] = r;
+                args->r[args->place ? (size_t)args->place[i] * n + j : i + j * args->ldr] = r;
             if (args->scale)
                 args->scale[i + j * args->ld_scale] = s.size + fabs(b);
             if (args->misfit)
-                note_row(args, i, j, r, &s, b, misfit);
+                note_row(args, i, j, r, &s, b, &worst);
         }
     }
+    *misfit = worst;
 }
 
 static void rows(const wi_residual_args *args, size_t begin, size_t end, wi_misfit *misfit) {
-    if (args->extended)
-        residuals(true, args, begin, end, misfit);
+    if (args->extended && args->n == 1)
+        residuals(true, 1, args, begin, end, misfit);
+    else if (args->extended)
+        residuals(true, args->n, args, begin, end, misfit);
     else
-        residuals(false, args, begin, end, misfit);
+        residuals(false, args->n, args, begin, end, misfit);
 }
 
-/* Sizes of doubles are ordered as their bits are, infinity and NaN last: integers leave the
- * compiler free to compare many at a time. */
+/* Integers leave the compiler free to compare many at a time. */
 static double largest(size_t n, const double *x) {
     uint64_t most = 0;
     double result;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, x + i, sizeof bits);
-        bits &= UINT64_MAX >> 1;
-        most = bits > most ? bits : most;
-    }
+    for (size_t i = 0; i < n; i++)
+        most = wi_size_bits(x[i]) > most ? wi_size_bits(x[i]) : most;
     memcpy(&result, &most, sizeof result);
     return result;
+}
+
+static bool within(size_t n, const double *x, double least, double most) {
+    const uint64_t low = wi_size_bits(least), high = wi_size_bits(most);
+    uint64_t outside = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = wi_size_bits(x[i]);
+        outside |= (uint64_t)((bits != 0) & ((bits < low) | (bits > high)));
+    }
+    return outside == 0;
 }
 
 const wi_residual_simd WI_FOR_ISA(wi_residual_simd) = {
     .rows = rows,
     .largest = largest,
+    .within = within,
 };

@@ -96,7 +96,7 @@ void wi_solve_measure(wi_solve_group *g, bool keep) {
 static double normwise(const wi_solve_group *g) {
     double most = 0;
     for (size_t r = 0; r < g->rhs; r++) {
-        const double size = g->misfit.norm * g->largest[r] + wi_largest(g->n, g->b + r * g->ldb);
+        const double size = g->misfit.norm * g->largest[r] + g->right[r];
         const double error = g->misfit.most[r] == 0 ? 0 : g->misfit.most[r] / size;
         most = !(error <= most) ? error : most;
     }
@@ -116,7 +116,7 @@ static weft_status solve_group(wi_solve_group *g, int refine) {
     wi_solve_rows(&(wi_solve_pass){.g = g}, unload);
     if (g->shifted)
         wi_solve_shift_x(g);
-    if (g->part != WEFT_CHOL_A || !isfinite(wi_largest(g->n * g->rhs, g->room.x)))
+    if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
         return hand_out(g);
     wi_solve_measure(g, refine > 0);
     wi_solve_refine(g, refine);

@@ -24,6 +24,7 @@ typedef struct wi_solve_group {
     bool shifted;
     int shift[WI_CHOL_RHS];
     double largest[WI_CHOL_RHS]; /* of room.x */
+    double right[WI_CHOL_RHS];   /* the largest of b */
     wi_misfit misfit;
     double normwise;       /* |b - A x| / (|A| |x| + |b|), the largest of any column */
     double left;           /* what refinement leaves of the error of x, by its own estimate */

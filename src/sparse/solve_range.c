@@ -31,13 +31,13 @@ static void choose_shifts(wi_solve_group *g, int more) {
         g->shift[r] = exponent_of(g, r) + more;
 }
 
-static bool is_plain(const wi_solve_group *g) {
+static bool is_plain(wi_solve_group *g) {
+    bool plain = !g->plan->numbers.balance.scaled;
     for (size_t r = 0; r < g->rhs; r++) {
-        const double most = wi_largest(g->n, g->b + r * g->ldb);
-        if (most != 0 && !(most >= least_b && most <= most_b))
-            return false;
+        const double most = g->right[r] = wi_largest(g->n, g->b + r * g->ldb);
+        plain = plain && (most == 0 || (most >= least_b && most <= most_b));
     }
-    return !g->plan->numbers.balance.scaled;
+    return plain;
 }
 
 void wi_solve_in_range(wi_solve_group *g) {
@@ -112,15 +112,14 @@ double wi_solve_normwise(wi_solve_group *g) {
     long double most = 0;
     wi_solve_measure(g, true);
     for (size_t c = 0; c < g->rhs; c++) {
-        long double r = 0, x = 0, b = 0;
+        long double r = 0, x = 0;
         for (size_t i = 0; i < g->n; i++) {
             const int power = wi_chol_power(g->plan, (int64_t)i);
             const double left = g->room.y[(size_t)inverse[i] * g->rhs + c];
             r = fmaxl(r, ldexpl((long double)fabs(left), g->shift[c] - power));
             x = fmaxl(x, ldexpl(fabs(g->room.x[i + c * g->n]), g->shift[c] + power));
-            b = fmaxl(b, fabs(g->b[i + c * g->ldb]));
         }
-        most = fmaxl(most, r > 0 ? r / (norm * x + b) : 0);
+        most = fmaxl(most, r > 0 ? r / (norm * x + g->right[c]) : 0);
     }
     return (double)most;
 }
