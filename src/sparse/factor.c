@@ -89,20 +89,31 @@ static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
     return wi_chol_column(plan, s, j)[j];
 }
 
+/* The pivot at which column k failed, of the matrix as factored. */
+static double pivot_of(const weft_chol *plan, int64_t k) {
+    return diagonal(plan, supernode_of(&plan->symbolic, k), k);
+}
+
+/* The same of the caller's matrix. */
+static double unscaled(const weft_chol *plan, int64_t k, double pivot) {
+    return ldexp(pivot, -2 * wi_chol_power(plan, plan->symbolic.perm[k]));
+}
+
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column) {
-    const double pivot = diagonal(plan, supernode_of(&plan->symbolic, column), column);
+    const double pivot = pivot_of(plan, column);
     const long long j = (long long)plan->symbolic.perm[column];
     if (!isfinite(pivot))
         return wi_fail(ctx, WEFT_ENONFINITE,
                        "%s: numbers of L grow beyond what a double can hold at column %lld of the "
-                       "matrix; scale it down",
+                       "matrix: its entries are too large for its diagonal; it is not positive "
+                       "definite",
                        call, j);
     plan->state = WI_CHOL_INDEFINITE;
     plan->failed = column;
     return wi_fail(ctx, WEFT_ENOTSPD,
                    "%s: matrix is not positive definite: the pivot of its column %lld is %g; "
                    "weft_chol_direction has the proof",
-                   call, j, pivot);
+                   call, j, unscaled(plan, column, pivot));
 }
 
 /* Work between two calls of the caller's progress function, as a share of all. */
@@ -126,8 +137,21 @@ static bool has_begun(weft_status status) {
 }
 
 int64_t wi_chol_failed(const weft_chol *plan, double *pivot) {
-    *pivot = diagonal(plan, supernode_of(&plan->symbolic, plan->failed), plan->failed);
+    *pivot = unscaled(plan, plan->failed, pivot_of(plan, plan->failed));
     return plan->symbolic.perm[plan->failed];
+}
+
+static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
+                       const weft_sparse *matrix) {
+    weft_sparse scaled;
+    const weft_status status = wi_chol_balance(ctx, call, plan, matrix);
+    if (status != WEFT_OK)
+        return status;
+    const wi_chol_args args = {
+        .call = call, .plan = plan, .matrix = wi_chol_balanced(plan, matrix, &scaled)};
+    plan->state = WI_CHOL_EMPTY;
+    plan->told = 0;
+    return wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
 }
 
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
@@ -146,14 +170,14 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     if (status != WEFT_OK)
         return status;
     const wi_chol_state before = plan->state;
-    plan->state = WI_CHOL_EMPTY;
-    plan->told = 0;
-    const wi_chol_args args = {.call = call, .plan = plan, .matrix = matrix};
-    status = wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
-    if (has_begun(status))
+    const wi_balance balance = plan->numbers.balance;
+    status = run(ctx, call, plan, matrix);
+    if (has_begun(status)) {
         plan->report.factor_seconds = 0;
-    else if (status != WEFT_OK)
+    } else if (status != WEFT_OK) {
         plan->state = before;
+        plan->numbers.balance = balance;
+    }
     if (status != WEFT_OK)
         return status;
     plan->state = WI_CHOL_FACTORED;
@@ -165,7 +189,7 @@ double wi_chol_logdet(const weft_chol *plan) {
     double sum = 0;
     for (int64_t s = 0; s < plan->symbolic.supernodes; s++) {
         for (int64_t k = plan->symbolic.first[s]; k < plan->symbolic.first[s + 1]; k++)
-            sum += log(diagonal(plan, s, k));
+            sum += log(diagonal(plan, s, k)) - wi_chol_power(plan, plan->symbolic.perm[k]) * log(2);
     }
     return 2 * sum;
 }
@@ -187,7 +211,15 @@ weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
         return status;
     const wi_symbolic *const symbolic = &plan->symbolic;
     wi_chol_direction(plan, supernode_of(symbolic, plan->failed), plan->failed);
-    for (int64_t k = 0; k < symbolic->n; k++)
-        d[symbolic->perm[k]] = plan->numbers.solve[k];
-    return WEFT_OK;
+    const int power = wi_chol_power(plan, symbolic->perm[plan->failed]);
+    for (int64_t k = 0; k < symbolic->n; k++) {
+        const int64_t i = symbolic->perm[k];
+        d[i] = ldexp(plan->numbers.solve[k], wi_chol_power(plan, i) - power);
+        if (!isfinite(d[i]))
+            status = wi_fail(ctx, WEFT_ENONFINITE,
+                             "%s: the number of row %lld is too large for a double; scale the "
+                             "matrix",
+                             call, (long long)i);
+    }
+    return status;
 }
