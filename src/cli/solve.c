@@ -137,8 +137,7 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
         *report = (weft_chol_report){.size = sizeof *report};
         const weft_status status = weft_chol_factor(s->ctx, s->plan, s->matrix);
         if (status != WEFT_OK)
-            return status == WEFT_ENOTSPD ? wi_not_definite(s->args, s->plan)
-                                          : wi_session_failed(s->ctx);
+            return wi_factor_failed(s->args, status, s->ctx, s->plan);
         if (k == 0 || is_due(s))
             wi_progress("solve ...");
         if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
@@ -227,7 +226,8 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     fprintf(to, "error     backward %.2g", report->backward_error);
     if (!wi_given(s->args, WI_OPT_RHS))
         fprintf(to, "; forward %.2g (b = A 1, so x should be 1)", error_from_ones(&s->x));
-    fprintf(to, "\ncondition about %.2g; log det A = %.9g\n", report->condition_estimate,
+    fprintf(to, "\ncondition about %.2g%s; log det A = %.9g\n", report->condition_estimate,
+            report->condition_estimate >= 0x1p53 ? ", singular as far as doubles can tell" : "",
             report->logdet);
 }
 
