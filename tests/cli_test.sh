@@ -370,7 +370,7 @@ test_analyze() {
 
 # Files that give both halves of a symmetric matrix: zeros on one side only, halves that differ.
 test_halves() {
-    local key
+    local key output status
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 4\n1 2 0\n2 2 5\n' >"$folder/zero.mtx"
     for key in solve analyze; do
         expect 0 '3 entries on and below' "$weft" $key "$folder/zero.mtx"
@@ -393,6 +393,16 @@ test_halves() {
             "$weft" $key "$folder/apart.mtx" --symmetry-tolerance nan
         expect 2 'with --half nothing is compared' \
             "$weft" $key "$folder/apart.mtx" --half upper --symmetry-tolerance 1
+    done
+    # whatever a general file holds, it is solved or there is a word on why not
+    for ((key = 0; key < 40; key++)); do
+        awk -v seed=$key 'BEGIN { srand(seed); n = 1 + int(3 * rand()); m = int(2 * n * rand());
+            print "%%MatrixMarket matrix coordinate real general"; print n, n, m
+            while (m-- > 0) print 1 + int(n * rand()), 1 + int(n * rand()), int(5 * rand()) - 1 }' >"$folder/any.mtx"
+        output=$("$weft" solve "$folder/any.mtx" 2>&1 >/dev/null)
+        status=$?
+        checks=$((checks + 1))
+        [ $status = 0 ] || [[ $status = 1 && "$output" = "weft: solve: "* ]] || fail "any.mtx $key: $status, $output"
     done
     sed -i 's/^1 2 .*/1 2 1/' "$folder/apart.mtx"
     npy b.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\x2c\x40'
@@ -439,6 +449,17 @@ test_solve() {
         >"$folder/not.mtx"
     expect 1 'not.mtx is not positive definite: .* -3 on the diagonal of column [12], counted from 1' \
         "$weft" solve "$folder/not.mtx"
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 4\n2 1 2\n2 2 1\n3 3 1\n3 1 0\n' \
+        >"$folder/singular.mtx"
+    expect 1 'singular.mtx is singular: but for rounding column [12], counted from 1, is a combination' \
+        "$weft" solve "$folder/singular.mtx"
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 3\n2 1 1\n2 2 0.3333333333333334\n' \
+        >"$folder/nearly.mtx"
+    expect 0 'condition about .*, singular as far as doubles can tell; log det' \
+        "$weft" solve "$folder/nearly.mtx" --ordering natural
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1e308\n2 1 1e308\n2 2 1.1e308\n' \
+        >"$folder/huge.mtx"
+    expect 1 'A times ones holds inf in row 1 of column 1, counted from 1' "$weft" solve "$folder/huge.mtx"
     for key in $("$weft" help solve | sed -n '/^Variants/{n;p}'); do # the third column, in any order
         printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n' >"$folder/third.mtx"
         printf '%s\n' '1 1 1' '2 2 1' '3 3 -2' '4 4 1' >>"$folder/third.mtx"

@@ -39,9 +39,8 @@ typedef struct weft_sparse weft_sparse;
  * left out counts as 0. How far apart they are is measured by the size of the entry: the largest of
  * |a[i][j]|, |a[j][i]|, half the sum of |value| over all values given for the two, and
  * sqrt(|a[i][i] a[j][j]|), which is the most that the parts of an assembly can have summed up to if
- * each is positive semidefinite. (A Cholesky factorization itself loses more.) What is allowed is
- * 2^-46 = 1.4e-14 of that, or the symmetry_tolerance of weft_sparse_create; weft_sparse_asymmetry
- * tells the most that was met.
+ * each is positive semidefinite. What is allowed is 2^-46 = 1.4e-14 of that, or the
+ * symmetry_tolerance of weft_sparse_create; weft_sparse_asymmetry tells the most that was met.
  *
  * Refused, with a message that names the entry: an index out of range, start that decreases, a
  * matrix meant symmetric that is not square, an entry on the wrong side of the diagonal for LOWER
@@ -255,16 +254,19 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * row more, when the first such matrix is factored.
  *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
- * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ENONFINITE: a
- * number of L is too large for a double, as happens only to matrices that are not positive
- * definite, by entries far larger than their diagonal. After these, and after WEFT_ECANCELLED,
- * there is no factor to solve with, and the plan can factor again; after any other failure the plan
- * is what it was. */
+ * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ESINGULAR: it is
+ * not, and A itself is singular, as far as rounding lets one tell: a change of each a[i][j] by no
+ * more than 2^-40 sqrt(a[i][i] a[j][j]) makes it so. (Rounding may also let a singular matrix pass;
+ * weft_chol_condition then is about 1e16.) WEFT_ENONFINITE: a number of L is too large for a
+ * double, as happens only to matrices that are not positive definite, by entries far larger than
+ * their diagonal. After these, and after WEFT_ECANCELLED, there is no factor to solve with, and the
+ * plan can factor again; after any other failure the plan is what it was. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
 /* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 but for rounding. d is 1 in the column that the
- * message named, and in exact arithmetic dt A d is the pivot that was not positive. */
+ * message named, and in exact arithmetic dt A d is the pivot that was not positive. After
+ * WEFT_ESINGULAR: d with A d = 0 but for rounding, 1 in that column as well. */
 WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
 
 /* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x

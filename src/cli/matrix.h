@@ -26,7 +26,9 @@ wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse 
 /* A line on how far apart the halves of the file were, unless they were equal. */
 void wi_print_asymmetry(FILE *to, const weft_sparse *matrix);
 
-/* After WEFT_ENOTSPD: says which column of the file showed it; returns WI_EXIT_FAILED. */
-wi_exit wi_not_definite(const wi_arguments *args, const weft_chol *plan);
+/* After weft_chol_factor has failed: says why, and which column of the file showed it; returns
+ * WI_EXIT_FAILED. */
+wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const weft_context *ctx,
+                         const weft_chol *plan);
 
 #endif

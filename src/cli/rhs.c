@@ -141,6 +141,8 @@ wi_exit wi_rhs_of_ones(const wi_arguments *args, weft_context *ctx, const weft_s
             ones.value[i] = 1;
         if (weft_sparse_multiply(ctx, matrix, 1, ones.value, n, rhs->value, n) != WEFT_OK)
             result = wi_session_failed(ctx);
+        else
+            result = check_finite(args, "A times ones", rhs);
     }
     if (result == WI_EXIT_OK)
         result = check_finite(args, "b = A 1", rhs);

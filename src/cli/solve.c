@@ -131,8 +131,7 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
         *report = (weft_chol_report){.size = sizeof *report};
         const weft_status status = weft_chol_factor(s->ctx, s->plan, s->matrix);
         if (status != WEFT_OK)
-            return status == WEFT_ENOTSPD ? wi_not_definite(s->args, s->plan)
-                                          : wi_session_failed(s->ctx);
+            return wi_factor_failed(s->args, status, s->ctx, s->plan);
         if (k == 0 || is_due(s))
             wi_progress("solve ...");
         if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
@@ -243,7 +242,9 @@ static void print_report(const solving *s, const weft_chol_report *report) {
     wi_print_line(to, WI_BEHIND_LABEL, "error     backward %.2g by components, %.2g normwise%s",
                   report->backward_error, report->normwise_error, forward);
     if (isfinite(report->condition_estimate))
-        snprintf(condition, sizeof condition, "about %.2g", report->condition_estimate);
+        snprintf(condition, sizeof condition, "about %.2g%s", report->condition_estimate,
+                 report->condition_estimate >= 0x1p53 ? ", singular as far as doubles can tell"
+                                                      : "");
     wi_print_line(to, WI_BEHIND_LABEL, "condition %s; log det A = %.9g", condition, report->logdet);
 }
 

@@ -11,11 +11,6 @@
  * by themselves. */
 static const double least_diagonal = 0x1p-200, most_diagonal = 0x1p200;
 
-static double diagonal_of(const weft_sparse *matrix, size_t j) {
-    const int64_t k = matrix->start[j];
-    return k < matrix->start[j + 1] && (size_t)matrix->row[k] == j ? matrix->value[k] : 0;
-}
-
 /* Is a number on the diagonal outside? Those of any place are looked at first, which takes next to
  * no time. Of a positive definite matrix none is larger than the largest on the diagonal. */
 static bool is_extreme(const weft_sparse *matrix) {
@@ -24,7 +19,7 @@ static bool is_extreme(const weft_sparse *matrix) {
                   most_diagonal))
         return false;
     for (size_t j = 0; j < matrix->cols; j++) {
-        const double d = diagonal_of(matrix, j);
+        const double d = wi_sparse_diagonal(matrix, (int64_t)j);
         least = d > 0 && d < least ? d : least;
         most = d > most ? d : most;
     }
@@ -59,7 +54,7 @@ weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan
     int32_t *const first = (int32_t *)(numbers->scaled + plan->report.nnz_a);
     int32_t *const power = numbers->balance.power == first ? first + matrix->cols : first;
     for (size_t j = 0; j < matrix->cols; j++) {
-        const double d = diagonal_of(matrix, j);
+        const double d = wi_sparse_diagonal(matrix, (int64_t)j);
         power[j] = d > 0 ? -(int32_t)floor(ilogb(d) / 2.0) : 0;
     }
     numbers->balance = (wi_balance){.scaled = true, .power = power};

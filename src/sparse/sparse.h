@@ -39,6 +39,12 @@ struct weft_sparse {
     double asymmetry;     /* relative to the size of an entry, see weft_sparse_input */
 };
 
+/* Entry (j, j), 0 if there is none. */
+static inline double wi_sparse_diagonal(const weft_sparse *matrix, int64_t j) {
+    const int64_t k = matrix->start[j];
+    return k < matrix->start[j + 1] && matrix->row[k] == j ? matrix->value[k] : 0;
+}
+
 enum {
     WI_CHOL_RHS = 16 /* right-hand sides solved at once, at most */
 };
