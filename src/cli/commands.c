@@ -195,8 +195,8 @@ const wi_command wi_commands[] = {
         .summary = "count how many elements fall into each bin, and draw it",
         .details = "Draws a chart of an array, or of each channel of an image. Bytes get a bin for "
                    "each value; images of 16 bits 64 bins from 0 to the most a sample can be; "
-                   "other arrays 64 bins from the smallest element to the largest, unless --bins, "
-                   "--lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
+                   "other arrays 64 bins from the smallest finite element to the largest, unless "
+                   "--bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
                    "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
                    "--output writes the counts instead, as u64, a row for each channel of an "
                    "image. A file name of - is standard input.",
@@ -233,10 +233,12 @@ const wi_command wi_commands[] = {
         .name = "select",
         .operand_text = "FILE.npy [TESTED.npy]",
         .summary = "keep the elements that satisfy a test",
-        .details = "Writes the elements, in C order, of which --where is true, as an array of one "
-                   "dimension. With a second file its elements are tested in their stead, one for "
-                   "each; without --where, for not being 0. NaN is never equal, less or greater. "
-                   "A file name of - is standard input or output.",
+        .details =
+            "Writes the elements, in C order, of which --where is true, as an array of one "
+            "dimension. With a second file, as a mask of booleans, its elements are tested in "
+            "their stead, one for each; without --where, for not being 0. NaN is never equal, less "
+            "or greater. "
+            "A file name of - is standard input or output.",
         .examples = {{"weft select x.npy --where '>0' -o positive.npy", "those above 0"},
                      {"weft select x.npy --where nan --indices -o where.npy", "where the NaN are"},
                      {"weft select x.npy flags.npy -o kept.npy", "those flagged"},
