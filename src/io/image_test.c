@@ -152,6 +152,19 @@ static void png(void **state) {
     assert_int_equal(((const uint8_t *)image.data)[0], 0);
     assert_int_equal(((const uint8_t *)image.data)[1], 255);
     wi_image_free(&image);
+    for (size_t length = 1; length < sizeof small_png; length++) {
+        FILE *const cut = fmemopen((void *)(uintptr_t)small_png, length, "rb");
+        assert_non_null(cut);
+        assert_int_equal(wi_png_read(cut, "memory", &image, &note), WEFT_EFORMAT);
+        assert_string_equal(note.text, "memory: malformed PNG file: it is cut short");
+        assert_null(image.data);
+        fclose(cut);
+    }
+    FILE *const folder = fopen("/tmp", "rb");
+    assert_non_null(folder);
+    assert_int_equal(wi_png_read(folder, "/tmp", &image, &note), WEFT_EIO);
+    assert_string_equal(note.text, "/tmp: reading failed: Is a directory");
+    fclose(folder);
 }
 
 int main(void) {
