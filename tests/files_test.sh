@@ -139,6 +139,11 @@ test_clashes() {
         expect 2 'option --(output|lengths): .* is where --(lengths|output) goes, too' "$weft" $line
     done
     expect 2 'standard output' sh -c '"$0" unique b.npy -o - -l - | cat; exit 2' "$weft"
+    expect 2 'option --json: standard output takes the array already; name a file with --lengths' \
+        "$weft" unique b.npy -o q -l - --json
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null && # where there is a terminal to be had
+        expect 2 'option --lengths: standard output is a terminal' script -qec \
+            "'$weft' unique b.npy -o q -l -" /dev/null
     same "$before" "$(cksum A.mtx A b.npy q)" 'what was there'
     checks=$((checks + 1))
     [ ! -e new ] && [ ! -e x ] || fail 'a refused command wrote'

@@ -91,7 +91,9 @@ static const char ending[] =
     "mode\n"
     "when all of it is on the disk. A full disk or a signal leaves what was there; only a signal\n"
     "that cannot be caught, or a power cut, leaves the other behind. Of a symbolic link, what it\n"
-    "leads to is replaced; devices and pipes are written directly. An array may take the place of\n"
+    "leads to is replaced, and other names of the file (hard links) keep what was there; devices "
+    "and\n"
+    "pipes are written directly. An array may take the place of\n"
     "the one that was read, as in weft sort x.npy \\-o x.npy; other output that would replace an\n"
     "input, or another output, is refused.\n"
     ".SH SEE ALSO\n.BR weft (3)\n";

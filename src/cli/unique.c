@@ -47,7 +47,7 @@ wi_exit wi_unique_command(const wi_arguments *args) {
     wi_npy array = {.data = NULL}, lengths = {.data = NULL};
     wi_exit result = wi_need_output(args);
     if (result == WI_EXIT_OK)
-        result = wi_check_writable(args, WI_OPT_LENGTHS);
+        result = wi_check_array_output(args, WI_OPT_LENGTHS);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "select", &ctx);
     if (result == WI_EXIT_OK)
