@@ -147,6 +147,7 @@ test_clashes() {
     same "$before" "$(cksum A.mtx A b.npy q)" 'what was there'
     checks=$((checks + 1))
     [ ! -e new ] && [ ! -e x ] || fail 'a refused command wrote'
+    expect 0 '' "$weft" unique b.npy -o one -l two # in one folder, and neither is there yet
     expect 0 '' "$weft" scan b.npy -o b.npy
     expect 0 '' "$weft" solve A.mtx -b q -o q
     expect 0 '' sh -c '"$0" sort - -o b.npy <b.npy' "$weft"
