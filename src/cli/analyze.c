@@ -32,10 +32,9 @@ static double over(size_t a, size_t b) {
 }
 
 static void print_report(FILE *to, const char *name, const weft_chol_report *report) {
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], shown[WI_PATH_BYTES];
-    wi_shown(name, shown, sizeof shown);
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES];
     fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
-            wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+            wi_style_on(to, WI_BOLD), name, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
     fprintf(to, "ordering  %s, in %s\n", report->ordering,
             wi_format_seconds(report->order_seconds, a));
     fprintf(to, "factor    %zu entries, %.1f x A; %.3f x that stored\n", report->nnz_l,

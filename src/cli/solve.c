@@ -201,10 +201,10 @@ static void print_json(const solving *s, const weft_chol_report *report) {
 
 static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], shown[WI_PATH_BYTES];
-    wi_shown(wi_matrix_name(s->args), shown, sizeof shown);
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     fprintf(to, "%s%s%s: n = %zu, %zu entries on and below the diagonal\n",
-            wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n, report->nnz_a);
+            wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN), report->n,
+            report->nnz_a);
     fprintf(to, "ordering  %s, in %s\n", report->ordering,
             wi_format_seconds(report->order_seconds, a));
     fprintf(to, "fill      %zu entries of L, %.1f x A; %zu supernode%s, largest front %zu row%s\n",
