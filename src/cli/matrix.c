@@ -19,7 +19,10 @@ wi_exit wi_check_ordering(const wi_arguments *args) {
 }
 
 const char *wi_matrix_name(const wi_arguments *args) {
-    return strcmp(args->operand[0], "-") == 0 ? "standard input" : args->operand[0];
+    static char shown[WI_PATH_BYTES];
+    wi_shown(wi_is_standard(args->operand[0]) ? "standard input" : args->operand[0], shown,
+             sizeof shown);
+    return shown;
 }
 
 wi_exit wi_check_meaning(const wi_arguments *args) {

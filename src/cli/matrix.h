@@ -16,7 +16,8 @@ wi_exit wi_check_ordering(const wi_arguments *args);
 /* Explains if --half or --symmetry-tolerance make no sense. */
 wi_exit wi_check_meaning(const wi_arguments *args);
 
-/* The first operand, or "standard input". */
+/* The first operand, or "standard input", as wi_shown has it: for messages, reports and pictures.
+ */
 const char *wi_matrix_name(const wi_arguments *args);
 
 /* Reads the first operand, "-" being standard input, a symmetric matrix; anything but WI_EXIT_OK

@@ -207,12 +207,11 @@ static void print_json(const solving *s, const weft_chol_report *report) {
 
 static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], shown[WI_PATH_BYTES];
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     char forward[96] = "", condition[96] = "more than a double can hold";
-    wi_shown(wi_matrix_name(s->args), shown, sizeof shown);
     wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
-                  wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n,
-                  report->nnz_a);
+                  wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN),
+                  report->n, report->nnz_a);
     wi_print_asymmetry(to, s->matrix);
     wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
                   wi_format_seconds(report->order_seconds, a));
