@@ -13,7 +13,7 @@
 enum {
     USUAL_COLUMNS = 80,
     LEAST_TEXT_COLUMNS = 24, /* text is not squeezed into less behind its indent */
-    LINE_BYTES = 8192,
+    LONGEST_LINE = 8192,     /* longer ones are cut short */
     PROGRESS_BYTES = 256
 };
 
@@ -89,36 +89,35 @@ void wi_print_wrapped(const char *text, size_t column, size_t indent) {
          columns && columns < USUAL_COLUMNS ? columns : USUAL_COLUMNS);
 }
 
-/* One line of a report; on a terminal its words stay whole. */
-__attribute__((format(printf, 4, 0))) static void print_line(FILE *to, size_t column, size_t indent,
-                                                             const char *format, va_list values) {
+/* One line, whose words stay whole on a terminal. */
+static void print_whole(FILE *to, const char *line, size_t column, size_t indent) {
     const size_t columns = wi_screen_columns(to);
-    char line[LINE_BYTES];
-    if (columns == 0) {
-        vfprintf(to, format, values);
-        fputc('\n', to);
-        return;
-    }
-    vsnprintf(line, sizeof line, format, values);
-    wrap(to, line, column, indent, columns);
+    if (columns > 0)
+        wrap(to, line, column, indent, columns);
+    else
+        fprintf(to, "%s\n", line);
 }
 
 void wi_print_line(FILE *to, size_t indent, const char *format, ...) {
+    char line[LONGEST_LINE];
     va_list values;
     va_start(values, format);
-    print_line(to, 0, indent, format, values);
+    vsnprintf(line, sizeof line, format, values);
     va_end(values);
+    print_whole(to, line, 0, indent);
 }
 
 void wi_say_error(const char *format, ...) {
     static const char begin[] = "weft: ";
+    char line[LONGEST_LINE];
     wi_progress_end();
     fflush(stdout);
     va_list values;
     va_start(values, format);
-    fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
-    print_line(stderr, strlen(begin), strlen(begin), format, values);
+    vsnprintf(line, sizeof line, format, values);
     va_end(values);
+    fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
+    print_whole(stderr, line, strlen(begin), strlen(begin));
 }
 
 static bool progress_shown;
