@@ -157,6 +157,33 @@ test_orders() {
     same '' "$(grep -E '[kMGT]B/s|%|^roof' <<<"$text")" 'orders: bytes a second, or a roof'
 }
 
+# A picture says what it is of and what is seen, in text that stays inside its panel, and scales.
+test_picture() {
+    local picture=$folder/plan.svg name=$folder/'a <b> & c.mtx' shown report
+    "$weft" generate laplace2d 100 -o "$name"
+    report=$("$weft" analyze "$name" --plot "$picture" --json)
+    same 'viewBox="0 0 1320 598"' "$(grep -o 'viewBox="[^"]*"' "$picture")" 'the picture scales'
+    same 2 "$(grep -c "${folder##*/}/a &lt;b&gt; &amp; c.mtx</t" "$picture")" "the file's name"
+    expect 0 '10,000 columns, 49,600 entries in both halves' cat "$picture" # 5 n - 4 100
+    for shown in 'mostly entries of A' 'mostly fill' '30 % of a cell or more' 'A circle is a supernode'; do
+        expect 0 "$shown" cat "$picture"
+    done
+    shown=$(grep -c '<circle' "$picture")
+    same "$(($(count_of supernodes <<<"$report") - shown))" \
+        "$(grep -o 'Not drawn: [0-9,]*' "$picture" | tr -dc 0-9)" 'supernodes that are not drawn'
+    same '' "$(grep '<text' "$picture" | grep -v 'font-size="16"' | sed 's/<[^>]*>//g' | grep -E '.{65}')" \
+        'text that leaves its panel'
+    ! command -v xmllint >/dev/null || expect 0 '^$' xmllint --noout "$picture"
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n1 1 1\n1 1 4\n' >"$folder/one.mtx"
+    "$weft" analyze "$folder/one.mtx" --plot "$picture" >"$folder/report"
+    expect 0 '>1 column, 1 entry in' cat "$picture"
+    expect 0 'The tree of 1 supernode<' cat "$picture"
+    expect 0 'All of them are drawn' cat "$picture"
+    "$weft" generate laplace2d 3 >"$folder/$(printf 'a\033\377.mtx')"
+    "$weft" analyze "$folder/$(printf 'a\033\377.mtx')" --plot "$picture" >"$folder/report"
+    expect 0 'a\\x1b\\xff.mtx</title>' cat "$picture"
+}
+
 npy bytes.npy "'|u1'" '(300,)' "$(for k in {0..255} {0..43}; do printf '\\x%02x' "$k"; done)"
 npy ints.npy "'<i4'" '(6,)' \
     '\x03\0\0\0\xff\xff\xff\xff\x04\0\0\0\0\0\0\0\x05\0\0\0\x09\0\0\0' # 3 -1 4 0 5 9
@@ -169,4 +196,5 @@ test_chart
 test_outputs
 test_prediction
 test_orders
+test_picture
 finish

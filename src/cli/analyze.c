@@ -71,7 +71,7 @@ static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const w
     const char *const path = args->value[WI_OPT_PLOT];
     const bool standard = is_standard(path);
     FILE *const file = standard ? stdout : fopen(path, "w");
-    bool written = file && wi_plot_analysis(file, matrix, plan);
+    bool written = file && wi_plot_analysis(file, wi_matrix_name(args), matrix, plan);
     int error = errno;
     if (file && !standard && fclose(file) != 0 && written) {
         written = false;

@@ -47,6 +47,15 @@ weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, .
  * is full. */
 void wi_append(char *line, size_t room, const char *separator, const char *text);
 
+/* Text from outside may hold anything, and a message is one line of UTF-8: control characters and
+ * bytes that are no UTF-8 are copied as \n, \t or \x1b. Cut short where `room` ends. */
+void wi_shown(const char *text, char *out, size_t room);
+
+/* The bytes of the first character of `text`; 0 if it is no UTF-8. */
+size_t wi_utf8_bytes(const char *text);
+/* Is that character one that terminals obey? */
+bool wi_is_control(const char *text);
+
 /* Argument checks, each returning WEFT_OK or having said what is wrong. `call` is the public name.
  */
 weft_status wi_check_context(const weft_context *ctx); /* WEFT_EARG if ctx is NULL */
