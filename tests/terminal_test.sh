@@ -72,7 +72,7 @@ test_completion() {
     "$weft" help --completion fish >"$folder/weft.fish"
     "$weft" help --completion zsh >"$folder/weft.zsh"
     for op in sort scan sparse_order; do
-        rungs=$("$weft" help $op 2>/dev/null | sed -n '/^Variants/{n;s/^  //;p}')
+        rungs=$("$weft" help $op 2>/dev/null | sed -n '/^Variants/,/^$/p' | tail -n +2 | xargs)
         [ "$rungs" ] || rungs=$(sed 's/.*"variant": "\([a-z_]*\)".*/\1/' <<<"$orders" | xargs)
         same "$rungs" "$(bash -c '. "$1"; COMP_WORDS=(weft climb $2 --variant ""); COMP_CWORD=4
             _weft; echo "${COMPREPLY[@]}"' - "$folder/weft.bash" $op)" "bash: rungs of $op"
