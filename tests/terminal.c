@@ -4,7 +4,6 @@
  * Lines that ran over the edge end in <WRAP>, control characters that are not understood are
  * printed as <ESC> or <14>; with TERM=dumb no escape sequence is. Returns what the command does,
  * or 126 if there is no terminal to be had. */
-#define _GNU_SOURCE /* NOLINT: for ptsname_r */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>

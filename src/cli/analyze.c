@@ -69,7 +69,7 @@ static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const w
     const wi_exit result = wi_output_open(args->value[WI_OPT_PLOT], &output);
     if (result != WI_EXIT_OK)
         return result;
-    const bool written = wi_plot_analysis(output.file, matrix, plan);
+    const bool written = wi_plot_analysis(output.file, wi_matrix_name(args), matrix, plan);
     if (!written)
         wi_say_error("analyze: %s: writing failed: %s", output.name, strerror(errno));
     return wi_output_end(&output, written);

@@ -452,15 +452,19 @@ wi_words wi_value_words(const wi_command *command, wi_option option) {
     return option == WI_OPT_OP ? command->op_words : wi_option_rows[option].words;
 }
 
-size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]) {
+size_t wi_list_rungs(const char *op, const char *list[WI_MAX_WORDS]) {
     size_t count = 0;
-    if (option != WI_OPT_VARIANT || !command->ladder)
-        return wi_list_words(wi_value_words(command, option), list);
     for (size_t k = 0; k < wi_op_count; k++) {
         for (size_t row = 0; row < wi_ops[k]->count; row++) {
-            if (strcmp(wi_ops[k]->op, command->ladder) == 0)
+            if (strcmp(wi_ops[k]->op, op) == 0)
                 add_word(wi_ops[k]->rows[row].name, list, &count);
         }
     }
     return count;
+}
+
+size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]) {
+    return option == WI_OPT_VARIANT && command->ladder
+               ? wi_list_rungs(command->ladder, list)
+               : wi_list_words(wi_value_words(command, option), list);
 }

@@ -92,6 +92,7 @@ static const char ending[] =
     ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: all cores.\n"
     ".TP\n.B WEFT_VARIANT\nRungs to use, as scan:lookback,reduce:serial.\n"
     ".TP\n.B NO_COLOR\nIf set, nothing is coloured. Colours are for terminals only.\n"
+    ".TP\n.B TERM\nIf dumb or not set, there are neither colours nor progress.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nAll went well.\n"
     ".TP\n.B 1\nA result was wrong, or something failed: a file, a device, memory.\n"

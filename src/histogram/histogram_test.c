@@ -277,8 +277,9 @@ static bool may_refuse(const histogram_case *c) {
     if (!c->row || c->row->kind == WI_CPU)
         return false;
     const bool bytes = test_size_of(c->type) == 1;
-    const size_t counters = c->channels * (bytes ? 256 : c->bins + 3);
-    if (is_one_of(c->row, "global", "shared", "cluster") && !test_taught_type(c->type))
+    const bool teaches = is_one_of(c->row, "global", "shared", "cluster");
+    const size_t counters = c->channels * (bytes && !teaches ? 256 : c->bins + 3);
+    if (teaches && c->type != WEFT_U8 && !test_taught_type(c->type))
         return true;
     if (is_one_of(c->row, "partitioned", "sampled", "cached"))
         return bytes;
