@@ -439,7 +439,8 @@ test_solve() {
     output=$("$weft" solve "$folder/A.mtx" --refine --repeat 3 --json)
     json_valid 'solve --json' 1 <<<"$output"
     for key in n nnz_a nnz_l flops ordering bytes_predicted bytes_peak analyze_seconds \
-        factor_seconds solve_seconds gflops backward_error condition_estimate logdet; do
+        factor_seconds solve_seconds gflops backward_error normwise_error forward_error \
+        forward_estimate stalled condition_estimate logdet; do
         same "\"$key\": " "$(grep -o "\"$key\": " <<<"$output")" 'solve --json'
     done
     "$weft" generate laplace3d 20 -o "$folder/B.mtx"
@@ -455,6 +456,21 @@ test_solve() {
     for key in amd nd dissect rcm natural; do
         expect 0 "ordering  $key" "$weft" solve "$folder/A.mtx" --ordering "$key"
     done
+    { # a beam of 2000 joints: its condition is about 10^13
+        printf '%%%%MatrixMarket matrix coordinate real symmetric\n2000 2000 5997\n'
+        seq 2000 | awk '{print $1, $1, 6; if ($1 < 2000) print $1 + 1, $1, -4
+            if ($1 < 1999) print $1 + 2, $1, 1}'
+    } >"$folder/beam.mtx"
+    expect 0 'forward [0-9.]+e-(0[0-9]|10)' "$weft" solve "$folder/beam.mtx"
+    expect 0 ' [2-9] steps of refinement$' "$weft" solve "$folder/beam.mtx" --refine
+    expect 0 'forward ([0-9.]+e-16|0) ' "$weft" solve "$folder/beam.mtx" --refine
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1e-320\n2 2 1e-320\n' \
+        >"$folder/tiny.mtx"
+    expect 0 'forward [0-9.]*(0|e-16) .*' "$weft" solve "$folder/tiny.mtx"
+    expect 1 'row 0 of the solution for column 0 of b, counted from 0, is too large' \
+        "$weft" solve "$folder/tiny.mtx" -b "$folder/b.npy" -o "$folder/none.npy"
+    checks=$((checks + 1))
+    [ ! -e "$folder/none.npy" ] || fail 'infinities were written'
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 2\n2 2 1\n' \
         >"$folder/not.mtx"
     expect 1 'not.mtx is not positive definite: .* -3 on the diagonal of column [12], counted from 1' \

@@ -75,8 +75,8 @@ weft_status wi_solve_hand_out(wi_solve_group *g) {
         for (size_t i = 0; i < g->n; i++) {
             if (!isfinite(ldexp(g->room.x[i + r * g->n], power_of(g, i, r))))
                 return wi_fail(g->ctx, WEFT_ENONFINITE,
-                               "weft_chol_solve: row %zu of the solution of column %zu of b is too "
-                               "large for a double; scale b down",
+                               "weft_chol_solve: row %zu of the solution for column %zu of b, "
+                               "counted from 0, is too large for a double; scale b down",
                                i, g->first + r);
         }
     }
