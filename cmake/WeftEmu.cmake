@@ -123,6 +123,7 @@ set(emu_tests
     kernels_test
     histogram/histogram_test
     map/map_test
+    map/map_limits_test
     reduce/reduce_test
     reduce/reduce_special_test
     scan/scan_test

@@ -102,7 +102,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int dev
     static const int values[] = {
         /* in the order of the names */
         shared_default, shared_limit, emu_multiprocessors, 1 << 20, cudaComputeModeDefault, 9, 0, 1,
-        most_threads};
+        most_threads,   highest_grid};
     *value = values[name];
     return call([=] { return device < settings.devices ? cudaSuccess : cudaErrorInvalidDevice; });
 }

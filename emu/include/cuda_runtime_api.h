@@ -33,7 +33,7 @@ EMU_ENUM(cudaDeviceAttr, cudaDevAttrMaxSharedMemoryPerBlock,
          cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrMultiProcessorCount,
          cudaDevAttrL2CacheSize, cudaDevAttrComputeMode, cudaDevAttrComputeCapabilityMajor,
          cudaDevAttrComputeCapabilityMinor, cudaDevAttrMemoryPoolsSupported,
-         cudaDevAttrMaxThreadsPerMultiProcessor);
+         cudaDevAttrMaxThreadsPerMultiProcessor, cudaDevAttrMaxGridDimY);
 EMU_ENUM(cudaComputeMode, cudaComputeModeDefault, cudaComputeModeProhibited);
 EMU_ENUM(cudaMemcpyKind, cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
          cudaMemcpyDeviceToDevice, cudaMemcpyDefault);
