@@ -131,6 +131,7 @@ set(emu_tests
     scan/scan_range_test
     select/select_test
     select/select_shared_test
+    select/select_empty_test
     sort/sort_test
     sort/sort_calls_test
     sort/sort_depth_test

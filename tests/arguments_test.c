@@ -235,8 +235,11 @@ static void misaligned(weft_context *ctx) {
     REFUSED("weft_axpy", "y", weft_axpy(ctx, WEFT_I32, 4, &r.one, r.y, off));
     REFUSED("weft_fill_matrix", "x", weft_fill_matrix(ctx, WEFT_I32, 2, 2, &r.one, off, 2));
     REFUSED("weft_reduce", "x", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, off, r.z));
-    if (ctx->kind == WI_CUDA) /* on the host any memory will do for a result */
+    if (ctx->kind == WI_CUDA) { /* on the host any memory will do for one element */
         REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, r.y, off));
+        REFUSED("weft_scan", "init",
+                weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_I32, 4, r.y, r.z, off));
+    }
     REFUSED("weft_dot", "y", weft_dot(ctx, WEFT_I32, 4, r.y, off, r.z));
     REFUSED("weft_scan", "y",
             weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_I32, 4, r.y, off, NULL));

@@ -189,13 +189,16 @@ static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *
         args->init = carry_of(args->type, init);
         return WEFT_OK;
     }
+    weft_status status = wi_check_array(ctx, name, "init", init, 1, args->type);
+    if (status != WEFT_OK)
+        return status;
     if (size == CARRY_BYTES && wi_is_device(ctx, init) &&
         !wi_overlap(init, size, args->y, args->n * size)) {
         args->carry_in = init;
         return WEFT_OK;
     }
     uint64_t element = 0;
-    weft_status status = weft_copy(ctx, &element, init, size);
+    status = weft_copy(ctx, &element, init, size);
     args->init = carry_of(args->type, &element);
     return status;
 }

@@ -30,7 +30,7 @@ static const char *fits_bulk(const weft_context *ctx, const void *args) {
         return "needs a GPU of compute capability 9.0 or later: bulk copies";
     if (call->job == WI_SELECT_EXPAND)
         return "does not expand: what it would read depends on the count so far";
-    if (call->x && call->units > 1)
+    if (call->moves && call->units > 1)
         return "needs elements of 1, 2, 4, 8 or 16 bytes, aligned to as many";
     if ((uintptr_t)call->tested % 16 != 0 || (uintptr_t)call->x % 16 != 0)
         return "needs inputs aligned to 16 bytes: bulk copies";
@@ -157,6 +157,7 @@ static weft_status move(weft_context *ctx, const char *call, wi_select_args *arg
     if (status != WEFT_OK)
         return status;
     args->units = x.width;
+    args->moves = true;
     args->x = x.p;
     args->kept = (void *)(uintptr_t)y.p;
     args->rest = (void *)(uintptr_t)z.p;
@@ -270,6 +271,7 @@ weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const voi
         return status;
     args.job = WI_SELECT_EXPAND;
     args.units = width;
+    args.moves = true;
     args.x = x;
     args.packed = m;
     args.kept = y;
@@ -297,6 +299,7 @@ static weft_status find_runs(weft_context *ctx, const char *call, weft_type type
                                  .tested = x,
                                  .tested_bytes = in.width,
                                  .unique = true,
+                                 .moves = true,
                                  .x = x,
                                  .unit = 1,
                                  .units = in.width,

@@ -36,7 +36,8 @@ typedef struct wi_select_args {
     size_t tested_bytes;   /* of one: 1, 2, 4 or 8 */
     wi_select_range range; /* which are wanted; unless */
     bool unique;           /* those that differ from the one before are */
-    const void *x;         /* what is moved: `units` times `unit` bytes; NULL: nothing is */
+    bool moves;            /* are elements moved? */
+    const void *x;         /* those: `units` times `unit` bytes each; NULL if there are none */
     size_t unit, units;    /* unit: 1, 2, 4, 8 or 16, and all arrays of x's like aligned to it */
     size_t packed;         /* EXPAND: elements of x */
     void *kept;            /* may be x, if units is 1 */

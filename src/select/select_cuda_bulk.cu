@@ -157,7 +157,7 @@ static weft_status queue_join(weft_context *ctx, const wi_select_args *args,
 
 template <class Shape>
 static weft_status launch_bulk(weft_context *ctx, const wi_select_args *args) {
-    return wi_with_unit(args->x ? args->unit : 4, [=](auto tag) {
+    return wi_with_unit(args->moves ? args->unit : 4, [=](auto tag) {
         using P = typename decltype(tag)::type;
         const wi_select_layout form =
             wi_select_layout_of(args, sizeof(P), Shape::slot_bytes, Shape::parts);

@@ -163,7 +163,7 @@ static weft_status launch(weft_context *ctx, const wi_select_args *args, wi_sele
     const unsigned blocks = (unsigned)l.tiles;
     if (args->job == WI_SELECT_EXPAND)
         return WEFT_LAUNCH((lookback_units<P, true>), ctx, blocks, threads, 0, p, l);
-    if (args->x && args->units > 1)
+    if (args->moves && args->units > 1)
         return WEFT_LAUNCH((lookback_units<P, false>), ctx, blocks, threads, 0, p, l);
     return wi_with_output(args, [=](auto tag) {
         return WEFT_LAUNCH((lookback<P, decltype(tag)::output>), ctx, blocks, threads, 0, p, l);
@@ -174,7 +174,7 @@ weft_status wi_select_lookback(weft_context *ctx, const void *arguments) {
     const wi_select_args *args = (const wi_select_args *)arguments;
     if (args->job == WI_SELECT_COUNT)
         return wi_select_count_queue(ctx, args, args->count);
-    return wi_with_unit(args->x ? args->unit : 4, [=](auto tag) {
+    return wi_with_unit(args->moves ? args->unit : 4, [=](auto tag) {
         using P = typename decltype(tag)::type;
         const uint64_t tiles = args->n ? wi_tiles_of(args->n, tile_elements<P>) : 1;
         wi_select_params p;

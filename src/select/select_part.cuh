@@ -41,9 +41,9 @@ using wi_part_position = uint16_t;
 inline wi_select_layout wi_select_layout_of(const wi_select_args *args, size_t unit,
                                             size_t slot_bytes, int most_parts) {
     const bool same = args->x == args->tested && args->unit == args->tested_bytes;
-    const size_t moved = args->x ? unit : 0;
+    const size_t moved = args->moves ? unit : 0;
     const unsigned elements =
-        32 * wi_part_rows * (unsigned)wi_part_width(args->tested_bytes, args->x ? unit : 4);
+        32 * wi_part_rows * (unsigned)wi_part_width(args->tested_bytes, args->moves ? unit : 4);
     const size_t bytes =
         args->tested_bytes + (same ? 0 : moved) + (args->positions ? sizeof(wi_part_position) : 0);
     const size_t fit = (slot_bytes - wi_select_lead) / (bytes * elements);

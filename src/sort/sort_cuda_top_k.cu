@@ -245,6 +245,7 @@ static layout plan(const wi_top_k_args *args) {
 static weft_status sort_winners(weft_context *ctx, const wi_top_k_args *args, const void *elements,
                                 const uint64_t *positions) {
     const wi_sort_args sort = {.call = args->call,
+                               .plain = true,
                                .type = args->type,
                                .descending = args->descending,
                                .first_bit = 0,

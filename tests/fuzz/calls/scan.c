@@ -211,7 +211,8 @@ void fuzz_scan(fuzz *f) {
         fuzz_fill(f, f->type, 1, first);
         init = fuzz_input(f, "init", size, size, first);
         init->optional = true;
-        init->align = init->buffer.device ? size : 1; /* one element in host memory is copied */
+        /* On the host it is copied, and for no elements it is not looked at. */
+        init->align = init->buffer.device && f->n > 0 ? size : 1;
     }
     y->type = f->type;
     (test_is_float(f->type) && op <= WEFT_PRODUCT ? scan_floats : scan_exactly)(
