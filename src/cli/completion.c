@@ -21,7 +21,7 @@ static void print_values(const wi_command *command, wi_option option) {
 }
 
 static void print_rungs(const char *op) {
-    const char *list[WI_MAX_WORDS];
+    const char *list[WI_MAX_WORDS] = {NULL};
     print_list(list, wi_list_rungs(op, list), " ");
 }
 
