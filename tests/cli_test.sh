@@ -531,6 +531,7 @@ test_info() {
 test_progress() {
     local output
     script -qec true /dev/null >/dev/null 2>&1 </dev/null || return 0 # no terminal to be had
+    export TERM=xterm
     "$weft" generate laplace3d 16 -o "$folder/A.mtx"
     expect 0 'solve \.\.\..*(factor: [0-9]+ %|solve \.\.\.)' script -qec \
         "'$weft' solve '$folder/A.mtx' --ordering natural --repeat 40" /dev/null

@@ -11,17 +11,17 @@ static void print_list(const char *const list[], size_t count, const char *separ
 }
 
 static void print_words(wi_words words, const char *separator) {
-    const char *list[WI_MAX_WORDS];
+    const char *list[WI_MAX_WORDS] = {NULL};
     print_list(list, wi_list_words(words, list), separator);
 }
 
 static void print_values(const wi_command *command, wi_option option) {
-    const char *list[WI_MAX_WORDS];
+    const char *list[WI_MAX_WORDS] = {NULL};
     print_list(list, wi_list_values(command, option, list), " ");
 }
 
 static void print_rungs(const char *op) {
-    const char *list[WI_MAX_WORDS];
+    const char *list[WI_MAX_WORDS] = {NULL};
     print_list(list, wi_list_rungs(op, list), " ");
 }
 
