@@ -43,8 +43,8 @@ typedef struct wi_select_args {
     void *kept;            /* may be x, if units is 1 */
     void *rest;            /* NULL: those not wanted go nowhere, unless */
     bool rest_follows;     /* they follow those kept */
-    void *positions;       /* of those kept; may be NULL */
-    size_t position_bytes; /* 4 or 8 */
+    void *positions;       /* of those kept; NULL if none are asked for, or none can be */
+    size_t position_bytes; /* 4 or 8; 0: none are asked for */
     bool lengths;          /* turn positions into the distances between them and, last, to n */
     bool has_fill;
     const void *fill; /* EXPAND: one element; NULL: it is in */

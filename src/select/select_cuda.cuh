@@ -237,7 +237,7 @@ struct wi_select_column {
 /* Calls f with a tag of what the call writes. */
 template <class F>
 weft_status wi_with_output(const wi_select_args *args, F f) {
-    if (args->positions)
+    if (args->position_bytes)
         return f(wi_output_tag<WI_OUTPUT_POSITIONS>{});
     if (args->rest || args->rest_follows)
         return f(wi_output_tag<WI_OUTPUT_REST>{});

@@ -56,7 +56,7 @@ static void test_expand(weft_context *ctx) {
 /* Of no elements nothing is wanted. */
 static void select_none(weft_context *ctx, const wi_row *row, weft_type type) {
     const weft_predicate p = {.test = WEFT_NE, .type = type};
-    uint64_t counts[] = {9, 9, 9, 9, 9, 9};
+    uint64_t counts[] = {9, 9, 9, 9, 9, 9, 9};
     test_use(ctx, "select", row);
     const weft_status status[] = {
         weft_select(ctx, p, 0, NULL, NULL, &counts[0]),
@@ -64,7 +64,8 @@ static void select_none(weft_context *ctx, const wi_row *row, weft_type type) {
         weft_partition(ctx, p, 0, NULL, NULL, NULL, &counts[2]),
         weft_partition_where(ctx, p, 0, NULL, 8, NULL, NULL, NULL, &counts[3]),
         weft_unique(ctx, type, 0, NULL, NULL, &counts[4]),
-        weft_run_length(ctx, type, 0, NULL, NULL, WEFT_U64, NULL, &counts[5])};
+        weft_run_length(ctx, type, 0, NULL, NULL, WEFT_U64, NULL, &counts[5]),
+        weft_select_indices(ctx, p, 0, NULL, WEFT_U32, NULL, &counts[6])};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
         if (status[k] == WEFT_EUNSUPPORTED && row)
             assert_int_equal(counts[k], 9);

@@ -44,8 +44,8 @@ inline wi_select_layout wi_select_layout_of(const wi_select_args *args, size_t u
     const size_t moved = args->moves ? unit : 0;
     const unsigned elements =
         32 * wi_part_rows * (unsigned)wi_part_width(args->tested_bytes, args->moves ? unit : 4);
-    const size_t bytes =
-        args->tested_bytes + (same ? 0 : moved) + (args->positions ? sizeof(wi_part_position) : 0);
+    const size_t bytes = args->tested_bytes + (same ? 0 : moved) +
+                         (args->position_bytes ? sizeof(wi_part_position) : 0);
     const size_t fit = (slot_bytes - wi_select_lead) / (bytes * elements);
     wi_select_layout form;
     form.parts = fit < (size_t)most_parts ? (int)fit : most_parts;
