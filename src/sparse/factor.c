@@ -94,18 +94,30 @@ weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, i
     const long long j = (long long)plan->symbolic.perm[column];
     plan->failed = column;
     if (!isfinite(pivot))
-        return wi_fail(
-            ctx, WEFT_ENONFINITE,
-            "%s: numbers of L grow beyond what a double can hold at column %lld (counted "
-            "from 0) of the matrix; scale it down",
-            call, j);
+        return wi_fail(ctx, WEFT_ENONFINITE,
+                       "%s: numbers of L grow beyond what a double can hold at column %lld of the "
+                       "matrix (counted from 0); scale it down",
+                       call, j);
     plan->state = WI_CHOL_INDEFINITE;
-    plan->failed = column;
-    return wi_fail(
-        ctx, WEFT_ENOTSPD,
-        "%s: matrix is not positive definite: the pivot of its column %lld (counted from "
-        "0) is %g; weft_chol_direction has the proof",
-        call, j, pivot);
+    return wi_fail(ctx, WEFT_ENOTSPD,
+                   "%s: matrix is not positive definite: the pivot of its column %lld (counted "
+                   "from 0) is %g; weft_chol_direction has the proof",
+                   call, j, pivot);
+}
+
+/* Work between two calls of the caller's progress function, as a share of all. */
+static const double progress_share = 1e-3;
+
+bool wi_chol_tell(weft_chol *plan, double done) {
+    if (!plan->progress || done < plan->told + progress_share)
+        return true;
+    plan->told = done;
+    return plan->progress(plan->progress_user, done < 1 ? done : 1) == 0;
+}
+
+weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
+                   call);
 }
 
 static double diagonal_of(const weft_sparse *a, int64_t j) {
@@ -171,21 +183,6 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
                    "%s: matrix is singular: its column %lld (counted from 0) is a combination of "
                    "others; weft_chol_direction has d with A d = 0 but for rounding",
                    args->call, (long long)plan->symbolic.perm[column]);
-}
-
-/* Work between two calls of the caller's progress function, as a share of all. */
-static const double progress_share = 1e-3;
-
-bool wi_chol_tell(weft_chol *plan, double done) {
-    if (!plan->progress || done < plan->told + progress_share)
-        return true;
-    plan->told = done;
-    return plan->progress(plan->progress_user, done < 1 ? done : 1) == 0;
-}
-
-weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
-    return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
-                   call);
 }
 
 /* Has a rung that fails so written to L? */
