@@ -479,6 +479,9 @@ test_solve() {
         >"$folder/singular.mtx"
     expect 1 'singular.mtx is singular: but for rounding column [12], counted from 1, is a combination' \
         "$weft" solve "$folder/singular.mtx"
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n2 2 1e-300\n3 2 1e200\n3 3 1\n' \
+        >"$folder/graded.mtx"
+    expect 1 'graded.mtx.* column 3, counted from 1' "$weft" solve "$folder/graded.mtx" --ordering natural
     printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 3\n2 1 1\n2 2 0.3333333333333334\n' \
         >"$folder/nearly.mtx"
     expect 0 'condition about .*, singular as far as doubles can tell; log det' \

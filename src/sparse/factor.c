@@ -110,11 +110,25 @@ weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, i
                        "diagonal; it is not positive definite",
                        call, j);
     plan->state = WI_CHOL_INDEFINITE;
-    return wi_fail(
-        ctx, WEFT_ENOTSPD,
-        "%s: matrix is not positive definite: the pivot of its column %lld (counted from "
-        "0) is %g; weft_chol_direction has the proof",
-        call, j, unscaled(plan, column, pivot));
+    return wi_fail(ctx, WEFT_ENOTSPD,
+                   "%s: matrix is not positive definite: the pivot of its column %lld (counted "
+                   "from 0) is %g; weft_chol_direction has the proof",
+                   call, j, unscaled(plan, column, pivot));
+}
+
+/* Work between two calls of the caller's progress function, as a share of all. */
+static const double progress_share = 1e-3;
+
+bool wi_chol_tell(weft_chol *plan, double done) {
+    if (!plan->progress || done < plan->told + progress_share)
+        return true;
+    plan->told = done;
+    return plan->progress(plan->progress_user, done < 1 ? done : 1) == 0;
+}
+
+weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
+                   call);
 }
 
 /* Is y = A d nothing but what a change of each a[i][j] by 2^-40 sqrt(a[i][i] a[j][j]) makes of 0?
@@ -175,21 +189,6 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
                    "%s: matrix is singular: its column %lld (counted from 0) is a combination of "
                    "others; weft_chol_direction has d with A d = 0 but for rounding",
                    args->call, (long long)plan->symbolic.perm[column]);
-}
-
-/* Work between two calls of the caller's progress function, as a share of all. */
-static const double progress_share = 1e-3;
-
-bool wi_chol_tell(weft_chol *plan, double done) {
-    if (!plan->progress || done < plan->told + progress_share)
-        return true;
-    plan->told = done;
-    return plan->progress(plan->progress_user, done < 1 ? done : 1) == 0;
-}
-
-weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
-    return wi_fail(ctx, WEFT_ECANCELLED, "%s: cancelled by the progress function; factor again",
-                   call);
 }
 
 /* Has a rung that fails so written to L? */

@@ -99,11 +99,12 @@ static weft_status take_indices(const given *g, const char *name, weft_type type
     out->own = wi_sparse_take(g->ctx, g->call, n);
     if (!out->own)
         return WEFT_ENOMEM;
+    int64_t *const wide = out->own;
     for (size_t k = 0; type == WEFT_I32 && k < n; k++)
-        out->own[k] = ((const int32_t *)p)[k];
+        wide[k] = ((const int32_t *)p)[k];
     for (size_t k = 0; type == WEFT_U32 && k < n; k++)
-        out->own[k] = ((const uint32_t *)p)[k];
-    out->at = out->own;
+        wide[k] = ((const uint32_t *)p)[k];
+    out->at = wide;
     return WEFT_OK;
 }
 
@@ -127,9 +128,11 @@ static weft_status expand(const given *g, const int64_t *start, size_t count, in
     out->at = out->own;
     if (!out->own)
         return WEFT_ENOMEM;
+    int64_t *const line = out->own;
     for (size_t j = 0; j < count; j++) {
-        for (int64_t k = start[j]; k < start[j + 1]; k++)
-            out->own[k] = (int64_t)j;
+        const int64_t end = start[j + 1];
+        for (int64_t k = start[j]; k < end; k++)
+            line[k] = (int64_t)j;
     }
     return WEFT_OK;
 }
@@ -167,6 +170,8 @@ static weft_status create_compressed(const given *g, weft_sparse **matrix) {
                           by_columns ? in->row : in->col, n, &index);
     if (status == WEFT_OK)
         status = expand(g, start.at, count, &line);
+    wi_host_free(start.own); /* the matrix takes as much */
+    start.own = NULL;
     if (status == WEFT_OK)
         status =
             build(g, n, by_columns ? index.at : line.at, by_columns ? line.at : index.at, matrix);

@@ -53,7 +53,7 @@ weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse
 void wi_sparse_index_rows(weft_sparse *matrix);
 
 /* Builds a matrix from triplets; takes nothing over. */
-weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_triplets *triplets,
+weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
                             weft_sparse **matrix);
 
 /* Checks and sums the values given, entry by entry; the matrix changes only if all are good. */

@@ -10,26 +10,26 @@
 typedef struct builder {
     weft_context *ctx;
     const wi_voice *voice;
-    const wi_triplets *given;
+    weft_storage storage;
+    size_t rows, cols, n;
+    const int64_t *row, *col;
     size_t kept; /* entries that are not on a half that is ignored */
     weft_sparse *matrix;
 } builder;
 
 /* Where an entry is held. */
 typedef struct spot {
-    int64_t row, col;
-    bool mirrored; /* it was given on the other side of the diagonal */
-    bool left_out;
+    int64_t row, col; /* row -1: nowhere, for it is on the half that is ignored */
+    bool mirrored;    /* it was given on the other side of the diagonal */
 } spot;
 
-static spot spot_of(const builder *b, size_t k) {
-    const int64_t i = b->given->row[k], j = b->given->col[k];
-    const weft_storage storage = b->given->storage;
-    if (storage == WEFT_GENERAL || i == j)
-        return (spot){i, j, false, false};
-    if (i < j)
-        return (spot){j, i, storage == WEFT_SYMMETRIC_FULL, storage == WEFT_SYMMETRIC_USE_LOWER};
-    return (spot){i, j, false, storage == WEFT_SYMMETRIC_USE_UPPER};
+static inline spot spot_of(const builder *b, size_t k) {
+    const int64_t i = b->row[k], j = b->col[k];
+    const weft_storage storage = b->storage;
+    if (storage != WEFT_GENERAL && i < j)
+        return (spot){storage == WEFT_SYMMETRIC_USE_LOWER ? -1 : j, i,
+                      storage == WEFT_SYMMETRIC_FULL};
+    return (spot){storage == WEFT_SYMMETRIC_USE_UPPER && i > j ? -1 : i, j, false};
 }
 
 void *wi_sparse_take(weft_context *ctx, const char *call, size_t count) {
@@ -114,39 +114,45 @@ static weft_status check_index(const builder *b, size_t k, const char *what, int
     return wi_fail(b->ctx, WEFT_EARG,
                    "%s: entry %zu is in %s %lld, but the %ss of a matrix of %zu x %zu count from 0 "
                    "to %lld; mend the index",
-                   b->voice->call, k, what, (long long)index, what, b->given->rows, b->given->cols,
+                   b->voice->call, k, what, (long long)index, what, b->rows, b->cols,
                    (long long)count - 1);
 }
 
-static weft_status check_entry(const builder *b, size_t k) {
-    const wi_triplets *const given = b->given;
-    const int64_t i = given->row[k], j = given->col[k], first = wi_first_number(b->voice);
-    weft_status status = check_index(b, k, "row", i, given->rows);
-    if (status == WEFT_OK)
-        status = check_index(b, k, "column", j, given->cols);
-    if (status != WEFT_OK)
-        return status;
-    if ((given->storage == WEFT_SYMMETRIC_LOWER && i < j) ||
-        (given->storage == WEFT_SYMMETRIC_UPPER && i > j))
-        return wi_fail(b->ctx, WEFT_EARG,
-                       "%s: entry %zu, in row %lld and column %lld (%s), is %s the diagonal, and "
-                       "the storage is %s; leave it out, or pass %s to have it ignored",
-                       b->voice->call, k, (long long)(i + first), (long long)(j + first),
-                       wi_counted(b->voice), i < j ? "above" : "below",
-                       i < j ? "WEFT_SYMMETRIC_LOWER" : "WEFT_SYMMETRIC_UPPER",
-                       i < j ? "WEFT_SYMMETRIC_USE_LOWER" : "WEFT_SYMMETRIC_USE_UPPER");
+static weft_status wrong_side(const builder *b, size_t k) {
+    const int64_t i = b->row[k], j = b->col[k], first = wi_first_number(b->voice);
+    return wi_fail(b->ctx, WEFT_EARG,
+                   "%s: entry %zu, in row %lld and column %lld (%s), is %s the diagonal, and the "
+                   "storage is %s; leave it out, or pass %s to have it ignored",
+                   b->voice->call, k, (long long)(i + first), (long long)(j + first),
+                   wi_counted(b->voice), i < j ? "above" : "below",
+                   i < j ? "WEFT_SYMMETRIC_LOWER" : "WEFT_SYMMETRIC_UPPER",
+                   i < j ? "WEFT_SYMMETRIC_USE_LOWER" : "WEFT_SYMMETRIC_USE_UPPER");
+}
+
+static weft_status check_entries(const builder *b) {
+    for (size_t k = 0; k < b->n; k++) {
+        const int64_t i = b->row[k], j = b->col[k];
+        weft_status status = check_index(b, k, "row", i, b->rows);
+        if (status == WEFT_OK)
+            status = check_index(b, k, "column", j, b->cols);
+        if (status != WEFT_OK)
+            return status;
+        if ((b->storage == WEFT_SYMMETRIC_LOWER && i < j) ||
+            (b->storage == WEFT_SYMMETRIC_UPPER && i > j))
+            return wrong_side(b, k);
+    }
     return WEFT_OK;
 }
 
 /* Are the entries in the order in which they are held, each place given once? Of FULL, where each
  * place off the diagonal wants two, they never are. */
 static bool in_order(const builder *b) {
-    if (b->given->storage == WEFT_SYMMETRIC_FULL)
+    if (b->storage == WEFT_SYMMETRIC_FULL)
         return false;
-    spot before = {-1, -1, false, false};
-    for (size_t k = 0; k < b->given->n; k++) {
+    spot before = {-1, -1, false};
+    for (size_t k = 0; k < b->n; k++) {
         const spot here = spot_of(b, k);
-        if (here.left_out || here.col < before.col ||
+        if (here.row < 0 || here.col < before.col ||
             (here.col == before.col && here.row <= before.row))
             return false;
         before = here;
@@ -156,13 +162,13 @@ static bool in_order(const builder *b) {
 
 static weft_status take_ordered(const builder *b) {
     weft_sparse *const m = b->matrix;
-    for (size_t k = 0; k < b->given->n; k++)
+    for (size_t k = 0; k < b->n; k++)
         m->start[spot_of(b, k).col + 1]++;
     accumulate(m->start, m->cols);
     const weft_status status = wi_sparse_make_room(b->ctx, b->voice->call, m);
     if (status != WEFT_OK)
         return status;
-    for (size_t k = 0; k < b->given->n; k++)
+    for (size_t k = 0; k < b->n; k++)
         m->row[k] = spot_of(b, k).row;
     return WEFT_OK;
 }
@@ -170,17 +176,17 @@ static weft_status take_ordered(const builder *b) {
 /* by_row lists the entries that are kept by the rows they are held in, those of one row in the
  * order given; `next` has room for rows + 1. */
 static void list_by_row(builder *b, int64_t *by_row, int64_t *next) {
-    memset(next, 0, (b->given->rows + 1) * sizeof *next);
+    memset(next, 0, (b->rows + 1) * sizeof *next);
     b->kept = 0;
-    for (size_t k = 0; k < b->given->n; k++) {
+    for (size_t k = 0; k < b->n; k++) {
         const spot s = spot_of(b, k);
-        next[s.row + 1] += !s.left_out;
-        b->kept += !s.left_out;
+        next[s.row + 1] += s.row >= 0;
+        b->kept += s.row >= 0;
     }
-    accumulate(next, b->given->rows);
-    for (size_t k = 0; k < b->given->n; k++) {
+    accumulate(next, b->rows);
+    for (size_t k = 0; k < b->n; k++) {
         const spot s = spot_of(b, k);
-        if (s.left_out)
+        if (s.row < 0)
             b->matrix->home[k] = wi_left_out;
         else
             by_row[next[s.row]++] = (int64_t)k;
@@ -250,7 +256,7 @@ static weft_status take_sums(const builder *b) {
 static weft_status take_unordered(builder *b) {
     weft_sparse *const m = b->matrix;
     const char *const call = b->voice->call;
-    const size_t n = b->given->n, most = m->rows > m->cols ? m->rows : m->cols;
+    const size_t n = b->n, most = m->rows > m->cols ? m->rows : m->cols;
     int64_t *const by_row = wi_sparse_take(b->ctx, call, n);
     int64_t *const work = wi_sparse_take(b->ctx, call, most + 1);
     weft_status status = WEFT_ENOMEM;
@@ -279,11 +285,16 @@ static double tolerance_of(double given) {
 
 weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
                             weft_sparse **matrix) {
-    builder b = {.ctx = ctx, .voice = voice, .given = given};
-    weft_status status = WEFT_OK;
+    builder b = {.ctx = ctx,
+                 .voice = voice,
+                 .storage = given->storage,
+                 .rows = given->rows,
+                 .cols = given->cols,
+                 .n = given->n,
+                 .row = given->row,
+                 .col = given->col};
     *matrix = NULL;
-    for (size_t k = 0; k < given->n && status == WEFT_OK; k++)
-        status = check_entry(&b, k);
+    weft_status status = check_entries(&b);
     if (status == WEFT_OK)
         status =
             wi_sparse_begin(ctx, voice->call, given->storage, given->rows, given->cols, &b.matrix);

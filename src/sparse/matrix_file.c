@@ -102,7 +102,8 @@ static void forget_order_given(weft_sparse *m) {
         m->storage = WEFT_SYMMETRIC_LOWER;
 }
 
-static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_head *head) {
+static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_head *head,
+                              weft_storage storage) {
     if (head->symmetry == WI_MM_SKEW)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: the matrix is skew-symmetric, so it is not positive definite, and "
@@ -117,6 +118,9 @@ static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_
                        "%s: a matrix of %zu x %zu with %zu entries is hardly meant; mend its "
                        "sizes",
                        label, head->rows, head->cols, head->entries);
+    if (storage != WEFT_GENERAL && head->rows != head->cols)
+        return wi_fail(ctx, WEFT_EARG, "%s is %zu x %zu; a symmetric matrix has to be square",
+                       label, head->rows, head->cols);
     return WEFT_OK;
 }
 
@@ -150,9 +154,6 @@ static weft_status take(weft_context *ctx, const wi_voice *voice, const wi_mm *m
                                .row = m->row,
                                .col = m->col,
                                .value = m->value};
-    if (given.storage != WEFT_GENERAL && given.rows != given.cols)
-        return wi_fail(ctx, WEFT_EARG, "%s is %zu x %zu; a symmetric matrix has to be square",
-                       voice->call, given.rows, given.cols);
     if (given.storage == WEFT_GENERAL || given.storage == WEFT_SYMMETRIC_FULL)
         return take_whole(ctx, voice, &given, matrix);
     return wi_sparse_build(ctx, voice, &given, matrix);
@@ -169,7 +170,7 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
     weft_status status = wi_mm_read(file, name, ctx->threads, 0, &m, &note);
     if (status != WEFT_OK)
         return wi_fail(ctx, status, "%s: %s", call, note.text);
-    status = check_size(ctx, label, &m.head);
+    status = check_size(ctx, label, &m.head, how->storage);
     if (status == WEFT_OK && m.head.array)
         status = list_dense(ctx, label, &m);
     if (status == WEFT_OK)
