@@ -184,9 +184,42 @@ static void compare_sort(arrays *a, wi_isa isa, weft_type type, size_t n) {
     free(from_other);
 }
 
+/* What comes first: the least keys of blocks, and what is picked out up to the middle key. */
+static void compare_picks(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    static const size_t blocks[] = {1, 4, 8, 16, 32, 64, 77, 256};
+    const wi_sort_simd *const simd[] = {WI_OF_ISA(WI_ISA_BASE, wi_sort_simd),
+                                        WI_OF_ISA(isa, wi_sort_simd)};
+    unsigned char *const out[] = {a->base, a->other};
+    const unsigned size = (unsigned)weft_type_size(type), value_bytes = n % 3 * 4;
+    const size_t half = n / 2, bytes = (n + 64) * 8;
+    wi_sort_pick pick = {.key_bytes = size,
+                         .value_bytes = value_bytes,
+                         .key = wi_sort_key_of(type, n % 2),
+                         .x = a->x + OFFSET * size};
+    for (int which = 0; which < 2; which++) {
+        const size_t block = blocks[(n + size) % (sizeof blocks / sizeof *blocks)];
+        memset(out[which], 0xA5, bytes);
+        simd[which]->least(&pick.key, size, block, n, pick.x, out[which]);
+    }
+    assert_memory_equal(a->base, a->other, bytes);
+    pick.low = (UINT64_MAX >> (64 - 8 * size)) / 2;
+    pick.last = pick.low + pick.low / 4;
+    pick.n = half; /* keys and values share an array */
+    for (int which = 0; which < 2; which++) {
+        memset(out[which], 0xA5, bytes);
+        simd[which]->tally(&pick);
+        pick.quota = pick.inside / 2;
+        pick.keys_out = out[which];
+        pick.values_out = out[which] + half * size;
+        simd[which]->pick(&pick);
+    }
+    assert_memory_equal(a->base, a->other, bytes);
+}
+
 static void test_sort_has_the_same_bits(void **state) {
     (void)state;
     each_case(compare_sort);
+    each_case(compare_picks);
 }
 
 static void test_map_has_the_same_bits(void **state) {

@@ -98,6 +98,32 @@ static void every_way(weft_context *ctx) {
         }
 }
 
+/* All but one of the first k stand in one block, with many that come little later; the k-th is the
+ * last element of all. */
+static void one_far_off(void **state) {
+    (void)state;
+    enum {
+        MANY = 30000,
+        MOST = 40
+    };
+    weft_context *const ctx = test_open("cpu:1");
+    uint32_t *const x = malloc(MANY * sizeof *x);
+    assert_non_null(x);
+    for (uint32_t k = 2; k <= MOST; k++) {
+        uint64_t positions[MOST];
+        for (uint32_t i = 0; i < MANY; i++)
+            x[i] = 4 * i;
+        x[MANY - 1] = 4 * (k - 2) + 1;
+        assert_int_equal(weft_top_k(ctx, WEFT_ASCENDING, WEFT_U32, MANY, x, k, NULL, positions),
+                         WEFT_OK);
+        for (uint32_t i = 0; i + 1 < k; i++)
+            assert_int_equal(positions[i], i);
+        assert_int_equal(positions[k - 1], MANY - 1);
+    }
+    free(x);
+    weft_close(ctx);
+}
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -153,6 +179,7 @@ static void five_of_a_million(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(every_way),
+        cmocka_unit_test(one_far_off),
         cmocka_unit_test(five_of_a_million),
     };
     return cmocka_run_group_tests_name("top_k", tests, NULL, NULL);
