@@ -123,6 +123,7 @@ set(emu_tests
     kernels_test
     histogram/histogram_test
     map/map_test
+    map/map_limits_test
     reduce/reduce_test
     reduce/reduce_special_test
     scan/scan_test
@@ -132,6 +133,7 @@ set(emu_tests
     select/select_shared_test
     select/select_empty_test
     sort/sort_test
+    sort/sort_arguments_test
     sort/sort_calls_test
     sort/sort_depth_test
     sort/sort_limits_test

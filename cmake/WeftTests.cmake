@@ -57,6 +57,11 @@ if(NOT WEFT_FUZZ)
     endforeach()
 endif()
 
+# What the scripts look at terminals with.
+add_executable(terminal ${PROJECT_SOURCE_DIR}/tests/terminal.c)
+set_target_properties(terminal PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(terminal PRIVATE weft_flags)
+
 # Foreign programs cannot load a library that was built for the sanitizers.
 if(WEFT_SANITIZE)
     list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/install_test\\.sh$")

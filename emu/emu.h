@@ -49,6 +49,8 @@ std::string source_of(Where where); /* the line, and those it was inlined into *
 constexpr size_t arena_bytes = (size_t)1 << 40, shared_region = 256 * 1024;
 constexpr size_t shared_limit = 227 * 1024, shared_default = 48 * 1024;
 constexpr unsigned most_blocks = 4096, most_threads = 1024;
+/* How many blocks a grid has in y and z: few, so that loops over the rest are seen to work. */
+constexpr unsigned highest_grid = 24;
 constexpr size_t shared_bytes = most_blocks * shared_region;
 unsigned char *reserve(size_t bytes); /* address space, all zeros */
 void clear(void *pages, size_t bytes);
@@ -64,7 +66,7 @@ struct Piece {
     bool pinned;
     int device;
     bool dead = false, of_graph = false; /* freed; taken in a capture */
-    const void *pool = nullptr;          /* that it is from, if any */
+    bool of_pool = false;
 };
 extern std::map<const void *, Piece> pieces;        /* pinned host memory from elsewhere, too */
 Piece *take(size_t bytes, bool pinned, int device); /* NULL when there is no room */

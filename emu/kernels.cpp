@@ -386,7 +386,8 @@ static uint64_t places(uint64_t threads, unsigned cluster, size_t shared) {
 bool emu::fits(const emu_grid &shape) {
     const dim3 b = shape.blocks;
     return places(volume(shape.threads), shape.cluster, shape.shared_bytes) > 0 && volume(b) > 0 &&
-           b.x <= 0x7fffffff && b.y <= 65535 && b.z <= 65535 && b.x % shape.cluster == 0;
+           b.x <= 0x7fffffff && b.y <= highest_grid && b.z <= highest_grid &&
+           b.x % shape.cluster == 0;
 }
 
 cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster, size_t shared) {

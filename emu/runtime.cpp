@@ -102,7 +102,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int dev
     static const int values[] = {
         /* in the order of the names */
         shared_default, shared_limit, emu_multiprocessors, 1 << 20, cudaComputeModeDefault, 9, 0, 1,
-        most_threads};
+        most_threads,   highest_grid};
     *value = values[name];
     return call([=] { return device < settings.devices ? cudaSuccess : cudaErrorInvalidDevice; });
 }
@@ -368,33 +368,37 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
     });
 }
 
+static int open_pools;
 struct EmuPool {};
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
-    *pool = new EmuPool();
-    return cudaSuccess;
+    return call([=] {
+        *pool = new EmuPool();
+        open_pools++;
+    });
 }
 
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool,
-                                    cudaStream_t stream) {
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
     return call([=] {
         const cudaError_t error = cudaMallocAsync(p, bytes, stream);
         if (*p)
-            find_piece(*p)->pool = pool;
+            find_piece(*p)->of_pool = true;
         return error;
     });
 }
 
-/* All that was taken from it must have been freed by then. */
+/* Memory outlives its pool. When the last goes, all of it must have been freed. */
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
     const Where caller = __builtin_return_address(0);
     return call([=] {
         drain_all();
-        for (const auto &[begin, piece] : pieces)
-            if (piece.pool == pool && !piece.dead && !piece.of_graph)
-                report(caller, "never freed: an allocation of %zu bytes, whose pool is destroyed",
-                       piece.bytes);
         delete pool;
+        if (--open_pools > 0)
+            return;
+        for (const auto &[begin, piece] : pieces)
+            if (piece.of_pool && !piece.dead && !piece.of_graph)
+                report(caller, "never freed: %zu bytes of a pool, and no pool is left",
+                       piece.bytes);
     });
 }
 

@@ -210,6 +210,16 @@ static weft_status ask_top_k(weft_context *ctx, const arrays *a, size_t *bytes) 
     return weft_top_k_bytes(ctx, WEFT_DESCENDING, WEFT_F32, COUNT, a->x, 1000, a->z, NULL, bytes);
 }
 
+static weft_status run_top_many(weft_context *ctx, arrays *a) {
+    return weft_top_k(ctx, WEFT_ASCENDING, WEFT_F32, COUNT, a->x, COUNT / 3, NULL,
+                      (uint64_t *)a->z);
+}
+
+static weft_status ask_top_many(weft_context *ctx, const arrays *a, size_t *bytes) {
+    return weft_top_k_bytes(ctx, WEFT_ASCENDING, WEFT_F32, COUNT, a->x, COUNT / 3, NULL,
+                            (uint64_t *)a->z, bytes);
+}
+
 static weft_status run_histogram(weft_context *ctx, arrays *a) {
     const weft_bins bins = {.count = 1000, .lo = 0.1, .hi = 1.7};
     return weft_histogram(ctx, WEFT_F32, COUNT, 1, a->x, &bins, WEFT_OVERWRITE, WEFT_U32, a->z,
@@ -276,6 +286,7 @@ static const public_call calls[] = {
     {"weft_is_sorted", run_is_sorted, NULL, NULL},
     {"weft_search", run_search, NULL, NULL},
     {"weft_top_k", run_top_k, NULL, ask_top_k},
+    {"weft_top_k of many", run_top_many, NULL, ask_top_many},
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},

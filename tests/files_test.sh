@@ -139,9 +139,15 @@ test_clashes() {
         expect 2 'option --(output|lengths): .* is where --(lengths|output) goes, too' "$weft" $line
     done
     expect 2 'standard output' sh -c '"$0" unique b.npy -o - -l - | cat; exit 2' "$weft"
+    expect 2 'option --json: standard output takes the array already; name a file with --lengths' \
+        "$weft" unique b.npy -o q -l - --json
+    script -qec true /dev/null >/dev/null 2>&1 </dev/null && # where there is a terminal to be had
+        expect 2 'option --lengths: standard output is a terminal' script -qec \
+            "'$weft' unique b.npy -o q -l -" /dev/null
     same "$before" "$(cksum A.mtx A b.npy q)" 'what was there'
     checks=$((checks + 1))
     [ ! -e new ] && [ ! -e x ] || fail 'a refused command wrote'
+    expect 0 '' "$weft" unique b.npy -o one -l two # in one folder, and neither is there yet
     expect 0 '' "$weft" scan b.npy -o b.npy
     expect 0 '' "$weft" solve A.mtx -b q -o q
     expect 0 '' sh -c '"$0" sort - -o b.npy <b.npy' "$weft"

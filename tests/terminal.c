@@ -4,7 +4,6 @@
  * Lines that ran over the edge end in <WRAP>, control characters that are not understood are
  * printed as <ESC> or <14>; with TERM=dumb no escape sequence is. Returns what the command does,
  * or 126 if there is no terminal to be had. */
-#define _GNU_SOURCE /* NOLINT: for ptsname_r */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -109,13 +108,14 @@ static void become(const char *name, char **command) {
 int main(int count, char **words) {
     static screen s;
     char name[128];
+    const char *const type = getenv("TERM");
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     s.columns = count > 2 ? strtoul(words[1], NULL, 10) : 0;
     if (s.columns < 1 || s.columns > MOST_COLUMNS || terminal < 0 || grantpt(terminal) != 0 ||
         unlockpt(terminal) != 0 || ptsname_r(terminal, name, sizeof name) != 0)
         return NO_TERMINAL;
     const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)s.columns};
-    s.dumb = getenv("TERM") && strcmp(getenv("TERM"), "dumb") == 0;
+    s.dumb = type && strcmp(type, "dumb") == 0;
     /* an end of our own, so that reading does not fail before the command has opened its */
     const int held = open(name, O_RDWR | O_NOCTTY);
     if (held < 0 || ioctl(terminal, TIOCSWINSZ, &size) != 0)

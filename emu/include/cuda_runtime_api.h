@@ -33,7 +33,7 @@ EMU_ENUM(cudaDeviceAttr, cudaDevAttrMaxSharedMemoryPerBlock,
          cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrMultiProcessorCount,
          cudaDevAttrL2CacheSize, cudaDevAttrComputeMode, cudaDevAttrComputeCapabilityMajor,
          cudaDevAttrComputeCapabilityMinor, cudaDevAttrMemoryPoolsSupported,
-         cudaDevAttrMaxThreadsPerMultiProcessor);
+         cudaDevAttrMaxThreadsPerMultiProcessor, cudaDevAttrMaxGridDimY);
 EMU_ENUM(cudaComputeMode, cudaComputeModeDefault, cudaComputeModeProhibited);
 EMU_ENUM(cudaMemcpyKind, cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
          cudaMemcpyDeviceToDevice, cudaMemcpyDefault);
@@ -100,7 +100,7 @@ cudaError_t cudaHostUnregister(void *p);
 /* What makes no difference here: all memory comes from the same place, which all devices reach. */
 cudaError_t emu_ignore(const void *setting);
 #define cudaMemPoolSetAttribute(pool, name, value) emu_ignore(value)
-/* A pool tells its memory from others', and reports what is not given back when it goes. */
+/* When the last pool goes, it reports what nobody has freed of any. */
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);

@@ -39,8 +39,8 @@ typedef enum weft_counting {
  * them: that of value v is v, and v + 128 or v + 32768 for signed types. Others are
  * WEFT_EUNSUPPORTED.
  *
- * count_type is WEFT_U32 or WEFT_U64, of counts and outside. With WEFT_U32, n must be below 2^32
- * (WEFT_EARG), so that no count can overflow.
+ * count_type is WEFT_I32, WEFT_U32, WEFT_I64 or WEFT_U64, of counts and outside. With WEFT_I32 n
+ * must be below 2^31, with WEFT_U32 below 2^32 (WEFT_EARG), so that no count can overflow.
  *
  * outside may be NULL; otherwise outside[3 c], [3 c + 1] and [3 c + 2] count the elements of
  * channel c below all bins, above them (or at their end), and NaN.

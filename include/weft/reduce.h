@@ -73,7 +73,8 @@ WEFT_API weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *res
  * (or void *): the compiler warns of any other.
  *     float sum; weft_sum(ctx, n, x, &sum); */
 #    define weft_wide_of(x)                                                                        \
-        _Generic(*(x), signed char                                                                 \
+        _Generic(*(x), _Bool                                                                       \
+                 : (uint64_t *)0, signed char                                                      \
                  : (int64_t *)0, short                                                             \
                  : (int64_t *)0, int                                                               \
                  : (int64_t *)0, long                                                              \

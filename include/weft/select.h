@@ -59,7 +59,7 @@ typedef struct weft_predicate {
     weft_element a, b; /* a for all tests but IS_NAN, b for BETWEEN alone */
 } weft_predicate;
 
-/* Selection by flags is a test of a u8 array that holds 0 where an element is not wanted:
+/* Selection by flags is a test of a u8 or bool array that holds 0 where an element is not wanted:
  * weft_select_where(ctx, WEFT_FLAGGED, n, flags, sizeof *x, x, y, &count). */
 #ifdef __cplusplus
 #    define WEFT_FLAGGED (weft_predicate{WEFT_NE, WEFT_U8, {}, {}})
@@ -82,8 +82,8 @@ WEFT_API weft_status weft_select_where(weft_context *ctx, weft_predicate p, size
 WEFT_API weft_status weft_select_count(weft_context *ctx, weft_predicate p, size_t n, const void *x,
                                        uint64_t *count);
 
-/* y[0 .. *count) = the i, ascending, for which p holds of x[i]. `index_type` is WEFT_U32, if n is
- * at most 2^32, or WEFT_U64. */
+/* y[0 .. *count) = the i, ascending, for which p holds of x[i]. `index_type` is WEFT_I32, if n is
+ * at most 2^31, WEFT_U32, if n is at most 2^32, WEFT_I64 or WEFT_U64. */
 WEFT_API weft_status weft_select_indices(weft_context *ctx, weft_predicate p, size_t n,
                                          const void *x, weft_type index_type, void *y,
                                          uint64_t *count);
@@ -112,7 +112,8 @@ WEFT_API weft_status weft_unique(weft_context *ctx, weft_type type, size_t n, co
                                  void *y, uint64_t *count);
 
 /* Runs of equal elements, equal as in weft_unique: run k consists of lengths[k] elements values[k].
- * `length_type` is WEFT_U32, if n is less than 2^32, or WEFT_U64. values may be x. */
+ * `length_type` is WEFT_I32, if n is less than 2^31, WEFT_U32, if n is less than 2^32, WEFT_I64 or
+ * WEFT_U64. values may be x. */
 WEFT_API weft_status weft_run_length(weft_context *ctx, weft_type type, size_t n, const void *x,
                                      void *values, weft_type length_type, void *lengths,
                                      uint64_t *count);

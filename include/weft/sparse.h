@@ -39,9 +39,8 @@ typedef struct weft_sparse weft_sparse;
  * left out counts as 0. How far apart they are is measured by the size of the entry: the largest of
  * |a[i][j]|, |a[j][i]|, half the sum of |value| over all values given for the two, and
  * sqrt(|a[i][i] a[j][j]|), which is the most that the parts of an assembly can have summed up to if
- * each is positive semidefinite. (A Cholesky factorization itself loses more.) What is allowed is
- * 2^-46 = 1.4e-14 of that, or the symmetry_tolerance of weft_sparse_create; weft_sparse_asymmetry
- * tells the most that was met.
+ * each is positive semidefinite. What is allowed is 2^-46 = 1.4e-14 of that, or the
+ * symmetry_tolerance of weft_sparse_create; weft_sparse_asymmetry tells the most that was met.
  *
  * Refused, with a message that names the entry: an index out of range, start that decreases, a
  * matrix meant symmetric that is not square, an entry on the wrong side of the diagonal for LOWER
@@ -190,10 +189,19 @@ typedef struct weft_chol_report {
     /* Of the latest weft_chol_solve of A. */
     double solve_seconds;
     double solve_gflops;
-    double backward_error; /* max |b - A x|_i / (|A| |x| + |b|)_i, over all right-hand sides */
-    size_t refinements;    /* steps that made it smaller, the most of any right-hand side */
+    double backward_error; /* max |b - A x|_i / (|A| |x| + |b|)_i, over all right-hand sides. In
+                            * rows where the divisor is tiny it means nothing: where |A| |x| + |b|
+                            * is not 1000 n 2^-53 times a |x| + |b|, a the largest in the row and
+                            * |x| the largest of all, it is |A| |x| + a |x| instead */
+    size_t refinements;    /* steps taken, the most of any right-hand side */
     /* Of the latest weft_chol_condition; 0 before. */
     double condition_estimate;
+    /* More of the latest weft_chol_solve of A. */
+    double normwise_error;   /* |b - A x| / (|A| |x| + |b|) in the infinity norm, likewise */
+    double forward_estimate; /* of max |x - A \ b| / max |x|, after refinement (of a matrix that
+                              * had to be scaled: of its x); 0 without */
+    size_t stalled; /* right-hand sides for which refinement ended because corrections no longer
+                     * shrank, before x was as good as a double can be */
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before a
@@ -240,15 +248,25 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
  * is the same, bit by bit, for any number of threads (but not with the variant left_looking, whose
  * sums are OpenBLAS's).
  *
+ * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is multiplied by powers of two on
+ * both sides, so that it is factored as if they were of the order of 1: nothing is rounded for it,
+ * and everything below is told of the matrix as given. It takes memory for its values and 8 bytes a
+ * row more, when the first such matrix is factored.
+ *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
- * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ENONFINITE: a
- * number of L is too large for a double. After these, and after WEFT_ECANCELLED, there is no factor
- * to solve with, and the plan can factor again; after any other failure the plan is what it was. */
+ * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ESINGULAR: it is
+ * not, and A itself is singular, as far as rounding lets one tell: a change of each a[i][j] by no
+ * more than 2^-40 sqrt(a[i][i] a[j][j]) makes it so. (Rounding may also let a singular matrix pass;
+ * weft_chol_condition then is about 1e16.) WEFT_ENONFINITE: a number of L is too large for a
+ * double, as happens only to matrices that are not positive definite, by entries far larger than
+ * their diagonal. After these, and after WEFT_ECANCELLED, there is no factor to solve with, and the
+ * plan can factor again; after any other failure the plan is what it was. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
 /* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 but for rounding. d is 1 in the column that the
- * message named, and in exact arithmetic dt A d is the pivot that was not positive. */
+ * message named, and in exact arithmetic dt A d is the pivot that was not positive. After
+ * WEFT_ESINGULAR: d with A d = 0 but for rounding, 1 in that column as well. */
 WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
 
 /* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x
@@ -265,18 +283,23 @@ typedef enum weft_chol_part {
 typedef struct weft_chol_solve_options {
     size_t size;
     weft_chol_part part;
-    int refine; /* the most steps of refinement, by residuals in twice the precision; they end
-                 * sooner where they no longer help. Of A only */
+    int refine; /* the most steps of refinement, by residuals in twice the precision. They end as
+                 * soon as x is right to its last bits, or when corrections no longer shrink to
+                 * half or less. Of A only */
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
  * column to the next, in host memory. X may be B, with ldx = ldb, and must not overlap it
  * otherwise. `matrix` is the one that was factored: for the backward error, which every solve of A
  * finds, and for refinement. (Of another one with the same pattern refinement finds the solution
- * too, if the two are close.) For L and Lt it is not looked at. options may be NULL. Values of B
- * that are not finite are WEFT_ENONFINITE; where the solution does not fit a double, X has
- * infinities or NaN and the backward error is NaN. X is the same, bit by bit, for any number of
- * threads.
+ * too, if the two are close.) For L and Lt it is not looked at. options may be NULL. X is the same,
+ * bit by bit, for any number of threads.
+ *
+ * WEFT_ENONFINITE: B has a value that is not finite, and X is as it was; or a column of the
+ * solution has a number too large for a double, and only columns of X before the 16 that were
+ * solved with it are written. So what comes with WEFT_OK is finite. Numbers of B and X may be of
+ * any size: where they might leave the range of double on the way, they are multiplied by powers of
+ * two.
  *
  * Right-hand sides are solved 16 at a time, at about the price of one as long as L is larger than
  * the caches; bits of a column of X may depend on how many are solved with it. */
@@ -285,8 +308,8 @@ WEFT_API weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const w
                                      const double *b, size_t ldb, double *x, size_t ldx);
 
 /* An estimate of the condition number |A| |A^-1| in the 1-norm, from below and seldom by more than
- * a factor of 3 off (Hager 1984, Higham 1988): it takes a handful of solves. It goes into the
- * report as well. */
+ * a factor of 3 off (Hager 1984, Higham 1988): it takes a handful of solves. INFINITY if it is more
+ * than a double can hold. It goes into the report as well. */
 WEFT_API weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan,
                                          const weft_sparse *matrix, double *estimate);
 

@@ -54,9 +54,11 @@ WEFT_API float weft_bf16_to_float(weft_bf16 value);
 }
 #else
 
-/* The weft_type of what pointer `p` points at; an unknown element type does not compile. */
+/* The weft_type of what pointer `p` points at, WEFT_U8 for a bool; an unknown element type does not
+ * compile. */
 #    define weft_type_of(p)                                                                        \
-        _Generic(*(p), signed char                                                                 \
+        _Generic(*(p), _Bool                                                                       \
+                 : WEFT_U8, signed char                                                            \
                  : WEFT_I8, short                                                                  \
                  : WEFT_I16, int                                                                   \
                  : WEFT_I32, long                                                                  \

@@ -38,10 +38,8 @@ static double over(size_t a, size_t b) {
 static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
                          const weft_chol_report *report, size_t predicted) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], d[WI_FIELD_BYTES];
-    char shown[WI_PATH_BYTES];
-    wi_shown(name, shown, sizeof shown);
     wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
-                  wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n,
+                  wi_style_on(to, WI_BOLD), name, wi_style_on(to, WI_PLAIN), report->n,
                   report->nnz_a);
     wi_print_asymmetry(to, matrix);
     wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
@@ -71,7 +69,7 @@ static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const w
     const wi_exit result = wi_output_open(args->value[WI_OPT_PLOT], &output);
     if (result != WI_EXIT_OK)
         return result;
-    const bool written = wi_plot_analysis(output.file, matrix, plan);
+    const bool written = wi_plot_analysis(output.file, wi_matrix_name(args), matrix, plan);
     if (!written)
         wi_say_error("analyze: %s: writing failed: %s", output.name, strerror(errno));
     return wi_output_end(&output, written);

@@ -205,7 +205,7 @@ const wi_command wi_commands[] = {
             "Draws a chart of an array, or of each channel of an image: a line for each bin "
             "of --bins, and without that option 32 lines, each of bins side by side. Bytes "
             "get a bin for each value; images of 16 bits 64 bins from 0 to the most a "
-            "sample can be; other arrays 64 bins from the smallest element to the largest, "
+            "sample can be; other arrays 64 bins from the smallest finite element to the largest, "
             "unless --bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
             "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
             "--output writes the counts instead, as u64, a row for each channel of an "
@@ -243,10 +243,12 @@ const wi_command wi_commands[] = {
         .name = "select",
         .operand_text = "FILE.npy [TESTED.npy]",
         .summary = "keep the elements that satisfy a test",
-        .details = "Writes the elements, in C order, of which --where is true, as an array of one "
-                   "dimension. With a second file its elements are tested in their stead, one for "
-                   "each; without --where, for not being 0. NaN is never equal, less or greater. "
-                   "A file name of - is standard input or output.",
+        .details =
+            "Writes the elements, in C order, of which --where is true, as an array of one "
+            "dimension. With a second file, as a mask of booleans, its elements are tested in "
+            "their stead, one for each; without --where, for not being 0. NaN is never equal, less "
+            "or greater. "
+            "A file name of - is standard input or output.",
         .examples = {{"weft select x.npy --where '>0' -o positive.npy", "those above 0"},
                      {"weft select x.npy --where nan --indices -o where.npy", "where the NaN are"},
                      {"weft select x.npy flags.npy -o kept.npy", "those flagged"},
@@ -450,15 +452,19 @@ wi_words wi_value_words(const wi_command *command, wi_option option) {
     return option == WI_OPT_OP ? command->op_words : wi_option_rows[option].words;
 }
 
-size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]) {
+size_t wi_list_rungs(const char *op, const char *list[WI_MAX_WORDS]) {
     size_t count = 0;
-    if (option != WI_OPT_VARIANT || !command->ladder)
-        return wi_list_words(wi_value_words(command, option), list);
     for (size_t k = 0; k < wi_op_count; k++) {
         for (size_t row = 0; row < wi_ops[k]->count; row++) {
-            if (strcmp(wi_ops[k]->op, command->ladder) == 0)
+            if (strcmp(wi_ops[k]->op, op) == 0)
                 add_word(wi_ops[k]->rows[row].name, list, &count);
         }
     }
     return count;
+}
+
+size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]) {
+    return option == WI_OPT_VARIANT && command->ladder
+               ? wi_list_rungs(command->ladder, list)
+               : wi_list_words(wi_value_words(command, option), list);
 }

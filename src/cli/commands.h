@@ -120,6 +120,9 @@ bool wi_command_takes(const wi_command *command, wi_option option);
 /* Fills `list` with the words there are, and returns how many; 0 where they cannot be listed. */
 size_t wi_list_words(wi_words words, const char *list[WI_MAX_WORDS]);
 
+/* The same for the rungs of a ladder, on any kind of place. */
+size_t wi_list_rungs(const char *op, const char *list[WI_MAX_WORDS]);
+
 /* The same for the values of an option of this command. */
 size_t wi_list_values(const wi_command *command, wi_option option, const char *list[WI_MAX_WORDS]);
 

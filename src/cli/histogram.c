@@ -14,6 +14,7 @@
 #include "cli/text.h"
 #include "io/image.h"
 #include "weft/reduce.h"
+#include "weft/select.h"
 
 enum {
     DEFAULT_BINS = 64,
@@ -58,6 +59,11 @@ static weft_status read_any(const wi_arguments *args, FILE *file, const char *na
         return take_image(t, wi_pnm_read(file, name, &image, note), &image);
     if (first == WI_PNG_FIRST)
         return take_image(t, wi_png_read(file, name, &image, note), &image);
+    if (first != WI_NPY_FIRST && first != EOF)
+        return wi_note_fail(note, WEFT_EUNSUPPORTED,
+                            "%s: this is no .npy, PGM, PPM or PNG file; convert other images, as "
+                            "JPEG, to PNG or PPM",
+                            name);
     const weft_status status =
         wi_npy_read(file, name, wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, &t->array, note);
     t->pixels = t->array.layout.count;
@@ -95,27 +101,61 @@ static wi_exit read_number(const wi_arguments *args, wi_option option, double *n
                     wi_option_rows[option].name, text);
 }
 
-/* From the smallest element to a little behind the largest. */
-static wi_exit find_range(weft_context *ctx, const task *t, double *lo, double *hi) {
-    const wi_npy_layout *const layout = &t->array.layout;
+static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
+                          double *lo, double *hi);
+
+/* The range of the elements that are neither infinite nor NaN, which are copied for it. */
+static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
+                                 double *lo, double *hi) {
+    static const char *const largest[WEFT_TYPE_COUNT] = {[WEFT_F16] = "-65504",
+                                                         [WEFT_BF16] = "-3.3895314e38",
+                                                         [WEFT_F32] = "-3.4028235e38",
+                                                         [WEFT_F64] = "-1.7976931348623157e308"};
+    const wi_npy_layout *const layout = &array->layout;
+    wi_npy finite = {.layout = *layout,
+                     .data = wi_host_alloc(layout->count * weft_type_size(layout->type))};
+    weft_predicate p = {.type = layout->type, .test = WEFT_BETWEEN};
+    uint64_t count = 0;
+    wi_exit result = WI_EXIT_FAILED;
+    wi_read_element(layout->type, largest[layout->type], &p.a);
+    wi_read_element(layout->type, largest[layout->type] + 1, &p.b);
+    if (!finite.data)
+        wi_say_error("histogram: no memory for the finite ones of %zu elements; say where bins are "
+                     "with --lo and --hi",
+                     layout->count);
+    else if (weft_select(ctx, p, layout->count, array->data, finite.data, &count) != WEFT_OK)
+        result = wi_session_failed(ctx);
+    else if (count == layout->count)
+        wi_say_error("histogram: %s: the largest element is as large as %s can be, and a bin ends "
+                     "behind it; say where bins are with --lo and --hi",
+                     args->operand[0], weft_type_name(layout->type));
+    else {
+        wi_npy_flatten(&finite, count);
+        result = find_range(args, ctx, &finite, lo, hi);
+    }
+    wi_npy_free(&finite);
+    return result;
+}
+
+/* From the smallest finite element to a little behind the largest. */
+static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
+                          double *lo, double *hi) {
+    const wi_npy_layout *const layout = &array->layout;
     uint64_t least = 0, most = 0;
     if (layout->count == 0) {
         *lo = 0;
         *hi = 1;
         return WI_EXIT_OK;
     }
-    if (weft_reduce(ctx, WEFT_MIN, layout->type, layout->count, t->array.data, &least) != WEFT_OK ||
-        weft_reduce(ctx, WEFT_MAX, layout->type, layout->count, t->array.data, &most) != WEFT_OK)
+    if (weft_reduce(ctx, WEFT_MIN, layout->type, layout->count, array->data, &least) != WEFT_OK ||
+        weft_reduce(ctx, WEFT_MAX, layout->type, layout->count, array->data, &most) != WEFT_OK)
         return wi_session_failed(ctx);
     *lo = wi_element_value(layout->type, &least);
     *hi = wi_element_value(layout->type, &most);
     *hi = wi_type_is_float(layout->type) && *hi > *lo ? nextafter(*hi, INFINITY)
                                                       : fmax(*hi + 1, nextafter(*hi, INFINITY));
-    if (isfinite(*lo) && isfinite(*hi))
-        return WI_EXIT_OK;
-    wi_say_error("histogram: the elements are not all finite; say where bins are with --lo and "
-                 "--hi");
-    return WI_EXIT_FAILED;
+    return isfinite(*lo) && isfinite(*hi) ? WI_EXIT_OK
+                                          : find_finite_range(args, ctx, array, lo, hi);
 }
 
 /* What bins there are if nobody says. */
@@ -129,7 +169,7 @@ static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t)
     } else if (t->is_image) {
         t->bins.hi = (double)t->most + 1;
     } else if (!wi_given(args, WI_OPT_LO) || !wi_given(args, WI_OPT_HI)) {
-        const wi_exit found = find_range(ctx, t, &t->bins.lo, &t->bins.hi);
+        const wi_exit found = find_range(args, ctx, &t->array, &t->bins.lo, &t->bins.hi);
         if (found != WI_EXIT_OK)
             return found;
     }

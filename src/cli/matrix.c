@@ -19,7 +19,10 @@ wi_exit wi_check_ordering(const wi_arguments *args) {
 }
 
 const char *wi_matrix_name(const wi_arguments *args) {
-    return strcmp(args->operand[0], "-") == 0 ? "standard input" : args->operand[0];
+    static char shown[WI_PATH_BYTES];
+    wi_shown(wi_is_standard(args->operand[0]) ? "standard input" : args->operand[0], shown,
+             sizeof shown);
+    return shown;
 }
 
 wi_exit wi_check_meaning(const wi_arguments *args) {
@@ -74,11 +77,24 @@ void wi_print_asymmetry(FILE *to, const weft_sparse *matrix) {
                       asymmetry);
 }
 
-wi_exit wi_not_definite(const wi_arguments *args, const weft_chol *plan) {
+wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const weft_context *ctx,
+                         const weft_chol *plan) {
+    const char *const call = args->command->name, *const name = wi_matrix_name(args);
     double pivot;
-    const long long column = (long long)wi_chol_failed(plan, &pivot);
-    wi_say_error("%s: %s is not positive definite: elimination leaves %.9g on the diagonal of "
-                 "column %lld, counted from 1; weft solves positive definite systems only",
-                 args->command->name, wi_matrix_name(args), pivot, column + 1);
+    if (status != WEFT_ENOTSPD && status != WEFT_ESINGULAR && status != WEFT_ENONFINITE)
+        return wi_session_failed(ctx);
+    const long long column = (long long)wi_chol_failed(plan, &pivot) + 1;
+    if (status == WEFT_ENOTSPD)
+        wi_say_error("%s: %s is not positive definite: elimination leaves %.9g on the diagonal of "
+                     "column %lld, counted from 1; weft solves positive definite systems only",
+                     call, name, pivot, column);
+    else if (status == WEFT_ESINGULAR)
+        wi_say_error("%s: %s is singular: but for rounding column %lld, counted from 1, is a "
+                     "combination of others; no solution is the only one",
+                     call, name, column);
+    else
+        wi_say_error("%s: %s: numbers of its factor grow beyond what a double can hold at column "
+                     "%lld, counted from 1; scale the matrix",
+                     call, name, column);
     return WI_EXIT_FAILED;
 }

@@ -16,7 +16,8 @@ wi_exit wi_check_ordering(const wi_arguments *args);
 /* Explains if --half or --symmetry-tolerance make no sense. */
 wi_exit wi_check_meaning(const wi_arguments *args);
 
-/* The first operand, or "standard input". */
+/* The first operand, or "standard input", as wi_shown has it: for messages, reports and pictures.
+ */
 const char *wi_matrix_name(const wi_arguments *args);
 
 /* Reads the first operand, "-" being standard input, a symmetric matrix; anything but WI_EXIT_OK
@@ -26,7 +27,9 @@ wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse 
 /* A line on how far apart the halves of the file were, unless they were equal. */
 void wi_print_asymmetry(FILE *to, const weft_sparse *matrix);
 
-/* After WEFT_ENOTSPD: says which column of the file showed it; returns WI_EXIT_FAILED. */
-wi_exit wi_not_definite(const wi_arguments *args, const weft_chol *plan);
+/* After weft_chol_factor has failed: says why, and which column of the file showed it; returns
+ * WI_EXIT_FAILED. */
+wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const weft_context *ctx,
+                         const weft_chol *plan);
 
 #endif

@@ -2,17 +2,26 @@
 /* SVG pictures of an analysis: patterns in cells, and the tree. */
 #include "cli/plot.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "cli/text.h"
 
 enum {
     MOST_CELLS = 200, /* along an edge of a panel */
     PANEL = 400,      /* pixels, and the gap around one */
     GAP = 30,
-    TITLE = 18,
+    HEAD = 30,  /* the line with the file's name */
+    TITLE = 40, /* the two lines above a panel, and those below */
+    LINE = 17,
+    SQUARE = 11, /* of the legend */
+    LEGEND = 4 * LINE,
     INSIDE = 16, /* from the edge of a panel to the tree */
-    SHADES = 3
+    SHADES = 3,
+    LONGEST_NAME = 140, /* bytes of it that fit above three panels */
+    GROUPED_BYTES = 32
 };
 
 /* What a cell looks like: mostly entries of A, or mostly fill; how much of it, and how opaque that
@@ -50,8 +59,10 @@ static void grid_clear(grid *g, int64_t n) {
     g->cells = n < MOST_CELLS ? n : MOST_CELLS;
 }
 
-/* Counts A's entries: as given, both halves; or the lower half in the order of the plan. */
-static void count_matrix(grid *g, const weft_sparse *matrix, const int64_t *inverse) {
+/* Counts A's entries: as given, both halves; or the lower half in the order of the plan. Returns
+ * how many these are. */
+static uint64_t count_matrix(grid *g, const weft_sparse *matrix, const int64_t *inverse) {
+    uint64_t entries = 0;
     for (int64_t j = 0; j < g->n; j++) {
         for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
             const int64_t i = matrix->row[k];
@@ -60,8 +71,10 @@ static void count_matrix(grid *g, const weft_sparse *matrix, const int64_t *inve
             g->of_a[low][high]++;
             if (!inverse && i != j)
                 g->of_a[high][low]++;
+            entries += !inverse && i != j ? 2 : 1;
         }
     }
+    return entries;
 }
 
 /* Counts L's entries, those of padding too. */
@@ -96,11 +109,71 @@ static void choose_inks(grid *g) {
     }
 }
 
-static void open_panel(FILE *file, int panel, const char *title) {
-    fprintf(file, "<g transform=\"translate(%d %d)\">\n<text y=\"-8\">%s</text>\n",
-            GAP + panel * (PANEL + GAP), GAP + TITLE, title);
+/* A number with a comma before every three digits. */
+static const char *grouped(uint64_t number, char out[GROUPED_BYTES]) {
+    char digits[GROUPED_BYTES];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    size_t used = 0;
+    for (int k = 0; k < length; k++) {
+        if (k > 0 && (length - k) % 3 == 0)
+            out[used++] = ',';
+        out[used++] = digits[k];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* Text in XML, on one line and in UTF-8 whatever it holds; of a long one the end. */
+static void write_text(FILE *file, const char *text) {
+    char shown[4 * 4096];
+    wi_shown(text, shown, sizeof shown);
+    const char *c = shown;
+    while (strlen(c) > LONGEST_NAME)
+        c += wi_utf8_bytes(c);
+    fputs(c > shown ? "..." : "", file);
+    for (; *c; c++) {
+        if (*c == '&')
+            fputs("&amp;", file);
+        else if (*c == '<')
+            fputs("&lt;", file);
+        else if (*c == '>')
+            fputs("&gt;", file);
+        else
+            fputc(*c, file);
+    }
+}
+
+/* Two lines above a panel, its frame. */
+static void open_panel(FILE *file, int panel, const char *title, const char *figures) {
+    fprintf(file,
+            "<g transform=\"translate(%d %d)\">\n<text y=\"-25\" font-weight=\"bold\">%s</text>\n"
+            "<text y=\"-8\">%s</text>\n",
+            GAP + panel * (PANEL + GAP), HEAD + TITLE + GAP / 2, title, figures);
     fprintf(file, "<rect fill=\"none\" stroke=\"#999\" width=\"%d\" height=\"%d\"/>\n", PANEL,
             PANEL);
+}
+
+/* A line of text below a panel. */
+static void write_note(FILE *file, int line, int x, const char *text) {
+    fprintf(file, "<text x=\"%d\" y=\"%d\" font-size=\"12\">%s</text>\n", x,
+            PANEL + (line + 1) * LINE, text);
+}
+
+/* A square in a shade of a colour, below a panel. */
+static void write_square(FILE *file, int line, int x, int colour, int shade) {
+    fprintf(file,
+            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" "
+            "fill-opacity=\"%s\"/>\n",
+            x, PANEL + (line + 1) * LINE - SQUARE + 1, SQUARE, SQUARE, colours[colour],
+            shades[shade].opacity);
+}
+
+/* What a colour means; all its shades are shown unless cells are single entries. */
+static void write_colour(FILE *file, int line, int colour, bool exact, const char *meaning) {
+    const int count = exact ? 1 : SHADES, apart = SQUARE + 3;
+    for (int k = 0; k < count; k++)
+        write_square(file, line, k * apart, colour, k);
+    write_note(file, line, count * apart + 3, meaning);
 }
 
 /* One path for each ink; cells of a row that look the same become one rectangle. */
@@ -121,7 +194,7 @@ static void write_grid(FILE *file, grid *g) {
         }
         fputs("\"/>\n", file);
     }
-    fputs("</g>\n</g>\n", file);
+    fputs("</g>\n", file);
 }
 
 /* Where supernodes are drawn: above the middle of their subtrees' columns, as high as their depth
@@ -181,44 +254,105 @@ static void write_tree(FILE *file, const layout *l) {
             fprintf(file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", across(l, s),
                     down(l, s), 1 + (INSIDE - 2) * sqrt(columns / (double)symbolic->n));
     }
-    fputs("</g>\n</g>\n", file);
+    fputs("</g>\n", file);
 }
 
-static void write_plot(FILE *file, const weft_sparse *matrix, const weft_chol *plan, grid *g,
-                       int64_t *scratch) {
-    const wi_symbolic *const symbolic = &plan->symbolic;
-    char title[96];
+static void write_matrix(FILE *file, const weft_sparse *matrix, const weft_chol *plan, grid *g) {
+    static const char *const fullness[SHADES] = {"30 % of a cell or more", "3 % or more", "less"};
+    static const int at[SHADES] = {0, 160, 262};
+    char figures[128], note[128], a[GROUPED_BYTES], b[GROUPED_BYTES];
+    grid_clear(g, plan->symbolic.n);
+    const uint64_t entries = count_matrix(g, matrix, NULL);
+    snprintf(figures, sizeof figures, "%s column%s, %s %s in both halves",
+             grouped(plan->report.n, a), wi_plural(plan->report.n), grouped(entries, b),
+             entries == 1 ? "entry" : "entries");
+    open_panel(file, 0, "A, as given", figures);
+    write_grid(file, g);
+    if (g->cells < g->n) {
+        for (int k = 0; k < SHADES; k++) {
+            write_square(file, 0, at[k], 0, k);
+            write_note(file, 0, at[k] + SQUARE + 6, fullness[k]);
+        }
+        snprintf(note, sizeof note, "A cell stands for about %s rows and as many columns.",
+                 grouped((uint64_t)(g->n / g->cells), a));
+        write_note(file, 1, 0, note);
+    } else {
+        write_colour(file, 0, 0, true, "an entry");
+    }
+    fputs("</g>\n", file);
+}
+
+static void write_factor(FILE *file, const weft_sparse *matrix, const weft_chol *plan, grid *g) {
+    char title[64], figures[128], a[GROUPED_BYTES];
+    const weft_chol_report *const report = &plan->report;
+    snprintf(title, sizeof title, "L, ordered by %s", report->ordering);
+    snprintf(figures, sizeof figures, "%s entries, %.1f times those of a half of A",
+             grouped(report->nnz_l, a),
+             report->nnz_a ? (double)report->nnz_l / (double)report->nnz_a : 0);
+    open_panel(file, 1, title, figures);
+    grid_clear(g, plan->symbolic.n);
+    count_matrix(g, matrix, plan->symbolic.inverse);
+    count_factor(g, &plan->symbolic);
+    write_grid(file, g);
+    const bool exact = g->cells == g->n;
+    write_colour(file, 0, 0, exact, exact ? "an entry of A" : "mostly entries of A");
+    write_colour(file, 1, 1, exact, exact ? "fill" : "mostly fill");
+    write_note(file, 2, 0, "Fill is entries where A has none; zeros that are stored to make");
+    write_note(file, 3, 0, "supernodes larger are drawn as fill, but not counted above.");
+    fputs("</g>\n", file);
+}
+
+static void write_supernodes(FILE *file, const weft_chol *plan, int64_t *scratch) {
+    char title[64], figures[128], note[128], a[GROUPED_BYTES], b[GROUPED_BYTES];
+    const layout l = lay_out(&plan->symbolic, scratch);
+    uint64_t hidden = 0;
+    for (int64_t s = 0; s < plan->symbolic.supernodes; s++)
+        hidden += !is_shown(&l, s);
+    snprintf(title, sizeof title, "The tree of %s supernode%s", grouped(plan->report.supernodes, a),
+             wi_plural(plan->report.supernodes));
+    snprintf(figures, sizeof figures, "%s column%s on the longest path to the root",
+             grouped(plan->report.tree_height, a), wi_plural(plan->report.tree_height));
+    open_panel(file, 2, title, figures);
+    write_tree(file, &l);
+    write_note(file, 0, 0, "A circle is a supernode: the larger, the more columns it has.");
+    write_note(file, 1, 0, "It stands as far down as it has supernodes above it, and across");
+    write_note(file, 2, 0, "over the middle of the columns of its subtree.");
+    if (hidden)
+        snprintf(note, sizeof note, "Not drawn: %s with no more than %s columns in their subtrees.",
+                 grouped(hidden, a), grouped((uint64_t)l.least, b));
+    else
+        snprintf(note, sizeof note, "All of them are drawn.");
+    write_note(file, 3, 0, note);
+    fputs("</g>\n", file);
+}
+
+static void write_plot(FILE *file, const char *name, const weft_sparse *matrix,
+                       const weft_chol *plan, grid *g, int64_t *scratch) {
+    const int width = 3 * PANEL + 4 * GAP, height = HEAD + TITLE + PANEL + LEGEND + 2 * GAP;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"13\" stroke=\"none\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-            3 * PANEL + 4 * GAP, PANEL + 2 * GAP + TITLE);
-    snprintf(title, sizeof title, "A: %zu columns, %zu entries below or on the diagonal",
-             plan->report.n, plan->report.nnz_a);
-    open_panel(file, 0, title);
-    grid_clear(g, symbolic->n);
-    count_matrix(g, matrix, NULL);
-    write_grid(file, g);
-    snprintf(title, sizeof title, "L ordered by %s: %zu entries, mostly fill where orange",
-             plan->report.ordering, plan->report.nnz_l);
-    open_panel(file, 1, title);
-    grid_clear(g, symbolic->n);
-    count_matrix(g, matrix, symbolic->inverse);
-    count_factor(g, symbolic);
-    write_grid(file, g);
-    snprintf(title, sizeof title, "tree: %zu supernodes, height %zu", plan->report.supernodes,
-             plan->report.tree_height);
-    open_panel(file, 2, title);
-    const layout l = lay_out(symbolic, scratch);
-    write_tree(file, &l);
+            "viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"13\" "
+            "stroke=\"none\">\n<title>",
+            width, height, width, height);
+    write_text(file, name);
+    fprintf(file,
+            "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n"
+            "<text x=\"%d\" y=\"%d\" font-size=\"16\" font-weight=\"bold\">",
+            GAP, HEAD);
+    write_text(file, name);
+    fputs("</text>\n", file);
+    write_matrix(file, matrix, plan, g);
+    write_factor(file, matrix, plan, g);
+    write_supernodes(file, plan, scratch);
     fputs("</svg>\n", file);
 }
 
-bool wi_plot_analysis(FILE *file, const weft_sparse *matrix, const weft_chol *plan) {
+bool wi_plot_analysis(FILE *file, const char *name, const weft_sparse *matrix,
+                      const weft_chol *plan) {
     grid *const g = wi_host_alloc(sizeof *g);
     int64_t *const scratch = wi_host_alloc(2 * (size_t)plan->symbolic.supernodes * sizeof *scratch);
     if (g && scratch)
-        write_plot(file, matrix, plan, g, scratch);
+        write_plot(file, name, matrix, plan, g, scratch);
     const bool written = g && scratch && fflush(file) == 0 && !ferror(file);
     wi_host_free(g);
     wi_host_free(scratch);

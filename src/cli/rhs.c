@@ -128,17 +128,35 @@ wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rh
 }
 
 wi_exit wi_rhs_of_ones(const wi_arguments *args, weft_context *ctx, const weft_sparse *matrix,
-                       wi_rhs *rhs) {
+                       wi_rhs *rhs, wi_rhs *rounding) {
     const size_t n = weft_sparse_rows(matrix);
     wi_rhs ones;
     wi_exit result = wi_rhs_take(args, n, 1, true, &ones);
     if (result == WI_EXIT_OK)
         result = wi_rhs_take(args, n, 1, true, rhs);
+    if (result == WI_EXIT_OK)
+        result = wi_rhs_take(args, n, 1, true, rounding);
     if (result == WI_EXIT_OK) {
         for (size_t i = 0; i < n; i++)
             ones.value[i] = 1;
         if (weft_sparse_multiply(ctx, matrix, 1, ones.value, n, rhs->value, n) != WEFT_OK)
             result = wi_session_failed(ctx);
+        else
+            result = check_finite(args, "A times ones", rhs);
+    }
+    if (result == WI_EXIT_OK)
+        result = check_finite(args, "b = A 1", rhs);
+    if (result == WI_EXIT_OK) {
+        const wi_residual_args left = {.matrix = matrix,
+                                       .n = 1,
+                                       .x = ones.value,
+                                       .ldx = n,
+                                       .b = rhs->value,
+                                       .ldb = n,
+                                       .r = rounding->value,
+                                       .ldr = n,
+                                       .extended = true};
+        wi_sparse_residual(ctx, &left);
     }
     wi_rhs_free(&ones);
     return result;

@@ -19,9 +19,9 @@ wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat,
 /* What --rhs names, "-" being standard input: n rows are wanted. */
 wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rhs *rhs);
 
-/* A times a column of ones. */
+/* A times a column of ones; and what rounding it has left, rhs - A 1. */
 wi_exit wi_rhs_of_ones(const wi_arguments *args, weft_context *ctx, const weft_sparse *matrix,
-                       wi_rhs *rhs);
+                       wi_rhs *rhs, wi_rhs *rounding);
 
 /* The same numbers as an array, which must not be freed apart. */
 wi_npy wi_rhs_as_array(const wi_rhs *rhs);

@@ -153,20 +153,26 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
     return WI_EXIT_FAILED;
 }
 
-wi_exit wi_need_output(const wi_arguments *args) {
-    const char *const path = args->value[WI_OPT_OUTPUT];
-    if (!path)
-        return wi_usage(args->command, "option --output is missing; add -o OUT.npy, or -o - for "
-                                       "standard output");
-    if (wi_is_standard(path) && isatty(STDOUT_FILENO))
+wi_exit wi_check_array_output(const wi_arguments *args, wi_option option) {
+    const char *const path = args->value[option], *const name = wi_option_rows[option].name;
+    if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
         return wi_usage(args->command,
-                        "option --output: standard output is a terminal, and arrays are no text; "
-                        "add >OUT.npy or name a file");
-    if (wi_is_standard(path) && wi_given(args, WI_OPT_JSON))
+                        "option --%s: standard output is a terminal, and arrays are no text; add "
+                        ">OUT.npy or name a file",
+                        name);
+    if (path && wi_is_standard(path) && wi_given(args, WI_OPT_JSON))
         return wi_usage(args->command,
                         "option --json: standard output takes the array already; name a file with "
-                        "--output");
-    return wi_check_writable(args, WI_OPT_OUTPUT);
+                        "--%s",
+                        name);
+    return wi_check_writable(args, option);
+}
+
+wi_exit wi_need_output(const wi_arguments *args) {
+    if (!wi_given(args, WI_OPT_OUTPUT))
+        return wi_usage(args->command, "option --output is missing; add -o OUT.npy, or -o - for "
+                                       "standard output");
+    return wi_check_array_output(args, WI_OPT_OUTPUT);
 }
 
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,

@@ -33,8 +33,11 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
 /* Writes to --output, "-" being standard output. */
 wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
 
-/* Explains if --output is missing, is where --json prints, or is refused by wi_check_writable.
- * Called before the work is done. */
+/* Explains if the array that `option` names, if it does, would go to a terminal or to where --json
+ * prints, or is refused by wi_check_writable. Called before the work is done. */
+wi_exit wi_check_array_output(const wi_arguments *args, wi_option option);
+
+/* The same for --output, which must not be missing. */
 wi_exit wi_need_output(const wi_arguments *args);
 
 /* With --json, tells what was written: `op` of the ladder `ladder`. */

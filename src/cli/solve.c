@@ -24,6 +24,7 @@ typedef struct solving {
     weft_sparse *matrix;
     weft_chol *plan;
     wi_rhs b, x;
+    wi_rhs rounding; /* of b, where it is A 1: b - A 1, then A \ (b - A 1) */
     size_t repeats;
     double *factor_seconds, *solve_seconds; /* of each repeat */
     size_t bytes_predicted;                 /* of the whole process, at its largest */
@@ -92,7 +93,7 @@ static wi_exit prepare(solving *s) {
     weft_chol_report report = {.size = sizeof report};
     wi_exit result = wi_given(s->args, WI_OPT_RHS)
                          ? wi_rhs_load(s->args, s->ctx, n, &s->b)
-                         : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b);
+                         : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b, &s->rounding);
     if (result != WI_EXIT_OK)
         return result;
     result = wi_rhs_take(s->args, n, s->b.count, s->b.flat, &s->x);
@@ -130,8 +131,7 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
         *report = (weft_chol_report){.size = sizeof *report};
         const weft_status status = weft_chol_factor(s->ctx, s->plan, s->matrix);
         if (status != WEFT_OK)
-            return status == WEFT_ENOTSPD ? wi_not_definite(s->args, s->plan)
-                                          : wi_session_failed(s->ctx);
+            return wi_factor_failed(s->args, status, s->ctx, s->plan);
         if (k == 0 || is_due(s))
             wi_progress("solve ...");
         if (weft_chol_solve(s->ctx, s->plan, s->matrix, &options, s->b.count, s->b.value, s->b.n,
@@ -143,6 +143,10 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     }
     if (weft_chol_condition(s->ctx, s->plan, s->matrix, &condition) != WEFT_OK)
         return wi_session_failed(s->ctx);
+    if (!wi_given(s->args, WI_OPT_RHS) &&
+        weft_chol_solve(s->ctx, s->plan, s->matrix, &options, 1, s->rounding.value, s->x.n,
+                        s->rounding.value, s->x.n) != WEFT_OK)
+        return wi_session_failed(s->ctx);
     report->condition_estimate = condition;
     report->factor_seconds = wi_median(s->factor_seconds, s->repeats);
     report->solve_seconds = wi_median(s->solve_seconds, s->repeats);
@@ -150,12 +154,15 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     return WI_EXIT_OK;
 }
 
-/* The largest difference from one, which is what x should be if no right-hand side was given. */
-static double error_from_ones(const wi_rhs *x) {
-    double most = 0;
-    for (size_t i = 0; i < x->n; i++)
-        most = fmax(most, fabs(x->value[i] - 1));
-    return most;
+/* The largest error of x over the largest |x|, where no right-hand side was given: b is A 1 but for
+ * its rounding, so the exact solution is 1 and what the rounding makes of it. */
+static double forward_error(const solving *s) {
+    double most = 0, size = 0;
+    for (size_t i = 0; i < s->x.n; i++) {
+        most = fmax(most, fabs(s->x.value[i] - 1 - s->rounding.value[i]));
+        size = fmax(size, fabs(s->x.value[i]));
+    }
+    return most > 0 ? most / size : 0;
 }
 
 static double gflops(const weft_chol_report *report) {
@@ -186,9 +193,13 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_number(&json, "gflops", gflops(report));
     wi_json_count(&json, "right_hand_sides", s->b.count);
     wi_json_count(&json, "refinements", report->refinements);
+    wi_json_count(&json, "stalled", report->stalled);
     wi_json_number(&json, "backward_error", report->backward_error);
+    wi_json_number(&json, "normwise_error", report->normwise_error);
     if (!wi_given(s->args, WI_OPT_RHS))
-        wi_json_number(&json, "forward_error", error_from_ones(&s->x));
+        wi_json_number(&json, "forward_error", forward_error(s));
+    if (wi_given(s->args, WI_OPT_REFINE))
+        wi_json_number(&json, "forward_estimate", report->forward_estimate);
     wi_json_number(&json, "condition_estimate", report->condition_estimate);
     wi_json_element(&json, "logdet", WEFT_F64, &report->logdet);
     wi_json_close(&json);
@@ -196,11 +207,11 @@ static void print_json(const solving *s, const weft_chol_report *report) {
 
 static void print_report(const solving *s, const weft_chol_report *report) {
     FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
-    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], shown[WI_PATH_BYTES], forward[96] = "";
-    wi_shown(wi_matrix_name(s->args), shown, sizeof shown);
+    char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
+    char forward[96] = "", condition[96] = "more than a double can hold";
     wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
-                  wi_style_on(to, WI_BOLD), shown, wi_style_on(to, WI_PLAIN), report->n,
-                  report->nnz_a);
+                  wi_style_on(to, WI_BOLD), wi_matrix_name(s->args), wi_style_on(to, WI_PLAIN),
+                  report->n, report->nnz_a);
     wi_print_asymmetry(to, s->matrix);
     wi_print_line(to, WI_BEHIND_LABEL, "ordering  %s, in %s", report->ordering,
                   wi_format_seconds(report->order_seconds, a));
@@ -218,16 +229,22 @@ static void print_report(const solving *s, const weft_chol_report *report) {
                   wi_format_seconds(report->factor_seconds, a), report->flops, gflops(report),
                   weft_used(s->ctx, "sparse"), weft_place(s->ctx));
     wi_print_line(to, WI_BEHIND_LABEL,
-                  "solve     %s, %zu right-hand side%s, %zu step%s of refinement",
+                  "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s",
                   wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
-                  report->refinements, wi_plural(report->refinements));
+                  report->refinements, wi_plural(report->refinements),
+                  report->stalled > 0 ? ", which stalled" : "");
     if (!wi_given(s->args, WI_OPT_RHS))
-        snprintf(forward, sizeof forward, "; forward %.2g (b = A 1, so x should be 1)",
-                 error_from_ones(&s->x));
-    wi_print_line(to, WI_BEHIND_LABEL, "error     backward %.2g%s", report->backward_error,
-                  forward);
-    wi_print_line(to, WI_BEHIND_LABEL, "condition about %.2g; log det A = %.9g",
-                  report->condition_estimate, report->logdet);
+        snprintf(forward, sizeof forward, "; forward %.2g (b = A 1, so x is known)",
+                 forward_error(s));
+    else if (wi_given(s->args, WI_OPT_REFINE))
+        snprintf(forward, sizeof forward, "; forward about %.2g", report->forward_estimate);
+    wi_print_line(to, WI_BEHIND_LABEL, "error     backward %.2g by components, %.2g normwise%s",
+                  report->backward_error, report->normwise_error, forward);
+    if (isfinite(report->condition_estimate))
+        snprintf(condition, sizeof condition, "about %.2g%s", report->condition_estimate,
+                 report->condition_estimate >= 0x1p53 ? ", singular as far as doubles can tell"
+                                                      : "");
+    wi_print_line(to, WI_BEHIND_LABEL, "condition %s; log det A = %.9g", condition, report->logdet);
 }
 
 static wi_exit run(solving *s) {
@@ -258,6 +275,7 @@ wi_exit wi_solve_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = run(&s);
     wi_host_free(s.factor_seconds);
+    wi_rhs_free(&s.rounding);
     wi_rhs_free(&s.x);
     wi_rhs_free(&s.b);
     weft_chol_destroy(s.plan);

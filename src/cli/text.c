@@ -13,7 +13,7 @@
 enum {
     USUAL_COLUMNS = 80,
     LEAST_TEXT_COLUMNS = 24, /* text is not squeezed into less behind its indent */
-    LINE_BYTES = 8192,
+    LONGEST_LINE = 8192,     /* longer ones are cut short */
     PROGRESS_BYTES = 256
 };
 
@@ -89,27 +89,27 @@ void wi_print_wrapped(const char *text, size_t column, size_t indent) {
          columns && columns < USUAL_COLUMNS ? columns : USUAL_COLUMNS);
 }
 
-/* One line of a report; on a terminal its words stay whole. */
-static void print_text(FILE *to, size_t column, size_t indent, const char *line) {
+/* One line, whose words stay whole on a terminal. */
+static void print_whole(FILE *to, const char *line, size_t column, size_t indent) {
     const size_t columns = wi_screen_columns(to);
-    if (columns)
+    if (columns > 0)
         wrap(to, line, column, indent, columns);
     else
         fprintf(to, "%s\n", line);
 }
 
 void wi_print_line(FILE *to, size_t indent, const char *format, ...) {
-    char line[LINE_BYTES];
+    char line[LONGEST_LINE];
     va_list values;
     va_start(values, format);
     vsnprintf(line, sizeof line, format, values);
     va_end(values);
-    print_text(to, 0, indent, line);
+    print_whole(to, line, 0, indent);
 }
 
 void wi_say_error(const char *format, ...) {
     static const char begin[] = "weft: ";
-    char line[LINE_BYTES], shown[LINE_BYTES];
+    char line[LONGEST_LINE], shown[LONGEST_LINE];
     wi_progress_end();
     fflush(stdout);
     va_list values;
@@ -118,7 +118,7 @@ void wi_say_error(const char *format, ...) {
     va_end(values);
     wi_shown(line, shown, sizeof shown);
     fprintf(stderr, "%sweft:%s ", wi_style_on(stderr, WI_RED), wi_style_on(stderr, WI_PLAIN));
-    print_text(stderr, strlen(begin), strlen(begin), shown);
+    print_whole(stderr, shown, strlen(begin), strlen(begin));
 }
 
 static bool progress_shown;

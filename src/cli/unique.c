@@ -48,7 +48,7 @@ wi_exit wi_unique_command(const wi_arguments *args) {
     const bool saves = wi_given(args, WI_OPT_OUTPUT) || !wi_given(args, WI_OPT_LENGTHS);
     wi_exit result = saves ? wi_need_output(args) : WI_EXIT_OK;
     if (result == WI_EXIT_OK)
-        result = wi_check_writable(args, WI_OPT_LENGTHS);
+        result = wi_check_array_output(args, WI_OPT_LENGTHS);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "select", &ctx);
     if (result == WI_EXIT_OK)

@@ -78,6 +78,27 @@ weft_status wi_check_array(weft_context *ctx, const char *call, const char *name
     return WEFT_OK;
 }
 
+weft_status wi_check_index_type(weft_context *ctx, const char *call, const char *name,
+                                weft_type type, uint64_t most) {
+    const bool is_index =
+        type == WEFT_I32 || type == WEFT_U32 || type == WEFT_I64 || type == WEFT_U64;
+    if (!is_index)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is %s; pass WEFT_I32, WEFT_U32, WEFT_I64 or WEFT_U64", call, name,
+                       weft_type_name(type));
+    const uint64_t holds = type == WEFT_I32   ? INT32_MAX
+                           : type == WEFT_U32 ? UINT32_MAX
+                           : type == WEFT_I64 ? INT64_MAX
+                                              : UINT64_MAX;
+    if (most <= holds)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: %s %s holds numbers up to %llu, and with this n they may reach %llu; pass "
+                   "WEFT_I64 or WEFT_U64",
+                   call, name, weft_type_name(type), (unsigned long long)holds,
+                   (unsigned long long)most);
+}
+
 bool wi_overlap(const void *a, size_t bytes_a, const void *b, size_t bytes_b) {
     const uintptr_t begin_a = (uintptr_t)a, begin_b = (uintptr_t)b;
     if (bytes_a == 0 || bytes_b == 0)

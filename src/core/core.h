@@ -64,6 +64,9 @@ weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type);
  * aligned as C aligns such elements. */
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type);
+/* A type for positions and counts, up to `most`: i32, i64, u32 or u64 that holds them. */
+weft_status wi_check_index_type(weft_context *ctx, const char *call, const char *name,
+                                weft_type type, uint64_t most);
 /* Do [a, a + bytes_a) and [b, b + bytes_b) share a byte? */
 bool wi_overlap(const void *a, size_t bytes_a, const void *b, size_t bytes_b);
 /* Partial overlap of [a, a + bytes_a) and [b, b + bytes_b) is refused. a == b with equal sizes is

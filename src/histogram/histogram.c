@@ -19,13 +19,21 @@ static size_t slots_of_call(const wi_histogram_args *call) {
 }
 
 #    if WEFT_LADDER
+/* Bytes too: those of images are what histograms are taught with. */
 static const char *fits_taught(const weft_context *ctx, const void *args) {
+    const weft_type type = ((const wi_histogram_args *)args)->type;
     (void)ctx;
-    return wi_misfit_taught(((const wi_histogram_args *)args)->type);
+    return type == WEFT_U8 || !wi_misfit_taught(type) ? NULL
+                                                      : "offers u8, i32, u32, f32 and f64 only";
+}
+
+/* Rungs that teach count bytes by slots, as they do all elements. */
+static size_t slots_taught(const wi_histogram_args *call) {
+    return call->channels * (size_t)wi_slots_of(&call->bins);
 }
 
 static const char *fits_shared(const weft_context *ctx, const void *args) {
-    if (slots_of_call(args) > wi_histogram_shared_room(ctx))
+    if (slots_taught(args) > wi_histogram_shared_room(ctx))
         return "needs all bins, 4 bytes each, to fit the shared memory of a block";
     return fits_taught(ctx, args);
 }
@@ -34,7 +42,7 @@ static const char *fits_cluster(const weft_context *ctx, const void *args) {
     const size_t room = wi_histogram_cluster_room(ctx);
     if (room == 0)
         return "needs a GPU of compute capability 9.0 or later: clusters of blocks";
-    if (slots_of_call(args) > room)
+    if (slots_taught(args) > room)
         return "needs all bins, 4 bytes each, to fit the shared memories of a cluster of blocks";
     return fits_taught(ctx, args);
 }
@@ -172,13 +180,9 @@ static weft_status check_enums(weft_context *ctx, const request *r) {
                        "%s: counting %d is no weft_counting; pass WEFT_OVERWRITE or "
                        "WEFT_ACCUMULATE",
                        name, (int)r->counting);
-    if (r->count_type != WEFT_U32 && r->count_type != WEFT_U64)
-        return wi_fail(ctx, WEFT_EARG, "%s: count_type is %d; pass WEFT_U32 or WEFT_U64", name,
-                       (int)r->count_type);
-    if (r->count_type == WEFT_U32 && r->n > UINT32_MAX)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: n is %zu, too many for counts of 32 bits; pass count_type WEFT_U64",
-                       name, r->n);
+    status = wi_check_index_type(ctx, name, "count_type", r->count_type, r->n);
+    if (status != WEFT_OK)
+        return status;
     return check_bins(ctx, r->type, r->bins);
 }
 
@@ -376,7 +380,7 @@ static weft_status run(weft_context *ctx, const request *r, const double *edges)
                                     .x = r->x,
                                     .bins = wi_bins_of(r->type, r->bins ? &bins : NULL),
                                     .accumulate = r->counting == WEFT_ACCUMULATE,
-                                    .wide = r->count_type == WEFT_U64,
+                                    .wide = weft_type_size(r->count_type) == 8,
                                     .counts = r->counts,
                                     .outside = r->outside};
     return ctx->kind == WI_CUDA ? run_on_gpu(ctx, &args)

@@ -24,17 +24,19 @@ __device__ inline void stride_through(const wi_histogram_params<T> &p, Take take
         take(place_of(p, table, i));
 }
 
-/* Calls launch(args, params, places) for the element type. */
+/* Calls launch(args, params, places) for the element type: u8 beside the usual ones. */
 template <class Launch>
 static weft_status with_step_type(weft_context *ctx, const void *arguments, Launch launch) {
     const wi_histogram_args *args = (const wi_histogram_args *)arguments;
-    return wi_with_step_type(args->type, [=](auto tag) {
+    const auto launch_typed = [=](auto tag) {
         using T = typename decltype(tag)::type;
         wi_histogram_params<T> p;
         const weft_status status = wi_histogram_typed(ctx, args, &p);
         const size_t places = (size_t)args->channels * wi_slots_of(&args->bins);
         return status == WEFT_OK ? launch(args, p, places) : status;
-    });
+    };
+    return args->type == WEFT_U8 ? launch_typed(wi_tag<uint8_t>{})
+                                 : wi_with_step_type(args->type, launch_typed);
 }
 
 /* ---- global ---- */

@@ -49,6 +49,7 @@ static void kinds(void **state) {
     const uint16_t few[] = {0, 1, 2, 13, 14, 15}, wide[] = {1, 256, 1000, 7};
     expect_pnm(BYTES("P2\n3 2\n15\n0 1 2\n13 14 15\n"), 3, 2, 1, 15, few);
     expect_pnm(BYTES("P2 # one\n#two\n3#three\n2\r\n15 0 1 2 13 14 15"), 3, 2, 1, 15, few);
+    expect_pnm(BYTES("P2 3 2 15 #\n0#one\n1 2 # 9 9\n# 7\r13 14 15# end"), 3, 2, 1, 15, few);
     expect_pnm(BYTES("P3 1 2 15 0 1 2 13 14 15\n"), 1, 2, 3, 15, few);
     expect_pnm(BYTES("P5 3 2 15\n\0\1\2\15\16\17"), 3, 2, 1, 15, few);
     expect_pnm(BYTES("P6\n2\t1\n255\n\0\1\2\15\16\17 and more"), 2, 1, 3, 255, few);
@@ -77,7 +78,12 @@ static void malformed(void **state) {
     refuse(BYTES("P5 x 1 255 "), WEFT_EFORMAT, "width");
     refuse(BYTES("P5 1"), WEFT_EFORMAT, "width");
     refuse(BYTES("P5 1 -1 255 "), WEFT_EFORMAT, "width");
-    refuse(BYTES("P5 12345678901 1 255 "), WEFT_EFORMAT, "width");
+    refuse(BYTES("P5 2000000000 1 255 "), WEFT_EFORMAT,
+           "its width or height is too large: at most 1073741823");
+    refuse(BYTES("P5 1 1073741824 255 "), WEFT_EFORMAT, "too large");
+    refuse(BYTES("P5 99999999999999999999999 1 255 "), WEFT_EFORMAT, "too large");
+    refuse(BYTES("P5 1073741823 1 255 \1"), WEFT_EFORMAT, "cut short");
+    refuse(BYTES("P5 1 1 99999999999999999999999 \1"), WEFT_EFORMAT, "65535");
     refuse(BYTES("P5 0 1 255 "), WEFT_EFORMAT, "0 pixels");
     refuse(BYTES("P5 1 1 0 \1"), WEFT_EFORMAT, "65535");
     refuse(BYTES("P5 1 1 65536 \1"), WEFT_EFORMAT, "65535");
@@ -88,7 +94,9 @@ static void malformed(void **state) {
     refuse(BYTES("P2 1 1 15 16"), WEFT_EFORMAT, "larger");
     refuse(BYTES("P2 2 1 15 1"), WEFT_EFORMAT, "cut short");
     refuse(BYTES("P2 2 1 15 1 x"), WEFT_EFORMAT, "no number");
-    refuse(BYTES("P2 2 1 15 1 1#2"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 99999999999999999999999"), WEFT_EFORMAT, "larger");
+    refuse(BYTES("P2 2 1 15 1 1x"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 #2"), WEFT_EFORMAT, "cut short");
 }
 
 /* More samples than are made room for at first, through a pipe. */
@@ -144,6 +152,19 @@ static void png(void **state) {
     assert_int_equal(((const uint8_t *)image.data)[0], 0);
     assert_int_equal(((const uint8_t *)image.data)[1], 255);
     wi_image_free(&image);
+    for (size_t length = 1; length < sizeof small_png; length++) {
+        FILE *const cut = fmemopen((void *)(uintptr_t)small_png, length, "rb");
+        assert_non_null(cut);
+        assert_int_equal(wi_png_read(cut, "memory", &image, &note), WEFT_EFORMAT);
+        assert_string_equal(note.text, "memory: malformed PNG file: it is cut short");
+        assert_null(image.data);
+        fclose(cut);
+    }
+    FILE *const folder = fopen("/tmp", "rb");
+    assert_non_null(folder);
+    assert_int_equal(wi_png_read(folder, "/tmp", &image, &note), WEFT_EIO);
+    assert_string_equal(note.text, "/tmp: reading failed: Is a directory");
+    fclose(folder);
 }
 
 int main(void) {

@@ -168,9 +168,8 @@ static size_t cut(const source *s, wi_mm_text text, wi_mm_part parts[MOST_PARTS]
         count = MOST_PARTS;
     const char *begin = text.begin;
     for (size_t k = 0; k < count; k++) {
+        /* Within a line that earlier parts reach into, its end is found again, where they end. */
         const char *end = text.begin + length / count * (k + 1);
-        if (end < begin)
-            end = begin;
         const char *const line_end =
             k + 1 < count ? memchr(end, '\n', (size_t)(text.end - end)) : NULL;
         end = line_end ? line_end + 1 : text.end;

@@ -39,9 +39,9 @@ typedef struct wi_npy {
 } wi_npy;
 
 /* Reads one array from `file`, which may be a pipe; bytes after the array are left alone. `name` is
- * for messages. `type` NULL takes what the file holds; otherwise any other is refused, and bf16 is
- * what lets a file of two-byte voids through. On failure *array is empty and `note` says why:
- * WEFT_EIO, WEFT_EFORMAT, WEFT_EUNSUPPORTED or WEFT_ENOMEM. */
+ * for messages. Booleans are read as u8. `type` NULL takes what the file holds; otherwise any other
+ * is refused, and bf16 is what lets a file of two-byte voids through. On failure *array is empty
+ * and `note` says why: WEFT_EIO, WEFT_EFORMAT, WEFT_EUNSUPPORTED or WEFT_ENOMEM. */
 weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
                         wi_note *note);
 

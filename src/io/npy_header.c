@@ -124,14 +124,15 @@ static weft_status read_shape(cursor *c, wi_npy_layout *layout) {
     return count_elements(c, layout);
 }
 
-/* The letter and width of a descr, and what they are here. */
+/* The letter and width of a descr, and what they are here. The first of a type is how it is
+ * written. */
 static const struct {
     const char *code;
     weft_type type;
 } codes[] = {
-    {"i1", WEFT_I8},  {"i2", WEFT_I16},  {"i4", WEFT_I32}, {"i8", WEFT_I64},
-    {"u1", WEFT_U8},  {"u2", WEFT_U16},  {"u4", WEFT_U32}, {"u8", WEFT_U64},
-    {"f2", WEFT_F16}, {"V2", WEFT_BF16}, {"f4", WEFT_F32}, {"f8", WEFT_F64},
+    {"i1", WEFT_I8},  {"i2", WEFT_I16}, {"i4", WEFT_I32}, {"i8", WEFT_I64}, {"u1", WEFT_U8},
+    {"u2", WEFT_U16}, {"u4", WEFT_U32}, {"u8", WEFT_U64}, {"f2", WEFT_F16}, {"V2", WEFT_BF16},
+    {"f4", WEFT_F32}, {"f8", WEFT_F64}, {"b1", WEFT_U8}, /* booleans */
 };
 
 enum {
@@ -141,8 +142,6 @@ enum {
 /* What the letter of a descr that this library has no type for stands for. */
 static const char *foreign_kind(char letter) {
     switch (letter) {
-    case 'b':
-        return "booleans; save them with x.astype('u1')";
     case 'c':
         return "complex numbers; save x.real and x.imag";
     case 'O':

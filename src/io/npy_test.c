@@ -234,14 +234,64 @@ static void round_trips(void **state) {
     }
 }
 
+/* Booleans are bytes of 0 and 1. */
+static void booleans(void **state) {
+    (void)state;
+    const unsigned char data[6] = {1, 0, 0, 1, 1, 0};
+    const weft_type bytes = WEFT_U8, wide = WEFT_U16;
+    const image m = image_of(1, "{'descr':'|b1','fortran_order':True,'shape':(3,2)}", data, 6);
+    for (int k = 0; k < 2; k++) {
+        wi_npy a = read_good(&m, k ? &bytes : NULL);
+        assert_int_equal(a.layout.type, WEFT_U8);
+        assert_true(a.layout.fortran_order);
+        assert_memory_equal(a.data, data, sizeof data);
+        char header[4096];
+        wi_npy_format(&a.layout, header);
+        assert_non_null(strstr(header + 10, "'|u1'"));
+        wi_npy_free(&a);
+    }
+    refuse(&m, &wide, WEFT_EUNSUPPORTED, "holds u8, not u16");
+}
+
+/* Headers of every length, also those that leave no room for the end of the line in their last 64
+ * bytes: some number of dimensions gets there. */
+static void header_lengths(void **state) {
+    (void)state;
+    bool seen[65] = {false}; /* how far the end of the line is from the brace */
+    for (size_t dims = 0; dims <= WI_NPY_MAX_DIMS; dims++) {
+        for (size_t last = 1; last < 100000; last *= 10) {
+            wi_npy_layout layout = {.type = WEFT_F32, .dims = dims, .count = dims ? last : 1},
+                          again;
+            wi_note note = {""};
+            static char header[4096];
+            for (size_t k = 0; k < dims; k++)
+                layout.shape[k] = k + 1 < dims ? 1 : last;
+            memset(header, 'x', sizeof header);
+            const size_t length = wi_npy_format(&layout, header);
+            assert_true(length % 64 == 0 && length < sizeof header);
+            assert_int_equal(header[length - 1], '\n');
+            assert_int_equal(header[length], 'x');
+            assert_int_equal(length - 10,
+                             (unsigned char)header[8] + 256 * (unsigned char)header[9]);
+            assert_int_equal(wi_npy_parse(header + 10, length - 10, "", &again, &note), WEFT_OK);
+            assert_memory_equal(&again, &layout, sizeof again);
+            const char *const brace = memrchr(header, '}', length);
+            assert_non_null(brace);
+            seen[header + length - 1 - brace] = true;
+        }
+    }
+    assert_true(seen[1]);  /* the end of the line fills the 64 bytes */
+    assert_true(seen[64]); /* there is no room for it, and 64 more bytes are taken */
+}
+
 static void foreign_types(void **state) {
     (void)state;
     static const char *const words[][2] = {
-        {"'|b1'", "booleans"},   {"'<c8'", "complex"},
-        {"'|O'", "objects"},     {"'|S5'", "text"},
-        {"'<U3'", "text"},       {"'<M8[ns]'", "dates"},
-        {"'<f16'", "a width"},   {"'<i16'", "a width"},
-        {"'|V7'", "raw bytes"},  {"'<x4'", "unknown"},
+        {"'<c8'", "complex"},    {"'|O'", "objects"},
+        {"'|S5'", "text"},       {"'<U3'", "text"},
+        {"'<M8[ns]'", "dates"},  {"'<f16'", "a width"},
+        {"'<i16'", "a width"},   {"'|V7'", "raw bytes"},
+        {"'<x4'", "unknown"},    {"'|b2'", "unknown"},
         {"''", "unknown"},       {"'<'", "unknown"},
         {"'V2'", "--type bf16"}, {"[('a', '<f4')]", "named fields"},
     };
@@ -346,6 +396,8 @@ int main(void) {
         cmocka_unit_test(byte_orders),
         cmocka_unit_test(fortran_order),
         cmocka_unit_test(round_trips),
+        cmocka_unit_test(booleans),
+        cmocka_unit_test(header_lengths),
         cmocka_unit_test(foreign_types),
         cmocka_unit_test(lying_headers),
         cmocka_unit_test(too_many_dimensions),

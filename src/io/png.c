@@ -5,6 +5,7 @@
 #include "io/source.h"
 
 #ifdef WEFT_PNG
+#    include <errno.h>
 #    include <png.h>
 #    include <string.h>
 
@@ -27,8 +28,12 @@ typedef struct reading {
 /* libpng's way to say that it cannot go on; it must not return. */
 static void stop(png_structp png, png_const_charp message) {
     const reading *const r = png_get_error_ptr(png);
-    wi_note_fail(r->source->note, WEFT_EFORMAT, "%s: malformed PNG file: %s", r->source->name,
-                 message);
+    const wi_source *const s = r->source;
+    if (ferror(s->file))
+        wi_note_fail(s->note, WEFT_EIO, "%s: reading failed: %s", s->name, strerror(errno));
+    else
+        wi_note_fail(s->note, WEFT_EFORMAT, "%s: malformed PNG file: %s", s->name,
+                     feof(s->file) ? "it is cut short" : message);
     png_longjmp(png, 1);
 }
 
@@ -70,7 +75,7 @@ static weft_status make_room(reading *r, size_t row_bytes) {
 
 static weft_status read_image(reading *r) {
     if (setjmp(png_jmpbuf(r->png)))
-        return WEFT_EFORMAT;
+        return ferror(r->source->file) ? WEFT_EIO : WEFT_EFORMAT;
     png_init_io(r->png, r->source->file);
     png_read_info(r->png, r->info);
     set_form(r);

@@ -9,7 +9,7 @@
 #include "io/source.h"
 
 enum {
-    MOST_DIGITS = 9, /* of a number in a header or a plain file: below 2^30 */
+    MOST_EDGE = (1 << 30) - 1, /* no image is as wide or high */
     MOST_SAMPLE = 65535,
     FIRST_BYTES = 1 << 20 /* taken before anything of a plain raster has been read */
 };
@@ -36,10 +36,10 @@ static int pass_comment(const wi_source *s) {
     return c;
 }
 
-/* The next byte that is neither white space nor, in the header, part of a comment. */
-static int next_solid(const wi_source *s, bool comments) {
+/* The next byte that is neither white space nor part of a comment. */
+static int next_solid(const wi_source *s) {
     int c = getc(s->file);
-    while (isspace(c) || (comments && c == '#')) {
+    while (isspace(c) || c == '#') {
         if (c == '#')
             pass_comment(s);
         c = getc(s->file);
@@ -48,18 +48,19 @@ static int next_solid(const wi_source *s, bool comments) {
 }
 
 /* Reads a number and the one byte of white space behind it, which a comment or the end of the file
- * may stand for. */
-static bool read_number(const wi_source *s, bool comments, size_t *number) {
-    int c = next_solid(s, comments);
-    int digits = 0;
-    *number = 0;
-    for (; isdigit(c) && digits < MOST_DIGITS; digits++) {
-        *number = *number * 10 + (size_t)(c - '0');
-        c = getc(s->file);
+ * may stand for. What is larger than any that is allowed becomes MOST_EDGE + 1. */
+static bool read_number(const wi_source *s, size_t *number) {
+    int c = next_solid(s);
+    const bool begun = isdigit(c);
+    for (*number = 0; isdigit(c); c = getc(s->file)) {
+        if (*number <= MOST_EDGE)
+            *number = *number * 10 + (size_t)(c - '0');
     }
-    if (comments && c == '#')
+    if (*number > MOST_EDGE)
+        *number = (size_t)MOST_EDGE + 1;
+    if (c == '#')
         c = pass_comment(s);
-    return digits > 0 && (isspace(c) || c == EOF);
+    return begun && (isspace(c) || c == EOF);
 }
 
 static weft_status read_header(const wi_source *s, header *h) {
@@ -74,9 +75,11 @@ static weft_status read_header(const wi_source *s, header *h) {
         return malformed(s, "it does not begin with P2, P3, P5 or P6");
     h->plain = kind < '5';
     image->channels = kind == '3' || kind == '6' ? 3 : 1;
-    if (!read_number(s, true, &image->width) || !read_number(s, true, &image->height))
+    if (!read_number(s, &image->width) || !read_number(s, &image->height))
         return malformed(s, "its width and height should be numbers");
-    if (!read_number(s, true, &most) || most < 1 || most > MOST_SAMPLE)
+    if (image->width > MOST_EDGE || image->height > MOST_EDGE)
+        return malformed(s, "its width or height is too large: at most 1073741823");
+    if (!read_number(s, &most) || most < 1 || most > MOST_SAMPLE)
         return malformed(s, "its largest sample should be a number from 1 to 65535");
     if (image->width == 0 || image->height == 0)
         return malformed(s, "it is 0 pixels wide or high");
@@ -111,7 +114,7 @@ static weft_status read_plain(const wi_source *s, header *h) {
             if (status != WEFT_OK)
                 return status;
         }
-        if (!read_number(s, false, &value))
+        if (!read_number(s, &value))
             return malformed(s, feof(s->file) ? "it is cut short" : "a sample is no number");
         if (value > h->image.most)
             return malformed(s, "a sample is larger than the largest it announces");

@@ -36,7 +36,8 @@ int wi_target_foresee(const char *path);
  * new one gets its mode and, as far as this process may, its owner and group. */
 weft_status wi_target_open(const char *path, wi_target *target, wi_note *note);
 
-/* Sees to it that all is on the disk, and gives it its name; on failure it is removed. */
+/* Sees to it that all is on the disk, and gives it its name; on failure it is removed. Other names
+ * of the file that is replaced (hard links) keep what was there. */
 weft_status wi_target_close(wi_target *target, wi_note *note);
 
 /* After a write that failed: says why, by errno, and drops the file. Returns WEFT_EIO. */

@@ -126,6 +126,17 @@ static void rights(void **state) {
         assert_int_equal(stat("new", &facts), 0);
         assert_int_equal(facts.st_uid, 12345);
         assert_int_equal(facts.st_gid, 54321);
+        assert_int_equal(chown("new", 0, 0), 0);
+        assert_int_equal(seteuid(65534), 0);
+        refuse("new", EACCES);
+        assert_int_equal(seteuid(0), 0);
+        assert_int_equal(chmod(".", 01777), 0); /* as /tmp */
+        assert_int_equal(seteuid(65534), 0);
+        refuse("new", EPERM);
+        replace("own", NULL);
+        replace("own", new_text);
+        unlink("own");
+        assert_int_equal(seteuid(0), 0);
     } else { /* what may not be written is not replaced, either */
         assert_int_equal(chmod("new", 0444), 0);
         refuse("new", EACCES);

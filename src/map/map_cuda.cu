@@ -74,7 +74,7 @@ __global__ void vector(wi_map_params<T> p, size_t chunks_per_row, size_t units) 
         const size_t count = (end < p.cols ? end : p.cols) - from;
         const T *x = wi_map_reads(op) ? p.x + row * p.ldx + from : nullptr;
         const T *y = wi_map_reads(op) ? p.y + row * p.ldy + from : nullptr;
-        const uint64_t first = row * p.cols + from;
+        const uint64_t first = p.first + row * p.cols + from;
         if (wi_is_aligned(x) && wi_is_aligned(y) && wi_is_aligned(z + from))
             aligned_run<op>(p, x, y, z + from, count, first);
         else

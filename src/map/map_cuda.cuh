@@ -48,7 +48,7 @@ __device__ inline T wi_map_ramp(T start, T step, uint64_t i) {
         return (T)((double)wi_load(start) + (double)i * (double)wi_load(step));
 }
 
-/* The value of element i, given x[i] and y[i]. */
+/* The value of an element that has number i, given x and y there. */
 template <wi_map_op op, class T>
 __device__ inline T wi_map_element(const wi_map_params<T> &p, T x, T y, uint64_t i) {
     if constexpr (op == WI_MAP_ADD)
@@ -58,7 +58,7 @@ __device__ inline T wi_map_element(const wi_map_params<T> &p, T x, T y, uint64_t
     else if constexpr (op == WI_MAP_FILL)
         return p.a;
     else
-        return wi_map_ramp(p.a, p.b, p.first + i);
+        return wi_map_ramp(p.a, p.b, i);
 }
 
 /* z(row, col) from x(row, col) and y(row, col). */
@@ -69,7 +69,7 @@ __device__ inline void wi_map_at(const wi_map_params<T> &p, size_t row, size_t c
         x = p.x[row * p.ldx + col];
         y = p.y[row * p.ldy + col];
     }
-    p.z[row * p.ldz + col] = wi_map_element<op>(p, x, y, row * p.cols + col);
+    p.z[row * p.ldz + col] = wi_map_element<op>(p, x, y, p.first + row * p.cols + col);
 }
 
 template <wi_map_op value>

@@ -6,7 +6,6 @@
 constexpr unsigned threads = 256;
 constexpr unsigned tile_x = 32, tile_y = 8;
 constexpr size_t blocks_per_multiprocessor = 8;
-constexpr size_t max_grid_y = 65535;
 
 template <wi_map_op op, class T>
 __global__ void one_each(wi_map_params<T> p) {
@@ -60,12 +59,18 @@ weft_status wi_map_one_each(weft_context *ctx, const void *arguments) {
 
 weft_status wi_map_blocks_2d(weft_context *ctx, const void *arguments) {
     const wi_map_args *args = (const wi_map_args *)arguments;
+    int highest = 0;
+    const weft_status status =
+        wi_cuda(ctx, cudaDeviceGetAttribute(&highest, cudaDevAttrMaxGridDimY, ctx->gpu->device),
+                "cudaDeviceGetAttribute: how high a grid may be");
+    if (status != WEFT_OK)
+        return status;
     return wi_with_step_type(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         const wi_map_params<T> p = wi_map_typed<T>(args);
         const size_t high = divide_up(p.rows, tile_y);
         const dim3 blocks((unsigned)divide_up(p.cols, tile_x),
-                          (unsigned)(high < max_grid_y ? high : max_grid_y));
+                          (unsigned)(high < (size_t)highest ? high : (size_t)highest));
         return wi_with_map_op(args->op, [=](auto o) {
             const auto kernel = blocks_2d<decltype(o)::op, T>;
             return WEFT_LAUNCH(kernel, ctx, blocks, dim3(tile_x, tile_y), 0, p);

@@ -441,6 +441,15 @@ static void test_typed_calls(void **state) {
     assert_int_equal(at, 2);
     assert_int_equal(weft_sum(ctx, 2, f, &sum), WEFT_OK);
     assert_true(sum == 4.0f);
+    const bool flags[] = {true, false, true}; /* count as u8 */
+    bool any = false;
+    uint64_t trues = 0;
+    assert_int_equal(weft_sum(ctx, 3, flags, &trues), WEFT_OK);
+    assert_int_equal(trues, 2);
+    assert_int_equal(weft_max(ctx, 3, flags, &any), WEFT_OK);
+    assert_true(any);
+    assert_int_equal(weft_argmin(ctx, 3, flags, &at), WEFT_OK);
+    assert_int_equal(at, 1);
     weft_close(ctx);
 }
 

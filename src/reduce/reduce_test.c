@@ -509,6 +509,26 @@ static void huge_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Several turns for every block, even on a device of few. */
+static void many_turns(weft_context *ctx) {
+    static const wi_reduction ops[] = {WI_RED_SUM, WI_RED_ARGMIN};
+    const size_t n = 150011;
+    if (ctx->kind != WI_CUDA) {
+        return;
+    }
+    rig r = rig_open(ctx, n * 8);
+    for (size_t k = 0; k < 2; k++) {
+        const reduce_case c = {.row = test_row_named(&wi_reduce_ladder, "one_pass"),
+                               .op = ops[k],
+                               .type = k ? WEFT_F64 : WEFT_I32,
+                               .n = n,
+                               .pattern = TEST_ANY,
+                               .device = ON_DEVICE};
+        run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
 /* ---- types and sizes of results ---- */
 
 static void test_result_types(void **state) {
@@ -534,6 +554,7 @@ int main(void) {
         cmocka_unit_test(test_result_types), TEST_ON_EACH_PLACE(small_sizes),
         TEST_ON_EACH_PLACE(medium_sizes),    TEST_ON_EACH_PLACE(large_sizes),
         TEST_ON_EACH_PLACE(long_parts),      TEST_ON_EACH_PLACE(huge_sizes),
+        TEST_ON_EACH_PLACE(many_turns),
     };
     return cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
 }

@@ -109,19 +109,6 @@ static weft_status check_count(weft_context *ctx, const char *call, const uint64
     return status;
 }
 
-static weft_status check_index_type(weft_context *ctx, const char *call, const char *name,
-                                    weft_type type, size_t n, uint64_t most) {
-    if (type != WEFT_U32 && type != WEFT_U64)
-        return wi_fail(ctx, WEFT_EARG, "%s: %s is %s; pass WEFT_U32 or WEFT_U64", call, name,
-                       weft_type_name(type));
-    if (type == WEFT_U32 && n > most)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %s u32 cannot hold what %zu elements give; pass "
-                       "WEFT_U64",
-                       call, name, n);
-    return WEFT_OK;
-}
-
 /* ---- the calls ---- */
 
 static span typed(const char *name, const void *p, size_t n, weft_type type) {
@@ -249,7 +236,7 @@ weft_status weft_select_indices(weft_context *ctx, weft_predicate p, size_t n, c
     wi_select_args args;
     weft_status status = begin(ctx, call, &p, n, "x", x, &args);
     if (status == WEFT_OK)
-        status = check_index_type(ctx, call, "index_type", index_type, n, (uint64_t)UINT32_MAX + 1);
+        status = wi_check_index_type(ctx, call, "index_type", index_type, n > 0 ? n - 1 : 0);
     if (status == WEFT_OK)
         status = wi_check_array(ctx, call, "y", y, n, index_type);
     if (status != WEFT_OK)
@@ -337,7 +324,7 @@ weft_status weft_run_length(weft_context *ctx, weft_type type, size_t n, const v
     static const char call[] = "weft_run_length";
     if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = check_index_type(ctx, call, "length_type", length_type, n, UINT32_MAX);
+    weft_status status = wi_check_index_type(ctx, call, "length_type", length_type, n);
     if (status == WEFT_OK)
         status = wi_check_array(ctx, call, "lengths", lengths, n, length_type);
     if (status != WEFT_OK)

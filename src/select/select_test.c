@@ -186,7 +186,7 @@ static size_t mark(rig *r, const select_case *c) {
 
 static void put_index(const select_case *c, unsigned char *array, size_t k, uint64_t index) {
     const uint32_t shorter = (uint32_t)index;
-    if (c->index_type == WEFT_U32)
+    if (test_size_of(c->index_type) == sizeof shorter)
         memcpy(array + 4 * k, &shorter, 4);
     else
         memcpy(array + 8 * k, &index, 8);
@@ -394,12 +394,13 @@ static void draw_case(rig *r, select_case *c) {
     static const size_t widths[] = {1, 2, 4, 8, 16, 4, 8, 3, 6, 12, 24};
     static const test_pattern patterns[] = {TEST_SMALL, TEST_ANY,     TEST_TIES,
                                             TEST_EQUAL, TEST_SPECIAL, TEST_NANS};
+    static const weft_type index_types[] = {WEFT_U32, WEFT_U64, WEFT_I32, WEFT_I64};
     const size_t size = test_size_of(c->p.type);
     c->pattern = patterns[test_below(&r->random, sizeof patterns / sizeof *patterns)];
     c->p.test = (weft_test)test_below(&r->random, WEFT_TEST_COUNT);
     draw_constant(r, c, &c->p.a);
     draw_constant(r, c, &c->p.b);
-    c->index_type = test_below(&r->random, 2) ? WEFT_U32 : WEFT_U64;
+    c->index_type = index_types[test_below(&r->random, 4)];
     const size_t piece = tests_itself(c) ? size : 1;
     c->width = tests_itself(c) ? size : widths[test_below(&r->random, 11)];
     const bool aligned = test_below(&r->random, 3) > 0;

@@ -428,12 +428,9 @@ static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_arg
     weft_status status = wi_check_type(ctx, args.call, args.type);
     if (status == WEFT_OK)
         status = wi_sort_check_order(ctx, args.call, order);
-    if (status == WEFT_OK && index_type != WEFT_U32 && index_type != WEFT_U64)
-        return wi_fail(ctx, WEFT_EARG, "%s: index_type must be WEFT_U32 or WEFT_U64", args.call);
-    if (status == WEFT_OK && index_type == WEFT_U32 && args.n > (size_t)UINT32_MAX + 1)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: index_type u32 does not count %zu elements; pass WEFT_U64", args.call,
-                       args.n);
+    if (status == WEFT_OK)
+        status = wi_check_index_type(ctx, args.call, "index_type", index_type,
+                                     args.n > 0 ? args.n - 1 : 0);
     if (status == WEFT_OK)
         status = wi_check_array(ctx, args.call, "x", args.x, args.n, args.type);
     if (status == WEFT_OK)

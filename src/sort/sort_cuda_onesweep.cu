@@ -331,7 +331,7 @@ __global__ void __launch_bounds__(finish_threads) finish(wi_pass<K, V> p, bool k
 /* ---- the call ---- */
 
 WI_LIMIT(size_t, wi_portion_keys, (size_t)1 << 30) /* at most: counts have 30 bits */
-constexpr size_t large_from = (size_t)1 << 20;     /* keys; below, small tiles fill the device */
+WI_LIMIT(size_t, wi_large_from, (size_t)1 << 20)   /* keys; below, small tiles fill the device */
 constexpr size_t line_bytes = 256;
 
 /* How a call is cut up, and where its temporary memory begins: at offset 0 what starts as zeros. */
@@ -490,7 +490,7 @@ static weft_status run(weft_context *ctx, const wi_sort_args *a) {
 
 template <class K, class V>
 static weft_status run_sized(weft_context *ctx, const wi_sort_args *a) {
-    return a->n < large_from ? run<K, V, false>(ctx, a) : run<K, V, true>(ctx, a);
+    return a->n < wi_large_from ? run<K, V, false>(ctx, a) : run<K, V, true>(ctx, a);
 }
 
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args) {

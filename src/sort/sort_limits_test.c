@@ -14,50 +14,62 @@ static int compare_keys(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Passes of onesweep in several launches, as for 2^30 keys and more; of the last launch all tiles
- * are full, or one is begun, or some are missing. */
-static void portions(weft_context *ctx) {
-    static const size_t sizes[] = {4096, 4097, 9001, 12288};
-    enum {
-        MOST = 12288
-    };
-    if (ctx->kind != WI_CUDA)
-        return;
+enum {
+    MOST_KEYS = 30000
+};
+
+/* Keys sorted by onesweep, and their positions. */
+static void check_onesweep(weft_context *ctx, size_t n, uint32_t bits) {
     test_random random = test_random_at(14);
-    uint32_t x[MOST], sorted[MOST];
-    test_buffer in = test_buffer_open(ctx, true, sizeof x);
-    test_buffer out = test_buffer_open(ctx, true, sizeof x);
-    test_buffer places = test_buffer_open(ctx, true, sizeof x);
-#ifdef WEFT_EMU
-    wi_portion_keys = 4096; /* two tiles */
-#endif
-    assert_int_equal(weft_use(ctx, "sort", "onesweep"), WEFT_OK);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        const size_t n = sizes[k];
-        for (size_t i = 0; i < n; i++)
-            x[i] = (uint32_t)test_bits(&random) & (k % 2 ? 0x3ff : ~0u);
-        memcpy(sorted, x, n * sizeof *x);
-        qsort(sorted, n, sizeof *sorted, compare_keys);
-        test_buffer_load(&in, x, n * sizeof *x, 0);
-        test_buffer_poison(&out, n * sizeof *x, 0);
-        test_buffer_poison(&places, n * sizeof *x, 0);
-        assert_int_equal(weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, out.p), WEFT_OK);
-        assert_int_equal(
-            weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, WEFT_U32, places.p), WEFT_OK);
-        assert_memory_equal(test_buffer_read(&out, "portions"), sorted, n * sizeof *x);
-        const uint32_t *const at = test_buffer_read(&places, "portions");
-        for (size_t i = 0; i < n; i++)
-            if (at[i] >= n || x[at[i]] != sorted[i] ||
-                (i > 0 && sorted[i] == sorted[i - 1] && at[i] <= at[i - 1]))
-                fail_msg("portions, n %zu: position %zu is wrong", n, i);
-    }
-#ifdef WEFT_EMU
-    wi_portion_keys = (size_t)1 << 30;
-#endif
-    test_use(ctx, "sort", NULL);
+    static uint32_t x[MOST_KEYS], sorted[MOST_KEYS];
+    const size_t bytes = n * sizeof *x;
+    test_buffer in = test_buffer_open(ctx, true, bytes);
+    test_buffer out = test_buffer_open(ctx, true, bytes);
+    test_buffer places = test_buffer_open(ctx, true, bytes);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (uint32_t)test_bits(&random) & bits;
+    memcpy(sorted, x, bytes);
+    qsort(sorted, n, sizeof *sorted, compare_keys);
+    test_buffer_load(&in, x, bytes, 0);
+    test_buffer_poison(&out, bytes, 0);
+    test_buffer_poison(&places, bytes, 0);
+    assert_int_equal(weft_sort(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, out.p), WEFT_OK);
+    assert_int_equal(weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_U32, n, in.p, WEFT_U32, places.p),
+                     WEFT_OK);
+    assert_memory_equal(test_buffer_read(&out, "onesweep"), sorted, bytes);
+    const uint32_t *const at = test_buffer_read(&places, "onesweep");
+    for (size_t i = 0; i < n; i++)
+        if (at[i] >= n || x[at[i]] != sorted[i] ||
+            (i > 0 && sorted[i] == sorted[i - 1] && at[i] <= at[i - 1]))
+            fail_msg("onesweep, n %zu: position %zu is wrong", n, i);
     test_buffer_close(&in);
     test_buffer_close(&out);
     test_buffer_close(&places);
+}
+
+/* Passes in several launches, as for 2^30 keys and more: of the last launch all tiles are full, or
+ * one is begun, or some are missing. Then in large tiles, as for 2^20 and more. */
+static void portions(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    test_use(ctx, "sort", test_row_named(&wi_sort_ladder, "onesweep"));
+#ifdef WEFT_EMU
+    wi_portion_keys = 4096; /* two tiles */
+#endif
+    check_onesweep(ctx, 4096, ~0u);
+    check_onesweep(ctx, 4097, 0x3ff);
+    check_onesweep(ctx, 9001, ~0u);
+    check_onesweep(ctx, 12288, 0x3ff);
+#ifdef WEFT_EMU
+    wi_portion_keys = 13056; /* one tile */
+    wi_large_from = 1;
+#endif
+    check_onesweep(ctx, MOST_KEYS, 0x3ff);
+#ifdef WEFT_EMU
+    wi_portion_keys = (size_t)1 << 30;
+    wi_large_from = (size_t)1 << 20;
+#endif
+    test_use(ctx, "sort", NULL);
 }
 
 /* The first k of more tiles than threads scan at once. */

@@ -185,6 +185,23 @@ static void of_keys(const wi_sort_key *key, unsigned key_bytes, size_t n, const 
     }
 }
 
+static void least(const wi_sort_key *key, unsigned key_bytes, size_t block, size_t n, const void *x,
+                  void *out) {
+    switch (key_bytes) {
+    case 1:
+        least_u8(key, block, n, x, out);
+        break;
+    case 2:
+        least_u16(key, block, n, x, out);
+        break;
+    case 4:
+        least_u32(key, block, n, x, out);
+        break;
+    default:
+        least_u64(key, block, n, x, out);
+    }
+}
+
 static void count(const wi_sort_deal *deal, size_t *counts) {
     switch (deal->key_bytes) {
     case 1:
@@ -214,6 +231,38 @@ static void deal(const wi_sort_deal *share) {
         break;
     default:
         deal_u64(share);
+    }
+}
+
+static void tally(wi_sort_pick *share) {
+    switch (share->key_bytes) {
+    case 1:
+        tally_u8(share);
+        break;
+    case 2:
+        tally_u16(share);
+        break;
+    case 4:
+        tally_u32(share);
+        break;
+    default:
+        tally_u64(share);
+    }
+}
+
+static void pick(const wi_sort_pick *share) {
+    switch (share->key_bytes) {
+    case 1:
+        pick_u8(share);
+        break;
+    case 2:
+        pick_u16(share);
+        break;
+    case 4:
+        pick_u32(share);
+        break;
+    default:
+        pick_u64(share);
     }
 }
 
@@ -269,8 +318,11 @@ static void sort(const wi_sort_range *range) {
 const wi_sort_simd WI_FOR_ISA(wi_sort_simd) = {
     .to_keys = to_keys,
     .of_keys = of_keys,
+    .least = least,
     .count = count,
     .deal = deal,
+    .tally = tally,
+    .pick = pick,
     .first_fall = first_fall,
     .radix = radix,
     .sort = sort,

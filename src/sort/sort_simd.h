@@ -46,15 +46,35 @@ typedef struct wi_sort_deal {
     bool stream; /* write past the cache */
 } wi_sort_deal;
 
+/* One thread's share of picking out what comes first: elements with keys below `low`, and of those
+ * from there to `last` the first `quota`. */
+typedef struct wi_sort_pick {
+    unsigned key_bytes, value_bytes;
+    wi_sort_key key;
+    uint64_t low, last;
+    size_t n;
+    size_t first; /* the position of x[0] in the whole call */
+    const void *x;
+    size_t below, inside; /* how many there are: what `tally` finds */
+    size_t quota;
+    void *keys_out, *values_out; /* the values are positions */
+} wi_sort_pick;
+
 typedef struct wi_sort_simd {
     void (*to_keys)(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
                     void *to);
     void (*of_keys)(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
                     void *to);
+    /* out = the least key of each `block` of the n elements; the last may be shorter. */
+    void (*least)(const wi_sort_key *key, unsigned key_bytes, size_t block, size_t n, const void *x,
+                  void *out);
     /* Adds to counts how many elements belong in each bucket. */
     void (*count)(const wi_sort_deal *deal, size_t *counts);
     /* Moves them there, in order. */
     void (*deal)(const wi_sort_deal *deal);
+    void (*tally)(wi_sort_pick *pick);
+    /* Puts them out, in the order they come. */
+    void (*pick)(const wi_sort_pick *pick);
     /* The first position whose key is below the one in front of it, or n; 1 <= n. */
     size_t (*first_fall)(const wi_sort_range *range);
     void (*radix)(const wi_sort_range *range);

@@ -107,6 +107,7 @@ static bool has_values(const sort_case *c) {
 
 static weft_status call(const rig *r, const sort_case *c, test_buffer *const b[4]) {
     const weft_order order = c->descending ? WEFT_DESCENDING : WEFT_ASCENDING;
+    static const weft_type index_types[2][2] = {{WEFT_U32, WEFT_I32}, {WEFT_U64, WEFT_I64}};
     switch (c->form) {
     case KEYS:
         return weft_sort(r->ctx, order, c->type, c->n, b[0]->p, b[1]->p);
@@ -115,7 +116,7 @@ static weft_status call(const rig *r, const sort_case *c, test_buffer *const b[4
                                b[2]->p, b[3]->p);
     case INDICES:
         return weft_sort_indices(r->ctx, order, c->type, c->n, b[0]->p,
-                                 c->value_bytes == 4 ? WEFT_U32 : WEFT_U64, b[3]->p);
+                                 index_types[c->value_bytes == 8][c->descending], b[3]->p);
     case BITS:
         return weft_sort_bits(r->ctx, order, c->type, c->first_bit, c->end_bit, c->n, b[0]->p,
                               b[1]->p, 0, NULL, NULL);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k in order. On a cpu the k-th key is closed in on, 8 bits at a time, by counting; then
- * the few elements up to it are collected, in the order they came, and sorted. */
+/* The first k in order. On a cpu, unless they are few (sort_few.c), the k-th key is closed in on, 8
+ * bits at a time, by counting; then the elements up to it are collected, in the order they came,
+ * and sorted. */
 #include <string.h>
 
 #include "cpu/team.h"
+#include "sort/sort_few.h"
 #include "sort/sort_mirror.h"
 #include "sort/sort_parts.h"
 #include "sort/sort_run.h"
 
 enum {
-    SPARE = 4096, /* elements collected beyond 2 k, rather than looking once more */
-    BLOCK = 512
+    SPARE = 4096 /* elements collected beyond 5/4 k, rather than looking once more */
 };
 
 /* The keys below `low` all belong to the first k; so do some of the `width` from there on. */
@@ -28,8 +29,8 @@ typedef struct plan {
     int team;
     size_t capacity;
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
-    char *keys;
-    uint64_t *positions;
+    size_t index_bytes;                /* of a position; 0: they are not wanted */
+    char *keys, *positions;
 } plan;
 
 static void count_all(const plan *p, const wi_sort_split *split) {
@@ -79,86 +80,138 @@ static bracket close_in(const plan *p) {
     return b;
 }
 
-/* How many of elements first ... end - 1 lie below the bracket, and how many inside. If `to` is not
- * NULL, keys and positions of those below, and of the first `quota` inside, are put from *to on. */
-static void collect(const plan *p, const bracket *b, size_t first, size_t end, size_t *below,
-                    size_t *inside, const size_t *to, size_t quota) {
-    uint64_t block[BLOCK], key = 0; /* keys of any width */
-    size_t at = to ? *to : 0, n_below = 0, n_inside = 0;
-    for (size_t i = first; i < end; i += BLOCK) {
-        const size_t n = end - i < BLOCK ? end - i : BLOCK;
-        p->simd->to_keys(&p->key, p->size, n, (const char *)p->args->x + i * p->size, block);
-        for (size_t k = 0; k < n; k++) {
-            memcpy(&key, (const char *)block + k * p->size, p->size);
-            const bool is_below = key < b->low;
-            const bool is_inside = !is_below && key - b->low <= b->width - 1;
-            n_below += is_below;
-            n_inside += is_inside;
-            if (to && (is_below || (is_inside && n_inside <= quota))) {
-                memcpy(p->keys + at * p->size, &key, p->size);
-                p->positions[at++] = i + k;
-            }
-        }
+/* A thread's share of what is collected. */
+static wi_sort_pick share_of(const plan *p, const bracket *b, int rank) {
+    const wi_top_k_args *const a = p->args;
+    const size_t first = wi_team_share(a->n, rank, p->team);
+    return (wi_sort_pick){.key_bytes = p->size,
+                          .value_bytes = (unsigned)p->index_bytes,
+                          .key = p->key,
+                          .low = b->low,
+                          .last = b->low + b->width - 1,
+                          .n = wi_team_share(a->n, rank + 1, p->team) - first,
+                          .first = first,
+                          .x = (const char *)a->x + first * p->size};
+}
+
+/* Where each thread puts what it picks, and how many from inside the bracket: the first ones, as
+ * many as fit. What is left of the capacity is filled with what sorts last. */
+static void deal_out(const plan *p, const bracket *b) {
+    size_t at = 0, left = p->capacity - b->below;
+    for (int rank = 0; rank < p->team; rank++) {
+        size_t *const own = p->counts[rank];
+        const size_t inside = own[1] < left ? own[1] : left, below = own[0];
+        own[0] = at;
+        own[1] = inside;
+        at += below + inside;
+        left -= inside;
     }
-    *below = n_below;
-    *inside = n_inside;
+    memset(p->keys + at * p->size, 0xFF, (p->capacity - at) * p->size);
+    if (p->index_bytes > 0)
+        memset(p->positions + at * p->index_bytes, 0xFF, (p->capacity - at) * p->index_bytes);
 }
 
 /* Collects everything up to the bracket's end; of equal keys only the first ones, if there are more
- * than fit. What is left of the capacity is filled with what sorts last. */
-static void collect_all(const plan *p, const bracket *b) {
-    const size_t n = p->args->n, quota = p->capacity - b->below;
-#pragma omp parallel for num_threads(p->team) schedule(static, 1)
-    for (int rank = 0; rank < p->team; rank++)
-        collect(p, b, wi_team_share(n, rank, p->team), wi_team_share(n, rank + 1, p->team),
-                &p->counts[rank][0], &p->counts[rank][1], NULL, 0);
-    size_t at = 0, left = quota;
-    for (int rank = 0; rank < p->team; rank++) {
-        const size_t inside = p->counts[rank][1] < left ? p->counts[rank][1] : left;
-        const size_t own = p->counts[rank][0] + inside;
-        p->counts[rank][2] = at;
-        p->counts[rank][3] = inside;
-        at += own;
-        left -= inside;
+ * than fit. */
+static void collect(const plan *p, const bracket *b) {
+#pragma omp parallel num_threads(p->team)
+    {
+#pragma omp for schedule(static, 1)
+        for (int rank = 0; rank < p->team; rank++) {
+            wi_sort_pick share = share_of(p, b, rank);
+            p->simd->tally(&share);
+            p->counts[rank][0] = share.below;
+            p->counts[rank][1] = share.inside;
+        }
+#pragma omp single
+        deal_out(p, b);
+#pragma omp for schedule(static, 1)
+        for (int rank = 0; rank < p->team; rank++) {
+            wi_sort_pick share = share_of(p, b, rank);
+            share.quota = p->counts[rank][1];
+            share.keys_out = p->keys + p->counts[rank][0] * p->size;
+            share.values_out = p->positions + p->counts[rank][0] * p->index_bytes;
+            p->simd->pick(&share);
+        }
     }
-#pragma omp parallel for num_threads(p->team) schedule(static, 1)
-    for (int rank = 0; rank < p->team; rank++)
-        collect(p, b, wi_team_share(n, rank, p->team), wi_team_share(n, rank + 1, p->team),
-                &p->counts[rank][0], &p->counts[rank][1], &p->counts[rank][2], p->counts[rank][3]);
-    memset(p->keys + at * p->size, 0xFF, (p->capacity - at) * p->size);
-    memset(p->positions + at, 0xFF, (p->capacity - at) * sizeof *p->positions);
 }
 
 /* The sort of what was collected: keys that are unsigned already, in place. */
 static wi_sort_args sort_of(const plan *p, size_t *bytes) {
     static const weft_type unsigned_of[] = {
         [1] = WEFT_U8, [2] = WEFT_U16, [4] = WEFT_U32, [8] = WEFT_U64};
+    void *const positions = p->index_bytes > 0 ? p->positions : NULL;
     return (wi_sort_args){.call = p->args->call,
                           .type = unsigned_of[p->size],
                           .end_bit = 8 * p->size,
                           .n = p->capacity,
                           .x = p->keys,
                           .y = p->keys,
-                          .value_bytes = sizeof *p->positions,
-                          .values = p->positions,
-                          .values_out = p->positions,
+                          .value_bytes = p->index_bytes,
+                          .values = positions,
+                          .values_out = positions,
                           .bytes = bytes};
+}
+
+static void put_out(const plan *p) {
+    const wi_top_k_args *const a = p->args;
+    if (a->values)
+        p->simd->of_keys(&p->key, p->size, a->k, p->keys, a->values);
+    for (size_t i = 0; i < a->k && a->positions; i++)
+        a->positions[i] = wi_element_bits(p->positions, p->index_bytes, i);
+}
+
+/* So many are collected at most. */
+static size_t capacity_of(size_t n, size_t k) {
+    const size_t left = n - k, more = k / 4;
+    return left <= more || left - more <= SPARE ? n : k + more + SPARE;
+}
+
+static plan plan_of(const weft_context *ctx, const wi_top_k_args *a) {
+    const size_t size = weft_type_size(a->type);
+    return (plan){.args = a,
+                  .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
+                  .key = wi_sort_key_of(a->type, a->descending),
+                  .size = (unsigned)size,
+                  .team = wi_team_size(ctx, a->n, a->n * size),
+                  .capacity = capacity_of(a->n, a->k),
+                  .index_bytes = !a->positions            ? 0
+                                 : a->n - 1 <= UINT32_MAX ? 4
+                                                          : 8};
+}
+
+/* Hands out the memory, the widest elements first; returns how much it takes. NULL: only that. */
+static size_t lay_out(plan *p, char *memory) {
+    const size_t counts = (size_t)p->team * sizeof *p->counts;
+    const size_t keys = p->capacity * p->size, positions = p->capacity * p->index_bytes;
+    if (!memory)
+        return counts + keys + positions;
+    const bool keys_first = p->size >= p->index_bytes;
+    p->counts = (size_t(*)[WI_SORT_BUCKETS])(void *)memory;
+    p->keys = memory + counts + (keys_first ? 0 : positions);
+    p->positions = memory + counts + (keys_first ? keys : 0);
+    return counts + keys + positions;
+}
+
+static weft_status run(weft_context *ctx, plan *p) {
+    const bracket b = close_in(p);
+    collect(p, &b);
+    const wi_sort_args sort = sort_of(p, NULL);
+    const weft_status status = wi_sort_buckets(ctx, &sort);
+    if (status == WEFT_OK)
+        put_out(p);
+    return status;
 }
 
 weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
     const wi_top_k_args *const a = args;
-    const size_t size = weft_type_size(a->type);
-    plan p = {.args = a,
-              .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
-              .key = wi_sort_key_of(a->type, a->descending),
-              .size = (unsigned)size,
-              .team = wi_team_size(ctx, a->n, a->n * size)};
-    p.capacity = a->k > (a->n - 1) / 2 || a->n - 2 * a->k < SPARE ? a->n : 2 * a->k + SPARE;
-    const size_t positions = p.capacity * sizeof *p.positions;
-    const size_t counts = (size_t)p.team * sizeof *p.counts;
-    const size_t needed = positions + counts + p.capacity * size;
+    if (wi_top_few_fits(a->n, a->k))
+        return wi_top_few(ctx, a);
+    plan p = plan_of(ctx, a);
+    const size_t needed = lay_out(&p, NULL);
     if (a->bytes) {
-        p.keys = a->values ? a->values : (void *)a->positions; /* only asked if it is NULL */
+        /* what is asked for is only looked at for being there */
+        p.keys = p.positions = a->values ? a->values : (void *)a->positions;
         const wi_sort_args sort = sort_of(&p, a->bytes);
         *a->bytes += needed;
         return wi_sort_buckets(ctx, &sort);
@@ -167,17 +220,8 @@ weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
     weft_status status = wi_sort_take(ctx, a->call, needed, &memory);
     if (status != WEFT_OK)
         return status;
-    p.positions = memory;
-    p.counts = (size_t(*)[WI_SORT_BUCKETS])((char *)memory + positions);
-    p.keys = (char *)memory + positions + counts;
-    const bracket b = close_in(&p);
-    collect_all(&p, &b);
-    const wi_sort_args sort = sort_of(&p, NULL);
-    status = wi_sort_buckets(ctx, &sort);
-    if (status == WEFT_OK && a->values)
-        p.simd->of_keys(&p.key, p.size, a->k, p.keys, a->values);
-    if (status == WEFT_OK && a->positions)
-        memcpy(a->positions, p.positions, a->k * sizeof *p.positions);
+    lay_out(&p, memory);
+    status = run(ctx, &p);
     wi_sort_give(ctx, memory);
     return status;
 }

@@ -60,6 +60,12 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
                  wi_place *update, wi_place *part);
 
+/* Is L of the matrix scaled, and by what: row i and column i by 2^power[i]. */
+typedef struct wi_balance {
+    bool scaled;
+    int32_t *power;
+} wi_balance;
+
 /* ---- memory for the numbers: numbers.c ---- */
 
 /* L is stored by supernodes: supernode s has a panel of height x columns, by blocks of columns
@@ -85,6 +91,9 @@ typedef struct wi_numbers {
     double *solve; /* everything a solve needs, for `rhs` right-hand sides */
     void *desk;    /* what a rung that teaches works with, once one has factored */
     size_t desk_bytes;
+    double *scaled; /* room for the values of a matrix that is scaled, and for its powers */
+    size_t scaled_bytes;
+    wi_balance balance;
     bool mapped; /* entry, slot and relative are filled */
 } wi_numbers;
 
@@ -104,6 +113,9 @@ wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
 void wi_numbers_free(wi_numbers *numbers);
 
+/* Has the report know of what is held now. */
+void wi_numbers_note_peak(weft_chol *plan);
+
 /* The desk, with room for so many bytes, which is taken when it is first asked for. */
 weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
                             void **desk);
@@ -112,6 +124,18 @@ weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan
  */
 weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            const weft_sparse *matrix);
+
+/* ---- scaling: balance.c ---- */
+
+/* Decides whether the matrix has to be scaled, and by what; takes memory when one first has to be.
+ * The powers of before stay where they were. */
+weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,
+                            const weft_sparse *matrix);
+
+/* The matrix as the plan has it: scaled, in `room`, which then points to the plan's values; or as
+ * it is. Nothing is rounded but numbers that come to lie below the range of double. */
+const weft_sparse *wi_chol_balanced(const weft_chol *plan, const weft_sparse *matrix,
+                                    weft_sparse *room);
 
 /* ---- the plan ---- */
 
@@ -138,6 +162,11 @@ struct weft_chol {
 static inline double *wi_chol_column(const weft_chol *plan, int64_t s, int64_t j) {
     return wi_block_column(plan->numbers.l + plan->numbers.panel[s],
                            wi_super_height(&plan->symbolic, s), j);
+}
+
+/* The power of two that row and column i of the caller's matrix were scaled by. */
+static inline int wi_chol_power(const weft_chol *plan, int64_t i) {
+    return plan->numbers.balance.scaled ? plan->numbers.balance.power[i] : 0;
 }
 
 /* Threads for a call: no more than there is memory for. */

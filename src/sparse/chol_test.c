@@ -103,7 +103,7 @@ static void check_direction(weft_context *ctx, weft_chol *plan, const test_syste
 /* The message names the column, and nothing but it and the pivot. */
 static void check_message(weft_context *ctx, int64_t column) {
     char words[64];
-    snprintf(words, sizeof words, "its column %lld is", (long long)column);
+    snprintf(words, sizeof words, "its column %lld (counted from 0) is", (long long)column);
     if (!strstr(weft_message(ctx), words))
         fail_msg("\"%s\" does not name column %lld", weft_message(ctx), (long long)column);
 }
@@ -180,7 +180,9 @@ static void test_indefinite(void **state) {
         const bool clear = j == s.graph.n || pivot <= -1e-9L || s.a[perm[j]][perm[j]] == 0;
         const weft_status status = weft_chol_factor(c, plan, matrix);
         if (clear && j < s.graph.n) {
-            test_refused(c, status, WEFT_ENOTSPD, "weft_chol_factor", NULL);
+            const bool hole = pivot == 0; /* in a column of zeros, perhaps */
+            test_refused(c, status, hole && status == WEFT_ESINGULAR ? status : WEFT_ENOTSPD,
+                         "weft_chol_factor", NULL);
             check_message(c, perm[j]);
             check_direction(c, plan, &s, perm[j], pivot, "indefinite");
         } else if (clear) {

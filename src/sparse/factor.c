@@ -89,20 +89,92 @@ static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
     return wi_chol_column(plan, s, j)[j];
 }
 
+/* The pivot at which column k failed, of the matrix as factored. */
+static double pivot_of(const weft_chol *plan, int64_t k) {
+    return diagonal(plan, supernode_of(&plan->symbolic, k), k);
+}
+
+/* The same of the caller's matrix. */
+static double unscaled(const weft_chol *plan, int64_t k, double pivot) {
+    return ldexp(pivot, -2 * wi_chol_power(plan, plan->symbolic.perm[k]));
+}
+
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column) {
-    const double pivot = diagonal(plan, supernode_of(&plan->symbolic, column), column);
+    const double pivot = pivot_of(plan, column);
     const long long j = (long long)plan->symbolic.perm[column];
+    plan->failed = column;
     if (!isfinite(pivot))
         return wi_fail(ctx, WEFT_ENONFINITE,
-                       "%s: numbers of L grow beyond what a double can hold at column %lld of the "
-                       "matrix; scale it down",
+                       "%s: numbers of L grow beyond what a double can hold at column %lld "
+                       "(counted from 0) of the matrix: its entries are too large for its "
+                       "diagonal; it is not positive definite",
                        call, j);
     plan->state = WI_CHOL_INDEFINITE;
+    return wi_fail(
+        ctx, WEFT_ENOTSPD,
+        "%s: matrix is not positive definite: the pivot of its column %lld (counted from "
+        "0) is %g; weft_chol_direction has the proof",
+        call, j, unscaled(plan, column, pivot));
+}
+
+/* Is y = A d nothing but what a change of each a[i][j] by 2^-40 sqrt(a[i][i] a[j][j]) makes of 0?
+ * (Of random matrices of low rank a factorization loses no more, and nearly as much.) */
+static bool is_rounding(const weft_sparse *a, const double *d, const double *y) {
+    static const double rounding = 0x1p-40;
+    double size = 0;
+    for (size_t j = 0; j < a->cols; j++)
+        size += sqrt(fabs(wi_sparse_diagonal(a, (int64_t)j))) * fabs(d[j]);
+    for (size_t i = 0; i < a->rows; i++) {
+        if (!(fabs(y[i]) <= rounding * sqrt(fabs(wi_sparse_diagonal(a, (int64_t)i))) * size))
+            return false;
+    }
+    return true;
+}
+
+/* Does the direction of column k, which the factorization that failed left room for, show that the
+ * matrix is singular? */
+static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64_t k) {
+    const weft_chol *const plan = args->plan;
+    const weft_sparse *const a = args->matrix;
+    const wi_solve_room room = wi_solve_room_of(plan, 1);
+    wi_chol_direction(plan, supernode_of(&plan->symbolic, k), k);
+    for (size_t j = 0; j < a->cols; j++)
+        room.x[plan->symbolic.perm[j]] = room.y[j];
+    weft_sparse_multiply(ctx, a, 1, room.x, a->cols, room.y, a->rows);
+    return is_rounding(a, room.x, room.y);
+}
+
+/* In the subtree of the column that failed, the first column whose pivot is so small a part of its
+ * diagonal entry that it may be one of 0, rounded up; that which failed if there is none before. */
+static int64_t first_tiny_pivot(const weft_chol *plan, const weft_sparse *a) {
+    static const double tiny = 0x1p-40;
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const int64_t last = supernode_of(symbolic, plan->failed);
+    for (int64_t s = last - symbolic->size[last] + 1; s <= last; s++) {
+        for (int64_t k = symbolic->first[s]; k < symbolic->first[s + 1] && k < plan->failed; k++) {
+            const double l = diagonal(plan, s, k);
+            if (l * l <= tiny * wi_sparse_diagonal(a, symbolic->perm[k]))
+                return k;
+        }
+    }
+    return plan->failed;
+}
+
+/* A pivot that is not positive may be one of 0, rounded, or come after one that was rounded up:
+ * then the direction of the first such is a null vector, and the matrix is singular. */
+static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
+    weft_chol *const plan = args->plan;
+    int64_t column = plan->failed;
+    if (!is_null_direction(ctx, args, column)) {
+        column = first_tiny_pivot(plan, args->matrix);
+        if (!is_null_direction(ctx, args, column))
+            return WEFT_ENOTSPD;
+    }
     plan->failed = column;
-    return wi_fail(ctx, WEFT_ENOTSPD,
-                   "%s: matrix is not positive definite: the pivot of its column %lld is %g; "
-                   "weft_chol_direction has the proof",
-                   call, j, pivot);
+    return wi_fail(ctx, WEFT_ESINGULAR,
+                   "%s: matrix is singular: its column %lld (counted from 0) is a combination of "
+                   "others; weft_chol_direction has d with A d = 0 but for rounding",
+                   args->call, (long long)plan->symbolic.perm[column]);
 }
 
 /* Work between two calls of the caller's progress function, as a share of all. */
@@ -122,12 +194,27 @@ weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
 
 /* Has a rung that fails so written to L? */
 static bool has_begun(weft_status status) {
-    return status == WEFT_ENOTSPD || status == WEFT_ENONFINITE || status == WEFT_ECANCELLED;
+    return status == WEFT_ENOTSPD || status == WEFT_ESINGULAR || status == WEFT_ENONFINITE ||
+           status == WEFT_ECANCELLED;
 }
 
 int64_t wi_chol_failed(const weft_chol *plan, double *pivot) {
-    *pivot = diagonal(plan, supernode_of(&plan->symbolic, plan->failed), plan->failed);
+    *pivot = unscaled(plan, plan->failed, pivot_of(plan, plan->failed));
     return plan->symbolic.perm[plan->failed];
+}
+
+static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
+                       const weft_sparse *matrix) {
+    weft_sparse scaled;
+    const weft_status status = wi_chol_balance(ctx, call, plan, matrix);
+    if (status != WEFT_OK)
+        return status;
+    const wi_chol_args args = {
+        .call = call, .plan = plan, .matrix = wi_chol_balanced(plan, matrix, &scaled)};
+    plan->state = WI_CHOL_EMPTY;
+    plan->told = 0;
+    const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
+    return ran == WEFT_ENOTSPD ? tell_singular(ctx, &args) : ran;
 }
 
 weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
@@ -146,14 +233,14 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     if (status != WEFT_OK)
         return status;
     const wi_chol_state before = plan->state;
-    plan->state = WI_CHOL_EMPTY;
-    plan->told = 0;
-    const wi_chol_args args = {.call = call, .plan = plan, .matrix = matrix};
-    status = wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
-    if (has_begun(status))
+    const wi_balance balance = plan->numbers.balance;
+    status = run(ctx, call, plan, matrix);
+    if (has_begun(status)) {
         plan->report.factor_seconds = 0;
-    else if (status != WEFT_OK)
+    } else if (status != WEFT_OK) {
         plan->state = before;
+        plan->numbers.balance = balance;
+    }
     if (status != WEFT_OK)
         return status;
     plan->state = WI_CHOL_FACTORED;
@@ -165,7 +252,7 @@ double wi_chol_logdet(const weft_chol *plan) {
     double sum = 0;
     for (int64_t s = 0; s < plan->symbolic.supernodes; s++) {
         for (int64_t k = plan->symbolic.first[s]; k < plan->symbolic.first[s + 1]; k++)
-            sum += log(diagonal(plan, s, k));
+            sum += log(diagonal(plan, s, k)) - wi_chol_power(plan, plan->symbolic.perm[k]) * log(2);
     }
     return 2 * sum;
 }
@@ -178,7 +265,7 @@ weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
     if (status == WEFT_OK && plan->state != WI_CHOL_INDEFINITE)
         status = wi_fail(ctx, WEFT_EARG,
                          "%s: plan has met no matrix that is not positive definite in its latest "
-                         "factorization; ask after WEFT_ENOTSPD",
+                         "factorization; ask after WEFT_ENOTSPD or WEFT_ESINGULAR",
                          call);
     if (status == WEFT_OK)
         status = wi_check_columns(ctx, call, "d", d, (size_t)plan->symbolic.n, 1,
@@ -187,7 +274,15 @@ weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
         return status;
     const wi_symbolic *const symbolic = &plan->symbolic;
     wi_chol_direction(plan, supernode_of(symbolic, plan->failed), plan->failed);
-    for (int64_t k = 0; k < symbolic->n; k++)
-        d[symbolic->perm[k]] = plan->numbers.solve[k];
-    return WEFT_OK;
+    const int power = wi_chol_power(plan, symbolic->perm[plan->failed]);
+    for (int64_t k = 0; k < symbolic->n; k++) {
+        const int64_t i = symbolic->perm[k];
+        d[i] = ldexp(plan->numbers.solve[k], wi_chol_power(plan, i) - power);
+        if (!isfinite(d[i]))
+            status = wi_fail(ctx, WEFT_ENONFINITE,
+                             "%s: the number of row %lld is too large for a double; scale the "
+                             "matrix",
+                             call, (long long)i);
+    }
+    return status;
 }

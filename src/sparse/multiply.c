@@ -32,31 +32,52 @@ static int team_of(const weft_context *ctx, const wi_residual_args *args) {
     return args->threads > 0 && args->threads < useful ? args->threads : useful;
 }
 
-void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
-    const wi_residual_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd);
+static void take_worse(wi_misfit *all, const wi_misfit *part, size_t n) {
+    for (size_t j = 0; j < n; j++) {
+        if (wi_worse(part->error[j], all->error[j]))
+            all->error[j] = part->error[j];
+        if (wi_worse(part->most[j], all->most[j]))
+            all->most[j] = part->most[j];
+    }
+    if (part->norm > all->norm)
+        all->norm = part->norm;
+}
+
+double wi_largest(size_t n, const double *x) {
+    return WI_OF_ISA(wi_cpu_isa(), wi_residual_simd)->largest(n, x);
+}
+
+bool wi_within(size_t n, const double *x, double least, double most) {
+    return WI_OF_ISA(wi_cpu_isa(), wi_residual_simd)->within(n, x, least, most);
+}
+
+static void by_team(const wi_residual_simd *simd, const wi_residual_args *args, int threads,
+                    wi_misfit *all) {
     const size_t rows = args->matrix->rows;
     const size_t pieces = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-    for (size_t j = 0; args->error && j < args->n; j++)
-        args->error[j] = 0;
-    const int threads = team_of(ctx, args);
-    if (threads == 1) {
-        simd->rows(args, 0, rows, args->error);
-        return;
-    }
 #pragma omp parallel num_threads(threads)
     {
-        double error[WI_CHOL_RHS] = {0};
+        wi_misfit misfit = {.norm = 0};
 #pragma omp for schedule(dynamic) nowait
         for (size_t k = 0; k < pieces; k++) {
             const size_t end = (k + 1) * ROWS_AT_ONCE;
-            simd->rows(args, k * ROWS_AT_ONCE, end < rows ? end : rows, error);
+            simd->rows(args, k * ROWS_AT_ONCE, end < rows ? end : rows, &misfit);
         }
 #pragma omp critical(wi_sparse_residual)
-        for (size_t j = 0; args->error && j < args->n; j++) {
-            if (wi_worse(error[j], args->error[j]))
-                args->error[j] = error[j];
-        }
+        take_worse(all, &misfit, args->n);
     }
+}
+
+void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
+    const wi_residual_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd);
+    const int threads = team_of(ctx, args);
+    wi_misfit all = {.norm = 0};
+    if (threads == 1)
+        simd->rows(args, 0, args->matrix->rows, &all);
+    else
+        by_team(simd, args, threads, &all);
+    if (args->misfit)
+        *args->misfit = all;
 }
 
 weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,

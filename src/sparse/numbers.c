@@ -70,7 +70,7 @@ size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     return index_bytes(plan, cut) + symbolic->factor_bytes +
            (work_entries(symbolic, cut) + solve_entries(symbolic, cut, rhs)) * sizeof(double) +
-           plan->numbers.desk_bytes;
+           plan->numbers.desk_bytes + plan->numbers.scaled_bytes;
 }
 
 /* ---- memory ---- */
@@ -134,7 +134,7 @@ static weft_status take_solve(weft_context *ctx, const char *call, weft_chol *pl
     return WEFT_OK;
 }
 
-static void note_peak(weft_chol *plan) {
+void wi_numbers_note_peak(weft_chol *plan) {
     const wi_numbers *const numbers = &plan->numbers;
     const size_t held =
         plan->report.analysis_bytes + wi_numbers_bytes(plan, &numbers->cut, numbers->rhs);
@@ -169,7 +169,7 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
             wi_numbers_free(numbers);
         return status;
     }
-    note_peak(plan);
+    wi_numbers_note_peak(plan);
     return WEFT_OK;
 }
 
@@ -183,7 +183,7 @@ weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan
         wi_host_free(numbers->desk);
         numbers->desk = larger;
         numbers->desk_bytes = bytes;
-        note_peak(plan);
+        wi_numbers_note_peak(plan);
     }
     *desk = numbers->desk;
     return WEFT_OK;
@@ -195,6 +195,7 @@ void wi_numbers_free(wi_numbers *numbers) {
     wi_host_free(numbers->stack);
     wi_host_free(numbers->solve);
     wi_host_free(numbers->desk);
+    wi_host_free(numbers->scaled);
     *numbers = (wi_numbers){.rhs = 0};
 }
 

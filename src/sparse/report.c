@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a factorization: the report, and the condition number. */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -40,21 +41,24 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
 
 /* ---- condition ---- */
 
-/* The largest |a_ij|, made smaller where a sum of some might overflow. */
-static double scale_of(const weft_sparse *matrix) {
-    double most = 0;
-    for (int64_t k = 0; k < matrix->start[matrix->cols]; k++)
-        most = fmax(most, fabs(matrix->value[k]));
-    return most > 1 ? most * 0x1p-100 : most;
+/* Of a matrix that is scaled, the least and the largest power of two. */
+static void powers_of(const weft_chol *plan, int *least, int *most) {
+    *least = INT_MAX;
+    *most = INT_MIN;
+    for (int64_t i = 0; i < plan->symbolic.n; i++) {
+        const int power = wi_chol_power(plan, i);
+        *least = power < *least ? power : *least;
+        *most = power > *most ? power : *most;
+    }
 }
 
-/* The 1-norm of A / scale: the largest column sum. `sum` has room for n. */
-static double norm(const weft_sparse *matrix, double scale, double *sum) {
+/* The 1-norm of 2^shift A: the largest column sum. `sum` has room for n. */
+static double norm(const weft_sparse *matrix, int shift, double *sum) {
     double most = 0;
     memset(sum, 0, matrix->cols * sizeof *sum);
     for (size_t j = 0; j < matrix->cols; j++) {
         for (int64_t k = matrix->start[j]; k < matrix->start[j + 1]; k++) {
-            const double size = fabs(matrix->value[k]) / scale;
+            const double size = ldexp(fabs(matrix->value[k]), shift);
             const size_t i = (size_t)matrix->row[k];
             sum[j] += size;
             sum[i] += i == j ? 0 : size;
@@ -65,6 +69,16 @@ static double norm(const weft_sparse *matrix, double scale, double *sum) {
     return most;
 }
 
+/* y = 2^(-2 top) A^-1 y, by the factor of A or of T A T. */
+static void apply_inverse(const weft_context *ctx, const weft_chol *plan, int top, double *y) {
+    const int64_t n = plan->symbolic.n, *const perm = plan->symbolic.perm;
+    for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
+        y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - top);
+    wi_chol_substitute(ctx, plan, 1, true, true);
+    for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
+        y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - top);
+}
+
 static double sum_of_sizes(size_t n, const double *y) {
     double sum = 0;
     for (size_t k = 0; k < n; k++)
@@ -72,13 +86,13 @@ static double sum_of_sizes(size_t n, const double *y) {
     return sum;
 }
 
-/* scale |A^-1|, which is in the range of double whatever the size of A, if the scale follows it.
+/* 2^(-2 top) |A^-1|, or what is not finite if that is too large for a double.
  *
  * |A^-1| in the 1-norm is the most that |A^-1 x| is for |x| = 1, and is reached at a unit vector.
  * From x the steepest way up is e[j], j the largest element of z = A^-1 sign(A^-1 x), unless x is a
  * maximum of its neighbourhood, |z[j]| <= zt x. The last vector tried is one that this climb is
  * known to miss. The permutation of A changes nothing of it. */
-static double inverse_norm(const weft_context *ctx, const weft_chol *plan, double scale) {
+static double inverse_norm(const weft_context *ctx, const weft_chol *plan, int top) {
     enum {
         MOST_STEPS = 5
     };
@@ -86,36 +100,45 @@ static double inverse_norm(const weft_context *ctx, const weft_chol *plan, doubl
     const wi_solve_room room = wi_solve_room_of(plan, 1);
     double *const y = room.y, *const x = room.x;
     double best = 0;
-    for (size_t k = 0; k < n; k++) {
-        x[k] = 1 / (double)n;
-        y[k] = scale / (double)n;
-    }
+    for (size_t k = 0; k < n; k++)
+        x[k] = y[k] = 1 / (double)n;
     for (int step = 0; step < MOST_STEPS; step++) {
-        size_t top = 0;
+        size_t highest = 0;
         double along = 0;
-        wi_chol_substitute(ctx, plan, 1, true, true);
+        apply_inverse(ctx, plan, top, y);
         const double size = sum_of_sizes(n, y);
+        if (!isfinite(size))
+            return size;
         if (!(size > best))
             break;
         best = size;
         for (size_t k = 0; k < n; k++)
-            y[k] = copysign(scale, y[k]);
-        wi_chol_substitute(ctx, plan, 1, true, true);
+            y[k] = copysign(1, y[k]);
+        apply_inverse(ctx, plan, top, y);
         for (size_t k = 0; k < n; k++) {
             along += y[k] * x[k];
-            top = fabs(y[k]) > fabs(y[top]) ? k : top;
+            highest = fabs(y[k]) > fabs(y[highest]) ? k : highest;
         }
-        if (fabs(y[top]) <= along)
+        if (fabs(y[highest]) <= along)
             break;
-        for (size_t k = 0; k < n; k++) {
-            x[k] = k == top;
-            y[k] = k == top ? scale : 0;
-        }
+        for (size_t k = 0; k < n; k++)
+            x[k] = y[k] = k == highest;
     }
     for (size_t k = 0; k < n; k++)
-        y[k] = (k % 2 ? -scale : scale) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
-    wi_chol_substitute(ctx, plan, 1, true, true);
-    return fmax(best, 4 * sum_of_sizes(n, y) / (3 * (double)n));
+        y[k] = (k % 2 ? -1 : 1) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
+    apply_inverse(ctx, plan, top, y);
+    const double size = 4 * sum_of_sizes(n, y) / (3 * (double)n);
+    return size <= best ? best : size;
+}
+
+/* |A| |A^-1|; of n > 0. */
+static double condition_of(const weft_context *ctx, const weft_chol *plan,
+                           const weft_sparse *matrix) {
+    int least, most;
+    powers_of(plan, &least, &most);
+    const double product =
+        norm(matrix, 2 * least, wi_solve_room_of(plan, 1).x) * inverse_norm(ctx, plan, most);
+    return isfinite(product) ? ldexp(product, 2 * (most - least)) : (double)INFINITY;
 }
 
 weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
@@ -132,11 +155,8 @@ weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_s
         return status;
     if (!estimate)
         return wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
-    const double scale = scale_of(matrix);
-    *estimate = 0; /* an empty matrix has neither rows to sum up nor a worst direction */
-    if (plan->symbolic.n > 0)
-        *estimate =
-            norm(matrix, scale, wi_solve_room_of(plan, 1).x) * inverse_norm(ctx, plan, scale);
+    /* an empty matrix has neither rows to sum up nor a worst direction */
+    *estimate = plan->symbolic.n > 0 ? condition_of(ctx, plan, matrix) : 0;
     plan->report.condition_estimate = *estimate;
     return WEFT_OK;
 }

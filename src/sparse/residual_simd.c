@@ -8,6 +8,9 @@
 
 #include "cpu/vector.h"
 
+/* Out of the way of what every row does. */
+#define RARE static __attribute__((noinline, cold))
+
 /* a + b = sum + error, exactly (Knuth). */
 WI_INLINE double two_sum(double a, double b, double *error) {
     const double sum = a + b, b_part = sum - a;
@@ -16,15 +19,17 @@ WI_INLINE double two_sum(double a, double b, double *error) {
 }
 
 /* The sums of a row: b - A x as high + low, in twice the precision of double, or as `high` alone;
- * and |A| |x|. */
+ * |A| |x|; and |A|. */
 typedef struct sums {
-    double high, low, size;
+    double high, low, size, norm;
 } sums;
 
 /* s = s - a * x */
-WI_INLINE void subtract_product(const bool extended, sums *s, double a, double x) {
+WI_INLINE void subtract_product(const bool extended, const bool normed, sums *s, double a,
+                                double x) {
     const double product = a * x;
     s->size += fabs(product);
+    s->norm += normed ? fabs(a) : 0;
     if (extended) {
         const double product_error = fma(-a, x, product);
         double sum_error;
@@ -35,44 +40,115 @@ WI_INLINE void subtract_product(const bool extended, sums *s, double a, double x
     }
 }
 
-WI_INLINE sums sum_row(const bool extended, const weft_sparse *m, size_t i, const double *x,
-                       double b) {
-    sums s = {extended ? b : 0, 0, 0};
+WI_INLINE sums sum_row(const bool extended, const bool normed, const weft_sparse *m, size_t i,
+                       const double *x, double b) {
+    sums s = {extended ? b : 0, 0, 0, 0};
     for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
-        subtract_product(extended, &s, m->value[m->at[k]], x[m->col[k]]);
+        subtract_product(extended, normed, &s, m->value[m->at[k]], x[m->col[k]]);
     if (m->symmetric) {
         for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
-            subtract_product(extended, &s, m->value[k], x[m->row[k]]);
+            subtract_product(extended, normed, &s, m->value[k], x[m->row[k]]);
     }
     return s;
 }
 
-WI_INLINE void residuals(const bool extended, const wi_residual_args *args, size_t begin,
-                         size_t end, double *error) {
-    for (size_t i = begin; i < end; i++) {
-        for (size_t j = 0; j < args->n; j++) {
-            const double b = args->b[i + j * args->ldb];
-            const sums s = sum_row(extended, args->matrix, i, args->x + j * args->ldx, b);
-            const double r = extended ? s.high + s.low : b - s.high;
-            const double scale = s.size + fabs(b);
-            if (args->r)
-                args->r[args->place ? (size_t)args->place[i] * args->n + j : i + j * args->ldr] = r;
-            if (args->scale)
-                args->scale[i + j * args->ld_scale] = scale;
-            const double ratio = r == 0 && scale == 0 ? 0 : fabs(r) / scale;
-            if (args->error && wi_worse(ratio, error[j]))
-                error[j] = ratio;
-        }
-    }
+/* What stands for b[i] of column j. */
+RARE double shifted(const wi_residual_args *args, size_t i, size_t j) {
+    return ldexp(args->b[i + j * args->ldb], (args->power ? args->power[i] : 0) - args->shift[j]);
 }
 
-static void rows(const wi_residual_args *args, size_t begin, size_t end, double *error) {
-    if (args->extended)
-        residuals(true, args, begin, end, error);
+WI_INLINE double right_side(const wi_residual_args *args, size_t i, size_t j) {
+    return args->shift ? shifted(args, i, j) : args->b[i + j * args->ldb];
+}
+
+static double largest_of_row(const weft_sparse *m, size_t i) {
+    double most = 0;
+    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++)
+        most = fmax(most, fabs(m->value[m->at[k]]));
+    if (m->symmetric) {
+        for (int64_t k = m->start[i]; k < m->start[i + 1]; k++)
+            most = fmax(most, fabs(m->value[k]));
+    }
+    return most;
+}
+
+/* |r| / scale of row i, or what is said of tiny ones. */
+RARE double error_of_row(const wi_residual_args *args, size_t i, size_t j, double r, double size,
+                         double b) {
+    const double tiny = 1000 * (double)args->matrix->rows * 0x1p-53;
+    const double most = largest_of_row(args->matrix, i) * args->largest[j];
+    const double scale = size + (size + fabs(b) <= tiny * (most + fabs(b)) ? most : fabs(b));
+    return r == 0 && scale == 0 ? 0 : fabs(r) / scale;
+}
+
+/* A row that is tiny would count for more if it were not, so only those that count are looked at
+ * closely. */
+WI_INLINE void note_row(const wi_residual_args *args, size_t i, size_t j, double r, const sums *s,
+                        double b, wi_misfit *misfit) {
+    const double size = s->size, scale = size + fabs(b);
+    const double ratio = r == 0 && scale == 0 ? 0 : fabs(r) / scale;
+    if (wi_worse(ratio, misfit->error[j])) {
+        const double error = error_of_row(args, i, j, r, size, b);
+        if (wi_worse(error, misfit->error[j]))
+            misfit->error[j] = error;
+    }
+    if (wi_worse(fabs(r), misfit->most[j]))
+        misfit->most[j] = fabs(r);
+    misfit->norm = s->norm > misfit->norm ? s->norm : misfit->norm;
+}
+
+WI_INLINE void residuals(const bool extended, const size_t n, const wi_residual_args *args,
+                         size_t begin, size_t end, wi_misfit *misfit) {
+    wi_misfit worst = *misfit;
+    for (size_t i = begin; i < end; i++) {
+        for (size_t j = 0; j < n; j++) {
+            const double *const x = args->x + j * args->ldx;
+            const double b = right_side(args, i, j);
+            const sums s = j == 0 ? sum_row(extended, true, args->matrix, i, x, b)
+                                  : sum_row(extended, false, args->matrix, i, x, b);
+            const double r = extended ? s.high + s.low : b - s.high;
+            if (args->r)
+                args->r[args->place ? (size_t)args->place[i] * n + j : i + j * args->ldr] = r;
+            if (args->scale)
+                args->scale[i + j * args->ld_scale] = s.size + fabs(b);
+            if (args->misfit)
+                note_row(args, i, j, r, &s, b, &worst);
+        }
+    }
+    *misfit = worst;
+}
+
+static void rows(const wi_residual_args *args, size_t begin, size_t end, wi_misfit *misfit) {
+    if (args->extended && args->n == 1)
+        residuals(true, 1, args, begin, end, misfit);
+    else if (args->extended)
+        residuals(true, args->n, args, begin, end, misfit);
     else
-        residuals(false, args, begin, end, error);
+        residuals(false, args->n, args, begin, end, misfit);
+}
+
+/* Integers leave the compiler free to compare many at a time. */
+static double largest(size_t n, const double *x) {
+    uint64_t most = 0;
+    double result;
+    for (size_t i = 0; i < n; i++)
+        most = wi_size_bits(x[i]) > most ? wi_size_bits(x[i]) : most;
+    memcpy(&result, &most, sizeof result);
+    return result;
+}
+
+static bool within(size_t n, const double *x, double least, double most) {
+    const uint64_t low = wi_size_bits(least), high = wi_size_bits(most);
+    uint64_t outside = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = wi_size_bits(x[i]);
+        outside |= (uint64_t)((bits != 0) & ((bits < low) | (bits > high)));
+    }
+    return outside == 0;
 }
 
 const wi_residual_simd WI_FOR_ISA(wi_residual_simd) = {
     .rows = rows,
+    .largest = largest,
+    .within = within,
 };

@@ -3,20 +3,29 @@
 #ifndef WI_SPARSE_RESIDUAL_SIMD_H
 #define WI_SPARSE_RESIDUAL_SIMD_H
 
-#include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "cpu/isa.h"
 #include "sparse/sparse.h"
 
-/* Is a worse than b? NaN is worse than anything. */
+/* The bits of |x|: they are in the order of the sizes, and those of infinity and NaN come last. */
+static inline uint64_t wi_size_bits(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & UINT64_MAX >> 1;
+}
+
+/* Is a worse than b, which are no less than 0? NaN is worse than anything. */
 static inline bool wi_worse(double a, double b) {
-    return !(a <= b) && !isnan(b);
+    return wi_size_bits(a) > wi_size_bits(b);
 }
 
 typedef struct wi_residual_simd {
-    /* Rows begin ... end - 1 of what `args` asks for; error[j] rises to the largest |r| / scale in
-     * column j. */
-    void (*rows)(const wi_residual_args *args, size_t begin, size_t end, double *error);
+    /* Rows begin ... end - 1 of what `args` asks for; the figures of `misfit` rise to theirs. */
+    void (*rows)(const wi_residual_args *args, size_t begin, size_t end, wi_misfit *misfit);
+    double (*largest)(size_t n, const double *x);
+    bool (*within)(size_t n, const double *x, double least, double most);
 } wi_residual_simd;
 
 WI_DECLARE_ISAS(wi_residual_simd, wi_residual_simd);

@@ -1,47 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solving with the factor: right-hand sides in groups, backward errors, refinement. */
+/* Solving with the factor: right-hand sides in groups, and how well they are solved. */
+#include "sparse/solve.h"
+
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
 #include "cpu/team.h"
-#include "sparse/chol.h"
 
 static const char name[] = "weft_chol_solve";
 
-/* One group of right-hand sides. x is n x rhs, column-major, in the caller's order; so are b and
- * `out` with their own distances. */
-typedef struct group {
-    weft_context *ctx;
-    const weft_chol *plan;
-    const weft_sparse *matrix;
-    size_t n, rhs, ldb, ldx;
-    const double *b;
-    double *out;
-    wi_solve_room room;
-    double error[WI_CHOL_RHS];
-    size_t steps;
-} group;
-
-/* What is done to each row, and what it needs beside the group. */
-typedef struct pass {
-    const group *g;
-    bool permuted;      /* y is in the order of L, and what it is copied to or from is not */
-    double *x;          /* of `unload` */
-    size_t ldx;         /* and how far apart its columns are */
-    const bool *active; /* of `correct` */
-} pass;
-
 /* Not more threads than the substitutions wake. */
-static int team_for(const group *g) {
+static int team_for(const wi_solve_group *g) {
     const int useful = wi_team_size(g->ctx, g->n, g->n * g->rhs * sizeof(double));
     const int most = g->plan->numbers.cut.threads;
     return useful < most ? useful : most;
 }
 
-/* All rows. One thread goes through them as it comes: to gather a team of one takes as long as some
+/* One thread goes through the rows as they come: to gather a team of one takes as long as some
  * hundred rows. */
-static void for_rows(const pass *p, void (*rows)(const pass *p, size_t begin, size_t end)) {
+void wi_solve_rows(const wi_solve_pass *p,
+                   void (*rows)(const wi_solve_pass *p, size_t begin, size_t end)) {
     const size_t n = p->g->n;
     const int threads = team_for(p->g);
     if (threads == 1) {
@@ -56,52 +35,44 @@ static void for_rows(const pass *p, void (*rows)(const pass *p, size_t begin, si
 }
 
 /* y = P b, or b itself for L alone. */
-static void load(const pass *p, size_t begin, size_t end) {
-    const group *const g = p->g;
-    const int64_t *const perm = g->plan->symbolic.perm;
+static void load(const wi_solve_pass *p, size_t begin, size_t end) {
+    const wi_solve_group *const g = p->g;
     for (size_t k = begin; k < end; k++) {
-        const size_t from = p->permuted ? (size_t)perm[k] : k;
+        const double *const b = g->b + wi_solve_row(g, k);
+        double *const y = g->room.y + k * g->rhs;
         for (size_t r = 0; r < g->rhs; r++)
-            g->room.y[k * g->rhs + r] = g->b[from + r * g->ldb];
+            y[r] = g->shifted ? ldexp(b[r * g->ldb], wi_solve_power(g, k) - g->shift[r])
+                              : b[r * g->ldb];
     }
 }
 
 /* x = Pt y, or y itself; column-major. */
-static void unload(const pass *p, size_t begin, size_t end) {
-    const group *const g = p->g;
+static void unload(const wi_solve_pass *p, size_t begin, size_t end) {
+    const wi_solve_group *const g = p->g;
     const int64_t *const inverse = g->plan->symbolic.inverse;
     for (size_t i = begin; i < end; i++) {
-        const size_t from = p->permuted ? (size_t)inverse[i] : i;
+        const size_t from = g->part == WEFT_CHOL_A ? (size_t)inverse[i] : i;
         for (size_t r = 0; r < g->rhs; r++)
-            p->x[i + r * p->ldx] = g->room.y[from * g->rhs + r];
+            g->room.x[i + r * g->n] = g->room.y[from * g->rhs + r];
     }
 }
 
-static void copy_out(const pass *p, size_t begin, size_t end) {
-    const group *const g = p->g;
+static void copy_out(const wi_solve_pass *p, size_t begin, size_t end) {
+    const wi_solve_group *const g = p->g;
     for (size_t i = begin; i < end; i++) {
         for (size_t r = 0; r < g->rhs; r++)
             g->out[i + r * g->ldx] = g->room.x[i + r * g->n];
     }
 }
 
-/* For the right-hand sides asked for, x += the correction in y, which keeps x as it was. */
-static void correct(const pass *p, size_t begin, size_t end) {
-    const group *const g = p->g;
-    const int64_t *const inverse = g->plan->symbolic.inverse;
-    for (size_t i = begin; i < end; i++) {
-        for (size_t r = 0; r < g->rhs; r++) {
-            double *const y = &g->room.y[(size_t)inverse[i] * g->rhs + r];
-            double *const x = &g->room.x[i + r * g->n];
-            const double before = *x;
-            *x = p->active[r] ? before + *y : before;
-            *y = before;
-        }
-    }
+void wi_solve_plainly(wi_solve_group *g) {
+    wi_solve_rows(&(wi_solve_pass){.g = g}, load);
+    wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, g->part != WEFT_CHOL_LT,
+                       g->part != WEFT_CHOL_L);
 }
 
-/* The backward errors of x; and if `keep`, y = P (b - A x). */
-static void measure(const group *g, bool keep, double *error) {
+void wi_solve_measure(wi_solve_group *g, bool keep) {
+    const wi_numbers *const numbers = &g->plan->numbers;
     const wi_residual_args args = {.matrix = g->matrix,
                                    .n = g->rhs,
                                    .x = g->room.x,
@@ -111,63 +82,48 @@ static void measure(const group *g, bool keep, double *error) {
                                    .r = keep ? g->room.y : NULL,
                                    .place = g->plan->symbolic.inverse,
                                    .extended = true,
-                                   .threads = g->plan->numbers.cut.threads,
-                                   .error = error};
+                                   .threads = numbers->cut.threads,
+                                   .misfit = &g->misfit,
+                                   .largest = g->largest,
+                                   .shift = g->shifted ? g->shift : NULL,
+                                   .power =
+                                       numbers->balance.scaled ? numbers->balance.power : NULL};
+    for (size_t r = 0; r < g->rhs; r++)
+        g->largest[r] = wi_largest(g->n, g->room.x + r * g->n);
     wi_sparse_residual(g->ctx, &args);
 }
 
-/* Right-hand side r is again what it was before `correct`. */
-static void take_back(const group *g, size_t r) {
-    const int64_t *const inverse = g->plan->symbolic.inverse;
-    for (size_t i = 0; i < g->n; i++)
-        g->room.x[i + r * g->n] = g->room.y[(size_t)inverse[i] * g->rhs + r];
-}
-
-/* Each step solves A d = b - A x and takes x + d, as long as the error shrinks to half or less. */
-static void refine(group *g, int most) {
-    static const double unit = 0x1p-53;
-    bool active[WI_CHOL_RHS];
-    size_t left = 0;
-    for (size_t r = 0; r < g->rhs; r++)
-        left += active[r] = !(g->error[r] <= unit);
-    for (int step = 0; step < most && left > 0; step++) {
-        double error[WI_CHOL_RHS];
-        bool better = false;
-        if (step > 0)
-            measure(g, true, error);
-        wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
-        for_rows(&(pass){.g = g, .active = active}, correct);
-        measure(g, false, error);
-        for (size_t r = 0; r < g->rhs; r++) {
-            if (!active[r])
-                continue;
-            active[r] = error[r] <= g->error[r] / 2 && error[r] > unit;
-            left -= !active[r];
-            if (error[r] < g->error[r]) {
-                g->error[r] = error[r];
-                better = true;
-            } else {
-                take_back(g, r);
-            }
-        }
-        g->steps += better;
+static double normwise(const wi_solve_group *g) {
+    double most = 0;
+    for (size_t r = 0; r < g->rhs; r++) {
+        const double size = g->misfit.norm * g->largest[r] + g->right[r];
+        const double error = g->misfit.most[r] == 0 ? 0 : g->misfit.most[r] / size;
+        most = !(error <= most) ? error : most;
     }
+    return most;
 }
 
-static void solve_group(group *g, const weft_chol_solve_options *options) {
-    const weft_chol_part part = options->part;
+static weft_status hand_out(wi_solve_group *g) {
+    if (g->shifted)
+        return wi_solve_hand_out(g);
+    wi_solve_rows(&(wi_solve_pass){.g = g}, copy_out);
+    return WEFT_OK;
+}
+
+static weft_status solve_group(wi_solve_group *g, int refine) {
     g->room = wi_solve_room_of(g->plan, (int64_t)g->rhs);
-    const bool whole = part == WEFT_CHOL_A;
-    for_rows(&(pass){.g = g, .permuted = whole}, load);
-    wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, part != WEFT_CHOL_LT, part != WEFT_CHOL_L);
-    if (!whole) {
-        for_rows(&(pass){.g = g, .x = g->out, .ldx = g->ldx}, unload);
-        return;
-    }
-    for_rows(&(pass){.g = g, .permuted = true, .x = g->room.x, .ldx = g->n}, unload);
-    measure(g, options->refine > 0, g->error);
-    refine(g, options->refine);
-    for_rows(&(pass){.g = g}, copy_out);
+    wi_solve_in_range(g);
+    wi_solve_rows(&(wi_solve_pass){.g = g}, unload);
+    if (g->shifted)
+        wi_solve_shift_x(g);
+    if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
+        return hand_out(g);
+    wi_solve_measure(g, refine > 0);
+    wi_solve_refine(g, refine);
+    const weft_status status = hand_out(g);
+    if (status == WEFT_OK)
+        g->normwise = g->shifted ? wi_solve_normwise(g) : normwise(g);
+    return status;
 }
 
 /* ---- the public call ---- */
@@ -194,13 +150,14 @@ static weft_status check_options(weft_context *ctx, const weft_chol_solve_option
 static weft_status check_finite(weft_context *ctx, size_t rows, size_t n, const double *b,
                                 size_t ldb) {
     for (size_t j = 0; j < n; j++) {
-        for (size_t i = 0; i < rows; i++) {
-            if (!isfinite(b[i + j * ldb]))
-                return wi_fail(ctx, WEFT_ENONFINITE,
-                               "%s: b has a value that is not finite in row %zu of column %zu; "
-                               "mend it",
-                               name, i, j);
-        }
+        size_t i = 0;
+        if (isfinite(wi_largest(rows, b + j * ldb)))
+            continue;
+        while (isfinite(b[i + j * ldb]))
+            i++;
+        return wi_fail(ctx, WEFT_ENONFINITE,
+                       "%s: b has a value that is not finite in row %zu of column %zu; mend it",
+                       name, i, j);
     }
     return WEFT_OK;
 }
@@ -223,13 +180,31 @@ static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const 
     return check_finite(ctx, rows, n, b, ldb);
 }
 
-static void note_report(weft_chol *plan, double seconds, double error, size_t steps, size_t n) {
+static void note_report(weft_chol *plan, double seconds, const wi_solve_group *all) {
     weft_chol_report *const report = &plan->report;
     report->solve_seconds = seconds;
     /* A multiplication and an addition for every entry of L, in both substitutions. */
-    report->solve_gflops = seconds > 0 ? 4e-9 * (double)report->nnz_l * (double)n / seconds : 0;
-    report->backward_error = error;
-    report->refinements = steps;
+    report->solve_gflops =
+        seconds > 0 ? 4e-9 * (double)report->nnz_l * (double)all->rhs / seconds : 0;
+    report->backward_error = all->misfit.error[0];
+    report->normwise_error = all->normwise;
+    report->refinements = all->steps;
+    report->stalled = all->stalled;
+    report->forward_estimate = all->left;
+}
+
+static double worse(double a, double b) {
+    return !(a <= b) && !isnan(b) ? a : b;
+}
+
+/* The figures of all groups so far, errors in misfit.error[0]. */
+static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
+    for (size_t r = 0; r < g->rhs; r++)
+        all->misfit.error[0] = worse(g->misfit.error[r], all->misfit.error[0]);
+    all->normwise = worse(g->normwise, all->normwise);
+    all->left = worse(g->left, all->left);
+    all->steps = g->steps > all->steps ? g->steps : all->steps;
+    all->stalled += g->stalled;
 }
 
 weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
@@ -254,24 +229,27 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
         status = wi_numbers_reserve(ctx, name, plan, (int64_t)most);
     if (status != WEFT_OK)
         return status;
-    double error = 0;
-    size_t steps = 0;
-    for (size_t j = 0; j < n; j += most) {
-        group g = {.ctx = ctx,
-                   .plan = plan,
-                   .matrix = matrix,
-                   .n = rows,
-                   .rhs = n - j < most ? n - j : most,
-                   .ldb = ldb,
-                   .ldx = ldx,
-                   .b = b ? b + j * ldb : NULL,
-                   .out = x ? x + j * ldx : NULL};
-        solve_group(&g, &chosen);
-        steps = g.steps > steps ? g.steps : steps;
-        for (size_t r = 0; r < g.rhs; r++)
-            error = !(g.error[r] <= error) && !isnan(error) ? g.error[r] : error;
+    weft_sparse scaled;
+    const weft_sparse *const held =
+        chosen.part == WEFT_CHOL_A ? wi_chol_balanced(plan, matrix, &scaled) : NULL;
+    wi_solve_group all = {.rhs = n};
+    for (size_t j = 0; j < n && rows > 0 && status == WEFT_OK; j += most) {
+        wi_solve_group g = {.ctx = ctx,
+                            .plan = plan,
+                            .given = matrix,
+                            .matrix = held,
+                            .part = chosen.part,
+                            .n = rows,
+                            .rhs = n - j < most ? n - j : most,
+                            .ldb = ldb,
+                            .ldx = ldx,
+                            .first = j,
+                            .b = b + j * ldb,
+                            .out = x + j * ldx};
+        status = solve_group(&g, chosen.refine);
+        sum_up(&all, &g);
     }
-    if (chosen.part == WEFT_CHOL_A)
-        note_report(plan, wi_chol_now() - begin, error, steps, n);
-    return WEFT_OK;
+    if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)
+        note_report(plan, wi_chol_now() - begin, &all);
+    return status;
 }

@@ -39,6 +39,12 @@ struct weft_sparse {
     double asymmetry;     /* relative to the size of an entry, see weft_sparse_input */
 };
 
+/* Entry (j, j), 0 if there is none. */
+static inline double wi_sparse_diagonal(const weft_sparse *matrix, int64_t j) {
+    const int64_t k = matrix->start[j];
+    return k < matrix->start[j + 1] && matrix->row[k] == j ? matrix->value[k] : 0;
+}
+
 enum {
     WI_CHOL_RHS = 16 /* right-hand sides solved at once, at most */
 };
@@ -96,10 +102,22 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
 weft_status wi_sparse_write(weft_context *ctx, const char *call, FILE *file, const char *name,
                             const weft_sparse *matrix);
 
-/* r = b - A x for `n` columns, scale = |A| |x| + |b|, and error[j] = the largest |r| / scale in
- * column j (0 / 0 counts as 0, NaN as the largest); outputs that are NULL are left out. With
- * `extended` each r[i] is summed in twice the precision and then rounded. Same bits for any number
- * of threads. Allocates nothing. */
+/* How well x solves: the most over all rows, for each of at most WI_CHOL_RHS columns. NaN counts as
+ * the largest. */
+typedef struct wi_misfit {
+    double error[WI_CHOL_RHS]; /* |r| / scale, where 0 / 0 is 0 */
+    double most[WI_CHOL_RHS];  /* |r| */
+    double norm;               /* the sum of |a| in a row: the infinity norm of A */
+} wi_misfit;
+
+/* r = b - A x for `n` columns, scale = |A| |x| + |b|, and the misfit; outputs that are NULL are
+ * left out. With `extended` each r[i] is summed in twice the precision and then rounded. Same bits
+ * for any number of threads. Allocates nothing.
+ *
+ * For the misfit a row whose scale is tiny, no more than 1000 n 2^-53 times what it could be, a x +
+ * |b| with the largest |a| in the row and the largest |x| of all, is measured by |A| |x| + a x
+ * instead (Arioli, Demmel and Duff 1989): where b and what x meets in the row are zeros but for
+ * rounding, r / scale is of the order of 1 and means nothing. */
 typedef struct wi_residual_args {
     const weft_sparse *matrix;
     size_t n;
@@ -108,10 +126,19 @@ typedef struct wi_residual_args {
     size_t ldx, ldb, ldr, ld_scale;
     bool extended;
     const int64_t *place; /* not NULL: r is row-major, and row i of it goes to row place[i] */
-    double *error;        /* for at most WI_CHOL_RHS columns */
+    wi_misfit *misfit;
+    const double *largest; /* of the misfit: the largest |x| in each column */
+    const int *shift;     /* not NULL: of row i of column j, b 2^(power[i] - shift[j]) stands for */
+    const int32_t *power; /* b; power NULL: 0 */
     int threads;          /* at most; 0: as many as pay */
 } wi_residual_args;
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args);
+
+/* The largest |x[i]|; one that is not finite if there is any. */
+double wi_largest(size_t n, const double *x);
+
+/* Is each |x[i]| 0 or from `least` to `most`? */
+bool wi_within(size_t n, const double *x, double least, double most);
 
 /* Checks an argument: `n` columns of `rows` elements in host memory, `ld` apart. */
 weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,

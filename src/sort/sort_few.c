@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first k on a cpu, where they are few: everything is read once.
+ *
+ * Elements are ranked by key and, where keys are equal, by position, so that no two are equal. Cut
+ * into blocks, each known by its least key: only the k blocks that come first, by that key and then
+ * by position, can hold any of the first k, for each of them has an element that comes before all
+ * of any other block. Which blocks come first is the same question about fewer keys; so it goes on
+ * until few enough are left to rank them all. On the way back the k blocks are looked through, the
+ * first first, as long as they begin before the k-th element found so far. That all holds whatever
+ * the data is and however it is arranged. */
+#include "sort/sort_few.h"
+
+#include <string.h>
+
+#include "cpu/team.h"
+#include "sort/sort_run.h"
+#include "sort/sort_simd.h"
+
+/* The key, above 64 bits of position. */
+__extension__ typedef unsigned __int128 ranked;
+
+enum {
+    FEW = 16,         /* so few are sorted by insertion */
+    ALL = 512,        /* so few are all ranked */
+    LEAST_RATIO = 64, /* of n and k */
+    MOST_FEW = 1 << 15,
+    LEAST_LEVEL_RATIO = 16, /* below it one more level would save nothing */
+    MOST_LEVELS = 32,
+    LINE_BYTES = 64,
+    CHUNK = 512 /* keys looked through at a time */
+};
+
+#define NAME(f) f##_ranked
+#define T ranked
+#include "sort/sort_quick.inc"
+#undef NAME
+#undef T
+
+/* Elements, the caller's or the least keys of blocks of others, and how they are cut into blocks.
+ */
+typedef struct level {
+    const void *x;
+    wi_sort_key key; /* how they become keys; the least keys already are */
+    size_t n, block, blocks;
+    void *least; /* of each block */
+} level;
+
+typedef struct plan {
+    const wi_sort_simd *simd;
+    unsigned size; /* of a key */
+    size_t k;
+    int depth; /* levels that have blocks; one more has all of its elements ranked */
+    level levels[MOST_LEVELS];
+    size_t room;  /* for ranks found */
+    ranked *best; /* k */
+    ranked *found;
+    size_t bytes;
+} plan;
+
+bool wi_top_few_fits(size_t n, size_t k) {
+    return n <= ALL || (k <= MOST_FEW && n / k >= LEAST_RATIO);
+}
+
+/* ---- ranks ---- */
+
+static unsigned most_partitions(size_t n) {
+    unsigned log2 = 0;
+    while (n >>= 1)
+        log2++;
+    return 2 * log2;
+}
+
+/* Puts the first k of n at the front, the last of them in x[k - 1]. */
+static void put_first(ranked *x, size_t n, size_t k) {
+    unsigned left = most_partitions(n);
+    size_t nth = k - 1;
+    while (n > FEW) {
+        if (left-- == 0) {
+            heap_ranked(x, n);
+            return;
+        }
+        const size_t low = partition_ranked(x, n);
+        if (nth < low) {
+            n = low;
+        } else {
+            x += low;
+            n -= low;
+            nth -= low;
+        }
+    }
+    insertion_ranked(x, n);
+}
+
+/* The first k of those found, in order, become the best. */
+static void take_best(plan *p, size_t found) {
+    if (found > p->k)
+        put_first(p->found, found, p->k);
+    quick_ranked(p->found, p->k, most_partitions(p->k));
+    memcpy(p->best, p->found, p->k * sizeof *p->best);
+}
+
+static ranked rank_of(uint64_t key, uint64_t position) {
+    return (ranked)key << 64 | position;
+}
+
+/* Adds the elements first ... end - 1 of a level that come no later than `last`. */
+static size_t look_through(const plan *p, const level *l, size_t first, size_t end, ranked last,
+                           size_t found) {
+    uint64_t keys[CHUNK]; /* of any width */
+    const uint64_t most = (uint64_t)(last >> 64);
+    for (size_t i = first; i < end; i += CHUNK) {
+        const size_t n = end - i < CHUNK ? end - i : CHUNK;
+        p->simd->to_keys(&l->key, p->size, n, (const char *)l->x + i * p->size, keys);
+        for (size_t k = 0; k < n; k++) {
+            const uint64_t key = wi_element_bits(keys, p->size, k);
+            if (key <= most && rank_of(key, i + k) <= last)
+                p->found[found++] = rank_of(key, i + k);
+        }
+    }
+    return found;
+}
+
+/* The best blocks of a level give way to its best elements. */
+static void open_blocks(plan *p, const level *l) {
+    /* Each of the k blocks begins with the key of one of its elements, so there are k up to here.
+     */
+    ranked last = p->best[p->k - 1] | UINT64_MAX;
+    size_t found = 0;
+    for (size_t j = 0; j < p->k; j++) {
+        const size_t first = (uint64_t)p->best[j] * l->block;
+        const size_t end = l->n - first < l->block ? l->n : first + l->block;
+        if (rank_of((uint64_t)(p->best[j] >> 64), first) > last)
+            break;
+        found = look_through(p, l, first, end, last, found);
+        if (found >= 2 * p->k) {
+            put_first(p->found, found, p->k);
+            found = p->k;
+            last = p->found[p->k - 1];
+        }
+    }
+    take_best(p, found);
+}
+
+/* ---- levels ---- */
+
+/* The k blocks opened are about as long as all blocks are many; the caller's elements are read by
+ * whole lines of memory if that leaves enough blocks. */
+static size_t block_of(size_t ratio, size_t line) {
+    size_t block = 1;
+    while (4 * block * block <= ratio)
+        block *= 2;
+    while (block < line && 8 * block <= ratio)
+        block *= 2;
+    return block;
+}
+
+static plan plan_of(const wi_top_k_args *a) {
+    plan p = {.simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
+              .size = (unsigned)weft_type_size(a->type),
+              .k = a->k};
+    size_t n = a->n;
+    wi_sort_key key = wi_sort_key_of(a->type, a->descending);
+    for (; n > ALL && n / a->k >= LEAST_LEVEL_RATIO; p.depth++) {
+        level *const l = &p.levels[p.depth];
+        const size_t block = block_of(n / a->k, p.depth ? 1 : LINE_BYTES / p.size);
+        *l = (level){.key = key, .n = n, .block = block, .blocks = (n + block - 1) / block};
+        p.room = p.room < 2 * a->k + block ? 2 * a->k + block : p.room;
+        p.bytes += l->blocks * p.size;
+        n = l->blocks;
+        key = (wi_sort_key){0};
+    }
+    p.levels[p.depth] = (level){.key = key, .n = n};
+    p.room = p.room < n ? n : p.room;
+    p.bytes += (a->k + p.room) * sizeof(ranked);
+    return p;
+}
+
+static void place(plan *p, const void *x, char *memory) {
+    p->best = (ranked *)(void *)memory;
+    p->found = p->best + p->k;
+    memory += (p->k + p->room) * sizeof(ranked);
+    for (int d = 0; d <= p->depth; d++) {
+        level *const l = &p->levels[d];
+        l->x = x;
+        l->least = memory;
+        memory += l->blocks * p->size;
+        x = l->least;
+    }
+}
+
+static void find_least(weft_context *ctx, const plan *p, const level *l) {
+    const int team = wi_team_size(ctx, l->blocks, l->n * p->size);
+#pragma omp parallel for num_threads(team) schedule(static, 1)
+    for (int rank = 0; rank < team; rank++) {
+        const size_t first = wi_team_share(l->blocks, rank, team);
+        const size_t end = wi_team_share(l->blocks, rank + 1, team);
+        const size_t from = first * l->block, n = (end < l->blocks ? end * l->block : l->n) - from;
+        p->simd->least(&l->key, p->size, l->block, n, (const char *)l->x + from * p->size,
+                       (char *)l->least + first * p->size);
+    }
+}
+
+/* ---- the call ---- */
+
+static void put_out(const plan *p, const wi_top_k_args *a) {
+    for (size_t i = 0; i < p->k; i++) {
+        const uint64_t key = (uint64_t)(p->best[i] >> 64);
+        if (a->values)
+            memcpy((char *)a->values + i * p->size, &key, p->size);
+        if (a->positions)
+            a->positions[i] = (uint64_t)p->best[i];
+    }
+    if (a->values)
+        p->simd->of_keys(&p->levels[0].key, p->size, p->k, a->values, a->values);
+}
+
+weft_status wi_top_few(weft_context *ctx, const wi_top_k_args *args) {
+    plan p = plan_of(args);
+    if (args->bytes) {
+        *args->bytes += p.bytes;
+        return WEFT_OK;
+    }
+    void *memory = NULL;
+    weft_status status = wi_sort_take(ctx, args->call, p.bytes, &memory);
+    if (status != WEFT_OK)
+        return status;
+    place(&p, args->x, memory);
+    for (int d = 0; d < p.depth; d++)
+        find_least(ctx, &p, &p.levels[d]);
+    const level *const top = &p.levels[p.depth];
+    take_best(&p, look_through(&p, top, 0, top->n, rank_of(UINT64_MAX, UINT64_MAX), 0));
+    for (int d = p.depth; d > 0; d--)
+        open_blocks(&p, &p.levels[d - 1]);
+    put_out(&p, args);
+    wi_sort_give(ctx, memory);
+    return WEFT_OK;
+}

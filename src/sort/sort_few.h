@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first k on a cpu, where they are few. */
+#ifndef WI_SORT_FEW_H
+#define WI_SORT_FEW_H
+
+#include "sort/sort.h"
+
+/* Is this the way to find the first k > 0 of n? */
+bool wi_top_few_fits(size_t n, size_t k);
+
+/* The call, on memory of the host. */
+weft_status wi_top_few(weft_context *ctx, const wi_top_k_args *args);
+
+#endif

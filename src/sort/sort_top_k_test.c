@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft_top_k on a cpu: counts and k on either side of where its ways change, threads, data in every
+ * arrangement. Whether k elements are the first k is seen without sorting: they are in order, and
+ * as many elements as that come no later than the last of them. And a few of many take a fraction
+ * of a sort. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sort/sort_oracle.h"
+#include "testing.h"
+
+/* A call and its answer. */
+typedef struct answer {
+    weft_type type;
+    bool descending;
+    size_t n, k;
+    const void *x;
+    void *values;
+    uint64_t *positions;
+} answer;
+
+/* -1 or 1 as element a, at position i, comes before or after element b, at j; 0 if it is it. */
+static int compare(const answer *a, uint64_t x, size_t i, uint64_t y, size_t j) {
+    const int sign = oracle_compare(a->type, x, y);
+    if (sign)
+        return a->descending ? -sign : sign;
+    return (i > j) - (i < j);
+}
+
+static void check(const answer *a, const char *what) {
+    uint64_t last = 0;
+    size_t last_at = 0, no_later = 0;
+    for (size_t r = 0; r < a->k; r++) {
+        const size_t at = a->positions[r];
+        if (at >= a->n || oracle_bits(a->type, a->x, at) != oracle_bits(a->type, a->values, r))
+            fail_msg("%s: value %zu is not what stands at its position", what, r);
+        const uint64_t own = oracle_bits(a->type, a->values, r);
+        if (r > 0 && compare(a, last, last_at, own, at) >= 0)
+            fail_msg("%s: %zu and %zu are in the wrong order", what, r - 1, r);
+        last = own;
+        last_at = at;
+    }
+    for (size_t i = 0; i < a->n && a->k > 0; i++)
+        no_later += compare(a, oracle_bits(a->type, a->x, i), i, last, last_at) <= 0;
+    if (no_later != a->k)
+        fail_msg("%s: %zu elements come no later than the last", what, no_later);
+}
+
+/* Also with values or positions alone. */
+static void run(weft_context *ctx, test_random *r, weft_type type, oracle_pattern pattern, size_t n,
+                size_t k) {
+    const size_t size = test_size_of(type);
+    answer a = {.type = type, .descending = test_below(r, 2), .n = n, .k = k};
+    const weft_order order = a.descending ? WEFT_DESCENDING : WEFT_ASCENDING;
+    void *const x = malloc(n * size + 1), *const alone = malloc(k * 8 + 1);
+    a.x = x;
+    a.values = malloc(k * size + 1);
+    a.positions = malloc(k * sizeof *a.positions + 1);
+    assert_true(x && alone && a.values && a.positions);
+    oracle_fill(r, pattern, type, n, x);
+    memset(a.values, TEST_POISON, k * size);
+    memset(a.positions, TEST_POISON, k * sizeof *a.positions);
+    char what[160];
+    snprintf(what, sizeof what, "the first %zu of %zu %s, %s, pattern %d, on %s", k, n,
+             test_type_name(type), a.descending ? "descending" : "ascending", (int)pattern,
+             weft_place(ctx));
+    if (weft_top_k(ctx, order, type, n, x, k, a.values, a.positions) != WEFT_OK)
+        fail_msg("%s: %s", what, weft_message(ctx));
+    check(&a, what);
+    assert_int_equal(weft_top_k(ctx, order, type, n, x, k, alone, NULL), WEFT_OK);
+    assert_memory_equal(alone, a.values, k * size);
+    assert_int_equal(weft_top_k(ctx, order, type, n, x, k, NULL, alone), WEFT_OK);
+    assert_memory_equal(alone, a.positions, k * sizeof *a.positions);
+    free(x);
+    free(alone);
+    free(a.values);
+    free(a.positions);
+}
+
+/* Few of few, of many, and of so many that blocks of blocks are looked at; then more. */
+static void every_way(weft_context *ctx) {
+    static const size_t sizes[][2] = {
+        {2048, 2048},  {2049, 2049}, {2049, 32},     {2049, 33},     {4096, 1},       {6399, 100},
+        {65537, 1},    {65536, 7},   {50000, 700},   {50000, 1000},  {90001, 1406},   {300007, 5},
+        {300007, 300}, {70000, 1},   {70000, 69999}, {300007, 9000}, {300007, 150000}};
+    test_random r = test_random_at(21);
+    if (ctx->kind != WI_CPU)
+        return;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int times = 0; times < 6; times++) {
+            const weft_type type = (weft_type)test_below(&r, WEFT_TYPE_COUNT);
+            const oracle_pattern pattern = (oracle_pattern)test_below(&r, ORACLE_PATTERNS);
+            if (test_size_wanted(sizes[s][0]) && test_case_wanted(&r) &&
+                (sizes[s][0] < 100000 || times < 3))
+                run(ctx, &r, type, pattern, sizes[s][0], sizes[s][1]);
+        }
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+enum {
+    MILLION = 1000000,
+    TIMES = 5,
+    FASTER = 8 /* times a sort, at least; it is more than a hundred */
+};
+
+/* Of the last five of x; without positions, of sorting x into values. The shortest of several
+ * times: what other programs take only adds to it. */
+static double least_time(weft_context *ctx, const float *x, float *values, uint64_t *positions) {
+    double least = INFINITY;
+    for (int k = 0; k < TIMES; k++) {
+        const double start = now();
+        const weft_status status =
+            positions ? weft_top_k(ctx, WEFT_DESCENDING, WEFT_F32, MILLION, x, 5, values, positions)
+                      : weft_sort(ctx, WEFT_ASCENDING, WEFT_F32, MILLION, x, values);
+        const double own = now() - start;
+        assert_int_equal(status, WEFT_OK);
+        least = own < least ? own : least;
+    }
+    return least;
+}
+
+static void five_of_a_million(void **state) {
+    (void)state;
+    if (!test_size_wanted(MILLION))
+        return;
+    weft_context *const ctx = test_open("cpu:1");
+    test_random r = test_random_at(22);
+    float *const x = malloc(MILLION * sizeof *x), *const y = malloc(MILLION * sizeof *y);
+    uint64_t positions[5];
+    assert_true(x && y);
+    test_fill(&r, TEST_ANY, WEFT_F32, MILLION, x);
+    const double of_random = least_time(ctx, x, y, positions);
+    const double of_sort = least_time(ctx, x, y, NULL);
+    /* in order: each is one of the last five so far */
+    const double of_rising = least_time(ctx, y, x, positions);
+    for (size_t k = 0; k < 5; k++)
+        assert_int_equal(positions[k], MILLION - 1 - k);
+    if (!(FASTER * of_random < of_sort) || !(FASTER * of_rising < of_sort))
+        fail_msg("five of random take %g s, of rising %g s, and a sort %g s", of_random, of_rising,
+                 of_sort);
+    free(x);
+    free(y);
+    weft_close(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(every_way),
+        cmocka_unit_test(five_of_a_million),
+    };
+    return cmocka_run_group_tests_name("top_k", tests, NULL, NULL);
+}

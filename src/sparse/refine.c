@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Iterative refinement: x + d with A d = b - A x, again and again. The residual is summed in twice
+ * the precision of double, so each step leaves about cond(A) 2^-53 of the error that was there,
+ * down to the last bits of x. The backward error, which the first step brings to 2^-53, shows
+ * nothing of that, but the sizes of the corrections do (Demmel, Hida, Kahan, Li, Mukherjee and
+ * Riedy 2006). */
+#include <math.h>
+
+#include "sparse/solve.h"
+
+static const double unit = 0x1p-53;
+
+/* Elements of x that are so much smaller than the largest are right to their last bits, too. */
+static const double margin = 0x1p-10;
+
+/* For the right-hand sides asked for, x += the correction in y. */
+static void correct(const wi_solve_pass *p, size_t begin, size_t end) {
+    const wi_solve_group *const g = p->g;
+    const int64_t *const inverse = g->plan->symbolic.inverse;
+    for (size_t i = begin; i < end; i++) {
+        const double *const y = g->room.y + (size_t)inverse[i] * g->rhs;
+        for (size_t r = 0; r < g->rhs; r++)
+            g->room.x[i + r * g->n] += p->active[r] ? y[r] : 0;
+    }
+}
+
+/* The largest element of each correction; NaN if there is one. */
+static void size_up(const wi_solve_pass *p, size_t begin, size_t end) {
+    const size_t rhs = p->g->rhs;
+    double most[WI_CHOL_RHS] = {0};
+    for (size_t k = begin; k < end; k++) {
+        const double *const y = p->g->room.y + k * rhs;
+        for (size_t r = 0; r < rhs; r++)
+            most[r] = !(fabs(y[r]) <= most[r]) && !isnan(most[r]) ? fabs(y[r]) : most[r];
+    }
+#pragma omp critical(wi_solve_size_up)
+    for (size_t r = 0; r < rhs; r++) {
+        if (!(most[r] <= p->sizes[r]) && !isnan(p->sizes[r]))
+            p->sizes[r] = most[r];
+    }
+}
+
+/* One right-hand side: its latest correction, relative to x, and what that leaves of the error. x
+ * itself was the first correction, to 0. */
+typedef struct progress {
+    double size, left;
+    bool active, taken;
+} progress;
+
+/* Is a correction of this size taken, and is another one wanted? One that is not half of the one
+ * before is as wrong as x is, for the factor is too far from the matrix. */
+static void judge(progress *p, double size) {
+    const bool last = size <= 2 * unit;
+    p->taken = last || size <= p->size / 2;
+    const double left = p->taken ? size / p->size * size : size;
+    p->active = p->taken && !last && !(left <= unit * margin);
+    p->size = size;
+    p->left = left <= 1 ? fmax(left, unit) : 1;
+}
+
+/* Judges all that are active. */
+static void judge_all(wi_solve_group *g, progress *state, const double *sizes) {
+    for (size_t r = 0; r < g->rhs; r++) {
+        const bool asked = state[r].active;
+        state[r].taken = false;
+        if (asked)
+            judge(&state[r], sizes[r] / g->largest[r]);
+        g->stalled += asked && !state[r].taken;
+    }
+}
+
+static size_t count_active(const wi_solve_group *g, const progress *state) {
+    size_t count = 0;
+    for (size_t r = 0; r < g->rhs; r++)
+        count += state[r].active;
+    return count;
+}
+
+void wi_solve_refine(wi_solve_group *g, int most) {
+    progress state[WI_CHOL_RHS];
+    for (size_t r = 0; r < g->rhs; r++)
+        state[r] = (progress){.size = 1, .active = most > 0 && g->misfit.most[r] != 0};
+    for (int step = 0; step < most && count_active(g, state) > 0; step++) {
+        double sizes[WI_CHOL_RHS] = {0};
+        bool taken[WI_CHOL_RHS], any = false;
+        wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
+        wi_solve_rows(&(wi_solve_pass){.g = g, .sizes = sizes}, size_up);
+        judge_all(g, state, sizes);
+        for (size_t r = 0; r < g->rhs; r++)
+            any |= taken[r] = state[r].taken;
+        if (!any)
+            break;
+        g->steps++;
+        wi_solve_rows(&(wi_solve_pass){.g = g, .active = taken}, correct);
+        wi_solve_measure(g, step + 1 < most && count_active(g, state) > 0);
+    }
+    for (size_t r = 0; r < g->rhs; r++)
+        g->left = fmax(g->left, state[r].left);
+}
