@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__has_feature) /* clang's way of telling */
+#    if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#        define __SANITIZE_ADDRESS__ 1
+#    endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #    include <sanitizer/asan_interface.h>
 #else

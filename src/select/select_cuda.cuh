@@ -209,6 +209,7 @@ struct wi_select_column {
         if (output == WI_OUTPUT_REST && p.rest_follows)
             rest = (P *)p.kept + *p.total;
         rest += first - carry;
+        const bool moves = !stays(p, first, carry);
         unsigned before = 0;
 #pragma unroll
         for (int row = 0; row < rows; row++) {
@@ -217,7 +218,7 @@ struct wi_select_column {
             if (output == WI_OUTPUT_REST)
                 wi_store_if(holds(row), wanted(row) ? kept + rank : rest + (e - rank), item[row]);
             if (output == WI_OUTPUT_KEPT || (output == WI_OUTPUT_POSITIONS && p.kept))
-                wi_store_if(wanted(row), kept + rank, item[row]);
+                wi_store_if(wanted(row) && moves, kept + rank, item[row]);
             if (output == WI_OUTPUT_POSITIONS)
                 write_position(p, wanted(row), carry + rank, first + e);
             before += (unsigned)__popc(marks[row]);
@@ -225,6 +226,15 @@ struct wi_select_column {
     }
 
   private:
+    /* Has everything its place already? Then it is left alone: the next tile may be looking at the
+     * last, to tell whether its first differs. */
+    __device__ bool stays(const wi_select_params &p, uint64_t first, uint64_t carry) const {
+        unsigned all = marks[0];
+#pragma unroll
+        for (int row = 1; row < rows; row++)
+            all &= marks[row];
+        return p.kept == p.x && carry == first && all == ~0u;
+    }
     __device__ static void write_position(const wi_select_params &p, bool wanted, uint64_t to,
                                           uint64_t i) {
         if (p.position_bytes == 4)

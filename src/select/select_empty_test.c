@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* select where there is nothing to move: arrays without elements may be NULL, and every rung then
  * still does what is left to do. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "select/select.h"
@@ -83,8 +84,45 @@ static void test_none(weft_context *ctx) {
             select_none(ctx, rows[k], type);
 }
 
+/* Where nothing falls out in place, everything has its place already. The last of a tile is what
+ * the first of the next is compared with, maybe later than the tile is written: so it must be left
+ * alone. */
+static void keep_all(weft_context *ctx, const wi_row *row, weft_type type, size_t n) {
+    const size_t size = test_size_of(type);
+    unsigned char *const data = calloc(n, size);
+    test_buffer x = test_buffer_open(ctx, ctx->kind == WI_CUDA, n * size);
+    test_buffer count = test_buffer_open(ctx, ctx->kind == WI_CUDA, sizeof(uint64_t));
+    assert_non_null(data);
+    for (size_t i = 0; i < n; i++)
+        test_store(type, data, i, (test_value){.u = i % 251});
+    test_buffer_load(&x, data, n * size, 0);
+    test_buffer_poison(&count, sizeof(uint64_t), 0);
+    test_use(ctx, "select", row);
+    const weft_status status = weft_unique(ctx, type, n, x.p, x.p, (uint64_t *)(void *)count.p);
+    if (status == WEFT_OK) {
+        const uint64_t *const got = test_buffer_read(&count, "count");
+        assert_int_equal(*got, n);
+    } else {
+        test_refused(ctx, status, WEFT_EUNSUPPORTED, "weft_unique", row ? row->name : NULL);
+    }
+    assert_memory_equal(test_buffer_read(&x, "x"), data, n * size);
+    test_buffer_close(&count);
+    test_buffer_close(&x);
+    free(data);
+}
+
+static void test_keep_all(weft_context *ctx) {
+    static const weft_type types[] = {WEFT_U8, WEFT_U16, WEFT_U32, WEFT_U64};
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_select_ladder, rows);
+    for (size_t k = 0; k < count; k++)
+        for (size_t t = 0; t < 4; t++)
+            keep_all(ctx, rows[k], types[t], 40000 >> t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(test_expand),
-                                       TEST_ON_EACH_PLACE(test_none)};
+                                       TEST_ON_EACH_PLACE(test_none),
+                                       TEST_ON_EACH_PLACE(test_keep_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

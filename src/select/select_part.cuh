@@ -184,7 +184,10 @@ struct wi_select_part {
     __device__ void write(const unsigned *counts, uint64_t carry) const {
         const unsigned count = counts[part];
         const P *const packed = moved();
-        if (output != WI_OUTPUT_POSITIONS || p.kept)
+        /* What has its place already is left alone: another block may be looking at the last of it,
+         * to tell whether its first differs. */
+        const bool stays = p.kept == p.x && carry == first && count == form.part_elements;
+        if ((output != WI_OUTPUT_POSITIONS || p.kept) && !stays)
             wi_copy_out((P *)p.kept + carry, count, [=](unsigned i) { return packed[i]; });
         if (output == WI_OUTPUT_REST)
             wi_copy_out((P *)p.rest + (first - carry), left() - count,
