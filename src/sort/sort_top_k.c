@@ -21,6 +21,7 @@ typedef struct bracket {
 
 /* What the threads share. */
 typedef struct plan {
+    const weft_context *ctx;
     const wi_top_k_args *args;
     const wi_sort_simd *simd;
     wi_sort_key key;
@@ -32,19 +33,29 @@ typedef struct plan {
     uint64_t *positions;
 } plan;
 
+/* What the threads do next. */
+typedef struct step {
+    const plan *p;
+    const wi_sort_split *split; /* of counting */
+    const bracket *b;           /* of collecting, and */
+    bool put;                   /* whether to put what is found, or only to count it */
+} step;
+
+static void count_part(void *user, int rank, int team) {
+    const step *const s = user;
+    const plan *const p = s->p;
+    const size_t first = wi_team_share(p->args->n, rank, team);
+    const wi_sort_deal share = {.key_bytes = p->size,
+                                .key = p->key,
+                                .split = *s->split,
+                                .n = wi_team_share(p->args->n, rank + 1, team) - first,
+                                .x = (const char *)p->args->x + first * p->size};
+    p->simd->count(&share, p->counts[rank]);
+}
+
 static void count_all(const plan *p, const wi_sort_split *split) {
-    const wi_top_k_args *a = p->args;
     memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
-#pragma omp parallel for num_threads(p->team) schedule(static, 1)
-    for (int rank = 0; rank < p->team; rank++) {
-        const size_t first = wi_team_share(a->n, rank, p->team);
-        const wi_sort_deal share = {.key_bytes = p->size,
-                                    .key = p->key,
-                                    .split = *split,
-                                    .n = wi_team_share(a->n, rank + 1, p->team) - first,
-                                    .x = (const char *)a->x + first * p->size};
-        p->simd->count(&share, p->counts[rank]);
-    }
+    wi_team_run(p->ctx, p->team, count_part, &(step){.p = p, .split = split});
 }
 
 /* The bracket's 256th part that the k-th key is in. What lies below the bracket is counted with its
@@ -104,14 +115,19 @@ static void collect(const plan *p, const bracket *b, size_t first, size_t end, s
     *inside = n_inside;
 }
 
+static void collect_part(void *user, int rank, int team) {
+    const step *const s = user;
+    size_t *const counts = s->p->counts[rank];
+    collect(s->p, s->b, wi_team_share(s->p->args->n, rank, team),
+            wi_team_share(s->p->args->n, rank + 1, team), &counts[0], &counts[1],
+            s->put ? &counts[2] : NULL, s->put ? counts[3] : 0);
+}
+
 /* Collects everything up to the bracket's end; of equal keys only the first ones, if there are more
  * than fit. What is left of the capacity is filled with what sorts last. */
 static void collect_all(const plan *p, const bracket *b) {
-    const size_t n = p->args->n, quota = p->capacity - b->below;
-#pragma omp parallel for num_threads(p->team) schedule(static, 1)
-    for (int rank = 0; rank < p->team; rank++)
-        collect(p, b, wi_team_share(n, rank, p->team), wi_team_share(n, rank + 1, p->team),
-                &p->counts[rank][0], &p->counts[rank][1], NULL, 0);
+    const size_t quota = p->capacity - b->below;
+    wi_team_run(p->ctx, p->team, collect_part, &(step){.p = p, .b = b});
     size_t at = 0, left = quota;
     for (int rank = 0; rank < p->team; rank++) {
         const size_t inside = p->counts[rank][1] < left ? p->counts[rank][1] : left;
@@ -121,10 +137,7 @@ static void collect_all(const plan *p, const bracket *b) {
         at += own;
         left -= inside;
     }
-#pragma omp parallel for num_threads(p->team) schedule(static, 1)
-    for (int rank = 0; rank < p->team; rank++)
-        collect(p, b, wi_team_share(n, rank, p->team), wi_team_share(n, rank + 1, p->team),
-                &p->counts[rank][0], &p->counts[rank][1], &p->counts[rank][2], p->counts[rank][3]);
+    wi_team_run(p->ctx, p->team, collect_part, &(step){.p = p, .b = b, .put = true});
     memset(p->keys + at * p->size, 0xFF, (p->capacity - at) * p->size);
     memset(p->positions + at, 0xFF, (p->capacity - at) * sizeof *p->positions);
 }
@@ -148,7 +161,8 @@ static wi_sort_args sort_of(const plan *p, size_t *bytes) {
 weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
     const wi_top_k_args *const a = args;
     const size_t size = weft_type_size(a->type);
-    plan p = {.args = a,
+    plan p = {.ctx = ctx,
+              .args = a,
               .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
               .key = wi_sort_key_of(a->type, a->descending),
               .size = (unsigned)size,

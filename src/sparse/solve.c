@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solving with the factor: right-hand sides in groups, backward errors, refinement. */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -39,20 +38,20 @@ static int team_for(const group *g) {
     return useful < most ? useful : most;
 }
 
-/* All rows. One thread goes through them as it comes: to gather a team of one takes as long as some
- * hundred rows. */
+/* What is done with rows, and what threads share. */
+typedef struct rows_work {
+    const pass *p;
+    void (*rows)(const pass *p, size_t begin, size_t end);
+} rows_work;
+
+static void do_rows(void *user, int rank, int size) {
+    const rows_work *const w = user;
+    const size_t n = w->p->g->n;
+    w->rows(w->p, wi_team_share(n, rank, size), wi_team_share(n, rank + 1, size));
+}
+
 static void for_rows(const pass *p, void (*rows)(const pass *p, size_t begin, size_t end)) {
-    const size_t n = p->g->n;
-    const int threads = team_for(p->g);
-    if (threads == 1) {
-        rows(p, 0, n);
-        return;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        const int rank = omp_get_thread_num(), team = omp_get_num_threads();
-        rows(p, wi_team_share(n, rank, team), wi_team_share(n, rank + 1, team));
-    }
+    wi_team_run(p->g->ctx, team_for(p->g), do_rows, &(rows_work){p, rows});
 }
 
 /* y = P b, or b itself for L alone. */
