@@ -14,7 +14,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL
         FILES_MATCHING PATTERN "*.h")
 
 # The pkg-config files name what the archive needs beside itself.
-set(private_libraries ${WEFT_OPENMP_LIBRARIES} -lm -lpthread -ldl)
+set(private_libraries -lm -lpthread -ldl)
 if(WEFT_METIS_ON)
     list(PREPEND private_libraries -lmetis)
 endif()

@@ -8,6 +8,10 @@ set(WEFT_OBJECTS)
 function(weft_objects name)
     add_library(${name} OBJECT ${ARGN})
     target_link_libraries(${name} PRIVATE weft_flags)
+    # A caller's thread may have little stack: no function takes more than 16 KiB and a bit of it.
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT WEFT_SANITIZE)
+        target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:-Wframe-larger-than=17408>)
+    endif()
     set(WEFT_OBJECTS ${WEFT_OBJECTS} $<TARGET_OBJECTS:${name}> PARENT_SCOPE)
 endfunction()
 
@@ -53,22 +57,12 @@ if(NOT WEFT_SANITIZE AND NOT WEFT_FUZZ) # clang leaves the sanitizers' symbols t
 endif()
 target_link_libraries(weft_shared PRIVATE $<BUILD_INTERFACE:weft_flags>)
 
-# Which OpenMP runtime users of the archive link with: GCC's by its name, which every compiler here
-# finds, another one by its path.
-foreach(name IN LISTS OpenMP_C_LIB_NAMES)
-    if(name MATCHES "^(gomp|pthread)$")
-        list(APPEND WEFT_OPENMP_LIBRARIES -l${name})
-    else()
-        list(APPEND WEFT_OPENMP_LIBRARIES ${OpenMP_${name}_LIBRARY})
-    endif()
-endforeach()
-
 add_library(weft_static STATIC ${WEFT_OBJECTS})
 set_target_properties(weft_static PROPERTIES OUTPUT_NAME weft LINKER_LANGUAGE C)
 # By plain names, so that a user of the installed archive needs no find module for them.
 target_link_libraries(
-    weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:${WEFT_OPENMP_LIBRARIES}>
-                          $<INSTALL_INTERFACE:m> $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
+    weft_static INTERFACE $<BUILD_INTERFACE:weft_flags> $<INSTALL_INTERFACE:pthread> $<INSTALL_INTERFACE:m>
+                          $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
 if(WEFT_METIS_ON)
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:metis>)
 endif()

@@ -28,7 +28,6 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 
-find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
 if(PkgConfig_FOUND AND NOT WEFT_TESTS STREQUAL "OFF")
@@ -57,7 +56,8 @@ if(NOT WEFT_METIS STREQUAL "OFF")
 endif()
 
 # weft_flags: what every object of this project is compiled with. Fused multiply-add only where the
-# source says fma(), so that results do not depend on the compiler's taste.
+# source says fma(), so that results do not depend on the compiler's taste; of OpenMP only its word
+# that a loop may be vectorized, which takes no library.
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
                                                 ${PROJECT_SOURCE_DIR}/src)
@@ -67,6 +67,7 @@ target_compile_definitions(
 target_compile_options(
     weft_flags
     INTERFACE $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off
+              -fopenmp-simd
               -Wall
               -Wextra
               -Wshadow
@@ -79,7 +80,7 @@ if(WEFT_WERROR)
     target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror>
                                                 $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
-target_link_libraries(weft_flags INTERFACE OpenMP::OpenMP_C Threads::Threads m ${CMAKE_DL_LIBS})
+target_link_libraries(weft_flags INTERFACE Threads::Threads m ${CMAKE_DL_LIBS})
 
 if(WEFT_METIS_ON)
     target_include_directories(weft_flags SYSTEM INTERFACE ${WEFT_METIS_INCLUDE})

@@ -21,7 +21,6 @@ need() { # need TEST-COMMAND... -- PACKAGE
 }
 
 has_libc() { echo '#include <stdio.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
-has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -fsyntax-only -x c -; }
 has_metis() { echo '#include <metis.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_openblas() { /sbin/ldconfig -p | grep 'libopenblas\.so\.0 '; } # rung left_looking loads it
 has_clang_format_14() {
@@ -31,7 +30,7 @@ has_clang_format_14() {
 need_build() {
     need have cmake -- cmake
     need have make -- make
-    need has_openmp -- gcc
+    need have "${CC:-cc}" -- gcc
     need has_libc -- libc6-dev
     need have g++ -- g++
     need have pkg-config -- pkg-config
@@ -53,7 +52,6 @@ need_fuzz() {
     need have cmake -- cmake
     need have make -- make
     need have clang -- clang
-    need env CC=clang bash -c "$(declare -f has_openmp); has_openmp" -- libomp-dev
     need have pkg-config -- pkg-config
     need pkg-config --exists cmocka -- libcmocka-dev
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processor, as Linux and the compiler's run time tell it. */
+/* The processor, as Linux tells it. */
 #include "cli/machine.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "core/cores.h"
 
 /* The value of the first line of /proc/cpuinfo that begins with `key`. */
 static bool read_cpuinfo(const char *key, char *value, size_t bytes) {
@@ -61,7 +62,7 @@ static size_t positive(long value) {
 }
 
 void wi_cpu_describe(wi_cpu_facts *facts) {
-    *facts = (wi_cpu_facts){.cores = omp_get_num_procs()};
+    *facts = (wi_cpu_facts){.cores = wi_cores_allowed()};
     if (!read_cpuinfo("model name", facts->model, sizeof facts->model) &&
         !read_cpuinfo("Model", facts->model, sizeof facts->model))
         snprintf(facts->model, sizeof facts->model, "unknown processor");

@@ -2,12 +2,13 @@
 /* The roofs of a CPU: how fast all its threads together can read and copy memory, and multiply and
  * add. */
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/meter.h"
 #include "cpu/chains_climb.h"
+#include "cpu/team.h"
 
 #if defined(__x86_64__)
 #    include <emmintrin.h>
@@ -83,25 +84,42 @@ UNCHECKED static void copy_streaming(void *to, const void *from, size_t bytes) {
 
 typedef void (*copier)(void *to, const void *from, size_t bytes);
 
-/* The part of `bytes` that belongs to the calling thread. */
-static size_t own_part(size_t bytes, size_t *start) {
-    const size_t pieces = bytes / PIECE_BYTES, team = (size_t)omp_get_num_threads();
-    const size_t me = (size_t)omp_get_thread_num();
-    *start = pieces * me / team * PIECE_BYTES;
-    return pieces * (me + 1) / team * PIECE_BYTES - *start;
+/* The part of `bytes` that belongs to a thread. */
+static size_t own_part(size_t bytes, int rank, int team, size_t *start) {
+    const size_t pieces = bytes / PIECE_BYTES;
+    *start = wi_team_share(pieces, rank, team) * PIECE_BYTES;
+    return wi_team_share(pieces, rank + 1, team) * PIECE_BYTES - *start;
+}
+
+/* One pass over the arena, and what threads share of it. */
+typedef struct arena_pass {
+    char *arena;
+    size_t length;
+    folder fold;
+    copier copy;
+    _Atomic uint64_t folded;
+} arena_pass;
+
+static void fold_part(void *user, int rank, int size) {
+    arena_pass *const p = user;
+    size_t start;
+    const size_t bytes = own_part(p->length, rank, size, &start);
+    atomic_fetch_xor(&p->folded, p->fold((const uint64_t *)(void *)(p->arena + start), bytes / 8));
+}
+
+static void copy_part(void *user, int rank, int size) {
+    const arena_pass *const p = user;
+    size_t start;
+    const size_t bytes = own_part(p->length, rank, size, &start);
+    p->copy(p->arena + start + p->length, p->arena + start, bytes);
 }
 
 /* Reads the beginning of the arena. The result is of no use but keeps the reads from being left
  * out. */
 static uint64_t read_arena(const wi_meter *meter, size_t length, folder fold) {
-    uint64_t folded = 0;
-#pragma omp parallel num_threads(meter->ctx->threads) reduction(^ : folded)
-    {
-        size_t start;
-        const size_t bytes = own_part(length, &start);
-        folded ^= fold((const uint64_t *)((const char *)meter->arena + start), bytes / 8);
-    }
-    return folded;
+    arena_pass pass = {.arena = meter->arena, .length = length, .fold = fold};
+    wi_team_run_together(meter->ctx, meter->ctx->threads, fold_part, &pass);
+    return pass.folded;
 }
 
 /* Half of the arena, in whole pieces. */
@@ -111,14 +129,8 @@ static size_t half_of(const wi_meter *meter) {
 
 /* Copies the first half of the arena to the second. */
 static void copy_arena(const wi_meter *meter, copier copy) {
-    const size_t half = half_of(meter);
-#pragma omp parallel num_threads(meter->ctx->threads)
-    {
-        size_t start;
-        const size_t bytes = own_part(half, &start);
-        char *const from = (char *)meter->arena + start;
-        copy(from + half, from, bytes);
-    }
+    arena_pass pass = {.arena = meter->arena, .length = half_of(meter), .copy = copy};
+    wi_team_run_together(meter->ctx, meter->ctx->threads, copy_part, &pass);
 }
 
 static volatile uint64_t unused; /* where results that nobody needs go */
@@ -182,20 +194,29 @@ static int64_t enough_links(wi_chains_run *run) {
     return links;
 }
 
+/* What threads share. */
+typedef struct chains_pass {
+    wi_chains_run *run;
+    int64_t links;
+    atomic_int awake;
+    double start;
+} chains_pass;
+
+static void run_chains(void *user, int rank, int size) {
+    chains_pass *const p = user;
+    atomic_fetch_add(&p->awake, 1);
+    while (atomic_load(&p->awake) < size)
+        wi_cpu_relax();
+    if (rank == 0)
+        p->start = wi_now();
+    p->run(p->links);
+}
+
 /* Seconds in which every thread does `links` links, from the time that all are awake. */
 static double seconds_of_chains(const wi_meter *meter, wi_chains_run *run, int64_t links) {
-    double start = 0, end = 0;
-#pragma omp parallel num_threads(meter->ctx->threads)
-    {
-#pragma omp barrier
-#pragma omp master
-        start = wi_now();
-        run(links);
-#pragma omp barrier
-#pragma omp master
-        end = wi_now();
-    }
-    return end - start;
+    chains_pass pass = {.run = run, .links = links};
+    wi_team_run_together(meter->ctx, meter->ctx->threads, run_chains, &pass);
+    return wi_now() - pass.start;
 }
 
 /* The best of all passes: what disturbs a pass can only make it longer. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts: place strings, the environment, opening and closing. */
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cores.h"
 #include "core/gpu.h"
 #include "core/variant.h"
+#include "cpu/team.h"
 
 #ifdef WEFT_EMU /* the stand-in runtime of emu/ is all that this build has */
 #    define GPU "emu"
@@ -86,7 +87,7 @@ static const char *variable(const char *name) {
 static weft_status default_threads(weft_context *ctx, int *threads) {
     const char *const wish = variable("WEFT_THREADS");
     if (!wish) {
-        const int cores = omp_get_num_procs(); /* those this process may run on */
+        const int cores = wi_cores_usual();
         *threads = cores < MOST_THREADS ? cores : MOST_THREADS;
         return WEFT_OK;
     }
@@ -94,7 +95,7 @@ static weft_status default_threads(weft_context *ctx, int *threads) {
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
                    "WEFT_THREADS: \"%.64s\" is no number of threads; set it to 1 ... %d, or unset "
-                   "it for all cores",
+                   "it for all cores that the process may use",
                    wish, MOST_THREADS);
 }
 
@@ -149,6 +150,12 @@ weft_status weft_open(weft_context **ctx, const char *place) {
     weft_status status = open_place(opened, place);
     if (status != WEFT_OK)
         goto done;
+    opened->team = wi_team_open(opened->threads);
+    if (!opened->team) {
+        status = wi_fail(opened, WEFT_ENOMEM, "weft_open: no host memory for %d threads",
+                         opened->threads);
+        goto done;
+    }
     const char *const variants = variable("WEFT_VARIANT");
     if (variants)
         status = wi_use_list(opened, "WEFT_VARIANT", variants);
@@ -167,5 +174,6 @@ void weft_close(weft_context *ctx) {
         return;
     if (ctx->gpu)
         wi_gpu_close(ctx);
+    wi_team_close(ctx->team);
     wi_host_free(ctx);
 }

@@ -4,9 +4,10 @@
  * another inside the loop, so that a team of one works, and a failure stops everyone. */
 #include "core/conveyor.h"
 
-#include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
+
+#include "cpu/team.h"
 
 enum {
     LINE_BYTES = 64,
@@ -24,19 +25,12 @@ typedef struct side {
 
 typedef struct belt {
     const wi_conveyor *c;
+    weft_status status;
     side fill, drain;
     _Alignas(LINE_BYTES) atomic_bool stop;
     /* Known to the calling thread only: how many segments have got so far. */
     size_t submitted, arrived, finished, drained;
 } belt;
-
-static void relax(void) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#else
-    sched_yield();
-#endif
-}
 
 /* Does one piece of one side; false if none may be handed out now. */
 static bool work_on(const wi_conveyor *c, side *s) {
@@ -81,7 +75,7 @@ static void assist(belt *b) {
         else if (handed_out(b->c, &b->fill) && handed_out(b->c, &b->drain))
             return;
         else if (++idle < SPINS_BEFORE_YIELD)
-            relax();
+            wi_cpu_relax();
         else
             sched_yield();
     }
@@ -128,10 +122,19 @@ static weft_status lead(belt *b) {
         if (status == WEFT_OK)
             status = look(b, &moved);
         if (status == WEFT_OK && !moved && !help(b))
-            relax();
+            wi_cpu_relax();
     }
     atomic_store_explicit(&b->stop, true, memory_order_relaxed);
     return status;
+}
+
+static void take_part(void *user, int rank, int size) {
+    belt *const b = user;
+    (void)size;
+    if (rank == 0)
+        b->status = lead(b);
+    else
+        assist(b);
 }
 
 weft_status wi_conveyor_run(const wi_conveyor *conveyor) {
@@ -140,14 +143,7 @@ weft_status wi_conveyor_run(const wi_conveyor *conveyor) {
         .fill = {.pieces = conveyor->fill_pieces, .work = conveyor->fill},
         .drain = {.pieces = conveyor->drain_pieces, .work = conveyor->drain},
     };
-    weft_status status = WEFT_OK;
     raise_limit(conveyor, &b.fill, conveyor->slots);
-#pragma omp parallel num_threads(conveyor->threads)
-    {
-        if (omp_get_thread_num() == 0)
-            status = lead(&b);
-        else
-            assist(&b);
-    }
-    return status;
+    wi_team_run(conveyor->ctx, conveyor->threads, take_part, &b);
+    return b.status;
 }

@@ -23,6 +23,7 @@ enum {
  *     drain(s)   every piece
  * submit, arrived and finished are called by the calling thread alone, one at a time. */
 typedef struct wi_conveyor {
+    const weft_context *ctx; /* whose threads help */
     size_t segments, slots;
     size_t fill_pieces, drain_pieces; /* of each segment; 0 if there is nothing to fill or drain */
     int threads;                      /* of the team, the caller included */

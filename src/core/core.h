@@ -26,6 +26,7 @@ enum {
 };
 
 typedef struct wi_gpu wi_gpu;
+typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
 
 struct weft_context {
@@ -36,6 +37,7 @@ struct weft_context {
     const wi_row *forced[WI_MAX_OPS]; /* by index in wi_ops; NULL: the library chooses */
     const wi_row *used[WI_MAX_OPS];   /* what ran last */
     wi_gpu *gpu;                      /* NULL on the cpu */
+    wi_team *team;                    /* cpu/team.h: the threads */
 };
 
 /* Records a message (printf-like, one line, ending without a full stop) and returns `status`, so

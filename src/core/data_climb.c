@@ -2,9 +2,12 @@
 /* Inputs whose sums are exact, and checks of whole outputs; see data_climb.h. */
 #include "core/data_climb.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "cpu/team.h"
 
 enum {
     POISON = 0xA5
@@ -85,23 +88,38 @@ void wi_data_convert(weft_type type, size_t count, const int64_t *k, void *out) 
     }
 }
 
-/* Fills one stream; leaves the sum of each chunk in sums, unless that is NULL. */
-static void fill(const wi_case *c, int stream, void *host, int64_t *sums) {
-    size_t chunks = chunk_count(c->n), size = weft_type_size(c->type);
-#pragma omp parallel for num_threads(c->ctx->threads)
-    for (size_t chunk = 0; chunk < chunks; chunk++) {
-        int64_t k[WI_DATA_CHUNK];
+/* What threads share. */
+typedef struct filling {
+    const wi_case *c;
+    int stream;
+    char *host;
+    int64_t *sums;
+} filling;
+
+static void fill_part(void *user, int rank, int team) {
+    const filling *const f = user;
+    const wi_case *const c = f->c;
+    const size_t chunks = chunk_count(c->n), size = weft_type_size(c->type);
+    const size_t end = wi_team_share(chunks, rank + 1, team);
+    int64_t k[WI_DATA_CHUNK];
+    for (size_t chunk = wi_team_share(chunks, rank, team); chunk < end; chunk++) {
         size_t first = chunk * WI_DATA_CHUNK, count = chunk_elements(c->n, chunk);
-        wi_data_draw(c, stream, first, count, k);
-        wi_data_convert(c->type, count, k, (char *)host + first * size);
+        wi_data_draw(c, f->stream, first, count, k);
+        wi_data_convert(c->type, count, k, f->host + first * size);
         int64_t sum = 0;
         for (size_t i = 0; i < count; i++) {
             sum += k[i];
         }
-        if (sums) {
-            sums[chunk] = sum;
+        if (f->sums) {
+            f->sums[chunk] = sum;
         }
     }
+}
+
+/* Fills one stream; leaves the sum of each chunk in sums, unless that is NULL. */
+static void fill(const wi_case *c, int stream, void *host, int64_t *sums) {
+    filling f = {.c = c, .stream = stream, .host = host, .sums = sums};
+    wi_team_run(c->ctx, c->ctx->threads, fill_part, &f);
 }
 
 /* sums[i] = the sum of all before i; sums[count] = the sum of all. */
@@ -253,13 +271,28 @@ static void explain(const wi_case *c, wi_data_expected expected, size_t wrong, c
              wi_element_value(c->type, &right));
 }
 
-bool wi_data_compare(const wi_case *c, wi_data_expected expected, char *why, size_t bytes) {
-    size_t wrong = c->n, chunks = chunk_count(c->n);
-#pragma omp parallel for num_threads(c->ctx->threads) reduction(min : wrong)
-    for (size_t chunk = 0; chunk < chunks; chunk++) {
-        size_t first = first_wrong(c, expected, chunk);
-        wrong = first < wrong ? first : wrong;
+/* What threads share: `wrong` is the first wrong element known. */
+typedef struct comparison {
+    const wi_case *c;
+    wi_data_expected expected;
+    atomic_size_t wrong;
+} comparison;
+
+static void compare_part(void *user, int rank, int team) {
+    comparison *const all = user;
+    const size_t chunks = chunk_count(all->c->n), end = wi_team_share(chunks, rank + 1, team);
+    for (size_t chunk = wi_team_share(chunks, rank, team); chunk < end; chunk++) {
+        const size_t first = first_wrong(all->c, all->expected, chunk);
+        size_t wrong = atomic_load(&all->wrong);
+        while (first < wrong && !atomic_compare_exchange_weak(&all->wrong, &wrong, first)) {
+        }
     }
+}
+
+bool wi_data_compare(const wi_case *c, wi_data_expected expected, char *why, size_t bytes) {
+    comparison all = {.c = c, .expected = expected, .wrong = c->n};
+    wi_team_run(c->ctx, c->ctx->threads, compare_part, &all);
+    const size_t wrong = all.wrong;
     if (wrong < c->n) {
         explain(c, expected, wrong, why, bytes);
     }

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 enum {
-    WI_DATA_CHUNK = 4096 /* elements made, or compared, at a time */
+    WI_DATA_CHUNK = 1024 /* elements made, or compared, at a time */
 };
 
 /* What a case carries in `expected`. */

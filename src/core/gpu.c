@@ -3,12 +3,14 @@
 #include "core/gpu.h"
 
 #include <cudaTypedefs.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/rowcopy.h"
 #include "core/stage.h"
+#include "cpu/team.h"
 
 enum {
     LEAST_CAPABILITY = 80,
@@ -128,9 +130,24 @@ static weft_status best_device(int count, int *device, char *why) {
     return most > 0 ? WEFT_OK : WEFT_EDEVICE;
 }
 
+/* CUDA does not survive a fork: a child may begin to use it only if its parent never has. */
+static const char forked[] = "CUDA was in use before this process was forked, and does not work in "
+                             "the child; use GPU places on one side of a fork only, or start the "
+                             "child by exec";
+
+static bool may_use_cuda(void) {
+    static atomic_uint in_use_since; /* so many forks, and one; 0: never */
+    unsigned since = 0, now = wi_forks() + 1;
+    return atomic_compare_exchange_strong(&in_use_since, &since, now) || since == now;
+}
+
 /* Sets *device to `ordinal`, or the best device if it is negative; says in `why` why it cannot. */
 static weft_status choose_device(int ordinal, int *device, char *why) {
     int count = 0;
+    if (!may_use_cuda()) {
+        snprintf(why, WHY_BYTES, "%s", forked);
+        return WEFT_EDEVICE;
+    }
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess || count == 0) {
         const cudaError_t reason = error != cudaSuccess ? error : cudaErrorNoDevice;
@@ -165,6 +182,8 @@ weft_status wi_gpu_enter(weft_context *ctx, int *before) {
     *before = 0;
     if (!ctx->gpu)
         return WEFT_OK;
+    if (ctx->gpu->forks != wi_forks())
+        return wi_fail(ctx, WEFT_EDEVICE, "%s: %s", ctx->place, forked);
     weft_status status = wi_cuda(ctx, cudaGetDevice(before), "asking for the current device");
     if (status == WEFT_OK && *before != ctx->gpu->device)
         status = wi_cuda(ctx, cudaSetDevice(ctx->gpu->device), "making the place's GPU current");
@@ -237,6 +256,7 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
         return wi_fail(ctx, WEFT_ENOMEM, "weft_open: no host memory for a GPU's context");
     *gpu = (struct wi_gpu){
         .device = device,
+        .forks = wi_forks(),
         .multiprocessors = attribute(device, cudaDevAttrMultiProcessorCount),
         .capability = capability_of(device),
         .shared_optin = (size_t)attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin),
@@ -298,6 +318,8 @@ void wi_gpu_close(weft_context *ctx) {
 wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
     struct cudaPointerAttributes first, last;
     const char *const end = (const char *)p + (bytes ? bytes - 1 : 0);
+    if (ctx->gpu->forks != wi_forks())
+        return WI_MEMORY_PAGEABLE;
     if (cudaPointerGetAttributes(&first, p) != cudaSuccess) {
         cudaGetLastError(); /* old drivers call memory that CUDA does not know an error */
         return WI_MEMORY_PAGEABLE;
@@ -469,7 +491,7 @@ static weft_status copy_entered(weft_context *ctx, void *to, const void *from, s
     if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
         const weft_status status = wait_for_queued_work(ctx); /* it may yet read or write them */
         if (status == WEFT_OK)
-            wi_rows_copy_all(ctx->threads, (wi_rows){to, bytes},
+            wi_rows_copy_all(ctx, ctx->threads, (wi_rows){to, bytes},
                              (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);
         return status;
     }

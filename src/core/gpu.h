@@ -73,6 +73,7 @@ struct wi_gpu {
     cudaStream_t own;    /* the context's own stream */
     cudaEvent_t order;   /* makes one stream wait for another */
     cudaMemPool_t pool;
+    unsigned forks;         /* of the process when the context was opened */
     struct wi_stage *stage; /* pinned buffers and copy streams; NULL until host data comes */
     struct wi_block {
         void *p;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What only a GPU place has: scratch, streams, capture into graphs, and errors that come later. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/gpu.h"
 #include "testing.h"
@@ -49,6 +52,48 @@ static void test_scratch(weft_context *ctx) {
     assert_false(was_zero(ctx, first, 100)); /* outgrown, and still there */
     ok(ctx, wi_gpu_scratch(ctx, WI_SCRATCH_SCAN, 100, &other));
     assert_true(was_zero(ctx, other, 100));
+}
+
+static bool is_refused(const weft_context *ctx, weft_status status) {
+    return status == WEFT_EDEVICE && strstr(weft_message(ctx), "forked");
+}
+
+/* What a child finds: 0, or the number of the first thing that is not as it should be. */
+static int look_in_child(weft_context *ctx) {
+    float x[3] = {1, 2, 3}, sum = -1;
+    void *p = NULL;
+    weft_context *other = NULL;
+    if (!is_refused(ctx, weft_sum(ctx, 3, x, &sum)) || sum != -1)
+        return 1;
+    if (!is_refused(ctx, weft_alloc(ctx, &p, 100)) || !is_refused(ctx, weft_sync(ctx)))
+        return 2;
+    if (!is_refused(NULL, weft_open(&other, TEST_GPU)))
+        return 3;
+    weft_close(ctx);
+    if (weft_open(&other, "cpu:2") != WEFT_OK || weft_sum(other, 3, x, &sum) != WEFT_OK || sum != 6)
+        return 4;
+    weft_close(other);
+    return 0;
+}
+
+/* A child of a process that has used CUDA is told so, whichever context it tries, and may use cpu.
+ */
+static void test_fork(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    float x[3] = {1, 2, 3}, sum = 0;
+    int how = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        _exit(look_in_child(ctx));
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    ok(ctx, weft_sum(ctx, 3, x, &sum));
+    assert_true(sum == 6);
 }
 
 /* Device arrays x = 1, 2, 3, ... and y = 0. */
@@ -370,6 +415,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(test_default_stream), TEST_ON_EACH_PLACE(test_capture),
         TEST_ON_EACH_PLACE(test_capture_sorts),  TEST_ON_EACH_PLACE(test_errors),
         TEST_ON_EACH_PLACE(test_two_contexts),   TEST_ON_EACH_PLACE(test_current_device),
+        TEST_ON_EACH_PLACE(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "cpu/team.h"
+
 enum {
     PIECE_BYTES = 1 << 20 /* per thread and turn: large enough that sharing out costs nothing */
 };
@@ -19,14 +21,23 @@ void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size
     }
 }
 
-void wi_rows_copy_all(int threads, wi_rows to, wi_rows from, size_t rows, size_t row_bytes) {
+typedef struct copying {
+    wi_rows to, from;
+    size_t row_bytes, bytes, pieces;
+} copying;
+
+static void copy_part(void *user, int rank, int size) {
+    const copying *const c = user;
+    const size_t begin = wi_team_share(c->pieces, rank, size) * PIECE_BYTES;
+    const size_t end = wi_team_share(c->pieces, rank + 1, size) * PIECE_BYTES;
+    if (begin < end)
+        wi_rows_copy(c->to, c->from, c->row_bytes, begin, end < c->bytes ? end : c->bytes);
+}
+
+void wi_rows_copy_all(const weft_context *ctx, int threads, wi_rows to, wi_rows from, size_t rows,
+                      size_t row_bytes) {
     const size_t bytes = rows * row_bytes;
     const size_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
     const int team = pieces < (size_t)threads ? (int)pieces : threads;
-#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
-    for (size_t piece = 0; piece < pieces; piece++) {
-        const size_t begin = piece * PIECE_BYTES;
-        const size_t end = bytes - begin > PIECE_BYTES ? begin + PIECE_BYTES : bytes;
-        wi_rows_copy(to, from, row_bytes, begin, end);
-    }
+    wi_team_run(ctx, team, copy_part, &(copying){to, from, row_bytes, bytes, pieces});
 }

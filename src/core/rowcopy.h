@@ -3,7 +3,7 @@
 #ifndef WI_ROWCOPY_H
 #define WI_ROWCOPY_H
 
-#include <stddef.h>
+#include "core/core.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,7 +20,8 @@ typedef struct wi_rows {
 void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end);
 
 /* Copies `rows` whole rows by up to `threads` threads. */
-void wi_rows_copy_all(int threads, wi_rows to, wi_rows from, size_t rows, size_t row_bytes);
+void wi_rows_copy_all(const weft_context *ctx, int threads, wi_rows to, wi_rows from, size_t rows,
+                      size_t row_bytes);
 
 #ifdef __cplusplus
 }

@@ -164,7 +164,7 @@ static weft_status cross_over(const job *j, const crossing *c, bool bounce) {
         if (on_device(j, k) || !j->lanes.lane[k].in)
             continue;
         if (bounce && bounces_in(j, k))
-            wi_rows_copy_all(copiers(j->ctx), c->host[k], user_rows(j, k), j->lanes.rows,
+            wi_rows_copy_all(j->ctx, copiers(j->ctx), c->host[k], user_rows(j, k), j->lanes.rows,
                              c->row_bytes[k]);
         status = queue_rows(j->ctx, (wi_rows){c->device[k], c->row_bytes[k]}, c->host[k],
                             j->lanes.rows, c->row_bytes[k], j->ctx->gpu->stream);
@@ -183,7 +183,7 @@ static weft_status cross_back(const job *j, const crossing *c, bool bounce) {
                          "waiting for outputs on their way to the host");
     for (int k = 0; k < j->lanes.count && status == WEFT_OK; k++)
         if (bounce && bounces_out(j, k))
-            wi_rows_copy_all(copiers(j->ctx), user_rows(j, k), c->host[k], j->lanes.rows,
+            wi_rows_copy_all(j->ctx, copiers(j->ctx), user_rows(j, k), c->host[k], j->lanes.rows,
                              c->row_bytes[k]);
     return status;
 }
@@ -455,6 +455,7 @@ static weft_status run_segmented(weft_context *ctx, const void *args) {
         return status;
     lay_out(&j);
     const wi_conveyor conveyor = {
+        .ctx = ctx,
         .segments = j.plan.count,
         .slots = SLOTS,
         .fill_pieces = pieces(&j, true),

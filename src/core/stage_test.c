@@ -2,6 +2,7 @@
 /* Staging: how calls are cut up, the conveyor with a pretended device, and the whole path on GPUs.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,10 +121,11 @@ static void check_rows(size_t rows, size_t row_bytes, size_t to_pitch, size_t fr
         wi_rows_copy((wi_rows){(char *)to, to_pitch}, (wi_rows){(char *)from, from_pitch},
                      row_bytes, begin, end);
     }
+    weft_context *const ctx = test_open("cpu:3");
     unsigned char *const all = malloc(to_bytes);
     memset(all, TEST_POISON, to_bytes);
-    wi_rows_copy_all(3, (wi_rows){(char *)all, to_pitch}, (wi_rows){(char *)from, from_pitch}, rows,
-                     row_bytes);
+    wi_rows_copy_all(ctx, 3, (wi_rows){(char *)all, to_pitch}, (wi_rows){(char *)from, from_pitch},
+                     rows, row_bytes);
     for (size_t i = 0; i < to_bytes; i++) {
         const size_t row = i / to_pitch, column = i % to_pitch;
         const unsigned char want =
@@ -131,6 +133,7 @@ static void check_rows(size_t rows, size_t row_bytes, size_t to_pitch, size_t fr
         assert_int_equal(to[i], want);
         assert_int_equal(all[i], want);
     }
+    weft_close(ctx);
     free(from);
     free(to);
     free(all);
@@ -144,7 +147,7 @@ static void test_rows_copy(void **state) {
     check_rows(7, 40, 40, 41);
     check_rows(3, 11, 30, 11);
     check_rows(3, (1 << 20) + 5, (1 << 20) + 9, (1 << 20) + 5);
-    wi_rows_copy_all(4, (wi_rows){NULL, 0}, (wi_rows){NULL, 0}, 0, 0);
+    wi_rows_copy_all(NULL, 4, (wi_rows){NULL, 0}, (wi_rows){NULL, 0}, 0, 0);
 }
 
 /* ---- the conveyor ---- */
@@ -159,6 +162,7 @@ enum {
  * the assertions of the test program: they raise `broken` instead. */
 typedef struct pretended {
     wi_conveyor c;
+    weft_context *ctx; /* of its threads */
     uint32_t input[MOST_SEGMENTS * PIECES * WORDS], output[MOST_SEGMENTS * PIECES * WORDS];
     uint32_t slot_in[WI_CONVEYOR_SLOTS][PIECES * WORDS];
     uint32_t slot_out[WI_CONVEYOR_SLOTS][PIECES * WORDS];
@@ -226,14 +230,31 @@ static weft_status pretend_finished(void *user, size_t segment, bool *yes) {
 
 static pretended *pretend(size_t segments, size_t slots, int threads) {
     pretended *const p = calloc(1, sizeof *p);
-    p->c = (wi_conveyor){
-        segments,     slots,         PIECES,         PIECES,          threads,         p,
-        pretend_fill, pretend_drain, pretend_submit, pretend_arrived, pretend_finished};
+    char place[16];
+    snprintf(place, sizeof place, "cpu:%d", threads);
+    p->ctx = test_open(place);
+    p->c = (wi_conveyor){.ctx = p->ctx,
+                         .segments = segments,
+                         .slots = slots,
+                         .fill_pieces = PIECES,
+                         .drain_pieces = PIECES,
+                         .threads = threads,
+                         .user = p,
+                         .fill = pretend_fill,
+                         .drain = pretend_drain,
+                         .submit = pretend_submit,
+                         .arrived = pretend_arrived,
+                         .finished = pretend_finished};
     p->delay = test_random_at(segments);
     p->fail_submit = p->fail_arrived = p->fail_finished = SIZE_MAX;
     for (size_t k = 0; k < MOST_SEGMENTS * PIECES * WORDS; k++)
         p->input[k] = (uint32_t)test_bits(&p->delay);
     return p;
+}
+
+static void pretend_no_more(pretended *p) {
+    weft_close(p->ctx);
+    free(p);
 }
 
 static void test_conveyor(void **state) {
@@ -247,7 +268,7 @@ static void test_conveyor(void **state) {
                 assert_false(atomic_load(&p->broken));
                 for (size_t k = 0; k < segments[s] * PIECES * WORDS; k++)
                     assert_int_equal(p->output[k], p->input[k] + 1);
-                free(p);
+                pretend_no_more(p);
             }
         }
     }
@@ -266,7 +287,7 @@ static void test_conveyor_sides(void **state) {
             assert_int_equal(atomic_load(&p->finished), 20);
             assert_int_equal(atomic_load(&p->filled[19]), sides & 1 ? PIECES : 0);
             assert_int_equal(atomic_load(&p->drained[19]), sides & 2 ? PIECES : 0);
-            free(p);
+            pretend_no_more(p);
         }
     }
 }
@@ -283,7 +304,7 @@ static void test_conveyor_failures(void **state) {
                 assert_int_equal(wi_conveyor_run(&p->c), statuses[what]);
                 assert_false(atomic_load(&p->broken));
                 assert_true(atomic_load(&p->submitted) <= segment + p->c.slots + 1);
-                free(p);
+                pretend_no_more(p);
             }
         }
     }

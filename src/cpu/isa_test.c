@@ -83,6 +83,18 @@ static void compare_reduce(arrays *a, wi_isa isa, weft_type type, size_t n) {
     }
 }
 
+/* What a block of floats hands on. */
+static void compare_scan_totals(const wi_scan_run *run, wi_isa isa, weft_type type) {
+    const wi_scan_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_scan_simd);
+    const wi_scan_simd *other = WI_OF_ISA(isa, wi_scan_simd);
+    double of_base = base->carry_over[type](run), of_other = other->carry_over[type](run);
+    assert_true(test_same(WEFT_F64, (test_value){.f = of_base}, (test_value){.f = of_other}));
+    const bool had = base->product[type](run, &of_base);
+    assert_int_equal(other->product[type](run, &of_other), had);
+    if (had)
+        assert_memory_equal(&of_base, &of_other, sizeof of_base);
+}
+
 static void compare_scan_op(arrays *a, wi_isa isa, weft_type type, wi_scan_run run) {
     const wi_scan_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_scan_simd);
     const wi_scan_simd *other = WI_OF_ISA(isa, wi_scan_simd);
@@ -114,6 +126,14 @@ static void compare_scan(arrays *a, wi_isa isa, weft_type type, size_t n) {
                            .flip = ops[k] == WEFT_MIN ? UINT64_MAX : 0,
                            .exclusive = n % 2 == 0};
         compare_scan_op(a, isa, type, run);
+        if (!test_is_float(type) || ops[k] == WEFT_MIN)
+            continue;
+        compare_scan_totals(&run, isa, type);
+        test_random r = test_random_at(n);
+        memset(a->base, 0, sizeof a->base);
+        test_fill(&r, TEST_NEAR_ONE, type, n, a->base + OFFSET * weft_type_size(type));
+        run.x = a->base + OFFSET * weft_type_size(type);
+        compare_scan_totals(&run, isa, type);
     }
 }
 
@@ -121,6 +141,8 @@ static void compare_scan(arrays *a, wi_isa isa, weft_type type, size_t n) {
 typedef struct desk {
     _Alignas(64) unsigned char keys[(LARGEST + 64) * 8], spare_keys[(LARGEST + 64) * 8];
     _Alignas(64) unsigned char values[(LARGEST + 64) * 8], spare_values[(LARGEST + 64) * 8];
+    _Alignas(64) unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
+    _Alignas(64) unsigned char value_parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
 } desk;
 
 static void sort_buckets(const wi_sort_simd *simd, const wi_sort_deal *deal, const size_t *starts,
@@ -146,6 +168,8 @@ static void sort_all(const wi_sort_simd *simd, wi_sort_deal deal, desk *d) {
     deal.keys_out = d->keys + OFFSET * deal.key_bytes;
     deal.values_out = d->values + OFFSET * deal.value_bytes;
     deal.at = at;
+    deal.parcels = d->parcels;
+    deal.value_parcels = d->value_parcels;
     simd->count(&deal, at);
     for (size_t k = 0; k < WI_SORT_BUCKETS; k++) {
         starts[k] = sum;

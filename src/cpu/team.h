@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a call's work is divided among threads. */
+/* How a call's work is divided among threads, and the threads of a context. They are made when a
+ * call first needs them, and anew in a process that fork made; they sleep when there is nothing to
+ * do for long. */
 #ifndef WI_CPU_TEAM_H
 #define WI_CPU_TEAM_H
 
 #include "core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
     /* Bytes of work worth a thread: waking one takes as long as going through some 100 KiB in
@@ -28,6 +34,26 @@ static inline size_t wi_team_share(size_t units, int rank, int team) {
     return each * before + (before < rest ? before : rest);
 }
 
+/* One thread's part: `rank` from 0 to size - 1. */
+typedef void wi_team_work(void *user, int rank, int size);
+
+/* Calls work for all ranks, at most ctx->threads; the calling thread does rank 0. A rank must not
+ * wait for another: a thread that comes late, its processor having been given to somebody else,
+ * finds its rank done by one that had time. */
+void wi_team_run(const weft_context *ctx, int size, wi_team_work *work, void *user);
+
+/* The same for ranks that wait for each other: each has a thread to itself. `size`, which work is
+ * told, is smaller if the system gives no more threads. */
+void wi_team_run_together(const weft_context *ctx, int size, wi_team_work *work, void *user);
+
+/* What a context has for its threads, none of which runs yet; NULL if there is no memory. */
+wi_team *wi_team_open(int threads);
+void wi_team_close(wi_team *team);
+
+/* How often this process has come out of a fork: what threads, devices and locks were there before
+ * the latest is gone. */
+unsigned wi_forks(void);
+
 /* Tells the processor that this thread is only waiting. */
 static inline void wi_cpu_relax(void) {
 #ifdef __x86_64__
@@ -35,4 +61,7 @@ static inline void wi_cpu_relax(void) {
 #endif
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

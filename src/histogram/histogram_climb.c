@@ -2,6 +2,7 @@
 /* histogram's climb: elements spread evenly over 256 bins, or over all values of 16-bit integers.
  */
 #include "core/data_climb.h"
+#include "cpu/team.h"
 #include "histogram/histogram.h"
 
 #include <stdio.h>
@@ -66,14 +67,20 @@ static void put(weft_type type, uint64_t drawn, void *x, size_t i) {
         ((uint64_t *)x)[i] = drawn;
 }
 
+static void put_part(void *user, int rank, int size) {
+    const wi_case *const c = user;
+    const wi_data *const data = c->expected;
+    const size_t end = wi_team_share(c->n, rank + 1, size);
+    for (size_t i = wi_team_share(c->n, rank, size); i < end; i++)
+        put(c->type, draw(c, i), data->host_x, i);
+}
+
 static weft_status make(wi_case *c) {
     weft_status status = wi_data_make(c, WI_DATA_PLACE, false, counts_bytes(c));
     if (status != WEFT_OK)
         return status;
     const wi_data *data = c->expected;
-#pragma omp parallel for num_threads(c->ctx->threads)
-    for (size_t i = 0; i < c->n; i++)
-        put(c->type, draw(c, i), data->host_x, i);
+    wi_team_run(c->ctx, c->ctx->threads, put_part, c);
     if (data->shared || c->n == 0)
         return WEFT_OK;
     status = weft_copy(c->ctx, c->x, data->host_x, c->n * weft_type_size(c->type));

@@ -7,6 +7,7 @@
  * fit the first-level cache: which of the two comes first does not matter, so 33,024 are enough.
  * Blocks that repeat one word are only tallied. Other elements become slots a block at a time, by
  * vectors, and neighbours go to different copies of a counter. */
+#include <pthread.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -205,7 +206,7 @@ static void hand_over(const plan *p, uint32_t *counters) {
 }
 
 static void count_share(const plan *p, size_t first, size_t last, uint32_t *counters,
-                        pair_table *pairs) {
+                        pair_table *pairs, pthread_mutex_t *lock) {
     for (; first < last; first += span_elements) {
         const size_t n = last - first < span_elements ? last - first : span_elements;
         if (pairs)
@@ -214,8 +215,9 @@ static void count_share(const plan *p, size_t first, size_t last, uint32_t *coun
             count_bytes(p, first, n, counters);
         else
             count_others(p, first, n, counters);
-#pragma omp critical(wi_histogram)
+        pthread_mutex_lock(lock);
         hand_over(p, counters);
+        pthread_mutex_unlock(lock);
     }
 }
 
@@ -234,6 +236,24 @@ static void count_directly(const plan *p) {
     }
 }
 
+/* What threads share, the caller's counts among it. */
+typedef struct work {
+    const plan *p;
+    char *memory;
+    size_t each, table_bytes, pair_bytes; /* of a thread's memory: tables of pairs come first */
+    pthread_mutex_t lock;
+} work;
+
+static void count_part(void *user, int rank, int size) {
+    work *const w = user;
+    const size_t n = w->p->args->n;
+    char *const mine = w->memory + (size_t)rank * w->each;
+    memset(mine + w->pair_bytes, 0, w->table_bytes);
+    count_share(w->p, wi_team_share(n, rank, size), wi_team_share(n, rank + 1, size),
+                (uint32_t *)(void *)(mine + w->pair_bytes),
+                w->pair_bytes > 0 ? (pair_table *)(void *)mine : NULL, &w->lock);
+}
+
 static weft_status count_in_team(weft_context *ctx, const plan *p) {
     const wi_histogram_args *const args = p->args;
     const size_t table_bytes = p->copies * p->counters * sizeof(uint32_t);
@@ -248,14 +268,9 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
                        "serial, which needs none",
                        team, p->counters);
     wi_counts_clear(args);
-#pragma omp parallel for num_threads(team) if (team > 1) schedule(static)
-    for (int rank = 0; rank < team; rank++) {
-        char *const mine = memory + (size_t)rank * lines * 64;
-        memset(mine + pair_bytes, 0, table_bytes);
-        count_share(p, wi_team_share(args->n, rank, team), wi_team_share(args->n, rank + 1, team),
-                    (uint32_t *)(void *)(mine + pair_bytes),
-                    by_pairs ? (pair_table *)(void *)mine : NULL);
-    }
+    work w = {p, memory, lines * 64, table_bytes, pair_bytes, PTHREAD_MUTEX_INITIALIZER};
+    wi_team_run(ctx, team, count_part, &w);
+    pthread_mutex_destroy(&w.lock);
     wi_host_free(memory);
     return WEFT_OK;
 }

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cpu/team.h"
+
 enum {
     MOST_PARTS = 64,
     USUAL_BLOCK_BYTES = 1 << 23, /* for each thread: several milliseconds of work */
@@ -21,7 +23,7 @@ typedef struct source {
     FILE *file;
     const char *name;
     wi_note *note;
-    int threads;
+    const weft_context *ctx; /* whose threads parse */
     char *buffer;
     size_t size;       /* of the buffer */
     wi_mm_text unread; /* in the buffer */
@@ -163,7 +165,7 @@ static weft_status reserve(const source *s, wi_mm *m, size_t used, size_t needed
 static size_t cut(const source *s, wi_mm_text text, wi_mm_part parts[MOST_PARTS]) {
     const size_t length = (size_t)(text.end - text.begin);
     size_t count =
-        length < WORTHWHILE_BYTES && s->size >= WORTHWHILE_BYTES ? 1 : (size_t)s->threads;
+        length < WORTHWHILE_BYTES && s->size >= WORTHWHILE_BYTES ? 1 : (size_t)s->ctx->threads;
     if (count > MOST_PARTS)
         count = MOST_PARTS;
     const char *begin = text.begin;
@@ -217,14 +219,29 @@ static weft_status explain(const source *s, const wi_mm_head *head, const wi_mm_
                         wi_note_quote(part->fault_text.begin, length, quoted));
 }
 
+static void count_part(void *user, int rank, int size) {
+    wi_mm_part *const parts = user;
+    (void)size;
+    wi_mm_count(&parts[rank]);
+}
+
+typedef struct parsing {
+    wi_mm_part *parts;
+    wi_mm *m;
+} parsing;
+
+static void parse_part(void *user, int rank, int size) {
+    const parsing *const p = user;
+    (void)size;
+    wi_mm_parse(&p->parts[rank], p->m);
+}
+
 /* Parses one block, `done` entries having been read before; adds those of the block. */
 static weft_status read_block(source *s, wi_mm *m, wi_mm_text text, size_t *done, size_t *room) {
     wi_mm_part parts[MOST_PARTS];
     const size_t count = cut(s, text, parts);
     const size_t before = *done;
-#pragma omp parallel for num_threads((int)count) if (count > 1)
-    for (size_t k = 0; k < count; k++)
-        wi_mm_count(&parts[k]);
+    wi_team_run(s->ctx, (int)count, count_part, parts);
     for (size_t k = 0; k < count; k++) {
         parts[k].first = *done;
         *done += parts[k].entries;
@@ -232,9 +249,7 @@ static weft_status read_block(source *s, wi_mm *m, wi_mm_text text, size_t *done
     const weft_status status = reserve(s, m, before, *done, room);
     if (status != WEFT_OK)
         return status;
-#pragma omp parallel for num_threads((int)count) if (count > 1)
-    for (size_t k = 0; k < count; k++)
-        wi_mm_parse(&parts[k], m);
+    wi_team_run(s->ctx, (int)count, parse_part, &(parsing){parts, m});
     for (size_t k = 0; k < count; k++) {
         if (parts[k].fault != WI_MM_SOUND)
             return explain(s, &m->head, &parts[k], s->lines + parts[k].fault_line + 1);
@@ -261,9 +276,9 @@ static weft_status read_entries(source *s, wi_mm *m) {
     return status;
 }
 
-weft_status wi_mm_read(FILE *file, const char *name, int threads, size_t block_bytes, wi_mm *m,
-                       wi_note *note) {
-    size_t size = block_bytes ? block_bytes : (size_t)threads * USUAL_BLOCK_BYTES;
+weft_status wi_mm_read(const weft_context *ctx, FILE *file, const char *name, size_t block_bytes,
+                       wi_mm *m, wi_note *note) {
+    size_t size = block_bytes ? block_bytes : (size_t)ctx->threads * USUAL_BLOCK_BYTES;
     if (size < LEAST_BLOCK_BYTES)
         size = LEAST_BLOCK_BYTES;
     if (size > MOST_BLOCK_BYTES)
@@ -272,7 +287,7 @@ weft_status wi_mm_read(FILE *file, const char *name, int threads, size_t block_b
     source s = {.file = file,
                 .name = name,
                 .note = note,
-                .threads = threads,
+                .ctx = ctx,
                 .buffer = buffer,
                 .size = size,
                 .unread = {buffer, buffer}};

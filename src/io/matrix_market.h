@@ -43,11 +43,11 @@ typedef struct wi_mm {
     double *value;
 } wi_mm;
 
-/* Reads one matrix, with `threads` threads that each parse a part of every block of `block_bytes`
+/* Reads one matrix, the threads of `ctx` each parsing a part of every block of `block_bytes`
  * (0: what suits). `name` is for messages. On failure *m is empty and `note` says why: WEFT_EIO,
  * WEFT_EFORMAT, WEFT_EUNSUPPORTED (complex, hermitian), WEFT_ENONFINITE or WEFT_ENOMEM. */
-weft_status wi_mm_read(FILE *file, const char *name, int threads, size_t block_bytes, wi_mm *m,
-                       wi_note *note);
+weft_status wi_mm_read(const weft_context *ctx, FILE *file, const char *name, size_t block_bytes,
+                       wi_mm *m, wi_note *note);
 
 void wi_mm_free(wi_mm *m);
 

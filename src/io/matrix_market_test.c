@@ -31,7 +31,11 @@ static weft_status read_text(const char *text, size_t length, manner how, wi_mm 
         assert_int_equal(fwrite(text, 1, length, file), length);
         rewind(file);
     }
-    const weft_status status = wi_mm_read(file, "file", how.threads, how.block_bytes, m, note);
+    char place[16];
+    snprintf(place, sizeof place, "cpu:%d", how.threads);
+    weft_context *const ctx = test_open(place);
+    const weft_status status = wi_mm_read(ctx, file, "file", how.block_bytes, m, note);
+    weft_close(ctx);
     fclose(file);
     return status;
 }
@@ -296,8 +300,10 @@ static void compare_with_scanf(const char *path) {
     wi_mm m;
     FILE *const file = fopen(path, "rb");
     assert_non_null(file);
-    if (wi_mm_read(file, path, 2, 0, &m, &note) != WEFT_OK)
+    weft_context *const ctx = test_open("cpu:2");
+    if (wi_mm_read(ctx, file, path, 0, &m, &note) != WEFT_OK)
         fail_msg("%s", note.text);
+    weft_close(ctx);
     rewind(file);
     do
         assert_non_null(fgets(line, sizeof line, file));

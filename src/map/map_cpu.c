@@ -47,7 +47,10 @@ static plan make_plan(const wi_map_args *args) {
     return p;
 }
 
-static void run_chunks(const plan *p, size_t from, size_t to) {
+static void run_share(void *user, int rank, int team) {
+    const plan *const p = user;
+    const size_t from = wi_team_share(p->chunks, rank, team);
+    const size_t to = wi_team_share(p->chunks, rank + 1, team);
     const size_t size = weft_type_size(p->args.type);
     for (size_t k = from; k < to; k++) {
         size_t row = k / p->per_row, col = k % p->per_row * p->chunk;
@@ -61,16 +64,8 @@ static void run_chunks(const plan *p, size_t from, size_t to) {
 }
 
 weft_status wi_map_threads(weft_context *ctx, const void *args) {
-    const plan p = make_plan(args);
+    plan p = make_plan(args);
     const size_t bytes = p.args.rows * p.args.cols * weft_type_size(p.args.type);
-    const int team = wi_team_size(ctx, p.chunks, bytes);
-    if (team == 1) {
-        run_chunks(&p, 0, p.chunks);
-        return WEFT_OK;
-    }
-#pragma omp parallel for num_threads(team) schedule(static)
-    for (int rank = 0; rank < team; rank++)
-        run_chunks(&p, wi_team_share(p.chunks, rank, team),
-                   wi_team_share(p.chunks, rank + 1, team));
+    wi_team_run(ctx, wi_team_size(ctx, p.chunks, bytes), run_share, &p);
     return WEFT_OK;
 }

@@ -10,7 +10,8 @@
 #include "reduce/reduce_simd.h"
 
 enum {
-    MAX_SPANS = 1024
+    MAX_SPANS = 1024,
+    FEW_SPANS = 256 /* whose partial results a stack has room for */
 };
 
 /* How two partial results become one. */
@@ -217,16 +218,21 @@ static void finish(const plan *p, const wi_partial *sum) {
     }
 }
 
+/* What threads share. */
+typedef struct work {
+    const plan *p;
+    wi_partial *partials;
+} work;
+
+static void reduce_part(void *user, int rank, int size) {
+    const work *const w = user;
+    reduce_share(w->p, wi_team_share(w->p->spans, rank, size),
+                 wi_team_share(w->p->spans, rank + 1, size), w->partials);
+}
+
 static void reduce_spans(const weft_context *ctx, const plan *p, wi_partial partials[]) {
     const int team = wi_team_size(ctx, p->spans, p->args.n * weft_type_size(p->args.type));
-    if (team == 1) {
-        reduce_share(p, 0, p->spans, partials);
-        return;
-    }
-#pragma omp parallel for num_threads(team) schedule(static)
-    for (int rank = 0; rank < team; rank++)
-        reduce_share(p, wi_team_share(p->spans, rank, team),
-                     wi_team_share(p->spans, rank + 1, team), partials);
+    wi_team_run(ctx, team, reduce_part, &(work){p, partials});
 }
 
 weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
@@ -235,7 +241,14 @@ weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
         return wi_reduce_serial(ctx, args);
     const wi_reduce_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_reduce_simd);
     const plan p = make_plan(call, simd);
-    wi_partial partials[MAX_SPANS];
+    wi_partial few[FEW_SPANS], *partials = few;
+    if (p.spans > FEW_SPANS)
+        partials = wi_host_alloc(p.spans * sizeof *partials);
+    if (!partials)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "weft_reduce: no memory for %zu partial results; free some, or use variant "
+                       "serial, which needs none",
+                       p.spans);
     memset(&partials[0], 0, sizeof partials[0]); /* analysers cannot tell that there is a span */
     reduce_spans(ctx, &p, partials);
     for (size_t step = 1; step < p.spans; step *= 2) {
@@ -243,5 +256,7 @@ weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
             merge(p.merge, &partials[k], &partials[k + step]);
     }
     finish(&p, &partials[0]);
+    if (partials != few)
+        wi_host_free(partials);
     return WEFT_OK;
 }

@@ -49,6 +49,7 @@ typedef struct plan {
 /* Where blocks hand on what is carried. A total may be found and handed on by more than one thread:
  * it has the same bits each time. */
 typedef struct relay {
+    const plan *p;
     _Atomic uint64_t *carries; /* the bits of what block k begins with, known for k <= done */
     _Alignas(64) atomic_size_t taken; /* blocks that threads have taken */
     _Alignas(64) atomic_size_t done;  /* blocks whose total has been handed on */
@@ -267,7 +268,10 @@ static size_t take_block(relay *r) {
 }
 
 /* A thread takes its next block before it scans one, and has memory bring it meanwhile. */
-static void scan_blocks(const plan *p, relay *r) {
+static void scan_blocks(void *user, int rank, int size) {
+    relay *const r = user;
+    const plan *const p = r->p;
+    (void)rank, (void)size;
     size_t block = take_block(r);
     while (block < p->blocks) {
         wi_scan_run run = run_of(p, block);
@@ -290,7 +294,7 @@ weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
     if (call->n == 0)
         return WEFT_OK;
     const plan p = make_plan(call);
-    relay r = {.carries = wi_host_alloc(p.blocks * sizeof *r.carries)};
+    relay r = {.p = &p, .carries = wi_host_alloc(p.blocks * sizeof *r.carries)};
     if (!r.carries)
         return wi_fail(ctx, WEFT_ENOMEM,
                        "weft_scan: no memory for the carries of %zu blocks; free some, or use "
@@ -298,12 +302,7 @@ weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
                        p.blocks);
     atomic_init(&r.carries[0], first_carry(&p).integer);
     const int team = wi_team_size(ctx, p.blocks, call->n * weft_type_size(call->type));
-    if (team == 1) {
-        scan_blocks(&p, &r);
-    } else {
-#pragma omp parallel num_threads(team)
-        scan_blocks(&p, &r);
-    }
+    wi_team_run(ctx, team, scan_blocks, &r);
     wi_host_free(r.carries);
     return WEFT_OK;
 }

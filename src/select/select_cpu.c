@@ -423,17 +423,27 @@ static void do_blocks(worker w) {
     wi_stream_done();
 }
 
+/* What threads share. */
+typedef struct job {
+    const plan *p;
+    relay *r;
+    char *memory; /* for the workers */
+} job;
+
+static void do_part(void *user, int rank, int size) {
+    const job *const j = user;
+    (void)size;
+    do_blocks(make_worker(j->p, j->r, j->memory + (size_t)rank * worker_bytes(j->p)));
+}
+
 /* Does all blocks; gives the count of all. `memory` is for the counts of all blocks and, behind
  * them, for the workers. */
-static uint64_t do_all(const plan *p, int team, char *memory) {
+static uint64_t do_all(const weft_context *ctx, const plan *p, int team, char *memory) {
     relay r = {.counts = (_Atomic uint32_t *)(void *)memory};
     atomic_init(&r.taken, 0);
     for (size_t k = 0; k < p->blocks; k++)
         atomic_init(&r.counts[k], UNKNOWN);
-    memory += counts_bytes(p);
-#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
-    for (int rank = 0; rank < team; rank++)
-        do_blocks(make_worker(p, &r, memory + (size_t)rank * worker_bytes(p)));
+    wi_team_run(ctx, team, do_part, &(job){p, &r, memory + counts_bytes(p)});
     uint64_t kept = 0;
     for (size_t k = 0; k < p->blocks; k++)
         kept += atomic_load_explicit(&r.counts[k], memory_order_relaxed);
@@ -455,9 +465,9 @@ weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
         wi_select_args count = *args;
         count.job = WI_SELECT_COUNT;
         const plan counting = make_plan(&count);
-        p.to[REST] = (char *)args->kept + do_all(&counting, team, memory) * p.width;
+        p.to[REST] = (char *)args->kept + do_all(ctx, &counting, team, memory) * p.width;
     }
-    const uint64_t kept = do_all(&p, team, memory);
+    const uint64_t kept = do_all(ctx, &p, team, memory);
     wi_host_free(memory);
     if (args->lengths)
         wi_select_take_distances(args, kept);

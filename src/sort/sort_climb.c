@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort's climb: random keys in ascending order. */
 #include "core/data_climb.h"
+#include "cpu/team.h"
 #include "sort/sort.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 static size_t array_bytes(const wi_case *c) {
@@ -17,10 +19,13 @@ static uint64_t mix(uint64_t z) {
 }
 
 /* Integers take all values; floats lie in [-1, 1). */
-static void fill(const wi_case *c, void *x) {
+static void fill_part(void *user, int rank, int size) {
+    const wi_case *const c = user;
+    const wi_data *const data = c->expected;
+    void *const x = data->host_x;
     const uint64_t start = mix(c->seed);
-#pragma omp parallel for num_threads(c->ctx->threads)
-    for (size_t i = 0; i < c->n; i++) {
+    const size_t end = wi_team_share(c->n, rank + 1, size);
+    for (size_t i = wi_team_share(c->n, rank, size); i < end; i++) {
         const uint64_t bits = mix(start + i);
         const double value = (double)(int64_t)bits * 0x1p-63;
         switch (c->type) {
@@ -60,7 +65,7 @@ static weft_status make(wi_case *c) {
     if (status != WEFT_OK)
         return status;
     const wi_data *data = c->expected;
-    fill(c, data->host_x);
+    wi_team_run(c->ctx, c->ctx->threads, fill_part, c);
     if (!data->shared)
         status = weft_copy(c->ctx, c->x, data->host_x, array_bytes(c));
     if (status != WEFT_OK)
@@ -106,22 +111,42 @@ static bool is_above(weft_type type, const void *p, size_t i, size_t k) {
     return wi_type_is_signed(type) ? (int64_t)a > (int64_t)b : a > b;
 }
 
-/* Sorted is what is in order and holds the same elements: the sums of two hashes of them agree. */
-static bool is_right(const wi_case *c, const void *in, const void *out, size_t *wrong) {
-    const size_t n = c->n, size = weft_type_size(c->type);
-    size_t first = n;
+/* What threads share, and what they find: the first element that is below the one before it, and
+ * what two hashes of the elements that came exceed those of the elements that went by. */
+typedef struct comparison {
+    const wi_case *c;
+    const void *in, *out;
+    atomic_size_t first;
+    _Atomic uint64_t sum, other;
+} comparison;
+
+static void compare_part(void *user, int rank, int team) {
+    comparison *const all = user;
+    const weft_type type = all->c->type;
+    const size_t n = all->c->n, size = weft_type_size(type);
+    const size_t end = wi_team_share(n, rank + 1, team);
+    size_t first = n, known = n;
     uint64_t sum = 0, other = 0;
-#pragma omp parallel for num_threads(c->ctx->threads) reduction(min : first) \
-    reduction(+ : sum, other)
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t was = wi_element_bits(in, size, i), is = wi_element_bits(out, size, i);
+    for (size_t i = wi_team_share(n, rank, team); i < end; i++) {
+        const uint64_t was = wi_element_bits(all->in, size, i);
+        const uint64_t is = wi_element_bits(all->out, size, i);
         sum += mix(was + 1) - mix(is + 1);
         other += mix(~was) - mix(~is);
-        if (i > 0 && is_above(c->type, out, i - 1, i))
+        if (i > 0 && is_above(type, all->out, i - 1, i))
             first = i < first ? i : first;
     }
-    *wrong = first;
-    return first == n && sum == 0 && other == 0;
+    atomic_fetch_add(&all->sum, sum);
+    atomic_fetch_add(&all->other, other);
+    while (first < known && !atomic_compare_exchange_weak(&all->first, &known, first)) {
+    }
+}
+
+/* Sorted is what is in order and holds the same elements: the sums of two hashes of them agree. */
+static bool is_right(const wi_case *c, const void *in, const void *out, size_t *wrong) {
+    comparison all = {.c = c, .in = in, .out = out, .first = c->n};
+    wi_team_run(c->ctx, c->ctx->threads, compare_part, &all);
+    *wrong = all.first;
+    return all.first == c->n && all.sum == 0 && all.other == 0;
 }
 
 static bool check(wi_case *c, char *why, size_t bytes) {

@@ -17,16 +17,31 @@ enum {
     STREAM_BYTES = 1 << 22
 };
 
+/* What stands in the extra memory of a sort, beside a thread's own room: too much for a stack. */
+typedef struct desk {
+    uint64_t samples[SAMPLES], spare[SAMPLES];
+    uint8_t table[CELLS];
+} desk;
+
+typedef unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
+
+/* One thread's. */
+typedef struct room {
+    parcels keys, values;
+    size_t counts[WI_SORT_BUCKETS];
+} room;
+
 /* Elements first ... first + n - 1 of a call, and what the threads that sort them share. */
 typedef struct plan {
+    const weft_context *ctx;
     const wi_sort_args *args;
     const wi_sort_simd *simd;
     const wi_sort_parts *parts;
     size_t first, n;
     wi_sort_split split;
-    uint8_t table[CELLS];
+    desk *desk;
     int team;
-    size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
+    room *rooms; /* one for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
     atomic_size_t taken; /* buckets that threads have taken */
 } plan;
@@ -40,13 +55,12 @@ static uint64_t bits_of(const plan *p, size_t i) {
     return key >> a->first_bit & mask;
 }
 
-static void sort_samples(uint64_t *samples) {
-    uint64_t spare[SAMPLES];
-    const wi_sort_range range = {.key_bytes = sizeof *samples,
+static void sort_samples(desk *d) {
+    const wi_sort_range range = {.key_bytes = sizeof *d->samples,
                                  .end_bit = 64,
                                  .n = SAMPLES,
-                                 .keys = samples,
-                                 .spare_keys = spare};
+                                 .keys = d->samples,
+                                 .spare_keys = d->spare};
     WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
 }
 
@@ -82,19 +96,19 @@ static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
 /* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
  * floats or otherwise crowded. Then many narrow cells, and buckets of as many cells as it takes. */
 static void choose_split(plan *p) {
-    uint64_t samples[SAMPLES];
+    uint64_t *const samples = p->desk->samples;
     const size_t step = p->n / SAMPLES;
     for (size_t k = 0; k < SAMPLES; k++)
         samples[k] = bits_of(p, k * step + k * 7919 % step);
-    sort_samples(samples);
+    sort_samples(p->desk);
     p->split = split_of(p, samples, WI_SORT_BUCKETS);
     if (fullest(&p->split, samples) <= 6 * EACH)
         return;
     p->split = split_of(p, samples, CELLS);
-    p->split.table = p->table;
+    p->split.table = p->desk->table;
     size_t passed = 0, in_bucket = 0, bucket = 0;
     for (unsigned cell = 0; cell < CELLS; cell++) {
-        p->table[cell] = (uint8_t)bucket;
+        p->desk->table[cell] = (uint8_t)bucket;
         for (; passed < SAMPLES && cell_of(&p->split, samples[passed]) == cell; passed++)
             in_bucket++;
         if (in_bucket >= EACH && bucket < WI_SORT_BUCKETS - 1) {
@@ -120,7 +134,9 @@ static wi_sort_deal share_of(const plan *p, int rank) {
                           .values = values ? values + first * r->value_bytes : NULL,
                           .keys_out = r->keys,
                           .values_out = r->values,
-                          .at = p->counts[rank],
+                          .at = p->rooms[rank].counts,
+                          .parcels = p->rooms[rank].keys,
+                          .value_parcels = p->rooms[rank].values,
                           .stream = p->n * r->key_bytes >= STREAM_BYTES};
 }
 
@@ -130,8 +146,8 @@ static void place_buckets(plan *p) {
     for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
         p->starts[bucket] = sum;
         for (int rank = 0; rank < p->team; rank++) {
-            const size_t own = p->counts[rank][bucket];
-            p->counts[rank][bucket] = sum;
+            const size_t own = p->rooms[rank].counts[bucket];
+            p->rooms[rank].counts[bucket] = sum;
             sum += own;
         }
     }
@@ -166,7 +182,9 @@ static void finish_long(const plan *p) {
 
 /* One thread's part of the others. Its spare arrays are the same for every bucket: they stay in its
  * cache, and most of the memory there never has to be provided by the system. */
-static void finish_short(plan *p, int rank) {
+static void finish_short(void *user, int rank, int size) {
+    plan *const p = user;
+    (void)size;
     const size_t at = p->first + (size_t)rank * longest_shared(p);
     const wi_sort_range spare = wi_sort_part(p->parts, at, at);
     for (;;) {
@@ -179,48 +197,49 @@ static void finish_short(plan *p, int rank) {
     }
 }
 
+static void count_part(void *user, int rank, int size) {
+    const plan *const p = user;
+    const wi_sort_deal share = share_of(p, rank);
+    (void)size;
+    memset(share.at, 0, WI_SORT_BUCKETS * sizeof *share.at);
+    p->simd->count(&share, share.at);
+}
+
+static void deal_part(void *user, int rank, int size) {
+    const plan *const p = user;
+    const wi_sort_deal share = share_of(p, rank);
+    (void)size;
+    p->simd->deal(&share);
+}
+
 static void sort_in_buckets(plan *p) {
-    memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
     choose_split(p);
-#pragma omp parallel num_threads(p->team)
-    {
-#pragma omp for schedule(static, 1)
-        for (int rank = 0; rank < p->team; rank++) {
-            const wi_sort_deal share = share_of(p, rank);
-            p->simd->count(&share, p->counts[rank]);
-        }
-#pragma omp single
-        place_buckets(p);
-#pragma omp for schedule(static, 1)
-        for (int rank = 0; rank < p->team; rank++) {
-            const wi_sort_deal share = share_of(p, rank);
-            p->simd->deal(&share);
-        }
-#pragma omp single
-        finish_long(p);
-#pragma omp for schedule(static, 1)
-        for (int rank = 0; rank < p->team; rank++)
-            finish_short(p, rank);
-    }
+    wi_team_run(p->ctx, p->team, count_part, p);
+    place_buckets(p);
+    wi_team_run(p->ctx, p->team, deal_part, p);
+    finish_long(p);
+    wi_team_run(p->ctx, p->team, finish_short, p);
 }
 
 size_t wi_sort_team_bytes(int team) {
-    return (size_t)team * WI_SORT_BUCKETS * sizeof(size_t);
+    return sizeof(desk) + (size_t)team * sizeof(room);
 }
 
 bool wi_sort_is_short(const wi_sort_args *args, size_t n) {
     return n * (weft_type_size(args->type) + args->value_bytes) <= SHORT_BYTES;
 }
 
-void wi_sort_stretch(const wi_sort_args *args, const wi_sort_parts *parts, int team, size_t first,
-                     size_t end) {
-    plan p = {.args = args,
+void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi_sort_parts *parts,
+                     int team, size_t first, size_t end) {
+    plan p = {.ctx = ctx,
+              .args = args,
               .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
               .parts = parts,
               .first = first,
               .n = end - first,
               .team = team,
-              .counts = parts->extra};
+              .desk = parts->extra};
+    p.rooms = (room *)(void *)(p.desk + 1);
     if (wi_sort_is_short(args, p.n)) {
         const wi_sort_range all = wi_sort_load(args, parts, first, end);
         finish(&p, first, end, &all);
@@ -239,16 +258,18 @@ weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
         wi_sort_take_parts(ctx, call, !whole, whole ? 0 : wi_sort_team_bytes(team), &parts);
     if (status != WEFT_OK || call->bytes)
         return status;
-    wi_sort_stretch(call, &parts, team, 0, call->n);
+    wi_sort_stretch(ctx, call, &parts, team, 0, call->n);
     wi_host_free(parts.memory);
     return WEFT_OK;
 }
 
 /* ---- gather ---- */
 
-static void gather_range(const wi_gather_args *g, size_t first, size_t end) {
+static void gather_part(void *user, int rank, int size) {
+    const wi_gather_args *const g = user;
+    const size_t end = wi_team_share(g->n, rank + 1, size);
     const size_t bytes = g->value_bytes;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = wi_team_share(g->n, rank, size); i < end; i++) {
         const size_t from = g->index_bytes == 4 ? ((const uint32_t *)g->indices)[i]
                                                 : ((const uint64_t *)g->indices)[i];
         memcpy((char *)g->values_out + i * bytes, (const char *)g->values + from * bytes, bytes);
@@ -256,10 +277,7 @@ static void gather_range(const wi_gather_args *g, size_t first, size_t end) {
 }
 
 weft_status wi_gather_cpu(weft_context *ctx, const void *args) {
-    const wi_gather_args *const g = args;
-    const int team = wi_team_size(ctx, g->n, g->n * g->value_bytes);
-#pragma omp parallel for num_threads(team) schedule(static, 1)
-    for (int rank = 0; rank < team; rank++)
-        gather_range(g, wi_team_share(g->n, rank, team), wi_team_share(g->n, rank + 1, team));
+    wi_gather_args g = *(const wi_gather_args *)args;
+    wi_team_run(ctx, wi_team_size(ctx, g.n, g.n * g.value_bytes), gather_part, &g);
     return WEFT_OK;
 }

@@ -188,16 +188,26 @@ static void place(plan *p, const void *x, char *memory) {
     }
 }
 
+/* What the threads that go through a level share. */
+typedef struct finding {
+    const plan *p;
+    const level *l;
+} finding;
+
+static void find_part(void *user, int rank, int team) {
+    const finding *const f = user;
+    const plan *const p = f->p;
+    const level *const l = f->l;
+    const size_t first = wi_team_share(l->blocks, rank, team);
+    const size_t end = wi_team_share(l->blocks, rank + 1, team);
+    const size_t from = first * l->block, n = (end < l->blocks ? end * l->block : l->n) - from;
+    p->simd->least(&l->key, p->size, l->block, n, (const char *)l->x + from * p->size,
+                   (char *)l->least + first * p->size);
+}
+
 static void find_least(weft_context *ctx, const plan *p, const level *l) {
     const int team = wi_team_size(ctx, l->blocks, l->n * p->size);
-#pragma omp parallel for num_threads(team) schedule(static, 1)
-    for (int rank = 0; rank < team; rank++) {
-        const size_t first = wi_team_share(l->blocks, rank, team);
-        const size_t end = wi_team_share(l->blocks, rank + 1, team);
-        const size_t from = first * l->block, n = (end < l->blocks ? end * l->block : l->n) - from;
-        p->simd->least(&l->key, p->size, l->block, n, (const char *)l->x + from * p->size,
-                       (char *)l->least + first * p->size);
-    }
+    wi_team_run(ctx, team, find_part, &(finding){p, l});
 }
 
 /* ---- the call ---- */

@@ -46,7 +46,11 @@ merge_piece(const wi_merge_args *m, const wi_sort_key *key, size_t size, size_t 
     }
 }
 
-static void merge_share(const wi_merge_args *m, const wi_sort_key *key, size_t first, size_t end) {
+static void merge_part(void *user, int rank, int team) {
+    const wi_merge_args *const m = user;
+    const wi_sort_key of_type = wi_sort_key_of(m->type, m->descending), *const key = &of_type;
+    const size_t n = m->na + m->nb;
+    const size_t first = wi_team_share(n, rank, team), end = wi_team_share(n, rank + 1, team);
     switch (weft_type_size(m->type)) {
     case 1:
         merge_piece(m, key, 1, first, end);
@@ -63,15 +67,12 @@ static void merge_share(const wi_merge_args *m, const wi_sort_key *key, size_t f
 }
 
 weft_status wi_merge_cpu(weft_context *ctx, const void *args) {
-    const wi_merge_args *const m = args;
-    if (m->bytes)
+    wi_merge_args m = *(const wi_merge_args *)args;
+    if (m.bytes)
         return WEFT_OK;
-    const wi_sort_key key = wi_sort_key_of(m->type, m->descending);
-    const size_t n = m->na + m->nb;
-    const int team = wi_team_size(ctx, n, n * (weft_type_size(m->type) + m->value_bytes));
-#pragma omp parallel for num_threads(team) schedule(static, 1)
-    for (int rank = 0; rank < team; rank++)
-        merge_share(m, &key, wi_team_share(n, rank, team), wi_team_share(n, rank + 1, team));
+    const size_t n = m.na + m.nb;
+    const int team = wi_team_size(ctx, n, n * (weft_type_size(m.type) + m.value_bytes));
+    wi_team_run(ctx, team, merge_part, &m);
     return WEFT_OK;
 }
 

@@ -37,8 +37,8 @@ bool wi_sort_is_short(const wi_sort_args *args, size_t n);
 
 /* Sorts elements first ... end - 1 of the call by themselves, with `team` threads. The parts must
  * lie apart, unless the stretch is short, and have wi_sort_team_bytes(team) extra bytes. */
-void wi_sort_stretch(const wi_sort_args *args, const wi_sort_parts *parts, int team, size_t first,
-                     size_t end);
+void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi_sort_parts *parts,
+                     int team, size_t first, size_t end);
 size_t wi_sort_team_bytes(int team);
 
 #endif

@@ -19,14 +19,22 @@ static size_t position_at(const desk *d, size_t i) {
                                : ((const uint64_t *)d->positions)[i];
 }
 
-/* The field of every record, in the order that positions have now; NULL positions: as they are. */
-static void gather_field(const wi_records_args *a, const weft_field *field, const desk *d,
-                         bool first, size_t from, size_t end) {
-    const size_t size = weft_type_size(field->type);
-    for (size_t i = from; i < end; i++) {
-        const size_t record = first ? i : position_at(d, i);
-        memcpy((char *)d->keys + i * size,
-               (const char *)a->records + record * a->record_bytes + field->offset, size);
+/* A field to take out of every record. */
+typedef struct taking {
+    const wi_records_args *args;
+    const weft_field *field;
+    const desk *d;
+    bool first; /* as they are; else in the order that positions have now */
+} taking;
+
+static void gather_field(void *user, int rank, int team) {
+    const taking *const t = user;
+    const wi_records_args *const a = t->args;
+    const size_t size = weft_type_size(t->field->type), end = wi_team_share(a->n, rank + 1, team);
+    for (size_t i = wi_team_share(a->n, rank, team); i < end; i++) {
+        const size_t record = t->first ? i : position_at(t->d, i);
+        memcpy((char *)t->d->keys + i * size,
+               (const char *)a->records + record * a->record_bytes + t->field->offset, size);
     }
 }
 
@@ -34,13 +42,9 @@ static void gather_field(const wi_records_args *a, const weft_field *field, cons
 static weft_status sort_by(weft_context *ctx, const wi_records_args *a, const weft_field *field,
                            const desk *d, bool first, size_t *bytes) {
     const size_t size = weft_type_size(field->type);
-    if (!bytes) {
-        const int team = wi_team_size(ctx, a->n, a->n * a->record_bytes);
-#pragma omp parallel for num_threads(team) schedule(static, 1)
-        for (int rank = 0; rank < team; rank++)
-            gather_field(a, field, d, first, wi_team_share(a->n, rank, team),
-                         wi_team_share(a->n, rank + 1, team));
-    }
+    if (!bytes)
+        wi_team_run(ctx, wi_team_size(ctx, a->n, a->n * a->record_bytes), gather_field,
+                    &(taking){a, field, d, first});
     const wi_sort_args sort = {.call = a->call,
                                .type = field->type,
                                .descending = field->order == WEFT_DESCENDING,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about arrays in order: are they, and where in them would something belong? */
+#include <stdatomic.h>
+
 #include "cpu/team.h"
 #include "reduce/reduce.h"
 #include "sort/sort_mirror.h"
@@ -12,6 +14,14 @@ enum {
 };
 
 /* ---- is it in order? ---- */
+
+/* What threads share, and what they answer. */
+typedef struct question {
+    const wi_sorted_args *args;
+    wi_sort_key key;
+    size_t pairs;
+    _Atomic uint64_t first;
+} question;
 
 /* The first of positions first ... end - 1 whose element belongs before the one in front of it. */
 static uint64_t first_fall(const wi_sorted_args *a, const wi_sort_key *key, size_t first,
@@ -31,19 +41,24 @@ static uint64_t first_fall(const wi_sorted_args *a, const wi_sort_key *key, size
     return WEFT_NOWHERE;
 }
 
+static void look_at_part(void *user, int rank, int size) {
+    question *const q = user;
+    const uint64_t own = first_fall(q->args, &q->key, 1 + wi_team_share(q->pairs, rank, size),
+                                    1 + wi_team_share(q->pairs, rank + 1, size));
+    uint64_t first = atomic_load(&q->first);
+    while (own < first && !atomic_compare_exchange_weak(&q->first, &first, own)) {
+    }
+}
+
 weft_status wi_sorted_cpu(weft_context *ctx, const void *args) {
     const wi_sorted_args *const a = args;
-    const wi_sort_key key = wi_sort_key_of(a->type, a->descending);
-    const size_t pairs = a->n > 0 ? a->n - 1 : 0;
-    const int team = wi_team_size(ctx, pairs, a->n * weft_type_size(a->type));
-    uint64_t first = WEFT_NOWHERE;
-#pragma omp parallel for num_threads(team) schedule(static, 1) reduction(min : first)
-    for (int rank = 0; rank < team; rank++) {
-        const uint64_t own = first_fall(a, &key, 1 + wi_team_share(pairs, rank, team),
-                                        1 + wi_team_share(pairs, rank + 1, team));
-        first = own < first ? own : first;
-    }
-    *a->position = first;
+    question q = {.args = a,
+                  .key = wi_sort_key_of(a->type, a->descending),
+                  .pairs = a->n > 0 ? a->n - 1 : 0,
+                  .first = WEFT_NOWHERE};
+    const int team = wi_team_size(ctx, q.pairs, a->n * weft_type_size(a->type));
+    wi_team_run(ctx, team, look_at_part, &q);
+    *a->position = q.first;
     return WEFT_OK;
 }
 
@@ -95,18 +110,19 @@ static uint64_t bound_of(const wi_search_args *a, const wi_sort_key *key, size_t
     return first;
 }
 
-weft_status wi_search_cpu(weft_context *ctx, const void *args) {
-    const wi_search_args *const a = args;
+static void search_part(void *user, int rank, int team) {
+    const wi_search_args *const a = user;
     const wi_sort_key key = wi_sort_key_of(a->type, a->descending);
-    const size_t size = weft_type_size(a->type);
+    const size_t size = weft_type_size(a->type), end = wi_team_share(a->m, rank + 1, team);
+    for (size_t j = wi_team_share(a->m, rank, team); j < end; j++)
+        a->positions[j] = bound_of(a, &key, size, wi_sort_key_at(&key, size, a->wanted, j));
+}
+
+weft_status wi_search_cpu(weft_context *ctx, const void *args) {
+    wi_search_args a = *(const wi_search_args *)args;
     /* A search takes as long as going through some hundred bytes. */
-    const int team = wi_team_size(ctx, a->m, a->m > SIZE_MAX / 128 ? SIZE_MAX : a->m * 128);
-#pragma omp parallel for num_threads(team) schedule(static, 1)
-    for (int rank = 0; rank < team; rank++) {
-        const size_t end = wi_team_share(a->m, rank + 1, team);
-        for (size_t j = wi_team_share(a->m, rank, team); j < end; j++)
-            a->positions[j] = bound_of(a, &key, size, wi_sort_key_at(&key, size, a->wanted, j));
-    }
+    const int team = wi_team_size(ctx, a.m, a.m > SIZE_MAX / 128 ? SIZE_MAX : a.m * 128);
+    wi_team_run(ctx, team, search_part, &a);
     return WEFT_OK;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segments: many sorts in one call. On a cpu, threads take short segments in turns, and sort each
  * long one together. */
+#include <stdatomic.h>
+
 #include "cpu/team.h"
 #include "sort/sort_mirror.h"
 #include "sort/sort_parts.h"
@@ -9,6 +11,30 @@
 enum {
     AT_ONCE = 64 /* segments a thread takes */
 };
+
+/* What threads share. */
+typedef struct work {
+    const weft_context *ctx;
+    const wi_segments_args *call;
+    const wi_sort_parts *parts;
+    atomic_size_t taken; /* segments */
+} work;
+
+static void sort_short(void *user, int rank, int size) {
+    work *const w = user;
+    const wi_sort_args *const sort = &w->call->sort;
+    (void)rank, (void)size;
+    for (;;) {
+        const size_t from = atomic_fetch_add_explicit(&w->taken, AT_ONCE, memory_order_relaxed);
+        for (size_t s = from; s < w->call->segments && s < from + AT_ONCE; s++) {
+            const size_t first = w->call->offsets[s], end = w->call->offsets[s + 1];
+            if (first < end && wi_sort_is_short(sort, end - first))
+                wi_sort_stretch(w->ctx, sort, w->parts, 1, first, end);
+        }
+        if (from >= w->call->segments)
+            break;
+    }
+}
 
 weft_status wi_segments_cpu(weft_context *ctx, const void *args) {
     const wi_segments_args *const call = args;
@@ -19,16 +45,11 @@ weft_status wi_segments_cpu(weft_context *ctx, const void *args) {
     weft_status status = wi_sort_take_parts(ctx, sort, true, wi_sort_team_bytes(team), &parts);
     if (status != WEFT_OK || sort->bytes)
         return status;
-#pragma omp parallel for num_threads(team) schedule(dynamic, AT_ONCE)
-    for (size_t s = 0; s < call->segments; s++) {
-        const size_t first = call->offsets[s], end = call->offsets[s + 1];
-        if (first < end && wi_sort_is_short(sort, end - first))
-            wi_sort_stretch(sort, &parts, 1, first, end);
-    }
+    wi_team_run(ctx, team, sort_short, &(work){.ctx = ctx, .call = call, .parts = &parts});
     for (size_t s = 0; s < call->segments; s++) {
         const size_t first = call->offsets[s], end = call->offsets[s + 1];
         if (!wi_sort_is_short(sort, end - first))
-            wi_sort_stretch(sort, &parts, team, first, end);
+            wi_sort_stretch(ctx, sort, &parts, team, first, end);
     }
     wi_host_free(parts.memory);
     return WEFT_OK;

@@ -12,9 +12,7 @@ enum {
     FEW = 24,          /* so few are sorted by insertion */
     BLOCK = 256,       /* elements told into buckets at a time */
     COUNTED = 1 << 30, /* elements counted in 32 bits before the counts move to 64 */
-    APART = 4,         /* neighbours often share a bucket: they are counted in different places */
-    PARCEL_BYTES =
-        128 /* sent to a bucket at a time: with lines of 64, branches are mistaken more */
+    APART = 4          /* neighbours often share a bucket: they are counted in different places */
 };
 
 /* Element i of an array of elements of `bytes` bytes; 0 bytes: there is no array. */
@@ -82,17 +80,17 @@ typedef struct mail {
 } mail;
 
 WI_INLINE mail mail_to(void *out, unsigned bytes, bool stream) {
-    return (mail){out, bytes > 0 ? (uintptr_t)out % PARCEL_BYTES / bytes : 0, stream};
+    return (mail){out, bytes > 0 ? (uintptr_t)out % WI_SORT_PARCEL_BYTES / bytes : 0, stream};
 }
 
 /* The parcel that ends behind place `end`, but for what lies before `start`: another thread's. */
 WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
                            size_t end, bool stream) {
-    const size_t in_all = PARCEL_BYTES / bytes, first = (end - 1) / in_all * in_all;
+    const size_t in_all = WI_SORT_PARCEL_BYTES / bytes, first = (end - 1) / in_all * in_all;
     const size_t from = start > first ? start : first;
     char *const to = m->out + (from - m->ahead) * bytes;
     if (stream && end - from == in_all)
-        wi_stream_lines(to, parcel, PARCEL_BYTES);
+        wi_stream_lines(to, parcel, WI_SORT_PARCEL_BYTES);
     else
         memcpy(to, parcel + (from - first) * bytes, (end - from) * bytes);
 }
@@ -100,7 +98,7 @@ WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *p
 /* Puts an element at place `to` of a bucket that this thread fills from place `start` on. */
 WI_INLINE void send(const mail *m, unsigned bytes, unsigned char *parcel, size_t start, size_t to,
                     uint64_t element) {
-    const size_t place = to + m->ahead, in_all = PARCEL_BYTES / bytes;
+    const size_t place = to + m->ahead, in_all = WI_SORT_PARCEL_BYTES / bytes;
     store(parcel, place % in_all, bytes, element);
     if (place % in_all == in_all - 1)
         send_parcel(m, bytes, parcel, start + m->ahead, place + 1, m->stream);
@@ -110,7 +108,7 @@ WI_INLINE void send(const mail *m, unsigned bytes, unsigned char *parcel, size_t
 WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
                          size_t end) {
     const size_t place = end + m->ahead;
-    if (end > start && place % (PARCEL_BYTES / bytes) != 0)
+    if (end > start && place % (WI_SORT_PARCEL_BYTES / bytes) != 0)
         send_parcel(m, bytes, parcel, start + m->ahead, place, false);
 }
 

@@ -9,7 +9,9 @@
 #include "sort/sort.h"
 
 enum {
-    WI_SORT_BUCKETS = 256
+    WI_SORT_BUCKETS = 256,
+    /* Sent to a bucket at a time: with lines of 64, branches are mistaken more. */
+    WI_SORT_PARCEL_BYTES = 128
 };
 
 /* Keys, with their values if value_bytes > 0, to be sorted where they are. The spare arrays are as
@@ -42,7 +44,9 @@ typedef struct wi_sort_deal {
     const void *x;      /* elements as the caller has them */
     const void *values; /* NULL: the values are positions */
     void *keys_out, *values_out;
-    size_t *at;  /* for each bucket: where in keys_out its next key goes */
+    size_t *at; /* for each bucket: where in keys_out its next key goes */
+    /* For dealing: a parcel of keys and one of values for each bucket, aligned to a line. */
+    unsigned char (*parcels)[WI_SORT_PARCEL_BYTES], (*value_parcels)[WI_SORT_PARCEL_BYTES];
     bool stream; /* write past the cache */
 } wi_sort_deal;
 

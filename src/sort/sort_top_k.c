@@ -22,6 +22,7 @@ typedef struct bracket {
 
 /* What the threads share. */
 typedef struct plan {
+    const weft_context *ctx;
     const wi_top_k_args *args;
     const wi_sort_simd *simd;
     wi_sort_key key;
@@ -33,19 +34,28 @@ typedef struct plan {
     char *keys, *positions;
 } plan;
 
+/* What the threads do next. */
+typedef struct step {
+    const plan *p;
+    const wi_sort_split *split; /* of counting */
+    const bracket *b;           /* of collecting */
+} step;
+
+static void count_part(void *user, int rank, int team) {
+    const step *const s = user;
+    const plan *const p = s->p;
+    const size_t first = wi_team_share(p->args->n, rank, team);
+    const wi_sort_deal share = {.key_bytes = p->size,
+                                .key = p->key,
+                                .split = *s->split,
+                                .n = wi_team_share(p->args->n, rank + 1, team) - first,
+                                .x = (const char *)p->args->x + first * p->size};
+    p->simd->count(&share, p->counts[rank]);
+}
+
 static void count_all(const plan *p, const wi_sort_split *split) {
-    const wi_top_k_args *a = p->args;
     memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
-#pragma omp parallel for num_threads(p->team) schedule(static, 1)
-    for (int rank = 0; rank < p->team; rank++) {
-        const size_t first = wi_team_share(a->n, rank, p->team);
-        const wi_sort_deal share = {.key_bytes = p->size,
-                                    .key = p->key,
-                                    .split = *split,
-                                    .n = wi_team_share(a->n, rank + 1, p->team) - first,
-                                    .x = (const char *)a->x + first * p->size};
-        p->simd->count(&share, p->counts[rank]);
-    }
+    wi_team_run(p->ctx, p->team, count_part, &(step){.p = p, .split = split});
 }
 
 /* The bracket's 256th part that the k-th key is in. What lies below the bracket is counted with its
@@ -111,29 +121,32 @@ static void deal_out(const plan *p, const bracket *b) {
         memset(p->positions + at * p->index_bytes, 0xFF, (p->capacity - at) * p->index_bytes);
 }
 
+static void tally_part(void *user, int rank, int team) {
+    const step *const s = user;
+    wi_sort_pick share = share_of(s->p, s->b, rank);
+    (void)team;
+    s->p->simd->tally(&share);
+    s->p->counts[rank][0] = share.below;
+    s->p->counts[rank][1] = share.inside;
+}
+
+static void pick_part(void *user, int rank, int team) {
+    const step *const s = user;
+    const plan *const p = s->p;
+    wi_sort_pick share = share_of(p, s->b, rank);
+    (void)team;
+    share.quota = p->counts[rank][1];
+    share.keys_out = p->keys + p->counts[rank][0] * p->size;
+    share.values_out = p->positions + p->counts[rank][0] * p->index_bytes;
+    p->simd->pick(&share);
+}
+
 /* Collects everything up to the bracket's end; of equal keys only the first ones, if there are more
  * than fit. */
 static void collect(const plan *p, const bracket *b) {
-#pragma omp parallel num_threads(p->team)
-    {
-#pragma omp for schedule(static, 1)
-        for (int rank = 0; rank < p->team; rank++) {
-            wi_sort_pick share = share_of(p, b, rank);
-            p->simd->tally(&share);
-            p->counts[rank][0] = share.below;
-            p->counts[rank][1] = share.inside;
-        }
-#pragma omp single
-        deal_out(p, b);
-#pragma omp for schedule(static, 1)
-        for (int rank = 0; rank < p->team; rank++) {
-            wi_sort_pick share = share_of(p, b, rank);
-            share.quota = p->counts[rank][1];
-            share.keys_out = p->keys + p->counts[rank][0] * p->size;
-            share.values_out = p->positions + p->counts[rank][0] * p->index_bytes;
-            p->simd->pick(&share);
-        }
-    }
+    wi_team_run(p->ctx, p->team, tally_part, &(step){.p = p, .b = b});
+    deal_out(p, b);
+    wi_team_run(p->ctx, p->team, pick_part, &(step){.p = p, .b = b});
 }
 
 /* The sort of what was collected: keys that are unsigned already, in place. */
@@ -169,7 +182,8 @@ static size_t capacity_of(size_t n, size_t k) {
 
 static plan plan_of(const weft_context *ctx, const wi_top_k_args *a) {
     const size_t size = weft_type_size(a->type);
-    return (plan){.args = a,
+    return (plan){.ctx = ctx,
+                  .args = a,
                   .simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd),
                   .key = wi_sort_key_of(a->type, a->descending),
                   .size = (unsigned)size,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The factorization against its definition: small random matrices in every ordering, by every rung,
  * with several numbers of threads; and the same bits whatever their number. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "sparse/generate.h"
 #include "sparse/order.h"
 #include "systems.h"
@@ -404,6 +407,25 @@ static uint64_t factor_and_solve(const char *place, const weft_sparse *matrix) {
     return hash;
 }
 
+enum {
+    AT_ONCE = 4,
+    TURNS = 12
+};
+
+/* What the threads share that solve at the same time. */
+typedef struct crowd {
+    const weft_sparse *matrix;
+    uint64_t expected;
+    atomic_int turn, others;
+} crowd;
+
+static void *solve_in_turns(void *argument) {
+    crowd *const c = argument;
+    for (int turn = c->turn++; turn < TURNS; turn = c->turn++)
+        c->others += factor_and_solve(places[turn % PLACES], c->matrix) != c->expected;
+    return NULL;
+}
+
 static void test_at_once(void **state) {
     (void)state;
     static const char *const kinds[] = {"laplace3d", "elasticity3d"};
@@ -412,11 +434,14 @@ static void test_at_once(void **state) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         weft_sparse *const matrix = make(ctx, kinds[k], sizes[k]);
         const uint64_t expected = factor_and_solve("cpu:1", matrix);
-        int others = 0;
+        pthread_t threads[AT_ONCE];
+        crowd c = {.matrix = matrix, .expected = expected};
         assert_true(expected != 0);
-#pragma omp parallel for num_threads(4) schedule(static, 1) reduction(+ : others)
-        for (int turn = 0; turn < 12; turn++)
-            others += factor_and_solve(places[turn % PLACES], matrix) != expected;
+        for (int t = 0; t < AT_ONCE; t++)
+            assert_int_equal(pthread_create(&threads[t], NULL, solve_in_turns, &c), 0);
+        for (int t = 0; t < AT_ONCE; t++)
+            pthread_join(threads[t], NULL);
+        const int others = c.others;
         if (others > 0)
             fail_msg("%s: %d of 12 at the same time are other bits than alone", kinds[k], others);
         weft_sparse_destroy(matrix);

@@ -5,7 +5,7 @@
 #include "sparse/dissection.h"
 
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -35,6 +35,10 @@ typedef struct dissection {
     int32_t inner;  /* vertices that are dissected; the others, with very many neighbours, follow */
     wi_room *rooms; /* one for each thread */
     atomic_bool failed;
+    struct part *shared; /* parts for any thread to take, the latest first */
+    int waiting, open;   /* how many there are, and with those that are being parted */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* of the three above */
 } dissection;
 
 /* A part, and where its columns go in the ordering. */
@@ -382,10 +386,17 @@ static bool split(dissection *d, wi_room *room, const part *p, int64_t columns, 
     return true;
 }
 
+static void share(dissection *d, const part *p) {
+    pthread_mutex_lock(&d->lock);
+    d->shared[d->waiting++] = *p;
+    d->open++;
+    pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
 /* The sides shrink by an eighth at each level at least, so the recursion is never deep. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
-static void dissect(dissection *d, part p) {
-    wi_room *const room = &d->rooms[omp_get_thread_num()];
+static void dissect(dissection *d, wi_room *room, part p) {
     const int64_t columns = columns_of(d, p.begin, p.n);
     part sides[2];
     bool worth = false;
@@ -401,31 +412,59 @@ static void dissect(dissection *d, part p) {
         atomic_store_explicit(&d->failed, true, memory_order_relaxed);
     if (!enough || !worth)
         return;
-#pragma omp task firstprivate(sides) if (columns > SHARED)
-    dissect(d, sides[0]);
-    dissect(d, sides[1]);
+    if (columns > SHARED)
+        share(d, &sides[0]);
+    else
+        dissect(d, room, sides[0]);
+    dissect(d, room, sides[1]);
+}
+
+/* Takes parts until none is left and nobody can share another. */
+static void take_parts(void *user, int rank, int size) {
+    dissection *const d = user;
+    (void)size;
+    pthread_mutex_lock(&d->lock);
+    while (d->open > 0) {
+        if (d->waiting == 0) {
+            pthread_cond_wait(&d->changed, &d->lock);
+            continue;
+        }
+        const part p = d->shared[--d->waiting];
+        pthread_mutex_unlock(&d->lock);
+        dissect(d, &d->rooms[rank], p);
+        pthread_mutex_lock(&d->lock);
+        if (--d->open == 0)
+            pthread_cond_broadcast(&d->changed);
+    }
+    pthread_mutex_unlock(&d->lock);
 }
 
 weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char *name,
                        wi_separator_rule *separate, int threads) {
-    dissection d = {.args = args, .separate = separate};
+    dissection d = {.args = args,
+                    .separate = separate,
+                    .lock = PTHREAD_MUTEX_INITIALIZER,
+                    .changed = PTHREAD_COND_INITIALIZER};
     const int64_t n = args->graph->n;
     weft_status status = WEFT_ENOMEM;
     const int most = n / SHARED < threads ? (int)(n / SHARED) : threads, team = most > 1 ? most : 1;
     wi_room room = {.at = 0};
     d.rooms = wi_host_alloc((size_t)team * sizeof *d.rooms);
-    if (!d.rooms || !prepare(&d, &room))
+    d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
+    if (!d.rooms || !d.shared || !prepare(&d, &room))
         goto done;
     memset(d.rooms, 0, (size_t)team * sizeof *d.rooms);
     place_columns(&d, d.inner, d.base.n - d.inner, columns_of(&d, 0, d.inner));
-#pragma omp parallel num_threads(team)
-#pragma omp single
-    dissect(&d, (part){0, d.inner, 0});
+    share(&d, &(part){0, d.inner, 0});
+    wi_team_run(ctx, team, take_parts, &d);
     for (int k = 0; k < team; k++)
         wi_room_free(&d.rooms[k]);
     if (!d.failed)
         status = WEFT_OK;
 done:
+    pthread_cond_destroy(&d.changed);
+    pthread_mutex_destroy(&d.lock);
+    wi_host_free(d.shared);
     wi_host_free(d.rooms);
     wi_room_free(&room);
     return status == WEFT_OK ? status

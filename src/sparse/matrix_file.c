@@ -167,7 +167,7 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
     const wi_voice voice = {label, how->command};
     snprintf(label, sizeof label, "%s: %s", call, name);
     *matrix = NULL;
-    weft_status status = wi_mm_read(file, name, ctx->threads, 0, &m, &note);
+    weft_status status = wi_mm_read(ctx, file, name, 0, &m, &note);
     if (status != WEFT_OK)
         return wi_fail(ctx, status, "%s: %s", call, note.text);
     status = check_size(ctx, label, &m.head, how->storage);

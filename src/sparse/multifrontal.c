@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung `multifrontal`: subtrees below the cut are tasks, each done by one thread; then the tops
  * follow, each done by all. */
-#include <omp.h>
-
 #include "sparse/front.h"
 
 /* Threads that are awake share a front above the cut if it is this much of what pays for waking
@@ -96,7 +94,8 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
     }
 }
 
-static void do_share(multifrontal *m, int rank, int size) {
+static void do_share(void *user, int rank, int size) {
+    multifrontal *const m = user;
     const wi_numbers *const numbers = &m->plan->numbers;
     wi_crew crew = {.rank = rank, .size = size, .pieces = &m->pieces};
     do_tasks(m, &crew, numbers->rooms + rank * numbers->room_entries);
@@ -109,13 +108,7 @@ weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     multifrontal m = {
         .plan = plan, .matrix = call->matrix, .failed = symbolic->n, .all = wi_all_work(symbolic)};
-    const int threads = wi_chol_team(ctx, plan);
-    if (threads == 1) {
-        do_share(&m, 0, 1);
-    } else {
-#pragma omp parallel num_threads(threads)
-        do_share(&m, omp_get_thread_num(), omp_get_num_threads());
-    }
+    wi_team_run_together(ctx, wi_chol_team(ctx, plan), do_share, &m);
     if (m.cancelled)
         return wi_chol_cancel(ctx, call->call);
     return m.failed < symbolic->n ? wi_chol_fail(ctx, call->call, plan, m.failed) : WEFT_OK;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products with a sparse matrix, row by row: a row's sum depends on nobody else, so any number of
  * threads gives the same bits. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "cpu/team.h"
 #include "sparse/residual_simd.h"
 #include "sparse/sparse.h"
@@ -51,33 +54,45 @@ bool wi_within(size_t n, const double *x, double least, double most) {
     return WI_OF_ISA(wi_cpu_isa(), wi_residual_simd)->within(n, x, least, most);
 }
 
-static void by_team(const wi_residual_simd *simd, const wi_residual_args *args, int threads,
-                    wi_misfit *all) {
-    const size_t rows = args->matrix->rows;
-    const size_t pieces = (rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-#pragma omp parallel num_threads(threads)
-    {
-        wi_misfit misfit = {.norm = 0};
-#pragma omp for schedule(dynamic) nowait
-        for (size_t k = 0; k < pieces; k++) {
-            const size_t end = (k + 1) * ROWS_AT_ONCE;
-            simd->rows(args, k * ROWS_AT_ONCE, end < rows ? end : rows, &misfit);
-        }
-#pragma omp critical(wi_sparse_residual)
-        take_worse(all, &misfit, args->n);
+/* What threads share. */
+typedef struct residual {
+    const wi_residual_args *args;
+    const wi_residual_simd *simd;
+    atomic_size_t taken;  /* rows */
+    pthread_mutex_t lock; /* of the next */
+    wi_misfit all;
+} residual;
+
+static void take_residuals(void *user, int rank, int size) {
+    residual *const r = user;
+    const size_t rows = r->args->matrix->rows;
+    wi_misfit misfit = {.norm = 0};
+    (void)rank, (void)size;
+    for (;;) {
+        const size_t from =
+            atomic_fetch_add_explicit(&r->taken, ROWS_AT_ONCE, memory_order_relaxed);
+        if (from >= rows)
+            break;
+        r->simd->rows(r->args, from, rows - from < ROWS_AT_ONCE ? rows : from + ROWS_AT_ONCE,
+                      &misfit);
     }
+    pthread_mutex_lock(&r->lock);
+    take_worse(&r->all, &misfit, r->args->n);
+    pthread_mutex_unlock(&r->lock);
 }
 
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
-    const wi_residual_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd);
+    residual r = {.args = args,
+                  .simd = WI_OF_ISA(wi_cpu_isa(), wi_residual_simd),
+                  .lock = PTHREAD_MUTEX_INITIALIZER};
     const int threads = team_of(ctx, args);
-    wi_misfit all = {.norm = 0};
     if (threads == 1)
-        simd->rows(args, 0, args->matrix->rows, &all);
+        r.simd->rows(args, 0, args->matrix->rows, &r.all);
     else
-        by_team(simd, args, threads, &all);
+        wi_team_run(ctx, threads, take_residuals, &r);
+    pthread_mutex_destroy(&r.lock);
     if (args->misfit)
-        *args->misfit = all;
+        *args->misfit = r.all;
 }
 
 weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,
@@ -98,6 +113,34 @@ weft_status wi_check_columns(weft_context *ctx, const char *call, const char *na
     return status;
 }
 
+/* What threads share of Y = A X. */
+typedef struct product {
+    const weft_sparse *matrix;
+    size_t n;
+    const double *x;
+    size_t ldx;
+    double *y;
+    size_t ldy;
+    atomic_size_t taken; /* rows */
+} product;
+
+static void multiply_rows(void *user, int rank, int size) {
+    product *const p = user;
+    const size_t rows = p->matrix->rows;
+    (void)rank, (void)size;
+    for (;;) {
+        const size_t from =
+            atomic_fetch_add_explicit(&p->taken, ROWS_AT_ONCE, memory_order_relaxed);
+        if (from >= rows)
+            break;
+        const size_t end = rows - from < ROWS_AT_ONCE ? rows : from + ROWS_AT_ONCE;
+        for (size_t i = from; i < end; i++) {
+            for (size_t j = 0; j < p->n; j++)
+                p->y[i + j * p->ldy] = row_product(p->matrix, i, p->x + j * p->ldx);
+        }
+    }
+}
+
 weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                  const double *x, size_t ldx, double *y, size_t ldy) {
     static const char call[] = "weft_sparse_multiply";
@@ -113,10 +156,7 @@ weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, s
     if (matrix->cols > 0 && wi_overlap(x, (ldx * (n - 1) + matrix->cols) * sizeof *x, y,
                                        (ldy * (n - 1) + matrix->rows) * sizeof *y))
         return wi_fail(ctx, WEFT_EARG, "%s: x and y overlap; pass separate arrays", call);
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) num_threads(team_for(ctx, matrix, n))
-    for (size_t i = 0; i < matrix->rows; i++) {
-        for (size_t j = 0; j < n; j++)
-            y[i + j * ldy] = row_product(matrix, i, x + j * ldx);
-    }
+    product p = {.matrix = matrix, .n = n, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
+    wi_team_run(ctx, team_for(ctx, matrix, n), multiply_rows, &p);
     return WEFT_OK;
 }

@@ -33,11 +33,12 @@ static void size_up(const wi_solve_pass *p, size_t begin, size_t end) {
         for (size_t r = 0; r < rhs; r++)
             most[r] = !(fabs(y[r]) <= most[r]) && !isnan(most[r]) ? fabs(y[r]) : most[r];
     }
-#pragma omp critical(wi_solve_size_up)
+    pthread_mutex_lock(p->lock);
     for (size_t r = 0; r < rhs; r++) {
         if (!(most[r] <= p->sizes[r]) && !isnan(p->sizes[r]))
             p->sizes[r] = most[r];
     }
+    pthread_mutex_unlock(p->lock);
 }
 
 /* One right-hand side: its latest correction, relative to x, and what that leaves of the error. x
@@ -78,13 +79,14 @@ static size_t count_active(const wi_solve_group *g, const progress *state) {
 
 void wi_solve_refine(wi_solve_group *g, int most) {
     progress state[WI_CHOL_RHS];
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     for (size_t r = 0; r < g->rhs; r++)
         state[r] = (progress){.size = 1, .active = most > 0 && g->misfit.most[r] != 0};
     for (int step = 0; step < most && count_active(g, state) > 0; step++) {
         double sizes[WI_CHOL_RHS] = {0};
         bool taken[WI_CHOL_RHS], any = false;
         wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
-        wi_solve_rows(&(wi_solve_pass){.g = g, .sizes = sizes}, size_up);
+        wi_solve_rows(&(wi_solve_pass){.g = g, .sizes = sizes, .lock = &lock}, size_up);
         judge_all(g, state, sizes);
         for (size_t r = 0; r < g->rhs; r++)
             any |= taken[r] = state[r].taken;
@@ -96,4 +98,5 @@ void wi_solve_refine(wi_solve_group *g, int most) {
     }
     for (size_t r = 0; r < g->rhs; r++)
         g->left = fmax(g->left, state[r].left);
+    pthread_mutex_destroy(&lock);
 }

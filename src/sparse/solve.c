@@ -3,7 +3,6 @@
 #include "sparse/solve.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -17,21 +16,21 @@ static int team_for(const wi_solve_group *g) {
     return useful < most ? useful : most;
 }
 
-/* One thread goes through the rows as they come: to gather a team of one takes as long as some
- * hundred rows. */
+/* What is done with rows, and what threads share. */
+typedef struct rows_work {
+    const wi_solve_pass *p;
+    void (*rows)(const wi_solve_pass *p, size_t begin, size_t end);
+} rows_work;
+
+static void do_rows(void *user, int rank, int size) {
+    const rows_work *const w = user;
+    const size_t n = w->p->g->n;
+    w->rows(w->p, wi_team_share(n, rank, size), wi_team_share(n, rank + 1, size));
+}
+
 void wi_solve_rows(const wi_solve_pass *p,
                    void (*rows)(const wi_solve_pass *p, size_t begin, size_t end)) {
-    const size_t n = p->g->n;
-    const int threads = team_for(p->g);
-    if (threads == 1) {
-        rows(p, 0, n);
-        return;
-    }
-#pragma omp parallel num_threads(threads)
-    {
-        const int rank = omp_get_thread_num(), team = omp_get_num_threads();
-        rows(p, wi_team_share(n, rank, team), wi_team_share(n, rank + 1, team));
-    }
+    wi_team_run(p->g->ctx, team_for(p->g), do_rows, &(rows_work){p, rows});
 }
 
 /* y = P b, or b itself for L alone. */

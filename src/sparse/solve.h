@@ -4,6 +4,8 @@
 #ifndef WI_SPARSE_SOLVE_H
 #define WI_SPARSE_SOLVE_H
 
+#include <pthread.h>
+
 #include "sparse/chol.h"
 
 /* b is n x rhs, column-major; so are `out` and room.x, and y in the order of L and row-major.
@@ -35,7 +37,8 @@ typedef struct wi_solve_group {
 typedef struct wi_solve_pass {
     wi_solve_group *g;
     const bool *active; /* of `correct` */
-    double *sizes;      /* of `size_up` */
+    double *sizes;      /* of `size_up`, and */
+    pthread_mutex_t *lock;
 } wi_solve_pass;
 
 /* Calls `rows` for all rows, by as many threads as pay. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forward and backward substitution with L, by supernodes along the tree: as in the factorization,
  * subtrees are tasks and what is above them is done by all threads together. */
-#include <omp.h>
 #include <string.h>
 
 #include "sparse/dense.h"
@@ -249,6 +248,21 @@ static substitution begin(const weft_chol *plan, int64_t rhs) {
     return (substitution){.plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
 }
 
+/* Which ways to go. */
+typedef struct ways {
+    substitution *work;
+    bool up, down;
+} ways;
+
+static void go(void *user, int rank, int size) {
+    const ways *const w = user;
+    member me = member_of(w->work, rank, size);
+    if (w->up)
+        go_up(w->work, &me);
+    if (w->down)
+        go_down(w->work, &me);
+}
+
 void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
                         bool down) {
     substitution work = begin(plan, rhs);
@@ -256,14 +270,8 @@ void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t 
         go_alone(&work, up, down);
         return;
     }
-#pragma omp parallel num_threads(wi_chol_team(ctx, plan))
-    {
-        member me = member_of(&work, omp_get_thread_num(), omp_get_num_threads());
-        if (up)
-            go_up(&work, &me);
-        if (down)
-            go_down(&work, &me);
-    }
+    ways w = {&work, up, down};
+    wi_team_run_together(ctx, wi_chol_team(ctx, plan), go, &w);
 }
 
 /* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns of the
