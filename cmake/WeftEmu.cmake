@@ -93,6 +93,7 @@ function(weft_emu_program name)
 endfunction()
 
 weft_emu_kernels(weft_emu_bugs ${PROJECT_SOURCE_DIR}/tests/emu_bugs_test.cu)
+target_include_directories(weft_emu_bugs PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(weft_emu_bugs PRIVATE PkgConfig::CMOCKA)
 weft_emu_program(emu_bugs_test $<TARGET_OBJECTS:weft_emu_bugs>)
 add_test(NAME emu_bugs_test COMMAND emu_bugs_test)

@@ -2,58 +2,11 @@
 /* Planted bugs: kernels with one classic mistake each, which emu must report at the right line, and
  * their corrected twins, which must pass. A line marked "caught: NAME" is where NAME is reported.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "emu_bugs_fences.cuh"
 
-extern "C" {
-#include <cmocka.h>
-}
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <string>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "cuda/bulk.cuh"
-#include "cuda/cluster.cuh"
-#include "cuda/device_launch.cuh"
-#include "cuda/launch.cuh"
-#include "cuda/memory.cuh"
+#include <vector>
 
 namespace {
-
-constexpr int threads = 128;
-
-/* Launches on a stream, without a context. */
-template <class... Parameters, class... Arguments>
-void launch(const char *name, void (*kernel)(Parameters...), unsigned cluster, unsigned blocks,
-            unsigned per_block, cudaStream_t stream, Arguments... arguments) {
-    const cudaError_t error =
-        emu_launch((const void *)kernel, stream,
-                   {name, blocks, per_block, cluster, 0, [=] { kernel(arguments...); }});
-    assert_int_equal(error, cudaSuccess);
-}
-#define LAUNCH(kernel, ...) launch(#kernel, kernel, 1, __VA_ARGS__)
-#define LAUNCH_PAIRS(kernel, ...) launch(#kernel, kernel, 2, __VA_ARGS__)
-
-int *device_ints(size_t n) {
-    void *p = nullptr;
-    assert_int_equal(cudaMalloc(&p, n * sizeof(int)), cudaSuccess);
-    return (int *)p;
-}
-
-int *zeroed_ints(size_t n) {
-    int *const p = device_ints(n);
-    cudaMemsetAsync(p, 0, n * sizeof(int), nullptr);
-    return p;
-}
-
-void finish() {
-    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
-}
 
 /* ---- a tree without its barrier ---- */
 
@@ -511,108 +464,6 @@ void run_forget() {
     finish();
 }
 
-/* ---- a ticket that does not tell of what the block's threads added ---- */
-
-template <bool wrong>
-__global__ void ticket(int *counts, unsigned *done, int *out) {
-    WEFT_SHARED(bool, last, );
-    atomicAdd(&counts[threadIdx.x], 1);
-    if (!wrong)
-        __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        last = atomicAdd(done, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (!last)
-        return;
-    __threadfence();
-    out[threadIdx.x] = *(const volatile int *)&counts[threadIdx.x ^ 1]; /* caught: ticket */
-}
-
-template <bool wrong>
-void run_ticket() {
-    LAUNCH(ticket<wrong>, 3, threads, nullptr, zeroed_ints(threads), (unsigned *)zeroed_ints(1),
-           device_ints(threads));
-    finish();
-}
-
-/* ---- a slot loaded again though the copy engine may not see what was written there ---- */
-
-template <bool wrong>
-__global__ void reload(const int *p, int *out) {
-    WEFT_SHARED(int4, tile, [8]);
-    WEFT_SHARED(wi_barrier, arrived, );
-    if (threadIdx.x == 0)
-        wi_barrier_init(&arrived, 1);
-    if (threadIdx.x < 8)
-        tile[threadIdx.x] = {1, 2, 3, 4};
-    if (!wrong)
-        wi_bulk_fence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        wi_barrier_arrive_expect(&arrived, sizeof tile);
-        wi_bulk_load(&tile, p, sizeof tile, &arrived); /* caught: reload */
-    }
-    wi_barrier_wait(&arrived, 0);
-    out[threadIdx.x] = tile[threadIdx.x % 8].x;
-}
-
-template <bool wrong>
-void run_reload() {
-    LAUNCH(reload<wrong>, 1, 32, nullptr, zeroed_ints(32), device_ints(32));
-    finish();
-}
-
-/* ---- a store of what the copy engine may not see yet ---- */
-
-template <bool wrong>
-__global__ void unseen(int *out) {
-    WEFT_SHARED(int4, tile, [8]);
-    if (threadIdx.x < 8)
-        tile[threadIdx.x] = {1, 2, 3, 4};
-    if (!wrong)
-        wi_bulk_fence();
-    __syncthreads();
-    if (wrong)
-        wi_bulk_fence(); /* too late: who wrote has to call it before the barrier */
-    if (threadIdx.x == 0) {
-        wi_bulk_store(out, &tile, sizeof tile); /* caught: unseen */
-        wi_bulk_commit();
-        wi_bulk_wait_all();
-    }
-}
-
-template <bool wrong>
-void run_unseen() {
-    LAUNCH(unseen<wrong>, 1, 32, nullptr, device_ints(32));
-    finish();
-}
-
-/* ---- memory of a pool that nobody frees ---- */
-
-template <bool wrong>
-void run_leak() {
-    cudaMemPool_t pool;
-    void *p;
-    const cudaMemPoolProps properties = {cudaMemAllocationTypePinned,
-                                         {cudaMemLocationTypeDevice, 0}};
-    assert_int_equal(cudaMemPoolCreate(&pool, &properties), cudaSuccess);
-    assert_int_equal(cudaMallocFromPoolAsync(&p, 77, pool, nullptr), cudaSuccess);
-    if (!wrong)
-        cudaFreeAsync(p, nullptr);
-    cudaMemPoolDestroy(pool); /* caught: leak */
-    finish();
-}
-
-struct Bug {
-    const char *name;
-    const char *diagnosis; /* words of the report */
-    void (*wrong)(), (*right)();
-};
-
-#define BUG(name, diagnosis)                                                                       \
-    { #name, diagnosis, run_##name < true>, run_##name < false> }
-
 const Bug bugs[] = {
     BUG(tree, "data race"),
     BUG(branch, "divergent barrier"),
@@ -637,10 +488,6 @@ const Bug bugs[] = {
     BUG(unfenced_reader, "data race"),
     BUG(hasty, "reads"),
     BUG(forget, "reads"),
-    BUG(ticket, "data race"),
-    BUG(reload, "fence.proxy.async"),
-    BUG(unseen, "fence.proxy.async"),
-    BUG(leak, "never freed"),
 };
 
 /* What `body` prints in a process of its own, and how that ends. */
@@ -665,11 +512,11 @@ std::string output_of(void (*body)(), int *status) {
     return text;
 }
 
-/* "emu_bugs_test.cu:LINE" of the line marked for that bug. */
-std::string marked_line(const char *name) {
-    const std::string mark = "/* caught: ", alone = name + std::string(" */"),
-                      first = name + std::string(", ");
-    FILE *const file = fopen(__FILE__, "r");
+/* "FILE:LINE" of the line marked for that bug. */
+std::string marked_line(const Bug *bug) {
+    const std::string name = bug->name;
+    const std::string mark = "/* caught: ", alone = name + " */", first = name + ", ";
+    FILE *const file = fopen(bug->file, "r");
     assert_non_null(file);
     char line[1024];
     int number = 0, found = 0;
@@ -681,7 +528,7 @@ std::string marked_line(const char *name) {
     }
     fclose(file);
     assert_true(found > 0);
-    return "emu_bugs_test.cu:" + std::to_string(found);
+    return strrchr(bug->file, '/') + 1 + (":" + std::to_string(found));
 }
 
 void test_bug(void **state) {
@@ -690,7 +537,7 @@ void test_bug(void **state) {
     const std::string report = output_of(bug->wrong, &status);
     if (!WIFEXITED(status) || WEXITSTATUS(status) == 0)
         fail_msg("%s was not caught: status %#x; %s", bug->name, (unsigned)status, report.c_str());
-    const std::string line = marked_line(bug->name);
+    const std::string line = marked_line(bug);
     if (report.find(bug->diagnosis) == std::string::npos || report.find(line) == std::string::npos)
         fail_msg("%s: the report does not say \"%s\" and %s:\n%s", bug->name, bug->diagnosis,
                  line.c_str(), report.c_str());
@@ -702,9 +549,10 @@ void test_bug(void **state) {
 } // namespace
 
 int main() {
-    constexpr size_t count = sizeof bugs / sizeof *bugs;
-    struct CMUnitTest tests[count];
-    for (size_t k = 0; k < count; k++)
-        tests[k] = {bugs[k].name, test_bug, nullptr, nullptr, (void *)&bugs[k]};
-    return _cmocka_run_group_tests("planted bugs", tests, count, nullptr, nullptr);
+    std::vector<struct CMUnitTest> tests;
+    for (const Bug &bug : bugs)
+        tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
+    for (const Bug &bug : fence_bugs)
+        tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
+    return _cmocka_run_group_tests("planted bugs", tests.data(), tests.size(), nullptr, nullptr);
 }

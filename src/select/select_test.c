@@ -510,6 +510,9 @@ static void many_groups(weft_context *ctx) {
         select_case c = {.row = rows[k], .call = SELECT_WHERE, .p.type = WEFT_F64, .n = n};
         draw_case(&r, &c);
         memset(c.offset, 0, sizeof c.offset);
+        c.pattern = TEST_ANY;
+        c.p.test = WEFT_GT; /* half of them: a tile goes to where the one half as far was */
+        memset(&c.p.a, 0, sizeof c.p.a);
         c.width = 16;
         c.in_place = true;
         c.device = ~0u;

@@ -155,7 +155,8 @@ constexpr unsigned most_scanners = 1024;
 WI_LIMIT(unsigned, wi_top_k_scanners, most_scanners)
 __global__ void __launch_bounds__(most_scanners) scan_winners(winners *tiles, size_t count) {
     WEFT_SHARED(winners, of_warp, [most_scanners / 32]);
-    const bool is_warp = (unsigned)wi_lane() < wi_top_k_scanners / 32; /* this lane's number */
+    const bool is_warp = /* is there one of this lane's number? */
+        wi_top_k_scanners == most_scanners || (unsigned)wi_lane() < wi_top_k_scanners / 32;
     const auto add = [](winners a, winners b) { return a + b; };
     winners before = {0, 0};
     for (size_t first = 0; first < count; first += wi_top_k_scanners) {

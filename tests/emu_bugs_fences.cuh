@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Planted bugs of fences and pools, for emu_bugs_test.cu, which tells how they are marked. */
+#ifndef EMU_BUGS_FENCES_CUH
+#define EMU_BUGS_FENCES_CUH
+
+#include "emu_bugs.cuh"
+
+namespace {
+
+/* ---- a ticket that does not tell of what the block's threads added ---- */
+
+template <bool wrong>
+__global__ void ticket(int *counts, unsigned *done, int *out) {
+    WEFT_SHARED(bool, last, );
+    atomicAdd(&counts[threadIdx.x], 1);
+    if (!wrong)
+        __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicAdd(done, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!last)
+        return;
+    __threadfence();
+    out[threadIdx.x] = *(const volatile int *)&counts[threadIdx.x ^ 1]; /* caught: ticket */
+}
+
+template <bool wrong>
+void run_ticket() {
+    LAUNCH(ticket<wrong>, 3, threads, nullptr, zeroed_ints(threads), (unsigned *)zeroed_ints(1),
+           device_ints(threads));
+    finish();
+}
+
+/* ---- a slot loaded again though the copy engine may not see what was written there ---- */
+
+template <bool wrong>
+__global__ void reload(const int *p, int *out) {
+    WEFT_SHARED(int4, tile, [8]);
+    WEFT_SHARED(wi_barrier, arrived, );
+    if (threadIdx.x == 0)
+        wi_barrier_init(&arrived, 1);
+    if (threadIdx.x < 8)
+        tile[threadIdx.x] = {1, 2, 3, 4};
+    if (!wrong)
+        wi_bulk_fence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        wi_barrier_arrive_expect(&arrived, sizeof tile);
+        wi_bulk_load(&tile, p, sizeof tile, &arrived); /* caught: reload */
+    }
+    wi_barrier_wait(&arrived, 0);
+    out[threadIdx.x] = tile[threadIdx.x % 8].x;
+}
+
+template <bool wrong>
+void run_reload() {
+    LAUNCH(reload<wrong>, 1, 32, nullptr, zeroed_ints(32), device_ints(32));
+    finish();
+}
+
+/* ---- a store of what the copy engine may not see yet ---- */
+
+template <bool wrong>
+__global__ void unseen(int *out) {
+    WEFT_SHARED(int4, tile, [8]);
+    if (threadIdx.x < 8)
+        tile[threadIdx.x] = {1, 2, 3, 4};
+    if (!wrong)
+        wi_bulk_fence();
+    __syncthreads();
+    if (wrong)
+        wi_bulk_fence(); /* too late: who wrote has to call it before the barrier */
+    if (threadIdx.x == 0) {
+        wi_bulk_store(out, &tile, sizeof tile); /* caught: unseen */
+        wi_bulk_commit();
+        wi_bulk_wait_all();
+    }
+}
+
+template <bool wrong>
+void run_unseen() {
+    LAUNCH(unseen<wrong>, 1, 32, nullptr, device_ints(32));
+    finish();
+}
+
+/* ---- memory of a pool that nobody frees ---- */
+
+template <bool wrong>
+void run_leak() {
+    cudaMemPool_t pool;
+    void *p;
+    const cudaMemPoolProps properties = {cudaMemAllocationTypePinned,
+                                         {cudaMemLocationTypeDevice, 0}};
+    assert_int_equal(cudaMemPoolCreate(&pool, &properties), cudaSuccess);
+    assert_int_equal(cudaMallocFromPoolAsync(&p, 77, pool, nullptr), cudaSuccess);
+    if (!wrong)
+        cudaFreeAsync(p, nullptr);
+    cudaMemPoolDestroy(pool); /* caught: leak */
+    finish();
+}
+
+const Bug fence_bugs[] = {
+    BUG(ticket, "data race"),
+    BUG(reload, "fence.proxy.async"),
+    BUG(unseen, "fence.proxy.async"),
+    BUG(leak, "never freed"),
+};
+
+} // namespace
+
+#endif
