@@ -65,8 +65,8 @@ size_t fuzz_below(fuzz *f, size_t bound); /* 0 ... bound - 1 */
 bool fuzz_one_in(fuzz *f, size_t chances);
 size_t fuzz_size(fuzz *f, size_t most); /* mostly small, often beside a power of two */
 weft_type fuzz_type(fuzz *f);
-weft_type fuzz_integer_type(fuzz *f);
-test_random *fuzz_random(fuzz *f); /* for data: its state is drawn from the input */
+weft_type fuzz_count_type(fuzz *f); /* of counts and positions: 32 or 64 bits, either sign */
+test_random *fuzz_random(fuzz *f);  /* for data: its state is drawn from the input */
 
 /* Fills n elements: every pattern of testing.h, sorted, all bits random, ... */
 void fuzz_fill(fuzz *f, weft_type type, size_t n, void *p);

@@ -1,35 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Analysis, factorization and solution of small symmetric matrices with every ordering, against a
- * dense factorization in long double; plans through files, damaged ones too. */
-#include "calls/dense.h"
+ * dense factorization in long double. */
+#include "calls/chol.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
     MOST_UNKNOWNS = 60
 };
-
-typedef enum outcome {
-    DEFINITE,
-    INDEFINITE, /* in a leading block that no rounding makes definite */
-    UNCLEAR
-} outcome;
-
-typedef struct chol_case {
-    fuzz *f;
-    size_t n;
-    fuzz_dense a; /* both halves */
-    weft_sparse *matrix;
-    weft_chol *plan;
-    const int64_t *perm;
-    long double *l; /* of P A Pt, row by row */
-    outcome outcome;
-    size_t failed; /* the first column of P A Pt where it is not definite */
-    int left;      /* calls of the progress function before it cancels */
-} chol_case;
 
 /* ---- a matrix ---- */
 
@@ -39,7 +19,7 @@ static void set(fuzz_dense *a, size_t i, size_t j, double v) {
 }
 
 /* Off the diagonal at random, in a band, or an arrow; the diagonal makes it definite, or not. */
-static void draw_matrix(chol_case *c) {
+static void draw_matrix(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     const size_t n = c->n, kind = fuzz_below(f, 3), count = n ? fuzz_below(f, 4 * n) : 0;
     const double scale = ldexp(1, fuzz_one_in(f, 6) ? (int)fuzz_below(f, 600) - 300 : 0);
@@ -69,11 +49,11 @@ static void draw_matrix(chol_case *c) {
 
 /* ---- the oracle ---- */
 
-static long double entry(const chol_case *c, size_t i, size_t j) {
+static long double entry(const fuzz_chol_case *c, size_t i, size_t j) {
     return c->a.value[fuzz_at(&c->a, (size_t)c->perm[i], (size_t)c->perm[j])];
 }
 
-static void factor_densely(chol_case *c) {
+static void factor_densely(fuzz_chol_case *c) {
     const size_t n = c->n;
     c->l = fuzz_take(c->f, n * n * sizeof *c->l);
     c->outcome = DEFINITE;
@@ -103,7 +83,7 @@ static void factor_densely(chol_case *c) {
 }
 
 /* Fill, flops and the height of the elimination tree, by eliminating columns of a square. */
-static void check_analysis(chol_case *c) {
+static void check_analysis(fuzz_chol_case *c) {
     const size_t n = c->n;
     bool *const there = fuzz_take(c->f, n * n * sizeof *there);
     size_t *const depth = fuzz_take(c->f, n * sizeof *depth), nnz_a = 0, nnz_l = 0, height = 0;
@@ -142,7 +122,7 @@ static void check_analysis(chol_case *c) {
     }
 }
 
-static void check_permutation(chol_case *c) {
+static void check_permutation(fuzz_chol_case *c) {
     bool *const seen = fuzz_take(c->f, c->n * sizeof *seen);
     c->perm = weft_chol_permutation(c->plan);
     for (size_t k = 0; k < c->n; k++) {
@@ -155,36 +135,56 @@ static void check_permutation(chol_case *c) {
 
 /* ---- solving ---- */
 
-/* |A| |x| + |b|, the most of any row; and the largest component of the residual. */
-static void residual(const chol_case *c, const double *x, const double *b, long double *largest,
-                     long double *size, long double *backward) {
-    *largest = *size = *backward = 0;
+/* How far x is from solving A x = b. */
+typedef struct misfit {
+    long double residual, size;     /* the largest of b - A x, and of |A| |x| + |b| */
+    long double backward, normwise; /* as the report defines them */
+} misfit;
+
+static misfit measure(const fuzz_chol_case *c, const double *x, const double *b) {
+    misfit m = {0};
+    long double norm = 0, largest_x = 0, largest_b = 0;
     for (size_t i = 0; i < c->n; i++) {
-        long double r = b[i], s = fabsl(r);
-        for (size_t j = 0; j < c->n; j++) {
-            const long double t = (long double)c->a.value[fuzz_at(&c->a, i, j)] * x[j];
-            r -= t;
-            s += fabsl(t);
-        }
-        *largest = fmaxl(*largest, fabsl(r));
-        *size = fmaxl(*size, s);
-        *backward = fmaxl(*backward, s > 0 ? fabsl(r) / s : 0);
+        largest_x = fmaxl(largest_x, fabs(x[i]));
+        largest_b = fmaxl(largest_b, fabs(b[i]));
     }
+    for (size_t i = 0; i < c->n; i++) {
+        long double r = b[i], products = 0, sum = 0, a = 0;
+        for (size_t j = 0; j < c->n; j++) {
+            const long double v = c->a.value[fuzz_at(&c->a, i, j)], t = v * x[j];
+            r -= t;
+            products += fabsl(t);
+            sum += fabsl(v);
+            a = fmaxl(a, fabsl(v));
+        }
+        long double divisor = products + fabs(b[i]);
+        m.size = fmaxl(m.size, divisor);
+        const long double tiny = 1000 * (long double)c->n * 0x1p-53L;
+        if (!(divisor > tiny * (a * largest_x + fabs(b[i])))) {
+            divisor = products + a * largest_x;
+        }
+        norm = fmaxl(norm, sum);
+        m.residual = fmaxl(m.residual, fabsl(r));
+        m.backward = fmaxl(m.backward, r != 0 ? fabsl(r) / divisor : 0);
+    }
+    m.normwise = m.residual > 0 ? m.residual / (norm * largest_x + largest_b) : 0;
+    return m;
 }
 
-static void check_solution(const chol_case *c, const double *x, const double *b,
-                           long double *worst) {
-    long double largest, size, backward;
-    residual(c, x, b, &largest, &size, &backward);
-    const long double tolerance = 64 * (long double)(c->n + 1) * 0x1p-53L * size;
-    if (!(largest <= tolerance)) {
-        fail_msg("the residual is %Lg, more than %Lg", largest, tolerance);
+static void check_solution(const fuzz_chol_case *c, const double *x, const double *b,
+                           misfit *worst) {
+    const misfit m = measure(c, x, b);
+    const long double tolerance = 64 * (long double)(c->n + 1) * 0x1p-53L * m.size;
+    if (!(m.residual <= tolerance)) {
+        fail_msg("the residual is %Lg, more than %Lg", m.residual, tolerance);
     }
-    *worst = fmaxl(*worst, backward);
+    worst->backward = fmaxl(worst->backward, m.backward);
+    worst->normwise = fmaxl(worst->normwise, m.normwise);
 }
 
 /* Substitution with the dense factor, in the order of L. */
-static void check_part(const chol_case *c, weft_chol_part part, const double *x, const double *b) {
+static void check_part(const fuzz_chol_case *c, weft_chol_part part, const double *x,
+                       const double *b) {
     const size_t n = c->n;
     long double *const want = fuzz_take(c->f, n * sizeof *want), largest = 0;
     for (size_t step = 0; step < n; step++) {
@@ -207,16 +207,60 @@ static void check_part(const chol_case *c, weft_chol_part part, const double *x,
     }
 }
 
-static void check_report(const chol_case *c, long double backward) {
+static bool is_near(double told, long double want) {
+    return fabsl(told - want) <= 0.01L * want + 0x1p-52L;
+}
+
+static void check_report(const fuzz_chol_case *c, const misfit *worst) {
     weft_chol_report report = {.size = sizeof report};
     weft_chol_get_report(c->f->ctx, c->plan, &report);
-    const long double slack = 0.01L * backward + 0x1p-52L;
-    if (!(fabsl(report.backward_error - backward) <= slack)) {
-        fail_msg("the report's backward error is %g, not %Lg", report.backward_error, backward);
+    if (!is_near(report.backward_error, worst->backward) ||
+        !is_near(report.normwise_error, worst->normwise)) {
+        fail_msg("the report's errors are %g and %g, not %Lg and %Lg", report.backward_error,
+                 report.normwise_error, worst->backward, worst->normwise);
     }
 }
 
-static void solve(chol_case *c) {
+/* |A| |A^-1| in the 1-norm, by solving for every column of the inverse. */
+static long double condition(const fuzz_chol_case *c) {
+    const size_t n = c->n;
+    long double *const x = fuzz_take(c->f, n * sizeof *x), norm = 0, inverse = 0;
+    for (size_t j = 0; j < n; j++) {
+        long double sum = 0, own = 0;
+        for (size_t i = 0; i < n; i++) {
+            long double v = i == j;
+            for (size_t k = 0; k < i; k++) {
+                v -= c->l[i * n + k] * x[k];
+            }
+            x[i] = v / c->l[i * n + i];
+            own += fabsl(entry(c, i, j));
+        }
+        for (size_t i = n; i-- > 0;) {
+            for (size_t k = i + 1; k < n; k++) {
+                x[i] -= c->l[k * n + i] * x[k];
+            }
+            x[i] /= c->l[i * n + i];
+            sum += fabsl(x[i]);
+        }
+        norm = fmaxl(norm, own);
+        inverse = fmaxl(inverse, sum);
+    }
+    return norm * inverse;
+}
+
+/* From below, and not far off. */
+static void check_condition(const fuzz_chol_case *c) {
+    double estimate = -1;
+    if (weft_chol_condition(c->f->ctx, c->plan, c->matrix, &estimate) != WEFT_OK) {
+        fail_msg("weft_chol_condition: %s", weft_message(c->f->ctx));
+    }
+    const long double true_one = condition(c);
+    if (c->n > 0 && !(estimate <= true_one * (1 + 1e-6L) && estimate >= true_one / 20)) {
+        fail_msg("the condition is estimated as %g, and is %Lg", estimate, true_one);
+    }
+}
+
+static void solve(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     const size_t n = c->n, rhs = fuzz_one_in(f, 4) ? fuzz_below(f, 40) : 1 + fuzz_below(f, 3);
     const size_t ldb = n + fuzz_below(f, 4), ldx = n + fuzz_below(f, 4);
@@ -249,7 +293,7 @@ static void solve(chol_case *c) {
 }
 
 /* The same once more with the options known, column by column against the oracle. */
-static void solve_checked(chol_case *c) {
+static void solve_checked(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     const size_t n = c->n, rhs = 1 + fuzz_below(f, 20);
     const weft_chol_part part = (weft_chol_part)fuzz_below(f, 3);
@@ -259,7 +303,7 @@ static void solve_checked(chol_case *c) {
                                                  part == WEFT_CHOL_A ? (int)fuzz_below(f, 3) : 0};
     double *const b = fuzz_take(f, n * rhs * sizeof *b), *const x =
                                                              fuzz_take(f, n * rhs * sizeof *x);
-    long double backward = 0;
+    misfit worst = {0};
     test_random *const r = fuzz_random(f);
     for (size_t k = 0; k < n * rhs; k++) {
         b[k] = 1.5 + test_unit(r);
@@ -270,17 +314,17 @@ static void solve_checked(chol_case *c) {
     }
     for (size_t k = 0; k < rhs; k++) {
         if (part == WEFT_CHOL_A) {
-            check_solution(c, x + k * n, b + k * n, &backward);
+            check_solution(c, x + k * n, b + k * n, &worst);
         } else {
             check_part(c, part, x + k * n, b + k * n);
         }
     }
     if (part == WEFT_CHOL_A && n > 0) {
-        check_report(c, backward);
+        check_report(c, &worst);
     }
 }
 
-static void check_logdet(const chol_case *c) {
+static void check_logdet(const fuzz_chol_case *c) {
     long double logdet = 0, size = 0;
     for (size_t k = 0; k < c->n; k++) {
         const long double v = 2 * logl(c->l[k * c->n + k]);
@@ -294,62 +338,76 @@ static void check_logdet(const chol_case *c) {
     }
 }
 
-/* dt A d is not positive, and d is 1 in the column that was named. */
-static void check_direction(const chol_case *c) {
+/* dt A d is not positive, and A d nothing where A is said to be singular; d is 1 in a column. */
+static void check_direction(const fuzz_chol_case *c, bool singular) {
     const size_t n = c->n;
     double *const d = fuzz_take(c->f, n * sizeof *d);
-    long double product = 0, size = 0;
+    long double product = 0, size = 0, largest = 0;
+    bool one = false;
     if (weft_chol_direction(c->f->ctx, c->plan, d) != WEFT_OK) {
         fail_msg("weft_chol_direction: %s", weft_message(c->f->ctx));
     }
     for (size_t i = 0; i < n; i++) {
+        long double sum = 0;
         for (size_t j = 0; j < n; j++) {
-            const long double t = (long double)c->a.value[fuzz_at(&c->a, i, j)] * d[i] * d[j];
-            product += t;
-            size += fabsl(t);
+            const long double t = (long double)c->a.value[fuzz_at(&c->a, i, j)] * d[j];
+            sum += t;
+            size = fmaxl(size, fabsl(t));
+            product += t * d[i];
         }
+        largest = fmaxl(largest, fabsl(sum));
+        one = one || d[i] == 1;
     }
-    if (!(product <= 1e-10L * size) || d[c->perm[c->failed]] != 1) {
-        fail_msg("dt A d is %Lg of %Lg, and d is %g in column %lld", product, size,
-                 d[c->perm[c->failed]], (long long)c->perm[c->failed]);
+    if (!one || (singular ? !(largest <= 1e-8L * size) : !(product <= 1e-10L * size))) {
+        fail_msg("dt A d is %Lg and A d %Lg, where A is of the size of %Lg", product, largest,
+                 size);
+    }
+    if (c->outcome == INDEFINITE && d[c->perm[c->failed]] != 1) {
+        fail_msg("d is %g in column %lld", d[c->perm[c->failed]], (long long)c->perm[c->failed]);
     }
 }
 
 /* ---- factoring ---- */
 
 static int progress(void *user, double done) {
-    chol_case *const c = user;
+    fuzz_chol_case *const c = user;
     if (!(done >= 0 && done <= 1)) {
         fail_msg("progress is %g", done);
     }
     return c->left-- == 0;
 }
 
-static void check_factor(chol_case *c, weft_status status) {
+static void check_factor(fuzz_chol_case *c, weft_status status) {
     char word[32];
     if (status == WEFT_ECANCELLED && c->left < 0) {
         return;
     }
     if (c->outcome == UNCLEAR) {
-        if (status != WEFT_OK && status != WEFT_ENOTSPD) {
-            fail_msg("weft_chol_factor: %s", weft_message(c->f->ctx));
+        if (status != WEFT_OK) {
+            test_refused(c->f->ctx, status,
+                         status == WEFT_ESINGULAR ? WEFT_ESINGULAR : WEFT_ENOTSPD,
+                         "weft_chol_factor", NULL);
+            check_direction(c, status == WEFT_ESINGULAR);
         }
     } else if (c->outcome == INDEFINITE) {
         snprintf(word, sizeof word, "%lld", (long long)c->perm[c->failed]);
         test_refused(c->f->ctx, status, WEFT_ENOTSPD, "weft_chol_factor", word);
-        check_direction(c);
+        check_direction(c, false);
     } else if (status != WEFT_OK) {
         fail_msg("weft_chol_factor: %s", weft_message(c->f->ctx));
     } else {
         check_logdet(c);
         solve_checked(c);
+        if (fuzz_one_in(c->f, 4)) {
+            check_condition(c);
+        }
         if (fuzz_one_in(c->f, 3)) {
             solve(c);
         }
     }
 }
 
-static void factor(chol_case *c) {
+static void factor(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     c->left = fuzz_one_in(f, 10) ? (int)fuzz_below(f, 5) : INT32_MAX;
     if (fuzz_one_in(f, 2)) {
@@ -359,116 +417,9 @@ static void factor(chol_case *c) {
     check_factor(c, weft_chol_factor(f->ctx, c->plan, c->matrix));
 }
 
-/* ---- plans in files ---- */
-
-static size_t read_file(const char *path, unsigned char **bytes) {
-    FILE *const file = fopen(path, "rb");
-    fseek(file, 0, SEEK_END);
-    const size_t length = (size_t)ftell(file);
-    *bytes = malloc(length + 64);
-    rewind(file);
-    const size_t got = fread(*bytes, 1, length, file);
-    fclose(file);
-    return got;
-}
-
-static void write_file(const char *path, const unsigned char *bytes, size_t length) {
-    FILE *const file = fopen(path, "wb");
-    fwrite(bytes, 1, length, file);
-    fclose(file);
-}
-
-/* The checksum of a plan's arrays, which is byte 56 of the 80 of its header. */
-static void mend(unsigned char *bytes, size_t length) {
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
-    enum {
-        HEADER = 80,
-        SUM_AT = 56
-    };
-    for (size_t at = HEADER; at + 8 <= length; at += 8) {
-        sum = (sum ^ fuzz_bits(bytes + at, 8, 0)) * UINT64_C(0x100000001B3);
-    }
-    if (length >= HEADER) {
-        fuzz_store_bits(bytes + SUM_AT, 8, 0, sum);
-    }
-}
-
-/* Damaged in a few places, cut short or too long; the checksum right again, or not. */
-static bool damage(fuzz *f, unsigned char *bytes, size_t *length) {
-    const bool mended = fuzz_one_in(f, 2);
-    for (size_t count = 1 + fuzz_below(f, 3); count > 0; count--) {
-        const size_t at = fuzz_below(f, *length);
-        switch (fuzz_below(f, 4)) {
-        case 0:
-            bytes[at] ^= (unsigned char)(1u << fuzz_below(f, 8));
-            break;
-        case 1:
-            fuzz_store_bits(bytes + at / 8 * 8, 8, 0, fuzz_below(f, 70));
-            break;
-        case 2:
-            if (at >= 88) { /* two numbers change places */
-                const uint64_t word = fuzz_bits(bytes + at / 8 * 8, 8, 0);
-                fuzz_store_bits(bytes + at / 8 * 8, 8, 0, fuzz_bits(bytes + at / 8 * 8 - 8, 8, 0));
-                fuzz_store_bits(bytes + at / 8 * 8 - 8, 8, 0, word);
-            }
-            break;
-        default:
-            *length = fuzz_one_in(f, 4) ? at + 1 : *length;
-        }
-    }
-    if (mended) {
-        mend(bytes, *length);
-    }
-    return mended;
-}
-
-static void load_damaged(chol_case *c, const char *path) {
-    fuzz *const f = c->f;
-    unsigned char *bytes;
-    size_t length = read_file(path, &bytes);
-    weft_chol *plan = c->plan;
-    damage(f, bytes, &length);
-    write_file(path, bytes, length);
-    free(bytes);
-    const weft_status status = weft_chol_load(f->ctx, path, &plan);
-    if (status != WEFT_OK) {
-        test_refused(f->ctx, status, WEFT_EFORMAT, "weft_chol_load", NULL);
-        assert_null(plan);
-        return;
-    }
-    /* What was not noticed must be harmless. */
-    double *const x = fuzz_take(f, c->n * sizeof *x);
-    if (weft_chol_factor(f->ctx, plan, c->matrix) == WEFT_OK) {
-        weft_chol_solve(f->ctx, plan, c->matrix, NULL, 1, x, c->n, x, c->n);
-    }
-    weft_chol_destroy(plan);
-}
-
-static void through_file(chol_case *c) {
-    fuzz *const f = c->f;
-    char path[FUZZ_PATH_BYTES];
-    weft_chol *again = NULL;
-    fuzz_path(path);
-    if (weft_chol_save(f->ctx, c->plan, path) != WEFT_OK ||
-        weft_chol_load(f->ctx, path, &again) != WEFT_OK) {
-        fail_msg("a plan through a file: %s", weft_message(f->ctx));
-    }
-    const int64_t *const perm = weft_chol_permutation(again);
-    if (c->n > 0 && memcmp(perm, c->perm, c->n * sizeof *perm) != 0) {
-        fail_msg("a plan through a file has another permutation");
-    }
-    weft_chol_destroy(c->plan);
-    c->plan = again;
-    c->perm = perm;
-    if (fuzz_one_in(f, 2)) {
-        load_damaged(c, path);
-    }
-    remove(path);
-}
-
 /* ---- wrong arguments ---- */
 
-static void refuse(chol_case *c) {
+static void refuse(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     weft_context *const ctx = f->ctx;
     const size_t n = c->n;
@@ -488,7 +439,7 @@ static void refuse(chol_case *c) {
 
 /* ---- a case ---- */
 
-static void analyze(chol_case *c) {
+static void analyze(fuzz_chol_case *c) {
     fuzz *const f = c->f;
     static const char *const orderings[] = {NULL,  "natural", "given", "rcm",     "md",
                                             "mmd", "amd",     "nd",    "dissect", "best"};
@@ -522,7 +473,7 @@ void fuzz_chol(fuzz *f) {
     if (f->gpu) {
         return; /* not offered there; sparse_refusal_test has it */
     }
-    chol_case *const c = fuzz_take(f, sizeof *c);
+    fuzz_chol_case *const c = fuzz_take(f, sizeof *c);
     c->f = f;
     c->n = fuzz_one_in(f, 10) ? fuzz_below(f, 3) : 1 + fuzz_below(f, MOST_UNKNOWNS);
     draw_matrix(c);
@@ -536,7 +487,7 @@ void fuzz_chol(fuzz *f) {
             refuse(c);
         }
         if (fuzz_one_in(f, 6)) {
-            through_file(c);
+            fuzz_plan_through_file(c);
         }
         factor(c);
         if (fuzz_one_in(f, 3)) {

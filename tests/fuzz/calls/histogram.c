@@ -191,7 +191,7 @@ static void spoil_rest(fuzz *f, histogram_case *c) {
         c->counting = (weft_counting)(2 + fuzz_below(f, 9));
     }
     if (fuzz_spoil_own(f, "count_type")) {
-        c->count_type = fuzz_one_in(f, 2) ? WEFT_I32 : WEFT_F64;
+        c->count_type = fuzz_one_in(f, 2) ? WEFT_U16 : WEFT_F64;
     }
 }
 
@@ -199,7 +199,7 @@ void fuzz_histogram(fuzz *f) {
     static const char call[] = "weft_histogram";
     fuzz_begin(f, "histogram");
     histogram_case c = {.counting = (weft_counting)fuzz_below(f, 2),
-                        .count_type = fuzz_one_in(f, 2) ? WEFT_U32 : WEFT_U64};
+                        .count_type = fuzz_count_type(f)};
     c.channels = fuzz_one_in(f, 2) ? 1 : 1 + (unsigned)fuzz_below(f, WEFT_MOST_CHANNELS);
     f->n /= c.channels;
     c.x = fuzz_elements(f, "x", f->n * c.channels);

@@ -200,11 +200,6 @@ static void count_only(fuzz *f) {
     fuzz_end(f, call, weft_select_count(f->ctx, p, f->n, s->p, count->p));
 }
 
-/* u32 or u64, for positions and lengths. */
-static weft_type draw_index_type(fuzz *f) {
-    return fuzz_one_in(f, 2) ? WEFT_U32 : WEFT_U64;
-}
-
 static void spoil_index_type(fuzz *f, const char *name, weft_type *type) {
     if (fuzz_spoil_own(f, name)) {
         *type = fuzz_one_in(f, 2) ? WEFT_F32 : WEFT_U8;
@@ -213,7 +208,7 @@ static void spoil_index_type(fuzz *f, const char *name, weft_type *type) {
 
 static void indices(fuzz *f) {
     static const char call[] = "weft_select_indices";
-    weft_type index_type = draw_index_type(f);
+    weft_type index_type = fuzz_count_type(f);
     const size_t size = test_size_of(index_type);
     fuzz_array *const s = fuzz_elements(f, "x", f->n);
     fuzz_array *const y = fuzz_output(f, "y", f->n * size, size), *const count = count_output(f);
@@ -292,7 +287,7 @@ void fuzz_runs(fuzz *f) {
     fuzz_begin(f, "select");
     const bool with_lengths = fuzz_one_in(f, 2);
     const char *const call = with_lengths ? "weft_run_length" : "weft_unique";
-    weft_type length_type = draw_index_type(f);
+    weft_type length_type = fuzz_count_type(f);
     const size_t size = test_size_of(f->type), length_size = test_size_of(length_type);
     fuzz_array *const x = fuzz_elements(f, "x", f->n), *lengths = NULL;
     fuzz_array *const y = fuzz_output_or(f, x, with_lengths ? "values" : "y");

@@ -55,8 +55,9 @@ weft_type fuzz_type(fuzz *f) {
     return (weft_type)fuzz_below(f, WEFT_TYPE_COUNT);
 }
 
-weft_type fuzz_integer_type(fuzz *f) {
-    return (weft_type)fuzz_below(f, WEFT_U64 + 1);
+weft_type fuzz_count_type(fuzz *f) {
+    static const weft_type types[] = {WEFT_I32, WEFT_U32, WEFT_I64, WEFT_U64};
+    return types[fuzz_below(f, 4)];
 }
 
 test_random *fuzz_random(fuzz *f) {

@@ -171,7 +171,7 @@ static void spoil(sort_case *c) {
         c->first_bit = c->end_bit + 1;
     }
     if (c->kind == INDICES && fuzz_spoil_own(f, "index_type")) {
-        c->index_type = WEFT_I32;
+        c->index_type = WEFT_F32;
     }
 }
 
@@ -236,7 +236,7 @@ static void run(fuzz *f, sort_kind kind) {
     sort_case c = {.f = f,
                    .kind = kind,
                    .order = (weft_order)fuzz_below(f, 2),
-                   .index_type = fuzz_one_in(f, 2) ? WEFT_U32 : WEFT_U64,
+                   .index_type = fuzz_count_type(f),
                    .end_bit = 8 * (unsigned)test_size_of(type)};
     if (kind == BITS) {
         c.end_bit = (unsigned)fuzz_below(f, c.end_bit + 1);

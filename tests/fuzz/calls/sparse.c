@@ -112,12 +112,11 @@ static size_t draw_side(fuzz *f) {
 }
 
 static void draw(fuzz_entries *c, bool by_names) {
-    static const weft_type types[] = {WEFT_I32, WEFT_I64, WEFT_U32, WEFT_U64};
     fuzz *const f = c->f;
     c->form = (weft_form)fuzz_below(f, 3);
     c->storage = (weft_storage)fuzz_below(f, 6);
-    c->index_type = types[fuzz_below(f, 4)];
-    c->start_type = by_names ? types[fuzz_below(f, 4)] : c->index_type;
+    c->index_type = fuzz_count_type(f);
+    c->start_type = by_names ? fuzz_count_type(f) : c->index_type;
     c->rounded = c->storage == WEFT_SYMMETRIC_FULL && fuzz_one_in(f, 3);
     c->tolerance = by_names && !c->rounded ? (double)fuzz_below(f, 3) - 1 : 0;
     c->tolerance *= c->tolerance > 0 ? 1e-10 : 1;
