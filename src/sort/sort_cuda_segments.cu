@@ -8,8 +8,8 @@
  * of its later chunks and the first chunk of the next long segment begin in one window, so two
  * blocks a window are enough for all chunks.
  *
- * Offsets that nobody has looked at are checked first. If they are broken every block copies its
- * window, and no kernel makes an address of them. */
+ * Offsets that nobody has looked at are checked first. If they are broken, no segment begins
+ * anywhere, so nothing is sorted and no address is made of them; all elements are copied. */
 #include "sort/sort_merge.cuh"
 
 /* A key below the place in the tile where its segment begins. */
@@ -53,8 +53,8 @@ constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
 template <class U, class V>
 constexpr size_t chunk_size = wi_merge_tile<U, V>;
 
-/* The call on the device. starts[w] = the first segment that begins in window w or later, or
- * `broken` for all w. */
+/* The call on the device. starts[w] = the first segment that begins in window w or later; 0 for all
+ * w if offsets are broken, and otherwise not for w = windows, since the first begins before. */
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;
@@ -78,8 +78,7 @@ struct segments {
 
 /* ---- where segments begin ---- */
 
-constexpr uint64_t broken = UINT64_MAX;
-constexpr unsigned finders = 128, most_checkers = 512;
+constexpr unsigned finders = 128, most_checkers = 512, copiers = 1024;
 
 static unsigned finding_blocks(size_t n) {
     return (unsigned)((n + finders - 1) / finders);
@@ -88,10 +87,11 @@ static unsigned finding_blocks(size_t n) {
 static __global__ void check_offsets(const uint64_t *offsets, size_t count, size_t n,
                                      uint64_t *verdicts) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
-    bool wrong = false;
-    for (size_t s = (size_t)blockIdx.x * blockDim.x + threadIdx.x; s <= count; s += stride)
-        wrong = wrong || (s == count ? offsets[s] != n : offsets[s] > offsets[s + 1]) ||
-                (s == 0 && offsets[0] != 0);
+    const size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    bool wrong = first == 0 && (offsets[0] != 0 || offsets[count] != n);
+#pragma unroll 8
+    for (size_t s = first; s < count; s += stride)
+        wrong |= offsets[s] > offsets[s + 1];
     wrong = __syncthreads_or(wrong);
     if (threadIdx.x == 0)
         verdicts[blockIdx.x] = wrong;
@@ -102,11 +102,11 @@ __global__ void find_starts(segments<U, V> g) {
     const size_t w = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     bool wrong = false;
     for (unsigned k = threadIdx.x; k < g.checkers; k += finders)
-        wrong = wrong || g.verdicts[k];
+        wrong |= g.verdicts[k] != 0;
     wrong = __syncthreads_or(wrong);
     if (w > g.windows)
         return;
-    size_t low = wrong ? broken : 0, high = wrong ? broken : g.count;
+    size_t low = 0, high = wrong ? 0 : g.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (g.offsets[middle] < w * window<U, V>)
@@ -115,6 +115,19 @@ __global__ void find_starts(segments<U, V> g) {
             high = middle;
     }
     g.starts[w] = low;
+}
+
+/* out = x, if offsets are broken. */
+template <class U, class V>
+__global__ void copy_if_broken(segments<U, V> g) {
+    if (g.starts[g.windows] != 0)
+        return;
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < g.n; i += stride) {
+        g.out.keys[i] = g.x.keys[i];
+        if constexpr (wi_has_values<V>)
+            g.out.values[i] = g.x.from(i).value(0);
+    }
 }
 
 /* ---- short segments ---- */
@@ -233,29 +246,12 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
     }
 }
 
-/* What is done with a window's elements if offsets are broken. */
-template <class U, class V>
-__device__ void copy_window(const segments<U, V> &g, size_t w) {
-    const size_t first = w * window<U, V>, left = g.n - first;
-    const int n = left < window<U, V> ? (int)left : (int)window<U, V>;
-    const wi_stretch<U, V> x = g.x.from(first);
-    for (int i = (int)threadIdx.x; i < n; i += wi_merge_threads) {
-        g.out.keys[first + (size_t)i] = x.keys[i];
-        if constexpr (wi_has_values<V>)
-            g.out.values[first + (size_t)i] = x.value(i);
-    }
-}
-
 template <class U, class V>
 __global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g) {
     using P = placed<U>;
     using block = wi_merge_block<placed_order<P>, V, wi_merge_threads, wi_merge_items<P, V>>;
     WEFT_SHARED(typename block::memory, memory, );
     const block b = {{}, memory};
-    if (g.starts[blockIdx.x] == broken) {
-        copy_window(g, blockIdx.x);
-        return;
-    }
     const group of = find_group(g, blockIdx.x);
     if (of.n == 0)
         return;
@@ -281,7 +277,7 @@ __device__ bool find_chunk(const segments<U, V> &g, size_t c, chunk *out) {
     constexpr size_t wide = window<U, V>, size = chunk_size<U, V>;
     const size_t w = c / 2, begin = w * wide;
     const uint64_t s = c % 2 ? g.starts[w + 1] : g.starts[w]; /* the one after the segment */
-    if (s == (c % 2 ? g.starts[w] : 0) || s == broken)
+    if (s == (c % 2 ? g.starts[w] : 0))
         return false;
     chunk found;
     found.segment_first = g.offsets[s - 1];
@@ -437,6 +433,8 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
         status = WEFT_LAUNCH((sort_short<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g);
     if (status == WEFT_OK && may_be_long)
         status = sort_long(ctx, g, n);
+    if (status == WEFT_OK && checkers > 0)
+        status = WEFT_LAUNCH((copy_if_broken<U, V>), ctx, copiers, finders, 0, g);
     const weft_status freed = wi_gpu_free(ctx, block);
     return status == WEFT_OK ? freed : status;
 }

@@ -16,12 +16,20 @@ static void require(bool truth) {
         abort();
 }
 
-static weft_status read_bytes(const uint8_t *bytes, size_t length, int threads, size_t block_bytes,
-                              wi_mm *m, wi_note *note) {
+/* A context for each number of threads, kept from run to run. */
+static const weft_context *reader(const char *place) {
+    static weft_context *one, *three;
+    weft_context **const ctx = strcmp(place, "cpu:1") == 0 ? &one : &three;
+    require(*ctx || weft_open(ctx, place) == WEFT_OK);
+    return *ctx;
+}
+
+static weft_status read_bytes(const uint8_t *bytes, size_t length, const weft_context *ctx,
+                              size_t block_bytes, wi_mm *m, wi_note *note) {
     FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
     require(file);
     *note = (wi_note){""};
-    const weft_status status = wi_mm_read(file, "fuzz", threads, block_bytes, m, note);
+    const weft_status status = wi_mm_read(ctx, file, "fuzz", block_bytes, m, note);
     require(fclose(file) == 0);
     require((status == WEFT_OK) == (note->text[0] == '\0') && !strchr(note->text, '\n'));
     return status;
@@ -59,7 +67,8 @@ static void round_trip(const wi_mm *m) {
     for (size_t k = 0; k < m->head.entries; k++)
         wi_mm_write_entry(file, m->row[k], m->col[k], m->value[k]);
     require(wi_mm_write_end(file, "fuzz", &note) == WEFT_OK && fclose(file) == 0);
-    require(read_bytes((const uint8_t *)written, length, 1, 0, &again, &note) == WEFT_OK);
+    require(read_bytes((const uint8_t *)written, length, reader("cpu:1"), 0, &again, &note) ==
+            WEFT_OK);
     require(same(m, &again));
     wi_mm_free(&again);
     free(written);
@@ -70,8 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     wi_mm m, other;
     if (length == 0)
         return 0;
-    const weft_status status = read_bytes(bytes, length, 1, 4096, &m, &note);
-    require(read_bytes(bytes, length, 3, 1, &other, &other_note) == status);
+    const weft_status status = read_bytes(bytes, length, reader("cpu:1"), 4096, &m, &note);
+    require(read_bytes(bytes, length, reader("cpu:3"), 1, &other, &other_note) == status);
     require(strcmp(note.text, other_note.text) == 0);
     if (status != WEFT_OK)
         return 0;
