@@ -43,6 +43,9 @@ check_homes() {
         breach_lines "nccl.h or mpi.h included outside src/comm"
     outside '^(src/cli|tests|bench|emu)/|_test\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
         breach_lines "the library prints, exits or aborts"
+    outside '^(src/cpu/team\.c|emu/|tests/|bench/)|_test\.c$' \
+        '# *pragma omp +(parallel|for|task|sections|single)|<omp\.h>|pthread_create' |
+        breach_lines "threads not from src/cpu/team.c"
     { code | xargs grep -nE '\<(TODO|FIXME|XXX)\>' || true; } | breach_lines "unfinished"
 }
 

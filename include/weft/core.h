@@ -36,16 +36,31 @@ typedef enum weft_status {
 typedef struct weft_context weft_context;
 
 /* Opens a place. `place` is one of
- *     "cpu"      all cores of this machine
+ *     "cpu"      the cores of this process
  *     "cpu:4"    four threads
  *     "gpu"      the best GPU
  *     "gpu:1"    the GPU numbered 1
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * The environment is read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
  * WEFT_THREADS (threads of "cpu" when it names no number; on a GPU, those that move host data),
- * WEFT_VARIANT (see weft_use). An empty variable counts as unset. Threads are OpenMP's: ask for no
- * more than the system lets a process have, for its runtime ends a process that cannot get them.
- * On failure *ctx is NULL and weft_message(NULL) says why. */
+ * WEFT_VARIANT (see weft_use), and OMP_NUM_THREADS. An empty variable counts as unset. On failure
+ * *ctx is NULL and weft_message(NULL) says why.
+ *
+ * Threads. Where neither the place nor WEFT_THREADS tells their number, it is the least of the
+ * cores that the calling thread's affinity allows, the CPU quota of the process's control groups
+ * (rounded up), and the number that OMP_NUM_THREADS begins with. A call uses as many of them as its
+ * work is worth; small ones run on the calling thread alone. Threads are made when a call first has
+ * work for them, with a stack of their own of 1 MiB and all signals blocked; they run where the
+ * thread that makes them may. If the system gives fewer, calls go on with those. They sleep after
+ * about a millisecond without work, and end with the context. What a thread has not begun because
+ * other programs have its core, the calling thread does. On the cpu a call takes less than 64 KiB
+ * of the calling thread's stack.
+ *
+ * fork. In the child, contexts of place cpu work as before, those opened earlier too, unless
+ * another thread was in a call on one during the fork; threads are made anew. CUDA does not survive
+ * a fork: in the child of a process that has opened or looked for a GPU place, calls on GPU
+ * contexts and their opening are WEFT_EDEVICE, and a context from before the fork can only be
+ * closed. */
 WEFT_API weft_status weft_open(weft_context **ctx, const char *place);
 
 /* Waits for all work, then frees the context and all it owns. Memory taken with weft_alloc and

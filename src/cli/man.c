@@ -89,7 +89,8 @@ static void print_examples(const wi_command *command) {
 static const char ending[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B WEFT_PLACE\nThe place, where \\-\\-place is not given.\n"
-    ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: all cores.\n"
+    ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: one for each core that the\n"
+    "process may use.\n"
     ".TP\n.B WEFT_VARIANT\nRungs to use, as scan:lookback,reduce:serial.\n"
     ".TP\n.B NO_COLOR\nIf set, nothing is coloured. Colours are for terminals only.\n"
     ".TP\n.B TERM\nIf dumb or not set, there are neither colours nor progress.\n"

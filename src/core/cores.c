@@ -22,10 +22,11 @@ static int lesser(int a, int b) {
     return a < b ? a : b;
 }
 
-int wi_cores_allowed(void) {
+/* What wi_cores_allowed tells, on a system of more cores than a cpu_set_t has room for: the call
+ * fails as long as the set is too small for all that the system knows. */
+static int allowed_of_many(void) {
     int cores = 0;
-    /* The call fails as long as the set has no room for all cores that the system knows. */
-    for (int room = CPU_SETSIZE; room <= MOST_CORES && cores == 0; room *= 2) {
+    for (int room = 2 * CPU_SETSIZE; room <= MOST_CORES && cores == 0; room *= 2) {
         const size_t bytes = CPU_ALLOC_SIZE(room);
         cpu_set_t *const set = wi_host_alloc(bytes);
         if (set && sched_getaffinity(0, bytes, set) == 0)
@@ -35,6 +36,14 @@ int wi_cores_allowed(void) {
         if (!small)
             break;
     }
+    return cores > 0 ? cores : 1;
+}
+
+int wi_cores_allowed(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return allowed_of_many();
+    const int cores = CPU_COUNT(&set);
     return cores > 0 ? cores : 1;
 }
 
