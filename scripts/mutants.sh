@@ -10,7 +10,7 @@
 #   file PATH       where it is planted
 #   - LINE          the lines to be replaced, each as it stands but for its indentation, together
 #   + LINE          once in the file; and what to put there
-#   test PROGRAM    what is to see it; all is set as in make test
+#   test PROGRAM    what is to see it, a program or a script; all is set as in make test
 #   seeds SEED...   of a program of emu: which to try, in this order, if not all
 # Lines that begin with # are comments.
 set -euo pipefail
@@ -47,8 +47,11 @@ fail() {
     exit 1
 }
 
+# A test that is a script runs the command.
 compile() { # compile PROGRAM
-    cmake --build "$build" -j "$(nproc)" --target "$1" >"$work/log" 2>&1
+    local target=$1
+    [ ! -f "$tree/tests/$1.sh" ] || target=weft_command
+    cmake --build "$build" -j "$(nproc)" --target "$target" >"$work/log" 2>&1
 }
 
 # The file with the fault planted; fails if the old lines are not there, or more than once.

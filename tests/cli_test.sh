@@ -430,6 +430,9 @@ test_solve() {
     npy b.npy "'<f8'" '(2,)' '\x00\x00\x00\x00\x00\x00\x28\x40\x00\x00\x00\x00\x00\x00\x2c\x40'
     expect 0 'by multifrontal' "$weft" solve "$folder/two.mtx" -b "$folder/b.npy" -o "$folder/x.npy"
     same '2 2' "$(elements x.npy f8 128)" 'x of 4 2 / 2 5 and 12, 14' # 8 + 4, 4 + 10
+    npy mask.npy "'|b1'" '(2,)' '\x00\x01'
+    expect 0 'by multifrontal' "$weft" solve "$folder/two.mtx" -b "$folder/mask.npy" -o "$folder/x.npy"
+    same '-0.125 0.25' "$(elements x.npy f8 128)" 'x of false, true' # -0.5 + 0.5, -0.25 + 1.25
     printf '%%%%MatrixMarket matrix array real general\n2 2\n12\n14\n4\n2\n' >"$folder/b.mtx"
     expect 0 '2 right-hand sides' "$weft" solve "$folder/two.mtx" -b "$folder/b.mtx" -o "$folder/x.npy"
     same '2 2 1 0' "$(elements x.npy f8 128)" 'two columns'

@@ -57,7 +57,8 @@ size_t wi_visible(const char *text, size_t bytes) {
     return columns;
 }
 
-/* Prints words from `column` on, and later lines, none longer than `columns`, behind an indent. */
+/* Prints words from `column` on, and later lines, none longer than `columns`, behind an indent;
+ * a word for which that leaves no room begins as far to the left as it must. */
 static void wrap(FILE *to, const char *text, size_t column, size_t indent, size_t columns) {
     const char *separator = "";
     if (indent + LEAST_TEXT_COLUMNS > columns)
@@ -70,9 +71,12 @@ static void wrap(FILE *to, const char *text, size_t column, size_t indent, size_
             continue;
         }
         const size_t bytes = strcspn(text, " \n"), length = wi_visible(text, bytes);
-        if (column > indent && column + strlen(separator) + length > columns) {
-            fprintf(to, "\n%*s", (int)indent, "");
-            column = indent;
+        const size_t begin = indent + length <= columns ? indent
+                             : length < columns         ? columns - length
+                                                        : 0;
+        if (column > begin && column + strlen(separator) + length > columns) {
+            fprintf(to, "\n%*s", (int)begin, "");
+            column = begin;
             separator = "";
         }
         fprintf(to, "%s%.*s", separator, (int)bytes, text);
