@@ -128,6 +128,15 @@ __device__ inline void wi_lookback_fence(const wi_lookback &l) {
         __threadfence();
 }
 
+/* The same for a warp of which lane 0 then writes what others are to follow: votes and shuffles
+ * order no memory, so that what the other lanes have read would else be nothing to it. */
+__device__ inline void wi_lookback_warp_fence(const wi_lookback &l) {
+    if (l.ordered) {
+        __threadfence();
+        __syncwarp();
+    }
+}
+
 /* Publishes the total of `tile`. By one thread. */
 template <class Carry>
 __device__ inline void wi_publish_total(const wi_lookback &l, uint64_t epoch, uint64_t tile,
@@ -165,9 +174,11 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
         pair = wi_read_pair(mine);
     }
     const Carry total = wi_combine_group<Op, Carry>(pair.value);
-    wi_lookback_fence(l);
-    if (wi_lane() == 0)
+    wi_lookback_warp_fence(l);
+    if (wi_lane() == 0) {
+        wi_lookback_fence(l);
         wi_write_pair(&l.group_totals[tile / wi_group], wi_carry_bits(total), epoch);
+    }
 }
 
 /* What a lane sees in one look: a tile's total in the warp's group and in each of the near groups
@@ -278,10 +289,12 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
         wi_spin();
         view = wi_look(l, tile);
     }
-    wi_lookback_fence(l);
+    wi_lookback_warp_fence(l);
     const Carry before = wi_carry_in_group<Op>(view, place, carry, total, after);
-    if (lane == 0 && wi_ends_group(tile))
+    if (lane == 0 && wi_ends_group(tile)) {
+        wi_lookback_fence(l);
         wi_write_pair(&l.prefixes[group + 1], wi_carry_bits(*after), epoch);
+    }
     return before;
 }
 
