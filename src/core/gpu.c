@@ -282,7 +282,7 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
 static void close_parts(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
     wi_stage_close(ctx);
-    for (int slot = 0; slot < WI_SCRATCH_SLOTS; slot++)
+    for (int slot = 0; slot < WI_SCRATCH_BLOCKS; slot++)
         if (gpu->scratch[slot].p)
             cudaFreeAsync(gpu->scratch[slot].p, gpu->own);
     for (size_t k = 0; k < gpu->outgrown_count; k++)
@@ -394,9 +394,8 @@ static weft_status zeroed_block(weft_context *ctx, size_t bytes, void **p) {
     return status;
 }
 
-static weft_status grow_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes) {
+static weft_status grow_scratch(weft_context *ctx, struct wi_block *block, size_t bytes) {
     struct wi_gpu *const gpu = ctx->gpu;
-    struct wi_block *const block = &gpu->scratch[slot];
     size_t wanted = block->bytes ? 2 * block->bytes : WI_SCRATCH_LEAST_BYTES;
     if (wanted < bytes)
         wanted = bytes;
@@ -415,15 +414,26 @@ static weft_status grow_scratch(weft_context *ctx, wi_scratch_slot slot, size_t 
         return status;
     if (block->p)
         gpu->outgrown[gpu->outgrown_count++] = block->p;
-    *block = (struct wi_block){p, wanted};
+    block->p = p;
+    block->bytes = wanted;
     return WEFT_OK;
 }
 
-weft_status wi_gpu_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes, void **p) {
+weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p) {
+    struct wi_block *block = ctx->gpu->scratch, *const end = block + WI_SCRATCH_BLOCKS;
     weft_status status = WEFT_OK;
-    if (bytes > ctx->gpu->scratch[slot].bytes)
-        status = grow_scratch(ctx, slot, bytes);
-    *p = status == WEFT_OK ? ctx->gpu->scratch[slot].p : NULL;
+    *p = NULL;
+    while (block < end && block->key && block->key != key)
+        block++;
+    if (block == end)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "more than %d kinds of scratch memory; raise "
+                       "WI_SCRATCH_BLOCKS",
+                       WI_SCRATCH_BLOCKS);
+    block->key = key;
+    if (bytes > block->bytes)
+        status = grow_scratch(ctx, block, bytes);
+    *p = status == WEFT_OK ? block->p : NULL;
     return status;
 }
 

@@ -10,18 +10,6 @@
 extern "C" {
 #endif
 
-/* Scratch that persists from call to call, one block a slice. It starts as zeros, and a kernel that
- * uses it leaves it as the next one expects to find it. */
-typedef enum wi_scratch_slot {
-    WI_SCRATCH_RESULT, /* small results on their way to the host */
-    WI_SCRATCH_REDUCE,
-    WI_SCRATCH_SCAN,
-    WI_SCRATCH_HISTOGRAM,
-    WI_SCRATCH_SELECT,
-    WI_SCRATCH_RUNS, /* what select notes of its tiles and chunks */
-    WI_SCRATCH_SLOTS
-} wi_scratch_slot;
-
 /* Opens device `ordinal`, or the best one if it is negative; fills ctx->gpu and ctx->place. */
 weft_status wi_gpu_open(weft_context *ctx, int ordinal);
 void wi_gpu_close(weft_context *ctx);
@@ -38,9 +26,11 @@ bool wi_gpu_present(char *why, size_t bytes);
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes);
 weft_status wi_gpu_free(weft_context *ctx, void *p);
 
-/* At least `bytes` of the slot's device scratch, zero when first handed out or grown. Blocks that
+/* Scratch memory that a context keeps from call to call: at least `bytes` on the device, all zeros
+ * when first handed out or grown. Whoever uses it leaves it as the next one expects to find it.
+ * `key` is an address of the user's own, as that of a ladder, and tells blocks apart. Blocks that
  * were outgrown live until the context closes, so a captured graph stays valid. */
-weft_status wi_gpu_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes, void **p);
+weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
 weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes);
 /* Queues a copy from device memory to device memory. Neither is looked at: what is allocated while
@@ -60,7 +50,8 @@ bool wi_gpu_capturing(const weft_context *ctx);
 
 enum {
     WI_SCRATCH_LEAST_BYTES = 1 << 16,
-    WI_SCRATCH_GROWTHS = 40 /* doublings of a slot before any address space is full */
+    WI_SCRATCH_BLOCKS = 32, /* kept at once, by key */
+    WI_SCRATCH_GROWTHS = 40 /* doublings of a block before any address space is full */
 };
 
 struct wi_gpu {
@@ -76,10 +67,11 @@ struct wi_gpu {
     unsigned forks;         /* of the process when the context was opened */
     struct wi_stage *stage; /* pinned buffers and copy streams; NULL until host data comes */
     struct wi_block {
+        const void *key; /* NULL: this one and those behind it are free */
         void *p;
         size_t bytes;
-    } scratch[WI_SCRATCH_SLOTS];
-    void *outgrown[WI_SCRATCH_SLOTS * WI_SCRATCH_GROWTHS]; /* replaced by larger blocks */
+    } scratch[WI_SCRATCH_BLOCKS];
+    void *outgrown[WI_SCRATCH_BLOCKS * WI_SCRATCH_GROWTHS]; /* replaced by larger blocks */
     size_t outgrown_count;
 };
 

@@ -51,8 +51,8 @@ weft_status wi_gpu_free(weft_context *ctx, void *p) {
     return refuse(ctx);
 }
 
-weft_status wi_gpu_scratch(weft_context *ctx, wi_scratch_slot slot, size_t bytes, void **p) {
-    (void)slot;
+weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p) {
+    (void)key;
     (void)bytes;
     *p = NULL;
     return refuse(ctx);

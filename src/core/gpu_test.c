@@ -41,16 +41,17 @@ static bool was_zero(weft_context *ctx, void *p, size_t bytes) {
 static void test_scratch(weft_context *ctx) {
     if (!ctx->gpu)
         return;
+    static const char one, two; /* keys */
     void *first, *same, *grown, *other;
-    ok(ctx, wi_gpu_scratch(ctx, WI_SCRATCH_REDUCE, 100, &first));
+    ok(ctx, wi_gpu_scratch(ctx, &one, 100, &first));
     assert_true(was_zero(ctx, first, 100));
-    ok(ctx, wi_gpu_scratch(ctx, WI_SCRATCH_REDUCE, WI_SCRATCH_LEAST_BYTES, &same));
+    ok(ctx, wi_gpu_scratch(ctx, &one, WI_SCRATCH_LEAST_BYTES, &same));
     assert_ptr_equal(first, same);
-    ok(ctx, wi_gpu_scratch(ctx, WI_SCRATCH_REDUCE, WI_SCRATCH_LEAST_BYTES + 1, &grown));
+    ok(ctx, wi_gpu_scratch(ctx, &one, WI_SCRATCH_LEAST_BYTES + 1, &grown));
     assert_ptr_not_equal(first, grown);
     assert_true(was_zero(ctx, grown, (size_t)2 * WI_SCRATCH_LEAST_BYTES));
     assert_false(was_zero(ctx, first, 100)); /* outgrown, and still there */
-    ok(ctx, wi_gpu_scratch(ctx, WI_SCRATCH_SCAN, 100, &other));
+    ok(ctx, wi_gpu_scratch(ctx, &two, 100, &other));
     assert_true(was_zero(ctx, other, 100));
 }
 

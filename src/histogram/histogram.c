@@ -3,8 +3,8 @@
  */
 #include "histogram/histogram.h"
 
+#include "core/call.h"
 #include "core/gpu.h"
-#include "core/stage.h"
 #ifdef WEFT_CUDA
 #    include "core/taught.h"
 #endif
@@ -148,9 +148,7 @@ static weft_status check_bins(weft_context *ctx, weft_type type, const weft_bins
     if (bins->count < 1 || bins->count > WEFT_MOST_BINS)
         return wi_fail(ctx, WEFT_EARG, "%s: bins has a count of %zu; pass 1 to %zu", name,
                        bins->count, WEFT_MOST_BINS);
-    if (!bins->edges)
-        return check_even(ctx, bins);
-    return wi_check_array(ctx, name, "edges", bins->edges, bins->count + 1, WEFT_F64);
+    return bins->edges ? WEFT_OK : check_even(ctx, bins);
 }
 
 /* A call as it came. */
@@ -168,7 +166,7 @@ static size_t bin_count(const request *r) {
     return r->bins ? r->bins->count : (size_t)1 << 8 * weft_type_size(r->type);
 }
 
-static weft_status check_enums(weft_context *ctx, const request *r) {
+static weft_status check_request(weft_context *ctx, const request *r) {
     weft_status status = wi_check_type(ctx, name, r->type);
     if (status != WEFT_OK)
         return status;
@@ -186,44 +184,33 @@ static weft_status check_enums(weft_context *ctx, const request *r) {
     return check_bins(ctx, r->type, r->bins);
 }
 
-static weft_status check_apart(weft_context *ctx, const char *a_name, const void *a, size_t a_bytes,
-                               const char *b_name, const void *b, size_t b_bytes) {
-    if (!wi_overlap(a, a_bytes, b, b_bytes))
-        return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass memory of its own for each", name,
-                   a_name, b_name);
-}
+enum {
+    X,
+    COUNTS,
+    OUTSIDE,
+    EDGES, /* fetched to the host before the call runs */
+    ARRAYS
+};
 
-static weft_status check(weft_context *ctx, const request *r) {
-    weft_status status = check_enums(ctx, r);
-    if (status != WEFT_OK)
-        return status;
-    const size_t counts = bin_count(r) * r->channels, size = weft_type_size(r->count_type);
-    const size_t outsides = r->outside ? (size_t)WI_OUTSIDE * r->channels : 0;
+static weft_status describe(weft_context *ctx, const request *r, wi_call *call) {
+    const unsigned counted = WI_WHOLE | WI_OUT | (r->counting == WEFT_ACCUMULATE ? WI_IN : 0);
+    const double *const edges = r->bins ? r->bins->edges : NULL;
     if (r->n > PTRDIFF_MAX / r->channels)
         return wi_fail(ctx, WEFT_EARG, "%s: n is %zu, more pixels than memory has room for", name,
                        r->n);
-    const size_t bytes = r->n * r->channels * weft_type_size(r->type);
-    status = wi_check_array(ctx, name, "x", r->x, r->n * r->channels, r->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, name, "counts", r->counts, counts, r->count_type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, name, "outside", r->outside, outsides, r->count_type);
-    if (status == WEFT_OK)
-        status = check_apart(ctx, "x", r->x, bytes, "counts", r->counts, counts * size);
-    if (status == WEFT_OK)
-        status = check_apart(ctx, "x", r->x, bytes, "outside", r->outside, outsides * size);
-    if (status == WEFT_OK)
-        status = check_apart(ctx, "counts", r->counts, counts * size, "outside", r->outside,
-                             outsides * size);
-    if (status != WEFT_OK || !r->bins || !r->bins->edges)
-        return status;
-    const size_t edges = (r->bins->count + 1) * sizeof *r->bins->edges;
-    status = check_apart(ctx, "edges", r->bins->edges, edges, "counts", r->counts, counts * size);
-    if (status == WEFT_OK)
-        status = check_apart(ctx, "edges", r->bins->edges, edges, "outside", r->outside,
-                             outsides * size);
-    return status;
+    const size_t n = r->n * r->channels, counts = bin_count(r) * r->channels;
+    *call = (wi_call){
+        .name = name,
+        .array = {[X] = wi_elements("x", r->x, n, r->type, WI_IN),
+                  [COUNTS] = wi_elements("counts", r->counts, counts, r->count_type, counted),
+                  [OUTSIDE] = wi_elements("outside", r->outside, (size_t)WI_OUTSIDE * r->channels,
+                                          r->count_type, counted | WI_OPTIONAL),
+                  [EDGES] = wi_elements("edges", edges, edges ? r->bins->count + 1 : 0, WEFT_F64,
+                                        WI_IN | WI_WHOLE | WI_OPTIONAL)},
+        .count = ARRAYS,
+        .rows = 1,
+        .cols = n};
+    return wi_call_check(ctx, call);
 }
 
 /* ---- bins ---- */
@@ -284,107 +271,46 @@ wi_bins wi_bins_of(weft_type type, const weft_bins *bins) {
 
 /* ---- running ---- */
 
-static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t n_rows,
-                               size_t cols, void *const p[], const size_t ld[]) {
-    (void)ld;
-    wi_histogram_args part = *(const wi_histogram_args *)user;
-    part.n = n_rows * cols;
-    part.channel = (uint32_t)(first % part.channels);
-    part.x = p[0];
-    part.accumulate = part.accumulate || first > 0;
-    return wi_run(ctx, &wi_histogram_ladder, name, part.n, &part);
-}
-
-static weft_status run_staged(weft_context *ctx, const wi_histogram_args *args) {
-    const size_t size = weft_type_size(args->type);
-    wi_stage_args stage = {
-        .call = name, .rows = 1, .cols = args->n, .operands = 1, .run = run_segment, .user = args};
-    stage.operand[0] = (wi_operand){.p = (void *)(uintptr_t)args->x,
-                                    .element_bytes = size,
-                                    .pitch_bytes = args->n * size,
-                                    .in = true};
-    return wi_stage_run(ctx, &stage);
-}
-
-/* Runs on memory of the device, all but x. */
-static weft_status run_on_counts(weft_context *ctx, const wi_histogram_args *args) {
-    if (args->n == 0 || wi_is_device(ctx, args->x))
-        return wi_run(ctx, &wi_histogram_ladder, name, args->n, args);
-    return run_staged(ctx, args);
-}
-
-/* An array of the caller's on the host, and what stands for it on the device. */
-typedef struct proxy {
-    void *host, *device;
-    size_t bytes;
-} proxy;
-
-/* Gives *p, if it is host memory, a stand-in on the device, with the same contents if `load`. */
-static weft_status proxy_open(weft_context *ctx, proxy *q, void **p, size_t bytes, bool load) {
-    *q = (proxy){.host = NULL};
-    if (!*p || wi_is_device(ctx, *p))
-        return WEFT_OK;
-    weft_status status = weft_alloc(ctx, &q->device, bytes);
-    if (status == WEFT_OK && load)
-        status = weft_copy(ctx, q->device, *p, bytes);
-    if (status != WEFT_OK)
-        return status;
-    q->host = *p;
-    q->bytes = bytes;
-    *p = q->device;
-    return WEFT_OK;
-}
-
-static weft_status proxy_close(weft_context *ctx, proxy *q, weft_status status) {
-    if (status == WEFT_OK && q->host)
-        status = weft_copy(ctx, q->host, q->device, q->bytes);
-    const weft_status freed = weft_free(ctx, q->device);
-    return status == WEFT_OK ? freed : status;
-}
-
-static weft_status run_on_gpu(weft_context *ctx, const wi_histogram_args *args) {
-    const size_t size = args->wide ? sizeof(uint64_t) : sizeof(uint32_t);
-    wi_histogram_args call = *args;
-    proxy counts, outside = {.host = NULL};
-    if (wi_gpu_capturing(ctx) &&
-        (!wi_is_device(ctx, args->counts) || (args->outside && !wi_is_device(ctx, args->outside))))
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: counts cannot go to host memory during a stream capture; pass device "
-                       "memory",
-                       name);
-    weft_status status =
-        proxy_open(ctx, &counts, &call.counts, args->bins.count * (size_t)args->channels * size,
-                   args->accumulate);
-    if (status == WEFT_OK)
-        status = proxy_open(ctx, &outside, &call.outside, WI_OUTSIDE * args->channels * size,
-                            args->accumulate);
-    if (status == WEFT_OK)
-        status = run_on_counts(ctx, &call);
-    status = proxy_close(ctx, &outside, status);
-    return proxy_close(ctx, &counts, status);
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_histogram_args args = *(const wi_histogram_args *)user;
+    args.n = part->cols;
+    args.channel = (uint32_t)(part->first % args.channels);
+    args.x = part->p[X];
+    args.accumulate = args.accumulate || part->index > 0;
+    args.counts = part->p[COUNTS];
+    args.outside = part->p[OUTSIDE];
+    return wi_run(ctx, &wi_histogram_ladder, call->name, args.n, &args);
 }
 
 /* Runs with edges that this thread can read. */
-static weft_status run(weft_context *ctx, const request *r, const double *edges) {
+static weft_status run(weft_context *ctx, const request *r, wi_call *call, const double *edges) {
     weft_bins bins = {.count = 0};
     if (r->bins) {
         bins = *r->bins;
         bins.edges = edges;
     }
-    weft_status status = edges ? check_edges(ctx, edges, bins.count) : WEFT_OK;
+    const weft_status status = edges ? check_edges(ctx, edges, bins.count) : WEFT_OK;
     if (status != WEFT_OK)
         return status;
-    const wi_histogram_args args = {.type = r->type,
-                                    .n = r->n * r->channels,
-                                    .channels = r->channels,
-                                    .x = r->x,
-                                    .bins = wi_bins_of(r->type, r->bins ? &bins : NULL),
-                                    .accumulate = r->counting == WEFT_ACCUMULATE,
-                                    .wide = weft_type_size(r->count_type) == 8,
-                                    .counts = r->counts,
-                                    .outside = r->outside};
-    return ctx->kind == WI_CUDA ? run_on_gpu(ctx, &args)
-                                : wi_run(ctx, &wi_histogram_ladder, name, args.n, &args);
+    wi_histogram_args args = {.type = r->type,
+                              .channels = r->channels,
+                              .bins = wi_bins_of(r->type, r->bins ? &bins : NULL),
+                              .accumulate = r->counting == WEFT_ACCUMULATE,
+                              .wide = weft_type_size(r->count_type) == 8};
+    call->count = EDGES; /* they are in args */
+    return wi_call_run(ctx, call, run_part, &args);
+}
+
+static weft_status run_with_fetched_edges(weft_context *ctx, const request *r, wi_call *call) {
+    const size_t bytes = call->array[EDGES].bytes;
+    double *const edges = wi_host_alloc(bytes);
+    if (!edges)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu edges", name, r->bins->count + 1);
+    weft_status status = weft_copy(ctx, edges, r->bins->edges, bytes);
+    if (status == WEFT_OK)
+        status = run(ctx, r, call, edges);
+    wi_host_free(edges);
+    return status;
 }
 
 weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned channels,
@@ -393,22 +319,16 @@ weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     const request r = {type, count_type, n, channels, x, bins, counting, counts, outside};
-    weft_status status = check(ctx, &r);
+    wi_call call;
+    weft_status status = check_request(ctx, &r);
+    if (status == WEFT_OK)
+        status = describe(ctx, &r, &call);
     if (status != WEFT_OK)
         return status;
     const double *const edges = bins ? bins->edges : NULL;
     if (edges && ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: edges cannot be read during a stream capture; pass even bins", name);
-    if (!edges || wi_is_host(ctx, edges))
-        return run(ctx, &r, edges);
-    const size_t bytes = (bins->count + 1) * sizeof(double);
-    double *const fetched = wi_host_alloc(bytes);
-    if (!fetched)
-        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu edges", name, bins->count + 1);
-    status = weft_copy(ctx, fetched, edges, bytes);
-    if (status == WEFT_OK)
-        status = run(ctx, &r, fetched);
-    wi_host_free(fetched);
-    return status;
+    return !edges || wi_is_host(ctx, edges) ? run(ctx, &r, &call, edges)
+                                            : run_with_fetched_edges(ctx, &r, &call);
 }

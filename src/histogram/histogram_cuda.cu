@@ -58,7 +58,7 @@ static weft_status lay_out(weft_context *ctx, const wi_histogram_args *args, edg
     const size_t edges = (size_t)args->bins.count + 1, arrays = args->bins.edges ? 2 : 1;
     void *scratch;
     weft_status status =
-        wi_gpu_scratch(ctx, WI_SCRATCH_HISTOGRAM,
+        wi_gpu_scratch(ctx, &wi_histogram_ladder,
                        sizeof(wi_edges_seen) + arrays * edges * sizeof(uint64_t), &scratch);
     if (status != WEFT_OK)
         return status;

@@ -4,29 +4,10 @@
 
 #include <string.h>
 
-#include "core/stage.h"
+#include "core/call.h"
 #ifdef WEFT_CUDA
 #    include "core/taught.h"
 #endif
-
-/* One array argument. A call's last one is its output. */
-typedef struct array {
-    const char *name;
-    const char *ld_name;
-    const void *p;
-    size_t ld;
-} array;
-
-enum {
-    MAX_ARRAYS = 3
-};
-
-typedef struct call {
-    const char *name;
-    wi_map_args args;
-    array arrays[MAX_ARRAYS];
-    int count;
-} call;
 
 #if defined(WEFT_CUDA) && WEFT_LADDER
 static const char *fits_taught(const weft_context *ctx, const void *args) {
@@ -61,220 +42,99 @@ static const wi_row rows[] = {
 
 const wi_ladder wi_map_ladder = {"map", rows, sizeof rows / sizeof rows[0]};
 
-/* Elements from the first of the matrix to its last, gaps included; false if that overflows. */
-static bool extent_of(size_t n_rows, size_t cols, size_t ld, size_t *extent) {
-    size_t before;
-    if (n_rows == 0 || cols == 0) {
-        *extent = 0;
-        return true;
+/* A call's last array is its output; axpy's is an input as well. */
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_map_args args = *(const wi_map_args *)user;
+    const int out = call->count - 1;
+    args.rows = part->rows;
+    args.cols = part->cols;
+    args.first += part->first;
+    args.z = part->p[out];
+    args.ldz = part->ld[out];
+    if (call->count > 1) {
+        args.x = part->p[0];
+        args.ldx = part->ld[0];
+        args.y = part->p[1];
+        args.ldy = part->ld[1];
     }
-    return !__builtin_mul_overflow(n_rows - 1, ld, &before) &&
-           !__builtin_add_overflow(before, cols, extent);
+    return wi_run(ctx, &wi_map_ladder, call->name, part->rows * part->cols, &args);
 }
 
-static weft_status check_shape(weft_context *ctx, const call *c, const array *a, size_t *extent) {
-    const wi_map_args *g = &c->args;
-    if (a->ld < g->cols)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %s is %zu, less than the %zu columns of a row; pass the distance "
-                       "between starts of rows, in elements",
-                       c->name, a->ld_name, a->ld, g->cols);
-    size_t elements;
-    if (!extent_of(g->rows, g->cols, a->ld, extent) ||
-        __builtin_mul_overflow(g->rows, g->cols, &elements))
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %zu rows, %zu elements apart, exceed the address space; check rows and "
-                       "%s",
-                       c->name, g->rows, a->ld, a->ld_name);
-    return wi_check_array(ctx, c->name, a->name, a->p, *extent, g->type);
-}
+/* An argument of a call: a vector's has no name for its ld. */
+typedef struct matrix {
+    const char *name, *ld_name;
+    const void *p;
+    size_t ld;
+} matrix;
 
-/* Two matrices of the same pitch may lie side by side, each in the other's gaps. */
-static bool side_by_side(const call *c, const array *a, const array *b) {
-    if (a->ld != b->ld)
-        return false;
-    uintptr_t from = (uintptr_t)a->p, to = (uintptr_t)b->p;
-    size_t size = weft_type_size(c->args.type);
-    size_t pitch = a->ld * size, width = c->args.cols * size;
-    size_t shift = (from < to ? to - from : from - to) % pitch;
-    return shift >= width && shift <= pitch - width;
-}
-
-static weft_status check_overlap(weft_context *ctx, const call *c, const array *a, const array *b,
-                                 const size_t extent[], size_t size) {
-    size_t bytes_a = extent[a - c->arrays] * size, bytes_b = extent[b - c->arrays] * size;
-    if (c->args.rows > 1) {
-        if (side_by_side(c, a, b))
-            return WEFT_OK;
-        if (a->p == b->p && a->ld != b->ld)
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: %s and %s are the same array, but %s is %zu and %s is %zu; to work "
-                           "in place pass equal leading dimensions",
-                           c->name, a->name, b->name, a->ld_name, a->ld, b->ld_name, b->ld);
+/* Checks and runs a call on `count` arrays, the last of them written. */
+static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
+                       int count) {
+    const unsigned out = args->op == WI_MAP_AXPY ? WI_IN | WI_OUT : WI_OUT;
+    wi_call call = {.name = name, .count = count, .rows = args->rows, .cols = args->cols};
+    for (int k = 0; k < count; k++) {
+        const matrix *const m = &arrays[k];
+        call.array[k] = wi_matrix(m->name, m->p, args->rows, args->cols, m->ld_name, m->ld,
+                                  args->type, k == count - 1 ? out : WI_IN);
     }
-    return wi_check_overlap(ctx, c->name, a->name, a->p, bytes_a, b->name, b->p, bytes_b);
-}
-
-static weft_status check(weft_context *ctx, const call *c) {
-    weft_status status = wi_check_type(ctx, c->name, c->args.type);
-    if (status != WEFT_OK)
+    call.array[count - 1].in_place = (1u << (count - 1)) - 1;
+    const weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || args->rows == 0 || args->cols == 0)
         return status;
-    size_t size = weft_type_size(c->args.type);
-    size_t extent[MAX_ARRAYS] = {0};
-    for (int k = 0; k < c->count; k++) {
-        status = check_shape(ctx, c, &c->arrays[k], &extent[k]);
-        if (status != WEFT_OK)
-            return status;
-    }
-    if (extent[0] == 0)
-        return WEFT_OK;
-    const array *out = &c->arrays[c->count - 1];
-    for (const array *in = c->arrays; in < out; in++) {
-        status = check_overlap(ctx, c, in, out, extent, size);
-        if (status != WEFT_OK)
-            return status;
-    }
-    return WEFT_OK;
+    return wi_call_run(ctx, &call, run_part, args);
 }
 
-static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t n_rows,
-                               size_t cols, void *const p[], const size_t ld[]) {
-    const call *c = user;
-    wi_map_args part = c->args;
-    int out = c->count - 1;
-    part.rows = n_rows;
-    part.cols = cols;
-    part.first += first;
-    if (part.x) {
-        part.x = p[0];
-        part.ldx = ld[0];
-    }
-    if (part.y) {
-        /* axpy works in place: its y is also its output, and the last operand. */
-        part.y = p[1];
-        part.ldy = ld[1];
-    }
-    part.z = p[out];
-    part.ldz = ld[out];
-    return wi_run(ctx, &wi_map_ladder, c->name, n_rows * cols, &part);
+static weft_status check(weft_context *ctx, const char *call, weft_type type) {
+    return wi_check_context(ctx) == WEFT_OK ? wi_check_type(ctx, call, type) : WEFT_EARG;
 }
 
-static weft_status run_staged(weft_context *ctx, const call *c) {
-    size_t size = weft_type_size(c->args.type);
-    wi_stage_args stage = {.call = c->name,
-                           .rows = c->args.rows,
-                           .cols = c->args.cols,
-                           .operands = c->count,
-                           .run = run_segment,
-                           .user = c};
-    for (int k = 0; k < c->count; k++) {
-        const array *a = &c->arrays[k];
-        bool out = k == c->count - 1;
-        stage.operand[k] = (wi_operand){.p = (void *)(uintptr_t)a->p,
-                                        .element_bytes = size,
-                                        .pitch_bytes = a->ld * size,
-                                        .in = !out || c->args.op == WI_MAP_AXPY,
-                                        .out = out};
-    }
-    return wi_stage_run(ctx, &stage);
-}
-
-static weft_status run(weft_context *ctx, const call *c) {
-    const wi_map_args *g = &c->args;
-    weft_status status = check(ctx, c);
-    if (status != WEFT_OK || g->rows == 0 || g->cols == 0)
-        return status;
-    if (ctx->kind == WI_CUDA) {
-        for (int k = 0; k < c->count; k++) {
-            if (!wi_is_device(ctx, c->arrays[k].p))
-                return run_staged(ctx, c);
-        }
-    }
-    return wi_run(ctx, &wi_map_ladder, c->name, g->rows * g->cols, g);
-}
-
-/* Fetches a scalar argument. Its type is checked first: a bad one has no size. */
-static weft_status take_scalar(weft_context *ctx, const call *c, const char *name, const void *p,
-                               wi_scalar *scalar) {
-    weft_status status = wi_check_type(ctx, c->name, c->args.type);
-    if (status != WEFT_OK)
-        return status;
+/* Fetches a scalar argument. */
+static weft_status take_scalar(weft_context *ctx, const char *call, const char *name,
+                               weft_type type, const void *p, wi_scalar *scalar) {
     if (!p)
-        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass a pointer to one element", c->name,
-                       name);
-    memcpy(scalar->bytes, p, weft_type_size(c->args.type));
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass a pointer to one element", call, name);
+    memcpy(scalar->bytes, p, weft_type_size(type));
     return WEFT_OK;
 }
 
 static weft_status add(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
                        size_t cols, const void *x, size_t ldx, const void *y, size_t ldy, void *z,
                        size_t ldz) {
-    call c = {.name = name,
-              .args = {.op = WI_MAP_ADD,
-                       .type = type,
-                       .rows = n_rows,
-                       .cols = cols,
-                       .x = x,
-                       .y = y,
-                       .z = z,
-                       .ldx = ldx,
-                       .ldy = ldy,
-                       .ldz = ldz},
-              .arrays = {{"x", "ldx", x, ldx}, {"y", "ldy", y, ldy}, {"z", "ldz", z, ldz}},
-              .count = 3};
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    return run(ctx, &c);
+    wi_map_args args = {.op = WI_MAP_ADD, .type = type, .rows = n_rows, .cols = cols};
+    const matrix arrays[] = {{"x", "ldx", x, ldx}, {"y", "ldy", y, ldy}, {"z", "ldz", z, ldz}};
+    return check(ctx, name, type) == WEFT_OK ? run(ctx, name, &args, arrays, 3) : WEFT_EARG;
 }
 
 static weft_status axpy(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
                         size_t cols, const void *alpha, const void *x, size_t ldx, void *y,
                         size_t ldy) {
-    call c = {.name = name,
-              .args = {.op = WI_MAP_AXPY,
-                       .type = type,
-                       .rows = n_rows,
-                       .cols = cols,
-                       .x = x,
-                       .y = y,
-                       .z = y,
-                       .ldx = ldx,
-                       .ldy = ldy,
-                       .ldz = ldy},
-              .arrays = {{"x", "ldx", x, ldx}, {"y", "ldy", y, ldy}},
-              .count = 2};
-    if (wi_check_context(ctx) != WEFT_OK)
+    wi_map_args args = {.op = WI_MAP_AXPY, .type = type, .rows = n_rows, .cols = cols};
+    const matrix arrays[] = {{"x", "ldx", x, ldx}, {"y", "ldy", y, ldy}};
+    if (check(ctx, name, type) != WEFT_OK ||
+        take_scalar(ctx, name, "alpha", type, alpha, &args.a) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = take_scalar(ctx, &c, "alpha", alpha, &c.args.a);
-    return status != WEFT_OK ? status : run(ctx, &c);
+    return run(ctx, name, &args, arrays, 2);
 }
 
 static weft_status fill(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
                         size_t cols, const void *value, void *x, size_t ldx) {
-    call c = {
-        .name = name,
-        .args = {.op = WI_MAP_FILL, .type = type, .rows = n_rows, .cols = cols, .z = x, .ldz = ldx},
-        .arrays = {{"x", "ldx", x, ldx}},
-        .count = 1};
-    if (wi_check_context(ctx) != WEFT_OK)
+    wi_map_args args = {.op = WI_MAP_FILL, .type = type, .rows = n_rows, .cols = cols};
+    const matrix array = {"x", "ldx", x, ldx};
+    if (check(ctx, name, type) != WEFT_OK ||
+        take_scalar(ctx, name, "value", type, value, &args.a) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = take_scalar(ctx, &c, "value", value, &c.args.a);
-    return status != WEFT_OK ? status : run(ctx, &c);
+    return run(ctx, name, &args, &array, 1);
 }
 
 static weft_status iota(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
                         size_t cols, const void *start, const void *step, void *x, size_t ldx) {
-    call c = {
-        .name = name,
-        .args = {.op = WI_MAP_IOTA, .type = type, .rows = n_rows, .cols = cols, .z = x, .ldz = ldx},
-        .arrays = {{"x", "ldx", x, ldx}},
-        .count = 1};
-    if (wi_check_context(ctx) != WEFT_OK)
+    wi_map_args args = {.op = WI_MAP_IOTA, .type = type, .rows = n_rows, .cols = cols};
+    const matrix array = {"x", "ldx", x, ldx};
+    if (check(ctx, name, type) != WEFT_OK ||
+        take_scalar(ctx, name, "start", type, start, &args.a) != WEFT_OK ||
+        take_scalar(ctx, name, "step", type, step, &args.b) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = take_scalar(ctx, &c, "start", start, &c.args.a);
-    if (status == WEFT_OK)
-        status = take_scalar(ctx, &c, "step", step, &c.args.b);
-    return status != WEFT_OK ? status : run(ctx, &c);
+    return run(ctx, name, &args, &array, 1);
 }
 
 weft_status weft_add(weft_context *ctx, weft_type type, size_t n, const void *x, const void *y,

@@ -2,14 +2,13 @@
 /* The public calls of reduce: check arguments once, then run the ladder on memory it can reach. */
 #include "reduce/reduce.h"
 
+#include "core/call.h"
 #include "core/gpu.h"
-#include "core/stage.h"
 #ifdef WEFT_CUDA
 #    include "core/taught.h"
 #endif
 
 enum {
-    RESULT_BYTES = 8, /* no result is larger */
     NOT_OFFERED = -1
 };
 
@@ -85,128 +84,64 @@ weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *result_type)
     return WEFT_OK;
 }
 
-static weft_status check_input(weft_context *ctx, const char *call, const char *name, const void *p,
-                               const wi_reduce_args *args) {
-    weft_status status = wi_check_array(ctx, call, name, p, args->n, args->type);
+enum {
+    X,
+    Y, /* of dot; optional to the others */
+    RESULT,
+    ARRAYS
+};
+
+/* Two accumulators on the device take turns as input and output of the parts of a call. */
+static weft_status take_states(weft_context *ctx, wi_reduce_args *args, const wi_part *part) {
+    static const char key;
+    void *states;
+    if (part->index == 0 && part->last)
+        return WEFT_OK;
+    const weft_status status =
+        wi_gpu_scratch(ctx, &key, (size_t)2 * WI_REDUCE_STATE_BYTES, &states);
     if (status != WEFT_OK)
         return status;
-    size_t result_bytes = weft_type_size(result_type_of(args->op, args->type));
-    if (wi_overlap(p, args->n * weft_type_size(args->type), args->result, result_bytes))
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: result lies inside %s; pass memory of its own for the result", call,
-                       name);
+    const size_t turn = part->index % 2;
+    if (part->index > 0)
+        args->state_in = (char *)states + turn * WI_REDUCE_STATE_BYTES;
+    if (!part->last) {
+        args->state_out = (char *)states + (1 - turn) * WI_REDUCE_STATE_BYTES;
+        args->result = NULL;
+    }
     return WEFT_OK;
 }
 
-static weft_status check(weft_context *ctx, const char *call, const wi_reduce_args *args) {
-    if (!args->result)
-        return wi_fail(ctx, WEFT_EARG, "%s: result is NULL; pass memory for one element of %s",
-                       call, weft_type_name(result_type_of(args->op, args->type)));
-    weft_status status = WEFT_OK;
-    if (wi_is_device(ctx, args->result))
-        status = wi_check_array(ctx, call, "result", args->result, 1,
-                                result_type_of(args->op, args->type));
-    if (status == WEFT_OK)
-        status = check_input(ctx, call, "x", args->x, args);
-    if (status == WEFT_OK && args->op == WI_RED_DOT)
-        status = check_input(ctx, call, "y", args->y, args);
-    return status;
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_reduce_args args = *(const wi_reduce_args *)user;
+    args.n = part->cols;
+    args.first = part->first;
+    args.x = part->p[X];
+    args.y = part->p[Y];
+    args.result = part->p[RESULT];
+    const weft_status status = take_states(ctx, &args, part);
+    return status == WEFT_OK ? wi_run(ctx, &wi_reduce_ladder, call->name, args.n, &args) : status;
 }
 
-/* What the segments of a staged call share: the whole call, and two accumulators on the device that
- * take turns as input and output. */
-typedef struct relay {
-    const char *call;
-    const wi_reduce_args *whole;
-    char *states;
-    unsigned *turn;
-} relay;
-
-static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t n_rows,
-                               size_t cols, void *const p[], const size_t ld[]) {
-    (void)ld;
-    const relay *r = user;
-    wi_reduce_args part = *r->whole;
-    part.n = n_rows * cols;
-    part.first = first;
-    part.x = p[0];
-    part.y = part.op == WI_RED_DOT ? p[1] : NULL;
-    unsigned turn = (*r->turn)++ & 1u;
-    if (first > 0)
-        part.state_in = r->states + turn * WI_REDUCE_STATE_BYTES;
-    if (first + part.n < r->whole->n) {
-        part.state_out = r->states + (turn ^ 1u) * WI_REDUCE_STATE_BYTES;
-        part.result = NULL;
-    }
-    return wi_run(ctx, &wi_reduce_ladder, r->call, part.n, &part);
-}
-
-static weft_status run_staged(weft_context *ctx, const char *call, const wi_reduce_args *args,
-                              char *states) {
-    unsigned turn = 0;
-    relay r = {call, args, states, &turn};
-    size_t size = weft_type_size(args->type);
-    wi_stage_args stage = {.call = call,
-                           .rows = 1,
-                           .cols = args->n,
-                           .operands = args->op == WI_RED_DOT ? 2 : 1,
-                           .run = run_segment,
-                           .user = &r};
-    const void *inputs[] = {args->x, args->y};
-    for (int k = 0; k < stage.operands; k++)
-        stage.operand[k] = (wi_operand){.p = (void *)(uintptr_t)inputs[k],
-                                        .element_bytes = size,
-                                        .pitch_bytes = args->n * size,
-                                        .in = true};
-    return wi_stage_run(ctx, &stage);
-}
-
-static weft_status take_scratch(weft_context *ctx, size_t bytes, char **scratch) {
-    int before;
-    void *p = NULL;
-    weft_status status = wi_gpu_enter(ctx, &before);
+/* A result on the host lies at any address. */
+static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_args *args) {
+    const weft_type result_type = result_type_of(args->op, args->type);
+    const unsigned at_any = args->result && wi_is_host(ctx, args->result) ? WI_UNALIGNED : 0;
+    const unsigned optional = args->op == WI_RED_DOT ? 0 : WI_OPTIONAL;
+    wi_call call = {
+        .name = name,
+        .array = {[X] = wi_elements("x", args->x, args->n, args->type, WI_IN),
+                  [Y] = wi_elements("y", args->y, args->n, args->type, WI_IN | optional),
+                  [RESULT] = wi_elements("result", args->result, 1, result_type,
+                                         WI_OUT | WI_WHOLE | at_any)},
+        .count = ARRAYS,
+        .rows = 1,
+        .cols = args->n};
+    const weft_status status = wi_call_check(ctx, &call);
     if (status != WEFT_OK)
         return status;
-    status = wi_gpu_scratch(ctx, WI_SCRATCH_RESULT, bytes, &p);
-    wi_gpu_leave(ctx, before);
-    *scratch = p;
-    return status;
-}
-
-static weft_status run_on_gpu(weft_context *ctx, const char *call, const wi_reduce_args *args) {
-    size_t result_bytes = weft_type_size(result_type_of(args->op, args->type));
-    bool result_on_host = !wi_is_device(ctx, args->result);
-    if (result_on_host && wi_gpu_capturing(ctx))
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: the result cannot go to host memory during a stream capture; pass "
-                       "device memory",
-                       call);
-    if (args->n == 0 && result_on_host)
+    if (args->n == 0 && wi_is_host(ctx, args->result))
         return wi_reduce_serial(ctx, args); /* needs no kernel */
-    char *scratch;
-    weft_status status = take_scratch(ctx, RESULT_BYTES + 2 * WI_REDUCE_STATE_BYTES, &scratch);
-    if (status != WEFT_OK)
-        return status;
-    bool inputs_on_device =
-        args->n == 0 ||
-        (wi_is_device(ctx, args->x) && (args->op != WI_RED_DOT || wi_is_device(ctx, args->y)));
-    wi_reduce_args call_args = *args;
-    if (result_on_host)
-        call_args.result = scratch + 2 * WI_REDUCE_STATE_BYTES;
-    status = inputs_on_device ? wi_run(ctx, &wi_reduce_ladder, call, args->n, &call_args)
-                              : run_staged(ctx, call, &call_args, scratch);
-    if (status == WEFT_OK && result_on_host)
-        status = weft_copy(ctx, args->result, call_args.result, result_bytes);
-    return status;
-}
-
-static weft_status run(weft_context *ctx, const char *call, const wi_reduce_args *args) {
-    weft_status status = check(ctx, call, args);
-    if (status != WEFT_OK)
-        return status;
-    if (ctx->kind == WI_CUDA)
-        return run_on_gpu(ctx, call, args);
-    return wi_run(ctx, &wi_reduce_ladder, call, args->n, args);
+    return wi_call_run(ctx, &call, run, args);
 }
 
 weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n, const void *x,
@@ -225,7 +160,7 @@ weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
                        call);
     wi_reduce_args args = {
         .op = (wi_reduction)reduction, .type = type, .n = n, .x = x, .result = result};
-    return run(ctx, call, &args);
+    return check_and_run(ctx, call, &args);
 }
 
 weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x, const void *y,
@@ -235,5 +170,5 @@ weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x,
         return WEFT_EARG;
     wi_reduce_args args = {
         .op = WI_RED_DOT, .type = type, .n = n, .x = x, .y = y, .result = result};
-    return run(ctx, call, &args);
+    return check_and_run(ctx, call, &args);
 }

@@ -163,7 +163,7 @@ static weft_status launch(weft_context *ctx, const wi_reduce_args *args, const R
         blocks = useful ? useful : 1;
     void *scratch;
     status =
-        wi_gpu_scratch(ctx, WI_SCRATCH_REDUCE, ticket_bytes + blocks * sizeof(State), &scratch);
+        wi_gpu_scratch(ctx, &wi_reduce_ladder, ticket_bytes + blocks * sizeof(State), &scratch);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((one_pass<two, Reducer, T>), ctx, (unsigned)blocks, threads, 0, reducer,

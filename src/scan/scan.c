@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/call.h"
 #include "core/gpu.h"
-#include "core/stage.h"
 #ifdef WEFT_CUDA
 #    include "core/taught.h"
 #endif
@@ -91,23 +91,14 @@ static weft_status check_op(weft_context *ctx, weft_op op, weft_type type) {
     return WEFT_OK;
 }
 
-static weft_status check(weft_context *ctx, const wi_scan_args *args) {
-    weft_status status = wi_check_type(ctx, name, args->type);
-    if (status != WEFT_OK)
-        return status;
+static weft_status check_kind(weft_context *ctx, const wi_scan_args *args) {
+    if (wi_check_type(ctx, name, args->type) != WEFT_OK)
+        return WEFT_EARG;
     if (args->kind != WEFT_INCLUSIVE && args->kind != WEFT_EXCLUSIVE)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: kind %d is no weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
                        name, (int)args->kind);
-    status = check_op(ctx, args->op, args->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, name, "x", args->x, args->n, args->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, name, "y", args->y, args->n, args->type);
-    if (status != WEFT_OK)
-        return status;
-    size_t bytes = args->n * weft_type_size(args->type);
-    return wi_check_overlap(ctx, name, "x", args->x, bytes, "y", args->y, bytes);
+    return check_op(ctx, args->op, args->type);
 }
 
 static uint64_t carry_of_double(double value) {
@@ -203,52 +194,36 @@ static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *
     return status;
 }
 
-/* What the segments of a staged call share: the whole call, and two carries on the device that take
- * turns as input and output. */
-typedef struct relay {
-    const wi_scan_args *whole;
-    char *carries;
-    unsigned *turn;
-} relay;
+enum {
+    X,
+    Y,
+    ARRAYS
+};
 
-static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t n_rows,
-                               size_t cols, void *const p[], const size_t ld[]) {
-    (void)ld;
-    const relay *r = user;
-    wi_scan_args part = *r->whole;
-    part.n = n_rows * cols;
-    part.x = p[0];
-    part.y = p[1];
-    unsigned turn = (*r->turn)++ & 1u;
-    if (first > 0)
-        part.carry_in = r->carries + turn * CARRY_BYTES;
-    if (first + part.n < r->whole->n)
-        part.carry_out = r->carries + (turn ^ 1u) * CARRY_BYTES;
-    return wi_run(ctx, &wi_scan_ladder, name, part.n, &part);
+/* Two carries on the device take turns as input and output of the parts of a call. */
+static weft_status take_carries(weft_context *ctx, wi_scan_args *args, const wi_part *part) {
+    static const char key;
+    void *carries;
+    if (part->index == 0 && part->last)
+        return WEFT_OK;
+    const weft_status status = wi_gpu_scratch(ctx, &key, (size_t)2 * CARRY_BYTES, &carries);
+    if (status != WEFT_OK)
+        return status;
+    const size_t turn = part->index % 2;
+    if (part->index > 0)
+        args->carry_in = (char *)carries + turn * CARRY_BYTES;
+    if (!part->last)
+        args->carry_out = (char *)carries + (1 - turn) * CARRY_BYTES;
+    return WEFT_OK;
 }
 
-static weft_status run_staged(weft_context *ctx, const wi_scan_args *args) {
-    int before;
-    void *carries = NULL;
-    weft_status status = wi_gpu_enter(ctx, &before);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_gpu_scratch(ctx, WI_SCRATCH_RESULT, 2 * CARRY_BYTES, &carries);
-    wi_gpu_leave(ctx, before);
-    if (status != WEFT_OK)
-        return status;
-    unsigned turn = 0;
-    relay r = {args, carries, &turn};
-    size_t size = weft_type_size(args->type);
-    wi_stage_args stage = {
-        .call = name, .rows = 1, .cols = args->n, .operands = 2, .run = run_segment, .user = &r};
-    stage.operand[0] = (wi_operand){.p = (void *)(uintptr_t)args->x,
-                                    .element_bytes = size,
-                                    .pitch_bytes = args->n * size,
-                                    .in = true};
-    stage.operand[1] = (wi_operand){
-        .p = args->y, .element_bytes = size, .pitch_bytes = args->n * size, .out = true};
-    return wi_stage_run(ctx, &stage);
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_scan_args args = *(const wi_scan_args *)user;
+    args.n = part->cols;
+    args.x = part->p[X];
+    args.y = part->p[Y];
+    const weft_status status = take_carries(ctx, &args, part);
+    return status == WEFT_OK ? wi_run(ctx, &wi_scan_ladder, call->name, args.n, &args) : status;
 }
 
 weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type, size_t n,
@@ -256,12 +231,18 @@ weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_t
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     wi_scan_args args = {.op = op, .kind = kind, .type = type, .n = n, .x = x, .y = y};
-    weft_status status = check(ctx, &args);
-    if (status != WEFT_OK || n == 0)
-        return status;
-    status = take_init(ctx, &args, init);
-    if (status != WEFT_OK)
-        return status;
-    bool staged = ctx->kind == WI_CUDA && !(wi_is_device(ctx, x) && wi_is_device(ctx, y));
-    return staged ? run_staged(ctx, &args) : wi_run(ctx, &wi_scan_ladder, name, n, &args);
+    wi_call call = {
+        .name = name,
+        .array =
+            {[X] = wi_elements("x", x, n, type, WI_IN), [Y] = wi_elements("y", y, n, type, WI_OUT)},
+        .count = ARRAYS,
+        .rows = 1,
+        .cols = n};
+    call.array[Y].in_place = 1u << X;
+    weft_status status = check_kind(ctx, &args);
+    if (status == WEFT_OK)
+        status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK && n > 0)
+        status = take_init(ctx, &args, init);
+    return status == WEFT_OK && n > 0 ? wi_call_run(ctx, &call, run, &args) : status;
 }

@@ -78,7 +78,7 @@ weft_status wi_scan_lookback(weft_context *ctx, const void *arguments) {
         const uint64_t tiles = wi_tiles_of(args->n, wi_tile_elements<T>);
         void *scratch;
         weft_status status =
-            wi_gpu_scratch(ctx, WI_SCRATCH_SCAN, wi_lookback_bytes(tiles), &scratch);
+            wi_gpu_scratch(ctx, &wi_scan_ladder, wi_lookback_bytes(tiles), &scratch);
         if (status != WEFT_OK)
             return status;
         return WEFT_LAUNCH((lookback<decltype(op), T>), ctx, (unsigned)tiles, threads, 0,

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "core/gpu.h"
 #ifdef WEFT_CUDA
-#    include "core/gpu.h"
 #    include "core/taught.h"
 #endif
 
@@ -66,133 +66,74 @@ static weft_status check_predicate(weft_context *ctx, const char *call, const we
     return wi_check_type(ctx, call, p->type);
 }
 
-/* An array of a call: `n` elements of `width` bytes, of any alignment. */
-typedef struct span {
-    const char *name;
-    const void *p;
-    size_t n, width;
-} span;
-
-static weft_status check_span(weft_context *ctx, const char *call, span s) {
-    if (s.width == 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one element", call);
-    if (s.n > PTRDIFF_MAX / s.width)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %zu elements of %zu bytes do not fit the address space; check the "
-                       "count of %s and width",
-                       call, s.n, s.width, s.name);
-    if (!s.p && s.n > 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu elements of %zu bytes",
-                       call, s.name, s.n, s.width);
-    return WEFT_OK;
-}
-
-static weft_status check_apart(weft_context *ctx, const char *call, span a, span b) {
-    if (!wi_overlap(a.p, a.n * a.width, b.p, b.n * b.width))
+static weft_status check_width(weft_context *ctx, const char *call, size_t width) {
+    if (width > 0)
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass separate memory", call, a.name,
-                   b.name);
+    return wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one element", call);
 }
 
-static weft_status check_in_place(weft_context *ctx, const char *call, span a, span b) {
-    return wi_check_overlap(ctx, call, a.name, a.p, a.n * a.width, b.name, b.p, b.n * b.width);
-}
-
-/* The count, against all arrays; those without memory are NULL. */
-static weft_status check_count(weft_context *ctx, const char *call, const uint64_t *count,
-                               const span *arrays, int how_many) {
-    const span own = {"count", count, 1, sizeof *count};
-    weft_status status = wi_check_array(ctx, call, "count", count, 1, WEFT_U64);
-    for (int k = 0; k < how_many && status == WEFT_OK; k++)
-        if (arrays[k].p)
-            status = check_apart(ctx, call, own, arrays[k]);
-    return status;
+static weft_status check_begin(weft_context *ctx, const char *call, const weft_predicate *p) {
+    return wi_check_context(ctx) == WEFT_OK ? check_predicate(ctx, call, p) : WEFT_EARG;
 }
 
 /* ---- the calls ---- */
 
-static span typed(const char *name, const void *p, size_t n, weft_type type) {
-    return (span){name, p, n, weft_type_size(type)};
+static wi_select_args args_of(const weft_predicate *p, size_t n) {
+    return (wi_select_args){.n = n,
+                            .tested_bytes = weft_type_size(p->type),
+                            .range = wi_select_range_of(p),
+                            .unit = 1,
+                            .units = 1};
 }
 
-/* A call on elements tested by p, its predicate and its tested array checked. */
-static weft_status begin(weft_context *ctx, const char *call, const weft_predicate *p, size_t n,
-                         const char *name, const void *tested, wi_select_args *args) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    weft_status status = check_predicate(ctx, call, p);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, name, tested, n, p->type);
-    if (status != WEFT_OK)
-        return status;
-    *args = (wi_select_args){.n = n,
-                             .tested = tested,
-                             .tested_bytes = weft_type_size(p->type),
-                             .range = wi_select_range_of(p),
-                             .unit = 1,
-                             .units = 1};
-    return WEFT_OK;
+static wi_array count_of(uint64_t *count) {
+    return wi_elements("count", count, 1, WEFT_U64, WI_OUT);
 }
 
-/* select and partition: s is tested, x is moved. The arrays' widths are args->units. */
-static weft_status move(weft_context *ctx, const char *call, wi_select_args *args, span s, span x,
-                        span y, span z, bool partition) {
-    const span arrays[] = {s, x, y, z};
-    weft_status status = check_span(ctx, call, x);
-    if (status == WEFT_OK)
-        status = check_span(ctx, call, y);
-    if (status != WEFT_OK)
-        return status;
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_select_args *args) {
+    call->count = WI_SELECT_ARRAYS;
+    const weft_status status = wi_call_check(ctx, call);
+    return status == WEFT_OK ? wi_select_run(ctx, call, args) : status;
+}
+
+/* select and partition, checked but for their arrays: s is tested; elements of x go to y and z. */
+static weft_status move(weft_context *ctx, const char *name, const weft_predicate *p, wi_array s,
+                        wi_array x, wi_array y, wi_array z, uint64_t *count, bool partition) {
+    wi_select_args args = args_of(p, s.cols);
+    wi_call call = {.name = name,
+                    .array = {[WI_SELECT_S] = s,
+                              [WI_SELECT_X] = x,
+                              [WI_SELECT_Y] = y,
+                              [WI_SELECT_Z] = z,
+                              [WI_SELECT_COUNT] = count_of(count)}};
     const bool same = s.p == x.p && s.width == x.width;
-    if (partition && !z.p)
-        status = check_apart(ctx, call, y, x);
-    else
-        status = check_in_place(ctx, call, x, y);
-    if (status == WEFT_OK && !same)
-        status = check_apart(ctx, call, y, s);
-    for (int k = 0; k < 3 && status == WEFT_OK && z.p; k++)
-        status = check_apart(ctx, call, z, arrays[k]);
-    if (status == WEFT_OK)
-        status = check_count(ctx, call, args->count, arrays, 4);
-    if (status != WEFT_OK)
-        return status;
-    args->units = x.width;
-    args->moves = true;
-    args->x = x.p;
-    args->kept = (void *)(uintptr_t)y.p;
-    args->rest = (void *)(uintptr_t)z.p;
-    args->rest_follows = partition && !z.p;
-    return wi_select_run(ctx, call, args);
+    args.units = x.width;
+    args.moves = true;
+    args.rest_follows = partition && !z.p;
+    if (!args.rest_follows)
+        call.array[WI_SELECT_Y].in_place = 1u << WI_SELECT_X | (same ? 1u << WI_SELECT_S : 0);
+    return check_and_run(ctx, &call, &args);
 }
 
-/* The same for elements of p's own type. */
+/* Elements of p's own type. */
 static weft_status move_typed(weft_context *ctx, const char *call, const weft_predicate *p,
                               size_t n, const void *x, void *y, void *z, uint64_t *count,
                               bool partition) {
-    wi_select_args args;
-    weft_status status = begin(ctx, call, p, n, "x", x, &args);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, "y", y, n, p->type);
-    if (status == WEFT_OK && z)
-        status = wi_check_array(ctx, call, "z", z, n, p->type);
-    if (status != WEFT_OK)
-        return status;
-    args.count = count;
-    const span in = typed("x", x, n, p->type);
-    return move(ctx, call, &args, in, in, typed("y", y, n, p->type), typed("z", z, n, p->type),
-                partition);
+    if (check_begin(ctx, call, p) != WEFT_OK)
+        return WEFT_EARG;
+    const wi_array in = wi_elements("x", x, n, p->type, WI_IN);
+    return move(ctx, call, p, in, in, wi_elements("y", y, n, p->type, WI_OUT),
+                wi_elements("z", z, n, p->type, WI_OUT | WI_OPTIONAL), count, partition);
 }
 
 static weft_status move_where(weft_context *ctx, const char *call, const weft_predicate *p,
                               size_t n, const void *s, size_t width, const void *x, void *y,
                               void *z, uint64_t *count, bool partition) {
-    wi_select_args args;
-    weft_status status = begin(ctx, call, p, n, "s", s, &args);
-    if (status != WEFT_OK)
-        return status;
-    args.count = count;
-    return move(ctx, call, &args, typed("s", s, n, p->type), (span){"x", x, n, width},
-                (span){"y", y, n, width}, (span){"z", z, n, width}, partition);
+    if (check_begin(ctx, call, p) != WEFT_OK || check_width(ctx, call, width) != WEFT_OK)
+        return WEFT_EARG;
+    return move(ctx, call, p, wi_elements("s", s, n, p->type, WI_IN),
+                wi_items("x", x, n, width, WI_IN), wi_items("y", y, n, width, WI_OUT),
+                wi_items("z", z, n, width, WI_OUT | WI_OPTIONAL), count, partition);
 }
 
 weft_status weft_select(weft_context *ctx, weft_predicate p, size_t n, const void *x, void *y,
@@ -217,118 +158,97 @@ weft_status weft_partition_where(weft_context *ctx, weft_predicate p, size_t n, 
 
 weft_status weft_select_count(weft_context *ctx, weft_predicate p, size_t n, const void *x,
                               uint64_t *count) {
-    static const char call[] = "weft_select_count";
-    wi_select_args args;
-    weft_status status = begin(ctx, call, &p, n, "x", x, &args);
-    const span in = typed("x", x, n, p.type);
-    if (status == WEFT_OK)
-        status = check_count(ctx, call, count, &in, 1);
-    if (status != WEFT_OK)
-        return status;
-    args.job = WI_SELECT_COUNT;
-    args.count = count;
-    return wi_select_run(ctx, call, &args);
+    static const char name[] = "weft_select_count";
+    if (check_begin(ctx, name, &p) != WEFT_OK)
+        return WEFT_EARG;
+    wi_select_args args = args_of(&p, n);
+    args.job = WI_SELECT_JUST_COUNT;
+    wi_call call = {.name = name,
+                    .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN),
+                              [WI_SELECT_COUNT] = count_of(count)}};
+    return check_and_run(ctx, &call, &args);
 }
 
 weft_status weft_select_indices(weft_context *ctx, weft_predicate p, size_t n, const void *x,
                                 weft_type index_type, void *y, uint64_t *count) {
-    static const char call[] = "weft_select_indices";
-    wi_select_args args;
-    weft_status status = begin(ctx, call, &p, n, "x", x, &args);
-    if (status == WEFT_OK)
-        status = wi_check_index_type(ctx, call, "index_type", index_type, n > 0 ? n - 1 : 0);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, "y", y, n, index_type);
+    static const char name[] = "weft_select_indices";
+    if (check_begin(ctx, name, &p) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status =
+        wi_check_index_type(ctx, name, "index_type", index_type, n > 0 ? n - 1 : 0);
     if (status != WEFT_OK)
         return status;
-    const span arrays[] = {typed("x", x, n, p.type), typed("y", y, n, index_type)};
-    status = check_apart(ctx, call, arrays[1], arrays[0]);
-    if (status == WEFT_OK)
-        status = check_count(ctx, call, count, arrays, 2);
-    if (status != WEFT_OK)
-        return status;
-    args.positions = y;
+    wi_select_args args = args_of(&p, n);
     args.position_bytes = weft_type_size(index_type);
-    args.count = count;
-    return wi_select_run(ctx, call, &args);
+    wi_call call = {.name = name,
+                    .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN),
+                              [WI_SELECT_POSITIONS] = wi_elements("y", y, n, index_type, WI_OUT),
+                              [WI_SELECT_COUNT] = count_of(count)}};
+    return check_and_run(ctx, &call, &args);
 }
 
 weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const void *s, size_t width,
                         size_t m, const void *x, const void *fill, void *y) {
-    static const char call[] = "weft_expand";
-    wi_select_args args;
-    weft_status status = begin(ctx, call, &p, n, "s", s, &args);
-    const span y_span = {"y", y, n, width}, x_span = {"x", x, m, width};
-    const span others[] = {typed("s", s, n, p.type), x_span, {"fill", fill, 1, width}};
-    if (status == WEFT_OK)
-        status = check_span(ctx, call, y_span);
-    if (status == WEFT_OK)
-        status = check_span(ctx, call, x_span);
-    for (int k = 0; k < 3 && status == WEFT_OK; k++)
-        if (others[k].p)
-            status = check_apart(ctx, call, y_span, others[k]);
-    if (status != WEFT_OK || n == 0)
-        return status;
+    static const char name[] = "weft_expand";
+    if (check_begin(ctx, name, &p) != WEFT_OK || check_width(ctx, name, width) != WEFT_OK)
+        return WEFT_EARG;
+    wi_select_args args = args_of(&p, n);
     args.job = WI_SELECT_EXPAND;
     args.units = width;
     args.moves = true;
-    args.x = x;
     args.packed = m;
-    args.kept = y;
-    args.fill = fill;
     args.has_fill = fill != NULL;
-    return wi_select_run(ctx, call, &args);
+    const unsigned y_use = fill ? WI_OUT : WI_IN | WI_OUT; /* else places not wanted stay */
+    wi_call call = {
+        .name = name,
+        .array = {[WI_SELECT_S] = wi_elements("s", s, n, p.type, WI_IN),
+                  [WI_SELECT_X] = wi_items("x", x, m, width, WI_IN),
+                  [WI_SELECT_Y] = wi_items("y", y, n, width, y_use),
+                  [WI_SELECT_FILL] = wi_items("fill", fill, 1, width, WI_IN | WI_OPTIONAL)},
+        .count = WI_SELECT_ARRAYS};
+    const weft_status status = wi_call_check(ctx, &call);
+    return status == WEFT_OK && n > 0 ? wi_select_run(ctx, &call, &args) : status;
 }
 
-/* unique and run_length: values, and lengths if they are given. */
-static weft_status find_runs(weft_context *ctx, const char *call, weft_type type, size_t n,
-                             const void *x, span values, span lengths, uint64_t *count) {
-    const span in = typed("x", x, n, type), arrays[] = {in, values, lengths};
-    weft_status status = wi_check_array(ctx, call, "x", x, n, type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, values.name, values.p, n, type);
-    if (status == WEFT_OK)
-        status = check_in_place(ctx, call, in, values);
-    for (int k = 0; k < 2 && status == WEFT_OK && lengths.p; k++)
-        status = check_apart(ctx, call, lengths, arrays[k]);
-    if (status == WEFT_OK)
-        status = check_count(ctx, call, count, arrays, 3);
-    if (status != WEFT_OK)
-        return status;
-    const wi_select_args args = {.n = n,
-                                 .tested = x,
-                                 .tested_bytes = in.width,
-                                 .unique = true,
-                                 .moves = true,
-                                 .x = x,
-                                 .unit = 1,
-                                 .units = in.width,
-                                 .kept = (void *)(uintptr_t)values.p,
-                                 .positions = (void *)(uintptr_t)lengths.p,
-                                 .position_bytes = lengths.width,
-                                 .lengths = lengths.p != NULL,
-                                 .count = count};
-    return wi_select_run(ctx, call, &args);
+/* unique and run_length, their types checked: values and, if they are given, lengths. */
+static weft_status find_runs(weft_context *ctx, const char *name, weft_type type, size_t n,
+                             const void *x, wi_array values, wi_array lengths, uint64_t *count) {
+    wi_select_args args = {.n = n,
+                           .tested_bytes = weft_type_size(type),
+                           .unique = true,
+                           .moves = true,
+                           .unit = 1,
+                           .units = weft_type_size(type),
+                           .position_bytes = lengths.width,
+                           .lengths = lengths.p != NULL};
+    const wi_array in = wi_elements("x", x, n, type, WI_IN);
+    values.in_place = 1u << WI_SELECT_X | 1u << WI_SELECT_S;
+    wi_call call = {.name = name,
+                    .array = {[WI_SELECT_S] = in,
+                              [WI_SELECT_X] = in,
+                              [WI_SELECT_Y] = values,
+                              [WI_SELECT_POSITIONS] = lengths,
+                              [WI_SELECT_COUNT] = count_of(count)}};
+    return check_and_run(ctx, &call, &args);
 }
 
 weft_status weft_unique(weft_context *ctx, weft_type type, size_t n, const void *x, void *y,
                         uint64_t *count) {
-    static const char call[] = "weft_unique";
-    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
+    static const char name[] = "weft_unique";
+    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, name, type) != WEFT_OK)
         return WEFT_EARG;
-    return find_runs(ctx, call, type, n, x, typed("y", y, n, type), (span){.p = NULL}, count);
+    return find_runs(ctx, name, type, n, x, wi_elements("y", y, n, type, WI_OUT),
+                     (wi_array){.name = NULL}, count);
 }
 
 weft_status weft_run_length(weft_context *ctx, weft_type type, size_t n, const void *x,
                             void *values, weft_type length_type, void *lengths, uint64_t *count) {
-    static const char call[] = "weft_run_length";
-    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
+    static const char name[] = "weft_run_length";
+    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, name, type) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_check_index_type(ctx, call, "length_type", length_type, n);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, "lengths", lengths, n, length_type);
+    const weft_status status = wi_check_index_type(ctx, name, "length_type", length_type, n);
     if (status != WEFT_OK)
         return status;
-    return find_runs(ctx, call, type, n, x, typed("values", values, n, type),
-                     typed("lengths", lengths, n, length_type), count);
+    return find_runs(ctx, name, type, n, x, wi_elements("values", values, n, type, WI_OUT),
+                     wi_elements("lengths", lengths, n, length_type, WI_OUT), count);
 }

@@ -2,6 +2,7 @@
 #ifndef WI_SELECT_H
 #define WI_SELECT_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/select.h"
 
@@ -18,8 +19,8 @@ typedef struct wi_select_range {
 } wi_select_range;
 
 typedef enum wi_select_job {
-    WI_SELECT_KEEP,   /* kept, rest and positions, as far as they are given */
-    WI_SELECT_COUNT,  /* the count alone */
+    WI_SELECT_KEEP, /* kept, rest and positions, as far as they are given */
+    WI_SELECT_JUST_COUNT,
     WI_SELECT_EXPAND, /* x to the places wanted in kept */
     WI_SELECT_JOBS
 } wi_select_job;
@@ -57,8 +58,20 @@ extern const wi_ladder wi_select_ladder;
 /* The range of keys that p stands for. */
 wi_select_range wi_select_range_of(const weft_predicate *p);
 
-/* Runs a checked call whose arrays may be host memory on a GPU place. `call` is the public name. */
-weft_status wi_select_run(weft_context *ctx, const char *call, const wi_select_args *args);
+/* The arrays of a call, by number. */
+enum {
+    WI_SELECT_S, /* tested */
+    WI_SELECT_X, /* moved */
+    WI_SELECT_Y, /* kept, or expanded into */
+    WI_SELECT_Z, /* the rest */
+    WI_SELECT_POSITIONS,
+    WI_SELECT_FILL,
+    WI_SELECT_COUNT,
+    WI_SELECT_ARRAYS
+};
+
+/* Runs a checked call. `args` lacks the arrays. */
+weft_status wi_select_run(weft_context *ctx, wi_call *call, wi_select_args *args);
 
 /* On the cpu: the positions where `count` runs begin become the runs' lengths. */
 void wi_select_take_distances(const wi_select_args *args, uint64_t count);

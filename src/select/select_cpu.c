@@ -463,7 +463,7 @@ weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
                        bytes);
     if (args->rest_follows) {
         wi_select_args count = *args;
-        count.job = WI_SELECT_COUNT;
+        count.job = WI_SELECT_JUST_COUNT;
         const plan counting = make_plan(&count);
         p.to[REST] = (char *)args->kept + do_all(ctx, &counting, team, memory) * p.width;
     }

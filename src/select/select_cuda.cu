@@ -182,6 +182,10 @@ static weft_status queue_tile_counts(weft_context *ctx, const wi_select_args *ar
 
 /* ---- before and after one pass ---- */
 
+/* Their addresses are the keys of scratch memory. */
+const char wi_select_runs_key = 0;
+static const char total_key = 0;
+
 /* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
  * it, which the next chunk overwrites: so those are put aside first, here. */
 constexpr int chunk_rows = 4; /* elements of a thread */
@@ -192,7 +196,7 @@ static uint64_t chunks_of(const wi_select_args *args) {
 }
 
 static weft_status take_heads(weft_context *ctx, const wi_select_args *args, void **heads) {
-    return wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, chunks_of(args) * args->position_bytes, heads);
+    return wi_gpu_scratch(ctx, &wi_select_runs_key, chunks_of(args) * args->position_bytes, heads);
 }
 
 /* Takes all memory before the first launch: a call that then fails has written nothing. */
@@ -200,14 +204,14 @@ weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_
                             uint64_t tile, wi_select_params *p, void **scratch) {
     void *heads, *total, *counts = NULL;
     *p = params_of(args);
-    weft_status status = wi_gpu_scratch(ctx, WI_SCRATCH_SELECT, bytes, scratch);
+    weft_status status = wi_gpu_scratch(ctx, &wi_select_ladder, bytes, scratch);
     if (status == WEFT_OK && args->lengths)
         status = take_heads(ctx, args, &heads);
     if (status != WEFT_OK || !args->rest_follows)
         return status;
-    status = wi_gpu_scratch(ctx, WI_SCRATCH_RESULT, sizeof(uint64_t), &total);
+    status = wi_gpu_scratch(ctx, &total_key, sizeof(uint64_t), &total);
     if (status == WEFT_OK && tile)
-        status = wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, wi_tiles_of(args->n, tile) * sizeof(uint32_t),
+        status = wi_gpu_scratch(ctx, &wi_select_runs_key, wi_tiles_of(args->n, tile) * sizeof(uint32_t),
                                 &counts);
     if (status != WEFT_OK)
         return status;

@@ -91,6 +91,9 @@ struct wi_select_params {
 /* Queues the count of those wanted into *count, device memory. */
 weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args, uint64_t *count);
 
+/* The key of scratch memory for what rungs note of runs. */
+extern const char wi_select_runs_key;
+
 /* Before a pass: the kernel's parameters, and `bytes` of scratch for look-back. Where the rest is
  * to follow those kept, these are counted first: of every tile of so many elements, which must
  * begin at 16-byte boundaries, unless `tile` is 0. */

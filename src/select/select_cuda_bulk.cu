@@ -167,7 +167,7 @@ static weft_status launch_bulk(weft_context *ctx, const wi_select_args *args) {
         weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles),
                                              form.tile_elements(), &p, &scratch);
         if (status == WEFT_OK && args->lengths)
-            status = wi_gpu_scratch(ctx, WI_SCRATCH_RUNS, tiles * sizeof(first_run), &first_runs);
+            status = wi_gpu_scratch(ctx, &wi_select_runs_key, tiles * sizeof(first_run), &first_runs);
         if (status != WEFT_OK)
             return status;
         const uint64_t resident = (uint64_t)ctx->gpu->multiprocessors;
@@ -187,7 +187,7 @@ static weft_status launch_bulk(weft_context *ctx, const wi_select_args *args) {
 
 weft_status wi_select_bulk(weft_context *ctx, const void *arguments) {
     const wi_select_args *args = (const wi_select_args *)arguments;
-    if (args->job == WI_SELECT_COUNT)
+    if (args->job == WI_SELECT_JUST_COUNT)
         return wi_select_count_queue(ctx, args, args->count);
     return launch_bulk<select_shape>(ctx, args);
 }

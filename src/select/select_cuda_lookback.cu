@@ -172,7 +172,7 @@ static weft_status launch(weft_context *ctx, const wi_select_args *args, wi_sele
 
 weft_status wi_select_lookback(weft_context *ctx, const void *arguments) {
     const wi_select_args *args = (const wi_select_args *)arguments;
-    if (args->job == WI_SELECT_COUNT)
+    if (args->job == WI_SELECT_JUST_COUNT)
         return wi_select_count_queue(ctx, args, args->count);
     return wi_with_unit(args->moves ? args->unit : 4, [=](auto tag) {
         using P = typename decltype(tag)::type;

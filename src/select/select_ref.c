@@ -79,7 +79,7 @@ weft_status wi_select_serial(weft_context *ctx, const void *arguments) {
     char *rest = args->rest;
     if (args->rest_follows) {
         wi_select_args count = *args;
-        count.job = WI_SELECT_COUNT;
+        count.job = WI_SELECT_JUST_COUNT;
         rest = (char *)args->kept + keep(&count, NULL) * args->unit * args->units;
     }
     const uint64_t kept = keep(args, rest);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checks of a call's arrays, all in one place, so that every call refuses in the same words. */
+#include "core/call.h"
+
+wi_array wi_elements(const char *name, const void *p, size_t n, weft_type type, unsigned use) {
+    return (wi_array){.name = name,
+                      .p = p,
+                      .rows = 1,
+                      .cols = n,
+                      .ld = n,
+                      .type = type,
+                      .width = weft_type_size(type),
+                      .use = use};
+}
+
+wi_array wi_items(const char *name, const void *p, size_t n, size_t width, unsigned use) {
+    return (wi_array){.name = name,
+                      .p = p,
+                      .rows = 1,
+                      .cols = n,
+                      .ld = n,
+                      .width = width,
+                      .use = use | WI_UNALIGNED};
+}
+
+wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
+                   size_t ld, weft_type type, unsigned use) {
+    return (wi_array){.name = name,
+                      .p = p,
+                      .rows = rows,
+                      .cols = cols,
+                      .ld = ld,
+                      .ld_name = ld_name,
+                      .type = type,
+                      .width = weft_type_size(type),
+                      .use = use};
+}
+
+/* Elements from the first of the array to its last, gaps included; false if that overflows. */
+static bool extent_of(const wi_array *a, size_t *extent) {
+    size_t before, elements;
+    *extent = 0;
+    if (a->rows == 0 || a->cols == 0)
+        return true;
+    return !__builtin_mul_overflow(a->rows - 1, a->ld, &before) &&
+           !__builtin_add_overflow(before, a->cols, extent) &&
+           !__builtin_mul_overflow(a->rows, a->cols, &elements);
+}
+
+static weft_status check_shape(weft_context *ctx, const char *call, const wi_array *a,
+                               size_t *extent) {
+    if (a->ld_name && a->ld < a->cols)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is %zu, less than the %zu columns of a row; pass the distance "
+                       "between starts of rows, in elements",
+                       call, a->ld_name, a->ld, a->cols);
+    if (!extent_of(a, extent))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %zu rows, %zu elements apart, exceed the address space; check rows and "
+                       "%s",
+                       call, a->rows, a->ld, a->ld_name);
+    return WEFT_OK;
+}
+
+/* The same as wi_check_array for elements that have no type. */
+static weft_status check_items(weft_context *ctx, const char *call, const wi_array *a,
+                               size_t extent) {
+    if (a->width > 0 && extent > PTRDIFF_MAX / a->width)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %zu elements of %zu bytes do not fit the address space; check the "
+                       "count of %s and their width",
+                       call, extent, a->width, a->name);
+    if (!a->p && extent > 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu elements of %zu bytes",
+                       call, a->name, extent, a->width);
+    return WEFT_OK;
+}
+
+static weft_status check_array(weft_context *ctx, const char *call, wi_array *a) {
+    size_t extent = 0;
+    a->bytes = 0;
+    if (!a->p && a->use & WI_OPTIONAL)
+        return WEFT_OK;
+    weft_status status = check_shape(ctx, call, a, &extent);
+    if (status == WEFT_OK)
+        status = a->use & WI_UNALIGNED ? check_items(ctx, call, a, extent)
+                                       : wi_check_array(ctx, call, a->name, a->p, extent, a->type);
+    if (status == WEFT_OK)
+        a->bytes = extent * a->width;
+    return status;
+}
+
+/* Two matrices of the same pitch may lie side by side, each in the other's gaps. */
+static bool side_by_side(const wi_array *a, const wi_array *b) {
+    const size_t pitch = a->ld * a->width;
+    if (a->rows <= 1 || pitch != b->ld * b->width)
+        return false;
+    const uintptr_t from = (uintptr_t)a->p, to = (uintptr_t)b->p;
+    const size_t shift = (from < to ? to - from : from - to) % pitch;
+    const size_t width_a = a->cols * a->width, width_b = b->cols * b->width;
+    return from < to ? shift >= width_a && shift <= pitch - width_b
+                     : shift >= width_b && shift <= pitch - width_a;
+}
+
+static weft_status check_pair(weft_context *ctx, const wi_call *call, int i, int k) {
+    const wi_array *const a = &call->array[i], *const b = &call->array[k];
+    const bool in_place = (a->in_place >> k | b->in_place >> i) & 1;
+    if (!((a->use | b->use) & WI_OUT) || !wi_overlap(a->p, a->bytes, b->p, b->bytes) ||
+        side_by_side(a, b))
+        return WEFT_OK;
+    if (!in_place)
+        return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass separate arrays", call->name,
+                       a->name, b->name);
+    if (a->rows > 1 && a->p == b->p && a->ld != b->ld)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s and %s are the same array, but %s is %zu and %s is %zu; to work in "
+                       "place pass equal leading dimensions",
+                       call->name, a->name, b->name, a->ld_name, a->ld, b->ld_name, b->ld);
+    return wi_check_overlap(ctx, call->name, a->name, a->p, a->bytes, b->name, b->p, b->bytes);
+}
+
+weft_status wi_call_check(weft_context *ctx, wi_call *call) {
+    weft_status status = WEFT_OK;
+    for (int k = 0; k < call->count && status == WEFT_OK; k++)
+        status = check_array(ctx, call->name, &call->array[k]);
+    for (int k = 1; k < call->count && status == WEFT_OK; k++)
+        for (int i = 0; i < k && status == WEFT_OK; i++)
+            status = check_pair(ctx, call, i, k);
+    return status;
+}

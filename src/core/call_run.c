@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays of a call to memory that its place reaches. */
+#include "core/call.h"
+
+#include "core/gpu.h"
+#include "core/stage.h"
+
+enum {
+    COPY_ALIGNMENT = 256, /* the least that device memory comes with */
+    SMALL_BYTES = COPY_ALIGNMENT
+};
+
+static const char small_copies; /* its address is the key of the scratch that holds them */
+
+/* Where the arrays of a call are. */
+typedef struct visit {
+    wi_call *call;
+    wi_part_run run;
+    void *user;
+    bool host[WI_CALL_ARRAYS];  /* lies in host memory that the place does not reach */
+    void *copy[WI_CALL_ARRAYS]; /* what stands for it there */
+    bool owned[WI_CALL_ARRAYS]; /* that copy is freed in the end */
+    size_t parts;               /* that have been run */
+} visit;
+
+static size_t dense_bytes(const wi_array *a) {
+    return a->rows * a->cols * a->width;
+}
+
+static bool has_gaps(const wi_array *a) {
+    return a->rows > 1 && a->ld != a->cols;
+}
+
+static bool is_streamed(const visit *v, int k) {
+    return v->call->cols > 0 && !(v->call->array[k].use & WI_WHOLE);
+}
+
+/* An array of the host that stands for array k as well: it begins where that does, has its rows
+ * where that has them, and is at least as long. */
+static bool covers(const visit *v, int i, int k) {
+    const wi_array *const a = &v->call->array[i], *const b = &v->call->array[k];
+    const bool same_rows =
+        a->ld == b->ld && a->width == b->width && a->cols == b->cols && a->rows >= b->rows;
+    const bool dense = !has_gaps(a) && !has_gaps(b);
+    return v->host[i] && a->p == b->p && (same_rows || (dense && a->bytes >= b->bytes));
+}
+
+/* The array whose copy array k shares: the longest that begins there, the first of such. */
+static int owner_of(const visit *v, int k) {
+    int owner = k;
+    for (int i = 0; i < v->call->count; i++)
+        if (!is_streamed(v, i) && covers(v, i, owner) && (i < owner || !covers(v, owner, i)))
+            owner = i;
+    return owner;
+}
+
+/* ---- copies ---- */
+
+static weft_status take_copy(weft_context *ctx, visit *v, int k) {
+    const size_t bytes = dense_bytes(&v->call->array[k]);
+    if (v->call->asked) {
+        *v->call->asked += bytes;
+        v->copy[k] = (void *)(uintptr_t)((k + 1) * COPY_ALIGNMENT); /* nobody looks there */
+        return WEFT_OK;
+    }
+    const weft_status status = wi_gpu_alloc(ctx, &v->copy[k], bytes);
+    v->owned[k] = status == WEFT_OK;
+    return status;
+}
+
+/* A few bytes lie in scratch memory: nothing has to be taken for them. */
+static weft_status take_small(weft_context *ctx, visit *v, int k) {
+    void *scratch;
+    const weft_status status =
+        wi_gpu_scratch(ctx, &small_copies, (size_t)WI_CALL_ARRAYS * SMALL_BYTES, &scratch);
+    if (status == WEFT_OK)
+        v->copy[k] = (char *)scratch + k * SMALL_BYTES;
+    return status;
+}
+
+/* A segment of staged rows has no gaps, on either side. */
+static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
+                                size_t cols, void *const p[], const size_t ld[]) {
+    const wi_array *const a = user;
+    (void)first;
+    (void)ld;
+    return wi_gpu_copy_within(ctx, p[1], p[0], rows * cols * a->width);
+}
+
+/* Copies between an array of the host and its copy, whose rows have no gaps. */
+static weft_status cross(weft_context *ctx, const wi_call *call, int k, void *copy, bool back) {
+    const wi_array *const a = &call->array[k];
+    void *const p = (void *)(uintptr_t)a->p;
+    if (!has_gaps(a))
+        return wi_gpu_copy(ctx, back ? p : copy, back ? copy : p, a->bytes);
+    const wi_operand host = {p, a->width, a->ld * a->width, !back, back};
+    const wi_operand device = {copy, a->width, a->cols * a->width, back, !back};
+    const wi_stage_args stage = {.call = call->name,
+                                 .rows = a->rows,
+                                 .cols = a->cols,
+                                 .operand = {back ? device : host, back ? host : device},
+                                 .operands = 2,
+                                 .run = copy_segment,
+                                 .user = a};
+    return wi_stage_run(ctx, &stage);
+}
+
+static weft_status open_copies(weft_context *ctx, visit *v) {
+    weft_status status = WEFT_OK;
+    for (int k = 0; k < v->call->count && status == WEFT_OK; k++) {
+        if (!v->host[k] || is_streamed(v, k) || owner_of(v, k) != k)
+            continue;
+        status = dense_bytes(&v->call->array[k]) <= SMALL_BYTES ? take_small(ctx, v, k)
+                                                                : take_copy(ctx, v, k);
+    }
+    for (int k = 0; k < v->call->count && status == WEFT_OK; k++) {
+        if (!v->host[k] || is_streamed(v, k))
+            continue;
+        const int owner = owner_of(v, k);
+        v->copy[k] = v->copy[owner];
+        const bool filled = owner != k && v->call->array[owner].use & WI_IN;
+        if (v->call->array[k].use & WI_IN && !filled && !v->call->asked)
+            status = cross(ctx, v->call, k, v->copy[k], false);
+    }
+    return status;
+}
+
+/* Copies outputs back, if `status` says that there are any, and frees the copies. */
+static weft_status close_copies(weft_context *ctx, visit *v, weft_status status) {
+    for (int k = 0; k < v->call->count && status == WEFT_OK; k++) {
+        const wi_array *const a = &v->call->array[k];
+        if (v->copy[k] && a->use & WI_OUT && !v->call->asked && a->bytes > 0)
+            status = cross(ctx, v->call, k, v->copy[k], true);
+    }
+    for (int k = 0; k < v->call->count; k++) {
+        const weft_status freed = v->owned[k] ? wi_gpu_free(ctx, v->copy[k]) : WEFT_OK;
+        status = status == WEFT_OK ? freed : status;
+    }
+    return status;
+}
+
+/* ---- running ---- */
+
+static void place_whole(const visit *v, int k, wi_part *part) {
+    const wi_array *const a = &v->call->array[k];
+    part->p[k] = v->copy[k] ? v->copy[k] : (void *)(uintptr_t)a->p;
+    part->ld[k] = v->copy[k] ? a->cols : a->ld;
+    part->mirrored = part->mirrored || (v->copy[k] && a->use & WI_OUT);
+}
+
+static weft_status run_whole(weft_context *ctx, visit *v) {
+    wi_part part = {.rows = v->call->rows, .cols = v->call->cols, .last = true};
+    for (int k = 0; k < v->call->count; k++)
+        place_whole(v, k, &part);
+    return v->run(ctx, v->call, &part, v->user);
+}
+
+static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
+                               size_t cols, void *const p[], const size_t ld[]) {
+    visit *const v = *(visit *const *)user;
+    const size_t all = v->call->rows * v->call->cols;
+    wi_part part = {.index = v->parts++,
+                    .first = first,
+                    .rows = rows,
+                    .cols = cols,
+                    .last = first + rows * cols == all};
+    for (int k = 0, operand = 0; k < v->call->count; k++) {
+        place_whole(v, k, &part);
+        if (is_streamed(v, k) && v->call->array[k].p) {
+            part.p[k] = p[operand];
+            part.ld[k] = ld[operand++];
+        }
+    }
+    return v->run(ctx, v->call, &part, v->user);
+}
+
+static weft_status run_streamed(weft_context *ctx, visit *v) {
+    wi_stage_args stage = {.call = v->call->name,
+                           .rows = v->call->rows,
+                           .cols = v->call->cols,
+                           .run = run_segment,
+                           .user = &v};
+    for (int k = 0; k < v->call->count; k++) {
+        const wi_array *const a = &v->call->array[k];
+        if (is_streamed(v, k) && a->p)
+            stage.operand[stage.operands++] = (wi_operand){.p = (void *)(uintptr_t)a->p,
+                                                           .element_bytes = a->width,
+                                                           .pitch_bytes = a->ld * a->width,
+                                                           .in = a->use & WI_IN,
+                                                           .out = a->use & WI_OUT};
+    }
+    return wi_stage_run(ctx, &stage);
+}
+
+/* Finds where each array lies. Memory of another GPU counts as the host's: copies reach it. */
+static bool find_host(const weft_context *ctx, visit *v, int *first) {
+    bool any = false;
+    for (int k = v->call->count - 1; k >= 0; k--) {
+        const wi_array *const a = &v->call->array[k];
+        v->host[k] = a->bytes > 0 && !wi_is_device(ctx, a->p);
+        any = any || v->host[k];
+        *first = v->host[k] ? k : *first;
+    }
+    return any;
+}
+
+static weft_status run_mirrored(weft_context *ctx, visit *v) {
+    bool streams = false;
+    for (int k = 0; k < v->call->count; k++)
+        streams = streams || (v->host[k] && is_streamed(v, k));
+    weft_status status = open_copies(ctx, v);
+    if (status == WEFT_OK)
+        status = streams ? run_streamed(ctx, v) : run_whole(ctx, v);
+    return close_copies(ctx, v, status);
+}
+
+weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
+    visit v = {.call = call, .run = run, .user = user};
+    int first = 0;
+    if (ctx->kind == WI_CPU || !find_host(ctx, &v, &first))
+        return run_whole(ctx, &v);
+    if (!call->asked && wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: %s is host memory, which cannot take part in a stream capture; pass "
+                       "device memory",
+                       call->name, call->array[first].name);
+    return run_mirrored(ctx, &v);
+}
