@@ -56,18 +56,6 @@ static int owner_of(const visit *v, int k) {
 
 /* ---- copies ---- */
 
-static weft_status take_copy(weft_context *ctx, visit *v, int k) {
-    const size_t bytes = dense_bytes(&v->call->array[k]);
-    if (v->call->asked) {
-        *v->call->asked += bytes;
-        v->copy[k] = (void *)(uintptr_t)((k + 1) * COPY_ALIGNMENT); /* nobody looks there */
-        return WEFT_OK;
-    }
-    const weft_status status = wi_gpu_alloc(ctx, &v->copy[k], bytes);
-    v->owned[k] = status == WEFT_OK;
-    return status;
-}
-
 /* A few bytes lie in scratch memory: nothing has to be taken for them. */
 static weft_status take_small(weft_context *ctx, visit *v, int k) {
     void *scratch;
@@ -75,6 +63,20 @@ static weft_status take_small(weft_context *ctx, visit *v, int k) {
         wi_gpu_scratch(ctx, &small_copies, (size_t)WI_CALL_ARRAYS * SMALL_BYTES, &scratch);
     if (status == WEFT_OK)
         v->copy[k] = (char *)scratch + k * SMALL_BYTES;
+    return status;
+}
+
+static weft_status take_copy(weft_context *ctx, visit *v, int k) {
+    const size_t bytes = dense_bytes(&v->call->array[k]);
+    if (v->call->asked) {
+        *v->call->asked += bytes > SMALL_BYTES ? bytes : 0;
+        v->copy[k] = (void *)(uintptr_t)((k + 1) * COPY_ALIGNMENT); /* nobody looks there */
+        return WEFT_OK;
+    }
+    if (bytes <= SMALL_BYTES)
+        return take_small(ctx, v, k);
+    const weft_status status = wi_gpu_alloc(ctx, &v->copy[k], bytes);
+    v->owned[k] = status == WEFT_OK;
     return status;
 }
 
@@ -108,10 +110,8 @@ static weft_status cross(weft_context *ctx, const wi_call *call, int k, void *co
 static weft_status open_copies(weft_context *ctx, visit *v) {
     weft_status status = WEFT_OK;
     for (int k = 0; k < v->call->count && status == WEFT_OK; k++) {
-        if (!v->host[k] || is_streamed(v, k) || owner_of(v, k) != k)
-            continue;
-        status = dense_bytes(&v->call->array[k]) <= SMALL_BYTES ? take_small(ctx, v, k)
-                                                                : take_copy(ctx, v, k);
+        if (v->host[k] && !is_streamed(v, k) && owner_of(v, k) == k)
+            status = take_copy(ctx, v, k);
     }
     for (int k = 0; k < v->call->count && status == WEFT_OK; k++) {
         if (!v->host[k] || is_streamed(v, k))

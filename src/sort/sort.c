@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/taught.h"
-#include "sort/sort_mirror.h"
 
 static const char *fits_keys(const weft_context *ctx, const void *args) {
     (void)ctx;
@@ -71,28 +70,6 @@ weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order 
                    (int)order);
 }
 
-weft_status wi_sort_check_bytes(weft_context *ctx, const char *call, const char *name,
-                                const void *p, size_t n, size_t bytes) {
-    if (bytes > 0 && n > PTRDIFF_MAX / bytes)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %zu items of %zu bytes do not fit the address space; check the count "
-                       "of %s",
-                       call, n, bytes, name);
-    if (!p && n > 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass memory of %zu items of %zu bytes",
-                       call, name, n, bytes);
-    return WEFT_OK;
-}
-
-weft_status wi_sort_check_apart(weft_context *ctx, const char *call, const char *name_a,
-                                const void *a, size_t bytes_a, const char *name_b, const void *b,
-                                size_t bytes_b) {
-    if (!wi_overlap(a, bytes_a, b, bytes_b))
-        return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG, "%s: %s and %s overlap; pass separate arrays", call, name_a,
-                   name_b);
-}
-
 weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, size_t bytes) {
     const size_t own_bytes = 16;
     if (n == 0 || n <= SIZE_MAX / 8 / (bytes + own_bytes))
@@ -103,45 +80,29 @@ weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, si
                    call, n);
 }
 
-static weft_status check_values(weft_context *ctx, const wi_sort_args *a) {
-    const size_t bytes = a->n * a->value_bytes, key_bytes = a->n * weft_type_size(a->type);
-    weft_status status =
-        wi_sort_check_bytes(ctx, a->call, "values", a->values, a->n, a->value_bytes);
-    if (status == WEFT_OK)
-        status =
-            wi_sort_check_bytes(ctx, a->call, "values_out", a->values_out, a->n, a->value_bytes);
-    if (status == WEFT_OK)
-        status = wi_check_overlap(ctx, a->call, "values", a->values, bytes, "values_out",
-                                  a->values_out, bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_apart(ctx, a->call, "keys", a->x, key_bytes, "values_out",
-                                     a->values_out, bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_apart(ctx, a->call, "values", a->values, bytes, "keys_out", a->y,
-                                     key_bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_apart(ctx, a->call, "keys_out", a->y, key_bytes, "values_out",
-                                     a->values_out, bytes);
-    return status;
+weft_status wi_sort_check_keys(weft_context *ctx, const char *call, weft_order order,
+                               weft_type type) {
+    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
+    return wi_sort_check_order(ctx, call, order);
 }
 
-weft_status wi_sort_check(weft_context *ctx, weft_order order, const wi_sort_args *a) {
-    const bool alone = a->value_bytes == 0;
-    const char *const in = a->plain ? "x" : "keys", *const out = a->plain ? "y" : "keys_out";
-    weft_status status = wi_check_type(ctx, a->call, a->type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_order(ctx, a->call, order);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, a->call, in, a->x, a->n, a->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, a->call, out, a->y, a->n, a->type);
-    if (status != WEFT_OK)
-        return status;
-    const size_t bytes = a->n * weft_type_size(a->type);
-    status = wi_check_overlap(ctx, a->call, in, a->x, bytes, out, a->y, bytes);
-    if (status == WEFT_OK && !alone)
-        status = check_values(ctx, a);
-    return status == WEFT_OK ? wi_sort_check_room(ctx, a->call, a->n, a->value_bytes) : status;
+wi_call wi_sort_call_of(const wi_sort_args *a) {
+    wi_call call = {
+        .name = a->call,
+        .array = {[WI_SORT_X] = wi_elements(a->plain ? "x" : "keys", a->x, a->n, a->type, WI_IN),
+                  [WI_SORT_Y] =
+                      wi_elements(a->plain ? "y" : "keys_out", a->y, a->n, a->type, WI_OUT)},
+        .count = WI_SORT_ARRAYS,
+        .asked = a->bytes};
+    call.array[WI_SORT_Y].in_place = 1u << WI_SORT_X;
+    if (a->value_bytes > 0) {
+        call.array[WI_SORT_VALUES] = wi_items("values", a->values, a->n, a->value_bytes, WI_IN);
+        call.array[WI_SORT_VALUES_OUT] =
+            wi_items("values_out", a->values_out, a->n, a->value_bytes, WI_OUT);
+        call.array[WI_SORT_VALUES_OUT].in_place = 1u << WI_SORT_VALUES;
+    }
+    return call;
 }
 
 static weft_status check_bits(weft_context *ctx, const wi_sort_args *a) {
@@ -256,34 +217,18 @@ weft_status wi_sort_ladder_run(weft_context *ctx, const wi_sort_args *args, cons
     return wi_run(ctx, &wi_sort_ladder, args->call, args->n, args);
 }
 
-enum {
-    X,
-    Y,
-    VALUES,
-    VALUES_OUT,
-    ARRAYS
-};
+void wi_sort_place(wi_sort_args *args, const wi_part *part, size_t *asked) {
+    args->x = part->p[WI_SORT_X];
+    args->y = part->p[WI_SORT_Y];
+    args->values = part->p[WI_SORT_VALUES];
+    args->values_out = part->p[WI_SORT_VALUES_OUT];
+    args->bytes = asked;
+}
 
-/* Arrays the place can reach, then the ladder. */
-static weft_status run_mirrored(weft_context *ctx, const wi_sort_args *args) {
-    const size_t bytes = args->n * weft_type_size(args->type);
-    const size_t value_bytes = args->n * args->value_bytes;
-    wi_mirror m[ARRAYS] = {
-        [X] = {.array = args->x, .bytes = bytes, .in = true},
-        [Y] = {.array = args->y, .bytes = bytes, .out = true},
-        [VALUES] = {.array = args->values, .bytes = value_bytes, .in = true},
-        [VALUES_OUT] = {.array = args->values_out, .bytes = value_bytes, .out = true},
-    };
-    wi_sort_args part = *args;
-    weft_status status = wi_mirror_open(ctx, args->call, m, ARRAYS, args->bytes);
-    if (status != WEFT_OK)
-        return status;
-    part.x = m[X].p;
-    part.y = m[Y].p;
-    part.values = m[VALUES].p;
-    part.values_out = m[VALUES_OUT].p;
-    status = wi_sort_any_values(ctx, &part, wi_sort_ladder_run, NULL);
-    return wi_mirror_close(ctx, m, ARRAYS, status);
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_sort_args args = *(const wi_sort_args *)user;
+    wi_sort_place(&args, part, call->asked);
+    return wi_sort_any_values(ctx, &args, wi_sort_ladder_run, NULL);
 }
 
 /* No bits are compared, so everything is equal and stays where it is. */
@@ -297,27 +242,33 @@ static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
 }
 
 /* A question about bytes leaves no trace of having picked a rung, and no answer if none fits. */
-static weft_status ask_mirrored(weft_context *ctx, const wi_sort_args *args) {
+weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *args) {
     const wi_row *used[WI_MAX_OPS];
-    size_t needed = 0;
-    wi_sort_args part = *args;
-    part.bytes = &needed;
+    size_t *const answer = call->asked, needed = 0;
+    if (!answer)
+        return wi_call_run(ctx, call, run, args);
+    call->asked = &needed;
     memcpy(used, ctx->used, sizeof used);
-    const weft_status status = run_mirrored(ctx, &part);
+    const weft_status status = wi_call_run(ctx, call, run, args);
     memcpy(ctx->used, used, sizeof used);
     if (status == WEFT_OK)
-        *args->bytes = needed;
+        *answer = needed;
     return status;
 }
 
-/* A call that is checked. */
-static weft_status run_checked(weft_context *ctx, const wi_sort_args *args) {
-    const bool moves = args->n > 0, compares = moves && args->first_bit < args->end_bit;
-    if (compares)
-        return args->bytes ? ask_mirrored(ctx, args) : run_mirrored(ctx, args);
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args *args) {
+    weft_status status = wi_call_check(ctx, call);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, args->call, args->n, args->value_bytes);
+    if (status == WEFT_OK)
+        status = check_bits(ctx, args);
+    if (status != WEFT_OK)
+        return status;
+    if (args->n > 0 && args->first_bit < args->end_bit)
+        return wi_sort_call_run(ctx, call, run_part, args);
     if (args->bytes)
         *args->bytes = 0;
-    return moves && !args->bytes ? copy_all(ctx, args) : WEFT_OK;
+    return args->n > 0 && !args->bytes ? copy_all(ctx, args) : WEFT_OK;
 }
 
 static wi_sort_args whole_keys(const char *call, weft_order order, weft_type type, size_t n,
@@ -331,39 +282,46 @@ static wi_sort_args whole_keys(const char *call, weft_order order, weft_type typ
                           .y = y};
 }
 
-static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_sort_args *args) {
-    weft_status status = wi_sort_check(ctx, order, args);
-    if (status == WEFT_OK)
-        status = check_bits(ctx, args);
-    return status == WEFT_OK ? run_checked(ctx, args) : status;
+/* ---- the public calls ---- */
+
+static weft_status sort(weft_context *ctx, weft_order order, wi_sort_args args) {
+    if (wi_sort_check_keys(ctx, args.call, order, args.type) != WEFT_OK)
+        return WEFT_EARG;
+    wi_call call = wi_sort_call_of(&args);
+    return check_and_run(ctx, &call, &args);
 }
 
-/* ---- the public calls ---- */
+/* The same, to be told how much memory it takes. */
+static weft_status ask(weft_context *ctx, weft_order order, wi_sort_args args, size_t *bytes) {
+    args.bytes = bytes;
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return sort(ctx, order, args);
+}
 
 weft_status weft_sort(weft_context *ctx, weft_order order, weft_type type, size_t n, const void *x,
                       void *y) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
     wi_sort_args args = whole_keys("weft_sort", order, type, n, x, y);
     args.plain = true;
-    return check_and_run(ctx, order, &args);
+    return sort(ctx, order, args);
 }
 
 weft_status weft_sort_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
                             const void *x, void *y, size_t *bytes) {
     wi_sort_args args = whole_keys("weft_sort_bytes", order, type, n, x, y);
     args.plain = true;
-    args.bytes = bytes;
-    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
-        return WEFT_EARG;
-    return check_and_run(ctx, order, &args);
+    return ask(ctx, order, args, bytes);
 }
 
-static weft_status refuse_no_values(weft_context *ctx, const char *call) {
+static weft_status check_has_values(weft_context *ctx, const wi_sort_args *args) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (args->value_bytes > 0)
+        return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
                    "%s: value_bytes is 0; pass the bytes of a value, or call weft_sort for keys "
                    "alone",
-                   call);
+                   args->call);
 }
 
 weft_status weft_sort_pairs(weft_context *ctx, weft_order order, weft_type type, size_t n,
@@ -373,9 +331,7 @@ weft_status weft_sort_pairs(weft_context *ctx, weft_order order, weft_type type,
     args.value_bytes = value_bytes;
     args.values = values;
     args.values_out = values_out;
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    return value_bytes > 0 ? check_and_run(ctx, order, &args) : refuse_no_values(ctx, args.call);
+    return check_has_values(ctx, &args) == WEFT_OK ? sort(ctx, order, args) : WEFT_EARG;
 }
 
 weft_status weft_sort_pairs_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
@@ -385,71 +341,55 @@ weft_status weft_sort_pairs_bytes(weft_context *ctx, weft_order order, weft_type
     args.value_bytes = value_bytes;
     args.values = values;
     args.values_out = values_out;
-    args.bytes = bytes;
-    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
-        return WEFT_EARG;
-    return value_bytes > 0 ? check_and_run(ctx, order, &args) : refuse_no_values(ctx, args.call);
+    return check_has_values(ctx, &args) == WEFT_OK ? ask(ctx, order, args, bytes) : WEFT_EARG;
 }
 
-static weft_status sort_bits(weft_context *ctx, weft_order order, wi_sort_args args,
-                             unsigned first_bit, unsigned end_bit, size_t value_bytes,
-                             const void *values, void *values_out) {
+static wi_sort_args some_bits(wi_sort_args args, unsigned first_bit, unsigned end_bit,
+                              size_t value_bytes, const void *values, void *values_out) {
     args.first_bit = first_bit;
     args.end_bit = end_bit;
     args.value_bytes = value_bytes;
     args.values = value_bytes > 0 ? values : NULL;
     args.values_out = value_bytes > 0 ? values_out : NULL;
-    return check_and_run(ctx, order, &args);
+    return args;
 }
 
 weft_status weft_sort_bits(weft_context *ctx, weft_order order, weft_type type, unsigned first_bit,
                            unsigned end_bit, size_t n, const void *keys, void *keys_out,
                            size_t value_bytes, const void *values, void *values_out) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
     const wi_sort_args args = whole_keys("weft_sort_bits", order, type, n, keys, keys_out);
-    return sort_bits(ctx, order, args, first_bit, end_bit, value_bytes, values, values_out);
+    return sort(ctx, order, some_bits(args, first_bit, end_bit, value_bytes, values, values_out));
 }
 
 weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, weft_type type,
                                  unsigned first_bit, unsigned end_bit, size_t n, const void *keys,
                                  void *keys_out, size_t value_bytes, const void *values,
                                  void *values_out, size_t *bytes) {
-    wi_sort_args args = whole_keys("weft_sort_bits_bytes", order, type, n, keys, keys_out);
-    args.bytes = bytes;
-    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
-        return WEFT_EARG;
-    return sort_bits(ctx, order, args, first_bit, end_bit, value_bytes, values, values_out);
+    const wi_sort_args args = whole_keys("weft_sort_bits_bytes", order, type, n, keys, keys_out);
+    return ask(ctx, order, some_bits(args, first_bit, end_bit, value_bytes, values, values_out),
+               bytes);
 }
 
 /* Positions are values that nobody passes in. */
 static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_args args,
                                 weft_type index_type, void *indices) {
-    weft_status status = wi_check_type(ctx, args.call, args.type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_order(ctx, args.call, order);
-    if (status == WEFT_OK)
-        status = wi_check_index_type(ctx, args.call, "index_type", index_type,
-                                     args.n > 0 ? args.n - 1 : 0);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, args.call, "x", args.x, args.n, args.type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, args.call, "indices", indices, args.n, index_type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_room(ctx, args.call, args.n, 0);
+    if (wi_sort_check_keys(ctx, args.call, order, args.type) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status =
+        wi_check_index_type(ctx, args.call, "index_type", index_type, args.n > 0 ? args.n - 1 : 0);
     if (status != WEFT_OK)
         return status;
+    args.plain = true;
     args.value_bytes = weft_type_size(index_type);
     args.values_out = indices;
-    status = wi_sort_check_apart(ctx, args.call, "x", args.x, args.n * weft_type_size(args.type),
-                                 "indices", indices, args.n * args.value_bytes);
-    return status == WEFT_OK ? run_checked(ctx, &args) : status;
+    wi_call call = wi_sort_call_of(&args);
+    call.array[WI_SORT_Y] = call.array[WI_SORT_VALUES] = (wi_array){.name = NULL};
+    call.array[WI_SORT_VALUES_OUT] = wi_elements("indices", indices, args.n, index_type, WI_OUT);
+    return check_and_run(ctx, &call, &args);
 }
 
 weft_status weft_sort_indices(weft_context *ctx, weft_order order, weft_type type, size_t n,
                               const void *x, weft_type index_type, void *indices) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
     const wi_sort_args args = whole_keys("weft_sort_indices", order, type, n, x, NULL);
     return sort_indices(ctx, order, args, index_type, indices);
 }

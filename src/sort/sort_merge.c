@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cpu/team.h"
-#include "sort/sort_mirror.h"
 #include "sort/sort_run.h"
 #include "sort/sort_scalar.h"
 
@@ -76,53 +75,6 @@ weft_status wi_merge_cpu(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-/* An array of the call, by its name. */
-typedef struct named {
-    const char *name;
-    const void *p;
-    size_t bytes;
-} named;
-
-static weft_status check_outputs(weft_context *ctx, const wi_merge_args *m) {
-    const size_t size = weft_type_size(m->type), n = m->na + m->nb;
-    const named in[] = {{"a", m->a, m->na * size},
-                        {"b", m->b, m->nb * size},
-                        {"a_values", m->a_values, m->na * m->value_bytes},
-                        {"b_values", m->b_values, m->nb * m->value_bytes}};
-    const named out[] = {{"keys_out", m->out, n * size},
-                         {"values_out", m->values_out, n * m->value_bytes}};
-    weft_status status = wi_sort_check_apart(ctx, m->call, out[0].name, out[0].p, out[0].bytes,
-                                             out[1].name, out[1].p, out[1].bytes);
-    for (size_t k = 0; k < 8 && status == WEFT_OK; k++) {
-        const named *const i = &in[k / 2], *const o = &out[k % 2];
-        status =
-            wi_sort_check_apart(ctx, m->call, i->name, i->p, i->bytes, o->name, o->p, o->bytes);
-    }
-    return status;
-}
-
-static weft_status check(weft_context *ctx, weft_order order, const wi_merge_args *m) {
-    weft_status status = wi_check_type(ctx, m->call, m->type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_order(ctx, m->call, order);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, m->call, "a", m->a, m->na, m->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, m->call, "b", m->b, m->nb, m->type);
-    const size_t n = m->na + m->nb;
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, m->call, "keys_out", m->out, n, m->type);
-    if (status != WEFT_OK || m->value_bytes == 0)
-        return status == WEFT_OK ? check_outputs(ctx, m) : status;
-    const size_t bytes = m->value_bytes;
-    status = wi_sort_check_bytes(ctx, m->call, "values_out", m->values_out, n, bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_bytes(ctx, m->call, "a_values", m->a_values, m->na, bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_bytes(ctx, m->call, "b_values", m->b_values, m->nb, bytes);
-    return status == WEFT_OK ? check_outputs(ctx, m) : status;
-}
-
 enum {
     A,
     B,
@@ -133,29 +85,32 @@ enum {
     ARRAYS
 };
 
-static weft_status run_mirrored(weft_context *ctx, const wi_merge_args *args) {
-    wi_merge_args part = *args;
-    const size_t size = weft_type_size(part.type), value_bytes = part.value_bytes;
-    const size_t na = part.na, nb = part.nb;
-    wi_mirror m[ARRAYS] = {
-        [A] = {.array = part.a, .bytes = na * size, .in = true},
-        [B] = {.array = part.b, .bytes = nb * size, .in = true},
-        [OUT] = {.array = part.out, .bytes = (na + nb) * size, .out = true},
-        [A_VALUES] = {.array = part.a_values, .bytes = na * value_bytes, .in = true},
-        [B_VALUES] = {.array = part.b_values, .bytes = nb * value_bytes, .in = true},
-        [VALUES_OUT] = {.array = part.values_out, .bytes = (na + nb) * value_bytes, .out = true},
-    };
-    weft_status status = wi_mirror_open(ctx, part.call, m, ARRAYS, part.bytes);
-    if (status != WEFT_OK)
-        return status;
-    part.a = m[A].p;
-    part.b = m[B].p;
-    part.out = m[OUT].p;
-    part.a_values = m[A_VALUES].p;
-    part.b_values = m[B_VALUES].p;
-    part.values_out = m[VALUES_OUT].p;
-    status = wi_sort_on_place(ctx, part.call, wi_merge_cpu, WI_CUDA_RUNG(wi_merge_cuda), &part);
-    return wi_mirror_close(ctx, m, ARRAYS, status);
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_merge_args args = *(const wi_merge_args *)user;
+    args.a = part->p[A];
+    args.b = part->p[B];
+    args.out = part->p[OUT];
+    args.a_values = part->p[A_VALUES];
+    args.b_values = part->p[B_VALUES];
+    args.values_out = part->p[VALUES_OUT];
+    args.bytes = call->asked;
+    return wi_sort_on_place(ctx, call->name, wi_merge_cpu, WI_CUDA_RUNG(wi_merge_cuda), &args);
+}
+
+static wi_call call_of(const wi_merge_args *m) {
+    const size_t n = m->na + m->nb, bytes = m->value_bytes;
+    wi_call call = {.name = m->call,
+                    .array = {[A] = wi_elements("a", m->a, m->na, m->type, WI_IN),
+                              [B] = wi_elements("b", m->b, m->nb, m->type, WI_IN),
+                              [OUT] = wi_elements("keys_out", m->out, n, m->type, WI_OUT)},
+                    .count = ARRAYS,
+                    .asked = m->bytes};
+    if (bytes > 0) {
+        call.array[A_VALUES] = wi_items("a_values", m->a_values, m->na, bytes, WI_IN);
+        call.array[B_VALUES] = wi_items("b_values", m->b_values, m->nb, bytes, WI_IN);
+        call.array[VALUES_OUT] = wi_items("values_out", m->values_out, n, bytes, WI_OUT);
+    }
+    return call;
 }
 
 static wi_merge_args args_of(const char *call, weft_order order, weft_type type, size_t na,
@@ -177,25 +132,26 @@ static wi_merge_args args_of(const char *call, weft_order order, weft_type type,
                            .values_out = has ? values_out : NULL};
 }
 
-static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_merge_args *args) {
+static weft_status check_and_run(weft_context *ctx, weft_order order, wi_merge_args *args) {
     const size_t n = args->na + args->nb;
-    weft_status status = check(ctx, order, args);
+    if (wi_sort_check_keys(ctx, args->call, order, args->type) != WEFT_OK)
+        return WEFT_EARG;
+    wi_call call = call_of(args);
+    weft_status status = wi_call_check(ctx, &call);
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, args->call, n, args->value_bytes);
     if (status != WEFT_OK)
         return status;
     if (args->bytes)
         *args->bytes = 0;
-    return n == 0 ? WEFT_OK : run_mirrored(ctx, args);
+    return n == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, args);
 }
 
 weft_status weft_merge(weft_context *ctx, weft_order order, weft_type type, size_t na,
                        const void *a, size_t nb, const void *b, void *keys_out, size_t value_bytes,
                        const void *a_values, const void *b_values, void *values_out) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    const wi_merge_args args = args_of("weft_merge", order, type, na, a, nb, b, keys_out,
-                                       value_bytes, a_values, b_values, values_out);
+    wi_merge_args args = args_of("weft_merge", order, type, na, a, nb, b, keys_out, value_bytes,
+                                 a_values, b_values, values_out);
     return check_and_run(ctx, order, &args);
 }
 

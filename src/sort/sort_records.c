@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cpu/team.h"
-#include "sort/sort_mirror.h"
 #include "sort/sort_run.h"
 
 /* Temporary memory of a call. */
@@ -127,62 +126,67 @@ static weft_status check_fields(weft_context *ctx, const wi_records_args *a) {
     return WEFT_OK;
 }
 
-static weft_status check_and_run(weft_context *ctx, const wi_records_args *a) {
+enum {
+    RECORDS,
+    OUT,
+    ARRAYS
+};
+
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_records_args args = *(const wi_records_args *)user;
+    args.records = part->p[RECORDS];
+    args.out = part->p[OUT];
+    args.bytes = call->asked;
+    return wi_sort_on_place(ctx, call->name, wi_records_cpu, WI_CUDA_RUNG(wi_records_cuda), &args);
+}
+
+static weft_status check_and_run(weft_context *ctx, wi_records_args *a) {
     if (a->record_bytes == 0)
         return wi_fail(ctx, WEFT_EARG, "%s: record_bytes is 0; pass the size of a record", a->call);
+    wi_call call = {
+        .name = a->call,
+        .array = {[RECORDS] = wi_items("records", a->records, a->n, a->record_bytes, WI_IN),
+                  [OUT] = wi_items("out", a->out, a->n, a->record_bytes, WI_OUT)},
+        .count = ARRAYS,
+        .asked = a->bytes};
+    call.array[OUT].in_place = 1u << RECORDS;
     weft_status status = check_fields(ctx, a);
     if (status == WEFT_OK)
-        status = wi_sort_check_bytes(ctx, a->call, "records", a->records, a->n, a->record_bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_bytes(ctx, a->call, "out", a->out, a->n, a->record_bytes);
-    const size_t bytes = a->n * a->record_bytes;
-    if (status == WEFT_OK)
-        status = wi_check_overlap(ctx, a->call, "records", a->records, bytes, "out", a->out, bytes);
+        status = wi_call_check(ctx, &call);
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, a->call, a->n, a->record_bytes + 8 * a->n_fields);
     if (status != WEFT_OK)
         return status;
     if (a->bytes)
         *a->bytes = 0;
-    if (a->n == 0)
-        return WEFT_OK;
-    wi_mirror m[] = {{.array = a->records, .bytes = bytes, .in = true},
-                     {.array = a->out, .bytes = bytes, .out = true}};
-    status = wi_mirror_open(ctx, a->call, m, 2, a->bytes);
-    if (status != WEFT_OK)
-        return status;
-    wi_records_args part = *a;
-    part.records = m[0].p;
-    part.out = m[1].p;
-    status = wi_sort_on_place(ctx, a->call, wi_records_cpu, WI_CUDA_RUNG(wi_records_cuda), &part);
-    return wi_mirror_close(ctx, m, 2, status);
+    return a->n == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, a);
 }
 
 weft_status weft_sort_records(weft_context *ctx, size_t n, size_t record_bytes, const void *records,
                               void *out, const weft_field *fields, size_t n_fields) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const wi_records_args args = {.call = "weft_sort_records",
-                                  .n = n,
-                                  .record_bytes = record_bytes,
-                                  .records = records,
-                                  .out = out,
-                                  .fields = fields,
-                                  .n_fields = n_fields};
+    wi_records_args args = {.call = "weft_sort_records",
+                            .n = n,
+                            .record_bytes = record_bytes,
+                            .records = records,
+                            .out = out,
+                            .fields = fields,
+                            .n_fields = n_fields};
     return check_and_run(ctx, &args);
 }
 
 weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t record_bytes,
                                     const void *records, void *out, const weft_field *fields,
                                     size_t n_fields, size_t *bytes) {
-    const wi_records_args args = {.call = "weft_sort_records_bytes",
-                                  .n = n,
-                                  .record_bytes = record_bytes,
-                                  .records = records,
-                                  .out = out,
-                                  .fields = fields,
-                                  .n_fields = n_fields,
-                                  .bytes = bytes};
+    wi_records_args args = {.call = "weft_sort_records_bytes",
+                            .n = n,
+                            .record_bytes = record_bytes,
+                            .records = records,
+                            .out = out,
+                            .fields = fields,
+                            .n_fields = n_fields,
+                            .bytes = bytes};
     if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
         return WEFT_EARG;
     return check_and_run(ctx, &args);

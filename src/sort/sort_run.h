@@ -3,23 +3,35 @@
 #ifndef WI_SORT_RUN_H
 #define WI_SORT_RUN_H
 
+#include "core/call.h"
 #include "core/gpu.h"
 #include "sort/sort.h"
 
 /* Checks; what they refuse has been explained. */
 weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order order);
-/* n items of `bytes` bytes at p, of any alignment. */
-weft_status wi_sort_check_bytes(weft_context *ctx, const char *call, const char *name,
-                                const void *p, size_t n, size_t bytes);
-weft_status wi_sort_check_apart(weft_context *ctx, const char *call, const char *name_a,
-                                const void *a, size_t bytes_a, const char *name_b, const void *b,
-                                size_t bytes_b);
+/* The context, the order and the type of the keys. */
+weft_status wi_sort_check_keys(weft_context *ctx, const char *call, weft_order order,
+                               weft_type type);
 /* Can the bytes of all temporary arrays be counted, at most 8 times 16 bytes for each of n elements
  * and 8 times the `bytes` that it has beside its key? */
 weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, size_t bytes);
 weft_status wi_sort_check_asked(weft_context *ctx, const char *call, const size_t *bytes);
-/* Type, order, keys and values of a call that has them all. */
-weft_status wi_sort_check(weft_context *ctx, weft_order order, const wi_sort_args *args);
+
+/* The arrays of a call that sorts keys, by number. */
+enum {
+    WI_SORT_X,
+    WI_SORT_Y,
+    WI_SORT_VALUES,
+    WI_SORT_VALUES_OUT,
+    WI_SORT_ARRAYS
+};
+
+/* The call on the arrays of args; values only if they have bytes. */
+wi_call wi_sort_call_of(const wi_sort_args *args);
+/* The arrays where they lie now; `asked` as in wi_call. */
+void wi_sort_place(wi_sort_args *args, const wi_part *part, size_t *asked);
+/* wi_call_run for a call that may be a question about bytes. */
+weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *args);
 
 /* Temporary memory of the place. */
 weft_status wi_sort_take(weft_context *ctx, const char *call, size_t bytes, void **p);

@@ -4,7 +4,6 @@
 
 #include "cpu/team.h"
 #include "reduce/reduce.h"
-#include "sort/sort_mirror.h"
 #include "sort/sort_run.h"
 #include "sort/sort_scalar.h"
 #include "sort/sort_simd.h"
@@ -62,36 +61,26 @@ weft_status wi_sorted_cpu(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
+static weft_status run_sorted(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_sorted_args args = *(const wi_sorted_args *)user;
+    args.x = part->p[0];
+    args.position = part->p[1];
+    return wi_sort_on_place(ctx, call->name, wi_sorted_cpu, WI_CUDA_RUNG(wi_sorted_cuda), &args);
+}
+
 weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
                            const void *x, uint64_t *position) {
-    static const char call[] = "weft_is_sorted";
-    if (wi_check_context(ctx) != WEFT_OK)
+    static const char name[] = "weft_is_sorted";
+    wi_sorted_args args = {
+        .call = name, .type = type, .descending = order == WEFT_DESCENDING, .n = n};
+    if (wi_sort_check_keys(ctx, name, order, type) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_check_type(ctx, call, type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_order(ctx, call, order);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, "x", x, n, type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, call, "position", position, 1, WEFT_U64);
-    const size_t bytes = n * weft_type_size(type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_apart(ctx, call, "x", x, bytes, "position", position, 8);
-    if (status != WEFT_OK)
-        return status;
-    wi_mirror m[] = {{.array = x, .bytes = bytes, .in = true},
-                     {.array = position, .bytes = sizeof *position, .out = true}};
-    status = wi_mirror_open(ctx, call, m, 2, NULL);
-    if (status != WEFT_OK)
-        return status;
-    const wi_sorted_args args = {.call = call,
-                                 .type = type,
-                                 .descending = order == WEFT_DESCENDING,
-                                 .n = n,
-                                 .x = m[0].p,
-                                 .position = m[1].p};
-    status = wi_sort_on_place(ctx, call, wi_sorted_cpu, WI_CUDA_RUNG(wi_sorted_cuda), &args);
-    return wi_mirror_close(ctx, m, 2, status);
+    wi_call call = {.name = name,
+                    .array = {wi_elements("x", x, n, type, WI_IN),
+                              wi_elements("position", position, 1, WEFT_U64, WI_OUT)},
+                    .count = 2};
+    const weft_status status = wi_call_check(ctx, &call);
+    return status == WEFT_OK ? wi_call_run(ctx, &call, run_sorted, &args) : status;
 }
 
 /* ---- where does it belong? ---- */
@@ -126,60 +115,45 @@ weft_status wi_search_cpu(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-static weft_status check_search(weft_context *ctx, weft_order order, const wi_search_args *a) {
-    weft_status status = wi_check_type(ctx, a->call, a->type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_order(ctx, a->call, order);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, a->call, "x", a->x, a->n, a->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, a->call, "wanted", a->wanted, a->m, a->type);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, a->call, "positions", a->positions, a->m, WEFT_U64);
-    if (status != WEFT_OK)
-        return status;
-    const size_t size = weft_type_size(a->type), bytes = a->m * sizeof *a->positions;
-    status =
-        wi_sort_check_apart(ctx, a->call, "x", a->x, a->n * size, "positions", a->positions, bytes);
-    if (status == WEFT_OK)
-        status = wi_sort_check_apart(ctx, a->call, "wanted", a->wanted, a->m * size, "positions",
-                                     a->positions, bytes);
-    return status;
+enum {
+    X,
+    WANTED,
+    POSITIONS,
+    ARRAYS
+};
+
+static weft_status run_search(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_search_args args = *(const wi_search_args *)user;
+    args.x = part->p[X];
+    args.wanted = part->p[WANTED];
+    args.positions = part->p[POSITIONS];
+    return wi_sort_on_place(ctx, call->name, wi_search_cpu, WI_CUDA_RUNG(wi_search_cuda), &args);
 }
 
 weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, weft_type type,
                         size_t n, const void *x, size_t m, const void *wanted,
                         uint64_t *positions) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    wi_search_args args = {.call = "weft_search",
+    static const char name[] = "weft_search";
+    wi_search_args args = {.call = name,
                            .type = type,
                            .descending = order == WEFT_DESCENDING,
                            .upper = bound == WEFT_UPPER,
                            .n = n,
-                           .x = x,
-                           .m = m,
-                           .wanted = wanted,
-                           .positions = positions};
+                           .m = m};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
     if (bound != WEFT_LOWER && bound != WEFT_UPPER)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: bound %d is no weft_bound; pass WEFT_LOWER or WEFT_UPPER", args.call,
+                       "%s: bound %d is no weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
                        (int)bound);
-    weft_status status = check_search(ctx, order, &args);
-    if (status != WEFT_OK || m == 0)
-        return status;
-    const size_t size = weft_type_size(type);
-    wi_mirror mirrors[] = {
-        {.array = x, .bytes = n * size, .in = true},
-        {.array = wanted, .bytes = m * size, .in = true},
-        {.array = positions, .bytes = m * sizeof *positions, .out = true},
-    };
-    status = wi_mirror_open(ctx, args.call, mirrors, 3, NULL);
-    if (status != WEFT_OK)
-        return status;
-    args.x = mirrors[0].p;
-    args.wanted = mirrors[1].p;
-    args.positions = mirrors[2].p;
-    status = wi_sort_on_place(ctx, args.call, wi_search_cpu, WI_CUDA_RUNG(wi_search_cuda), &args);
-    return wi_mirror_close(ctx, mirrors, 3, status);
+    if (wi_sort_check_keys(ctx, name, order, type) != WEFT_OK)
+        return WEFT_EARG;
+    wi_call call = {
+        .name = name,
+        .array = {[X] = wi_elements("x", x, n, type, WI_IN),
+                  [WANTED] = wi_elements("wanted", wanted, m, type, WI_IN),
+                  [POSITIONS] = wi_elements("positions", positions, m, WEFT_U64, WI_OUT)},
+        .count = ARRAYS};
+    const weft_status status = wi_call_check(ctx, &call);
+    return status == WEFT_OK && m > 0 ? wi_call_run(ctx, &call, run_search, &args) : status;
 }

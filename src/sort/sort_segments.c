@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "cpu/team.h"
-#include "sort/sort_mirror.h"
 #include "sort/sort_parts.h"
 #include "sort/sort_run.h"
 
@@ -55,21 +54,25 @@ weft_status wi_segments_cpu(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
-    const char *const call = a->sort.call;
-    const uint64_t *const offsets = a->offsets;
+static weft_status check_count(weft_context *ctx, const wi_segments_args *a) {
     if (a->segments == 0 && a->sort.n > 0)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: segments is 0, and there are %zu keys; pass offsets of segments that "
                        "hold them",
-                       call, a->sort.n);
-    if (a->segments == SIZE_MAX)
-        return wi_fail(ctx, WEFT_EARG, "%s: %zu segments do not fit the address space", call,
-                       a->segments);
-    weft_status status = wi_check_array(ctx, call, "offsets", offsets, a->segments + 1, WEFT_U64);
+                       a->sort.call, a->sort.n);
+    if (a->segments < SIZE_MAX)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG, "%s: %zu segments do not fit the address space", a->sort.call,
+                   a->segments);
+}
+
+/* Those in device memory are not looked at. */
+static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
+    const char *const call = a->sort.call;
+    const uint64_t *const offsets = a->offsets;
     a->checked = wi_is_host(ctx, offsets);
-    if (status != WEFT_OK || !a->checked)
-        return status;
+    if (!a->checked)
+        return WEFT_OK;
     for (size_t s = 0; s < a->segments; s++) {
         if (offsets[s] > offsets[s + 1])
             return wi_fail(ctx, WEFT_EARG,
@@ -86,17 +89,6 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
                    a->sort.n);
 }
 
-static weft_status check_outputs(weft_context *ctx, const wi_segments_args *a) {
-    const size_t bytes = (a->segments + 1) * sizeof *a->offsets;
-    weft_status status =
-        wi_sort_check_apart(ctx, a->sort.call, "offsets", a->offsets, bytes, "keys_out", a->sort.y,
-                            a->sort.n * weft_type_size(a->sort.type));
-    if (status == WEFT_OK)
-        status = wi_sort_check_apart(ctx, a->sort.call, "offsets", a->offsets, bytes, "values_out",
-                                     a->sort.values_out, a->sort.n * a->sort.value_bytes);
-    return status;
-}
-
 static weft_status run(weft_context *ctx, const wi_sort_args *args, const void *user) {
     wi_segments_args part = *(const wi_segments_args *)user;
     part.sort = *args;
@@ -105,53 +97,38 @@ static weft_status run(weft_context *ctx, const wi_sort_args *args, const void *
 }
 
 enum {
-    KEYS,
-    KEYS_OUT,
-    VALUES,
-    VALUES_OUT,
-    OFFSETS,
+    OFFSETS = WI_SORT_ARRAYS,
     ARRAYS
 };
 
-static weft_status run_mirrored(weft_context *ctx, const wi_segments_args *args) {
-    wi_segments_args part = *args;
-    wi_sort_args *const a = &part.sort;
-    const size_t bytes = a->n * weft_type_size(a->type), value_bytes = a->n * a->value_bytes;
-    wi_mirror m[ARRAYS] = {
-        [KEYS] = {.array = a->x, .bytes = bytes, .in = true},
-        [KEYS_OUT] = {.array = a->y, .bytes = bytes, .out = true},
-        [VALUES] = {.array = a->values, .bytes = value_bytes, .in = true},
-        [VALUES_OUT] = {.array = a->values_out, .bytes = value_bytes, .out = true},
-        [OFFSETS] = {.array = part.offsets,
-                     .bytes = (part.segments + 1) * sizeof *part.offsets,
-                     .in = true},
-    };
-    weft_status status = wi_mirror_open(ctx, a->call, m, ARRAYS, a->bytes);
-    if (status != WEFT_OK)
-        return status;
-    a->x = m[KEYS].p;
-    a->y = m[KEYS_OUT].p;
-    a->values = m[VALUES].p;
-    a->values_out = m[VALUES_OUT].p;
-    part.offsets = m[OFFSETS].p;
-    status = wi_sort_any_values(ctx, a, run, &part);
-    return wi_mirror_close(ctx, m, ARRAYS, status);
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_segments_args args = *(const wi_segments_args *)user;
+    wi_sort_place(&args.sort, part, call->asked);
+    args.offsets = part->p[OFFSETS];
+    return wi_sort_any_values(ctx, &args.sort, run, &args);
 }
 
 static weft_status check_and_run(weft_context *ctx, weft_order order, wi_segments_args *args) {
     wi_sort_args *const a = &args->sort;
+    if (wi_sort_check_keys(ctx, a->call, order, a->type) != WEFT_OK ||
+        check_count(ctx, args) != WEFT_OK)
+        return WEFT_EARG;
     a->descending = order == WEFT_DESCENDING;
     a->end_bit = 8 * (unsigned)weft_type_size(a->type);
-    weft_status status = wi_sort_check(ctx, order, a);
+    wi_call call = wi_sort_call_of(a);
+    call.array[OFFSETS] =
+        wi_elements("offsets", args->offsets, args->segments + 1, WEFT_U64, WI_IN);
+    call.count = ARRAYS;
+    weft_status status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, a->call, a->n, a->value_bytes);
     if (status == WEFT_OK)
         status = check_offsets(ctx, args);
-    if (status == WEFT_OK)
-        status = check_outputs(ctx, args);
     if (status != WEFT_OK)
         return status;
     if (a->bytes)
         *a->bytes = 0;
-    return a->n == 0 ? WEFT_OK : run_mirrored(ctx, args);
+    return a->n == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, args);
 }
 
 static wi_segments_args args_of(const char *call, weft_type type, size_t n, const void *keys,
@@ -173,8 +150,6 @@ weft_status weft_sort_segments(weft_context *ctx, weft_order order, weft_type ty
                                const void *keys, void *keys_out, size_t value_bytes,
                                const void *values, void *values_out, size_t segments,
                                const uint64_t *offsets) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
     wi_segments_args args = args_of("weft_sort_segments", type, n, keys, keys_out, value_bytes,
                                     values, values_out, segments, offsets);
     return check_and_run(ctx, order, &args);

@@ -6,7 +6,6 @@
 
 #include "cpu/team.h"
 #include "sort/sort_few.h"
-#include "sort/sort_mirror.h"
 #include "sort/sort_parts.h"
 #include "sort/sort_run.h"
 
@@ -240,14 +239,23 @@ weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
     return status;
 }
 
-static weft_status check(weft_context *ctx, weft_order order, const wi_top_k_args *a) {
-    weft_status status = wi_check_type(ctx, a->call, a->type);
-    if (status == WEFT_OK)
-        status = wi_sort_check_order(ctx, a->call, order);
-    if (status == WEFT_OK)
-        status = wi_check_array(ctx, a->call, "x", a->x, a->n, a->type);
-    if (status != WEFT_OK)
-        return status;
+enum {
+    X,
+    VALUES,
+    POSITIONS,
+    ARRAYS
+};
+
+static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_top_k_args args = *(const wi_top_k_args *)user;
+    args.x = part->p[X];
+    args.values = part->p[VALUES];
+    args.positions = part->p[POSITIONS];
+    args.bytes = call->asked;
+    return wi_sort_on_place(ctx, call->name, wi_top_k_cpu, WI_CUDA_RUNG(wi_top_k_cuda), &args);
+}
+
+static weft_status check_k(weft_context *ctx, const wi_top_k_args *a) {
     if (a->k > a->n)
         return wi_fail(ctx, WEFT_EARG, "%s: k is %zu, and there are %zu elements; pass k <= n",
                        a->call, a->k, a->n);
@@ -255,73 +263,55 @@ static weft_status check(weft_context *ctx, weft_order order, const wi_top_k_arg
         return wi_fail(ctx, WEFT_EARG,
                        "%s: values and positions are both NULL; pass memory for one of them",
                        a->call);
-    const size_t size = weft_type_size(a->type);
-    if (a->values)
-        status = wi_check_array(ctx, a->call, "values", a->values, a->k, a->type);
-    if (status == WEFT_OK && a->positions)
-        status = wi_check_array(ctx, a->call, "positions", a->positions, a->k, WEFT_U64);
-    if (status == WEFT_OK && a->values)
-        status = wi_sort_check_apart(ctx, a->call, "x", a->x, a->n * size, "values", a->values,
-                                     a->k * size);
-    if (status == WEFT_OK && a->positions)
-        status = wi_sort_check_apart(ctx, a->call, "x", a->x, a->n * size, "positions",
-                                     a->positions, a->k * sizeof *a->positions);
-    if (status == WEFT_OK && a->values && a->positions)
-        status = wi_sort_check_apart(ctx, a->call, "values", a->values, a->k * size, "positions",
-                                     a->positions, a->k * sizeof *a->positions);
-    return status == WEFT_OK ? wi_sort_check_room(ctx, a->call, a->n, 0) : status;
+    return WEFT_OK;
 }
 
-static weft_status check_and_run(weft_context *ctx, weft_order order, const wi_top_k_args *a) {
-    weft_status status = check(ctx, order, a);
+static weft_status check_and_run(weft_context *ctx, weft_order order, wi_top_k_args *a) {
+    const unsigned wanted = WI_OUT | WI_OPTIONAL;
+    if (wi_sort_check_keys(ctx, a->call, order, a->type) != WEFT_OK || check_k(ctx, a) != WEFT_OK)
+        return WEFT_EARG;
+    wi_call call = {
+        .name = a->call,
+        .array = {[X] = wi_elements("x", a->x, a->n, a->type, WI_IN),
+                  [VALUES] = wi_elements("values", a->values, a->k, a->type, wanted),
+                  [POSITIONS] = wi_elements("positions", a->positions, a->k, WEFT_U64, wanted)},
+        .count = ARRAYS,
+        .asked = a->bytes};
+    weft_status status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK)
+        status = wi_sort_check_room(ctx, a->call, a->n, 0);
     if (status != WEFT_OK)
         return status;
     if (a->bytes)
         *a->bytes = 0;
-    if (a->k == 0)
-        return WEFT_OK;
-    const size_t size = weft_type_size(a->type);
-    wi_mirror m[] = {{.array = a->x, .bytes = a->n * size, .in = true},
-                     {.array = a->values, .bytes = a->k * size, .out = true},
-                     {.array = a->positions, .bytes = a->k * sizeof *a->positions, .out = true}};
-    status = wi_mirror_open(ctx, a->call, m, 3, a->bytes);
-    if (status != WEFT_OK)
-        return status;
-    wi_top_k_args part = *a;
-    part.x = m[0].p;
-    part.values = m[1].p;
-    part.positions = m[2].p;
-    status = wi_sort_on_place(ctx, a->call, wi_top_k_cpu, WI_CUDA_RUNG(wi_top_k_cuda), &part);
-    return wi_mirror_close(ctx, m, 3, status);
+    return a->k == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, a);
 }
 
 weft_status weft_top_k(weft_context *ctx, weft_order order, weft_type type, size_t n, const void *x,
                        size_t k, void *values, uint64_t *positions) {
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    const wi_top_k_args args = {.call = "weft_top_k",
-                                .type = type,
-                                .descending = order == WEFT_DESCENDING,
-                                .n = n,
-                                .k = k,
-                                .x = x,
-                                .values = values,
-                                .positions = positions};
+    wi_top_k_args args = {.call = "weft_top_k",
+                          .type = type,
+                          .descending = order == WEFT_DESCENDING,
+                          .n = n,
+                          .k = k,
+                          .x = x,
+                          .values = values,
+                          .positions = positions};
     return check_and_run(ctx, order, &args);
 }
 
 weft_status weft_top_k_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
                              const void *x, size_t k, void *values, uint64_t *positions,
                              size_t *bytes) {
-    const wi_top_k_args args = {.call = "weft_top_k_bytes",
-                                .type = type,
-                                .descending = order == WEFT_DESCENDING,
-                                .n = n,
-                                .k = k,
-                                .x = x,
-                                .values = values,
-                                .positions = positions,
-                                .bytes = bytes};
+    wi_top_k_args args = {.call = "weft_top_k_bytes",
+                          .type = type,
+                          .descending = order == WEFT_DESCENDING,
+                          .n = n,
+                          .k = k,
+                          .x = x,
+                          .values = values,
+                          .positions = positions,
+                          .bytes = bytes};
     if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
         return WEFT_EARG;
     return check_and_run(ctx, order, &args);
