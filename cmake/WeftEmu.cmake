@@ -140,6 +140,7 @@ set(emu_tests
     sort/sort_limits_test
     sparse/sparse_refusal_test
     core/stage_test
+    core/call_test
     core/core_test
     core/gpu_test
     ../tests/allocation_test
