@@ -36,6 +36,11 @@ wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols, co
                       .use = use};
 }
 
+wi_array wi_columns(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
+                    size_t ld, weft_type type, unsigned use) {
+    return wi_matrix(name, p, cols, rows, ld_name, ld, type, use | WI_COLUMNS);
+}
+
 /* Elements from the first of the array to its last, gaps included; false if that overflows. */
 static bool extent_of(const wi_array *a, size_t *extent) {
     size_t before, elements;
@@ -49,16 +54,19 @@ static bool extent_of(const wi_array *a, size_t *extent) {
 
 static weft_status check_shape(weft_context *ctx, const char *call, const wi_array *a,
                                size_t *extent) {
+    const bool columns = a->use & WI_COLUMNS;
+    const char *const lines = columns ? "columns" : "rows";
     if (a->ld_name && a->ld < a->cols)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: %s is %zu, less than the %zu columns of a row; pass the distance "
-                       "between starts of rows, in elements",
-                       call, a->ld_name, a->ld, a->cols);
+                       "%s: %s is %zu, less than the %zu %s of %s; pass the distance between "
+                       "starts of %s, in elements",
+                       call, a->ld_name, a->ld, a->cols, columns ? "rows" : "columns", a->name,
+                       lines);
     if (!extent_of(a, extent))
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: %zu rows, %zu elements apart, exceed the address space; check rows and "
-                       "%s",
-                       call, a->rows, a->ld, a->ld_name);
+                       "%s: %zu %s, %zu elements apart, exceed the address space; check their "
+                       "number and %s",
+                       call, a->rows, lines, a->ld, a->ld_name);
     return WEFT_OK;
 }
 
@@ -85,9 +93,14 @@ static weft_status check_array(weft_context *ctx, const char *call, wi_array *a)
     if (status == WEFT_OK)
         status = a->use & WI_UNALIGNED ? check_items(ctx, call, a, extent)
                                        : wi_check_array(ctx, call, a->name, a->p, extent, a->type);
-    if (status == WEFT_OK)
-        a->bytes = extent * a->width;
-    return status;
+    if (status != WEFT_OK)
+        return status;
+    a->bytes = extent * a->width;
+    if (a->bytes > 0 && a->use & WI_HOST && !wi_is_host(ctx, a->p))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is device memory; copy it to host memory with weft_copy", call,
+                       a->name);
+    return WEFT_OK;
 }
 
 /* Two matrices of the same pitch may lie side by side, each in the other's gaps. */
@@ -127,4 +140,8 @@ weft_status wi_call_check(weft_context *ctx, wi_call *call) {
         for (int i = 0; i < k && status == WEFT_OK; i++)
             status = check_pair(ctx, call, i, k);
     return status;
+}
+
+weft_status wi_call_check_one(weft_context *ctx, const char *call, wi_array array) {
+    return check_array(ctx, call, &array);
 }

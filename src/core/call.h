@@ -20,10 +20,13 @@ enum {
     WI_OUT = 2,       /* writes it */
     WI_OPTIONAL = 4,  /* NULL: there is none */
     WI_UNALIGNED = 8, /* at any address: its elements are bytes to the call */
-    WI_WHOLE = 16     /* in one piece, also where the call is cut into segments */
+    WI_WHOLE = 16,    /* in one piece, also where the call is cut into segments */
+    WI_HOST = 32,     /* only in host memory */
+    WI_COLUMNS = 64   /* of a matrix, columns lie together; messages say so */
 };
 
-/* A matrix of `rows` rows of `cols` elements, or a vector: one row. */
+/* A matrix of `rows` rows of `cols` elements, or a vector: one row. Where columns lie together they
+ * are the rows here. */
 typedef struct wi_array {
     const char *name; /* as the public header has it */
     const void *p;
@@ -53,11 +56,17 @@ wi_array wi_items(const char *name, const void *p, size_t n, size_t width, unsig
 /* Rows of elements of a type; ld_name is the argument that ld comes from. */
 wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
                    size_t ld, weft_type type, unsigned use);
+/* The same, columns together. */
+wi_array wi_columns(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
+                    size_t ld, weft_type type, unsigned use);
 
 /* Refuses arrays that are NULL, do not fit the address space, lie at addresses that their type
  * cannot have, or share memory with what the call writes: an array is written apart from all
  * others, save those it may be in place of. Types and widths are valid. */
 weft_status wi_call_check(weft_context *ctx, wi_call *call);
+
+/* The same for a call with one array. */
+weft_status wi_call_check_one(weft_context *ctx, const char *call, wi_array array);
 
 /* A part of a call on memory that the place reaches: all of it, or a segment. */
 typedef struct wi_part {

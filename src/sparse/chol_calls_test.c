@@ -86,7 +86,7 @@ static void refuse_solves(weft_context *ctx, const weft_sparse *matrix, weft_cho
     test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 9, b + 1, 9), WEFT_EARG, call,
                  "overlap");
     test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 2, b, 9, b, 10), WEFT_EARG, call,
-                 "overlap");
+                 "ldx");
     test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, SIZE_MAX / 4, b, 9, x, 9), WEFT_EARG,
                  call, NULL);
     b[11 + 8] = NAN;

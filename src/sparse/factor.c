@@ -2,6 +2,7 @@
 /* The public calls of the factorization: reserve, factor, and what to do where it fails. */
 #include <math.h>
 
+#include "core/call.h"
 #include "sparse/chol.h"
 
 static const wi_row rows[] = {
@@ -267,8 +268,8 @@ weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
                          "factorization; ask after WEFT_ENOTSPD or WEFT_ESINGULAR",
                          call);
     if (status == WEFT_OK)
-        status = wi_check_columns(ctx, call, "d", d, (size_t)plan->symbolic.n, 1,
-                                  (size_t)plan->symbolic.n);
+        status = wi_call_check_one(
+            ctx, call, wi_elements("d", d, (size_t)plan->symbolic.n, WEFT_F64, WI_OUT | WI_HOST));
     if (status != WEFT_OK)
         return status;
     const wi_symbolic *const symbolic = &plan->symbolic;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/call.h"
 #include "sparse/matrix.h"
 
 static const char *const storage_names =
@@ -16,15 +17,6 @@ typedef struct given {
     const weft_sparse_input *in;
     const char *row, *col; /* what the call names these arrays */
 } given;
-
-static weft_status check_host(weft_context *ctx, const char *call, const char *name, const void *p,
-                              size_t n, weft_type type) {
-    const weft_status status = wi_check_array(ctx, call, name, p, n, type);
-    if (status != WEFT_OK || n == 0 || wi_is_host(ctx, p))
-        return status;
-    return wi_fail(ctx, WEFT_EARG, "%s: %s is device memory; copy it to host memory with weft_copy",
-                   call, name);
-}
 
 weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_storage storage,
                                     double symmetry_tolerance) {
@@ -90,7 +82,8 @@ static weft_status check_unsigned(const given *g, const char *name, const uint64
 /* Checks that `n` indices of this type are there, and widens them. */
 static weft_status take_indices(const given *g, const char *name, weft_type type, const void *p,
                                 size_t n, indices *out) {
-    const weft_status status = check_host(g->ctx, g->call, name, p, n, type);
+    const weft_status status =
+        wi_call_check_one(g->ctx, g->call, wi_elements(name, p, n, type, WI_IN | WI_HOST));
     *out = (indices){p, NULL};
     if (status != WEFT_OK || type == WEFT_I64)
         return status;
@@ -151,7 +144,8 @@ static weft_status build(const given *g, size_t n, const int64_t *row, const int
                                   .row = row,
                                   .col = col,
                                   .value = in->value};
-    const weft_status status = check_host(g->ctx, g->call, "value", in->value, n, WEFT_F64);
+    const weft_status status = wi_call_check_one(
+        g->ctx, g->call, wi_elements("value", in->value, n, WEFT_F64, WI_IN | WI_HOST));
     return status == WEFT_OK ? wi_sparse_build(g->ctx, &voice, &triplets, matrix) : status;
 }
 
@@ -305,7 +299,8 @@ weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, size_t n,
                        "%s: n is %zu, but the matrix was created from %zu values; pass as many, in "
                        "the same order",
                        call, n, matrix->given);
-    const weft_status status = check_host(ctx, call, "value", value, n, WEFT_F64);
+    const weft_status status =
+        wi_call_check_one(ctx, call, wi_elements("value", value, n, WEFT_F64, WI_IN | WI_HOST));
     return status == WEFT_OK ? wi_sparse_set_values(ctx, &voice, matrix, value) : status;
 }
 

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "core/call.h"
 #include "cpu/team.h"
 #include "sparse/residual_simd.h"
 #include "sparse/sparse.h"
@@ -95,24 +96,6 @@ void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
         *args->misfit = r.all;
 }
 
-weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,
-                             size_t rows, size_t n, size_t ld) {
-    size_t count = 0;
-    if (ld < rows)
-        return wi_fail(ctx, WEFT_EARG, "%s: ld%s is %zu, less than the %zu rows of %s; pass more",
-                       call, name, ld, rows, name);
-    if (rows == 0 || n == 0)
-        return WEFT_OK;
-    if (__builtin_mul_overflow(ld, n - 1, &count) || __builtin_add_overflow(count, rows, &count))
-        count = SIZE_MAX;
-    const weft_status status = wi_check_array(ctx, call, name, p, count, WEFT_F64);
-    if (status == WEFT_OK && !wi_is_host(ctx, p))
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: %s is device memory; copy it to host memory with weft_copy", call,
-                       name);
-    return status;
-}
-
 /* What threads share of Y = A X. */
 typedef struct product {
     const weft_sparse *matrix;
@@ -148,14 +131,14 @@ weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, s
         return WEFT_EARG;
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
-    weft_status status = wi_check_columns(ctx, call, "x", x, matrix->cols, n, ldx);
-    if (status == WEFT_OK)
-        status = wi_check_columns(ctx, call, "y", y, matrix->rows, n, ldy);
+    wi_call arrays = {
+        .name = call,
+        .array = {wi_columns("x", x, matrix->cols, n, "ldx", ldx, WEFT_F64, WI_IN | WI_HOST),
+                  wi_columns("y", y, matrix->rows, n, "ldy", ldy, WEFT_F64, WI_OUT | WI_HOST)},
+        .count = 2};
+    const weft_status status = wi_call_check(ctx, &arrays);
     if (status != WEFT_OK || n == 0 || matrix->rows == 0)
         return status;
-    if (matrix->cols > 0 && wi_overlap(x, (ldx * (n - 1) + matrix->cols) * sizeof *x, y,
-                                       (ldy * (n - 1) + matrix->rows) * sizeof *y))
-        return wi_fail(ctx, WEFT_EARG, "%s: x and y overlap; pass separate arrays", call);
     product p = {.matrix = matrix, .n = n, .x = x, .ldx = ldx, .y = y, .ldy = ldy};
     wi_team_run(ctx, team_for(ctx, matrix, n), multiply_rows, &p);
     return WEFT_OK;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/call.h"
 #include "cpu/team.h"
 
 static const char name[] = "weft_chol_solve";
@@ -163,19 +164,14 @@ static weft_status check_finite(weft_context *ctx, size_t rows, size_t n, const 
 
 static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const double *b,
                                 size_t ldb, const double *x, size_t ldx) {
-    weft_status status = wi_check_columns(ctx, name, "b", b, rows, n, ldb);
-    if (status == WEFT_OK)
-        status = wi_check_columns(ctx, name, "x", x, rows, n, ldx);
+    wi_call call = {.name = name,
+                    .array = {wi_columns("b", b, rows, n, "ldb", ldb, WEFT_F64, WI_IN | WI_HOST),
+                              wi_columns("x", x, rows, n, "ldx", ldx, WEFT_F64, WI_OUT | WI_HOST)},
+                    .count = 2};
+    call.array[1].in_place = 1;
+    const weft_status status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || rows == 0 || n == 0)
         return status;
-    if (x != b || (ldx != ldb && n > 1)) {
-        const size_t b_bytes = (ldb * (n - 1) + rows) * sizeof *b;
-        if (wi_overlap(b, b_bytes, x, (ldx * (n - 1) + rows) * sizeof *x))
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: b and x overlap; pass the same array with ldx = ldb, or separate "
-                           "ones",
-                           name);
-    }
     return check_finite(ctx, rows, n, b, ldb);
 }
 

@@ -140,10 +140,6 @@ double wi_largest(size_t n, const double *x);
 /* Is each |x[i]| 0 or from `least` to `most`? */
 bool wi_within(size_t n, const double *x, double least, double most);
 
-/* Checks an argument: `n` columns of `rows` elements in host memory, `ld` apart. */
-weft_status wi_check_columns(weft_context *ctx, const char *call, const char *name, const double *p,
-                             size_t rows, size_t n, size_t ld);
-
 #ifdef __cplusplus
 }
 #endif
