@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Honest timing on the monotonic clock, and what all places share. */
-#include "cli/meter.h"
+#include "climb/meter.h"
 
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "weft/map.h"
 
@@ -16,6 +17,11 @@ double wi_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+size_t wi_memory_bytes(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
 }
 
 /* Takes the arena as large as memory allows, and touches all of it: untouched pages are one page of
@@ -33,17 +39,23 @@ static weft_status take_arena(wi_meter *meter, size_t bytes) {
     return weft_fill(meter->ctx, WEFT_U8, bytes, &one, meter->arena);
 }
 
-weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
+weft_status wi_meter_open_small(wi_meter *meter, weft_context *ctx, size_t arena_bytes) {
     *meter = (wi_meter){.ctx = ctx};
     meter->cache_bytes = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
-    size_t bytes = meter->cache_bytes + meter->cache_bytes / 2;
-    bytes = bytes < LEAST_ARENA_BYTES ? LEAST_ARENA_BYTES : bytes;
-    if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA) /* a GPU reads less too fast to time */
-        bytes = MOST_ARENA_BYTES;
-    const weft_status status = take_arena(meter, bytes);
+    const weft_status status = take_arena(meter, arena_bytes);
     if (status != WEFT_OK)
         wi_meter_close(meter);
     return status;
+}
+
+weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
+    const size_t cache = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
+    size_t bytes = cache + cache / 2;
+    bytes = bytes < LEAST_ARENA_BYTES ? LEAST_ARENA_BYTES : bytes;
+    /* a GPU goes through a smaller arena too quickly to be timed */
+    if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA)
+        bytes = MOST_ARENA_BYTES;
+    return wi_meter_open_small(meter, ctx, bytes);
 }
 
 void wi_meter_close(wi_meter *meter) {
@@ -52,9 +64,9 @@ void wi_meter_close(wi_meter *meter) {
     meter->arena = NULL;
 }
 
-bool wi_meter_flushes(const wi_meter *meter, const wi_task *task) {
+bool wi_meter_flushes(const wi_meter *meter, const wi_timed *timed) {
     const bool on_gpu = meter->ctx->kind == WI_CUDA;
-    return !(on_gpu && task->on_host) && task->bytes < 2.0 * (double)meter->cache_bytes;
+    return !(on_gpu && timed->on_host) && timed->bytes < 2.0 * (double)meter->cache_bytes;
 }
 
 static int ascending(const void *a, const void *b) {
@@ -67,9 +79,9 @@ double wi_median(double *samples, size_t count) {
     return count % 2 ? samples[count / 2] : (samples[count / 2 - 1] + samples[count / 2]) / 2;
 }
 
-weft_status wi_meter_once(const wi_meter *meter, const wi_task *task, double *seconds) {
+weft_status wi_meter_once(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     const double start = wi_now();
-    weft_status status = task->run(task->user);
+    weft_status status = timed->run(timed->user);
     if (status == WEFT_OK)
         status = weft_sync(meter->ctx);
     *seconds = wi_now() - start;
@@ -77,47 +89,24 @@ weft_status wi_meter_once(const wi_meter *meter, const wi_task *task, double *se
 }
 
 /* Times by the clock of the host. */
-static weft_status time_on_host(const wi_meter *meter, const wi_task *task, double *seconds) {
+static weft_status time_on_host(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     double samples[WI_MOST_SAMPLES], unused;
-    const bool flush = wi_meter_flushes(meter, task);
+    const bool flush = wi_meter_flushes(meter, timed);
     size_t count = 0;
-    weft_status status = wi_meter_once(meter, task, &unused);
+    weft_status status = wi_meter_once(meter, timed, &unused);
     const double start = wi_now();
     while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
            (count < WI_LEAST_SAMPLES || wi_now() - start < wi_budget_seconds)) {
         if (flush)
             wi_cpu_flush(meter);
-        status = wi_meter_once(meter, task, &samples[count++]);
+        status = wi_meter_once(meter, timed, &samples[count++]);
     }
     if (status == WEFT_OK)
         *seconds = wi_median(samples, count);
     return status;
 }
 
-weft_status wi_meter_time(const wi_meter *meter, const wi_task *task, double *seconds) {
-    return meter->ctx->kind == WI_CPU || task->on_host ? time_on_host(meter, task, seconds)
-                                                       : wi_gpu_time(meter, task, seconds);
-}
-
-weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, weft_type type, double *rate) {
-    return meter->ctx->kind == WI_CPU ? wi_cpu_roof(meter, roof, type, rate)
-                                      : wi_gpu_roof(meter, roof, rate);
-}
-
-const char *wi_roof_name(wi_roof roof) {
-    static const char *const names[] = {[WI_ROOF_READ] = "read",
-                                        [WI_ROOF_COPY] = "copy",
-                                        [WI_ROOF_LINK] = "link",
-                                        [WI_ROOF_FMA] = "fma"};
-    return names[roof];
-}
-
-const char *wi_roof_meaning(wi_roof roof) {
-    static const char *const meanings[] = {
-        [WI_ROOF_READ] = "reading memory",
-        [WI_ROOF_COPY] = "copying memory, read + written",
-        [WI_ROOF_LINK] = "pinned host memory to the GPU",
-        [WI_ROOF_FMA] = "fused multiply-adds in registers, on all threads",
-    };
-    return meanings[roof];
+weft_status wi_meter_time(const wi_meter *meter, const wi_timed *timed, double *seconds) {
+    return meter->ctx->kind == WI_CPU || timed->on_host ? time_on_host(meter, timed, seconds)
+                                                       : wi_gpu_time(meter, timed, seconds);
 }

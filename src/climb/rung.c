@@ -1,69 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs one rung of a ladder at the largest n that it can do in reasonable time. */
-#include "cli/rung.h"
+#include "climb/rung.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "cli/machine.h"
 
 enum {
     FIRST_N = 1024, /* the search for n begins here */
     GROWTH = 4
 };
 
-/* The case in the pool that is cheapest to make again. */
-static wi_case *smallest(wi_pool *pool) {
-    wi_case *found = &pool->cases[0];
+/* The place in the pool of the problem that is cheapest to make again. */
+static size_t smallest(const wi_pool *pool) {
+    size_t found = 0;
     for (size_t k = 1; k < pool->count; k++) {
-        if (pool->cases[k].n < found->n)
-            found = &pool->cases[k];
+        if (pool->made[k].n < pool->made[found].n)
+            found = k;
     }
     return found;
 }
 
-weft_status wi_pool_get(wi_pool *pool, size_t n, wi_case **c) {
+weft_status wi_pool_get(wi_pool *pool, size_t n, void **problem) {
     for (size_t k = 0; k < pool->count; k++) {
-        if (pool->cases[k].n == n) {
-            *c = &pool->cases[k];
+        if (pool->made[k].n == n) {
+            *problem = pool->made[k].problem;
             return WEFT_OK;
         }
     }
-    if (pool->count == WI_MOST_CASES) {
-        wi_case *const old = smallest(pool);
-        pool->climb->drop(old);
-        *old = pool->cases[--pool->count];
+    if (pool->count == WI_MOST_PROBLEMS) {
+        const size_t old = smallest(pool);
+        pool->climb->drop(pool->made[old].problem);
+        pool->made[old] = pool->made[--pool->count];
     }
-    wi_case *const made = &pool->cases[pool->count];
-    *made = (wi_case){.ctx = pool->ctx, .type = pool->type, .n = n, .seed = pool->seed};
-    const weft_status status = pool->climb->make(made);
+    wi_setup setup = pool->setup;
+    setup.n = n;
+    const weft_status status = pool->climb->make(&setup, problem);
     if (status != WEFT_OK)
         return status;
-    pool->count++;
-    *c = made;
+    pool->made[pool->count].n = n;
+    pool->made[pool->count++].problem = *problem;
     return WEFT_OK;
 }
 
 void wi_pool_drop(wi_pool *pool) {
     for (size_t k = 0; k < pool->count; k++)
-        pool->climb->drop(&pool->cases[k]);
+        pool->climb->drop(pool->made[k].problem);
     pool->count = 0;
 }
 
-/* A call of a climb on a case, as something to time. */
-typedef struct call {
-    const wi_climb *climb;
-    wi_case *c;
-} call;
-
-static weft_status run_call(void *user) {
-    const call *const own = user;
-    return own->climb->call(own->c);
-}
-
-static wi_task task_of(call *own) {
-    return (wi_task){run_call, own, own->climb->bytes(own->c), own->climb->roof == WI_ROOF_LINK};
+/* A call of the pool's climb, as something to time. What it touches is counted without regard to
+ * the rung: passes over what lies in a cache do not push it out. */
+static wi_timed timed_call(const wi_pool *pool, void *problem) {
+    wi_facts facts;
+    pool->climb->describe(problem, NULL, &facts);
+    return (wi_timed){pool->climb->call, problem, facts.bytes, facts.on_host};
 }
 
 /* The search for n. */
@@ -79,16 +70,16 @@ typedef struct search {
 
 /* Tries n elements; on success they are the largest found. */
 static weft_status try_n(search *s, size_t n) {
-    call own = {s->pool->climb, NULL};
+    void *problem;
     double seconds;
-    weft_status status = wi_pool_get(s->pool, n, &own.c);
+    weft_status status = wi_pool_get(s->pool, n, &problem);
     if (status != WEFT_OK)
         return status;
-    const wi_task task = task_of(&own);
-    status = wi_meter_once(s->meter, &task, &seconds);
+    const wi_timed timed = timed_call(s->pool, problem);
+    status = wi_meter_once(s->meter, &timed, &seconds);
     /* a first call may load kernels, start threads and touch new pages */
     if (status == WEFT_OK && seconds < WI_LONGEST_CALL_SECONDS / 2)
-        status = wi_meter_once(s->meter, &task, &seconds);
+        status = wi_meter_once(s->meter, &timed, &seconds);
     if (status != WEFT_OK)
         return status;
     /* over two steps, so that one disturbed call does not make a linear rung look quadratic */
@@ -122,7 +113,7 @@ static bool is_limit(const weft_context *ctx, weft_status status, wi_rung *rung)
 static weft_status find_first(search *s, size_t n, wi_rung *rung) {
     for (; n > 0; n /= 2) {
         const weft_status status = try_n(s, n);
-        if (status == WEFT_OK || !is_limit(s->pool->ctx, status, rung))
+        if (status == WEFT_OK || !is_limit(s->pool->setup.ctx, status, rung))
             return status;
     }
     return WEFT_OK;
@@ -140,7 +131,7 @@ static weft_status grow(search *s, size_t full, wi_rung *rung) {
         }
         const weft_status status = try_n(s, next);
         if (status != WEFT_OK) {
-            if (!is_limit(s->pool->ctx, status, rung))
+            if (!is_limit(s->pool->setup.ctx, status, rung))
                 return status;
             step /= 2;
         }
@@ -150,32 +141,34 @@ static weft_status grow(search *s, size_t full, wi_rung *rung) {
     return WEFT_OK;
 }
 
-/* Checks the result at the n found, and that it came from the row asked for. */
-static bool check(wi_pool *pool, wi_case *c, const wi_row *row, wi_rung *rung) {
-    if (!pool->climb->check(c, rung->why, sizeof rung->why))
+/* Checks the result, and that it came from the row asked for. */
+static bool check(const wi_pool *pool, void *problem, const wi_row *row, wi_rung *rung) {
+    if (!pool->climb->check(problem, rung->why, sizeof rung->why))
         return false;
-    const char *const used = weft_used(pool->ctx, pool->climb->ladder->op);
+    const char *const used = weft_used(pool->setup.ctx, pool->climb->ladder->op);
+    pool->climb->describe(problem, used, &rung->facts);
     if (!row || (used && strcmp(used, row->name) == 0))
         return true;
     snprintf(rung->why, sizeof rung->why, "variant %s ran instead", used ? used : "none");
     return false;
 }
 
-static weft_status measure(wi_pool *pool, const wi_meter *meter, const wi_row *row, wi_rung *rung) {
-    call own = {pool->climb, NULL};
-    weft_status status = wi_pool_get(pool, rung->n, &own.c);
+/* Checks and times the call of rung->n elements; its merits instead of its roof, if it has some. */
+static weft_status measure(wi_pool *pool, const wi_meter *meter, bool with_roof, wi_rung *rung) {
+    const wi_climb *const climb = pool->climb;
+    void *problem;
+    weft_status status = wi_pool_get(pool, rung->n, &problem);
     if (status != WEFT_OK)
         return status;
-    const wi_task task = task_of(&own);
-    rung->bytes = task.bytes;
-    rung->work = pool->climb->flops ? pool->climb->flops(own.c) : task.bytes;
-    rung->ok = check(pool, own.c, row, rung);
+    const wi_timed timed = timed_call(pool, problem);
+    rung->ok = check(pool, problem, rung->row, rung);
     if (!rung->ok)
         return WEFT_OK;
-    status = pool->climb->merits
-                 ? pool->climb->merits->find(own.c, rung->merit)
-                 : wi_roof_measure(meter, pool->climb->roof, pool->type, &rung->roof);
-    return status == WEFT_OK ? wi_meter_time(meter, &task, &rung->seconds) : status;
+    if (climb->merits)
+        status = climb->merits->find(problem, rung->merit);
+    else if (with_roof)
+        status = wi_roof_measure(meter, rung->facts.roof, &rung->roof);
+    return status == WEFT_OK ? wi_meter_time(meter, &timed, &rung->seconds) : status;
 }
 
 weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row, size_t n,
@@ -183,55 +176,73 @@ weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row,
     search s = {.pool = pool, .meter = meter};
     *rung = (wi_rung){.row = row, .limit = WI_LIMIT_NONE};
     const char *const op = pool->climb->ladder->op;
-    char count[WI_FIELD_BYTES];
-    wi_progress("%s: %s, n = %s ...", op, row ? row->name : "best", wi_format_count(n, count));
-    weft_status status = weft_use(pool->ctx, op, row ? row->name : NULL);
+    weft_status status = weft_use(pool->setup.ctx, op, row ? row->name : NULL);
     if (status == WEFT_OK)
         status = find_first(&s, row && n > FIRST_N ? FIRST_N : n, rung);
     if (status == WEFT_OK && s.n > 0)
         status = grow(&s, n, rung);
     rung->n = s.n;
     if (status == WEFT_OK && s.n > 0)
-        status = measure(pool, meter, row, rung);
-    wi_progress_end();
+        status = measure(pool, meter, true, rung);
     return status;
 }
 
-double wi_rung_rate(const wi_rung *rung) {
-    return rung->seconds > 0 ? rung->work / rung->seconds : 0;
-}
-
-const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_FIELD_BYTES]) {
-    return climb->flops ? wi_format_flops(rate, out) : wi_format_rate(rate, out);
-}
-
-void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung) {
-    const bool timed = rung->seconds > 0;
-    wi_json_known(json, "seconds", timed, rung->seconds);
-    if (climb->merits) {
-        for (size_t k = 0; k < WI_MERITS; k++)
-            wi_json_known(json, climb->merits->of[k].key, timed, rung->merit[k]);
-        return;
+/* The rung at n elements: as it was measured, or measured anew; untimed if it cannot do that. */
+static weft_status at_size(wi_pool *pool, const wi_meter *meter, const wi_rung *rung, size_t n,
+                           wi_rung *there) {
+    void *problem;
+    if (rung->n == n) {
+        *there = *rung;
+        return WEFT_OK;
     }
-    wi_json_count(json, "bytes", (uint64_t)rung->bytes);
-    if (climb->flops)
-        wi_json_number(json, "flops", rung->work);
-    wi_json_known(json, climb->flops ? "gflops" : "gbps", timed, wi_rung_rate(rung) / 1e9);
-    wi_json_string(json, "roof", wi_roof_name(climb->roof));
-    wi_json_number(json, climb->flops ? "roof_gflops" : "roof_gbps", timed ? rung->roof / 1e9 : 0);
+    *there = (wi_rung){.row = rung->row, .n = n, .ok = true};
+    weft_status status = weft_use(pool->setup.ctx, pool->climb->ladder->op, rung->row->name);
+    if (status == WEFT_OK)
+        status = wi_pool_get(pool, n, &problem);
+    if (status == WEFT_OK)
+        status = pool->climb->call(problem);
+    if (status == WEFT_OK)
+        return measure(pool, meter, false, there);
+    return is_limit(pool->setup.ctx, status, there) ? WEFT_OK : status;
+}
+
+weft_status wi_rung_compare(wi_pool *pool, const wi_meter *meter, wi_rung *rung,
+                            const wi_rung *earlier, double *times) {
+    const bool by_merit = pool->climb->merits != NULL;
+    wi_rung a, b;
+    *times = 0;
+    if (!earlier || !(rung->seconds > 0) || !(earlier->seconds > 0))
+        return WEFT_OK;
+    const size_t n = rung->n < earlier->n ? rung->n : earlier->n;
+    weft_status status = at_size(pool, meter, rung, n, &a);
+    if (status == WEFT_OK)
+        status = at_size(pool, meter, earlier, n, &b);
+    if (status != WEFT_OK)
+        return status;
+    if (!a.ok) {
+        rung->ok = false;
+        rung->seconds = 0;
+        rung->n = n;
+        memcpy(rung->why, a.why, sizeof rung->why);
+    }
+    if (a.seconds > 0 && b.seconds > 0)
+        *times = by_merit ? b.merit[WI_MERITS - 1] / a.merit[WI_MERITS - 1] : b.seconds / a.seconds;
+    return WEFT_OK;
+}
+
+double wi_rung_rate(const wi_rung *rung) {
+    return rung->seconds > 0 ? wi_work_of(&rung->facts) / rung->seconds : 0;
 }
 
 size_t wi_usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type) {
     enum {
         ARRAYS = 8 /* three and their host copies, and as much again for the smaller n */
     };
-    wi_cpu_facts facts;
+    const size_t memory = wi_memory_bytes();
     if (climb->usual_n)
         return climb->usual_n;
-    wi_cpu_describe(&facts);
     size_t n = ctx->kind == WI_CUDA ? (size_t)1 << 28 : (size_t)1 << 26;
-    while (facts.memory_bytes && n > FIRST_N &&
-           ARRAYS * n * weft_type_size(type) > facts.memory_bytes / 2)
+    while (memory && n > FIRST_N && ARRAYS * n * weft_type_size(type) > memory / 2)
         n /= 2;
     return n;
 }
