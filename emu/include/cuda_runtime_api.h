@@ -50,8 +50,8 @@ EMU_ENUM(cudaStreamCaptureStatus, cudaStreamCaptureStatusNone, cudaStreamCapture
 EMU_ENUM(cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
          cudaDriverEntryPointSymbolNotFound);
 EMU_ENUM(emu_flags, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0,
-         cudaEventDisableTiming = 2,
-         cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0, cudaEnableDefault = 0);
+         cudaEventDisableTiming = 2, cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0,
+         cudaEnableDefault = 0);
 
 typedef struct EmuStream *cudaStream_t;
 typedef struct EmuEvent *cudaEvent_t;

@@ -108,5 +108,5 @@ static weft_status time_on_host(const wi_meter *meter, const wi_timed *timed, do
 
 weft_status wi_meter_time(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     return meter->ctx->kind == WI_CPU || timed->on_host ? time_on_host(meter, timed, seconds)
-                                                       : wi_gpu_time(meter, timed, seconds);
+                                                        : wi_gpu_time(meter, timed, seconds);
 }

@@ -76,7 +76,8 @@ weft_status wi_gpu_time(const wi_meter *meter, const wi_timed *timed, double *se
     if (status != WEFT_OK)
         return status;
     for (int k = 0; k < 2 && status == WEFT_OK; k++)
-        status = wi_cuda(ctx, cudaEventCreateWithFlags(&event[k], cudaEventDefault), "cudaEventCreate: timing");
+        status = wi_cuda(ctx, cudaEventCreateWithFlags(&event[k], cudaEventDefault),
+                         "cudaEventCreate: timing");
     if (status == WEFT_OK)
         status = take_samples(meter, timed, event, seconds);
     for (int k = 0; k < 2; k++) {

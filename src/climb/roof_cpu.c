@@ -310,7 +310,7 @@ static weft_status launch_seconds(const wi_meter *meter, double *seconds) {
     for (size_t k = 0; k < PASSES; k++) {
         const double start = wi_now();
         for (int call = 0; call < CALLS; call++)
-            wi_team_run(meter->ctx, meter->ctx->threads, do_nothing, NULL);
+            wi_team_run_together(meter->ctx, meter->ctx->threads, do_nothing, NULL);
         samples[k] = (wi_now() - start) / CALLS;
     }
     *seconds = wi_median(samples, PASSES);

@@ -49,6 +49,19 @@ void wi_pool_drop(wi_pool *pool) {
     pool->count = 0;
 }
 
+/* Where the search for n begins. */
+static size_t first_n(size_t n) {
+    return n > FIRST_N ? FIRST_N : n;
+}
+
+weft_status wi_pool_describe(wi_pool *pool, size_t n, wi_facts *facts) {
+    void *problem;
+    const weft_status status = wi_pool_get(pool, first_n(n), &problem);
+    if (status == WEFT_OK)
+        pool->climb->describe(problem, NULL, facts);
+    return status;
+}
+
 /* A call of the pool's climb, as something to time. What it touches is counted without regard to
  * the rung: passes over what lies in a cache do not push it out. */
 static wi_timed timed_call(const wi_pool *pool, void *problem) {
@@ -178,7 +191,7 @@ weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row,
     const char *const op = pool->climb->ladder->op;
     weft_status status = weft_use(pool->setup.ctx, op, row ? row->name : NULL);
     if (status == WEFT_OK)
-        status = find_first(&s, row && n > FIRST_N ? FIRST_N : n, rung);
+        status = find_first(&s, row ? first_n(n) : n, rung);
     if (status == WEFT_OK && s.n > 0)
         status = grow(&s, n, rung);
     rung->n = s.n;

@@ -30,6 +30,10 @@ typedef struct wi_pool {
 weft_status wi_pool_get(wi_pool *pool, size_t n, void **problem);
 void wi_pool_drop(wi_pool *pool);
 
+/* What a rung's search would begin with, on the way to n elements: what kind of problems these are,
+ * before any has run. */
+weft_status wi_pool_describe(wi_pool *pool, size_t n, wi_facts *facts);
+
 /* Why a rung ran on fewer elements than asked for. */
 typedef enum wi_limit {
     WI_LIMIT_NONE,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map's climb: z = x + y; and stage's, the same on pageable host memory, computed on a GPU place. */
+/* map's climb: z = x + y; and stage's, the same on pageable host memory, computed on a GPU place.
+ */
 #include "climb/data.h"
 #include "core/stage.h"
 #include "map/map.h"
@@ -44,8 +45,7 @@ static void expected(const wi_data *data, size_t first, size_t count, int64_t *k
 }
 
 static bool check(void *problem, char *why, size_t bytes) {
-    return wi_data_try(problem, call, why, bytes) &&
-           wi_data_compare(problem, expected, why, bytes);
+    return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
 /* Two arrays read, one written. */

@@ -34,8 +34,7 @@ static void expected(const wi_data *data, size_t first, size_t count, int64_t *k
 }
 
 static bool check(void *problem, char *why, size_t bytes) {
-    return wi_data_try(problem, call, why, bytes) &&
-           wi_data_compare(problem, expected, why, bytes);
+    return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
 /* Each element read once and written once. */

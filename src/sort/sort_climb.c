@@ -59,8 +59,7 @@ static void fill_part(void *user, int rank, int size) {
 
 static weft_status make(const wi_setup *setup, void **problem) {
     weft_context *const ctx = setup->ctx;
-    weft_status status =
-        wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
     if (status != WEFT_OK)
         return status;
     const wi_data *const data = *problem;

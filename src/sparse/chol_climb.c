@@ -67,9 +67,9 @@ static bool check(void *problem, char *why, size_t bytes) {
     return good;
 }
 
-/* A is read once, L written once. Each column of L, of c entries, takes c^2 flops: products and sums
- * of the columns to its right, a root, quotients. Zeros that are stored to make fronts denser do not
- * count. */
+/* A is read once, L written once. Each column of L, of c entries, takes c^2 flops: products and
+ * sums of the columns to its right, a root, quotients. Zeros that are stored to make fronts denser
+ * do not count. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const mesh_system *const s = problem;
     const weft_chol_report *const report = &s->plan->report;
