@@ -34,8 +34,7 @@ test_screens() {
         return
     fi
     for columns in 80 60 40; do
-        for command in info demo climb reduce scan sort topk histogram add select unique generate \
-            analyze solve help; do
+        for command in $(commands); do
             screen $columns "$weft" help $command
         done
         screen $columns "$weft" help

@@ -71,4 +71,5 @@ const wi_command wi_add_command = {
     .suffixes = "npy",
     .least_operands = 2,
     .most_operands = 2,
-    .run = execute};
+    .run = execute,
+};

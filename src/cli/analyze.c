@@ -155,4 +155,5 @@ const wi_command wi_analyze_command = {
     .suffixes = "mtx",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

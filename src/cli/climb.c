@@ -421,4 +421,5 @@ const wi_command wi_climb_command = {
     .operand_heading = "OP",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

@@ -241,4 +241,5 @@ const wi_command wi_demo_command = {
                "minute.",
     .examples = {{"weft demo", "on the best place"}, {"weft demo --place cpu:1", "on one core"}},
     .options = options,
-    .run = execute};
+    .run = execute,
+};

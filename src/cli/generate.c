@@ -110,4 +110,5 @@ const wi_command wi_generate_command = {
     .operand_heading = "KIND",
     .least_operands = 2,
     .most_operands = 2,
-    .run = execute};
+    .run = execute,
+};

@@ -132,4 +132,5 @@ const wi_command wi_help_command = {
     .options = options,
     .list_operands = wi_list_commands,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

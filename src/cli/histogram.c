@@ -323,4 +323,5 @@ const wi_command wi_histogram_command = {
     .suffixes = "npy pgm ppm png",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

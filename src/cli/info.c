@@ -228,4 +228,5 @@ const wi_command wi_info_command = {
     .examples = {{"weft info", "for people"},
                  {"weft info --json", "for programs: one object for the build and each place"}},
     .options = options,
-    .run = execute};
+    .run = execute,
+};

@@ -153,4 +153,5 @@ const wi_command wi_reduce_command = {
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 2,
-    .run = execute};
+    .run = execute,
+};

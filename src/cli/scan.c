@@ -98,4 +98,5 @@ const wi_command wi_scan_command = {
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

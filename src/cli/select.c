@@ -174,4 +174,5 @@ const wi_command wi_select_command = {
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 2,
-    .run = execute};
+    .run = execute,
+};

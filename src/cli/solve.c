@@ -324,4 +324,5 @@ const wi_command wi_solve_command = {
     .suffixes = "mtx",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

@@ -85,4 +85,5 @@ const wi_command wi_sort_command = {
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

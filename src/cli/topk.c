@@ -141,4 +141,5 @@ const wi_command wi_topk_command = {
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};

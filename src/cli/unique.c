@@ -89,4 +89,5 @@ const wi_command wi_unique_command = {
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,
-    .run = execute};
+    .run = execute,
+};
