@@ -37,7 +37,7 @@ static __global__ void __launch_bounds__(THREADS)
         uint4 *const own = memory + tile * THREADS * DEPTH + threadIdx.x;
 #pragma unroll
         for (int k = 0; k < DEPTH; k++)
-            own[k * THREADS] = make_uint4(word, word, word, word);
+            own[k * THREADS] = uint4{word, word, word, word};
     }
 }
 
