@@ -65,18 +65,23 @@ static void print_option(const wi_option *option) {
 /* The words there are under a heading, if there is one and there are some. */
 static void print_words(const char *heading, const wi_command *command, wi_lister *list) {
     wi_words words = {.at = NULL};
-    char line[1024] = "";
     if (!heading)
         return;
     list(command, &words);
+    size_t room = 1;
     for (size_t k = 0; k < words.count; k++)
-        wi_append(line, sizeof line, " ", words.at[k]);
+        room += strlen(words.at[k]) + 1;
+    char *const line = wi_host_alloc(room);
+    if (words.count > 0 && line) {
+        line[0] = '\0';
+        for (size_t k = 0; k < words.count; k++)
+            wi_append(line, room, " ", words.at[k]);
+        print_heading(heading);
+        fputs("  ", stdout);
+        wi_print_wrapped(line, 2, 2);
+    }
+    wi_host_free(line);
     wi_words_free(&words);
-    if (!*line)
-        return;
-    print_heading(heading);
-    fputs("  ", stdout);
-    wi_print_wrapped(line, 2, 2);
 }
 
 void wi_print_command_help(const wi_command *command) {

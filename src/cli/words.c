@@ -11,7 +11,7 @@
 
 enum {
     LONGEST_WORD = 64, /* longer words are not guessed at */
-    FIRST_ROOM = 64
+    FIRST_ROOM = 8
 };
 
 bool wi_words_have(const wi_words *words, const char *word) {

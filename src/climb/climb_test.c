@@ -9,7 +9,7 @@
 #include "testing.h"
 
 enum {
-    SMALL_N = 1000,
+    SMALL_N = 500,
     MOST_CHECKS = 16,
     ARENA_BYTES = 1 << 18
 };
@@ -120,7 +120,7 @@ static void run_boxes(const wi_climb *climb, size_t n, wi_rung *serial, wi_rung 
     weft_context *const ctx = test_open("cpu:2");
     wi_meter meter;
     wi_pool pool = {.climb = climb, .setup = {.ctx = ctx, .type = WEFT_I32}};
-    ok(ctx, wi_meter_open_small(&meter, ctx, ARENA_BYTES));
+    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
     ok(ctx, wi_rung_run(&pool, &meter, row_of(climb->ladder, "serial"), n, serial));
     ok(ctx, wi_rung_run(&pool, &meter, row_of(climb->ladder, "blocked"), n, blocked));
     ok(ctx, wi_rung_compare(&pool, &meter, blocked, serial, times));
@@ -258,11 +258,14 @@ static void test_climbs(weft_context *ctx) {
 static bool has_peer(const weft_context *ctx) {
 #ifdef WEFT_CUDA
     int count = 0, can = 0;
-    if (ctx->gpu && cudaGetDeviceCount(&count) == cudaSuccess)
-        for (int peer = 0; peer < count && !can; peer++)
-            if (peer != ctx->gpu->device)
-                cudaDeviceCanAccessPeer(&can, ctx->gpu->device, peer);
-    return can;
+    if (!ctx->gpu || cudaGetDeviceCount(&count) != cudaSuccess)
+        return false;
+    for (int peer = 0; peer < count; peer++) {
+        if (peer != ctx->gpu->device &&
+            cudaDeviceCanAccessPeer(&can, ctx->gpu->device, peer) == cudaSuccess && can)
+            return true;
+    }
+    return false;
 #else
     (void)ctx;
     return false;
@@ -290,7 +293,7 @@ static bool is_there(const weft_context *ctx, wi_roof roof) {
 
 static void test_roofs(weft_context *ctx) {
     wi_meter meter;
-    ok(ctx, wi_meter_open_small(&meter, ctx, ARENA_BYTES));
+    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
     for (int roof = 0; roof < WI_ROOFS; roof++) {
         double value = -1;
         assert_non_null(wi_roof_rows[roof].name);

@@ -13,6 +13,8 @@ enum {
     MOST_ARENA_BYTES = 1 << 30
 };
 
+static const double usual_budget_seconds = 0.4;
+
 double wi_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -39,8 +41,9 @@ static weft_status take_arena(wi_meter *meter, size_t bytes) {
     return weft_fill(meter->ctx, WEFT_U8, bytes, &one, meter->arena);
 }
 
-weft_status wi_meter_open_small(wi_meter *meter, weft_context *ctx, size_t arena_bytes) {
-    *meter = (wi_meter){.ctx = ctx};
+weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_bytes,
+                               double budget_seconds) {
+    *meter = (wi_meter){.ctx = ctx, .budget_seconds = budget_seconds};
     meter->cache_bytes = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
     const weft_status status = take_arena(meter, arena_bytes);
     if (status != WEFT_OK)
@@ -55,7 +58,7 @@ weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
     /* a GPU goes through a smaller arena too quickly to be timed */
     if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA)
         bytes = MOST_ARENA_BYTES;
-    return wi_meter_open_small(meter, ctx, bytes);
+    return wi_meter_open_with(meter, ctx, bytes, usual_budget_seconds);
 }
 
 void wi_meter_close(wi_meter *meter) {
@@ -96,7 +99,7 @@ static weft_status time_on_host(const wi_meter *meter, const wi_timed *timed, do
     weft_status status = wi_meter_once(meter, timed, &unused);
     const double start = wi_now();
     while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < wi_budget_seconds)) {
+           (count < WI_LEAST_SAMPLES || wi_now() - start < meter->budget_seconds)) {
         if (flush)
             wi_cpu_flush(meter);
         status = wi_meter_once(meter, timed, &samples[count++]);

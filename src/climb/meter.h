@@ -16,6 +16,7 @@ struct wi_meter {
     size_t cache_bytes; /* of the place's last cache */
     void *arena;        /* memory of the place, larger than that cache */
     size_t arena_bytes;
+    double budget_seconds; /* no more samples than the least are taken after that long */
 };
 
 /* Something to time. */
@@ -31,13 +32,12 @@ enum {
     WI_MOST_SAMPLES = 51
 };
 
-/* No more samples than the least are taken after that long. */
-static const double wi_budget_seconds = 0.4;
-
 weft_status wi_meter_open(wi_meter *meter, weft_context *ctx);
 
-/* The same with an arena of that many bytes, or of as many as memory allows. */
-weft_status wi_meter_open_small(wi_meter *meter, weft_context *ctx, size_t arena_bytes);
+/* The same with an arena of that many bytes, or of as many as memory allows, and so long a budget.
+ */
+weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_bytes,
+                               double budget_seconds);
 void wi_meter_close(wi_meter *meter);
 
 /* Monotonic seconds. */

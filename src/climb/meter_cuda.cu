@@ -61,7 +61,7 @@ static weft_status take_samples(const wi_meter *meter, const wi_timed *timed,
                                                       : MOST_IN_BATCH;
     const double start = wi_now();
     while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < wi_budget_seconds))
+           (count < WI_LEAST_SAMPLES || wi_now() - start < meter->budget_seconds))
         status = sample(meter, timed, cold, batch, event, &samples[count++]);
     if (status == WEFT_OK)
         *seconds = wi_median(samples, count);
