@@ -50,6 +50,7 @@ test_screens() {
     screen 40 "$weft" climb sparse --n 500 --variant multifrontal
     screen 60 "$weft" climb scan --n 5000 -p cpu:2 --variant blocked
     screen 60 "$weft" climb sparse_order --n 500 --variant amd
+    screen 60 "$weft" climb roof -p cpu:1
     screen 60 "$weft" demo --n 4096 -p cpu:2
     screen 200 "$weft" climb scan --n 5000 -p cpu:2 --variant serial
     grep -q '^serial .* the loop you would write$' "$folder/screen" || fail 'a wide climb: two lines'
