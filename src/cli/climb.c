@@ -198,23 +198,30 @@ static const char *limit_text(const wi_rung *rung) {
     return NULL;
 }
 
-static void print_footnotes(const climber *c) {
+/* From where to where a roof was measured beside the rungs that stand against it; false: none does.
+ * Roofs other than the one in the heading are named. */
+static bool print_roof_range(const climber *c, wi_roof roof, const char *gap) {
     double least = 0, most = 0;
-    const char *gap = "\n"; /* before the first line */
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     for (size_t k = 0; k < c->count; k++) {
-        const double roof = c->rungs[k].roof;
-        if (roof > 0) {
-            least = least > 0 && least < roof ? least : roof;
-            most = roof > most ? roof : most;
-        }
+        const double measured_roof = c->rungs[k].roof;
+        if (!(measured_roof > 0) || c->rungs[k].facts.roof != roof)
+            continue;
+        least = least > 0 && least < measured_roof ? least : measured_roof;
+        most = measured_roof > most ? measured_roof : most;
     }
-    if (most > 0) {
-        wi_print_line(stdout, INDENT, "%sroof: %s to %s", gap,
-                      wi_format_roof(c->first.roof, least, a),
-                      wi_format_roof(c->first.roof, most, b));
-        gap = "";
-    }
+    if (!(most > 0))
+        return false;
+    const char *const name = roof == c->first.roof ? "" : wi_roof_rows[roof].meaning;
+    wi_print_line(stdout, INDENT, "%sroof%s%s: %s to %s", gap, *name ? " of " : "", name,
+                  wi_format_roof(roof, least, a), wi_format_roof(roof, most, b));
+    return true;
+}
+
+static void print_footnotes(const climber *c) {
+    const char *gap = "\n"; /* before the first line */
+    for (int roof = 0; roof < WI_ROOFS; roof++)
+        gap = print_roof_range(c, (wi_roof)roof, gap) ? "" : gap;
     for (size_t k = 0; k < c->count; k++) {
         const wi_rung *const rung = &c->rungs[k];
         const char *const text = rung->ok || rung->n == 0 ? limit_text(rung) : NULL;

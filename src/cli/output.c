@@ -167,7 +167,8 @@ static bool holds_array(const char *path) {
     unsigned char first = 0;
     const bool standard = wi_is_standard(path);
     const int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    const bool begins = pread(descriptor, &first, 1, 0) == 1 && first == WI_NPY_FIRST;
+    const bool begins =
+        descriptor >= 0 && pread(descriptor, &first, 1, 0) == 1 && first == WI_NPY_FIRST;
     if (descriptor >= 0 && !standard)
         close(descriptor);
     return begins;

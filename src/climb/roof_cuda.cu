@@ -56,8 +56,8 @@ static const unsigned impossible = 0x12345678;
 
 /* How many tiles the arena has, and how many blocks go through them. */
 template <int DEPTH, class... Parameters>
-static weft_status shape(const tile_plan *plan, void (*kernel)(Parameters...), size_t *tiles,
-                         size_t *blocks) {
+static weft_status share_out(const tile_plan *plan, void (*kernel)(Parameters...), size_t *tiles,
+                             size_t *blocks) {
     *tiles = *blocks = plan->meter->arena_bytes / (sizeof(uint4) * THREADS * DEPTH);
     return plan->resident ? wi_resident_blocks(plan->meter->ctx, kernel, THREADS, 0, blocks)
                           : WEFT_OK;
@@ -67,7 +67,7 @@ template <int DEPTH>
 static weft_status run_read(void *user) {
     const tile_plan *const plan = (const tile_plan *)user;
     size_t tiles, blocks;
-    const weft_status status = shape<DEPTH>(plan, read_kernel<DEPTH>, &tiles, &blocks);
+    const weft_status status = share_out<DEPTH>(plan, read_kernel<DEPTH>, &tiles, &blocks);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH(read_kernel<DEPTH>, plan->meter->ctx, dim3((unsigned)blocks), dim3(THREADS),
@@ -78,7 +78,7 @@ template <int DEPTH>
 static weft_status run_write(void *user) {
     const tile_plan *const plan = (const tile_plan *)user;
     size_t tiles, blocks;
-    const weft_status status = shape<DEPTH>(plan, write_kernel<DEPTH>, &tiles, &blocks);
+    const weft_status status = share_out<DEPTH>(plan, write_kernel<DEPTH>, &tiles, &blocks);
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH(write_kernel<DEPTH>, plan->meter->ctx, dim3((unsigned)blocks), dim3(THREADS),

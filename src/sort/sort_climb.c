@@ -214,9 +214,8 @@ static double bytes_moved(const wi_setup *setup, const char *rung) {
     if (!rung)
         return 2 * array;
     const passes p = passes_of(rung);
-    const double count = p.digit  ? (bits + p.digit - 1) / p.digit
-                         : p.leaf ? halvings(setup->n, p.leaf)
-                                  : 0;
+    const unsigned digits = p.digit ? (bits + p.digit - 1) / p.digit : 0;
+    const double count = p.leaf ? halvings(setup->n, p.leaf) : digits;
     return p.once * array + count * (p.each * array + p.side_bytes * (double)setup->n);
 }
 
