@@ -23,10 +23,9 @@ constexpr size_t most_blocks = SIZE_MAX;
 constexpr double least_seconds = 2e-3;
 #endif
 
-/* One kernel, and how much work one link of all its chains is, for one thread. */
+/* How a kernel is launched, and how much work one link of all its chains is, for one thread. */
 struct plan {
     const wi_meter *meter;
-    void (*kernel)(long long links, double *sink);
     double work;
     size_t blocks;
     long long links;
@@ -125,17 +124,26 @@ struct of_f64 {
 
 } // namespace
 
-static weft_status run(void *user) {
+template <class T>
+static weft_status run_fma(void *user) {
     const plan *const p = (const plan *)user;
-    return WEFT_LAUNCH(p->kernel, p->meter->ctx, dim3((unsigned)p->blocks), dim3(threads), 0,
+    return WEFT_LAUNCH(fma_kernel<T>, p->meter->ctx, dim3((unsigned)p->blocks), dim3(threads), 0,
                        p->links, p->meter->arena);
 }
 
+template <class Product>
+static weft_status run_product(void *user) {
+    const plan *const p = (const plan *)user;
+    return WEFT_LAUNCH(tensor_kernel<Product>, p->meter->ctx, dim3((unsigned)p->blocks),
+                       dim3(threads), 0, p->links, p->meter->arena);
+}
+
 /* As many blocks as fit, and launches that are long enough. */
-static weft_status measure(plan *p, double *rate) {
+static weft_status measure(plan *p, void (*kernel)(long long, double *), weft_status (*run)(void *),
+                           double *rate) {
     const wi_timed timed = {run, p, 1e30, false}; /* caches do not matter */
     double seconds = 0;
-    weft_status status = wi_resident_blocks(p->meter->ctx, p->kernel, threads, 0, &p->blocks);
+    weft_status status = wi_resident_blocks(p->meter->ctx, kernel, threads, 0, &p->blocks);
     if (p->blocks > most_blocks)
         p->blocks = most_blocks;
     p->links = first_links;
@@ -150,17 +158,21 @@ static weft_status measure(plan *p, double *rate) {
     return status;
 }
 
+template <class T>
+static weft_status measure_fma(const wi_meter *meter, double *rate) {
+    plan p = {meter, 2.0 * chains * steps, 0, 0};
+    return measure(&p, fma_kernel<T>, run_fma<T>, rate);
+}
+
 weft_status wi_gpu_fma_roof(const wi_meter *meter, wi_roof roof, double *rate) {
-    plan p = {meter, fma_kernel<float>, 2.0 * chains * steps, 0, 0};
-    if (roof == WI_ROOF_FMA_F64)
-        p.kernel = fma_kernel<double>;
-    return measure(&p, rate);
+    return roof == WI_ROOF_FMA_F64 ? measure_fma<double>(meter, rate)
+                                   : measure_fma<float>(meter, rate);
 }
 
 template <class Product>
 static weft_status measure_product(const wi_meter *meter, double *rate) {
-    plan p = {meter, tensor_kernel<Product>, Product::work * chains / warp, 0, 0};
-    return measure(&p, rate);
+    plan p = {meter, Product::work * chains / warp, 0, 0};
+    return measure(&p, tensor_kernel<Product>, run_product<Product>, rate);
 }
 
 weft_status wi_gpu_tensor_roof(const wi_meter *meter, wi_roof roof, double *rate) {
