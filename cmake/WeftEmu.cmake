@@ -7,7 +7,7 @@ set(emu ${PROJECT_SOURCE_DIR}/emu)
 set(src ${PROJECT_SOURCE_DIR}/src)
 
 file(GLOB emu_c CONFIGURE_DEPENDS ${src}/*/*.c)
-list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|climb|simd)\\.c|/core/gpu_none\\.c|/io/png\\.c)$")
+list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|simd)\\.c|/core/gpu_none\\.c|/io/png\\.c)$")
 file(GLOB emu_kernels CONFIGURE_DEPENDS ${src}/*/*.cu)
 list(FILTER emu_kernels EXCLUDE REGEX "/src/cli/[^/]*$")
 if(NOT WEFT_LADDER)
@@ -71,7 +71,7 @@ target_compile_options(weft_emu_runtime PRIVATE -O2 -g1 ${emu_sanitize})
 set(emu_simd)
 foreach(isa IN LISTS isas)
     if(TARGET weft_simd_${isa})
-        list(APPEND emu_simd $<TARGET_OBJECTS:weft_simd_${isa}>)
+        list(APPEND emu_simd $<TARGET_OBJECTS:weft_simd_${isa}> $<TARGET_OBJECTS:weft_climbs_${isa}>)
     endif()
 endforeach()
 add_library(weft_emu STATIC $<TARGET_OBJECTS:weft_emu_c> $<TARGET_OBJECTS:weft_emu_kernels>
@@ -143,6 +143,7 @@ set(emu_tests
     core/call_test
     core/core_test
     core/gpu_test
+    climb/climb_test
     ../tests/allocation_test
     ../tests/arguments_test
     ../tests/concurrency_test

@@ -92,6 +92,12 @@ if(WEFT_CLIMB_C)
         weft_for_isa(weft_climbs_${isa} ${isa})
         list(APPEND WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climbs_${isa}>)
     endforeach()
+    if(WEFT_CLIMB_CUDA)
+        add_library(weft_climb_kernels OBJECT ${WEFT_CLIMB_CUDA})
+        target_link_libraries(weft_climb_kernels PRIVATE weft_flags)
+        target_compile_options(weft_climb_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
+        list(APPEND WEFT_CLIMB_OBJECTS $<TARGET_OBJECTS:weft_climb_kernels>)
+    endif()
 endif()
 
 # PNG files, through libpng if it is there: linked to the command and the tests, so that users of the

@@ -4,6 +4,7 @@
  * enforces does not come about by itself. */
 #include "emu.h"
 
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <string.h>
@@ -15,6 +16,7 @@ using namespace emu;
 struct Recording {
     bool done;
     Seen seen; /* by the stream, of what was done before */
+    std::chrono::steady_clock::time_point when = {};
 };
 
 /* What a stream does in turn, each if it is there: it waits for a recording, makes one, and runs a
@@ -160,7 +162,7 @@ static bool begin_next() {
     if (operation.wait)
         s->seen = joined(s->seen, operation.wait->seen);
     if (operation.record)
-        *operation.record = {true, s->seen};
+        *operation.record = {true, s->seen, std::chrono::steady_clock::now()};
     if (!operation.shape.body)
         return true;
     s->busy = true;
@@ -299,6 +301,17 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
         if (!event->latest->done)
             step();
         return event->latest->done ? cudaEventSynchronize(event) : cudaErrorNotReady;
+    });
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    return call([=] {
+        if (!start->latest->done || !end->latest->done)
+            return cudaErrorNotReady;
+        const std::chrono::duration<float, std::milli> between =
+            end->latest->when - start->latest->when;
+        *milliseconds = between.count();
+        return cudaSuccess;
     });
 }
 

@@ -10,7 +10,7 @@ test_help() {
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
     expect 2 'weft demo' "$weft"
-    for command in info demo climb reduce scan sort topk histogram add select unique generate analyze solve help; do
+    for command in $(commands); do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
         checks=$((checks + 1))
@@ -279,6 +279,30 @@ test_climb() {
     expect 0 'every result checked' "$weft" demo -p "$place" --n 64Ki
 }
 
+# All roofs of a cpu, and none that it does not have; the bytes that the passes of sort's rungs move.
+test_climb_roof() {
+    local output roofs='read write copy fma_f32 fma_f64'
+    output=$("$weft" climb roof -p cpu:2 --json)
+    same 0 $? 'climb roof'
+    json_valid 'climb roof --json' 6 <<<"$output"
+    same "$roofs launch" "$(sed 's/^{"roof": "\([a-z0-9_]*\)".*/\1/' <<<"$output" | xargs)" \
+        'roofs of a cpu'
+    same '' "$(grep -E '": 0[,}]' <<<"$output")" 'roofs that are 0'
+    output=$("$weft" climb roof -p cpu:1)
+    same "$roofs" "$(grep -Eo '^[a-z0-9_]+ .* [kMGT](B|F)/s ' <<<"$output" | cut -d' ' -f1 | xargs)" \
+        'roofs of one thread'
+    grep -q '^launch' <<<"$output" && fail 'one thread calls others'
+    expect 2 'option --n: roofs have no such choice' "$weft" climb roof --n 5
+    expect 2 'option --variant: roofs have no such choice' "$weft" climb roof --variant serial
+    expect 2 'did you mean "roof"' "$weft" climb rooff
+    expect 0 'sparse_order roof$' "$weft" help climb
+    output=$("$weft" climb sort -p cpu:1 --n 2^14 --json)
+    same '96 52 20' "$(awk -F'[:,] *' '{
+            for (k = 1; k < NF; k++) v[$k] = $(k + 1)
+            print v["\"bytes\""] / v["\"n\""]
+        }' <<<"$output" | xargs)" 'climb sort: bytes of the passes, an element'
+}
+
 # What counts flops, and orderings: on the cpu, also where the best place is another.
 test_climb_sparse() {
     local output
@@ -292,7 +316,7 @@ test_climb_sparse() {
             rate = v["\"flops\""] / v["\"seconds\""] / 1e9; share = rate / v["\"roof_gflops\""]
             if (!(rate / v["\"gflops\""] > 0.999 && rate / v["\"gflops\""] < 1.001 &&
                   share / v["\"roof_share\""] > 0.999 && share / v["\"roof_share\""] < 1.001 &&
-                  share < 1 && $0 ~ /"roof": "fma"/)) print
+                  share < 1 && $0 ~ /"roof": "fma_f64"/)) print
         }' <<<"$output")" 'climb sparse: rates and shares'
     expect 0 '^rate: the additions and multiplications' "$weft" climb sparse --n 100
     expect 0 '^multifrontal .* [kMGT]F/s .* %' "$weft" climb sparse --n 3000
@@ -613,6 +637,7 @@ for place in $places; do
     test_climb "$place"
 done
 test_bad_files
+test_climb_roof
 test_climb_sparse
 test_generate
 test_analyze

@@ -40,6 +40,11 @@ within() {
     [ $((100 * apart)) -le $(($1 * $2)) ] || fail "$4: $3, not within $1 % of $2"
 }
 
+# The names of all subcommands.
+commands() {
+    "$weft" help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p'
+}
+
 # count_of KEY: its value in the flat JSON object that is read.
 count_of() {
     grep -o "\"$1\": [0-9]*" | grep -o '[0-9]*$'

@@ -49,6 +49,28 @@ check_homes() {
     { code | xargs grep -nE '\<(TODO|FIXME|XXX)\>' || true; } | breach_lines "unfinished"
 }
 
+# Includes go down only: the base (core, cpu, cuda, comm, io) includes nothing but itself, the runner
+# of ladders (climb) itself and the base, a slice itself, other slices and the base; its *_climb.c
+# climb too; cli all of them. Tests may include what they test.
+check_floors() {
+    code | grep '^src/' | grep -v '_test\.c$' | xargs grep -nE '^ *# *include "[a-z0-9_]+/' | awk -F: '
+        function floor_of(folder) {
+            if (folder ~ /^(core|cpu|cuda|comm|io)$/) return "base"
+            return folder ~ /^(climb|cli|weft)$/ ? folder : "slice"
+        }
+        {
+            split($1, file, "/")
+            to = $3
+            sub(/^[^"]*"/, "", to)
+            sub("/.*", "", to)
+            from = floor_of(file[2])
+            to = floor_of(to)
+            if (to == "weft" || to == "base" || to == from || from == "cli") next
+            if (from == "slice" && to == "climb" && $1 ~ /_climb\.c$/) next
+            print
+        }' | breach_lines "an include from a lower floor to a higher"
+}
+
 check_sizes() {
     code | xargs wc -l | awk '$2 != "total" && $1 >= 700 {print $2 ", " $1 " lines"}' |
         breach_lines "longer than 700 lines"
@@ -117,6 +139,7 @@ shopt -s lastpipe
 check_listing
 check_licence_lines
 check_homes
+check_floors
 check_sizes
 check_headers_stand_alone
 check_umbrella

@@ -252,6 +252,30 @@ __global__ void multiply_tf32(int *v) {
         v[320 + (g + k / 2 * 8) * 8 + 2 * t + k % 2] = (int)d[k];
 }
 
+/* The bytes of x[0], x[step], x[2 step] and x[3 step], the first lowest. */
+__device__ uint32_t four_bytes(const int *x, int step) {
+    uint32_t word = 0;
+    for (int k = 0; k < 4; k++)
+        word |= (uint32_t)(uint8_t)x[k * step] << 8 * k;
+    return word;
+}
+
+__global__ void multiply_int8(int *v) {
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const int *const b = v + 512, *const c = b + 256;
+    const uint32_t mine_a[4] = {
+        four_bytes(&v[g * 32 + 4 * t], 1), four_bytes(&v[(g + 8) * 32 + 4 * t], 1),
+        four_bytes(&v[g * 32 + 4 * t + 16], 1), four_bytes(&v[(g + 8) * 32 + 4 * t + 16], 1)};
+    const uint32_t mine_b[2] = {four_bytes(&b[4 * t * 8 + g], 8),
+                                four_bytes(&b[(4 * t + 16) * 8 + g], 8)};
+    int32_t d[4];
+    for (int k = 0; k < 4; k++)
+        d[k] = c[(g + k / 2 * 8) * 8 + 2 * t + k % 2];
+    wi_multiply_int8(d, mine_a, mine_b);
+    for (int k = 0; k < 4; k++)
+        v[896 + (g + k / 2 * 8) * 8 + 2 * t + k % 2] = d[k];
+}
+
 __global__ void multiply_f64(int *v) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
     double d[2] = {(double)v[64 + g * 8 + 2 * t], (double)v[64 + g * 8 + 2 * t + 1]};
@@ -288,6 +312,7 @@ void test_tensor_cores(weft_context *ctx) {
         check_product(ctx, multiply_16<__nv_bfloat16>, 16, 16, 16, 4 * turn + 1);
         check_product(ctx, multiply_tf32, 16, 8, 8, 4 * turn + 2);
         check_product(ctx, multiply_f64, 8, 8, 4, 4 * turn + 3);
+        check_product(ctx, multiply_int8, 16, 8, 32, 4 * turn + 4);
     }
 }
 

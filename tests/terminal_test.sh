@@ -34,8 +34,7 @@ test_screens() {
         return
     fi
     for columns in 80 60 40; do
-        for command in info demo climb reduce scan sort topk histogram add select unique generate \
-            analyze solve help; do
+        for command in $(commands); do
             screen $columns "$weft" help $command
         done
         screen $columns "$weft" help
@@ -51,6 +50,7 @@ test_screens() {
     screen 40 "$weft" climb sparse --n 500 --variant multifrontal
     screen 60 "$weft" climb scan --n 5000 -p cpu:2 --variant blocked
     screen 60 "$weft" climb sparse_order --n 500 --variant amd
+    screen 60 "$weft" climb roof -p cpu:1
     screen 60 "$weft" demo --n 4096 -p cpu:2
     screen 200 "$weft" climb scan --n 5000 -p cpu:2 --variant serial
     grep -q '^serial .* the loop you would write$' "$folder/screen" || fail 'a wide climb: two lines'

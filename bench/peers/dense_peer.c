@@ -19,7 +19,7 @@ enum {
 #ifdef WEFT_OPENBLAS_PEER
 #    include <cblas.h>
 
-#    include "cpu/chains_climb.h"
+#    include "climb/chains.h"
 
 void dpotrf_(const char *part, const int *n, double *a, const int *lda, int *info);
 

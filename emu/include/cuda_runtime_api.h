@@ -49,8 +49,9 @@ EMU_ENUM(cudaStreamCaptureMode, cudaStreamCaptureModeGlobal, cudaStreamCaptureMo
 EMU_ENUM(cudaStreamCaptureStatus, cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive);
 EMU_ENUM(cudaDriverEntryPointQueryResult, cudaDriverEntryPointSuccess,
          cudaDriverEntryPointSymbolNotFound);
-EMU_ENUM(emu_flags, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2,
-         cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0, cudaEnableDefault = 0);
+EMU_ENUM(emu_flags, cudaStreamDefault = 0, cudaStreamNonBlocking = 1, cudaEventDefault = 0,
+         cudaEventDisableTiming = 2, cudaHostAllocDefault = 0, cudaHostRegisterDefault = 0,
+         cudaEnableDefault = 0);
 
 typedef struct EmuStream *cudaStream_t;
 typedef struct EmuEvent *cudaEvent_t;
@@ -81,6 +82,7 @@ cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device);
 #define cudaDeviceCanAccessPeer(can, device, peer) (*(can) = (device) != (peer), cudaSuccess)
 #define cudaDeviceEnablePeerAccess(peer, flags) emu_ignore(NULL)
+#define cudaDeviceDisablePeerAccess(peer) emu_ignore(NULL)
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found);
@@ -123,6 +125,8 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+/* By the host's clock, between the moments at which the stream came to them. */
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);

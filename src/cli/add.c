@@ -23,7 +23,7 @@ static wi_exit compute(weft_context *ctx, wi_npy *a, wi_npy *b) {
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
 
-wi_exit wi_add_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy a = {.data = NULL}, b = {.data = NULL};
     wi_exit result = wi_need_output(args);
@@ -41,7 +41,7 @@ wi_exit wi_add_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = compute(ctx, &a, &b);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &a);
+        result = wi_save(args, &wi_output_option, &a);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "add", "map", ctx, &a.layout);
     wi_npy_free(&a);
@@ -49,3 +49,27 @@ wi_exit wi_add_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&wi_output_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_type_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
+
+const wi_command wi_add_command = {
+    .name = "add",
+    .operand_text = "A.npy B.npy",
+    .summary = "add two arrays of the same shape and type",
+    .details = "Writes A + B, element by element. Integers wrap. The result is in Fortran "
+               "order if both are. A file name of - is standard input or output.",
+    .examples = {{"weft add a.npy b.npy -o sum.npy", "one sum for each pair of elements"},
+                 {"weft add a.npy - -o - <b.npy >sum.npy", "in a pipe"}},
+    .options = options,
+    .ladder = "map",
+    .suffixes = "npy",
+    .least_operands = 2,
+    .most_operands = 2,
+    .run = execute,
+};

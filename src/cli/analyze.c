@@ -8,6 +8,11 @@
 #include "cli/plot.h"
 #include "cli/text.h"
 
+static const wi_option plot_option = {.name = "plot",
+                                      .value = "FILE",
+                                      .help = "draw the patterns of A and L, and the tree, as SVG",
+                                      .file = WI_FILE_WRITTEN};
+
 static void print_json(const weft_sparse *matrix, const weft_chol_report *report,
                        size_t predicted) {
     wi_json json;
@@ -66,7 +71,7 @@ static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
 /* Draws the plan to the file of --plot. */
 static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const weft_chol *plan) {
     wi_output output;
-    const wi_exit result = wi_output_open(args->value[WI_OPT_PLOT], &output);
+    const wi_exit result = wi_output_open(wi_value(args, &plot_option), &output);
     if (result != WI_EXIT_OK)
         return result;
     const bool written = wi_plot_analysis(output.file, wi_matrix_name(args), matrix, plan);
@@ -77,7 +82,7 @@ static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const w
 
 static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_sparse *matrix,
                     const weft_chol *plan) {
-    const char *const plot = args->value[WI_OPT_PLOT];
+    const char *const plot = wi_value(args, &plot_option);
     wi_exit result = WI_EXIT_OK;
     weft_chol_report report = {.size = sizeof report};
     if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
@@ -89,7 +94,7 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
         result = draw(args, matrix, plan);
     if (result != WI_EXIT_OK)
         return result;
-    if (wi_given(args, WI_OPT_JSON))
+    if (wi_given(args, &wi_json_option))
         print_json(matrix, &report, predicted);
     else
         print_report(plot && wi_is_standard(plot) ? stderr : stdout, wi_matrix_name(args), matrix,
@@ -97,21 +102,21 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
     return WI_EXIT_OK;
 }
 
-wi_exit wi_analyze_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     weft_sparse *matrix = NULL;
     weft_chol *plan = NULL;
     const weft_chol_options options = {.size = sizeof options,
-                                       .ordering = args->value[WI_OPT_ORDERING]};
+                                       .ordering = wi_value(args, &wi_ordering_option)};
     wi_exit result = wi_check_ordering(args);
-    if (wi_given(args, WI_OPT_PLOT) && wi_is_standard(args->value[WI_OPT_PLOT]) &&
-        wi_given(args, WI_OPT_JSON))
+    if (wi_given(args, &plot_option) && wi_is_standard(wi_value(args, &plot_option)) &&
+        wi_given(args, &wi_json_option))
         return wi_usage(args->command, "option --json: standard output takes the picture already; "
                                        "name a file with --plot");
     if (result == WI_EXIT_OK)
         result = wi_check_meaning(args);
     if (result == WI_EXIT_OK)
-        result = wi_check_writable(args, WI_OPT_PLOT);
+        result = wi_check_writable(args, &plot_option);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sparse", &ctx);
     if (result == WI_EXIT_OK)
@@ -125,3 +130,30 @@ wi_exit wi_analyze_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&wi_ordering_option,
+                                           &wi_half_option,
+                                           &wi_symmetry_tolerance_option,
+                                           &plot_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
+
+const wi_command wi_analyze_command = {
+    .name = "analyze",
+    .operand_text = "A.mtx",
+    .summary = "tell what factoring a sparse matrix will cost",
+    .details = "Orders the columns of a symmetric matrix and analyzes its Cholesky factor "
+               "without computing it: fill, flops, the tree, and the memory it takes. best "
+               "orders by minimum degree, and by nested dissection too where that is likely "
+               "to pay. Halves of the matrix that differ are treated as weft solve does. A "
+               "file name of - is standard input.",
+    .examples = {{"weft analyze A.mtx", "the plan that solving would follow"},
+                 {"weft analyze A.mtx --ordering amd --json", "for programs"},
+                 {"weft analyze A.mtx --plot plan.svg", "with a picture"}},
+    .options = options,
+    .suffixes = "mtx",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

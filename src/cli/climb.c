@@ -4,14 +4,25 @@
 #include <string.h>
 
 #include "cli/machine.h"
-#include "cli/rung.h"
+#include "cli/rates.h"
+#include "cli/roofs.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/text.h"
 
+/* The ladders, and what they all stand under. */
+static void list_ladders(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < wi_climb_count; k++) {
+        if (wi_climbs[k]->ladder->count > 0)
+            wi_words_add(words, wi_climbs[k]->ladder->op);
+    }
+    wi_words_add(words, WI_ROOF_WORD);
+}
+
 enum {
-    MOST_RUNGS = 64,
-    INDENT = 4
+    INDENT = 4,
+    COUNT_COLUMNS = 8 /* of one extent of a size */
 };
 
 enum {
@@ -30,26 +41,22 @@ typedef struct climber {
     const wi_meter *meter;
     wi_pool *pool;
     size_t n;
-    wi_rung rungs[MOST_RUNGS];
+    wi_facts first; /* of a small problem, before any rung has run */
+    wi_rung *rungs; /* room for all of the ladder */
     size_t count;
+    double times_below,
+        times_first; /* how many times better the latest is than those; 0: not known */
     bool wrong;
     wi_column columns[COLUMNS];
     bool says_what; /* is there room for what a rung changes, behind the columns? */
 } climber;
 
 static bool wants_json(const climber *c) {
-    return wi_given(c->args, WI_OPT_JSON);
+    return wi_given(c->args, &wi_json_option);
 }
 
-/* How much better a rung is than an earlier one: by the rate, or by the last of the merits if both
- * have done the same; 0 if that is not known. */
-static double gain(const climber *c, const wi_rung *rung, const wi_rung *earlier) {
-    if (!earlier || !(earlier->seconds > 0) || !(rung->seconds > 0))
-        return 0;
-    if (!c->pool->climb->merits)
-        return wi_rung_rate(rung) / wi_rung_rate(earlier);
-    const double merit = rung->merit[WI_MERITS - 1];
-    return rung->n == earlier->n && merit > 0 ? earlier->merit[WI_MERITS - 1] / merit : 0;
+static weft_context *context_of(const climber *c) {
+    return c->pool->setup.ctx;
 }
 
 /* The nearest earlier rung that was measured, seen from below or from the first. */
@@ -65,18 +72,21 @@ static const wi_rung *measured(const climber *c, size_t before, bool first) {
 /* Chooses what the table shows: as much as the terminal has room for. */
 static void lay_out(climber *c) {
     const wi_climb *const climb = c->pool->climb;
-    int name = (int)strlen("rung");
+    int name = (int)strlen("rung"), extents = 1;
     size_t what = strlen("what it changes");
     for (size_t k = 0; k < climb->ladder->count; k++) {
         const wi_row *const row = &climb->ladder->rows[k];
         const int length = (int)strlen(row->name);
-        if (row->kind != c->pool->ctx->kind)
+        if (row->kind != context_of(c)->kind)
             continue;
         name = length > name ? length : name;
         what = strlen(row->what) > what ? strlen(row->what) : what;
     }
     c->columns[RUNG] = (wi_column){.title = "rung", .width = -name};
-    c->columns[N] = (wi_column){.title = "n", .width = 8, .rank = 2};
+    while (extents < WI_EXTENTS && c->first.size.extent[extents] > 0)
+        extents++;
+    c->columns[N] = (wi_column){
+        .title = extents > 1 ? "size" : "n", .width = COUNT_COLUMNS * extents, .rank = 2};
     c->columns[TIME] = (wi_column){.title = "time", .width = 8};
     c->columns[FIRST_RATE] = (wi_column){.title = "rate", .width = 9, .rank = 1};
     c->columns[FIRST_RATE + 1] = (wi_column){.title = "roof", .width = 6, .rank = 3};
@@ -90,29 +100,38 @@ static void lay_out(climber *c) {
     c->says_what = !room || wi_table_width(c->columns, COLUMNS) + 2 + what <= room;
 }
 
-static void print_heading(const climber *c) {
+/* What stands under the title: what the columns mean. */
+static void print_meaning(const climber *c) {
     const wi_climb *const climb = c->pool->climb;
-    const weft_context *const ctx = c->pool->ctx;
-    char title[WI_NAME_BYTES], n[WI_FIELD_BYTES], bytes[WI_FIELD_BYTES], size[64] = "";
-    wi_place_title(ctx, title, sizeof title);
-    if (!climb->flops && !climb->merits)
-        snprintf(size, sizeof size, " (%s an array)",
-                 wi_format_bytes((double)(c->n * weft_type_size(c->pool->type)), bytes));
-    wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, n = %s%s", wi_style_on(stdout, WI_BOLD),
-                  climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-                  weft_type_name(c->pool->type), wi_format_count(c->n, n), size);
-    wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(ctx), title);
+    const wi_roof_row *const roof = &wi_roof_rows[c->first.roof];
     if (climb->merits)
         wi_print_line(stdout, INDENT, "%s\nx below, x first: how many times fewer %s at the same n",
                       climb->merits->meaning, climb->merits->of[WI_MERITS - 1].title);
     else
-        wi_print_line(stdout, INDENT, "roof: %s, measured beside each rung",
-                      wi_roof_meaning(climb->roof));
-    if (climb->flops)
+        wi_print_line(stdout, INDENT,
+                      "roof: %s, measured beside each rung\n"
+                      "x below, x first: how many times faster at the same n",
+                      roof->meaning);
+    if (!climb->merits && roof->unit != WI_UNIT_BYTES)
         wi_print_line(stdout, INDENT,
                       "rate: the additions and multiplications the call cannot do "
                       "without, over its time");
     wi_print_line(stdout, INDENT, "Every result is checked in full before it is timed.\n");
+}
+
+static void print_heading(const climber *c) {
+    const wi_climb *const climb = c->pool->climb;
+    const wi_setup *const setup = &c->pool->setup;
+    char title[WI_NAME_BYTES], n[WI_FIELD_BYTES], bytes[WI_FIELD_BYTES], size[64] = "";
+    wi_place_title(setup->ctx, title, sizeof title);
+    if (!climb->merits && wi_roof_rows[c->first.roof].unit == WI_UNIT_BYTES)
+        snprintf(size, sizeof size, " (%s an array)",
+                 wi_format_bytes((double)(c->n * weft_type_size(setup->type)), bytes));
+    wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, n = %s%s", wi_style_on(stdout, WI_BOLD),
+                  climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
+                  weft_type_name(setup->type), wi_format_count(c->n, n), size);
+    wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
+    print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
     wi_table_print(c->columns, COLUMNS, NULL);
     printf("%s%s\n", c->says_what ? "  what it changes" : "", wi_style_on(stdout, WI_PLAIN));
@@ -122,15 +141,15 @@ static void print_heading(const climber *c) {
 static void print_timed(const climber *c, size_t index) {
     const wi_rung *const rung = &c->rungs[index];
     const wi_climb *const climb = c->pool->climb;
-    char n[WI_FIELD_BYTES], time[WI_FIELD_BYTES], rate[WI_MERITS][WI_FIELD_BYTES],
-        below[WI_FIELD_BYTES], first[WI_FIELD_BYTES], mark[WI_FIELD_BYTES + 2];
-    snprintf(mark, sizeof mark, "%s%s", wi_format_count(rung->n, n),
+    char size[WI_SIZE_BYTES], time[WI_FIELD_BYTES], rate[WI_MERITS][WI_FIELD_BYTES],
+        below[WI_FIELD_BYTES], first[WI_FIELD_BYTES], mark[WI_SIZE_BYTES + 2];
+    snprintf(mark, sizeof mark, "%s%s", wi_format_size(&rung->facts.size, size),
              rung->limit == WI_LIMIT_NONE ? "" : "*");
     if (climb->merits) {
         for (size_t k = 0; k < WI_MERITS; k++)
             wi_format_amount(rung->merit[k], rate[k]);
     } else {
-        wi_rung_format_rate(climb, wi_rung_rate(rung), rate[0]);
+        wi_format_roof(rung->facts.roof, wi_rung_rate(rung), rate[0]);
         wi_format_share(wi_rung_rate(rung) / rung->roof, rate[1]);
     }
     const char *const cells[COLUMNS] = {
@@ -139,8 +158,8 @@ static void print_timed(const climber *c, size_t index) {
         [TIME] = wi_format_seconds(rung->seconds, time),
         [FIRST_RATE] = rate[0],
         [FIRST_RATE + 1] = rate[1],
-        [BELOW] = wi_format_times(gain(c, rung, measured(c, index, false)), below),
-        [FIRST] = wi_format_times(gain(c, rung, measured(c, index, true)), first),
+        [BELOW] = wi_format_times(c->times_below, below),
+        [FIRST] = wi_format_times(c->times_first, first),
     };
     wi_table_print(c->columns, COLUMNS, cells);
     if (c->says_what)
@@ -179,23 +198,30 @@ static const char *limit_text(const wi_rung *rung) {
     return NULL;
 }
 
-static void print_footnotes(const climber *c) {
+/* From where to where a roof was measured beside the rungs that stand against it; false: none does.
+ * Roofs other than the one in the heading are named. */
+static bool print_roof_range(const climber *c, wi_roof roof, const char *gap) {
     double least = 0, most = 0;
-    const char *gap = "\n"; /* before the first line */
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     for (size_t k = 0; k < c->count; k++) {
-        const double roof = c->rungs[k].roof;
-        if (roof > 0) {
-            least = least > 0 && least < roof ? least : roof;
-            most = roof > most ? roof : most;
-        }
+        const double measured_roof = c->rungs[k].roof;
+        if (!(measured_roof > 0) || c->rungs[k].facts.roof != roof)
+            continue;
+        least = least > 0 && least < measured_roof ? least : measured_roof;
+        most = measured_roof > most ? measured_roof : most;
     }
-    if (most > 0) {
-        wi_print_line(stdout, INDENT, "%sroof: %s to %s", gap,
-                      wi_rung_format_rate(c->pool->climb, least, a),
-                      wi_rung_format_rate(c->pool->climb, most, b));
-        gap = "";
-    }
+    if (!(most > 0))
+        return false;
+    const char *const name = roof == c->first.roof ? "" : wi_roof_rows[roof].meaning;
+    wi_print_line(stdout, INDENT, "%sroof%s%s: %s to %s", gap, *name ? " of " : "", name,
+                  wi_format_roof(roof, least, a), wi_format_roof(roof, most, b));
+    return true;
+}
+
+static void print_footnotes(const climber *c) {
+    const char *gap = "\n"; /* before the first line */
+    for (int roof = 0; roof < WI_ROOFS; roof++)
+        gap = print_roof_range(c, (wi_roof)roof, gap) ? "" : gap;
     for (size_t k = 0; k < c->count; k++) {
         const wi_rung *const rung = &c->rungs[k];
         const char *const text = rung->ok || rung->n == 0 ? limit_text(rung) : NULL;
@@ -209,26 +235,27 @@ static void print_footnotes(const climber *c) {
 static void json_rung(const climber *c, size_t index) {
     const wi_rung *const rung = &c->rungs[index];
     const wi_climb *const climb = c->pool->climb;
-    const double below = gain(c, rung, measured(c, index, false));
-    const double first = gain(c, rung, measured(c, index, true));
-    const bool timed = rung->seconds > 0;
+    const wi_setup *const setup = &c->pool->setup;
+    const bool timed = rung->seconds > 0, is_first = !measured(c, index, true);
     wi_json json;
     wi_json_open(&json);
     wi_json_string(&json, "op", climb->ladder->op);
     wi_json_string(&json, "variant", rung->row->name);
     wi_json_string(&json, "what", rung->row->what);
     wi_json_string(&json, "example", climb->example);
-    wi_json_string(&json, "place", weft_place(c->pool->ctx));
-    wi_json_bool(&json, "host_data", climb->roof == WI_ROOF_LINK || c->pool->ctx->kind == WI_CPU);
-    wi_json_string(&json, "type", weft_type_name(c->pool->type));
+    wi_json_string(&json, "place", weft_place(setup->ctx));
+    wi_json_bool(&json, "host_data", c->first.on_host || setup->ctx->kind == WI_CPU);
+    wi_json_string(&json, "type", weft_type_name(setup->type));
     wi_json_count(&json, "n", rung->n);
     wi_json_count(&json, "n_asked", c->n);
-    wi_json_count(&json, "seed", c->pool->seed);
-    wi_rung_json(&json, climb, rung);
+    wi_json_count(&json, "seed", setup->seed);
+    wi_json_rung(&json, climb, rung);
     if (!climb->merits) {
         wi_json_number(&json, "roof_share", timed ? wi_rung_rate(rung) / rung->roof : 0);
-        wi_json_number(&json, "speedup_below", below > 0 ? below : 1);
-        wi_json_number(&json, "speedup_first", first > 0 ? first : 1);
+        wi_json_known(&json, "speedup_below", is_first || c->times_below > 0,
+                      is_first ? 1 : c->times_below);
+        wi_json_known(&json, "speedup_first", is_first || c->times_first > 0,
+                      is_first ? 1 : c->times_first);
     }
     if (rung->n > 0)
         wi_json_bool(&json, "ok", rung->ok);
@@ -238,10 +265,30 @@ static void json_rung(const climber *c, size_t index) {
     wi_json_close(&json);
 }
 
+/* Runs one rung, and beside earlier ones; c->rungs[c->count] is what became of it. */
+static weft_status measure_rung(climber *c, const wi_row *row) {
+    const wi_rung *const below = measured(c, c->count, false), *const first =
+                                                                   measured(c, c->count, true);
+    wi_rung *const rung = &c->rungs[c->count];
+    char count[WI_FIELD_BYTES];
+    c->times_below = c->times_first = 0;
+    wi_progress("%s: %s, n = %s ...", c->pool->climb->ladder->op, row->name,
+                wi_format_count(c->n, count));
+    weft_status status = wi_rung_run(c->pool, c->meter, row, c->n, rung);
+    if (status == WEFT_OK)
+        status = wi_rung_compare(c->pool, c->meter, rung, below, &c->times_below);
+    if (status == WEFT_OK && first == below)
+        c->times_first = c->times_below;
+    else if (status == WEFT_OK)
+        status = wi_rung_compare(c->pool, c->meter, rung, first, &c->times_first);
+    wi_progress_end();
+    return status;
+}
+
 /* Runs one rung and reports it. */
 static weft_status climb_rung(climber *c, const wi_row *row) {
     const size_t index = c->count;
-    const weft_status status = wi_rung_run(c->pool, c->meter, row, c->n, &c->rungs[index]);
+    const weft_status status = measure_rung(c, row);
     if (status != WEFT_OK)
         return status;
     c->count++;
@@ -257,15 +304,15 @@ static weft_status climb_rung(climber *c, const wi_row *row) {
 /* Climbs one ladder; all rungs of the place, or the one of --variant. */
 static weft_status climb_ladder(climber *c) {
     const wi_ladder *const ladder = c->pool->climb->ladder;
-    const char *const only = c->args->value[WI_OPT_VARIANT];
-    weft_status status = WEFT_OK;
-    if (!wants_json(c)) {
+    const char *const only = wi_value(c->args, &wi_variant_option);
+    weft_status status = wi_pool_describe(c->pool, c->n, &c->first);
+    if (status == WEFT_OK && !wants_json(c)) {
         lay_out(c);
         print_heading(c);
     }
-    for (size_t k = 0; k < ladder->count && status == WEFT_OK && c->count < MOST_RUNGS; k++) {
+    for (size_t k = 0; k < ladder->count && status == WEFT_OK; k++) {
         const wi_row *const row = &ladder->rows[k];
-        if (row->kind == c->pool->ctx->kind && (!only || strcmp(only, row->name) == 0))
+        if (row->kind == context_of(c)->kind && (!only || strcmp(only, row->name) == 0))
             status = climb_rung(c, row);
     }
     if (status == WEFT_OK && !wants_json(c))
@@ -275,61 +322,111 @@ static weft_status climb_ladder(climber *c) {
 
 static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_context *ctx,
                          const wi_meter *meter) {
-    wi_pool pool = {.climb = climb, .ctx = ctx, .seed = args->seed, .type = climb->type};
-    if (wi_given(args, WI_OPT_TYPE))
-        pool.type = args->type;
+    wi_pool pool = {.climb = climb, .setup = {.ctx = ctx, .seed = args->seed, .type = climb->type}};
+    if (wi_given(args, &wi_type_option))
+        pool.setup.type = args->type;
     climber c = {.args = args, .meter = meter, .pool = &pool, .n = args->n};
-    if (!wi_given(args, WI_OPT_N))
-        c.n = wi_usual_n(climb, ctx, pool.type);
+    if (!wi_given(args, &wi_n_option))
+        c.n = wi_usual_n(climb, ctx, pool.setup.type);
+    c.rungs = wi_host_alloc(climb->ladder->count * sizeof *c.rungs);
+    if (!c.rungs) {
+        wi_say_error("climb: no memory for a ladder of %zu rungs", climb->ladder->count);
+        return WI_EXIT_FAILED;
+    }
     wi_exit result = climb_ladder(&c) == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
     wi_pool_drop(&pool);
-    if (result == WI_EXIT_OK && (c.wrong || (wi_given(args, WI_OPT_VARIANT) && !c.rungs[0].ok)))
+    if (result == WI_EXIT_OK &&
+        (c.wrong || (wi_given(args, &wi_variant_option) && !(c.count > 0 && c.rungs[0].ok))))
         result = WI_EXIT_FAILED;
+    wi_host_free(c.rungs);
     return result;
-}
-
-static const wi_climb *find_climb(const char *op) {
-    for (size_t k = 0; k < wi_climb_count; k++) {
-        if (wi_climbs[k]->ladder->count > 0 && strcmp(wi_climbs[k]->ladder->op, op) == 0)
-            return wi_climbs[k];
-    }
-    return NULL;
 }
 
 /* Climbs `climb`, and after map, on a GPU and unless one rung was asked for, how host data gets
  * there. */
-static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_context *ctx) {
-    wi_meter meter;
+static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_context *ctx,
+                         const wi_meter *meter) {
     const char *const op = climb->ladder->op;
-    wi_progress("preparing ...");
-    if (wi_meter_open(&meter, ctx) != WEFT_OK)
-        return wi_session_failed(ctx);
-    wi_progress_end();
-    wi_exit result = climb_one(args, climb, ctx, &meter);
-    const wi_climb *const stage = find_climb("stage");
+    wi_exit result = climb_one(args, climb, ctx, meter);
+    const wi_climb *const stage = wi_find_climb("stage");
     if (stage && result != WI_EXIT_USAGE && strcmp(op, "map") == 0 && ctx->kind == WI_CUDA &&
-        !wi_given(args, WI_OPT_VARIANT)) {
-        if (!wi_given(args, WI_OPT_JSON))
+        !wi_given(args, &wi_variant_option)) {
+        if (!wi_given(args, &wi_json_option))
             putchar('\n');
-        const wi_exit staged = climb_one(args, stage, ctx, &meter);
+        const wi_exit staged = climb_one(args, stage, ctx, meter);
         result = result == WI_EXIT_OK ? staged : result;
     }
-    wi_meter_close(&meter);
     return result;
 }
 
-wi_exit wi_climb_command(const wi_arguments *args) {
+/* Says why options make no sense for what is to be climbed; NULL is what roofs are. */
+static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
+    static const wi_option *const of_ladders[] = {&wi_variant_option, &wi_type_option, &wi_n_option,
+                                                  &wi_seed_option};
+    for (size_t k = 0; !climb && k < sizeof of_ladders / sizeof *of_ladders; k++) {
+        if (wi_given(args, of_ladders[k]))
+            return wi_usage(args->command, "option --%s: roofs have no such choice; leave it out",
+                            of_ladders[k]->name);
+    }
+    if (climb && climb->only_type && wi_given(args, &wi_type_option) && args->type != climb->type)
+        return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
+                        climb->ladder->op, weft_type_name(climb->type));
+    return WI_EXIT_OK;
+}
+
+static wi_exit execute(const wi_arguments *args) {
     const char *const op = args->operand[0];
-    const wi_climb *const climb = find_climb(op);
+    const bool roofs = strcmp(op, WI_ROOF_WORD) == 0;
+    const wi_climb *const climb = roofs ? NULL : wi_find_climb(op);
     weft_context *ctx = NULL;
-    if (!climb)
-        return wi_usage_word(args->command, "ladder", op, WI_WORDS_CLIMB);
-    if (climb->only_type && wi_given(args, WI_OPT_TYPE) && args->type != climb->type)
-        return wi_usage(args->command, "option --type: %s is of %s only; leave the option out", op,
-                        weft_type_name(climb->type));
-    wi_exit result = wi_session_open(args, op, &ctx);
+    wi_meter meter;
+    if (!climb && !roofs)
+        return wi_usage_word(args->command, "ladder", op, list_ladders);
+    wi_exit result = check_options(args, climb);
     if (result == WI_EXIT_OK)
-        result = climb_all(args, climb, ctx);
+        result = wi_session_open(args, roofs ? NULL : op, &ctx);
+    if (result != WI_EXIT_OK)
+        return result;
+    wi_progress("preparing ...");
+    const weft_status status = wi_meter_open(&meter, ctx);
+    wi_progress_end();
+    if (status != WEFT_OK)
+        result = wi_session_failed(ctx);
+    else
+        result = roofs ? wi_show_roofs(args, &meter) : climb_all(args, climb, ctx, &meter);
+    wi_meter_close(&meter);
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {
+    &wi_place_option, &wi_variant_option, &wi_type_option, &wi_n_option,
+    &wi_seed_option,  &wi_json_option,    &wi_help_option, NULL};
+
+const wi_command wi_climb_command = {
+    .name = "climb",
+    .operand_text = "OP",
+    .summary = "run an operation's ladder of variants, rung by rung",
+    .details = "Runs every variant of an operation, from the textbook's first version to the "
+               "fastest here. Each result is checked in full before it is timed; times are "
+               "medians, each call starting with the data outside the caches. Rates stand "
+               "beside the roof of this machine, measured in the same run: bytes a second (the "
+               "fewest that the call must move, or for sort those of the passes a rung makes), "
+               "or flops for what arithmetic bounds (sparse); orders (sparse_order) show the "
+               "entries of L and the flops they lead to instead. A rung that cannot do n "
+               "elements, or would take long, runs on fewer and says so; how many times faster "
+               "than another it is, is measured at an n that both do. roof in place of an "
+               "operation shows all roofs of the place. A wrong result makes the command exit "
+               "with 1.",
+    .examples = {{"weft climb scan", "the scan ladder on the best place"},
+                 {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},
+                 {"weft climb sparse --place cpu:2 --n 1e5", "beside the rate of arithmetic"},
+                 {"weft climb map --variant vector --json", "one rung, for programs"},
+                 {"weft climb roof", "what this machine can do"}},
+    .options = options,
+    .list_operands = list_ladders,
+    .operand_heading = "OP",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

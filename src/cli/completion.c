@@ -3,50 +3,47 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/options.h"
 
-static void print_list(const char *const list[], size_t count, const char *separator) {
-    for (size_t k = 0; k < count; k++)
-        printf("%s%s", k ? separator : "", list[k]);
+/* Prints the words, and frees the list. */
+static void print_words(wi_words *words) {
+    for (size_t k = 0; k < words->count; k++)
+        printf("%s%s", k ? " " : "", words->at[k]);
+    wi_words_free(words);
 }
 
-static void print_words(wi_words words, const char *separator) {
-    const char *list[WI_MAX_WORDS] = {NULL};
-    print_list(list, wi_list_words(words, list), separator);
-}
-
-static void print_values(const wi_command *command, wi_option option) {
-    const char *list[WI_MAX_WORDS] = {NULL};
-    print_list(list, wi_list_values(command, option, list), " ");
+static void print_listed(const wi_command *command, wi_lister *list) {
+    wi_words words = {.at = NULL};
+    if (list)
+        list(command, &words);
+    print_words(&words);
 }
 
 static void print_rungs(const char *op) {
-    const char *list[WI_MAX_WORDS] = {NULL};
-    print_list(list, wi_list_rungs(op, list), " ");
+    wi_words words = {.at = NULL};
+    wi_list_rungs(op, &words);
+    print_words(&words);
 }
 
 /* Does the option name rungs of the ladder that the operand names? */
-static bool depends_on_operand(const wi_command *command, wi_option option) {
-    return option == WI_OPT_VARIANT && command->operand_words == WI_WORDS_CLIMB;
-}
-
-static bool shown(const wi_command *command, int option) {
-    return wi_command_takes(command, (wi_option)option) && !wi_option_rows[option].hidden;
+static bool depends_on_operand(const wi_command *command, const wi_option *option) {
+    return option == &wi_variant_option && !command->ladder;
 }
 
 /* The words of the command line tell the ladder; any rung will do as long as none names one. */
 static void print_bash_rungs(const wi_command *command) {
-    const char *ops[WI_MAX_WORDS];
-    const size_t count = wi_list_words(command->operand_words, ops);
+    wi_words ops = {.at = NULL};
+    command->list_operands(command, &ops);
     fputs("words='", stdout);
-    print_values(command, WI_OPT_VARIANT);
+    print_listed(command, wi_variant_option.list);
     fputs("'\n            for op in \"${COMP_WORDS[@]:2}\"; do\n                case $op in\n",
           stdout);
-    for (size_t k = 0; k < count; k++) {
-        printf("                %s) words='", ops[k]);
-        print_rungs(ops[k]);
+    for (size_t k = 0; k < ops.count; k++) {
+        printf("                %s) words='", ops.at[k]);
+        print_rungs(ops.at[k]);
         fputs("' ;;\n", stdout);
     }
+    wi_words_free(&ops);
     fputs("                esac\n            done\n"
           "            COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))",
           stdout);
@@ -54,21 +51,21 @@ static void print_bash_rungs(const wi_command *command) {
 
 /* bash: one case for each pair of command and option that has listed values. */
 static void print_bash_values(const wi_command *command) {
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        const wi_option_row *const row = &wi_option_rows[k];
-        if (!shown(command, k) || !row->value)
+    for (const wi_option *const *at = command->options; *at; at++) {
+        const wi_option *const option = *at;
+        if (option->hidden || !option->value)
             continue;
-        printf("        %s:--%s", command->name, row->name);
-        if (row->letter)
-            printf("|%s:-%c", command->name, row->letter);
+        printf("        %s:--%s", command->name, option->name);
+        if (option->letter)
+            printf("|%s:-%c", command->name, option->letter);
         fputs(") ", stdout);
-        if (row->words == WI_WORDS_FILE) {
+        if (option->file != WI_NO_FILE) {
             fputs("mapfile -t COMPREPLY < <(compgen -f -- \"$word\")", stdout);
-        } else if (depends_on_operand(command, (wi_option)k)) {
+        } else if (depends_on_operand(command, option)) {
             print_bash_rungs(command);
         } else {
             fputs("COMPREPLY=($(compgen -W '", stdout);
-            print_values(command, (wi_option)k);
+            print_listed(command, option->list);
             fputs("' -- \"$word\"))", stdout);
         }
         fputs("; return ;;\n", stdout);
@@ -77,11 +74,11 @@ static void print_bash_values(const wi_command *command) {
 
 static void print_bash_command(const wi_command *command) {
     printf("        %s) words='", command->name);
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        if (shown(command, k))
-            printf("--%s ", wi_option_rows[k].name);
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (!(*at)->hidden)
+            printf("--%s ", (*at)->name);
     }
-    print_words(command->operand_words, " ");
+    print_listed(command, command->list_operands);
     printf("'; files='%s' ;;\n", command->suffixes ? command->suffixes : "");
 }
 
@@ -99,17 +96,17 @@ static void print_bash(void) {
           "    if ((COMP_CWORD == 1)); then\n"
           "        COMPREPLY=($(compgen -W '",
           stdout);
-    print_words(WI_WORDS_COMMAND, " ");
+    print_listed(NULL, wi_list_commands);
     fputs(" --version --help' -- \"$word\"))\n"
           "        return\n"
           "    fi\n"
           "    case $command:$before in\n",
           stdout);
     for (size_t k = 0; k < wi_command_count; k++)
-        print_bash_values(&wi_commands[k]);
+        print_bash_values(wi_commands[k]);
     fputs("    esac\n    case $command in\n", stdout);
     for (size_t k = 0; k < wi_command_count; k++)
-        print_bash_command(&wi_commands[k]);
+        print_bash_command(wi_commands[k]);
     fputs("    esac\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
           "    if [[ $files ]]; then\n"
@@ -137,60 +134,59 @@ static void print_quoted(const char *text, const char *escaped) {
     }
 }
 
-static void print_zsh_words(const char *const list[], size_t count) {
-    if (count == 0)
+static void print_zsh_words(const wi_command *command, wi_lister *list) {
+    if (!list)
         return;
     putchar('(');
-    print_list(list, count, " ");
+    print_listed(command, list);
     putchar(')');
 }
 
 /* One option of _arguments; one with a letter in both spellings, either of which excludes both. */
-static void print_zsh_option(const wi_command *command, wi_option option) {
-    const wi_option_row *const row = &wi_option_rows[option];
+static void print_zsh_option(const wi_command *command, const wi_option *option) {
     fputs(" \\\n                ", stdout);
-    if (row->letter)
-        printf("'(-%c --%s)'{-%c%s,--%s%s}'[", row->letter, row->name, row->letter,
-               row->value ? "+" : "", row->name, row->value ? "=" : "");
+    if (option->letter)
+        printf("'(-%c --%s)'{-%c%s,--%s%s}'[", option->letter, option->name, option->letter,
+               option->value ? "+" : "", option->name, option->value ? "=" : "");
     else
-        printf("'--%s%s[", row->name, row->value ? "=" : "");
-    print_quoted(row->help, "[]\\");
+        printf("'--%s%s[", option->name, option->value ? "=" : "");
+    print_quoted(option->help, "[]\\");
     putchar(']');
-    if (row->value && depends_on_operand(command, option)) {
-        printf(":%s:'\"($rungs)\"", row->value);
+    if (option->value && depends_on_operand(command, option)) {
+        printf(":%s:'\"($rungs)\"", option->value);
         return;
     }
-    if (row->value) {
-        const char *list[WI_MAX_WORDS];
-        printf(":%s:%s", row->value, row->words == WI_WORDS_FILE ? "_files" : "");
-        print_zsh_words(list, wi_list_values(command, option, list));
+    if (option->value) {
+        printf(":%s:%s", option->value, option->file != WI_NO_FILE ? "_files" : "");
+        print_zsh_words(command, option->list);
     }
     putchar('\'');
 }
 
 /* zsh: what $rungs is. */
 static void print_zsh_rungs(const wi_command *command) {
-    const char *ops[WI_MAX_WORDS];
-    const size_t count = wi_list_words(command->operand_words, ops);
+    wi_words ops = {.at = NULL};
+    command->list_operands(command, &ops);
     fputs("            local rungs='", stdout);
-    print_values(command, WI_OPT_VARIANT);
+    print_listed(command, wi_variant_option.list);
     fputs("'\n            case \"$words \" in\n", stdout);
-    for (size_t k = 0; k < count; k++) {
-        printf("            *' %s '*) rungs='", ops[k]);
-        print_rungs(ops[k]);
+    for (size_t k = 0; k < ops.count; k++) {
+        printf("            *' %s '*) rungs='", ops.at[k]);
+        print_rungs(ops.at[k]);
         fputs("' ;;\n", stdout);
     }
+    wi_words_free(&ops);
     fputs("            esac\n", stdout);
 }
 
 static void print_zsh_command(const wi_command *command) {
     printf("        %s)\n", command->name);
-    if (depends_on_operand(command, WI_OPT_VARIANT))
+    if (wi_command_takes(command, &wi_variant_option) && !command->ladder)
         print_zsh_rungs(command);
     fputs("            _arguments", stdout);
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        if (shown(command, k))
-            print_zsh_option(command, (wi_option)k);
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (!(*at)->hidden)
+            print_zsh_option(command, *at);
     }
     for (size_t k = 0; k < command->most_operands; k++) {
         if (command->suffixes) {
@@ -199,9 +195,8 @@ static void print_zsh_command(const wi_command *command) {
                 putchar(*c == ' ' ? '|' : *c);
             fputs(")\"'", stdout);
         } else {
-            const char *list[WI_MAX_WORDS];
             fputs(" \\\n                ':word:", stdout);
-            print_zsh_words(list, wi_list_words(command->operand_words, list));
+            print_zsh_words(command, command->list_operands);
             putchar('\'');
         }
     }
@@ -215,8 +210,8 @@ static void print_zsh(void) {
           "    commands=(\n",
           stdout);
     for (size_t k = 0; k < wi_command_count; k++) {
-        printf("        '%s:", wi_commands[k].name);
-        print_quoted(wi_commands[k].summary, "\\");
+        printf("        '%s:", wi_commands[k]->name);
+        print_quoted(wi_commands[k]->summary, "\\");
         fputs("'\n", stdout);
     }
     fputs("    )\n"
@@ -230,7 +225,7 @@ static void print_zsh(void) {
           "    case $command in\n",
           stdout);
     for (size_t k = 0; k < wi_command_count; k++)
-        print_zsh_command(&wi_commands[k]);
+        print_zsh_command(wi_commands[k]);
     fputs("    esac\n"
           "}\n"
           "if [[ $funcstack[1] == _weft ]]; then\n"
@@ -241,35 +236,37 @@ static void print_zsh(void) {
           stdout);
 }
 
-static void print_fish_rungs(const wi_command *command) {
-    const char *ops[WI_MAX_WORDS];
-    const size_t count = wi_list_words(command->operand_words, ops);
-    for (size_t k = 0; k < count; k++) {
-        const wi_option_row *const row = &wi_option_rows[WI_OPT_VARIANT];
-        printf("complete -c weft -n '__weft_runs %s %s' -l %s -s %c -x -a '", command->name, ops[k],
-               row->name, row->letter);
-        print_rungs(ops[k]);
+static void print_fish_rungs(const wi_command *command, const wi_option *option) {
+    wi_words ops = {.at = NULL};
+    command->list_operands(command, &ops);
+    for (size_t k = 0; k < ops.count; k++) {
+        wi_words rungs = {.at = NULL};
+        wi_list_rungs(ops.at[k], &rungs);
+        if (rungs.count == 0)
+            continue;
+        printf("complete -c weft -n '__weft_runs %s %s' -l %s -s %c -x -a '", command->name,
+               ops.at[k], option->name, option->letter);
+        print_words(&rungs);
         fputs("' -d '", stdout);
-        print_quoted(row->help, "\\");
+        print_quoted(option->help, "\\");
         fputs("'\n", stdout);
     }
+    wi_words_free(&ops);
 }
 
-static void print_fish_option(const wi_command *command, wi_option option) {
-    const wi_option_row *const row = &wi_option_rows[option];
-    const wi_words words = wi_value_words(command, option);
-    printf("complete -c weft -n '__weft_runs %s' -l %s", command->name, row->name);
-    if (row->letter)
-        printf(" -s %c", row->letter);
-    if (row->value)
-        fputs(words == WI_WORDS_FILE ? " -r -F" : " -x", stdout);
-    if (row->value && words != WI_WORDS_FILE && words != WI_WORDS_NONE) {
+static void print_fish_option(const wi_command *command, const wi_option *option) {
+    printf("complete -c weft -n '__weft_runs %s' -l %s", command->name, option->name);
+    if (option->letter)
+        printf(" -s %c", option->letter);
+    if (option->value)
+        fputs(option->file != WI_NO_FILE ? " -r -F" : " -x", stdout);
+    if (option->list) {
         fputs(" -a '", stdout);
-        print_values(command, option);
+        print_listed(command, option->list);
         putchar('\'');
     }
     fputs(" -d '", stdout);
-    print_quoted(row->help, "\\");
+    print_quoted(option->help, "\\");
     fputs("'\n", stdout);
 }
 
@@ -277,15 +274,15 @@ static void print_fish_command(const wi_command *command) {
     printf("complete -c weft -n __fish_use_subcommand -f -a %s -d '", command->name);
     print_quoted(command->summary, "\\");
     fputs("'\n", stdout);
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        if (shown(command, k) && depends_on_operand(command, (wi_option)k))
-            print_fish_rungs(command);
-        else if (shown(command, k))
-            print_fish_option(command, (wi_option)k);
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (depends_on_operand(command, *at))
+            print_fish_rungs(command, *at);
+        else if (!(*at)->hidden)
+            print_fish_option(command, *at);
     }
-    if (command->operand_words != WI_WORDS_FILE) {
+    if (!command->suffixes) {
         printf("complete -c weft -n '__weft_runs %s' -f -a '", command->name);
-        print_words(command->operand_words, " ");
+        print_listed(command, command->list_operands);
         fputs("'\n", stdout);
     }
 }
@@ -300,7 +297,14 @@ static void print_fish(void) {
           "end\n",
           stdout);
     for (size_t k = 0; k < wi_command_count; k++)
-        print_fish_command(&wi_commands[k]);
+        print_fish_command(wi_commands[k]);
+}
+
+void wi_list_shells(const wi_command *command, wi_words *words) {
+    (void)command;
+    wi_words_add(words, "bash");
+    wi_words_add(words, "zsh");
+    wi_words_add(words, "fish");
 }
 
 wi_exit wi_print_completion(const wi_command *command, const char *shell) {
@@ -311,6 +315,6 @@ wi_exit wi_print_completion(const wi_command *command, const char *shell) {
     else if (strcmp(shell, "fish") == 0)
         print_fish();
     else
-        return wi_usage_word(command, "shell", shell, WI_WORDS_SHELL);
+        return wi_usage_word(command, "shell", shell, wi_list_shells);
     return WI_EXIT_OK;
 }

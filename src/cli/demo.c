@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/machine.h"
-#include "cli/rung.h"
+#include "cli/rates.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/text.h"
@@ -41,17 +41,6 @@ typedef struct shown {
     char variant[WI_FIELD_BYTES];
     double serial_seconds; /* of the plain C loop on the same elements */
 } shown;
-
-/* The serial loop on a case, as something to time. */
-typedef struct serial_call {
-    const wi_climb *climb;
-    wi_case *c;
-} serial_call;
-
-static weft_status run_serial(void *user) {
-    const serial_call *const own = user;
-    return own->climb->serial(own->c);
-}
 
 static void print_place(const char *place, const char *text) {
     printf("  %s%-6s%s ", wi_style_on(stdout, WI_BOLD), place, wi_style_on(stdout, WI_PLAIN));
@@ -105,7 +94,7 @@ static void print_shown(const wi_column columns[COLUMNS], const wi_pool *pool, c
     char n[WI_FIELD_BYTES], time[WI_FIELD_BYTES], rate[WI_FIELD_BYTES], share[WI_FIELD_BYTES],
         serial[WI_FIELD_BYTES], times[WI_FIELD_BYTES], gain[2 * WI_FIELD_BYTES], name[64];
     const wi_rung *const rung = &s->rung;
-    snprintf(name, sizeof name, "%s, %s", pool->climb->example, weft_type_name(pool->type));
+    snprintf(name, sizeof name, "%s, %s", pool->climb->example, weft_type_name(pool->setup.type));
     if (!rung->ok) {
         wi_print_line(stdout, 2, "%s %sWRONG:%s %s", name, wi_style_on(stdout, WI_RED),
                       wi_style_on(stdout, WI_PLAIN), rung->why);
@@ -119,7 +108,7 @@ static void print_shown(const wi_column columns[COLUMNS], const wi_pool *pool, c
         [VARIANT] = s->variant,
         [N] = wi_format_count(rung->n, n),
         [TIME] = wi_format_seconds(rung->seconds, time),
-        [RATE] = wi_rung_format_rate(pool->climb, wi_rung_rate(rung), rate),
+        [RATE] = wi_format_roof(rung->facts.roof, wi_rung_rate(rung), rate),
         [ROOF] = wi_format_share(wi_rung_rate(rung) / rung->roof, share),
         [SERIAL] = wi_format_seconds(s->serial_seconds, serial),
         [SPEED_UP] = gain,
@@ -137,11 +126,11 @@ static void json_shown(const wi_pool *pool, const shown *s) {
     wi_json_string(&json, "op", pool->climb->ladder->op);
     wi_json_string(&json, "variant", s->variant);
     wi_json_string(&json, "example", pool->climb->example);
-    wi_json_string(&json, "place", weft_place(pool->ctx));
-    wi_json_string(&json, "type", weft_type_name(pool->type));
+    wi_json_string(&json, "place", weft_place(pool->setup.ctx));
+    wi_json_string(&json, "type", weft_type_name(pool->setup.type));
     wi_json_count(&json, "n", rung->n);
-    wi_json_count(&json, "seed", pool->seed);
-    wi_rung_json(&json, pool->climb, rung);
+    wi_json_count(&json, "seed", pool->setup.seed);
+    wi_json_rung(&json, pool->climb, rung);
     wi_json_number(&json, "serial_seconds", s->serial_seconds);
     wi_json_number(&json, "speedup", timed ? s->serial_seconds / rung->seconds : 0);
     wi_json_bool(&json, "ok", rung->ok);
@@ -149,38 +138,49 @@ static void json_shown(const wi_pool *pool, const shown *s) {
     wi_json_close(&json);
 }
 
-/* Runs one operation as the library chooses to, and then the serial loop. */
-static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s) {
-    *s = (shown){.variant = ""};
-    weft_status status = wi_rung_run(pool, meter, NULL, n, &s->rung);
-    if (status != WEFT_OK || !s->rung.ok)
-        return status;
-    const char *const used = weft_used(pool->ctx, pool->climb->ladder->op);
-    snprintf(s->variant, sizeof s->variant, "%s", used ? used : "");
-    serial_call own = {pool->climb, NULL};
-    status = wi_pool_get(pool, s->rung.n, &own.c);
+/* Times the serial loop on the problem that the rung ran on. */
+static weft_status time_serial(wi_pool *pool, const wi_meter *meter, shown *s) {
+    void *problem;
+    weft_status status = wi_pool_get(pool, s->rung.n, &problem);
     if (status != WEFT_OK)
         return status;
     wi_progress("%s: the serial C loop ...", pool->climb->ladder->op);
-    const wi_task task = {run_serial, &own, s->rung.bytes, true};
-    status = wi_meter_once(meter, &task, &s->serial_seconds);
+    const wi_timed timed = {pool->climb->serial, problem, s->rung.facts.bytes, true};
+    status = wi_meter_once(meter, &timed, &s->serial_seconds);
     if (status == WEFT_OK && s->serial_seconds < slow_seconds)
-        status = wi_meter_time(meter, &task, &s->serial_seconds);
+        status = wi_meter_time(meter, &timed, &s->serial_seconds);
     wi_progress_end();
     return status;
+}
+
+/* Runs one operation as the library chooses to, and then the serial loop. */
+static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s) {
+    const char *const op = pool->climb->ladder->op;
+    char count[WI_FIELD_BYTES];
+    *s = (shown){.variant = ""};
+    wi_progress("%s: best, n = %s ...", op, wi_format_count(n, count));
+    const weft_status status = wi_rung_run(pool, meter, NULL, n, &s->rung);
+    wi_progress_end();
+    if (status != WEFT_OK || !s->rung.ok)
+        return status;
+    const char *const used = weft_used(pool->setup.ctx, op);
+    snprintf(s->variant, sizeof s->variant, "%s", used ? used : "");
+    return time_serial(pool, meter, s);
 }
 
 /* Shows one operation; false in *right if its result was wrong. */
 static weft_status demo_one(const wi_arguments *args, const wi_column columns[COLUMNS],
                             const wi_meter *meter, const wi_climb *climb, bool *right) {
     shown s;
-    wi_pool pool = {.climb = climb, .ctx = meter->ctx, .seed = args->seed, .type = climb->type};
-    if (wi_given(args, WI_OPT_TYPE))
-        pool.type = args->type;
-    const size_t n = wi_given(args, WI_OPT_N) ? args->n : wi_usual_n(climb, meter->ctx, pool.type);
+    wi_pool pool = {.climb = climb,
+                    .setup = {.ctx = meter->ctx, .seed = args->seed, .type = climb->type}};
+    if (wi_given(args, &wi_type_option))
+        pool.setup.type = args->type;
+    const size_t n =
+        wi_given(args, &wi_n_option) ? args->n : wi_usual_n(climb, meter->ctx, pool.setup.type);
     const weft_status status = show(&pool, meter, n, &s);
     if (status == WEFT_OK) {
-        if (wi_given(args, WI_OPT_JSON))
+        if (wi_given(args, &wi_json_option))
             json_shown(&pool, &s);
         else
             print_shown(columns, &pool, &s);
@@ -197,7 +197,7 @@ static void print_ending(void) {
                      0, 0);
 }
 
-wi_exit wi_demo(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_meter meter;
     bool right = true;
@@ -207,7 +207,7 @@ wi_exit wi_demo(const wi_arguments *args) {
         return result;
     memcpy(columns, all_columns, sizeof columns);
     wi_table_fit(columns, COLUMNS);
-    if (!wi_given(args, WI_OPT_JSON))
+    if (!wi_given(args, &wi_json_option))
         print_heading(ctx, columns);
     wi_progress("preparing ...");
     weft_status status = wi_meter_open(&meter, ctx);
@@ -220,9 +220,26 @@ wi_exit wi_demo(const wi_arguments *args) {
         result = wi_session_failed(ctx);
     else if (!right)
         result = WI_EXIT_FAILED;
-    else if (!wi_given(args, WI_OPT_JSON))
+    else if (!wi_given(args, &wi_json_option))
         print_ending();
     wi_meter_close(&meter);
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {
+    &wi_place_option, &wi_type_option, &wi_n_option, &wi_seed_option,
+    &wi_json_option,  &wi_help_option, NULL};
+
+const wi_command wi_demo_command = {
+    .name = "demo",
+    .operand_text = "",
+    .summary = "run every operation against the serial C loop",
+    .details = "Runs every operation on the best place, checks the whole result, and compares "
+               "with the loop one would write in C: time, rate, share of the roof (what the "
+               "memory can do, measured in the same run) and speed-up. Takes well under a "
+               "minute.",
+    .examples = {{"weft demo", "on the best place"}, {"weft demo --place cpu:1", "on one core"}},
+    .options = options,
+    .run = execute,
+};

@@ -5,14 +5,25 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
+static const wi_option per_row_option = {.name = "per-row",
+                                         .value = "COUNT",
+                                         .help =
+                                             "entries in a row of random, on average; default 8"};
+
 enum {
     USUAL_PER_ROW = 8
 };
 
+static void list_problems(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < wi_generator_count; k++)
+        wi_words_add(words, wi_generators[k].name);
+}
+
 static wi_exit read_recipe(const wi_arguments *args, const wi_generator *generator,
                            wi_recipe *recipe) {
-    const char *const n = args->operand[1], *const per_row = args->value[WI_OPT_PER_ROW];
-    if (!generator->random && (per_row || wi_given(args, WI_OPT_SEED)))
+    const char *const n = args->operand[1], *const per_row = wi_value(args, &per_row_option);
+    if (!generator->random && (per_row || wi_given(args, &wi_seed_option)))
         return wi_usage(args->command, "option --%s: %s is the same for all; leave the option out",
                         per_row ? "per-row" : "seed", generator->name);
     *recipe = (wi_recipe){.seed = args->seed, .per_row = USUAL_PER_ROW};
@@ -27,7 +38,7 @@ static wi_exit read_recipe(const wi_arguments *args, const wi_generator *generat
 }
 
 static wi_exit save(const wi_arguments *args, weft_context *ctx, const weft_sparse *matrix) {
-    const char *const path = args->value[WI_OPT_OUTPUT];
+    const char *const path = wi_value(args, &wi_output_option);
     wi_output output;
     const wi_exit result = wi_output_open(path ? path : "-", &output);
     if (result != WI_EXIT_OK)
@@ -41,28 +52,28 @@ static wi_exit save(const wi_arguments *args, weft_context *ctx, const weft_spar
 
 static void print_saved(const wi_arguments *args, const weft_sparse *matrix) {
     wi_json json;
-    if (!wi_given(args, WI_OPT_JSON))
+    if (!wi_given(args, &wi_json_option))
         return;
     wi_json_open(&json);
     wi_json_string(&json, "problem", args->operand[0]);
     wi_json_count(&json, "n", weft_sparse_rows(matrix));
     wi_json_count(&json, "entries_stored", weft_sparse_entries(matrix));
-    wi_json_string(&json, "output", args->value[WI_OPT_OUTPUT]);
+    wi_json_string(&json, "output", wi_value(args, &wi_output_option));
     wi_json_close(&json);
 }
 
-wi_exit wi_generate_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     const wi_generator *const generator = wi_find_generator(args->operand[0]);
-    const char *const path = args->value[WI_OPT_OUTPUT];
+    const char *const path = wi_value(args, &wi_output_option);
     weft_context *ctx = NULL;
     weft_sparse *matrix = NULL;
     wi_recipe recipe;
     if (!generator)
-        return wi_usage_word(args->command, "problem", args->operand[0], WI_WORDS_PROBLEM);
-    if (wi_given(args, WI_OPT_JSON) && (!path || wi_is_standard(path)))
+        return wi_usage_word(args->command, "problem", args->operand[0], list_problems);
+    if (wi_given(args, &wi_json_option) && (!path || wi_is_standard(path)))
         return wi_usage(args->command, "option --json: standard output takes the matrix already; "
                                        "name a file with --output");
-    wi_exit result = wi_check_writable(args, WI_OPT_OUTPUT);
+    wi_exit result = wi_check_writable(args, &wi_output_option);
     if (result == WI_EXIT_OK)
         result = read_recipe(args, generator, &recipe);
     if (result != WI_EXIT_OK)
@@ -79,3 +90,25 @@ wi_exit wi_generate_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&wi_output_option, &per_row_option, &wi_seed_option,
+                                           &wi_json_option,   &wi_help_option, NULL};
+
+const wi_command wi_generate_command = {
+    .name = "generate",
+    .operand_text = "KIND N",
+    .summary = "write a sparse matrix to test solvers with",
+    .details = "Writes a symmetric positive definite matrix as a Matrix Market file. laplace2d "
+               "and laplace3d: the 5- or 7-point Laplacian of a grid of N points an edge, plus "
+               "1e-3 I. elasticity3d: a cube of N elastic elements an edge, one face held "
+               "fast, three displacements a node. random: N rows, entries at random.",
+    .examples = {{"weft generate laplace3d 50 -o A.mtx", "125,000 unknowns"},
+                 {"weft generate random 1e5 --per-row 12 --seed 7 -o A.mtx", "reproducible"},
+                 {"weft generate laplace2d 3", "to standard output"}},
+    .options = options,
+    .list_operands = list_problems,
+    .operand_heading = "KIND",
+    .least_operands = 2,
+    .most_operands = 2,
+    .run = execute,
+};

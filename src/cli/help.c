@@ -3,8 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/text.h"
+
+static const wi_option man_option = {
+    .name = "man", .help = "print the manual page, in roff", .hidden = true};
+static const wi_option completion_option = {.name = "completion",
+                                            .value = "SHELL",
+                                            .help = "print completions for bash, zsh or fish",
+                                            .list = wi_list_shells};
 
 static const char *bold(void) {
     return wi_style_on(stdout, WI_BOLD);
@@ -30,7 +37,7 @@ static void print_meaning(const char *text, int column, const char *meaning, int
 void wi_print_overview(void) {
     int longest = 0;
     for (size_t k = 0; k < wi_command_count; k++) {
-        const int length = (int)strlen(wi_commands[k].name);
+        const int length = (int)strlen(wi_commands[k]->name);
         longest = length > longest ? length : longest;
     }
     printf("%sweft %s%s: ", bold(), weft_version(), plain());
@@ -39,7 +46,7 @@ void wi_print_overview(void) {
     printf("\nusage: weft COMMAND [OPTIONS] [OPERANDS]\n");
     print_heading("Commands");
     for (size_t k = 0; k < wi_command_count; k++)
-        print_meaning(wi_commands[k].name, 2, wi_commands[k].summary, 2 + longest + 1);
+        print_meaning(wi_commands[k]->name, 2, wi_commands[k]->summary, 2 + longest + 1);
     print_heading("Start here");
     print_meaning("weft demo", 2, "see it work", 33);
     print_meaning("weft climb scan", 2, "one algorithm, from the textbook to the fastest", 33);
@@ -47,28 +54,34 @@ void wi_print_overview(void) {
     print_meaning("weft help scan", 2, "everything about one command", 33);
 }
 
-static void print_option(const wi_option_row *row) {
+static void print_option(const wi_option *option) {
     char left[WI_FIELD_BYTES];
-    const char letter[] = {'-', row->letter, ',', ' ', '\0'};
-    snprintf(left, sizeof left, "%s--%s%s%s", row->letter ? letter : "    ", row->name,
-             row->value ? " " : "", row->value ? row->value : "");
-    print_meaning(left, 2, row->help, 25);
+    const char letter[] = {'-', option->letter, ',', ' ', '\0'};
+    snprintf(left, sizeof left, "%s--%s%s%s", option->letter ? letter : "    ", option->name,
+             option->value ? " " : "", option->value ? option->value : "");
+    print_meaning(left, 2, option->help, 25);
 }
 
-static void print_list(const char *title, const char *const list[], size_t count) {
-    char line[1024] = "";
-    if (count == 0)
+/* The words there are under a heading, if there is one and there are some. */
+static void print_words(const char *heading, const wi_command *command, wi_lister *list) {
+    wi_words words = {.at = NULL};
+    if (!heading)
         return;
-    for (size_t k = 0; k < count; k++)
-        wi_append(line, sizeof line, " ", list[k]);
-    print_heading(title);
-    fputs("  ", stdout);
-    wi_print_wrapped(line, 2, 2);
-}
-
-static void print_words(const char *title, wi_words words) {
-    const char *list[WI_MAX_WORDS];
-    print_list(title, list, wi_list_words(words, list));
+    list(command, &words);
+    size_t room = 1;
+    for (size_t k = 0; k < words.count; k++)
+        room += strlen(words.at[k]) + 1;
+    char *const line = wi_host_alloc(room);
+    if (words.count > 0 && line) {
+        line[0] = '\0';
+        for (size_t k = 0; k < words.count; k++)
+            wi_append(line, room, " ", words.at[k]);
+        print_heading(heading);
+        fputs("  ", stdout);
+        wi_print_wrapped(line, 2, 2);
+    }
+    wi_host_free(line);
+    wi_words_free(&words);
 }
 
 void wi_print_command_help(const wi_command *command) {
@@ -78,41 +91,51 @@ void wi_print_command_help(const wi_command *command) {
     fputs("  ", stdout);
     wi_print_wrapped(command->details, 2, 2);
     print_heading("Options");
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        if (wi_command_takes(command, (wi_option)k) && !wi_option_rows[k].hidden)
-            print_option(&wi_option_rows[k]);
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (!(*at)->hidden)
+            print_option(*at);
     }
-    print_words("OP", command->op_words);
-    if (command->operand_words == WI_WORDS_CLIMB)
-        print_words("OP", WI_WORDS_CLIMB);
-    if (command->operand_words == WI_WORDS_PROBLEM)
-        print_words("KIND", WI_WORDS_PROBLEM);
-    if (command->ladder && wi_command_takes(command, WI_OPT_VARIANT)) {
-        const char *list[WI_MAX_WORDS];
-        print_list("Variants", list, wi_list_values(command, WI_OPT_VARIANT, list));
+    print_words(command->operand_heading, command, command->list_operands);
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (*at != &wi_variant_option || command->ladder)
+            print_words((*at)->heading, command, (*at)->list);
     }
-    if (wi_command_takes(command, WI_OPT_ORDERING))
-        print_words("Orderings", WI_WORDS_ORDERING);
     print_heading("Examples");
     for (size_t k = 0; k < WI_MAX_EXAMPLES && command->examples[k].line; k++)
         wi_print_line(stdout, 6, "  %s\n      %s", command->examples[k].line,
                       command->examples[k].meaning);
 }
 
-wi_exit wi_help(const wi_arguments *args) {
-    if (wi_given(args, WI_OPT_MAN)) {
+static wi_exit execute(const wi_arguments *args) {
+    if (wi_given(args, &man_option)) {
         wi_print_man();
         return WI_EXIT_OK;
     }
-    if (wi_given(args, WI_OPT_COMPLETION))
-        return wi_print_completion(args->command, args->value[WI_OPT_COMPLETION]);
+    if (wi_given(args, &completion_option))
+        return wi_print_completion(args->command, wi_value(args, &completion_option));
     if (args->operands == 0) {
         wi_print_overview();
         return WI_EXIT_OK;
     }
     const wi_command *const command = wi_find_command(args->operand[0]);
     if (!command)
-        return wi_usage_word(args->command, "command", args->operand[0], WI_WORDS_COMMAND);
+        return wi_usage_word(args->command, "command", args->operand[0], wi_list_commands);
     wi_print_command_help(command);
     return WI_EXIT_OK;
 }
+
+static const wi_option *const options[] = {&man_option, &completion_option, &wi_help_option, NULL};
+
+const wi_command wi_help_command = {
+    .name = "help",
+    .operand_text = "[COMMAND]",
+    .summary = "say what weft, or one command, does",
+    .details = "Without a command: what commands there are. --completion prints a completion "
+               "script.",
+    .examples = {{"weft help scan", "everything about one command"},
+                 {"source <(weft help --completion bash)", "completion in this shell"}},
+    .options = options,
+    .list_operands = wi_list_commands,
+    .most_operands = 1,
+    .run = execute,
+};

@@ -16,6 +16,13 @@
 #include "weft/reduce.h"
 #include "weft/select.h"
 
+static const wi_option bins_option = {
+    .name = "bins", .letter = 'b', .value = "COUNT", .help = "how many bins, all of one width"};
+static const wi_option lo_option = {
+    .name = "lo", .value = "NUMBER", .help = "where the first bin begins"};
+static const wi_option hi_option = {
+    .name = "hi", .value = "NUMBER", .help = "where the last bin ends"};
+
 enum {
     DEFAULT_BINS = 64,
     OUTSIDE = 3
@@ -64,8 +71,8 @@ static weft_status read_any(const wi_arguments *args, FILE *file, const char *na
                             "%s: this is no .npy, PGM, PPM or PNG file; convert other images, as "
                             "JPEG, to PNG or PPM",
                             name);
-    const weft_status status =
-        wi_npy_read(file, name, wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, &t->array, note);
+    const weft_status status = wi_npy_read(
+        file, name, wi_given(args, &wi_type_option) ? &args->type : NULL, &t->array, note);
     t->pixels = t->array.layout.count;
     t->channels = 1;
     return status;
@@ -89,16 +96,15 @@ static wi_exit load(const wi_arguments *args, task *t) {
 
 /* ---- the bins ---- */
 
-static wi_exit read_number(const wi_arguments *args, wi_option option, double *number) {
-    const char *const text = args->value[option];
+static wi_exit read_number(const wi_arguments *args, const wi_option *option, double *number) {
+    const char *const text = wi_value(args, option);
     char *end;
     if (!text)
         return WI_EXIT_OK;
     *number = strtod(text, &end);
     if (end > text && *end == '\0' && isfinite(*number))
         return WI_EXIT_OK;
-    return wi_usage(args->command, "option --%s: \"%s\" is no finite number",
-                    wi_option_rows[option].name, text);
+    return wi_usage(args->command, "option --%s: \"%s\" is no finite number", option->name, text);
 }
 
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
@@ -168,17 +174,18 @@ static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t)
         t->bins.hi = t->bins.lo + 256;
     } else if (t->is_image) {
         t->bins.hi = (double)t->most + 1;
-    } else if (!wi_given(args, WI_OPT_LO) || !wi_given(args, WI_OPT_HI)) {
+    } else if (!wi_given(args, &lo_option) || !wi_given(args, &hi_option)) {
         const wi_exit found = find_range(args, ctx, &t->array, &t->bins.lo, &t->bins.hi);
         if (found != WI_EXIT_OK)
             return found;
     }
-    if (wi_given(args, WI_OPT_BINS) && !wi_read_count(args->value[WI_OPT_BINS], &t->bins.count))
+    if (wi_given(args, &bins_option) &&
+        !wi_read_count(wi_value(args, &bins_option), &t->bins.count))
         return wi_usage(args->command, "option --bins: \"%s\" is no whole number",
-                        args->value[WI_OPT_BINS]);
-    wi_exit result = read_number(args, WI_OPT_LO, &t->bins.lo);
+                        wi_value(args, &bins_option));
+    wi_exit result = read_number(args, &lo_option, &t->bins.lo);
     if (result == WI_EXIT_OK)
-        result = read_number(args, WI_OPT_HI, &t->bins.hi);
+        result = read_number(args, &hi_option, &t->bins.hi);
     return result;
 }
 
@@ -222,8 +229,8 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         wi_json_count(&json, "below", outside[0]);
         wi_json_count(&json, "above", outside[1]);
         wi_json_count(&json, "nan", outside[2]);
-        if (wi_given(args, WI_OPT_OUTPUT))
-            wi_json_string(&json, "output", args->value[WI_OPT_OUTPUT]);
+        if (wi_given(args, &wi_output_option))
+            wi_json_string(&json, "output", wi_value(args, &wi_output_option));
         else
             wi_json_counts(&json, "counts", t->bins.count, t->counts + c * t->bins.count);
         wi_json_close(&json);
@@ -241,7 +248,7 @@ static void print_charts(const wi_arguments *args, const task *t) {
                                 .below = outside[0],
                                 .above = outside[1],
                                 .nan = outside[2],
-                                .every_bin = wi_given(args, WI_OPT_BINS)};
+                                .every_bin = wi_given(args, &bins_option)};
         wi_print_chart(&chart);
     }
 }
@@ -253,26 +260,26 @@ static wi_exit save(const wi_arguments *args, const task *t) {
     if (t->is_image)
         counts.layout.shape[counts.layout.dims++] = t->channels;
     counts.layout.shape[counts.layout.dims++] = t->bins.count;
-    return wi_save(args, &counts);
+    return wi_save(args, &wi_output_option, &counts);
 }
 
 static wi_exit show(const wi_arguments *args, const weft_context *ctx, const task *t) {
-    const bool saves = wi_given(args, WI_OPT_OUTPUT);
+    const bool saves = wi_given(args, &wi_output_option);
     const wi_exit result = saves ? save(args, t) : WI_EXIT_OK;
     if (result != WI_EXIT_OK)
         return result;
-    if (wi_given(args, WI_OPT_JSON))
+    if (wi_given(args, &wi_json_option))
         print_json(args, ctx, t);
     else if (!saves)
         print_charts(args, t);
     return WI_EXIT_OK;
 }
 
-wi_exit wi_histogram_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     task t = {.counts = NULL};
     wi_exit result = WI_EXIT_OK;
-    if (wi_given(args, WI_OPT_OUTPUT))
+    if (wi_given(args, &wi_output_option))
         result = wi_need_output(args);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "histogram", &ctx);
@@ -289,3 +296,32 @@ wi_exit wi_histogram_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {
+    &wi_output_option,  &bins_option,    &lo_option,      &hi_option,      &wi_place_option,
+    &wi_variant_option, &wi_type_option, &wi_json_option, &wi_help_option, NULL};
+
+const wi_command wi_histogram_command = {
+    .name = "histogram",
+    .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
+    .summary = "count how many elements fall into each bin, and draw it",
+    .details =
+        "Draws a chart of an array, or of each channel of an image: a line for each bin "
+        "of --bins, and without that option 32 lines, each of bins side by side. Bytes "
+        "get a bin for each value; images of 16 bits 64 bins from 0 to the most a "
+        "sample can be; other arrays 64 bins from the smallest finite element to the largest, "
+        "unless --bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
+        "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
+        "--output writes the counts instead, as u64, a row for each channel of an "
+        "image. A file name of - is standard input.",
+    .examples = {{"weft histogram photo.png", "a chart for each channel"},
+                 {"weft histogram x.npy --bins 20 --lo 0 --hi 1", "of an array"},
+                 {"weft histogram scan.pgm --bins 65536 -o counts.npy", "as numbers"},
+                 {"weft histogram x.npy --json", "for programs: an object for each channel"}},
+    .options = options,
+    .ladder = "histogram",
+    .suffixes = "npy pgm ppm png",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

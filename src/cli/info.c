@@ -2,8 +2,8 @@
 /* `weft info`: this build, the processor and every GPU. */
 #include <stdio.h>
 
-#include "cli/commands.h"
 #include "cli/machine.h"
+#include "cli/options.h"
 #include "cli/text.h"
 
 #if defined(__clang__)
@@ -209,10 +209,24 @@ static void json_all(void) {
     }
 }
 
-wi_exit wi_info(const wi_arguments *args) {
-    if (wi_given(args, WI_OPT_JSON))
+static wi_exit execute(const wi_arguments *args) {
+    if (wi_given(args, &wi_json_option))
         json_all();
     else
         print_all();
     return WI_EXIT_OK;
 }
+
+static const wi_option *const options[] = {&wi_json_option, &wi_help_option, NULL};
+
+const wi_command wi_info_command = {
+    .name = "info",
+    .operand_text = "",
+    .summary = "show this build, the processor and every GPU",
+    .details = "Tells what this build of weft can do, what the processor offers, and for each "
+               "GPU its size, speed and memory, or why weft does not use it.",
+    .examples = {{"weft info", "for people"},
+                 {"weft info --json", "for programs: one object for the build and each place"}},
+    .options = options,
+    .run = execute,
+};

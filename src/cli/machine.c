@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "climb/meter.h"
 #include "core/cores.h"
 
 /* The value of the first line of /proc/cpuinfo that begins with `key`. */
@@ -69,7 +70,7 @@ void wi_cpu_describe(wi_cpu_facts *facts) {
     facts->level_1 = positive(sysconf(_SC_LEVEL1_DCACHE_SIZE));
     facts->level_2 = positive(sysconf(_SC_LEVEL2_CACHE_SIZE));
     facts->level_3 = positive(sysconf(_SC_LEVEL3_CACHE_SIZE));
-    facts->memory_bytes = positive(sysconf(_SC_PHYS_PAGES)) * positive(sysconf(_SC_PAGESIZE));
+    facts->memory_bytes = wi_memory_bytes();
     list_instructions(facts->instructions, sizeof facts->instructions);
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/text.h"
 
 static wi_exit run_command(const char *name, int count, char **words) {
@@ -15,16 +15,15 @@ static wi_exit run_command(const char *name, int count, char **words) {
                         "weft demo --place cpu",
                         name);
     if (!command)
-        return wi_usage_word(NULL, "command", name, WI_WORDS_COMMAND);
+        return wi_usage_word(NULL, "command", name, wi_list_commands);
     wi_arguments args;
-    const wi_exit parsed = wi_parse(command, count, words, &args);
-    if (parsed != WI_EXIT_OK)
-        return parsed;
-    if (wi_given(&args, WI_OPT_HELP)) {
+    wi_exit result = wi_parse(command, count, words, &args);
+    if (result == WI_EXIT_OK && wi_given(&args, &wi_help_option))
         wi_print_command_help(command);
-        return WI_EXIT_OK;
-    }
-    return command->run(&args);
+    else if (result == WI_EXIT_OK)
+        result = command->run(&args);
+    wi_arguments_free(&args);
+    return result;
 }
 
 static wi_exit dispatch(int count, char **words) {

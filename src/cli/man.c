@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual page weft(1), in roff, written from the table of commands. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/commands.h"
 
@@ -26,35 +28,97 @@ static void print_escaped(const char *text) {
     }
 }
 
-/* Of options that share a letter no command takes both: says whose this one is. */
-static void print_takers(wi_option option) {
-    const char letter = wi_option_rows[option].letter;
-    bool shared = false;
-    for (int k = 0; k < WI_OPTIONS; k++)
-        shared = shared || (k != (int)option && letter && wi_option_rows[k].letter == letter);
-    const char *separator = " \\fR(";
+/* Are they one option for a reader: do they have the same name, and mean the same? */
+static bool is_same(const wi_option *a, const wi_option *b) {
+    return strcmp(a->name, b->name) == 0 && strcmp(a->help, b->help) == 0;
+}
+
+static bool takes_same(const wi_command *command, const wi_option *option) {
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (is_same(*at, option))
+            return true;
+    }
+    return false;
+}
+
+/* Has another option the same letter, or the same name? */
+static bool is_ambiguous(const wi_option *option) {
     for (size_t k = 0; k < wi_command_count; k++) {
-        if (shared && wi_command_takes(&wi_commands[k], option)) {
-            printf("%s%s", separator, wi_commands[k].name);
+        for (const wi_option *const *at = wi_commands[k]->options; *at; at++) {
+            const bool alike = (*at)->letter && (*at)->letter == option->letter;
+            if (!is_same(*at, option) && (alike || strcmp((*at)->name, option->name) == 0))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Of options that share a letter or a name no command takes both: says whose this one is. */
+static void print_takers(const wi_option *option) {
+    const char *separator = " \\fR(";
+    if (!is_ambiguous(option))
+        return;
+    for (size_t k = 0; k < wi_command_count; k++) {
+        if (takes_same(wi_commands[k], option)) {
+            printf("%s%s", separator, wi_commands[k]->name);
             separator = ", ";
         }
     }
-    fputs(shared ? ")" : "", stdout);
+    fputs(")", stdout);
 }
 
-static void print_option(wi_option option) {
-    const wi_option_row *const row = &wi_option_rows[option];
+static void print_option(const wi_option *option) {
     fputs(".TP\n.B ", stdout);
-    if (row->letter)
-        printf("\\-%c, ", row->letter);
+    if (option->letter)
+        printf("\\-%c, ", option->letter);
     fputs("\\-\\-", stdout);
-    print_escaped(row->name);
-    if (row->value)
-        printf(" \\fI%s\\fR", row->value);
+    print_escaped(option->name);
+    if (option->value)
+        printf(" \\fI%s\\fR", option->value);
     print_takers(option);
     putchar('\n');
-    print_escaped(row->help);
+    print_escaped(option->help);
     putchar('\n');
+}
+
+/* Has an earlier command, or this one before its option number `end`, the same option? */
+static bool came_before(const wi_option *option, size_t command, size_t end) {
+    for (size_t k = 0; k < command; k++) {
+        if (takes_same(wi_commands[k], option))
+            return true;
+    }
+    for (size_t k = 0; k < end; k++) {
+        if (is_same(wi_commands[command]->options[k], option))
+            return true;
+    }
+    return false;
+}
+
+static int by_name(const void *a, const void *b) {
+    const wi_option *const *const x = a, *const *const y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* All options, by name. */
+static void print_options(void) {
+    size_t count = 0, room = 0;
+    for (size_t k = 0; k < wi_command_count; k++) {
+        for (const wi_option *const *at = wi_commands[k]->options; *at; at++)
+            room++;
+    }
+    const wi_option **const all = wi_host_alloc(room * sizeof *all);
+    for (size_t k = 0; k < wi_command_count && all; k++) {
+        for (size_t o = 0; wi_commands[k]->options[o]; o++) {
+            const wi_option *const option = wi_commands[k]->options[o];
+            if (!option->hidden && !came_before(option, k, o))
+                all[count++] = option;
+        }
+    }
+    if (all)
+        qsort(all, count, sizeof *all, by_name);
+    for (size_t k = 0; k < count; k++)
+        print_option(all[k]);
+    wi_host_free(all);
 }
 
 static void print_command(const wi_command *command) {
@@ -67,9 +131,9 @@ static void print_command(const wi_command *command) {
     print_escaped(command->details);
     fputs("\n.PP\nOptions:", stdout);
     const char *separator = " ";
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        if (wi_command_takes(command, (wi_option)k) && !wi_option_rows[k].hidden) {
-            printf("%s\\-\\-%s", separator, wi_option_rows[k].name);
+    for (const wi_option *const *at = command->options; *at; at++) {
+        if (!(*at)->hidden) {
+            printf("%s\\-\\-%s", separator, (*at)->name);
             separator = ", ";
         }
     }
@@ -136,14 +200,11 @@ void wi_print_man(void) {
           ".SH COMMANDS\n",
           stdout);
     for (size_t k = 0; k < wi_command_count; k++)
-        print_command(&wi_commands[k]);
+        print_command(wi_commands[k]);
     fputs(".SH OPTIONS\n", stdout);
-    for (int k = 0; k < WI_OPTIONS; k++) {
-        if (!wi_option_rows[k].hidden)
-            print_option((wi_option)k);
-    }
+    print_options();
     fputs(".SH EXAMPLES\n", stdout);
     for (size_t k = 0; k < wi_command_count; k++)
-        print_examples(&wi_commands[k]);
+        print_examples(wi_commands[k]);
     fputs(ending, stdout);
 }

@@ -7,15 +7,43 @@
 
 #include "cli/text.h"
 #include "sparse/chol.h"
+#include "sparse/order.h"
+
+static void list_orderings(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
+        if (strcmp(wi_sparse_order_ladder.rows[k].name, "given") != 0)
+            wi_words_add(words, wi_sparse_order_ladder.rows[k].name);
+    }
+}
+
+static void list_halves(const wi_command *command, wi_words *words) {
+    (void)command;
+    wi_words_add(words, "lower");
+    wi_words_add(words, "upper");
+}
+
+const wi_option wi_ordering_option = {.name = "ordering",
+                                      .value = "NAME",
+                                      .help = "the order: amd, dissect, rcm, ...; default best",
+                                      .list = list_orderings,
+                                      .heading = "Orderings"};
+const wi_option wi_half_option = {.name = "half",
+                                  .value = "HALF",
+                                  .help = "lower or upper: use it and ignore the other",
+                                  .list = list_halves};
+const wi_option wi_symmetry_tolerance_option = {.name = "symmetry-tolerance",
+                                                .value = "NUMBER",
+                                                .help =
+                                                    "how far halves may differ; default 1.4e-14"};
 
 wi_exit wi_check_ordering(const wi_arguments *args) {
-    const char *const ordering = args->value[WI_OPT_ORDERING], *list[WI_MAX_WORDS];
-    const size_t count = wi_list_words(WI_WORDS_ORDERING, list);
-    for (size_t k = 0; k < count; k++) {
-        if (!ordering || strcmp(ordering, list[k]) == 0)
-            return WI_EXIT_OK;
-    }
-    return wi_usage_word(args->command, "ordering", ordering, WI_WORDS_ORDERING);
+    const char *const ordering = wi_value(args, &wi_ordering_option);
+    wi_words words = {.at = NULL};
+    list_orderings(args->command, &words);
+    const bool known = !ordering || wi_words_have(&words, ordering);
+    wi_words_free(&words);
+    return known ? WI_EXIT_OK : wi_usage_word(args->command, "ordering", ordering, list_orderings);
 }
 
 const char *wi_matrix_name(const wi_arguments *args) {
@@ -26,11 +54,11 @@ const char *wi_matrix_name(const wi_arguments *args) {
 }
 
 wi_exit wi_check_meaning(const wi_arguments *args) {
-    const char *const half = args->value[WI_OPT_HALF];
-    const char *const tolerance = args->value[WI_OPT_SYMMETRY_TOLERANCE];
+    const char *const half = wi_value(args, &wi_half_option);
+    const char *const tolerance = wi_value(args, &wi_symmetry_tolerance_option);
     double number;
     if (half && strcmp(half, "lower") != 0 && strcmp(half, "upper") != 0)
-        return wi_usage_word(args->command, "half", half, WI_WORDS_HALF);
+        return wi_usage_word(args->command, "half", half, list_halves);
     if (half && tolerance)
         return wi_usage(args->command, "option --symmetry-tolerance: with --half nothing is "
                                        "compared; leave one of the two out");
@@ -44,8 +72,8 @@ wi_exit wi_check_meaning(const wi_arguments *args) {
 
 /* What the options, which make sense, say of a general file: by default both its halves count. */
 static wi_reading meaning(const wi_arguments *args) {
-    const char *const half = args->value[WI_OPT_HALF];
-    const char *const tolerance = args->value[WI_OPT_SYMMETRY_TOLERANCE];
+    const char *const half = wi_value(args, &wi_half_option);
+    const char *const tolerance = wi_value(args, &wi_symmetry_tolerance_option);
     wi_reading how = {.storage = WEFT_SYMMETRIC_FULL, .command = true};
     if (half)
         how.storage =

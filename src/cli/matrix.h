@@ -10,6 +10,8 @@ enum {
     WI_BEHIND_LABEL = 10 /* where the lines of a report on a matrix begin */
 };
 
+extern const wi_option wi_ordering_option, wi_half_option, wi_symmetry_tolerance_option;
+
 /* Explains if --ordering names none. */
 wi_exit wi_check_ordering(const wi_arguments *args);
 

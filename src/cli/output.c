@@ -145,19 +145,19 @@ static bool is_one_file(const identity *a, const identity *b) {
            strcmp(a->name, b->name) == 0 && !S_ISCHR(a->facts.st_mode);
 }
 
-static wi_exit check_other_outputs(const wi_arguments *args, wi_option option, const identity *id) {
-    static const wi_option outputs[] = {WI_OPT_OUTPUT, WI_OPT_LENGTHS, WI_OPT_PLOT};
-    for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
-        const char *const path = args->value[outputs[k]];
+static wi_exit check_other_outputs(const wi_arguments *args, const wi_option *option,
+                                   const identity *id) {
+    for (const wi_option *const *at = args->command->options; *at; at++) {
+        const char *const path = (*at)->file == WI_FILE_WRITTEN ? wi_value(args, *at) : NULL;
         identity other;
-        if (path && outputs[k] != option && identify(path, STDOUT_FILENO, &other) &&
+        if (path && *at != option && identify(path, STDOUT_FILENO, &other) &&
             is_one_file(id, &other))
             return wi_usage(args->command,
                             "option --%s: %s is where --%s goes, too, and one would be lost; name "
                             "another file",
-                            wi_option_rows[option].name,
-                            wi_is_standard(path) ? "standard output" : args->value[option],
-                            wi_option_rows[outputs[k]].name);
+                            option->name,
+                            wi_is_standard(path) ? "standard output" : wi_value(args, option),
+                            (*at)->name);
     }
     return WI_EXIT_OK;
 }
@@ -167,43 +167,48 @@ static bool holds_array(const char *path) {
     unsigned char first = 0;
     const bool standard = wi_is_standard(path);
     const int descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    const bool begins = pread(descriptor, &first, 1, 0) == 1 && first == WI_NPY_FIRST;
+    const bool begins =
+        descriptor >= 0 && pread(descriptor, &first, 1, 0) == 1 && first == WI_NPY_FIRST;
     if (descriptor >= 0 && !standard)
         close(descriptor);
     return begins;
 }
 
 /* `path` is an input; NULL: there is none. */
-static wi_exit check_input(const wi_arguments *args, wi_option option, const identity *id,
+static wi_exit check_input(const wi_arguments *args, const wi_option *option, const identity *id,
                            const char *path) {
     identity other;
     if (!path || !identify(path, STDIN_FILENO, &other) || !S_ISREG(other.facts.st_mode) ||
-        !is_one_file(id, &other) || (option == WI_OPT_OUTPUT && holds_array(path)))
+        !is_one_file(id, &other) || (option == &wi_output_option && holds_array(path)))
         return WI_EXIT_OK;
     return wi_usage(args->command,
                     "option --%s: this is the input %s, which something of another kind would "
                     "replace; name another file",
-                    wi_option_rows[option].name, wi_is_standard(path) ? "itself" : path);
+                    option->name, wi_is_standard(path) ? "itself" : path);
 }
 
-static wi_exit check_apart(const wi_arguments *args, wi_option option) {
+static wi_exit check_apart(const wi_arguments *args, const wi_option *option) {
     identity id;
-    if (!identify(args->value[option], STDOUT_FILENO, &id))
+    if (!identify(wi_value(args, option), STDOUT_FILENO, &id))
         return WI_EXIT_OK;
     wi_exit result = check_other_outputs(args, option, &id);
     for (size_t k = 0; k < args->operands && result == WI_EXIT_OK; k++) {
-        if (args->command->operand_words == WI_WORDS_FILE)
+        if (args->command->suffixes)
             result = check_input(args, option, &id, args->operand[k]);
     }
-    return result == WI_EXIT_OK ? check_input(args, option, &id, args->value[WI_OPT_RHS]) : result;
+    for (const wi_option *const *at = args->command->options; *at && result == WI_EXIT_OK; at++) {
+        if ((*at)->file == WI_FILE_READ)
+            result = check_input(args, option, &id, wi_value(args, *at));
+    }
+    return result;
 }
 
-wi_exit wi_check_writable(const wi_arguments *args, wi_option option) {
-    const char *const path = args->value[option];
+wi_exit wi_check_writable(const wi_arguments *args, const wi_option *option) {
+    const char *const path = wi_value(args, option);
     const int error = path && !wi_is_standard(path) ? wi_target_foresee(path) : 0;
     if (error == 0)
         return path ? check_apart(args, option) : WI_EXIT_OK;
     wi_say_error("%s: option --%s: cannot write %s: %s; name another file", args->command->name,
-                 wi_option_rows[option].name, path, strerror(error));
+                 option->name, path, strerror(error));
     return WI_EXIT_FAILED;
 }

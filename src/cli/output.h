@@ -4,7 +4,7 @@
 #ifndef WI_CLI_OUTPUT_H
 #define WI_CLI_OUTPUT_H
 
-#include "cli/commands.h"
+#include "cli/options.h"
 #include "io/target.h"
 
 /* Is this "-", which stands for standard input or output? */
@@ -12,7 +12,7 @@ bool wi_is_standard(const char *path);
 
 /* Explains if the file that `option` names, if it does, cannot be written, is where another output
  * goes, or is an input; but --output may take the place of an array. Nothing is written yet. */
-wi_exit wi_check_writable(const wi_arguments *args, wi_option option);
+wi_exit wi_check_writable(const wi_arguments *args, const wi_option *option);
 
 /* A file being written, or standard output. */
 typedef struct wi_output {

@@ -8,6 +8,20 @@
 #include "cli/text.h"
 #include "weft/reduce.h"
 
+static void list_ops(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < wi_op_name_count; k++) {
+        if (wi_op_names[k].reduces)
+            wi_words_add(words, wi_op_names[k].name);
+    }
+}
+
+static const wi_option op_option = {.name = "op",
+                                    .value = "OP",
+                                    .help = "what to combine elements with; default sum",
+                                    .list = list_ops,
+                                    .heading = "OP"};
+
 /* A value and what it is of. */
 typedef struct outcome {
     weft_type type; /* of the value */
@@ -81,12 +95,12 @@ static wi_exit check_operands(const wi_arguments *args, const wi_op_name *op) {
     return WI_EXIT_OK;
 }
 
-wi_exit wi_reduce_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     const wi_op_name *op;
     weft_context *ctx = NULL;
     wi_npy x = {.data = NULL}, y = {.data = NULL};
     outcome o = {.nowhere = false};
-    wi_exit result = wi_chosen_op(args, &op);
+    wi_exit result = wi_chosen_op(args, &op_option, &op);
     if (result == WI_EXIT_OK)
         result = check_operands(args, op);
     if (result == WI_EXIT_OK)
@@ -102,7 +116,7 @@ wi_exit wi_reduce_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK && compute(ctx, op, &x, &y, &o) != WEFT_OK)
         result = wi_session_failed(ctx);
     if (result == WI_EXIT_OK) {
-        if (wi_given(args, WI_OPT_JSON))
+        if (wi_given(args, &wi_json_option))
             print_json(args, op, ctx, &x, &o);
         else
             print_plain(&o);
@@ -112,3 +126,32 @@ wi_exit wi_reduce_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&op_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_type_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
+
+const wi_command wi_reduce_command = {
+    .name = "reduce",
+    .operand_text = "FILE.npy [FILE2.npy]",
+    .summary = "reduce an array to one value",
+    .details = "Prints one value: sum, product, min, max, argmin, argmax, nrm1, nrm2 or nrminf "
+               "of the array, or with --op dot the dot product of two. Floats are printed "
+               "with as many digits as reading them back exactly takes. Positions count in C "
+               "order from 0. A file name of - is standard input. --type bf16 reads files of "
+               "two-byte voids, as ml_dtypes writes them.",
+    .examples = {{"weft reduce x.npy", "the sum"},
+                 {"weft reduce x.npy --op argmax --json", "where the largest is"},
+                 {"weft reduce a.npy b.npy --op dot", "the dot product"},
+                 {"gzip -dc x.npy.gz | weft reduce - --op nrm2", "from a pipe"}},
+    .options = options,
+    .ladder = "reduce",
+    .suffixes = "npy",
+    .least_operands = 1,
+    .most_operands = 2,
+    .run = execute,
+};

@@ -8,6 +8,12 @@
 #include "cli/text.h"
 #include "sparse/sparse.h"
 
+const wi_option wi_rhs_option = {.name = "rhs",
+                                 .letter = 'b',
+                                 .value = "FILE",
+                                 .help = "right-hand sides: .npy or .mtx; default A times ones",
+                                 .file = WI_FILE_READ};
+
 wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat, wi_rhs *rhs) {
     size_t entries, bytes;
     *rhs = (wi_rhs){.n = n, .count = count, .flat = flat};
@@ -24,7 +30,7 @@ wi_exit wi_rhs_take(const wi_arguments *args, size_t n, size_t count, bool flat,
 static wi_exit wrong_rows(const wi_arguments *args, size_t rows, size_t n) {
     wi_say_error("%s: %s has %zu row%s, but the matrix %zu; a right-hand side has one number for "
                  "each unknown",
-                 args->command->name, args->value[WI_OPT_RHS], rows, wi_plural(rows), n);
+                 args->command->name, wi_value(args, &wi_rhs_option), rows, wi_plural(rows), n);
     return WI_EXIT_FAILED;
 }
 
@@ -112,7 +118,7 @@ static wi_exit check_finite(const wi_arguments *args, const char *name, const wi
 }
 
 wi_exit wi_rhs_load(const wi_arguments *args, weft_context *ctx, size_t n, wi_rhs *rhs) {
-    const char *const path = args->value[WI_OPT_RHS];
+    const char *const path = wi_value(args, &wi_rhs_option);
     const char *const name = strcmp(path, "-") == 0 ? "standard input" : path;
     FILE *file;
     wi_exit result = wi_open_input(args, path, ".npy or Matrix Market file", &file);

@@ -6,6 +6,8 @@
 #include "cli/session.h"
 #include "weft/sparse.h"
 
+extern const wi_option wi_rhs_option;
+
 /* n x count numbers, by columns. Zeroed, it holds nothing. */
 typedef struct wi_rhs {
     size_t n, count;

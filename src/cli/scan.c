@@ -6,9 +6,29 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
+static void list_ops(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < wi_op_name_count; k++) {
+        if (wi_op_names[k].scans)
+            wi_words_add(words, wi_op_names[k].name);
+    }
+}
+
+static const wi_option op_option = {.name = "op",
+                                    .value = "OP",
+                                    .help = "what to combine elements with; default sum",
+                                    .list = list_ops,
+                                    .heading = "OP"};
+static const wi_option exclusive_option = {
+    .name = "exclusive", .letter = 'x', .help = "leave each element out of its own output"};
+static const wi_option init_option = {.name = "init",
+                                      .value = "VALUE",
+                                      .help =
+                                          "value to start from; default: the operation's identity"};
+
 /* Reads --init as an element of the file's type. */
 static wi_exit read_init(const wi_arguments *args, weft_type type, uint64_t *init) {
-    const char *const text = args->value[WI_OPT_INIT];
+    const char *const text = wi_value(args, &init_option);
     if (!text || wi_read_element(type, text, init))
         return WI_EXIT_OK;
     char why[WI_REASON_BYTES];
@@ -29,18 +49,18 @@ static wi_exit compute(const wi_arguments *args, const wi_op_name *op, weft_cont
         wi_say_error("%s", note.text);
         return WI_EXIT_FAILED;
     }
-    const weft_scan_kind kind = wi_given(args, WI_OPT_EXCLUSIVE) ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE;
+    const weft_scan_kind kind = wi_given(args, &exclusive_option) ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE;
     const weft_status status =
         weft_scan(ctx, kind, op->op, layout->type, layout->count, array->data, array->data,
-                  wi_given(args, WI_OPT_INIT) ? &init : NULL);
+                  wi_given(args, &init_option) ? &init : NULL);
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
 
-wi_exit wi_scan_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     const wi_op_name *op;
     weft_context *ctx = NULL;
     wi_npy array = {.data = NULL};
-    wi_exit result = wi_chosen_op(args, &op);
+    wi_exit result = wi_chosen_op(args, &op_option, &op);
     if (result == WI_EXIT_OK)
         result = wi_need_output(args);
     if (result == WI_EXIT_OK)
@@ -50,10 +70,33 @@ wi_exit wi_scan_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = compute(args, op, ctx, &array);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &array);
+        result = wi_save(args, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, op->name, "scan", ctx, &array.layout);
     wi_npy_free(&array);
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {
+    &wi_output_option,  &op_option,      &exclusive_option, &init_option,    &wi_place_option,
+    &wi_variant_option, &wi_type_option, &wi_json_option,   &wi_help_option, NULL};
+
+const wi_command wi_scan_command = {
+    .name = "scan",
+    .operand_text = "FILE.npy",
+    .summary = "replace every element by the sum of all up to it",
+    .details = "Writes an array in which each element combines all elements up to it: sum, "
+               "product, min, max, and, or, xor (the last three for integers). Elements run "
+               "in C order, and the result has the shape of the input. A file name of - is "
+               "standard input or output.",
+    .examples = {{"weft scan x.npy -o sums.npy", "running sums"},
+                 {"weft scan x.npy --exclusive --init 100 -o from.npy", "starting from 100"},
+                 {"weft scan - --op max -o - <x.npy | weft reduce -", "in a pipe"}},
+    .options = options,
+    .ladder = "scan",
+    .suffixes = "npy",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

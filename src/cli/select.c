@@ -8,6 +8,12 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
+static const wi_option where_option = {
+    .name = "where",
+    .letter = 'w',
+    .value = "TEST",
+    .help = "which: \">0\", \"==1\", \"!=1\", \"<=5\", \"1..5\", \"nan\""};
+
 enum {
     CONSTANT_BYTES = 1024 /* of a constant's text */
 };
@@ -60,7 +66,7 @@ static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_B
 
 /* The test of --where; without it, of a second file, that it is not 0. */
 static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicate *p) {
-    const char *const text = wi_given(args, WI_OPT_WHERE) ? args->value[WI_OPT_WHERE] : "!=0";
+    const char *const text = wi_given(args, &where_option) ? wi_value(args, &where_option) : "!=0";
     char why[WI_REASON_BYTES];
     *p = (weft_predicate){.type = type};
     if (parse_test(text, p, why))
@@ -72,11 +78,8 @@ static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicat
 static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
     wi_note note = {""};
     wi_exit result = wi_load(args, args->operand[0], array);
-    if (result == WI_EXIT_OK && args->operands > 1) {
-        wi_arguments any_type = *args;
-        any_type.value[WI_OPT_TYPE] = NULL;
-        result = wi_load(&any_type, args->operand[1], tested);
-    }
+    if (result == WI_EXIT_OK && args->operands > 1)
+        result = wi_load_any(args, args->operand[1], NULL, tested);
     if (result != WI_EXIT_OK)
         return result;
     if (wi_npy_to_c_order(array, &note) != WEFT_OK || wi_npy_to_c_order(tested, &note) != WEFT_OK) {
@@ -116,7 +119,7 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
     weft_predicate p;
     uint64_t count = 0;
     wi_exit result = read_test(args, by_other ? tested->layout.type : array->layout.type, &p);
-    if (result == WI_EXIT_OK && wi_given(args, WI_OPT_INDICES))
+    if (result == WI_EXIT_OK && wi_given(args, &wi_indices_option))
         result = find_positions(ctx, &p, s, array, &count);
     else if (result == WI_EXIT_OK && weft_select_where(ctx, p, array->layout.count, s, width,
                                                        array->data, array->data, &count) != WEFT_OK)
@@ -125,11 +128,11 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
     return result;
 }
 
-wi_exit wi_select_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy array = {.data = NULL}, tested = {.data = NULL};
     wi_exit result = wi_need_output(args);
-    if (result == WI_EXIT_OK && args->operands < 2 && !wi_given(args, WI_OPT_WHERE))
+    if (result == WI_EXIT_OK && args->operands < 2 && !wi_given(args, &where_option))
         result = wi_usage(args->command, "option --where is missing; add --where '>0', or a second "
                                          "file that is not 0 where elements are wanted");
     if (result == WI_EXIT_OK)
@@ -139,7 +142,7 @@ wi_exit wi_select_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &tested);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &array);
+        result = wi_save(args, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "select", "select", ctx, &array.layout);
     wi_npy_free(&array);
@@ -147,3 +150,29 @@ wi_exit wi_select_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&where_option,    &wi_indices_option, &wi_output_option,
+                                           &wi_place_option, &wi_variant_option, &wi_type_option,
+                                           &wi_json_option,  &wi_help_option,    NULL};
+
+const wi_command wi_select_command = {
+    .name = "select",
+    .operand_text = "FILE.npy [TESTED.npy]",
+    .summary = "keep the elements that satisfy a test",
+    .details =
+        "Writes the elements, in C order, of which --where is true, as an array of one "
+        "dimension. With a second file, as a mask of booleans, its elements are tested in "
+        "their stead, one for each; without --where, for not being 0. NaN is never equal, less "
+        "or greater. "
+        "A file name of - is standard input or output.",
+    .examples = {{"weft select x.npy --where '>0' -o positive.npy", "those above 0"},
+                 {"weft select x.npy --where nan --indices -o where.npy", "where the NaN are"},
+                 {"weft select x.npy flags.npy -o kept.npy", "those flagged"},
+                 {"weft select x.npy -w 1..5 -o - | weft reduce -", "in a pipe"}},
+    .options = options,
+    .ladder = "select",
+    .suffixes = "npy",
+    .least_operands = 1,
+    .most_operands = 2,
+    .run = execute,
+};

@@ -12,26 +12,22 @@
 #include "cli/text.h"
 #include "core/rows.h"
 
-/* The rungs of `op` that a kind of place has, listed; returns how many. */
-static size_t list_rungs(const char *op, wi_kind kind, const char *list[WI_MAX_WORDS]) {
-    size_t count = 0;
-    for (size_t k = 0; k < wi_op_count; k++) {
-        if (strcmp(wi_ops[k]->op, op) != 0)
-            continue;
-        for (size_t row = 0; row < wi_ops[k]->count && count < WI_MAX_WORDS; row++) {
-            if (wi_ops[k]->rows[row].kind == kind)
-                list[count++] = wi_ops[k]->rows[row].name;
-        }
-    }
-    return count;
+static bool has_rungs(const char *op, wi_kind kind) {
+    wi_words rungs = {.at = NULL};
+    wi_list_rungs_of(op, kind, &rungs);
+    const bool any = rungs.count > 0;
+    wi_words_free(&rungs);
+    return any;
 }
 
 static wi_exit force(const wi_arguments *args, const char *op, weft_context *ctx) {
-    const char *const variant = args->value[WI_OPT_VARIANT];
+    const char *const variant = wi_value(args, &wi_variant_option);
+    wi_words rungs = {.at = NULL};
     if (!op || !variant || weft_use(ctx, op, variant) == WEFT_OK)
         return WI_EXIT_OK;
-    const char *list[WI_MAX_WORDS];
-    const char *const nearest = wi_nearest(variant, list, list_rungs(op, ctx->kind, list));
+    wi_list_rungs_of(op, ctx->kind, &rungs);
+    const char *const nearest = wi_nearest(variant, &rungs);
+    wi_words_free(&rungs);
     return wi_usage(args->command, "option --variant: %s%s%s%s", weft_message(ctx),
                     nearest ? "; did you mean \"" : "", nearest ? nearest : "",
                     nearest ? "\"?" : "");
@@ -39,8 +35,7 @@ static wi_exit force(const wi_arguments *args, const char *op, weft_context *ctx
 
 /* Sees to it that the place has rungs of `op`, and forces --variant. */
 static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) {
-    const char *list[WI_MAX_WORDS];
-    if (!op || list_rungs(op, ctx->kind, list) > 0)
+    if (!op || has_rungs(op, ctx->kind))
         return force(args, op, ctx);
     wi_say_error("%s: place %s has no rungs of %s; choose a place of another kind with --place",
                  args->command->name, weft_place(ctx), op);
@@ -54,11 +49,10 @@ static bool is_about_place(const char *message) {
 
 /* Does this build know GPUs, but has no rungs of `op` for them? */
 static bool is_cpu_only(const char *op) {
-    const char *list[WI_MAX_WORDS];
     bool any = false;
     for (size_t k = 0; k < wi_op_count; k++)
-        any = any || list_rungs(wi_ops[k]->op, WI_CUDA, list) > 0;
-    return any && list_rungs(op, WI_CUDA, list) == 0;
+        any = any || has_rungs(wi_ops[k]->op, WI_CUDA);
+    return any && !has_rungs(op, WI_CUDA);
 }
 
 /* The place to open where no option names one: NULL, which is what WEFT_PLACE says or the best
@@ -70,11 +64,11 @@ static const char *usual_place(const char *op) {
 }
 
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
-    const char *const place = args->value[WI_OPT_PLACE];
+    const char *const place = wi_value(args, &wi_place_option);
     const weft_status status = weft_open(ctx, place ? place : usual_place(op));
     if (status == WEFT_EARG) {
         const char *const message = weft_message(NULL);
-        const bool blamed = wi_given(args, WI_OPT_PLACE) && is_about_place(message);
+        const bool blamed = wi_given(args, &wi_place_option) && is_about_place(message);
         return wi_usage(args->command, "%s%s", blamed ? "option --place: " : "", message);
     }
     if (status != WEFT_OK) {
@@ -113,7 +107,8 @@ void wi_close_input(FILE *file) {
         fclose(file);
 }
 
-wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
+wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
+                    wi_npy *array) {
     wi_note note = {""};
     FILE *file;
     *array = (wi_npy){.data = NULL};
@@ -121,13 +116,16 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     if (result != WI_EXIT_OK)
         return result;
     const weft_status status =
-        wi_npy_read(file, wi_is_standard(path) ? "standard input" : path,
-                    wi_given(args, WI_OPT_TYPE) ? &args->type : NULL, array, &note);
+        wi_npy_read(file, wi_is_standard(path) ? "standard input" : path, type, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;
     wi_say_error("%s", note.text);
     return WI_EXIT_FAILED;
+}
+
+wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
+    return wi_load_any(args, path, wi_given(args, &wi_type_option) ? &args->type : NULL, array);
 }
 
 /* A shape as "(3, 4)", cut short where it is very long. */
@@ -153,14 +151,14 @@ wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const w
     return WI_EXIT_FAILED;
 }
 
-wi_exit wi_check_array_output(const wi_arguments *args, wi_option option) {
-    const char *const path = args->value[option], *const name = wi_option_rows[option].name;
+wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option) {
+    const char *const path = wi_value(args, option), *const name = option->name;
     if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
         return wi_usage(args->command,
                         "option --%s: standard output is a terminal, and arrays are no text; add "
                         ">OUT.npy or name a file",
                         name);
-    if (path && wi_is_standard(path) && wi_given(args, WI_OPT_JSON))
+    if (path && wi_is_standard(path) && wi_given(args, &wi_json_option))
         return wi_usage(args->command,
                         "option --json: standard output takes the array already; name a file with "
                         "--%s",
@@ -169,16 +167,16 @@ wi_exit wi_check_array_output(const wi_arguments *args, wi_option option) {
 }
 
 wi_exit wi_need_output(const wi_arguments *args) {
-    if (!wi_given(args, WI_OPT_OUTPUT))
+    if (!wi_given(args, &wi_output_option))
         return wi_usage(args->command, "option --output is missing; add -o OUT.npy, or -o - for "
                                        "standard output");
-    return wi_check_array_output(args, WI_OPT_OUTPUT);
+    return wi_check_array_output(args, &wi_output_option);
 }
 
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,
                     const weft_context *ctx, const wi_npy_layout *layout) {
     wi_json json;
-    if (!wi_given(args, WI_OPT_JSON))
+    if (!wi_given(args, &wi_json_option))
         return;
     wi_json_open(&json);
     wi_json_string(&json, "op", op);
@@ -187,14 +185,14 @@ void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder
     wi_json_string(&json, "file", args->operand[0]);
     wi_json_string(&json, "type", weft_type_name(layout->type));
     wi_json_count(&json, "n", layout->count);
-    wi_json_string(&json, "output", args->value[WI_OPT_OUTPUT]);
+    wi_json_string(&json, "output", wi_value(args, &wi_output_option));
     wi_json_close(&json);
 }
 
-wi_exit wi_save(const wi_arguments *args, const wi_npy *array) {
+wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array) {
     wi_output output;
     wi_note note = {""};
-    const wi_exit result = wi_output_open(args->value[WI_OPT_OUTPUT], &output);
+    const wi_exit result = wi_output_open(wi_value(args, option), &output);
     if (result != WI_EXIT_OK)
         return result;
     const bool written = wi_npy_write(output.file, output.name, array, &note) == WEFT_OK;
@@ -203,11 +201,14 @@ wi_exit wi_save(const wi_arguments *args, const wi_npy *array) {
     return wi_output_end(&output, written);
 }
 
-wi_exit wi_chosen_op(const wi_arguments *args, const wi_op_name **op) {
-    const char *const name = wi_given(args, WI_OPT_OP) ? args->value[WI_OPT_OP] : "sum";
-    const wi_words words = args->command->op_words;
+wi_exit wi_chosen_op(const wi_arguments *args, const wi_option *option, const wi_op_name **op) {
+    const char *const given = wi_value(args, option), *const name = given ? given : "sum";
+    wi_words words = {.at = NULL};
+    option->list(args->command, &words);
+    const bool known = wi_words_have(&words, name);
+    wi_words_free(&words);
+    if (!known)
+        return wi_usage_word(args->command, "operation", name, option->list);
     *op = wi_find_op(name);
-    if (*op && (words == WI_WORDS_SCAN_OP ? (*op)->scans : (*op)->reduces))
-        return WI_EXIT_OK;
-    return wi_usage_word(args->command, "operation", name, words);
+    return WI_EXIT_OK;
 }

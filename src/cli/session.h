@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "cli/commands.h"
 #include "cli/ops.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "io/npy.h"
 
@@ -27,15 +27,19 @@ void wi_close_input(FILE *file);
 /* Reads operand `path`, "-" being standard input. --type, if given, must be the file's. */
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
 
+/* The same whatever --type says: the file must be of *type, unless that is NULL. */
+wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
+                    wi_npy *array);
+
 /* Explains if the arrays of the first two operands differ in type or shape. */
 wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b);
 
-/* Writes to --output, "-" being standard output. */
-wi_exit wi_save(const wi_arguments *args, const wi_npy *array);
+/* Writes to the file that `option` names, "-" being standard output. */
+wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array);
 
 /* Explains if the array that `option` names, if it does, would go to a terminal or to where --json
  * prints, or is refused by wi_check_writable. Called before the work is done. */
-wi_exit wi_check_array_output(const wi_arguments *args, wi_option option);
+wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option);
 
 /* The same for --output, which must not be missing. */
 wi_exit wi_need_output(const wi_arguments *args);
@@ -44,7 +48,7 @@ wi_exit wi_need_output(const wi_arguments *args);
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,
                     const weft_context *ctx, const wi_npy_layout *layout);
 
-/* Understands --op; sum if it is not given. */
-wi_exit wi_chosen_op(const wi_arguments *args, const wi_op_name **op);
+/* Understands --op, which is `option`; sum if it is not given. */
+wi_exit wi_chosen_op(const wi_arguments *args, const wi_option *option, const wi_op_name **op);
 
 #endif

@@ -7,9 +7,14 @@
 
 #include "cli/matrix.h"
 #include "cli/memory.h"
-#include "cli/meter.h"
 #include "cli/rhs.h"
 #include "cli/text.h"
+#include "climb/meter.h"
+
+static const wi_option refine_option = {
+    .name = "refine", .letter = 'r', .help = "refine x with residuals in twice the precision"};
+static const wi_option repeat_option = {
+    .name = "repeat", .value = "COUNT", .help = "factor and solve so often; times are medians"};
 
 enum {
     MOST_REFINEMENTS = 10
@@ -64,7 +69,8 @@ static int show_progress(void *user, double done) {
 }
 
 static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
-    const char *const repeat = args->value[WI_OPT_REPEAT], *const rhs = args->value[WI_OPT_RHS];
+    const char *const repeat = wi_value(args, &repeat_option), *const rhs =
+                                                                   wi_value(args, &wi_rhs_option);
     *repeats = 1;
     if (repeat && (!wi_read_count(repeat, repeats) || *repeats == 0))
         return wi_usage(args->command, "option --repeat: \"%s\" is no count from 1; write 5",
@@ -72,8 +78,8 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
     if (rhs && strcmp(rhs, "-") == 0 && strcmp(args->operand[0], "-") == 0)
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
                                        "name a file");
-    if (wi_given(args, WI_OPT_OUTPUT)) {
-        const char *const dot = strrchr(args->value[WI_OPT_OUTPUT], '.');
+    if (wi_given(args, &wi_output_option)) {
+        const char *const dot = strrchr(wi_value(args, &wi_output_option), '.');
         if (dot && strcmp(dot, ".mtx") == 0)
             return wi_usage(
                 args->command,
@@ -88,10 +94,10 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
 
 static wi_exit prepare(solving *s) {
     const weft_chol_options options = {.size = sizeof options,
-                                       .ordering = s->args->value[WI_OPT_ORDERING]};
+                                       .ordering = wi_value(s->args, &wi_ordering_option)};
     const size_t n = weft_sparse_rows(s->matrix);
     weft_chol_report report = {.size = sizeof report};
-    wi_exit result = wi_given(s->args, WI_OPT_RHS)
+    wi_exit result = wi_given(s->args, &wi_rhs_option)
                          ? wi_rhs_load(s->args, s->ctx, n, &s->b)
                          : wi_rhs_of_ones(s->args, s->ctx, s->matrix, &s->b, &s->rounding);
     if (result != WI_EXIT_OK)
@@ -124,7 +130,7 @@ static wi_exit prepare(solving *s) {
 /* Factors and solves as often as asked; the report is of the last time. */
 static wi_exit compute(solving *s, weft_chol_report *report) {
     const weft_chol_solve_options options = {
-        .size = sizeof options, .refine = wi_given(s->args, WI_OPT_REFINE) ? MOST_REFINEMENTS : 0};
+        .size = sizeof options, .refine = wi_given(s->args, &refine_option) ? MOST_REFINEMENTS : 0};
     double condition;
     s->shown_at = wi_now();
     for (size_t k = 0; k < s->repeats; k++) {
@@ -143,7 +149,7 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     }
     if (weft_chol_condition(s->ctx, s->plan, s->matrix, &condition) != WEFT_OK)
         return wi_session_failed(s->ctx);
-    if (!wi_given(s->args, WI_OPT_RHS) &&
+    if (!wi_given(s->args, &wi_rhs_option) &&
         weft_chol_solve(s->ctx, s->plan, s->matrix, &options, 1, s->rounding.value, s->x.n,
                         s->rounding.value, s->x.n) != WEFT_OK)
         return wi_session_failed(s->ctx);
@@ -196,9 +202,9 @@ static void print_json(const solving *s, const weft_chol_report *report) {
     wi_json_count(&json, "stalled", report->stalled);
     wi_json_number(&json, "backward_error", report->backward_error);
     wi_json_number(&json, "normwise_error", report->normwise_error);
-    if (!wi_given(s->args, WI_OPT_RHS))
+    if (!wi_given(s->args, &wi_rhs_option))
         wi_json_number(&json, "forward_error", forward_error(s));
-    if (wi_given(s->args, WI_OPT_REFINE))
+    if (wi_given(s->args, &refine_option))
         wi_json_number(&json, "forward_estimate", report->forward_estimate);
     wi_json_number(&json, "condition_estimate", report->condition_estimate);
     wi_json_element(&json, "logdet", WEFT_F64, &report->logdet);
@@ -206,7 +212,7 @@ static void print_json(const solving *s, const weft_chol_report *report) {
 }
 
 static void print_report(const solving *s, const weft_chol_report *report) {
-    FILE *const to = s->args->value[WI_OPT_OUTPUT] ? stderr : stdout;
+    FILE *const to = wi_value(s->args, &wi_output_option) ? stderr : stdout;
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
     char forward[96] = "", condition[96] = "more than a double can hold";
     wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %zu entries on and below the diagonal",
@@ -233,10 +239,10 @@ static void print_report(const solving *s, const weft_chol_report *report) {
                   wi_format_seconds(report->solve_seconds, a), s->b.count, wi_plural(s->b.count),
                   report->refinements, wi_plural(report->refinements),
                   report->stalled > 0 ? ", which stalled" : "");
-    if (!wi_given(s->args, WI_OPT_RHS))
+    if (!wi_given(s->args, &wi_rhs_option))
         snprintf(forward, sizeof forward, "; forward %.2g (b = A 1, so x is known)",
                  forward_error(s));
-    else if (wi_given(s->args, WI_OPT_REFINE))
+    else if (wi_given(s->args, &refine_option))
         snprintf(forward, sizeof forward, "; forward about %.2g", report->forward_estimate);
     wi_print_line(to, WI_BEHIND_LABEL, "error     backward %.2g by components, %.2g normwise%s",
                   report->backward_error, report->normwise_error, forward);
@@ -254,20 +260,20 @@ static wi_exit run(solving *s) {
         result = prepare(s);
     if (result == WI_EXIT_OK)
         result = compute(s, &report);
-    if (result == WI_EXIT_OK && wi_given(s->args, WI_OPT_OUTPUT)) {
+    if (result == WI_EXIT_OK && wi_given(s->args, &wi_output_option)) {
         const wi_npy array = wi_rhs_as_array(&s->x);
-        result = wi_save(s->args, &array);
+        result = wi_save(s->args, &wi_output_option, &array);
     }
     if (result != WI_EXIT_OK)
         return result;
-    if (wi_given(s->args, WI_OPT_JSON))
+    if (wi_given(s->args, &wi_json_option))
         print_json(s, &report);
     else
         print_report(s, &report);
     return WI_EXIT_OK;
 }
 
-wi_exit wi_solve_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     solving s = {.args = args};
     wi_exit result = check_options(args, &s.repeats);
     if (result == WI_EXIT_OK)
@@ -283,3 +289,40 @@ wi_exit wi_solve_command(const wi_arguments *args) {
     weft_close(s.ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&wi_rhs_option,
+                                           &wi_output_option,
+                                           &wi_ordering_option,
+                                           &wi_half_option,
+                                           &wi_symmetry_tolerance_option,
+                                           &wi_variant_option,
+                                           &refine_option,
+                                           &repeat_option,
+                                           &wi_place_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
+
+const wi_command wi_solve_command = {
+    .name = "solve",
+    .operand_text = "A.mtx",
+    .summary = "solve a sparse symmetric positive definite system",
+    .details = "Solves A X = B by Cholesky factorization, one or many right-hand sides, and "
+               "tells how: ordering, fill, memory, times, and how good X is. Without --rhs B "
+               "is A times a column of ones, so that X is known. A matrix that is not "
+               "positive definite is refused with the column that shows it. Of a file that "
+               "gives both halves, entries a[i][j] and a[j][i] that differ by no more than "
+               "--symmetry-tolerance, relative to the larger of their size and of "
+               "sqrt(a[i][i] a[j][j]), become their mean, and the most they differ by is "
+               "reported; --half takes one half as it is. A file name of - is standard input.",
+    .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
+                 {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
+                 {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},
+                 {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
+    .options = options,
+    .ladder = "sparse",
+    .suffixes = "mtx",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

@@ -5,6 +5,9 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
+static const wi_option descending_option = {
+    .name = "descending", .letter = 'd', .help = "the largest first"};
+
 /* Replaces the elements by the positions that sort them: u64, in the same shape. */
 static wi_exit sort_positions(weft_context *ctx, weft_order order, wi_npy *array) {
     wi_npy_layout *const layout = &array->layout;
@@ -30,19 +33,19 @@ static wi_exit sort_positions(weft_context *ctx, weft_order order, wi_npy *array
 static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *array) {
     wi_note note = {""};
     const wi_npy_layout *const layout = &array->layout;
-    const weft_order order = wi_given(args, WI_OPT_DESCENDING) ? WEFT_DESCENDING : WEFT_ASCENDING;
+    const weft_order order = wi_given(args, &descending_option) ? WEFT_DESCENDING : WEFT_ASCENDING;
     if (wi_npy_to_c_order(array, &note) != WEFT_OK) {
         wi_say_error("%s", note.text);
         return WI_EXIT_FAILED;
     }
-    if (wi_given(args, WI_OPT_INDICES))
+    if (wi_given(args, &wi_indices_option))
         return sort_positions(ctx, order, array);
     const weft_status status =
         weft_sort(ctx, order, layout->type, layout->count, array->data, array->data);
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
 }
 
-wi_exit wi_sort_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy array = {.data = NULL};
     wi_exit result = wi_need_output(args);
@@ -53,10 +56,34 @@ wi_exit wi_sort_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &array);
+        result = wi_save(args, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "sort", "sort", ctx, &array.layout);
     wi_npy_free(&array);
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {
+    &wi_output_option, &descending_option, &wi_indices_option,
+    &wi_place_option,  &wi_variant_option, &wi_type_option,
+    &wi_json_option,   &wi_help_option,    NULL};
+
+const wi_command wi_sort_command = {
+    .name = "sort",
+    .operand_text = "FILE.npy",
+    .summary = "put the elements of an array in order",
+    .details = "Writes all elements in order, in the shape of the input, C order. NaN come "
+               "last (first with --descending), and -0.0 before +0.0. With --indices it "
+               "writes the position of each instead, as u64 counted in C order; equal "
+               "elements keep their order. A file name of - is standard input or output.",
+    .examples = {{"weft sort x.npy -o sorted.npy", "the smallest first"},
+                 {"weft sort x.npy --descending --indices -o order.npy", "where they were"},
+                 {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"}},
+    .options = options,
+    .ladder = "sort",
+    .suffixes = "npy",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

@@ -179,6 +179,11 @@ const char *wi_format_flops(double flops_per_second, char out[WI_FIELD_BYTES]) {
     return scaled(flops_per_second / 1e3, 1000, units, 4, out);
 }
 
+const char *wi_format_ops(double ops_per_second, char out[WI_FIELD_BYTES]) {
+    static const char *const units[] = {"kOP/s", "MOP/s", "GOP/s", "TOP/s"};
+    return scaled(ops_per_second / 1e3, 1000, units, 4, out);
+}
+
 const char *wi_format_amount(double value, char out[WI_FIELD_BYTES]) {
     static const char *const units[] = {"", "k", "M", "G", "T", "P"};
     scaled(value, 1000, units, 6, out);

@@ -48,11 +48,12 @@ void wi_say_error(const char *format, ...) __attribute__((format(printf, 1, 2)))
 void wi_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void wi_progress_end(void);
 
-/* "12.3 ms", "4.41 TB/s", "101 GF/s", "1.31 M", "1.50 MiB", "2^28" or "1000", "97 %"; each into and
- * from `out`. */
+/* "12.3 ms", "4.41 TB/s", "101 GF/s", "1.2 TOP/s", "1.31 M", "1.50 MiB", "2^28" or "1000", "97 %";
+ * each into and from `out`. */
 const char *wi_format_seconds(double seconds, char out[WI_FIELD_BYTES]);
 const char *wi_format_rate(double bytes_per_second, char out[WI_FIELD_BYTES]);
 const char *wi_format_flops(double flops_per_second, char out[WI_FIELD_BYTES]);
+const char *wi_format_ops(double ops_per_second, char out[WI_FIELD_BYTES]);
 const char *wi_format_amount(double value, char out[WI_FIELD_BYTES]);
 const char *wi_format_bytes(double bytes, char out[WI_FIELD_BYTES]);
 const char *wi_format_count(size_t n, char out[WI_FIELD_BYTES]);

@@ -6,6 +6,11 @@
 #include "cli/text.h"
 #include "weft/sort.h"
 
+static const wi_option k_option = {
+    .name = "k", .letter = 'k', .value = "COUNT", .help = "how many elements; default 10"};
+static const wi_option smallest_option = {.name = "smallest",
+                                          .help = "the smallest, not the largest"};
+
 enum {
     DEFAULT_K = 10,
     VALUE_BYTES = 8 /* at most */
@@ -23,8 +28,8 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
     char text[WI_FIELD_BYTES];
     for (size_t i = 0; i < f->k; i++) {
         const void *const value = f->values + i * weft_type_size(layout->type);
-        if (!wi_given(args, WI_OPT_JSON)) {
-            if (!wi_given(args, WI_OPT_INDICES))
+        if (!wi_given(args, &wi_json_option)) {
+            if (!wi_given(args, &wi_indices_option))
                 printf("%s ", wi_format_element(layout->type, value, text));
             printf("%llu\n", (unsigned long long)f->positions[i]);
             continue;
@@ -45,12 +50,12 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
 /* Writes the values, or the positions, to --output. */
 static wi_exit save_found(const wi_arguments *args, const weft_context *ctx,
                           const wi_npy_layout *layout, const found *f) {
-    const bool positions = wi_given(args, WI_OPT_INDICES);
+    const bool positions = wi_given(args, &wi_indices_option);
     wi_npy array = {.data = positions ? (void *)f->positions : f->values};
     array.layout.type = positions ? WEFT_U64 : layout->type;
     array.layout.opaque = !positions && layout->opaque;
     wi_npy_flatten(&array, f->k);
-    const wi_exit result = wi_save(args, &array);
+    const wi_exit result = wi_save(args, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "topk", "sort", ctx, &array.layout);
     return result;
@@ -58,7 +63,7 @@ static wi_exit save_found(const wi_arguments *args, const weft_context *ctx,
 
 static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy_layout *layout,
                     const found *f) {
-    if (wi_given(args, WI_OPT_OUTPUT))
+    if (wi_given(args, &wi_output_option))
         return save_found(args, ctx, layout, f);
     print_found(args, ctx, layout, f);
     return WI_EXIT_OK;
@@ -67,7 +72,7 @@ static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_
 static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *array, found *f) {
     wi_note note = {""};
     const wi_npy_layout *const layout = &array->layout;
-    const weft_order order = wi_given(args, WI_OPT_SMALLEST) ? WEFT_ASCENDING : WEFT_DESCENDING;
+    const weft_order order = wi_given(args, &smallest_option) ? WEFT_ASCENDING : WEFT_DESCENDING;
     if (f->k > layout->count)
         f->k = layout->count;
     if (wi_npy_to_c_order(array, &note) != WEFT_OK) {
@@ -86,7 +91,7 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
 }
 
 static wi_exit read_k(const wi_arguments *args, size_t *k) {
-    const char *const text = args->value[WI_OPT_K];
+    const char *const text = wi_value(args, &k_option);
     *k = DEFAULT_K;
     if (!text || wi_read_count(text, k))
         return WI_EXIT_OK;
@@ -94,12 +99,12 @@ static wi_exit read_k(const wi_arguments *args, size_t *k) {
                     text);
 }
 
-wi_exit wi_topk_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy array = {.data = NULL};
     found f = {.values = NULL};
     wi_exit result = read_k(args, &f.k);
-    if (result == WI_EXIT_OK && wi_given(args, WI_OPT_OUTPUT))
+    if (result == WI_EXIT_OK && wi_given(args, &wi_output_option))
         result = wi_need_output(args);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, NULL, &ctx);
@@ -115,3 +120,26 @@ wi_exit wi_topk_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {&wi_output_option, &wi_indices_option, &k_option,
+                                           &smallest_option,  &wi_place_option,   &wi_type_option,
+                                           &wi_json_option,   &wi_help_option,    NULL};
+
+const wi_command wi_topk_command = {
+    .name = "topk",
+    .operand_text = "FILE.npy",
+    .summary = "show the largest elements of an array",
+    .details = "Prints the k largest elements (all of them, if there are fewer), the largest "
+               "first, one a line, each followed by its position, counted in C order from 0. "
+               "NaN count as the largest. Of equal elements the first comes first. --output "
+               "writes the elements instead, and --indices the positions alone, as u64. A "
+               "file name of - is standard input or output.",
+    .examples = {{"weft topk x.npy", "the ten largest"},
+                 {"weft topk x.npy --k 3 --smallest --json", "the three smallest"},
+                 {"weft topk x.npy -k 1e3 --indices -o where.npy", "where the largest are"}},
+    .options = options,
+    .suffixes = "npy",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

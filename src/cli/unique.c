@@ -4,13 +4,17 @@
 #include "cli/text.h"
 #include "weft/select.h"
 
+static const wi_option lengths_option = {.name = "lengths",
+                                         .letter = 'l',
+                                         .value = "FILE",
+                                         .help = "where the lengths of runs go, as u64",
+                                         .file = WI_FILE_WRITTEN};
+
 /* Writes the lengths of runs to --lengths. */
 static wi_exit save_lengths(const wi_arguments *args, wi_npy *lengths, uint64_t count) {
-    wi_arguments other = *args;
-    other.value[WI_OPT_OUTPUT] = args->value[WI_OPT_LENGTHS];
     lengths->layout.type = WEFT_U64;
     wi_npy_flatten(lengths, count);
-    return wi_save(&other, lengths);
+    return wi_save(args, &lengths_option, lengths);
 }
 
 /* In place, in C order. */
@@ -25,7 +29,7 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
         return WI_EXIT_FAILED;
     }
     weft_status status;
-    if (wi_given(args, WI_OPT_LENGTHS)) {
+    if (wi_given(args, &lengths_option)) {
         lengths->data = wi_host_alloc(n * sizeof(uint64_t));
         if (!lengths->data) {
             wi_say_error("unique: no host memory for %zu lengths", n);
@@ -39,16 +43,16 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
     if (status != WEFT_OK)
         return wi_session_failed(ctx);
     wi_npy_flatten(array, count);
-    return wi_given(args, WI_OPT_LENGTHS) ? save_lengths(args, lengths, count) : WI_EXIT_OK;
+    return wi_given(args, &lengths_option) ? save_lengths(args, lengths, count) : WI_EXIT_OK;
 }
 
-wi_exit wi_unique_command(const wi_arguments *args) {
+static wi_exit execute(const wi_arguments *args) {
     weft_context *ctx = NULL;
     wi_npy array = {.data = NULL}, lengths = {.data = NULL};
-    const bool saves = wi_given(args, WI_OPT_OUTPUT) || !wi_given(args, WI_OPT_LENGTHS);
+    const bool saves = wi_given(args, &wi_output_option) || !wi_given(args, &lengths_option);
     wi_exit result = saves ? wi_need_output(args) : WI_EXIT_OK;
     if (result == WI_EXIT_OK)
-        result = wi_check_array_output(args, WI_OPT_LENGTHS);
+        result = wi_check_array_output(args, &lengths_option);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "select", &ctx);
     if (result == WI_EXIT_OK)
@@ -56,7 +60,7 @@ wi_exit wi_unique_command(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &lengths);
     if (result == WI_EXIT_OK && saves)
-        result = wi_save(args, &array);
+        result = wi_save(args, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "unique", "select", ctx, &array.layout);
     wi_npy_free(&array);
@@ -64,3 +68,26 @@ wi_exit wi_unique_command(const wi_arguments *args) {
     weft_close(ctx);
     return result;
 }
+
+static const wi_option *const options[] = {
+    &wi_output_option, &lengths_option, &wi_place_option, &wi_variant_option,
+    &wi_type_option,   &wi_json_option, &wi_help_option,  NULL};
+
+const wi_command wi_unique_command = {
+    .name = "unique",
+    .operand_text = "FILE.npy",
+    .summary = "drop every element that repeats the one before",
+    .details = "Writes the array, in C order and as one dimension, without the elements that "
+               "have the same bits as the one before them; of a sorted array each value "
+               "remains once. --lengths writes how many each stood for, beside the array or, "
+               "without --output, alone.",
+    .examples = {{"weft unique x.npy -o values.npy", "the values of runs"},
+                 {"weft unique x.npy --lengths n.npy", "how long runs are"},
+                 {"weft unique x.npy -o v.npy --lengths n.npy", "run-length encoding"}},
+    .options = options,
+    .ladder = "select",
+    .suffixes = "npy",
+    .least_operands = 1,
+    .most_operands = 1,
+    .run = execute,
+};

@@ -8,6 +8,9 @@
  *   tf32,  A 16 x 8, B 8 x 8: a[0..3] = A(g, t), A(g + 8, t), A(g, t + 4), A(g + 8, t + 4);
  *          b[0..1] = B(t, g), B(t + 4, g); floats' bits, of which the low 13 do not count
  *   both:  c[0..3] and d[0..3] = D(g, 2t), D(g, 2t + 1), D(g + 8, 2t), D(g + 8, 2t + 1), in f32
+ *   int8,  A 16 x 32, B 32 x 8: four elements a register, side by side along k: a[0..3] =
+ *          A(g, 4t), A(g + 8, 4t), A(g, 4t + 16), A(g + 8, 4t + 16); b[0..1] = B(4t, g),
+ *          B(4t + 16, g); c and d as above, in int32, which wraps
  *   f64,   A 8 x 4, B 4 x 8: a = A(g, t), b = B(t, g), d[0..1] = D(g, 2t), D(g, 2t + 1)
  *
  * The order in which an element's products are added is the hardware's own. */
@@ -42,6 +45,13 @@ __device__ inline void wi_multiply_tf32(float (&d)[4], const uint32_t (&a)[4],
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
                  "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void wi_multiply_int8(int32_t (&d)[4], const uint32_t (&a)[4],
+                                        const uint32_t (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 __device__ inline void wi_multiply_f64(double (&d)[2], double a, double b) {

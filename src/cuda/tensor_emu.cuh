@@ -6,9 +6,8 @@
 
 /* Each lane asks those that hold its rows of A and its columns of B; `add(d, a, b)` adds to d what
  * the registers a and b contribute. */
-template <class Add>
-inline void wi_multiply_twin(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
-                             Add add) {
+template <class D, class Add>
+inline void wi_multiply_twin(D (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], Add add) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
     for (int q = 0; q < 4; q++) {
         for (int half = 0; half < 2; half++) {
@@ -32,6 +31,12 @@ inline float wi_add_tf32(float d, uint32_t a, uint32_t b) {
     constexpr uint32_t counts = ~(uint32_t)0x1fff;
     return d + wi_bit_cast<float>(a & counts) * wi_bit_cast<float>(b & counts);
 }
+inline int32_t wi_add_bytes(int32_t d, uint32_t a, uint32_t b) {
+    uint32_t sum = (uint32_t)d;
+    for (int k = 0; k < 32; k += 8)
+        sum += (uint32_t)((int8_t)(a >> k) * (int8_t)(b >> k));
+    return (int32_t)sum;
+}
 
 inline void wi_multiply_f16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     wi_multiply_twin(d, a, b, wi_add_pair<__half>);
@@ -41,6 +46,9 @@ inline void wi_multiply_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32
 }
 inline void wi_multiply_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     wi_multiply_twin(d, a, b, wi_add_tf32);
+}
+inline void wi_multiply_int8(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    wi_multiply_twin(d, a, b, wi_add_bytes);
 }
 inline void wi_multiply_f64(double (&d)[2], double a, double b) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;

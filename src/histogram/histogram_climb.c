@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* histogram's climb: elements spread evenly over 256 bins, or over all values of 16-bit integers.
  */
-#include "core/data_climb.h"
+#include "climb/data.h"
 #include "cpu/team.h"
 #include "histogram/histogram.h"
 
@@ -9,32 +9,28 @@
 #include <string.h>
 
 /* Drawn for element i: its first bits are the number of its bin. */
-static uint64_t draw(const wi_case *c, uint64_t i) {
-    uint64_t z = (c->seed << 32 ^ i) * 0x9E3779B97F4A7C15u;
+static uint64_t draw(const wi_setup *setup, uint64_t i) {
+    uint64_t z = (setup->seed << 32 ^ i) * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
 
-static bool counts_values(const wi_case *c) {
-    return weft_type_size(c->type) <= 2 && !wi_type_is_float(c->type);
+static bool counts_values(weft_type type) {
+    return weft_type_size(type) <= 2 && !wi_type_is_float(type);
 }
 
-static size_t bin_count(const wi_case *c) {
-    return c->type == WEFT_I16 || c->type == WEFT_U16 ? 65536 : 256;
-}
-
-static size_t counts_bytes(const wi_case *c) {
-    return bin_count(c) * sizeof(uint64_t);
+static size_t bin_count(weft_type type) {
+    return type == WEFT_I16 || type == WEFT_U16 ? 65536 : 256;
 }
 
 /* Floats cover [0, 1), integers all their values. */
-static weft_bins bins_of(const wi_case *c) {
-    const int bits = 8 * (int)weft_type_size(c->type);
+static weft_bins bins_of(weft_type type) {
+    const int bits = 8 * (int)weft_type_size(type);
     const double values = (double)((uint64_t)1 << (bits - 1)) * 2;
-    weft_bins bins = {.count = bin_count(c), .lo = 0, .hi = 1};
-    if (!wi_type_is_float(c->type)) {
-        bins.lo = wi_type_is_signed(c->type) ? -values / 2 : 0;
+    weft_bins bins = {.count = bin_count(type), .lo = 0, .hi = 1};
+    if (!wi_type_is_float(type)) {
+        bins.lo = wi_type_is_signed(type) ? -values / 2 : 0;
         bins.hi = bins.lo + values;
     }
     return bins;
@@ -68,56 +64,65 @@ static void put(weft_type type, uint64_t drawn, void *x, size_t i) {
 }
 
 static void put_part(void *user, int rank, int size) {
-    const wi_case *const c = user;
-    const wi_data *const data = c->expected;
-    const size_t end = wi_team_share(c->n, rank + 1, size);
-    for (size_t i = wi_team_share(c->n, rank, size); i < end; i++)
-        put(c->type, draw(c, i), data->host_x, i);
+    const wi_data *const data = user;
+    const wi_setup *const setup = &data->setup;
+    const size_t end = wi_team_share(setup->n, rank + 1, size);
+    for (size_t i = wi_team_share(setup->n, rank, size); i < end; i++)
+        put(setup->type, draw(setup, i), data->host_x, i);
 }
 
-static weft_status make(wi_case *c) {
-    weft_status status = wi_data_make(c, WI_DATA_PLACE, false, counts_bytes(c));
+static weft_status make(const wi_setup *setup, void **problem) {
+    weft_context *const ctx = setup->ctx;
+    const size_t counts_bytes = bin_count(setup->type) * sizeof(uint64_t);
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, counts_bytes, problem);
     if (status != WEFT_OK)
         return status;
-    const wi_data *data = c->expected;
-    wi_team_run(c->ctx, c->ctx->threads, put_part, c);
-    if (data->shared || c->n == 0)
+    const wi_data *const data = *problem;
+    wi_team_run(ctx, ctx->threads, put_part, *problem);
+    if (data->shared || setup->n == 0)
         return WEFT_OK;
-    status = weft_copy(c->ctx, c->x, data->host_x, c->n * weft_type_size(c->type));
+    status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
     if (status != WEFT_OK)
-        wi_data_drop(c);
+        wi_data_drop(*problem);
     return status;
 }
 
-static weft_status call(wi_case *c) {
-    const weft_bins bins = bins_of(c);
-    return weft_histogram(c->ctx, c->type, c->n, 1, c->x, counts_values(c) ? NULL : &bins,
-                          WEFT_OVERWRITE, WEFT_U64, c->z, NULL);
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    const weft_bins bins = bins_of(setup->type);
+    return weft_histogram(setup->ctx, setup->type, setup->n, 1, data->x,
+                          counts_values(setup->type) ? NULL : &bins, WEFT_OVERWRITE, WEFT_U64,
+                          data->z, NULL);
 }
 
-static weft_status serial(wi_case *c) {
-    const wi_data *data = c->expected;
-    const weft_bins bins = bins_of(c);
-    const wi_histogram_args args = {.type = c->type,
-                                    .n = c->n,
-                                    .channels = 1,
-                                    .x = data->host_x,
-                                    .bins = wi_bins_of(c->type, counts_values(c) ? NULL : &bins),
-                                    .wide = true,
-                                    .counts = data->host_z};
-    return wi_histogram_serial(c->ctx, &args);
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    const weft_bins bins = bins_of(setup->type);
+    const wi_histogram_args args = {
+        .type = setup->type,
+        .n = setup->n,
+        .channels = 1,
+        .x = data->host_x,
+        .bins = wi_bins_of(setup->type, counts_values(setup->type) ? NULL : &bins),
+        .wide = true,
+        .counts = data->host_z};
+    return wi_histogram_serial(setup->ctx, &args);
 }
 
-static bool compare(const wi_case *c, const uint64_t *got, char *why, size_t bytes) {
-    const size_t count = bin_count(c);
-    uint64_t *const right = wi_host_alloc(counts_bytes(c));
+static bool compare(const wi_data *data, char *why, size_t bytes) {
+    const wi_setup *const setup = &data->setup;
+    const size_t count = bin_count(setup->type);
+    const uint64_t *const got = data->host_z;
+    uint64_t *const right = wi_host_alloc(data->z_bytes);
     if (!right) {
         snprintf(why, bytes, "no memory to check %zu bins", count);
         return false;
     }
-    memset(right, 0, counts_bytes(c));
-    for (size_t i = 0; i < c->n; i++)
-        right[draw(c, i) >> 48 >> (count == 256 ? 8 : 0)]++;
+    memset(right, 0, data->z_bytes);
+    for (size_t i = 0; i < setup->n; i++)
+        right[draw(setup, i) >> 48 >> (count == 256 ? 8 : 0)]++;
     size_t k = 0;
     while (k < count && got[k] == right[k])
         k++;
@@ -128,30 +133,27 @@ static bool compare(const wi_case *c, const uint64_t *got, char *why, size_t byt
     return k == count;
 }
 
-static bool check(wi_case *c, char *why, size_t bytes) {
-    if (wi_data_poison(c, counts_bytes(c)) != WEFT_OK || call(c) != WEFT_OK ||
-        wi_data_fetch(c, counts_bytes(c)) != WEFT_OK) {
-        snprintf(why, bytes, "%s", weft_message(c->ctx));
-        return false;
-    }
-    const wi_data *data = c->expected;
-    return compare(c, data->host_z, why, bytes);
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_data_try(problem, call, why, bytes) && compare(problem, why, bytes);
 }
 
 /* Each element read once; the counts are nothing beside them. */
-static double bytes_moved(const wi_case *c) {
-    return (double)c->n * (double)weft_type_size(c->type);
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_READ};
 }
 
 const wi_climb wi_histogram_climb = {
     .ladder = &wi_histogram_ladder,
     .example = "counts in 256 bins",
     .type = WEFT_U8,
-    .roof = WI_ROOF_READ,
     .make = make,
     .call = call,
     .serial = serial,
     .check = check,
-    .bytes = bytes_moved,
+    .describe = describe,
     .drop = wi_data_drop,
 };

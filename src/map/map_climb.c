@@ -1,69 +1,92 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map's climb: z = x + y. */
-#include "core/data_climb.h"
+/* map's climb: z = x + y; and stage's, the same on pageable host memory, computed on a GPU place.
+ */
+#include "climb/data.h"
+#include "core/stage.h"
 #include "map/map.h"
 
-#include <stdio.h>
-
-static size_t array_bytes(const wi_case *c) {
-    return c->n * weft_type_size(c->type);
+static weft_status make(const wi_setup *setup, void **problem) {
+    return wi_data_make(setup, WI_DATA_PLACE, true, wi_data_bytes(setup), problem);
 }
 
-static weft_status make(wi_case *c) {
-    return wi_data_make(c, WI_DATA_PLACE, true, array_bytes(c));
+static weft_status make_on_host(const wi_setup *setup, void **problem) {
+    return wi_data_make(setup, WI_DATA_HOST, true, wi_data_bytes(setup), problem);
 }
 
-weft_status wi_data_add(wi_case *c) {
-    return weft_add(c->ctx, c->type, c->n, c->x, c->y, c->z);
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    return weft_add(setup->ctx, setup->type, setup->n, data->x, data->y, data->z);
 }
 
-weft_status wi_data_add_serial(wi_case *c) {
-    const wi_data *data = c->expected;
-    wi_map_args args = {.op = WI_MAP_ADD,
-                        .type = c->type,
-                        .rows = 1,
-                        .cols = c->n,
-                        .x = data->host_x,
-                        .y = data->host_y,
-                        .z = data->host_z,
-                        .ldx = c->n,
-                        .ldy = c->n,
-                        .ldz = c->n};
-    return wi_map_serial(c->ctx, &args);
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const size_t n = data->setup.n;
+    const wi_map_args args = {.op = WI_MAP_ADD,
+                              .type = data->setup.type,
+                              .rows = 1,
+                              .cols = n,
+                              .x = data->host_x,
+                              .y = data->host_y,
+                              .z = data->host_z,
+                              .ldx = n,
+                              .ldy = n,
+                              .ldz = n};
+    return wi_map_serial(data->setup.ctx, &args);
 }
 
-static void expected(const wi_case *c, size_t first, size_t count, int64_t *k) {
+static void expected(const wi_data *data, size_t first, size_t count, int64_t *k) {
     int64_t y[WI_DATA_CHUNK];
-    wi_data_draw(c, 0, first, count, k);
-    wi_data_draw(c, 1, first, count, y);
+    wi_data_draw(data, 0, first, count, k);
+    wi_data_draw(data, 1, first, count, y);
     for (size_t i = 0; i < count; i++) {
         k[i] += y[i];
     }
 }
 
-bool wi_data_add_check(wi_case *c, char *why, size_t bytes) {
-    if (wi_data_poison(c, array_bytes(c)) != WEFT_OK || wi_data_add(c) != WEFT_OK ||
-        wi_data_fetch(c, array_bytes(c)) != WEFT_OK) {
-        snprintf(why, bytes, "%s", weft_message(c->ctx));
-        return false;
-    }
-    return wi_data_compare(c, expected, why, bytes);
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
 /* Two arrays read, one written. */
-static double bytes_moved(const wi_case *c) {
-    return 3.0 * (double)array_bytes(c);
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 3.0 * (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_COPY};
+}
+
+/* x and y travel in; z travels out at the same time, over the other half of a full-duplex link. */
+static void describe_travel(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 2.0 * (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_LINK,
+                        .on_host = true};
 }
 
 const wi_climb wi_map_climb = {
     .ladder = &wi_map_ladder,
     .example = "add",
     .type = WEFT_F32,
-    .roof = WI_ROOF_COPY,
     .make = make,
-    .call = wi_data_add,
-    .serial = wi_data_add_serial,
-    .check = wi_data_add_check,
-    .bytes = bytes_moved,
+    .call = call,
+    .serial = serial,
+    .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};
+
+const wi_climb wi_stage_climb = {
+    .ladder = &wi_stage_ladder,
+    .example = "add of host arrays",
+    .type = WEFT_F32,
+    .make = make_on_host,
+    .call = call,
+    .serial = serial,
+    .check = check,
+    .describe = describe_travel,
     .drop = wi_data_drop,
 };

@@ -1,66 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scan's climb: the inclusive sum. */
-#include "core/data_climb.h"
+#include "climb/data.h"
 #include "scan/scan.h"
 
-#include <stdio.h>
-
-static size_t array_bytes(const wi_case *c) {
-    return c->n * weft_type_size(c->type);
+static weft_status make(const wi_setup *setup, void **problem) {
+    return wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
 }
 
-static weft_status make(wi_case *c) {
-    return wi_data_make(c, WI_DATA_PLACE, false, array_bytes(c));
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    return weft_scan(data->setup.ctx, WEFT_INCLUSIVE, WEFT_SUM, data->setup.type, data->setup.n,
+                     data->x, data->z, NULL);
 }
 
-static weft_status call(wi_case *c) {
-    return weft_scan(c->ctx, WEFT_INCLUSIVE, WEFT_SUM, c->type, c->n, c->x, c->z, NULL);
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const wi_scan_args args = {.op = WEFT_SUM,
+                               .kind = WEFT_INCLUSIVE,
+                               .type = data->setup.type,
+                               .n = data->setup.n,
+                               .x = data->host_x,
+                               .y = data->host_z};
+    return wi_scan_serial(data->setup.ctx, &args);
 }
 
-static weft_status serial(wi_case *c) {
-    const wi_data *data = c->expected;
-    wi_scan_args args = {.op = WEFT_SUM,
-                         .kind = WEFT_INCLUSIVE,
-                         .type = c->type,
-                         .n = c->n,
-                         .x = data->host_x,
-                         .y = data->host_z};
-    return wi_scan_serial(c->ctx, &args);
-}
-
-static void expected(const wi_case *c, size_t first, size_t count, int64_t *k) {
-    const wi_data *data = c->expected;
+static void expected(const wi_data *data, size_t first, size_t count, int64_t *k) {
     int64_t sum = data->before[first / WI_DATA_CHUNK];
-    wi_data_draw(c, 0, first, count, k);
+    wi_data_draw(data, 0, first, count, k);
     for (size_t i = 0; i < count; i++) {
         sum += k[i];
         k[i] = sum;
     }
 }
 
-static bool check(wi_case *c, char *why, size_t bytes) {
-    if (wi_data_poison(c, array_bytes(c)) != WEFT_OK || call(c) != WEFT_OK ||
-        wi_data_fetch(c, array_bytes(c)) != WEFT_OK) {
-        snprintf(why, bytes, "%s", weft_message(c->ctx));
-        return false;
-    }
-    return wi_data_compare(c, expected, why, bytes);
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
 /* Each element read once and written once. */
-static double bytes_moved(const wi_case *c) {
-    return 2.0 * (double)array_bytes(c);
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 2.0 * (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_COPY};
 }
 
 const wi_climb wi_scan_climb = {
     .ladder = &wi_scan_ladder,
     .example = "inclusive sum",
     .type = WEFT_F32,
-    .roof = WI_ROOF_COPY,
     .make = make,
     .call = call,
     .serial = serial,
     .check = check,
-    .bytes = bytes_moved,
+    .describe = describe,
     .drop = wi_data_drop,
 };

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sort's climb: random keys in ascending order. */
-#include "core/data_climb.h"
+#include "climb/data.h"
 #include "cpu/team.h"
 #include "sort/sort.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
-
-static size_t array_bytes(const wi_case *c) {
-    return c->n * weft_type_size(c->type);
-}
+#include <string.h>
 
 /* The finalizer of MurmurHash3: as good as random for keys that count up. */
 static uint64_t mix(uint64_t z) {
@@ -20,15 +17,15 @@ static uint64_t mix(uint64_t z) {
 
 /* Integers take all values; floats lie in [-1, 1). */
 static void fill_part(void *user, int rank, int size) {
-    const wi_case *const c = user;
-    const wi_data *const data = c->expected;
+    const wi_data *const data = user;
+    const wi_setup *const setup = &data->setup;
     void *const x = data->host_x;
-    const uint64_t start = mix(c->seed);
-    const size_t end = wi_team_share(c->n, rank + 1, size);
-    for (size_t i = wi_team_share(c->n, rank, size); i < end; i++) {
+    const uint64_t start = mix(setup->seed);
+    const size_t end = wi_team_share(setup->n, rank + 1, size);
+    for (size_t i = wi_team_share(setup->n, rank, size); i < end; i++) {
         const uint64_t bits = mix(start + i);
         const double value = (double)(int64_t)bits * 0x1p-63;
-        switch (c->type) {
+        switch (setup->type) {
         case WEFT_F16:
             ((weft_f16 *)x)[i] = weft_f16_from_float((float)value);
             break;
@@ -60,32 +57,35 @@ static void fill_part(void *user, int rank, int size) {
     }
 }
 
-static weft_status make(wi_case *c) {
-    weft_status status = wi_data_make(c, WI_DATA_PLACE, false, array_bytes(c));
+static weft_status make(const wi_setup *setup, void **problem) {
+    weft_context *const ctx = setup->ctx;
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
     if (status != WEFT_OK)
         return status;
-    const wi_data *data = c->expected;
-    wi_team_run(c->ctx, c->ctx->threads, fill_part, c);
+    const wi_data *const data = *problem;
+    wi_team_run(ctx, ctx->threads, fill_part, *problem);
     if (!data->shared)
-        status = weft_copy(c->ctx, c->x, data->host_x, array_bytes(c));
+        status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
     if (status != WEFT_OK)
-        wi_data_drop(c);
+        wi_data_drop(*problem);
     return status;
 }
 
-static weft_status call(wi_case *c) {
-    return weft_sort(c->ctx, WEFT_ASCENDING, c->type, c->n, c->x, c->z);
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    return weft_sort(data->setup.ctx, WEFT_ASCENDING, data->setup.type, data->setup.n, data->x,
+                     data->z);
 }
 
-static weft_status serial(wi_case *c) {
-    const wi_data *data = c->expected;
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
     const wi_sort_args args = {.call = "weft_sort",
-                               .type = c->type,
-                               .end_bit = 8 * (unsigned)weft_type_size(c->type),
-                               .n = c->n,
+                               .type = data->setup.type,
+                               .end_bit = 8 * (unsigned)weft_type_size(data->setup.type),
+                               .n = data->setup.n,
                                .x = data->host_x,
                                .y = data->host_z};
-    return wi_sort_serial_quick(c->ctx, &args);
+    return wi_sort_serial_quick(data->setup.ctx, &args);
 }
 
 static double double_at(weft_type type, const void *p, size_t i) {
@@ -114,25 +114,25 @@ static bool is_above(weft_type type, const void *p, size_t i, size_t k) {
 /* What threads share, and what they find: the first element that is below the one before it, and
  * what two hashes of the elements that came exceed those of the elements that went by. */
 typedef struct comparison {
-    const wi_case *c;
-    const void *in, *out;
+    const wi_data *data;
     atomic_size_t first;
     _Atomic uint64_t sum, other;
 } comparison;
 
 static void compare_part(void *user, int rank, int team) {
     comparison *const all = user;
-    const weft_type type = all->c->type;
-    const size_t n = all->c->n, size = weft_type_size(type);
+    const wi_data *const data = all->data;
+    const weft_type type = data->setup.type;
+    const size_t n = data->setup.n, size = weft_type_size(type);
     const size_t end = wi_team_share(n, rank + 1, team);
     size_t first = n, known = n;
     uint64_t sum = 0, other = 0;
     for (size_t i = wi_team_share(n, rank, team); i < end; i++) {
-        const uint64_t was = wi_element_bits(all->in, size, i);
-        const uint64_t is = wi_element_bits(all->out, size, i);
+        const uint64_t was = wi_element_bits(data->host_x, size, i);
+        const uint64_t is = wi_element_bits(data->host_z, size, i);
         sum += mix(was + 1) - mix(is + 1);
         other += mix(~was) - mix(~is);
-        if (i > 0 && is_above(type, all->out, i - 1, i))
+        if (i > 0 && is_above(type, data->host_z, i - 1, i))
             first = i < first ? i : first;
     }
     atomic_fetch_add(&all->sum, sum);
@@ -142,45 +142,98 @@ static void compare_part(void *user, int rank, int team) {
 }
 
 /* Sorted is what is in order and holds the same elements: the sums of two hashes of them agree. */
-static bool is_right(const wi_case *c, const void *in, const void *out, size_t *wrong) {
-    comparison all = {.c = c, .in = in, .out = out, .first = c->n};
-    wi_team_run(c->ctx, c->ctx->threads, compare_part, &all);
-    *wrong = all.first;
-    return all.first == c->n && all.sum == 0 && all.other == 0;
-}
-
-static bool check(wi_case *c, char *why, size_t bytes) {
-    const wi_data *data = c->expected;
-    size_t wrong;
-    if (wi_data_poison(c, array_bytes(c)) != WEFT_OK || call(c) != WEFT_OK ||
-        wi_data_fetch(c, array_bytes(c)) != WEFT_OK) {
-        snprintf(why, bytes, "%s", weft_message(c->ctx));
+static bool compare(const wi_data *data, char *why, size_t bytes) {
+    weft_context *const ctx = data->setup.ctx;
+    const size_t n = data->setup.n;
+    comparison all = {.data = data, .first = n};
+    wi_team_run(ctx, ctx->threads, compare_part, &all);
+    const size_t wrong = all.first;
+    if (wrong < n) {
+        snprintf(why, bytes, "element %zu of %zu belongs before the one in front of it", wrong, n);
         return false;
     }
-    if (is_right(c, data->host_x, data->host_z, &wrong))
+    if (all.sum == 0 && all.other == 0)
         return true;
-    if (wrong < c->n)
-        snprintf(why, bytes, "element %zu of %zu belongs before the one in front of it", wrong,
-                 c->n);
-    else
-        snprintf(why, bytes, "the %zu elements in order are not those that came in", c->n);
+    snprintf(why, bytes, "the %zu elements in order are not those that came in", n);
     return false;
 }
 
-/* Each element read once and written once. */
-static double bytes_moved(const wi_case *c) {
-    return 2.0 * (double)array_bytes(c);
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_data_try(problem, call, why, bytes) && compare(problem, why, bytes);
+}
+
+/* ---- bytes ---- */
+
+/* What a rung makes so many times, in arrays read and arrays written: each pass over the digits of
+ * so many bits, or each halving of n down to `leaf` elements. */
+typedef struct passes {
+    const char *rung;
+    double once;    /* arrays read or written before and after the passes */
+    double each;    /* and in each pass */
+    unsigned digit; /* bits; 0: the passes halve */
+    size_t leaf;
+    double side_bytes; /* in each pass beside the keys, for each element */
+} passes;
+
+static const passes all_passes[] = {
+    {"serial_quick", 4, 2, 0, 16, 0}, /* keys are made, partitioned, and made elements again */
+    {"serial_radix", 5, 2, 8, 0, 0},  /* the same, and counted */
+    {"buckets", 5, 0, 0, 0, 0},       /* counted; into buckets; each sorted in a cache */
+    {"ballot32", 2, 0, 0, 0, 0},
+    {"split_bits", 0, 3, 1, 0, 16},  /* zeros are marked, the marks scanned, keys split */
+    {"digits4", 0, 3, 4, 0, 0},      /* counted; read and scattered */
+    {"quick_naive", 2, 2, 0, 32, 0}, /* keys are made; partitioned */
+    {"quick", 2, 2, 0, 4096, 0},     /* partitioned; parts sorted in shared memory */
+    {"merge", 2, 2, 0, 4096, 0},     /* tiles sorted; runs merged two by two */
+    {"onesweep", 1, 2, 8, 0, 0},     /* counted; read and written once a digit */
+};
+
+/* How often n must be halved until no more than `leaf` remain. */
+static double halvings(size_t n, size_t leaf) {
+    double count = 0;
+    for (; n > leaf; n = n / 2 + n % 2)
+        count++;
+    return count;
+}
+
+/* What a rung does; of one that is missing in the table nothing is counted, which a test notices.
+ */
+static passes passes_of(const char *rung) {
+    for (size_t k = 0; k < sizeof all_passes / sizeof *all_passes; k++) {
+        if (strcmp(all_passes[k].rung, rung) == 0)
+            return all_passes[k];
+    }
+    return (passes){.rung = rung};
+}
+
+/* The bytes that the passes of the rung read and write: README.md says what is counted. Before it
+ * is known which rung runs, the least: each element read once and written once. */
+static double bytes_moved(const wi_setup *setup, const char *rung) {
+    const double array = (double)wi_data_bytes(setup);
+    const unsigned bits = 8 * (unsigned)weft_type_size(setup->type);
+    if (!rung)
+        return 2 * array;
+    const passes p = passes_of(rung);
+    const unsigned digits = p.digit ? (bits + p.digit - 1) / p.digit : 0;
+    const double count = p.leaf ? halvings(setup->n, p.leaf) : digits;
+    return p.once * array + count * (p.each * array + p.side_bytes * (double)setup->n);
+}
+
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = bytes_moved(&data->setup, rung),
+                        .roof = WI_ROOF_COPY};
 }
 
 const wi_climb wi_sort_climb = {
     .ladder = &wi_sort_ladder,
     .example = "ascending keys",
     .type = WEFT_U32,
-    .roof = WI_ROOF_COPY,
     .make = make,
     .call = call,
     .serial = serial,
     .check = check,
-    .bytes = bytes_moved,
+    .describe = describe,
     .drop = wi_data_drop,
 };

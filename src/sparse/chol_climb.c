@@ -3,78 +3,82 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/climb.h"
+#include "climb/climb.h"
 #include "sparse/chol.h"
 #include "sparse/generate.h"
 
-typedef struct problem {
+/* A matrix, and the plan to factor it. */
+typedef struct mesh_system {
+    weft_context *ctx;
+    size_t n; /* about as many rows were asked for */
     weft_sparse *matrix;
     weft_chol *plan;
-} problem;
+} mesh_system;
 
 static const char call_name[] = "climb sparse";
 
-static void drop(wi_case *c) {
-    problem *const p = c->expected;
-    weft_chol_destroy(p->plan);
-    weft_sparse_destroy(p->matrix);
-    wi_host_free(p);
-    c->expected = NULL;
+static void drop(void *problem) {
+    mesh_system *const s = problem;
+    weft_chol_destroy(s->plan);
+    weft_sparse_destroy(s->matrix);
+    wi_host_free(s);
 }
 
-static weft_status make(wi_case *c) {
-    const wi_recipe recipe = {.n = (size_t)fmax(1, round(cbrt((double)c->n)))};
-    problem *const p = wi_host_alloc(sizeof *p);
-    if (!p)
-        return wi_fail(c->ctx, WEFT_ENOMEM, "%s: no memory for a problem", call_name);
-    *p = (problem){.matrix = NULL};
-    c->expected = p;
-    weft_status status =
-        wi_find_generator("laplace3d")->make(c->ctx, call_name, &recipe, &p->matrix);
+static weft_status make(const wi_setup *setup, void **problem) {
+    weft_context *const ctx = setup->ctx;
+    const wi_recipe recipe = {.n = (size_t)fmax(1, round(cbrt((double)setup->n)))};
+    mesh_system *const s = wi_host_alloc(sizeof *s);
+    if (!s)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a problem", call_name);
+    *s = (mesh_system){.ctx = ctx, .n = setup->n};
+    weft_status status = wi_find_generator("laplace3d")->make(ctx, call_name, &recipe, &s->matrix);
     if (status == WEFT_OK)
-        status = weft_chol_analyze(c->ctx, p->matrix, NULL, &p->plan);
+        status = weft_chol_analyze(ctx, s->matrix, NULL, &s->plan);
     if (status != WEFT_OK)
-        drop(c);
+        drop(s);
+    else
+        *problem = s;
     return status;
 }
 
-static weft_status call(wi_case *c) {
-    problem *const p = c->expected;
-    return weft_chol_factor(c->ctx, p->plan, p->matrix);
+static weft_status call(void *problem) {
+    const mesh_system *const s = problem;
+    return weft_chol_factor(s->ctx, s->plan, s->matrix);
 }
 
 /* L has to solve the system with b = 1, to a small backward error. */
-static bool check(wi_case *c, char *why, size_t bytes) {
-    problem *const p = c->expected;
-    const size_t n = weft_sparse_rows(p->matrix);
+static bool check(void *problem, char *why, size_t bytes) {
+    const mesh_system *const s = problem;
+    const size_t n = weft_sparse_rows(s->matrix);
     weft_chol_report report = {.size = sizeof report};
     double *const x = wi_host_alloc(n * sizeof *x);
-    weft_status status = x ? call(c) : WEFT_ENOMEM;
+    weft_status status = x ? call(problem) : WEFT_ENOMEM;
     for (size_t i = 0; x && i < n; i++)
         x[i] = 1;
     if (status == WEFT_OK)
-        status = weft_chol_solve(c->ctx, p->plan, p->matrix, NULL, 1, x, n, x, n);
+        status = weft_chol_solve(s->ctx, s->plan, s->matrix, NULL, 1, x, n, x, n);
     if (status == WEFT_OK)
-        status = weft_chol_get_report(c->ctx, p->plan, &report);
+        status = weft_chol_get_report(s->ctx, s->plan, &report);
     wi_host_free(x);
     const bool good = status == WEFT_OK && report.backward_error <= 1e-13;
     if (!good)
         snprintf(why, bytes, "%s, backward error %g: %s", weft_status_name(status),
-                 report.backward_error, weft_message(c->ctx));
+                 report.backward_error, weft_message(s->ctx));
     return good;
 }
 
-/* Each column of L, of c entries, takes c^2: products and sums of the columns to its right, a root,
- * quotients. Zeros that are stored to make fronts denser do not count. */
-static double flops_needed(const wi_case *c) {
-    const problem *const p = c->expected;
-    return p->plan->report.flops;
-}
-
-/* A is read once, L written once. */
-static double bytes_moved(const wi_case *c) {
-    const problem *const p = c->expected;
-    return 16 * (double)weft_sparse_entries(p->matrix) + (double)p->plan->report.factor_bytes;
+/* A is read once, L written once. Each column of L, of c entries, takes c^2 flops: products and
+ * sums of the columns to its right, a root, quotients. Zeros that are stored to make fronts denser
+ * do not count. */
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const mesh_system *const s = problem;
+    const weft_chol_report *const report = &s->plan->report;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(s->n),
+                        .bytes = 16 * (double)weft_sparse_entries(s->matrix) +
+                                 (double)report->factor_bytes,
+                        .flops = report->flops,
+                        .roof = WI_ROOF_FMA_F64};
 }
 
 const wi_climb wi_sparse_climb = {
@@ -82,11 +86,9 @@ const wi_climb wi_sparse_climb = {
     .example = "factor after analysis, 7-point mesh of about n points",
     .type = WEFT_F64,
     .only_type = true,
-    .roof = WI_ROOF_FMA,
     .make = make,
     .call = call,
     .check = check,
-    .bytes = bytes_moved,
-    .flops = flops_needed,
+    .describe = describe,
     .drop = drop,
 };

@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/climb.h"
+#include "climb/climb.h"
 #include "sparse/generate.h"
 #include "sparse/order.h"
 #include "sparse/symbolic.h"
 
 /* The mesh's graph, and room for the answer and its check. */
 typedef struct mesh {
+    weft_context *ctx;
+    size_t n; /* about as many vertices were asked for */
     wi_pattern graph;
     int64_t *perm, *seen;
     int64_t *reversed; /* an ordering for `given` */
@@ -18,20 +20,20 @@ typedef struct mesh {
 
 static const char call_name[] = "climb sparse_order";
 
-static weft_status fill_mesh(wi_case *c, mesh *m) {
-    const wi_recipe recipe = {.n = (size_t)fmax(1, floor(sqrt((double)c->n)))};
+static weft_status fill_mesh(mesh *m) {
+    const wi_recipe recipe = {.n = (size_t)fmax(1, floor(sqrt((double)m->n)))};
     weft_sparse *matrix;
-    weft_status status = wi_find_generator("laplace2d")->make(c->ctx, call_name, &recipe, &matrix);
+    weft_status status = wi_find_generator("laplace2d")->make(m->ctx, call_name, &recipe, &matrix);
     if (status != WEFT_OK)
         return status;
-    status = wi_pattern_build(c->ctx, call_name, matrix, &m->graph);
+    status = wi_pattern_build(m->ctx, call_name, matrix, &m->graph);
     weft_sparse_destroy(matrix);
     if (status != WEFT_OK)
         return status;
     const int64_t n = m->graph.n;
     m->perm = wi_host_alloc(3 * (size_t)n * sizeof(int64_t));
     if (!m->perm)
-        return wi_fail(c->ctx, WEFT_ENOMEM, "%s: no memory for a mesh of %lld vertices", call_name,
+        return wi_fail(m->ctx, WEFT_ENOMEM, "%s: no memory for a mesh of %lld vertices", call_name,
                        (long long)n);
     m->seen = m->perm + n;
     m->reversed = m->seen + n;
@@ -40,41 +42,41 @@ static weft_status fill_mesh(wi_case *c, mesh *m) {
     return WEFT_OK;
 }
 
-static void drop(wi_case *c) {
-    mesh *const m = c->expected;
+static void drop(void *problem) {
+    mesh *const m = problem;
     wi_pattern_free(&m->graph);
     wi_host_free(m->perm);
     wi_host_free(m);
-    c->expected = NULL;
 }
 
-static weft_status make(wi_case *c) {
+static weft_status make(const wi_setup *setup, void **problem) {
     mesh *const m = wi_host_alloc(sizeof *m);
     if (!m)
-        return wi_fail(c->ctx, WEFT_ENOMEM, "%s: no memory for a mesh", call_name);
-    *m = (mesh){.perm = NULL};
-    c->expected = m;
-    const weft_status status = fill_mesh(c, m);
+        return wi_fail(setup->ctx, WEFT_ENOMEM, "%s: no memory for a mesh", call_name);
+    *m = (mesh){.ctx = setup->ctx, .n = setup->n};
+    const weft_status status = fill_mesh(m);
     if (status != WEFT_OK)
-        drop(c);
+        drop(m);
+    else
+        *problem = m;
     return status;
 }
 
-static weft_status call(wi_case *c) {
-    mesh *const m = c->expected;
+static weft_status call(void *problem) {
+    const mesh *const m = problem;
     const wi_order_args args = {.call = call_name,
                                 .graph = &m->graph,
                                 .perm = m->perm,
                                 .given = m->reversed,
                                 .seconds_budget = 60};
-    return wi_run(c->ctx, &wi_sparse_order_ladder, call_name, (size_t)m->graph.n, &args);
+    return wi_run(m->ctx, &wi_sparse_order_ladder, call_name, (size_t)m->graph.n, &args);
 }
 
-static bool check(wi_case *c, char *why, size_t bytes) {
-    mesh *const m = c->expected;
+static bool check(void *problem, char *why, size_t bytes) {
+    mesh *const m = problem;
     memset(m->perm, 0xA5, (size_t)m->graph.n * sizeof *m->perm);
-    if (call(c) != WEFT_OK) {
-        snprintf(why, bytes, "%s", weft_message(c->ctx));
+    if (call(problem) != WEFT_OK) {
+        snprintf(why, bytes, "%s", weft_message(m->ctx));
         return false;
     }
     for (int64_t k = 0; k < m->graph.n; k++)
@@ -90,14 +92,18 @@ static bool check(wi_case *c, char *why, size_t bytes) {
 }
 
 /* The graph is read once, the ordering written once. */
-static double bytes_moved(const wi_case *c) {
-    const mesh *const m = c->expected;
-    return (double)sizeof(int64_t) * (double)(m->graph.start[m->graph.n] + 2 * m->graph.n);
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const mesh *const m = problem;
+    const int64_t words = m->graph.start[m->graph.n] + 2 * m->graph.n;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(m->n),
+                        .bytes = (double)sizeof(int64_t) * (double)words,
+                        .roof = WI_ROOF_READ};
 }
 
-static weft_status find_merits(wi_case *c, double merit[WI_MERITS]) {
-    mesh *const m = c->expected;
-    return wi_predict_cost(c->ctx, call_name, &m->graph, m->perm, &merit[0], &merit[1]);
+static weft_status find_merits(void *problem, double merit[WI_MERITS]) {
+    mesh *const m = problem;
+    return wi_predict_cost(m->ctx, call_name, &m->graph, m->perm, &merit[0], &merit[1]);
 }
 
 /* Every order is right, and none is worth the time it takes, but for what it spares the factor. */
@@ -117,6 +123,6 @@ const wi_climb wi_sparse_order_climb = {
     .make = make,
     .call = call,
     .check = check,
-    .bytes = bytes_moved,
+    .describe = describe,
     .drop = drop,
 };

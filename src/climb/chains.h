@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of multiply-adds in registers, so many side by side that none waits for another: as fast
  * as one thread can compute. The roof of arithmetic, for the command and the benchmarks. */
-#ifndef WI_CPU_CHAINS_CLIMB_H
-#define WI_CPU_CHAINS_CLIMB_H
+#ifndef WI_CLIMB_CHAINS_H
+#define WI_CLIMB_CHAINS_H
 
 #include <stdint.h>
 

@@ -4,26 +4,35 @@
 #ifndef WI_RUNG_H
 #define WI_RUNG_H
 
-#include "cli/meter.h"
-#include "cli/text.h"
+#include "climb/climb.h"
+#include "climb/meter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 enum {
-    WI_MOST_CASES = 48
+    WI_MOST_PROBLEMS = 48
 };
 
 /* Problems of one climb, made once for each n and shared by all rungs. */
 typedef struct wi_pool {
     const wi_climb *climb;
-    weft_context *ctx;
-    weft_type type;
-    uint64_t seed;
-    wi_case cases[WI_MOST_CASES];
+    wi_setup setup; /* of all of them, but for n */
+    struct {
+        size_t n;
+        void *problem;
+    } made[WI_MOST_PROBLEMS];
     size_t count;
 } wi_pool;
 
-/* The case of n elements, valid until the next call. */
-weft_status wi_pool_get(wi_pool *pool, size_t n, wi_case **c);
+/* The problem of n elements, valid until the next call. */
+weft_status wi_pool_get(wi_pool *pool, size_t n, void **problem);
 void wi_pool_drop(wi_pool *pool);
+
+/* What a rung's search would begin with, on the way to n elements: what kind of problems these are,
+ * before any has run. */
+weft_status wi_pool_describe(wi_pool *pool, size_t n, wi_facts *facts);
 
 /* Why a rung ran on fewer elements than asked for. */
 typedef enum wi_limit {
@@ -39,9 +48,9 @@ typedef struct wi_rung {
     size_t n; /* 0: it could not run */
     wi_limit limit;
     bool ok; /* the result was right; else `why` tells what was wrong */
-    double seconds, bytes;
-    double work;             /* what the rate counts: the bytes, or the flops */
-    double roof;             /* work per second, measured just before */
+    double seconds;
+    wi_facts facts;          /* of the problem of n elements */
+    double roof;             /* in its unit, measured just before */
     double merit[WI_MERITS]; /* if the climb has merits */
     char why[WI_MESSAGE_BYTES];
 } wi_rung;
@@ -55,15 +64,15 @@ typedef struct wi_rung {
 weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row, size_t n,
                         wi_rung *rung);
 
+/* How many times better `rung` is than `earlier`: by the time, or by the last of the merits. Both
+ * at the same n: the smaller of theirs, at which the one that ran on more is checked and timed once
+ * more. 0: that is not known, for one of them was not timed, or does not do so few. A wrong result
+ * there makes the rung wrong. */
+weft_status wi_rung_compare(wi_pool *pool, const wi_meter *meter, wi_rung *rung,
+                            const wi_rung *earlier, double *times);
+
 /* Work per second. */
 double wi_rung_rate(const wi_rung *rung);
-
-/* Work per second in words: "4.41 TB/s", or "101 GF/s" if the climb counts flops. */
-const char *wi_rung_format_rate(const wi_climb *climb, double rate, char out[WI_FIELD_BYTES]);
-
-/* The keys "seconds" to "roof_gbps", or "roof_gflops", or those of merits; null where nothing was
- * timed. */
-void wi_rung_json(wi_json *json, const wi_climb *climb, const wi_rung *rung);
 
 /* How many elements to measure when nobody says: what the climb says, or enough to leave the caches
  * of most machines, within what the memory allows. */
@@ -72,4 +81,7 @@ size_t wi_usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type
 /* Has the ladder any rung for this kind of place? */
 bool wi_has_rungs(const wi_ladder *ladder, wi_kind kind);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Timing by GPU events. */
-#include "cli/meter.h"
+#include "climb/meter.h"
 #include "core/gpu.h"
 
 /* Calls shorter than this are timed several at once: an event tells no less than half a
@@ -25,7 +25,7 @@ static weft_status flush(const wi_meter *meter) {
 }
 
 /* Seconds of one of `batch` runs between two events. */
-static weft_status sample(const wi_meter *meter, const wi_task *task, bool cold, int batch,
+static weft_status sample(const wi_meter *meter, const wi_timed *timed, bool cold, int batch,
                           const cudaEvent_t event[2], double *seconds) {
     weft_context *const ctx = meter->ctx;
     float milliseconds = 0;
@@ -33,7 +33,7 @@ static weft_status sample(const wi_meter *meter, const wi_task *task, bool cold,
     if (status == WEFT_OK)
         status = wi_cuda(ctx, cudaEventRecord(event[0], ctx->gpu->stream), "cudaEventRecord");
     for (int k = 0; k < batch && status == WEFT_OK; k++)
-        status = task->run(task->user);
+        status = timed->run(timed->user);
     if (status == WEFT_OK)
         status = wi_cuda(ctx, cudaEventRecord(event[1], ctx->gpu->stream), "cudaEventRecord");
     if (status == WEFT_OK)
@@ -45,14 +45,14 @@ static weft_status sample(const wi_meter *meter, const wi_task *task, bool cold,
     return status;
 }
 
-static weft_status take_samples(const wi_meter *meter, const wi_task *task,
+static weft_status take_samples(const wi_meter *meter, const wi_timed *timed,
                                 const cudaEvent_t event[2], double *seconds) {
     double samples[WI_MOST_SAMPLES], first;
-    const bool cold = wi_meter_flushes(meter, task);
+    const bool cold = wi_meter_flushes(meter, timed);
     size_t count = 0;
-    weft_status status = sample(meter, task, cold, 1, event, &first);
+    weft_status status = sample(meter, timed, cold, 1, event, &first);
     if (status == WEFT_OK) /* the second no longer loads the kernel */
-        status = sample(meter, task, cold, 1, event, &first);
+        status = sample(meter, timed, cold, 1, event, &first);
     if (status != WEFT_OK)
         return status;
     int batch = 1;
@@ -61,14 +61,14 @@ static weft_status take_samples(const wi_meter *meter, const wi_task *task,
                                                       : MOST_IN_BATCH;
     const double start = wi_now();
     while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < wi_budget_seconds))
-        status = sample(meter, task, cold, batch, event, &samples[count++]);
+           (count < WI_LEAST_SAMPLES || wi_now() - start < meter->budget_seconds))
+        status = sample(meter, timed, cold, batch, event, &samples[count++]);
     if (status == WEFT_OK)
         *seconds = wi_median(samples, count);
     return status;
 }
 
-weft_status wi_gpu_time(const wi_meter *meter, const wi_task *task, double *seconds) {
+weft_status wi_gpu_time(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     weft_context *const ctx = meter->ctx;
     cudaEvent_t event[2] = {NULL, NULL};
     int before;
@@ -76,9 +76,10 @@ weft_status wi_gpu_time(const wi_meter *meter, const wi_task *task, double *seco
     if (status != WEFT_OK)
         return status;
     for (int k = 0; k < 2 && status == WEFT_OK; k++)
-        status = wi_cuda(ctx, cudaEventCreate(&event[k]), "cudaEventCreate: timing");
+        status = wi_cuda(ctx, cudaEventCreateWithFlags(&event[k], cudaEventDefault),
+                         "cudaEventCreate: timing");
     if (status == WEFT_OK)
-        status = take_samples(meter, task, event, seconds);
+        status = take_samples(meter, timed, event, seconds);
     for (int k = 0; k < 2; k++) {
         if (event[k])
             cudaEventDestroy(event[k]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of multiply-adds for one instruction set. */
-#include "cpu/chains_climb.h"
+#include "climb/chains.h"
 #include "cpu/lanes.h"
 
 enum {

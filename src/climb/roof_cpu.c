@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofs of a CPU: how fast all its threads together can read and copy memory, and multiply and
- * add. */
+/* The roofs of a CPU: how fast all its threads together can read, write and copy memory, multiply
+ * and add, and how soon they are called together. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/meter.h"
-#include "cpu/chains_climb.h"
+#include "climb/chains.h"
+#include "climb/meter.h"
 #include "cpu/team.h"
 
 #if defined(__x86_64__)
@@ -22,7 +22,9 @@ enum {
     PAGE_BYTES = 4096,
     PAGES = 4,          /* read in turns */
     AHEAD_BYTES = 4096, /* from the line copied to the line asked for */
-    FIRST_LINKS = 1 << 12
+    FIRST_LINKS = 1 << 12,
+    CALLS = 64, /* of all threads, timed together */
+    FILL_BYTE = 1
 };
 
 static const double least_chain_seconds = 2e-3;
@@ -84,6 +86,23 @@ UNCHECKED static void copy_streaming(void *to, const void *from, size_t bytes) {
 
 typedef void (*copier)(void *to, const void *from, size_t bytes);
 
+static void fill_plain(void *to, size_t bytes) {
+    memset(to, FILL_BYTE, bytes);
+}
+
+#if defined(__x86_64__)
+/* Fills past the caches. */
+UNCHECKED static void fill_streaming(void *to, size_t bytes) {
+    const __m128i all = _mm_set1_epi8(FILL_BYTE);
+    __m128i *const sink = to;
+    for (size_t i = 0; i < bytes / sizeof *sink; i++)
+        _mm_stream_si128(&sink[i], all);
+    _mm_sfence();
+}
+#endif
+
+typedef void (*filler)(void *to, size_t bytes);
+
 /* The part of `bytes` that belongs to a thread. */
 static size_t own_part(size_t bytes, int rank, int team, size_t *start) {
     const size_t pieces = bytes / PIECE_BYTES;
@@ -97,6 +116,7 @@ typedef struct arena_pass {
     size_t length;
     folder fold;
     copier copy;
+    filler fill;
     _Atomic uint64_t folded;
 } arena_pass;
 
@@ -112,6 +132,13 @@ static void copy_part(void *user, int rank, int size) {
     size_t start;
     const size_t bytes = own_part(p->length, rank, size, &start);
     p->copy(p->arena + start + p->length, p->arena + start, bytes);
+}
+
+static void fill_part(void *user, int rank, int size) {
+    const arena_pass *const p = user;
+    size_t start;
+    const size_t bytes = own_part(p->length, rank, size, &start);
+    p->fill(p->arena + start, bytes);
 }
 
 /* Reads the beginning of the arena. The result is of no use but keeps the reads from being left
@@ -147,13 +174,41 @@ static double seconds_of_read(const wi_meter *meter, folder fold) {
     return wi_now() - start;
 }
 
-static double read_rate(const wi_meter *meter) {
+static weft_status read_rate(const wi_meter *meter, double *rate) {
     double samples[PASSES];
     const double plain = seconds_of_read(meter, fold_plain);
     const folder fold = seconds_of_read(meter, fold_pages) < plain ? fold_pages : fold_plain;
     for (size_t k = 0; k < PASSES; k++)
         samples[k] = seconds_of_read(meter, fold);
-    return (double)meter->arena_bytes / wi_median(samples, PASSES);
+    *rate = (double)meter->arena_bytes / wi_median(samples, PASSES);
+    return WEFT_OK;
+}
+
+static double seconds_of_fill(const wi_meter *meter, filler fill) {
+    arena_pass pass = {.arena = meter->arena, .length = 2 * half_of(meter), .fill = fill};
+    const double start = wi_now();
+    wi_team_run_together(meter->ctx, meter->ctx->threads, fill_part, &pass);
+    return wi_now() - start;
+}
+
+/* The faster of the two ways to fill, after a try of each. */
+static filler choose_filler(const wi_meter *meter) {
+#if defined(__x86_64__)
+    const double plain = seconds_of_fill(meter, fill_plain);
+    return seconds_of_fill(meter, fill_streaming) < plain ? fill_streaming : fill_plain;
+#else
+    seconds_of_fill(meter, fill_plain);
+    return fill_plain;
+#endif
+}
+
+static weft_status write_rate(const wi_meter *meter, double *rate) {
+    double samples[PASSES];
+    const filler fill = choose_filler(meter);
+    for (size_t k = 0; k < PASSES; k++)
+        samples[k] = seconds_of_fill(meter, fill);
+    *rate = (double)(2 * half_of(meter)) / wi_median(samples, PASSES);
+    return WEFT_OK;
 }
 
 static double seconds_of_copy(const wi_meter *meter, copier copy) {
@@ -173,12 +228,13 @@ static copier choose_copier(const wi_meter *meter) {
 #endif
 }
 
-static double copy_rate(const wi_meter *meter) {
+static weft_status copy_rate(const wi_meter *meter, double *rate) {
     double samples[PASSES];
     const copier copy = choose_copier(meter);
     for (size_t k = 0; k < PASSES; k++)
         samples[k] = seconds_of_copy(meter, copy);
-    return (double)(2 * half_of(meter)) / wi_median(samples, PASSES);
+    *rate = (double)(2 * half_of(meter)) / wi_median(samples, PASSES);
+    return WEFT_OK;
 }
 
 /* So many links that neither the clock nor the waking of threads is seen in their rate. */
@@ -220,10 +276,7 @@ static double seconds_of_chains(const wi_meter *meter, wi_chains_run *run, int64
 }
 
 /* The best of all passes: what disturbs a pass can only make it longer. */
-static double fma_rate(const wi_meter *meter, weft_type type) {
-    const wi_chains *const chains = WI_OF_ISA(wi_cpu_isa(), wi_chains);
-    wi_chains_run *const run = type == WEFT_F64 ? chains->f64 : chains->f32;
-    const double flops = type == WEFT_F64 ? chains->f64_flops : chains->f32_flops;
+static double chains_rate(const wi_meter *meter, wi_chains_run *run, double flops) {
     const int64_t links = enough_links(run);
     double shortest = INFINITY;
     for (size_t k = 0; k < CHAIN_PASSES; k++)
@@ -231,19 +284,44 @@ static double fma_rate(const wi_meter *meter, weft_type type) {
     return flops * (double)links * (double)meter->ctx->threads / shortest;
 }
 
-weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, weft_type type, double *rate) {
-    switch (roof) {
-    case WI_ROOF_READ:
-        *rate = read_rate(meter);
+static weft_status fma_f32_rate(const wi_meter *meter, double *rate) {
+    const wi_chains *const chains = WI_OF_ISA(wi_cpu_isa(), wi_chains);
+    *rate = chains_rate(meter, chains->f32, chains->f32_flops);
+    return WEFT_OK;
+}
+
+static weft_status fma_f64_rate(const wi_meter *meter, double *rate) {
+    const wi_chains *const chains = WI_OF_ISA(wi_cpu_isa(), wi_chains);
+    *rate = chains_rate(meter, chains->f64, chains->f64_flops);
+    return WEFT_OK;
+}
+
+static void do_nothing(void *user, int rank, int size) {
+    (void)user;
+    (void)rank;
+    (void)size;
+}
+
+/* One thread has nobody to call: it has no such roof. */
+static weft_status launch_seconds(const wi_meter *meter, double *seconds) {
+    double samples[PASSES];
+    if (meter->ctx->threads == 1)
         return WEFT_OK;
-    case WI_ROOF_COPY:
-        *rate = copy_rate(meter);
-        return WEFT_OK;
-    case WI_ROOF_FMA:
-        *rate = fma_rate(meter, type);
-        return WEFT_OK;
-    case WI_ROOF_LINK:
-        break;
+    for (size_t k = 0; k < PASSES; k++) {
+        const double start = wi_now();
+        for (int call = 0; call < CALLS; call++)
+            wi_team_run_together(meter->ctx, meter->ctx->threads, do_nothing, NULL);
+        samples[k] = (wi_now() - start) / CALLS;
     }
-    return wi_fail(meter->ctx, WEFT_EUNSUPPORTED, "a cpu place has no link to measure");
+    *seconds = wi_median(samples, PASSES);
+    return WEFT_OK;
+}
+
+weft_status wi_cpu_roof(const wi_meter *meter, wi_roof roof, double *value) {
+    static weft_status (*const ways[WI_ROOFS])(const wi_meter *, double *) = {
+        [WI_ROOF_READ] = read_rate,       [WI_ROOF_WRITE] = write_rate,
+        [WI_ROOF_COPY] = copy_rate,       [WI_ROOF_FMA_F32] = fma_f32_rate,
+        [WI_ROOF_FMA_F64] = fma_f64_rate, [WI_ROOF_LAUNCH] = launch_seconds,
+    };
+    return ways[roof] ? ways[roof](meter, value) : WEFT_OK;
 }

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft climb roof`: what this machine can do. */
+#ifndef WI_CLI_ROOFS_H
+#define WI_CLI_ROOFS_H
+
+#include "cli/commands.h"
+#include "climb/meter.h"
+
+/* The operand of climb that stands for them. */
+#define WI_ROOF_WORD "roof"
+
+/* Measures all roofs of the place and prints them, each as soon as it is known; those that it has
+ * nothing for are left out. */
+wi_exit wi_show_roofs(const wi_arguments *args, const wi_meter *meter);
+
+#endif

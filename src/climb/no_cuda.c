@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Measuring GPUs in a build without CUDA: there is nothing to measure, and it says so. */
+#ifndef WEFT_CUDA
+
+#    include "climb/meter.h"
+
+size_t wi_gpu_cache_bytes(const weft_context *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+weft_status wi_gpu_time(const wi_meter *meter, const wi_timed *timed, double *seconds) {
+    (void)timed;
+    (void)seconds;
+    return wi_fail(meter->ctx, WEFT_EUNSUPPORTED, "this build of weft has no CUDA");
+}
+
+weft_status wi_gpu_roof(const wi_meter *meter, wi_roof roof, double *value) {
+    (void)roof;
+    (void)value;
+    return wi_fail(meter->ctx, WEFT_EUNSUPPORTED, "this build of weft has no CUDA");
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The roofs of a GPU's arithmetic: chains of multiply-adds in registers, and of products on tensor
+ * cores, so many side by side that none waits for another. */
+#include "climb/roof_cuda.h"
+#include "cuda/launch.cuh"
+#include "cuda/tensor.cuh"
+
+namespace {
+
+constexpr int threads = 256, warp = 32, chains = 8;
+/* Multiply-adds of a chain between two turns of the loop, which takes instructions of its own. */
+constexpr int steps = 32;
+
+/* Launches are made so long that what surrounds them is not seen in their rate. On emu, where only
+ * the kernels' doings count, they are as short as can be. */
+#ifdef WEFT_EMU
+constexpr long long first_links = 1;
+constexpr size_t most_blocks = 1;
+constexpr double least_seconds = 0;
+#else
+constexpr long long first_links = 16;
+constexpr size_t most_blocks = SIZE_MAX;
+constexpr double least_seconds = 2e-3;
+#endif
+
+/* How a kernel is launched, and how much work one link of all its chains is, for one thread. */
+struct plan {
+    const wi_meter *meter;
+    double work;
+    size_t blocks;
+    long long links;
+};
+
+} // namespace
+
+/* Stores what no chain comes to: so nothing is written, and no link may be left out. */
+template <class T>
+__device__ static void keep(T folded, double *sink) {
+    if (folded == (T)-77)
+        *sink = (double)folded;
+}
+
+/* s = 0.999 s + 0.001 falls from where it starts towards 1: never a constant that the compiler
+ * could know, always an ordinary number. */
+template <class T>
+static __global__ void __launch_bounds__(threads) fma_kernel(long long links, double *sink) {
+    const T x = (T)0.999, y = (T)0.001;
+    T s[chains];
+#pragma unroll
+    for (int c = 0; c < chains; c++)
+        s[c] = (T)(2 + c + (int)threadIdx.x);
+    for (long long i = 0; i < links; i++) {
+#pragma unroll
+        for (int step = 0; step < steps; step++) {
+#pragma unroll
+            for (int c = 0; c < chains; c++)
+                s[c] = fma(s[c], x, y);
+        }
+    }
+#pragma unroll
+    for (int c = 1; c < chains; c++)
+        s[0] += s[c];
+    keep(s[0], sink);
+}
+
+/* D += A B, again and again, into tiles that do not wait for each other. `Product` says of which
+ * types, with A and B full of ones. */
+template <class Product>
+static __global__ void __launch_bounds__(threads) tensor_kernel(long long links, double *sink) {
+    Product product;
+    typename Product::result d[chains][Product::results] = {};
+    for (long long i = 0; i < links; i++) {
+#pragma unroll
+        for (int c = 0; c < chains; c++)
+            product.add(d[c]);
+    }
+    typename Product::result folded = 0;
+#pragma unroll
+    for (int c = 0; c < chains; c++) {
+#pragma unroll
+        for (int k = 0; k < Product::results; k++)
+            folded += d[c][k];
+    }
+    keep(folded, sink);
+}
+
+namespace {
+
+/* Operands of 32-bit registers that all hold `one`, as the types below read it. */
+template <class Result, uint32_t one, int depth>
+struct registers {
+    using result = Result;
+    static constexpr int results = 4;
+    static constexpr double work = 2.0 * 16 * 8 * depth; /* of one product */
+    const uint32_t a[4] = {one, one, one, one}, b[2] = {one, one};
+};
+
+struct of_tf32 : registers<float, 0x3f800000, 8> {
+    __device__ void add(float (&d)[4]) const {
+        wi_multiply_tf32(d, a, b);
+    }
+};
+
+struct of_bf16 : registers<float, 0x3f803f80, 16> {
+    __device__ void add(float (&d)[4]) const {
+        wi_multiply_bf16(d, a, b);
+    }
+};
+
+struct of_int8 : registers<int32_t, 0x01010101, 32> {
+    __device__ void add(int32_t (&d)[4]) const {
+        wi_multiply_int8(d, a, b);
+    }
+};
+
+struct of_f64 {
+    using result = double;
+    static constexpr int results = 2;
+    static constexpr double work = 2.0 * 8 * 8 * 4;
+    __device__ void add(double (&d)[2]) const {
+        wi_multiply_f64(d, 1, 1);
+    }
+};
+
+} // namespace
+
+template <class T>
+static weft_status run_fma(void *user) {
+    const plan *const p = (const plan *)user;
+    return WEFT_LAUNCH(fma_kernel<T>, p->meter->ctx, dim3((unsigned)p->blocks), dim3(threads), 0,
+                       p->links, p->meter->arena);
+}
+
+template <class Product>
+static weft_status run_product(void *user) {
+    const plan *const p = (const plan *)user;
+    return WEFT_LAUNCH(tensor_kernel<Product>, p->meter->ctx, dim3((unsigned)p->blocks),
+                       dim3(threads), 0, p->links, p->meter->arena);
+}
+
+/* As many blocks as fit, and launches that are long enough. */
+static weft_status measure(plan *p, void (*kernel)(long long, double *), weft_status (*run)(void *),
+                           double *rate) {
+    const wi_timed timed = {run, p, 1e30, false}; /* caches do not matter */
+    double seconds = 0;
+    weft_status status = wi_resident_blocks(p->meter->ctx, kernel, threads, 0, &p->blocks);
+    if (p->blocks > most_blocks)
+        p->blocks = most_blocks;
+    p->links = first_links;
+    if (status == WEFT_OK)
+        status = wi_gpu_time(p->meter, &timed, &seconds);
+    while (status == WEFT_OK && seconds < least_seconds) {
+        p->links *= seconds < least_seconds / 64 ? 64 : 2;
+        status = wi_gpu_time(p->meter, &timed, &seconds);
+    }
+    if (status == WEFT_OK)
+        *rate = p->work * (double)p->links * (double)p->blocks * threads / seconds;
+    return status;
+}
+
+template <class T>
+static weft_status measure_fma(const wi_meter *meter, double *rate) {
+    plan p = {meter, 2.0 * chains * steps, 0, 0};
+    return measure(&p, fma_kernel<T>, run_fma<T>, rate);
+}
+
+weft_status wi_gpu_fma_roof(const wi_meter *meter, wi_roof roof, double *rate) {
+    return roof == WI_ROOF_FMA_F64 ? measure_fma<double>(meter, rate)
+                                   : measure_fma<float>(meter, rate);
+}
+
+template <class Product>
+static weft_status measure_product(const wi_meter *meter, double *rate) {
+    plan p = {meter, Product::work * chains / warp, 0, 0};
+    return measure(&p, tensor_kernel<Product>, run_product<Product>, rate);
+}
+
+weft_status wi_gpu_tensor_roof(const wi_meter *meter, wi_roof roof, double *rate) {
+    switch (roof) {
+    case WI_ROOF_TENSOR_F64:
+        return measure_product<of_f64>(meter, rate);
+    case WI_ROOF_TENSOR_TF32:
+        return measure_product<of_tf32>(meter, rate);
+    case WI_ROOF_TENSOR_BF16:
+        return measure_product<of_bf16>(meter, rate);
+    default:
+        return measure_product<of_int8>(meter, rate);
+    }
+}
