@@ -211,8 +211,8 @@ weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_
         return status;
     status = wi_gpu_scratch(ctx, &total_key, sizeof(uint64_t), &total);
     if (status == WEFT_OK && tile)
-        status = wi_gpu_scratch(ctx, &wi_select_runs_key, wi_tiles_of(args->n, tile) * sizeof(uint32_t),
-                                &counts);
+        status = wi_gpu_scratch(ctx, &wi_select_runs_key,
+                                wi_tiles_of(args->n, tile) * sizeof(uint32_t), &counts);
     if (status != WEFT_OK)
         return status;
     p->total = (const uint64_t *)total;

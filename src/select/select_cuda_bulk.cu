@@ -167,7 +167,8 @@ static weft_status launch_bulk(weft_context *ctx, const wi_select_args *args) {
         weft_status status = wi_select_begin(ctx, args, wi_lookback_bytes(tiles),
                                              form.tile_elements(), &p, &scratch);
         if (status == WEFT_OK && args->lengths)
-            status = wi_gpu_scratch(ctx, &wi_select_runs_key, tiles * sizeof(first_run), &first_runs);
+            status =
+                wi_gpu_scratch(ctx, &wi_select_runs_key, tiles * sizeof(first_run), &first_runs);
         if (status != WEFT_OK)
             return status;
         const uint64_t resident = (uint64_t)ctx->gpu->multiprocessors;
