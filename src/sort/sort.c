@@ -140,21 +140,16 @@ void wi_sort_give(weft_context *ctx, void *p) {
         wi_gpu_free(ctx, p);
 }
 
-weft_status wi_sort_on_place(weft_context *ctx, const char *call, wi_sort_rung cpu,
-                             wi_sort_rung cuda, const void *args) {
-    if (ctx->kind == WI_CPU)
-        return cpu(ctx, args);
-    if (!cuda)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: not offered on place %s; open a cpu place",
-                       call, ctx->place);
-    int before;
-    weft_status status = wi_gpu_enter(ctx, &before);
-    if (status != WEFT_OK)
-        return status;
-    status = cuda(ctx, args);
-    wi_gpu_leave(ctx, before);
-    return status;
-}
+static const wi_row gather_rows[] = {
+    {"threads", WI_CPU, "a stretch of the output for each thread", 0, wi_fits_all,
+     wi_gather_threads},
+#ifdef WEFT_CUDA
+    {"each", WI_CUDA, "a thread for each word of the output", 0, wi_fits_all, wi_gather_each},
+#endif
+};
+
+const wi_ladder wi_gather_ladder = {"gather", gather_rows,
+                                    sizeof gather_rows / sizeof gather_rows[0]};
 
 /* Do rungs move such values themselves? */
 static bool is_direct(const wi_sort_args *a) {
@@ -195,8 +190,7 @@ static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args,
                                  .values_out =
                                      in_place ? (char *)memory + indices : args->values_out};
     if (status == WEFT_OK)
-        status =
-            wi_sort_on_place(ctx, args->call, wi_gather_cpu, WI_CUDA_RUNG(wi_gather_cuda), &move);
+        status = wi_run(ctx, &wi_gather_ladder, args->call, n, &move);
     if (status == WEFT_OK && in_place)
         status = ctx->kind == WI_CUDA
                      ? wi_gpu_copy_within(ctx, args->values_out, move.values_out, bytes)

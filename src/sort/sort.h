@@ -58,8 +58,7 @@ weft_status wi_sort_split_bits(weft_context *ctx, const void *args);
 weft_status wi_sort_digits4(weft_context *ctx, const void *args);
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args);
 
-/* The other calls, checked, on memory the place can reach directly. Each runs as wi_<name>_cpu or
- * wi_<name>_cuda. */
+/* The other calls, checked, on memory the place can reach directly. Each is a ladder. */
 typedef struct wi_segments_args {
     wi_sort_args sort; /* sort.n > 0 elements in all; first_bit ... end_bit are all bits */
     size_t segments;   /* > 0 */
@@ -121,18 +120,21 @@ typedef struct wi_top_k_args {
     size_t *bytes;       /* as in wi_sort_args */
 } wi_top_k_args;
 
-weft_status wi_segments_cpu(weft_context *ctx, const void *args);
-weft_status wi_records_cpu(weft_context *ctx, const void *args);
-weft_status wi_merge_cpu(weft_context *ctx, const void *args);
-weft_status wi_sorted_cpu(weft_context *ctx, const void *args);
-weft_status wi_search_cpu(weft_context *ctx, const void *args);
-weft_status wi_top_k_cpu(weft_context *ctx, const void *args);
-weft_status wi_segments_cuda(weft_context *ctx, const void *args);
-weft_status wi_records_cuda(weft_context *ctx, const void *args);
-weft_status wi_merge_cuda(weft_context *ctx, const void *args);
-weft_status wi_sorted_cuda(weft_context *ctx, const void *args);
-weft_status wi_search_cuda(weft_context *ctx, const void *args);
-weft_status wi_top_k_cuda(weft_context *ctx, const void *args);
+extern const wi_ladder wi_sort_segments_ladder, wi_sort_records_ladder, wi_merge_ladder,
+    wi_is_sorted_ladder, wi_search_ladder, wi_top_k_ladder, wi_gather_ladder;
+
+weft_status wi_sort_segments_threads(weft_context *ctx, const void *args);
+weft_status wi_sort_records_threads(weft_context *ctx, const void *args);
+weft_status wi_merge_pieces(weft_context *ctx, const void *args);
+weft_status wi_is_sorted_threads(weft_context *ctx, const void *args);
+weft_status wi_search_threads(weft_context *ctx, const void *args);
+weft_status wi_top_k_counted(weft_context *ctx, const void *args);
+weft_status wi_sort_segments_by_length(weft_context *ctx, const void *args);
+weft_status wi_sort_records_by_fields(weft_context *ctx, const void *args);
+weft_status wi_merge_paths(weft_context *ctx, const void *args);
+weft_status wi_is_sorted_neighbours(weft_context *ctx, const void *args);
+weft_status wi_search_bisect(weft_context *ctx, const void *args);
+weft_status wi_top_k_digits(weft_context *ctx, const void *args);
 
 /* values_out[i] = values[indices[i]], values of value_bytes bytes and any alignment, indices u32 or
  * u64; nothing overlaps. */
@@ -142,8 +144,8 @@ typedef struct wi_gather_args {
     void *values_out;
 } wi_gather_args;
 
-weft_status wi_gather_cpu(weft_context *ctx, const void *args);
-weft_status wi_gather_cuda(weft_context *ctx, const void *args);
+weft_status wi_gather_threads(weft_context *ctx, const void *args);
+weft_status wi_gather_each(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -276,7 +276,7 @@ static void gather_part(void *user, int rank, int size) {
     }
 }
 
-weft_status wi_gather_cpu(weft_context *ctx, const void *args) {
+weft_status wi_gather_threads(weft_context *ctx, const void *args) {
     wi_gather_args g = *(const wi_gather_args *)args;
     wi_team_run(ctx, wi_team_size(ctx, g.n, g.n * g.value_bytes), gather_part, &g);
     return WEFT_OK;

@@ -34,7 +34,7 @@ static weft_status launch(weft_context *ctx, const wi_gather_args *g) {
                        *g);
 }
 
-weft_status wi_gather_cuda(weft_context *ctx, const void *args) {
+weft_status wi_gather_each(weft_context *ctx, const void *args) {
     const wi_gather_args *const g = (const wi_gather_args *)args;
     const uintptr_t all = (uintptr_t)g->values | (uintptr_t)g->values_out | g->value_bytes;
     if (all % 16 == 0)

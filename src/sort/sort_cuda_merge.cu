@@ -80,7 +80,7 @@ static weft_status move(weft_context *ctx, wi_gather_args g, void *copy) {
         status = wi_gpu_copy(ctx, copy, g.values, g.n * g.value_bytes);
         g.values = copy;
     }
-    return status == WEFT_OK ? wi_gather_cuda(ctx, &g) : status;
+    return status == WEFT_OK ? wi_gather_each(ctx, &g) : status;
 }
 
 /* Some bits make keys of their own: those are sorted with their positions, and then everything
@@ -183,7 +183,7 @@ static weft_status merge_two(weft_context *ctx, const wi_merge_args *args, V *va
 }
 
 /* Values that are no words of 4 or 8 bytes follow by their positions in a and b. */
-weft_status wi_merge_cuda(weft_context *ctx, const void *arguments) {
+weft_status wi_merge_paths(weft_context *ctx, const void *arguments) {
     const wi_merge_args *const args = (const wi_merge_args *)arguments;
     const size_t n = args->na + args->nb, width = args->value_bytes;
     const bool by_position = width != 0 && !((width == 4 || width == 8) && fit_words(args, width));

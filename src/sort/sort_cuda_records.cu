@@ -149,7 +149,7 @@ static weft_status move_records(weft_context *ctx, const wi_records_args *args,
     }
     const wi_gather_args gather = {args->n, args->record_bytes, sizeof *list, from,
                                    list,    args->out};
-    return status == WEFT_OK ? wi_gather_cuda(ctx, &gather) : status;
+    return status == WEFT_OK ? wi_gather_each(ctx, &gather) : status;
 }
 
 static weft_status sort_records(weft_context *ctx, const wi_records_args *args, char *memory,
@@ -170,7 +170,7 @@ static weft_status sort_records(weft_context *ctx, const wi_records_args *args, 
     return status == WEFT_OK ? move_records(ctx, args, items, (uint64_t *)spare, rest) : status;
 }
 
-weft_status wi_records_cuda(weft_context *ctx, const void *arguments) {
+weft_status wi_sort_records_by_fields(weft_context *ctx, const void *arguments) {
     const wi_records_args *const args = (const wi_records_args *)arguments;
     const layout l = plan(args);
     if (args->bytes) {

@@ -53,7 +53,7 @@ static weft_status search_with(weft_context *ctx, const wi_search_args *args) {
     });
 }
 
-weft_status wi_search_cuda(weft_context *ctx, const void *arguments) {
+weft_status wi_search_bisect(weft_context *ctx, const void *arguments) {
     const wi_search_args *const args = (const wi_search_args *)arguments;
     return args->n <= UINT32_MAX ? search_with<uint32_t>(ctx, args)
                                  : search_with<uint64_t>(ctx, args);
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(sorted_threads)
     }
 }
 
-weft_status wi_sorted_cuda(weft_context *ctx, const void *arguments) {
+weft_status wi_is_sorted_neighbours(weft_context *ctx, const void *arguments) {
     const wi_sorted_args *const args = (const wi_sorted_args *)arguments;
     weft_status status =
         wi_cuda(ctx, cudaMemsetAsync(args->position, 0xff, sizeof(uint64_t), ctx->gpu->stream),

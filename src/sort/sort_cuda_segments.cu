@@ -439,7 +439,7 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     return status == WEFT_OK ? freed : status;
 }
 
-weft_status wi_segments_cuda(weft_context *ctx, const void *arguments) {
+weft_status wi_sort_segments_by_length(weft_context *ctx, const void *arguments) {
     const wi_segments_args *const args = (const wi_segments_args *)arguments;
     return wi_with_sort_sizes(
         weft_type_size(args->sort.type), args->sort.value_bytes, [=](auto key, auto value) {

@@ -310,7 +310,7 @@ static weft_status select_first(weft_context *ctx, const wi_top_k_args *args, ch
     return status == WEFT_OK ? sort_winners(ctx, args, out.elements, out.positions) : status;
 }
 
-weft_status wi_top_k_cuda(weft_context *ctx, const void *arguments) {
+weft_status wi_top_k_digits(weft_context *ctx, const void *arguments) {
     const wi_top_k_args *const args = (const wi_top_k_args *)arguments;
     const layout l = plan(args);
     if (args->bytes) {

@@ -224,7 +224,8 @@ static void put_out(const plan *p, const wi_top_k_args *a) {
         p->simd->of_keys(&p->levels[0].key, p->size, p->k, a->values, a->values);
 }
 
-weft_status wi_top_few(weft_context *ctx, const wi_top_k_args *args) {
+weft_status wi_top_k_blocks(weft_context *ctx, const void *arguments) {
+    const wi_top_k_args *const args = arguments;
     plan p = plan_of(args);
     if (args->bytes) {
         *args->bytes += p.bytes;

@@ -8,7 +8,7 @@
 /* Is this the way to find the first k > 0 of n? */
 bool wi_top_few_fits(size_t n, size_t k);
 
-/* The call, on memory of the host. */
-weft_status wi_top_few(weft_context *ctx, const wi_top_k_args *args);
+/* The rung; args is a wi_top_k_args. */
+weft_status wi_top_k_blocks(weft_context *ctx, const void *args);
 
 #endif

@@ -139,9 +139,9 @@ static void far_words(weft_context *ctx) {
         .values_out = (void *)((uintptr_t)b[2].p - before),
     };
 #ifdef WEFT_CUDA
-    assert_int_equal(device ? wi_gather_cuda(ctx, &args) : wi_gather_cpu(ctx, &args), WEFT_OK);
+    assert_int_equal(device ? wi_gather_each(ctx, &args) : wi_gather_threads(ctx, &args), WEFT_OK);
 #else
-    assert_int_equal(wi_gather_cpu(ctx, &args), WEFT_OK);
+    assert_int_equal(wi_gather_threads(ctx, &args), WEFT_OK);
 #endif
 #ifdef WEFT_EMU
     assert_int_equal(weft_sync(ctx), WEFT_OK); /* kernels run when they are waited for */

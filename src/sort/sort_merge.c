@@ -65,7 +65,7 @@ static void merge_part(void *user, int rank, int team) {
     }
 }
 
-weft_status wi_merge_cpu(weft_context *ctx, const void *args) {
+weft_status wi_merge_pieces(weft_context *ctx, const void *args) {
     wi_merge_args m = *(const wi_merge_args *)args;
     if (m.bytes)
         return WEFT_OK;
@@ -74,6 +74,17 @@ weft_status wi_merge_cpu(weft_context *ctx, const void *args) {
     wi_team_run(ctx, team, merge_part, &m);
     return WEFT_OK;
 }
+
+static const wi_row rows[] = {
+    {"pieces", WI_CPU, "equal pieces of the output, begun where bisection finds them", 0,
+     wi_fits_all, wi_merge_pieces},
+#ifdef WEFT_CUDA
+    {"paths", WI_CUDA, "merge path: blocks find their pieces by bisection, then threads theirs", 0,
+     wi_fits_all, wi_merge_paths},
+#endif
+};
+
+const wi_ladder wi_merge_ladder = {"merge", rows, sizeof rows / sizeof rows[0]};
 
 enum {
     A,
@@ -94,7 +105,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.b_values = part->p[B_VALUES];
     args.values_out = part->p[VALUES_OUT];
     args.bytes = call->asked;
-    return wi_sort_on_place(ctx, call->name, wi_merge_cpu, WI_CUDA_RUNG(wi_merge_cuda), &args);
+    return wi_run(ctx, &wi_merge_ladder, call->name, args.na + args.nb, &args);
 }
 
 static wi_call call_of(const wi_merge_args *m) {

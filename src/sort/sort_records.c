@@ -62,7 +62,7 @@ static size_t whole_lines(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
-weft_status wi_records_cpu(weft_context *ctx, const void *args) {
+weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
     const wi_records_args *const a = args;
     const bool in_place = a->records == a->out;
     desk d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
@@ -94,7 +94,7 @@ weft_status wi_records_cpu(weft_context *ctx, const void *args) {
                                  .indices = d.positions,
                                  .values_out = d.moved};
     if (status == WEFT_OK)
-        status = wi_gather_cpu(ctx, &move);
+        status = wi_gather_threads(ctx, &move);
     if (status == WEFT_OK && in_place)
         status = weft_copy(ctx, a->out, d.moved, a->n * a->record_bytes);
     wi_sort_give(ctx, memory);
@@ -126,6 +126,17 @@ static weft_status check_fields(weft_context *ctx, const wi_records_args *a) {
     return WEFT_OK;
 }
 
+static const wi_row rows[] = {
+    {"threads", WI_CPU, "positions sorted by the last field first, then each record moved once", 0,
+     wi_fits_all, wi_sort_records_threads},
+#ifdef WEFT_CUDA
+    {"by_fields", WI_CUDA, "the same; fields that fit one word together are sorted at once", 0,
+     wi_fits_all, wi_sort_records_by_fields},
+#endif
+};
+
+const wi_ladder wi_sort_records_ladder = {"sort_records", rows, sizeof rows / sizeof rows[0]};
+
 enum {
     RECORDS,
     OUT,
@@ -137,7 +148,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.records = part->p[RECORDS];
     args.out = part->p[OUT];
     args.bytes = call->asked;
-    return wi_sort_on_place(ctx, call->name, wi_records_cpu, WI_CUDA_RUNG(wi_records_cuda), &args);
+    return wi_run(ctx, &wi_sort_records_ladder, call->name, args.n, &args);
 }
 
 static weft_status check_and_run(weft_context *ctx, wi_records_args *a) {

@@ -37,19 +37,6 @@ weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, 
 weft_status wi_sort_take(weft_context *ctx, const char *call, size_t bytes, void **p);
 void wi_sort_give(weft_context *ctx, void *p);
 
-typedef weft_status (*wi_sort_rung)(weft_context *ctx, const void *args);
-
-/* Names a function of a build with CUDA. */
-#ifdef WEFT_CUDA
-#    define WI_CUDA_RUNG(function) (function)
-#else
-#    define WI_CUDA_RUNG(function) NULL
-#endif
-
-/* Runs the one that is for the place; without one for it, the call is WEFT_EUNSUPPORTED. */
-weft_status wi_sort_on_place(weft_context *ctx, const char *call, wi_sort_rung cpu,
-                             wi_sort_rung cuda, const void *args);
-
 typedef weft_status (*wi_sort_run)(weft_context *ctx, const wi_sort_args *args, const void *user);
 
 /* Calls `run` with values that rungs move (see wi_sort_args); others are moved here. */

@@ -49,7 +49,7 @@ static void look_at_part(void *user, int rank, int size) {
     }
 }
 
-weft_status wi_sorted_cpu(weft_context *ctx, const void *args) {
+weft_status wi_is_sorted_threads(weft_context *ctx, const void *args) {
     const wi_sorted_args *const a = args;
     question q = {.args = a,
                   .key = wi_sort_key_of(a->type, a->descending),
@@ -61,11 +61,23 @@ weft_status wi_sorted_cpu(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
+static const wi_row is_sorted_rows[] = {
+    {"threads", WI_CPU, "every element beside the next, by vectors", 0, wi_fits_all,
+     wi_is_sorted_threads},
+#ifdef WEFT_CUDA
+    {"neighbours", WI_CUDA, "every element beside the next, until a fall is known", 0, wi_fits_all,
+     wi_is_sorted_neighbours},
+#endif
+};
+
+const wi_ladder wi_is_sorted_ladder = {"is_sorted", is_sorted_rows,
+                                       sizeof is_sorted_rows / sizeof is_sorted_rows[0]};
+
 static weft_status run_sorted(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_sorted_args args = *(const wi_sorted_args *)user;
     args.x = part->p[0];
     args.position = part->p[1];
-    return wi_sort_on_place(ctx, call->name, wi_sorted_cpu, WI_CUDA_RUNG(wi_sorted_cuda), &args);
+    return wi_run(ctx, &wi_is_sorted_ladder, call->name, args.n, &args);
 }
 
 weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
@@ -107,13 +119,23 @@ static void search_part(void *user, int rank, int team) {
         a->positions[j] = bound_of(a, &key, size, wi_sort_key_at(&key, size, a->wanted, j));
 }
 
-weft_status wi_search_cpu(weft_context *ctx, const void *args) {
+weft_status wi_search_threads(weft_context *ctx, const void *args) {
     wi_search_args a = *(const wi_search_args *)args;
     /* A search takes as long as going through some hundred bytes. */
     const int team = wi_team_size(ctx, a.m, a.m > SIZE_MAX / 128 ? SIZE_MAX : a.m * 128);
     wi_team_run(ctx, team, search_part, &a);
     return WEFT_OK;
 }
+
+static const wi_row search_rows[] = {
+    {"threads", WI_CPU, "a bisection for each", 0, wi_fits_all, wi_search_threads},
+#ifdef WEFT_CUDA
+    {"bisect", WI_CUDA, "a bisection for each, one a thread", 0, wi_fits_all, wi_search_bisect},
+#endif
+};
+
+const wi_ladder wi_search_ladder = {"search", search_rows,
+                                    sizeof search_rows / sizeof search_rows[0]};
 
 enum {
     X,
@@ -127,7 +149,7 @@ static weft_status run_search(weft_context *ctx, wi_call *call, const wi_part *p
     args.x = part->p[X];
     args.wanted = part->p[WANTED];
     args.positions = part->p[POSITIONS];
-    return wi_sort_on_place(ctx, call->name, wi_search_cpu, WI_CUDA_RUNG(wi_search_cuda), &args);
+    return wi_run(ctx, &wi_search_ladder, call->name, args.m, &args);
 }
 
 weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, weft_type type,

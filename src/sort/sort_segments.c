@@ -35,7 +35,7 @@ static void sort_short(void *user, int rank, int size) {
     }
 }
 
-weft_status wi_segments_cpu(weft_context *ctx, const void *args) {
+weft_status wi_sort_segments_threads(weft_context *ctx, const void *args) {
     const wi_segments_args *const call = args;
     const wi_sort_args *const sort = &call->sort;
     const size_t bytes = sort->n * (weft_type_size(sort->type) + sort->value_bytes);
@@ -89,11 +89,21 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
                    a->sort.n);
 }
 
+static const wi_row rows[] = {
+    {"threads", WI_CPU, "threads take short segments in turns, and sort each long one together", 0,
+     wi_fits_all, wi_sort_segments_threads},
+#ifdef WEFT_CUDA
+    {"by_length", WI_CUDA, "a warp, a block or several passes for a segment, by its length", 0,
+     wi_fits_all, wi_sort_segments_by_length},
+#endif
+};
+
+const wi_ladder wi_sort_segments_ladder = {"sort_segments", rows, sizeof rows / sizeof rows[0]};
+
 static weft_status run(weft_context *ctx, const wi_sort_args *args, const void *user) {
     wi_segments_args part = *(const wi_segments_args *)user;
     part.sort = *args;
-    return wi_sort_on_place(ctx, args->call, wi_segments_cpu, WI_CUDA_RUNG(wi_segments_cuda),
-                            &part);
+    return wi_run(ctx, &wi_sort_segments_ladder, args->call, args->n, &part);
 }
 
 enum {

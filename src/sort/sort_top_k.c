@@ -216,10 +216,8 @@ static weft_status run(weft_context *ctx, plan *p) {
     return status;
 }
 
-weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
+weft_status wi_top_k_counted(weft_context *ctx, const void *args) {
     const wi_top_k_args *const a = args;
-    if (wi_top_few_fits(a->n, a->k))
-        return wi_top_few(ctx, a);
     plan p = plan_of(ctx, a);
     const size_t needed = lay_out(&p, NULL);
     if (a->bytes) {
@@ -239,6 +237,27 @@ weft_status wi_top_k_cpu(weft_context *ctx, const void *args) {
     return status;
 }
 
+static const char *fits_blocks(const weft_context *ctx, const void *args) {
+    const wi_top_k_args *const a = args;
+    (void)ctx;
+    return wi_top_few_fits(a->n, a->k)
+               ? NULL
+               : "needs k <= 32768 and k <= n / 64: it looks through k blocks";
+}
+
+static const wi_row rows[] = {
+    {"counted", WI_CPU, "the k-th key closed in on by counting digits; what is before it is sorted",
+     0, wi_fits_all, wi_top_k_counted},
+    {"blocks", WI_CPU, "one pass finds the best of each block; the k best blocks hold all", 0,
+     fits_blocks, wi_top_k_blocks},
+#ifdef WEFT_CUDA
+    {"digits", WI_CUDA, "the k-th key by counting digits of 11 bits; what is before it is sorted",
+     0, wi_fits_all, wi_top_k_digits},
+#endif
+};
+
+const wi_ladder wi_top_k_ladder = {"top_k", rows, sizeof rows / sizeof rows[0]};
+
 enum {
     X,
     VALUES,
@@ -252,7 +271,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.values = part->p[VALUES];
     args.positions = part->p[POSITIONS];
     args.bytes = call->asked;
-    return wi_sort_on_place(ctx, call->name, wi_top_k_cpu, WI_CUDA_RUNG(wi_top_k_cuda), &args);
+    return wi_run(ctx, &wi_top_k_ladder, call->name, args.n, &args);
 }
 
 static weft_status check_k(weft_context *ctx, const wi_top_k_args *a) {

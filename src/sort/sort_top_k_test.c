@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "sort/sort.h"
 #include "sort/sort_oracle.h"
 #include "testing.h"
 
@@ -92,10 +93,65 @@ static void every_way(weft_context *ctx) {
         for (int times = 0; times < 6; times++) {
             const weft_type type = (weft_type)test_below(&r, WEFT_TYPE_COUNT);
             const oracle_pattern pattern = (oracle_pattern)test_below(&r, ORACLE_PATTERNS);
-            if (test_size_wanted(sizes[s][0]) && test_case_wanted(&r) &&
-                (sizes[s][0] < 100000 || times < 3))
-                run(ctx, &r, type, pattern, sizes[s][0], sizes[s][1]);
+            if (!test_size_wanted(sizes[s][0]) || !test_case_wanted(&r) ||
+                (sizes[s][0] > 100000 && times >= 3))
+                continue;
+            assert_int_equal(weft_use(ctx, "top_k", times % 2 ? "counted" : "auto"), WEFT_OK);
+            run(ctx, &r, type, pattern, sizes[s][0], sizes[s][1]);
+            assert_true(times % 2 == 0 || strcmp(weft_used(ctx, "top_k"), "counted") == 0);
         }
+}
+
+/* A call of each ladder beside sort's own. */
+static weft_status call(weft_context *ctx, const char *op) {
+    enum {
+        N = 100
+    };
+    static uint32_t x[N], y[2 * N];
+    static uint64_t places[N];
+    static struct { uint32_t a, b, c; } values[N], moved[N];
+    const uint64_t offsets[] = {0, 30, N};
+    const weft_field field = {.offset = 4, .type = WEFT_U32};
+    if (strcmp(op, "merge") == 0)
+        return weft_merge(ctx, WEFT_ASCENDING, WEFT_U32, N, x, N, x, y, 0, NULL, NULL, NULL);
+    if (strcmp(op, "search") == 0)
+        return weft_search(ctx, WEFT_LOWER, WEFT_ASCENDING, WEFT_U32, N, x, N, y, places);
+    if (strcmp(op, "is_sorted") == 0)
+        return weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_U32, N, x, places);
+    if (strcmp(op, "top_k") == 0)
+        return weft_top_k(ctx, WEFT_ASCENDING, WEFT_U32, N, x, 1, y, NULL);
+    if (strcmp(op, "sort_segments") == 0)
+        return weft_sort_segments(ctx, WEFT_ASCENDING, WEFT_U32, N, x, y, 0, NULL, NULL, 2,
+                                  offsets);
+    if (strcmp(op, "sort_records") == 0)
+        return weft_sort_records(ctx, N, sizeof *values, values, moved, &field, 1);
+    return weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_U32, N, x, y, sizeof *values, values, moved);
+}
+
+/* Every rung of them can be forced, is the one that runs, and leaves the others' choice alone. */
+static void every_rung(weft_context *ctx) {
+    static const wi_ladder *const ladders[] = {
+        &wi_merge_ladder,         &wi_search_ladder,       &wi_is_sorted_ladder, &wi_top_k_ladder,
+        &wi_sort_segments_ladder, &wi_sort_records_ladder, &wi_gather_ladder};
+    for (size_t k = 0; k < sizeof ladders / sizeof *ladders; k++) {
+        const wi_ladder *const ladder = ladders[k];
+        assert_null(weft_used(ctx, ladder->op));
+        for (size_t i = 0; i < ladder->count; i++) {
+            const wi_row *const row = &ladder->rows[i];
+            if (row->kind != ctx->kind)
+                continue;
+            assert_int_equal(weft_use(ctx, ladder->op, row->name), WEFT_OK);
+            if (call(ctx, ladder->op) != WEFT_OK)
+                fail_msg("%s, %s: %s", ladder->op, row->name, weft_message(ctx));
+            assert_string_equal(weft_used(ctx, ladder->op), row->name);
+        }
+    }
+    if (ctx->kind == WI_CPU) {
+        uint32_t x[20000] = {0}, y[20000];
+        assert_int_equal(weft_use(ctx, "top_k", "blocks"), WEFT_OK);
+        test_refused(ctx, weft_top_k(ctx, WEFT_ASCENDING, WEFT_U32, 20000, x, 10000, y, NULL),
+                     WEFT_EUNSUPPORTED, "weft_top_k", "blocks");
+    }
 }
 
 /* All but one of the first k stand in one block, with many that come little later; the k-th is the
@@ -179,6 +235,7 @@ static void five_of_a_million(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(every_way),
+        TEST_ON_EACH_PLACE(every_rung),
         cmocka_unit_test(one_far_off),
         cmocka_unit_test(five_of_a_million),
     };
