@@ -189,19 +189,24 @@ typedef struct weft_chol_report {
     /* Of the latest weft_chol_solve of A. */
     double solve_seconds;
     double solve_gflops;
-    double backward_error; /* max |b - A x|_i / (|A| |x| + |b|)_i, over all right-hand sides. In
-                            * rows where the divisor is tiny it means nothing: where |A| |x| + |b|
-                            * is not 1000 n 2^-53 times a |x| + |b|, a the largest in the row and
-                            * |x| the largest of all, it is |A| |x| + a |x| instead */
-    size_t refinements;    /* steps taken, the most of any right-hand side */
+    /* The componentwise backward error: the largest |b - A x|_i / (|A| |x| + |b|)_i over all rows i
+     * and right-hand sides. Where that divisor is only rounding noise, less than 1000 n 2^-53 times
+     * (a |x|_max + |b_i|), it is (|A| |x|)_i + a |x|_max instead; a is the largest entry of row i.
+     */
+    double backward_error;
+    size_t refinements; /* steps taken, the most of any right-hand side */
     /* Of the latest weft_chol_condition; 0 before. */
     double condition_estimate;
     /* More of the latest weft_chol_solve of A. */
-    double normwise_error;   /* |b - A x| / (|A| |x| + |b|) in the infinity norm, likewise */
-    double forward_estimate; /* of max |x - A \ b| / max |x|, after refinement (of a matrix that
-                              * had to be scaled: of its x); 0 without */
-    size_t stalled; /* right-hand sides for which refinement ended because corrections no longer
-                     * shrank, before x was as good as a double can be */
+    /* The normwise backward error: |b - A x| / (|A| |x| + |b|) in the infinity norm, the largest of
+     * all right-hand sides. */
+    double normwise_error;
+    /* An estimate of the forward error after refinement, max |x - A \ b| / max |x|; of the scaled x
+     * if the matrix had to be scaled; 0 without refinement. */
+    double forward_estimate;
+    /* Right-hand sides for which refinement stopped early: corrections no longer shrank, although x
+     * was not yet as accurate as a double can be. */
+    size_t stalled;
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before a

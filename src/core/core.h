@@ -113,8 +113,8 @@ void *wi_host_alloc(size_t bytes);
 void *wi_host_alloc_huge(size_t bytes);
 void wi_host_free(void *p);
 
-/* Host memory that goes back to the system: for what is large and soon over. Of such memory malloc
- * would learn to keep all that is smaller. bytes > 0; NULL when there is none. */
+/* Host memory by mmap, for large blocks that are soon freed: freeing such a block of malloc's raises
+ * the size up to which malloc keeps memory from then on. bytes > 0; NULL when there is none. */
 void *wi_host_map(size_t bytes);
 void wi_host_unmap(void *p, size_t bytes);
 

@@ -35,20 +35,21 @@ typedef struct wi_select_args {
     size_t n;
     const void *tested;    /* n elements */
     size_t tested_bytes;   /* of one: 1, 2, 4 or 8 */
-    wi_select_range range; /* which are wanted; unless */
-    bool unique;           /* those that differ from the one before are */
-    bool moves;            /* are elements moved? */
-    const void *x;         /* those: `units` times `unit` bytes each; NULL if there are none */
-    size_t unit, units;    /* unit: 1, 2, 4, 8 or 16, and all arrays of x's like aligned to it */
+    wi_select_range range; /* the keys that are kept; ignored if `unique` */
+    bool unique;           /* an element is kept if it differs from the one before it */
+    bool moves;            /* elements of x are moved; else only positions or counts are written */
+    const void *x;         /* elements to move; NULL if there are none */
+    size_t unit, units;    /* an element of x is `units` pieces of `unit` bytes (1, 2, 4, 8 or 16);
+                              x, kept, rest and fill are aligned to `unit` */
     size_t packed;         /* EXPAND: elements of x */
     void *kept;            /* may be x, if units is 1 */
-    void *rest;            /* NULL: those not wanted go nowhere, unless */
-    bool rest_follows;     /* they follow those kept */
-    void *positions;       /* of those kept; NULL if none are asked for, or none can be */
+    void *rest;            /* elements not kept. NULL: dropped, or behind the kept ones if */
+    bool rest_follows;
+    void *positions;       /* of those kept; NULL if none are asked for, or n is 0 */
     size_t position_bytes; /* 4 or 8; 0: none are asked for */
     bool lengths;          /* turn positions into the distances between them and, last, to n */
     bool has_fill;
-    const void *fill; /* EXPAND: one element; NULL: it is in */
+    const void *fill; /* EXPAND: one element; NULL: its bytes are in fill_bytes */
     unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
     uint64_t *count; /* NULL for EXPAND */
 } wi_select_args;

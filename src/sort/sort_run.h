@@ -12,8 +12,8 @@ weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order 
 /* The context, the order and the type of the keys. */
 weft_status wi_sort_check_keys(weft_context *ctx, const char *call, weft_order order,
                                weft_type type);
-/* Can the bytes of all temporary arrays be counted, at most 8 times 16 bytes for each of n elements
- * and 8 times the `bytes` that it has beside its key? */
+/* Refuses n if 8 n (16 + bytes) overflows: no call takes more bytes of temporary memory. `bytes` is
+ * what an element has beside its key. */
 weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, size_t bytes);
 weft_status wi_sort_check_asked(weft_context *ctx, const char *call, const size_t *bytes);
 

@@ -89,8 +89,8 @@ typedef struct wi_numbers {
                       of it for the tops */
     int64_t room_entries;
     double *solve; /* everything a solve needs, for `rhs` right-hand sides */
-    void *desk;    /* what a rung that teaches works with, once one has factored */
-    size_t desk_bytes;
+    void *scratch; /* of the teaching rungs; NULL until one of them has factored */
+    size_t scratch_bytes;
     double *scaled; /* room for the values of a matrix that is scaled, and for its powers */
     size_t scaled_bytes;
     wi_balance balance;
@@ -116,9 +116,9 @@ void wi_numbers_free(wi_numbers *numbers);
 /* Has the report know of what is held now. */
 void wi_numbers_note_peak(weft_chol *plan);
 
-/* The desk, with room for so many bytes, which is taken when it is first asked for. */
-weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
-                            void **desk);
+/* Scratch memory of the teaching rungs, at least `bytes`, taken when it is first asked for. */
+weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
+                               void **scratch);
 
 /* Fills the maps; WEFT_EARG if an entry of the matrix has no place in L. Nothing if they are full.
  */
@@ -194,7 +194,7 @@ weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft
 /* ---- the ladder "sparse" ---- */
 
 /* A rung fills the panels of L. plan->numbers is reserved and mapped. It takes memory, if any, from
- * wi_numbers_desk and before it writes to them. If column k of the permuted
+ * wi_numbers_scratch and before it writes to them. If column k of the permuted
  * matrix, and none before, has a pivot that is not > 0 and finite, a rung leaves that pivot where L
  * has it and returns wi_chol_fail(..., k); columns before k in the subtree of the tree that ends in
  * k are then right, rows down to k, and finite below. */

@@ -141,10 +141,10 @@ weft_status wi_chol_left_looking(weft_context *ctx, const void *args) {
     const int64_t n = symbolic->n, supernodes = symbolic->supernodes;
     const size_t bytes = (size_t)(3 * supernodes + 2 * n + largest_panel(symbolic)) * 8;
     left f = {.blas = wi_blas_load(), .symbolic = symbolic, .plan = chol->plan};
-    void *desk;
-    if (wi_numbers_desk(ctx, chol->call, chol->plan, bytes, &desk) != WEFT_OK)
+    void *scratch;
+    if (wi_numbers_scratch(ctx, chol->call, chol->plan, bytes, &scratch) != WEFT_OK)
         return WEFT_ENOMEM;
-    f.first_in = desk;
+    f.first_in = scratch;
     f.next = f.first_in + supernodes;
     f.row_at = f.next + supernodes;
     f.place = f.row_at + supernodes;

@@ -125,11 +125,11 @@ weft_status wi_chol_up_looking(weft_context *ctx, const void *args) {
     const int64_t n = symbolic->n;
     const size_t bytes = (size_t)n * (4 * sizeof(int64_t) + sizeof(double));
     up u = {.symbolic = symbolic, .plan = chol->plan, .matrix = chol->matrix};
-    void *desk;
-    const weft_status status = wi_numbers_desk(ctx, chol->call, chol->plan, bytes, &desk);
+    void *scratch;
+    const weft_status status = wi_numbers_scratch(ctx, chol->call, chol->plan, bytes, &scratch);
     if (status != WEFT_OK)
         return status;
-    u.super_of = desk;
+    u.super_of = scratch;
     u.filled = u.super_of + n;
     u.seen = u.filled + n;
     u.pattern = u.seen + n;

@@ -70,7 +70,7 @@ size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     return index_bytes(plan, cut) + symbolic->factor_bytes +
            (work_entries(symbolic, cut) + solve_entries(symbolic, cut, rhs)) * sizeof(double) +
-           plan->numbers.desk_bytes + plan->numbers.scaled_bytes;
+           plan->numbers.scratch_bytes + plan->numbers.scaled_bytes;
 }
 
 /* ---- memory ---- */
@@ -173,19 +173,19 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
     return WEFT_OK;
 }
 
-weft_status wi_numbers_desk(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
-                            void **desk) {
+weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
+                               void **scratch) {
     wi_numbers *const numbers = &plan->numbers;
-    if (bytes > numbers->desk_bytes) {
+    if (bytes > numbers->scratch_bytes) {
         void *const larger = take(ctx, call, bytes, "the workspace of the variant forced");
         if (!larger)
             return WEFT_ENOMEM;
-        wi_host_free(numbers->desk);
-        numbers->desk = larger;
-        numbers->desk_bytes = bytes;
+        wi_host_free(numbers->scratch);
+        numbers->scratch = larger;
+        numbers->scratch_bytes = bytes;
         wi_numbers_note_peak(plan);
     }
-    *desk = numbers->desk;
+    *scratch = numbers->scratch;
     return WEFT_OK;
 }
 
@@ -194,7 +194,7 @@ void wi_numbers_free(wi_numbers *numbers) {
     wi_host_free(numbers->l);
     wi_host_free(numbers->stack);
     wi_host_free(numbers->solve);
-    wi_host_free(numbers->desk);
+    wi_host_free(numbers->scratch);
     wi_host_free(numbers->scaled);
     *numbers = (wi_numbers){.rhs = 0};
 }
