@@ -10,7 +10,7 @@ install(TARGETS weft_static EXPORT weftStaticTargets)
 foreach(kind Shared Static)
     install(EXPORT weft${kind}Targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_FOLDER})
 endforeach()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft ${PROJECT_BINARY_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 
 # The pkg-config files name what the archive needs beside itself.

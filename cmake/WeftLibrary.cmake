@@ -76,6 +76,7 @@ foreach(library weft_shared weft_static)
     endif()
     target_include_directories(
         ${library} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 add_library(weft::weft ALIAS weft_shared)

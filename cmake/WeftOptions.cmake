@@ -60,6 +60,7 @@ endif()
 # that a loop may be vectorized, which takes no library.
 add_library(weft_flags INTERFACE)
 target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                                ${PROJECT_BINARY_DIR}/include
                                                 ${PROJECT_SOURCE_DIR}/src)
 target_compile_definitions(
     weft_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE> WEFT_VERSION="${PROJECT_VERSION}"

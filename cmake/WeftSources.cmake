@@ -2,6 +2,15 @@
 # Finds the sources by the naming rules that docs/adding-a-rung.md states, so that a new file is
 # picked up by its name alone.
 
+# weft/weft.h includes every public header there is.
+file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
+     ${PROJECT_SOURCE_DIR}/include/weft/*.h)
+list(REMOVE_ITEM public_headers weft/export.h)
+list(SORT public_headers)
+list(TRANSFORM public_headers REPLACE "(.+)" "#include \"\\1\"")
+list(JOIN public_headers "\n" WEFT_INCLUDES)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.h.in ${PROJECT_BINARY_DIR}/include/weft/weft.h @ONLY)
+
 file(GLOB slice_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.c)
 file(GLOB slice_cuda CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.cu)
 list(FILTER slice_c EXCLUDE REGEX "/src/(cli|climb)/[^/]*$")

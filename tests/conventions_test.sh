@@ -87,14 +87,6 @@ check_headers_stand_alone() {
     done | breach_lines "does not compile alone"
 }
 
-check_umbrella() {
-    local header
-    for header in include/weft/*.h; do
-        case $header in */weft.h | */export.h) continue ;; esac
-        grep -q "#include \"${header#include/}\"" include/weft/weft.h || echo "$header"
-    done | breach_lines "not included by weft.h"
-}
-
 declared_calls() {
     grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($' | tr -d '(' |
         sort -u
@@ -142,7 +134,6 @@ check_homes
 check_floors
 check_sizes
 check_headers_stand_alone
-check_umbrella
 check_exports
 if [ "$breaches" -gt 0 ]; then
     echo "conventions_test: $breaches breaches" >&2
