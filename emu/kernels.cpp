@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <utility>
 
+#include "emu_faults.h"
+
 using namespace emu;
 
 constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096;
@@ -17,8 +19,6 @@ constexpr unsigned longest_starving = 1 << 16; /* turns that a block starves in 
 constexpr uint64_t most_idle_spins = 4000000;
 constexpr size_t most_running = 4;         /* grids at a time */
 constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams get a look */
-constexpr unsigned largest_cluster = 16;
-constexpr size_t shared_per_multiprocessor = 228 * 1024;
 
 __thread Fibre *emu::self;
 uint64_t emu::idle_spins;
@@ -282,10 +282,6 @@ void emu_bulk_wait() {
 
 /* ---- threads, blocks, clusters ---- */
 
-static uint64_t volume(dim3 extent) {
-    return (uint64_t)extent.x * extent.y * extent.z;
-}
-
 static uint3 index_in(dim3 extent, uint64_t k) {
     return {(unsigned)(k % extent.x), (unsigned)(k / extent.x % extent.y),
             (unsigned)(k / extent.x / extent.y)};
@@ -372,29 +368,6 @@ static void start_cluster(Grid *grid) {
 
 /* ---- grids ---- */
 
-/* How many clusters of a kernel the device holds; 0 if it cannot hold any. */
-static uint64_t places(uint64_t threads, unsigned cluster, size_t shared) {
-    if (threads < 1 || threads > most_threads || shared > shared_limit || cluster < 1 ||
-        cluster > largest_cluster)
-        return 0;
-    uint64_t fit = most_threads / ((threads + 31) / 32 * 32);
-    if (shared)
-        fit = std::min(fit, (uint64_t)(shared_per_multiprocessor / shared));
-    return std::max((uint64_t)1, fit * emu_multiprocessors / cluster);
-}
-
-bool emu::fits(const emu_grid &shape) {
-    const dim3 b = shape.blocks;
-    return places(volume(shape.threads), shape.cluster, shape.shared_bytes) > 0 && volume(b) > 0 &&
-           b.x <= 0x7fffffff && b.y <= highest_grid && b.z <= highest_grid &&
-           b.x % shape.cluster == 0;
-}
-
-cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster, size_t shared) {
-    *clusters = (int)places((uint64_t)threads, cluster, shared);
-    return *clusters ? cudaSuccess : cudaErrorInvalidValue;
-}
-
 /* Starts grids while there is room. */
 static void admit() {
     for (size_t k = 0; k < grids.size() && k < most_running; k++) {
@@ -405,8 +378,7 @@ static void admit() {
         const uint64_t threads = volume(shape.threads);
         const uint64_t clusters = volume(shape.blocks) / shape.cluster;
         draw_starved(threads, volume(shape.blocks));
-        while (grid->clusters <
-               std::min(clusters, places(threads, shape.cluster, shape.shared_bytes)))
+        while (grid->clusters < std::min(clusters, clusters_that_fit(shape)))
             start_cluster(grid);
     }
 }
@@ -453,10 +425,16 @@ void emu::run_grids() {
     released.clear();
 }
 
-void emu_device_launch(bool tail, const emu_grid &shape) {
+bool emu_device_launch(bool tail, const void *kernel, const emu_grid &asked) {
     Grid *const parent = self->block->grid;
-    if (!fits(shape) || shape.shared_bytes > shared_default)
+    emu_grid shape = asked;
+    shape.kernel = kernel;
+    if (refusal(kernel, shape) != cudaSuccess)
         report(__builtin_return_address(0), "%s: the device cannot run such a grid", shape.what);
+    if (planted_now(EMU_IN_NESTED_LAUNCH) != cudaSuccess) {
+        give_way();
+        return false;
+    }
     Grid *const child = new Grid{shape, nullptr, nullptr};
     if (tail) { /* between the last of this grid's and what that one's end lets happen */
         Grid *const last = std::exchange(parent->last, child);
@@ -474,6 +452,7 @@ void emu_device_launch(bool tail, const emu_grid &shape) {
         launch(child);
     }
     give_way();
+    return true;
 }
 
 const emu_index *emu_here() {

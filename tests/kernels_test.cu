@@ -94,7 +94,8 @@ void test_clusters(weft_context *ctx) {
         for (size_t shared : {(size_t)4 * threads, (size_t)64 * 1024}) {
             const unsigned blocks = size * 11;
             size_t clusters;
-            ok(ctx, wi_resident_clusters(ctx, count, (int)threads, size, shared, &clusters));
+            ok(ctx,
+               wi_resident_clusters(ctx, "count", count, (int)threads, size, shared, &clusters));
             assert_true(clusters > 0);
             int *const out = zeros(ctx, (size_t)blocks * threads);
             ok(ctx, WEFT_LAUNCH_CLUSTER(count, ctx, blocks, threads, size, shared, out));
