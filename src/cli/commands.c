@@ -59,6 +59,8 @@ const wi_option_row wi_option_rows[WI_OPTIONS] = {
                        "factor and solve so often; times are medians", false},
     [WI_OPT_PLOT] = {"plot", 0, "FILE", WI_WORDS_FILE,
                      "draw the patterns of A and L, and the tree, as SVG", false},
+    [WI_OPT_LIMITS] = {"limits", 0, NULL, WI_WORDS_NONE,
+                       "what each GPU allows and each rung's kernels take", false},
     [WI_OPT_JSON] = {"json", 'j', NULL, WI_WORDS_NONE, "print one JSON object a line", false},
     [WI_OPT_MAN] = {"man", 0, NULL, WI_WORDS_NONE, "print the manual page, in roff", true},
     [WI_OPT_COMPLETION] = {"completion", 0, "SHELL", WI_WORDS_SHELL,
@@ -72,10 +74,16 @@ const wi_command wi_commands[] = {
         .operand_text = "",
         .summary = "show this build, the processor and every GPU",
         .details = "Tells what this build of weft can do, what the processor offers, and for each "
-                   "GPU its size, speed and memory, or why weft does not use it.",
+                   "GPU its size, speed and memory, or why weft does not use it. --limits tells "
+                   "what each GPU allows a launch, who shares it, and what the kernels of each "
+                   "rung take: threads of a block, registers of a thread, shared memory of a "
+                   "block, stack of a thread; which limit of a block they come nearest; the share "
+                   "of an SM's threads that run at once, and what keeps more away. Every rung runs "
+                   "once for it, on 65,536 elements or as many as it can do.",
         .examples = {{"weft info", "for people"},
-                     {"weft info --json", "for programs: one object for the build and each place"}},
-        .options = BIT(JSON) | BIT(HELP),
+                     {"weft info --json", "for programs: one object for the build and each place"},
+                     {"weft info --limits", "how near each kernel comes to the GPU's limits"}},
+        .options = BIT(LIMITS) | BIT(JSON) | BIT(HELP),
         .run = wi_info,
     },
     {

@@ -41,6 +41,7 @@ typedef enum wi_option {
     WI_OPT_REFINE,
     WI_OPT_REPEAT,
     WI_OPT_PLOT,
+    WI_OPT_LIMITS,
     WI_OPT_JSON,
     WI_OPT_MAN,
     WI_OPT_COMPLETION,

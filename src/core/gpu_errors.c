@@ -76,8 +76,7 @@ static const answer answers[] = {
     {cudaErrorContextIsDestroyed, BY_DEVICE,
      "the program reset the device while contexts were open: close them before cudaDeviceReset"},
     {cudaErrorMpsClientTerminated, BY_DEVICE,
-     "another client of the multi-process service failed and took this process along: start both "
-     "again"},
+     "another client of the multi-process service failed, and the service ended this one's work"},
     {cudaErrorUnknown, BY_DEVICE,
      "the driver has lost the GPU: look for it in nvidia-smi, and for Xid in dmesg"},
 };
@@ -100,29 +99,36 @@ bool wi_cuda_is_fatal(cudaError_t error) {
 
 weft_status wi_gpu_check_lost(weft_context *ctx) {
     const char *const first = ctx->gpu->lost;
-    return *first ? wi_fail(ctx, WEFT_EDEVICE, "%s is out of use since %s", ctx->place, first)
+    return *first ? wi_fail(ctx, WEFT_EDEVICE, "%s is out of use since an earlier failure: %s", ctx->place, first)
                   : WEFT_OK;
 }
 
-/* Of the kernels queued since the host last waited, the names of the last. */
+/* The names of the kernels queued last since the host last waited, each once in a row. */
 static void name_suspects(const struct wi_gpu *gpu, char *text, size_t room) {
     enum {
         NAME_BYTES = 64
     };
     const unsigned queued = gpu->queued_count;
     const unsigned kept = queued < WI_QUEUED_KEPT ? queued : WI_QUEUED_KEPT;
+    const char *before = NULL;
+    char names[WI_QUEUED_KEPT * (NAME_BYTES + 2)] = "";
     if (queued == 0) {
         snprintf(text, room, ", in work that was not queued by this context");
         return;
     }
-    snprintf(text, room, "%s", queued == 1 ? ", in kernel" : ", in one of the kernels");
+    bool several = queued > kept;
     for (unsigned k = queued - kept; k != queued; k++) {
+        const char *const kernel = gpu->queued[k % WI_QUEUED_KEPT];
         char name[NAME_BYTES];
-        wi_kernel_name(gpu->queued[k % WI_QUEUED_KEPT], name, sizeof name);
-        wi_append(text, room, k == queued - kept ? " " : ", ", name);
+        if (before && strcmp(kernel, before) == 0)
+            continue;
+        several = several || before;
+        before = kernel;
+        wi_kernel_name(kernel, name, sizeof name);
+        wi_append(names, sizeof names, ", ", name);
     }
-    if (queued > kept)
-        wi_append(text, room, "", " or before them");
+    snprintf(text, room, ", in %s %s%s", several ? "one of the kernels" : "kernel", names,
+             queued > kept ? " or before them" : "");
 }
 
 /* The device is lost to this process. Which kernel it was is not reported: it is one of those not

@@ -56,6 +56,24 @@ static bool check_grid(refused *r) {
     return check_extents(r, "blocks", r->shape->blocks, names);
 }
 
+/* Threads that the kernel's registers leave room for, or that it was compiled for. */
+static bool check_registers(refused *r, uint64_t threads) {
+    const int each = r->kernel.numRegs, most = r->kernel.maxThreadsPerBlock;
+    const int registers = limit(r, cudaDevAttrMaxRegistersPerBlock);
+    if (threads <= (uint64_t)most)
+        return true;
+    if (threads * (uint64_t)each > (uint64_t)registers)
+        snprintf(r->why, sizeof r->why,
+                 "%" PRIu64 " threads a block of %d registers each, and the %d registers that %s "
+                 "has for a block are enough for at most %d",
+                 threads, each, registers, r->ctx->place, most);
+    else
+        snprintf(r->why, sizeof r->why,
+                 "%" PRIu64 " threads a block, and the kernel was compiled for at most %d", threads,
+                 most);
+    return false;
+}
+
 static bool check_block(refused *r) {
     static const enum cudaDeviceAttr names[3] = {cudaDevAttrMaxBlockDimX, cudaDevAttrMaxBlockDimY,
                                                  cudaDevAttrMaxBlockDimZ};
@@ -63,20 +81,11 @@ static bool check_block(refused *r) {
     const int most = limit(r, cudaDevAttrMaxThreadsPerBlock);
     if (!check_extents(r, "threads", r->shape->threads, names))
         return false;
-    if (threads > (uint64_t)most) {
-        snprintf(r->why, sizeof r->why, "%" PRIu64 " threads a block, and %s takes at most %d",
-                 threads, r->ctx->place, most);
-        return false;
-    }
-    if (r->known && threads > (uint64_t)r->kernel.maxThreadsPerBlock) {
-        snprintf(r->why, sizeof r->why,
-                 "%" PRIu64 " threads a block, and at %d registers a thread of the %d that %s has "
-                 "for a block this kernel may have at most %d",
-                 threads, r->kernel.numRegs, limit(r, cudaDevAttrMaxRegistersPerBlock),
-                 r->ctx->place, r->kernel.maxThreadsPerBlock);
-        return false;
-    }
-    return true;
+    if (threads <= (uint64_t)most)
+        return !r->known || check_registers(r, threads);
+    snprintf(r->why, sizeof r->why, "%" PRIu64 " threads a block, and %s takes at most %d", threads,
+             r->ctx->place, most);
+    return false;
 }
 
 static bool check_shared(refused *r) {
