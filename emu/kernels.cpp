@@ -3,6 +3,7 @@
  * time, until it comes to a point where another may be chosen. */
 #include "emu.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <utility>
@@ -11,7 +12,7 @@
 
 using namespace emu;
 
-constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096;
+constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096, handler_stack_bytes = 256 * 1024;
 constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
 constexpr unsigned starving_turns = 256;       /* a starved warp gets one turn in so many */
 constexpr int starving_looks = 8;              /* unless nobody else is found in so many looks */
@@ -287,6 +288,36 @@ static uint3 index_in(dim3 extent, uint64_t k) {
             (unsigned)(k / extent.x / extent.y)};
 }
 
+/* A thread that has used up its stack meets the guard below it. Other bad addresses are left to
+ * whoever handled them before, which is nobody or AddressSanitizer. */
+static struct sigaction handler_before;
+
+static void on_bad_address(int number, siginfo_t *info, void *) {
+    const char *const p = (const char *)info->si_addr;
+    const char *const guard = self ? self->context.stack : nullptr;
+    if (guard && guard <= p && p < guard + guard_bytes)
+        report(nullptr,
+               "the stack of a thread is full: kernels have no deep recursion and no large arrays, "
+               "%zu bytes in all",
+               self->context.stack_bytes - guard_bytes);
+    sigaction(number, &handler_before, nullptr); /* the access comes again */
+}
+
+/* The handler needs a stack of its own, on each thread of the host that runs kernels. */
+static void watch_stacks() {
+    static __thread bool watched;
+    if (std::exchange(watched, true))
+        return;
+    const stack_t own = {reserve(handler_stack_bytes), 0, handler_stack_bytes};
+    struct sigaction ours = {}, now;
+    ours.sa_sigaction = on_bad_address;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaltstack(&own, nullptr);
+    sigaction(SIGSEGV, &ours, &now);
+    if (now.sa_sigaction != on_bad_address)
+        handler_before = now;
+}
+
 static Fibre *new_fibre() {
     static size_t made;
     Fibre *const f = new Fibre();
@@ -418,6 +449,7 @@ static void replace(Cluster *cluster) {
 }
 
 void emu::run_grids() {
+    watch_stacks();
     while (!grids.empty()) {
         run_next(&host);
         replace(std::exchange(ended, nullptr));

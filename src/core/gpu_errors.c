@@ -99,7 +99,8 @@ bool wi_cuda_is_fatal(cudaError_t error) {
 
 weft_status wi_gpu_check_lost(weft_context *ctx) {
     const char *const first = ctx->gpu->lost;
-    return *first ? wi_fail(ctx, WEFT_EDEVICE, "%s is out of use since an earlier failure: %s", ctx->place, first)
+    return *first ? wi_fail(ctx, WEFT_EDEVICE, "%s is out of use since an earlier failure: %s",
+                            ctx->place, first)
                   : WEFT_OK;
 }
 

@@ -16,16 +16,17 @@
 
 #ifdef WEFT_EMU
 template <class... Parameters, class... Arguments>
-bool wi_device_launch(const char *what, void (*kernel)(Parameters...), bool tail, dim3 blocks,
-                      dim3 threads, size_t shared_bytes, Arguments... arguments) {
+[[nodiscard]] bool wi_device_launch(void (*kernel)(Parameters...), const char *what, bool tail,
+                                    dim3 blocks, dim3 threads, size_t shared_bytes,
+                                    Arguments... arguments) {
     return emu_device_launch(
         tail, (const void *)kernel,
         {what, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
 }
-#    define WEFT_LAUNCH_TAIL(kernel, ...) wi_device_launch(#    kernel, kernel, true, __VA_ARGS__)
-#    define WEFT_LAUNCH_FORGET(kernel, ...) wi_device_launch(#    kernel, kernel, false, __VA_ARGS__)
+#    define WEFT_LAUNCH_TAIL(kernel, ...) wi_device_launch(kernel, #    kernel, true, __VA_ARGS__)
+#    define WEFT_LAUNCH_FORGET(kernel, ...) wi_device_launch(kernel, #    kernel, false, __VA_ARGS__)
 #else
-__device__ inline bool wi_launch_taken() {
+[[nodiscard]] __device__ inline bool wi_launch_taken() {
     return cudaGetLastError() == cudaSuccess;
 }
 /* Launches are written out where they stand, for a kernel's address means nothing to the device's
