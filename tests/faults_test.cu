@@ -279,6 +279,8 @@ void test_late_errors(void **) {
         else
             assert_null(strstr(weft_message(ctx), "kernel"));
         expect_lost(ctx, p, {"waiting for queued work: ", cudaGetErrorName(f.error)});
+        /* To a context that has not heard of it yet, no memory is for this thread to touch. */
+        assert_false(wi_gpu_is_host(other, p) || wi_gpu_is_host(ctx, p));
         expect(other, weft_sync(other), WEFT_EDEVICE, {cudaGetErrorName(f.error)});
         weft_close(other);
         weft_close(ctx);
@@ -287,6 +289,20 @@ void test_late_errors(void **) {
         expect_working(again);
         weft_close(again);
     }
+}
+
+/* What was waited for is no suspect. */
+void test_waited(void **) {
+    weft_context *const ctx = test_open(TEST_GPU);
+    void *p = nullptr;
+    ok(ctx, weft_alloc(ctx, &p, 100 * sizeof(int)));
+    ok(ctx, WEFT_LAUNCH(number, ctx, 1u, 32u, 0, (int *)p, 100));
+    ok(ctx, weft_sync(ctx));
+    emu_plant(EMU_IN_KERNEL, cudaErrorMisalignedAddress, 0);
+    ok(ctx, WEFT_LAUNCH(spare, ctx, 1u, 32u, 0, (int *)p, 100));
+    expect(ctx, weft_sync(ctx), WEFT_EDEVICE, {", in kernel spare;"});
+    weft_close(ctx);
+    emu_replace_device();
 }
 
 /* A launch that meets an older error does not take the blame, unless launches wait. */
@@ -414,6 +430,7 @@ int main(int count, char **words) {
     tests.push_back(cmocka_unit_test(test_never_ran));
     tests.push_back(cmocka_unit_test(test_nested));
     tests.push_back(cmocka_unit_test(test_late_errors));
+    tests.push_back(cmocka_unit_test(test_waited));
     tests.push_back(cmocka_unit_test(test_blame));
     tests.push_back(cmocka_unit_test(test_sharing));
 #else
