@@ -89,11 +89,12 @@ enum {
     OCCUPANCY,
     BOUND,
     COLUMNS,
+    RUNG_WIDTH = 22,
     KERNEL_WIDTH = 24
 };
 
 static const wi_column all_columns[COLUMNS] = {
-    [RUNG] = {"rung", -22, 0, true},
+    [RUNG] = {"rung", -RUNG_WIDTH, 0, true},
     [KERNEL] = {"kernel", -KERNEL_WIDTH, 2, true},
     [THREADS] = {"threads", 7, 0, true},
     [REGISTERS] = {"regs", 5, 0, true},
@@ -101,7 +102,7 @@ static const wi_column all_columns[COLUMNS] = {
     [STACK] = {"stack", 8, 6, true},
     [NEAREST] = {"nearest limit", 18, 3, true},
     [OCCUPANCY] = {"occupancy", 9, 1, true},
-    [BOUND] = {"by", -13, 5, true},
+    [BOUND] = {"by", 13, 5, true},
 };
 
 static void print_extents(char *line, size_t room, const int extent[3]) {
@@ -179,7 +180,7 @@ static void print_kernel(const wi_column *columns, const wi_gpu_limits *l, const
 }
 
 static void print_ran(const wi_column *columns, const wi_gpu_limits *l, const ran *r) {
-    char rung[64];
+    char rung[RUNG_WIDTH + 1]; /* longer ones are cut short */
     snprintf(rung, sizeof rung, "%s %s", r->climb->ladder->op, r->row->name);
     for (size_t k = 0; k < r->watch.count; k++)
         print_kernel(columns, l, k == 0 ? rung : "", &r->use[k]);
@@ -251,14 +252,34 @@ static void json_kernel(const weft_context *ctx, const wi_gpu_limits *l, const r
 
 /* ---- all rungs of all GPUs ---- */
 
-/* Reports one rung; columns are NULL for JSON. A rung that cannot do the call has no kernels. */
+/* A rung that cannot do the call that its climb measures. */
+static void report_misfit(const weft_context *ctx, bool as_json, const ran *r) {
+    wi_json json;
+    if (!as_json) {
+        wi_print_line(stdout, RUNG_WIDTH + 1, "%s %s: cannot do %s of %s", r->climb->ladder->op,
+                      r->row->name, r->climb->example, weft_type_name(r->climb->type));
+        return;
+    }
+    wi_json_open(&json);
+    wi_json_string(&json, "place", weft_place(ctx));
+    wi_json_string(&json, "op", r->climb->ladder->op);
+    wi_json_string(&json, "variant", r->row->name);
+    wi_json_string(&json, "type", weft_type_name(r->climb->type));
+    wi_json_null(&json, "kernel");
+    wi_json_string(&json, "note", weft_message(ctx));
+    wi_json_close(&json);
+}
+
+/* Reports one rung; columns are NULL for JSON. */
 static weft_status report_rung(weft_context *ctx, const wi_column *columns, const wi_gpu_limits *l,
                                ran *r) {
     wi_progress("%s: %s ...", r->climb->ladder->op, r->row->name);
     const weft_status status = run_rung(ctx, r);
     wi_progress_end();
-    if (status == WEFT_EUNSUPPORTED)
+    if (status == WEFT_EUNSUPPORTED) {
+        report_misfit(ctx, !columns, r);
         return WEFT_OK;
+    }
     if (status != WEFT_OK)
         return status;
     if (columns)
