@@ -124,6 +124,20 @@ void test_cluster(weft_context *ctx) {
     expect_working(ctx);
 }
 
+/* An error that the program left behind is not the launch's. */
+void test_left_behind(weft_context *ctx) {
+    void *p = nullptr;
+    if (!ctx->gpu)
+        return;
+    ok(ctx, weft_alloc(ctx, &p, sizeof(int)));
+    assert_int_equal(cudaSetDevice(9999), cudaErrorInvalidDevice);
+    expect(ctx, WEFT_LAUNCH(spare, ctx, 1u, 32u, 0, (int *)p, 0), WEFT_EDEVICE,
+           {"launch of spare: ", "no limit of ", "1 blocks of 32 threads",
+            "an earlier CUDA call of the program failed unnoticed", "cudaErrorInvalidDevice"});
+    ok(ctx, weft_free(ctx, p));
+    expect_working(ctx);
+}
+
 /* ---- what kernels take ---- */
 
 void test_watch(weft_context *ctx) {
@@ -192,9 +206,9 @@ void test_memory(weft_context *ctx) {
 void test_never_ran(void **) {
     weft_context *const ctx = test_open(TEST_GPU);
     emu_plant(EMU_AT_LAUNCH, cudaErrorNoKernelImageForDevice, 0);
-    expect(ctx, WEFT_LAUNCH(spare, ctx, 3u, 32u, 0, (int *)nullptr, 0), WEFT_EDEVICE,
-           {"launch of spare: ", "never ran", "3 blocks of 32 threads", "compute capability 9.0",
-            "CMAKE_CUDA_ARCHITECTURES"});
+    expect(
+        ctx, WEFT_LAUNCH(spare, ctx, 3u, 32u, 0, (int *)nullptr, 0), WEFT_EDEVICE,
+        {"launch of spare: ", "never ran", "compute capability 9.0", "CMAKE_CUDA_ARCHITECTURES"});
     expect_working(ctx);
     emu_kernel_needs((const void *)spare, 32, 5000);
     emu_plant(EMU_AT_LAUNCH, cudaErrorMemoryAllocation, 0);
@@ -410,9 +424,10 @@ void test_in_child(void **) {
 
 #endif
 
-const test_body bodies[] = {{test_grids},   {test_blocks}, {test_shared_memory},
-                            {test_cluster}, {test_watch},  {test_memory}};
-const char *const names[] = {"grids", "blocks", "shared memory", "cluster", "watch", "memory"};
+const test_body bodies[] = {{test_grids},       {test_blocks}, {test_shared_memory}, {test_cluster},
+                            {test_left_behind}, {test_watch},  {test_memory}};
+const char *const names[] = {"grids",       "blocks", "shared memory", "cluster",
+                             "left behind", "watch",  "memory"};
 
 } // namespace
 

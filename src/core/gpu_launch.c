@@ -24,7 +24,8 @@ typedef struct refused {
     const wi_launch_shape *shape;
     cudaError_t error;
     struct cudaFuncAttributes kernel;
-    bool known; /* the driver told of the kernel */
+    bool known;   /* the driver told of the kernel */
+    bool limited; /* a limit explains the error */
     char why[WHY_BYTES];
 } refused;
 
@@ -132,11 +133,33 @@ static bool check_local(refused *r) {
     return false;
 }
 
+/* Where no limit explains the error: the build lacks code for the device, or the error is not the
+ * launch's, but left behind by a call of the program that nobody looked at. */
+static void explain_otherwise(refused *r) {
+    const wi_launch_shape *const shape = r->shape;
+    const int capability = r->ctx->gpu->capability;
+    const bool no_code = r->error == cudaErrorNoKernelImageForDevice ||
+                         r->error == cudaErrorInvalidDeviceFunction ||
+                         r->error == cudaErrorUnsupportedPtxVersion;
+    if (no_code)
+        snprintf(r->why, sizeof r->why,
+                 "it never ran, for this build has no code for compute capability %d.%d of %s",
+                 capability / 10, capability % 10, r->ctx->place);
+    else
+        snprintf(r->why, sizeof r->why,
+                 "no limit of %s explains it, with %" PRIu64 " blocks of %" PRIu64
+                 " threads and %zu bytes of shared memory; maybe an earlier CUDA call of the "
+                 "program failed unnoticed",
+                 r->ctx->place, product(shape->blocks), product(shape->threads),
+                 shape->shared_bytes);
+}
+
 static const char *remedy_of(const refused *r) {
     const char *const remedy = wi_cuda_remedy(r->error);
-    if (r->error == cudaErrorLaunchOutOfResources || !*remedy)
-        return "choose another variant by weft_use, or fewer elements";
-    return remedy;
+    if (*remedy && r->error != cudaErrorLaunchOutOfResources)
+        return remedy;
+    return r->limited ? "choose another variant by weft_use, or fewer elements"
+                      : "check the status of every CUDA call before this one";
 }
 
 /* Did the launch itself fail while a kernel ran? Then that one is to blame. */
@@ -165,13 +188,10 @@ weft_status wi_launch_failed(weft_context *ctx, const wi_launch_shape *shape, cu
     r.known = cudaFuncGetAttributes(&r.kernel, shape->function) == cudaSuccess;
     if (!r.known)
         cudaGetLastError();
-    if (check_grid(&r) && check_block(&r) && check_shared(&r) && check_cluster(&r) &&
-        check_local(&r))
-        snprintf(r.why, sizeof r.why,
-                 "it never ran, with %" PRIu64 " blocks of %" PRIu64 " threads and %zu bytes of "
-                 "shared memory on compute capability %d.%d",
-                 product(shape->blocks), product(shape->threads), shape->shared_bytes,
-                 ctx->gpu->capability / 10, ctx->gpu->capability % 10);
+    r.limited = !(check_grid(&r) && check_block(&r) && check_shared(&r) && check_cluster(&r) &&
+                  check_local(&r));
+    if (!r.limited)
+        explain_otherwise(&r);
     return wi_fail(ctx, error == cudaErrorMemoryAllocation ? WEFT_ENOMEM : WEFT_EDEVICE,
                    "%s: %s: %s (%s); %s", doing, r.why, cudaGetErrorName(error),
                    cudaGetErrorString(error), remedy_of(&r));
