@@ -42,10 +42,11 @@ static bool check_extents(refused *r, const char *what, const unsigned extent[3]
                           const enum cudaDeviceAttr names[3]) {
     for (int k = 0; k < 3; k++) {
         const int most = limit(r, names[k]);
+        const char axis = "xyz"[k];
         if (extent[k] >= 1 && extent[k] <= (unsigned)most)
             continue;
-        snprintf(r->why, sizeof r->why, "%u %s in %c, and %s takes 1 to %d", extent[k], what,
-                 "xyz"[k], r -> ctx -> place, most);
+        snprintf(r->why, sizeof r->why, "%u %s in %c, and %s takes 1 to %d", extent[k], what, axis,
+                 r->ctx->place, most);
         return false;
     }
     return true;
