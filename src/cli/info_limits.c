@@ -19,13 +19,14 @@ enum {
 typedef struct ran {
     const wi_climb *climb;
     const wi_row *row;
+    weft_type type;
     size_t n;
     wi_kernel_use use[MOST_KERNELS];
     wi_watch watch;
 } ran;
 
 static weft_status call_once(weft_context *ctx, ran *r) {
-    wi_case c = {.ctx = ctx, .type = r->climb->type, .n = r->n, .seed = 1};
+    wi_case c = {.ctx = ctx, .type = r->type, .n = r->n, .seed = 1};
     weft_status status = r->climb->make(&c);
     if (status != WEFT_OK)
         return status;
@@ -39,15 +40,28 @@ static weft_status call_once(weft_context *ctx, ran *r) {
     return status;
 }
 
-/* Runs a rung on as many elements as it can do. */
+/* Runs it on as many elements of its type as it can do. */
+static weft_status run_type(weft_context *ctx, ran *r) {
+    for (r->n = FIRST_N;; r->n /= 2) {
+        const weft_status status = call_once(ctx, r);
+        if (status != WEFT_EUNSUPPORTED || r->n == 1)
+            return status;
+    }
+}
+
+/* Runs a rung on the climb's usual type or, if it does not do that, on another. */
 static weft_status run_rung(weft_context *ctx, ran *r) {
+    static const weft_type others[] = {WEFT_F32, WEFT_U16};
     weft_status status = weft_use(ctx, r->climb->ladder->op, r->row->name);
     if (status != WEFT_OK)
         return status;
-    for (r->n = FIRST_N; r->n > 0; r->n /= 2) {
-        status = call_once(ctx, r);
-        if (status != WEFT_EUNSUPPORTED)
+    r->type = r->climb->type;
+    status = run_type(ctx, r);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
+        if (status != WEFT_EUNSUPPORTED || r->climb->only_type)
             break;
+        r->type = others[k];
+        status = run_type(ctx, r);
     }
     weft_use(ctx, r->climb->ladder->op, NULL);
     return status;
@@ -232,7 +246,7 @@ static void json_kernel(const weft_context *ctx, const wi_gpu_limits *l, const r
     wi_json_string(&json, "place", weft_place(ctx));
     wi_json_string(&json, "op", r->climb->ladder->op);
     wi_json_string(&json, "variant", r->row->name);
-    wi_json_string(&json, "type", weft_type_name(r->climb->type));
+    wi_json_string(&json, "type", weft_type_name(r->type));
     wi_json_count(&json, "n", r->n);
     wi_json_string(&json, "kernel", use->kernel);
     wi_json_count(&json, "threads", use->threads);
@@ -256,15 +270,15 @@ static void json_kernel(const weft_context *ctx, const wi_gpu_limits *l, const r
 static void report_misfit(const weft_context *ctx, bool as_json, const ran *r) {
     wi_json json;
     if (!as_json) {
-        wi_print_line(stdout, RUNG_WIDTH + 1, "%s %s: cannot do %s of %s", r->climb->ladder->op,
-                      r->row->name, r->climb->example, weft_type_name(r->climb->type));
+        wi_print_line(stdout, RUNG_WIDTH + 1, "%s %s: cannot do %s", r->climb->ladder->op,
+                      r->row->name, r->climb->example);
         return;
     }
     wi_json_open(&json);
     wi_json_string(&json, "place", weft_place(ctx));
     wi_json_string(&json, "op", r->climb->ladder->op);
     wi_json_string(&json, "variant", r->row->name);
-    wi_json_string(&json, "type", weft_type_name(r->climb->type));
+    wi_json_string(&json, "type", weft_type_name(r->type));
     wi_json_null(&json, "kernel");
     wi_json_string(&json, "note", weft_message(ctx));
     wi_json_close(&json);
