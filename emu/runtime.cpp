@@ -44,9 +44,9 @@ struct EmuEvent {
 };
 
 std::recursive_mutex emu::lock;
-static std::vector<EmuStream *> streams;
-static std::map<int, EmuStream *> defaults; /* of devices */
-static Seen host_seen;                      /* by all threads of the host together */
+static auto &streams = *new std::vector<EmuStream *>();    /* never given back */
+static auto &defaults = *new std::map<int, EmuStream *>(); /* of devices */
+static Seen host_seen;                                     /* by all threads of the host together */
 static __thread cudaError_t last_error;
 static __thread int device_now;
 
