@@ -117,11 +117,14 @@ set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
 endif()
-weft_emu_kernels(weft_emu_kernels_test ${PROJECT_SOURCE_DIR}/tests/kernels_test.cu)
-target_include_directories(weft_emu_kernels_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-target_link_libraries(weft_emu_kernels_test PRIVATE PkgConfig::CMOCKA)
+foreach(name kernels_test faults_test)
+    weft_emu_kernels(weft_emu_${name} ${PROJECT_SOURCE_DIR}/tests/${name}.cu)
+    target_include_directories(weft_emu_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(weft_emu_${name} PRIVATE PkgConfig::CMOCKA)
+endforeach()
 set(emu_tests
     kernels_test
+    faults_test
     histogram/histogram_test
     map/map_test
     map/map_limits_test
@@ -161,8 +164,8 @@ foreach(test IN LISTS emu_tests)
     if(DEFINED emu_one_in_${name})
         set(one_in ${emu_one_in_${name}})
     endif()
-    if(name STREQUAL "kernels_test")
-        set(source $<TARGET_OBJECTS:weft_emu_kernels_test>)
+    if(TARGET weft_emu_${name})
+        set(source $<TARGET_OBJECTS:weft_emu_${name}>)
     else()
         set(source ${src}/${test}.c)
     endif()

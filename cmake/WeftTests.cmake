@@ -28,17 +28,20 @@ if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped} $<$<BOOL:${WEFT_CUDA_ON}>:${wrapped_cuda}>)
 endif()
 
-# What kernels can do, launches of kernels among it; on emu WeftEmu.cmake builds it once more.
+# What kernels can do, launches of kernels among it, and how devices fail; on emu WeftEmu.cmake
+# builds them once more.
 if(WEFT_CUDA_ON)
-    add_executable(kernels_test ${PROJECT_SOURCE_DIR}/tests/kernels_test.cu
-                                $<TARGET_OBJECTS:weft_testing>)
-    set_target_properties(
-        kernels_test PROPERTIES CUDA_SEPARABLE_COMPILATION ON RUNTIME_OUTPUT_DIRECTORY
-                                                              ${PROJECT_BINARY_DIR}/tests)
-    target_include_directories(kernels_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(kernels_test PRIVATE weft_static PkgConfig::CMOCKA)
-    add_test(NAME kernels_test COMMAND kernels_test)
-    set_tests_properties(kernels_test PROPERTIES TIMEOUT 600)
+    foreach(name kernels_test faults_test)
+        add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/${name}.cu
+                               $<TARGET_OBJECTS:weft_testing>)
+        set_target_properties(
+            ${name} PROPERTIES CUDA_SEPARABLE_COMPILATION ON RUNTIME_OUTPUT_DIRECTORY
+                                                             ${PROJECT_BINARY_DIR}/tests)
+        target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+        target_link_libraries(${name} PRIVATE weft_static PkgConfig::CMOCKA)
+        add_test(NAME ${name} COMMAND ${name})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+    endforeach()
 endif()
 
 # A fixed number of runs of each fuzz target, without libFuzzer; WeftFuzz.cmake has the endless ones.

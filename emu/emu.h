@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ std::string source_of(Where where); /* the line, and those it was inlined into *
 
 /* All of emu's memory is one stretch of addresses, shared memory of block after block first. */
 constexpr size_t arena_bytes = (size_t)1 << 40, shared_region = 256 * 1024;
+constexpr size_t device_bytes = (size_t)1 << 34; /* what the stand-in devices have together */
 constexpr size_t shared_limit = 227 * 1024, shared_default = 48 * 1024;
 constexpr unsigned most_blocks = 4096, most_threads = 1024;
 /* How many blocks a grid has in y and z: few, so that loops over the rest are seen to work. */
@@ -71,6 +73,7 @@ struct Piece {
 extern std::map<const void *, Piece> pieces;        /* pinned host memory from elsewhere, too */
 Piece *take(size_t bytes, bool pinned, int device); /* NULL when there is no room */
 void release(Piece *piece, Where where = nullptr);
+size_t taken_bytes();                           /* by all pieces that are live */
 void forget(void *pages, size_t bytes);         /* what was written there, and by whom */
 void forget_marks(const void *p, size_t bytes); /* only that something was */
 Piece *find_piece(const void *p); /* the nearest that begins at or before p; may be dead */
@@ -187,8 +190,9 @@ struct Grid {
         size_t at, bytes;
     };
     std::vector<Variable> variables = {}; /* in shared memory, at the same place in every block */
-    size_t shared_used = 0;
-    Seen ended = {}; /* blocks, and grids that it launched */
+    size_t shared_used = 0;               /* with what lies between them */
+    size_t shared_named = 0;              /* without */
+    Seen ended = {};                      /* blocks, and grids that it launched */
 };
 
 extern __thread Fibre *self;       /* the running fibre; NULL in host code */
@@ -196,12 +200,27 @@ extern std::vector<Grid *> grids;  /* the first few run, the others wait for the
 extern uint64_t idle_spins;        /* since a thread last got on */
 extern Block *blocks[most_blocks]; /* by slot; NULL where none is */
 
-bool fits(const emu_grid &shape);
 void launch(Grid *grid);
 void run_grids(); /* until none is left */
 void give_way();  /* the running fibre stays ready */
 /* The same in a loop that may wait; if no thread gets on, this ends in a report. */
 void spin(Where where, const char *what);
+
+/* ---- limits and planted faults (limits.cpp) ---- */
+
+extern std::recursive_mutex lock; /* one call of the runtime at a time */
+using Guard = std::lock_guard<std::recursive_mutex>;
+
+inline uint64_t volume(dim3 extent) {
+    return (uint64_t)extent.x * extent.y * extent.z;
+}
+/* Why the device does not run such a grid; cudaSuccess if it does. */
+cudaError_t refusal(const void *kernel, const emu_grid &shape);
+uint64_t clusters_that_fit(const emu_grid &shape); /* on the device at once */
+size_t shared_limit_of(const void *kernel);        /* shared memory that a block may have */
+extern cudaError_t lost;                           /* what every call gives since a kernel failed */
+cudaError_t planted_now(int moment);
+void forget_plants();
 
 /* Streams may start something beside the grids that run (runtime.cpp). */
 void begin_others();

@@ -3,13 +3,16 @@
  * time, until it comes to a point where another may be chosen. */
 #include "emu.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <utility>
 
+#include "emu_faults.h"
+
 using namespace emu;
 
-constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096;
+constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096, handler_stack_bytes = 256 * 1024;
 constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
 constexpr unsigned starving_turns = 256;       /* a starved warp gets one turn in so many */
 constexpr int starving_looks = 8;              /* unless nobody else is found in so many looks */
@@ -17,8 +20,6 @@ constexpr unsigned longest_starving = 1 << 16; /* turns that a block starves in 
 constexpr uint64_t most_idle_spins = 4000000;
 constexpr size_t most_running = 4;         /* grids at a time */
 constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams get a look */
-constexpr unsigned largest_cluster = 16;
-constexpr size_t shared_per_multiprocessor = 228 * 1024;
 
 __thread Fibre *emu::self;
 uint64_t emu::idle_spins;
@@ -282,13 +283,39 @@ void emu_bulk_wait() {
 
 /* ---- threads, blocks, clusters ---- */
 
-static uint64_t volume(dim3 extent) {
-    return (uint64_t)extent.x * extent.y * extent.z;
-}
-
 static uint3 index_in(dim3 extent, uint64_t k) {
     return {(unsigned)(k % extent.x), (unsigned)(k / extent.x % extent.y),
             (unsigned)(k / extent.x / extent.y)};
+}
+
+/* A thread that has used up its stack meets the guard below it. Other bad addresses are left to
+ * whoever handled them before, which is nobody or AddressSanitizer. */
+static struct sigaction handler_before;
+
+static void on_bad_address(int number, siginfo_t *info, void *) {
+    const char *const p = (const char *)info->si_addr;
+    const char *const guard = self ? self->context.stack : nullptr;
+    if (guard && guard <= p && p < guard + guard_bytes)
+        report(nullptr,
+               "the stack of a thread is full: kernels have no deep recursion and no large arrays, "
+               "%zu bytes in all",
+               self->context.stack_bytes - guard_bytes);
+    sigaction(number, &handler_before, nullptr); /* the access comes again */
+}
+
+/* The handler needs a stack of its own, on each thread of the host that runs kernels. */
+static void watch_stacks() {
+    static __thread bool watched;
+    if (std::exchange(watched, true))
+        return;
+    const stack_t own = {reserve(handler_stack_bytes), 0, handler_stack_bytes};
+    struct sigaction ours = {}, now;
+    ours.sa_sigaction = on_bad_address;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaltstack(&own, nullptr);
+    sigaction(SIGSEGV, &ours, &now);
+    if (now.sa_sigaction != on_bad_address)
+        handler_before = now;
 }
 
 static Fibre *new_fibre() {
@@ -372,29 +399,6 @@ static void start_cluster(Grid *grid) {
 
 /* ---- grids ---- */
 
-/* How many clusters of a kernel the device holds; 0 if it cannot hold any. */
-static uint64_t places(uint64_t threads, unsigned cluster, size_t shared) {
-    if (threads < 1 || threads > most_threads || shared > shared_limit || cluster < 1 ||
-        cluster > largest_cluster)
-        return 0;
-    uint64_t fit = most_threads / ((threads + 31) / 32 * 32);
-    if (shared)
-        fit = std::min(fit, (uint64_t)(shared_per_multiprocessor / shared));
-    return std::max((uint64_t)1, fit * emu_multiprocessors / cluster);
-}
-
-bool emu::fits(const emu_grid &shape) {
-    const dim3 b = shape.blocks;
-    return places(volume(shape.threads), shape.cluster, shape.shared_bytes) > 0 && volume(b) > 0 &&
-           b.x <= 0x7fffffff && b.y <= highest_grid && b.z <= highest_grid &&
-           b.x % shape.cluster == 0;
-}
-
-cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster, size_t shared) {
-    *clusters = (int)places((uint64_t)threads, cluster, shared);
-    return *clusters ? cudaSuccess : cudaErrorInvalidValue;
-}
-
 /* Starts grids while there is room. */
 static void admit() {
     for (size_t k = 0; k < grids.size() && k < most_running; k++) {
@@ -405,8 +409,7 @@ static void admit() {
         const uint64_t threads = volume(shape.threads);
         const uint64_t clusters = volume(shape.blocks) / shape.cluster;
         draw_starved(threads, volume(shape.blocks));
-        while (grid->clusters <
-               std::min(clusters, places(threads, shape.cluster, shape.shared_bytes)))
+        while (grid->clusters < std::min(clusters, clusters_that_fit(shape)))
             start_cluster(grid);
     }
 }
@@ -446,6 +449,7 @@ static void replace(Cluster *cluster) {
 }
 
 void emu::run_grids() {
+    watch_stacks();
     while (!grids.empty()) {
         run_next(&host);
         replace(std::exchange(ended, nullptr));
@@ -453,10 +457,16 @@ void emu::run_grids() {
     released.clear();
 }
 
-void emu_device_launch(bool tail, const emu_grid &shape) {
+bool emu_device_launch(bool tail, const void *kernel, const emu_grid &asked) {
     Grid *const parent = self->block->grid;
-    if (!fits(shape) || shape.shared_bytes > shared_default)
+    emu_grid shape = asked;
+    shape.kernel = kernel;
+    if (refusal(kernel, shape) != cudaSuccess)
         report(__builtin_return_address(0), "%s: the device cannot run such a grid", shape.what);
+    if (planted_now(EMU_IN_NESTED_LAUNCH) != cudaSuccess) {
+        give_way();
+        return false;
+    }
     Grid *const child = new Grid{shape, nullptr, nullptr};
     if (tail) { /* between the last of this grid's and what that one's end lets happen */
         Grid *const last = std::exchange(parent->last, child);
@@ -474,6 +484,7 @@ void emu_device_launch(bool tail, const emu_grid &shape) {
         launch(child);
     }
     give_way();
+    return true;
 }
 
 const emu_index *emu_here() {

@@ -10,7 +10,6 @@
 
 using namespace emu;
 
-constexpr size_t device_bytes = (size_t)1 << 34;   /* what the stand-in devices have together */
 constexpr size_t page = 4096, red_zone = 512;      /* around allocations and variables */
 constexpr size_t give_back_from = (size_t)1 << 20; /* less is cleared in place */
 
@@ -18,6 +17,10 @@ unsigned char *emu::base;
 static unsigned char *shadow;
 std::map<const void *, Piece> emu::pieces;
 static size_t next_piece = shared_bytes, taken;
+
+size_t emu::taken_bytes() {
+    return taken;
+}
 
 unsigned char *emu::reserve(size_t bytes) {
     void *const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -98,8 +101,12 @@ void *emu_shared(const void *key, size_t bytes, size_t align) {
         if (v.key == key)
             return self->block->shared() + v.at;
     const size_t at = (grid->shared_used + red_zone + align - 1) / align * align;
-    if (at + bytes + red_zone > shared_region)
-        report(__builtin_return_address(0), "more shared memory than a block has");
+    grid->shared_named += bytes;
+    const size_t limit = shared_limit_of(grid->shape.kernel);
+    if (grid->shared_named > limit || at + bytes + red_zone > shared_region)
+        report(__builtin_return_address(0),
+               "%zu bytes of shared memory, and a block of this kernel may have %zu",
+               grid->shared_named, limit);
     grid->variables.push_back({key, at, bytes});
     grid->shared_used = at + bytes;
     return self->block->shared() + at;

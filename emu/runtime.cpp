@@ -5,10 +5,12 @@
 #include "emu.h"
 
 #include <chrono>
-#include <mutex>
 #include <set>
+#include <stdlib.h>
 #include <string.h>
 #include <utility>
+
+#include "emu_faults.h"
 
 using namespace emu;
 
@@ -43,23 +45,27 @@ struct EmuEvent {
     std::shared_ptr<Recording> latest;
 };
 
-static std::recursive_mutex lock; /* one call at a time */
-static std::vector<EmuStream *> streams;
-static std::map<int, EmuStream *> defaults; /* of devices */
-static Seen host_seen;                      /* by all threads of the host together */
+std::recursive_mutex emu::lock;
+static auto &streams = *new std::vector<EmuStream *>();    /* never given back */
+static auto &defaults = *new std::map<int, EmuStream *>(); /* of devices */
+static Seen host_seen;                                     /* by all threads of the host together */
 static __thread cudaError_t last_error;
 static __thread int device_now;
 
-/* Does it under the lock; gives, and keeps for cudaGetLastError, the error that it gives, if any.
- */
+/* Does it under the lock, unless a kernel has failed; gives, and keeps for cudaGetLastError, the
+ * error that it gives, if any. */
 template <class Do>
 static cudaError_t call(Do what) {
-    const std::lock_guard<std::recursive_mutex> guard(lock);
+    const Guard guard(lock);
     cudaError_t error = cudaSuccess;
-    if constexpr (std::is_void_v<decltype(what())>)
-        what();
-    else
-        error = what();
+    if (lost == cudaSuccess) {
+        if constexpr (std::is_void_v<decltype(what())>)
+            what();
+        else
+            error = what();
+    }
+    if (lost != cudaSuccess)
+        error = lost;
     if (error != cudaSuccess)
         last_error = error;
     return error;
@@ -98,15 +104,6 @@ cudaError_t cudaSetDevice(int device) {
         device_now = device;
         return cudaSuccess;
     });
-}
-
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device) {
-    static const int values[] = {
-        /* in the order of the names */
-        shared_default, shared_limit, emu_multiprocessors, 1 << 20, cudaComputeModeDefault, 9, 0, 1,
-        most_threads,   highest_grid};
-    *value = values[name];
-    return call([=] { return device < settings.devices ? cudaSuccess : cudaErrorInvalidDevice; });
 }
 
 static CUresult context_state(int device, unsigned *, int *active) {
@@ -163,7 +160,7 @@ static bool begin_next() {
         s->seen = joined(s->seen, operation.wait->seen);
     if (operation.record)
         *operation.record = {true, s->seen, std::chrono::steady_clock::now()};
-    if (!operation.shape.body)
+    if (!operation.shape.body || lost != cudaSuccess)
         return true;
     s->busy = true;
     launch(new Grid{operation.shape, s->seen, [=](const Seen &seen) {
@@ -238,7 +235,12 @@ static void queue(EmuStream *s, const char *what, std::function<void()> body) {
 /* ---- streams, events, graphs ---- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) {
-    return call([=] { *stream = new_stream(flags != cudaStreamNonBlocking); });
+    return call([=] {
+        const cudaError_t error = planted_now(EMU_AT_OPEN);
+        if (error == cudaSuccess)
+            *stream = new_stream(flags != cudaStreamNonBlocking);
+        return error;
+    });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -367,6 +369,13 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) {
     return allocate(p, bytes, true);
 }
 
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
+    return call([=] {
+        *all_bytes = device_bytes;
+        *free_bytes = device_bytes - taken_bytes();
+    });
+}
+
 /* What a graph takes keeps its place until the graph is gone, with all that is queued of it. What
  * was written there is forgotten whenever the graph takes it or gives it back. */
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
@@ -382,12 +391,22 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
 }
 
 static int open_pools;
-struct EmuPool {};
+struct EmuPool {
+} the_pool; /* all memory comes from the same place */
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
     return call([=] {
-        *pool = new EmuPool();
+        *pool = &the_pool;
         open_pools++;
+    });
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, enum cudaMemPoolAttr, void *value) {
+    return call([=] {
+        uint64_t reserved = 0;
+        for (const auto &[begin, piece] : pieces)
+            reserved += piece.of_pool && !piece.dead ? piece.bytes : 0;
+        memcpy(value, &reserved, sizeof reserved);
     });
 }
 
@@ -401,11 +420,10 @@ cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaS
 }
 
 /* Memory outlives its pool. When the last goes, all of it must have been freed. */
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
     const Where caller = __builtin_return_address(0);
     return call([=] {
         drain_all();
-        delete pool;
         if (--open_pools > 0)
             return;
         for (const auto &[begin, piece] : pieces)
@@ -516,20 +534,39 @@ cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cu
     });
 }
 
-static std::map<const void *, size_t> granted_shared; /* to kernels */
+/* As the variable has it: every launch waits for its kernel. */
+static bool launches_block() {
+    const char *const value = getenv("CUDA_LAUNCH_BLOCKING");
+    return value && strcmp(value, "1") == 0;
+}
 
-cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute name, int value) {
-    return call([=] {
-        if (name == cudaFuncAttributeMaxDynamicSharedMemorySize)
-            granted_shared[kernel] = (size_t)value;
+cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &asked) {
+    return on(stream, [&](EmuStream *s) {
+        emu_grid shape = asked;
+        shape.kernel = kernel;
+        const cudaError_t planted = planted_now(EMU_AT_LAUNCH);
+        const cudaError_t error = planted == cudaSuccess ? refusal(kernel, shape) : planted;
+        const cudaError_t fault = planted_now(EMU_IN_KERNEL);
+        if (fault != cudaSuccess)
+            queue(s, shape.what, [=] { lost = fault; });
+        else if (error == cudaSuccess)
+            queue(s, {shape, nullptr, nullptr, nullptr});
+        if (launches_block() && !s->capture)
+            drain(s);
+        return error;
     });
 }
 
-cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape) {
-    return on(stream, [&](EmuStream *s) {
-        if (!fits(shape) || shape.shared_bytes > std::max(shared_default, granted_shared[kernel]))
-            return cudaErrorInvalidValue;
-        queue(s, {shape, nullptr, nullptr, nullptr});
-        return cudaSuccess;
-    });
+void emu_replace_device(void) {
+    const Guard guard(lock);
+    for (EmuStream *s : streams)
+        delete s;
+    streams.clear();
+    defaults.clear();
+    for (auto &[begin, piece] : pieces)
+        if (!piece.dead && base <= piece.begin && piece.begin < base + arena_bytes)
+            release(&piece);
+    open_pools = 0;
+    last_error = cudaSuccess;
+    forget_plants();
 }

@@ -554,6 +554,13 @@ test_solve() {
 test_info() {
     expect 0 'instructions' "$weft" info
     "$weft" info --json | json_valid 'info --json' 3
+    if "$weft" info --json | grep -q '"place": "gpu:0", "refused": null'; then
+        expect 0 'registers .* a thread.*occupancy' sh -c "'$weft' info --limits | xargs echo"
+        "$weft" info --limits --json | json_valid 'info --limits --json' 40
+    else
+        expect 1 'no limits to show: ' "$weft" info --limits
+        expect 1 'no limits to show: ' "$weft" info --limits --json
+    fi
 }
 
 # A terminal is told how far a long factorization is, and of a short one next to nothing; it cannot

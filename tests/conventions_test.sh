@@ -46,6 +46,8 @@ check_homes() {
     outside '^(src/cpu/team\.c|emu/|tests/|bench/)|_test\.c$' \
         '# *pragma omp +(parallel|for|task|sections|single)|<omp\.h>|pthread_create' |
         breach_lines "threads not from src/cpu/team.c"
+    code | grep -E '^src/.*\.cuh?$' | xargs grep -nE '(^|[^a-z_])(malloc|free)\(|= new ' |
+        breach_lines "a kernel takes memory by itself" || true
     { code | xargs grep -nE '\<(TODO|FIXME|XXX)\>' || true; } | breach_lines "unfinished"
 }
 

@@ -453,14 +453,49 @@ template <bool wrong>
 __global__ void forget(int *p, int *out) {
     p[blockIdx.x] = (int)blockIdx.x;
     if (blockIdx.x == 0 && wrong)
-        WEFT_LAUNCH_FORGET(gather, 1u, 2u, 0, p, out);
+        (void)WEFT_LAUNCH_FORGET(gather, 1u, 2u, 0, p, out);
     if (blockIdx.x == 0 && !wrong)
-        WEFT_LAUNCH_TAIL(gather, 1u, 2u, 0, p, out);
+        (void)WEFT_LAUNCH_TAIL(gather, 1u, 2u, 0, p, out);
 }
 
 template <bool wrong>
 void run_forget() {
     LAUNCH(forget<wrong>, 2, 1, nullptr, device_ints(2), device_ints(2));
+    finish();
+}
+
+/* ---- more stack than a thread has ---- */
+
+__device__ __attribute__((noinline)) int deepen(int *out, int depth) {
+    volatile int local[64];
+    local[depth % 64] = depth;
+    if (depth == 0)
+        return *out;
+    return deepen(out, depth - 1) + local[depth % 64];
+}
+
+__global__ void deep(int *out, int depth) {
+    *out = 0;
+    *out = deepen(out, depth);
+}
+
+void run_deep() {
+    LAUNCH(deep, 1, 1, nullptr, device_ints(1), 10000);
+    finish();
+}
+
+/* ---- more shared memory than a block of the kernel has ---- */
+
+__global__ void roomy(int *out) {
+    WEFT_SHARED(int, first, [6 * 1024]);
+    WEFT_SHARED(int, second, [6 * 1024 + 1]);
+    first[0] = 1;
+    second[0] = 2;
+    *out = first[0] + second[0];
+}
+
+void run_roomy() {
+    LAUNCH(roomy, 1, 1, nullptr, device_ints(1));
     finish();
 }
 
@@ -546,10 +581,28 @@ void test_bug(void **state) {
         fail_msg("%s, corrected, fails: %s", bug->name, quiet.c_str());
 }
 
+void expect_report(void (*body)(), std::initializer_list<const char *> words) {
+    int status;
+    const std::string report = output_of(body, &status);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 0)
+        fail_msg("not caught: status %#x; %s", (unsigned)status, report.c_str());
+    for (const char *word : words)
+        if (report.find(word) == std::string::npos)
+            fail_msg("\"%s\" is not in the report: %s", word, report.c_str());
+}
+
+/* What a GPU's compiler or driver refuses, or what ends in a hardware error there. */
+void test_resources(void **) {
+    expect_report(run_deep, {"stack of a thread is full", "deep, block (0, 0, 0)"});
+    expect_report(run_roomy,
+                  {"49156 bytes of shared memory", "may have 49152", "roomy, block (0, 0, 0)"});
+}
+
 } // namespace
 
 int main() {
     std::vector<struct CMUnitTest> tests;
+    tests.push_back(cmocka_unit_test(test_resources));
     for (const Bug &bug : bugs)
         tests.push_back({bug.name, test_bug, nullptr, nullptr, (void *)&bug});
     for (const Bug &bug : fence_bugs)

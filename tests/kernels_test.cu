@@ -94,7 +94,8 @@ void test_clusters(weft_context *ctx) {
         for (size_t shared : {(size_t)4 * threads, (size_t)64 * 1024}) {
             const unsigned blocks = size * 11;
             size_t clusters;
-            ok(ctx, wi_resident_clusters(ctx, count, (int)threads, size, shared, &clusters));
+            ok(ctx,
+               wi_resident_clusters(ctx, "count", count, (int)threads, size, shared, &clusters));
             assert_true(clusters > 0);
             int *const out = zeros(ctx, (size_t)blocks * threads);
             ok(ctx, WEFT_LAUNCH_CLUSTER(count, ctx, blocks, threads, size, shared, out));
@@ -121,8 +122,8 @@ __global__ void halve(int *out, int n, int first) {
         return;
     }
     const int left = n / 2;
-    WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out, left, first);
-    WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out + left, n - left, first + left);
+    (void)WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out, left, first);
+    (void)WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out + left, n - left, first + left);
 }
 
 /* What all blocks of its parent left in v[0 .. n), each times `factor`. */
@@ -139,11 +140,11 @@ __global__ void family(int *v, int n) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k < n) {
         v[k] = k;
-        WEFT_LAUNCH_FORGET((change<2, 0>), 1u, 1u, 0, v + k, 1);
+        (void)WEFT_LAUNCH_FORGET((change<2, 0>), 1u, 1u, 0, v + k, 1);
     }
     if (k == 0) {
-        WEFT_LAUNCH_TAIL((change<1, 5>), 3u, 32u, 0, v, n);
-        WEFT_LAUNCH_TAIL((change<3, 0>), 2u, 64u, 0, v, n);
+        (void)WEFT_LAUNCH_TAIL((change<1, 5>), 3u, 32u, 0, v, n);
+        (void)WEFT_LAUNCH_TAIL((change<3, 0>), 2u, 64u, 0, v, n);
     }
 }
 
@@ -152,7 +153,7 @@ __global__ void turns(int *v, int n) {
     v[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x] + 1;
     __syncthreads();
     if (threadIdx.x == 0 && n > 1)
-        WEFT_LAUNCH_TAIL(turns, 1u, blockDim.x, 0, v, n - 1);
+        (void)WEFT_LAUNCH_TAIL(turns, 1u, blockDim.x, 0, v, n - 1);
 }
 
 void test_device_launches(weft_context *ctx) {

@@ -39,6 +39,7 @@ test_screens() {
         done
         screen $columns "$weft" help
         screen $columns "$weft" info
+        screen $columns "$weft" info --limits
         screen $columns "$weft" analyze "$folder/A.mtx"
         screen $columns "$weft" solve "$folder/A.mtx"
         screen $columns "$weft" histogram "$folder/bytes.npy"

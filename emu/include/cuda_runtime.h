@@ -74,15 +74,15 @@ struct emu_grid {
     unsigned cluster; /* blocks */
     size_t shared_bytes;
     std::function<void()> body;
+    const void *kernel = nullptr; /* set by whoever takes the launch */
 };
 cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape);
-void emu_device_launch(bool tail, const emu_grid &shape);
+/* False if the device refuses. */
+bool emu_device_launch(bool tail, const void *kernel, const emu_grid &shape);
 cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cudaStream_t stream);
 /* How many clusters of so many blocks the device holds. */
-cudaError_t emu_cluster_occupancy(int *clusters, int threads, unsigned cluster, size_t shared);
-constexpr unsigned emu_multiprocessors = 4;
-#define cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared)             \
-    ((void)(kernel), emu_cluster_occupancy(blocks, threads, emu_multiprocessors, shared))
+cudaError_t emu_cluster_occupancy(int *clusters, const void *kernel, int threads, unsigned cluster,
+                                  size_t shared);
 
 /* The block's variable that `key` stands for, and its dynamic shared memory. */
 void *emu_shared(const void *key, size_t bytes, size_t alignment);

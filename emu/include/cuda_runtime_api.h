@@ -17,31 +17,45 @@ extern "C" {
 
 #define EMU_ERRORS(X)                                                                              \
     X(cudaSuccess), X(cudaErrorInvalidValue), X(cudaErrorMemoryAllocation),                        \
-        X(cudaErrorStubLibrary), X(cudaErrorInsufficientDriver), X(cudaErrorDevicesUnavailable),   \
-        X(cudaErrorInvalidDeviceFunction), X(cudaErrorNoDevice), X(cudaErrorInvalidDevice),        \
+        X(cudaErrorInvalidConfiguration), X(cudaErrorStubLibrary), X(cudaErrorInsufficientDriver), \
+        X(cudaErrorDevicesUnavailable), X(cudaErrorInvalidDeviceFunction),                         \
+        X(cudaErrorLaunchPendingCountExceeded), X(cudaErrorNoDevice), X(cudaErrorInvalidDevice),   \
         X(cudaErrorNoKernelImageForDevice), X(cudaErrorUnsupportedPtxVersion),                     \
+        X(cudaErrorECCUncorrectable), X(cudaErrorNvlinkUncorrectable), X(cudaErrorContained),      \
         X(cudaErrorInvalidResourceHandle), X(cudaErrorNotReady), X(cudaErrorIllegalAddress),       \
         X(cudaErrorLaunchOutOfResources), X(cudaErrorLaunchTimeout), X(cudaErrorAssert),           \
-        X(cudaErrorHardwareStackError), X(cudaErrorIllegalInstruction),                            \
-        X(cudaErrorMisalignedAddress), X(cudaErrorLaunchFailure),                                  \
+        X(cudaErrorContextIsDestroyed), X(cudaErrorHardwareStackError),                            \
+        X(cudaErrorIllegalInstruction), X(cudaErrorMisalignedAddress),                             \
+        X(cudaErrorInvalidAddressSpace), X(cudaErrorInvalidPc), X(cudaErrorLaunchFailure),         \
+        X(cudaErrorTensorMemoryLeak), X(cudaErrorSystemNotReady), X(cudaErrorMpsConnectionFailed), \
+        X(cudaErrorMpsServerNotReady), X(cudaErrorMpsMaxClientsReached),                           \
+        X(cudaErrorMpsMaxConnectionsReached), X(cudaErrorMpsClientTerminated),                     \
         X(cudaErrorStreamCaptureUnsupported), X(cudaErrorStreamCaptureInvalidated),                \
-        X(cudaErrorStreamCaptureImplicit)
+        X(cudaErrorStreamCaptureImplicit), X(cudaErrorInvalidClusterSize), X(cudaErrorUnknown)
 #define EMU_ITSELF(name) name
 typedef EMU_ENUM(cudaError, EMU_ERRORS(EMU_ITSELF)) cudaError_t;
 
-EMU_ENUM(cudaDeviceAttr, cudaDevAttrMaxSharedMemoryPerBlock,
-         cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrMultiProcessorCount,
+EMU_ENUM(cudaDeviceAttr, cudaDevAttrMaxThreadsPerBlock, cudaDevAttrMaxBlockDimX,
+         cudaDevAttrMaxBlockDimY, cudaDevAttrMaxBlockDimZ, cudaDevAttrMaxGridDimX,
+         cudaDevAttrMaxGridDimY, cudaDevAttrMaxGridDimZ, cudaDevAttrMaxSharedMemoryPerBlock,
+         cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+         cudaDevAttrReservedSharedMemoryPerBlock, cudaDevAttrMaxRegistersPerBlock,
+         cudaDevAttrMaxRegistersPerMultiprocessor, cudaDevAttrMaxThreadsPerMultiProcessor,
+         cudaDevAttrMaxBlocksPerMultiprocessor, cudaDevAttrMultiProcessorCount,
          cudaDevAttrL2CacheSize, cudaDevAttrComputeMode, cudaDevAttrComputeCapabilityMajor,
          cudaDevAttrComputeCapabilityMinor, cudaDevAttrMemoryPoolsSupported,
-         cudaDevAttrMaxThreadsPerMultiProcessor, cudaDevAttrMaxGridDimY);
-EMU_ENUM(cudaComputeMode, cudaComputeModeDefault, cudaComputeModeProhibited);
+         cudaDevAttrKernelExecTimeout, cudaDevAttrMpsEnabled, EMU_ATTRIBUTES);
+EMU_ENUM(cudaComputeMode, cudaComputeModeDefault, cudaComputeModeExclusive,
+         cudaComputeModeProhibited, cudaComputeModeExclusiveProcess);
+EMU_ENUM(cudaLimit, cudaLimitStackSize, cudaLimitMallocHeapSize,
+         cudaLimitDevRuntimePendingLaunchCount, EMU_DEVICE_LIMITS);
 EMU_ENUM(cudaMemcpyKind, cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost,
          cudaMemcpyDeviceToDevice, cudaMemcpyDefault);
 EMU_ENUM(cudaMemoryType, cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice,
          cudaMemoryTypeManaged);
 EMU_ENUM(cudaMemAllocationType, cudaMemAllocationTypePinned = 1);
 EMU_ENUM(cudaMemLocationType, cudaMemLocationTypeDevice = 1);
-EMU_ENUM(cudaMemPoolAttr, cudaMemPoolAttrReleaseThreshold);
+EMU_ENUM(cudaMemPoolAttr, cudaMemPoolAttrReleaseThreshold, cudaMemPoolAttrReservedMemCurrent);
 EMU_ENUM(cudaFuncAttribute, cudaFuncAttributeMaxDynamicSharedMemorySize,
          cudaFuncAttributeNonPortableClusterSizeAllowed);
 EMU_ENUM(cudaStreamCaptureMode, cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,
@@ -69,6 +83,10 @@ struct cudaPointerAttributes {
     int device;
     void *devicePointer, *hostPointer;
 };
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, maxDynamicSharedSizeBytes;
+};
 
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
@@ -89,6 +107,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, uns
 typedef EMU_ENUM(cudaError_enum, CUDA_SUCCESS) CUresult;
 typedef CUresult (*PFN_cuDevicePrimaryCtxGetState_v7000)(int device, unsigned *flags, int *active);
 
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit name);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);
+
 cudaError_t cudaMalloc(void **p, size_t bytes);
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream);
 cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool, cudaStream_t s);
@@ -102,6 +123,7 @@ cudaError_t cudaHostUnregister(void *p);
 /* What makes no difference here: all memory comes from the same place, which all devices reach. */
 cudaError_t emu_ignore(const void *setting);
 #define cudaMemPoolSetAttribute(pool, name, value) emu_ignore(value)
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr name, void *value);
 /* When the last pool goes, it reports what nobody has freed of any. */
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
@@ -138,6 +160,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute name, int value);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel,
+                                                          int threads, size_t shared_bytes);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 /* `weft info`: this build, the processor and every GPU. */
 #include <stdio.h>
 
+#include "cli/info.h"
 #include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/text.h"
@@ -12,12 +13,12 @@
 #    define COMPILER "gcc " __VERSION__
 #endif
 
-static void print_field(const char *name, const char *value) {
+void wi_info_field(const char *name, const char *value) {
     printf("  %-14s ", name);
     wi_print_wrapped(value, 17, 17);
 }
 
-static void print_heading(const char *title, const char *rest) {
+void wi_info_heading(const char *title, const char *rest) {
     wi_print_line(stdout, 2, "%s%s%s  %s", wi_style_on(stdout, WI_BOLD), title,
                   wi_style_on(stdout, WI_PLAIN), rest);
 }
@@ -35,15 +36,15 @@ static void print_build(void) {
     int built, driver;
     wi_cuda_versions(&built, &driver);
     snprintf(line, sizeof line, "%s", weft_version());
-    print_heading("weft", line);
-    print_field("compiler", COMPILER);
+    wi_info_heading("weft", line);
+    wi_info_field("compiler", COMPILER);
     if (built)
         snprintf(line, sizeof line, "%s; the driver offers %s", version_text(built, a),
                  version_text(driver, b));
     else
         snprintf(line, sizeof line, "not in this build");
-    print_field("CUDA", line);
-    print_field("ladder", WEFT_LADDER ? "all rungs" : "without the teaching rungs");
+    wi_info_field("CUDA", line);
+    wi_info_field("ladder", WEFT_LADDER ? "all rungs" : "without the teaching rungs");
 }
 
 static void print_cpu(const weft_context *cpu) {
@@ -51,33 +52,33 @@ static void print_cpu(const weft_context *cpu) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], line[128];
     wi_cpu_describe(&facts);
     putchar('\n');
-    print_heading(cpu ? weft_place(cpu) : "cpu", facts.model);
+    wi_info_heading(cpu ? weft_place(cpu) : "cpu", facts.model);
     snprintf(line, sizeof line, "%d", facts.cores);
-    print_field("cores", line);
+    wi_info_field("cores", line);
     snprintf(line, sizeof line, "L1 %s and L2 %s a core, L3 %s",
              wi_format_bytes((double)facts.level_1, a), wi_format_bytes((double)facts.level_2, b),
              wi_format_bytes((double)facts.level_3, c));
-    print_field("caches", line);
-    print_field("instructions", facts.instructions);
-    print_field("memory", wi_format_bytes((double)facts.memory_bytes, a));
+    wi_info_field("caches", line);
+    wi_info_field("instructions", facts.instructions);
+    wi_info_field("memory", wi_format_bytes((double)facts.memory_bytes, a));
     if (!cpu)
-        print_field("refused", weft_message(NULL));
+        wi_info_field("refused", weft_message(NULL));
 }
 
 static void print_gpu_sizes(const wi_gpu_facts *facts) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], c[WI_FIELD_BYTES], line[256];
     snprintf(line, sizeof line, "%d, %d threads each", facts->multiprocessors,
              facts->threads_per_multiprocessor);
-    print_field("SMs", line);
+    wi_info_field("SMs", line);
     snprintf(line, sizeof line, "%d an SM, %d a block", facts->registers_per_multiprocessor,
              facts->registers_per_block);
-    print_field("registers", line);
+    wi_info_field("registers", line);
     snprintf(line, sizeof line, "%s an SM, %s a block, %s on request",
              wi_format_bytes((double)facts->shared_per_multiprocessor, a),
              wi_format_bytes((double)facts->shared_per_block, b),
              wi_format_bytes((double)facts->shared_optin_per_block, c));
-    print_field("shared memory", line);
-    print_field("L2 cache", wi_format_bytes((double)facts->l2_bytes, a));
+    wi_info_field("shared memory", line);
+    wi_info_field("L2 cache", wi_format_bytes((double)facts->l2_bytes, a));
     if (facts->peak_bytes_per_second > 0)
         snprintf(line, sizeof line, "%s, %d bits wide, at most %s",
                  wi_format_bytes((double)facts->memory_bytes, a), facts->bus_bits,
@@ -85,11 +86,11 @@ static void print_gpu_sizes(const wi_gpu_facts *facts) {
     else
         snprintf(line, sizeof line, "%s, %d bits wide",
                  wi_format_bytes((double)facts->memory_bytes, a), facts->bus_bits);
-    print_field("memory", line);
+    wi_info_field("memory", line);
     if (facts->clock_hz > 0) {
         snprintf(line, sizeof line, "%.0f MHz, memory %.0f MHz", facts->clock_hz / 1e6,
                  facts->memory_clock_hz / 1e6);
-        print_field("clocks", line);
+        wi_info_field("clocks", line);
     }
 }
 
@@ -108,13 +109,13 @@ static void print_gpu(int device) {
     snprintf(place, sizeof place, "gpu:%d", device);
     putchar('\n');
     const bool known = wi_gpu_describe(device, &facts);
-    print_heading(place, known ? facts.name : "unknown device");
+    wi_info_heading(place, known ? facts.name : "unknown device");
     if (!opens(place, why, sizeof why))
-        print_field("refused", why);
+        wi_info_field("refused", why);
     if (!known)
         return;
     snprintf(line, sizeof line, "compute %d.%d", facts.capability_major, facts.capability_minor);
-    print_field("capability", line);
+    wi_info_field("capability", line);
     print_gpu_sizes(&facts);
 }
 
@@ -130,8 +131,8 @@ static void print_all(void) {
         print_gpu(device);
     if (gpus == 0) {
         putchar('\n');
-        print_heading("gpu", "none");
-        print_field("because", why);
+        wi_info_heading("gpu", "none");
+        wi_info_field("because", why);
     }
 }
 
@@ -209,7 +210,12 @@ static void json_all(void) {
     }
 }
 
+static const wi_option limits_option = {
+    .name = "limits", .help = "what each GPU allows and each rung's kernels take"};
+
 static wi_exit execute(const wi_arguments *args) {
+    if (wi_given(args, &limits_option))
+        return wi_info_limits(args);
     if (wi_given(args, &wi_json_option))
         json_all();
     else
@@ -217,16 +223,22 @@ static wi_exit execute(const wi_arguments *args) {
     return WI_EXIT_OK;
 }
 
-static const wi_option *const options[] = {&wi_json_option, &wi_help_option, NULL};
+static const wi_option *const options[] = {&limits_option, &wi_json_option, &wi_help_option, NULL};
 
 const wi_command wi_info_command = {
     .name = "info",
     .operand_text = "",
     .summary = "show this build, the processor and every GPU",
     .details = "Tells what this build of weft can do, what the processor offers, and for each "
-               "GPU its size, speed and memory, or why weft does not use it.",
+               "GPU its size, speed and memory, or why weft does not use it. --limits tells "
+               "what each GPU allows a launch, who shares it, and what the kernels of each "
+               "rung take: threads of a block, registers of a thread, shared memory of a "
+               "block, stack of a thread; which limit of a block they come nearest; the share "
+               "of an SM's threads that run at once, and what keeps more away. Every rung runs "
+               "once for it, on 65,536 elements or as many as it can do.",
     .examples = {{"weft info", "for people"},
-                 {"weft info --json", "for programs: one object for the build and each place"}},
+                 {"weft info --json", "for programs: one object for the build and each place"},
+                 {"weft info --limits", "how near each kernel comes to the GPU's limits"}},
     .options = options,
     .run = execute,
 };

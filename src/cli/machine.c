@@ -3,12 +3,12 @@
 #include "cli/machine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "climb/meter.h"
 #include "core/cores.h"
+#include "core/gpu.h"
 
 /* The value of the first line of /proc/cpuinfo that begins with `key`. */
 static bool read_cpuinfo(const char *key, char *value, size_t bytes) {
@@ -82,6 +82,6 @@ void wi_place_title(const weft_context *ctx, char *title, size_t bytes) {
         return;
     }
     wi_gpu_facts facts;
-    const int device = (int)strtol(ctx->place + strlen("gpu:"), NULL, 10);
-    snprintf(title, bytes, "%s", wi_gpu_describe(device, &facts) ? facts.name : "unknown GPU");
+    snprintf(title, bytes, "%s",
+             wi_gpu_describe(wi_gpu_device(ctx), &facts) ? facts.name : "unknown GPU");
 }

@@ -113,8 +113,9 @@ void *wi_host_alloc(size_t bytes);
 void *wi_host_alloc_huge(size_t bytes);
 void wi_host_free(void *p);
 
-/* Host memory by mmap, for large blocks that are soon freed: freeing such a block of malloc's raises
- * the size up to which malloc keeps memory from then on. bytes > 0; NULL when there is none. */
+/* Host memory by mmap, for large blocks that are soon freed: freeing such a block of malloc's
+ * raises the size up to which malloc keeps memory from then on. bytes > 0; NULL when there is none.
+ */
 void *wi_host_map(size_t bytes);
 void wi_host_unmap(void *p, size_t bytes);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a context owns on a GPU. gpu.c implements it over the CUDA runtime; gpu_none.c answers in a
+/* What a context owns on a GPU. gpu_*.c implement it over the CUDA runtime; gpu_none.c answers in a
  * build without CUDA. Only files built when WEFT_CUDA is on may look inside wi_gpu. */
 #ifndef WI_GPU_H
 #define WI_GPU_H
@@ -15,9 +15,13 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal);
 void wi_gpu_close(weft_context *ctx);
 
 /* Makes the context's device the calling thread's current one, and puts the caller's back. Every
- * entry that queues work stands between the two; on a cpu place they do nothing. They may nest. */
+ * entry that queues work stands between the two; on a cpu place they do nothing. They may nest.
+ * Once the device is lost to the process, wi_gpu_enter fails with the first reason. */
 weft_status wi_gpu_enter(weft_context *ctx, int *before);
 void wi_gpu_leave(weft_context *ctx, int before);
+
+/* The number of the context's device among those that CUDA shows; -1 on the cpu. */
+int wi_gpu_device(const weft_context *ctx);
 
 /* True if a GPU place would open; if not, `why` (of `bytes` bytes) says why. */
 bool wi_gpu_present(char *why, size_t bytes);
@@ -50,9 +54,13 @@ bool wi_gpu_capturing(const weft_context *ctx);
 
 enum {
     WI_SCRATCH_LEAST_BYTES = 1 << 16,
-    WI_SCRATCH_BLOCKS = 32, /* kept at once, by key */
-    WI_SCRATCH_GROWTHS = 40 /* doublings of a block before any address space is full */
+    WI_SCRATCH_BLOCKS = 32,  /* kept at once, by key */
+    WI_SCRATCH_GROWTHS = 40, /* doublings of a block before any address space is full */
+    WI_QUEUED_KEPT = 4,      /* names of kernels; a power of 2 */
+    WI_LARGEST_CLUSTER = 16  /* blocks, if the kernel asks for more than 8 */
 };
+
+struct wi_watch;
 
 struct wi_gpu {
     int device;
@@ -73,11 +81,38 @@ struct wi_gpu {
     } scratch[WI_SCRATCH_BLOCKS];
     void *outgrown[WI_SCRATCH_BLOCKS * WI_SCRATCH_GROWTHS]; /* replaced by larger blocks */
     size_t outgrown_count;
+    const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */
+    unsigned queued_count;              /* since the host last waited for all of them */
+    struct wi_watch *watch;             /* who wants to know of launches, or NULL */
+    char lost[WI_MESSAGE_BYTES];        /* why this process cannot use the device any more; or "" */
 };
+
+/* An attribute of the device; 0 if the driver does not know it. */
+int wi_device_attribute(int device, enum cudaDeviceAttr name);
 
 /* WEFT_OK, or the status and message of a CUDA error; `doing` names the call and its purpose. Makes
  * the funnel every runtime call goes through: return wi_cuda(ctx, cudaX(...), "cudaX: why"). */
 weft_status wi_cuda(weft_context *ctx, cudaError_t error, const char *doing);
+const char *wi_cuda_remedy(cudaError_t error); /* "" where there is nothing to add to its name */
+bool wi_cuda_is_fatal(cudaError_t error);      /* does every later call in the process fail, too? */
+weft_status wi_gpu_check_lost(weft_context *ctx);
+
+/* What a launch asks for. */
+typedef struct wi_launch_shape {
+    const char *kernel; /* as the source names it, maybe in parentheses */
+    const void *function;
+    unsigned blocks[3], threads[3];
+    unsigned cluster;    /* blocks; 1: none, or as the kernel was compiled */
+    size_t shared_bytes; /* dynamic */
+} wi_launch_shape;
+
+/* What follows a launch: notes that the kernel is queued or, if there is an error, says which limit
+ * of the device it came up against. */
+weft_status wi_launched(weft_context *ctx, const wi_launch_shape *shape, cudaError_t error);
+weft_status wi_launch_failed(weft_context *ctx, const wi_launch_shape *shape, cudaError_t error);
+void wi_watch_launch(weft_context *ctx, const wi_launch_shape *shape); /* core/gpu_limits.h */
+/* The name without parentheses, cut short to `room`. */
+void wi_kernel_name(const char *kernel, char *name, size_t room);
 
 /* Where memory lies, seen from the context's device. Managed memory counts as the device's. */
 typedef enum wi_memory {

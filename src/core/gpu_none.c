@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/gpu.h"
+#include "core/gpu_limits.h"
 #include "core/rows.h"
 #include "core/stage.h"
 
@@ -28,6 +29,11 @@ void wi_gpu_close(weft_context *ctx) {
 bool wi_gpu_present(char *why, size_t bytes) {
     snprintf(why, bytes, "%s", none);
     return false;
+}
+
+int wi_gpu_device(const weft_context *ctx) {
+    (void)ctx;
+    return -1;
 }
 
 weft_status wi_gpu_enter(weft_context *ctx, int *before) {
@@ -96,6 +102,21 @@ bool wi_gpu_is_host(const weft_context *ctx, const void *p) {
 bool wi_gpu_capturing(const weft_context *ctx) {
     (void)ctx;
     return false;
+}
+
+weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits) {
+    *limits = (wi_gpu_limits){.compute_mode = ""};
+    return refuse(ctx);
+}
+
+const char *wi_bound_name(wi_bound bound) {
+    (void)bound;
+    return "";
+}
+
+void wi_gpu_watch(weft_context *ctx, wi_watch *watch) {
+    (void)ctx;
+    (void)watch;
 }
 
 weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args) {

@@ -6,28 +6,37 @@
  * but the end of the whole tree. WEFT_LAUNCH_TAIL(...) lets it start when the launching grid and
  * everything that grid launched and forgot has ended; tail launches of one grid run in turn. The
  * stream goes on when the whole tree has ended. Kernels with several template arguments go in
- * parentheses. */
+ * parentheses.
+ *
+ * Both are expressions: false if the device refused the launch, as it does when too many wait
+ * (cudaLimitDevRuntimePendingLaunchCount). Then the kernel never runs, and no other call tells of
+ * it: whoever launches has to do the work itself. */
 #ifndef WI_DEVICE_LAUNCH_CUH
 #define WI_DEVICE_LAUNCH_CUH
 
 #ifdef WEFT_EMU
 template <class... Parameters, class... Arguments>
-void wi_device_launch(const char *what, void (*kernel)(Parameters...), bool tail, dim3 blocks,
-                      dim3 threads, size_t shared_bytes, Arguments... arguments) {
-    emu_device_launch(
-        tail, {what, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
+[[nodiscard]] bool wi_device_launch(void (*kernel)(Parameters...), const char *what, bool tail,
+                                    dim3 blocks, dim3 threads, size_t shared_bytes,
+                                    Arguments... arguments) {
+    return emu_device_launch(
+        tail, (const void *)kernel,
+        {what, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
 }
-#    define WEFT_LAUNCH_TAIL(kernel, ...)                                                          \
-        wi_device_launch("launch of " #kernel, kernel, true, __VA_ARGS__)
-#    define WEFT_LAUNCH_FORGET(kernel, ...)                                                        \
-        wi_device_launch("launch of " #kernel, kernel, false, __VA_ARGS__)
+#    define WEFT_LAUNCH_TAIL(kernel, ...) wi_device_launch(kernel, #    kernel, true, __VA_ARGS__)
+#    define WEFT_LAUNCH_FORGET(kernel, ...) wi_device_launch(kernel, #    kernel, false, __VA_ARGS__)
 #else
+[[nodiscard]] __device__ inline bool wi_launch_taken() {
+    return cudaGetLastError() == cudaSuccess;
+}
 /* Launches are written out where they stand, for a kernel's address means nothing to the device's
  * side of a launch. */
 #    define WEFT_LAUNCH_TAIL(kernel, blocks, threads, shared_bytes, ...)                           \
-        kernel<<<blocks, threads, shared_bytes, cudaStreamTailLaunch>>>(__VA_ARGS__)
+        (kernel<<<blocks, threads, shared_bytes, cudaStreamTailLaunch>>>(__VA_ARGS__),             \
+         wi_launch_taken())
 #    define WEFT_LAUNCH_FORGET(kernel, blocks, threads, shared_bytes, ...)                         \
-        kernel<<<blocks, threads, shared_bytes, cudaStreamFireAndForget>>>(__VA_ARGS__)
+        (kernel<<<blocks, threads, shared_bytes, cudaStreamFireAndForget>>>(__VA_ARGS__),          \
+         wi_launch_taken())
 #endif
 
 #endif

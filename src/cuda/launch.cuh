@@ -7,16 +7,16 @@
 #include "core/gpu.h"
 
 /* Queues kernel<<<blocks, threads, shared_bytes>>>(arguments...) on the context's stream; gives
- * WEFT_OK, or the failure with a message that names the kernel. Kernels with several template
- * arguments go in parentheses: WEFT_LAUNCH((tile<T, N>), ctx, ...). */
+ * WEFT_OK, or the failure with a message that names the kernel, the limit that it came up against,
+ * and the figure asked for. Kernels with several template arguments go in parentheses:
+ * WEFT_LAUNCH((tile<T, N>), ctx, ...). */
 #define WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, ...)                               \
-    wi_launch(ctx, "launch of " #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
+    wi_launch(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
 
 /* The same for a kernel whose blocks form clusters of `cluster` blocks, chosen at launch; the
  * number of blocks is a multiple of it. Needs compute capability 9.0. */
 #define WEFT_LAUNCH_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)              \
-    wi_launch_cluster(ctx, "launch of " #kernel, kernel, blocks, threads, cluster, shared_bytes,   \
-                      __VA_ARGS__)
+    wi_launch_cluster(ctx, #kernel, kernel, blocks, threads, cluster, shared_bytes, __VA_ARGS__)
 
 /* The same for a kernel that fixes its clusters when it is compiled, by WEFT_CLUSTER(cluster)
  * between `__global__ void` and its name. */
@@ -73,33 +73,41 @@ weft_status wi_set_constant(weft_context *ctx, T &constant, const T *value) {
  * left for them. */
 constexpr size_t wi_shared_default = 32 * 1024;
 
-/* Lets the kernel use that much dynamic shared memory. */
+inline wi_launch_shape wi_shape_of(const char *name, const void *kernel, dim3 blocks, dim3 threads,
+                                   unsigned cluster, size_t shared_bytes) {
+    return {name,    kernel,      {blocks.x, blocks.y, blocks.z}, {threads.x, threads.y, threads.z},
+            cluster, shared_bytes};
+}
+
+/* Lets the kernel, which messages call `name`, use that much dynamic shared memory. */
 template <class... Parameters>
-weft_status wi_grant_shared(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+weft_status wi_grant_shared(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                             size_t shared_bytes) {
     if (shared_bytes <= wi_shared_default)
         return WEFT_OK;
-    return wi_cuda(ctx,
-                   cudaFuncSetAttribute((const void *)kernel,
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        (int)shared_bytes),
-                   doing);
+    const cudaError_t error = cudaFuncSetAttribute(
+        (const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+    if (error == cudaSuccess)
+        return WEFT_OK;
+    const wi_launch_shape shape = wi_shape_of(name, (const void *)kernel, 1, 1, 1, shared_bytes);
+    return wi_launch_failed(ctx, &shape, error);
 }
 
 template <class... Parameters, class... Arguments>
-weft_status wi_launch(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                       dim3 blocks, dim3 threads, size_t shared_bytes, Arguments... arguments) {
-    weft_status status = wi_grant_shared(ctx, doing, kernel, shared_bytes);
+    const weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
     if (status != WEFT_OK)
         return status;
 #ifdef WEFT_EMU
-    emu_launch(
-        (const void *)kernel, ctx->gpu->stream,
-        {doing, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
+    emu_launch((const void *)kernel, ctx->gpu->stream,
+               {name, blocks, threads, 1, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
 #else
     kernel<<<blocks, threads, shared_bytes, ctx->gpu->stream>>>(Parameters(arguments)...);
 #endif
-    return wi_cuda(ctx, cudaGetLastError(), doing);
+    const wi_launch_shape shape =
+        wi_shape_of(name, (const void *)kernel, blocks, threads, 1, shared_bytes);
+    return wi_launched(ctx, &shape, cudaGetLastError());
 }
 
 #ifndef WEFT_EMU
@@ -123,49 +131,55 @@ inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3
 
 /* What a kernel in clusters asks for beforehand: its shared memory, and more than eight blocks. */
 template <class... Parameters>
-weft_status wi_grant_cluster(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+weft_status wi_grant_cluster(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                              unsigned cluster, size_t shared_bytes) {
-    weft_status status = wi_grant_shared(ctx, doing, kernel, shared_bytes);
+    weft_status status = wi_grant_shared(ctx, name, kernel, shared_bytes);
     if (status == WEFT_OK && cluster > 8)
         status = wi_cuda(ctx,
                          cudaFuncSetAttribute((const void *)kernel,
                                               cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                         doing);
+                         "asking for clusters of more than 8 blocks");
     return status;
 }
 
 template <class... Parameters, class... Arguments>
-weft_status wi_launch_cluster(weft_context *ctx, const char *doing, void (*kernel)(Parameters...),
+weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                               dim3 blocks, dim3 threads, unsigned cluster, size_t shared_bytes,
                               Arguments... arguments) {
-    weft_status status = wi_grant_cluster(ctx, doing, kernel, cluster, shared_bytes);
+    const weft_status status = wi_grant_cluster(ctx, name, kernel, cluster, shared_bytes);
     if (status != WEFT_OK)
         return status;
 #ifdef WEFT_EMU
     emu_launch(
         (const void *)kernel, ctx->gpu->stream,
-        {doing, blocks, threads, cluster, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
-    return wi_cuda(ctx, cudaGetLastError(), doing);
+        {name, blocks, threads, cluster, shared_bytes, [=] { kernel(Parameters(arguments)...); }});
+    const cudaError_t error = cudaGetLastError();
 #else
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config =
         wi_cluster_config(ctx, blocks, threads, cluster, shared_bytes, &attribute);
-    return wi_cuda(ctx, cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), doing);
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
 #endif
+    const wi_launch_shape shape =
+        wi_shape_of(name, (const void *)kernel, blocks, threads, cluster, shared_bytes);
+    return wi_launched(ctx, &shape, error);
 }
 
 /* As many clusters of a kernel as the device can hold at once; 0 if it can hold none. */
 template <class... Parameters>
-weft_status wi_resident_clusters(weft_context *ctx, void (*kernel)(Parameters...), int threads,
-                                 unsigned cluster, size_t shared_bytes, size_t *clusters) {
+weft_status wi_resident_clusters(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
+                                 int threads, unsigned cluster, size_t shared_bytes,
+                                 size_t *clusters) {
     constexpr const char *doing = "counting the clusters a device can hold";
     int count = 0;
     *clusters = 0;
-    weft_status status = wi_grant_cluster(ctx, doing, kernel, cluster, shared_bytes);
+    weft_status status = wi_grant_cluster(ctx, name, kernel, cluster, shared_bytes);
     if (status != WEFT_OK)
         return status;
 #ifdef WEFT_EMU
-    status = wi_cuda(ctx, emu_cluster_occupancy(&count, threads, cluster, shared_bytes), doing);
+    status = wi_cuda(
+        ctx, emu_cluster_occupancy(&count, (const void *)kernel, threads, cluster, shared_bytes),
+        doing);
 #else
     cudaLaunchAttribute attribute;
     const cudaLaunchConfig_t config =
@@ -181,10 +195,11 @@ template <class... Parameters>
 weft_status wi_resident_blocks(weft_context *ctx, void (*kernel)(Parameters...), int threads,
                                size_t shared_bytes, size_t *blocks) {
     int per_multiprocessor = 0;
-    weft_status status = wi_cuda(ctx,
-                                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                                     &per_multiprocessor, kernel, threads, shared_bytes),
-                                 "counting the blocks a multiprocessor can hold");
+    weft_status status =
+        wi_cuda(ctx,
+                cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &per_multiprocessor, (const void *)kernel, threads, shared_bytes),
+                "counting the blocks a multiprocessor can hold");
     if (per_multiprocessor < 1)
         per_multiprocessor = 1;
     *blocks = (size_t)per_multiprocessor * (size_t)ctx->gpu->multiprocessors;

@@ -178,7 +178,7 @@ static weft_status launch_lanes(weft_context *ctx, const wi_histogram_args *args
     wi_histogram_params<T> p;
     weft_status status = wi_histogram_typed(ctx, args, &p);
     if (status == WEFT_OK)
-        status = wi_grant_shared(ctx, "launch of lanes", lanes<many, T>, shared);
+        status = wi_grant_shared(ctx, "lanes<many, T>", lanes<many, T>, shared);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, lanes<many, T>, threads, shared, &resident);
     if (status != WEFT_OK)

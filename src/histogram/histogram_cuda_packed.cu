@@ -206,7 +206,7 @@ static weft_status launch(weft_context *ctx, const wi_histogram_args *args) {
     wi_histogram_params<T> p;
     weft_status status = wi_histogram_typed(ctx, args, &p);
     if (status == WEFT_OK)
-        status = wi_grant_shared(ctx, "launch of packed", packed<T>, shared);
+        status = wi_grant_shared(ctx, "packed<T>", packed<T>, shared);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, packed<T>, threads, shared, &resident);
     if (status != WEFT_OK)

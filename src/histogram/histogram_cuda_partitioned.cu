@@ -295,14 +295,14 @@ static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p,
         wi_cuda(ctx, cudaMemsetAsync(d.totals, 0, d.ranges * sizeof *d.totals, ctx->gpu->stream),
                 "cudaMemsetAsync: before elements are dealt out");
     if (status == WEFT_OK)
-        status = wi_grant_shared(ctx, "launch of deal", deal<T>, tile_bytes);
+        status = wi_grant_shared(ctx, "deal<T>", deal<T>, tile_bytes);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, deal<T>, threads, tile_bytes, &dealers);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(deal<T>, ctx, (unsigned)(d.tiles < dealers ? d.tiles : dealers),
                              threads, tile_bytes, p, d, gate);
     if (status == WEFT_OK)
-        status = wi_grant_shared(ctx, "launch of count_dealt", count_dealt, counter_bytes);
+        status = wi_grant_shared(ctx, "count_dealt", count_dealt, counter_bytes);
     if (status == WEFT_OK)
         status = wi_resident_blocks(ctx, count_dealt, threads, counter_bytes, &blocks);
     if (status != WEFT_OK)

@@ -76,7 +76,7 @@ weft_status wi_histogram_shared(weft_context *ctx, const void *arguments) {
         using T = typename decltype(p)::Element;
         const size_t bytes = places * sizeof(uint32_t);
         size_t resident = 0;
-        weft_status status = wi_grant_shared(ctx, "launch of shared", shared<T>, bytes);
+        weft_status status = wi_grant_shared(ctx, "shared<T>", shared<T>, bytes);
         if (status == WEFT_OK)
             status = wi_resident_blocks(ctx, shared<T>, threads, bytes, &resident);
         if (status != WEFT_OK)
@@ -129,13 +129,15 @@ size_t wi_histogram_cluster_room(const weft_context *ctx) {
     return most_in_cluster * wi_histogram_shared_room(ctx);
 }
 
-template <class T, class Kernel>
+template <class T>
 static weft_status launch_clusters(weft_context *ctx, const wi_histogram_params<T> &p,
-                                   size_t places, unsigned cluster, Kernel kernel) {
+                                   size_t places, unsigned cluster) {
     const size_t shared = ((places - 1) / cluster + 1) * sizeof(uint32_t);
+    const bool pairs = cluster == pair_of_blocks;
     size_t resident = 0;
-    weft_status status =
-        wi_resident_clusters(ctx, kernel, cluster_threads, cluster, shared, &resident);
+    weft_status status = wi_resident_clusters(ctx, pairs ? "two_blocks<T>" : "some_blocks<T>",
+                                              pairs ? two_blocks<T> : some_blocks<T>,
+                                              cluster_threads, cluster, shared, &resident);
     if (status != WEFT_OK)
         return status;
     if (resident == 0)
@@ -144,21 +146,18 @@ static weft_status launch_clusters(weft_context *ctx, const wi_histogram_params<
                        "another variant",
                        cluster);
     const unsigned clusters = wi_useful_blocks(p.n, (size_t)cluster * cluster_threads, resident);
-    if (cluster == pair_of_blocks)
-        return WEFT_LAUNCH_FIXED_CLUSTER(kernel, ctx, clusters * cluster, cluster_threads, cluster,
-                                         shared, p, (uint32_t)places);
-    return WEFT_LAUNCH_CLUSTER(kernel, ctx, clusters * cluster, cluster_threads, cluster, shared, p,
-                               (uint32_t)places);
+    if (pairs)
+        return WEFT_LAUNCH_FIXED_CLUSTER(two_blocks<T>, ctx, clusters * cluster, cluster_threads,
+                                         cluster, shared, p, (uint32_t)places);
+    return WEFT_LAUNCH_CLUSTER(some_blocks<T>, ctx, clusters * cluster, cluster_threads, cluster,
+                               shared, p, (uint32_t)places);
 }
 
 weft_status wi_histogram_cluster(weft_context *ctx, const void *arguments) {
     return with_step_type(ctx, arguments, [=](auto, auto p, size_t places) {
-        using T = typename decltype(p)::Element;
         unsigned cluster = pair_of_blocks;
         while ((places - 1) / cluster + 1 > wi_histogram_shared_room(ctx))
             cluster *= 2;
-        if (cluster == pair_of_blocks)
-            return launch_clusters(ctx, p, places, cluster, two_blocks<T>);
-        return launch_clusters(ctx, p, places, cluster, some_blocks<T>);
+        return launch_clusters(ctx, p, places, cluster);
     });
 }

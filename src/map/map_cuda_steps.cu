@@ -51,8 +51,9 @@ weft_status wi_map_one_each(weft_context *ctx, const void *arguments) {
         using T = typename decltype(tag)::type;
         const wi_map_params<T> p = as_vector<T>(args);
         return wi_with_map_op(args->op, [=](auto o) {
-            const auto kernel = one_each<decltype(o)::op, T>;
-            return WEFT_LAUNCH(kernel, ctx, (unsigned)divide_up(p.cols, threads), threads, 0, p);
+            constexpr wi_map_op op = decltype(o)::op;
+            return WEFT_LAUNCH((one_each<op, T>), ctx, (unsigned)divide_up(p.cols, threads),
+                               threads, 0, p);
         });
     });
 }
@@ -62,7 +63,7 @@ weft_status wi_map_blocks_2d(weft_context *ctx, const void *arguments) {
     int highest = 0;
     const weft_status status =
         wi_cuda(ctx, cudaDeviceGetAttribute(&highest, cudaDevAttrMaxGridDimY, ctx->gpu->device),
-                "cudaDeviceGetAttribute: how high a grid may be");
+                "asking how high a grid may be");
     if (status != WEFT_OK)
         return status;
     return wi_with_step_type(args->type, [=](auto tag) {
@@ -72,8 +73,8 @@ weft_status wi_map_blocks_2d(weft_context *ctx, const void *arguments) {
         const dim3 blocks((unsigned)divide_up(p.cols, tile_x),
                           (unsigned)(high < (size_t)highest ? high : (size_t)highest));
         return wi_with_map_op(args->op, [=](auto o) {
-            const auto kernel = blocks_2d<decltype(o)::op, T>;
-            return WEFT_LAUNCH(kernel, ctx, blocks, dim3(tile_x, tile_y), 0, p);
+            constexpr wi_map_op op = decltype(o)::op;
+            return WEFT_LAUNCH((blocks_2d<op, T>), ctx, blocks, dim3(tile_x, tile_y), 0, p);
         });
     });
 }
@@ -86,9 +87,9 @@ weft_status wi_map_grid_stride(weft_context *ctx, const void *arguments) {
         const size_t fill = (size_t)ctx->gpu->multiprocessors * blocks_per_multiprocessor;
         const size_t needed = divide_up(p.cols, threads);
         return wi_with_map_op(args->op, [=](auto o) {
-            const auto kernel = grid_stride<decltype(o)::op, T>;
-            return WEFT_LAUNCH(kernel, ctx, (unsigned)(needed < fill ? needed : fill), threads, 0,
-                               p);
+            constexpr wi_map_op op = decltype(o)::op;
+            return WEFT_LAUNCH((grid_stride<op, T>), ctx, (unsigned)(needed < fill ? needed : fill),
+                               threads, 0, p);
         });
     });
 }

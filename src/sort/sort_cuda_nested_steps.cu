@@ -91,10 +91,11 @@ __global__ void quick_naive(U *p, size_t n, int depth, wi_key_map<U> map) {
         if (left < end)
             x.swap(left++, --end);
     }
-    if (end > 1)
-        WEFT_LAUNCH_FORGET(quick_naive<U>, 1, 1, 0, p, end, depth - 1, map);
-    if (n - left > 1)
-        WEFT_LAUNCH_FORGET(quick_naive<U>, 1, 1, 0, p + left, n - left, depth - 1, map);
+    if (end > 1 && !WEFT_LAUNCH_FORGET(quick_naive<U>, 1, 1, 0, p, end, depth - 1, map))
+        heap_sort(x, end);
+    if (n - left > 1 &&
+        !WEFT_LAUNCH_FORGET(quick_naive<U>, 1, 1, 0, p + left, n - left, depth - 1, map))
+        heap_sort(x.from(left), n - left);
 }
 
 /* ---- quick ---- */
@@ -252,23 +253,36 @@ __device__ void sort_part(const arrays<U> &a, const part &p, U *memory) {
 template <class U>
 __global__ void quick(arrays<U> a, part p, unsigned launches);
 
+/* Parts that are left to the block. */
+enum {
+    NEITHER = 0,
+    LESS = 1,
+    GREATER = 2
+};
+
+/* Gives the parts whose launch was refused. */
 template <class U>
-__device__ void launch_parts(const arrays<U> &a, const part &less, const part &greater,
-                             unsigned launches) {
+__device__ int launch_parts(const arrays<U> &a, const part &less, const part &greater,
+                            unsigned launches) {
     const size_t both = less.n + greater.n;
     const unsigned share = both ? (unsigned)(launches * less.n / both) : 0;
-    if (less.n)
-        WEFT_LAUNCH_FORGET(quick<U>, 1, quick_threads, 0, a, less, share);
-    if (greater.n)
-        WEFT_LAUNCH_FORGET(quick<U>, 1, quick_threads, 0, a, greater, launches - share);
+    int left = NEITHER;
+    if (less.n && !WEFT_LAUNCH_FORGET(quick<U>, 1, quick_threads, 0, a, less, share))
+        left |= LESS;
+    if (greater.n &&
+        !WEFT_LAUNCH_FORGET(quick<U>, 1, quick_threads, 0, a, greater, launches - share))
+        left |= GREATER;
+    return left;
 }
 
 /* A block partitions and launches the left and the right part, with its allowance of launches
- * divided as their sizes are; once that is used up it sorts them itself, one after the other. */
+ * divided as their sizes are; once that is used up, or a launch is refused, it sorts them itself,
+ * one after the other. */
 template <class U>
 __global__ void __launch_bounds__(quick_threads) quick(arrays<U> a, part p, unsigned launches) {
     WEFT_SHARED(U, memory, [quick_leaf]);
     WEFT_SHARED(part, waiting, [quick_stack]);
+    WEFT_SHARED(int, refused, );
     int waits = 0;
     for (;;) {
         while (p.n > quick_leaf && p.depth > 0) {
@@ -278,8 +292,15 @@ __global__ void __launch_bounds__(quick_threads) quick(arrays<U> a, part p, unsi
                 __threadfence();
                 __syncthreads();
                 if (threadIdx.x == 0)
-                    launch_parts(a, less, greater, launches - 2);
-                return;
+                    refused = launch_parts(a, less, greater, launches - 2);
+                __syncthreads();
+                if (refused == NEITHER)
+                    return;
+                launches = 0;
+                if (refused != (LESS | GREATER)) {
+                    p = refused == LESS ? less : greater;
+                    continue;
+                }
             }
             const bool left_first = less.n < greater.n;
             if (threadIdx.x == 0)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of `weft info`. */
+#ifndef WI_INFO_H
+#define WI_INFO_H
+
+#include "cli/commands.h"
+
+void wi_info_heading(const char *title, const char *rest);
+void wi_info_field(const char *name, const char *value);
+
+/* `weft info --limits`: the limits of every GPU, and what each rung's kernels take of them. */
+wi_exit wi_info_limits(const wi_arguments *args);
+
+#endif

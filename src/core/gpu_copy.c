@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies by a GPU context, between any two kinds of memory. */
+#include <stdint.h>
+
+#include "core/gpu.h"
+#include "core/rowcopy.h"
+#include "core/stage.h"
+
+enum {
+    STAGE_FROM_BYTES = 1 << 20 /* pageable copies below this are left to the driver */
+};
+
+/* One segment of a staged copy: from where operand 0 was put, to where operand 1 is fetched. */
+static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
+                                size_t cols, void *const p[], const size_t ld[]) {
+    (void)user;
+    (void)first;
+    (void)ld;
+    return wi_cuda(ctx,
+                   cudaMemcpyAsync(p[1], p[0], rows * cols, cudaMemcpyDefault, ctx->gpu->stream),
+                   "copying a segment");
+}
+
+static weft_status copy_staged(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    const wi_stage_args args = {
+        .call = "weft_copy",
+        .rows = 1,
+        .cols = bytes,
+        .operand = {{.p = (void *)(uintptr_t)from, .element_bytes = 1, .in = true},
+                    {.p = to, .element_bytes = 1, .out = true}},
+        .operands = 2,
+        .run = copy_segment,
+    };
+    return wi_stage_run(ctx, &args);
+}
+
+static weft_status copy_direct(weft_context *ctx, void *to, const void *from, size_t bytes,
+                               bool wait) {
+    weft_status status =
+        wi_cuda(ctx, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx->gpu->stream),
+                "copying memory");
+    if (status == WEFT_OK && wait)
+        status = wi_cuda(ctx, cudaStreamSynchronize(ctx->gpu->stream), "waiting for a copy");
+    return status;
+}
+
+/* Unlike wi_gpu_sync this waits for the legacy default stream too, if the context's stream is
+ * ordered with it: the event comes after the work of both. */
+static weft_status wait_for_queued_work(weft_context *ctx) {
+    weft_status status = wi_cuda(ctx, cudaEventRecord(ctx->gpu->order, ctx->gpu->stream),
+                                 "marking the work queued so far");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventSynchronize(ctx->gpu->order), "waiting for queued work");
+    return status;
+}
+
+static weft_status copy_entered(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    const wi_memory there = wi_gpu_memory(ctx, to, bytes), here = wi_gpu_memory(ctx, from, bytes);
+    if (there == WI_MEMORY_DEVICE && here == WI_MEMORY_DEVICE)
+        return copy_direct(ctx, to, from, bytes, false);
+    if (wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "weft_copy: host memory cannot take part in a stream capture; copy before "
+                       "it begins or after it ends");
+    if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
+        const weft_status status = wait_for_queued_work(ctx); /* it may yet read or write them */
+        if (status == WEFT_OK)
+            wi_rows_copy_all(ctx, ctx->threads, (wi_rows){to, bytes},
+                             (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);
+        return status;
+    }
+    const bool pageable = there == WI_MEMORY_PAGEABLE || here == WI_MEMORY_PAGEABLE;
+    if (pageable && bytes >= STAGE_FROM_BYTES)
+        return copy_staged(ctx, to, from, bytes);
+    return copy_direct(ctx, to, from, bytes, true);
+}
+
+weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = copy_entered(ctx, to, from, bytes);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status =
+        wi_cuda(ctx, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, ctx->gpu->stream),
+                "copying within device memory");
+    wi_gpu_leave(ctx, before);
+    return status;
+}

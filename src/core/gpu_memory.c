@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory of a GPU context: where memory lies, the pool, scratch that persists. */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/gpu.h"
+#include "cpu/team.h"
+
+enum {
+    WHY_BYTES = 256
+};
+
+/* Once the device is lost all memory counts as its own: nothing touches it then, neither the device
+ * nor this thread. */
+wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
+    struct cudaPointerAttributes first, last;
+    const char *const end = (const char *)p + (bytes ? bytes - 1 : 0);
+    if (*ctx->gpu->lost)
+        return WI_MEMORY_DEVICE;
+    if (ctx->gpu->forks != wi_forks())
+        return WI_MEMORY_PAGEABLE;
+    const cudaError_t error = cudaPointerGetAttributes(&first, p);
+    if (error != cudaSuccess) {
+        cudaGetLastError(); /* old drivers call memory that CUDA does not know an error */
+        return wi_cuda_is_fatal(error) ? WI_MEMORY_DEVICE : WI_MEMORY_PAGEABLE;
+    }
+    switch (first.type) {
+    case cudaMemoryTypeManaged:
+        return WI_MEMORY_DEVICE;
+    case cudaMemoryTypeDevice:
+        return first.device == ctx->gpu->device ? WI_MEMORY_DEVICE : WI_MEMORY_PEER;
+    case cudaMemoryTypeHost:
+        if (cudaPointerGetAttributes(&last, end) == cudaSuccess && last.type == cudaMemoryTypeHost)
+            return WI_MEMORY_PINNED;
+        cudaGetLastError();
+        return WI_MEMORY_PAGEABLE;
+    default:
+        return WI_MEMORY_PAGEABLE;
+    }
+}
+
+bool wi_gpu_is_device(const weft_context *ctx, const void *p) {
+    return wi_gpu_memory(ctx, p, 0) == WI_MEMORY_DEVICE;
+}
+
+bool wi_gpu_is_host(const weft_context *ctx, const void *p) {
+    return wi_gpu_memory(ctx, p, 0) >= WI_MEMORY_PINNED;
+}
+
+/* What is left of the device's memory, for a message; "" while a stream is captured. */
+static void tell_memory(const weft_context *ctx, char *text, size_t room) {
+    size_t left = 0, all = 0;
+    uint64_t held = 0;
+    *text = '\0';
+    if (wi_gpu_capturing(ctx))
+        return;
+    if (cudaMemGetInfo(&left, &all) == cudaSuccess &&
+        cudaMemPoolGetAttribute(ctx->gpu->pool, cudaMemPoolAttrReservedMemCurrent, &held) ==
+            cudaSuccess)
+        snprintf(text, room,
+                 "; of %zu bytes %zu are free and %" PRIu64 " held by this context, the rest by "
+                 "other contexts and processes (nvidia-smi)",
+                 all, left, held);
+    cudaGetLastError();
+}
+
+/* wi_cuda for an attempt to take `bytes` bytes. */
+static weft_status taking(weft_context *ctx, cudaError_t error, size_t bytes) {
+    char doing[WHY_BYTES], memory[WHY_BYTES];
+    if (error == cudaErrorInvalidValue) /* all but the size is known to be right: it is absurd */
+        error = cudaErrorMemoryAllocation;
+    snprintf(doing, sizeof doing, "taking %zu bytes of device memory on %s", bytes, ctx->place);
+    if (error != cudaErrorMemoryAllocation)
+        return wi_cuda(ctx, error, doing);
+    cudaGetLastError(); /* or the next launch would be blamed for it */
+    tell_memory(ctx, memory, sizeof memory);
+    return wi_fail(ctx, WEFT_ENOMEM, "%s: %s (%s)%s; %s", doing, cudaGetErrorName(error),
+                   cudaGetErrorString(error), memory, wi_cuda_remedy(error));
+}
+
+weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
+    *p = NULL;
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    const cudaError_t error = cudaMallocFromPoolAsync(p, bytes, ctx->gpu->pool, ctx->gpu->stream);
+    status = taking(ctx, error, bytes);
+    if (status != WEFT_OK)
+        *p = NULL;
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+weft_status wi_gpu_free(weft_context *ctx, void *p) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    const cudaError_t error = cudaFreeAsync(p, ctx->gpu->stream);
+    if (error == cudaErrorInvalidValue) {
+        cudaGetLastError();
+        status = wi_fail(ctx, WEFT_EARG,
+                         "weft_free: memory is not from weft_alloc on %s; pass what it gave",
+                         ctx->place);
+    } else {
+        status = wi_cuda(ctx, error, "freeing device memory");
+    }
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+/* A zeroed block that is ready for use on any stream. It is taken on the context's own stream, and
+ * waited for, so that it outlives a graph that is being captured on another. */
+static weft_status zeroed_block(weft_context *ctx, size_t bytes, void **p) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    weft_status status = taking(ctx, cudaMallocFromPoolAsync(p, bytes, gpu->pool, gpu->own), bytes);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_cuda(ctx, cudaMemsetAsync(*p, 0, bytes, gpu->own), "clearing scratch memory");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaStreamSynchronize(gpu->own), "waiting for scratch memory");
+    if (status != WEFT_OK)
+        cudaFreeAsync(*p, gpu->own);
+    return status;
+}
+
+static weft_status grow_scratch(weft_context *ctx, struct wi_block *block, size_t bytes) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    size_t wanted = block->bytes ? 2 * block->bytes : WI_SCRATCH_LEAST_BYTES;
+    if (wanted < bytes)
+        wanted = bytes;
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    /* A capture in "global" mode would forbid this thread to wait, even for another stream. */
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    void *p = NULL;
+    status = zeroed_block(ctx, wanted, &p);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    wi_gpu_leave(ctx, before);
+    if (status != WEFT_OK)
+        return status;
+    if (block->p)
+        gpu->outgrown[gpu->outgrown_count++] = block->p;
+    block->p = p;
+    block->bytes = wanted;
+    return WEFT_OK;
+}
+
+weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p) {
+    struct wi_block *block = ctx->gpu->scratch, *const end = block + WI_SCRATCH_BLOCKS;
+    weft_status status = WEFT_OK;
+    *p = NULL;
+    while (block < end && block->key && block->key != key)
+        block++;
+    if (block == end)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "more than %d kinds of scratch memory; raise WI_SCRATCH_BLOCKS",
+                       WI_SCRATCH_BLOCKS);
+    block->key = key;
+    if (bytes > block->bytes)
+        status = grow_scratch(ctx, block, bytes);
+    *p = status == WEFT_OK ? block->p : NULL;
+    return status;
+}

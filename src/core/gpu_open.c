@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GPU contexts over the CUDA runtime: choosing a device, making it current, opening and closing. */
+#include <cudaTypedefs.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/gpu.h"
+#include "core/stage.h"
+#include "cpu/team.h"
+
+enum {
+    LEAST_CAPABILITY = 80,
+    WHY_BYTES = 512
+};
+
+/* ---- choosing a device ---- */
+
+int wi_device_attribute(int device, enum cudaDeviceAttr name) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, name, device) != cudaSuccess)
+        cudaGetLastError();
+    return value;
+}
+
+static int capability_of(int device) {
+    return 10 * wi_device_attribute(device, cudaDevAttrComputeCapabilityMajor) +
+           wi_device_attribute(device, cudaDevAttrComputeCapabilityMinor);
+}
+
+/* Can weft work on this device? If not, `why` says why. */
+static bool usable(int device, char *why) {
+    const int capability = capability_of(device);
+    if (capability < LEAST_CAPABILITY) {
+        snprintf(why, WHY_BYTES,
+                 "GPU %d has compute capability %d.%d, and weft needs %d.%d or later; open another "
+                 "place",
+                 device, capability / 10, capability % 10, LEAST_CAPABILITY / 10,
+                 LEAST_CAPABILITY % 10);
+        return false;
+    }
+    if (!wi_device_attribute(device, cudaDevAttrMemoryPoolsSupported)) {
+        snprintf(why, WHY_BYTES,
+                 "the driver of GPU %d offers no memory pools; update the NVIDIA driver", device);
+        return false;
+    }
+    if (wi_device_attribute(device, cudaDevAttrComputeMode) == cudaComputeModeProhibited) {
+        snprintf(why, WHY_BYTES,
+                 "GPU %d is in compute mode \"prohibited\"; allow work on it by nvidia-smi -c 0",
+                 device);
+        return false;
+    }
+    return true;
+}
+
+/* Sets *device to the usable device with the most multiprocessors, the first of equals. */
+static weft_status best_device(int count, int *device, char *why) {
+    int most = 0;
+    for (int k = 0; k < count; k++) {
+        const int multiprocessors = wi_device_attribute(k, cudaDevAttrMultiProcessorCount);
+        if (multiprocessors > most && usable(k, why)) {
+            most = multiprocessors;
+            *device = k;
+        }
+    }
+    return most > 0 ? WEFT_OK : WEFT_EDEVICE;
+}
+
+/* CUDA does not survive a fork: a child may begin to use it only if its parent never has. */
+static const char forked[] = "CUDA was in use before this process was forked, and does not work in "
+                             "the child; use GPU places on one side of a fork only, or start the "
+                             "child by exec";
+
+static bool may_use_cuda(void) {
+    static atomic_uint in_use_since; /* so many forks, and one; 0: never */
+    unsigned since = 0, now = wi_forks() + 1;
+    return atomic_compare_exchange_strong(&in_use_since, &since, now) || since == now;
+}
+
+/* Sets *device to `ordinal`, or the best device if it is negative; says in `why` why it cannot. */
+static weft_status choose_device(int ordinal, int *device, char *why) {
+    int count = 0;
+    if (!may_use_cuda()) {
+        snprintf(why, WHY_BYTES, "%s", forked);
+        return WEFT_EDEVICE;
+    }
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        const cudaError_t reason = error != cudaSuccess ? error : cudaErrorNoDevice;
+        cudaGetLastError();
+        const char *const remedy = wi_cuda_remedy(reason);
+        snprintf(why, WHY_BYTES, "no GPU answers: %s (%s)%s%s", cudaGetErrorName(reason),
+                 cudaGetErrorString(reason), *remedy ? "; " : "", remedy);
+        return WEFT_EDEVICE;
+    }
+    snprintf(why, WHY_BYTES,
+             "no GPU answers with its number of multiprocessors; update the driver");
+    if (ordinal < 0)
+        return best_device(count, device, why);
+    if (ordinal >= count) {
+        snprintf(why, WHY_BYTES,
+                 "place gpu:%d names no GPU of this machine; it has gpu:0 to gpu:%d", ordinal,
+                 count - 1);
+        return WEFT_EARG;
+    }
+    *device = ordinal;
+    return usable(ordinal, why) ? WEFT_OK : WEFT_EDEVICE;
+}
+
+bool wi_gpu_present(char *why, size_t bytes) {
+    char reason[WHY_BYTES];
+    int device;
+    const bool present = choose_device(-1, &device, reason) == WEFT_OK;
+    snprintf(why, bytes, "%s", present ? "" : reason);
+    return present;
+}
+
+int wi_gpu_device(const weft_context *ctx) {
+    return ctx->gpu ? ctx->gpu->device : -1;
+}
+
+/* wi_gpu_enter, also for a device that is lost. */
+static weft_status make_current(weft_context *ctx, int *before) {
+    if (ctx->gpu->forks != wi_forks())
+        return wi_fail(ctx, WEFT_EDEVICE, "%s: %s", ctx->place, forked);
+    weft_status status = wi_cuda(ctx, cudaGetDevice(before), "asking for the current device");
+    if (status == WEFT_OK && *before != ctx->gpu->device)
+        status = wi_cuda(ctx, cudaSetDevice(ctx->gpu->device), "making the place's GPU current");
+    return status;
+}
+
+weft_status wi_gpu_enter(weft_context *ctx, int *before) {
+    *before = 0;
+    if (!ctx->gpu)
+        return WEFT_OK;
+    const weft_status status = wi_gpu_check_lost(ctx);
+    return status == WEFT_OK ? make_current(ctx, before) : status;
+}
+
+/* Is the device in use by this process? Making it current would bring it into use, which takes time
+ * and hundreds of megabytes. */
+static bool in_use(int device) {
+    void *entry = NULL;
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    cudaGetDriverEntryPointByVersion("cuDevicePrimaryCtxGetState", &entry, 7000, cudaEnableDefault,
+                                     &found);
+#else
+    cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &entry, cudaEnableDefault, &found);
+#endif
+    PFN_cuDevicePrimaryCtxGetState_v7000 state;
+    memcpy(&state, &entry, sizeof state); /* ISO C has no cast from an object's address */
+    unsigned flags;
+    int active = 0;
+    return found == cudaDriverEntryPointSuccess && state(device, &flags, &active) == CUDA_SUCCESS &&
+           active;
+}
+
+void wi_gpu_leave(weft_context *ctx, int before) {
+    /* A caller who never used the device that CUDA calls current by default is left with ours. */
+    if (ctx->gpu && before != ctx->gpu->device && in_use(before))
+        cudaSetDevice(before);
+}
+
+/* ---- opening and closing ---- */
+
+static weft_status create_pool(weft_context *ctx) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    const struct cudaMemPoolProps properties = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice, .id = gpu->device},
+    };
+    weft_status status =
+        wi_cuda(ctx, cudaMemPoolCreate(&gpu->pool, &properties), "creating a memory pool");
+    if (status != WEFT_OK)
+        return status;
+    uint64_t keep = UINT64_MAX; /* memory once taken stays with the context until it closes */
+    return wi_cuda(ctx, cudaMemPoolSetAttribute(gpu->pool, cudaMemPoolAttrReleaseThreshold, &keep),
+                   "setting the memory pool to keep its memory");
+}
+
+static weft_status create_parts(weft_context *ctx) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    /* A blocking stream: ordered with the legacy default stream, on which callers prepare data. */
+    weft_status status = wi_cuda(ctx, cudaStreamCreateWithFlags(&gpu->own, cudaStreamDefault),
+                                 "creating the context's stream");
+    if (status != WEFT_OK)
+        return status;
+    gpu->stream = gpu->own;
+    status = wi_cuda(ctx, cudaEventCreateWithFlags(&gpu->order, cudaEventDisableTiming),
+                     "creating an event");
+    return status == WEFT_OK ? create_pool(ctx) : status;
+}
+
+weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
+    char why[WHY_BYTES];
+    int device = 0, before = 0;
+    weft_status status = choose_device(ordinal, &device, why);
+    if (status != WEFT_OK)
+        return wi_fail(ctx, status, "weft_open: %s", why);
+    struct wi_gpu *const gpu = wi_host_alloc(sizeof *gpu);
+    if (!gpu)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_open: no host memory for a GPU's context");
+    *gpu = (struct wi_gpu){
+        .device = device,
+        .forks = wi_forks(),
+        .multiprocessors = wi_device_attribute(device, cudaDevAttrMultiProcessorCount),
+        .capability = capability_of(device),
+        .shared_optin =
+            (size_t)wi_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin),
+        .l2_bytes = (size_t)wi_device_attribute(device, cudaDevAttrL2CacheSize),
+    };
+    ctx->gpu = gpu;
+#ifdef WEFT_EMU
+    snprintf(ctx->place, sizeof ctx->place, "emu:%d", device);
+#else
+    snprintf(ctx->place, sizeof ctx->place, "gpu:%d", device);
+#endif
+    status = wi_gpu_enter(ctx, &before);
+    if (status == WEFT_OK) {
+        status = create_parts(ctx);
+        wi_gpu_leave(ctx, before);
+    }
+    if (status != WEFT_OK)
+        wi_gpu_close(ctx);
+    return status;
+}
+
+/* Frees what the context holds on the device; its work must be done. */
+static void close_parts(weft_context *ctx) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    wi_stage_close(ctx);
+    for (int slot = 0; slot < WI_SCRATCH_BLOCKS; slot++)
+        if (gpu->scratch[slot].p)
+            cudaFreeAsync(gpu->scratch[slot].p, gpu->own);
+    for (size_t k = 0; k < gpu->outgrown_count; k++)
+        cudaFreeAsync(gpu->outgrown[k], gpu->own);
+    if (gpu->own)
+        cudaStreamSynchronize(gpu->own);
+    if (gpu->pool)
+        cudaMemPoolDestroy(gpu->pool);
+    if (gpu->order)
+        cudaEventDestroy(gpu->order);
+    if (gpu->own)
+        cudaStreamDestroy(gpu->own);
+}
+
+void wi_gpu_close(weft_context *ctx) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    int before = 0;
+    if (make_current(ctx, &before) == WEFT_OK) {
+        if (gpu->stream && gpu->stream != gpu->own && !wi_gpu_capturing(ctx))
+            cudaStreamSynchronize(gpu->stream);
+        if (gpu->own)
+            cudaStreamSynchronize(gpu->own);
+        close_parts(ctx);
+        cudaGetLastError(); /* a failure has no one left to be told of it */
+        wi_gpu_leave(ctx, before);
+    }
+    wi_host_free(gpu);
+    ctx->gpu = NULL;
+}
