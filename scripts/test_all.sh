@@ -24,6 +24,9 @@ else
     echo "test-all: left out: the fuzzers of the file readers, for there is no clang"
 fi
 
+echo "test-all: an operation added to a copy of the tree"
+scripts/sample.sh
+
 if [ -x scripts/mutants.sh ]; then
     echo "test-all: faults planted on purpose"
     scripts/mutants.sh
