@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every *_test.c is one cmocka program, every tests/*_test.sh one script; ctest runs them all.
 
-add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c)
+add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c
+                                ${PROJECT_SOURCE_DIR}/tests/sweep.c)
 target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
 
 # Allocation failures are injected by wrapping every function that hands out memory.

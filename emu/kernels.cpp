@@ -21,7 +21,7 @@ constexpr unsigned largest_cluster = 16;
 constexpr size_t shared_per_multiprocessor = 228 * 1024;
 
 __thread Fibre *emu::self;
-uint64_t emu::idle_spins;
+uint64_t emu::idle_spins, emu::steps;
 std::vector<Grid *> emu::grids;
 Block *emu::blocks[most_blocks];
 static auto &spare_fibres = *new std::vector<Fibre *>(); /* never given back */
@@ -84,6 +84,7 @@ static Fibre *choose() {
 
 /* Goes on with another thread, or with the host when a cluster has ended. */
 static void run_next(Context *from) {
+    steps++;
     Fibre *const before = self;
     if (ready.empty() && !ended)
         report_waits("deadlock");
@@ -474,6 +475,10 @@ void emu_device_launch(bool tail, const emu_grid &shape) {
         launch(child);
     }
     give_way();
+}
+
+unsigned long long emu_steps() {
+    return steps;
 }
 
 const emu_index *emu_here() {
