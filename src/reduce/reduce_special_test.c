@@ -308,7 +308,7 @@ static bool run_norm(void *rig_of_test, size_t n, const wi_row *row, const size_
 static void norms_at_every_scale(weft_context *ctx) {
     const test_sweep s = {.ladder = &wi_reduce_ladder,
                           .extent = {HIGHEST_SCALE - LOWEST_SCALE + 1},
-                          .share = 40,
+                          .share = 20,
                           .run = run_norm};
     rig r = rig_open(ctx);
     test_random random = test_random_at(82);

@@ -541,6 +541,7 @@ static void huge_sizes(weft_context *ctx) {
         return;
     rig r = rig_open(ctx, n);
     test_sweep s = sweep_of(&n, 1, 1);
+    s.must = 0;
     s.share = 10;
     s.one_in = WEFT_TYPE_COUNT;
     test_sweep_run(ctx, &r.random, &s, &r);

@@ -251,7 +251,7 @@ static test_sweep sweep_of(const size_t *sizes, size_t count) {
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257, MOST_VALUE_BYTES);
     test_sweep s = sweep_of(test_small_sizes, test_small_size_count);
-    s.must = 3;
+    s.must = 1;
     s.share = 30;
     test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
