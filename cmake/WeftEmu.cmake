@@ -130,7 +130,8 @@ function(weft_emu_runs name environment)
     endforeach()
 endfunction()
 
-# Every test that opens each place runs here as well; tests/kernels_test.cu has kernels of its own.
+# Every test that opens each place runs here as well, if there are kernels beside it or it tells GPUs
+# from other places; tests/kernels_test.cu has kernels of its own.
 set(emu_environment WEFT_TEST_PLACES=emu WEFT_TEST_MAX=17000 WEFT_TEST_BUDGET=1)
 weft_emu_kernels(weft_emu_kernels_test ${PROJECT_SOURCE_DIR}/tests/kernels_test.cu)
 target_include_directories(weft_emu_kernels_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
@@ -139,8 +140,11 @@ weft_emu_program(emu_kernels_test $<TARGET_OBJECTS:weft_emu_kernels_test>
                  $<TARGET_OBJECTS:weft_emu_testing>)
 weft_emu_runs(emu_kernels_test "${emu_environment}")
 foreach(source IN LISTS WEFT_TEST_C)
-    file(STRINGS ${source} opens_each_place REGEX "TEST_ON_EACH_PLACE|test_each_place|TEST_GPU")
-    if(opens_each_place)
+    get_filename_component(folder ${source} DIRECTORY)
+    file(GLOB kernels ${folder}/*.cu)
+    file(STRINGS ${source} places REGEX "TEST_ON_EACH_PLACE|test_each_place|TEST_GPU")
+    file(STRINGS ${source} gpus REGEX "WI_CUDA|TEST_GPU|->gpu|WEFT_EMU")
+    if(places AND (kernels OR gpus))
         get_filename_component(name ${source} NAME_WE)
         weft_emu_program(emu_${name} ${source} $<TARGET_OBJECTS:weft_emu_testing>)
         weft_emu_runs(emu_${name} "${emu_environment}")

@@ -14,7 +14,7 @@ enum {
 
 /* Work that a program may do with a budget of 1; on place emu, of one seed. */
 #ifdef WEFT_EMU
-static const double usual_budget = 24e6; /* steps */
+static const double usual_budget = 16e6; /* steps */
 #else
 static const double usual_budget = 96e6; /* bytes, on each place */
 #endif
