@@ -24,6 +24,8 @@ foreach(source IN LISTS WEFT_TEST_C)
     file(STRINGS ${source} times REGEX "CLOCK_MONOTONIC")
     if(times) # it has the machine to itself
         set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    elseif(name MATCHES "^chol_") # threads that wait for each other all the time
+        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
     endif()
 endforeach()
 if(TARGET allocation_test)
