@@ -21,14 +21,16 @@ $(BUILD)/Makefile:
 setup: ## install what a build and the tests need, or say what is missing
 	@scripts/setup.sh test
 
-# Kernels take longest to build: where there is no GPU to run them, a demo goes without.
+# Kernels take longest to build: where there is no GPU to run them, a demo goes without. A folder of
+# its own has code for this processor alone.
 GPU = $(wildcard /dev/nvidiactl /dev/dxg)
 DEMO_BUILD = $(if $(GPU)$(wildcard $(BUILD)/weft),$(BUILD),build-demo)
 
 .PHONY: demo
 demo: ## set up, build, and show every operation on the best place of this machine
 	@scripts/setup.sh build
-	@$(CONFIGURE) -B $(DEMO_BUILD) $(if $(filter build-demo,$(DEMO_BUILD)),-DWEFT_CUDA=OFF)
+	@$(CONFIGURE) -B $(DEMO_BUILD) \
+	    $(if $(filter build-demo,$(DEMO_BUILD)),-DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_ISA=NATIVE)
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@$(DEMO_BUILD)/weft demo
 
