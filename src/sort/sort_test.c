@@ -14,7 +14,8 @@
 enum {
     DEVICE_IN = 1,
     DEVICE_OUT = 2,
-    MOST_VALUE_BYTES = 24
+    MOST_VALUE_BYTES = 24,
+    AGAIN = 6
 };
 
 /* What is asked for. */
@@ -316,12 +317,41 @@ static void in_order(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Small tiles in several passes, again and again: so that with some schedule a tile finds words of
+ * the pass before, which it has to wait out. */
+static bool run_again(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const weft_type types[] = {WEFT_U16, WEFT_U32};
+    (void)none;
+    run_case(rig_of_test, &(sort_case){.row = test_row_named(&wi_sort_ladder, "onesweep"),
+                                       .form = KEYS,
+                                       .type = types[at[0]],
+                                       .n = n,
+                                       .device = DEVICE_IN | DEVICE_OUT});
+    return true;
+}
+
+static void words_of_passes_before(weft_context *ctx) {
+    static const size_t n = 16385;
+    const test_sweep s = {.sizes = &n,
+                          .size_count = 1,
+                          .extent = {2, AGAIN},
+                          .must = 3,
+                          .share = 10,
+                          .run = run_again};
+    if (ctx->kind == WI_CPU)
+        return;
+    rig r = rig_open(ctx, n, MOST_VALUE_BYTES);
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes),
         TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes),
         TEST_ON_EACH_PLACE(in_order),
+        TEST_ON_EACH_PLACE(words_of_passes_before),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
 }
