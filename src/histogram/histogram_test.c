@@ -377,12 +377,8 @@ static void run_drawing(rig *r, histogram_case c) {
     c.count_type = count_types[test_below(&r->random, 4)];
     c.counting = test_below(&r->random, 3) ? WEFT_OVERWRITE : WEFT_ACCUMULATE;
     c.has_outside = test_below(&r->random, 4) != 0;
-    c.device = DEVICE_ALL;
+    c.device = test_below(&r->random, 2) ? DEVICE_ALL : mixtures[test_below(&r->random, 5)];
     run_case(r, &c);
-    if (r->ctx->kind == WI_CUDA) {
-        c.device = mixtures[test_below(&r->random, 5)];
-        run_case(r, &c);
-    }
 }
 
 static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {

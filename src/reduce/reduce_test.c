@@ -421,11 +421,10 @@ static void run_drawing(rig *r, reduce_case c) {
     c.offset_y = offset[1];
     c.pattern = pattern_for(c.op, test_bits(&r->random) >> 8);
     c.device = ON_DEVICE;
-    run_case(r, &c);
-    if (r->ctx->kind == WI_CUDA) {
+    if (test_below(&r->random, 2)) {
         c.device = mixtures[test_below(&r->random, sizeof mixtures / sizeof *mixtures)];
-        run_case(r, &c);
     }
+    run_case(r, &c);
 }
 
 static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {

@@ -359,11 +359,10 @@ static void run_drawing(rig *r, scan_case c) {
     c.offset_y = c.in_place ? c.offset_x : offset[1];
     c.pattern = draw_pattern(r, c.op);
     c.device = DEVICE_X | DEVICE_Y;
-    run_case(r, &c);
-    if (r->ctx->kind == WI_CUDA) {
+    if (test_below(&r->random, 2)) {
         c.device = mixtures[test_below(&r->random, sizeof mixtures / sizeof *mixtures)];
-        run_case(r, &c);
     }
+    run_case(r, &c);
 }
 
 static bool is_too_slow(const scan_case *c) {
