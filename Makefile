@@ -21,24 +21,30 @@ $(BUILD)/Makefile:
 setup: ## install what a build and the tests need, or say what is missing
 	@scripts/setup.sh test
 
-# Kernels take longest to build: where there is no GPU to run them, a demo goes without.
+# Kernels take longest to build: where there is no GPU to run them, a demo goes without. A folder of
+# its own has code for this processor alone.
 GPU = $(wildcard /dev/nvidiactl /dev/dxg)
 DEMO_BUILD = $(if $(GPU)$(wildcard $(BUILD)/weft),$(BUILD),build-demo)
 
 .PHONY: demo
 demo: ## set up, build, and show every operation on the best place of this machine
 	@scripts/setup.sh build
-	@$(CONFIGURE) -B $(DEMO_BUILD) $(if $(filter build-demo,$(DEMO_BUILD)),-DWEFT_CUDA=OFF)
+	@$(CONFIGURE) -B $(DEMO_BUILD) \
+	    $(if $(filter build-demo,$(DEMO_BUILD)),-DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_ISA=NATIVE)
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@$(DEMO_BUILD)/weft demo
+
+# Kernels that nothing here can run are built for one architecture, to see that they compile: in a
+# folder of its own, so that what is installed from $(BUILD) has code for all.
+TEST_BUILD = $(if $(GPU)$(wildcard $(BUILD)/Makefile),$(BUILD),build-test)
+ONE_ARCHITECTURE = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90)
 
 .PHONY: test
 test: ## set up, build, and run all tests
 	@scripts/setup.sh test
-	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON -DWEFT_EMU=ON
-	@cmake --build $(BUILD) -j $(JOBS)
-	@cd $(BUILD) && $(CTEST) -LE emu
-	@cd $(BUILD) && $(CTEST) -L emu -j $(JOBS)
+	@$(CONFIGURE) -B $(TEST_BUILD) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(ONE_ARCHITECTURE)
+	@cmake --build $(TEST_BUILD) -j $(JOBS)
+	@scripts/test.sh $(TEST_BUILD) $(JOBS)
 	@echo "test: all passed"
 
 .PHONY: test-asan
@@ -47,13 +53,14 @@ test-asan: ## the tests, emu's too, under AddressSanitizer and UndefinedBehavior
 	@$(CONFIGURE) -B build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_SANITIZE=ON \
 	    -DWEFT_CUDA=OFF -DWEFT_TESTS=ON -DWEFT_EMU=ON
 	@cmake --build build-asan -j $(JOBS)
-	@cd build-asan && $(CTEST) -LE emu
-	@cd build-asan && $(CTEST) -L emu -j $(JOBS)
+	@cd build-asan && $(CTEST) -j $(JOBS)
 	@echo "test-asan: all passed"
 
 .PHONY: test-all
-test-all: test ## the tests, counts beyond 2^32, a minute of each fuzzer, and planted faults
-	@scripts/test_all.sh $(BUILD)
+test-all: export WEFT_TEST_ROUND = all
+test-all: export WEFT_TEST_BUDGET = all
+test-all: test ## all cases and seeds, counts beyond 2^32, a minute of each fuzzer, planted faults
+	@scripts/test_all.sh $(TEST_BUILD)
 
 .PHONY: gpu-test
 gpu-test: ## the tests on place gpu, then under compute-sanitizer
@@ -97,7 +104,8 @@ lint: ## clang-tidy and cppcheck over the C sources
 
 .PHONY: clean
 clean: ## remove every build folder
-	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint
+	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint \
+	    build-test
 
 .PHONY: help
 help: ## show this list

@@ -79,9 +79,10 @@ add_library(weft_emu STATIC $<TARGET_OBJECTS:weft_emu_c> $<TARGET_OBJECTS:weft_e
 set_target_properties(weft_emu PROPERTIES LINKER_LANGUAGE CXX)
 target_link_libraries(weft_emu INTERFACE weft_emu_flags weft_flags)
 
-# Every seed chooses its own schedules and its own data; four of them in turn take the policies
-# in_order, reversed, random and starve.
-add_library(weft_emu_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c)
+# Every seed chooses its own schedules and its own data; seed modulo 4 is the policy: in_order,
+# reversed, random or starve.
+add_library(weft_emu_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c
+                                    ${PROJECT_SOURCE_DIR}/tests/sweep.c)
 target_link_libraries(weft_emu_testing PRIVATE weft_emu_flags weft_flags PkgConfig::CMOCKA)
 
 function(weft_emu_program name)
@@ -113,83 +114,48 @@ foreach(switch CONTEXT UCONTEXT)
     set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS emu)
 endforeach()
 
+# Eight seeds for every program, two of each policy: label seed_K has the runs with seed K, and
+# scripts/test.sh chooses four of them for `make test`.
 set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
 endif()
+function(weft_emu_runs name environment)
+    foreach(seed IN LISTS emu_seeds)
+        string(REPLACE "@SEED@" ${seed} arguments "${ARGN}")
+        add_test(NAME ${name}_${seed} COMMAND ${name} ${arguments})
+        set_tests_properties(
+            ${name}_${seed} PROPERTIES TIMEOUT 600 LABELS "emu;seed_${seed}" ENVIRONMENT
+                                       "WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};${environment}")
+    endforeach()
+endfunction()
+
+# Every test that opens each place runs here as well, if there are kernels beside it or it tells GPUs
+# from other places; tests/kernels_test.cu and tests/faults_test.cu have kernels of their own.
+set(emu_environment WEFT_TEST_PLACES=emu WEFT_TEST_MAX=17000 WEFT_TEST_BUDGET=1)
 foreach(name kernels_test faults_test)
     weft_emu_kernels(weft_emu_${name} ${PROJECT_SOURCE_DIR}/tests/${name}.cu)
     target_include_directories(weft_emu_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
     target_link_libraries(weft_emu_${name} PRIVATE PkgConfig::CMOCKA)
+    weft_emu_program(emu_${name} $<TARGET_OBJECTS:weft_emu_${name}>
+                     $<TARGET_OBJECTS:weft_emu_testing>)
+    weft_emu_runs(emu_${name} "${emu_environment}")
 endforeach()
-set(emu_tests
-    kernels_test
-    faults_test
-    histogram/histogram_test
-    map/map_test
-    map/map_limits_test
-    reduce/reduce_test
-    reduce/reduce_special_test
-    scan/scan_test
-    scan/scan_special_test
-    scan/scan_range_test
-    select/select_test
-    select/select_shared_test
-    select/select_empty_test
-    sort/sort_test
-    sort/sort_arguments_test
-    sort/sort_calls_test
-    sort/sort_depth_test
-    sort/sort_limits_test
-    sparse/sparse_refusal_test
-    core/stage_test
-    core/call_test
-    core/core_test
-    core/gpu_test
-    climb/climb_test
-    ../tests/allocation_test
-    ../tests/arguments_test
-    ../tests/concurrency_test
-    ../tests/disorder_test)
-# One case in so many is run; tests that have few, or quick ones, run more of them.
-set(emu_one_in 60)
-set(emu_one_in_sort_test 30)
-set(emu_one_in_sort_calls_test 4)
-set(emu_one_in_allocation_test 100)
-set(emu_one_in_disorder_test 4)
-set(emu_one_in_select_shared_test 8)
-foreach(test IN LISTS emu_tests)
-    get_filename_component(name ${test} NAME)
-    set(one_in ${emu_one_in})
-    if(DEFINED emu_one_in_${name})
-        set(one_in ${emu_one_in_${name}})
+foreach(source IN LISTS WEFT_TEST_C)
+    get_filename_component(folder ${source} DIRECTORY)
+    file(GLOB kernels ${folder}/*.cu)
+    file(STRINGS ${source} places REGEX "TEST_ON_EACH_PLACE|test_each_place|TEST_GPU")
+    file(STRINGS ${source} gpus REGEX "WI_CUDA|TEST_GPU|->gpu|WEFT_EMU")
+    if(places AND (kernels OR gpus))
+        get_filename_component(name ${source} NAME_WE)
+        weft_emu_program(emu_${name} ${source} $<TARGET_OBJECTS:weft_emu_testing>)
+        weft_emu_runs(emu_${name} "${emu_environment}")
     endif()
-    if(TARGET weft_emu_${name})
-        set(source $<TARGET_OBJECTS:weft_emu_${name}>)
-    else()
-        set(source ${src}/${test}.c)
-    endif()
-    weft_emu_program(emu_${name} ${source} $<TARGET_OBJECTS:weft_emu_testing>)
-    foreach(seed IN LISTS emu_seeds)
-        add_test(NAME emu_${name}_${seed} COMMAND emu_${name})
-        set_tests_properties(
-            emu_${name}_${seed}
-            PROPERTIES
-                TIMEOUT 600
-                LABELS emu
-                ENVIRONMENT
-                "WEFT_TEST_PLACES=emu;WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};WEFT_TEST_MAX=10000;WEFT_TEST_ONE_IN=${one_in}"
-        )
-    endforeach()
 endforeach()
 
 # The fuzzer of the public calls, for a fixed number of sessions.
 weft_emu_program(emu_calls_fuzz ${PROJECT_SOURCE_DIR}/tests/fuzz/calls_fuzz.c
                  ${PROJECT_SOURCE_DIR}/tests/fuzz/driver.c $<TARGET_OBJECTS:weft_emu_testing>)
 weft_fuzz_calls(emu_calls_fuzz)
-foreach(seed IN LISTS emu_seeds)
-    add_test(NAME emu_calls_fuzz_${seed} COMMAND emu_calls_fuzz - 5 ${seed}000)
-    set_tests_properties(emu_calls_fuzz_${seed} PROPERTIES TIMEOUT 600 LABELS emu ENVIRONMENT
-                                                           WEFT_EMU_SEED=${seed})
-endforeach()
+weft_emu_runs(emu_calls_fuzz "" - 5 @SEED@000)
 target_link_options(emu_allocation_test PRIVATE ${wrapped} ${wrapped_cuda})

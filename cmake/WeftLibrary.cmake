@@ -30,6 +30,16 @@ set(isas base)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     list(APPEND isas avx2 avx512)
 endif()
+if(WEFT_ISA STREQUAL "NATIVE") # the number of the widest that this processor has
+    try_run(
+        WEFT_NATIVE_ISA WEFT_NATIVE_COMPILES SOURCE_FROM_CONTENT native.c
+        "#include \"cpu/isa.c\"\nint main(void) { return (int)wi_cpu_isa(); }\n"
+        CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src)
+    list(GET isas ${WEFT_NATIVE_ISA} isas)
+    target_compile_definitions(weft_flags INTERFACE WI_ONLY_ISA=${isas})
+elseif(NOT WEFT_ISA STREQUAL "ALL")
+    message(FATAL_ERROR "WEFT_ISA is \"${WEFT_ISA}\": give ALL or NATIVE")
+endif()
 function(weft_for_isa name isa)
     target_compile_definitions(${name} PRIVATE WI_ISA=${isa})
     target_compile_options(${name} PRIVATE ${simd_${isa}})

@@ -7,6 +7,8 @@ set(WEFT_TESTS AUTO CACHE STRING "Tests: ON, OFF, or AUTO (on if cmocka is found
 set_property(CACHE WEFT_TESTS PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_METIS AUTO CACHE STRING "Nested dissection by METIS: ON, OFF, or AUTO (on if found)")
 set_property(CACHE WEFT_METIS PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_ISA ALL CACHE STRING "CPU code: ALL, for any processor, or NATIVE, for this one alone")
+set_property(CACHE WEFT_ISA PROPERTY STRINGS ALL NATIVE)
 option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)
 option(WEFT_EMU "With the tests, build those on place emu, kernels without a GPU" OFF)
 option(WEFT_WERROR "Treat compiler warnings as errors" ${PROJECT_IS_TOP_LEVEL})

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every *_test.c is one cmocka program, every tests/*_test.sh one script; ctest runs them all.
 
-add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c)
+add_library(weft_testing OBJECT ${PROJECT_SOURCE_DIR}/tests/testing.c
+                                ${PROJECT_SOURCE_DIR}/tests/sweep.c)
 target_link_libraries(weft_testing PRIVATE weft_flags PkgConfig::CMOCKA)
 
 # Allocation failures are injected by wrapping every function that hands out memory.
@@ -20,6 +21,12 @@ foreach(source IN LISTS WEFT_TEST_C)
     target_link_libraries(${name} PRIVATE weft_png weft_static PkgConfig::CMOCKA)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)
+    file(STRINGS ${source} times REGEX "CLOCK_MONOTONIC")
+    if(times) # it has the machine to itself
+        set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    elseif(name MATCHES "^chol_") # threads that wait for each other all the time
+        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    endif()
 endforeach()
 if(TARGET climb_test)
     target_sources(climb_test PRIVATE ${WEFT_CLIMB_OBJECTS})

@@ -30,6 +30,7 @@ struct Settings {
 };
 extern const Settings settings; /* what the environment says */
 uint64_t random_below(uint64_t bound);
+extern uint64_t steps; /* of kernels so far: accesses, by words, and switches */
 
 /* A place in the source: a program counter, or a line known; 48 bits. */
 struct Where {

@@ -22,7 +22,7 @@ constexpr size_t most_running = 4;         /* grids at a time */
 constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams get a look */
 
 __thread Fibre *emu::self;
-uint64_t emu::idle_spins;
+uint64_t emu::idle_spins, emu::steps;
 std::vector<Grid *> emu::grids;
 Block *emu::blocks[most_blocks];
 static auto &spare_fibres = *new std::vector<Fibre *>(); /* never given back */
@@ -85,6 +85,7 @@ static Fibre *choose() {
 
 /* Goes on with another thread, or with the host when a cluster has ended. */
 static void run_next(Context *from) {
+    steps++;
     Fibre *const before = self;
     if (ready.empty() && !ended)
         report_waits("deadlock");
@@ -485,6 +486,10 @@ bool emu_device_launch(bool tail, const void *kernel, const emu_grid &asked) {
     }
     give_way();
     return true;
+}
+
+unsigned long long emu_steps() {
+    return steps;
 }
 
 const emu_index *emu_here() {

@@ -160,6 +160,7 @@ void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Wher
     const size_t offset = offset_of(p);
     if (offset >= arena_bytes || bytes == 0)
         return;
+    steps += 1 + bytes / 16;
     unsigned char *const marks = shadow + offset;
     if (memchr(marks, 0, bytes)) {
         check_bounds(p, bytes, kind, where);

@@ -13,7 +13,7 @@ if ! why=$("$build/weft" reduce "$source/tests/fuzz/npy/f32_vector.npy" --place 
     exit 1
 fi
 
-ctest --test-dir "$build" --output-on-failure
+WEFT_TEST_BUDGET=all ctest --test-dir "$build" --output-on-failure
 
 sanitizer=$(command -v compute-sanitizer || echo "$cuda_folder/bin/compute-sanitizer")
 if [ ! -x "$sanitizer" ]; then
@@ -25,6 +25,7 @@ fi
 # Checked kernels are up to a hundred times slower, so the plain run has the largest sizes and all
 # cases to itself. Refusals by the runtime are provoked by the tests and checked by the library.
 export WEFT_TEST_MAX=${WEFT_TEST_MAX:-20000} WEFT_TEST_ONE_IN=${WEFT_TEST_ONE_IN:-20}
+export WEFT_TEST_BUDGET=${WEFT_TEST_BUDGET:-1}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 check() { # check TOOL OPTION...

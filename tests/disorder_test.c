@@ -160,6 +160,10 @@ static void merge_arrays(rig *r, weft_type type, size_t na, const void *a, size_
     merge_in_order(r);
 }
 
+enum {
+    MERGE_SIZES = 7
+};
+
 static void merge_disorder(rig *r, weft_type type, size_t na, size_t nb) {
     void *const a = disorder(r, type, na), *const b = disorder(r, type, nb);
     merge_arrays(r, type, na, a, nb, b);
@@ -181,16 +185,23 @@ static void merge_step(rig *r, size_t n) {
     free(b);
 }
 
+static bool merge_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[MERGE_SIZES][2] = {{2, 2},     {33, 31},    {300, 5},       {3, 1000},
+                                                 {9000, 99}, {200, 7000}, {150000, 60000}};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[0]][0] + sizes[at[0]][1]))
+        return false;
+    merge_disorder(r, (weft_type)test_below(&r->random, WEFT_TYPE_COUNT), sizes[at[0]][0],
+                   sizes[at[0]][1]);
+    return true;
+}
+
 static void merge(weft_context *ctx) {
-    static const size_t sizes[][2] = {{2, 2},     {33, 31},    {300, 5},       {3, 1000},
-                                      {9000, 99}, {200, 7000}, {150000, 60000}};
+    const test_sweep s = {.extent = {MERGE_SIZES, 8}, .must = 1, .share = 50, .run = merge_at};
     rig r = rig_open(ctx);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        for (int times = 0; times < 8; times++)
-            if (test_size_wanted(sizes[k][0] + sizes[k][1]) && test_case_wanted(&r.random))
-                merge_disorder(&r, (weft_type)test_below(&r.random, WEFT_TYPE_COUNT), sizes[k][0],
-                               sizes[k][1]);
-    }
+    test_sweep_run(ctx, &r.random, &s, &r);
     for (int times = 0; times < 3; times++) /* as it was first seen */
         merge_disorder(&r, WEFT_I32, 486, 26305);
     for (int times = 0; times < 6; times++)

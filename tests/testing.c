@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef WEFT_EMU
+#    include <cuda_runtime_api.h>
+#endif
+
 #if defined(__has_feature) /* clang's way of telling */
 #    if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
 #        define __SANITIZE_ADDRESS__ 1
@@ -122,23 +126,6 @@ void test_on_each_place(void **state) {
     const test_body *body = *state;
     test_each_place(body->run);
 }
-
-bool test_size_wanted(size_t n) {
-    const char *text = getenv("WEFT_TEST_MAX");
-    return !text || n <= strtoull(text, NULL, 0);
-}
-
-bool test_case_wanted(test_random *r) {
-    const char *text = getenv("WEFT_TEST_ONE_IN");
-    return !text || test_below(r, strtoull(text, NULL, 0)) == 0;
-}
-
-const size_t test_small_sizes[] = {0,  1,  2,  3,  5,  7,   8,   9,   15,  16,  17, 31,
-                                   32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257};
-const size_t test_small_size_count = sizeof test_small_sizes / sizeof *test_small_sizes;
-const size_t test_medium_sizes[] = {1023, 1024, 1025, 2047, 2048,  2049,  4095, 4096,
-                                    4097, 8191, 8192, 8193, 16383, 16384, 16385};
-const size_t test_medium_size_count = sizeof test_medium_sizes / sizeof *test_medium_sizes;
 
 /* ---- values of every type ---- */
 
@@ -478,12 +465,28 @@ static size_t guarded_bytes(const test_buffer *b) {
     return b->bytes + 2 * TEST_GUARD_BYTES;
 }
 
+/* What went through buffers so far; a buffer costs some work however small it is. */
+static uint64_t bytes_moved;
+
+static void note_work(const test_buffer *b) {
+    bytes_moved += guarded_bytes(b) + 1024;
+}
+
+uint64_t test_work(void) {
+#ifdef WEFT_EMU
+    return emu_steps();
+#else
+    return bytes_moved;
+#endif
+}
+
 /* Fills the host view, then hands it to where the array lives. */
 static void place_array(test_buffer *b, const void *from, size_t bytes, size_t offset) {
     assert_true(bytes <= b->capacity && offset <= TEST_MAX_OFFSET);
     ASAN_UNPOISON_MEMORY_REGION(b->mirror, block_bytes(b));
     b->p = b->block + TEST_GUARD_BYTES + offset;
     b->bytes = bytes;
+    note_work(b);
     unsigned char *start = b->mirror + guarded_start(b);
     memset(start, TEST_POISON, TEST_GUARD_BYTES);
     memset(start + TEST_GUARD_BYTES + bytes, TEST_POISON, TEST_GUARD_BYTES);
@@ -512,6 +515,7 @@ void test_buffer_load(test_buffer *b, const void *from, size_t bytes, size_t off
 
 const void *test_buffer_read(test_buffer *b, const char *what) {
     unsigned char *start = b->mirror + guarded_start(b);
+    note_work(b);
     if (b->device) {
         weft_status status =
             weft_copy(b->ctx, start, b->block + guarded_start(b), guarded_bytes(b));
@@ -549,25 +553,6 @@ void test_used(const weft_context *ctx, const char *op, const wi_row *row, const
 
 bool test_taught_type(weft_type type) {
     return type == WEFT_I32 || type == WEFT_U32 || type == WEFT_F32 || type == WEFT_F64;
-}
-
-const wi_row *test_row_named(const wi_ladder *ladder, const char *name) {
-    for (size_t k = 0; k < ladder->count; k++)
-        if (strcmp(ladder->rows[k].name, name) == 0)
-            return &ladder->rows[k];
-    fail_msg("%s has no rung %s", ladder->op, name);
-    return NULL;
-}
-
-size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]) {
-    size_t count = 0;
-    for (size_t i = 0; i < ladder->count && count < TEST_MAX_ROWS - 1; i++) {
-        if (ladder->rows[i].kind == ctx->kind) {
-            rows[count++] = &ladder->rows[i];
-        }
-    }
-    rows[count++] = NULL;
-    return count;
 }
 
 /* ---- statuses ---- */

@@ -64,15 +64,43 @@ void test_on_each_place(void **state);
         }                                                                                          \
     }
 
-/* For runs under slow checkers: sizes above WEFT_TEST_MAX are left out, and of the many like cases
- * only one in WEFT_TEST_ONE_IN is run, drawn at random. */
+/* ---- which cases are run ---- */
+
+/* Sizes above WEFT_TEST_MAX are left out. */
 bool test_size_wanted(size_t n);
+/* Of like cases that no sweep holds, for slow checkers: one in WEFT_TEST_ONE_IN, drawn. */
 bool test_case_wanted(test_random *r);
 
 extern const size_t test_small_sizes[];
 extern const size_t test_small_size_count;
 extern const size_t test_medium_sizes[];
 extern const size_t test_medium_size_count;
+
+enum {
+    TEST_MOST_AXES = 6
+};
+
+/* A sweep: every combination of a size, a rung of a ladder and one value of each further axis. A
+ * program has a budget of work. With it a sweep runs what must be seen, each rung with each
+ * combination of the axes in `must` once (the rest of the case drawn), and then drawn cases until
+ * its share of the budget is spent. */
+typedef struct test_sweep {
+    const size_t *sizes;           /* ascending; NULL: the cases have no size */
+    size_t size_count;             /* sizes above WEFT_TEST_MAX are left out */
+    const wi_ladder *ladder;       /* its rungs on the place, and NULL; or NULL: only that */
+    size_t extent[TEST_MOST_AXES]; /* of each further axis; 0 ends them */
+    unsigned must;                 /* bit k: further axis k */
+    unsigned share;                /* of the program's budget, in percent */
+    size_t one_in;                 /* if everything is run: one in so many cases; 0: all */
+    /* Runs a case, at[k] being its value on axis k; false: there is no such case. */
+    bool (*run)(void *rig, size_t n, const wi_row *row, const size_t at[]);
+} test_sweep;
+
+/* WEFT_TEST_BUDGET multiplies the budget; "all" runs everything. */
+void test_sweep_run(const weft_context *ctx, test_random *r, const test_sweep *s, void *rig);
+/* Work done so far: on place emu steps of kernels, elsewhere bytes that went through test buffers,
+ * and a few for every one of them. */
+uint64_t test_work(void);
 
 /* ---- values of every type ---- */
 
@@ -157,7 +185,8 @@ void test_use(weft_context *ctx, const char *op, const wi_row *row);
 void test_used(const weft_context *ctx, const char *op, const wi_row *row, const char *what);
 /* Do rungs that only teach offer this type? */
 bool test_taught_type(weft_type type);
-/* The rows of a ladder that belong to the context's place, and NULL for the library's choice. */
+/* The rows of a ladder that belong to the context's place, and NULL for the library's choice. More
+ * than TEST_MAX_ROWS fail the test. */
 size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]);
 
 const wi_row *test_row_named(const wi_ladder *ladder, const char *name); /* there is one */

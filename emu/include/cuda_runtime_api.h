@@ -122,6 +122,8 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
 /* What makes no difference here: all memory comes from the same place, which all devices reach. */
 cudaError_t emu_ignore(const void *setting);
+/* Accesses of kernels and switches between threads so far: what a program has cost. */
+unsigned long long emu_steps(void);
 #define cudaMemPoolSetAttribute(pool, name, value) emu_ignore(value)
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr name, void *value);
 /* When the last pool goes, it reports what nobody has freed of any. */

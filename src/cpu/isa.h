@@ -20,7 +20,10 @@ wi_isa wi_cpu_isa(void);
 #    define WI_FOR_ISA(name) WI_PASTE(name, WI_ISA)
 #endif
 
-#ifdef __x86_64__
+#ifdef WI_ONLY_ISA /* a build for this processor alone: -DWEFT_ISA=NATIVE */
+#    define WI_OF_ISA(isa, name) ((void)(isa), &WI_PASTE(name, WI_ONLY_ISA))
+#    define WI_DECLARE_ISAS(type, name) extern const type WI_PASTE(name, WI_ONLY_ISA)
+#elif defined(__x86_64__)
 #    define WI_OF_ISA(isa, name)                                                                   \
         ((isa) == WI_ISA_AVX512 ? &name##_avx512                                                   \
          : (isa) == WI_ISA_AVX2 ? &name##_avx2                                                     \

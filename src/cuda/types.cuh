@@ -209,7 +209,23 @@ weft_status wi_with_unsigned_type(weft_type type, F f) {
     return WEFT_EARG;
 }
 
-/* The types teaching rungs offer. */
+/* The types teaching rungs offer, integers as unsigned: for what does not depend on the sign. */
+template <class F>
+weft_status wi_with_step_bits(weft_type type, F f) {
+    switch (type) {
+    case WEFT_I32:
+    case WEFT_U32:
+        return f(wi_tag<uint32_t>{});
+    case WEFT_F32:
+        return f(wi_tag<float>{});
+    case WEFT_F64:
+        return f(wi_tag<double>{});
+    default:
+        return WEFT_EUNSUPPORTED;
+    }
+}
+
+/* The same, told apart. */
 template <class F>
 weft_status wi_with_step_type(weft_type type, F f) {
     switch (type) {

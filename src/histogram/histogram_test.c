@@ -377,77 +377,90 @@ static void run_drawing(rig *r, histogram_case c) {
     c.count_type = count_types[test_below(&r->random, 4)];
     c.counting = test_below(&r->random, 3) ? WEFT_OVERWRITE : WEFT_ACCUMULATE;
     c.has_outside = test_below(&r->random, 4) != 0;
-    c.device = DEVICE_ALL;
+    c.device = test_below(&r->random, 2) ? DEVICE_ALL : mixtures[test_below(&r->random, 5)];
     run_case(r, &c);
-    if (r->ctx->kind == WI_CUDA) {
-        c.device = mixtures[test_below(&r->random, 5)];
-        run_case(r, &c);
-    }
 }
 
-/* Every row, type and number of channels, `times` over; or one in `stride` of them. */
-static void run_size(rig *r, size_t n, size_t times, size_t stride) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(r->ctx, &wi_histogram_ladder, rows);
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-        for (size_t k = 0; k < WEFT_MOST_CHANNELS * count * times; k++) {
-            const histogram_case c = {.row = rows[k % count],
-                                      .type = (weft_type)type,
-                                      .channels = 1 + (unsigned)(k / count % WEFT_MOST_CHANNELS),
-                                      .n = n};
-            if (test_below(&r->random, stride) == 0 && test_case_wanted(&r->random))
-                run_drawing(r, c);
-        }
-    }
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    run_drawing(rig_of_test,
+                (histogram_case){
+                    .row = row, .type = (weft_type)at[0], .channels = 1 + (unsigned)at[1], .n = n});
+    return true;
+}
+
+/* Every size, row, type and number of channels, `times` over. */
+static test_sweep sweep_of(const size_t *sizes, size_t count, size_t times) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_histogram_ladder,
+                        .extent = {WEFT_TYPE_COUNT, WEFT_MOST_CHANNELS, times},
+                        .must = 1,
+                        .run = run_at};
 }
 
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257 * WEFT_MOST_CHANNELS);
-    for (size_t k = 0; k < test_small_size_count; k++)
-        run_size(&r, test_small_sizes[k], 2, 1);
+    test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 2);
+    s.share = 15;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 16385 * WEFT_MOST_CHANNELS);
-    for (size_t k = 0; k < test_medium_size_count; k++)
-        run_size(&r, test_medium_sizes[k], 1, 3);
+    test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 1);
+    s.must = 0;
+    s.share = 40;
+    s.one_in = 3;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void large_sizes(weft_context *ctx) {
-    const size_t n = (1 << 20) + 7;
-    if (!test_size_wanted(n))
+    static const size_t sizes[] = {100003, (1 << 20) + 7};
+    if (!test_size_wanted(sizes[0]))
         return;
-    rig r = rig_open(ctx, n * WEFT_MOST_CHANNELS);
-    run_size(&r, 100003, 1, 6);
-    run_size(&r, n, 1, 20);
+    rig r = rig_open(ctx, sizes[1] * WEFT_MOST_CHANNELS);
+    for (size_t k = 0; k < 2; k++) {
+        test_sweep s = sweep_of(&sizes[k], 1, 1);
+        s.must = 0;
+        s.share = 10;
+        s.one_in = k == 0 ? 6 : 20;
+        test_sweep_run(ctx, &r.random, &s, &r);
+    }
     rig_close(&r);
+}
+
+static bool run_many_bins(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    static const size_t bin_counts[] = {20000, 57000, 65536, 100000, MOST_TESTED_BINS};
+    static const weft_type types[] = {WEFT_U32, WEFT_I16, WEFT_F32, WEFT_F64};
+    rig *const r = rig_of_test;
+    const histogram_case c = {.row = row,
+                              .type = types[test_below(&r->random, 4)],
+                              .count_type = WEFT_U32,
+                              .n = n,
+                              .channels = 1,
+                              .bins = bin_counts[at[0]],
+                              .spread = (spread)at[1],
+                              .kind = test_below(&r->random, 2) ? EVEN_WHOLE : EVEN_ANY,
+                              .pattern = TEST_ANY,
+                              .has_outside = true,
+                              .device = DEVICE_ALL};
+    run_case(r, &c);
+    return true;
 }
 
 /* More bins than one block, one cluster or a few ranges have room for, and inputs that crowd. */
 static void many_bins(weft_context *ctx) {
-    static const size_t bin_counts[] = {20000, 57000, 65536, 100000, MOST_TESTED_BINS};
-    static const weft_type types[] = {WEFT_U32, WEFT_I16, WEFT_F32, WEFT_F64};
     const size_t n = test_size_wanted(1 << 18) ? (1 << 18) + 3 : 5003;
+    const test_sweep s = {.sizes = &n,
+                          .size_count = 1,
+                          .ladder = &wi_histogram_ladder,
+                          .extent = {5, SPREADS},
+                          .share = 25,
+                          .run = run_many_bins};
     rig r = rig_open(ctx, n);
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(ctx, &wi_histogram_ladder, rows);
-    for (size_t k = 0; k < count * 5 * SPREADS; k++) {
-        const histogram_case c = {.row = rows[k % count],
-                                  .type = types[test_below(&r.random, 4)],
-                                  .count_type = WEFT_U32,
-                                  .n = n,
-                                  .channels = 1,
-                                  .bins = bin_counts[k / count % 5],
-                                  .spread = (spread)(k / count / 5),
-                                  .kind = test_below(&r.random, 2) ? EVEN_WHOLE : EVEN_ANY,
-                                  .pattern = TEST_ANY,
-                                  .has_outside = true,
-                                  .device = DEVICE_ALL};
-        if (test_case_wanted(&r.random))
-            run_case(&r, &c);
-    }
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 

@@ -47,7 +47,7 @@ static wi_map_params<T> as_vector(const wi_map_args *args) {
 
 weft_status wi_map_one_each(weft_context *ctx, const void *arguments) {
     const wi_map_args *args = (const wi_map_args *)arguments;
-    return wi_with_step_type(args->type, [=](auto tag) {
+    return wi_with_step_bits(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         const wi_map_params<T> p = as_vector<T>(args);
         return wi_with_map_op(args->op, [=](auto o) {
@@ -66,7 +66,7 @@ weft_status wi_map_blocks_2d(weft_context *ctx, const void *arguments) {
                 "asking how high a grid may be");
     if (status != WEFT_OK)
         return status;
-    return wi_with_step_type(args->type, [=](auto tag) {
+    return wi_with_step_bits(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         const wi_map_params<T> p = wi_map_typed<T>(args);
         const size_t high = divide_up(p.rows, tile_y);
@@ -81,7 +81,7 @@ weft_status wi_map_blocks_2d(weft_context *ctx, const void *arguments) {
 
 weft_status wi_map_grid_stride(weft_context *ctx, const void *arguments) {
     const wi_map_args *args = (const wi_map_args *)arguments;
-    return wi_with_step_type(args->type, [=](auto tag) {
+    return wi_with_step_bits(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         const wi_map_params<T> p = as_vector<T>(args);
         const size_t fill = (size_t)ctx->gpu->multiprocessors * blocks_per_multiprocessor;

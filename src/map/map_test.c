@@ -325,9 +325,6 @@ static const size_t mixture_count = sizeof mixtures / sizeof *mixtures;
 static const test_pattern patterns[] = {TEST_ANY, TEST_SPECIAL, TEST_NANS};
 
 static void run_layout(rig *r, map_case c, const layout *l) {
-    if (!test_case_wanted(&r->random)) {
-        return;
-    }
     c.alias = l->alias;
     memcpy(c.offset, l->offset, sizeof c.offset);
     c.pattern = patterns[test_below(&r->random, 3)];
@@ -348,38 +345,42 @@ static map_case vector_case(const wi_row *row, wi_map_op op, weft_type type, siz
     return (map_case){.row = row, .op = op, .type = type, .rows = 1, .cols = n, .ld = {n, n, n}};
 }
 
-/* Every row, operation and type at n; every layout, or one drawn. */
-static void run_vectors(rig *r, size_t n, bool every_layout) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    size_t count = test_rows(r->ctx, &wi_map_ladder, rows);
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-        for (int op = 0; op < OP_COUNT; op++) {
-            for (size_t k = 0; k < count; k++) {
-                map_case c = vector_case(rows[k], (wi_map_op)op, (weft_type)type, n);
-                for (size_t l = 0; l < (every_layout ? layout_count : 1); l++) {
-                    run_layout(r, c, every_layout ? &layouts[l] : any_layout(r, layout_count));
-                }
-            }
-        }
-    }
+static bool run_vector(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    run_layout(rig_of_test, vector_case(row, (wi_map_op)at[0], (weft_type)at[1], n),
+               &layouts[at[2]]);
+    return true;
+}
+
+/* Every size, row, operation, type and layout. */
+static test_sweep vectors_of(const size_t *sizes, size_t count) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_map_ladder,
+                        .extent = {OP_COUNT, WEFT_TYPE_COUNT, layout_count},
+                        .must = 3,
+                        .run = run_vector};
 }
 
 static void small_vectors(weft_context *ctx) {
     rig r = rig_open(ctx, 257 * 8);
-    for (size_t k = 0; k < test_small_size_count; k++) {
-        run_vectors(&r, test_small_sizes[k], true);
-    }
+    test_sweep s = vectors_of(test_small_sizes, test_small_size_count);
+    s.share = 20;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_vectors(weft_context *ctx) {
-    rig r = rig_open(ctx, 100003 * 8);
-    for (size_t k = 0; k < test_medium_size_count; k++) {
-        run_vectors(&r, test_medium_sizes[k], false);
-    }
-    if (test_size_wanted(100003)) {
-        run_vectors(&r, 100003, false);
-    }
+    static const size_t longer = 100003;
+    rig r = rig_open(ctx, longer * 8);
+    test_sweep s = vectors_of(test_medium_sizes, test_medium_size_count);
+    s.share = 40;
+    s.one_in = layout_count;
+    test_sweep_run(ctx, &r.random, &s, &r);
+    s.sizes = &longer;
+    s.size_count = 1;
+    s.must = 2;
+    s.share = 15;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
@@ -462,47 +463,54 @@ static void run_matrix(rig *r, map_case c, const size_t gap[ARRAYS]) {
     run_layout(r, c, any_layout(r, same ? layout_count : SEPARATE_LAYOUTS));
 }
 
-/* Every row and operation on a matrix of the shape and type, with the first so many gaps. */
-static void run_shape(rig *r, shape s, weft_type type, size_t gap_count) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    size_t count = test_rows(r->ctx, &wi_map_ladder, rows);
-    for (int op = 0; op < OP_COUNT; op++) {
-        for (size_t k = 0; k < count; k++) {
-            for (size_t g = 0; g < gap_count; g++) {
-                map_case c = {.row = rows[k],
-                              .op = (wi_map_op)op,
-                              .type = type,
-                              .rows = s.rows,
-                              .cols = s.cols};
-                run_matrix(r, c, gaps[g]);
-            }
-        }
-    }
+typedef struct matrices {
+    rig *r;
+    const shape *shapes;
+    const weft_type *types; /* NULL: all */
+} matrices;
+
+static bool run_shape(void *matrices_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    const matrices *const m = matrices_of_test;
+    const shape s = m->shapes[at[2]];
+    (void)n;
+    run_matrix(m->r,
+               (map_case){.row = row,
+                          .op = (wi_map_op)at[0],
+                          .type = m->types ? m->types[at[1]] : (weft_type)at[1],
+                          .rows = s.rows,
+                          .cols = s.cols},
+               gaps[at[3]]);
+    return true;
+}
+
+/* Every row and operation on matrices of some types, shapes and gaps. */
+static void run_shapes(matrices m, size_t types, size_t shapes, size_t gap_count, unsigned share) {
+    const test_sweep s = {.ladder = &wi_map_ladder,
+                          .extent = {OP_COUNT, types, shapes, gap_count},
+                          .must = 3,
+                          .share = share,
+                          .run = run_shape};
+    test_sweep_run(m.r->ctx, &m.r->random, &s, &m);
 }
 
 static void small_matrices(weft_context *ctx) {
     static const shape shapes[] = {{0, 5},  {5, 0},   {1, 1},    {3, 5},    {5, 3},
                                    {16, 8}, {17, 31}, {1, 1000}, {1000, 1}, {33, 64}};
     rig r = rig_open(ctx, 1000 * 17 * 8);
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-            run_shape(&r, shapes[k], (weft_type)type, sizeof gaps / sizeof *gaps);
-        }
-    }
+    run_shapes((matrices){&r, shapes, NULL}, WEFT_TYPE_COUNT, sizeof shapes / sizeof *shapes,
+               sizeof gaps / sizeof *gaps, 15);
     rig_close(&r);
 }
 
 /* More rows, and more columns, than one dimension of a grid has blocks or a block has threads. */
 static void large_matrices(weft_context *ctx) {
     static const shape shapes[] = {{129, 257}, {70000, 3}, {3, 70001}};
+    static const weft_type types[] = {WEFT_F32, WEFT_U8};
     if (!test_size_wanted(70000 * 19)) {
         return;
     }
     rig r = rig_open(ctx, 70000 * 19 * 4);
-    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        run_shape(&r, shapes[k], WEFT_F32, 1);
-        run_shape(&r, shapes[k], WEFT_U8, 2);
-    }
+    run_shapes((matrices){&r, shapes, types}, 2, sizeof shapes / sizeof *shapes, 2, 10);
     rig_close(&r);
 }
 

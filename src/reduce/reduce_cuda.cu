@@ -174,8 +174,9 @@ static weft_status launch(weft_context *ctx, const wi_reduce_args *args, const R
 weft_status wi_reduce_one_pass(weft_context *ctx, const void *arguments) {
     const wi_reduce_args *args = (const wi_reduce_args *)arguments;
     return wi_with_type(args->type, [=](auto tag) {
-        using T = typename decltype(tag)::type;
-        return wi_with_reducer<T>(args->op, [=](auto reducer) {
+        using Element = typename decltype(tag)::type;
+        return wi_with_reducer<Element>(args->op, [=](auto taken_for, auto reducer) {
+            using T = typename decltype(taken_for)::type;
             return launch<decltype(reducer), T>(ctx, args, reducer);
         });
     });

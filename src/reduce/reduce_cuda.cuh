@@ -253,31 +253,64 @@ struct wi_nrm2_reducer<double> {
     }
 };
 
-/* Calls f(reducer) with what computes `op` over elements of T. */
+/* Calls f(type tag, reducer) with what finds the extreme element, or its place. The order of signed
+ * integers is that of unsigned ones with the sign turned, so they share kernels. */
 template <class T, class F>
-weft_status wi_with_reducer(wi_reduction op, F f) {
-    const wi_keys<T> upward = {0}, downward = {(wi_bits<T>)~(wi_bits<T>)0};
+weft_status wi_with_order_reducer(wi_reduction op, F f) {
+    using U = typename wi_choose<wi_traits<T>::is_float, T, wi_bits<T>>::type;
+    const bool turns_sign = wi_traits<T>::is_signed && !wi_traits<T>::is_float;
+    const wi_bits<T> up = turns_sign ? wi_keys<T>::sign : 0, down = (wi_bits<T>)~up;
+    const wi_keys<U> upward = {up}, downward = {down};
+    switch (op) {
+    case WI_RED_MIN:
+        return f(wi_tag<U>{}, wi_extreme_reducer<U>{upward});
+    case WI_RED_MAX:
+        return f(wi_tag<U>{}, wi_extreme_reducer<U>{downward});
+    case WI_RED_ARGMIN:
+        return f(wi_tag<U>{}, wi_position_reducer<U>{upward});
+    default:
+        return f(wi_tag<U>{}, wi_position_reducer<U>{downward});
+    }
+}
+
+/* The same for what wraps modulo 2^64, where 64 bits are the same signed or not. */
+template <class T, class F>
+weft_status wi_with_sum_reducer(wi_reduction op, F f) {
+    constexpr bool wide = !wi_traits<T>::is_float && sizeof(T) == 8;
+    using U = typename wi_choose<wide, uint64_t, T>::type;
     switch (op) {
     case WI_RED_SUM:
-        return f(wi_sum_reducer<T>{});
+        return f(wi_tag<U>{}, wi_sum_reducer<U>{});
     case WI_RED_PRODUCT:
-        return f(wi_product_reducer<T>{});
+        return f(wi_tag<U>{}, wi_product_reducer<U>{});
+    default:
+        return f(wi_tag<U>{}, wi_dot_reducer<U>{});
+    }
+}
+
+/* Calls f(type tag, reducer) with what computes `op` over elements of T, and the type that it takes
+ * their bits for. */
+template <class T, class F>
+weft_status wi_with_reducer(wi_reduction op, F f) {
+    switch (op) {
     case WI_RED_MIN:
-        return f(wi_extreme_reducer<T>{upward});
     case WI_RED_MAX:
-        return f(wi_extreme_reducer<T>{downward});
     case WI_RED_ARGMIN:
-        return f(wi_position_reducer<T>{upward});
     case WI_RED_ARGMAX:
-        return f(wi_position_reducer<T>{downward});
-    case WI_RED_NRM1:
-        return f(wi_nrm1_reducer<T>{});
-    case WI_RED_NRM2:
-        return f(wi_nrm2_reducer<T>{});
-    case WI_RED_NRMINF:
-        return f(wi_nrminf_reducer<T>{});
+        return wi_with_order_reducer<T>(op, f);
+    case WI_RED_SUM:
+    case WI_RED_PRODUCT:
     case WI_RED_DOT:
-        return f(wi_dot_reducer<T>{});
+        return wi_with_sum_reducer<T>(op, f);
+    case WI_RED_NRM1:
+        if constexpr (wi_traits<T>::is_signed)
+            return f(wi_tag<T>{}, wi_nrm1_reducer<T>{});
+        else
+            return f(wi_tag<T>{}, wi_sum_reducer<T>{}); /* |x| = x */
+    case WI_RED_NRM2:
+        return f(wi_tag<T>{}, wi_nrm2_reducer<T>{});
+    case WI_RED_NRMINF:
+        return f(wi_tag<T>{}, wi_nrminf_reducer<T>{});
     }
     return WEFT_EARG;
 }

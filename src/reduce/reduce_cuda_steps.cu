@@ -96,9 +96,11 @@ template <tree where>
 static weft_status run(weft_context *ctx, const void *arguments) {
     const wi_reduce_args *args = (const wi_reduce_args *)arguments;
     return wi_with_step_type(args->type, [=](auto tag) {
-        using T = typename decltype(tag)::type;
-        return wi_with_reducer<T>(
-            args->op, [=](auto reducer) { return launch<where, T>(ctx, args, reducer); });
+        using Element = typename decltype(tag)::type;
+        return wi_with_reducer<Element>(args->op, [=](auto taken_for, auto reducer) {
+            using T = typename decltype(taken_for)::type;
+            return launch<where, T>(ctx, args, reducer);
+        });
     });
 }
 

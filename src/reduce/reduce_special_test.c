@@ -246,52 +246,73 @@ static void run_integer_case(rig *r, const integer_case *s, const wi_row *row) {
     }
 }
 
+/* An array that special values stand at the end of. */
+typedef struct padded {
+    rig *r;
+    double *x;
+} padded;
+
+static bool run_float_at(void *reduction_of_test, size_t padding, const wi_row *row,
+                         const size_t at[]) {
+    const padded *const p = reduction_of_test;
+    run_float_case(p->r, &float_cases[at[0]], row, padding, p->x);
+    return true;
+}
+
 static void special_values(weft_context *ctx) {
     static const size_t paddings[] = {0, 100, 5000, 70000};
+    const test_sweep s = {.sizes = paddings,
+                          .size_count = sizeof paddings / sizeof *paddings,
+                          .ladder = &wi_reduce_ladder,
+                          .extent = {sizeof float_cases / sizeof *float_cases},
+                          .must = 1,
+                          .share = 40,
+                          .run = run_float_at};
     rig r = rig_open(ctx);
-    double *x = malloc(70004 * sizeof *x);
+    padded p = {&r, malloc(70004 * sizeof(double))};
     test_random random = test_random_at(81);
     const wi_row *rows[TEST_MAX_ROWS];
     size_t count = test_rows(ctx, &wi_reduce_ladder, rows);
-    assert_non_null(x);
+    assert_non_null(p.x);
+    test_sweep_run(ctx, &random, &s, &p);
     for (size_t k = 0; k < count; k++) {
-        for (size_t s = 0; s < sizeof float_cases / sizeof *float_cases; s++) {
-            for (size_t p = 0; p < sizeof paddings / sizeof *paddings; p++) {
-                if (test_size_wanted(paddings[p]) && test_case_wanted(&random)) {
-                    run_float_case(&r, &float_cases[s], rows[k], paddings[p], x);
-                }
-            }
-        }
-        for (size_t s = 0; s < sizeof integer_cases / sizeof *integer_cases; s++) {
-            run_integer_case(&r, &integer_cases[s], rows[k]);
+        for (size_t i = 0; i < sizeof integer_cases / sizeof *integer_cases; i++) {
+            run_integer_case(&r, &integer_cases[i], rows[k]);
         }
     }
-    free(x);
+    free(p.x);
     rig_close(&r);
 }
 
+enum {
+    LOWEST_SCALE = -1070,
+    HIGHEST_SCALE = 1020
+};
+
 /* 3 k and 4 k have the norm 5 k at every scale k, on either side of whatever thresholds the sums of
  * squares are kept by. k has few bits, so all three are exact. */
-static void norms_at_every_scale(weft_context *ctx) {
-    rig r = rig_open(ctx);
-    const wi_row *rows[TEST_MAX_ROWS];
-    size_t count = test_rows(ctx, &wi_reduce_ladder, rows);
-    test_random random = test_random_at(82);
-    for (size_t row = 0; row < count; row++) {
-        for (int e = -1070; e <= 1020; e++) {
-            if (!test_case_wanted(&random)) {
-                continue;
-            }
-            double k = ldexp(1.125, e), x[] = {3 * k, 4 * k}, norm;
-            uint64_t bits;
-            assert_true(reduce(&r, rows[row], WEFT_NRM2, WEFT_F64, 2, x, 0, &bits));
-            memcpy(&norm, &bits, sizeof norm);
-            if (!float_is_right(WEFT_NRM2, WEFT_F64, norm, 5 * k)) {
-                fail_msg("nrm2 of {%g, %g}, variant %s: %.17g, should be %.17g", x[0], x[1],
-                         rows[row] ? rows[row]->name : "auto", norm, 5 * k);
-            }
-        }
+static bool run_norm(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    const double k = ldexp(1.125, LOWEST_SCALE + (int)at[0]), x[] = {3 * k, 4 * k};
+    double norm;
+    uint64_t bits;
+    (void)n;
+    assert_true(reduce(rig_of_test, row, WEFT_NRM2, WEFT_F64, 2, x, 0, &bits));
+    memcpy(&norm, &bits, sizeof norm);
+    if (!float_is_right(WEFT_NRM2, WEFT_F64, norm, 5 * k)) {
+        fail_msg("nrm2 of {%g, %g}, variant %s: %.17g, should be %.17g", x[0], x[1],
+                 row ? row->name : "auto", norm, 5 * k);
     }
+    return true;
+}
+
+static void norms_at_every_scale(weft_context *ctx) {
+    const test_sweep s = {.ladder = &wi_reduce_ladder,
+                          .extent = {HIGHEST_SCALE - LOWEST_SCALE + 1},
+                          .share = 20,
+                          .run = run_norm};
+    rig r = rig_open(ctx);
+    test_random random = test_random_at(82);
+    test_sweep_run(ctx, &random, &s, &r);
     rig_close(&r);
 }
 

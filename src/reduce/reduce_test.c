@@ -416,65 +416,64 @@ static const unsigned mixtures[] = {0, DEVICE_X, DEVICE_X | DEVICE_Y, DEVICE_RES
 
 /* The case with offsets, data and placement drawn. */
 static void run_drawing(rig *r, reduce_case c) {
-    if (!test_case_wanted(&r->random)) {
-        return;
-    }
     const size_t *offset = offsets[test_below(&r->random, sizeof offsets / sizeof *offsets)];
     c.offset_x = offset[0];
     c.offset_y = offset[1];
     c.pattern = pattern_for(c.op, test_bits(&r->random) >> 8);
     c.device = ON_DEVICE;
-    run_case(r, &c);
-    if (r->ctx->kind == WI_CUDA) {
+    if (test_below(&r->random, 2)) {
         c.device = mixtures[test_below(&r->random, sizeof mixtures / sizeof *mixtures)];
-        run_case(r, &c);
     }
+    run_case(r, &c);
 }
 
-/* Every row, operation and type at n, `times` over with other offsets and data; or, of the large
- * product of them, one in `stride`. */
-static void run_size(rig *r, size_t n, size_t times, size_t stride) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    size_t count = test_rows(r->ctx, &wi_reduce_ladder, rows);
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-        for (int op = 0; op < REDUCTIONS; op++) {
-            for (size_t k = 0; k < count; k++) {
-                reduce_case c = {
-                    .row = rows[k], .op = (wi_reduction)op, .type = (weft_type)type, .n = n};
-                for (size_t t = 0; t < times; t++) {
-                    if (test_below(&r->random, stride) == 0) {
-                        run_drawing(r, c);
-                    }
-                }
-            }
-        }
-    }
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    run_drawing(
+        rig_of_test,
+        (reduce_case){.row = row, .op = (wi_reduction)at[0], .type = (weft_type)at[1], .n = n});
+    return true;
+}
+
+/* Every size, row, operation and type, `times` over with other offsets and data. */
+static test_sweep sweep_of(const size_t *sizes, size_t count, size_t times) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_reduce_ladder,
+                        .extent = {REDUCTIONS, WEFT_TYPE_COUNT, times},
+                        .must = 3,
+                        .run = run_at};
 }
 
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257 * 8);
-    for (size_t k = 0; k < test_small_size_count; k++) {
-        run_size(&r, test_small_sizes[k], 7, 1);
-    }
+    test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 7);
+    s.share = 30;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 16385 * 8);
-    for (size_t k = 0; k < test_medium_size_count; k++) {
-        run_size(&r, test_medium_sizes[k], 1, 1);
-    }
+    test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 1);
+    s.must = 2;
+    s.share = 40;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void large_sizes(weft_context *ctx) {
-    const size_t n = (1 << 20) + 7;
-    if (!test_size_wanted(n)) {
+    static const size_t sizes[] = {100003, (1 << 20) + 7};
+    if (!test_size_wanted(sizes[0])) {
         return;
     }
-    rig r = rig_open(ctx, n * 8);
-    run_size(&r, 100003, 1, 1);
-    run_size(&r, n, 1, 7);
+    rig r = rig_open(ctx, sizes[1] * 8);
+    for (size_t k = 0; k < 2; k++) {
+        test_sweep s = sweep_of(&sizes[k], 1, 1);
+        s.must = 0;
+        s.share = 15;
+        s.one_in = k == 0 ? 1 : 7;
+        test_sweep_run(ctx, &r.random, &s, &r);
+    }
     rig_close(&r);
 }
 

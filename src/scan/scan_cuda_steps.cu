@@ -175,10 +175,15 @@ __global__ void add_back(T *y, size_t n, const T *before_tiles) {
         y[i] = (T)Op::combine((V)before_tiles[i / sweep], (V)y[i]);
 }
 
-/* Calls f(type tag, wi_scan_op) for a type that teaching rungs offer. */
+/* Calls f(type tag, wi_scan_op) for a type that teaching rungs offer; only MIN and MAX tell signed
+ * from unsigned. */
 template <class F>
 static weft_status with_step(const wi_scan_args *args, F f) {
-    return wi_with_step_type(args->type, [=](auto tag) {
+    if (args->type == WEFT_I32 && args->op == WEFT_MIN)
+        return f(wi_tag<int32_t>{}, wi_scan_op<WEFT_MIN>{});
+    if (args->type == WEFT_I32 && args->op == WEFT_MAX)
+        return f(wi_tag<int32_t>{}, wi_scan_op<WEFT_MAX>{});
+    return wi_with_step_bits(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         return wi_with_scan_op<T>(args->op, [=](auto op) { return f(tag, op); });
     });

@@ -97,6 +97,12 @@ static double neutral(weft_op op) {
     }
 }
 
+/* An array that special values stand at the end of. */
+typedef struct padded {
+    rig *r;
+    double *x;
+} padded;
+
 static void run_special(rig *r, const special_case *s, const wi_row *row, size_t padding, void *x) {
     for (size_t i = 0; i < padding; i++) {
         test_store(s->type, x, i, (test_value){.f = neutral(s->op)});
@@ -116,24 +122,28 @@ static void run_special(rig *r, const special_case *s, const wi_row *row, size_t
     }
 }
 
+static bool run_special_at(void *scan_of_test, size_t padding, const wi_row *row,
+                           const size_t at[]) {
+    const padded *const p = scan_of_test;
+    run_special(p->r, &specials[at[0]], row, padding, p->x);
+    return true;
+}
+
 static void special_values(weft_context *ctx) {
     static const size_t paddings[] = {0, 100, 1000, 5000, 70000};
+    const test_sweep s = {.sizes = paddings,
+                          .size_count = sizeof paddings / sizeof *paddings,
+                          .ladder = &wi_scan_ladder,
+                          .extent = {sizeof specials / sizeof *specials},
+                          .must = 1,
+                          .share = 60,
+                          .run = run_special_at};
     rig r = rig_open(ctx);
-    double *x = malloc((70000 + MOST) * sizeof *x);
+    padded p = {&r, malloc((70000 + MOST) * sizeof(double))};
     test_random random = test_random_at(80);
-    const wi_row *rows[TEST_MAX_ROWS];
-    size_t count = test_rows(ctx, &wi_scan_ladder, rows);
-    assert_non_null(x);
-    for (size_t k = 0; k < count; k++) {
-        for (size_t s = 0; s < sizeof specials / sizeof *specials; s++) {
-            for (size_t p = 0; p < sizeof paddings / sizeof *paddings; p++) {
-                if (test_size_wanted(paddings[p]) && test_case_wanted(&random)) {
-                    run_special(&r, &specials[s], rows[k], paddings[p], x);
-                }
-            }
-        }
-    }
-    free(x);
+    assert_non_null(p.x);
+    test_sweep_run(ctx, &random, &s, &p);
+    free(p.x);
     rig_close(&r);
 }
 

@@ -359,11 +359,10 @@ static void run_drawing(rig *r, scan_case c) {
     c.offset_y = c.in_place ? c.offset_x : offset[1];
     c.pattern = draw_pattern(r, c.op);
     c.device = DEVICE_X | DEVICE_Y;
-    run_case(r, &c);
-    if (r->ctx->kind == WI_CUDA) {
+    if (test_below(&r->random, 2)) {
         c.device = mixtures[test_below(&r->random, sizeof mixtures / sizeof *mixtures)];
-        run_case(r, &c);
     }
+    run_case(r, &c);
 }
 
 static bool is_too_slow(const scan_case *c) {
@@ -371,53 +370,61 @@ static bool is_too_slow(const scan_case *c) {
            (c->n > ALL_PREFIXES_MOST || !test_size_wanted(4 * c->n)); /* its work grows as n^2 */
 }
 
-/* Every row, type, operation, kind, with and without init, `times` over with other alignments and
- * data; or one in `stride` of that product. */
-static void run_size(rig *r, size_t n, size_t times, size_t stride) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    size_t count = test_rows(r->ctx, &wi_scan_ladder, rows);
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++) {
-        int ops = test_is_float((weft_type)type) ? FLOAT_OPS : OPS;
-        for (size_t k = 0; k < (size_t)ops * 4 * count * times; k++) {
-            size_t form = k / (count * times);
-            scan_case c = {.row = rows[k % count],
-                           .type = (weft_type)type,
-                           .op = (weft_op)(form / 4),
-                           .kind = form & 1 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE,
-                           .has_init = form >> 1 & 1,
-                           .n = n};
-            bool wanted = test_below(&r->random, stride) == 0 && test_case_wanted(&r->random);
-            if (wanted && !is_too_slow(&c)) {
-                run_drawing(r, c);
-            }
-        }
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    rig *const r = rig_of_test;
+    const scan_case c = {.row = row,
+                         .n = n,
+                         .type = (weft_type)at[0],
+                         .op = (weft_op)at[1],
+                         .kind = at[2] & 1 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE,
+                         .has_init = at[2] >> 1 & 1};
+    if ((test_is_float(c.type) && at[1] >= FLOAT_OPS) || is_too_slow(&c)) {
+        return false;
     }
+    run_drawing(r, c);
+    return true;
+}
+
+/* Every size, row, type, operation, kind, with and without init, `times` over. */
+static test_sweep sweep_of(const size_t *sizes, size_t count, size_t times) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_scan_ladder,
+                        .extent = {WEFT_TYPE_COUNT, OPS, 4, times},
+                        .must = 1,
+                        .run = run_at};
 }
 
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257, 8);
-    for (size_t k = 0; k < test_small_size_count; k++) {
-        run_size(&r, test_small_sizes[k], 3, 1);
-    }
+    test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 3);
+    s.share = 15;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 16385, 8);
-    for (size_t k = 0; k < test_medium_size_count; k++) {
-        run_size(&r, test_medium_sizes[k], 1, 2);
-    }
+    test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 1);
+    s.share = 55;
+    s.one_in = 2;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void large_sizes(weft_context *ctx) {
-    const size_t n = (1 << 20) + 7;
-    if (!test_size_wanted(n)) {
+    static const size_t sizes[] = {100003, (1 << 20) + 7};
+    if (!test_size_wanted(sizes[0])) {
         return;
     }
-    rig r = rig_open(ctx, n, 8);
-    run_size(&r, 100003, 1, 6);
-    run_size(&r, n, 1, 50);
+    rig r = rig_open(ctx, sizes[1], 8);
+    for (size_t k = 0; k < 2; k++) {
+        test_sweep s = sweep_of(&sizes[k], 1, 1);
+        s.must = 0;
+        s.share = 15;
+        s.one_in = k == 0 ? 6 : 50;
+        test_sweep_run(ctx, &r.random, &s, &r);
+    }
     rig_close(&r);
 }
 

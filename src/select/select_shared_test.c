@@ -12,7 +12,9 @@
 enum {
     COUNT = 300,
     WIDEST = 24,
-    ROOM = COUNT * WIDEST
+    ROOM = COUNT * WIDEST,
+    TESTED = 4, /* widths of what is tested: 1, 2, 4, 8 */
+    WIDTHS = 7  /* of what is moved */
 };
 
 typedef enum call_kind {
@@ -108,24 +110,28 @@ static void run(rig *r, call_kind call, size_t tested, size_t width) {
     compare(r, what, &r->shared, r->memory, bytes);
 }
 
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    static const size_t widths[WIDTHS] = {1, 2, 3, 4, 8, 16, WIDEST};
+    rig *const r = rig_of_test;
+    (void)n;
+    test_use(r->ctx, "select", row);
+    r->rung = row ? row->name : "auto";
+    run(r, (call_kind)at[0], (size_t)1 << at[1], widths[at[2]]);
+    return true;
+}
+
 static void shared(weft_context *ctx) {
-    static const size_t widths[] = {1, 2, 3, 4, 8, 16, WIDEST};
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(ctx, &wi_select_ladder, rows);
+    const test_sweep s = {.ladder = &wi_select_ladder,
+                          .extent = {CALLS, TESTED, WIDTHS},
+                          .must = 3,
+                          .share = 50,
+                          .run = run_at};
     for (int device = 0; device <= (ctx->kind == WI_CUDA); device++) {
         rig r = {.ctx = ctx, .random = test_random_at(9)};
         r.shared = test_buffer_open(ctx, device, ROOM);
         r.y = test_buffer_open(ctx, device, ROOM);
         r.z = test_buffer_open(ctx, device, ROOM);
-        for (size_t k = 0; k < count; k++) {
-            test_use(ctx, "select", rows[k]);
-            r.rung = rows[k] ? rows[k]->name : "auto";
-            for (size_t tested = 1; tested <= 8; tested *= 2)
-                for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-                    for (call_kind call = 0; call < CALLS; call++)
-                        if (test_case_wanted(&r.random))
-                            run(&r, call, tested, widths[w]);
-        }
+        test_sweep_run(ctx, &r.random, &s, &r);
         test_buffer_close(&r.shared);
         test_buffer_close(&r.y);
         test_buffer_close(&r.z);

@@ -435,43 +435,53 @@ static void run_drawing(rig *r, select_case c) {
     }
 }
 
-/* Every row, call and type, `times` over with other tests, widths, alignments and data; or one in
- * `stride` of that product. */
-static void run_size(rig *r, size_t n, size_t times, size_t stride) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(r->ctx, &wi_select_ladder, rows);
-    for (int type = 0; type < WEFT_TYPE_COUNT; type++)
-        for (size_t k = 0; k < CALLS * count * times; k++) {
-            const select_case c = {.row = rows[k % count],
-                                   .call = (call_kind)(k / count % CALLS),
-                                   .p.type = (weft_type)type,
-                                   .n = n};
-            if (test_below(&r->random, stride) == 0 && test_case_wanted(&r->random))
-                run_drawing(r, c);
-        }
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    run_drawing(
+        rig_of_test,
+        (select_case){.row = row, .call = (call_kind)at[0], .p.type = (weft_type)at[1], .n = n});
+    return true;
+}
+
+/* Every size, row, call and type, `times` over with other tests, widths, alignments and data. */
+static test_sweep sweep_of(const size_t *sizes, size_t count, size_t times) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_select_ladder,
+                        .extent = {CALLS, WEFT_TYPE_COUNT, times},
+                        .must = 1,
+                        .run = run_at};
 }
 
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257);
-    for (size_t k = 0; k < test_small_size_count; k++)
-        run_size(&r, test_small_sizes[k], 4, 1);
+    test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 4);
+    s.must = 3;
+    s.share = 25;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 16385);
-    for (size_t k = 0; k < test_medium_size_count; k++)
-        run_size(&r, test_medium_sizes[k], 1, 2);
+    test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 1);
+    s.share = 45;
+    s.one_in = 2;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void large_sizes(weft_context *ctx) {
-    const size_t n = (1 << 20) + 7;
-    if (!test_size_wanted(n))
+    static const size_t sizes[] = {100003, (1 << 20) + 7};
+    if (!test_size_wanted(sizes[0]))
         return;
-    rig r = rig_open(ctx, n);
-    run_size(&r, 100003, 1, 8);
-    run_size(&r, n, 1, 60);
+    rig r = rig_open(ctx, sizes[1]);
+    for (size_t k = 0; k < 2; k++) {
+        test_sweep s = sweep_of(&sizes[k], 1, 1);
+        s.must = 0;
+        s.share = 15;
+        s.one_in = k == 0 ? 8 : 60;
+        test_sweep_run(ctx, &r.random, &s, &r);
+    }
     rig_close(&r);
 }
 
@@ -530,17 +540,11 @@ static void huge_sizes(weft_context *ctx) {
     if (!test_size_wanted(n))
         return;
     rig r = rig_open(ctx, n);
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(ctx, &wi_select_ladder, rows);
-    static const weft_type types[] = {WEFT_F32, WEFT_U8, WEFT_F64, WEFT_I16};
-    for (size_t k = 0; k < count; k++)
-        for (int call = 0; call < CALLS; call++) {
-            const select_case c = {.row = rows[k],
-                                   .call = (call_kind)call,
-                                   .p.type = types[test_below(&r.random, 4)],
-                                   .n = n};
-            run_drawing(&r, c);
-        }
+    test_sweep s = sweep_of(&n, 1, 1);
+    s.must = 0;
+    s.share = 10;
+    s.one_in = WEFT_TYPE_COUNT;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 

@@ -12,7 +12,14 @@
 
 enum {
     ARRAYS = 6,
-    MOST_VALUE_BYTES = 12
+    MOST_VALUE_BYTES = 12,
+    /* how many sizes each call is tried at */
+    SEGMENT_SIZES = 9,
+    RECORD_SIZES = 7,
+    MERGE_SIZES = 11,
+    ORDER_SIZES = 11,
+    SEARCH_SIZES = 8,
+    TOP_SIZES = 11
 };
 
 typedef struct rig {
@@ -57,9 +64,8 @@ static weft_order order_of(const rig *r) {
     return r->descending ? WEFT_DESCENDING : WEFT_ASCENDING;
 }
 
-/* Draws type, order, pattern and where the arrays lie. */
+/* Draws order, pattern and where the arrays lie. */
 static void draw(rig *r) {
-    r->type = (weft_type)test_below(&r->random, WEFT_TYPE_COUNT);
     r->descending = test_below(&r->random, 2);
     r->pattern = (oracle_pattern)test_below(&r->random, ORACLE_PATTERNS);
     const bool mixed = test_below(&r->random, 3) == 0;
@@ -123,6 +129,14 @@ static void sort_positions(const rig *r, size_t n, const void *keys, size_t *ord
 static size_t draw_value_bytes(rig *r) {
     static const size_t widths[] = {0, 4, 8, 1, 12};
     return widths[test_below(&r->random, 5)];
+}
+
+/* Runs each of `sizes` cases with every type, `times` over; type and size are at[0] and at[1]. */
+static void run_types(rig *r, size_t sizes, size_t times, unsigned share,
+                      bool (*run)(void *, size_t, const wi_row *, const size_t[])) {
+    const test_sweep s = {
+        .extent = {WEFT_TYPE_COUNT, sizes, times}, .must = 1, .share = share, .run = run};
+    test_sweep_run(r->ctx, &r->random, &s, r);
 }
 
 /* ---- segments ---- */
@@ -196,15 +210,23 @@ static void run_segments(rig *r, size_t n, size_t segments) {
     free(offsets);
 }
 
+static bool segments_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[SEGMENT_SIZES][2] = {{0, 1},        {1, 1},      {1, 5},
+                                                   {64, 10},      {500, 40},   {5000, 300},
+                                                   {20000, 7000}, {100000, 3}, {300000, 1}};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[1]][0]))
+        return false;
+    r->type = (weft_type)at[0];
+    run_segments(r, sizes[at[1]][0], sizes[at[1]][1]);
+    return true;
+}
+
 static void segments(weft_context *ctx) {
-    static const size_t sizes[][2] = {{0, 1},        {1, 1},      {1, 5},
-                                      {64, 10},      {500, 40},   {5000, 300},
-                                      {20000, 7000}, {100000, 3}, {300000, 1}};
     rig r = rig_open(ctx, "weft_sort_segments", 300000 * MOST_VALUE_BYTES);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int times = 0; times < 12; times++)
-            if (test_size_wanted(sizes[k][0]) && test_case_wanted(&r.random))
-                run_segments(&r, sizes[k][0], sizes[k][1]);
+    run_types(&r, SEGMENT_SIZES, 1, 25, segments_at);
     rig_close(&r);
 }
 
@@ -278,13 +300,21 @@ static void run_records(rig *r, size_t n) {
     free(records);
 }
 
+static bool records_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[RECORD_SIZES] = {0, 1, 2, 33, 300, 5000, 70001};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[1]]))
+        return false;
+    r->type = (weft_type)at[0];
+    run_records(r, sizes[at[1]]);
+    return true;
+}
+
 static void records(weft_context *ctx) {
-    static const size_t sizes[] = {0, 1, 2, 33, 300, 5000, 70001};
     rig r = rig_open(ctx, "weft_sort_records", 70001 * RECORD_BYTES);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int times = 0; times < 12; times++)
-            if (test_size_wanted(sizes[k]) && test_case_wanted(&r.random))
-                run_records(&r, sizes[k]);
+    run_types(&r, RECORD_SIZES, 1, 15, records_at);
     rig_close(&r);
 }
 
@@ -337,15 +367,23 @@ static void run_merge(rig *r, size_t na, size_t nb) {
     free(values);
 }
 
+static bool merge_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[MERGE_SIZES][2] = {
+        {0, 0},       {1, 0},       {0, 1},     {1, 1},       {33, 31},      {1000, 3},
+        {2048, 2048}, {5000, 7001}, {0, 10000}, {100003, 77}, {65536, 65537}};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[1]][0] + sizes[at[1]][1]))
+        return false;
+    r->type = (weft_type)at[0];
+    run_merge(r, sizes[at[1]][0], sizes[at[1]][1]);
+    return true;
+}
+
 static void merge(weft_context *ctx) {
-    static const size_t sizes[][2] = {{0, 0},     {1, 0},       {0, 1},        {1, 1},
-                                      {33, 31},   {1000, 3},    {2048, 2048},  {5000, 7001},
-                                      {0, 10000}, {100003, 77}, {65536, 65537}};
     rig r = rig_open(ctx, "weft_merge", 131073 * MOST_VALUE_BYTES);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int times = 0; times < 16; times++)
-            if (test_size_wanted(sizes[k][0] + sizes[k][1]) && test_case_wanted(&r.random))
-                run_merge(&r, sizes[k][0], sizes[k][1]);
+    run_types(&r, MERGE_SIZES, 1, 15, merge_at);
     rig_close(&r);
 }
 
@@ -377,14 +415,21 @@ static void run_is_sorted(rig *r, size_t n) {
     free(keys);
 }
 
+static bool is_sorted_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[ORDER_SIZES] = {0, 1, 2, 3, 64, 65, 1023, 1024, 1025, 5000, 300001};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[1]]))
+        return false;
+    r->type = (weft_type)at[0];
+    run_is_sorted(r, sizes[at[1]]);
+    return true;
+}
+
 static void is_sorted(weft_context *ctx) {
-    static const size_t sizes[] = {0, 1, 2, 3, 64, 65, 1023, 1024, 1025, 5000, 300001};
     rig r = rig_open(ctx, "weft_is_sorted", 300001 * 8);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int times = 0; times < 40; times++)
-            if (test_size_wanted(sizes[k]) && test_case_wanted(&r.random) &&
-                (sizes[k] < 10000 || times < 8))
-                run_is_sorted(&r, sizes[k]);
+    run_types(&r, ORDER_SIZES, 2, 15, is_sorted_at);
     rig_close(&r);
 }
 
@@ -427,14 +472,22 @@ static void run_search(rig *r, size_t n, size_t m) {
     free(right);
 }
 
+static bool search_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[SEARCH_SIZES][2] = {{0, 5},    {1, 1},     {2, 33},     {31, 0},
+                                                  {64, 257}, {1000, 50}, {4097, 300}, {300, 20000}};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[1]][0] + sizes[at[1]][1]))
+        return false;
+    r->type = (weft_type)at[0];
+    run_search(r, sizes[at[1]][0], sizes[at[1]][1]);
+    return true;
+}
+
 static void search(weft_context *ctx) {
-    static const size_t sizes[][2] = {{0, 5},    {1, 1},     {2, 33},     {31, 0},
-                                      {64, 257}, {1000, 50}, {4097, 300}, {300, 20000}};
     rig r = rig_open(ctx, "weft_search", 20000 * 8);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int times = 0; times < 16; times++)
-            if (test_size_wanted(sizes[k][0]) && test_case_wanted(&r.random))
-                run_search(&r, sizes[k][0], sizes[k][1]);
+    run_types(&r, SEARCH_SIZES, 1, 15, search_at);
     rig_close(&r);
 }
 
@@ -468,15 +521,23 @@ static void run_top_k(rig *r, size_t n, size_t k) {
     free(right);
 }
 
+static bool top_k_at(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const size_t sizes[TOP_SIZES][2] = {
+        {0, 0},       {1, 1},        {5, 0},       {33, 7},        {257, 257},     {5000, 1},
+        {20000, 100}, {20000, 9999}, {100003, 10}, {100003, 3000}, {100003, 60000}};
+    rig *const r = rig_of_test;
+    (void)n;
+    (void)none;
+    if (!test_size_wanted(sizes[at[1]][0]))
+        return false;
+    r->type = (weft_type)at[0];
+    run_top_k(r, sizes[at[1]][0], sizes[at[1]][1]);
+    return true;
+}
+
 static void top_k(weft_context *ctx) {
-    static const size_t sizes[][2] = {{0, 0},       {1, 1},         {5, 0},         {33, 7},
-                                      {257, 257},   {5000, 1},      {20000, 100},   {20000, 9999},
-                                      {100003, 10}, {100003, 3000}, {100003, 60000}};
     rig r = rig_open(ctx, "weft_top_k", 100003 * 8);
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int times = 0; times < 20; times++)
-            if (test_size_wanted(sizes[k][0]) && test_case_wanted(&r.random))
-                run_top_k(&r, sizes[k][0], sizes[k][1]);
+    run_types(&r, TOP_SIZES, 2, 15, top_k_at);
     rig_close(&r);
 }
 

@@ -14,7 +14,8 @@
 enum {
     DEVICE_IN = 1,
     DEVICE_OUT = 2,
-    MOST_VALUE_BYTES = 24
+    MOST_VALUE_BYTES = 24,
+    AGAIN = 6
 };
 
 /* What is asked for. */
@@ -234,30 +235,36 @@ static void run_drawing(rig *r, sort_case c) {
     run_case(r, &c);
 }
 
-static void run_size(rig *r, size_t n, size_t stride) {
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(r->ctx, &wi_sort_ladder, rows);
-    for (size_t k = 0; k < WEFT_TYPE_COUNT * FORMS * count; k++) {
-        const sort_case c = {.row = rows[k % count],
-                             .form = (form)(k / count % FORMS),
-                             .type = (weft_type)(k / count / FORMS),
-                             .n = n};
-        if (test_below(&r->random, stride) == 0 && test_case_wanted(&r->random))
-            run_drawing(r, c);
-    }
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    run_drawing(rig_of_test,
+                (sort_case){.row = row, .form = (form)at[0], .type = (weft_type)at[1], .n = n});
+    return true;
+}
+
+static test_sweep sweep_of(const size_t *sizes, size_t count) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_sort_ladder,
+                        .extent = {FORMS, WEFT_TYPE_COUNT},
+                        .run = run_at};
 }
 
 static void small_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 257, MOST_VALUE_BYTES);
-    for (size_t k = 0; k < test_small_size_count; k++)
-        run_size(&r, test_small_sizes[k], 1);
+    test_sweep s = sweep_of(test_small_sizes, test_small_size_count);
+    s.must = 1;
+    s.share = 30;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 16385, MOST_VALUE_BYTES);
-    for (size_t k = 0; k < test_medium_size_count; k++)
-        run_size(&r, test_medium_sizes[k], 2);
+    test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count);
+    s.must = 2;
+    s.share = 45;
+    s.one_in = 2;
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
@@ -267,35 +274,74 @@ static void large_sizes(weft_context *ctx) {
         if (!test_size_wanted(sizes[k]))
             continue;
         rig r = rig_open(ctx, sizes[k], MOST_VALUE_BYTES);
-        run_size(&r, sizes[k], k < 2 ? 8 : 24);
+        test_sweep s = sweep_of(&sizes[k], 1);
+        s.share = 8;
+        s.one_in = k < 2 ? 8 : 24;
+        test_sweep_run(ctx, &r.random, &s, &r);
         rig_close(&r);
     }
+}
+
+static bool run_in_order(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    (void)none;
+    static const oracle_pattern patterns[] = {ORACLE_RISING, ORACLE_FALLING, ORACLE_STAIRS};
+    sort_case c = {.row = test_row_named(&wi_sort_ladder, "onesweep"),
+                   .form = (form)at[0],
+                   .type = at[3] ? WEFT_U32 : WEFT_F64,
+                   .first_bit = 3,
+                   .n = n,
+                   .value_bytes = 4 + at[3] % 2 * 4,
+                   .pattern = patterns[at[1]],
+                   .device = DEVICE_IN | DEVICE_OUT};
+    c.keys_in_place = c.form != INDICES && at[2] % 2;
+    c.values_in_place = c.form != INDICES && at[2] / 2;
+    c.end_bit = 8 * (unsigned)test_size_of(c.type);
+    run_case(rig_of_test, &c);
+    return true;
 }
 
 /* Keys in order already, which onesweep finds out: equal ones few or many in a row, something
  * hanging on them or not. */
 static void in_order(weft_context *ctx) {
     static const size_t sizes[] = {2, 96, 333, 1000, 1001};
-    static const oracle_pattern patterns[] = {ORACLE_RISING, ORACLE_FALLING, ORACLE_STAIRS};
-    const wi_row *rows[TEST_MAX_ROWS];
-    const size_t count = test_rows(ctx, &wi_sort_ladder, rows);
+    const test_sweep s = {.sizes = sizes,
+                          .size_count = sizeof sizes / sizeof *sizes,
+                          .extent = {FORMS, 3, 4, 3},
+                          .must = 3,
+                          .share = 10,
+                          .run = run_in_order};
+    if (ctx->kind == WI_CPU)
+        return;
     rig r = rig_open(ctx, 1001, MOST_VALUE_BYTES);
-    for (size_t k = 0; k < count * 5 * 3 * FORMS * 4; k++) {
-        sort_case c = {.row = rows[k % count],
-                       .form = (form)(k / count % FORMS),
-                       .type = k % 3 ? WEFT_U32 : WEFT_F64,
-                       .first_bit = 3,
-                       .n = sizes[k / count / FORMS % 5],
-                       .value_bytes = 4 + k % 2 * 4,
-                       .pattern = patterns[k / count / FORMS / 5 % 3],
-                       .device = DEVICE_IN | DEVICE_OUT};
-        const size_t places = k / count / FORMS / 5 / 3;
-        c.keys_in_place = c.form != INDICES && places % 2;
-        c.values_in_place = c.form != INDICES && places / 2;
-        c.end_bit = 8 * (unsigned)test_size_of(c.type);
-        if (is_named(&c, "onesweep") && test_case_wanted(&r.random))
-            run_case(&r, &c);
-    }
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+/* Small tiles in several passes, again and again: so that with some schedule a tile finds words of
+ * the pass before, which it has to wait out. */
+static bool run_again(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
+    static const weft_type types[] = {WEFT_U16, WEFT_U32};
+    (void)none;
+    run_case(rig_of_test, &(sort_case){.row = test_row_named(&wi_sort_ladder, "onesweep"),
+                                       .form = KEYS,
+                                       .type = types[at[0]],
+                                       .n = n,
+                                       .device = DEVICE_IN | DEVICE_OUT});
+    return true;
+}
+
+static void words_of_passes_before(weft_context *ctx) {
+    static const size_t n = 16385;
+    const test_sweep s = {.sizes = &n,
+                          .size_count = 1,
+                          .extent = {2, AGAIN},
+                          .must = 3,
+                          .share = 10,
+                          .run = run_again};
+    if (ctx->kind == WI_CPU)
+        return;
+    rig r = rig_open(ctx, n, MOST_VALUE_BYTES);
+    test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
@@ -305,6 +351,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(large_sizes),
         TEST_ON_EACH_PLACE(in_order),
+        TEST_ON_EACH_PLACE(words_of_passes_before),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
 }
