@@ -29,7 +29,7 @@ struct count_args {
     uint32_t *blocks_done;      /* zero */
     uint32_t *disorder;         /* zero; gets `rose` and `fell` */
     bool maps;                  /* keys are not the elements' bits */
-    size_t ties; /* a longer run of equal keys (x[i] == x[i + ties]) rules out "falling" */
+    size_t ties;      /* a longer run of equal keys (x[i] == x[i + ties]) rules out "falling" */
     uint64_t *begins; /* where each digit's keys begin; a pass's lie `pass_begins` apart */
     size_t pass_begins;
     wi_sort_plan *plan;

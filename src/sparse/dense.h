@@ -13,10 +13,10 @@
  *
  * then, in factorizations and solves, one product with the rounded reciprocal of the diagonal. K is
  * 0 in solves; in an update the number of all k; in column j of an elimination, j rounded down to a
- * multiple of WI_DENSE_APART. (The products are summed first, so that c is rounded once and not once
- * for each product.) So rows and columns of a result may be shared out among threads in any way
- * without changing a bit. (wi_dense_subtract_transposed and wi_dense_backward sum differently, and
- * say so.) */
+ * multiple of WI_DENSE_APART. (The products are summed first, so that c is rounded once and not
+ * once for each product.) So rows and columns of a result may be shared out among threads in any
+ * way without changing a bit. (wi_dense_subtract_transposed and wi_dense_backward sum differently,
+ * and say so.) */
 #ifndef WI_SPARSE_DENSE_H
 #define WI_SPARSE_DENSE_H
 
