@@ -2,45 +2,6 @@
 /* The checks of a call's arrays, all in one place, so that every call refuses in the same words. */
 #include "core/call.h"
 
-wi_array wi_elements(const char *name, const void *p, size_t n, weft_type type, unsigned use) {
-    return (wi_array){.name = name,
-                      .p = p,
-                      .rows = 1,
-                      .cols = n,
-                      .ld = n,
-                      .type = type,
-                      .width = weft_type_size(type),
-                      .use = use};
-}
-
-wi_array wi_items(const char *name, const void *p, size_t n, size_t width, unsigned use) {
-    return (wi_array){.name = name,
-                      .p = p,
-                      .rows = 1,
-                      .cols = n,
-                      .ld = n,
-                      .width = width,
-                      .use = use | WI_UNALIGNED};
-}
-
-wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
-                   size_t ld, weft_type type, unsigned use) {
-    return (wi_array){.name = name,
-                      .p = p,
-                      .rows = rows,
-                      .cols = cols,
-                      .ld = ld,
-                      .ld_name = ld_name,
-                      .type = type,
-                      .width = weft_type_size(type),
-                      .use = use};
-}
-
-wi_array wi_columns(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
-                    size_t ld, weft_type type, unsigned use) {
-    return wi_matrix(name, p, cols, rows, ld_name, ld, type, use | WI_COLUMNS);
-}
-
 /* Elements from the first of the array to its last, gaps included; false if that overflows. */
 static bool extent_of(const wi_array *a, size_t *extent) {
     size_t before, elements;

@@ -49,16 +49,44 @@ typedef struct wi_call {
     size_t *asked;     /* not NULL: run nothing; the bytes of copies are added to it */
 } wi_call;
 
+/* A call that can be cut, without arrays yet; wi_call_add appends one. For calls that are made
+ * often on little data: the arrays that there are not need not be cleared. */
+static inline void wi_call_begin(wi_call *call, const char *name, size_t rows, size_t cols) {
+    call->name = name;
+    call->count = 0;
+    call->rows = rows;
+    call->cols = cols;
+    call->asked = NULL;
+}
+static inline wi_array *wi_call_add(wi_call *call, wi_array array) {
+    call->array[call->count] = array;
+    return &call->array[call->count++];
+}
+
 /* n elements of a type. */
-wi_array wi_elements(const char *name, const void *p, size_t n, weft_type type, unsigned use);
+static inline wi_array wi_elements(const char *name, const void *p, size_t n, weft_type type,
+                                   unsigned use) {
+    const wi_array array = {name, p, 1, n, n, NULL, type, weft_type_size(type), use, 0, 0};
+    return array;
+}
 /* n elements of `width` bytes each, at any address. */
-wi_array wi_items(const char *name, const void *p, size_t n, size_t width, unsigned use);
+static inline wi_array wi_items(const char *name, const void *p, size_t n, size_t width,
+                                unsigned use) {
+    const wi_array array = {name, p, 1, n, n, NULL, WEFT_U8, width, use | WI_UNALIGNED, 0, 0};
+    return array;
+}
 /* Rows of elements of a type; ld_name is the argument that ld comes from. */
-wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
-                   size_t ld, weft_type type, unsigned use);
+static inline wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols,
+                                 const char *ld_name, size_t ld, weft_type type, unsigned use) {
+    const wi_array array = {name, p, rows, cols, ld, ld_name, type, weft_type_size(type),
+                            use,  0, 0};
+    return array;
+}
 /* The same, columns together. */
-wi_array wi_columns(const char *name, const void *p, size_t rows, size_t cols, const char *ld_name,
-                    size_t ld, weft_type type, unsigned use);
+static inline wi_array wi_columns(const char *name, const void *p, size_t rows, size_t cols,
+                                  const char *ld_name, size_t ld, weft_type type, unsigned use) {
+    return wi_matrix(name, p, cols, rows, ld_name, ld, type, use | WI_COLUMNS);
+}
 
 /* Refuses arrays that are NULL, do not fit the address space, lie at addresses that their type
  * cannot have, or share memory with what the call writes: an array is written apart from all

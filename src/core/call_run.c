@@ -2,6 +2,8 @@
 /* Arrays of a call to memory that its place reaches. */
 #include "core/call.h"
 
+#include <string.h>
+
 #include "core/gpu.h"
 #include "core/stage.h"
 
@@ -155,6 +157,21 @@ static weft_status run_whole(weft_context *ctx, visit *v) {
     return v->run(ctx, v->call, &part, v->user);
 }
 
+/* Where the caller's arrays lie: small calls spend much of their time on the way here. */
+static weft_status run_in_place(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
+    wi_part part;
+    part.index = part.first = 0;
+    part.rows = call->rows;
+    part.cols = call->cols;
+    part.last = true;
+    part.mirrored = false;
+    for (int k = 0; k < call->count; k++) {
+        part.p[k] = (void *)(uintptr_t)call->array[k].p;
+        part.ld[k] = call->array[k].ld;
+    }
+    return run(ctx, call, &part, user);
+}
+
 static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
                                size_t cols, void *const p[], const size_t ld[]) {
     visit *const v = *(visit *const *)user;
@@ -193,13 +210,12 @@ static weft_status run_streamed(weft_context *ctx, visit *v) {
 }
 
 /* Finds where each array lies. Memory of another GPU counts as the host's: copies reach it. */
-static bool find_host(const weft_context *ctx, visit *v, int *first) {
+static bool find_host(const weft_context *ctx, const wi_call *call, bool host[WI_CALL_ARRAYS]) {
     bool any = false;
-    for (int k = v->call->count - 1; k >= 0; k--) {
-        const wi_array *const a = &v->call->array[k];
-        v->host[k] = a->bytes > 0 && !wi_is_device(ctx, a->p);
-        any = any || v->host[k];
-        *first = v->host[k] ? k : *first;
+    for (int k = 0; k < call->count; k++) {
+        const wi_array *const a = &call->array[k];
+        host[k] = a->bytes > 0 && !wi_is_device(ctx, a->p);
+        any = any || host[k];
     }
     return any;
 }
@@ -215,14 +231,18 @@ static weft_status run_mirrored(weft_context *ctx, visit *v) {
 }
 
 weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
-    visit v = {.call = call, .run = run, .user = user};
+    bool host[WI_CALL_ARRAYS];
+    if (ctx->kind == WI_CPU || !find_host(ctx, call, host))
+        return run_in_place(ctx, call, run, user);
     int first = 0;
-    if (ctx->kind == WI_CPU || !find_host(ctx, &v, &first))
-        return run_whole(ctx, &v);
+    while (!host[first])
+        first++;
     if (!call->asked && wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: %s is host memory, which cannot take part in a stream capture; pass "
                        "device memory",
                        call->name, call->array[first].name);
+    visit v = {.call = call, .run = run, .user = user};
+    memcpy(v.host, host, (size_t)call->count * sizeof *host);
     return run_mirrored(ctx, &v);
 }

@@ -68,6 +68,8 @@ static void tell_memory(const weft_context *ctx, char *text, size_t room) {
 /* wi_cuda for an attempt to take `bytes` bytes. */
 static weft_status taking(weft_context *ctx, cudaError_t error, size_t bytes) {
     char doing[WHY_BYTES], memory[WHY_BYTES];
+    if (error == cudaSuccess)
+        return WEFT_OK;
     if (error == cudaErrorInvalidValue) /* all but the size is known to be right: it is absurd */
         error = cudaErrorMemoryAllocation;
     snprintf(doing, sizeof doing, "taking %zu bytes of device memory on %s", bytes, ctx->place);

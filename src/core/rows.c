@@ -49,6 +49,15 @@ static size_t find_op(word op) {
     return k;
 }
 
+/* The position of a ladder in wi_ops. */
+static size_t index_of(const wi_ladder *ladder) {
+    size_t k = 0;
+    while (k < wi_op_count && wi_ops[k] != ladder)
+        k++;
+    return k < wi_op_count ? k
+                           : find_op(word_of(ladder->op)); /* that of a test bears a name of ours */
+}
+
 /* The row named, one of `kind` before one of another kind; NULL if there is none. */
 static const wi_row *find_row(const wi_ladder *ladder, wi_kind kind, word variant) {
     const wi_row *other = NULL;
@@ -165,7 +174,7 @@ static weft_status check_forced(weft_context *ctx, const wi_ladder *ladder, cons
 
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, size_t n,
                    const void *args) {
-    const size_t op = find_op(word_of(ladder->op));
+    const size_t op = index_of(ladder);
     const wi_row *row = ctx->forced[op];
     weft_status status =
         row ? check_forced(ctx, ladder, call, args, row) : pick(ctx, ladder, call, n, args, &row);

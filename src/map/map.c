@@ -71,11 +71,12 @@ typedef struct matrix {
 static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
                        int count) {
     const unsigned out = args->op == WI_MAP_AXPY ? WI_IN | WI_OUT : WI_OUT;
-    wi_call call = {.name = name, .count = count, .rows = args->rows, .cols = args->cols};
+    wi_call call;
+    wi_call_begin(&call, name, args->rows, args->cols);
     for (int k = 0; k < count; k++) {
         const matrix *const m = &arrays[k];
-        call.array[k] = wi_matrix(m->name, m->p, args->rows, args->cols, m->ld_name, m->ld,
-                                  args->type, k == count - 1 ? out : WI_IN);
+        wi_call_add(&call, wi_matrix(m->name, m->p, args->rows, args->cols, m->ld_name, m->ld,
+                                     args->type, k == count - 1 ? out : WI_IN));
     }
     call.array[count - 1].in_place = (1u << (count - 1)) - 1;
     const weft_status status = wi_call_check(ctx, &call);

@@ -87,8 +87,7 @@ weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *result_type)
 enum {
     X,
     Y, /* of dot; optional to the others */
-    RESULT,
-    ARRAYS
+    RESULT
 };
 
 /* Two accumulators on the device take turns as input and output of the parts of a call. */
@@ -127,15 +126,12 @@ static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_
     const weft_type result_type = result_type_of(args->op, args->type);
     const unsigned at_any = args->result && wi_is_host(ctx, args->result) ? WI_UNALIGNED : 0;
     const unsigned optional = args->op == WI_RED_DOT ? 0 : WI_OPTIONAL;
-    wi_call call = {
-        .name = name,
-        .array = {[X] = wi_elements("x", args->x, args->n, args->type, WI_IN),
-                  [Y] = wi_elements("y", args->y, args->n, args->type, WI_IN | optional),
-                  [RESULT] = wi_elements("result", args->result, 1, result_type,
-                                         WI_OUT | WI_WHOLE | at_any)},
-        .count = ARRAYS,
-        .rows = 1,
-        .cols = args->n};
+    wi_call call;
+    wi_call_begin(&call, name, 1, args->n);
+    wi_call_add(&call, wi_elements("x", args->x, args->n, args->type, WI_IN));
+    wi_call_add(&call, wi_elements("y", args->y, args->n, args->type, WI_IN | optional));
+    wi_call_add(&call,
+                wi_elements("result", args->result, 1, result_type, WI_OUT | WI_WHOLE | at_any));
     const weft_status status = wi_call_check(ctx, &call);
     if (status != WEFT_OK)
         return status;

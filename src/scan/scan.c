@@ -196,8 +196,7 @@ static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *
 
 enum {
     X,
-    Y,
-    ARRAYS
+    Y
 };
 
 /* Two carries on the device take turns as input and output of the parts of a call. */
@@ -231,14 +230,10 @@ weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_t
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     wi_scan_args args = {.op = op, .kind = kind, .type = type, .n = n, .x = x, .y = y};
-    wi_call call = {
-        .name = name,
-        .array =
-            {[X] = wi_elements("x", x, n, type, WI_IN), [Y] = wi_elements("y", y, n, type, WI_OUT)},
-        .count = ARRAYS,
-        .rows = 1,
-        .cols = n};
-    call.array[Y].in_place = 1u << X;
+    wi_call call;
+    wi_call_begin(&call, name, 1, n);
+    wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
+    wi_call_add(&call, wi_elements("y", y, n, type, WI_OUT))->in_place = 1u << X;
     weft_status status = check_kind(ctx, &args);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);

@@ -52,6 +52,9 @@ typedef struct wi_select_args {
     const void *fill; /* EXPAND: one element; NULL: its bytes are in fill_bytes */
     unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
     uint64_t *count; /* NULL for EXPAND */
+    /* Of a call whose outputs go back to the host: what *count will be, if it is in host memory. */
+    uint64_t found;
+    bool count_waits;
 } wi_select_args;
 
 extern const wi_ladder wi_select_ladder;

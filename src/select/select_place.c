@@ -29,9 +29,10 @@ static weft_status copy_apart(weft_context *ctx, wi_select_args *args, void **co
     return wi_gpu_copy_within(ctx, *copy, args->kept, bytes);
 }
 
-/* Only what was written goes back to the host; how much that is, the count tells. */
+/* Only what was written goes back to the host; how much that is, the count tells. It is known here
+ * already, and given to the caller when all else is there. */
 static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part *part,
-                                const wi_select_args *args) {
+                                wi_select_args *args) {
     const size_t width = args->unit * args->units;
     wi_array *const array = call->array, *const count = &array[WI_SELECT_COUNT];
     uint64_t kept = 0;
@@ -44,15 +45,15 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
         array[WI_SELECT_Y].bytes = kept * width;
     array[WI_SELECT_Z].bytes = array[WI_SELECT_Z].p ? (args->n - kept) * width : 0;
     array[WI_SELECT_POSITIONS].bytes = kept * args->position_bytes;
-    if (wi_is_host(ctx, count->p)) {
-        *(uint64_t *)(uintptr_t)count->p = kept;
+    args->found = kept;
+    args->count_waits = wi_is_host(ctx, count->p);
+    if (args->count_waits)
         count->bytes = 0;
-    }
     return WEFT_OK;
 }
 
 static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_select_args args = *(const wi_select_args *)user;
+    wi_select_args *const asked = user, args = *asked;
     void *copy = NULL;
     args.tested = part->p[WI_SELECT_S];
     args.x = part->p[WI_SELECT_X];
@@ -66,7 +67,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     if (status == WEFT_OK)
         status = wi_run(ctx, &wi_select_ladder, call->name, args.n, &args);
     if (status == WEFT_OK)
-        status = keep_written(ctx, call, part, &args);
+        status = keep_written(ctx, call, part, asked);
     const weft_status freed = copy ? wi_gpu_free(ctx, copy) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }
@@ -77,5 +78,8 @@ weft_status wi_select_run(weft_context *ctx, wi_call *call, wi_select_args *args
         memcpy(args->fill_bytes, fill->p, fill->width);
         *fill = (wi_array){.name = NULL};
     }
-    return wi_call_run(ctx, call, run_part, args);
+    const weft_status status = wi_call_run(ctx, call, run_part, args);
+    if (status == WEFT_OK && args->count_waits)
+        *(uint64_t *)(uintptr_t)call->array[WI_SELECT_COUNT].p = args->found;
+    return status;
 }
