@@ -368,7 +368,7 @@ __global__ void __launch_bounds__(wi_merge_threads) merge_chunks(segments<U, V> 
     const size_t a = g.splits[blockIdx.x];
     const size_t a_end =
         m.before + c.n == m.na + m.nb ? m.na : g.splits[chunk_at<U, V>(c.first + c.n)];
-    block{order_of(g, false, pass + 1 == c.passes), memory}.merge_tile(
+    block{order_of(g, false, pass + 1 == c.passes), memory}.template merge_tile<true>(
         runs.from(a), (int)(a_end - a), runs.from(m.na + m.before - a), (int)c.n,
         to.keys_at(c.first), to.values_at(c.first));
 }

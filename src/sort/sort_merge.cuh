@@ -194,7 +194,8 @@ struct wi_merge_block {
     }
 
     /* Merges keys[start..start + na) with the nb that follow, this thread its elements, from d on.
-     * The places of all threads make up both runs. */
+     * The places of all threads make up both runs. `in_order`: the runs are known to be so. */
+    template <bool in_order>
     __device__ void merge_runs(int start, int na, int nb, int d, K (&key)[items],
                                int (&from)[items]) const {
         const int cut = wi_merge_path([&](K x, K y) { return order.less(x, y); },
@@ -203,7 +204,8 @@ struct wi_merge_block {
         m.cut[threadIdx.x] = cut;
         __syncthreads();
         const int next = d + items == na + nb ? na : m.cut[threadIdx.x + 1];
-        merge(start + cut, wi_within(next - cut, items), start + na + d - cut, key, from);
+        const int count = in_order ? next - cut : wi_within(next - cut, items);
+        merge(start + cut, count, start + na + d - cut, key, from);
     }
 
     /* Puts x into shared memory, each thread's elements together. */
@@ -239,7 +241,7 @@ struct wi_merge_block {
                 return;
             put(m.keys, key);
             const int start = mine() / (2 * run) * (2 * run);
-            merge_runs(start, run, run, mine() - start, key, from);
+            merge_runs<true>(start, run, run, mine() - start, key, from);
         }
     }
 
@@ -307,6 +309,7 @@ struct wi_merge_block {
     }
 
     /* Merges the first na elements of x with the first n - na <= tile - na of y. */
+    template <bool in_order>
     __device__ void merge_tile(const wi_stretch<K, V> &x, int na, const wi_stretch<K, V> &y, int n,
                                K *keys_out, V *values_out) const {
         const K *const of_y = y.keys - na;
@@ -315,7 +318,7 @@ struct wi_merge_block {
         K key[items];
         V value[items];
         int from[items];
-        merge_runs(0, na, tile - na, mine(), key, from);
+        merge_runs<in_order>(0, na, tile - na, mine(), key, from);
         if constexpr (wi_has_values<V>) {
             __syncthreads();
             bring(m.values, n, V(), [&](int i) { return i < na ? x.value(i) : y.value(i - na); });
@@ -424,9 +427,9 @@ __global__ void __launch_bounds__(threads)
     const size_t a = splits[blockIdx.x];
     const size_t a_end = left <= block::tile ? pair.na : splits[blockIdx.x + 1];
     const int na = wi_within((long long)(a_end - a), n);
-    block{order, memory}.merge_tile(io.a.from(pair.start + a), na,
-                                    io.b.from(pair.start + before - a), n, io.out.keys_at(first),
-                                    io.out.values_at(first));
+    block{order, memory}.template merge_tile<false>(io.a.from(pair.start + a), na,
+                                                    io.b.from(pair.start + before - a), n,
+                                                    io.out.keys_at(first), io.out.values_at(first));
 }
 
 /* Queues the merge of all pairs of runs; `splits` has room for a number for each tile. */
