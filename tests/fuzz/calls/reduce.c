@@ -80,6 +80,7 @@ static test_value extreme_of_none(weft_type type, bool largest) {
 /* Sums: of x, of |x|, or of products, whose own rounding in f64 counts. */
 static interval sum(weft_type type, unsigned op, size_t n, const void *x, const void *y) {
     long double s = 0, absolute = 0, rounding = 0;
+    bool infinite = false;
     for (size_t i = 0; i < n; i++) {
         long double v = test_load(type, x, i).f;
         if (op == WEFT_NRM1) {
@@ -89,14 +90,17 @@ static interval sum(weft_type type, unsigned op, size_t n, const void *x, const 
             rounding += fabsl(v) * 0x1p-53L + 0x1p-1074L;
         }
         s += v;
-        absolute += fabsl(v);
+        infinite = infinite || isinf(v);
+        absolute += isinf(v) ? 0 : fabsl(v);
     }
-    if (isnan(s) || isinf(s)) {
-        /* An infinite product of finite f64 is no infinity of a long double. */
+    if (isnan(s)) {
         return (interval){s, 0};
     }
     if (type == WEFT_F64 && absolute >= safe) {
-        return anything;
+        return anything; /* what is finite may become an infinity too, of either sign */
+    }
+    if (infinite) {
+        return (interval){s, 0};
     }
     return (interval){s, absolute * (long double)n * 0x1.1p-53L +
                              (type == WEFT_F64 && op > WEFT_NRMINF ? rounding : 0)};
