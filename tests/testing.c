@@ -247,50 +247,57 @@ static uint16_t encode_half(weft_type type, double v) {
 }
 
 test_value test_load(weft_type type, const void *p, size_t i) {
-    switch (type) {
-    case WEFT_I8:
-        return (test_value){.i = ((const int8_t *)p)[i]};
-    case WEFT_I16:
-        return (test_value){.i = ((const int16_t *)p)[i]};
-    case WEFT_I32:
-        return (test_value){.i = ((const int32_t *)p)[i]};
-    case WEFT_I64:
-        return (test_value){.i = ((const int64_t *)p)[i]};
-    case WEFT_U8:
-        return (test_value){.u = ((const uint8_t *)p)[i]};
-    case WEFT_U16:
-        return (test_value){.u = ((const uint16_t *)p)[i]};
-    case WEFT_U32:
-        return (test_value){.u = ((const uint32_t *)p)[i]};
-    case WEFT_U64:
-        return (test_value){.u = ((const uint64_t *)p)[i]};
-    case WEFT_F16:
-    case WEFT_BF16:
-        return (test_value){.f = decode_half(type, ((const uint16_t *)p)[i])};
-    case WEFT_F32:
-        return (test_value){.f = (double)((const float *)p)[i]};
+    const size_t size = test_size_of(type);
+    const char *const at = (const char *)p + i * size; /* aligned or not */
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    float single;
+    double full;
+    if (type == WEFT_F32) {
+        memcpy(&single, at, sizeof single);
+        return (test_value){.f = (double)single};
+    }
+    if (type == WEFT_F64) {
+        memcpy(&full, at, sizeof full);
+        return (test_value){.f = full};
+    }
+    switch (size) {
+    case 1:
+        return type == WEFT_I8 ? (test_value){.i = *(const int8_t *)at}
+                               : (test_value){.u = *(const uint8_t *)at};
+    case 2:
+        memcpy(&two, at, sizeof two);
+        return test_is_float(type) ? (test_value){.f = decode_half(type, two)}
+               : type == WEFT_I16  ? (test_value){.i = (int16_t)two}
+                                   : (test_value){.u = two};
+    case 4:
+        memcpy(&four, at, sizeof four);
+        return type == WEFT_I32 ? (test_value){.i = (int32_t)four} : (test_value){.u = four};
     default:
-        return (test_value){.f = ((const double *)p)[i]};
+        memcpy(&eight, at, sizeof eight);
+        return (test_value){.u = eight};
     }
 }
 
 void test_store(weft_type type, void *p, size_t i, test_value v) {
-    switch (test_size_of(type)) {
+    const size_t size = test_size_of(type);
+    const uint16_t two = test_is_float(type) && size == 2 ? encode_half(type, v.f) : (uint16_t)v.u;
+    const float single = (float)v.f;
+    const uint32_t four = (uint32_t)v.u;
+    char *const at = (char *)p + i * size; /* aligned or not */
+    switch (size) {
     case 1:
-        ((uint8_t *)p)[i] = (uint8_t)v.u;
+        *(uint8_t *)at = (uint8_t)v.u;
         return;
     case 2:
-        ((uint16_t *)p)[i] = test_is_float(type) ? encode_half(type, v.f) : (uint16_t)v.u;
+        memcpy(at, &two, sizeof two);
         return;
     case 4:
-        if (type == WEFT_F32) {
-            ((float *)p)[i] = (float)v.f;
-        } else {
-            ((uint32_t *)p)[i] = (uint32_t)v.u;
-        }
+        memcpy(at, type == WEFT_F32 ? (const void *)&single : &four, sizeof four);
         return;
     default:
-        ((uint64_t *)p)[i] = v.u;
+        memcpy(at, &v.u, sizeof v.u);
     }
 }
 
