@@ -283,7 +283,7 @@ test_value test_load(weft_type type, const void *p, size_t i) {
 void test_store(weft_type type, void *p, size_t i, test_value v) {
     const size_t size = test_size_of(type);
     const uint16_t two = test_is_float(type) && size == 2 ? encode_half(type, v.f) : (uint16_t)v.u;
-    const float single = (float)v.f;
+    const float single = type == WEFT_F32 ? (float)v.f : 0;
     const uint32_t four = (uint32_t)v.u;
     char *const at = (char *)p + i * size; /* aligned or not */
     switch (size) {
