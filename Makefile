@@ -105,7 +105,7 @@ lint: ## clang-tidy and cppcheck over the C sources
 .PHONY: clean
 clean: ## remove every build folder
 	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint \
-	    build-test
+	    build-mutants build-sample build-test
 
 .PHONY: help
 help: ## show this list

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const wi_op_name wi_op_names[] = {
+static const wi_op_name names[] = {
     {"sum", WEFT_SUM, true, true, false},        {"product", WEFT_PRODUCT, true, true, false},
     {"min", WEFT_MIN, true, true, false},        {"max", WEFT_MAX, true, true, false},
     {"and", WEFT_AND, false, true, false},       {"or", WEFT_OR, false, true, false},
@@ -14,12 +14,30 @@ const wi_op_name wi_op_names[] = {
     {"dot", WEFT_SUM, true, false, true},
 };
 
-const size_t wi_op_name_count = sizeof wi_op_names / sizeof *wi_op_names;
+enum {
+    NAMES = sizeof names / sizeof *names
+};
+
+void wi_list_reductions(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < NAMES; k++) {
+        if (names[k].reduces)
+            wi_words_add(words, names[k].name);
+    }
+}
+
+void wi_list_scans(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < NAMES; k++) {
+        if (names[k].scans)
+            wi_words_add(words, names[k].name);
+    }
+}
 
 const wi_op_name *wi_find_op(const char *name) {
-    for (size_t k = 0; k < wi_op_name_count; k++) {
-        if (strcmp(wi_op_names[k].name, name) == 0)
-            return &wi_op_names[k];
+    for (size_t k = 0; k < NAMES; k++) {
+        if (strcmp(names[k].name, name) == 0)
+            return &names[k];
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #ifndef WI_CLI_OPS_H
 #define WI_CLI_OPS_H
 
+#include "cli/words.h"
 #include "core/core.h"
 #include "weft/op.h"
 
@@ -13,8 +14,9 @@ typedef struct wi_op_name {
     bool pairs; /* dot: takes two arrays, and `op` means nothing */
 } wi_op_name;
 
-extern const wi_op_name wi_op_names[];
-extern const size_t wi_op_name_count;
+/* The names of those that reduce, or of those that scan. */
+void wi_list_reductions(const wi_command *command, wi_words *words);
+void wi_list_scans(const wi_command *command, wi_words *words);
 
 /* The row of a name; NULL if there is none. */
 const wi_op_name *wi_find_op(const char *name);

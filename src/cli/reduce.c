@@ -8,18 +8,10 @@
 #include "cli/text.h"
 #include "weft/reduce.h"
 
-static void list_ops(const wi_command *command, wi_words *words) {
-    (void)command;
-    for (size_t k = 0; k < wi_op_name_count; k++) {
-        if (wi_op_names[k].reduces)
-            wi_words_add(words, wi_op_names[k].name);
-    }
-}
-
 static const wi_option op_option = {.name = "op",
                                     .value = "OP",
                                     .help = "what to combine elements with; default sum",
-                                    .list = list_ops,
+                                    .list = wi_list_reductions,
                                     .heading = "OP"};
 
 /* A value and what it is of. */

@@ -6,18 +6,10 @@
 #include "cli/session.h"
 #include "cli/text.h"
 
-static void list_ops(const wi_command *command, wi_words *words) {
-    (void)command;
-    for (size_t k = 0; k < wi_op_name_count; k++) {
-        if (wi_op_names[k].scans)
-            wi_words_add(words, wi_op_names[k].name);
-    }
-}
-
 static const wi_option op_option = {.name = "op",
                                     .value = "OP",
                                     .help = "what to combine elements with; default sum",
-                                    .list = list_ops,
+                                    .list = wi_list_scans,
                                     .heading = "OP"};
 static const wi_option exclusive_option = {
     .name = "exclusive", .letter = 'x', .help = "leave each element out of its own output"};

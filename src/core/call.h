@@ -20,13 +20,13 @@ enum {
     WI_OUT = 2,       /* writes it */
     WI_OPTIONAL = 4,  /* NULL: there is none */
     WI_UNALIGNED = 8, /* at any address: its elements are bytes to the call */
-    WI_WHOLE = 16,    /* in one piece, also where the call is cut into segments */
-    WI_HOST = 32,     /* only in host memory */
-    WI_COLUMNS = 64   /* of a matrix, columns lie together; messages say so */
+    WI_WHOLE = 16,    /* needs all of it at once, even if the call is cut into segments */
+    WI_HOST = 32,     /* must lie in host memory */
+    WI_COLUMNS = 64   /* a matrix stored by columns; messages speak of columns */
 };
 
-/* A matrix of `rows` rows of `cols` elements, or a vector: one row. Where columns lie together they
- * are the rows here. */
+/* A matrix of `rows` rows of `cols` elements, or a vector: one row. Of a matrix stored by columns,
+ * each column counts as a row here. */
 typedef struct wi_array {
     const char *name; /* as the public header has it */
     const void *p;
@@ -45,12 +45,14 @@ typedef struct wi_call {
     const char *name; /* the public function */
     wi_array array[WI_CALL_ARRAYS];
     int count;
-    size_t rows, cols; /* can be cut: of every array that is not WI_WHOLE. Else 0 */
-    size_t *asked;     /* not NULL: run nothing; the bytes of copies are added to it */
+    size_t rows, cols; /* if it can be cut: of every array that is not WI_WHOLE; else 0 */
+    /* Not NULL: how much temporary memory would the call take? Nothing is copied then; the bytes of
+     * copies are added here, and what runs a part adds its own and runs nothing. */
+    size_t *asked;
 } wi_call;
 
-/* A call that can be cut, without arrays yet; wi_call_add appends one. For calls that are made
- * often on little data: the arrays that there are not need not be cleared. */
+/* A call that can be cut, without arrays yet; wi_call_add appends one. Quicker than an initializer,
+ * which clears room for all WI_CALL_ARRAYS: small calls notice. */
 static inline void wi_call_begin(wi_call *call, const char *name, size_t rows, size_t cols) {
     call->name = name;
     call->count = 0;
@@ -82,7 +84,7 @@ static inline wi_array wi_matrix(const char *name, const void *p, size_t rows, s
                             use,  0, 0};
     return array;
 }
-/* The same, columns together. */
+/* A matrix of rows x cols elements stored by columns. */
 static inline wi_array wi_columns(const char *name, const void *p, size_t rows, size_t cols,
                                   const char *ld_name, size_t ld, weft_type type, unsigned use) {
     return wi_matrix(name, p, cols, rows, ld_name, ld, type, use | WI_COLUMNS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays of a call to memory that its place reaches. */
+/* Brings the arrays of a call to memory that its place can access. */
 #include "core/call.h"
 
 #include <string.h>
@@ -19,10 +19,10 @@ typedef struct visit {
     wi_call *call;
     wi_part_run run;
     void *user;
-    bool host[WI_CALL_ARRAYS];  /* lies in host memory that the place does not reach */
-    void *copy[WI_CALL_ARRAYS]; /* what stands for it there */
-    bool owned[WI_CALL_ARRAYS]; /* that copy is freed in the end */
-    size_t parts;               /* that have been run */
+    bool host[WI_CALL_ARRAYS];  /* kernels cannot access the array where it lies */
+    void *copy[WI_CALL_ARRAYS]; /* its copy on the device, or NULL */
+    bool owned[WI_CALL_ARRAYS]; /* the copy is freed in the end */
+    size_t parts;               /* run so far */
 } visit;
 
 static size_t dense_bytes(const wi_array *a) {
@@ -37,8 +37,8 @@ static bool is_streamed(const visit *v, int k) {
     return v->call->cols > 0 && !(v->call->array[k].use & WI_WHOLE);
 }
 
-/* An array of the host that stands for array k as well: it begins where that does, has its rows
- * where that has them, and is at least as long. */
+/* Can the copy of array i serve array k too? They begin at one address, i is at least as long, and
+ * their rows coincide. */
 static bool covers(const visit *v, int i, int k) {
     const wi_array *const a = &v->call->array[i], *const b = &v->call->array[k];
     const bool same_rows =
@@ -47,7 +47,7 @@ static bool covers(const visit *v, int i, int k) {
     return v->host[i] && a->p == b->p && (same_rows || (dense && a->bytes >= b->bytes));
 }
 
-/* The array whose copy array k shares: the longest that begins there, the first of such. */
+/* The array whose copy array k uses: the longest that can serve it, the first of equals. */
 static int owner_of(const visit *v, int k) {
     int owner = k;
     for (int i = 0; i < v->call->count; i++)
@@ -58,7 +58,7 @@ static int owner_of(const visit *v, int k) {
 
 /* ---- copies ---- */
 
-/* A few bytes lie in scratch memory: nothing has to be taken for them. */
+/* Small copies lie in scratch memory that the context keeps, so that nothing is allocated. */
 static weft_status take_small(weft_context *ctx, visit *v, int k) {
     void *scratch;
     const weft_status status =
@@ -72,7 +72,7 @@ static weft_status take_copy(weft_context *ctx, visit *v, int k) {
     const size_t bytes = dense_bytes(&v->call->array[k]);
     if (v->call->asked) {
         *v->call->asked += bytes > SMALL_BYTES ? bytes : 0;
-        v->copy[k] = (void *)(uintptr_t)((k + 1) * COPY_ALIGNMENT); /* nobody looks there */
+        v->copy[k] = (void *)(uintptr_t)((k + 1) * COPY_ALIGNMENT); /* never dereferenced */
         return WEFT_OK;
     }
     if (bytes <= SMALL_BYTES)
@@ -157,7 +157,7 @@ static weft_status run_whole(weft_context *ctx, visit *v) {
     return v->run(ctx, v->call, &part, v->user);
 }
 
-/* Where the caller's arrays lie: small calls spend much of their time on the way here. */
+/* Runs on the caller's arrays themselves. Written for speed: on small calls it shows. */
 static weft_status run_in_place(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
     wi_part part;
     part.index = part.first = 0;

@@ -54,8 +54,7 @@ static size_t index_of(const wi_ladder *ladder) {
     size_t k = 0;
     while (k < wi_op_count && wi_ops[k] != ladder)
         k++;
-    return k < wi_op_count ? k
-                           : find_op(word_of(ladder->op)); /* that of a test bears a name of ours */
+    return k < wi_op_count ? k : find_op(word_of(ladder->op)); /* tests make their own */
 }
 
 /* The row named, one of `kind` before one of another kind; NULL if there is none. */

@@ -148,40 +148,8 @@ __device__ inline double wi_maximum(double a, double b) {
     return first ? a : b;
 }
 
-/* Calls f(wi_tag<T>{}) with the C++ type behind `type`. */
-template <class F>
-weft_status wi_with_type(weft_type type, F f) {
-    switch (type) {
-    case WEFT_I8:
-        return f(wi_tag<int8_t>{});
-    case WEFT_I16:
-        return f(wi_tag<int16_t>{});
-    case WEFT_I32:
-        return f(wi_tag<int32_t>{});
-    case WEFT_I64:
-        return f(wi_tag<int64_t>{});
-    case WEFT_U8:
-        return f(wi_tag<uint8_t>{});
-    case WEFT_U16:
-        return f(wi_tag<uint16_t>{});
-    case WEFT_U32:
-        return f(wi_tag<uint32_t>{});
-    case WEFT_U64:
-        return f(wi_tag<uint64_t>{});
-    case WEFT_F16:
-        return f(wi_tag<__half>{});
-    case WEFT_BF16:
-        return f(wi_tag<__nv_bfloat16>{});
-    case WEFT_F32:
-        return f(wi_tag<float>{});
-    case WEFT_F64:
-        return f(wi_tag<double>{});
-    }
-    return WEFT_EARG;
-}
-
-/* The same for what does not depend on the sign of integers (wrapping sums and the like): integers
- * come as unsigned. */
+/* Calls f(wi_tag<T>{}) with the C++ type behind `type`; integers come as unsigned. For what does
+ * not depend on their sign, as sums that wrap. */
 template <class F>
 weft_status wi_with_unsigned_type(weft_type type, F f) {
     switch (type) {
@@ -209,7 +177,24 @@ weft_status wi_with_unsigned_type(weft_type type, F f) {
     return WEFT_EARG;
 }
 
-/* The types teaching rungs offer, integers as unsigned: for what does not depend on the sign. */
+/* The same with signed integers as they are. */
+template <class F>
+weft_status wi_with_type(weft_type type, F f) {
+    switch (type) {
+    case WEFT_I8:
+        return f(wi_tag<int8_t>{});
+    case WEFT_I16:
+        return f(wi_tag<int16_t>{});
+    case WEFT_I32:
+        return f(wi_tag<int32_t>{});
+    case WEFT_I64:
+        return f(wi_tag<int64_t>{});
+    default:
+        return wi_with_unsigned_type(type, f);
+    }
+}
+
+/* The types that teaching rungs offer, integers as unsigned. */
 template <class F>
 weft_status wi_with_step_bits(weft_type type, F f) {
     switch (type) {
@@ -225,21 +210,10 @@ weft_status wi_with_step_bits(weft_type type, F f) {
     }
 }
 
-/* The same, told apart. */
+/* The same with i32 as it is. */
 template <class F>
 weft_status wi_with_step_type(weft_type type, F f) {
-    switch (type) {
-    case WEFT_I32:
-        return f(wi_tag<int32_t>{});
-    case WEFT_U32:
-        return f(wi_tag<uint32_t>{});
-    case WEFT_F32:
-        return f(wi_tag<float>{});
-    case WEFT_F64:
-        return f(wi_tag<double>{});
-    default:
-        return WEFT_EUNSUPPORTED;
-    }
+    return type == WEFT_I32 ? f(wi_tag<int32_t>{}) : wi_with_step_bits(type, f);
 }
 
 #endif

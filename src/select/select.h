@@ -43,8 +43,8 @@ typedef struct wi_select_args {
                               x, kept, rest and fill are aligned to `unit` */
     size_t packed;         /* EXPAND: elements of x */
     void *kept;            /* may be x, if units is 1 */
-    void *rest;            /* elements not kept. NULL: dropped, or behind the kept ones if */
-    bool rest_follows;
+    void *rest;            /* where elements that are not kept go; NULL: see rest_follows */
+    bool rest_follows;     /* behind the kept ones, in `kept`; if not, and rest is NULL: nowhere */
     void *positions;       /* of those kept; NULL if none are asked for, or n is 0 */
     size_t position_bytes; /* 4 or 8; 0: none are asked for */
     bool lengths;          /* turn positions into the distances between them and, last, to n */

@@ -53,7 +53,8 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
 }
 
 static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_select_args *const asked = user, args = *asked;
+    wi_select_args *const told = user;
+    wi_select_args args = *told;
     void *copy = NULL;
     args.tested = part->p[WI_SELECT_S];
     args.x = part->p[WI_SELECT_X];
@@ -67,7 +68,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     if (status == WEFT_OK)
         status = wi_run(ctx, &wi_select_ladder, call->name, args.n, &args);
     if (status == WEFT_OK)
-        status = keep_written(ctx, call, part, asked);
+        status = keep_written(ctx, call, part, told);
     const weft_status freed = copy ? wi_gpu_free(ctx, copy) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }

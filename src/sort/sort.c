@@ -238,7 +238,8 @@ static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
 /* A question about bytes leaves no trace of having picked a rung, and no answer if none fits. */
 weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *args) {
     const wi_row *used[WI_MAX_OPS];
-    size_t *const answer = call->asked, needed = 0;
+    size_t *const answer = call->asked;
+    size_t needed = 0;
     if (!answer)
         return wi_call_run(ctx, call, run, args);
     call->asked = &needed;
