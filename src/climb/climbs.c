@@ -4,7 +4,7 @@
 
 #include "climb/climb.h"
 
-#define WI_CALL(name)
+#define WI_LADDER(name)
 #define WI_OP(name) extern const wi_climb wi_##name##_climb;
 #include "core/ops.def"
 #undef WI_OP
@@ -14,7 +14,7 @@ const wi_climb *const wi_climbs[] = {
 #include "core/ops.def"
 };
 #undef WI_OP
-#undef WI_CALL
+#undef WI_LADDER
 
 const size_t wi_climb_count = sizeof wi_climbs / sizeof *wi_climbs;
 

@@ -6,7 +6,7 @@
 #include "core/gpu.h"
 #include "core/variant.h"
 
-#define WI_CALL(name) WI_OP(name)
+#define WI_LADDER(name) WI_OP(name)
 #define WI_OP(name) extern const wi_ladder wi_##name##_ladder;
 #include "core/ops.def"
 #undef WI_OP
@@ -16,7 +16,7 @@ const wi_ladder *const wi_ops[] = {
 #include "core/ops.def"
 };
 #undef WI_OP
-#undef WI_CALL
+#undef WI_LADDER
 
 _Static_assert(sizeof wi_ops / sizeof *wi_ops <= WI_MAX_OPS, "raise WI_MAX_OPS");
 const size_t wi_op_count = sizeof wi_ops / sizeof *wi_ops;
