@@ -58,9 +58,7 @@ constexpr size_t chunk_size = wi_merge_tile<U, V>;
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;
-    size_t count, n;
-    const uint64_t *verdicts; /* of the blocks that check offsets: is something wrong? */
-    unsigned checkers;
+    size_t count;
     uint64_t *starts;
     size_t windows;
     wi_stretch<U, V> x;
@@ -76,6 +74,13 @@ struct segments {
     }
 };
 
+/* What the blocks that check offsets found: is something wrong? Apart from `segments`, as another
+ * layout of it costs the merge 3 % of its time. */
+struct verdicts {
+    uint64_t *of_block;
+    unsigned blocks;
+};
+
 /* ---- where segments begin ---- */
 
 constexpr unsigned finders = 128, most_checkers = 512, copiers = 1024;
@@ -84,8 +89,7 @@ static unsigned finding_blocks(size_t n) {
     return (unsigned)((n + finders - 1) / finders);
 }
 
-static __global__ void check_offsets(const uint64_t *offsets, size_t count, size_t n,
-                                     uint64_t *verdicts) {
+static __global__ void check_offsets(const uint64_t *offsets, size_t count, size_t n, verdicts v) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     const size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     bool wrong = first == 0 && (offsets[0] != 0 || offsets[count] != n);
@@ -94,15 +98,15 @@ static __global__ void check_offsets(const uint64_t *offsets, size_t count, size
         wrong |= offsets[s] > offsets[s + 1];
     wrong = __syncthreads_or(wrong);
     if (threadIdx.x == 0)
-        verdicts[blockIdx.x] = wrong;
+        v.of_block[blockIdx.x] = wrong;
 }
 
 template <class U, class V>
-__global__ void find_starts(segments<U, V> g) {
+__global__ void find_starts(segments<U, V> g, verdicts v) {
     const size_t w = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     bool wrong = false;
-    for (unsigned k = threadIdx.x; k < g.checkers; k += finders)
-        wrong |= g.verdicts[k] != 0;
+    for (unsigned k = threadIdx.x; k < v.blocks; k += finders)
+        wrong |= v.of_block[k] != 0;
     wrong = __syncthreads_or(wrong);
     if (w > g.windows)
         return;
@@ -119,11 +123,11 @@ __global__ void find_starts(segments<U, V> g) {
 
 /* out = x, if offsets are broken. */
 template <class U, class V>
-__global__ void copy_if_broken(segments<U, V> g) {
+__global__ void copy_if_broken(segments<U, V> g, size_t n) {
     if (g.starts[g.windows] != 0)
         return;
     const size_t stride = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < g.n; i += stride) {
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
         g.out.keys[i] = g.x.keys[i];
         if constexpr (wi_has_values<V>)
             g.out.values[i] = g.x.from(i).value(0);
@@ -397,7 +401,7 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     const unsigned enough = args->checked ? 0 : finding_blocks(args->segments + 1);
     const unsigned checkers = enough < most_checkers ? enough : most_checkers;
     size_t bytes = 0;
-    const size_t verdicts = wi_take(&bytes, checkers * sizeof(uint64_t));
+    const size_t of_block = wi_take(&bytes, checkers * sizeof(uint64_t));
     const size_t starts = wi_take(&bytes, (windows + 1) * sizeof(uint64_t));
     const size_t splits = wi_take(&bytes, may_be_long ? 2 * windows * sizeof(uint64_t) : 0);
     const size_t keys = wi_take(&bytes, may_be_long ? n * sizeof(U) : 0);
@@ -414,9 +418,6 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
     const bool has_values = sort->value_bytes > 0;
     const segments<U, V> g = {args->offsets,
                               args->segments,
-                              n,
-                              (const uint64_t *)(memory + verdicts),
-                              checkers,
                               (uint64_t *)(memory + starts),
                               windows,
                               {(const U *)sort->x, (const V *)sort->values, 0},
@@ -424,17 +425,19 @@ static weft_status sort_segments(weft_context *ctx, const wi_segments_args *args
                               {(U *)(memory + keys), has_values ? (V *)(memory + values) : NULL},
                               wi_key_map_of<U>(sort->type, sort->descending),
                               (uint64_t *)(memory + splits)};
+    const verdicts v = {(uint64_t *)(memory + of_block), checkers};
     if (checkers > 0)
         status = WEFT_LAUNCH(check_offsets, ctx, checkers, finders, 0, args->offsets,
-                             args->segments, n, (uint64_t *)(memory + verdicts));
+                             args->segments, n, v);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g);
+        status =
+            WEFT_LAUNCH((find_starts<U, V>), ctx, finding_blocks(windows + 1), finders, 0, g, v);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH((sort_short<U, V>), ctx, (unsigned)windows, wi_merge_threads, 0, g);
     if (status == WEFT_OK && may_be_long)
         status = sort_long(ctx, g, n);
     if (status == WEFT_OK && checkers > 0)
-        status = WEFT_LAUNCH((copy_if_broken<U, V>), ctx, copiers, finders, 0, g);
+        status = WEFT_LAUNCH((copy_if_broken<U, V>), ctx, copiers, finders, 0, g, n);
     const weft_status freed = wi_gpu_free(ctx, block);
     return status == WEFT_OK ? freed : status;
 }
