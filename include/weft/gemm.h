@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gemm: products of matrices. */
+#ifndef WEFT_GEMM_H
+#define WEFT_GEMM_H
+
+#include "weft/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a product is to be computed; combined with |. */
+enum {
+    /* Matrices are stored row after row; without it, column after column (docs/matrices.md). */
+    WEFT_ROW_MAJOR = 1 << 0,
+    WEFT_TRANSPOSE_A = 1 << 1, /* A is stored as its transpose, k x m */
+    WEFT_TRANSPOSE_B = 1 << 2, /* B is stored as its transpose, n x k */
+    /* Of f32 alone; at most one of the two. Without either, a product has the accuracy of f32, by
+     * whatever way is fastest. */
+    WEFT_F32_STRICT = 1 << 3, /* fused multiply-adds in f32, and nothing else */
+    WEFT_TF32 = 1 << 4        /* A and B may be rounded to the 11 significant bits of tf32 */
+};
+
+/* C = alpha op(A) op(B) + beta C, where op(A) is m x k, op(B) is k x n and C is m x n; op(X) is X,
+ * or its transpose.
+ *
+ * `type` is that of A and B, `out` that of C. Sums are kept in a type of their own:
+ *
+ *     type   out          sums
+ *     f64    f64          f64
+ *     f32    f32          f32
+ *     f16    f16 or f32   f32
+ *     bf16   bf16 or f32  f32
+ *     i8     i32          i32, modulo 2^32
+ *
+ * Other pairs are WEFT_EUNSUPPORTED. alpha and beta are rounded to the type of the sums; of i8 they
+ * are whole numbers that an i32 holds. An element of C is rounded to `out` once.
+ *
+ * Leading dimensions: column j of a matrix stored by columns starts at element j ld, and ld is at
+ * least its number of rows; with WEFT_ROW_MAJOR the same holds of rows. What lies in between is
+ * neither read nor written.
+ *
+ * beta = 0: C is not read, so NaN or infinity in it do no harm. alpha = 0 or k = 0: A and B are not
+ * read, and C = beta C. Else NaN and infinity spread as the formula says. C shares no memory with A
+ * or B. A and B may be the same.
+ *
+ * The same call gives the same bits each time on the same place, whatever the number of threads;
+ * an element's bits do not depend on m and n either. Places, and devices of unlike kinds, may
+ * differ in the order in which products are added. Of f32 the error of an element is at most about
+ * k 2^-24 sum |a| |b| unless WEFT_TF32 is given.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. */
+WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out,
+                               size_t m, size_t n, size_t k, double alpha, const void *a,
+                               size_t lda, const void *b, size_t ldb, double beta, void *c,
+                               size_t ldc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

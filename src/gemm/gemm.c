@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call of gemm, and its ladder. */
+#include "gemm/gemm.h"
+
+#include <math.h>
+
+#include "core/call.h"
+#include "cpu/blas.h"
+
+static bool is_wide(const wi_gemm_args *g) {
+    return g->type == WEFT_F32 || g->type == WEFT_F64;
+}
+
+static const char *fits_openblas(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    if (!is_wide(g))
+        return "offers f32 and f64 only";
+    if (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX || g->lda > INT32_MAX ||
+        g->ldb > INT32_MAX || g->ldc > INT32_MAX)
+        return "counts with 32 bits: needs sizes below 2^31";
+    return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
+}
+
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+static const char *fits_taught(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return is_wide(args) ? NULL : "offers f32 and f64 only";
+}
+#    endif
+
+static const char *fits_pipeline(const weft_context *ctx, const void *args) {
+    (void)ctx;
+    return is_wide(args) ? NULL : "offers f32 and f64 only";
+}
+
+static const char *fits_tensor(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    if (g->type == WEFT_F32 && g->accuracy != WI_TF32)
+        return "rounds f32 to tf32: pass WEFT_TF32 to allow it";
+    return NULL;
+}
+#endif
+
+static const wi_row rows[] = {
+    {"serial", WI_CPU, "the three loops you would write", 0, wi_fits_all, wi_gemm_serial},
+    {"openblas", WI_CPU, "the library that most programs use", SIZE_MAX, fits_openblas,
+     wi_gemm_openblas},
+    {"packed", WI_CPU, "blocks packed for the caches, tiles of C in vector registers, all cores", 0,
+     wi_fits_all, wi_gemm_packed},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {"naive", WI_CUDA, "one thread for one element, neighbours a column apart", 0, fits_taught,
+     wi_gemm_naive},
+    {"coalesced", WI_CUDA, "neighbouring threads on neighbouring elements", 0, fits_taught,
+     wi_gemm_coalesced},
+    {"tile16", WI_CUDA, "16 x 16 tiles of A and B in shared memory", 0, fits_taught,
+     wi_gemm_tile16},
+    {"tile32", WI_CUDA, "32 x 32 tiles of A and B in shared memory", 0, fits_taught,
+     wi_gemm_tile32},
+    {"strip", WI_CUDA, "a thread keeps 8 sums of a column in registers", 0, fits_taught,
+     wi_gemm_strip},
+    {"patch", WI_CUDA, "a thread keeps 8 x 8 sums in registers", 0, fits_taught, wi_gemm_patch},
+#    endif
+    {"pipeline", WI_CUDA, "tiles arrive by asynchronous copies, several steps ahead", 0,
+     fits_pipeline, wi_gemm_pipeline},
+    {"tensor", WI_CUDA, "the same tiles, multiplied by tensor cores", 0, fits_tensor,
+     wi_gemm_tensor},
+#endif
+};
+
+const wi_ladder wi_gemm_ladder = {"gemm", rows, sizeof rows / sizeof rows[0]};
+
+enum {
+    A,
+    B,
+    C,
+    HOWS = WEFT_ROW_MAJOR | WEFT_TRANSPOSE_A | WEFT_TRANSPOSE_B | WEFT_F32_STRICT | WEFT_TF32
+};
+
+static const char name[] = "weft_gemm";
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_gemm_args args = *(const wi_gemm_args *)user;
+    args.a = part->p[A];
+    args.lda = part->ld[A];
+    args.b = part->p[B];
+    args.ldb = part->ld[B];
+    args.c = part->p[C];
+    args.ldc = part->ld[C];
+    return wi_run(ctx, &wi_gemm_ladder, call->name, args.m, &args);
+}
+
+/* ---- checks ---- */
+
+static bool is_offered(weft_type type, weft_type out) {
+    switch (type) {
+    case WEFT_F64:
+    case WEFT_F32:
+        return out == type;
+    case WEFT_F16:
+    case WEFT_BF16:
+        return out == type || out == WEFT_F32;
+    case WEFT_I8:
+        return out == WEFT_I32;
+    default:
+        return false;
+    }
+}
+
+static weft_status check_types(weft_context *ctx, weft_type type, weft_type out) {
+    if (wi_check_type(ctx, name, type) != WEFT_OK || wi_check_type(ctx, name, out) != WEFT_OK)
+        return WEFT_EARG;
+    if (is_offered(type, out))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                   "%s: type is %s and out is %s; there are f64 and f64, f32 and f32, f16 and f16 "
+                   "or f32, bf16 and bf16 or f32, i8 and i32",
+                   name, weft_type_name(type), weft_type_name(out));
+}
+
+static weft_status check_how(weft_context *ctx, unsigned how, weft_type type) {
+    const unsigned accuracy = how & (WEFT_F32_STRICT | WEFT_TF32);
+    if (how & ~(unsigned)HOWS)
+        return wi_fail(ctx, WEFT_EARG, "%s: how is %u; combine the constants of weft/gemm.h with |",
+                       name, how);
+    if (accuracy == (WEFT_F32_STRICT | WEFT_TF32))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: how has both WEFT_F32_STRICT and WEFT_TF32; pass one of them", name);
+    if (accuracy && type != WEFT_F32)
+        return wi_fail(ctx, WEFT_EARG, "%s: how has %s, which is of f32, and type is %s", name,
+                       accuracy == WEFT_TF32 ? "WEFT_TF32" : "WEFT_F32_STRICT",
+                       weft_type_name(type));
+    return WEFT_OK;
+}
+
+/* *x as the type of the sums has it. */
+static weft_status check_scalar(weft_context *ctx, const char *which, weft_type type, double *x) {
+    if (type == WEFT_I8 && !(*x >= INT32_MIN && *x <= INT32_MAX && *x == floor(*x)))
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is %.17g; sums of i8 take a whole number of 32 bits",
+                       name, which, *x);
+    if (type != WEFT_F64 && type != WEFT_I8)
+        *x = (float)*x;
+    return WEFT_OK;
+}
+
+/* A matrix as the call describes it: r x c, or its transpose, stored by columns or by rows. */
+static wi_array matrix(const char *which, const void *p, size_t r, size_t c, bool transposed,
+                       bool by_rows, const char *ld_name, size_t ld, weft_type type, unsigned use) {
+    const size_t rows = transposed ? c : r, cols = transposed ? r : c;
+    return by_rows ? wi_matrix(which, p, rows, cols, ld_name, ld, type, use)
+                   : wi_columns(which, p, rows, cols, ld_name, ld, type, use);
+}
+
+/* What is stored by rows is the transpose of what is stored by columns, and the product of
+ * transposed matrices is the transposed product of the two in the other order. */
+static wi_gemm_args by_columns(const wi_gemm_args *g) {
+    wi_gemm_args swapped = *g;
+    swapped.m = g->n;
+    swapped.n = g->m;
+    swapped.transposed_a = g->transposed_b;
+    swapped.transposed_b = g->transposed_a;
+    return swapped;
+}
+
+weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out, size_t m,
+                      size_t n, size_t k, double alpha, const void *a, size_t lda, const void *b,
+                      size_t ldb, double beta, void *c, size_t ldc) {
+    weft_status status = wi_check_context(ctx);
+    if (status == WEFT_OK)
+        status = check_types(ctx, type, out);
+    if (status == WEFT_OK)
+        status = check_how(ctx, how, type);
+    if (status == WEFT_OK)
+        status = check_scalar(ctx, "alpha", type, &alpha);
+    if (status == WEFT_OK)
+        status = check_scalar(ctx, "beta", type, &beta);
+    if (status != WEFT_OK)
+        return status;
+    const bool by_rows = how & WEFT_ROW_MAJOR;
+    wi_gemm_args args = {.type = type,
+                         .out = out,
+                         .accuracy = how & WEFT_F32_STRICT ? WI_STRICT_F32
+                                     : how & WEFT_TF32     ? WI_TF32
+                                                           : WI_FULL_F32,
+                         .transposed_a = how & WEFT_TRANSPOSE_A,
+                         .transposed_b = how & WEFT_TRANSPOSE_B,
+                         .m = m,
+                         .n = n,
+                         .k = alpha == 0 ? 0 : k,
+                         .alpha = alpha,
+                         .beta = beta};
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    const wi_array a_array =
+        matrix("a", a, m, args.k, args.transposed_a, by_rows, "lda", lda, type, WI_IN);
+    const wi_array b_array =
+        matrix("b", b, args.k, n, args.transposed_b, by_rows, "ldb", ldb, type, WI_IN);
+    wi_call_add(&call, by_rows ? b_array : a_array);
+    wi_call_add(&call, by_rows ? a_array : b_array);
+    wi_call_add(&call, matrix("c", c, m, n, false, by_rows, "ldc", ldc, out,
+                              beta == 0 ? WI_OUT : WI_IN | WI_OUT));
+    status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || m == 0 || n == 0)
+        return status;
+    if (by_rows)
+        args = by_columns(&args);
+    return wi_call_run(ctx, &call, run, &args);
+}
