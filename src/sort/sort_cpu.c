@@ -17,11 +17,11 @@ enum {
     STREAM_BYTES = 1 << 22
 };
 
-/* What stands in the extra memory of a sort, beside a thread's own room: too much for a stack. */
-typedef struct desk {
+/* Scratch memory that the threads of a sort share. */
+typedef struct shared_scratch {
     uint64_t samples[SAMPLES], spare[SAMPLES];
     uint8_t table[CELLS];
-} desk;
+} shared_scratch;
 
 typedef unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
 
@@ -39,7 +39,7 @@ typedef struct plan {
     const wi_sort_parts *parts;
     size_t first, n;
     wi_sort_split split;
-    desk *desk;
+    shared_scratch *shared;
     int team;
     room *rooms; /* one for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
@@ -55,7 +55,7 @@ static uint64_t bits_of(const plan *p, size_t i) {
     return key >> a->first_bit & mask;
 }
 
-static void sort_samples(desk *d) {
+static void sort_samples(shared_scratch *d) {
     const wi_sort_range range = {.key_bytes = sizeof *d->samples,
                                  .end_bit = 64,
                                  .n = SAMPLES,
@@ -96,19 +96,19 @@ static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
 /* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
  * floats or otherwise crowded. Then many narrow cells, and buckets of as many cells as it takes. */
 static void choose_split(plan *p) {
-    uint64_t *const samples = p->desk->samples;
+    uint64_t *const samples = p->shared->samples;
     const size_t step = p->n / SAMPLES;
     for (size_t k = 0; k < SAMPLES; k++)
         samples[k] = bits_of(p, k * step + k * 7919 % step);
-    sort_samples(p->desk);
+    sort_samples(p->shared);
     p->split = split_of(p, samples, WI_SORT_BUCKETS);
     if (fullest(&p->split, samples) <= 6 * EACH)
         return;
     p->split = split_of(p, samples, CELLS);
-    p->split.table = p->desk->table;
+    p->split.table = p->shared->table;
     size_t passed = 0, in_bucket = 0, bucket = 0;
     for (unsigned cell = 0; cell < CELLS; cell++) {
-        p->desk->table[cell] = (uint8_t)bucket;
+        p->shared->table[cell] = (uint8_t)bucket;
         for (; passed < SAMPLES && cell_of(&p->split, samples[passed]) == cell; passed++)
             in_bucket++;
         if (in_bucket >= EACH && bucket < WI_SORT_BUCKETS - 1) {
@@ -222,7 +222,7 @@ static void sort_in_buckets(plan *p) {
 }
 
 size_t wi_sort_team_bytes(int team) {
-    return sizeof(desk) + (size_t)team * sizeof(room);
+    return sizeof(shared_scratch) + (size_t)team * sizeof(room);
 }
 
 bool wi_sort_is_short(const wi_sort_args *args, size_t n) {
@@ -238,8 +238,8 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
               .first = first,
               .n = end - first,
               .team = team,
-              .desk = parts->extra};
-    p.rooms = (room *)(void *)(p.desk + 1);
+              .shared = parts->extra};
+    p.rooms = (room *)(void *)(p.shared + 1);
     if (wi_sort_is_short(args, p.n)) {
         const wi_sort_range all = wi_sort_load(args, parts, first, end);
         finish(&p, first, end, &all);

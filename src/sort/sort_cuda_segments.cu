@@ -125,7 +125,7 @@ __global__ void copy_if_broken(segments<U, V> g) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < g.n; i += stride) {
         g.out.keys[i] = g.x.keys[i];
-        if constexpr (wi_has_values<V>)
+        if constexpr (wi_merge_has_values<V>)
             g.out.values[i] = g.x.from(i).value(0);
     }
 }
@@ -182,7 +182,7 @@ __device__ void sort_tiny(const segments<U, V> &g, const group &of, const Block 
     b.each(of.n, [&](int i, int place) {
         g.out.keys[of.first + (size_t)i] = g.map.bits((U)(keys[place] >> half));
     });
-    if constexpr (wi_has_values<V>) {
+    if constexpr (wi_merge_has_values<V>) {
         V value[Block::items];
 #pragma unroll
         for (int k = 0; k < Block::items; k++) {
@@ -231,7 +231,7 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
         }
         if (in)
             key[k] |= (P)(begins - first) << (4 * sizeof(P));
-        if constexpr (wi_has_values<V>)
+        if constexpr (wi_merge_has_values<V>)
             value[k] = in ? g.x.from(first).value(b.mine() + k) : V();
     }
     b.sort(key, value);
@@ -239,7 +239,7 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
     b.each(of.n, [&](int i, int place) {
         g.out.keys[first + (size_t)i] = g.map.bits((U)b.m.keys[place]);
     });
-    if constexpr (wi_has_values<V>) {
+    if constexpr (wi_merge_has_values<V>) {
         b.put(b.m.values, value);
         b.each(of.n,
                [&](int i, int place) { g.out.values[first + (size_t)i] = b.m.values[place]; });

@@ -10,7 +10,7 @@
 #include "sort/sort_simd.h"
 #include "testing.h"
 
-typedef uint32_t *killer(size_t n);
+typedef uint32_t *input_maker(size_t n);
 
 static uint32_t *numbers(size_t n) {
     uint32_t *const x = malloc(n * sizeof *x);
@@ -111,7 +111,7 @@ static uint32_t *against_samples(size_t n) {
 
 static const struct {
     const char *row;
-    killer *make;
+    input_maker *make;
     size_t n;
 } cases[] = {
     {"serial_quick", against_median, 5000},

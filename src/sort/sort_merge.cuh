@@ -16,9 +16,9 @@
 struct wi_no_value {};
 
 template <class V>
-constexpr bool wi_has_values = true;
+constexpr bool wi_merge_has_values = true;
 template <>
-inline constexpr bool wi_has_values<wi_no_value> = false;
+inline constexpr bool wi_merge_has_values<wi_no_value> = false;
 
 /* Calls f(wi_tag<U>{}, wi_tag<V>{}) with types for keys and values of these sizes. */
 template <class F>
@@ -69,7 +69,7 @@ struct wi_plain_order {
 /* Found by trial on an H200; README.md has the figures. A thread's elements are a power of two. */
 constexpr int wi_merge_threads = 128;
 template <class K, class V>
-constexpr int wi_merge_items = wi_has_values<V>
+constexpr int wi_merge_items = wi_merge_has_values<V>
                                    ? 64 / (sizeof(K) < sizeof(V) ? sizeof(V) : sizeof(K))
                                : sizeof(K) < 4 ? 32
                                                : 128 / sizeof(K);
@@ -119,7 +119,7 @@ struct wi_merge_block {
     static constexpr int threads = threads_, items = items_, tile = threads * items;
     static_assert((items & (items - 1)) == 0, "a bitonic network takes a power of two");
     /* Equal numbers without values are one as good as the other: their order need not be kept. */
-    static constexpr bool any_order = Order::is_number && !wi_has_values<V>;
+    static constexpr bool any_order = Order::is_number && !wi_merge_has_values<V>;
 
     /* A word is left free after each thread's elements, against bank conflicts. */
     struct memory {
@@ -233,7 +233,7 @@ struct wi_merge_block {
             from[k] = mine() + k;
         sort_own(key, from);
         for (int run = items;; run *= 2) {
-            if constexpr (wi_has_values<V>) {
+            if constexpr (wi_merge_has_values<V>) {
                 put(m.values, value);
                 take(value, from);
             }
@@ -252,7 +252,7 @@ struct wi_merge_block {
             put(m.keys, key);
             each(n, [&](int i, int place) { keys_out[i] = order.store(m.keys[place]); });
         }
-        if constexpr (wi_has_values<V>) {
+        if constexpr (wi_merge_has_values<V>) {
             put(m.values, value);
             each(n, [&](int i, int place) { values_out[i] = m.values[place]; });
         }
@@ -299,7 +299,7 @@ struct wi_merge_block {
 #pragma unroll
         for (int k = 0; k < items; k++)
             key[k] = m.keys[at(mine()) + k];
-        if constexpr (wi_has_values<V>) {
+        if constexpr (wi_merge_has_values<V>) {
 #pragma unroll
             for (int k = 0; k < items; k++)
                 value[k] = mine() + k < n ? x.value(mine() + k) : V();
@@ -319,7 +319,7 @@ struct wi_merge_block {
         V value[items];
         int from[items];
         merge_runs<in_order>(0, na, tile - na, mine(), key, from);
-        if constexpr (wi_has_values<V>) {
+        if constexpr (wi_merge_has_values<V>) {
             __syncthreads();
             bring(m.values, n, V(), [&](int i) { return i < na ? x.value(i) : y.value(i - na); });
             take(value, from);

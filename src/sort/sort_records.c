@@ -7,13 +7,13 @@
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 
-/* Temporary memory of a call. */
-typedef struct desk {
+/* Scratch memory of a call. */
+typedef struct scratch {
     void *keys, *positions, *moved;
     size_t index_bytes;
-} desk;
+} scratch;
 
-static size_t position_at(const desk *d, size_t i) {
+static size_t position_at(const scratch *d, size_t i) {
     return d->index_bytes == 4 ? ((const uint32_t *)d->positions)[i]
                                : ((const uint64_t *)d->positions)[i];
 }
@@ -22,7 +22,7 @@ static size_t position_at(const desk *d, size_t i) {
 typedef struct taking {
     const wi_records_args *args;
     const weft_field *field;
-    const desk *d;
+    const scratch *d;
     bool first; /* as they are; else in the order that positions have now */
 } taking;
 
@@ -39,7 +39,7 @@ static void gather_field(void *user, int rank, int team) {
 
 /* Sorts the positions by one field. */
 static weft_status sort_by(weft_context *ctx, const wi_records_args *a, const weft_field *field,
-                           const desk *d, bool first, size_t *bytes) {
+                           const scratch *d, bool first, size_t *bytes) {
     const size_t size = weft_type_size(field->type);
     if (!bytes)
         wi_team_run(ctx, wi_team_size(ctx, a->n, a->n * a->record_bytes), gather_field,
@@ -65,7 +65,7 @@ static size_t whole_lines(size_t bytes) {
 weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
     const wi_records_args *const a = args;
     const bool in_place = a->records == a->out;
-    desk d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
+    scratch d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
     const size_t keys = whole_lines(a->n * 8), positions = whole_lines(a->n * d.index_bytes);
     const size_t needed = keys + positions + (in_place ? a->n * a->record_bytes : 0);
     void *memory = NULL;

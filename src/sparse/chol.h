@@ -21,7 +21,7 @@ typedef struct wi_task {
 
 /* Where a supernode's update, or its part of a right-hand side, waits for the parent: in memory of
  * its own for each thread (an offset from 0) or in memory that all reach (~offset). */
-typedef int64_t wi_place;
+typedef int64_t wi_stack_offset;
 
 /* Memory for what waits, in doubles. First come those of the roots below the cut, which all reach;
  * then each thread's own, while tasks are done, in the same place as those of the tops, which come
@@ -36,7 +36,7 @@ static inline int64_t wi_stack_entries(const wi_stack *stack, int threads) {
 }
 
 /* Where a place is in that memory, for the thread of this rank. */
-static inline int64_t wi_stack_at(const wi_stack *stack, wi_place place, int rank) {
+static inline int64_t wi_stack_at(const wi_stack *stack, wi_stack_offset place, int rank) {
     return place < 0 ? ~place : stack->roots + stack->own * rank + place;
 }
 
@@ -58,7 +58,7 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
 /* The cut itself, tasks[cut->tasks] with the most work first and tops[cut->tops] ascending; and for
  * every supernode where its update and its part of a right-hand side wait. */
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
-                 wi_place *update, wi_place *part);
+                 wi_stack_offset *update, wi_stack_offset *part);
 
 /* Is L of the matrix scaled, and by what: row i and column i by 2^power[i]. */
 typedef struct wi_balance {
@@ -80,7 +80,7 @@ typedef struct wi_numbers {
     int32_t *slot;     /* each in row slot[e] of the panel that has column k */
     int32_t *relative; /* for every element of symbolic.rows below the columns of its supernode:
                           the row of the parent's front that is the same */
-    wi_place *update, *part; /* of each supernode; `part` is not used where cut.alone */
+    wi_stack_offset *update, *part; /* of each supernode; `part` is not used where cut.alone */
     wi_task *tasks;
     int64_t *tops;
     double *l;

@@ -82,7 +82,7 @@ static wi_stack measure(const wi_symbolic *symbolic, const wi_cut *cut, waiting 
 }
 
 static void find_places(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries,
-                        const wi_stack *sizes, wi_place *at) {
+                        const wi_stack *sizes, wi_stack_offset *at) {
     stacks below = {.most = 0}, above = {.most = 0};
     int64_t root = 0;
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
@@ -170,7 +170,7 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
 }
 
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
-                 wi_place *update, wi_place *part) {
+                 wi_stack_offset *update, wi_stack_offset *part) {
     list_tasks(symbolic, cut, tasks);
     list_tops(symbolic, cut, tops);
     if (cut->tasks > 1)

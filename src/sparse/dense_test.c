@@ -50,7 +50,7 @@ static void copy(fence *to, const fence *from) {
     memcpy(to->data, from->data, from->n * sizeof(double));
 }
 
-/* ---- the desk: matrices of every case ---- */
+/* ---- matrices of every case ---- */
 
 enum {
     MOST = 700 * 710
@@ -344,7 +344,7 @@ static void check_all(int64_t m, int64_t n, int64_t k) {
 
 /* ---- tests ---- */
 
-static void open_desk(void) {
+static void open_case_matrices(void) {
     static test_random random;
     random = test_random_at(1);
     draw = &random;
@@ -355,7 +355,7 @@ static void open_desk(void) {
     packed = fence_open(MOST);
 }
 
-static void close_desk(void) {
+static void close_case_matrices(void) {
     fence_close(&array_a);
     fence_close(&array_b);
     fence_close(&array_c);
@@ -366,13 +366,13 @@ static void close_desk(void) {
 static void test_sizes_to_40(void **state) {
     static const int64_t depths[] = {0, 1, 2, 3, 7, 8, 9, 40};
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t m = 0; m <= 40; m++)
         for (int64_t n = 0; n <= 40; n++)
             for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
                 if (test_case_wanted(draw))
                     check_all(m, n, depths[d]);
-    close_desk();
+    close_case_matrices();
 }
 
 static int64_t up_to(int64_t most) {
@@ -381,11 +381,11 @@ static int64_t up_to(int64_t most) {
 
 static void test_medium_random(void **state) {
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int round = 0; round < 150; round++)
         if (test_case_wanted(draw))
             check_all(up_to(200), up_to(200), up_to(150));
-    close_desk();
+    close_case_matrices();
 }
 
 /* Around the sizes of groups and of blocks of columns. */
@@ -394,7 +394,7 @@ static void test_sizes_of_blocks(void **state) {
                                        {65, 66, 257},   {241, 40, 256}, {300, 257, 100},
                                        {500, 300, 270}, {40, 600, 50},  {100, 65, 300}};
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         if (test_case_wanted(draw))
             check_all(sizes[s][0], sizes[s][1], sizes[s][2]);
@@ -403,13 +403,13 @@ static void test_sizes_of_blocks(void **state) {
         check_update(isa, 430, 430, 256);
         check_panel(isa, 690, 600, 0);
     }
-    close_desk();
+    close_case_matrices();
 }
 
 static void test_solves(void **state) {
     static const int64_t counts[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 19};
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t n = 0; n <= 40; n++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             for (int64_t m = 0; m <= 40; m += 1 + up_to(8))
@@ -418,7 +418,7 @@ static void test_solves(void **state) {
     for (int round = 0; round < 100; round++)
         if (test_case_wanted(draw))
             on_each_isa(check_solves, up_to(500), up_to(200), up_to(20));
-    close_desk();
+    close_case_matrices();
 }
 
 /* ---- accuracy ---- */
@@ -464,7 +464,7 @@ static void check_solution(int64_t n, bool transposed) {
 
 static void test_accuracy(void **state) {
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t n = 1; n <= 40; n++) {
         check_residuals(n, n);
         check_residuals(n + 30, n);
@@ -475,7 +475,7 @@ static void test_accuracy(void **state) {
     check_residuals(400, 400);
     check_solution(400, false);
     check_solution(400, true);
-    close_desk();
+    close_case_matrices();
 }
 
 /* Products too small to be seen beside a pivot of 1 are not lost when there are many: columns of
@@ -487,7 +487,7 @@ static void test_small_products(void **state) {
     };
     const double small = 0x1p-28;
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (wi_isa isa = WI_ISA_BASE; isa <= wi_cpu_isa(); isa++) {
         const int64_t lda = COLUMNS + 1;
         for (int64_t columns = COLUMNS; columns <= lda; columns++) {
@@ -505,12 +505,12 @@ static void test_small_products(void **state) {
                 fail_msg("%s: %g", say("small products", isa, lda, columns, 0), 1 - left);
         }
     }
-    close_desk();
+    close_case_matrices();
 }
 
 static void test_bad_pivots(void **state) {
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t n = 1; n <= 30; n++)
         for (int64_t k = 0; k < n; k++)
             if (test_case_wanted(draw))
@@ -520,7 +520,7 @@ static void test_bad_pivots(void **state) {
         if (test_case_wanted(draw))
             on_each_isa(check_bad_pivot, n + up_to(200), n, up_to(n - 1));
     }
-    close_desk();
+    close_case_matrices();
 }
 
 int main(void) {

@@ -5,7 +5,7 @@
 
 enum {
     PIECE_ROWS = 240,      /* a piece of work, at most: WI_BLOCK_COLUMNS of them stay in cache */
-    PIECES_EACH = 4,       /* at least, for each of a crew */
+    PIECES_EACH = 4,       /* at least, for each of a group */
     ASSEMBLE_COLUMNS = 32, /* a piece of the assembly */
 };
 
@@ -90,14 +90,15 @@ static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, i
     }
 }
 
-void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s) {
+void wi_front_assemble(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
+                       int64_t s) {
     const int64_t height = wi_super_height(&plan->symbolic, s);
-    const int64_t step = crew->size == 1 ? height : ASSEMBLE_COLUMNS;
+    const int64_t step = group->size == 1 ? height : ASSEMBLE_COLUMNS;
     int64_t piece;
-    while (wi_crew_take(crew, (height + step - 1) / step, &piece))
-        assemble_columns(plan, matrix, s, crew->rank, piece * step,
+    while (wi_thread_group_take(group, (height + step - 1) / step, &piece))
+        assemble_columns(plan, matrix, s, group->rank, piece * step,
                          wi_least(height, (piece + 1) * step));
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
 }
 
 /* ---- factorization ---- */
@@ -108,33 +109,33 @@ static int64_t whole_groups(int64_t rows) {
 }
 
 /* Rows of a piece of work on this many rows. */
-static int64_t step_of(const wi_crew *crew, int64_t rows) {
-    const int64_t share = crew->size == 1 ? rows : rows / (PIECES_EACH * crew->size);
+static int64_t step_of(const wi_thread_group *group, int64_t rows) {
+    const int64_t share = group->size == 1 ? rows : rows / (PIECES_EACH * group->size);
     return wi_least(PIECE_ROWS, whole_groups(share + 1));
 }
 
 /* Columns first ... end - 1 of the panel, a block of it, are eliminated: the rows of the square on
- * the diagonal by one member of the crew, then those below, dealt out. Returns as wi_front_factor.
+ * the diagonal by one member of the group, then those below, dealt out. Returns as wi_front_factor.
  */
-static int64_t eliminate_block(wi_crew *crew, const wi_front *front, int64_t first, int64_t end,
-                               double *room, int64_t *failed) {
+static int64_t eliminate_block(wi_thread_group *group, const wi_front *front, int64_t first,
+                               int64_t end, double *room, int64_t *failed) {
     const int64_t rows = front->height - first, columns = end - first;
     const int64_t square = wi_least(rows, whole_groups(columns)),
-                  step = step_of(crew, rows - square);
+                  step = step_of(group, rows - square);
     double *const block = column_of(front, first) + first;
     int64_t piece;
-    if (crew->size == 1 || crew->rank == 0) {
+    if (group->size == 1 || group->rank == 0) {
         const int64_t done = wi_dense_eliminate(0, square, columns, block, rows, room);
         *failed = done < columns ? first + done : front->columns;
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
     if (*failed < front->columns)
         return *failed;
-    while (wi_crew_take(crew, (rows - square + step - 1) / step, &piece)) {
+    while (wi_thread_group_take(group, (rows - square + step - 1) / step, &piece)) {
         const int64_t row = square + piece * step;
         wi_dense_eliminate(row, wi_least(rows, row + step), columns, block, rows, room);
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
     return front->columns;
 }
 
@@ -152,25 +153,26 @@ static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int
 }
 
 /* All rows, the longest first. */
-static void subtract_block(wi_crew *crew, const wi_front *front, int64_t first, int64_t end,
-                           const double *room) {
-    const int64_t rows = front->height - first, step = step_of(crew, front->height - end);
+static void subtract_block(wi_thread_group *group, const wi_front *front, int64_t first,
+                           int64_t end, const double *room) {
+    const int64_t rows = front->height - first, step = step_of(group, front->height - end);
     const int64_t runs = (rows + step - 1) / step;
     int64_t piece;
-    while (wi_crew_take(crew, runs - (end - first) / step, &piece)) {
+    while (wi_thread_group_take(group, runs - (end - first) / step, &piece)) {
         const int64_t row = (runs - 1 - piece) * step;
         subtract_rows(front, first, end, row, wi_least(rows, row + step), room);
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
 }
 
-int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed) {
+int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *room,
+                        int64_t *failed) {
     const int64_t columns = front->columns;
     for (int64_t first = 0; first < columns; first += WI_BLOCK_COLUMNS) {
         const int64_t end = wi_least(columns, first + WI_BLOCK_COLUMNS);
-        if (eliminate_block(crew, front, first, end, room, failed) < columns)
+        if (eliminate_block(group, front, first, end, room, failed) < columns)
             return *failed;
-        subtract_block(crew, front, first, end, room);
+        subtract_block(group, front, first, end, room);
     }
     return columns;
 }

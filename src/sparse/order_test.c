@@ -375,7 +375,7 @@ static void check_dissection(const wi_row *row, mesh *m) {
     free(perm);
 }
 
-/* Graphs large enough to be dissected: thin, square, with columns that are alike, and with no edge
+/* Graphs large enough to be dissected: long and narrow, square, with columns that are alike, and with no edge
  * at all. */
 static void test_dissection(void **state) {
     (void)state;

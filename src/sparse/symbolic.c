@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "sparse/forest.h"
+#include "sparse/super_tree.h"
 
 enum {
     SCRATCH_ARRAYS = 16 /* of n + 1 entries each */
@@ -17,7 +17,7 @@ typedef struct analysis {
     wi_symbolic *out;
     int64_t *first, *super_of, *position;
     int64_t *rest; /* 13 arrays */
-    wi_forest forest;
+    wi_super_tree tree;
 } analysis;
 
 static weft_status no_memory(weft_context *ctx, const char *call, size_t bytes) {
@@ -82,23 +82,23 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
 
 /* Numbers the supernodes alive in a postorder that keeps the order of siblings: `number` of each.
  * From the roots down, every supernode has the last number of its subtree. */
-static void number_supernodes(const wi_forest *forest, int64_t *number, int64_t *size) {
-    int64_t free_root = forest->alive - 1;
-    for (int64_t k = 0; k < forest->alive; k++)
-        size[forest->list[k]] = 1;
-    for (int64_t k = 0; k < forest->alive; k++) {
-        const int64_t s = forest->list[k];
-        if (forest->parent[s] >= 0)
-            size[forest->parent[s]] += size[s];
+static void number_supernodes(const wi_super_tree *tree, int64_t *number, int64_t *size) {
+    int64_t free_root = tree->alive - 1;
+    for (int64_t k = 0; k < tree->alive; k++)
+        size[tree->list[k]] = 1;
+    for (int64_t k = 0; k < tree->alive; k++) {
+        const int64_t s = tree->list[k];
+        if (tree->parent[s] >= 0)
+            size[tree->parent[s]] += size[s];
     }
-    for (int64_t k = forest->alive - 1; k >= 0; k--) {
-        const int64_t s = forest->list[k];
-        if (forest->parent[s] < 0) {
+    for (int64_t k = tree->alive - 1; k >= 0; k--) {
+        const int64_t s = tree->list[k];
+        if (tree->parent[s] < 0) {
             number[s] = free_root;
             free_root -= size[s];
         }
         int64_t before = number[s] - size[s];
-        for (int64_t c = forest->child[s]; c >= 0; c = forest->sibling[c]) {
+        for (int64_t c = tree->child[s]; c >= 0; c = tree->sibling[c]) {
             before += size[c];
             number[c] = before;
         }
@@ -107,20 +107,20 @@ static void number_supernodes(const wi_forest *forest, int64_t *number, int64_t 
 
 /* Hands the supernodes over under their numbers, and finds the final place of every column. */
 static void number_columns(analysis *a, const int64_t *number) {
-    const wi_forest *const forest = &a->forest;
+    const wi_super_tree *const tree = &a->tree;
     wi_symbolic *const out = a->out;
-    int64_t *const by_number = forest->sorting + forest->count; /* `number` is before */
-    for (int64_t k = 0; k < forest->alive; k++)
-        by_number[number[forest->list[k]]] = forest->list[k];
+    int64_t *const by_number = tree->sorting + tree->count; /* `number` is before */
+    for (int64_t k = 0; k < tree->alive; k++)
+        by_number[number[tree->list[k]]] = tree->list[k];
     int64_t column = 0, row = 0;
     for (int64_t t = 0; t < out->supernodes; t++) {
-        const int64_t s = by_number[t], up = forest->parent[s];
+        const int64_t s = by_number[t], up = tree->parent[s];
         out->first[t] = column;
         out->rows_at[t] = row;
         out->super_parent[t] = up < 0 ? -1 : number[up];
-        row += forest->height[s];
-        for (int64_t run = forest->run[s]; run >= 0; run = forest->run_next[run]) {
-            for (int64_t k = forest->first[run]; k < forest->first[run + 1]; k++) {
+        row += tree->height[s];
+        for (int64_t run = tree->run[s]; run >= 0; run = tree->run_next[run]) {
+            for (int64_t k = tree->first[run]; k < tree->first[run + 1]; k++) {
                 a->super_of[column] = t;
                 a->position[k] = column++;
             }
@@ -238,14 +238,14 @@ weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_patt
     if (status != WEFT_OK)
         goto done;
     count_columns(&a, perm, flops);
-    wi_forest_grow(&a.forest, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
-    wi_forest_merge(&a.forest, relax);
-    wi_forest_sort(&a.forest);
-    status = wi_symbolic_take_supernodes(ctx, call, a.forest.alive, a.forest.rows, symbolic);
+    wi_super_tree_find(&a.tree, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
+    wi_super_tree_merge(&a.tree, relax);
+    wi_super_tree_sort(&a.tree);
+    status = wi_symbolic_take_supernodes(ctx, call, a.tree.alive, a.tree.rows, symbolic);
     if (status != WEFT_OK)
         goto done;
-    number_supernodes(&a.forest, a.forest.sorting, a.forest.sorting + a.forest.count);
-    number_columns(&a, a.forest.sorting);
+    number_supernodes(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
+    number_columns(&a, a.tree.sorting);
     renumber_columns(&a);
     find_rows(&a);
     wi_symbolic_sum_up(symbolic, a.rest);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The forest of supernodes while it is formed: forest.c grows it from the elimination tree, merges
- * children with parents, and orders siblings; symbolic.c numbers what comes out. */
-#ifndef WI_SPARSE_FOREST_H
-#define WI_SPARSE_FOREST_H
+/* The tree of supernodes while it is formed: super_tree.c grows it from the elimination tree,
+ * merges children with parents, and orders siblings; symbolic.c numbers what comes out. */
+#ifndef WI_SPARSE_SUPER_TREE_H
+#define WI_SPARSE_SUPER_TREE_H
 
 #include "sparse/symbolic.h"
 
 /* Arrays have one entry for each fundamental supernode; children come before parents. A supernode
  * that merged with its parent is dead: its columns went there. */
-typedef struct wi_forest {
+typedef struct wi_super_tree {
     int64_t count, alive;
     int64_t rows;     /* of those alive, together */
     int64_t *first;   /* count + 1: the fundamental columns */
@@ -23,18 +23,18 @@ typedef struct wi_forest {
     int64_t *peak;                /* doubles on the stack at most, while the subtree is factored */
     int64_t *list;                /* those alive, ascending, once all merging is done */
     int64_t *sorting;             /* 2 * count of scratch */
-} wi_forest;
+} wi_super_tree;
 
 /* The fundamental supernodes of a postordered tree: runs of columns, each the only child of the
  * next, with the same rows below. All arrays but `first` are taken from `memory`, 13 * n long at
  * least; n + 1 entries of `first` and n of `super_of` are the caller's. */
-void wi_forest_grow(wi_forest *forest, int64_t n, const int64_t *parent, const int64_t *count,
-                    int64_t *first, int64_t *super_of, int64_t *memory);
+void wi_super_tree_find(wi_super_tree *tree, int64_t n, const int64_t *parent, const int64_t *count,
+                        int64_t *first, int64_t *super_of, int64_t *memory);
 
 /* Merges children with parents as `relax` allows. */
-void wi_forest_merge(wi_forest *forest, const wi_relax *relax);
+void wi_super_tree_merge(wi_super_tree *tree, const wi_relax *relax);
 
 /* Orders siblings so that the stack of a multifrontal factorization stays lowest; fills peak. */
-void wi_forest_sort(wi_forest *forest);
+void wi_super_tree_sort(wi_super_tree *tree);
 
 #endif
