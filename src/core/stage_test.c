@@ -74,7 +74,7 @@ static void test_segment_sizes(void **state) {
     }
 }
 
-static void test_lanes(void **state) {
+static void test_arrays(void **state) {
     (void)state;
     char x[72], y[72];
     wi_stage_args args = {
@@ -83,29 +83,29 @@ static void test_lanes(void **state) {
         .operand = {{x, 4, 20, true, false}, {y, 4, 20, true, false}, {y, 4, 20, false, true}},
         .operands = 3,
     };
-    wi_lanes lanes = wi_lanes_of(&args);
-    assert_int_equal(lanes.count, 2); /* y in place */
-    assert_int_equal(lanes.of[2], 1);
-    assert_true(lanes.lane[1].in && lanes.lane[1].out && !lanes.lane[0].out);
-    assert_int_equal(lanes.rows, 1); /* no gaps: one row */
-    assert_int_equal(lanes.cols, 15);
-    assert_int_equal(wi_lane_span(&lanes, 0), 60);
+    wi_stage_arrays arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(arrays.count, 2); /* y in place */
+    assert_int_equal(arrays.of[2], 1);
+    assert_true(arrays.array[1].in && arrays.array[1].out && !arrays.array[0].out);
+    assert_int_equal(arrays.rows, 1); /* no gaps: one row */
+    assert_int_equal(arrays.cols, 15);
+    assert_int_equal(wi_stage_array_span(&arrays, 0), 60);
 
     args.operand[0].pitch_bytes = 24;
-    lanes = wi_lanes_of(&args);
-    assert_int_equal(lanes.rows, 3);
-    assert_int_equal(wi_lane_span(&lanes, 0), 2 * 24 + 20);
-    assert_int_equal(wi_lane_span(&lanes, 1), 60);
-    assert_ptr_equal(wi_lane_at(&lanes, 0, 2, 1), x + 2 * 24 + 4);
+    arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(arrays.rows, 3);
+    assert_int_equal(wi_stage_array_span(&arrays, 0), 2 * 24 + 20);
+    assert_int_equal(wi_stage_array_span(&arrays, 1), 60);
+    assert_ptr_equal(wi_stage_array_at(&arrays, 0, 2, 1), x + 2 * 24 + 4);
 
     args.operand[2].element_bytes = 2; /* the same address, but another kind of array */
-    lanes = wi_lanes_of(&args);
-    assert_int_equal(lanes.count, 3);
+    arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(arrays.count, 3);
 
     args.rows = 1;
     args.operand[1].pitch_bytes = 0; /* means nothing in one row */
-    lanes = wi_lanes_of(&args);
-    assert_int_equal(wi_lane_span(&lanes, 1), 20);
+    arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(wi_stage_array_span(&arrays, 1), 20);
 }
 
 /* ---- row copies ---- */
@@ -536,7 +536,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_segment_sizes),
-        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_rows_copy),
         cmocka_unit_test(test_conveyor),
         cmocka_unit_test(test_conveyor_sides),
