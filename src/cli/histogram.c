@@ -28,15 +28,15 @@ enum {
     OUTSIDE = 3
 };
 
-/* What is counted, and the counts. */
+/* One run of the command: what is counted, and the counts. */
 typedef struct task {
-    wi_npy array; /* holds the image's samples, too */
+    wi_npy array; /* the array, or the samples of the image */
     size_t pixels;
     unsigned channels;
     bool is_image;
-    unsigned most; /* of an image's samples */
+    unsigned most; /* the largest possible sample of the image */
     weft_bins bins;
-    uint64_t *counts; /* channels rows of bins */
+    uint64_t *counts; /* `channels` rows of bins */
     uint64_t outside[OUTSIDE * WEFT_MOST_CHANNELS];
 } task;
 
@@ -55,7 +55,7 @@ static weft_status take_image(task *t, weft_status status, wi_image *image) {
     return WEFT_OK;
 }
 
-/* The first byte tells which kind of file it is; it can be put back even into a pipe. */
+/* Finds the kind of file from its first byte. ungetc works on a pipe too. */
 static weft_status read_any(const wi_arguments *args, FILE *file, const char *name, task *t,
                             wi_note *note) {
     wi_image image;
@@ -110,7 +110,7 @@ static wi_exit read_number(const wi_arguments *args, const wi_option *option, do
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                           double *lo, double *hi);
 
-/* The range of the elements that are neither infinite nor NaN, which are copied for it. */
+/* The range of the finite elements, which are copied to an array of their own first. */
 static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                                  double *lo, double *hi) {
     static const char *const largest[WEFT_TYPE_COUNT] = {[WEFT_F16] = "-65504",
@@ -143,7 +143,8 @@ static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, co
     return result;
 }
 
-/* From the smallest finite element to a little behind the largest. */
+/* From the smallest element to just above the largest; if these are not finite, of the finite ones.
+ */
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                           double *lo, double *hi) {
     const wi_npy_layout *const layout = &array->layout;
@@ -164,7 +165,7 @@ static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_
                                           : find_finite_range(args, ctx, array, lo, hi);
 }
 
-/* What bins there are if nobody says. */
+/* Chooses the bins: by the options, else by the type or the range of the elements. */
 static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t) {
     const weft_type type = t->array.layout.type;
     const bool bytes = weft_type_size(type) == 1;

@@ -94,7 +94,7 @@ static void print_gpu_sizes(const wi_gpu_facts *facts) {
     }
 }
 
-/* Does the place open? If not, `why` says why. */
+/* Can the place be opened? If not, `why` gets the reason. */
 static bool opens(const char *place, char *why, size_t bytes) {
     weft_context *ctx = NULL;
     const bool open = weft_open(&ctx, place) == WEFT_OK;
@@ -122,7 +122,7 @@ static void print_gpu(int device) {
 static void print_all(void) {
     weft_context *cpu = NULL;
     char why[WI_MESSAGE_BYTES];
-    weft_open(&cpu, "cpu"); /* on failure the message is printed in place of facts */
+    weft_open(&cpu, "cpu"); /* on failure the message is printed instead */
     print_build();
     print_cpu(cpu);
     weft_close(cpu);

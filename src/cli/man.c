@@ -6,7 +6,8 @@
 
 #include "cli/commands.h"
 
-/* Prints text so that roff takes no character for its own, and shows what a shell would read. */
+/* Prints text with roff's special characters escaped, so that '-' and quotes come out as a shell
+ * reads them. */
 static void print_escaped(const char *text) {
     static const struct {
         char character;
@@ -28,7 +29,7 @@ static void print_escaped(const char *text) {
     }
 }
 
-/* Are they one option for a reader: do they have the same name, and mean the same? */
+/* Does a reader see one option: the same name, and the same meaning? */
 static bool is_same(const wi_option *a, const wi_option *b) {
     return strcmp(a->name, b->name) == 0 && strcmp(a->help, b->help) == 0;
 }
@@ -41,7 +42,7 @@ static bool takes_same(const wi_command *command, const wi_option *option) {
     return false;
 }
 
-/* Has another option the same letter, or the same name? */
+/* Does a different option have the same letter or the same name? */
 static bool is_ambiguous(const wi_option *option) {
     for (size_t k = 0; k < wi_command_count; k++) {
         for (const wi_option *const *at = wi_commands[k]->options; *at; at++) {
@@ -53,7 +54,8 @@ static bool is_ambiguous(const wi_option *option) {
     return false;
 }
 
-/* Of options that share a letter or a name no command takes both: says whose this one is. */
+/* Different options may share a letter or a name if no command takes both. Prints which commands
+ * take this one. */
 static void print_takers(const wi_option *option) {
     const char *separator = " \\fR(";
     if (!is_ambiguous(option))
@@ -81,7 +83,8 @@ static void print_option(const wi_option *option) {
     putchar('\n');
 }
 
-/* Has an earlier command, or this one before its option number `end`, the same option? */
+/* Was the option printed already: for an earlier command, or as one of the first `end` of this
+ * command? */
 static bool came_before(const wi_option *option, size_t command, size_t end) {
     for (size_t k = 0; k < command; k++) {
         if (takes_same(wi_commands[k], option))
@@ -99,7 +102,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* All options, by name. */
+/* Prints all options, sorted by name. */
 static void print_options(void) {
     size_t count = 0, room = 0;
     for (size_t k = 0; k < wi_command_count; k++) {

@@ -37,7 +37,7 @@ void wi_list_rungs_of(const char *op, wi_kind kind, wi_words *words) {
     }
 }
 
-/* The rungs of the command's ladder, or of all where it has none of its own. */
+/* Lists the rungs of the command's ladder, or of all ladders if it has none. */
 static void list_variants(const wi_command *command, wi_words *words) {
     for (size_t k = 0; k < wi_op_count; k++) {
         if (!command || !command->ladder || strcmp(command->ladder, wi_ops[k]->op) == 0)

@@ -28,7 +28,7 @@ static const char *skip_spaces(const char *text) {
     return text + strspn(text, " ");
 }
 
-/* Reads `length` characters as an element; if they are none, says why not. */
+/* Parses `length` characters as an element; on failure `why` gets the reason. */
 static bool read_constant(weft_type type, const char *text, size_t length, weft_element *element,
                           char why[WI_REASON_BYTES]) {
     char copy[CONSTANT_BYTES];
@@ -39,7 +39,7 @@ static bool read_constant(weft_type type, const char *text, size_t length, weft_
     return false;
 }
 
-/* Understands "> 0", "!=3", "1..5" and "nan". */
+/* Parses "> 0", "!=3", "1..5" and "nan". */
 static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_BYTES]) {
     text = skip_spaces(text);
     if (strcmp(text, "nan") == 0) {
@@ -64,7 +64,7 @@ static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_B
            read_constant(p->type, dots + 2, strlen(dots + 2), &p->b, why);
 }
 
-/* The test of --where; without it, of a second file, that it is not 0. */
+/* Reads the test of --where; without it, "not 0" for a second file. */
 static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicate *p) {
     const char *const text = wi_given(args, &where_option) ? wi_value(args, &where_option) : "!=0";
     char why[WI_REASON_BYTES];
@@ -74,7 +74,7 @@ static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicat
     return wi_usage(args->command, "option --where: \"%s\": %s", text, why);
 }
 
-/* Reads the file, and that of the elements tested if there is one. */
+/* Reads the file, and the file of the elements to test if there is one. */
 static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
     wi_note note = {""};
     wi_exit result = wi_load(args, args->operand[0], array);
@@ -94,7 +94,7 @@ static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
     return WI_EXIT_OK;
 }
 
-/* The positions take the place of the array. */
+/* Replaces the array by the positions. */
 static wi_exit find_positions(weft_context *ctx, const weft_predicate *p, const void *s,
                               wi_npy *array, uint64_t *count) {
     const size_t n = array->layout.count;

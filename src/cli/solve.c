@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft solve`: a sparse symmetric positive definite system, with all that is known of how it went.
- */
+/* `weft solve`: solves a sparse symmetric positive definite system, and reports time, memory and
+ * accuracy. */
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ enum {
     MOST_REFINEMENTS = 10
 };
 
-static const double progress_seconds = 0.1; /* from one line to the next */
+static const double progress_seconds = 0.1; /* between two lines of progress */
 
 /* One run of the command. */
 typedef struct solving {
@@ -29,15 +29,15 @@ typedef struct solving {
     weft_sparse *matrix;
     weft_chol *plan;
     wi_rhs b, x;
-    wi_rhs rounding; /* of b, where it is A 1: b - A 1, then A \ (b - A 1) */
+    wi_rhs rounding; /* for b = A 1: first the rounding error of b, then A \ that error */
     size_t repeats;
     double *factor_seconds, *solve_seconds; /* of each repeat */
     size_t bytes_predicted;                 /* of the whole process, at its largest */
     double shown_at;                        /* when progress was shown last */
 } solving;
 
-/* The most that has been resident. What getrusage tells may be of the process that became this one:
- * it lasts when another program is executed. It is for systems without /proc. */
+/* The most memory that has been resident. Linux: from /proc; getrusage would also count the program
+ * that this process ran before exec. Other systems: from getrusage. */
 static size_t most_resident(void) {
     struct rusage usage;
     char line[256];
@@ -53,7 +53,8 @@ static size_t most_resident(void) {
     return (kib > 0 ? kib : (size_t)usage.ru_maxrss) * 1024;
 }
 
-/* Is it time for another line? Writing one to a terminal can take longer than a front. */
+/* Is it time for another line of progress? Writing one to a terminal can take longer than a front.
+ */
 static bool is_due(solving *s) {
     const double now = wi_now();
     const bool due = now - s->shown_at >= progress_seconds;
@@ -160,8 +161,8 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     return WI_EXIT_OK;
 }
 
-/* The largest error of x over the largest |x|, where no right-hand side was given: b is A 1 but for
- * its rounding, so the exact solution is 1 and what the rounding makes of it. */
+/* The largest error of x relative to the largest |x|, if no right-hand side was given: then b is A
+ * 1 but for rounding, so the exact solution is 1 plus the effect of that rounding. */
 static double forward_error(const solving *s) {
     double most = 0, size = 0;
     for (size_t i = 0; i < s->x.n; i++) {

@@ -16,7 +16,7 @@ enum {
     VALUE_BYTES = 8 /* at most */
 };
 
-/* What was found: k values, and their positions. */
+/* The result: k values, and their positions. */
 typedef struct found {
     size_t k;
     unsigned char *values;
@@ -47,7 +47,7 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
     }
 }
 
-/* Writes the values, or the positions, to --output. */
+/* Writes the values or the positions to --output. */
 static wi_exit save_found(const wi_arguments *args, const weft_context *ctx,
                           const wi_npy_layout *layout, const found *f) {
     const bool positions = wi_given(args, &wi_indices_option);

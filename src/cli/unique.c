@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft unique`: a file without elements that repeat the one before, and how often they do. */
+/* `weft unique`: removes elements that equal the one before, and counts how often each occurred. */
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/select.h"
