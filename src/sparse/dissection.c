@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nested dissection: a small set of vertices parts the graph; the two sides are ordered in the same
- * way, side by side, and the set comes last. Sides that are small go to minimum degree. Columns
- * with the same neighbours are one vertex of the graph that is parted. */
+/* Nested dissection: a small set of vertices, the separator, divides the graph in two sides; the
+ * two sides are ordered in the same way, at the same time, and the separator comes last. Small
+ * sides are ordered by minimum degree. Columns with the same neighbours are one vertex of the
+ * graph. */
 #include "sparse/dissection.h"
 
 #include <math.h>
@@ -12,33 +13,34 @@
 #include "cpu/team.h"
 
 enum {
-    /* Sides of so many columns go to minimum degree, which costs a fraction of a separator and
-     * fills about as little there. */
+    /* Sides of at most so many columns are ordered by minimum degree, which takes a fraction of the
+     * time of a separator and gives about as little fill there. */
     SMALL = 1000,
-    /* Sides of more columns than this are for any thread to take. */
+    /* A side of more columns than this may be taken by any thread. */
     SHARED = 4000
 };
 
-/* The vertices of a part are place[v] = begin ... begin + n - 1 of `member`, in which every part
- * has its vertices together. A thread moves only the vertices of its own part; wherever it sees
- * those of another, it is outside of its own. */
+/* The vertices of a part are place[v] = begin ... begin + n - 1 of `member`, in which every part is
+ * contiguous. A thread moves only vertices of its own part. Vertices of other parts may move
+ * meanwhile, but never into its own range. */
 typedef struct dissection {
     const wi_order_args *args;
     wi_separator_rule *separate;
-    wi_graph base;   /* what is dissected */
-    int32_t *vertex; /* of each column */
+    wi_graph base;   /* the graph that is dissected */
+    int32_t *vertex; /* the vertex of each column */
     int32_t *first;  /* the columns of vertex v are column[first[v]] ... */
     int32_t *column;
     int32_t *member;
     _Atomic int32_t *place;
-    int32_t *local; /* the number of a column in the small part that it is in */
-    int32_t inner;  /* vertices that are dissected; the others, with very many neighbours, follow */
+    int32_t *local; /* the number of a column in its small part */
+    int32_t inner;  /* vertices to dissect; the others, which have very many neighbours, come after
+                       them */
     wi_room *rooms; /* one for each thread */
     atomic_bool failed;
-    struct part *shared; /* parts for any thread to take, the latest first */
-    int waiting, open;   /* how many there are, and with those that are being parted */
+    struct part *shared; /* parts that any thread may take, the latest first */
+    int waiting, open;   /* parts in that list, and those plus the ones being divided */
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* of the three above */
+    pthread_cond_t changed; /* signals a change of these three */
 } dissection;
 
 /* A part, and where its columns go in the ordering. */
@@ -61,7 +63,7 @@ static inline uint32_t scramble(int64_t v) {
     return (uint32_t)((uint64_t)(v + 1) * UINT64_C(0x9E3779B97F4A7C15) >> 32);
 }
 
-/* Are u and v neighbours of the same columns, but for each other? The lists ascend. */
+/* Do u and v have the same neighbours, except for each other? The lists ascend. */
 static bool alike(const wi_pattern *graph, int64_t u, int64_t v) {
     const int64_t *a = graph->row + graph->start[u], *b = graph->row + graph->start[v];
     const int64_t *const end = graph->row + graph->start[u + 1];
@@ -76,8 +78,8 @@ static bool alike(const wi_pattern *graph, int64_t u, int64_t v) {
     }
 }
 
-/* leader[v] becomes the first column that v is alike, and hash[] is overwritten. Returns how many
- * columns lead. */
+/* leader[v] = the first column with the same neighbours as v; overwrites hash[]. Returns how many
+ * columns are leaders. */
 static int32_t find_leaders(const wi_pattern *graph, int32_t *leader, uint32_t *hash) {
     const int64_t *const start = graph->start, *const row = graph->row;
     int32_t count = 0;
@@ -100,13 +102,13 @@ static int32_t find_leaders(const wi_pattern *graph, int32_t *leader, uint32_t *
     return count;
 }
 
-/* Columns of more neighbours come last: they would be in every separator. */
+/* Columns with more neighbours come last: they would be in every separator. */
 static int64_t most_neighbours(int64_t n) {
     return (int64_t)fmax(16, 10 * sqrt((double)n));
 }
 
-/* Numbers the vertices, those that come last at the end, and lists their columns. `leader` becomes
- * the vertex of each column. */
+/* Numbers the vertices, with those that come last at the end, and lists their columns. `leader`
+ * becomes the vertex of each column. */
 static void number_vertices(dissection *d, int32_t *leader, int32_t leaders) {
     const wi_pattern *const graph = d->args->graph;
     const int64_t limit = most_neighbours(graph->n);
@@ -133,7 +135,7 @@ static void number_vertices(dissection *d, int32_t *leader, int32_t leaders) {
         d->column[--d->first[d->vertex[j]]] = j;
 }
 
-/* The graph of the first columns of the vertices. */
+/* Builds the graph of the vertices, from the first column of each. */
 static void fill_base(dissection *d) {
     const wi_pattern *const graph = d->args->graph;
     wi_graph *const base = &d->base;
@@ -154,7 +156,7 @@ static void fill_base(dissection *d) {
     base->start[base->n] = to;
 }
 
-/* All that a dissection goes by. False if there is no memory. */
+/* Prepares all data of a dissection. False if there is no memory. */
 static bool prepare(dissection *d, wi_room *room) {
     static const double worthwhile = 0.9;
     const wi_pattern *const graph = d->args->graph;
@@ -195,8 +197,8 @@ static void place_columns(const dissection *d, int32_t begin, int32_t n, int64_t
     }
 }
 
-/* The columns of the part, numbered as they come in `perm`, their entries, and how many of these
- * are outside. */
+/* Lists the columns of the part in `perm`, numbers them, and counts their entries and how many of
+ * these are outside the part. */
 static int64_t count_entries(dissection *d, const part *p, int64_t columns, int64_t *outside) {
     const wi_pattern *const graph = d->args->graph;
     const int64_t *const column = d->args->perm + p->at;
@@ -212,7 +214,7 @@ static int64_t count_entries(dissection *d, const part *p, int64_t columns, int6
     return entries;
 }
 
-/* The columns around the part, its halo, numbered as they are met. */
+/* The columns around a part (its halo), numbered as they are found. */
 typedef struct halo {
     int64_t *key; /* column + 1; 0: free */
     int32_t *number;
@@ -245,8 +247,8 @@ static int32_t halo_number(halo *h, int64_t column) {
     return h->number[k];
 }
 
-/* Fills the graph of the part and its halo, whose columns have neighbours in the part alone.
- * Returns the columns of the halo. */
+/* Builds the graph of the part and its halo, whose columns have neighbours in the part only.
+ * Returns the number of columns in the halo. */
 static int32_t fill_graph(dissection *d, const part *p, int64_t columns, halo *h, int64_t *start,
                           int64_t *row) {
     const wi_pattern *const graph = d->args->graph;
@@ -269,7 +271,7 @@ static int32_t fill_graph(dissection *d, const part *p, int64_t columns, halo *h
     }
     for (int64_t k = columns; k <= columns + h->count; k++) {
         to += start[k];
-        start[k] = to; /* its end: filled from behind */
+        start[k] = to; /* the end; filled backwards */
     }
     int64_t k = columns - 1;
     for (int64_t e = inner_end - 1; e >= 0; e--) {
@@ -281,7 +283,7 @@ static int32_t fill_graph(dissection *d, const part *p, int64_t columns, halo *h
     return h->count;
 }
 
-/* Orders a part by minimum degree, with the halo counted as neighbours that come later. */
+/* Orders a part by minimum degree, where the halo counts as neighbours that come later. */
 static bool order_small(dissection *d, wi_room *room, const part *p, int64_t columns) {
     int64_t outside;
     halo h;
@@ -338,7 +340,7 @@ static bool extract(const dissection *d, wi_room *room, const part *p, int32_t c
     return true;
 }
 
-/* Puts the vertices of side 0 first, then side 1, then the separator; counts them. */
+/* Sorts the vertices: side 0, then side 1, then the separator; counts each. */
 static void sort_sides(dissection *d, const part *p, const uint8_t *side, int32_t *moved,
                        int32_t count[3]) {
     count[0] = count[1] = count[2] = 0;
@@ -359,8 +361,8 @@ static int64_t columns_of(const dissection *d, int32_t begin, int32_t n) {
     return columns;
 }
 
-/* Parts p, unless there are no two sides worth the name, each at least an eighth of all. Places the
- * separator. */
+/* Divides p, unless one side would have less than an eighth of its vertices. Places the separator
+ * in the ordering. */
 static bool split(dissection *d, wi_room *room, const part *p, int64_t columns, part sides[2],
                   bool *worth) {
     wi_graph graph;
@@ -394,7 +396,7 @@ static void share(dissection *d, const part *p) {
     pthread_mutex_unlock(&d->lock);
 }
 
-/* The sides shrink by an eighth at each level at least, so the recursion is never deep. */
+/* Each side is at most 7/8 of its part, so the recursion is not deep. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
 static void dissect(dissection *d, wi_room *room, part p) {
     const int64_t columns = columns_of(d, p.begin, p.n);
@@ -419,7 +421,7 @@ static void dissect(dissection *d, wi_room *room, part p) {
     dissect(d, room, sides[1]);
 }
 
-/* Takes parts until none is left and nobody can share another. */
+/* Takes parts until none is left and no thread can add another. */
 static void take_parts(void *user, int rank, int size) {
     dissection *const d = user;
     (void)size;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One front: assembled from the matrix and the children's updates, then factored, by one thread or
- * by all. Every entry is the result of the same operations in the same order, whoever does them. */
+ * by a group. Every entry is computed by the same operations in the same order, whichever thread
+ * does it. */
 #include "sparse/front.h"
 
 enum {
-    PIECE_ROWS = 240,      /* a piece of work, at most: WI_BLOCK_COLUMNS of them stay in cache */
-    PIECES_EACH = 4,       /* at least, for each of a group */
-    ASSEMBLE_COLUMNS = 32, /* a piece of the assembly */
+    PIECE_ROWS =
+        240, /* of a piece of work, at most: so that WI_BLOCK_COLUMNS columns of it stay in cache */
+    PIECES_EACH = 4,       /* pieces for each thread of a group, at least */
+    ASSEMBLE_COLUMNS = 32, /* of a piece of the assembly */
 };
 
 _Static_assert(PIECE_ROWS % WI_DENSE_GROUP == 0, "pieces are whole groups of packed rows");
@@ -44,7 +46,7 @@ void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_
     }
 }
 
-/* The first element of `rows`, ascending, that is at least `row`. */
+/* The index of the first element of `rows`, which ascends, that is at least `row`. */
 static int64_t find(const int32_t *rows, int64_t count, int64_t row) {
     int64_t low = 0;
     while (count > 0) {
@@ -59,8 +61,8 @@ static int64_t find(const int32_t *rows, int64_t count, int64_t row) {
     return low;
 }
 
-/* Adds the child's update to columns begin ... end - 1 of the front. relative[i] is the front's row
- * that row i of the update is. */
+/* Adds the child's update to columns begin ... end - 1 of the front. Row i of the update is row
+ * relative[i] of the front. */
 static void add_child(const wi_front *front, const wi_front *child, const int32_t *relative,
                       int64_t begin, int64_t end) {
     const int64_t rows = child->height - child->columns;
@@ -103,20 +105,19 @@ void wi_front_assemble(wi_thread_group *group, const weft_chol *plan, const weft
 
 /* ---- factorization ---- */
 
-/* Whole groups of packed rows. */
+/* Rounds up to whole groups of packed rows. */
 static int64_t whole_groups(int64_t rows) {
     return (rows + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP;
 }
 
-/* Rows of a piece of work on this many rows. */
+/* How many rows a piece of work has, if there are so many in all. */
 static int64_t step_of(const wi_thread_group *group, int64_t rows) {
     const int64_t share = group->size == 1 ? rows : rows / (PIECES_EACH * group->size);
     return wi_least(PIECE_ROWS, whole_groups(share + 1));
 }
 
-/* Columns first ... end - 1 of the panel, a block of it, are eliminated: the rows of the square on
- * the diagonal by one member of the group, then those below, dealt out. Returns as wi_front_factor.
- */
+/* Eliminates columns first ... end - 1, a block of the panel: one thread of the group does the rows
+ * of the diagonal square, then all share the rows below. Returns as wi_front_factor. */
 static int64_t eliminate_block(wi_thread_group *group, const wi_front *front, int64_t first,
                                int64_t end, double *room, int64_t *failed) {
     const int64_t rows = front->height - first, columns = end - first;
@@ -139,8 +140,8 @@ static int64_t eliminate_block(wi_thread_group *group, const wi_front *front, in
     return front->columns;
 }
 
-/* What columns first ... end - 1 explain is taken from rows row ... below - 1 of all columns after
- * them; rows are counted from `first`. */
+/* Subtracts the products of columns first ... end - 1 from rows row ... below - 1 of all columns
+ * after them; rows are counted from `first`. */
 static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int64_t row,
                           int64_t below, const double *room) {
     const int64_t rows = front->height - first, columns = front->columns - first;
@@ -152,7 +153,7 @@ static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int
     }
 }
 
-/* All rows, the longest first. */
+/* The same for all rows; the pieces with the longest rows come first. */
 static void subtract_block(wi_thread_group *group, const wi_front *front, int64_t first,
                            int64_t end, const double *room) {
     const int64_t rows = front->height - first, step = step_of(group, front->height - end);

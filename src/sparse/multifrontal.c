@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung `multifrontal`: subtrees below the cut are tasks, each done by one thread; then the tops
- * follow, each done by all. */
+/* The rung `multifrontal`: subtrees below the cut are tasks, each done by one thread; then come the
+ * tops, each done by all threads. */
 #include "sparse/front.h"
 
-/* Threads that are awake share a front above the cut if it is this much of what pays for waking
- * one. */
+/* Threads that are awake share a front above the cut if its work is at least this fraction of what
+ * pays for waking one. */
 static const double together_share = 0.01;
 
 typedef struct multifrontal {
     weft_chol *plan;
     const weft_sparse *matrix;
     wi_thread_group_pieces pieces;
-    atomic_llong failed; /* the first column known to fail; n: none */
+    atomic_llong failed; /* the first column that failed so far; n: none */
     atomic_llong done;   /* work */
     atomic_bool cancelled;
-    int64_t top_failed; /* of the top at hand, in its own columns */
+    int64_t top_failed; /* the failed column of the current top, in its own numbering */
     double all;         /* work */
 } multifrontal;
 
@@ -24,8 +24,8 @@ static void note_failure(multifrontal *m, int64_t column) {
     }
 }
 
-/* Counts the work of a front if anybody asks; the calling thread, rank 0, tells how far things are.
- */
+/* Adds the work of a front, if there is a progress function; the calling thread, rank 0, reports
+ * progress. */
 static void note_front(multifrontal *m, int rank, int64_t s) {
     if (!m->plan->progress)
         return;
@@ -42,7 +42,7 @@ static bool goes_on(const multifrontal *m, int64_t column) {
            column < atomic_load_explicit(&m->failed, memory_order_relaxed);
 }
 
-/* Returns false if the front's matrix is not positive definite. */
+/* Factors the front of s; false if its matrix is not positive definite. */
 static bool do_front(multifrontal *m, wi_thread_group *group, int64_t s, double *room,
                      int64_t *failed) {
     const int64_t columns = wi_super_columns(&m->plan->symbolic, s);
@@ -74,7 +74,8 @@ static void do_tasks(multifrontal *m, wi_thread_group *group, double *room) {
     wi_thread_group_wait(group);
 }
 
-/* All members see the same failure at the same step: it is noted before they wait. */
+/* All threads see a failure at the same step, because it is stored before they wait for each other.
+ */
 static void do_tops(multifrontal *m, wi_thread_group *group, double *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;

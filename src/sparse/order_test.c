@@ -375,8 +375,8 @@ static void check_dissection(const wi_row *row, mesh *m) {
     free(perm);
 }
 
-/* Graphs large enough to be dissected: long and narrow, square, with columns that are alike, and with no edge
- * at all. */
+/* Graphs large enough to be dissected: long and narrow, square, with columns that are alike, and
+ * with no edge at all. */
 static void test_dissection(void **state) {
     (void)state;
     static const char *const names[] = {"nd", "dissect"};

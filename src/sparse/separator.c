@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Separators by levels (Hendrickson and Leland 1995; Karypis and Kumar 1998): the graph is made
- * smaller and smaller, the smallest is parted, and the parting is carried back from graph to graph
- * and made better on each. */
+/* Separators by the multilevel method (Hendrickson and Leland 1995; Karypis and Kumar 1998): the
+ * graph is coarsened step by step, the smallest graph is divided, and the division is carried back
+ * from graph to graph and improved on each. */
 #include "sparse/separator.h"
 
 enum {
-    SMALLEST = 100, /* vertices: no graph of fewer is made smaller */
+    SMALLEST = 100, /* vertices: a graph with fewer is not coarsened */
     LEVELS = 60,
     TRIES = 8
 };
@@ -19,7 +19,7 @@ void *wi_room_take(wi_room *room, size_t bytes) {
     };
     bytes = (bytes + LINE - 1) / LINE * LINE;
     while (room->block[room->at].memory && room->used + bytes > room->block[room->at].bytes) {
-        room->at++; /* each is twice the one before at least: there are never so many */
+        room->at++; /* each block is at least twice the one before, so the array never fills */
         room->used = 0;
     }
     if (!room->block[room->at].memory) {
@@ -55,7 +55,7 @@ void wi_room_free(wi_room *room) {
 
 typedef struct level {
     wi_graph graph;
-    int32_t *to; /* each vertex's in the next, smaller graph */
+    int32_t *to; /* for each vertex, its vertex in the next, smaller graph */
     uint8_t *side;
 } level;
 
@@ -67,8 +67,8 @@ static uint64_t draw_number(uint64_t *state) {
     return *state * UINT64_C(0x2545F4914F6CDD1D) >> 32;
 }
 
-/* Fills levels[1 ...] until a graph is small, or hardly smaller than the one before. Returns how
- * many levels there are, 0 if there is no memory. */
+/* Fills levels[1 ...] until a graph is small, or hardly smaller than the one before. Returns the
+ * number of levels, 0 if there is no memory. */
 static int make_levels(wi_room *room, level *levels) {
     const int32_t most = levels[0].graph.total / SMALLEST * 3 / 2 + 1;
     int count = 1;
@@ -86,7 +86,7 @@ static int make_levels(wi_room *room, level *levels) {
     return count;
 }
 
-/* Parts the smallest graph in several ways and keeps the best. */
+/* Divides the smallest graph in several ways and keeps the best. */
 static bool part_smallest(wi_room *room, wi_parting *p, const level *last, uint64_t *state) {
     const int32_t n = last->graph.n;
     uint8_t *const side = wi_room_take(room, (size_t)n);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coarser graphs: pairs of vertices that hold together most become one (heavy edge matching,
- * Karypis and Kumar 1998). Vertices are taken in the order of their numbers, which usually is one
- * in which neighbours are near each other in memory, and pairs are numbered by their first. */
+/* Coarser graphs: pairs of vertices joined by heavy edges become one (heavy edge matching, Karypis
+ * and Kumar 1998). Vertices are taken in the order of their numbers, in which neighbours are
+ * usually near each other in memory, and a pair is numbered by its first vertex. */
 #include "sparse/separator.h"
 
 enum {
     NONE = -1,
-    FEW = 8 /* neighbours of a vertex that may be paired with one at distance 2 */
+    FEW = 8 /* a vertex with at most so many neighbours may be paired with one at distance 2 */
 };
 
-/* The neighbour that v is tied to most of those that are free; of equals the lightest. */
+/* The free neighbour of v with the heaviest edge; among equals the lightest vertex. */
 static inline int32_t heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most) {
     int32_t best = NONE, best_tie = 0, best_weight = 0;
     const int32_t room = most - g->weight[v];
@@ -32,8 +32,8 @@ static void pair(int32_t *mate, int32_t u, int32_t v) {
     mate[v] = u;
 }
 
-/* Pairs with a free neighbour what has one; vertices of at most `from` neighbours and of more than
- * `to` are passed over. */
+/* Pairs each vertex with a free neighbour if it has one; skips vertices with at most `from`
+ * neighbours and those with more than `to`. */
 static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int32_t above,
                              int32_t up_to) {
     for (int32_t v = 0; v < g->n; v++) {
@@ -46,9 +46,9 @@ static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int
     }
 }
 
-/* Pairs what is left and has few neighbours with another such vertex that has the same first
- * neighbour: the points of a star. `waiting` has a place for every vertex, and one for those that
- * have no neighbour. */
+/* Pairs remaining vertices of few neighbours with one another if their first neighbour is the same:
+ * the points of a star. `waiting` has an entry for every vertex, and one for vertices without
+ * neighbours. */
 static void match_points(const wi_graph *g, int32_t *mate, int32_t most, int32_t *waiting) {
     for (int32_t v = 0; v <= g->n; v++)
         waiting[v] = NONE;
@@ -76,8 +76,8 @@ static int32_t number_pairs(int32_t n, const int32_t *mate, int32_t *to) {
     return count;
 }
 
-/* Appends the edges of v to those of c from `begin` on; slot[k] is where that to k is, if it is not
- * before `begin`. Returns where they end. */
+/* Appends the edges of v to those of the coarse vertex c, which begin at `begin`. slot[k] is the
+ * index of the edge to k if that is not before `begin`. Returns the end. */
 static inline int32_t add_edges(const wi_graph *g, int32_t v, const int32_t *to, int32_t c,
                                 int32_t begin, int32_t end, int32_t *slot, wi_graph *coarse) {
     for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {

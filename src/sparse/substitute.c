@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward and backward substitution with L, by supernodes along the tree: as in the factorization,
- * subtrees are tasks and what is above them is done by all threads together. */
+/* Forward and backward substitution with L, supernode by supernode. As in the factorization,
+ * subtrees are tasks of one thread, and the supernodes above them are done by all threads together.
+ */
 #include <string.h>
 
 #include "sparse/dense.h"
@@ -12,8 +13,8 @@ enum {
     PIECE_COLUMNS = 16
 };
 
-/* A panel above the cut is shared among threads if its entries, at so much each, are as much work
- * as pays for waking one: both come to some 65,000 entries. */
+/* A panel above the cut is shared among threads if its entries, times this, are as much work as
+ * pays for waking a thread. That is so from about 65,000 entries on. */
 static const double entry_work = 1500;
 
 /* One substitution. y is n x rhs, row-major, in the order of the columns of L. */
@@ -24,8 +25,8 @@ typedef struct substitution {
     wi_thread_group_pieces pieces;
 } substitution;
 
-/* What a member works with. `front` is height x rhs, column-major, for the supernode at hand; parts
- * of right-hand sides, which wait for parents, are the rows of it below the columns. */
+/* The data of one thread. `front` is height x rhs, column-major, for the current supernode; its
+ * rows below the columns are the part of the right-hand sides that is kept for the parent. */
 typedef struct member {
     wi_thread_group group;
     double *front;
@@ -41,7 +42,7 @@ static double *part_of(const substitution *work, int64_t s, int rank) {
     return work->room.stack + wi_stack_at(&numbers->cut.part, numbers->part[s], rank) * work->rhs;
 }
 
-/* front = the right-hand sides of s + what its children pass on. */
+/* front = the right-hand sides of s + the parts of its children. */
 static void gather_children(const substitution *work, int64_t s, int rank, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, columns = wi_super_columns(symbolic, s);
@@ -64,7 +65,7 @@ static void gather_children(const substitution *work, int64_t s, int rank, doubl
     }
 }
 
-/* Takes the solution of the columns of s from the front. */
+/* Copies the solution for the columns of s from the front. */
 static void keep_columns(const substitution *work, int64_t s, const double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
@@ -75,7 +76,7 @@ static void keep_columns(const substitution *work, int64_t s, const double *fron
     }
 }
 
-/* Solves with the panel of s, block by block: the members share the rows below. */
+/* Solves with the panel of s, block by block; the threads share the rows below a block. */
 static void forward_panel(const substitution *work, wi_thread_group *group, int64_t s,
                           double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
@@ -98,8 +99,8 @@ static void forward_panel(const substitution *work, wi_thread_group *group, int6
     }
 }
 
-/* The first `columns` columns of the panel's transpose, the front being known from there to `rows`.
- */
+/* Solves with the transpose of the first `columns` columns of the panel; the rows of the front from
+ * there to `rows` are known. */
 static void backward_panel(const substitution *work, wi_thread_group *group, int64_t s,
                            int64_t columns, int64_t rows, double *front) {
     const int64_t rhs = work->rhs, height = wi_super_height(&work->plan->symbolic, s);
@@ -149,7 +150,7 @@ static void gather_rows(const substitution *work, int64_t s, double *front) {
     }
 }
 
-/* Where one thread does all, what s passes on goes straight to the rows of its ancestors. */
+/* With one thread, the contributions of s go directly to the rows of its ancestors. */
 static void forward_in_place(const substitution *work, wi_thread_group *alone, int64_t s,
                              double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
@@ -175,7 +176,7 @@ static void backward(const substitution *work, wi_thread_group *group, int64_t s
         keep_columns(work, s, front);
 }
 
-/* Tops are done by all, with the first member's room for the front; small ones by that member. */
+/* A top is done by all threads, in the first thread's front; a small one by that thread alone. */
 static void do_top(const substitution *work, member *me, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     wi_thread_group alone = wi_thread_group_of_one(me->group.rank);
@@ -220,7 +221,7 @@ static void go_down(const substitution *work, member *me) {
     wi_thread_group_wait(&me->group);
 }
 
-/* One right-hand side with supernode s, if that is small. */
+/* Does supernode s for one right-hand side if it is small; false if it is not. */
 static bool do_small(const substitution *work, const wi_small_simd *simd, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t height = wi_super_height(symbolic, s), columns = wi_super_columns(symbolic, s);
@@ -250,7 +251,7 @@ static substitution begin(const weft_chol *plan, int64_t rhs) {
     return (substitution){.plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
 }
 
-/* Which ways to go. */
+/* Which substitutions to do. */
 typedef struct ways {
     substitution *work;
     bool up, down;
@@ -276,8 +277,8 @@ void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t 
     wi_team_run_together(ctx, wi_chol_team(ctx, plan), go, &w);
 }
 
-/* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns of the
- * subtree that ends in k have entries in row k, or below them rows that have. */
+/* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns in the
+ * subtree that ends with k can be nonzero in d. */
 void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     substitution work = begin(plan, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Supernodes: columns of L with the same structure, and those alike enough to be treated so. */
+/* Supernodes: runs of columns of L with the same structure, or with one similar enough to treat as
+ * the same. */
 #include "sparse/super_tree.h"
 
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static void link_children(wi_super_tree *tree) {
 
 void wi_super_tree_find(wi_super_tree *tree, int64_t n, const int64_t *parent, const int64_t *count,
                         int64_t *first, int64_t *super_of, int64_t *memory) {
-    int64_t *const children = memory; /* of each column, until the supernodes are counted */
+    int64_t *const children =
+        memory; /* the number of children of each column, until the supernodes are found */
     int64_t supernodes = 0;
     for (int64_t k = 0; k < n; k++)
         children[k] = 0;
@@ -94,7 +96,7 @@ static void merge(wi_super_tree *tree, int64_t s, int64_t child) {
     tree->alive--;
 }
 
-/* A vertex and what it is sorted by. */
+/* A vertex and its sort key. */
 typedef struct keyed {
     int64_t key, vertex;
 } keyed;
@@ -107,11 +109,11 @@ static int compare(const void *a, const void *b) {
     return x->vertex < y->vertex ? -1 : x->vertex > y->vertex;
 }
 
-/* The children of s as an array, sorted by `key`; returns how many. */
+/* Copies the children of s to an array, sorted by `key`; returns how many. */
 static int64_t sorted_children(const wi_super_tree *tree, int64_t s,
                                int64_t (*key)(const wi_super_tree *, int64_t)) {
     enum {
-        FEW = 16 /* are sorted faster by insertion, without a call */
+        FEW = 16 /* so few are sorted faster by insertion, without a call */
     };
     keyed *const list = (keyed *)tree->sorting;
     int64_t count = 0;
@@ -141,7 +143,7 @@ static void list_alive(wi_super_tree *tree) {
     }
 }
 
-/* The tallest children first: they need the least padding. */
+/* Tries the tallest children first: they need the least padding. */
 void wi_super_tree_merge(wi_super_tree *tree, const wi_relax *relax) {
     const keyed *const list = (const keyed *)tree->sorting;
     for (int64_t s = 0; s < tree->count; s++) {
@@ -166,13 +168,13 @@ static int64_t update_entries(const wi_super_tree *tree, int64_t s) {
     return wi_update_entries(tree->height[s], tree->columns[s]);
 }
 
-/* What is free again when a subtree is done, but for what it leaves. */
+/* How much memory a finished subtree frees: its peak minus what it leaves. */
 static int64_t relief(const wi_super_tree *tree, int64_t s) {
     return tree->peak[s] - update_entries(tree, s);
 }
 
-/* Children in the order of falling relief keep the stack lowest (Liu 1986): while a child is
- * factored, the stack holds what its elder siblings left. */
+/* Sorting children by falling relief keeps the stack lowest (Liu 1986): while a child is factored,
+ * the stack holds what the siblings before it left. */
 void wi_super_tree_sort(wi_super_tree *tree) {
     const keyed *const list = (const keyed *)tree->sorting;
     for (int64_t k = 0; k < tree->alive; k++) {

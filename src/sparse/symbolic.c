@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbolic analysis: puts the elimination tree, the counts, the supernodes and their rows together.
- */
+/* Symbolic analysis: the elimination tree, the column counts, the supernodes and their rows. */
 #include "sparse/symbolic.h"
 
 #include <math.h>
@@ -11,7 +10,7 @@ enum {
     SCRATCH_ARRAYS = 16 /* of n + 1 entries each */
 };
 
-/* The scratch of one analysis, and what is in it from step to step. */
+/* The scratch memory of one analysis. */
 typedef struct analysis {
     const wi_pattern *graph;
     wi_symbolic *out;
@@ -53,14 +52,14 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
     return WEFT_OK;
 }
 
-/* Is L little more than A? The column counts, whose squares add up to `flops`, add up to their root
- * times that of n at most. */
+/* Is L little more than A? From `flops`, the sum of the squares of the column counts, follows a
+ * bound on the sum of the counts: sqrt(n flops). */
 static bool is_slender(const wi_pattern *graph, double flops) {
     const double n = (double)graph->n;
     return sqrt(n * flops) - n <= (double)graph->start[graph->n];
 }
 
-/* Tree and counts, with the columns in a postorder of the tree. */
+/* Computes tree and counts, and puts the columns in a postorder of the tree. */
 static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_symbolic *const out = a->out;
     const bool slender = is_slender(a->graph, flops);
@@ -80,8 +79,8 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
         wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
 }
 
-/* Numbers the supernodes alive in a postorder that keeps the order of siblings: `number` of each.
- * From the roots down, every supernode has the last number of its subtree. */
+/* Numbers the supernodes that are alive in a postorder that keeps the order of siblings. From the
+ * roots down, every supernode gets the last number of its subtree. */
 static void number_supernodes(const wi_super_tree *tree, int64_t *number, int64_t *size) {
     int64_t free_root = tree->alive - 1;
     for (int64_t k = 0; k < tree->alive; k++)
@@ -105,11 +104,12 @@ static void number_supernodes(const wi_super_tree *tree, int64_t *number, int64_
     }
 }
 
-/* Hands the supernodes over under their numbers, and finds the final place of every column. */
+/* Copies the supernodes in the order of their numbers, and finds the final place of every column.
+ */
 static void number_columns(analysis *a, const int64_t *number) {
     const wi_super_tree *const tree = &a->tree;
     wi_symbolic *const out = a->out;
-    int64_t *const by_number = tree->sorting + tree->count; /* `number` is before */
+    int64_t *const by_number = tree->sorting + tree->count; /* `number` is in the first half */
     for (int64_t k = 0; k < tree->alive; k++)
         by_number[number[tree->list[k]]] = tree->list[k];
     int64_t column = 0, row = 0;
@@ -137,8 +137,8 @@ static void renumber_columns(analysis *a) {
     wi_invert(out->n, out->perm, out->inverse);
 }
 
-/* Row i of L reaches the supernodes on the paths from those of its entries in A up to its own. Rows
- * taken in turn come out ascending in every supernode. */
+/* The rows of L: row i belongs to all supernodes on the paths in the tree from its entries in A to
+ * its own column. Taking rows in order makes them ascend in every supernode. */
 static void find_rows(analysis *a) {
     wi_symbolic *const out = a->out;
     int64_t *const next = a->rest, *const seen = a->rest + out->supernodes;
@@ -161,8 +161,8 @@ static void find_rows(analysis *a) {
     }
 }
 
-/* What the stack holds at most while each subtree is factored: the updates of a supernode's
- * children stay there until it has made its own. `held` is scratch. Returns the most of all. */
+/* The most doubles on the stack while each subtree is factored: the updates of a supernode's
+ * children stay there until it has made its own. `held` is scratch. Returns the maximum. */
 static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
     int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++)
@@ -184,7 +184,8 @@ static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
     return most;
 }
 
-/* What a front costs, in flops: its own, the entries that are assembled, and a fixed sum. */
+/* The cost of a front in flops: its own, plus terms for the entries assembled and for each front.
+ */
 static double front_work(int64_t height, int64_t columns) {
     const double entry = 16, front = 4000, c = (double)columns, m = (double)(height - columns);
     const double flops = c * (m * m + m * c + c * c / 3);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that do pieces of work together, step by step. A group of one may be inside a larger one:
+/* A group of threads that do a sequence of steps together. Each step consists of pieces that any
+ * thread may take, and ends with a barrier. A group of one thread may work inside a larger group:
  * it neither waits nor shares. */
 #ifndef WI_SPARSE_THREAD_GROUP_H
 #define WI_SPARSE_THREAD_GROUP_H
@@ -10,17 +11,17 @@
 
 #include "cpu/team.h"
 
-/* What the members share. Three counters in turns: while one hands out the pieces of a step, a
- * member that is late may still ask the one before, and the next is set to 0. */
+/* What the threads of a group share. Three counters are used in turn: one gives out the pieces of
+ * the current step; a late thread may still read the one before; the next one is set to 0. */
 typedef struct wi_thread_group_pieces {
     atomic_llong next[3];
-    atomic_uint arrived; /* members, over all steps */
+    atomic_uint arrived; /* threads that reached the barrier, counted over all steps */
 } wi_thread_group_pieces;
 
 typedef struct wi_thread_group {
     int rank, size;
     unsigned step;
-    int64_t alone; /* the next piece of a group of one */
+    int64_t alone; /* the next piece, in a group of one */
     wi_thread_group_pieces *pieces;
 } wi_thread_group;
 
@@ -36,8 +37,9 @@ static inline bool wi_thread_group_take(wi_thread_group *group, int64_t count, i
     return *piece < count;
 }
 
-/* Waits until `arrived` has come to `all`: busily for as long as a short step takes; then letting
- * others have the processor, for a member that is missing may be waiting for it; then asleep. */
+/* Waits until `arrived` reaches `all`: first in a loop, for as long as a short step takes; then
+ * yielding, because a thread that has not arrived may be waiting for this processor; then asleep.
+ */
 static inline void wi_thread_group_watch(const wi_thread_group_pieces *pieces, unsigned all) {
     enum {
         BUSY = 1 << 11,
@@ -55,7 +57,7 @@ static inline void wi_thread_group_watch(const wi_thread_group_pieces *pieces, u
     }
 }
 
-/* Ends a step: everyone waits for everyone's pieces. */
+/* Ends a step: a barrier for all threads of the group. */
 static inline void wi_thread_group_wait(wi_thread_group *group) {
     group->alone = 0;
     if (group->size == 1)
