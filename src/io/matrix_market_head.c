@@ -95,7 +95,8 @@ weft_status wi_mm_parse_banner(wi_mm_text line, const char *name, wi_mm_head *he
     return status;
 }
 
-/* How many values a dense matrix of n x n lists: on and below the diagonal, or below it. */
+/* How many values a dense n x n matrix lists: those on and below the diagonal, or those below it.
+ */
 static bool count_triangle(size_t n, bool diagonal, size_t *count) {
     if (n == 0) {
         *count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The serial rung of reduce: plain loops, which say in C what the public header says in words. */
+/* The serial rung of reduce: simple loops that do what the public header says. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static double squares_norm_f64(const wi_reduce_args *args) {
         return greatest;
     int exponent;
     frexp(greatest, &exponent);
-    /* 2^1023 is the largest power of two there is, and enough for the smallest subnormals. */
+    /* 2^1023 is the largest power of two, and enough for the smallest subnormals. */
     exponent = exponent < -1023 ? -1023 : exponent;
     double scale = ldexp(1, -exponent);
     double squares = 0;

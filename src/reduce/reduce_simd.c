@@ -13,8 +13,7 @@ enum {
     HALF_TILE = 16 * WI_REDUCE_LANES     /* 16-bit floats converted at a time */
 };
 
-/* Brings the part of the next block into cache whose turn it is when elements [i, i + n) of this
- * one are taken. */
+/* Prefetches the part of the next block that corresponds to elements [i, i + n) of this one. */
 WI_INLINE void fetch_ahead(wi_reduction op, const void *x, const void *y, size_t size, size_t i,
                            size_t n) {
     const size_t part = wi_fetch_order(i / n, WI_REDUCE_BLOCK / n) * n;
@@ -43,7 +42,7 @@ WI_INLINE wi_doubles take(wi_reduction op, wi_doubles lane, wi_doubles x, wi_dou
     }
 }
 
-/* All lanes combined, in halves: lane k with lane k + 16, then with k + 8, and so on. */
+/* All lanes combined, by halves: lane k with lane k + 16, then with k + 8, and so on. */
 static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
     double lanes[WI_REDUCE_LANES];
     memcpy(lanes, vectors, sizeof lanes);
@@ -400,7 +399,7 @@ static void nrm2_u16(const wi_reduce_run *run, wi_partial *p) {
     integer_to_value(p);
 }
 
-/* The three sums of squares of f64, side by side. */
+/* The three sums of squares of f64, computed side by side. */
 typedef struct squares {
     wi_doubles small[VECTORS], medium[VECTORS], large[VECTORS];
 } squares;
@@ -410,7 +409,7 @@ WI_INLINE wi_doubles where(wi_longs condition, wi_doubles v) {
 }
 
 /* Every element adds its square to one of the sums, and 0 to the others. A NaN is neither large nor
- * small, so it shows in the medium sum; an infinity in the large one. */
+ * small, so it is in the medium sum; an infinity is in the large one. */
 WI_INLINE void take_squares(const double *x, squares *s) {
 #pragma GCC unroll 16
     for (int k = 0; k < VECTORS; k++) {

@@ -12,18 +12,20 @@
 enum {
     GROUP_BYTES = 64,
     GROUP_VECTORS = GROUP_BYTES / WI_VECTOR_BYTES,
-    /* Short, so that writing past the cache goes on beside reading. */
+    /* Short, so that streaming stores and reads alternate. */
     SCAN_TILE_BYTES = 512,
-    /* Partial products side by side, in f64: enough to fill the pipelines of the widest set. */
+    /* Partial products computed side by side, in f64: enough to fill the pipelines of the widest
+     * instruction set. */
     LANES = 32,
     LANE_VECTORS = LANES / WI_WIDE
 };
 
-/* Of a partial product in [2^-511, 2^513) the exponent less LEAST_LANE's has no bit FAR_LANE. */
+/* If a partial product is in [2^-511, 2^513), the bit FAR_LANE of its exponent minus LEAST_LANE's
+ * is 0. */
 #define LEAST_LANE UINT64_C(0x2000000000000000)
 #define FAR_LANE UINT64_C(0x4000000000000000)
 
-/* Where in the next block to fetch while the tile that begins at element i is scanned. */
+/* Where in the next block to prefetch while the tile that begins at element i is scanned. */
 WI_INLINE size_t spread(size_t i, size_t tile_n) {
     return wi_fetch_order(i / tile_n, WI_SCAN_BLOCK / tile_n) * tile_n;
 }
@@ -352,7 +354,7 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #undef GROUPS
 #undef IDENTITY
 
-/* All lanes multiplied, in halves: lane k with lane k + 16, then with k + 8, and so on. */
+/* Multiplies all lanes, by halves: lane k with lane k + 16, then with k + 8, and so on. */
 static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note, double *product) {
     double lanes[LANES];
     uint64_t far = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The buckets rung of sort, and the gather that goes with it. Threads tell their shares of the
- * elements into 256 buckets, in order, and then sort one bucket after the other in their caches. */
+/* The rung "buckets" of sort, and the gather that goes with it. Threads distribute their shares of
+ * the elements to 256 buckets, keeping their order, and then sort one bucket after the other in
+ * cache. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,10 +11,10 @@
 
 enum {
     SAMPLES = 1024,
-    EACH = SAMPLES / WI_SORT_BUCKETS, /* samples in a bucket, if all are equal */
+    EACH = SAMPLES / WI_SORT_BUCKETS, /* samples in a bucket, if all buckets are equal */
     CELLS = 1 << 13,
-    OUTLIERS = 4,          /* samples at either end that do not widen the buckets */
-    SHORT_BYTES = 1 << 17, /* so little is sorted in one piece */
+    OUTLIERS = 4,          /* so many samples at each end do not widen the buckets */
+    SHORT_BYTES = 1 << 17, /* fewer bytes are sorted in one piece */
     STREAM_BYTES = 1 << 22
 };
 
@@ -25,7 +26,7 @@ typedef struct shared_scratch {
 
 typedef unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
 
-/* One thread's. */
+/* Scratch memory of one thread. */
 typedef struct room {
     parcels keys, values;
     size_t counts[WI_SORT_BUCKETS];
@@ -43,7 +44,7 @@ typedef struct plan {
     int team;
     room *rooms; /* one for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
-    atomic_size_t taken; /* buckets that threads have taken */
+    atomic_size_t taken; /* how many buckets threads have taken */
 } plan;
 
 static uint64_t bits_of(const plan *p, size_t i) {
@@ -64,7 +65,7 @@ static void sort_samples(shared_scratch *d) {
     WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
 }
 
-/* Cells of equal width between the least and the greatest of some samples. */
+/* Cells of equal width between the smallest and the largest of some samples. */
 static wi_sort_split split_of(const plan *p, const uint64_t *samples, unsigned cells) {
     const uint64_t low = samples[OUTLIERS], high = samples[SAMPLES - 1 - OUTLIERS];
     unsigned shift = 0;
@@ -93,8 +94,9 @@ static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
     return most;
 }
 
-/* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
- * floats or otherwise crowded. Then many narrow cells, and buckets of as many cells as it takes. */
+/* Chooses buckets of equal width if samples say that they would be about equally full. For floats,
+ * and for keys that are concentrated, they are not: then many narrow cells, and buckets made of
+ * several cells. */
 static void choose_split(plan *p) {
     uint64_t *const samples = p->shared->samples;
     const size_t step = p->n / SAMPLES;
@@ -140,7 +142,8 @@ static wi_sort_deal share_of(const plan *p, int rank) {
                           .stream = p->n * r->key_bytes >= STREAM_BYTES};
 }
 
-/* Counts to places: a bucket holds first what thread 0 has for it, then thread 1, and so on. */
+/* Turns counts into positions: each bucket begins with the keys of thread 0, then those of thread
+ * 1, and so on. */
 static void place_buckets(plan *p) {
     size_t sum = p->first;
     for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
@@ -154,7 +157,7 @@ static void place_buckets(plan *p) {
     p->starts[WI_SORT_BUCKETS] = sum;
 }
 
-/* Sorts elements first ... end - 1 of the parts, and puts them where the caller wants them. */
+/* Sorts elements first ... end - 1 of the parts, and stores them where the caller wants them. */
 static void finish(const plan *p, size_t first, size_t end, const wi_sort_range *spare) {
     wi_sort_range bucket = wi_sort_part(p->parts, first, end);
     if (p->parts->own_spare_keys)
@@ -165,7 +168,8 @@ static void finish(const plan *p, size_t first, size_t end, const wi_sort_range 
     wi_sort_store(p->args, p->parts, &bucket, first);
 }
 
-/* A bucket that is longer than a thread's share of the spare arrays is sorted before the others. */
+/* The longest bucket that fits one thread's share of the spare arrays. Longer ones are sorted
+ * first, with all of these arrays. */
 static size_t longest_shared(const plan *p) {
     return p->n / (size_t)p->team;
 }
@@ -180,8 +184,8 @@ static void finish_long(const plan *p) {
     }
 }
 
-/* One thread's part of the others. Its spare arrays are the same for every bucket: they stay in its
- * cache, and most of the memory there never has to be provided by the system. */
+/* One thread's part of the other buckets. It uses the same spare arrays for every bucket: they stay
+ * in its cache, and the system need not provide the rest of the spare memory. */
 static void finish_short(void *user, int rank, int size) {
     plan *const p = user;
     (void)size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort by radix, a digit of 8 bits a pass. One read counts the digits of all passes; then each pass
- * reads and writes every element once. What the counts decide, which passes there are and between
- * which arrays they go, is decided on the device, so a call waits for nothing. */
+/* Radix sort, with digits of 8 bits. One read counts the digits of all passes; then each pass reads
+ * and writes every element once. The device decides from the counts which passes are needed and
+ * between which arrays they go, so the call does not wait. */
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "sort/sort_onesweep.cuh"
@@ -9,13 +9,14 @@
 /* ---- counting ---- */
 
 constexpr int count_threads = 1024;
-constexpr size_t count_static_shared = 1024; /* at most; what counters leave */
-constexpr int count_vectors = 4;             /* of 16 bytes, under way at once for a thread */
-/* The copies of a counter, as a power of two, where whole keys are sorted: as many as 128 KiB hold,
- * for then all lanes, or every two, count apart. */
+constexpr size_t count_static_shared =
+    1024; /* at most; dynamic shared memory for the counters is what remains */
+constexpr int count_vectors = 4; /* of 16 bytes, in flight at once for each thread */
+/* How many copies of each counter there are when whole keys are sorted, as a power of two: as many
+ * as fit 128 KiB, so that each lane, or each pair of lanes, has its own. */
 template <class K>
 constexpr unsigned whole_copy_bits = sizeof(K) == 8 ? 4 : 5;
-constexpr size_t short_ties = 32; /* equal keys in a row that a thread can look over */
+constexpr size_t short_ties = 32; /* so many equal keys in a row one thread can handle */
 
 template <class K>
 struct count_args {
@@ -23,14 +24,16 @@ struct count_args {
     size_t n;
     wi_key_map<K> map;
     unsigned first_bit, end_bit;
-    unsigned copy_bits; /* each counter has 2^copy_bits copies, neighbours in shared memory */
+    unsigned
+        copy_bits; /* each counter has 2^copy_bits copies, next to each other in shared memory */
     int passes;
-    unsigned long long *counts; /* of each pass and digit, zeros */
-    uint32_t *blocks_done;      /* zero */
-    uint32_t *disorder;         /* zero; gets `rose` and `fell` */
-    bool maps;                  /* keys are not the elements' bits */
-    size_t ties;      /* a longer run of equal keys (x[i] == x[i + ties]) rules out "falling" */
-    uint64_t *begins; /* where each digit's keys begin; a pass's lie `pass_begins` apart */
+    unsigned long long *counts; /* of each pass and digit; zeros at first */
+    uint32_t *blocks_done;      /* zero at first */
+    uint32_t *disorder;         /* zero at first; becomes `fell`, `rose` or both */
+    bool maps;                  /* keys differ from the elements' bits */
+    size_t ties; /* a longer run of equal keys (x[i] == x[i + ties]) rules out "falling" */
+    uint64_t
+        *begins; /* where each digit's keys begin; consecutive passes are `pass_begins` apart */
     size_t pass_begins;
     wi_sort_plan *plan;
     bool in_place;
@@ -41,20 +44,21 @@ __host__ __device__ static unsigned digit_mask(unsigned shift, unsigned end_bit)
     return bits < wi_digit_bits ? (1u << bits) - 1 : wi_digits - 1;
 }
 
-/* ---- whether keys are in order already ---- */
+/* ---- are the keys in order already? ---- */
 
-/* What keeps keys from being in order, rising or falling. */
+/* Evidence against ascending order (fell) and against descending order (rose). */
 constexpr unsigned fell = 1, rose = 2, disordered = fell | rose;
 
-/* What is compared of an element. */
+/* The part of an element that is compared. */
 template <class K>
 __device__ static K compared(const count_args<K> &c, K element) {
     const unsigned unused = 8 * (unsigned)sizeof(K) - c.end_bit;
     return (K)((K)(c.map.key(element) << unused) >> unused >> c.first_bit);
 }
 
-/* How x[i] and the element behind it keep keys from being in order. Equal keys may be turned round
- * if nothing hangs on them, or else few enough in a row for a thread to put right. */
+/* The evidence of x[i] and the next element. A run of equal keys does not rule out descending order
+ * if it may be reversed, because there are no values, or if it is short enough for one thread to
+ * keep its order. */
 template <class K>
 __device__ static unsigned disorder_at(const count_args<K> &c, size_t i, K element, K behind) {
     const K key = compared(c, element), next = compared(c, behind);
@@ -77,8 +81,8 @@ __device__ static unsigned disorder_of(const count_args<K> &c, size_t first,
 
 /* ---- digits ---- */
 
-/* Which bits are sorted, and how many copies each counter has: constants for whole keys, so that a
- * digit takes a shift, a mask and its addition. */
+/* Which bits are sorted, and how many copies each counter has. They are constants for whole keys,
+ * so that finding a digit's counter takes a shift, a mask and an addition. */
 template <class K, bool whole>
 struct count_form {
     unsigned first_bit, end_bit, copy_bits;
@@ -89,7 +93,7 @@ struct count_form {
           copy_bits(whole ? whole_copy_bits<K> : c.copy_bits),
           passes(whole ? (int)sizeof(K) : c.passes) {}
 
-    /* Lanes count in copies of their own, each in a bank of its own. */
+    /* Each lane counts in its own copy, which is in its own memory bank. */
     __device__ void count(unsigned char *counters, K key) const {
         const unsigned scale = copy_bits + 2;
         const unsigned copy = (threadIdx.x & ((1u << copy_bits) - 1)) << 2;
@@ -106,7 +110,7 @@ struct count_form {
     }
 };
 
-/* Up to count_vectors vectors of a thread, `stride` apart, under way together. */
+/* Up to count_vectors vectors of a thread, `stride` apart, loaded at the same time. */
 template <class K>
 struct count_batch {
     wi_vector<K> vector[count_vectors];
@@ -128,8 +132,8 @@ struct count_batch {
     }
 };
 
-/* Counts the digits of all keys; gives the disorder that this thread's warp has met. Only until it
- * has met all there is does it look for more. */
+/* Counts the digits of all keys; returns the evidence of disorder that this warp has found, and
+ * stops looking when it has both kinds. */
 template <class K, bool whole>
 __device__ static unsigned count_all(const count_args<K> &c, unsigned char *counters) {
     constexpr unsigned width = wi_vector<K>::count;
@@ -166,7 +170,8 @@ __device__ static unsigned count_all(const count_args<K> &c, unsigned char *coun
     batch.load(x, i, stride, vectors);
     for (; i < vectors; i += stride * count_vectors) {
         const count_batch<K> now = batch;
-        batch.load(x, i + stride * count_vectors, stride, vectors); /* while these are counted */
+        batch.load(x, i + stride * count_vectors, stride,
+                   vectors); /* these are loaded while those before are counted */
         now.each(i, stride, vectors, count);
     }
     if (me < head)
@@ -176,7 +181,8 @@ __device__ static unsigned count_all(const count_args<K> &c, unsigned char *coun
     return met;
 }
 
-/* From counts to where each digit begins, a pass a warp; tells whether one digit has all keys. */
+/* Turns counts into the places where each digit begins, one warp for each pass; returns whether one
+ * digit has all keys. */
 template <class K>
 __device__ static bool begin_digits(const count_args<K> &c, int pass) {
     constexpr int per_lane = wi_digits / 32;
@@ -200,9 +206,9 @@ __device__ static bool begin_digits(const count_args<K> &c, int pass) {
     return __any_sync(wi_all_lanes, all);
 }
 
-/* The last pass goes to the output, those before it in turns; sorting in place an odd number of
- * passes must go the other way round, for the first may not write what it reads. Keys in order need
- * no pass. */
+/* Decides between which arrays passes go: the last one writes the output, those before it
+ * alternate. If the sort is in place and the number of passes is odd, the first pass must not write
+ * to what it reads. Keys that are in order need no pass. */
 __device__ static void make_plan(wi_sort_plan *plan, int passes, const uint32_t *skip,
                                  unsigned disorder, bool in_place) {
     const bool in_order = disorder != disordered;
@@ -224,7 +230,7 @@ __device__ static void make_plan(wi_sort_plan *plan, int passes, const uint32_t 
     plan->falls = disorder == fell;
 }
 
-/* Is this the last of the grid's blocks to come here? By all threads. */
+/* Is this the last block of the grid to call this? Called by all threads. */
 __device__ static bool is_last_block(uint32_t *blocks_done) {
     WEFT_SHARED(bool, is_last, );
     __threadfence();
@@ -269,11 +275,11 @@ __global__ void __launch_bounds__(count_threads) count_digits(count_args<K> c) {
         make_plan(c.plan, c.passes, skip, *(const volatile uint32_t *)c.disorder, c.in_place);
 }
 
-/* ---- what no pass brought to the output ---- */
+/* ---- moving what no pass has moved ---- */
 
 constexpr int finish_threads = 256;
 
-/* Where element i of falling keys goes: equal ones that values hang on keep their order. */
+/* The place of element i of descending keys; equal keys with values keep their order. */
 template <class K>
 __device__ static size_t turned_place(const K *key, size_t n, bool keep_ties, size_t i) {
     size_t before = 0, behind = 0;
@@ -284,8 +290,8 @@ __device__ static size_t turned_place(const K *key, size_t n, bool keep_ties, si
     return n - 1 - i - behind + before;
 }
 
-/* to[place(i)] = from[i] for all i, or, where from is NULL, i; in place the first goes where the
- * last was. */
+/* to[place(i)] = from[i] for all i; i instead of from[i] if `from` is NULL. In place, the first and
+ * the last change places. */
 template <class T, class Place>
 __device__ static void turn_round(const T *from, T *to, size_t n, Place place) {
     const size_t stride = (size_t)gridDim.x * finish_threads;
@@ -334,7 +340,8 @@ WI_LIMIT(size_t, wi_portion_keys, (size_t)1 << 30) /* at most: counts have 30 bi
 WI_LIMIT(size_t, wi_large_from, (size_t)1 << 20)   /* keys; below, small tiles fill the device */
 constexpr size_t line_bytes = 256;
 
-/* How a call is cut up, and where its temporary memory begins: at offset 0 what starts as zeros. */
+/* How a call is divided, and the offsets of its temporary memory. Offset 0 is where the part begins
+ * that must be zero at first. */
 struct layout {
     int passes;
     unsigned tiles, portions; /* tiles of each portion */
@@ -355,7 +362,8 @@ static layout lay_out(const wi_sort_args *a) {
     l.tiles = (unsigned)((tiles + l.portions - 1) / l.portions);
     const size_t of_pass = wi_digits * sizeof(uint64_t), passes = (size_t)l.passes;
     l.next_tile = l.counts + lined(passes * of_pass);
-    /* one a launch, the blocks that are done counting, and what they met of disorder */
+    /* one counter for each launch, the number of blocks that have finished counting, and the
+     * evidence of disorder */
     l.status = l.next_tile + lined((passes * l.portions + 2) * sizeof(uint32_t));
     l.zeros = l.status + (size_t)l.tiles * wi_digits * sizeof(uint32_t);
     l.begins = l.zeros;
@@ -389,12 +397,13 @@ static wi_pass<K, V> pass_of(const wi_sort_args *a, const layout *l, unsigned ch
     return p;
 }
 
-/* Does the call write over what it reads? */
+/* Does the call overwrite its input? */
 static bool is_in_place(const wi_sort_args *a) {
     return a->x == a->y || (a->values && a->values == a->values_out);
 }
 
-/* Equal keys that falling keys may have in a row, plus 1: any where nothing tells them apart. */
+/* How many equal keys in a row descending keys may have, plus 1: any number if equal keys cannot be
+ * told apart. */
 static size_t ties_of(const wi_sort_args *a) {
     if (!wi_sort_whole(a))
         return 1;

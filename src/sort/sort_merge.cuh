@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merging by comparisons. The first d elements of two runs merged are a[0..i) and b[0..d - i), and
- * i is found by bisection (the merge path): so every tile of the output, and in it every thread,
- * learns where its part begins and merges it alone.
+/* Merging by comparisons. The first d elements of two merged runs are a[0..i) and b[0..d - i), and
+ * i is found by bisection (the merge path). So every tile of the output, and every thread in it,
+ * finds where its part begins and merges it independently.
  *
  * An Order says what is compared: Key and its size in memory, less(a, b), load and store between
- * memory and Key, and last(), which nothing comes after. Elements of a precede equals of b, so all
- * of this is stable. */
+ * memory and Key, and last(), a key that comes after all others. Among equal elements those of a
+ * come first, so all of this is stable. */
 #ifndef WI_SORT_MERGE_CUH
 #define WI_SORT_MERGE_CUH
 
 #include "cuda/launch.cuh"
 #include "sort/sort_key.cuh"
 
-/* Stands for the type of values where there are none. */
+/* The type of values if there are none. */
 struct wi_no_value {};
 
 template <class V>
@@ -20,7 +20,7 @@ constexpr bool wi_merge_has_values = true;
 template <>
 inline constexpr bool wi_merge_has_values<wi_no_value> = false;
 
-/* Calls f(wi_tag<U>{}, wi_tag<V>{}) with types for keys and values of these sizes. */
+/* Calls f(wi_tag<U>{}, wi_tag<V>{}) with types of these sizes for keys and values. */
 template <class F>
 weft_status wi_with_sort_sizes(size_t key_bytes, size_t value_bytes, F f) {
     return wi_with_size(key_bytes, [=](auto key) {
@@ -35,15 +35,15 @@ weft_status wi_with_sort_sizes(size_t key_bytes, size_t value_bytes, F f) {
     });
 }
 
-/* Where the next piece of a block of memory begins, on a boundary of 16 bytes. */
+/* Takes the next piece of a block of memory; returns its offset, a multiple of 16 bytes. */
 inline size_t wi_take(size_t *used, size_t bytes) {
     const size_t at = *used;
     *used += (bytes + 15) / 16 * 16;
     return at;
 }
 
-/* Numbers in the order of a map, which is applied to what is read, undone in what is written, or
- * neither, between two passes. Of what is read only some bits may count. */
+/* Numbers as keys. A map is applied to what is read, undone in what is written, or neither (between
+ * two passes). Of what is read only some bits may be compared. */
 template <class U>
 struct wi_plain_order {
     using Key = U;
@@ -51,7 +51,7 @@ struct wi_plain_order {
     wi_key_map<U> map;
     bool maps_in, maps_out;
     unsigned first_bit;
-    U mask; /* of the bits from first_bit on */
+    U mask; /* the bits from first_bit on */
     __device__ bool less(U a, U b) const {
         return a < b;
     }
@@ -66,7 +66,8 @@ struct wi_plain_order {
     }
 };
 
-/* Found by trial on an H200; README.md has the figures. A thread's elements are a power of two. */
+/* Found by experiment on an H200; README.md has the figures. The number of elements of a thread
+ * must be a power of two. */
 constexpr int wi_merge_threads = 128;
 template <class K, class V>
 constexpr int wi_merge_items = wi_merge_has_values<V>
@@ -76,7 +77,7 @@ constexpr int wi_merge_items = wi_merge_has_values<V>
 template <class K, class V>
 constexpr size_t wi_merge_tile = (size_t)wi_merge_threads *wi_merge_items<K, V>;
 
-/* How many of the first d elements of a[0..na) and b[0..nb) merged come from a. */
+/* How many of the first d elements of the merge of a[0..na) and b[0..nb) come from a. */
 template <class Index, class Less, class A, class B>
 __device__ Index wi_merge_path(Less less, A a, Index na, B b, Index nb, Index d) {
     Index low = d > nb ? d - nb : 0, high = d < na ? d : na;
@@ -90,14 +91,14 @@ __device__ Index wi_merge_path(Less less, A a, Index na, B b, Index nb, Index d)
     return low;
 }
 
-/* The elements that a piece of n takes from a, between two places on the merge path. Runs that are
- * not in order have a path that may turn back; cut to 0 ... n, the piece stays inside both. */
+/* How many elements a piece of n takes from a, between two points on the merge path. If runs are
+ * not in order the path may go backwards; limited to 0 ... n, the piece stays inside both runs. */
 template <class Int>
 __device__ int wi_within(Int from_a, int n) {
     return from_a < 0 ? 0 : from_a > n ? n : (int)from_a;
 }
 
-/* Elements that lie one after another: their keys and their values, or else their positions. */
+/* Contiguous elements: their keys, and their values or else their positions. */
 template <class K, class V>
 struct wi_stretch {
     const K *keys;
@@ -112,22 +113,22 @@ struct wi_stretch {
     }
 };
 
-/* What the threads of a block do together with a tile in shared memory. */
+/* The operations of a block on a tile in shared memory. */
 template <class Order, class V, int threads_, int items_>
 struct wi_merge_block {
     using K = typename Order::Key;
     static constexpr int threads = threads_, items = items_, tile = threads * items;
     static_assert((items & (items - 1)) == 0, "a bitonic network takes a power of two");
-    /* Equal numbers without values are one as good as the other: their order need not be kept. */
+    /* Equal numbers without values cannot be told apart, so their order need not be kept. */
     static constexpr bool any_order = Order::is_number && !wi_merge_has_values<V>;
 
-    /* A word is left free after each thread's elements, against bank conflicts. */
+    /* One word is left free after each thread's elements, to avoid bank conflicts. */
     struct memory {
         union {
             K keys[tile + threads];
             V values[tile + threads];
         };
-        int cut[threads]; /* of each thread's merge: how many come from the first run */
+        int cut[threads]; /* in each thread's merge, how many elements come from the first run */
     };
     __device__ static unsigned at(int i) {
         return (unsigned)i + (unsigned)i / items;
@@ -136,12 +137,12 @@ struct wi_merge_block {
     Order order;
     memory &m;
 
-    /* The thread's place among the tile's elements. */
+    /* The first of the thread's elements in the tile. */
     __device__ static int mine() {
         return (int)threadIdx.x * items;
     }
 
-    /* Puts elements i < j in order, by keys and, where they are equal, by where they came from. */
+    /* Puts elements i < j in order, by key and, among equal keys, by where they came from. */
     __device__ void compare(K (&key)[items], int (&from)[items], int i, int j) const {
         const K a = key[i], b = key[j];
         if constexpr (any_order) {
@@ -157,8 +158,8 @@ struct wi_merge_block {
         }
     }
 
-    /* The last steps of a bitonic network: each `run` elements, rising then falling, get in order.
-     */
+    /* The last steps of a bitonic network: sorts each group of `run` elements, which ascend and
+     * then descend. */
     __device__ void straighten(K (&key)[items], int (&from)[items], int run) const {
 #pragma unroll
         for (int step = items / 2; step > 0; step /= 2)
@@ -182,8 +183,9 @@ struct wi_merge_block {
         }
     }
 
-    /* The thread's elements of two runs merged: count_a in order from place a on, then those that
-     * begin at b, backwards, rise and fall, so a bitonic network sorts them. */
+    /* Merges the thread's elements of two runs: count_a elements from place a on, then those of the
+     * other run from b on in reverse. Together they ascend and then descend, so a bitonic network
+     * sorts them. */
     __device__ void merge(int a, int count_a, int b, K (&key)[items], int (&from)[items]) const {
 #pragma unroll
         for (int k = 0; k < items; k++) {
@@ -193,8 +195,9 @@ struct wi_merge_block {
         straighten(key, from, items);
     }
 
-    /* Merges keys[start..start + na) with the nb that follow, this thread its elements, from d on.
-     * The places of all threads make up both runs. `in_order`: the runs are known to be so. */
+    /* Merges keys[start..start + na) with the nb keys that follow; this thread does its elements,
+     * from d on. All threads together do both runs. `in_order`: the runs are known to be in order.
+     */
     template <bool in_order>
     __device__ void merge_runs(int start, int na, int nb, int d, K (&key)[items],
                                int (&from)[items]) const {
@@ -208,7 +211,7 @@ struct wi_merge_block {
         merge(start + cut, count, start + na + d - cut, key, from);
     }
 
-    /* Puts x into shared memory, each thread's elements together. */
+    /* Stores x in shared memory, each thread's elements contiguous. */
     template <class T>
     __device__ void put(T *shared, const T (&x)[items]) const {
         __syncthreads();
@@ -218,14 +221,14 @@ struct wi_merge_block {
         __syncthreads();
     }
 
-    /* Gives the thread the values at the places from[]. */
+    /* Loads the thread's values from the places from[]. */
     __device__ void take(V (&value)[items], const int (&from)[items]) const {
 #pragma unroll
         for (int k = 0; k < items; k++)
             value[k] = m.values[at(from[k])];
     }
 
-    /* Sorts the block's elements, `items` of them in each thread. */
+    /* Sorts the block's elements; each thread has `items` of them. */
     __device__ void sort(K (&key)[items], V (&value)[items]) const {
         int from[items];
 #pragma unroll
@@ -245,7 +248,7 @@ struct wi_merge_block {
         }
     }
 
-    /* Writes the block's first n elements, through shared memory. */
+    /* Writes the block's first n elements, by way of shared memory. */
     __device__ void write(const K (&key)[items], const V (&value)[items], K *keys_out,
                           V *values_out, int n) const {
         if (keys_out) {
@@ -258,7 +261,7 @@ struct wi_merge_block {
         }
     }
 
-    /* f(i, at(i)) for i < n <= tile, neighbours in neighbouring threads. */
+    /* Calls f(i, at(i)) for i < n <= tile; neighbouring threads have neighbouring i. */
     template <class F>
     __device__ static void each(int n, F f) {
         const int tid = (int)threadIdx.x;
@@ -272,8 +275,8 @@ struct wi_merge_block {
         }
     }
 
-    /* Brings n elements into shared memory, element(i) being the i-th, and fills the tile up. All
-     * loads of a thread are under way before the first has to be there. */
+    /* Loads n elements into shared memory, element(i) being the i-th, and fills the rest of the
+     * tile. All loads of a thread are in flight before the first is needed. */
     template <class T, class F>
     __device__ void bring(T *shared, int n, T filling, F element) const {
         if (n == tile) {
@@ -330,7 +333,7 @@ struct wi_merge_block {
 
 /* ---- sorting tiles ---- */
 
-/* Where a kernel writes; what is NULL is not wanted. */
+/* The outputs of a kernel; NULL: not wanted. */
 template <class K, class V>
 struct wi_sort_out {
     K *keys;
@@ -367,18 +370,19 @@ weft_status wi_sort_all_tiles(weft_context *ctx, const wi_stretch<typename Order
 
 /* ---- merging runs ---- */
 
-/* Runs of run_a elements, the first at a and each run_a + run_b after the one before, are merged
- * with runs of run_b elements from b on; the last ones may be shorter. n counts all elements.
- * Either one pair is all there is, or a pair is a power of two of tiles. */
+/* Merges runs of run_a elements, the first at a and consecutive ones run_a + run_b apart, with runs
+ * of run_b elements from b on; the last ones may be shorter. n is the number of all elements.
+ * Either there is only one pair of runs, or the length of a pair is a power of two times the tile.
+ */
 template <class K, class V>
 struct wi_merge_io {
     wi_stretch<K, V> a, b;
     wi_sort_out<K, V> out;
     size_t run_a, run_b, n;
-    uint64_t first_tile; /* mask that takes a tile's number to that of its pair's first tile */
+    uint64_t first_tile; /* mask: the number of a tile becomes that of its pair's first tile */
 };
 
-/* A pair of runs: where it starts in the output, and their lengths. */
+/* A pair of runs: where its result starts in the output, and the runs' lengths. */
 struct wi_run_pair {
     size_t start, na, nb;
 };
@@ -403,7 +407,7 @@ __device__ size_t wi_split_runs(const Order &order, const typename Order::Key *a
                          [&](size_t k) { return order.load(b[k]); }, nb, d);
 }
 
-/* splits[t] = how many elements of its pair's first run lie before tile t. */
+/* splits[t] = how many elements of its pair's first run come before tile t. */
 template <class Order, class V>
 __global__ void wi_find_splits(wi_merge_io<typename Order::Key, V> io, Order order, size_t tile,
                                size_t tiles, uint64_t *splits) {
@@ -432,7 +436,7 @@ __global__ void __launch_bounds__(threads)
                                                     io.out.keys_at(first), io.out.values_at(first));
 }
 
-/* Queues the merge of all pairs of runs; `splits` has room for a number for each tile. */
+/* Queues the merge of all pairs of runs; `splits` has room for one number for each tile. */
 template <class Order, class V>
 weft_status wi_merge_runs(weft_context *ctx, const wi_merge_io<typename Order::Key, V> &io,
                           const Order &order, uint64_t *splits) {
@@ -451,7 +455,7 @@ weft_status wi_merge_runs(weft_context *ctx, const wi_merge_io<typename Order::K
 
 /* ---- a whole sort ---- */
 
-/* How many merge passes n elements need in tiles of `tile`. */
+/* How many merge passes n elements need with tiles of `tile`. */
 __host__ __device__ inline int wi_merge_passes(size_t n, size_t tile) {
     int passes = 0;
     for (size_t run = tile; run < n; run *= 2)
@@ -459,16 +463,16 @@ __host__ __device__ inline int wi_merge_passes(size_t n, size_t tile) {
     return passes;
 }
 
-/* The two homes that elements take turns in, and what the last pass writes. */
+/* The two arrays between which passes alternate, and the output of the last pass. */
 template <class K, class V>
 struct wi_merge_homes {
-    wi_sort_out<K, V> home[2]; /* not looked at if one tile holds all; home[0] may be `out` */
+    wi_sort_out<K, V> home[2]; /* not used if one tile holds all; home[0] may be `out` */
     wi_sort_out<K, V> out;
     uint64_t *splits; /* one for each tile */
 };
 
-/* Sorts x[0..n). The orders are those of the first pass, of those between, and of the last: they
- * differ in what they do to elements on their way from and to memory; `only` does both. */
+/* Sorts x[0..n). There are three Orders: of the first pass, of those between, and of the last. They
+ * differ in whether elements are converted when read and when written; `only` does both. */
 template <class Order, class V>
 weft_status wi_merge_sort(weft_context *ctx, const wi_stretch<typename Order::Key, V> &x, size_t n,
                           const wi_merge_homes<typename Order::Key, V> &homes, const Order &only,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records, ordered by several fields. On a cpu, positions are sorted by one field after the other,
- * the last one first: sorts are stable, so that what earlier ones decided stays where a later one
- * finds equals. Then every record moves once. */
+ * the last field first: sorts are stable, so records with equal fields keep the order of the sorts
+ * before. Then every record moves once. */
 #include <string.h>
 
 #include "cpu/team.h"
@@ -18,12 +18,12 @@ static size_t position_at(const scratch *d, size_t i) {
                                : ((const uint64_t *)d->positions)[i];
 }
 
-/* A field to take out of every record. */
+/* A field to extract from every record. */
 typedef struct taking {
     const wi_records_args *args;
     const weft_field *field;
     const scratch *d;
-    bool first; /* as they are; else in the order that positions have now */
+    bool first; /* the records in their original order; else in the order of the positions */
 } taking;
 
 static void gather_field(void *user, int rank, int team) {
@@ -74,7 +74,8 @@ weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
         status = wi_sort_take(ctx, a->call, needed, &memory);
     if (status != WEFT_OK)
         return status;
-    d.keys = a->bytes ? a->out : memory; /* a question looks at no memory, but at what is NULL */
+    d.keys = a->bytes ? a->out : memory; /* asked for bytes only, the sort reads no array but needs
+                                            to know which are NULL */
     d.positions = (char *)memory + keys;
     d.moved = in_place ? (char *)memory + keys + positions : a->out;
     size_t most = 0;

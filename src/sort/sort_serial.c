@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The serial rungs of sort: the two textbooks' ways, on ordered bits. */
+/* The serial rungs of sort: two textbook methods, on ordered bits. */
 #include "sort/sort_parts.h"
 #include "sort/sort_simd.h"
 

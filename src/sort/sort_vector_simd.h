@@ -4,7 +4,7 @@
 #define WI_SORT_VECTOR_SIMD_H
 
 enum {
-    MOST_ROWS = 8 /* vectors that are sorted in registers */
+    MOST_ROWS = 8 /* vectors that are sorted in registers, at most */
 };
 
 #define NAME(f) f##_u32
@@ -51,7 +51,7 @@ enum {
 #undef SPLAT
 #undef BITS
 
-/* Keys alone and whole; the width must be 4 or 8 bytes. */
+/* Is the range for vectors: whole keys of 4 or 8 bytes, without values? */
 static bool is_for_vectors(const wi_sort_range *range) {
     return range->value_bytes == 0 && range->first_bit == 0 && range->key_bytes >= 4 &&
            range->end_bit == 8 * range->key_bytes;
