@@ -154,9 +154,8 @@ struct Fibre {
     uint64_t time = 0; /* of its accesses */
     Seen seen = {};    /* of other threads' work */
     Fence fence = {};
-    Seen unfenced = {}; /* what its next fence will make visible to it */
-    std::vector<uint64_t> engine_fences =
-        {}; /* when it made its writes visible to the copy engine */
+    Seen unfenced = {};                       /* what its next fence will make visible to it */
+    std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */
 };
 
 /* A bulk copy in progress. */

@@ -18,9 +18,8 @@ constexpr unsigned starving_turns = 256;       /* a starved warp runs once in so
 constexpr int starving_looks = 8;              /* unless no other is found in so many tries */
 constexpr unsigned longest_starving = 1 << 16; /* turns for which a block is starved in a row */
 constexpr uint64_t most_idle_spins = 4000000;
-constexpr size_t most_running = 4; /* grids at a time */
-constexpr unsigned turns_at_a_time =
-    4096; /* on average, before other streams may start something */
+constexpr size_t most_running = 4;         /* grids at a time */
+constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams may start work */
 
 __thread Fibre *emu::self;
 uint64_t emu::idle_spins, emu::steps;

@@ -142,7 +142,7 @@ static const wi_option *const options[] = {&wi_ordering_option,
 const wi_command wi_analyze_command = {
     .name = "analyze",
     .operand_text = "A.mtx",
-    .summary = "tell what factoring a sparse matrix will cost",
+    .summary = "show what factoring a sparse matrix will cost",
     .details = "Orders the columns of a symmetric matrix and analyzes its Cholesky factor "
                "without computing it: fill, flops, the tree, and the memory it takes. best "
                "orders by minimum degree, and by nested dissection too where that is likely "

@@ -409,15 +409,14 @@ const wi_command wi_climb_command = {
     .summary = "run an operation's ladder of variants, rung by rung",
     .details = "Runs every variant of an operation, from the textbook's first version to the "
                "fastest here. Each result is checked in full before it is timed; times are "
-               "medians, each call starting with the data outside the caches. Rates stand "
-               "beside the roof of this machine, measured in the same run: bytes a second (the "
-               "fewest that the call must move, or for sort those of the passes a rung makes), "
-               "or flops for what arithmetic bounds (sparse); orders (sparse_order) show the "
+               "medians, and each call starts with the data outside the caches. Rates are "
+               "compared with the roof of this machine, measured in the same run: bytes a second "
+               "(the fewest that the call must move, or for sort those of the rung's passes), or "
+               "flops where arithmetic is the limit (sparse); orderings (sparse_order) show the "
                "entries of L and the flops they lead to instead. A rung that cannot do n "
-               "elements, or would take long, runs on fewer and says so; how many times faster "
-               "than another it is, is measured at an n that both do. roof in place of an "
-               "operation shows all roofs of the place. A wrong result makes the command exit "
-               "with 1.",
+               "elements, or would take long, runs on fewer and says so; speedups are measured "
+               "at an n that both rungs do. roof in place of an operation shows all roofs of the "
+               "place. A wrong result makes the command exit with 1.",
     .examples = {{"weft climb scan", "the scan ladder on the best place"},
                  {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},
                  {"weft climb sparse --place cpu:2 --n 1e5", "beside the rate of arithmetic"},

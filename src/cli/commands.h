@@ -55,8 +55,7 @@ struct wi_command {
     const wi_option *const *options; /* in the order of the help; the last is NULL */
     wi_lister *list_operands;        /* lists the possible operands; NULL: they cannot be listed */
     const char *operand_heading;     /* as `heading` of an option */
-    const char
-        *suffixes;      /* of the files that are operands, as "pgm ppm"; NULL: they are not files */
+    const char *suffixes;            /* of operands that are files, as "pgm ppm"; NULL: none are */
     const char *ladder; /* --variant takes its rungs; NULL: the operand names the ladder */
     size_t least_operands, most_operands;
     wi_exit (*run)(const wi_arguments *args);

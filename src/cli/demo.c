@@ -236,7 +236,7 @@ const wi_command wi_demo_command = {
     .operand_text = "",
     .summary = "run every operation against the serial C loop",
     .details = "Runs every operation on the best place, checks the whole result, and compares "
-               "with the loop one would write in C: time, rate, share of the roof (what the "
+               "with the loop that one would write in C: time, rate, share of the roof (what the "
                "memory can do, measured in the same run) and speed-up. Takes well under a "
                "minute.",
     .examples = {{"weft demo", "on the best place"}, {"weft demo --place cpu:1", "on one core"}},

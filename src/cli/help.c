@@ -129,9 +129,8 @@ static const wi_option *const options[] = {&man_option, &completion_option, &wi_
 const wi_command wi_help_command = {
     .name = "help",
     .operand_text = "[COMMAND]",
-    .summary = "say what weft, or one command, does",
-    .details = "Without a command: what commands there are. --completion prints a completion "
-               "script.",
+    .summary = "explain weft, or one command",
+    .details = "Without a command: lists the commands. --completion prints a completion script.",
     .examples = {{"weft help scan", "everything about one command"},
                  {"source <(weft help --completion bash)", "completion in this shell"}},
     .options = options,

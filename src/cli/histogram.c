@@ -68,8 +68,8 @@ static weft_status read_any(const wi_arguments *args, FILE *file, const char *na
         return take_image(t, wi_png_read(file, name, &image, note), &image);
     if (first != WI_NPY_FIRST && first != EOF)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
-                            "%s: this is no .npy, PGM, PPM or PNG file; convert other images, as "
-                            "JPEG, to PNG or PPM",
+                            "%s: this is not a .npy, PGM, PPM or PNG file; convert other images, "
+                            "such as JPEG, to PNG or PPM",
                             name);
     const weft_status status = wi_npy_read(
         file, name, wi_given(args, &wi_type_option) ? &args->type : NULL, &t->array, note);
@@ -104,7 +104,8 @@ static wi_exit read_number(const wi_arguments *args, const wi_option *option, do
     *number = strtod(text, &end);
     if (end > text && *end == '\0' && isfinite(*number))
         return WI_EXIT_OK;
-    return wi_usage(args->command, "option --%s: \"%s\" is no finite number", option->name, text);
+    return wi_usage(args->command, "option --%s: \"%s\" is not a finite number", option->name,
+                    text);
 }
 
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
@@ -126,14 +127,14 @@ static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, co
     wi_read_element(layout->type, largest[layout->type], &p.a);
     wi_read_element(layout->type, largest[layout->type] + 1, &p.b);
     if (!finite.data)
-        wi_say_error("histogram: no memory for the finite ones of %zu elements; say where bins are "
+        wi_say_error("histogram: no memory for the finite ones of %zu elements; give the range "
                      "with --lo and --hi",
                      layout->count);
     else if (weft_select(ctx, p, layout->count, array->data, finite.data, &count) != WEFT_OK)
         result = wi_session_failed(ctx);
     else if (count == layout->count)
         wi_say_error("histogram: %s: the largest element is as large as %s can be, and a bin ends "
-                     "behind it; say where bins are with --lo and --hi",
+                     "above it; give the range with --lo and --hi",
                      args->operand[0], weft_type_name(layout->type));
     else {
         wi_npy_flatten(&finite, count);
@@ -182,7 +183,7 @@ static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t)
     }
     if (wi_given(args, &bins_option) &&
         !wi_read_count(wi_value(args, &bins_option), &t->bins.count))
-        return wi_usage(args->command, "option --bins: \"%s\" is no whole number",
+        return wi_usage(args->command, "option --bins: \"%s\" is not a whole number",
                         wi_value(args, &bins_option));
     wi_exit result = read_number(args, &lo_option, &t->bins.lo);
     if (result == WI_EXIT_OK)
@@ -306,15 +307,14 @@ const wi_command wi_histogram_command = {
     .name = "histogram",
     .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
     .summary = "count how many elements fall into each bin, and draw it",
-    .details =
-        "Draws a chart of an array, or of each channel of an image: a line for each bin "
-        "of --bins, and without that option 32 lines, each of bins side by side. Bytes "
-        "get a bin for each value; images of 16 bits 64 bins from 0 to the most a "
-        "sample can be; other arrays 64 bins from the smallest finite element to the largest, "
-        "unless --bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
-        "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
-        "--output writes the counts instead, as u64, a row for each channel of an "
-        "image. A file name of - is standard input.",
+    .details = "Draws a chart of an array, or of each channel of an image: with --bins a line "
+               "for each bin, otherwise 32 lines, each for several neighbouring bins. Bytes get "
+               "a bin for each value; images of 16 bits 64 bins from 0 to the largest possible "
+               "sample; other arrays 64 bins from the smallest finite element to the largest. "
+               "--bins, --lo and --hi change that. Bin k of N holds lo + k (hi - lo) / N <= x < "
+               "lo + (k + 1) (hi - lo) / N. Elements outside all bins and NaN are counted "
+               "separately. --output writes the counts instead, as u64, with a row for each "
+               "channel of an image. A file name of - is standard input.",
     .examples = {{"weft histogram photo.png", "a chart for each channel"},
                  {"weft histogram x.npy --bins 20 --lo 0 --hi 1", "of an array"},
                  {"weft histogram scan.pgm --bins 65536 -o counts.npy", "as numbers"},

@@ -65,7 +65,7 @@ wi_exit wi_check_meaning(const wi_arguments *args) {
     if (tolerance &&
         !(wi_read_element(WEFT_F64, tolerance, &number) && number >= 0 && isfinite(number)))
         return wi_usage(args->command,
-                        "option --symmetry-tolerance: \"%s\" is no number from 0; write 1e-12",
+                        "option --symmetry-tolerance: \"%s\" is not a number from 0; write 1e-12",
                         tolerance);
     return WI_EXIT_OK;
 }

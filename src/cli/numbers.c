@@ -165,7 +165,7 @@ void wi_explain_element(weft_type type, const char *text, char why[WI_REASON_BYT
     char *end;
     strtod(text, &end);
     if (end == text || *end)
-        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is no number", text);
+        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is not a number", text);
     else if (wi_type_is_float(type))
         snprintf(why, WI_REASON_BYTES, "\"%.64s\" is too large for %s", text, name);
     else if (!is_integer(text))

@@ -68,15 +68,14 @@ const wi_option wi_n_option = {.name = "n",
 const wi_option wi_seed_option = {.name = "seed",
                                   .letter = 's',
                                   .value = "NUMBER",
-                                  .help = "what the random input grows from; default 1"};
+                                  .help = "seed of the random input; default 1"};
 const wi_option wi_json_option = {
-    .name = "json", .letter = 'j', .help = "print one JSON object a line"};
-const wi_option wi_help_option = {
-    .name = "help", .letter = 'h', .help = "say what the command does"};
+    .name = "json", .letter = 'j', .help = "print JSON, one object on each line"};
+const wi_option wi_help_option = {.name = "help", .letter = 'h', .help = "explain the command"};
 const wi_option wi_output_option = {.name = "output",
                                     .letter = 'o',
                                     .value = "FILE",
                                     .help = "where the result goes; - is standard output",
                                     .file = WI_FILE_WRITTEN};
 const wi_option wi_indices_option = {
-    .name = "indices", .letter = 'i', .help = "write where the elements were, not what they are"};
+    .name = "indices", .letter = 'i', .help = "write the elements' positions, not their values"};

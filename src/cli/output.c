@@ -53,8 +53,7 @@ static void on_signal(int number) {
 static void catch_signals(void) {
     static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU};
     struct sigaction before;
-    const struct sigaction after = {.sa_handler =
-                                        on_signal}; /* without SA_RESTART: blocking calls return */
+    const struct sigaction after = {.sa_handler = on_signal}; /* without SA_RESTART */
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(numbers[k], &after, NULL);

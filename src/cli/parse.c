@@ -177,13 +177,14 @@ static wi_exit understand_values(wi_arguments *args) {
     if (type && !wi_find_type(type, &args->type))
         return wi_usage_word(args->command, "type", type, wi_list_types);
     if (n && (!wi_read_count(n, &args->n) || args->n == 0))
-        return wi_usage(args->command,
-                        "option --n: \"%s\" is no count of elements from 1; write 1000, 1e6, 2^28 "
-                        "or 64Mi",
-                        n);
+        return wi_usage(
+            args->command,
+            "option --n: \"%s\" is not a count of elements from 1; write 1000, 1e6, 2^28 "
+            "or 64Mi",
+            n);
     args->seed = 1;
     if (seed && !wi_read_u64(seed, &args->seed))
-        return wi_usage(args->command, "option --seed: \"%s\" is no number from 0 to 2^64 - 1",
+        return wi_usage(args->command, "option --seed: \"%s\" is not a number from 0 to 2^64 - 1",
                         seed);
     return WI_EXIT_OK;
 }

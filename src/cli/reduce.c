@@ -133,10 +133,10 @@ const wi_command wi_reduce_command = {
     .operand_text = "FILE.npy [FILE2.npy]",
     .summary = "reduce an array to one value",
     .details = "Prints one value: sum, product, min, max, argmin, argmax, nrm1, nrm2 or nrminf "
-               "of the array, or with --op dot the dot product of two. Floats are printed "
-               "with as many digits as reading them back exactly takes. Positions count in C "
-               "order from 0. A file name of - is standard input. --type bf16 reads files of "
-               "two-byte voids, as ml_dtypes writes them.",
+               "of the array, or with --op dot the dot product of two. Floats are printed with "
+               "enough digits to read back exactly. Positions count in C order from 0. A file "
+               "name of - is standard input. --type bf16 reads files of two-byte voids, which is "
+               "how ml_dtypes writes them.",
     .examples = {{"weft reduce x.npy", "the sum"},
                  {"weft reduce x.npy --op argmax --json", "where the largest is"},
                  {"weft reduce a.npy b.npy --op dot", "the dot product"},

@@ -57,7 +57,7 @@ static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_B
     const char *const dots = strstr(text, "..");
     p->test = WEFT_BETWEEN;
     snprintf(why, WI_REASON_BYTES,
-             "this is no test of %s; write it as \">0\", \"==1\", \"<=5\", "
+             "this is not a test of %s; write it as \">0\", \"==1\", \"<=5\", "
              "\"1..5\" or \"nan\"",
              weft_type_name(p->type));
     return dots && read_constant(p->type, text, (size_t)(dots - text), &p->a, why) &&
@@ -159,12 +159,11 @@ const wi_command wi_select_command = {
     .name = "select",
     .operand_text = "FILE.npy [TESTED.npy]",
     .summary = "keep the elements that satisfy a test",
-    .details =
-        "Writes the elements, in C order, of which --where is true, as an array of one "
-        "dimension. With a second file, as a mask of booleans, its elements are tested in "
-        "their stead, one for each; without --where, for not being 0. NaN is never equal, less "
-        "or greater. "
-        "A file name of - is standard input or output.",
+    .details = "Writes the elements, in C order, for which --where is true, as an array of one "
+               "dimension. With a second file, for example a mask of booleans, that file's "
+               "elements are tested instead, one for each; without --where, whether they are not "
+               "0. NaN is never equal, less or greater. A file name of - is standard input or "
+               "output.",
     .examples = {{"weft select x.npy --where '>0' -o positive.npy", "those above 0"},
                  {"weft select x.npy --where nan --indices -o where.npy", "where the NaN are"},
                  {"weft select x.npy flags.npy -o kept.npy", "those flagged"},

@@ -155,7 +155,7 @@ wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option)
     const char *const path = wi_value(args, option), *const name = option->name;
     if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
         return wi_usage(args->command,
-                        "option --%s: standard output is a terminal, and arrays are no text; add "
+                        "option --%s: standard output is a terminal, and arrays are not text; add "
                         ">OUT.npy or name a file",
                         name);
     if (path && wi_is_standard(path) && wi_given(args, &wi_json_option))

@@ -13,8 +13,10 @@
 
 static const wi_option refine_option = {
     .name = "refine", .letter = 'r', .help = "refine x with residuals in twice the precision"};
-static const wi_option repeat_option = {
-    .name = "repeat", .value = "COUNT", .help = "factor and solve so often; times are medians"};
+static const wi_option repeat_option = {.name = "repeat",
+                                        .value = "COUNT",
+                                        .help =
+                                            "factor and solve this many times; times are medians"};
 
 enum {
     MOST_REFINEMENTS = 10
@@ -74,7 +76,7 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
                                                                    wi_value(args, &wi_rhs_option);
     *repeats = 1;
     if (repeat && (!wi_read_count(repeat, repeats) || *repeats == 0))
-        return wi_usage(args->command, "option --repeat: \"%s\" is no count from 1; write 5",
+        return wi_usage(args->command, "option --repeat: \"%s\" is not a count from 1; write 5",
                         repeat);
     if (rhs && strcmp(rhs, "-") == 0 && strcmp(args->operand[0], "-") == 0)
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
@@ -308,14 +310,14 @@ const wi_command wi_solve_command = {
     .name = "solve",
     .operand_text = "A.mtx",
     .summary = "solve a sparse symmetric positive definite system",
-    .details = "Solves A X = B by Cholesky factorization, one or many right-hand sides, and "
-               "tells how: ordering, fill, memory, times, and how good X is. Without --rhs B "
-               "is A times a column of ones, so that X is known. A matrix that is not "
-               "positive definite is refused with the column that shows it. Of a file that "
-               "gives both halves, entries a[i][j] and a[j][i] that differ by no more than "
-               "--symmetry-tolerance, relative to the larger of their size and of "
-               "sqrt(a[i][i] a[j][j]), become their mean, and the most they differ by is "
-               "reported; --half takes one half as it is. A file name of - is standard input.",
+    .details = "Solves A X = B by Cholesky factorization, for one or many right-hand sides, and "
+               "reports ordering, fill, memory, times, and how accurate X is. Without --rhs B is "
+               "A times a column of ones, so that X is known. A matrix that is not positive "
+               "definite is refused with the column that shows it. If a file gives both halves, "
+               "entries a[i][j] and a[j][i] that differ by no more than --symmetry-tolerance, "
+               "relative to the larger of their size and of sqrt(a[i][i] a[j][j]), become their "
+               "mean, and the largest difference is reported; --half takes one half as it is. A "
+               "file name of - is standard input.",
     .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                  {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
                  {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},

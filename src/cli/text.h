@@ -99,8 +99,7 @@ void wi_json_close(wi_json *json);
 void wi_json_string(wi_json *json, const char *key, const char *value); /* NULL: prints null */
 void wi_json_count(wi_json *json, const char *key, uint64_t value);
 void wi_json_number(wi_json *json, const char *key, double value);
-void wi_json_known(wi_json *json, const char *key, bool known,
-                   double value); /* not known: prints null */
+void wi_json_known(wi_json *json, const char *key, bool known, double value); /* else null */
 /* An array of numbers. */
 void wi_json_counts(wi_json *json, const char *key, size_t n, const uint64_t *values);
 void wi_json_bool(wi_json *json, const char *key, bool value);

@@ -55,12 +55,11 @@ typedef struct wi_merits {
 /* A problem is a struct of the slice; others only pass its address. */
 typedef struct wi_climb {
     const wi_ladder *ladder;
-    const char *example; /* the call that is measured, as "inclusive sum" */
-    weft_type type;      /* if the user names none */
-    bool only_type;      /* the ladder has no other type */
-    const wi_merits
-        *merits;    /* shown instead of rates and roof, which would mean nothing; or NULL */
-    size_t usual_n; /* if the user names none; 0: enough to leave the caches */
+    const char *example;     /* the call that is measured, as "inclusive sum" */
+    weft_type type;          /* if the user names none */
+    bool only_type;          /* the ladder has no other type */
+    const wi_merits *merits; /* shown if rates and roof would mean nothing; or NULL */
+    size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     /* Allocates and fills a problem; on failure nothing stays allocated. */
     weft_status (*make)(const wi_setup *setup, void **problem);
     weft_status (*call)(void *problem); /* one public call, queued or finished */

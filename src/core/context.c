@@ -72,7 +72,7 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
                        "\" and \"" GPU ":K\"",
                        source);
     return wi_fail(ctx, WEFT_EARG,
-                   "%s: \"%.64s\" is no place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
+                   "%s: \"%.64s\" is not a place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
                    "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
                    source, place, MOST_THREADS);
 }
@@ -94,7 +94,7 @@ static weft_status default_threads(weft_context *ctx, int *threads) {
     if (read_number(wish, 1, MOST_THREADS, threads))
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
-                   "WEFT_THREADS: \"%.64s\" is no number of threads; set it to 1 ... %d, or unset "
+                   "WEFT_THREADS: \"%.64s\" is not a number of threads; set it to 1 ... %d, or unset "
                    "it for all cores that the process may use",
                    wish, MOST_THREADS);
 }

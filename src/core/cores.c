@@ -148,8 +148,7 @@ int wi_cores_usual(void) {
     const int quota = wi_cores_of_quota("");
     if (quota > 0)
         cores = lesser(cores, quota);
-    const char *const wish =
-        getenv("OMP_NUM_THREADS"); /* a number, or one for each level of nesting: "4" or "4,2" */
+    const char *const wish = getenv("OMP_NUM_THREADS"); /* "4", or "4,2" for levels */
     const long threads = wish ? strtol(wish, NULL, 10) : 0;
     return threads > 0 && threads < cores ? (int)threads : cores;
 }

@@ -73,9 +73,8 @@ struct wi_gpu {
     cudaStream_t own;    /* the context's own stream */
     cudaEvent_t order;   /* makes one stream wait for another */
     cudaMemPool_t pool;
-    unsigned forks; /* number of forks in the process's past when the context was opened */
-    struct wi_stage
-        *stage; /* pinned buffers and streams for copies; NULL until a call has host arrays */
+    unsigned forks;         /* number of forks in the process's past when the context was opened */
+    struct wi_stage *stage; /* pinned buffers, streams for copies; NULL until needed */
     struct wi_block {
         const void *key; /* NULL: this entry and those after it are free */
         void *p;

@@ -63,8 +63,7 @@ static weft_status copy_entered(weft_context *ctx, void *to, const void *from, s
                        "weft_copy: host memory cannot take part in a stream capture; copy before "
                        "it begins or after it ends");
     if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
-        const weft_status status =
-            wait_for_queued_work(ctx); /* that work may read or write the arrays */
+        const weft_status status = wait_for_queued_work(ctx); /* that work may use the arrays */
         if (status == WEFT_OK)
             wi_rows_copy_all(ctx, ctx->threads, (wi_rows){to, bytes},
                              (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);

@@ -9,9 +9,8 @@
 
 enum {
     WARP = 32,
-    REGISTERS_PER_THREAD =
-        255, /* on every device that weft supports; the runtime has no attribute for it */
-    REGISTER_UNIT = 256 /* registers are allocated to a warp in such units */
+    REGISTERS_PER_THREAD = 255, /* on every device that weft supports; not an attribute */
+    REGISTER_UNIT = 256         /* registers are allocated to a warp in such units */
 };
 
 static const char *compute_mode_name(int mode) {

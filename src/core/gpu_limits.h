@@ -29,8 +29,7 @@ typedef struct wi_gpu_limits {
     size_t pending_launches; /* of kernels launched by kernels */
     bool watchdog; /* the GPU drives a display, and the system stops kernels that run long */
     const char *compute_mode; /* which processes may use the device, in the words of nvidia-smi */
-    wi_told
-        shared_by_mps; /* does the multi-process service (MPS) run the kernels of all processes? */
+    wi_told shared_by_mps;    /* does the multi-process service (MPS) run all kernels? */
     size_t free_bytes, memory_bytes;
     size_t pool_bytes; /* memory in use that belongs to this context */
 } wi_gpu_limits;
@@ -62,8 +61,7 @@ typedef struct wi_kernel_use {
     int most_threads;   /* the largest block, by its registers and as it was compiled */
     size_t local_bytes; /* of a thread: its stack, and registers that were spilled */
     int blocks;         /* how many blocks fit on a multiprocessor at once */
-    double
-        occupancy; /* threads of these blocks, as a fraction of those a multiprocessor can hold */
+    double occupancy;   /* their threads, of those a multiprocessor can hold */
     wi_bound bound;
 } wi_kernel_use;
 

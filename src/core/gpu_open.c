@@ -151,8 +151,7 @@ static bool in_use(int device) {
     cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &entry, cudaEnableDefault, &found);
 #endif
     PFN_cuDevicePrimaryCtxGetState_v7000 state;
-    memcpy(&state, &entry,
-           sizeof state); /* ISO C has no cast from an object pointer to a function pointer */
+    memcpy(&state, &entry, sizeof state); /* ISO C has no cast from object to function */
     unsigned flags;
     int active = 0;
     return found == cudaDriverEntryPointSuccess && state(device, &flags, &active) == CUDA_SUCCESS &&

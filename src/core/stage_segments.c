@@ -6,8 +6,7 @@
 #include "core/stage_job.h"
 
 enum {
-    SEGMENT_BYTES =
-        8 << 20, /* in the direction with more bytes; all slots together fit a last-level cache */
+    SEGMENT_BYTES = 8 << 20, /* in the direction with more; all slots fit a last-level cache */
     PIECE_BYTES = 256 << 10, /* what a thread copies before it looks for other work */
     AREA_BYTES = SEGMENT_BYTES + WI_MAX_OPERANDS * WI_STAGE_ALIGNMENT /* of a slot and direction */
 };

@@ -22,8 +22,7 @@ static weft_status reserve_whole(const wi_stage_job *j, size_t bytes) {
 /* How each array crosses the link as a whole. */
 typedef struct crossing {
     char *device[WI_MAX_OPERANDS]; /* copies without gaps; NULL: it is on the device already */
-    wi_rows
-        host[WI_MAX_OPERANDS]; /* what the link reads and writes: pinned memory or the caller's */
+    wi_rows host[WI_MAX_OPERANDS]; /* what the link uses: pinned memory or the caller's */
     size_t row_bytes[WI_MAX_OPERANDS];
 } crossing;
 

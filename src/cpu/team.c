@@ -175,8 +175,7 @@ static void grow(wi_team *team, int wanted) {
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_setstacksize(&attributes,
-                              STACK_BYTES); /* else the system's default, if it refuses */
+    pthread_attr_setstacksize(&attributes, STACK_BYTES); /* else the system's default */
     while (team->count < wanted &&
            pthread_create(&team->members[team->count + 1].thread, &attributes, serve,
                           &team->members[team->count + 1]) == 0)

@@ -31,8 +31,7 @@
 #include "cuda/warp.cuh"
 
 WI_LIMIT(unsigned, wi_group, 32)
-constexpr int wi_near_groups =
-    1; /* groups before its own of which a warp reads the tiles' own totals */
+constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp reads one by one */
 
 /* For operators that add integers, if the totals of 1024 tiles stay below 2^32: any order gives the
  * same sum, so a warp adds them all at once. */
@@ -78,8 +77,7 @@ struct wi_lookback {
     wi_pair *prefixes; /* one for each group: the carry at its start; that of group 0 is known */
     uint64_t tiles;
     bool ordered;
-    const uint32_t
-        *counts; /* the tiles' totals, if an earlier launch has counted them; else NULL */
+    const uint32_t *counts; /* the tiles' totals, if counted before; else NULL */
 };
 
 __host__ __device__ inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
@@ -311,8 +309,7 @@ struct wi_counted_tiles {
 
     /* The total of the tiles before `next`, in every lane. Called by a whole warp. */
     __device__ uint64_t before(uint64_t next) {
-        constexpr unsigned at_once =
-            8; /* a block's consecutive tiles are as far apart as there are blocks */
+        constexpr unsigned at_once = 8; /* a block's tiles are as far apart as there are blocks */
         uint64_t sum = 0;
         for (uint64_t k = tile + (unsigned)wi_lane(); k < next; k += 32 * at_once) {
             uint32_t count[at_once];

@@ -127,8 +127,7 @@ struct wi_ring_block {
         for (int s = 0; s < Shape::slots; s++) {
             wi_barrier_init(&r.loaded[s], 1);
             wi_barrier_init(&r.prepared[s], 32 * Shape::preparer_warps);
-            wi_barrier_init(&r.empty[s],
-                            32 * (Shape::finisher_warps + 1)); /* one more arrival: the watcher */
+            wi_barrier_init(&r.empty[s], 32 * (Shape::finisher_warps + 1)); /* 1: the watcher */
         }
         for (int e = 0; e < wi_ring_entries; e++) {
             wi_barrier_init(&r.totalled[e], 32);

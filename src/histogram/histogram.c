@@ -175,7 +175,7 @@ static weft_status check_request(weft_context *ctx, const request *r) {
                        WEFT_MOST_CHANNELS);
     if (r->counting != WEFT_OVERWRITE && r->counting != WEFT_ACCUMULATE)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: counting %d is no weft_counting; pass WEFT_OVERWRITE or "
+                       "%s: counting %d is not a weft_counting; pass WEFT_OVERWRITE or "
                        "WEFT_ACCUMULATE",
                        name, (int)r->counting);
     status = wi_check_index_type(ctx, name, "count_type", r->count_type, r->n);

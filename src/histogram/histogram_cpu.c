@@ -261,8 +261,7 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
     const int team = wi_team_size(ctx, args->n, args->n * weft_type_size(args->type));
     const bool by_pairs = counts_pairs(p, args->n / (size_t)team);
     const size_t pair_bytes = by_pairs ? sizeof(pair_table) : 0;
-    const size_t lines =
-        (table_bytes + pair_bytes) / 64 + 1; /* no cache line belongs to two threads */
+    const size_t lines = (table_bytes + pair_bytes) / 64 + 1; /* each thread has its own lines */
     char *const memory = wi_host_alloc((size_t)team * lines * 64);
     if (!memory)
         return wi_fail(ctx, WEFT_ENOMEM,

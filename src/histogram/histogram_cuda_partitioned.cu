@@ -361,8 +361,7 @@ template <class T>
 static weft_status launch(weft_context *ctx, const wi_histogram_args *args, bool sampled) {
     wi_histogram_target target;
     dealt d = {};
-    weft_status status =
-        make_room(ctx, args, &d); /* before counts are cleared, because it may fail */
+    weft_status status = make_room(ctx, args, &d); /* before counts are cleared */
     if (status != WEFT_OK)
         return status;
     status = wi_histogram_begin(ctx, args, &target);

@@ -191,7 +191,7 @@ static weft_status explain(const source *s, const wi_mm_head *head, const wi_mm_
         snprintf(what, sizeof what, "holds no integer, though line 1 says integer");
         break;
     case WI_MM_NOT_FINITE:
-        snprintf(what, sizeof what, "holds a value that is no finite double");
+        snprintf(what, sizeof what, "holds a value that is not a finite double");
         break;
     case WI_MM_OUTSIDE:
         snprintf(what, sizeof what,

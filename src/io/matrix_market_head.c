@@ -80,7 +80,7 @@ weft_status wi_mm_parse_banner(wi_mm_text line, const char *name, wi_mm_head *he
                             name);
     if (!is_word(next_word(&line), "%%MatrixMarket"))
         return wi_note_fail(note, WEFT_EFORMAT,
-                            "%s: this is no Matrix Market file: it does not begin with "
+                            "%s: this is not a Matrix Market file: it does not begin with "
                             "%%%%MatrixMarket",
                             name);
     const wi_mm_text object = next_word(&line), format = next_word(&line);

@@ -163,7 +163,7 @@ static void broken_entries(void **state) {
     refuse(REAL "%\n0 1 1\n", WEFT_EFORMAT, "line 5 is outside the matrix of 2 x 2");
     refuse(REAL "3 1 1\n", WEFT_EFORMAT, "count from 1");
     refuse(REAL "1 3 1\n", WEFT_EFORMAT, "line 4 is outside");
-    refuse(REAL "1 2 nan\n", WEFT_ENONFINITE, "line 4 holds a value that is no finite");
+    refuse(REAL "1 2 nan\n", WEFT_ENONFINITE, "line 4 holds a value that is not a finite");
     refuse(REAL "1 2 -INF\n", WEFT_ENONFINITE, "line 4");
     refuse(REAL "1 2 1e309\n", WEFT_ENONFINITE, "line 4");
     refuse(REAL "1 2 1\n", WEFT_EFORMAT, "ends after 4 lines with 2 of the 3 entries");

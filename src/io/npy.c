@@ -17,7 +17,7 @@ static weft_status read_prefix(const wi_source *s, size_t *length) {
         if (ferror(s->file))
             return wi_source_cut_short(s, "beginning", 8, 0);
         return wi_note_fail(s->note, WEFT_EFORMAT,
-                            "%s: this is no .npy file: it does not begin with \\x93NUMPY; save "
+                            "%s: this is not a .npy file: it does not begin with \\x93NUMPY; save "
                             "arrays with numpy.save",
                             s->name);
     }

@@ -115,7 +115,7 @@ static weft_status read_plain(const wi_source *s, header *h) {
                 return status;
         }
         if (!read_number(s, &value))
-            return malformed(s, feof(s->file) ? "it is cut short" : "a sample is no number");
+            return malformed(s, feof(s->file) ? "it is cut short" : "a sample is not a number");
         if (value > h->image.most)
             return malformed(s, "a sample is larger than the largest it announces");
         put_sample(&h->image, i, value);

@@ -188,8 +188,7 @@ static bool complete(wi_target *target) {
     errno = EIO; /* in case nothing sets errno */
     bool sound = !ferror(target->file) && fflush(target->file) == 0;
     if (sound && replaces)
-        sound =
-            fsync(fileno(target->file)) == 0 || errno == EINVAL; /* EINVAL: it cannot be flushed */
+        sound = fsync(fileno(target->file)) == 0 || errno == EINVAL; /* cannot be flushed */
     const int error = errno;
     if (fclose(target->file) != 0)
         return false;

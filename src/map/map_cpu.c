@@ -16,8 +16,7 @@ typedef struct plan {
     wi_map_args args;
     size_t chunk, per_row, chunks;
     wi_map_loop loop;
-    void (*stream)(wi_map_loop loop, const wi_map_run *run,
-                   size_t size); /* NULL: ordinary stores */
+    void (*stream)(wi_map_loop loop, const wi_map_run *run, size_t size); /* NULL: no streaming */
 } plan;
 
 static bool is_packed(const wi_map_args *args) {

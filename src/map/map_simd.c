@@ -20,10 +20,6 @@ enum {
 #define WIDEN_RUN wi_f16_widen_run
 #define NARROW_RUN wi_f16_narrow_run
 #include "map/map_half.inc"
-#undef NAME
-#undef WIDEN
-#undef WIDEN_RUN
-#undef NARROW_RUN
 
 #define NAME(op) op##_bf16
 #define WIDEN wi_bf16_widen

@@ -147,7 +147,7 @@ weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
     if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
         return WEFT_EARG;
     if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is no weft_op; pass WEFT_SUM ... WEFT_NRMINF",
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
                        call, (int)op);
     int reduction = reduction_of(op);
     if (reduction == NOT_OFFERED)

@@ -35,11 +35,10 @@ typedef struct wi_reduce_args {
     size_t n;
     uint64_t first; /* position of x[0] in the whole array, for ARGMIN and ARGMAX */
     const void *x;
-    const void *y; /* DOT only */
-    const void
-        *state_in;   /* in device memory: the accumulator of the elements before x[0]; NULL: none */
-    void *state_out; /* in device memory: receives the accumulator; NULL for the last call */
-    void *result;    /* receives the rounded result; NULL if more segments follow */
+    const void *y;        /* DOT only */
+    const void *state_in; /* on the device: accumulator of earlier elements; NULL: none */
+    void *state_out;      /* in device memory: receives the accumulator; NULL for the last call */
+    void *result;         /* receives the rounded result; NULL if more segments follow */
 } wi_reduce_args;
 
 extern const wi_ladder wi_reduce_ladder;

@@ -250,8 +250,7 @@ weft_status wi_reduce_threads(weft_context *ctx, const void *args) {
                        "weft_reduce: no memory for %zu partial results; free some, or use variant "
                        "serial, which needs none",
                        p.spans);
-    memset(&partials[0], 0,
-           sizeof partials[0]); /* analysers cannot see that there is at least one span */
+    memset(&partials[0], 0, sizeof partials[0]); /* analysers cannot tell that there is a span */
     reduce_spans(ctx, &p, partials);
     for (size_t step = 1; step < p.spans; step *= 2) {
         for (size_t k = 0; k + step < p.spans; k += 2 * step)

@@ -64,13 +64,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT int32_t
 #define DOT int32_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_i16
 #define T int16_t
@@ -80,13 +73,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT int32_t
 #define DOT int64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_i32
 #define T int32_t
@@ -96,13 +82,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT int64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_i64
 #define T int64_t
@@ -112,13 +91,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #undef MAGNITUDE
 #define MAGNITUDE(v) (v)
@@ -131,13 +103,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint32_t
 #define DOT uint32_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_u16
 #define T uint16_t
@@ -147,13 +112,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint32_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_u32
 #define T uint32_t
@@ -163,13 +121,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_u64
 #define T uint64_t
@@ -179,13 +130,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_f16
 #define BITS int16_t
@@ -193,11 +137,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT16_MAX
 #define INFINITE 0x7c00
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(op) op##_bf16
 #define BITS int16_t
@@ -205,11 +144,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT16_MAX
 #define INFINITE 0x7f80
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(op) op##_f32
 #define BITS int32_t
@@ -217,11 +151,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT32_MAX
 #define INFINITE 0x7f800000
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(op) op##_f64
 #define BITS int64_t
@@ -229,59 +158,36 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT64_MAX
 #define INFINITE 0x7ff0000000000000
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(f) f##_f32
 #define T float
 #define LOAD wi_doubles_of_f32
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_f64
 #define T double
 #define LOAD wi_doubles_of_f64
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_i32
 #define T int32_t
 #define LOAD wi_doubles_of_i32
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #define LOAD wi_doubles_of_u32
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_i64
 #define T int64_t
 #define LOAD wi_doubles_of_i64
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #define LOAD wi_doubles_of_u64
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 /* The same for 16-bit floats, by way of f32. */
 WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *, float *),
@@ -305,68 +211,46 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 #define NAME(op) op##_f16
 #define FOLD FOLD_F16
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_bf16
 #define FOLD FOLD_BF16
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f32
 #define FOLD fold_f32
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f64
 #define FOLD fold_f64
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f16
 #define FOLD FOLD_F16
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_bf16
 #define FOLD FOLD_BF16
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f32
 #define FOLD fold_f32
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_i32
 #define FOLD fold_i32
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_u32
 #define FOLD fold_u32
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_i64
 #define FOLD fold_i64
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_u64
 #define FOLD fold_u64
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 /* The two share storage: one is read before the other is written. */
 WI_INLINE void integer_to_value(wi_partial *p) {

@@ -77,7 +77,7 @@ const wi_ladder wi_scan_ladder = {"scan", rows, sizeof rows / sizeof rows[0]};
 
 static weft_status check_op(weft_context *ctx, weft_op op, weft_type type) {
     if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is no weft_op; pass WEFT_SUM ... WEFT_XOR", name,
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_XOR", name,
                        (int)op);
     if (op > WEFT_XOR)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
@@ -97,7 +97,7 @@ static weft_status check_kind(weft_context *ctx, const wi_scan_args *args) {
         return WEFT_EARG;
     if (args->kind != WEFT_INCLUSIVE && args->kind != WEFT_EXCLUSIVE)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: kind %d is no weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
+                       "%s: kind %d is not a weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
                        name, (int)args->kind);
     return check_op(ctx, args->op, args->type);
 }

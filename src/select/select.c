@@ -61,7 +61,7 @@ const wi_ladder wi_select_ladder = {"select", rows, sizeof rows / sizeof rows[0]
 static weft_status check_predicate(weft_context *ctx, const char *call, const weft_predicate *p) {
     if ((unsigned)p->test >= WEFT_TEST_COUNT)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: test %d of the predicate is no weft_test; pass WEFT_EQ ... WEFT_IS_NAN",
+                       "%s: test %d of the predicate is not a weft_test; pass WEFT_EQ ... WEFT_IS_NAN",
                        call, (int)p->test);
     return wi_check_type(ctx, call, p->type);
 }
@@ -199,8 +199,7 @@ weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const voi
     args.moves = true;
     args.packed = m;
     args.has_fill = fill != NULL;
-    const unsigned y_use =
-        fill ? WI_OUT : WI_IN | WI_OUT; /* without fill, unselected elements keep their values */
+    const unsigned y_use = fill ? WI_OUT : WI_IN | WI_OUT; /* else unselected elements stay */
     wi_call call = {
         .name = name,
         .array = {[WI_SELECT_S] = wi_elements("s", s, n, p.type, WI_IN),

@@ -181,11 +181,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int8_t
 #define BITS 8
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 #define NAME(x) x##2
 #define PACK PACK_2
@@ -193,11 +188,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int16_t
 #define BITS 16
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 #define NAME(x) x##4
 #define PACK PACK_4
@@ -205,11 +195,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int32_t
 #define BITS 32
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 #define NAME(x) x##8
 #define PACK PACK_8
@@ -217,11 +202,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int64_t
 #define BITS 64
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 static void stream(void *to, const void *from, size_t bytes) {
     wi_stream(to, from, bytes);

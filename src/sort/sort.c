@@ -66,7 +66,7 @@ weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order 
     if (order == WEFT_ASCENDING || order == WEFT_DESCENDING)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
-                   "%s: order %d is no weft_order; pass WEFT_ASCENDING or WEFT_DESCENDING", call,
+                   "%s: order %d is not a weft_order; pass WEFT_ASCENDING or WEFT_DESCENDING", call,
                    (int)order);
 }
 

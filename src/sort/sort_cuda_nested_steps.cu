@@ -107,8 +107,7 @@ constexpr int quick_each = 8;       /* keys of a thread in one round of the part
 constexpr size_t quick_leaf = 4096; /* sorted in shared memory */
 constexpr int quick_samples = 128;  /* their median is the pivot */
 constexpr unsigned quick_launches = 600;
-constexpr int quick_stack =
-    64; /* parts that wait: the larger one always waits, so there are at most log2 n */
+constexpr int quick_stack = 64; /* only larger parts wait: at most log2 n */
 
 /* Elements [first, first + n) of the sorted array, and where they are now. */
 struct part {

@@ -126,8 +126,7 @@ __global__ void scatter_digits(step<K, V> s, const uint32_t *begins) {
     if (threadIdx.x < warps * digits)
         count[threadIdx.x / digits][threadIdx.x % digits] = 0;
     __syncthreads();
-    const unsigned digit =
-        i < s.n ? s.digit(i) : digits; /* beyond the last key: none of the digits */
+    const unsigned digit = i < s.n ? s.digit(i) : digits; /* `digits`: past the last key */
     const unsigned peers = __match_any_sync(wi_all_lanes, digit);
     const unsigned lower = (unsigned)__popc(peers & ((1u << lane) - 1));
     if (i < s.n && lower == 0)

@@ -33,8 +33,6 @@ enum {
 #define NAME(f) f##_ranked
 #define T ranked
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 /* Elements (the caller's, or the smallest keys of blocks), and how they are divided into blocks. */
 typedef struct level {

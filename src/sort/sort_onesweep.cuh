@@ -64,8 +64,7 @@ struct wi_tile {
                                                      : 34;
     static constexpr int items = large ? large_items : 8;
     static constexpr int keys = threads * items;
-    static constexpr unsigned keys_at =
-        warps * wi_digits * sizeof(uint32_t); /* offset in shared memory */
+    static constexpr unsigned keys_at = warps * wi_digits * sizeof(uint32_t); /* in shared memory */
     static constexpr unsigned values_at = keys_at + keys * sizeof(K);
     static constexpr size_t shared_bytes =
         values_at + (wi_has_values<V> ? (size_t)keys * sizeof(V) : 0);
@@ -258,8 +257,7 @@ struct wi_pass_block {
 
     /* How many elements of this thread's digit the tiles before this one hold. */
     __device__ uint32_t look_back() const {
-        const uint32_t all =
-            turn() << 1 | 1; /* a status word: count 0, with all tiles before included */
+        const uint32_t all = turn() << 1 | 1; /* a count of 0, all tiles before it included */
         int64_t back = (int64_t)index - 1;
         uint32_t sum = 0;
         while (true) {

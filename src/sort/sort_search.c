@@ -166,7 +166,7 @@ weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, w
         return WEFT_EARG;
     if (bound != WEFT_LOWER && bound != WEFT_UPPER)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: bound %d is no weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
+                       "%s: bound %d is not a weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
                        (int)bound);
     if (wi_sort_check_keys(ctx, name, order, type) != WEFT_OK)
         return WEFT_EARG;

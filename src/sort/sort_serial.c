@@ -10,26 +10,18 @@ enum {
 #define NAME(f) f##_u8
 #define T uint8_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 static unsigned twice_log2(size_t n) {
     unsigned log2 = 0;

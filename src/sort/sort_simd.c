@@ -9,12 +9,10 @@
 enum {
     DIGIT_BITS = 8,
     RADIX = 1 << DIGIT_BITS,
-    FEW = 24,    /* so few are sorted by insertion */
-    BLOCK = 256, /* elements distributed to buckets at a time */
-    COUNTED =
-        1 << 30, /* elements counted with 32 bits before the counts are added to 64-bit ones */
-    APART =
-        4 /* neighbours often belong in the same bucket: they are counted in different counters */
+    FEW = 24,          /* so few are sorted by insertion */
+    BLOCK = 256,       /* elements distributed to buckets at a time */
+    COUNTED = 1 << 30, /* elements counted with 32 bits before adding to 64 */
+    APART = 4          /* counters in turn: neighbours often share a bucket */
 };
 
 /* Element i of an array whose elements have `bytes` bytes; 0 bytes: there is no array. */
@@ -120,26 +118,18 @@ WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *par
 #define NAME(f) f##_u8
 #define T uint8_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #ifdef __AVX512F__
 #    include "sort/sort_vector_simd.h"

@@ -18,16 +18,6 @@ enum {
 #define SPLAT(x) _mm512_set1_epi32((int)(x))
 #define BITS 32
 #include "sort/sort_vector_simd.inc"
-#undef NAME
-#undef T
-#undef LANES
-#undef EPI
-#undef EPU
-#undef EPU_MASK
-#undef MASK
-#undef IOTA
-#undef SPLAT
-#undef BITS
 
 #define NAME(f) f##_u64
 #define T uint64_t
@@ -40,16 +30,6 @@ enum {
 #define SPLAT(x) _mm512_set1_epi64((long long)(x))
 #define BITS 64
 #include "sort/sort_vector_simd.inc"
-#undef NAME
-#undef T
-#undef LANES
-#undef EPI
-#undef EPU
-#undef EPU_MASK
-#undef MASK
-#undef IOTA
-#undef SPLAT
-#undef BITS
 
 /* Is the range for vectors: whole keys of 4 or 8 bytes, without values? */
 static bool is_for_vectors(const wi_sort_range *range) {

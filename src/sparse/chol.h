@@ -156,9 +156,8 @@ struct weft_chol {
     weft_chol_report report;
     wi_numbers numbers;
     wi_chol_state state;
-    int64_t failed; /* a permuted column */
-    double
-        least_work; /* the least work that pays for waking a thread; 0 in tests of small matrices */
+    int64_t failed;    /* a permuted column */
+    double least_work; /* that pays for waking a thread; 0 in tests of small matrices */
     weft_chol_progress progress;
     void *progress_user;
     double told; /* the share of work done when progress was last reported */

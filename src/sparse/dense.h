@@ -37,8 +37,7 @@ static inline int64_t wi_least(int64_t a, int64_t b) {
 enum {
     WI_DENSE_GROUP = 24, /* rows may be divided at multiples of this, which every instruction set's
                             group divides */
-    WI_DENSE_APART =
-        8 /* columns of an elimination whose products are subtracted from an entry one by one */
+    WI_DENSE_APART = 8   /* columns whose products an elimination subtracts one by one */
 };
 
 /* Doubles that n columns of m packed rows take. They begin at a multiple of 64 bytes. */

@@ -5,8 +5,7 @@
 #include "sparse/front.h"
 
 enum {
-    PIECE_ROWS =
-        240, /* of a piece of work, at most: so that WI_BLOCK_COLUMNS columns of it stay in cache */
+    PIECE_ROWS = 240,      /* of a piece of work: WI_BLOCK_COLUMNS of them stay in cache */
     PIECES_EACH = 4,       /* pieces for each thread of a group, at least */
     ASSEMBLE_COLUMNS = 32, /* of a piece of the assembly */
 };

@@ -21,7 +21,7 @@ typedef struct given {
 weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_storage storage,
                                     double symmetry_tolerance) {
     if ((unsigned)storage > WEFT_SYMMETRIC_USE_UPPER)
-        return wi_fail(ctx, WEFT_EARG, "%s: storage %d is no weft_storage; pass %s", call,
+        return wi_fail(ctx, WEFT_EARG, "%s: storage %d is not a weft_storage; pass %s", call,
                        (int)storage, storage_names);
     if (!isfinite(symmetry_tolerance))
         return wi_fail(ctx, WEFT_EARG,
@@ -216,7 +216,7 @@ weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
     memcpy(&whole, input, input->size);
     if ((unsigned)whole.form > WEFT_TRIPLETS)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: form %d is no weft_form; pass WEFT_CSC, WEFT_CSR or WEFT_TRIPLETS",
+                       "%s: form %d is not a weft_form; pass WEFT_CSC, WEFT_CSR or WEFT_TRIPLETS",
                        call, (int)whole.form);
     if (!whole.start_type)
         whole.start_type = whole.index_type;

@@ -106,8 +106,7 @@ static weft_status not_symmetric(weft_context *ctx, const wi_voice *voice, const
                                  const unlike *worst) {
     const place p = place_of(voice, m, worst->entry, false);
     char below[NUMBER_BYTES], above[NUMBER_BYTES];
-    print_apart(worst->below + 0.0, worst->above + 0.0, below,
-                above); /* no "-0" for an entry that is missing */
+    print_apart(worst->below + 0.0, worst->above + 0.0, below, above); /* no "-0" */
     return wi_fail(
         ctx, WEFT_EARG,
         "%s: the matrix is not symmetric: row %lld of column %lld holds %s, row %lld of "
@@ -201,7 +200,6 @@ weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_
         value = m->sums;
     }
     if (bytes)
-        memmove(m->value, value,
-                bytes); /* memmove: the caller may pass the array from weft_sparse_values */
+        memmove(m->value, value, bytes); /* may be weft_sparse_values's */
     return WEFT_OK;
 }

@@ -205,8 +205,7 @@ typedef struct mapping {
     const wi_symbolic *symbolic;
     const weft_sparse *matrix;
     wi_numbers *numbers;
-    int64_t
-        *at; /* for each row of L, its index in symbolic.rows in the latest supernode that has it */
+    int64_t *at;  /* for each row of L, its latest index in symbolic.rows */
     int64_t next; /* the next entry to fill */
 } mapping;
 

@@ -9,6 +9,8 @@
 #define LARGEST INT64_MAX
 #include "sparse/quotient.inc"
 
+#include "sparse/low_degree.inc"
+
 #include "sparse/order_amd.inc"
 
 weft_status wi_order_amd_i64(weft_context *ctx, const wi_order_args *args) {

@@ -217,7 +217,7 @@ static weft_status damaged(weft_context *ctx, const char *call, const char *path
     if (ferror(file))
         return wi_fail(ctx, WEFT_EIO, "%s: %s: reading failed: %s", call, path, strerror(errno));
     return wi_fail(ctx, WEFT_EFORMAT,
-                   "%s: %s is no plan of this version and byte order, or it is damaged; analyze "
+                   "%s: %s is not a plan of this version and byte order, or it is damaged; analyze "
                    "and save again",
                    call, path);
 }

@@ -81,8 +81,7 @@ typedef struct wi_symbolic {
     int64_t *rows_at; /* supernodes + 1: where the rows of each begin in `rows` */
     int64_t *rows;    /* of each supernode, ascending; its own columns first */
     int64_t *super_parent;
-    int64_t
-        *peak; /* the most doubles on the stack while the subtree of each supernode is factored */
+    int64_t *peak;        /* the most doubles on the stack while each subtree is factored */
     int64_t *size;        /* number of supernodes in the subtree of each, itself included */
     double *work;         /* to factor the subtree of each: flops and what else takes time */
     int64_t nnz_l;        /* entries of L */
@@ -131,10 +130,9 @@ typedef struct wi_residual_args {
     const int64_t *place; /* not NULL: r is row-major, and its row i is stored as row place[i] */
     wi_misfit *misfit;
     const double *largest; /* for the misfit: the largest |x| in each column */
-    const int
-        *shift; /* not NULL: in row i of column j, b is multiplied by 2^(power[i] - shift[j]) */
-    const int32_t *power; /* of each row; NULL: 0 */
-    int threads;          /* at most; 0: as many as pay */
+    const int *shift;      /* not NULL: row i of b, column j, times 2^(power[i] - shift[j]) */
+    const int32_t *power;  /* of each row; NULL: 0 */
+    int threads;           /* at most; 0: as many as pay */
 } wi_residual_args;
 void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args);
 

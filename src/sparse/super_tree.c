@@ -34,8 +34,7 @@ static void link_children(wi_super_tree *tree) {
 
 void wi_super_tree_find(wi_super_tree *tree, int64_t n, const int64_t *parent, const int64_t *count,
                         int64_t *first, int64_t *super_of, int64_t *memory) {
-    int64_t *const children =
-        memory; /* the number of children of each column, until the supernodes are found */
+    int64_t *const children = memory; /* how many each column has */
     int64_t supernodes = 0;
     for (int64_t k = 0; k < n; k++)
         children[k] = 0;
