@@ -55,9 +55,9 @@ weft_status wi_check_context(const weft_context *ctx) {
 weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type) {
     if (weft_type_size(type) > 0)
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG, "%s: type %d is not a weft_type; they run from %d (%s) to %d (%s)",
-                   call, (int)type, WEFT_I8, weft_type_name(WEFT_I8), WEFT_F64,
-                   weft_type_name(WEFT_F64));
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: type %d is not a weft_type; they run from %d (%s) to %d (%s)", call,
+                   (int)type, WEFT_I8, weft_type_name(WEFT_I8), WEFT_F64, weft_type_name(WEFT_F64));
 }
 
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,

@@ -71,10 +71,11 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
                        "%s: this build has no place \"" OTHER "\"; its GPU places are \"" GPU
                        "\" and \"" GPU ":K\"",
                        source);
-    return wi_fail(ctx, WEFT_EARG,
-                   "%s: \"%.64s\" is not a place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
-                   "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
-                   source, place, MOST_THREADS);
+    return wi_fail(
+        ctx, WEFT_EARG,
+        "%s: \"%.64s\" is not a place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
+        "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
+        source, place, MOST_THREADS);
 }
 
 /* An environment variable; NULL if it is unset or empty. */
@@ -93,10 +94,11 @@ static weft_status default_threads(weft_context *ctx, int *threads) {
     }
     if (read_number(wish, 1, MOST_THREADS, threads))
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG,
-                   "WEFT_THREADS: \"%.64s\" is not a number of threads; set it to 1 ... %d, or unset "
-                   "it for all cores that the process may use",
-                   wish, MOST_THREADS);
+    return wi_fail(
+        ctx, WEFT_EARG,
+        "WEFT_THREADS: \"%.64s\" is not a number of threads; set it to 1 ... %d, or unset "
+        "it for all cores that the process may use",
+        wish, MOST_THREADS);
 }
 
 static weft_status open_cpu(weft_context *ctx, int threads) {

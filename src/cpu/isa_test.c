@@ -83,7 +83,7 @@ static void compare_reduce(arrays *a, wi_isa isa, weft_type type, size_t n) {
     }
 }
 
-/* What a block of floats hands on. */
+/* What a block of floats passes on. */
 static void compare_scan_totals(const wi_scan_run *run, wi_isa isa, weft_type type) {
     const wi_scan_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_scan_simd);
     const wi_scan_simd *other = WI_OF_ISA(isa, wi_scan_simd);
@@ -137,7 +137,7 @@ static void compare_scan(arrays *a, wi_isa isa, weft_type type, size_t n) {
     }
 }
 
-/* Where keys and values are sorted: told into buckets, then each bucket with spare arrays. */
+/* Where keys and values are sorted: distributed to buckets, then each bucket with spare arrays. */
 typedef struct sort_memory {
     _Alignas(64) unsigned char keys[(LARGEST + 64) * 8], spare_keys[(LARGEST + 64) * 8];
     _Alignas(64) unsigned char values[(LARGEST + 64) * 8], spare_values[(LARGEST + 64) * 8];
@@ -208,7 +208,8 @@ static void compare_sort(arrays *a, wi_isa isa, weft_type type, size_t n) {
     free(from_other);
 }
 
-/* What comes first: the least keys of blocks, and what is picked out up to the middle key. */
+/* Selection of what comes first: the smallest keys of blocks, and the elements up to the middle
+ * key. */
 static void compare_picks(arrays *a, wi_isa isa, weft_type type, size_t n) {
     static const size_t blocks[] = {1, 4, 8, 16, 32, 64, 77, 256};
     const wi_sort_simd *const simd[] = {WI_OF_ISA(WI_ISA_BASE, wi_sort_simd),
@@ -314,7 +315,7 @@ static void test_select_has_the_same_bits(void **state) {
     each_case(compare_select);
 }
 
-/* All pairs of bytes, and what their numbers stand for. */
+/* All pairs of bytes, and what their numbers mean. */
 static void test_pairs_of_bytes(void **state) {
     enum {
         PAIRS = 1 << 16

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the .npy reader and writer: every version, byte order, layout and type, and files that
- * lie. */
+/* Tests of the .npy reader and writer: every version, byte order, layout and type, and files with
+ * false headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static image image_of(int version, const char *dictionary, const void *data, siz
     return m;
 }
 
-/* A stream over memory has no size to ask for, as a pipe has none. */
+/* Like a pipe, a stream over memory has no known size. */
 static weft_status read_as_pipe(const void *bytes, size_t length, const weft_type *type, wi_npy *a,
                                 wi_note *note) {
     FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
@@ -253,8 +253,8 @@ static void booleans(void **state) {
     refuse(&m, &wide, WEFT_EUNSUPPORTED, "holds u8, not u16");
 }
 
-/* Headers of every length, also those that leave no room for the end of the line in their last 64
- * bytes: some number of dimensions gets there. */
+/* Headers of every length, also those that leave no room for the newline in their last 64 bytes;
+ * some number of dimensions gives each length. */
 static void header_lengths(void **state) {
     (void)state;
     bool seen[65] = {false}; /* how far the end of the line is from the brace */

@@ -77,8 +77,8 @@ const wi_ladder wi_scan_ladder = {"scan", rows, sizeof rows / sizeof rows[0]};
 
 static weft_status check_op(weft_context *ctx, weft_op op, weft_type type) {
     if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_XOR", name,
-                       (int)op);
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_XOR",
+                       name, (int)op);
     if (op > WEFT_XOR)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: op %d is offered by weft_reduce only; pass WEFT_SUM, PRODUCT, MIN, "

@@ -60,9 +60,10 @@ const wi_ladder wi_select_ladder = {"select", rows, sizeof rows / sizeof rows[0]
 
 static weft_status check_predicate(weft_context *ctx, const char *call, const weft_predicate *p) {
     if ((unsigned)p->test >= WEFT_TEST_COUNT)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: test %d of the predicate is not a weft_test; pass WEFT_EQ ... WEFT_IS_NAN",
-                       call, (int)p->test);
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: test %d of the predicate is not a weft_test; pass WEFT_EQ ... WEFT_IS_NAN", call,
+            (int)p->test);
     return wi_check_type(ctx, call, p->type);
 }
 
