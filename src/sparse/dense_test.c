@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dense kernels on every instruction set that this processor has: the same bits as loops that
- * follow the order dense.h promises, which in turn are within rounding of long doubles; nothing
- * written but what was asked for, the upper triangle and what lies around arrays not even read. */
+/* The dense kernels on every instruction set of this processor: the same bits as loops in the order
+ * that dense.h promises, which are compared with long double; nothing else is written, and the
+ * upper triangle and memory around arrays are not even read. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "sparse/dense_simd.h"
 #include "testing.h"
 
-/* ---- arrays that end, or begin, at a page that may not be touched ---- */
+/* ---- arrays that end, or begin, at a page that must not be accessed ---- */
 
 typedef struct fence {
     unsigned char *block;
@@ -38,7 +38,7 @@ static void fence_close(fence *f) {
     assert_int_equal(munmap(f->block, f->bytes + 2 * (size_t)PAGE_BYTES), 0);
 }
 
-/* n doubles that end at the page behind, or begin at the one before. */
+/* n doubles that end at the page after them, or begin at the page before. */
 static void fence_place(fence *f, size_t n, bool at_end) {
     assert_true(n * sizeof(double) <= f->bytes);
     f->n = n;
@@ -58,7 +58,7 @@ enum {
 static fence array_a, array_b, array_c, wanted, packed;
 static test_random *draw;
 
-/* Elements of an m x n matrix with leading dimension ld; the rest of it is NaN. */
+/* Elements of an m x n matrix with leading dimension ld; the gaps are NaN. */
 static void fill(fence *f, int64_t m, int64_t n, int64_t ld) {
     fence_place(f, m == 0 || n == 0 ? 0 : (size_t)(ld * (n - 1) + m), test_below(draw, 2) == 0);
     for (size_t i = 0; i < f->n; i++)
@@ -80,7 +80,7 @@ static int64_t wider(int64_t m) {
     return m + (int64_t)test_below(draw, 4) + (m == 0);
 }
 
-/* ---- the order promised ---- */
+/* ---- the promised order ---- */
 
 static void reference_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
                                const double *b, int64_t ldb, double *c, int64_t ldc) {
@@ -90,7 +90,7 @@ static void reference_multiply(int64_t m, int64_t n, int64_t k, const double *a,
                 c[i + j * ldc] = fma(-a[i + p * lda], b[j + p * ldb], c[i + j * ldc]);
 }
 
-/* The same, but the sum of the products is taken from C at once. */
+/* The same, but the sum of the products is subtracted from C at once. */
 static void reference_apart(int64_t m, int64_t k, const double *a, int64_t lda, const double *b,
                             double *c) {
     for (int64_t i = 0; i < m; i++) {
@@ -201,21 +201,22 @@ static void check_multiply(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     same(&array_c, &wanted, say("multiply", isa, m, n, k));
 }
 
-/* Where rows that begin at `row` may be cut next: at most at `end`. */
+/* Where rows that begin at `row` may be divided next: at most at `end`. */
 static int64_t cut_after(int64_t row, int64_t end) {
     const int64_t groups = 1 + (int64_t)test_below(draw, 12);
     const int64_t cut = (row / WI_DENSE_GROUP + groups) * WI_DENSE_GROUP;
     return cut < end ? cut : end;
 }
 
-/* Packed rows begin where they must be aligned, and nothing of them is known. */
+/* Packed rows begin at aligned addresses; their contents are unknown. */
 static void open_packed(int64_t m, int64_t n) {
     fence_place(&packed, (size_t)wi_dense_packed(m, n), true);
     for (size_t i = 0; i < packed.n; i++)
         packed.data[i] = NAN;
 }
 
-/* Rows of the square on the diagonal first, the others in pieces from the last to the first. */
+/* First the rows of the square on the diagonal, then the others in pieces from the last to the
+ * first. */
 static int64_t eliminate(wi_isa isa, int64_t m, int64_t n, double *a, int64_t lda) {
     const wi_dense_simd *const simd = WI_OF_ISA(isa, wi_dense_simd);
     int64_t cuts[64] = {0}, count = 0, done = n;
@@ -230,8 +231,8 @@ static int64_t eliminate(wi_isa isa, int64_t m, int64_t n, double *a, int64_t ld
     return done;
 }
 
-/* k columns are eliminated from k + m rows, then what they explain is taken from n more, in runs of
- * random widths and pieces of random heights. */
+/* k columns are eliminated from k + m rows, then their products are subtracted from n more columns,
+ * in runs of random widths and pieces of random heights. */
 static void check_update(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     const int64_t lda = wider(k + m), ldc = wider(m);
     n = n < m ? n : m;
@@ -263,8 +264,8 @@ static void check_panel(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     same(&array_a, &wanted, say("eliminate", isa, m, n, 0));
 }
 
-/* A pivot that is not above 0 in column k: columns before it are done down to its row, and it is
- * there. */
+/* A pivot that is not above 0 in column k: the columns before it must be done down to its row, and
+ * the pivot must be there. */
 static void check_bad_pivot(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     static const double bad[] = {-1e6, NAN, INFINITY, -INFINITY};
     const int64_t lda = wider(m);
@@ -423,7 +424,7 @@ static void test_solves(void **state) {
 
 /* ---- accuracy ---- */
 
-/* Is every |r_ij| at most n eps times the sum of what went into it? Of A - L Lt. */
+/* Is every |r_ij| of A - L Lt at most n eps times the sum of the magnitudes that enter it? */
 static void check_residuals(int64_t m, int64_t n) {
     const int64_t ld = m;
     fill_triangle(&array_a, m, n, ld, 2 * (double)n);
@@ -478,9 +479,9 @@ static void test_accuracy(void **state) {
     close_case_matrices();
 }
 
-/* Products too small to be seen beside a pivot of 1 are not lost when there are many: columns of
- * the identity over a row of 2^-28 take 2^-56 each from the pivots after them, eliminated or
- * updated, all but those that share a tile with them. */
+/* Products too small to change a pivot of 1 must not be lost if there are many: columns of the
+ * identity over a row of 2^-28 subtract 2^-56 each from later pivots, in elimination and in
+ * updates, except those in the same tile. */
 static void test_small_products(void **state) {
     enum {
         COLUMNS = 256

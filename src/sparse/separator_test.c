@@ -33,8 +33,8 @@ static void drop(wi_graph *g) {
     free(g->weight);
 }
 
-/* side[] holds nothing but 0, 1 and 2, no edge joins 0 and 1, and the guard is untouched. Sums the
- * weights. */
+/* side[] has only 0, 1 and 2, no edge joins 0 and 1, and the guard is unchanged. Sums the weights.
+ */
 static void check_sides(const wi_graph *g, const uint8_t *side, int32_t weight[3]) {
     weight[0] = weight[1] = weight[2] = 0;
     for (int32_t v = 0; v < g->n; v++) {
@@ -47,7 +47,7 @@ static void check_sides(const wi_graph *g, const uint8_t *side, int32_t weight[3
         assert_int_equal(side[k], TEST_POISON);
 }
 
-/* Separates twice, in a fresh room and in one that was used. */
+/* Separates twice, with a new room and with one that was used. */
 static void separate(wi_room *room, const wi_graph *g, uint64_t seed, int32_t weight[3]) {
     const size_t bytes = (size_t)g->n + GUARD;
     uint8_t *const side = malloc(bytes), *const again = malloc(bytes);
@@ -79,7 +79,7 @@ static void test_small_graphs(void **state) {
     wi_room_free(&room);
 }
 
-/* What every coarse vertex and edge must stand for, by adding up the fine ones. */
+/* Checks every coarse vertex and edge by adding the fine ones. */
 static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_t *to,
                          int32_t most) {
     static int32_t tie[TEST_MOST_VERTICES][TEST_MOST_VERTICES];
@@ -100,7 +100,7 @@ static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_
         for (int32_t e = coarse->start[c]; e < coarse->start[c + 1]; e++) {
             const int32_t k = coarse->row[e];
             assert_true(k != c && coarse->tie[e] == tie[c][k]);
-            tie[c][k] = 0; /* named once */
+            tie[c][k] = 0; /* listed once */
         }
         tie[c][c] = 0;
         for (int32_t k = 0; k < coarse->n; k++)
@@ -108,7 +108,7 @@ static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_
     }
 }
 
-/* Twice, for the second begins with ties of more than 1. */
+/* Twice, because the second begins with edge weights above 1. */
 static void test_coarse_graphs(void **state) {
     (void)state;
     static test_graph g;
@@ -129,7 +129,7 @@ static void test_coarse_graphs(void **state) {
     wi_room_free(&room);
 }
 
-/* Points of a star have the centre in common alone, and become pairs all the same. */
+/* The points of a star have only the centre in common, and must still become pairs. */
 static void test_star(void **state) {
     (void)state;
     enum {
@@ -155,7 +155,7 @@ static void test_star(void **state) {
 }
 
 /* A straight cut through a mesh of k x k points has k points, and one through k x k x k has k^2:
- * neither is hard to find. Sides may weigh 3/5. */
+ * both are easy to find. Sides may have 3/5 of the weight. */
 static void test_meshes(void **state) {
     (void)state;
     static const int64_t sizes[][3] = {{1, 1, 1},     {1, 2, 1},    {5000, 1, 1}, {30, 30, 1},
