@@ -27,10 +27,10 @@ typedef struct shared_scratch {
 typedef unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
 
 /* Scratch memory of one thread. */
-typedef struct room {
+typedef struct own_scratch {
     parcels keys, values;
     size_t counts[WI_SORT_BUCKETS];
-} room;
+} own_scratch;
 
 /* Elements first ... first + n - 1 of a call, and what the threads that sort them share. */
 typedef struct plan {
@@ -42,7 +42,7 @@ typedef struct plan {
     wi_sort_split split;
     shared_scratch *shared;
     int team;
-    room *rooms; /* one for each thread */
+    own_scratch *own; /* one for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
     atomic_size_t taken; /* how many buckets threads have taken */
 } plan;
@@ -136,9 +136,9 @@ static wi_sort_deal share_of(const plan *p, int rank) {
                           .values = values ? values + first * r->value_bytes : NULL,
                           .keys_out = r->keys,
                           .values_out = r->values,
-                          .at = p->rooms[rank].counts,
-                          .parcels = p->rooms[rank].keys,
-                          .value_parcels = p->rooms[rank].values,
+                          .at = p->own[rank].counts,
+                          .parcels = p->own[rank].keys,
+                          .value_parcels = p->own[rank].values,
                           .stream = p->n * r->key_bytes >= STREAM_BYTES};
 }
 
@@ -149,8 +149,8 @@ static void place_buckets(plan *p) {
     for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
         p->starts[bucket] = sum;
         for (int rank = 0; rank < p->team; rank++) {
-            const size_t own = p->rooms[rank].counts[bucket];
-            p->rooms[rank].counts[bucket] = sum;
+            const size_t own = p->own[rank].counts[bucket];
+            p->own[rank].counts[bucket] = sum;
             sum += own;
         }
     }
@@ -226,7 +226,7 @@ static void sort_in_buckets(plan *p) {
 }
 
 size_t wi_sort_team_bytes(int team) {
-    return sizeof(shared_scratch) + (size_t)team * sizeof(room);
+    return sizeof(shared_scratch) + (size_t)team * sizeof(own_scratch);
 }
 
 bool wi_sort_is_short(const wi_sort_args *args, size_t n) {
@@ -243,7 +243,7 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
               .n = end - first,
               .team = team,
               .shared = parts->extra};
-    p.rooms = (room *)(void *)(p.shared + 1);
+    p.own = (own_scratch *)(void *)(p.shared + 1);
     if (wi_sort_is_short(args, p.n)) {
         const wi_sort_range all = wi_sort_load(args, parts, first, end);
         finish(&p, first, end, &all);

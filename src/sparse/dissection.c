@@ -54,13 +54,13 @@ typedef struct halo {
     int32_t count;
 } halo;
 
-static bool halo_take(wi_room *room, int64_t most, halo *h) {
+static bool halo_take(wi_arena *arena, int64_t most, halo *h) {
     size_t slots = 16;
     while (slots < 2 * (size_t)most)
         slots *= 2;
     h->mask = slots - 1;
     h->count = 0;
-    h->key = wi_room_take(room, slots * (sizeof *h->key + sizeof *h->number));
+    h->key = wi_arena_take(arena, slots * (sizeof *h->key + sizeof *h->number));
     if (!h->key)
         return false;
     h->number = (int32_t *)(h->key + slots);
@@ -117,16 +117,16 @@ static int32_t fill_graph(wi_dissection *d, const wi_dissection_part *p, int64_t
 }
 
 /* Orders a part by minimum degree, where the halo counts as neighbours that come later. */
-static bool order_small(wi_dissection *d, wi_room *room, const wi_dissection_part *p,
+static bool order_small(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
                         int64_t columns) {
     int64_t outside;
     halo h;
     place_columns(d, p->begin, p->n, p->at);
     const int64_t entries = count_entries(d, p, columns, &outside);
-    if (!halo_take(room, outside, &h))
+    if (!halo_take(arena, outside, &h))
         return false;
     const size_t words = (size_t)(2 * columns + outside + 1 + entries + outside);
-    int64_t *const start = wi_room_take(room, words * sizeof *start);
+    int64_t *const start = wi_arena_take(arena, words * sizeof *start);
     if (!start)
         return false;
     int64_t *const row = start + columns + outside + 1, *const perm = row + entries + outside;
@@ -144,7 +144,7 @@ static bool order_small(wi_dissection *d, wi_room *room, const wi_dissection_par
 
 /* ---- large parts ---- */
 
-static bool extract(const wi_dissection *d, wi_room *room, const wi_dissection_part *p,
+static bool extract(const wi_dissection *d, wi_arena *arena, const wi_dissection_part *p,
                     int32_t columns, wi_graph *graph) {
     const wi_graph *const base = &d->base;
     int64_t entries = 0;
@@ -154,7 +154,7 @@ static bool extract(const wi_dissection *d, wi_room *room, const wi_dissection_p
     }
     const size_t n = (size_t)p->n;
     *graph = (wi_graph){.n = p->n, .total = columns};
-    graph->start = wi_room_take(room, (2 * n + 1 + (size_t)entries) * sizeof(int32_t));
+    graph->start = wi_arena_take(arena, (2 * n + 1 + (size_t)entries) * sizeof(int32_t));
     if (!graph->start)
         return false;
     graph->weight = graph->start + n + 1;
@@ -197,17 +197,17 @@ static int64_t columns_of(const wi_dissection *d, int32_t begin, int32_t n) {
 
 /* Divides p, unless one side would have less than an eighth of its vertices. Places the separator
  * in the ordering. */
-static bool split(wi_dissection *d, wi_room *room, const wi_dissection_part *p, int64_t columns,
+static bool split(wi_dissection *d, wi_arena *arena, const wi_dissection_part *p, int64_t columns,
                   wi_dissection_part sides[2], bool *worth) {
     wi_graph graph;
     int32_t count[3];
     *worth = false;
-    uint8_t *const side = wi_room_take(room, (size_t)p->n);
-    if (!side || !extract(d, room, p, (int32_t)columns, &graph))
+    uint8_t *const side = wi_arena_take(arena, (size_t)p->n);
+    if (!side || !extract(d, arena, p, (int32_t)columns, &graph))
         return false;
     if (graph.start[graph.n] == 0)
         return true;
-    if (!d->separate(room, &graph, (uint64_t)p->at, side))
+    if (!d->separate(arena, &graph, (uint64_t)p->at, side))
         return false;
     int64_t weight[3] = {0, 0, 0};
     for (int32_t k = 0; k < p->n; k++)
@@ -232,17 +232,17 @@ static void share(wi_dissection *d, const wi_dissection_part *p) {
 
 /* Each side is at most 7/8 of its part, so the recursion is not deep. */
 /* NOLINTNEXTLINE(misc-no-recursion) */
-static void dissect(wi_dissection *d, wi_room *room, wi_dissection_part p) {
+static void dissect(wi_dissection *d, wi_arena *arena, wi_dissection_part p) {
     const int64_t columns = columns_of(d, p.begin, p.n);
     wi_dissection_part sides[2];
     bool worth = false;
     if (atomic_load_explicit(&d->failed, memory_order_relaxed))
         return;
-    bool enough = columns <= SMALL || split(d, room, &p, columns, sides, &worth);
-    wi_room_reset(room);
+    bool enough = columns <= SMALL || split(d, arena, &p, columns, sides, &worth);
+    wi_arena_reset(arena);
     if (enough && !worth) {
-        enough = order_small(d, room, &p, columns);
-        wi_room_reset(room);
+        enough = order_small(d, arena, &p, columns);
+        wi_arena_reset(arena);
     }
     if (!enough)
         atomic_store_explicit(&d->failed, true, memory_order_relaxed);
@@ -251,8 +251,8 @@ static void dissect(wi_dissection *d, wi_room *room, wi_dissection_part p) {
     if (columns > SHARED)
         share(d, &sides[0]);
     else
-        dissect(d, room, sides[0]);
-    dissect(d, room, sides[1]);
+        dissect(d, arena, sides[0]);
+    dissect(d, arena, sides[1]);
 }
 
 /* Takes parts until none is left and no thread can add another. */
@@ -267,7 +267,7 @@ static void take_parts(void *user, int rank, int size) {
         }
         const wi_dissection_part p = d->shared[--d->waiting];
         pthread_mutex_unlock(&d->lock);
-        dissect(d, &d->rooms[rank], p);
+        dissect(d, &d->arenas[rank], p);
         pthread_mutex_lock(&d->lock);
         if (--d->open == 0)
             pthread_cond_broadcast(&d->changed);
@@ -284,25 +284,25 @@ weft_status wi_dissect(weft_context *ctx, const wi_order_args *args, const char 
     const int64_t n = args->graph->n;
     weft_status status = WEFT_ENOMEM;
     const int most = n / SHARED < threads ? (int)(n / SHARED) : threads, team = most > 1 ? most : 1;
-    wi_room room = {.at = 0};
-    d.rooms = wi_host_alloc((size_t)team * sizeof *d.rooms);
+    wi_arena arena = {.at = 0};
+    d.arenas = wi_host_alloc((size_t)team * sizeof *d.arenas);
     d.shared = wi_host_alloc(((size_t)n / (SHARED / 8) + 1) * sizeof *d.shared);
-    if (!d.rooms || !d.shared || !wi_dissection_prepare(&d, &room))
+    if (!d.arenas || !d.shared || !wi_dissection_prepare(&d, &arena))
         goto done;
-    memset(d.rooms, 0, (size_t)team * sizeof *d.rooms);
+    memset(d.arenas, 0, (size_t)team * sizeof *d.arenas);
     place_columns(&d, d.inner, d.base.n - d.inner, columns_of(&d, 0, d.inner));
     share(&d, &(wi_dissection_part){0, d.inner, 0});
     wi_team_run(ctx, team, take_parts, &d);
     for (int k = 0; k < team; k++)
-        wi_room_free(&d.rooms[k]);
+        wi_arena_free(&d.arenas[k]);
     if (!d.failed)
         status = WEFT_OK;
 done:
     pthread_cond_destroy(&d.changed);
     pthread_mutex_destroy(&d.lock);
     wi_host_free(d.shared);
-    wi_host_free(d.rooms);
-    wi_room_free(&room);
+    wi_host_free(d.arenas);
+    wi_arena_free(&arena);
     return status == WEFT_OK ? status
                              : wi_fail(ctx, status,
                                        "%s: no memory for ordering %s; free some, or "

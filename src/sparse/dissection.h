@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* Finds a separator, with the contract of wi_separate. */
-typedef bool wi_separator_rule(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *side);
+typedef bool wi_separator_rule(wi_arena *arena, const wi_graph *graph, uint64_t seed,
+                               uint8_t *side);
 
 /* Orders by nested dissection on at most `threads` threads; the result is the same for any number.
  * `name` is the ordering's name, for messages. */

@@ -99,11 +99,11 @@ static void fill_base(wi_dissection *d) {
     base->start[base->n] = to;
 }
 
-bool wi_dissection_prepare(wi_dissection *d, wi_room *room) {
+bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
     static const double worthwhile = 0.9;
     const wi_pattern *const graph = d->args->graph;
     const size_t n = (size_t)graph->n, entries = (size_t)graph->start[n];
-    int32_t *const memory = wi_room_take(room, (8 * n + 2 + entries) * sizeof *memory);
+    int32_t *const memory = wi_arena_take(arena, (8 * n + 2 + entries) * sizeof *memory);
     if (!memory)
         return false;
     d->vertex = memory;

@@ -24,7 +24,7 @@ typedef struct wi_dissection {
     int32_t *local; /* the number of a column in its small part */
     int32_t inner;  /* vertices to dissect; the others, which have very many neighbours, come after
                        them */
-    wi_room *rooms; /* one for each thread */
+    wi_arena *arenas; /* one for each thread */
     atomic_bool failed;
     struct wi_dissection_part *shared; /* parts that any thread may take, the latest first */
     int waiting, open; /* parts in that list, and those plus the ones being divided */
@@ -52,6 +52,6 @@ static inline uint32_t wi_hash_vertex(int64_t v) {
 
 /* Builds the graph of d->args, and sets the members of d that depend on it. False if there is no
  * memory. */
-bool wi_dissection_prepare(wi_dissection *d, wi_room *room);
+bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena);
 
 #endif

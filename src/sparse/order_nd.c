@@ -15,10 +15,10 @@ static void widen(idx_t *to, const int32_t *from, size_t count) {
         to[k] = from[k];
 }
 
-static bool separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *side) {
+static bool separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     (void)seed;
     const size_t count = (size_t)graph->n, entries = (size_t)graph->start[count];
-    idx_t *const start = wi_room_take(room, (3 * count + 1 + entries) * sizeof *start);
+    idx_t *const start = wi_arena_take(arena, (3 * count + 1 + entries) * sizeof *start);
     if (!start)
         return false;
     idx_t *const weight = start + count + 1, *const found = weight + count;

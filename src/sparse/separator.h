@@ -13,22 +13,22 @@ extern "C" {
 enum {
     WI_ROOM_BLOCKS = 40
 };
-typedef struct wi_room {
+typedef struct wi_arena {
     struct {
         char *memory;
         size_t bytes;
     } block[WI_ROOM_BLOCKS];
     int at;      /* the current block */
     size_t used; /* of it */
-} wi_room;
+} wi_arena;
 
 /* NULL if there is no memory. */
-void *wi_room_take(wi_room *room, size_t bytes);
+void *wi_arena_take(wi_arena *arena, size_t bytes);
 /* Returns the end of the latest allocation, from `end` on. */
-void wi_room_trim(wi_room *room, const void *end);
+void wi_arena_trim(wi_arena *arena, const void *end);
 /* Returns everything. */
-void wi_room_reset(wi_room *room);
-void wi_room_free(wi_room *room);
+void wi_arena_reset(wi_arena *arena);
+void wi_arena_free(wi_arena *arena);
 
 /* A symmetric graph with weights. */
 typedef struct wi_graph {
@@ -43,15 +43,16 @@ enum {
 };
 
 /* side[v] = 0 or 1, or WI_SEPARATOR; no edge joins 0 and 1. The result depends only on the graph
- * and the seed. Allocates from the room; false if that has no more memory. */
-bool wi_separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *side);
+ * and the seed. Allocates from the arena; false if that has no more memory. */
+bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side);
 
 /* ---- its steps ---- */
 
 /* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
  * part of. Parallel edges become one, whose weight is the sum. No vertex becomes heavier than
  * `most`, unless it was already. */
-bool wi_coarsen(wi_room *room, const wi_graph *graph, int32_t most, wi_graph *coarse, int32_t *to);
+bool wi_coarsen(wi_arena *arena, const wi_graph *graph, int32_t most, wi_graph *coarse,
+                int32_t *to);
 
 enum {
     WI_CHAINS = 512
@@ -78,7 +79,7 @@ typedef struct wi_parting {
 } wi_parting;
 
 /* Allocates room for graphs of up to n vertices. */
-bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p);
+bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p);
 /* Starts on another graph, divided as `side` says. */
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
 /* Divides the graph anew: side 0 grows from vertex `from` until it weighs as much as the rest. */

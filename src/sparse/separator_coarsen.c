@@ -114,9 +114,9 @@ static void contract(const wi_graph *g, const int32_t *mate, const int32_t *to, 
     coarse->start[c] = end;
 }
 
-bool wi_coarsen(wi_room *room, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
+bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
-    int32_t *const mate = wi_room_take(room, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
+    int32_t *const mate = wi_arena_take(arena, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
     if (!mate)
         return false;
     const int32_t usual = g->n > 0 ? (int32_t)(entries / n / 2) : 0;
@@ -127,13 +127,13 @@ bool wi_coarsen(wi_room *room, const wi_graph *g, int32_t most, wi_graph *coarse
     match_points(g, mate, most, slot);
     *coarse = (wi_graph){.n = number_pairs(g->n, mate, to), .total = g->total};
     const size_t count = (size_t)coarse->n;
-    coarse->weight = wi_room_take(room, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
+    coarse->weight = wi_arena_take(arena, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
     if (!coarse->weight)
         return false;
     coarse->start = coarse->weight + count;
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
     contract(g, mate, to, slot, coarse);
-    wi_room_trim(room, coarse->tie + coarse->start[coarse->n]);
+    wi_arena_trim(arena, coarse->tie + coarse->start[coarse->n]);
     return true;
 }

@@ -11,8 +11,8 @@ enum {
     FREE = -2 /* next[v] of a vertex in no chain */
 };
 
-bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p) {
-    int32_t *const memory = wi_room_take(room, 6 * (size_t)n * sizeof *memory);
+bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p) {
+    int32_t *const memory = wi_arena_take(arena, 6 * (size_t)n * sizeof *memory);
     *p = (wi_parting){.list = memory,
                       .gain = memory + n,
                       .next = memory + 2 * (size_t)n,
