@@ -93,9 +93,9 @@ static void malformed(void **state) {
     refuse(BYTES("P5 1 1 15 \20"), WEFT_EFORMAT, "larger");
     refuse(BYTES("P2 1 1 15 16"), WEFT_EFORMAT, "larger");
     refuse(BYTES("P2 2 1 15 1"), WEFT_EFORMAT, "cut short");
-    refuse(BYTES("P2 2 1 15 1 x"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 x"), WEFT_EFORMAT, "not a number");
     refuse(BYTES("P2 2 1 15 1 99999999999999999999999"), WEFT_EFORMAT, "larger");
-    refuse(BYTES("P2 2 1 15 1 1x"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 1x"), WEFT_EFORMAT, "not a number");
     refuse(BYTES("P2 2 1 15 1 #2"), WEFT_EFORMAT, "cut short");
 }
 

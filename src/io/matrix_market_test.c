@@ -126,8 +126,8 @@ static void refuse(const char *text, weft_status status, const char *piece) {
 static void broken_heads(void **state) {
     (void)state;
     refuse("", WEFT_EFORMAT, "begins %%MatrixMarket");
-    refuse("\n", WEFT_EFORMAT, "no Matrix Market file");
-    refuse("1 2 3\n", WEFT_EFORMAT, "no Matrix Market file");
+    refuse("\n", WEFT_EFORMAT, "not a Matrix Market file");
+    refuse("1 2 3\n", WEFT_EFORMAT, "not a Matrix Market file");
     refuse("%%MatrixMarket", WEFT_EFORMAT, "object is \"\"");
     refuse("%%MatrixMarket vector coordinate real general\n", WEFT_EFORMAT, "object is \"vector\"");
     refuse(BANNER "dense real general\n", WEFT_EFORMAT, "coordinate or array");

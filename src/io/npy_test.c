@@ -357,11 +357,11 @@ static void broken_beginnings(void **state) {
     for (size_t length = 1; length < good.length; length++) {
         image cut = good;
         cut.length = length;
-        refuse(&cut, NULL, WEFT_EFORMAT, length < 8 ? "no .npy file" : "cut short");
+        refuse(&cut, NULL, WEFT_EFORMAT, length < 8 ? "not a .npy file" : "cut short");
     }
     image m = good;
     m.bytes[0] = 'X';
-    refuse(&m, NULL, WEFT_EFORMAT, "no .npy file");
+    refuse(&m, NULL, WEFT_EFORMAT, "not a .npy file");
     m = good;
     m.bytes[6] = 4;
     refuse(&m, NULL, WEFT_EFORMAT, "version 4.0");

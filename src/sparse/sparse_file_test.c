@@ -157,7 +157,7 @@ static void dense(weft_context *ctx) {
 }
 
 static void refused(weft_context *ctx) {
-    refuse(ctx, "hello\n", WEFT_EFORMAT, "no Matrix Market file");
+    refuse(ctx, "hello\n", WEFT_EFORMAT, "not a Matrix Market file");
     refuse(ctx, BANNER "coordinate real general\n1 1 1\n1 2 1\n", WEFT_EFORMAT, "line 3");
     refuse(ctx, BANNER "coordinate complex general\n1 1 1\n1 1 1 0\n", WEFT_EUNSUPPORTED,
            "complex");
