@@ -17,8 +17,9 @@
 
 static __thread emu::Context *arriving, *leaving;
 
-/* Switching keeps what a called function must keep on the stack it leaves; *from tells where. A new
- * stack looks as if it had been left at the start of `entry`. */
+/* Switches fibres. The registers that a called function must preserve are saved on the stack that
+ * is left; *from is where. A new stack is prepared as if it had been left at the start of `entry`.
+ */
 #ifdef EMU_UCONTEXT
 static void emu_switch(void **from, void *to) {
     ucontext_t here;
@@ -49,7 +50,8 @@ emu_switch:
     ret
     .size emu_switch, . - emu_switch
 )");
-constexpr int frame_words = 8, return_word = 6; /* the entry's stack is aligned as after a call */
+constexpr int frame_words = 8,
+              return_word = 6; /* the stack of `entry` is aligned as after a call */
 #    else
 asm(R"(
     .text
@@ -84,18 +86,18 @@ static void *new_stack(char *stack, size_t bytes, void (*entry)()) {
 void emu::prepare(Context *context, void (*entry)()) {
     context->fake_stack = nullptr;
 #ifdef EMU_ASAN
-    __asan_unpoison_memory_region(context->stack, context->stack_bytes); /* who had it before? */
+    __asan_unpoison_memory_region(context->stack, context->stack_bytes); /* from its previous use */
 #endif
     context->top = new_stack(context->stack, context->stack_bytes, entry);
 }
 
-/* Tells AddressSanitizer that another stack is in use from now on. */
+/* Tells AddressSanitizer that another stack is in use now. */
 void emu::entered() {
 #ifdef EMU_ASAN
     const void *bottom;
     size_t bytes;
     __sanitizer_finish_switch_fiber(arriving->fake_stack, &bottom, &bytes);
-    if (!leaving->stack) { /* the host thread's own, learnt as it is left */
+    if (!leaving->stack) { /* the host thread's own stack: its bounds are known now */
         leaving->stack = (char *)(uintptr_t)bottom;
         leaving->stack_bytes = bytes;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Switching between fibres: by hand on x86-64 and aarch64, by ucontext elsewhere. */
+/* Switching between fibres: in assembly on x86-64 and aarch64, by ucontext elsewhere. */
 #ifndef EMU_CONTEXT_H
 #define EMU_CONTEXT_H
 
@@ -8,16 +8,16 @@
 namespace emu {
 
 struct Context {
-    void *top;   /* of the stack, where the registers are kept */
-    char *stack; /* NULL: the host thread's own */
+    void *top;   /* of the stack, where registers are saved */
+    char *stack; /* NULL: the host thread's own stack */
     size_t stack_bytes;
-    void *fake_stack; /* AddressSanitizer's */
+    void *fake_stack; /* for AddressSanitizer */
 };
 
-/* Makes `entry`, which never returns, start on that stack when first switched to. */
+/* Prepares a stack so that `entry`, which never returns, starts at the first switch to it. */
 void prepare(Context *context, void (*entry)());
 void switch_to(Context *from, Context *to);
-void entered(); /* what `entry` does first */
+void entered(); /* `entry` calls this first */
 
 } // namespace emu
 

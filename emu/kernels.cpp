@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GPU of fibres: keeps as many blocks resident as would fit one, and lets one thread run at a
- * time, until it comes to a point where another may be chosen. */
+/* A GPU made of fibres: keeps as many blocks resident as would fit one, and runs one thread at a
+ * time, until a point where another may be chosen. */
 #include "emu.h"
 
 #include <signal.h>
@@ -14,34 +14,34 @@ using namespace emu;
 
 constexpr size_t stack_bytes = 64 * 1024, guard_bytes = 4096, handler_stack_bytes = 256 * 1024;
 constexpr size_t stack_colours = 61, stack_colour_bytes = 128;
-constexpr unsigned starving_turns = 256;       /* a starved warp gets one turn in so many */
-constexpr int starving_looks = 8;              /* unless nobody else is found in so many looks */
-constexpr unsigned longest_starving = 1 << 16; /* turns that a block starves in a row */
+constexpr unsigned starving_turns = 256;       /* a starved warp runs once in so many turns */
+constexpr int starving_looks = 8;              /* unless no other is found in so many tries */
+constexpr unsigned longest_starving = 1 << 16; /* turns for which a block is starved in a row */
 constexpr uint64_t most_idle_spins = 4000000;
 constexpr size_t most_running = 4;         /* grids at a time */
-constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams get a look */
+constexpr unsigned turns_at_a_time = 4096; /* on average, before other streams may start work */
 
 __thread Fibre *emu::self;
 uint64_t emu::idle_spins, emu::steps;
 std::vector<Grid *> emu::grids;
 Block *emu::blocks[most_blocks];
-static auto &spare_fibres = *new std::vector<Fibre *>(); /* never given back */
+static auto &spare_fibres = *new std::vector<Fibre *>(); /* never freed */
 static std::deque<Fibre *> ready;
-static Cluster *ended; /* all of whose threads have */
-static Context host;   /* whoever runs the grids */
+static Cluster *ended; /* a cluster all of whose threads have ended */
+static Context host;   /* the host thread that runs the grids */
 static struct {
-    bool blocks;    /* one block after the other, or one warp of all blocks */
-    unsigned which; /* the slot of the block, or the warp */
-    uint64_t turns; /* left of the block's */
+    bool blocks;    /* block by block, or the same warp of all blocks */
+    unsigned which; /* the slot of the block, or the number of the warp */
+    uint64_t turns; /* left for the block */
 } starved;
 
-/* A word of shared memory that changes as by atomics. */
+/* A barrier in shared memory, which changes only atomically. */
 struct Barrier {
     uint64_t expected : 16, pending : 16, phase : 1;
-    int64_t bytes : 31; /* announced and not in yet */
+    int64_t bytes : 31; /* announced and not yet arrived */
 };
 
-/* ---- who runs ---- */
+/* ---- which thread runs ---- */
 
 static void make_ready(Fibre *f) {
     f->state = READY;
@@ -52,14 +52,14 @@ static bool starves(const Fibre *f) {
     return (starved.blocks ? f->block->slot : f->thread / 32) == starved.which;
 }
 
-/* Draws whom STARVE starves, when a grid starts. */
+/* Chooses which threads the policy STARVE starves, when a grid starts. */
 static void draw_starved(uint64_t threads, uint64_t blocks) {
     starved.blocks = blocks > 1 && random_below(2);
     starved.which = (unsigned)random_below((threads + 31) / 32);
     starved.turns = 1;
 }
 
-/* A block starves for a while, wherever it is by then; then another. */
+/* One block is starved for a while, wherever it is by then; then another. */
 static void take_turns_at_starving() {
     if (starved.blocks && --starved.turns == 0) {
         starved.which = ready[random_below(ready.size())]->block->slot;
@@ -83,7 +83,7 @@ static Fibre *choose() {
     }
 }
 
-/* Goes on with another thread, or with the host when a cluster has ended. */
+/* Switches to another thread, or to the host if a cluster has ended. */
 static void run_next(Context *from) {
     steps++;
     Fibre *const before = self;
@@ -101,7 +101,7 @@ void emu::give_way() {
     run_next(&self->context);
 }
 
-/* What the running thread will be said to do. */
+/* Records what the running thread does, for reports. */
 static void note_place(Where where, const char *what, unsigned mask = 0) {
     self->at = where;
     self->what = what;
@@ -119,7 +119,7 @@ void emu_spin(emu_site at) {
     spin(at, at.what);
 }
 
-/* Until somebody makes the running thread ready. */
+/* Waits until another thread makes this one ready. */
 static void wait_in(Group *group, const emu_site &at, unsigned mask, uint64_t value) {
     note_place(at, at.what, mask);
     self->group = group;
@@ -129,7 +129,7 @@ static void wait_in(Group *group, const emu_site &at, unsigned mask, uint64_t va
 
 /* ---- where threads meet ---- */
 
-/* The bits of a vote, or what the lane brings that a shuffle reads. */
+/* The bits of a vote, or the value of the lane that a shuffle reads. */
 static uint64_t warp_result(Fibre *f, const std::vector<Fibre *> &here) {
     const std::vector<Fibre *> &lanes = f->group->fibres;
     const size_t source = (size_t)f->source;
@@ -146,7 +146,7 @@ static uint64_t warp_result(Fibre *f, const std::vector<Fibre *> &here) {
     report(f->at, "%s reads lane %zu, which takes no part (mask %#x)", f->what, source, f->mask);
 }
 
-/* If all that f waits for have come, they go on. */
+/* If all that f waits for have arrived, they continue. */
 static void settle(const Fibre *f) {
     static std::vector<Fibre *> here;
     Group *const group = f->group;
@@ -206,7 +206,7 @@ static Barrier *barrier_at(uint64_t *word, int kind, Where where, const char *wh
     return (Barrier *)word;
 }
 
-/* Something has come; when all is in, the phase ends. */
+/* Counts an arrival; when everything has arrived, the phase ends. */
 static void count_in(Barrier *b, unsigned arrivals, int64_t bytes) {
     pass_clock(b, EMU_WRITE);
     b->pending -= arrivals;
@@ -236,8 +236,8 @@ void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
     give_way();
 }
 
-/* A copy ends as late as it may: when somebody has waited for its barrier or, to global memory, the
- * thread that began it. */
+/* A copy ends as late as possible: when somebody has waited for its barrier or, for a copy to
+ * global memory, when the thread that began it has waited. */
 static void finish_copies(const void *until) {
     for (Copy &copy : self->block->copies)
         if (copy.until == until) {
@@ -264,7 +264,7 @@ static void begin_copy(const Copy &copy, Where where) {
     check_access(copy.from, copy.bytes, EMU_READ | by_engine, false, where, "bulk copy");
     check_access(copy.to, copy.bytes, EMU_WRITE | by_engine, false, where, "bulk copy");
     if (copy.until != self)
-        forget_marks(copy.to, copy.bytes); /* until the copy has ended */
+        forget_marks(copy.to, copy.bytes); /* uninitialized until the copy has ended */
     self->block->copies.push_back(copy);
     give_way();
 }
@@ -289,8 +289,8 @@ static uint3 index_in(dim3 extent, uint64_t k) {
             (unsigned)(k / extent.x / extent.y)};
 }
 
-/* A thread that has used up its stack meets the guard below it. Other bad addresses are left to
- * whoever handled them before, which is nobody or AddressSanitizer. */
+/* A thread that exhausts its stack hits the guard page below it. Other bad addresses are left to
+ * the previous handler, which is none or AddressSanitizer's. */
 static struct sigaction handler_before;
 
 static void on_bad_address(int number, siginfo_t *info, void *) {
@@ -301,10 +301,10 @@ static void on_bad_address(int number, siginfo_t *info, void *) {
                "the stack of a thread is full: kernels have no deep recursion and no large arrays, "
                "%zu bytes in all",
                self->context.stack_bytes - guard_bytes);
-    sigaction(number, &handler_before, nullptr); /* the access comes again */
+    sigaction(number, &handler_before, nullptr); /* the access is repeated */
 }
 
-/* The handler needs a stack of its own, on each thread of the host that runs kernels. */
+/* The handler needs its own stack, on each host thread that runs kernels. */
 static void watch_stacks() {
     static __thread bool watched;
     if (std::exchange(watched, true))
@@ -325,7 +325,8 @@ static Fibre *new_fibre() {
     unsigned char *const stack = reserve(stack_bytes);
     mprotect(stack, guard_bytes, PROT_NONE);
     f->context.stack = (char *)stack;
-    /* Not all at the same place in a page, or they would fight for the same lines of the cache. */
+    /* Stacks begin at different places in a page, or they would compete for the same cache lines.
+     */
     f->context.stack_bytes = stack_bytes - made++ % stack_colours * stack_colour_bytes;
     return f;
 }
@@ -348,7 +349,7 @@ static void fibre_main() {
     if (self->block->cluster->over())
         ended = self->block->cluster;
     run_next(&self->context);
-    abort(); /* an ended thread is never chosen */
+    abort(); /* not reached: an ended thread is never chosen */
 }
 
 static void start_thread(Block *block, unsigned thread, uint3 block_index) {
@@ -400,7 +401,7 @@ static void start_cluster(Grid *grid) {
 
 /* ---- grids ---- */
 
-/* Starts grids while there is room. */
+/* Starts grids as long as there is room. */
 static void admit() {
     for (size_t k = 0; k < grids.size() && k < most_running; k++) {
         Grid *const grid = grids[k];
@@ -420,7 +421,7 @@ void emu::launch(Grid *grid) {
     admit();
 }
 
-/* The grid, or one that it launched and forgot, has ended. */
+/* The grid, or one that it launched with FORGET, has ended. */
 static void close(Grid *grid) {
     if (--grid->open > 0)
         return;
@@ -428,7 +429,7 @@ static void close(Grid *grid) {
     delete grid;
 }
 
-/* Lets the grid's next cluster follow one that has ended. */
+/* Starts the grid's next cluster after one has ended. */
 static void replace(Cluster *cluster) {
     Grid *const grid = cluster->blocks[0]->grid;
     for (Block *block : cluster->blocks) {
@@ -469,7 +470,7 @@ bool emu_device_launch(bool tail, const void *kernel, const emu_grid &asked) {
         return false;
     }
     Grid *const child = new Grid{shape, nullptr, nullptr};
-    if (tail) { /* between the last of this grid's and what that one's end lets happen */
+    if (tail) { /* between the last of this grid's and what its end starts */
         Grid *const last = std::exchange(parent->last, child);
         child->then = std::exchange(last->then, [=](const Seen &seen) {
             child->seen = seen;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of the device that emu stands in for, those of compute capability 9.0 unless a comment
- * says otherwise, how launches beyond them are refused, and the faults that tests plant. */
+/* The limits of the emulated device (those of compute capability 9.0 unless a comment says
+ * otherwise), how launches beyond them are refused, and the faults that tests plant. */
 #include "emu.h"
 
 #include <utility>
@@ -15,10 +15,10 @@ constexpr unsigned largest_grid[3] = {0x7fffffff, highest_grid, highest_grid};
 constexpr unsigned portable_cluster = 8, largest_cluster = 16;
 constexpr unsigned registers_per_multiprocessor = 65536, most_blocks_each = 32;
 constexpr size_t shared_per_multiprocessor = 228 * 1024, shared_reserved = 1024;
-constexpr int usual_registers = 32; /* of kernels of which nobody said what they need */
+constexpr int usual_registers = 32; /* of kernels without declared needs */
 constexpr size_t no_allowance = 0;
 
-/* What is known of a kernel, and what was asked for it. */
+/* The needs of a kernel, and what was requested for it. */
 struct Kernel {
     int registers = usual_registers;
     size_t local_bytes = 0;
@@ -52,10 +52,10 @@ static const int attributes[EMU_ATTRIBUTES] = {
     shared_reserved,
     registers_per_multiprocessor,
     registers_per_multiprocessor,
-    most_threads, /* 2,048 on a GPU: fewer, so that small grids fill the device */
+    most_threads, /* 2,048 on a GPU; fewer here, so that small grids fill the device */
     most_blocks_each,
     multiprocessors,
-    1 << 20, /* of L2 */
+    1 << 20, /* of second-level cache */
     cudaComputeModeDefault,
     9,
     0,
@@ -87,7 +87,7 @@ static uint64_t round_up(uint64_t value, uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/* Registers come in units of 8 a thread, and for whole warps. */
+/* Registers are allocated in units of 8 for each thread, and for whole warps. */
 static uint64_t registers_of_block(const Kernel &kernel, uint64_t threads) {
     return round_up((uint64_t)kernel.registers, 8) * round_up(threads, 32);
 }
@@ -107,7 +107,7 @@ size_t emu::shared_limit_of(const void *kernel) {
     return kernels[kernel].granted_shared == no_allowance ? shared_default : shared_limit;
 }
 
-/* How many blocks one multiprocessor holds. */
+/* How many blocks fit one multiprocessor. */
 static uint64_t blocks_each(const Kernel &kernel, uint64_t threads, size_t shared_bytes) {
     if (threads < 1 || threads > most_threads_of(kernel) || shared_bytes > shared_limit)
         return 0;

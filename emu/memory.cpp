@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Device, pinned and shared memory: one stretch of addresses with red zones between allocations,
- * and a shadow byte for every byte that says whether it was ever written. Every access is checked:
- * kernels are compiled with the compiler's hooks for thread sanitizing, which call the functions at
- * the end of this file; nothing else of that sanitizer is used. */
+/* Device, pinned and shared memory: one range of addresses with red zones between allocations, and
+ * for every byte a shadow byte that says whether it was ever written. Every access is checked:
+ * kernels are compiled with the compiler's instrumentation for thread sanitizing, which calls the
+ * functions at the end of this file; nothing else of that sanitizer is used. */
 #include "emu.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 using namespace emu;
 
 constexpr size_t page = 4096, red_zone = 512;      /* around allocations and variables */
-constexpr size_t give_back_from = (size_t)1 << 20; /* less is cleared in place */
+constexpr size_t give_back_from = (size_t)1 << 20; /* smaller allocations are cleared in place */
 
 unsigned char *emu::base;
 static unsigned char *shadow;
@@ -30,7 +30,7 @@ unsigned char *emu::reserve(size_t bytes) {
     return (unsigned char *)p;
 }
 
-/* Before any kernel's file sets up what it has. */
+/* Runs before the constructors of any kernel's file. */
 __attribute__((constructor(101))) static void set_up() {
     base = reserve(arena_bytes);
     shadow = reserve(arena_bytes);
@@ -123,9 +123,8 @@ static const char *verb(int kind) {
     return kind & EMU_WRITE ? "writes" : "reads";
 }
 
-/* What p is in or behind: a variable of a block's shared memory, or an allocation, maybe a dead
- * one.
- */
+/* The variable of a block's shared memory, or the allocation (maybe a dead one), that p is in or
+ * after. */
 static Piece nearest(const void *p, int kind, Where where) {
     Piece near = {base, 0, false, 0};
     const size_t slot = offset_of(p) / shared_region;
@@ -185,8 +184,8 @@ void emu::move_bytes(void *to, const void *from, size_t bytes) {
 
 /* ---- hooks ---- */
 
-/* What every access that the compiler told of comes to. Plain accesses are points to switch at too,
- * but few of them. */
+/* An access reported by the compiler's instrumentation. Ordinary accesses may switch threads too,
+ * but rarely do. */
 static inline void hooked(const void *p, size_t bytes, int kind, Where where, bool aligned) {
     static unsigned until_switch = 1;
     if (offset_of(p) >= arena_bytes)
@@ -205,8 +204,8 @@ static inline void hooked(const void *p, size_t bytes, int kind, Where where, bo
         idle_spins = 0;
 }
 
-/* An access that lets others run first, and may be a loop's way to wait; `together` with others
- * like it, if other threads may make such at the same time. */
+/* An access that lets other threads run first and may be part of a waiting loop. With `together` it
+ * does not race with other such accesses. */
 static void ordered(const void *p, size_t bytes, int kind, bool together, Where where,
                     const char *what) {
     spin(where, what);
@@ -225,8 +224,8 @@ void emu_after_ordered(int kind, bool changed) {
         give_way();
 }
 
-/* That a thread reads the word anew says nothing of what it finds there: what others wrote must be
- * ordered before, as for a plain access. */
+/* Reading the word again does not order anything: what others wrote must be visible, as for an
+ * ordinary access. */
 static void hooked_volatile(const void *p, size_t bytes, int kind, Where where) {
     if (!self || offset_of(p) >= arena_bytes)
         return;
@@ -235,8 +234,8 @@ static void hooked_volatile(const void *p, size_t bytes, int kind, Where where) 
         idle_spins = 0;
 }
 
-/* Accesses that the compiler made unaligned on purpose, as clang does of several narrow ones, may
- * be so. */
+/* Accesses that the compiler made unaligned on purpose, as clang does when it combines narrow ones,
+ * are allowed. */
 #define HERE __builtin_return_address(0)
 #define HOOK(name, bytes, call)                                                                    \
     void __tsan_##name##bytes(void *p) {                                                           \
@@ -263,7 +262,7 @@ void __tsan_read_range(void *p, size_t bytes) {
 void __tsan_write_range(void *p, size_t bytes) {
     hooked(p, bytes, EMU_WRITE, HERE, true);
 }
-/* What clang's copies of structs are called. */
+/* The functions that clang's copies of structs call. */
 void *emu_memmove(void *to, const void *from, size_t bytes) {
     hooked(from, bytes, EMU_READ, HERE, true);
     hooked(to, bytes, EMU_WRITE, HERE, true);

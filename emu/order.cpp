@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races. Of every word of memory it is kept who wrote it last and which two threads read it, and
- * when; the next access has to be ordered behind those. docs/emu.md tells by what. */
+/* Races. For every word of memory emu records who wrote it last and which two threads read it, and
+ * when; the next access must be ordered after those. docs/emu.md says what orders accesses. */
 #include "emu.h"
 
 using namespace emu;
 
-/* ---- what is known ---- */
+/* ---- what is visible ---- */
 
-/* Whom something is known of: a block, its warps and its threads follow each other. */
+/* The keys of a block, its warps and its threads, which follow each other. */
 struct Keys {
     uint32_t block, warp, thread;
     Keys(unsigned slot, unsigned of_thread)
@@ -39,7 +39,7 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
         return at != end() && at->first < keys.block + 2 * most_threads &&
                (at->first == keys.block || has(keys.warp, time) || has(keys.thread, time));
     }
-    /* Both lists are in the order of keys: one walk through both. */
+    /* Both lists are sorted by key, so one pass compares them. */
     bool has_all(const Known &other) const {
         if (size() < other.size())
             return false;
@@ -54,7 +54,7 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
     }
 };
 
-/* What either has, in one walk through both lists. */
+/* Everything in either list, in one pass through both. */
 static Seen merged(const Known &a, const Known &b) {
     const auto all = std::make_shared<Known>();
     all->reserve(a.size() + b.size());
@@ -83,7 +83,7 @@ Seen emu::joined(const Seen &a, const Seen &b) {
     return merged(*a, *b);
 }
 
-/* What a thread of the cluster knows that has met with all of it then. */
+/* Adds what a thread sees after all of its cluster met at that time. */
 static void add_cluster(Known *all, const Cluster *cluster, uint64_t time) {
     for (const Block *block : cluster->blocks)
         all->add(Keys(block->slot, 0).block, time);
@@ -100,9 +100,9 @@ Seen emu::knowledge(Fibre *f) {
     return all;
 }
 
-/* What the threads' fences cover, from when they have met on all of them cover. If all threads of a
- * warp or block, `together`, have fenced since they last met, that counts as one fence of theirs,
- * made when the last was. */
+/* What the threads' fences cover after they met. If all threads of a warp or block (`together`)
+ * have fenced since they last met, that counts as one fence of the group, made when the last one
+ * was. */
 static Seen fenced_by(const std::vector<Fibre *> &threads, bool together) {
     Seen seen;
     uint64_t last = 0;
@@ -187,13 +187,14 @@ void emu_bulk_fence() {
 
 /* ---- accesses ---- */
 
-/* When and by whom; where, which bytes of the word, and whether in an order with others like it. */
+/* An access: when and by whom; where in the source, which bytes of the word, and whether ordered
+ * with others of its kind. */
 struct Cell {
     uint64_t thread : 10, slot : 14, time : 40;
     uint64_t where : 48, bytes : 4, ordered : 1, engine : 1; /* by the copy engine */
 };
 
-/* Of four bytes of the arena. */
+/* The history of four bytes of the arena. */
 struct Word {
     Cell write, reads[2];
 };
@@ -204,12 +205,12 @@ void emu::forget_accesses(const void *p, size_t bytes) {
     released.erase(released.lower_bound(p), released.lower_bound((const char *)p + bytes));
 }
 
-/* Was that access by one of the running thread's block as it is now? */
+/* Was that access made by a thread of the running thread's block, in its present life? */
 static bool of_own_block(const Cell &c) {
     return c.slot == self->block->slot && c.time > self->block->start;
 }
 
-/* Is that access, if there was one, ordered before what the running thread does now? */
+/* Was that access, if there was one, ordered before what the running thread does now? */
 static bool before(const Cell &c) {
     const Block *const own = self->block, *const other = blocks[c.slot];
     if (c.time == 0 || (of_own_block(c) &&
@@ -222,7 +223,7 @@ static bool before(const Cell &c) {
     return self->seen && self->seen->has(Keys(c.slot, c.thread), c.time);
 }
 
-/* Has whoever wrote that let the copy engine see it, before what the running thread does now? */
+/* Was that write made visible to the copy engine before what the running thread does now? */
 static bool engine_sees(const Cell &c) {
     const Block *const block = blocks[c.slot];
     if (c.time == 0 || c.engine || !block || c.time <= block->start)
@@ -234,7 +235,7 @@ static bool engine_sees(const Cell &c) {
     return fence.time > 0 && before(fence);
 }
 
-/* Ends in a report if what the running thread does now may come before what c tells of. */
+/* Ends in a report if what the running thread does now is not ordered after c. */
 static void check_order(const Cell &c, const char *did, const Cell &now, const char *does,
                         bool shared) {
     if (!(c.bytes & now.bytes) || (c.ordered && now.ordered) || before(c))
@@ -258,7 +259,7 @@ static void check_engine(const Cell &c, const Cell &now) {
                (unsigned)c.thread, source_of((const void *)(uintptr_t)c.where).c_str());
 }
 
-/* Kept are one read that is not ordered before the next ones, and the last. */
+/* Two reads are kept: the last, and one that is not ordered before the later ones. */
 static void note_read(Word &word, Cell now) {
     Cell &c = before(word.reads[0]) ? word.reads[0] : word.reads[1];
     if (c.time == now.time && c.slot == now.slot && c.thread == now.thread)
@@ -293,7 +294,7 @@ void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where 
 void emu::check_end(const Block *block) {
     if (!settings.races || block->cluster->blocks.size() == 1)
         return;
-    for (const Fibre *f : block->fibres) /* whoever ends last stands for the block */
+    for (const Fibre *f : block->fibres) /* the thread that ends last represents the block */
         self->seen = joined(self->seen, f->seen);
     const Word *const word = &words[offset_of(block->shared()) / 4];
     for (size_t k = 0; k < block->grid->shared_used / 4; k++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the environment says, the one generator that every choice is drawn from, and reports. */
+/* Settings from the environment, the random generator that all choices use, and reports. */
 #include "emu.h"
 
 #include <stdarg.h>
@@ -19,7 +19,8 @@ static uint64_t number(const char *variable, uint64_t otherwise) {
     return text ? strtoull(text, nullptr, 0) : otherwise;
 }
 
-/* Unless WEFT_EMU_POLICY names one, the seed chooses: 0 in_order, 1 reversed, and so on. */
+/* Unless WEFT_EMU_POLICY names a policy, the seed chooses one: 0 in_order, 1 reversed, and so on.
+ */
 static Settings read_settings() {
     const uint64_t seed = number("WEFT_EMU_SEED", 2);
     const char *const name = getenv("WEFT_EMU_POLICY");
@@ -42,7 +43,7 @@ uint64_t emu::random_below(uint64_t bound) {
 
 /* ---- places in the source ---- */
 
-/* A site is told by where the program keeps the file's name, and the line. */
+/* A source place is encoded as the address of the file's name in the program, and the line. */
 constexpr uint64_t is_site = (uint64_t)1 << 47, most_lines = 1 << 15;
 extern "C" const char __executable_start;
 
@@ -64,7 +65,7 @@ std::string emu::source_of(Where where) {
     while (pipe && fgets(line, sizeof line, pipe)) {
         const char *const name = strstr(line, inlined);
         line[strcspn(line, "\n")] = 0;
-        if (!strstr(line, "/emu/include/")) /* the stand-in's own headers */
+        if (!strstr(line, "/emu/include/")) /* skip the stand-in's own headers */
             text += (text.empty() ? "" : "\n      in ") +
                     std::string(name ? name + strlen(inlined) : line);
     }
@@ -99,7 +100,7 @@ void emu::report(Where where, const char *format, ...) {
     give_up();
 }
 
-/* Says of a block which threads wait where. */
+/* Prints which threads of a block wait where. */
 static void print_block(const Block *block) {
     std::map<std::tuple<uint64_t, const char *, unsigned>, std::vector<unsigned>> groups;
     for (const Fibre *f : block->fibres)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stand-in runtime. Nothing runs when it is queued: work is done when the host waits or asks,
- * one operation at a time from streams drawn from the seed, so that an order which no event
- * enforces does not come about by itself. */
+/* The stand-in for the CUDA runtime. Nothing runs when it is queued: work is done when the host
+ * waits or asks, one operation at a time from streams chosen by the seed, so that an order which no
+ * event enforces does not come about by chance. */
 #include "emu.h"
 
 #include <chrono>
@@ -14,15 +14,15 @@
 
 using namespace emu;
 
-/* One recording of an event; waits hold on to the one they saw. */
+/* One recording of an event; a wait refers to the recording that was current when it was queued. */
 struct Recording {
     bool done;
-    Seen seen; /* by the stream, of what was done before */
+    Seen seen; /* what the stream had done and seen */
     std::chrono::steady_clock::time_point when = {};
 };
 
-/* What a stream does in turn, each if it is there: it waits for a recording, makes one, and runs a
- * kernel, or a single thread that copies or frees. */
+/* An operation of a stream: it waits for a recording, makes one, and runs a kernel, or a single
+ * thread that copies or frees; each part is optional. */
 struct Operation {
     emu_grid shape;
     std::shared_ptr<Recording> wait, record;
@@ -35,10 +35,10 @@ struct EmuStream {
     int device;
     bool blocking; /* ordered with the device's default stream */
     std::deque<Operation> queue;
-    std::unique_ptr<EmuGraph> capture; /* where operations go meanwhile */
-    bool busy;                         /* its grid runs */
+    std::unique_ptr<EmuGraph> capture; /* during a capture, operations go there */
+    bool busy;                         /* its grid is running */
     Seen seen;
-    std::set<EmuStream *> behind; /* the streams whose latest operations it has yet to wait for */
+    std::set<EmuStream *> behind; /* it must wait for the latest operations of these streams */
 };
 
 struct EmuEvent {
@@ -46,14 +46,14 @@ struct EmuEvent {
 };
 
 std::recursive_mutex emu::lock;
-static auto &streams = *new std::vector<EmuStream *>();    /* never given back */
-static auto &defaults = *new std::map<int, EmuStream *>(); /* of devices */
-static Seen host_seen;                                     /* by all threads of the host together */
+static auto &streams = *new std::vector<EmuStream *>();    /* never freed */
+static auto &defaults = *new std::map<int, EmuStream *>(); /* one for each device */
+static Seen host_seen;                                     /* of all host threads together */
 static __thread cudaError_t last_error;
 static __thread int device_now;
 
-/* Does it under the lock, unless a kernel has failed; gives, and keeps for cudaGetLastError, the
- * error that it gives, if any. */
+/* Runs f under the lock, unless a kernel has failed. Returns the error, and keeps it for
+ * cudaGetLastError. */
 template <class Do>
 static cudaError_t call(Do what) {
     const Guard guard(lock);
@@ -114,7 +114,7 @@ static CUresult context_state(int device, unsigned *, int *active) {
 cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **entry, unsigned,
                                              unsigned long long,
                                              enum cudaDriverEntryPointQueryResult *found) {
-    *entry = (void *)context_state; /* the one driver call that weft makes */
+    *entry = (void *)context_state; /* the only driver call that weft uses */
     *found = cudaDriverEntryPointSuccess;
     return cudaSuccess;
 }
@@ -126,7 +126,7 @@ static EmuStream *new_stream(bool blocking) {
     return streams.back();
 }
 
-/* Does it with the stream, the current device's default one for NULL. */
+/* Runs f with the stream; NULL is the current device's default stream. */
 template <class Do>
 static cudaError_t on(cudaStream_t stream, Do what) {
     return call([&] {
@@ -143,8 +143,8 @@ static bool can_run(const EmuStream *s) {
     return !s->busy && !s->queue.empty() && (!s->queue.front().wait || s->queue.front().wait->done);
 }
 
-/* Starts a stream's next operation: of one drawn from those that can, or as the policy has it.
- * False if there is none. */
+/* Starts the next operation of a stream, chosen among those that can, as the policy says. False if
+ * there is none. */
 static bool begin_next() {
     std::vector<EmuStream *> able;
     std::copy_if(streams.begin(), streams.end(), std::back_inserter(able), can_run);
@@ -176,7 +176,7 @@ void emu::begin_others() {
             return;
 }
 
-/* One operation and maybe, while its kernel runs, others beside it. */
+/* Runs one operation and maybe, while its kernel runs, others at the same time. */
 static bool step() {
     if (!begin_next())
         return false;
@@ -185,7 +185,7 @@ static bool step() {
     return true;
 }
 
-/* Works until that is done, and lets the host see what `by` has. */
+/* Works until `done`, and makes visible to the host what `by` has seen. */
 template <class Done>
 static void work_until(const Seen &by, Done done) {
     while (!done())
@@ -204,8 +204,8 @@ static void drain_all() {
         drain(s);
 }
 
-/* The default stream and the blocking ones of its device: an operation queued on one waits for all
- * that was queued before on the other. */
+/* The default stream and the blocking streams of its device: an operation queued on one waits for
+ * all that was queued before on the other. */
 static void keep_default_order(EmuStream *s) {
     EmuStream *const legacy = defaults[s->device];
     if (!legacy || s->capture || !(s == legacy || s->blocking))
@@ -227,7 +227,7 @@ static void queue(EmuStream *s, Operation operation) {
     (s->capture ? *s->capture : s->queue).push_back(operation);
 }
 
-/* What a single thread does. */
+/* Queues the work of a single thread. */
 static void queue(EmuStream *s, const char *what, std::function<void()> body) {
     queue(s, {{what, 1, 1, 1, 0, body}, nullptr, nullptr, nullptr});
 }
@@ -344,7 +344,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    return call([=] { delete graph; }); /* its memory may go with it */
+    return call([=] { delete graph; }); /* memory that it owns may be freed with it */
 }
 
 /* ---- memory ---- */
@@ -376,8 +376,8 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
     });
 }
 
-/* What a graph takes keeps its place until the graph is gone, with all that is queued of it. What
- * was written there is forgotten whenever the graph takes it or gives it back. */
+/* Memory allocated in a capture keeps its addresses until the graph and all its queued launches are
+ * gone. Its contents are forgotten whenever the graph allocates or frees it. */
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
     return on(stream, [=](EmuStream *s) {
         const cudaError_t error = allocate(p, bytes, false);
@@ -419,7 +419,7 @@ cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaS
     });
 }
 
-/* Memory outlives its pool. When the last goes, all of it must have been freed. */
+/* Memory outlives its pool. When the last pool is destroyed, all memory must have been freed. */
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
     const Where caller = __builtin_return_address(0);
     return call([=] {
@@ -433,7 +433,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
     });
 }
 
-/* On the stream or, if that is NULL, at once, when all that is queued is done. */
+/* Frees on the stream or, if that is NULL, at once, after all queued work. */
 static cudaError_t free_piece(void *p, bool pinned, EmuStream *s, Where caller) {
     return call([=] {
         Piece *const piece = find_piece(p);
@@ -488,7 +488,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
         if (piece && piece->pinned)
             *attributes = {cudaMemoryTypeHost, piece->device, same, same};
-        else if (piece && !piece->of_graph) /* drivers do not know what a capture took */
+        else if (piece && !piece->of_graph) /* drivers do not know memory from a capture */
             *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
     });
 }
@@ -509,7 +509,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                 move_bytes(to_row, from_row, width);
             }
         });
-        if (!s->capture && (!live_piece(to) || !live_piece(from))) /* pageable */
+        if (!s->capture && (!live_piece(to) || !live_piece(from))) /* pageable memory */
             drain(s);
     });
 }
@@ -534,7 +534,7 @@ cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cu
     });
 }
 
-/* As the variable has it: every launch waits for its kernel. */
+/* CUDA_LAUNCH_BLOCKING: every launch waits for its kernel. */
 static bool launches_block() {
     const char *const value = getenv("CUDA_LAUNCH_BLOCKING");
     return value && strcmp(value, "1") == 0;

@@ -2,7 +2,7 @@
 /* Every allocation in every public call, failed in turn: the call must say WEFT_ENOMEM, leave its
  * outputs as they were, and leak nothing; and the context must still work afterwards.
  *
- * The linker's --wrap sends the library's calls of what allocates through injection.h. */
+ * The linker's --wrap redirects the library's allocating calls to injection.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@
 enum {
 #ifdef WEFT_EMU
     COUNT = 12 * 1000 + 7, /* kernels are slow there, and stage_test runs the segments */
-    MUST = 0,              /* whatever is drawn */
+    MUST = 0,              /* only the cases that are drawn */
 #else
     COUNT = 3 * 1000 * 1000 + 7, /* host arrays of this many floats are staged in segments */
     MUST = 3,                    /* each call on each rung */
@@ -41,8 +41,8 @@ typedef struct arrays {
 typedef struct public_call {
     const char *name;
     weft_status (*run)(weft_context *ctx, arrays *a);
-    const wi_ladder *ladder; /* each of its rows is tried; NULL: the call has none */
-    /* The bytes that the same call says it will take; NULL: it offers no such question. */
+    const wi_ladder *ladder; /* each of its rungs is tested; NULL: the call has none */
+    /* Asks how many bytes the same call would take; NULL: there is no such call. */
     weft_status (*ask)(weft_context *ctx, const arrays *a, size_t *bytes);
 } public_call;
 
@@ -114,7 +114,7 @@ static weft_status ask_sort(weft_context *ctx, const arrays *a, size_t *bytes) {
     return weft_sort_bytes(ctx, WEFT_ASCENDING, WEFT_F32, COUNT, a->x, a->z, bytes);
 }
 
-/* Keys in place, and values of a width that no rung moves. The keys are all equal: they stay. */
+/* Keys in place, and values of a width that no rung moves. All keys are equal, so nothing moves. */
 static weft_status run_sort_pairs(weft_context *ctx, arrays *a) {
     return weft_sort_pairs(ctx, WEFT_DESCENDING, WEFT_F32, COUNT / 3, a->x, a->x, 12, a->y, a->z);
 }
@@ -165,15 +165,15 @@ static weft_status ask_merge(weft_context *ctx, const arrays *a, size_t *bytes) 
                             a->z, 0, NULL, NULL, NULL, bytes);
 }
 
-/* Two outputs in host memory: so few that the driver copies them from a GPU. The rungs of staging
- * that take whole arrays, which this test forces, take memory for each copy, and so for the second
- * output when the first is written already; the rung that is chosen keeps its buffers. */
+/* Two outputs in host memory, so small that the driver copies them from a GPU. The rungs of staging
+ * that copy whole arrays, which this test forces, allocate for each copy, so also for the second
+ * output after the first is written; the rung that the library chooses keeps its buffers. */
 enum {
     ODD = COUNT / 16
 };
 
-/* Values of a word each, at addresses where no word should be: on a device they stay there, and are
- * moved by position, but copies of arrays in host memory are aligned. */
+/* Values of one word each, at unaligned addresses: in device memory they are moved by position, but
+ * copies of host arrays are aligned. */
 static weft_status run_sort_odd(weft_context *ctx, arrays *a) {
     return weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_F32, ODD, a->x, a->z, 4, (char *)a->y + 1,
                            (char *)(a->z + COUNT / 2) + 1);
@@ -308,11 +308,11 @@ static const public_call calls[] = {
 
 /* ---- one call, each of its allocations failed ---- */
 
-/* Arrays that live through the whole test; what z and result hold before a call. */
+/* Arrays for the whole test, and what z and result hold before a call. */
 typedef struct rig {
     weft_context *owner; /* allocated what is on the device */
     test_buffer x, y, z, result;
-    test_random random; /* draws the cases to run, under slow checkers */
+    test_random random; /* draws the cases to run, under slow sanitizers */
 } rig;
 
 static rig rig_open(weft_context *owner, bool device) {
@@ -394,9 +394,9 @@ static weft_status run_watched(weft_context *ctx, const public_call *call, array
     return status;
 }
 
-/* What a call said it would take is what it took and gave back; what stays is the context's
- * scratch. On a GPU to the byte; on a cpu, where memory comes in whole lines and pages, to a page
- * for each allocation. */
+/* A call must take and return as many bytes as it said; what remains is the context's scratch. On a
+ * GPU this is exact; on a cpu, which allocates whole cache lines and pages, to a page for each
+ * allocation. */
 static void check_bytes(weft_context *ctx, const public_call *call, const arrays *a,
                         const char *what) {
     size_t asked = 0;
@@ -412,7 +412,8 @@ static void check_bytes(weft_context *ctx, const public_call *call, const arrays
         fail_msg("%s: said it takes %zu bytes, and took %zu", what, asked, most);
 }
 
-/* Fails the allocation numbered `which` of a call on a new context; false if it makes no more. */
+/* Fails the allocation numbered `which` of a call on a new context; false if the call makes fewer.
+ */
 static bool fail_one(rig *r, const public_call *call, const wi_row *row, const wi_row *stage_row,
                      int which) {
     char what[128];
@@ -453,7 +454,7 @@ static void fail_each(rig *r, const public_call *call, const wi_row *row, const 
     }
 }
 
-/* Each call on each of its rungs; on host memory of a GPU place on every rung of staging instead.
+/* Each call on each of its rungs; for host memory on a GPU place, on every rung of staging instead.
  */
 static bool fail_at_rung(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
     rig *const r = rig_of_test;
@@ -512,7 +513,7 @@ static void failing_open(weft_context *other) {
     }
 }
 
-/* The test must be able to fail: without --wrap no allocation would ever be counted. */
+/* The test itself must be able to fail: without --wrap no allocation would be counted. */
 static void test_injection_works(void **state) {
     (void)state;
     weft_context *ctx = NULL;

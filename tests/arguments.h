@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of wrong arguments share: arrays that no refused call may touch. */
+/* What the tests of wrong arguments share: arrays that a refused call must not write. */
 #ifndef WEFT_TEST_ARGUMENTS_H
 #define WEFT_TEST_ARGUMENTS_H
 
@@ -30,7 +30,7 @@ static inline rig rig_open(weft_context *ctx) {
     return r;
 }
 
-/* Nothing that was refused may have written. */
+/* Checks that no refused call has written. */
 static inline void rig_close(rig *r) {
     const unsigned char *bytes = test_buffer_read(&r->block, "refused calls");
     for (size_t i = 0; i < 3 * ARRAY_BYTES; i++) {

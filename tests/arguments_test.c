@@ -139,7 +139,8 @@ static void test_bad_places(void **state) {
     }
 }
 
-/* A GPU that is not there is no wrong string: the status may tell of the device or of the build. */
+/* A GPU that does not exist is not a wrong string: the status may concern the device or the build.
+ */
 static void test_missing_gpu(void **state) {
     (void)state;
     weft_context *ctx = NULL;
@@ -187,7 +188,7 @@ static void null_arguments(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Half an element off: no array of C lies there, and a GPU would fault. */
+/* Half an element off: no C array has such an address, and a GPU would fault. */
 static void misaligned(weft_context *ctx) {
     rig r = rig_open(ctx);
     void *const off = (char *)r.x + 2;
@@ -240,7 +241,7 @@ static void bad_types_and_ops(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* select and its kin: 16 elements in x, y and z, the count behind them in z. */
+/* select and similar calls: 16 elements in x, y and z; the count is after them in z. */
 static void select_arguments(weft_context *ctx) {
     rig r = rig_open(ctx);
     enum {
@@ -329,7 +330,7 @@ static void overlaps(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Arrays that touch but share nothing are no overlap; nor is in place. */
+/* Arrays that touch but share nothing do not overlap; nor does in place. */
 static void neighbours(weft_context *ctx) {
     int32_t *x = NULL, back[COUNT], ones[COUNT];
     const int32_t one = 1;
@@ -379,7 +380,7 @@ static void impossible_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* More memory than there is. AddressSanitizer ends the process instead of returning NULL. */
+/* More memory than there is. AddressSanitizer would end the process instead of returning NULL. */
 static void impossible_memory(weft_context *ctx) {
 #if !defined(__SANITIZE_ADDRESS__)
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 60};
@@ -435,7 +436,7 @@ static void bad_variants(weft_context *ctx) {
 #ifdef WEFT_CUDA
     test_refused(ctx, status, WEFT_EUNSUPPORTED, "weft_use", foreign);
 #else
-    test_refused(ctx, status, WEFT_EARG, "weft_use", foreign); /* this build has none such */
+    test_refused(ctx, status, WEFT_EARG, "weft_use", foreign); /* this build does not have it */
 #endif
     assert_int_equal(weft_use(ctx, "scan", "auto"), WEFT_OK);
     rig_close(&r);
@@ -494,7 +495,7 @@ static void histogram_bins(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* A refused weft_use leaves the choice as it was; a forced rung that does not fit is refused. */
+/* A refused weft_use does not change the choice; a forced rung that does not fit is refused. */
 static void forced_misfit(weft_context *ctx) {
     if (ctx->kind == WI_CPU || weft_use(ctx, "scan", "doubling_shared") != WEFT_OK) {
         print_message("skipped on %s: no rung there refuses a call\n", weft_place(ctx));

@@ -53,7 +53,7 @@ test_usage() {
     expect 2 'did you mean "argmax"' "$weft" reduce "$file" --op agrmax
     expect 2 'there are: sum, product, min, max, and, or, xor' "$weft" scan "$file" --op mean -o x
     expect 2 'no operation "and"' "$weft" reduce "$file" --op and
-    expect 2 'option --place: .*is no place' "$weft" reduce "$file" --place moon
+    expect 2 'option --place: .*is not a place' "$weft" reduce "$file" --place moon
     expect 2 'option --variant: .*no variant' "$weft" reduce "$file" --variant fastest
     expect 2 'did you mean "threads"' "$weft" reduce "$file" --place cpu --variant thraeds
     expect 2 'an operand is missing; give FILE.npy' "$weft" reduce
@@ -62,10 +62,10 @@ test_usage() {
     expect 2 'option --output is missing; add -o' "$weft" scan "$file"
     expect 2 'option --op lacks its OP' "$weft" reduce "$file" --op
     expect 2 'option --json takes no value' "$weft" reduce "$file" --json=yes
-    expect 2 'option --n: "-1" is no count' "$weft" climb scan --n -1
-    expect 2 'option --n: "1.5" is no count' "$weft" climb scan --n 1.5
-    expect 2 'option --n: "2\^64" is no count' "$weft" climb scan --n 2^64
-    expect 2 'option --seed: "x" is no number' "$weft" climb scan --seed x
+    expect 2 'option --n: "-1" is not a count' "$weft" climb scan --n -1
+    expect 2 'option --n: "1.5" is not a count' "$weft" climb scan --n 1.5
+    expect 2 'option --n: "2\^64" is not a count' "$weft" climb scan --n 2^64
+    expect 2 'option --seed: "x" is not a number' "$weft" climb scan --seed x
     expect 2 'options come after it' "$weft" --place cpu demo
     expect 2 'takes two files' "$weft" reduce "$file" --op dot
     expect 2 'takes one file' "$weft" reduce "$file" "$file"
@@ -160,7 +160,7 @@ test_histogram() {
     expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" \
         "$corpus/pnm/plain_rgb16.ppm" --json
     expect 1 'cut short' "$weft" histogram "$corpus/pnm/lying_size.pgm"
-    expect 1 'no .npy, PGM, PPM or PNG file; convert other images, as JPEG' "$weft" histogram "$0"
+    expect 1 'not a .npy, PGM, PPM or PNG file; convert other images, such as JPEG' "$weft" histogram "$0"
     if [ "${WEFT_PNG:-0}" = 1 ]; then
         expect 0 '"channel": "green".*"counts": \[6, 0\]' "$weft" histogram -p "$place" --bins 2 \
             "$corpus/png/rgb8.png" --json
@@ -170,8 +170,8 @@ test_histogram() {
     else
         expect 1 'libpng-dev' "$weft" histogram "$corpus/png/rgb8.png"
     fi
-    expect 2 'is no finite number' "$weft" histogram "$folder/fives.npy" --lo nan
-    expect 2 'is no whole number' "$weft" histogram "$folder/fives.npy" --bins 1.5
+    expect 2 'is not a finite number' "$weft" histogram "$folder/fives.npy" --lo nan
+    expect 2 'is not a whole number' "$weft" histogram "$folder/fives.npy" --bins 1.5
     expect 1 'count of 0' "$weft" histogram "$folder/fives.npy" --bins 0
     expect 1 'lo < hi' "$weft" histogram "$folder/fives.npy" --lo 2 --hi 1
     expect 0 '"lo": 0, "hi": 1, "below": 0, "above": 0, "nan": 1, "counts": \[1, 0\]' "$weft" histogram \
@@ -207,7 +207,7 @@ test_sort_and_topk() {
     expect 0 '"variant": "serial_radix"' "$weft" sort "$folder/fives.npy" -p cpu -o "$folder/out.npy" \
         --variant serial_radix --json
     expect 2 'option --output is missing' "$weft" sort "$folder/fives.npy"
-    expect 2 'option --k: "x" is no count' "$weft" topk "$folder/fives.npy" --k x
+    expect 2 'option --k: "x" is not a count' "$weft" topk "$folder/fives.npy" --k x
     expect 2 'did you mean --smallest' "$weft" topk "$folder/fives.npy" --samllest
     same '9 4,5 0,5 2,2 3,-1 1,-2 5' "$("$weft" topk "$folder/fives.npy" -p "$place" | paste -sd,)" \
         "$place: all there are, if k is more"
@@ -238,8 +238,8 @@ test_bad_files() {
     expect 1 'cut short' "$weft" reduce "$folder/huge.npy"
     expect 1 'more elements than 64 bits' "$weft" reduce "$folder/overflow.npy"
     expect 1 'length of a dimension' "$weft" reduce "$folder/negative.npy"
-    expect 1 'no .npy file' "$weft" reduce "$folder/text.npy"
-    expect 1 'no .npy file' "$weft" reduce "$folder/zero.npy"
+    expect 1 'not a .npy file' "$weft" reduce "$folder/text.npy"
+    expect 1 'not a .npy file' "$weft" reduce "$folder/zero.npy"
     expect 1 'No such file' "$weft" reduce "$folder/missing.npy"
     for name in reduce topk histogram analyze solve 'select '"$folder/ints.npy"' -o x'; do
         expect 1 "$folder: reading failed: Is a directory" "$weft" $name "$folder"
@@ -343,9 +343,9 @@ test_generate() {
         fail 'generate random: another seed gives the same'
     expect 2 'did you mean "laplace2d"' "$weft" generate laplac2d 3
     expect 2 'there are: laplace2d, laplace3d, elasticity3d, random' "$weft" generate x 3
-    expect 2 'N: "0" is no count' "$weft" generate laplace2d 0
-    expect 2 'N: "ten" is no count' "$weft" generate laplace2d ten
-    expect 2 'option --per-row: "-1" is no count' "$weft" generate random 9 --per-row -1
+    expect 2 'N: "0" is not a count' "$weft" generate laplace2d 0
+    expect 2 'N: "ten" is not a count' "$weft" generate laplace2d ten
+    expect 2 'option --per-row: "-1" is not a count' "$weft" generate random 9 --per-row -1
     expect 2 'an operand is missing; give KIND N' "$weft" generate laplace2d
     expect 2 'option --json: standard output' "$weft" generate laplace2d 3 --json
     expect 1 'cannot hold 30 entries' "$weft" generate random 9 --per-row 30
@@ -421,9 +421,9 @@ test_halves() {
         expect 1 'apart by 4\.0e-16 .* one half with --half, or allow that with --symmetry-tolerance' \
             "$weft" $key "$folder/apart.mtx" --symmetry-tolerance 1e-16
         expect 2 'there is no half "lowr"; did you mean "lower"' "$weft" $key "$folder/apart.mtx" --half lowr
-        expect 2 'option --symmetry-tolerance: "-1" is no number from 0; write 1e-12' \
+        expect 2 'option --symmetry-tolerance: "-1" is not a number from 0; write 1e-12' \
             "$weft" $key "$folder/apart.mtx" --symmetry-tolerance -1
-        expect 2 'option --symmetry-tolerance: "nan" is no number' \
+        expect 2 'option --symmetry-tolerance: "nan" is not a number' \
             "$weft" $key "$folder/apart.mtx" --symmetry-tolerance nan
         expect 2 'with --half nothing is compared' \
             "$weft" $key "$folder/apart.mtx" --half upper --symmetry-tolerance 1
@@ -538,7 +538,7 @@ test_solve() {
         expect 0 '' "$weft" solve "$folder/one.mtx" -b "$folder/b.npy" -o "$folder/x.npy"
         same "$x $y" "$(elements x.npy f8 128)" "right-hand sides of $type"
     done
-    expect 2 'option --repeat: "0" is no count' "$weft" solve "$folder/two.mtx" --repeat 0
+    expect 2 'option --repeat: "0" is not a count' "$weft" solve "$folder/two.mtx" --repeat 0
     expect 2 'standard input gives the matrix already' "$weft" solve - -b -
     expect 2 'there is no ordering "amdd"; did you mean "amd"' \
         "$weft" solve "$folder/two.mtx" --ordering amdd
@@ -627,7 +627,7 @@ test_select_and_unique() {
     "$weft" select "$folder/runs.npy" -p "$place" -w '<=1' -o "$folder/out.npy" --json |
         json_valid 'select --json' 1
     expect 2 'option --where is missing' "$weft" select "$folder/runs.npy" -o "$folder/x"
-    expect 2 '"~3": this is no test of i16' "$weft" select "$folder/runs.npy" -w '~3' -o "$folder/x"
+    expect 2 '"~3": this is not a test of i16' "$weft" select "$folder/runs.npy" -w '~3' -o "$folder/x"
     expect 2 '">70000": "70000" is outside i16, from -32768 to 32767' "$weft" select "$folder/runs.npy" -w '>70000' -o "$folder/x"
     expect 1 'give one to test for each' "$weft" select "$folder/runs.npy" "$folder/nans.npy" \
         -o "$folder/x"

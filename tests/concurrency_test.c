@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Different contexts at the same time, one to a thread: each computes what it would alone, to the
- * bit, and its messages are its own. */
+/* Different contexts at the same time, one in each thread: each computes what it would alone, to
+ * the bit, and has its own messages. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum {
     TEXT_BYTES = 256
 };
 
-/* What one round computes. */
+/* The results of one round. */
 typedef struct answers {
     float sum;
     double norm;
@@ -27,7 +27,7 @@ typedef struct answers {
     float *added, *scanned;
 } answers;
 
-/* Handed to a thread, and back. cmocka's assertions belong to the main thread. */
+/* Passed to a thread and back. Only the main thread can use cmocka's assertions. */
 typedef struct job {
     const char *place;
     const float *x, *y;
@@ -152,7 +152,7 @@ static void test_contexts_at_once(void **state) {
     free(y);
 }
 
-/* One context may move from thread to thread, as long as it is in one at a time. */
+/* A context may move from thread to thread, as long as only one uses it at a time. */
 static void *use_context(void *argument) {
     weft_context *ctx = argument;
     int32_t x[3] = {1, 2, 3};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls whose contract asks for order or structure, given data that breaks it: whatever it is, they
- * end, and touch no memory but their arrays. In host memory each array ends, or begins, at a page
- * that faults; on place emu every access is checked. */
+/* Calls whose contract requires order or structure, with data that violates it: they must end, and
+ * access no memory but their arrays. In host memory each array ends, or begins, at a page that
+ * faults; on place emu every access is checked. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@ enum {
     POISON = 0x5C
 };
 
-/* An array of a case, and what it held at first. */
+/* An array of a case, and its initial contents. */
 typedef struct array {
     unsigned char *p, *before;
     size_t bytes;
     bool device;
-    unsigned char *map; /* host memory: the pages, with the one that faults */
+    unsigned char *map; /* host memory: its pages, with the one that faults */
     size_t map_bytes;
 } array;
 
@@ -41,7 +41,7 @@ static rig rig_open(weft_context *ctx) {
 static unsigned char *fenced(rig *r, array *a) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t room = (a->bytes + page - 1) / page * page;
-    const bool ends = test_below(&r->random, 2); /* at the fence; or begins there */
+    const bool ends = test_below(&r->random, 2); /* it ends at that page; or begins there */
     a->map_bytes = room + page;
     a->map = mmap(NULL, a->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(a->map, MAP_FAILED);
@@ -49,7 +49,7 @@ static unsigned char *fenced(rig *r, array *a) {
     return ends ? a->map + room - a->bytes : a->map + page;
 }
 
-/* An array of so many bytes, filled from `from` or with poison. */
+/* An array of so many bytes, filled from `from` or with a pattern. */
 static void *put(rig *r, size_t bytes, const void *from, bool device) {
     assert_true(r->count < MOST_ARRAYS);
     array *const a = &r->arrays[r->count++];
@@ -69,12 +69,12 @@ static void *put(rig *r, size_t bytes, const void *from, bool device) {
     return a->p;
 }
 
-/* Half of the arrays of a GPU place lie in device memory. */
+/* On a GPU place, half of the arrays are in device memory. */
 static bool drawn_device(rig *r) {
     return r->ctx->kind == WI_CUDA && test_below(&r->random, 2);
 }
 
-/* What the array holds now; for the caller to free. */
+/* The contents of the array; the caller frees them. */
 static unsigned char *now(const rig *r, const void *p) {
     for (int k = 0; k < r->count; k++) {
         const array *const a = &r->arrays[k];
@@ -109,7 +109,7 @@ static void expect_ok(const rig *r, weft_status status, const char *call) {
                  weft_message(r->ctx));
 }
 
-/* n elements in no order: random bits, falling, up and down by turns, or one high one first. */
+/* n elements out of order: random bits, descending, alternating, or one large one first. */
 static void *disorder(rig *r, weft_type type, size_t n) {
     const size_t size = test_size_of(type), kind = test_below(&r->random, 4);
     unsigned char *const x = malloc(n * size + 1);
@@ -130,7 +130,7 @@ static weft_order drawn_order(rig *r) {
 
 /* ---- merge ---- */
 
-/* Inputs in order, to see that the place still works. */
+/* Inputs in order, to check that the place still works. */
 static void merge_in_order(rig *r) {
     const int32_t a[] = {1, 4, 9}, b[] = {2, 3, 10, 11}, right[] = {1, 2, 3, 4, 9, 10, 11};
     int32_t out[7];
@@ -171,8 +171,8 @@ static void merge_disorder(rig *r, weft_type type, size_t na, size_t nb) {
     free(b);
 }
 
-/* a falls where the first of three threads would see it high and the second low, so that the second
- * goes on in b from where it thinks that all of a lies behind it. */
+/* a descends at a place where the first of three threads reads a large element and the second a
+ * small one, so the second goes on in b as if all of a came before. */
 static void merge_step(rig *r, size_t n) {
     uint64_t *const a = malloc(n * sizeof *a), *const b = malloc(n * sizeof *b);
     assert_true(a && b);
@@ -202,7 +202,7 @@ static void merge(weft_context *ctx) {
     const test_sweep s = {.extent = {MERGE_SIZES, 8}, .must = 1, .share = 50, .run = merge_at};
     rig r = rig_open(ctx);
     test_sweep_run(ctx, &r.random, &s, &r);
-    for (int times = 0; times < 3; times++) /* as it was first seen */
+    for (int times = 0; times < 3; times++) /* the same as when it was first found */
         merge_disorder(&r, WEFT_I32, 486, 26305);
     for (int times = 0; times < 6; times++)
         merge_step(&r, ctx->kind == WI_CPU ? 150000 : 3000);
@@ -253,7 +253,7 @@ enum {
     BREAKS
 };
 
-/* Offsets that no contract allows, for segments >= 2 and n >= 2. */
+/* Offsets that violate the contract, for segments >= 2 and n >= 2. */
 static uint64_t *broken_offsets(rig *r, int kind, size_t n, size_t segments) {
     uint64_t *const offsets = malloc((segments + 1) * sizeof *offsets);
     assert_non_null(offsets);
@@ -284,7 +284,8 @@ static uint64_t *broken_offsets(rig *r, int kind, size_t n, size_t segments) {
     return offsets;
 }
 
-/* Host offsets are refused. With those of the device nothing is sorted, and all is copied. */
+/* Offsets in host memory are refused. With those in device memory nothing is sorted, and everything
+ * is copied. */
 static void segments_disorder(rig *r, int kind, size_t n, size_t segments) {
     static const size_t widths[] = {0, 4, 8, 1, 12};
     const weft_type type = (weft_type)test_below(&r->random, WEFT_TYPE_COUNT);
@@ -351,7 +352,7 @@ static void edges(weft_context *ctx) {
         }
 }
 
-/* Counts that would be written over the edges while they are read. */
+/* Counts that would overwrite the edges while they are read. */
 static void edges_that_change(weft_context *ctx) {
     const float x[] = {1, 2, 3};
     double edges[] = {0, 1, 2, 3};
@@ -371,7 +372,7 @@ static void edges_that_change(weft_context *ctx) {
 
 /* ---- expand ---- */
 
-/* More places wanted than there are elements for, on every rung. */
+/* More places wanted than there are elements, on every rung. */
 static void expand(weft_context *ctx) {
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_select_ladder, rows), n = 3000;

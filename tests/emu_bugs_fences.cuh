@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planted bugs of fences and pools, for emu_bugs_test.cu, which tells how they are marked. */
+/* Planted bugs with fences and pools, for emu_bugs_test.cu, which explains how they are marked. */
 #ifndef EMU_BUGS_FENCES_CUH
 #define EMU_BUGS_FENCES_CUH
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/* ---- a ticket that does not tell of what the block's threads added ---- */
+/* ---- a ticket that does not order what the block's other threads added ---- */
 
 template <bool wrong>
 __global__ void ticket(int *counts, unsigned *done, int *out) {
@@ -32,7 +32,7 @@ void run_ticket() {
     finish();
 }
 
-/* ---- a slot loaded again though the copy engine may not see what was written there ---- */
+/* ---- a slot loaded again, although the copy engine may not see what was written there ---- */
 
 template <bool wrong>
 __global__ void reload(const int *p, int *out) {
@@ -59,7 +59,7 @@ void run_reload() {
     finish();
 }
 
-/* ---- a store of what the copy engine may not see yet ---- */
+/* ---- a store of data that the copy engine may not see yet ---- */
 
 template <bool wrong>
 __global__ void unseen(int *out) {
@@ -70,7 +70,7 @@ __global__ void unseen(int *out) {
         wi_bulk_fence();
     __syncthreads();
     if (wrong)
-        wi_bulk_fence(); /* too late: who wrote has to call it before the barrier */
+        wi_bulk_fence(); /* too late: the writer must call it before the barrier */
     if (threadIdx.x == 0) {
         wi_bulk_store(out, &tile, sizeof tile); /* caught: unseen */
         wi_bulk_commit();
@@ -84,7 +84,7 @@ void run_unseen() {
     finish();
 }
 
-/* ---- memory of a pool that nobody frees ---- */
+/* ---- memory of a pool that is never freed ---- */
 
 template <bool wrong>
 void run_leak() {

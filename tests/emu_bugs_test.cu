@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Planted bugs: kernels with one classic mistake each, which emu must report at the right line, and
- * their corrected twins, which must pass. A line marked "caught: NAME" is where NAME is reported.
- */
+/* Planted bugs: kernels with one typical mistake each, which emu must report at the right line, and
+ * their corrected versions, which must pass. A line marked "caught: NAME" is where NAME is
+ * reported. */
 #include "emu_bugs_fences.cuh"
 
 #include <vector>
@@ -50,7 +50,7 @@ void run_branch() {
     finish();
 }
 
-/* ---- a barrier that some threads have left for good ---- */
+/* ---- a barrier that some threads have already passed by returning ---- */
 
 template <bool wrong>
 __global__ void early(int *out, int n) {
@@ -68,7 +68,7 @@ void run_early() {
     finish();
 }
 
-/* ---- a shuffle whose mask names lanes that never come ---- */
+/* ---- a shuffle whose mask names lanes that never arrive ---- */
 
 template <bool wrong>
 __global__ void mask(int *out) {
@@ -86,7 +86,7 @@ void run_mask() {
     finish();
 }
 
-/* ---- a shuffle whose mask leaves the caller out ---- */
+/* ---- a shuffle whose mask does not contain the caller ---- */
 
 template <bool wrong>
 __global__ void outside(int *out) {
@@ -172,7 +172,8 @@ __device__ void hand_over(int *value, int *flag, int *out) {
             wi_spin();
         if (fence_after)
             __threadfence();
-        *out = *value; /* caught: unfenced, unfenced_reader */
+        *out = *value; /* ---- a flag without a fence between it and its value, on the writer's side
+                          ---- */
     }
 }
 
@@ -187,7 +188,7 @@ void run_unfenced() {
     finish();
 }
 
-/* ---- the same on the side that sees it ---- */
+/* ---- the same on the reader's side ---- */
 
 template <bool wrong>
 __global__ void unfenced_reader(int *value, int *flag, int *out) {
@@ -200,7 +201,8 @@ void run_unfenced_reader() {
     finish();
 }
 
-/* ---- a flag that one thread raises before its block's threads are known to have written ---- */
+/* ---- a flag that one thread sets before the other threads of its block are known to have written
+ * ---- */
 
 template <bool wrong>
 __global__ void hasty(int *values, int *flag, int *out) {
@@ -374,7 +376,7 @@ void run_unawaited() {
     finish();
 }
 
-/* ---- a spin on a flag that nobody raises ---- */
+/* ---- a loop that waits for a flag which nobody sets ---- */
 
 template <bool wrong>
 __global__ void stuck(int *flag) {
@@ -390,7 +392,7 @@ void run_stuck() {
     finish();
 }
 
-/* ---- a wide access at an odd address ---- */
+/* ---- a wide access at an unaligned address ---- */
 
 template <bool wrong>
 __global__ void odd(const int *p, int4 *out) {
@@ -443,7 +445,7 @@ void run_leave() {
     finish();
 }
 
-/* ---- a launch that does not wait for the whole grid it follows ---- */
+/* ---- a launch that does not wait for the whole grid before it ---- */
 
 __global__ void gather(const int *p, int *out) {
     out[threadIdx.x] = p[threadIdx.x]; /* caught: forget */
@@ -525,7 +527,7 @@ const Bug bugs[] = {
     BUG(forget, "reads"),
 };
 
-/* What `body` prints in a process of its own, and how that ends. */
+/* The output of `body`, which runs in its own process, and how that process ends. */
 std::string output_of(void (*body)(), int *status) {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -591,7 +593,7 @@ void expect_report(void (*body)(), std::initializer_list<const char *> words) {
             fail_msg("\"%s\" is not in the report: %s", word, report.c_str());
 }
 
-/* What a GPU's compiler or driver refuses, or what ends in a hardware error there. */
+/* What a GPU's compiler or driver would refuse, or what would be a hardware error there. */
 void test_resources(void **) {
     expect_report(run_deep, {"stack of a thread is full", "deep, block (0, 0, 0)"});
     expect_report(run_roomy,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fibres of emu by themselves: each keeps its place, its variables and its floating-point registers
+/* The fibres of emu alone: each keeps its place, its variables and its floating-point registers
  * while the others run. Needs nothing else, so that it also builds for machines that are only
  * emulated. */
 #include <stdint.h>
@@ -17,7 +17,7 @@ emu::Context host, contexts[fibres];
 int running, wrong, left = fibres;
 double sums[fibres];
 
-/* On to the next fibre, or to the host when all have ended. */
+/* Switches to the next fibre, or to the host when all have ended. */
 void pass_on(int from) {
     running = (from + 1) % fibres;
     emu::switch_to(&contexts[from], left ? &contexts[running] : &host);

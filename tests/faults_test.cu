@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong on devices, planted: launches beyond the limits, kernels that fail, devices that
- * are lost or shared. On a GPU only what it refuses by itself, and one kernel that fails in a
- * process of its own; the rest on emu. */
+/* Failures of devices, planted: launches beyond the limits, kernels that fail, devices that are
+ * lost or shared. On a GPU only what it refuses by itself, and one kernel that fails in a process
+ * of its own; the rest on emu. */
 #include <initializer_list>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void ok(weft_context *ctx, weft_status status) {
         fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
 }
 
-/* The status, and a message of one line in which all the words are. */
+/* Checks the status, and that the message is one line that contains all the words. */
 void expect(const weft_context *ctx, weft_status status, weft_status wanted,
             std::initializer_list<const char *> words) {
     const char *const message = weft_message(ctx);
@@ -57,7 +57,7 @@ __global__ void spare(int *out, int n) {
         out[0] = n;
 }
 
-/* The context works: a kernel runs and its result comes back. */
+/* Checks that the context works: a kernel runs and its result comes back. */
 void expect_working(weft_context *ctx) {
     constexpr int n = 100;
     void *p = nullptr;
@@ -124,7 +124,7 @@ void test_cluster(weft_context *ctx) {
     expect_working(ctx);
 }
 
-/* An error that the program left behind is not the launch's. */
+/* An error that the program left behind does not belong to the launch. */
 void test_left_behind(weft_context *ctx) {
     void *p = nullptr;
     if (!ctx->gpu)
@@ -138,7 +138,7 @@ void test_left_behind(weft_context *ctx) {
     expect_working(ctx);
 }
 
-/* ---- what kernels take ---- */
+/* ---- what kernels use ---- */
 
 void test_watch(weft_context *ctx) {
     if (!ctx->gpu)
@@ -158,7 +158,7 @@ void test_watch(weft_context *ctx) {
     void *p = nullptr;
     ok(ctx, weft_alloc(ctx, &p, sizeof(int)));
     ok(ctx, WEFT_LAUNCH(spare, ctx, 1u, 1024u, 0, (int *)p, 0));
-    ok(ctx, WEFT_LAUNCH(spare, ctx, 1u, 512u, 0, (int *)p, 0)); /* no room to note it */
+    ok(ctx, WEFT_LAUNCH(spare, ctx, 1u, 512u, 0, (int *)p, 0)); /* no room to record it */
     ok(ctx, weft_free(ctx, p));
     wi_gpu_watch(ctx, nullptr);
     expect_working(ctx);
@@ -187,7 +187,7 @@ void test_watch(weft_context *ctx) {
     assert_true(limits.grid[1] > 0 && limits.block[2] > 0 && limits.shared_per_block > 0);
 }
 
-/* What memory there is, and who has it. */
+/* How much memory there is, and who holds it. */
 void test_memory(weft_context *ctx) {
     void *p = nullptr;
     if (!ctx->gpu)
@@ -201,7 +201,7 @@ void test_memory(weft_context *ctx) {
 
 #ifdef WEFT_EMU
 
-/* ---- launches that fail though nothing is wrong with them ---- */
+/* ---- launches that fail although nothing is wrong with them ---- */
 
 void test_never_ran(void **) {
     weft_context *const ctx = test_open(TEST_GPU);
@@ -241,7 +241,7 @@ void test_nested(void **) {
 
 /* ---- kernels that fail while they run, and devices that are lost ---- */
 
-/* Every call says what was first wrong, and touches nothing. */
+/* Every call returns the first error, and touches nothing. */
 void expect_lost(weft_context *ctx, const void *there, std::initializer_list<const char *> words) {
     float host[4] = {1, 2, 3, 4}, sum = -1;
     void *p = nullptr;
@@ -273,7 +273,7 @@ const fault faults[] = {
     {cudaErrorUnknown, "Xid in dmesg", false},
 };
 
-/* The third of five kernels fails; that comes to light when somebody waits. */
+/* The third of five kernels fails; that becomes known when somebody waits. */
 void test_late_errors(void **) {
     for (const fault &f : faults) {
         weft_context *const ctx = test_open(TEST_GPU), *const other = test_open(TEST_GPU);
@@ -293,7 +293,7 @@ void test_late_errors(void **) {
         else
             assert_null(strstr(weft_message(ctx), "kernel"));
         expect_lost(ctx, p, {"waiting for queued work: ", cudaGetErrorName(f.error)});
-        /* To a context that has not heard of it yet, no memory is for this thread to touch. */
+        /* For a context that does not know it yet, too, this thread must not touch memory. */
         assert_false(wi_gpu_is_host(other, p) || wi_gpu_is_host(ctx, p));
         expect(other, weft_sync(other), WEFT_EDEVICE, {cudaGetErrorName(f.error)});
         weft_close(other);
@@ -305,7 +305,7 @@ void test_late_errors(void **) {
     }
 }
 
-/* What was waited for is no suspect. */
+/* A kernel that was waited for is not named. */
 void test_waited(void **) {
     weft_context *const ctx = test_open(TEST_GPU);
     void *p = nullptr;
@@ -319,7 +319,7 @@ void test_waited(void **) {
     emu_replace_device();
 }
 
-/* A launch that meets an older error does not take the blame, unless launches wait. */
+/* A launch that finds an earlier error is not named as its cause, unless launches wait. */
 void test_blame(void **) {
     for (const char *blocking : {"0", "1"}) {
         weft_context *const ctx = test_open(TEST_GPU);
@@ -387,7 +387,7 @@ int fail_in_kernel() {
     if (weft_open(&ctx, "gpu") != WEFT_OK || weft_alloc(ctx, &p, sizeof host) != WEFT_OK ||
         weft_sync(ctx) != WEFT_OK)
         return 1;
-    /* The first page is no device memory. */
+    /* The first page is not device memory. */
     if (WEFT_LAUNCH(stray, ctx, 1u, 1u, 0, (int *)64) != WEFT_OK)
         return 2;
     if (weft_sync(ctx) != WEFT_EDEVICE || !strstr(weft_message(ctx), "in kernel stray") ||

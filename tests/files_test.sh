@@ -169,7 +169,7 @@ test_names() {
         grep -qF "$shown" <<<"$output" || fail "weft $name: no $shown in $output"
     done
     expect 1 'naïve ☃ 𝄞.npy: opening failed' "$weft" reduce 'naïve ☃ 𝄞.npy'
-    expect 2 'option --where: ">\\x1b": "\\x1b" is no number' "$weft" select ints.npy -w ">$escape" -o x.npy
+    expect 2 'option --where: ">\\x1b": "\\x1b" is not a number' "$weft" select ints.npy -w ">$escape" -o x.npy
     expect 2 'there is no command "\\x1b\\n"' "$weft" "$escape"$'\n'
     expect 2 'there is no option --\\x1bx' "$weft" reduce "--${escape}x"
     expect 2 'WEFT_PLACE: "\\x1b\\xff"' env WEFT_PLACE=$'\033\377' "$weft" reduce ints.npy
@@ -225,9 +225,9 @@ test_constants() {
     expect 2 '"-129" is outside i8' "$weft" select i1.npy -w '>-129' -o x.npy
     expect 2 '"-1" is outside u64, from 0 to 18446744073709551615' "$weft" scan u8.npy --init -1 -o x.npy
     expect 2 '"18446744073709551616" is outside u64' "$weft" scan u8.npy --init 18446744073709551616 -o x
-    expect 2 '"one" is no number' "$weft" scan i1.npy --init one -o x.npy
-    expect 2 '"" is no number' "$weft" select f4.npy -w '>' -o x.npy
-    expect 2 '"~3": this is no test of i8; write it as' "$weft" select i1.npy -w '~3' -o x.npy
+    expect 2 '"one" is not a number' "$weft" scan i1.npy --init one -o x.npy
+    expect 2 '"" is not a number' "$weft" select f4.npy -w '>' -o x.npy
+    expect 2 '"~3": this is not a test of i8; write it as' "$weft" select i1.npy -w '~3' -o x.npy
 }
 
 # Numbers print as people write them, and read back the same.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A disk that is full, as far as this process can tell: a limit on the size of files. */
+/* A full disk, simulated for this process by a limit on the size of files. */
 #ifndef WEFT_FULL_DISK_H
 #define WEFT_FULL_DISK_H
 
-/* cmocka.h wants these before it. */
+/* cmocka.h needs these before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +13,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-/* From now on no file grows beyond so many bytes; RLIM_INFINITY: as far as it could before. */
+/* From now on no file grows beyond so many bytes; RLIM_INFINITY: restores the limit. */
 static inline void test_limit_files(rlim_t bytes) {
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
     limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
-    signal(SIGXFSZ, SIG_IGN); /* writing fails, then, instead of ending the process */
+    signal(SIGXFSZ, SIG_IGN); /* writes then fail instead of ending the process */
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 

@@ -40,8 +40,8 @@ static inline void test_graph_finish(test_graph *g) {
     g->pattern = (wi_pattern){g->n, g->start, g->row};
 }
 
-/* A graph of up to `most` vertices, of a random kind: no edges, path, star, complete, sparse,
- * dense, two parts, mesh, tree. */
+/* A random graph of up to `most` vertices: no edges, path, star, complete, sparse, dense, two
+ * parts, mesh or tree. */
 static inline void test_graph_random(test_random *r, int64_t most, test_graph *g) {
     memset(g, 0, sizeof *g);
     const uint64_t n = test_below(r, (uint64_t)most + 1), kind = test_below(r, TEST_GRAPH_KINDS);
@@ -82,7 +82,7 @@ static inline void test_shuffle(test_random *r, int64_t n, int64_t *perm) {
     }
 }
 
-/* The pattern of L, by the definition: eliminating a column joins all the rows below in it. */
+/* The pattern of L by its definition: eliminating a column connects all the rows below it. */
 typedef struct test_factor {
     bool l[TEST_MOST_VERTICES][TEST_MOST_VERTICES]; /* l[i][k], i >= k */
     int64_t parent[TEST_MOST_VERTICES], count[TEST_MOST_VERTICES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations that are counted, and of which one fails. For the one program that is linked with
- * --wrap for all that allocates. */
+/* Counts allocations, and makes one of them fail. Only for the program that is linked with --wrap
+ * for everything that allocates. */
 #ifndef WEFT_INJECTION_H
 #define WEFT_INJECTION_H
 
@@ -21,13 +21,13 @@ enum {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool watching;       /* track allocations */
-static bool only_own;       /* ignore malloc and its kin: on a GPU they are the driver's */
+static bool only_own;       /* ignore malloc and similar calls: on a GPU the driver makes them */
 static int counted;         /* allocations since arm() */
 static int fail_at = NEVER; /* which of them fails */
 static void *live[MOST_LIVE];
 static size_t live_bytes[MOST_LIVE];
 static size_t live_count;
-static size_t now_bytes, most_bytes; /* of the library's own allocations: now, and at most */
+static size_t now_bytes, most_bytes; /* of the library's own allocations: now, and the maximum */
 
 /* Counts an allocation; true if it is the one to fail. */
 static bool fails(bool own) {
@@ -94,7 +94,7 @@ void *__wrap_realloc(void *p, size_t bytes) {
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-    /* with device memory in play, that of the host is not asked about */
+    /* with device memory in use, host memory is not counted */
     return fails(true) ? NULL
                        : born(__real_aligned_alloc(alignment, bytes), true, only_own ? 0 : bytes);
 }
@@ -131,8 +131,8 @@ void __wrap_wi_host_unmap(void *p, size_t bytes) {
 
 #ifdef WEFT_CUDA
 
-/* Both sides of a function that sets *p and takes more arguments after it. `size` is what counts
- * among the bytes taken on a GPU: pinned memory is the host's. */
+/* Both sides of a function that sets *p and has more arguments after it. `size` is what counts as
+ * bytes taken on a GPU; pinned memory is host memory. */
 #    define WRAP_CUDA(name, size, parameters, arguments)                                           \
         cudaError_t __real_##name parameters;                                                      \
         cudaError_t __wrap_##name parameters;                                                      \
@@ -185,7 +185,7 @@ static void watch(bool on) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Lets the allocation numbered `which` from now on fail. */
+/* Makes allocation number `which` from now on fail. */
 static void arm(int which) {
     counted = 0;
     fail_at = which;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels can do beyond a plain launch, on a GPU and on emu alike: clusters that share their
+/* What kernels can do beyond a simple launch, on a GPU and on emu: clusters that share their
  * blocks' memory, launches from kernels, constant memory, tensor cores. */
 #include <string.h>
 #include <type_traits>
@@ -32,7 +32,7 @@ int *zeros(weft_context *ctx, size_t n) {
     return (int *)p;
 }
 
-/* What p holds, which is freed. */
+/* The contents of p, which is freed. */
 std::vector<int> taken(weft_context *ctx, int *p, size_t n) {
     std::vector<int> host(n);
     ok(ctx, weft_copy(ctx, host.data(), p, n * sizeof(int)));
@@ -42,8 +42,8 @@ std::vector<int> taken(weft_context *ctx, int *p, size_t n) {
 
 /* ---- clusters ---- */
 
-/* Each block of a cluster holds some counters of all blocks' threads; they end in `out`, cluster
- * after cluster, counter after counter. */
+/* Each block of a cluster holds some of the counters for all blocks' threads; `out` gets them,
+ * cluster after cluster. */
 [[maybe_unused]] __device__ void count_in_cluster(int *counters, int *out) {
     const unsigned rank = wi_cluster_rank(), size = wi_cluster_size();
     counters[threadIdx.x] = 0;
@@ -126,7 +126,7 @@ __global__ void halve(int *out, int n, int first) {
     (void)WEFT_LAUNCH_FORGET(halve, 1u, 1u, 0, out + left, n - left, first + left);
 }
 
-/* What all blocks of its parent left in v[0 .. n), each times `factor`. */
+/* Multiplies by `factor` what all blocks of its parent stored in v[0 .. n). */
 template <int factor, int addend>
 __global__ void change(int *v, int n) {
     for (int k = (int)(blockIdx.x * blockDim.x + threadIdx.x); k < n;
@@ -134,8 +134,8 @@ __global__ void change(int *v, int n) {
         v[k] = v[k] * factor + addend;
 }
 
-/* Every thread launches and forgets its element's doubling; the two tails come after all those, and
- * one after the other. */
+/* Every thread launches, with FORGET, a kernel that doubles its element; the two tail launches come
+ * after all of these, one after the other. */
 __global__ void family(int *v, int n) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k < n) {
@@ -148,7 +148,7 @@ __global__ void family(int *v, int n) {
     }
 }
 
-/* A tail launch of itself until n is 0: as a loop whose every turn is a grid. */
+/* A tail launch of itself until n is 0: a loop in which every iteration is a grid. */
 __global__ void turns(int *v, int n) {
     v[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x] + 1;
     __syncthreads();
@@ -210,7 +210,7 @@ void test_constants(weft_context *ctx) {
 
 /* ---- tensor cores ---- */
 
-/* D = A B + C, with A, B and C of small whole numbers, row by row in v, and D after them. */
+/* D = A B + C for small integers A, B and C, row by row in v, with D after them. */
 template <class T>
 __global__ void multiply_16(int *v) {
     WEFT_SHARED(T, a, [16 * 16]);
@@ -253,7 +253,7 @@ __global__ void multiply_tf32(int *v) {
         v[320 + (g + k / 2 * 8) * 8 + 2 * t + k % 2] = (int)d[k];
 }
 
-/* The bytes of x[0], x[step], x[2 step] and x[3 step], the first lowest. */
+/* The bytes of x[0], x[step], x[2 step] and x[3 step], the first in the low byte. */
 __device__ uint32_t four_bytes(const int *x, int step) {
     uint32_t word = 0;
     for (int k = 0; k < 4; k++)
@@ -285,7 +285,7 @@ __global__ void multiply_f64(int *v) {
         v[128 + g * 8 + 2 * t + k] = (int)d[k];
 }
 
-/* Whole numbers -9 .. 9 for an m x k, a k x n and an m x n matrix, through the kernel. */
+/* Checks the kernel with integers -9 .. 9 in an m x k, a k x n and an m x n matrix. */
 void check_product(weft_context *ctx, void (*kernel)(int *), int m, int n, int k, uint64_t seed) {
     test_random random = test_random_at(seed);
     const size_t b = (size_t)(m * k), c = b + (size_t)(k * n), d = c + (size_t)(m * n);

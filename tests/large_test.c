@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts beyond 2^31 and 2^32. On the cpu only if WEFT_TEST_LARGE is set, since it takes 4 GiB and
- * minutes; on a GPU wherever the memory is there. All answers have a closed form, and go through
- * the same few bytes again and again, which is how all of them are looked at in little time. */
+/* Counts beyond 2^31 and 2^32. On the cpu only if WEFT_TEST_LARGE is set, because it takes 4 GiB
+ * and minutes; on a GPU if it has the memory. All results have a formula and repeat the same few
+ * bytes, so that they can be checked quickly. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,21 +14,21 @@
 #include "testing.h"
 
 enum {
-    CHUNK_BYTES = 1 << 26, /* of device memory looked at together */
+    CHUNK_BYTES = 1 << 26, /* of device memory checked at a time */
     PIECE_BYTES = 1 << 16, /* compared by one thread */
     PERIOD = 256,          /* of the elements */
-    TURN = 512             /* of all answers: a multiple of their periods */
+    TURN = 512             /* of all results: a multiple of their periods */
 };
 
 static const size_t n = ((size_t)1 << 32) + 1000003;
 
-/* x[i] = 1 + 3 i modulo 256 goes through all 256 values, since 3 is odd, then starts again. */
+/* x[i] = 1 + 3 i modulo 256 takes all 256 values, because 3 is odd, and then repeats. */
 static uint8_t element(uint64_t i) {
     return (uint8_t)(1 + 3 * i);
 }
 
-/* x[0] + ... + x[i] modulo 256: i + 1 + 3 i (i + 1) / 2. A period adds 255 * 128, which is 128: so
- * two of them bring it back to where it was. */
+/* x[0] + ... + x[i] modulo 256: i + 1 + 3 i (i + 1) / 2. A period adds 255 * 128, which is 128
+ * modulo 256: so this repeats after two periods. */
 static uint8_t prefix(uint64_t i) {
     const uint64_t k = i % TURN;
     return (uint8_t)(k + 1 + 3 * k * (k + 1) / 2);
@@ -38,7 +38,8 @@ static uint8_t twice(uint64_t i) {
     return (uint8_t)(2 * element(i));
 }
 
-/* The first of `count` bytes that is not what `table` goes on with from `phase` on, or `count`. */
+/* The first of `count` bytes that differs from `table`, read cyclically from `phase` on; or
+ * `count`. */
 static size_t first_wrong(const uint8_t *x, size_t count, const uint8_t *table, size_t phase) {
     size_t first = count;
 #pragma omp parallel for reduction(min : first)
@@ -55,7 +56,7 @@ static size_t first_wrong(const uint8_t *x, size_t count, const uint8_t *table, 
     return first;
 }
 
-/* Is x[i] = right(i), of which right(i + TURN) is no other, for i = from ... to - 1? */
+/* Checks x[i] = right(i), where right(i + TURN) = right(i), for i = from ... to - 1. */
 static void compare(weft_context *ctx, const void *x, size_t from, size_t to,
                     uint8_t (*right)(uint64_t), const char *what) {
     static uint8_t table[TURN + PIECE_BYTES];
@@ -84,7 +85,7 @@ static void require_ok(weft_context *ctx, weft_status status) {
     }
 }
 
-/* True if the row ran; rungs that teach do not offer bytes. */
+/* True if the rung ran; teaching rungs do not take bytes. */
 static bool ran(weft_context *ctx, const wi_row *row, weft_status status) {
     if (status == WEFT_EUNSUPPORTED && row && row->kind == WI_CUDA) {
         return false;
@@ -93,7 +94,7 @@ static bool ran(weft_context *ctx, const wi_row *row, weft_status status) {
     return true;
 }
 
-/* The rows of a ladder at this place, without those that would take hours: a loop with one index,
+/* The rungs of a ladder at this place, except those that would take hours: a loop with one index,
  * and quicksorts that launch kernels from kernels. */
 static size_t rows_of(weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]) {
     const size_t all = test_rows(ctx, ladder, rows);
@@ -146,7 +147,7 @@ static void large_reductions(weft_context *ctx, void *x) {
     }
 }
 
-/* One element stands out, beyond position 2^32. */
+/* One element differs, beyond position 2^32. */
 static void large_positions(weft_context *ctx, void *x) {
     const int8_t zero = 0, one = 1;
     const size_t at = n - 5;
@@ -184,7 +185,7 @@ static uint8_t sought(uint64_t i) {
     return value_sought;
 }
 
-/* All n elements in order: every value as often as it comes up. */
+/* Checks that all n elements are in order: every value as often as it occurs. */
 static void compare_sorted(weft_context *ctx, const void *x) {
     size_t times[PERIOD], start = 0;
     for (uint64_t i = 0; i < PERIOD; i++)
@@ -196,7 +197,7 @@ static void compare_sorted(weft_context *ctx, const void *x) {
     }
 }
 
-/* The first 2^31 and a few in order, then all of them. */
+/* Sorts the first 2^31 and a few, then all. */
 static void large_sorts(weft_context *ctx, void *x) {
     const size_t some = ((size_t)1 << 31) + 7;
     uint64_t fall = 0;
@@ -208,7 +209,7 @@ static void large_sorts(weft_context *ctx, void *x) {
         if (!ran(ctx, rows[k], weft_sort(ctx, WEFT_ASCENDING, WEFT_U8, some, x, x)))
             continue;
         require_ok(ctx, weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_U8, n, x, &fall));
-        assert_true(fall == some); /* behind 255 comes a 22 */
+        assert_true(fall == some); /* after 255 comes a 22 */
         require_ok(ctx, weft_sort(ctx, WEFT_ASCENDING, WEFT_U8, n, x, x));
         compare_sorted(ctx, x);
     }
@@ -243,7 +244,7 @@ static void large_word_sort(weft_context *ctx) {
     require_ok(ctx, weft_free(ctx, x));
 }
 
-/* Every value but those of the last, incomplete period comes up equally often. */
+/* Every value except those of the last, incomplete period occurs equally often. */
 static void large_histograms(weft_context *ctx, void *x) {
     uint64_t right[PERIOD] = {0}, got[PERIOD];
     const wi_row *rows[TEST_MAX_ROWS];
@@ -260,7 +261,7 @@ static void large_histograms(weft_context *ctx, void *x) {
             assert_memory_equal(got, right, sizeof right);
         }
     }
-    /* one bin takes in more than 2^32 */
+    /* one bin gets more than 2^32 */
     const uint8_t zero = 0;
     test_use(ctx, "map", NULL);
     require_ok(ctx, weft_fill(ctx, WEFT_U8, n, &zero, x));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of the sparse slice whose allocations allocation_test.c fails. They bring their own
- * small matrices and leave the arrays of that test alone. */
+/* The calls of the sparse slice whose allocations allocation_test.c fails. They have their own
+ * small matrices and do not use that test's arrays. */
 #ifndef WEFT_SPARSE_CALLS_H
 #define WEFT_SPARSE_CALLS_H
 
@@ -15,7 +15,7 @@
 
 struct arrays;
 
-/* Indices out of order, each place given twice: every allocation there is. */
+/* Indices out of order, each entry given twice: so every allocation is made. */
 static inline weft_status run_sparse(weft_context *ctx, struct arrays *a) {
     (void)a;
     static const int32_t row[] = {2, 0, 1, 1, 0, 2}, col[] = {1, 0, 2, 1, 0, 2};
@@ -29,7 +29,7 @@ static inline weft_status run_sparse(weft_context *ctx, struct arrays *a) {
         status = weft_sparse_update(ctx, matrix, 6, value);
     if (status == WEFT_OK)
         status = weft_sparse_multiply(ctx, matrix, 1, x, 3, y, 3);
-    assert_int_equal(counted, before); /* new values and products take none */
+    assert_int_equal(counted, before); /* new values and products allocate nothing */
     weft_sparse_destroy(matrix);
     return status;
 }
@@ -45,7 +45,7 @@ static inline weft_status run_sparse_rows(weft_context *ctx, struct arrays *a) {
     return status;
 }
 
-/* A file that lives in memory, read for both its halves. */
+/* A file in memory, read with both its halves. */
 static inline weft_status read_text(weft_context *ctx, int *descriptor, const char *text) {
     char path[64];
     if (*descriptor == 0) {
@@ -59,7 +59,7 @@ static inline weft_status read_text(weft_context *ctx, int *descriptor, const ch
     return status;
 }
 
-/* A dense matrix; and one that is built twice, for its halves are not the same. */
+/* A dense matrix; and one that is built twice, because its halves differ. */
 static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
     (void)a;
     static int dense, apart;
@@ -71,7 +71,7 @@ static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
                      "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0\n2 2 3\n");
 }
 
-/* A path of four columns, analyzed, saved to a file that lives in memory, and loaded. */
+/* A path of four columns: analyzed, saved to a file in memory, and loaded. */
 static inline weft_status run_chol(weft_context *ctx, struct arrays *a) {
     (void)a;
     static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
@@ -82,7 +82,7 @@ static inline weft_status run_chol(weft_context *ctx, struct arrays *a) {
     char path[64];
     weft_sparse *matrix;
     weft_chol *plan = NULL, *loaded = NULL;
-    if (ctx->kind != WI_CPU) /* plans are made on cpu places only */
+    if (ctx->kind != WI_CPU) /* plans exist on cpu places only */
         return WEFT_OK;
     if (descriptor == 0)
         descriptor = memfd_create("plan", 0);
@@ -133,8 +133,8 @@ static inline weft_status run_strip(weft_context *ctx, struct arrays *a) {
     return status;
 }
 
-/* Factors the matrix times 2^power, which takes memory where that is tiny; if there is none, what
- * was made before, of the matrix times 2^before, still serves. */
+/* Factors the matrix times 2^power, which allocates if that is tiny; if the allocation fails, the
+ * earlier factor, of the matrix times 2^before, must still work. */
 static inline weft_status factor_times(weft_context *ctx, weft_chol *plan, weft_sparse *matrix,
                                        int power, int before) {
     double x[4] = {1, 2, 3, 4}, value[7];
@@ -151,7 +151,7 @@ static inline weft_status factor_times(weft_context *ctx, weft_chol *plan, weft_
     return status;
 }
 
-/* What of a plan is done again: none of it may allocate. */
+/* What can be repeated with a plan: none of it may allocate. */
 static inline weft_status run_again(weft_context *ctx, weft_chol *plan, weft_sparse *matrix) {
     const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 2};
     double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, condition;
@@ -170,8 +170,7 @@ static inline weft_status run_again(weft_context *ctx, weft_chol *plan, weft_spa
     return status;
 }
 
-/* By every variant in turn; where one finds no memory, what the one before has made still serves.
- */
+/* Every variant in turn; if one gets no memory, the factor of the one before must still work. */
 static inline weft_status run_variants(weft_context *ctx, weft_chol *plan, weft_sparse *matrix) {
     int before = 0;
     weft_status status = weft_chol_factor(ctx, plan, matrix);
@@ -184,7 +183,7 @@ static inline weft_status run_variants(weft_context *ctx, weft_chol *plan, weft_
     return status;
 }
 
-/* A path of four columns, to be factored by as many threads as there are. */
+/* A path of four columns, factored with as many threads as there are. */
 static inline weft_status factor_path(weft_context *ctx,
                                       weft_status (*run)(weft_context *ctx, weft_chol *plan,
                                                          weft_sparse *matrix)) {

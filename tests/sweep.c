@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rungs of a ladder are tested, and which of the many like cases of a test are run: all, or
- * those that must be and then others drawn until the program's budget is spent. See testing.h. */
+/* Chooses which rungs of a ladder are tested, and which of the many similar cases of a test are
+ * run: all, or those that must be and then random ones until the program's budget is spent. See
+ * testing.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,10 +10,10 @@
 #include "testing.h"
 
 enum {
-    TRIES = 64 /* to draw a case that there is, for a combination that must be seen */
+    TRIES = 64 /* to draw an existing case for a combination that must be run */
 };
 
-/* Work that a program may do with a budget of 1; on place emu, of one seed. */
+/* How much work a program may do with a budget of 1; on place emu, with one seed. */
 #ifdef WEFT_EMU
 static const double usual_budget = 16e6; /* steps */
 #else
@@ -36,7 +37,7 @@ bool test_case_wanted(test_random *r) {
     return !text || test_below(r, strtoull(text, NULL, 0)) == 0;
 }
 
-/* Times the usual budget; INFINITY: everything is run. */
+/* A multiple of the usual budget; INFINITY: everything is run. */
 static double budget_factor(void) {
     const char *const text = getenv("WEFT_TEST_BUDGET");
     char *end = NULL;
@@ -78,7 +79,7 @@ size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row 
 
 /* ---- one sweep ---- */
 
-/* A sweep under way: axis 0 is the size, axis 1 the rung, the others are its own. */
+/* A sweep in progress: axis 0 is the size, axis 1 the rung, the others are the sweep's own. */
 typedef struct sweeping {
     const test_sweep *s;
     test_random *r;
@@ -104,7 +105,7 @@ static sweeping sweep_begin(const weft_context *ctx, test_random *r, const test_
     return w;
 }
 
-/* Is the axis one whose every value, with every value of the others that are, must be seen? */
+/* Must every value of this axis be run, with every value of the others for which this is so? */
 static bool must_see(const sweeping *w, size_t axis) {
     return axis == 1 || (axis > 1 && (w->s->must >> (axis - 2) & 1));
 }
@@ -115,8 +116,7 @@ static bool run_here(const sweeping *w) {
     return w->s->run(w->rig, n, w->rows[w->at[1]], w->at + 2);
 }
 
-/* Gives the axes that must be seen the values that number k stands for, or all axes; the others
- * are drawn. */
+/* Sets the axes that must be run (or all axes) to combination number k; draws the others. */
 static void go_to(sweeping *w, size_t k, bool all) {
     for (size_t axis = w->axes; axis-- > 0;) {
         if (!all && !must_see(w, axis)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small symmetric systems for the tests of the Cholesky factorization, as dense tables in long
- * double, and what may be asked of a factor: P A Pt = L Lt but for rounding. */
+ * double, and checks of a factor: P A Pt = L Lt within rounding. */
 #ifndef WEFT_TEST_SYSTEMS_H
 #define WEFT_TEST_SYSTEMS_H
 
@@ -17,7 +17,7 @@ typedef struct test_system {
 } test_system;
 
 /* Values for the graph's edges and diagonal. Definite: a sum of squares (x e[i] + y e[j])^2 over
- * the edges, and of a diagonal that may be tiny; all is exact in double. Otherwise anything. */
+ * the edges, plus a diagonal that may be tiny; all exact in double. Otherwise anything. */
 static inline void test_system_fill(test_random *r, bool definite, test_system *s) {
     const int64_t n = s->graph.n;
     const double tiny = ldexp(1, -(int)test_below(r, 24));
@@ -62,7 +62,7 @@ static inline weft_sparse *test_system_matrix(weft_context *ctx, const test_syst
 }
 
 /* Cholesky by its definition. Returns n, or the first column whose pivot is not above `least` times
- * the diagonal entry it began as; *pivot is that pivot. */
+ * its original diagonal entry; *pivot is that pivot. */
 static inline int64_t test_system_factor(const test_system *s, const int64_t *perm, double least,
                                          test_dense l, long double *pivot) {
     const int64_t n = s->graph.n;
@@ -96,14 +96,14 @@ static inline weft_chol *test_plan(weft_context *ctx, const weft_sparse *matrix,
     return plan;
 }
 
-/* The plan has its memory, and every number of L is NaN, so that one left out shows. */
+/* The plan has its memory, and every number of L is NaN, so that a missing one is noticed. */
 static inline void test_poison_factor(weft_context *ctx, weft_chol *plan) {
     if (weft_chol_reserve(ctx, plan, 1) != WEFT_OK)
         fail_msg("%s", weft_message(ctx));
     memset(plan->numbers.l, 0xFF, plan->report.factor_bytes);
 }
 
-/* Entry (i, j) of L, i >= j, on what is stored; 0 elsewhere. */
+/* Entry (i, j) of L, i >= j, if it is stored; else 0. */
 static inline void test_plan_factor(const weft_chol *plan, test_dense l) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     memset(l, 0, sizeof(test_dense));
@@ -117,7 +117,7 @@ static inline void test_plan_factor(const weft_chol *plan, test_dense l) {
     }
 }
 
-/* |P A Pt - L Lt| <= (n + 4) 2^-53 |L| |Lt|, entry by entry: what rounding may do at most. */
+/* |P A Pt - L Lt| <= (n + 4) 2^-53 |L| |Lt|, entry by entry: a bound on the rounding error. */
 static inline void test_check_factor(const weft_chol *plan, const test_system *s,
                                      const char *what) {
     static test_dense l;

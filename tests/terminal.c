@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a command in a terminal of so many columns, and prints what then stands on the screen.
+/* Runs a command in a terminal of so many columns, and prints what is then on the screen.
  *     terminal COLUMNS COMMAND [ARGUMENT...]
- * Lines that ran over the edge end in <WRAP>, control characters that are not understood are
- * printed as <ESC> or <14>; with TERM=dumb no escape sequence is. Returns what the command does,
- * or 126 if there is no terminal to be had. */
+ * Lines that are longer than the screen end in <WRAP>; unknown control characters are printed as
+ * <ESC> or <14>; with TERM=dumb all escape sequences are unknown. Returns the command's exit
+ * status, or 126 if no terminal can be opened. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@ enum {
     NO_COMMAND = 127
 };
 
-/* The line that is written on; a cell holds one character of UTF-8. Lines above are printed. */
+/* The current line; a cell holds one UTF-8 character. Lines above it are printed already. */
 typedef struct screen {
     size_t columns, at, used;
     char cell[MOST_COLUMNS][5];
-    char sequence[MOST_SEQUENCE]; /* an escape sequence, as far as it has come */
+    char sequence[MOST_SEQUENCE]; /* an escape sequence, as far as it has been read */
     size_t sequence_bytes;
     bool dumb;
 } screen;
@@ -63,7 +63,7 @@ static void put_name(screen *s, unsigned char byte) {
         put(s, c, 1);
 }
 
-/* Colours change nothing here, and ESC [ K clears the rest of the line; no other is understood. */
+/* Colours are ignored, and ESC [ K clears the rest of the line; no other sequence is known. */
 static void end_sequence(screen *s) {
     const char last = s->sequence[s->sequence_bytes - 1];
     if (last == 'K' && s->sequence_bytes == 3) {
@@ -116,7 +116,7 @@ int main(int count, char **words) {
         return NO_TERMINAL;
     const struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)s.columns};
     s.dumb = type && strcmp(type, "dumb") == 0;
-    /* an end of our own, so that reading does not fail before the command has opened its */
+    /* keep our own end open, so that reading does not fail before the command has opened its end */
     const int held = open(name, O_RDWR | O_NOCTTY);
     if (held < 0 || ioctl(terminal, TIOCSWINSZ, &size) != 0)
         return NO_TERMINAL;

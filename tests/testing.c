@@ -14,7 +14,7 @@
 #    include <cuda_runtime_api.h>
 #endif
 
-#if defined(__has_feature) /* clang's way of telling */
+#if defined(__has_feature) /* how clang tells it */
 #    if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
 #        define __SANITIZE_ADDRESS__ 1
 #    endif
@@ -180,7 +180,7 @@ double test_roundoff(weft_type type) {
 
 double test_half_tiny(weft_type type) {
     float_facts f = facts_of(type);
-    return ldexp(1.0, f.emin - f.precision); /* 0 for f64: its half tiny is no double */
+    return ldexp(1.0, f.emin - f.precision); /* 0 for f64: no double is that small */
 }
 
 double test_largest_of(weft_type type) {
@@ -405,8 +405,8 @@ static double float_of(test_random *r, test_pattern pattern, weft_type type) {
     }
 }
 
-/* Every tenth element or so is doubled, and the next such halved: prefixes stay within 1/2 ... 2.
- */
+/* About every tenth element is doubled, and the next such one halved: prefixes stay within 1/2 ...
+ * 2. */
 static void add_powers(test_random *r, weft_type type, size_t n, void *p) {
     double power = 2;
     for (size_t i = test_below(r, 10); i < n; i += 1 + test_below(r, 20)) {
@@ -472,7 +472,7 @@ static size_t guarded_bytes(const test_buffer *b) {
     return b->bytes + 2 * TEST_GUARD_BYTES;
 }
 
-/* What went through buffers so far; a buffer costs some work however small it is. */
+/* How many bytes went through buffers so far; even a small buffer costs some work. */
 static uint64_t bytes_moved;
 
 static void note_work(const test_buffer *b) {
@@ -487,7 +487,7 @@ uint64_t test_work(void) {
 #endif
 }
 
-/* Fills the host view, then hands it to where the array lives. */
+/* Fills the host view, then copies it to where the array is. */
 static void place_array(test_buffer *b, const void *from, size_t bytes, size_t offset) {
     assert_true(bytes <= b->capacity && offset <= TEST_MAX_OFFSET);
     ASAN_UNPOISON_MEMORY_REGION(b->mirror, block_bytes(b));

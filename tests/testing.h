@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests share: seeded data, the places present, guarded buffers in host and device memory,
- * and arithmetic on every weft_type that owes nothing to the library's own. */
+/* What the tests share: seeded data, the available places, guarded buffers in host and device
+ * memory, and arithmetic on every weft_type that does not use the library. */
 #ifndef WEFT_TESTING_H
 #define WEFT_TESTING_H
 
-/* cmocka.h wants these before it. */
+/* cmocka.h needs these before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,9 +22,9 @@ typedef struct test_random {
     uint64_t state;
 } test_random;
 
-/* WEFT_TEST_SEED, or a fixed number; printed the first time it is asked for. */
+/* WEFT_TEST_SEED, or a fixed number; printed at its first use. */
 uint64_t test_seed(void);
-/* A generator of its own for each `stream`, all from the one seed. */
+/* A separate generator for each `stream`, all from the same seed. */
 test_random test_random_at(uint64_t stream);
 uint64_t test_bits(test_random *r);
 uint64_t test_below(test_random *r, uint64_t bound); /* 0 ... bound - 1 */
@@ -36,7 +36,7 @@ enum {
     TEST_MAX_PLACES = 8
 };
 
-/* What the build calls its GPU places. */
+/* The name of this build's GPU places. */
 #ifdef WEFT_EMU
 #    define TEST_GPU "emu"
 #else
@@ -64,11 +64,12 @@ void test_on_each_place(void **state);
         }                                                                                          \
     }
 
-/* ---- which cases are run ---- */
+/* ---- which cases to run ---- */
 
 /* Sizes above WEFT_TEST_MAX are left out. */
 bool test_size_wanted(size_t n);
-/* Of like cases that no sweep holds, for slow checkers: one in WEFT_TEST_ONE_IN, drawn. */
+/* For similar cases outside sweeps, under slow sanitizers: true for one in WEFT_TEST_ONE_IN, at
+ * random. */
 bool test_case_wanted(test_random *r);
 
 extern const size_t test_small_sizes[];
@@ -81,30 +82,30 @@ enum {
 };
 
 /* A sweep: every combination of a size, a rung of a ladder and one value of each further axis. A
- * program has a budget of work. With it a sweep runs what must be seen, each rung with each
- * combination of the axes in `must` once (the rest of the case drawn), and then drawn cases until
- * its share of the budget is spent. */
+ * program has a budget of work. Within it a sweep first runs what must be run: each rung with each
+ * combination of the axes in `must` once, the rest of the case drawn at random. Then it runs random
+ * cases until its share of the budget is spent. */
 typedef struct test_sweep {
-    const size_t *sizes;           /* ascending; NULL: the cases have no size */
-    size_t size_count;             /* sizes above WEFT_TEST_MAX are left out */
-    const wi_ladder *ladder;       /* its rungs on the place, and NULL; or NULL: only that */
-    size_t extent[TEST_MOST_AXES]; /* of each further axis; 0 ends them */
+    const size_t *sizes;     /* ascending; NULL: the cases have no size */
+    size_t size_count;       /* sizes above WEFT_TEST_MAX are left out */
+    const wi_ladder *ladder; /* its rungs on the place, and NULL: the library's choice; or NULL */
+    size_t extent[TEST_MOST_AXES]; /* number of values of each further axis; 0 after the last */
     unsigned must;                 /* bit k: further axis k */
     unsigned share;                /* of the program's budget, in percent */
-    size_t one_in;                 /* if everything is run: one in so many cases; 0: all */
-    /* Runs a case, at[k] being its value on axis k; false: there is no such case. */
+    size_t one_in;                 /* if everything is run: only one in so many cases; 0: all */
+    /* Runs a case, at[k] being its value on axis k; false if there is no such case. */
     bool (*run)(void *rig, size_t n, const wi_row *row, const size_t at[]);
 } test_sweep;
 
 /* WEFT_TEST_BUDGET multiplies the budget; "all" runs everything. */
 void test_sweep_run(const weft_context *ctx, test_random *r, const test_sweep *s, void *rig);
-/* Work done so far: on place emu steps of kernels, elsewhere bytes that went through test buffers,
- * and a few for every one of them. */
+/* Work done so far: on place emu the steps of kernels; elsewhere the bytes that went through test
+ * buffers, plus a few for each buffer. */
 uint64_t test_work(void);
 
 /* ---- values of every type ---- */
 
-/* An element widened without loss: .f for floats, .i for signed, .u for unsigned. */
+/* An element converted without loss: .f for floats, .i for signed, .u for unsigned. */
 typedef union test_value {
     int64_t i;
     uint64_t u;
@@ -119,7 +120,7 @@ const char *test_op_name(weft_op op);
 
 /* `v`, any value, rounded to nearest even in `type` (a float type), as a double. */
 double test_round(weft_type type, long double v);
-/* `bits` modulo 2^bits of `type` (an integer type), extended by its sign or by zeros. */
+/* `bits` modulo 2^bits of `type` (an integer type), extended by sign or zeros. */
 uint64_t test_wrap(weft_type type, uint64_t bits);
 /* Unit roundoff of a float type, 2^-p, and half the distance between its smallest numbers. */
 double test_roundoff(weft_type type);
@@ -130,10 +131,10 @@ test_value test_load(weft_type type, const void *p, size_t i);
 /* Rounds to nearest even, or wraps. */
 void test_store(weft_type type, void *p, size_t i, test_value v);
 void test_widen(weft_type type, size_t n, const void *p, test_value *out);
-/* Equal bits, or NaN both: -0.0 differs from +0.0. */
+/* Equal bits, or both NaN: -0.0 differs from +0.0. */
 bool test_same(weft_type type, test_value a, test_value b);
 
-/* The value as text, floats with their bits as f64; good until the fourth call after. */
+/* The value as text, floats with their bits as f64; valid until the fourth call after this. */
 const char *test_text(weft_type type, test_value v);
 
 typedef enum test_pattern {
@@ -151,13 +152,13 @@ void test_fill(test_random *r, test_pattern pattern, weft_type type, size_t n, v
 
 /* ---- buffers ---- */
 
-/* One array with a guard zone of poison on either side, used again from case to case. */
+/* An array with guard zones filled with a pattern before and after it; reused from case to case. */
 typedef struct test_buffer {
     weft_context *ctx;
     bool device;
     size_t capacity;
-    unsigned char *block;  /* what was allocated */
-    unsigned char *mirror; /* host view of block: block itself unless it is device memory */
+    unsigned char *block;  /* the allocated memory */
+    unsigned char *mirror; /* host view of block: block itself, unless it is device memory */
     unsigned char *p;      /* the array, in block */
     size_t bytes;
 } test_buffer;
@@ -170,26 +171,27 @@ enum {
 
 test_buffer test_buffer_open(weft_context *ctx, bool device, size_t capacity);
 void test_buffer_close(test_buffer *b);
-/* Places an array of `bytes`, `offset` past a 64-byte boundary, filled with poison. */
+/* Places an array of `bytes` bytes, `offset` past a 64-byte boundary, filled with the guard
+ * pattern. */
 void test_buffer_poison(test_buffer *b, size_t bytes, size_t offset);
 /* The same, filled from `from`. */
 void test_buffer_load(test_buffer *b, const void *from, size_t bytes, size_t offset);
-/* A host view of the array, after the work queued. Fails the test if a guard was touched. */
+/* A host view of the array, after all queued work. Fails the test if a guard was overwritten. */
 const void *test_buffer_read(test_buffer *b, const char *what);
 
 /* ---- rungs ---- */
 
-/* Forces `op` to `row`, or leaves the choice to the library if row is NULL. */
+/* Forces `op` to `row`; NULL: the library chooses. */
 void test_use(weft_context *ctx, const char *op, const wi_row *row);
 /* Fails the test unless the latest call of `op` ran `row`; any row of the ladder if row is NULL. */
 void test_used(const weft_context *ctx, const char *op, const wi_row *row, const char *what);
-/* Do rungs that only teach offer this type? */
+/* Do teaching rungs take this type? */
 bool test_taught_type(weft_type type);
-/* The rows of a ladder that belong to the context's place, and NULL for the library's choice. More
- * than TEST_MAX_ROWS fail the test. */
+/* The rungs of a ladder on the context's place, and NULL for the library's choice. More than
+ * TEST_MAX_ROWS fail the test. */
 size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]);
 
-const wi_row *test_row_named(const wi_ladder *ladder, const char *name); /* there is one */
+const wi_row *test_row_named(const wi_ladder *ladder, const char *name); /* which must exist */
 
 enum {
     TEST_MAX_ROWS = 16

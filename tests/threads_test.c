@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of a context on the cpu: after a fork, beside other work on all cores, with as little
- * stack and as few threads as a system may give, and how many there are. What might hang or crash
- * is done in a child, under an alarm. */
+/* The threads of a context on the cpu: after a fork, with other work on all cores, with little
+ * stack and few threads, and how many there are. Whatever might hang or crash runs in a child
+ * process with an alarm. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -20,10 +20,9 @@
 enum {
     COUNT = 1 << 18, /* two threads' worth of f32 */
     PATIENCE_SECONDS = 30,
-    CALL_BYTES = 1 << 16, /* of stack, as weft/core.h says */
-    THREAD_BYTES =
-        1 << 14,  /* what the system keeps there: thread-local variables, the first frame */
-    KILLED = 1000 /* added to the signal that ended a child */
+    CALL_BYTES = 1 << 16,   /* of stack, as weft/core.h says */
+    THREAD_BYTES = 1 << 14, /* used by the system: thread-local variables, the first frame */
+    KILLED = 1000           /* added to the signal that ended a child */
 };
 
 static float ones[COUNT];
@@ -78,7 +77,7 @@ static int sum_in_grandchild(void *user) {
     return sums_up(user) ? run_child(sum_twice, user) : 3;
 }
 
-/* In a child, its own context and one that is older than the fork work alike, as they do in the
+/* In a child process, both its own context and one from before the fork work, as they do in the
  * parent afterwards. */
 static void test_fork(void **state) {
     (void)state;
@@ -93,7 +92,7 @@ static void test_fork(void **state) {
     weft_close(ctx);
 }
 
-/* ---- beside other work ---- */
+/* ---- with other work on all cores ---- */
 
 static void *burn(void *stop) {
     while (!atomic_load_explicit((atomic_bool *)stop, memory_order_relaxed)) {
@@ -126,8 +125,8 @@ static double usual_seconds(weft_context *ctx) {
     return seconds[CALLS / 2];
 }
 
-/* With every core busy, a call of some 30 us usually ends within a fraction of a turn of the
- * scheduler, which is 3 ms or more: it waits for nobody who has not begun. */
+/* With every core busy, a call of about 30 us usually ends within a fraction of the scheduler's
+ * time slice, which is 3 ms or more: it does not wait for threads that have not begun. */
 static void test_busy_machine(void **state) {
     (void)state;
     enum {
@@ -168,7 +167,7 @@ static int bind_to_one(void *user) {
     cpu_set_t all, one;
     int first = 0;
     if (sched_getaffinity(0, sizeof all, &all) != 0)
-        return 0; /* more cores than the set has room for */
+        return 0; /* more cores than the set holds */
     while (!CPU_ISSET(first, &all))
         first++;
     CPU_ZERO(&one);
@@ -213,7 +212,7 @@ static weft_sparse *laplace(weft_context *ctx, size_t side) {
     return matrix;
 }
 
-/* Every ordering of our own, and a solve with refinement and all else. */
+/* Every ordering of our own, and a solve with refinement and so on. */
 static bool solves(weft_context *ctx) {
     static const char *const orderings[] = {"amd", "dissect", "rcm", "best"};
     const size_t n = 20 * 20 * 20;
@@ -238,7 +237,7 @@ static bool solves(weft_context *ctx) {
     return right;
 }
 
-/* The calls whose parts have tables of their own. */
+/* The calls whose parts have large tables. */
 static bool sorts(weft_context *ctx, size_t n, const void *x, void *y, uint64_t *at) {
     static const weft_type types[] = {WEFT_U8, WEFT_F16, WEFT_F32, WEFT_F64};
     const weft_field fields[] = {{.offset = 0, .type = WEFT_U32}, {.offset = 4, .type = WEFT_U32}};
@@ -307,7 +306,7 @@ static void *use_everything(void *place) {
     return place;
 }
 
-/* On a thread whose stack is no larger than what weft/core.h asks for. */
+/* On a thread whose stack is no larger than weft/core.h requires. */
 static int use_little_stack(void *place) {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -320,7 +319,7 @@ static int use_little_stack(void *place) {
     return result == place ? 0 : 2;
 }
 
-/* A call goes on with the threads it gets. */
+/* A call continues with the threads that it gets. */
 static int use_many_threads(void *place) {
     enum {
         N = 1 << 24
@@ -341,7 +340,7 @@ static int use_many_threads(void *place) {
 static void test_little(void **state) {
     (void)state;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* its frames are larger, and it takes all addresses */
+    skip(); /* its frames are larger, and it uses the whole address space */
 #endif
     assert_int_equal(run_child(use_little_stack, (void *)(uintptr_t) "cpu:1"), 0);
     assert_int_equal(run_child(use_little_stack, (void *)(uintptr_t) "cpu:3"), 0);

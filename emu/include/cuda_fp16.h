@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-/* A float of 1 sign bit, 15 - fraction_bits of exponent, and fraction_bits. */
+/* A float with 1 sign bit, 15 - fraction_bits bits of exponent, and fraction_bits. `hidden` is the
+ * leading bit that is not stored. */
 template <int fraction_bits>
 struct emu_float16 {
     static constexpr int bias = (1 << (14 - fraction_bits)) - 1, hidden = 1 << fraction_bits;
@@ -23,7 +24,8 @@ struct emu_float16 {
         int magnitude = infinity;
         if (std::isnan(value))
             magnitude = 0x7fff;
-        else if (exponent <= bias) /* to nearest even; a carry rightly steps the exponent */
+        else if (exponent <= bias) /* to nearest, ties to even; a carry out of the fraction
+                                      correctly increments the exponent */
             magnitude = (exponent + bias - 1) * hidden +
                         (int)std::nearbyint(std::ldexp(value, fraction_bits - exponent));
         bits = (uint16_t)(magnitude | (std::signbit((double)wide) ? 0x8000 : 0));

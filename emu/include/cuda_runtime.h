@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* emu's stand-in for what nvcc includes by itself: the device language, for a C++17 compiler. Every
- * operation that orders threads comes here with its source line, and lets others run first. */
+ * operation that orders threads calls emu with its source line, and lets other threads run first.
+ */
 #ifndef EMU_CUDA_RUNTIME_H
 #define EMU_CUDA_RUNTIME_H
 
 #if defined(__clang__) && defined(__has_feature)
 #    if __has_feature(thread_sanitizer)
-/* Of copies of structs in a kernel clang tells nobody: they get the hooks' names, before all else.
- */
+/* Clang does not report copies of structs in a kernel: its calls of memcpy and so on are redirected
+ * to the hooks, before anything else. */
 __asm__(".set memcpy, emu_memcpy\n.set memmove, emu_memmove\n.set memset, emu_memset");
 #    endif
 #endif
@@ -43,12 +44,13 @@ struct dim3 : uint3 {
         : uint3{wide, high, deep} {}
 };
 
-/* Where the running thread is. Constant to the compiler: a kernel's code never moves to another. */
+/* The indices of the running thread. Constant for the compiler: a kernel's code never moves to
+ * another thread. */
 struct emu_index {
     uint3 thread, block;
     dim3 threads, blocks;
-    unsigned rank, cluster; /* which block of its cluster, and of how many */
-    int lane;               /* of its warp */
+    unsigned rank, cluster; /* number of the block in its cluster, and size of the cluster */
+    int lane;               /* in its warp */
 };
 __attribute__((const)) const emu_index *emu_here();
 #define threadIdx (emu_here()->thread)
@@ -57,7 +59,7 @@ __attribute__((const)) const emu_index *emu_here();
 #define gridDim (emu_here()->blocks)
 constexpr int warpSize = 32;
 
-/* An operation and its place in the source: this one, or, as a default argument, the call's. */
+/* An operation and its place in the source; as a default argument, the place of the call. */
 struct emu_site {
     const char *file;
     int line;
@@ -74,17 +76,17 @@ struct emu_grid {
     unsigned cluster; /* blocks */
     size_t shared_bytes;
     std::function<void()> body;
-    const void *kernel = nullptr; /* set by whoever takes the launch */
+    const void *kernel = nullptr; /* set by the launch */
 };
 cudaError_t emu_launch(const void *kernel, cudaStream_t stream, const emu_grid &shape);
-/* False if the device refuses. */
+/* False if the device refuses the launch. */
 bool emu_device_launch(bool tail, const void *kernel, const emu_grid &shape);
 cudaError_t emu_set_constant(void *constant, const void *value, size_t bytes, cudaStream_t stream);
-/* How many clusters of so many blocks the device holds. */
+/* How many clusters of so many blocks the device can hold. */
 cudaError_t emu_cluster_occupancy(int *clusters, const void *kernel, int threads, unsigned cluster,
                                   size_t shared);
 
-/* The block's variable that `key` stands for, and its dynamic shared memory. */
+/* The block's variable that `key` identifies, and its dynamic shared memory. */
 void *emu_shared(const void *key, size_t bytes, size_t alignment);
 unsigned char *emu_dynamic_shared();
 
@@ -92,8 +94,8 @@ void *emu_cluster_map(void *mine, unsigned rank, emu_site at);
 
 /* ---- where threads meet ---- */
 
-/* Waits for the lanes of the warp that `mask` names, or for all of the block or cluster. Gives the
- * bits of a vote, what lane `source` brings, or how many threads of the block bring other than 0.
+/* Waits for the lanes of the warp in `mask`, or for all of the block or cluster. Returns the bits
+ * of a vote, the value from lane `source`, or how many threads of the block give a nonzero value.
  */
 EMU_ENUM(emu_op, EMU_SYNCWARP, EMU_SHUFFLE, EMU_BALLOT, EMU_MATCH, EMU_BLOCK, EMU_CLUSTER);
 uint64_t emu_meet(emu_op op, emu_site at, unsigned mask, uint64_t value = 0, int source = 0);
@@ -122,7 +124,8 @@ inline To emu_bits(From from) {
     return to;
 }
 
-/* Shuffles in groups of `width` lanes; who would read beyond the group gets its own value. */
+/* Shuffles in groups of `width` lanes; a lane that would read beyond its group gets its own value.
+ */
 template <class T>
 inline T emu_shuffle(emu_site at, unsigned mask, T value, bool within, int source) {
     return emu_bits<T>(emu_meet(EMU_SHUFFLE, at, mask, emu_bits<uint64_t>(value),
@@ -159,12 +162,12 @@ inline unsigned __match_any_sync(unsigned mask, T value, EMU_SITE("__match_any_s
 /* ---- atomics, ordered accesses, fences ---- */
 
 EMU_ENUM(emu_access, EMU_READ = 1, EMU_WRITE = 2, EMU_BOTH = 3);
-/* Stand around an access that other threads may make at the same time: let others run first (and,
- * after a write, before this thread goes on), and tell the checks. */
+/* Called around an access that other threads may make at the same time: lets others run first (and,
+ * after a write, before this thread continues), and informs the checks. */
 void emu_before_ordered(const volatile void *p, size_t bytes, int kind, const emu_site &at);
 void emu_after_ordered(int kind, bool changed);
 
-/* *p = change(*p, v) as one step; gives what was there. v converts, as in CUDA's overloads. */
+/* *p = change(*p, v) as one step; returns the old value. v is converted, as in CUDA's overloads. */
 template <class T, class Change>
 __attribute__((no_sanitize("thread"))) inline T
 emu_atomic(T *p, std::common_type_t<T> v, const emu_site &at, Change change, int kind = EMU_BOTH) {
@@ -202,11 +205,12 @@ inline T atomicCAS(T *p, std::common_type_t<T> expected, std::common_type_t<T> v
     return emu_atomic(p, v, at, [=](T old, T now) { return old == expected ? now : old; });
 }
 
-/* Memory here is sequentially consistent; what fences are for, the race check knows. */
+/* Memory in emu is sequentially consistent; the race check keeps track of fences. */
 void __threadfence();
 #define __threadfence_block __threadfence
 #define __threadfence_system __threadfence
-/* In a loop that waits for another thread: gives way, and reports a wait that cannot end. */
+/* Called in a loop that waits for another thread: lets others run, and reports a wait that cannot
+ * end. */
 void emu_spin(EMU_SITE("spin"));
 
 /* ---- asynchronous copies and their barriers ---- */
@@ -239,7 +243,7 @@ inline int __clz(int x) {
 inline int __clzll(long long x) {
     return x ? __builtin_clzll((unsigned long long)x) : 64;
 }
-inline int __double2int_rd(double x) { /* saturates; NaN gives 0 */
+inline int __double2int_rd(double x) { /* saturates; 0 for NaN */
     return std::isnan(x) ? 0 : (int)std::fmin(std::fmax(std::floor(x), -0x1p31), 0x1p31 - 1);
 }
 using std::fabs;

@@ -120,13 +120,14 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
-/* What makes no difference here: all memory comes from the same place, which all devices reach. */
+/* Settings that make no difference here: all memory comes from one place, which all devices can
+ * access. */
 cudaError_t emu_ignore(const void *setting);
-/* Accesses of kernels and switches between threads so far: what a program has cost. */
+/* The number of kernels' accesses and of switches between threads so far: the cost of a program. */
 unsigned long long emu_steps(void);
 #define cudaMemPoolSetAttribute(pool, name, value) emu_ignore(value)
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr name, void *value);
-/* When the last pool goes, it reports what nobody has freed of any. */
+/* When the last pool is destroyed, memory that was not freed is reported. */
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
@@ -149,7 +150,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
-/* By the host's clock, between the moments at which the stream came to them. */
+/* By the host's clock, between the times at which the stream reached the two events. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a reduction or a scan combines with. */
+/* The operations that reductions and scans combine elements with. */
 #ifndef WEFT_OP_H
 #define WEFT_OP_H
 
@@ -12,7 +12,7 @@ typedef enum weft_op {
     WEFT_AND, /* bitwise; integers only */
     WEFT_OR,
     WEFT_XOR,
-    WEFT_ARGMIN, /* reductions only, as are those below */
+    WEFT_ARGMIN, /* this one and those below: reductions only */
     WEFT_ARGMAX,
     WEFT_NRM1,
     WEFT_NRM2,

@@ -2,11 +2,11 @@
 /* reduce: many elements to one.
  *
  * x (and y) may be host or device memory, and so may the result. On a GPU place a result in device
- * memory is queued on the context's stream; otherwise the call returns when the answer is there.
- * No alignment is needed beyond that of C's own types. Counts run from 0 past 2^32. The result must
+ * memory is queued on the context's stream; otherwise the call returns when the answer is there. No
+ * alignment is needed beyond that of C's own types. Counts run from 0 past 2^32. The result must
  * not overlap an input.
  *
- * What is computed, and the type of the result (weft_reduce_type tells it at run time):
+ * What is computed, and the type of the result (weft_reduce_type gives it at run time):
  *
  *   op           elements       result   n = 0 how
  *   SUM, PRODUCT i8..i64        i64      0, 1  wraps modulo 2^64
@@ -49,28 +49,28 @@
 extern "C" {
 #endif
 
-/* The position of the smallest or largest of no elements. */
+/* The result of ARGMIN and ARGMAX over no elements. */
 #define WEFT_NOWHERE UINT64_MAX
 
-/* Reduces x[0 .. n) with `op`: any of SUM ... NRMINF. `result` takes one element of the type that
- * weft_reduce_type tells. Bitwise ops are WEFT_EUNSUPPORTED. */
+/* Reduces x[0 .. n) with `op`: any of SUM ... NRMINF but the bitwise ones, which are
+ * WEFT_EUNSUPPORTED. `result` takes one element of the type that weft_reduce_type gives. */
 WEFT_API weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
                                  const void *x, void *result);
 
-/* result = sum of x[i] y[i], of the type of SUM. */
+/* result = the sum of x[i] y[i]; it has the type of SUM. */
 WEFT_API weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x,
                               const void *y, void *result);
 
 /* *result_type = the type of the result of `op` over elements of `type`. WEFT_EUNSUPPORTED if
- * weft_reduce does not offer the pair, WEFT_EARG if either is no value of its enum. */
+ * weft_reduce does not offer this combination, WEFT_EARG if either is not a value of its enum. */
 WEFT_API weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *result_type);
 
 #ifdef __cplusplus
 }
 #else
 
-/* Typed calls: the element type comes from x, and `result` must be a pointer of the right type
- * (or void *): the compiler warns of any other.
+/* Typed calls: the element type comes from x. `result` must be a pointer of the right type (or void
+ * *); the compiler warns of any other.
  *     float sum; weft_sum(ctx, n, x, &sum); */
 #    define weft_wide_of(x)                                                                        \
         _Generic(*(x), _Bool                                                                       \

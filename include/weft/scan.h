@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan: every output combines all the elements before it (prefix sums and their kin). */
+/* scan: every output combines all the elements before it (prefix sums, and the same with other
+ * operations). */
 #ifndef WEFT_SCAN_H
 #define WEFT_SCAN_H
 
@@ -24,22 +25,21 @@ typedef enum weft_scan_kind {
  * types; y may be x itself, any other overlap is WEFT_EARG. When both are device memory the call is
  * queued on the context's stream; otherwise it returns when the answer is there.
  *
- * Numbers. Integers wrap modulo 2^bits. f16 and bf16 are scanned in f32 inside a tile, f32 in f32,
- * f64 in f64; what is carried from tile to tile is f64; every output is rounded to its type once
- * more. Once a NaN is met, every later output of MIN and MAX is a NaN; -0.0 counts as smaller than
- * +0.0. A zero has the sign that IEEE 754 gives it: a sum is -0.0 where all that was added is, init
- * included.
+ * Numbers. Integers wrap modulo 2^bits. Inside a tile f16, bf16 and f32 are scanned in f32, f64 in
+ * f64; the total carried from tile to tile is f64; every output is then rounded to its type. From
+ * the first NaN on, every output of MIN and MAX is a NaN; -0.0 counts as smaller than +0.0. A zero
+ * has the sign that IEEE 754 gives it: a sum is -0.0 if all its terms are, init included.
  *
- * Range. Sums and products of neighbours are formed before what came in front of them is taken in,
- * and may leave the range of the type scanned in where no prefix does. On the cpu that does no
- * harm: as long as every prefix, init included, lies in the range of the type (a product above its
- * smallest normal number too), so do all outputs, with the accuracy of any others; and an infinity
- * in a sum, a zero in a product, acts on what follows as one by one. Arrays whose elements could
- * leave the range so (sums: from 2^123, in f64 2^1017; products: outside 2^-4 ... 2^4, in f64
- * 2^-64 ... 2^64) take up to the time of variant serial. On a GPU that much is promised of sums if
- * the sum of all magnitudes is in range, and of products if so are the product of all magnitudes
- * above 1 and that of all below. Behind a prefix that is out of range, outputs are undefined:
- * right, infinite or NaN.
+ * Range. Sums and products of neighbouring elements are formed first and combined with the elements
+ * before them later, so they may overflow (or products underflow) where no prefix does. On the cpu
+ * this does no harm: if every prefix, init included, is in the range of the type (and a product is
+ * above its smallest normal number), all outputs are right, with the usual accuracy; and an
+ * infinity in a sum or a zero in a product has the same effect on later outputs as in a serial
+ * loop. Arrays with elements that could overflow in this way (sums: from 2^123 on, in f64 2^1017;
+ * products: outside 2^-4 ... 2^4, in f64 2^-64 ... 2^64) may take as long as variant serial does.
+ * On a GPU the same holds for sums if the sum of all magnitudes is in range, and for products if
+ * the product of all magnitudes above 1 and the product of all below 1 are in range. After a prefix
+ * that is out of range, outputs are undefined: right, infinite or NaN.
  *
  * The same input gives the same bits on every run at one place; on the cpu the bits do not depend
  * on the number of threads or the instruction set either. */

@@ -11,42 +11,42 @@ extern "C" {
 
 /* Which entries of a matrix the caller gives. */
 typedef enum weft_storage {
-    WEFT_GENERAL = 0,         /* every entry; no symmetry is meant */
+    WEFT_GENERAL = 0,         /* every entry; the matrix is not treated as symmetric */
     WEFT_SYMMETRIC_LOWER,     /* of a symmetric matrix, the entries on and below the diagonal */
     WEFT_SYMMETRIC_UPPER,     /* of a symmetric matrix, the entries on and above the diagonal */
     WEFT_SYMMETRIC_FULL,      /* of a symmetric matrix, every entry: a[i][j] and a[j][i] both */
-    WEFT_SYMMETRIC_USE_LOWER, /* as LOWER, and what stands above the diagonal is ignored */
-    WEFT_SYMMETRIC_USE_UPPER  /* as UPPER, and what stands below the diagonal is ignored */
+    WEFT_SYMMETRIC_USE_LOWER, /* as LOWER, but entries above the diagonal are allowed and ignored */
+    WEFT_SYMMETRIC_USE_UPPER  /* as UPPER, but entries below the diagonal are allowed and ignored */
 } weft_storage;
 
-/* A sparse matrix, in host memory whatever the place. It keeps copies of all that it is given, and
- * may outlive the context it was made with. */
+/* A sparse matrix, in host memory on every place. It keeps copies of all that it is given, and may
+ * outlive the context it was made with. */
 typedef struct weft_sparse weft_sparse;
 
 /* The three ways to give a matrix of rows x cols. Indices count from 0 and are int32_t, int64_t,
  * uint32_t or uint64_t, as index_type (WEFT_I32, WEFT_I64, WEFT_U32 or WEFT_U64;
- * weft_type_of(start) tells) says.
+ * weft_type_of(start) finds it) says.
  *
  *     csc       column j has the entries k = start[j] ... start[j+1]-1: value[k] in row index[k]
  *     csr       row i has the entries k = start[i] ... start[i+1]-1: value[k] in column index[k]
  *     triplets  value[k] in row row[k] and column col[k], k = 0 ... n-1
  *
  * start has cols + 1 (csr: rows + 1) elements, the first 0, none less than the one before. Entries
- * may come in any order, and those of one place are summed in the order given. Entries that are
- * zero are part of the pattern.
+ * may come in any order; several entries with the same row and column are summed in the order
+ * given. Entries that are zero are part of the pattern.
  *
- * Of FULL, a[i][j] and a[j][i] may differ by rounding, and then both become their mean. An entry
- * left out counts as 0. How far apart they are is measured by the size of the entry: the largest of
- * |a[i][j]|, |a[j][i]|, half the sum of |value| over all values given for the two, and
- * sqrt(|a[i][i] a[j][j]|), which is the most that the parts of an assembly can have summed up to if
- * each is positive semidefinite. What is allowed is 2^-46 = 1.4e-14 of that, or the
- * symmetry_tolerance of weft_sparse_create; weft_sparse_asymmetry tells the most that was met.
+ * With FULL, a[i][j] and a[j][i] may differ by rounding; both then become their mean. An entry left
+ * out counts as 0. Their difference is measured relative to the size of the entry, which is the
+ * largest of |a[i][j]|, |a[j][i]|, half the sum of |value| over all values given for the two, and
+ * sqrt(|a[i][i] a[j][j]|), which bounds the sum of the element matrices of an assembly if each is
+ * positive semidefinite. The difference may be up to 2^-46 = 1.4e-14 times that size, or
+ * symmetry_tolerance times it with weft_sparse_create; weft_sparse_asymmetry gives the largest that
+ * was found.
  *
- * Refused, with a message that names the entry: an index out of range, start that decreases, a
- * matrix meant symmetric that is not square, an entry on the wrong side of the diagonal for LOWER
- * or UPPER, a[i][j] and a[j][i] of FULL that are further apart: all WEFT_EARG; and a value or sum
- * that is not finite (unless it is ignored): WEFT_ENONFINITE. On failure *matrix is NULL.
- */
+ * Refused, with a message that names the entry: an index out of range, a decreasing start, a
+ * symmetric matrix that is not square, an entry on the wrong side of the diagonal for LOWER or
+ * UPPER, a[i][j] and a[j][i] that differ by more than that for FULL: all WEFT_EARG; and a value or
+ * sum that is not finite (unless it is ignored): WEFT_ENONFINITE. On failure *matrix is NULL. */
 WEFT_API weft_status weft_sparse_create_csc(weft_context *ctx, weft_sparse **matrix,
                                             weft_storage storage, size_t rows, size_t cols,
                                             weft_type index_type, const void *start,
@@ -60,131 +60,133 @@ WEFT_API weft_status weft_sparse_create_triplets(weft_context *ctx, weft_sparse 
                                                  size_t n, weft_type index_type, const void *row,
                                                  const void *col, const double *value);
 
-/* How the arrays of a weft_sparse_input give a matrix. */
+/* Which arrays of a weft_sparse_input describe the matrix. */
 typedef enum weft_form {
     WEFT_CSC = 0, /* start and row */
     WEFT_CSR,     /* start and col */
     WEFT_TRIPLETS /* row and col */
 } weft_form;
 
-/* A matrix, by the names of its parts. Set `size` to sizeof(weft_sparse_input); zeros in the rest
- * are the defaults, and what the form does not need is not looked at. */
+/* A matrix, by named parts. Set `size` to sizeof(weft_sparse_input); zero in any other member is
+ * its default, and members that the form does not need are ignored. */
 typedef struct weft_sparse_input {
     size_t size;
     weft_storage storage;
     weft_form form;
     size_t rows, cols;
-    size_t n;             /* entries, of triplets */
-    weft_type start_type; /* of start, as uint64_t beside an int32_t col; 0: as index_type */
+    size_t n;             /* entries, for triplets */
+    weft_type start_type; /* of start, if it differs from index_type (uint64_t start and int32_t
+                             col, say); 0: the same */
     weft_type index_type; /* of row and col */
     const void *start, *row, *col;
     const double *value;
-    double symmetry_tolerance; /* of FULL: how far apart the halves of an entry may be, relative to
-                                * its size; 0: 2^-46; less than 0: not at all */
+    double symmetry_tolerance; /* for FULL: the largest difference of the two halves of an entry,
+                                  relative to its size (see above); 0: 2^-46; less than 0: they must
+                                  be equal */
 } weft_sparse_input;
 
-/* The same as the three above, for any of them, with all that can be said of a matrix. */
+/* The general form of the three calls above, with all options. */
 WEFT_API weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
                                         const weft_sparse_input *input);
 
-/* Reads a Matrix Market file: coordinate or array; real, integer or pattern
- * (whose entries become 1); general or symmetric. A general file whose matrix is its own transpose,
- * to the last bit, becomes symmetric; an entry left out equals a zero. Zeros of array files are
- * left out. Complex, hermitian and skew-symmetric files
- * are WEFT_EUNSUPPORTED; what is no Matrix Market file is WEFT_EFORMAT, with the line. Numbers are
- * read as the nearest double. More than 2^24 + 1024 x entries rows or columns are taken for a
- * mistake, WEFT_EFORMAT. */
+/* Reads a Matrix Market file: coordinate or array; real, integer or pattern (whose entries become
+ * 1); general or symmetric. A general file whose matrix equals its transpose, to the last bit,
+ * becomes symmetric; an entry left out counts as 0. Zeros of array files are left out. Complex,
+ * hermitian and skew-symmetric files are WEFT_EUNSUPPORTED; a file that is not a valid Matrix
+ * Market file is WEFT_EFORMAT, and the message names the line. Numbers are read as the nearest
+ * double. More than 2^24 + 1024 x entries rows or columns are taken for a mistake, WEFT_EFORMAT. */
 WEFT_API weft_status weft_sparse_read(weft_context *ctx, weft_sparse **matrix, const char *path);
 
-/* The same, for a general file whose matrix is meant as `storage` says: FULL, or one half by LOWER
- * or UPPER, or by USE_LOWER or USE_UPPER if the other half stands there too. storage and
- * symmetry_tolerance mean what they do in a weft_sparse_input, and the entries are refused
- * likewise. A symmetric file gives its lower half, whatever the storage. */
+/* The same for a general file whose matrix is symmetric, given as `storage` says: FULL; or one half
+ * by LOWER or UPPER; or by USE_LOWER or USE_UPPER if the file has the other half too. storage and
+ * symmetry_tolerance mean the same as in a weft_sparse_input, and the same entries are refused. A
+ * symmetric file gives its lower half, whatever the storage. */
 WEFT_API weft_status weft_sparse_read_as(weft_context *ctx, weft_sparse **matrix, const char *path,
                                          weft_storage storage, double symmetry_tolerance);
 
-/* Writes a Matrix Market file, coordinate real, general or symmetric, with
- * as many digits as reading the same doubles back takes. It is written beside the file of that
- * name, as .weft_*.part, and takes its name and its mode when all of it is on the disk; on failure
- * it is removed, and what was there stays. Of a symbolic link, what it leads to is replaced;
- * devices and pipes are written directly. */
+/* Writes a Matrix Market file, coordinate real, general or symmetric, with enough digits that
+ * reading gives the same doubles. The data goes to a temporary file in the same folder, named
+ * .weft_*.part, which takes the name and mode of `path` when it is complete on the disk; on failure
+ * it is removed and an existing file stays unchanged. If path is a symbolic link, the file it
+ * points to is replaced; devices and pipes are written directly. */
 WEFT_API weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix,
                                        const char *path);
 
 /* Frees the matrix. NULL is allowed. */
 WEFT_API void weft_sparse_destroy(weft_sparse *matrix);
 
-/* New values for the same pattern: value[0 ... n) in the order of the entries that the matrix was
+/* Gives the same pattern new values: value[0 ... n) in the order of the entries that the matrix was
  * created from, duplicates included; for a matrix from a file, in the order of weft_sparse_values.
- * Refused as at creation, and then nothing has changed. Allocates nothing. */
+ * Refuses what creation refuses, and then nothing has changed. Allocates nothing. */
 WEFT_API weft_status weft_sparse_update(weft_context *ctx, weft_sparse *matrix, size_t n,
                                         const double *value);
 
-/* Facts about a matrix. NULL has none: 0, and NULL. */
+/* Facts about a matrix. For NULL they are 0 and NULL. */
 WEFT_API size_t weft_sparse_rows(const weft_sparse *matrix);
 WEFT_API size_t weft_sparse_cols(const weft_sparse *matrix);
 WEFT_API int weft_sparse_is_symmetric(const weft_sparse *matrix); /* was it given as one? */
 
-/* How far apart the halves of FULL were in the latest values: the most over all entries, relative
- * to their size, as said above; 0 if all were equal, and of matrices given otherwise. */
+/* The largest difference of a[i][j] and a[j][i] in the latest values of a FULL matrix, relative to
+ * the size of the entry as defined above; 0 if all were equal, and for other matrices. */
 WEFT_API double weft_sparse_asymmetry(const weft_sparse *matrix);
 
-/* What is held: the distinct entries by columns, rows ascending in each; of a symmetric matrix only
- * those on and below the diagonal. Column j has the entries k = start[j] ... start[j+1]-1, in
- * row[k]. The arrays belong to the matrix and stay in place until it is destroyed. */
+/* The entries held: distinct, by columns, rows ascending in each; for a symmetric matrix only those
+ * on and below the diagonal. Column j has the entries k = start[j] ... start[j+1]-1, in row[k]. The
+ * arrays belong to the matrix and stay in place until it is destroyed. */
 WEFT_API size_t weft_sparse_entries(const weft_sparse *matrix);
 WEFT_API const int64_t *weft_sparse_starts(const weft_sparse *matrix);
 WEFT_API const int64_t *weft_sparse_row_indices(const weft_sparse *matrix);
 WEFT_API const double *weft_sparse_values(const weft_sparse *matrix);
 
 /* Y = A X for `n` columns: X is cols x n, Y rows x n, column-major with ldx and ldy elements from
- * one column to the next, in host memory; they must not overlap. A symmetric matrix acts with both
- * its halves. Each y[i] is a[i][0] x[0] + a[i][1] x[1] + ... over the entries there are, added up
- * in this order in double: the same bits for any number of threads. */
+ * one column to the next, in host memory; they must not overlap. For a symmetric matrix both halves
+ * count. Each y[i] is a[i][0] x[0] + a[i][1] x[1] + ... over the entries of the row, added in this
+ * order in double: the same bits for any number of threads. */
 WEFT_API weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                           const double *x, size_t ldx, double *y, size_t ldy);
 
 /* ---- Cholesky factorization: P A Pt = L Lt ---- */
 
-/* How to factor. Set `size` to sizeof(weft_chol_options); zeros in the rest are the defaults. */
+/* How to factor. Set `size` to sizeof(weft_chol_options); zero in any other member is its default.
+ */
 typedef struct weft_chol_options {
     size_t size;
     /* "natural", "given", "rcm", "md", "mmd", "amd", "nd", "dissect" or "best", the rungs of
-     * "sparse_order"; NULL: what weft_use says, else best. best is amd, and dissect as well where
-     * the factor is dear enough for it to pay, by a count of operations and not by a clock; the one
-     * with fewer operations is taken. Every ordering is the same on every run and for any number of
-     * threads. */
+     * "sparse_order"; NULL: what weft_use says, else best. best runs amd, and dissect as well if
+     * the factorization is expensive enough that dissect can pay (estimated from operation counts,
+     * not from a clock), and takes the ordering with fewer operations. Every ordering is the same
+     * on every run and for any number of threads. */
     const char *ordering;
     const int64_t *permutation; /* for "given": column permutation[k] comes k-th */
-    double ordering_seconds;    /* the most that best may spend on dissect, by its own estimate;
-                                 * 0: 60; less and NaN are WEFT_EARG */
+    double ordering_seconds;    /* the longest time that best may spend on dissect, by its own
+                                   estimate; 0: 60 seconds; negative and NaN are WEFT_EARG */
 } weft_chol_options;
 
-/* What is known of a factorization. Set `size` to sizeof(weft_chol_report). */
+/* Facts about a factorization. Set `size` to sizeof(weft_chol_report). */
 typedef struct weft_chol_report {
     size_t size;
     size_t n;
     size_t nnz_a;         /* entries on and below the diagonal of A */
     size_t nnz_l;         /* entries of L, the diagonal included */
-    size_t nnz_l_stored;  /* the same with the zeros stored to make supernodes larger */
+    size_t nnz_l_stored;  /* the same, with the explicit zeros stored to merge supernodes */
     double flops;         /* the sum of the squares of the column counts of L */
-    const char *ordering; /* what ordered the columns: "amd", ... */
+    const char *ordering; /* the ordering that was used: "amd", ... */
     size_t supernodes;
     size_t tree_height;     /* columns on the longest path of the elimination tree */
     size_t largest_front;   /* rows of the largest dense matrix in the factorization */
-    size_t factor_bytes;    /* numbers of L */
-    size_t work_bytes;      /* updates waiting on the stack, at most, in one thread */
+    size_t factor_bytes;    /* the values of L */
+    size_t work_bytes;      /* the largest stack of update matrices, with one thread */
     size_t analysis_bytes;  /* the plan itself */
     double order_seconds;   /* of the ordering alone */
     double analyze_seconds; /* of the whole analysis */
-    /* What the plan holds when it has factored, and solved as many right-hand sides at once as were
-     * reserved, or 1: exact, for the threads of the context that asks, or of the one that reserved.
-     */
+    /* The memory of the plan when it has factored, and solved as many right-hand sides at once as
+     * were reserved (or 1). Exact, for the number of threads of the context that asks, or of the
+     * one that reserved. */
     size_t bytes_needed;
-    size_t bytes_peak; /* the most it has held so far */
+    size_t bytes_peak; /* the most memory it has held so far */
     /* Of the latest factorization; zeros before the first, and after one that failed. */
     double factor_seconds;
-    double factor_gflops; /* flops of the report over these seconds, 1e-9 */
+    double factor_gflops; /* flops / factor_seconds, in 10^9 per second */
     double logdet;        /* log(det A) */
     /* Of the latest weft_chol_solve of A. */
     double solve_seconds;
@@ -194,36 +196,36 @@ typedef struct weft_chol_report {
      * (a |x|_max + |b_i|), it is (|A| |x|)_i + a |x|_max instead; a is the largest entry of row i.
      */
     double backward_error;
-    size_t refinements; /* steps taken, the most of any right-hand side */
+    size_t refinements; /* steps taken: the most over the right-hand sides */
     /* Of the latest weft_chol_condition; 0 before. */
     double condition_estimate;
-    /* More of the latest weft_chol_solve of A. */
+    /* More about the latest weft_chol_solve of A. */
     /* The normwise backward error: |b - A x| / (|A| |x| + |b|) in the infinity norm, the largest of
      * all right-hand sides. */
     double normwise_error;
-    /* An estimate of the forward error after refinement, max |x - A \ b| / max |x|; of the scaled x
-     * if the matrix had to be scaled; 0 without refinement. */
+    /* An estimate of the forward error after refinement, max |x - A \ b| / max |x|; for the scaled
+     * x if the matrix had to be scaled; 0 without refinement. */
     double forward_estimate;
-    /* Right-hand sides for which refinement stopped early: corrections no longer shrank, although x
-     * was not yet as accurate as a double can be. */
+    /* The number of right-hand sides for which refinement stopped early: corrections no longer
+     * became smaller, although x was not yet as accurate as a double can be. */
     size_t stalled;
 } weft_chol_report;
 
-/* A plan: the order of the columns, the structure of L and the memory it takes, all known before a
- * number is touched; and after weft_chol_factor, L itself. It keeps nothing of the matrix or the
+/* A plan: the order of the columns, the structure of L and the memory it takes, all known before
+ * any value is read; and after weft_chol_factor, L itself. It refers to neither the matrix nor the
  * context, and like a context it belongs to one thread at a time. */
 typedef struct weft_chol weft_chol;
 
-/* Analyzes a matrix that was created as symmetric; its values are not looked at. options may be
- * NULL. On failure *plan is NULL. The columns are put in a postorder of their elimination tree,
- * which changes neither fill nor flops of the ordering. */
+/* Analyzes a matrix that was created as symmetric; its values are not used. options may be NULL. On
+ * failure *plan is NULL. The columns are put in a postorder of their elimination tree, which
+ * changes neither the fill nor the flops of the ordering. */
 WEFT_API weft_status weft_chol_analyze(weft_context *ctx, const weft_sparse *matrix,
                                        const weft_chol_options *options, weft_chol **plan);
 
 /* Frees a plan. NULL is allowed. */
 WEFT_API void weft_chol_destroy(weft_chol *plan);
 
-/* Fills as much of the report as report->size says. */
+/* Fills the report, as far as report->size says. */
 WEFT_API weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
                                           weft_chol_report *report);
 
@@ -232,46 +234,47 @@ WEFT_API weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *pl
 WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
 
 /* Takes all the memory that factoring and solving need, for as many threads as the context has and
- * for `n` right-hand sides at once (16 at most: more are solved 16 at a time). Without it the first
- * factorization does so for one right-hand side, and a solve of more than ever before takes what
- * these need; apart from that neither weft_chol_factor nor weft_chol_solve allocates anything.
- * Contexts with more threads than the one that took the memory use no more than that one's. (A
- * variant of "sparse" other than the default takes what it works with when it first factors.) */
+ * for `n` right-hand sides at once (16 at most: more are solved 16 at a time). Without this call,
+ * the first factorization takes the memory for one right-hand side, and a solve of more right-hand
+ * sides than ever before takes what these need. Apart from that neither weft_chol_factor nor
+ * weft_chol_solve allocates anything. A context with more threads than the one that took the memory
+ * uses only as many threads as that one. (A variant of "sparse" other than the default takes its
+ * working memory when it first factors.) */
 WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n);
 
-/* Called from the thread that called weft_chol_factor, now and then between two fronts (by other
- * variants between two columns or supernodes); done is the share of the work that is done, 0 to 1.
- * Unless it returns 0 the factorization ends as WEFT_ECANCELLED. It must not use the plan or the
- * context. */
+/* Called from the thread that called weft_chol_factor, now and then between two fronts (other
+ * variants: between two columns or supernodes). `done` is the fraction of the work done, 0 to 1. If
+ * it returns anything but 0, the factorization ends with WEFT_ECANCELLED. It must not use the plan
+ * or the context. */
 typedef int (*weft_chol_progress)(void *user, double done);
 
-/* Has later factorizations call `progress`, with `user`; NULL: none. */
+/* Makes later factorizations call `progress` with `user`; NULL: none. */
 WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
                                            weft_chol_progress progress, void *user);
 
-/* P A Pt = L Lt, for a matrix of the pattern that was analyzed and any values: again and again. L
- * is the same, bit by bit, for any number of threads (but not with the variant left_looking, whose
- * sums are OpenBLAS's).
+/* P A Pt = L Lt, for a matrix with the pattern that was analyzed and any values; it may be called
+ * any number of times. L is the same, bit by bit, for any number of threads (but not with the
+ * variant left_looking, whose sums are OpenBLAS's).
  *
- * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is multiplied by powers of two on
- * both sides, so that it is factored as if they were of the order of 1: nothing is rounded for it,
- * and everything below is told of the matrix as given. It takes memory for its values and 8 bytes a
- * row more, when the first such matrix is factored.
+ * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is scaled by powers of two on
+ * both sides, so that its diagonal is of the order of 1. Scaling rounds nothing, and all results
+ * below are those of the matrix as given. It takes a copy of the values and 8 bytes per row, when
+ * the first such matrix is factored.
  *
  * WEFT_ENOTSPD: some leading block of P A Pt is not positive definite; the message names the first
- * such column by the caller's numbers, and weft_chol_direction has the proof. WEFT_ESINGULAR: it is
- * not, and A itself is singular, as far as rounding lets one tell: a change of each a[i][j] by no
- * more than 2^-40 sqrt(a[i][i] a[j][j]) makes it so. (Rounding may also let a singular matrix pass;
- * weft_chol_condition then is about 1e16.) WEFT_ENONFINITE: a number of L is too large for a
- * double, as happens only to matrices that are not positive definite, by entries far larger than
- * their diagonal. After these, and after WEFT_ECANCELLED, there is no factor to solve with, and the
- * plan can factor again; after any other failure the plan is what it was. */
+ * such column in the caller's numbering, and weft_chol_direction gives the proof. WEFT_ESINGULAR:
+ * the same, but A is singular within rounding: changing each a[i][j] by no more than 2^-40
+ * sqrt(a[i][i] a[j][j]) makes it singular. (Rounding may also let a singular matrix pass;
+ * weft_chol_condition is then about 1e16.) WEFT_ENONFINITE: a number of L is too large for a
+ * double, which happens only if entries are far larger than the diagonal, and then the matrix is
+ * not positive definite. After these errors, and after WEFT_ECANCELLED, there is no factor to solve
+ * with, and the plan can factor again; after any other error the plan is unchanged. */
 WEFT_API weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan,
                                       const weft_sparse *matrix);
 
-/* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 but for rounding. d is 1 in the column that the
+/* After WEFT_ENOTSPD: d, n long, with dt A d <= 0 within rounding. d is 1 in the column that the
  * message named, and in exact arithmetic dt A d is the pivot that was not positive. After
- * WEFT_ESINGULAR: d with A d = 0 but for rounding, 1 in that column as well. */
+ * WEFT_ESINGULAR: d with A d = 0 within rounding, 1 in that column as well. */
 WEFT_API weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d);
 
 /* Which system weft_chol_solve solves. L acts on the permuted unknowns: element k of b and of x
@@ -283,44 +286,43 @@ typedef enum weft_chol_part {
     WEFT_CHOL_LT
 } weft_chol_part;
 
-/* How to solve. Set `size` to sizeof(weft_chol_solve_options); zeros in the rest are the defaults.
- */
+/* How to solve. Set `size` to sizeof(weft_chol_solve_options); zero in any other member is its
+ * default. */
 typedef struct weft_chol_solve_options {
     size_t size;
     weft_chol_part part;
-    int refine; /* the most steps of refinement, by residuals in twice the precision. They end as
-                 * soon as x is right to its last bits, or when corrections no longer shrink to
-                 * half or less. Of A only */
+    int refine; /* the most steps of iterative refinement, for part A only. Residuals are computed
+                   in twice the precision. Steps end as soon as x is right to its last bits, or when
+                   a correction is more than half as large as the one before */
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
  * column to the next, in host memory. X may be B, with ldx = ldb, and must not overlap it
- * otherwise. `matrix` is the one that was factored: for the backward error, which every solve of A
- * finds, and for refinement. (Of another one with the same pattern refinement finds the solution
- * too, if the two are close.) For L and Lt it is not looked at. options may be NULL. X is the same,
- * bit by bit, for any number of threads.
+ * otherwise. `matrix` is the one that was factored; it is needed for the backward error, which
+ * every solve of A computes, and for refinement. (With another matrix of the same pattern,
+ * refinement finds that one's solution if the two are close.) For L and Lt it is ignored. options
+ * may be NULL. X is the same, bit by bit, for any number of threads.
  *
- * WEFT_ENONFINITE: B has a value that is not finite, and X is as it was; or a column of the
- * solution has a number too large for a double, and only columns of X before the 16 that were
- * solved with it are written. So what comes with WEFT_OK is finite. Numbers of B and X may be of
- * any size: where they might leave the range of double on the way, they are multiplied by powers of
- * two.
+ * WEFT_ENONFINITE: B has a value that is not finite, and X is unchanged; or a column of the
+ * solution has a number too large for a double, and only the columns of X before the 16 that were
+ * solved with it are written. So after WEFT_OK, X is finite. Numbers of B and X may be of any size:
+ * where intermediate values might overflow or underflow, they are scaled by powers of two.
  *
- * Right-hand sides are solved 16 at a time, at about the price of one as long as L is larger than
- * the caches; bits of a column of X may depend on how many are solved with it. */
+ * Right-hand sides are solved 16 at a time, and if L is larger than the caches, 16 take about as
+ * long as one. The bits of a column of X may depend on how many columns are solved with it. */
 WEFT_API weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
                                      const weft_chol_solve_options *options, size_t n,
                                      const double *b, size_t ldb, double *x, size_t ldx);
 
-/* An estimate of the condition number |A| |A^-1| in the 1-norm, from below and seldom by more than
- * a factor of 3 off (Hager 1984, Higham 1988): it takes a handful of solves. INFINITY if it is more
- * than a double can hold. It goes into the report as well. */
+/* An estimate of the condition number |A| |A^-1| in the 1-norm. It is a lower bound, seldom by more
+ * than a factor of 3 too small (Hager 1984, Higham 1988), and takes a handful of solves. INFINITY
+ * if it exceeds the range of double. The report has it too. */
 WEFT_API weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan,
                                          const weft_sparse *matrix, double *estimate);
 
-/* Saves a plan to a file, without the numbers of L, as weft_sparse_write does; and reads it again,
- * for matrices of the same pattern. A file that is damaged, or is no plan, is WEFT_EFORMAT; files
- * are read by machines of the same byte order. */
+/* Saves a plan to a file, without the values of L, in the same way as weft_sparse_write; and reads
+ * it again, for matrices of the same pattern. A file that is damaged or not a plan is WEFT_EFORMAT.
+ * Only machines of the same byte order can read it. */
 WEFT_API weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path);
 WEFT_API weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan);
 

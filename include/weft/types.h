@@ -38,10 +38,10 @@ typedef struct weft_bf16 {
     uint16_t bits;
 } weft_bf16;
 
-/* Bytes of one element; 0 if `type` is no weft_type. */
+/* Bytes of one element; 0 if `type` is not a weft_type. */
 WEFT_API size_t weft_type_size(weft_type type);
 
-/* "i8" ... "f64"; "?" if `type` is no weft_type. */
+/* "i8" ... "f64"; "?" if `type` is not a weft_type. */
 WEFT_API const char *weft_type_name(weft_type type);
 
 /* Conversions round to nearest, ties to even; NaN stays NaN; overflow gives infinity. */

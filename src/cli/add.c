@@ -6,7 +6,7 @@
 #include "cli/text.h"
 #include "weft/map.h"
 
-/* a = a + b, in the order they share, or else in C order. */
+/* a = a + b, in the memory order of both if that is the same, else in C order. */
 static wi_exit compute(weft_context *ctx, wi_npy *a, wi_npy *b) {
     wi_note note = {""};
     weft_status status = WEFT_OK;

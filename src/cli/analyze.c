@@ -68,7 +68,7 @@ static void print_report(FILE *to, const char *name, const weft_sparse *matrix,
                   wi_format_seconds(report->analyze_seconds, a));
 }
 
-/* Draws the plan to the file of --plot. */
+/* Writes the picture to the file that --plot names. */
 static wi_exit draw(const wi_arguments *args, const weft_sparse *matrix, const weft_chol *plan) {
     wi_output output;
     const wi_exit result = wi_output_open(wi_value(args, &plot_option), &output);
@@ -87,7 +87,7 @@ static wi_exit show(weft_context *ctx, const wi_arguments *args, const weft_spar
     weft_chol_report report = {.size = sizeof report};
     if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
         return wi_session_failed(ctx);
-    /* solve has a right-hand side and its solution beside the plan */
+    /* solve also holds a right-hand side and its solution */
     const size_t predicted =
         wi_predicted_bytes(&report, wi_resident_bytes(), 2 * report.n * sizeof(double));
     if (plot)
@@ -142,7 +142,7 @@ static const wi_option *const options[] = {&wi_ordering_option,
 const wi_command wi_analyze_command = {
     .name = "analyze",
     .operand_text = "A.mtx",
-    .summary = "tell what factoring a sparse matrix will cost",
+    .summary = "show what factoring a sparse matrix will cost",
     .details = "Orders the columns of a symmetric matrix and analyzes its Cholesky factor "
                "without computing it: fill, flops, the tree, and the memory it takes. best "
                "orders by minimum degree, and by nested dissection too where that is likely "

@@ -15,11 +15,11 @@ enum {
     MOST_LINES = 32,
     MOST_BAR_COLUMNS = 50,
     LEAST_BAR_COLUMNS = 8,
-    NUMBER_COLUMNS = 26, /* the edge and the count in front of a bar */
+    NUMBER_COLUMNS = 26, /* the edge and the count before a bar */
     EIGHTHS = 8
 };
 
-/* As long as a bar can be without running over the edge of the terminal. */
+/* The longest bar that fits the terminal. */
 static int bar_columns(void) {
     const size_t columns = wi_screen_columns(stdout);
     if (columns == 0 || columns >= NUMBER_COLUMNS + MOST_BAR_COLUMNS)
@@ -28,7 +28,7 @@ static int bar_columns(void) {
                                                         : LEAST_BAR_COLUMNS;
 }
 
-/* Does standard output go to a terminal whose locale is in UTF-8? */
+/* Is standard output a terminal with a UTF-8 locale? */
 static bool shows_blocks(void) {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     if (!isatty(STDOUT_FILENO))
@@ -42,8 +42,8 @@ static bool shows_blocks(void) {
     return false;
 }
 
-/* A bar as long as count is of largest, in whole characters or in eighths of them. A count that is
- * not 0 shows. */
+/* Prints a bar whose length is to the longest bar's as `count` is to `largest`, in whole characters
+ * or in eighths of them. A count above 0 always shows. */
 static void print_bar(uint64_t count, uint64_t largest, int columns, bool blocks) {
     static const char *const parts[EIGHTHS] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     const int steps = blocks ? columns * EIGHTHS : columns;
@@ -62,7 +62,8 @@ static double edge_of(const wi_chart *chart, size_t bin) {
     return bin < chart->bins && edge < chart->hi ? edge : chart->hi;
 }
 
-/* Lines are ranges of bins whose lengths differ by one at most. */
+/* Each line stands for a range of bins; the ranges' lengths differ by one at most. This is the
+ * first bin of one. */
 static size_t first_of_line(const wi_chart *chart, size_t lines, size_t line) {
     return (size_t)((unsigned __int128)chart->bins * line / lines);
 }

@@ -10,7 +10,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 
-/* The ladders, and what they all stand under. */
+/* Lists the ladders, and the word for the roofs, the hardware's limits. */
 static void list_ladders(const wi_command *command, wi_words *words) {
     (void)command;
     for (size_t k = 0; k < wi_climb_count; k++) {
@@ -22,33 +22,33 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 
 enum {
     INDENT = 4,
-    COUNT_COLUMNS = 8 /* of one extent of a size */
+    COUNT_COLUMNS = 8 /* of each extent of a size */
 };
 
 enum {
     RUNG,
     N,
     TIME,
-    FIRST_RATE, /* the rate and its share of the roof, or the merits */
+    FIRST_RATE, /* the rate and its share of the roof; for a ladder with merits, those */
     BELOW = FIRST_RATE + WI_MERITS,
     FIRST,
     COLUMNS
 };
 
-/* A ladder being climbed. */
+/* A ladder while its rungs are measured one after the other. */
 typedef struct climber {
     const wi_arguments *args;
     const wi_meter *meter;
     wi_pool *pool;
     size_t n;
     wi_facts first; /* of a small problem, before any rung has run */
-    wi_rung *rungs; /* room for all of the ladder */
+    wi_rung *rungs; /* measured so far; there is room for the whole ladder */
     size_t count;
-    double times_below,
-        times_first; /* how many times better the latest is than those; 0: not known */
+    double times_below, times_first; /* speedup of the latest rung over the one below it and over
+                                        the first; 0: not known */
     bool wrong;
     wi_column columns[COLUMNS];
-    bool says_what; /* is there room for what a rung changes, behind the columns? */
+    bool says_what; /* is there room beside the columns for what each rung changes? */
 } climber;
 
 static bool wants_json(const climber *c) {
@@ -59,7 +59,7 @@ static weft_context *context_of(const climber *c) {
     return c->pool->setup.ctx;
 }
 
-/* The nearest earlier rung that was measured, seen from below or from the first. */
+/* The first rung that was measured, or the last one before number `before`; NULL if none was. */
 static const wi_rung *measured(const climber *c, size_t before, bool first) {
     for (size_t k = 0; k < before; k++) {
         const wi_rung *const rung = &c->rungs[first ? k : before - 1 - k];
@@ -69,7 +69,7 @@ static const wi_rung *measured(const climber *c, size_t before, bool first) {
     return NULL;
 }
 
-/* Chooses what the table shows: as much as the terminal has room for. */
+/* Chooses which columns the table shows: as many as fit the terminal. */
 static void lay_out(climber *c) {
     const wi_climb *const climb = c->pool->climb;
     int name = (int)strlen("rung"), extents = 1;
@@ -90,7 +90,7 @@ static void lay_out(climber *c) {
     c->columns[TIME] = (wi_column){.title = "time", .width = 8};
     c->columns[FIRST_RATE] = (wi_column){.title = "rate", .width = 9, .rank = 1};
     c->columns[FIRST_RATE + 1] = (wi_column){.title = "roof", .width = 6, .rank = 3};
-    for (size_t k = 0; climb->merits && k < WI_MERITS; k++) /* the last counts most */
+    for (size_t k = 0; climb->merits && k < WI_MERITS; k++) /* the last one matters most */
         c->columns[FIRST_RATE + k] = (wi_column){
             .title = climb->merits->of[k].title, .width = 7, .rank = k + 1 < WI_MERITS ? 3 : 1};
     c->columns[BELOW] = (wi_column){.title = "x below", .width = 7, .rank = 4};
@@ -100,7 +100,7 @@ static void lay_out(climber *c) {
     c->says_what = !room || wi_table_width(c->columns, COLUMNS) + 2 + what <= room;
 }
 
-/* What stands under the title: what the columns mean. */
+/* Prints below the title what the columns mean. */
 static void print_meaning(const climber *c) {
     const wi_climb *const climb = c->pool->climb;
     const wi_roof_row *const roof = &wi_roof_rows[c->first.roof];
@@ -198,8 +198,8 @@ static const char *limit_text(const wi_rung *rung) {
     return NULL;
 }
 
-/* From where to where a roof was measured beside the rungs that stand against it; false: none does.
- * Roofs other than the one in the heading are named. */
+/* Prints the range in which a roof was measured beside the rungs that are compared with it; false
+ * if no rung is. A roof other than the heading's is named. */
 static bool print_roof_range(const climber *c, wi_roof roof, const char *gap) {
     double least = 0, most = 0;
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES];
@@ -265,7 +265,7 @@ static void json_rung(const climber *c, size_t index) {
     wi_json_close(&json);
 }
 
-/* Runs one rung, and beside earlier ones; c->rungs[c->count] is what became of it. */
+/* Runs one rung, and compares its time with earlier ones. The result is in c->rungs[c->count]. */
 static weft_status measure_rung(climber *c, const wi_row *row) {
     const wi_rung *const below = measured(c, c->count, false), *const first =
                                                                    measured(c, c->count, true);
@@ -301,7 +301,7 @@ static weft_status climb_rung(climber *c, const wi_row *row) {
     return WEFT_OK;
 }
 
-/* Climbs one ladder; all rungs of the place, or the one of --variant. */
+/* Runs a ladder: all rungs of the place, or the one of --variant. */
 static weft_status climb_ladder(climber *c) {
     const wi_ladder *const ladder = c->pool->climb->ladder;
     const char *const only = wi_value(c->args, &wi_variant_option);
@@ -342,8 +342,8 @@ static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_c
     return result;
 }
 
-/* Climbs `climb`, and after map, on a GPU and unless one rung was asked for, how host data gets
- * there. */
+/* Climbs `climb`. After map, on a GPU, the ladder "stage" follows (how host arrays get to the GPU),
+ * unless one rung was asked for. */
 static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_context *ctx,
                          const wi_meter *meter) {
     const char *const op = climb->ladder->op;
@@ -359,7 +359,7 @@ static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_c
     return result;
 }
 
-/* Says why options make no sense for what is to be climbed; NULL is what roofs are. */
+/* Refuses options that make no sense for the ladder; climb is NULL for the roofs. */
 static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
     static const wi_option *const of_ladders[] = {&wi_variant_option, &wi_type_option, &wi_n_option,
                                                   &wi_seed_option};
@@ -409,15 +409,14 @@ const wi_command wi_climb_command = {
     .summary = "run an operation's ladder of variants, rung by rung",
     .details = "Runs every variant of an operation, from the textbook's first version to the "
                "fastest here. Each result is checked in full before it is timed; times are "
-               "medians, each call starting with the data outside the caches. Rates stand "
-               "beside the roof of this machine, measured in the same run: bytes a second (the "
-               "fewest that the call must move, or for sort those of the passes a rung makes), "
-               "or flops for what arithmetic bounds (sparse); orders (sparse_order) show the "
+               "medians, and each call starts with the data outside the caches. Rates are "
+               "compared with the roof of this machine, measured in the same run: bytes a second "
+               "(the fewest that the call must move, or for sort those of the rung's passes), or "
+               "flops where arithmetic is the limit (sparse); orderings (sparse_order) show the "
                "entries of L and the flops they lead to instead. A rung that cannot do n "
-               "elements, or would take long, runs on fewer and says so; how many times faster "
-               "than another it is, is measured at an n that both do. roof in place of an "
-               "operation shows all roofs of the place. A wrong result makes the command exit "
-               "with 1.",
+               "elements, or would take long, runs on fewer and says so; speedups are measured "
+               "at an n that both rungs do. roof in place of an operation shows all roofs of the "
+               "place. A wrong result makes the command exit with 1.",
     .examples = {{"weft climb scan", "the scan ladder on the best place"},
                  {"weft climb reduce --place cpu:2 --type f64 --n 2^24", "smaller, on 2 cores"},
                  {"weft climb sparse --place cpu:2 --n 1e5", "beside the rate of arithmetic"},

@@ -30,7 +30,8 @@ static bool depends_on_operand(const wi_command *command, const wi_option *optio
     return option == &wi_variant_option && !command->ladder;
 }
 
-/* The words of the command line tell the ladder; any rung will do as long as none names one. */
+/* Finds the ladder that the command line names, and completes its rungs; if none is named, any
+ * rung. */
 static void print_bash_rungs(const wi_command *command) {
     wi_words ops = {.at = NULL};
     command->list_operands(command, &ops);
@@ -49,7 +50,7 @@ static void print_bash_rungs(const wi_command *command) {
           stdout);
 }
 
-/* bash: one case for each pair of command and option that has listed values. */
+/* bash: one case for each pair of command and option whose values can be listed. */
 static void print_bash_values(const wi_command *command) {
     for (const wi_option *const *at = command->options; *at; at++) {
         const wi_option *const option = *at;
@@ -122,7 +123,7 @@ static void print_bash(void) {
           stdout);
 }
 
-/* Text inside single quotes, of zsh's _arguments or of fish. */
+/* Prints text inside single quotes, for zsh's _arguments or for fish. */
 static void print_quoted(const char *text, const char *escaped) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -142,7 +143,8 @@ static void print_zsh_words(const wi_command *command, wi_lister *list) {
     putchar(')');
 }
 
-/* One option of _arguments; one with a letter in both spellings, either of which excludes both. */
+/* Prints one option of _arguments. One with a letter is in both spellings; each excludes the other.
+ */
 static void print_zsh_option(const wi_command *command, const wi_option *option) {
     fputs(" \\\n                ", stdout);
     if (option->letter)
@@ -163,7 +165,7 @@ static void print_zsh_option(const wi_command *command, const wi_option *option)
     putchar('\'');
 }
 
-/* zsh: what $rungs is. */
+/* zsh: sets $rungs. */
 static void print_zsh_rungs(const wi_command *command) {
     wi_words ops = {.at = NULL};
     command->list_operands(command, &ops);
@@ -287,7 +289,7 @@ static void print_fish_command(const wi_command *command) {
     }
 }
 
-/* A subcommand is the first word only: an operand of climb may have the name of another one. */
+/* The subcommand is only the first word: an operand of climb may be the name of another command. */
 static void print_fish(void) {
     fputs("# fish completion for weft\n"
           "function __weft_runs\n"

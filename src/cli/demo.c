@@ -32,10 +32,10 @@ static const wi_column all_columns[COLUMNS] = {
     [SPEED_UP] = {"speed-up", 8, 0, true},
 };
 
-/* A serial loop that takes longer is run once, not many times for a median. */
+/* A serial loop that takes longer than this runs once, not many times for a median. */
 static const double slow_seconds = 0.2;
 
-/* An operation as the demo shows it. */
+/* An operation that the demo shows. */
 typedef struct shown {
     wi_rung rung;
     char variant[WI_FIELD_BYTES];
@@ -153,7 +153,7 @@ static weft_status time_serial(wi_pool *pool, const wi_meter *meter, shown *s) {
     return status;
 }
 
-/* Runs one operation as the library chooses to, and then the serial loop. */
+/* Runs one operation with the rung that the library chooses, and then the serial loop. */
 static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s) {
     const char *const op = pool->climb->ladder->op;
     char count[WI_FIELD_BYTES];
@@ -168,7 +168,7 @@ static weft_status show(wi_pool *pool, const wi_meter *meter, size_t n, shown *s
     return time_serial(pool, meter, s);
 }
 
-/* Shows one operation; false in *right if its result was wrong. */
+/* Shows one operation; sets *right to false if its result was wrong. */
 static weft_status demo_one(const wi_arguments *args, const wi_column columns[COLUMNS],
                             const wi_meter *meter, const wi_climb *climb, bool *right) {
     shown s;
@@ -236,7 +236,7 @@ const wi_command wi_demo_command = {
     .operand_text = "",
     .summary = "run every operation against the serial C loop",
     .details = "Runs every operation on the best place, checks the whole result, and compares "
-               "with the loop one would write in C: time, rate, share of the roof (what the "
+               "with the loop that one would write in C: time, rate, share of the roof (what the "
                "memory can do, measured in the same run) and speed-up. Takes well under a "
                "minute.",
     .examples = {{"weft demo", "on the best place"}, {"weft demo --place cpu:1", "on one core"}},

@@ -28,9 +28,9 @@ static wi_exit read_recipe(const wi_arguments *args, const wi_generator *generat
                         per_row ? "per-row" : "seed", generator->name);
     *recipe = (wi_recipe){.seed = args->seed, .per_row = USUAL_PER_ROW};
     if (!wi_read_count(n, &recipe->n) || recipe->n == 0)
-        return wi_usage(args->command, "N: \"%s\" is no count from 1; write 50 or 1e5", n);
+        return wi_usage(args->command, "N: \"%s\" is not a count from 1; write 50 or 1e5", n);
     if (per_row && (!wi_read_count(per_row, &recipe->per_row) || recipe->per_row == 0))
-        return wi_usage(args->command, "option --per-row: \"%s\" is no count from 1; write 8",
+        return wi_usage(args->command, "option --per-row: \"%s\" is not a count from 1; write 8",
                         per_row);
     if (!per_row && recipe->per_row > recipe->n)
         recipe->per_row = recipe->n;
@@ -99,9 +99,10 @@ const wi_command wi_generate_command = {
     .operand_text = "KIND N",
     .summary = "write a sparse matrix to test solvers with",
     .details = "Writes a symmetric positive definite matrix as a Matrix Market file. laplace2d "
-               "and laplace3d: the 5- or 7-point Laplacian of a grid of N points an edge, plus "
-               "1e-3 I. elasticity3d: a cube of N elastic elements an edge, one face held "
-               "fast, three displacements a node. random: N rows, entries at random.",
+               "and laplace3d: the 5- or 7-point Laplacian of a grid with N points along each "
+               "edge, plus 1e-3 I. elasticity3d: a cube with N elastic elements along each edge, "
+               "one face fixed, three displacements at each node. random: N rows, entries at "
+               "random places.",
     .examples = {{"weft generate laplace3d 50 -o A.mtx", "125,000 unknowns"},
                  {"weft generate random 1e5 --per-row 12 --seed 7 -o A.mtx", "reproducible"},
                  {"weft generate laplace2d 3", "to standard output"}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft help`: what there is, told from the table of commands. */
+/* `weft help`: prints the commands and their options, from the table of commands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void print_heading(const char *text) {
     printf("\n%s%s%s\n", bold(), text, plain());
 }
 
-/* Something from `column` on, and what it means from `meaning_column` on. */
+/* Prints a term from `column` on, and its meaning from `meaning_column` on. */
 static void print_meaning(const char *text, int column, const char *meaning, int meaning_column) {
     const int taken = column + (int)strlen(text), gap = 1;
     printf("%*s%s%*s", column, "", text,
@@ -62,7 +62,7 @@ static void print_option(const wi_option *option) {
     print_meaning(left, 2, option->help, 25);
 }
 
-/* The words there are under a heading, if there is one and there are some. */
+/* Prints the possible words under a heading, if there is a heading and there are words. */
 static void print_words(const char *heading, const wi_command *command, wi_lister *list) {
     wi_words words = {.at = NULL};
     if (!heading)
@@ -129,9 +129,8 @@ static const wi_option *const options[] = {&man_option, &completion_option, &wi_
 const wi_command wi_help_command = {
     .name = "help",
     .operand_text = "[COMMAND]",
-    .summary = "say what weft, or one command, does",
-    .details = "Without a command: what commands there are. --completion prints a completion "
-               "script.",
+    .summary = "explain weft, or one command",
+    .details = "Without a command: lists the commands. --completion prints a completion script.",
     .examples = {{"weft help scan", "everything about one command"},
                  {"source <(weft help --completion bash)", "completion in this shell"}},
     .options = options,

@@ -28,15 +28,15 @@ enum {
     OUTSIDE = 3
 };
 
-/* What is counted, and the counts. */
+/* One run of the command: what is counted, and the counts. */
 typedef struct task {
-    wi_npy array; /* holds the image's samples, too */
+    wi_npy array; /* the array, or the samples of the image */
     size_t pixels;
     unsigned channels;
     bool is_image;
-    unsigned most; /* of an image's samples */
+    unsigned most; /* the largest possible sample of the image */
     weft_bins bins;
-    uint64_t *counts; /* channels rows of bins */
+    uint64_t *counts; /* `channels` rows of bins */
     uint64_t outside[OUTSIDE * WEFT_MOST_CHANNELS];
 } task;
 
@@ -55,7 +55,7 @@ static weft_status take_image(task *t, weft_status status, wi_image *image) {
     return WEFT_OK;
 }
 
-/* The first byte tells which kind of file it is; it can be put back even into a pipe. */
+/* Finds the kind of file from its first byte. ungetc works on a pipe too. */
 static weft_status read_any(const wi_arguments *args, FILE *file, const char *name, task *t,
                             wi_note *note) {
     wi_image image;
@@ -68,8 +68,8 @@ static weft_status read_any(const wi_arguments *args, FILE *file, const char *na
         return take_image(t, wi_png_read(file, name, &image, note), &image);
     if (first != WI_NPY_FIRST && first != EOF)
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
-                            "%s: this is no .npy, PGM, PPM or PNG file; convert other images, as "
-                            "JPEG, to PNG or PPM",
+                            "%s: this is not a .npy, PGM, PPM or PNG file; convert other images, "
+                            "such as JPEG, to PNG or PPM",
                             name);
     const weft_status status = wi_npy_read(
         file, name, wi_given(args, &wi_type_option) ? &args->type : NULL, &t->array, note);
@@ -104,13 +104,14 @@ static wi_exit read_number(const wi_arguments *args, const wi_option *option, do
     *number = strtod(text, &end);
     if (end > text && *end == '\0' && isfinite(*number))
         return WI_EXIT_OK;
-    return wi_usage(args->command, "option --%s: \"%s\" is no finite number", option->name, text);
+    return wi_usage(args->command, "option --%s: \"%s\" is not a finite number", option->name,
+                    text);
 }
 
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                           double *lo, double *hi);
 
-/* The range of the elements that are neither infinite nor NaN, which are copied for it. */
+/* The range of the finite elements, which are copied to an array of their own first. */
 static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                                  double *lo, double *hi) {
     static const char *const largest[WEFT_TYPE_COUNT] = {[WEFT_F16] = "-65504",
@@ -126,14 +127,14 @@ static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, co
     wi_read_element(layout->type, largest[layout->type], &p.a);
     wi_read_element(layout->type, largest[layout->type] + 1, &p.b);
     if (!finite.data)
-        wi_say_error("histogram: no memory for the finite ones of %zu elements; say where bins are "
+        wi_say_error("histogram: no memory for the finite ones of %zu elements; give the range "
                      "with --lo and --hi",
                      layout->count);
     else if (weft_select(ctx, p, layout->count, array->data, finite.data, &count) != WEFT_OK)
         result = wi_session_failed(ctx);
     else if (count == layout->count)
         wi_say_error("histogram: %s: the largest element is as large as %s can be, and a bin ends "
-                     "behind it; say where bins are with --lo and --hi",
+                     "above it; give the range with --lo and --hi",
                      args->operand[0], weft_type_name(layout->type));
     else {
         wi_npy_flatten(&finite, count);
@@ -143,7 +144,8 @@ static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, co
     return result;
 }
 
-/* From the smallest finite element to a little behind the largest. */
+/* From the smallest element to just above the largest; if these are not finite, of the finite ones.
+ */
 static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_npy *array,
                           double *lo, double *hi) {
     const wi_npy_layout *const layout = &array->layout;
@@ -164,7 +166,7 @@ static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_
                                           : find_finite_range(args, ctx, array, lo, hi);
 }
 
-/* What bins there are if nobody says. */
+/* Chooses the bins: by the options, else by the type or the range of the elements. */
 static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t) {
     const weft_type type = t->array.layout.type;
     const bool bytes = weft_type_size(type) == 1;
@@ -181,7 +183,7 @@ static wi_exit choose_bins(const wi_arguments *args, weft_context *ctx, task *t)
     }
     if (wi_given(args, &bins_option) &&
         !wi_read_count(wi_value(args, &bins_option), &t->bins.count))
-        return wi_usage(args->command, "option --bins: \"%s\" is no whole number",
+        return wi_usage(args->command, "option --bins: \"%s\" is not a whole number",
                         wi_value(args, &bins_option));
     wi_exit result = read_number(args, &lo_option, &t->bins.lo);
     if (result == WI_EXIT_OK)
@@ -305,15 +307,14 @@ const wi_command wi_histogram_command = {
     .name = "histogram",
     .operand_text = "FILE(.npy|.pgm|.ppm|.png)",
     .summary = "count how many elements fall into each bin, and draw it",
-    .details =
-        "Draws a chart of an array, or of each channel of an image: a line for each bin "
-        "of --bins, and without that option 32 lines, each of bins side by side. Bytes "
-        "get a bin for each value; images of 16 bits 64 bins from 0 to the most a "
-        "sample can be; other arrays 64 bins from the smallest finite element to the largest, "
-        "unless --bins, --lo and --hi say otherwise. Bin k of N holds lo + k (hi - lo) / N <= "
-        "x < lo + (k + 1) (hi - lo) / N. What lies outside and NaN are counted apart. "
-        "--output writes the counts instead, as u64, a row for each channel of an "
-        "image. A file name of - is standard input.",
+    .details = "Draws a chart of an array, or of each channel of an image: with --bins a line "
+               "for each bin, otherwise 32 lines, each for several neighbouring bins. Bytes get "
+               "a bin for each value; images of 16 bits 64 bins from 0 to the largest possible "
+               "sample; other arrays 64 bins from the smallest finite element to the largest. "
+               "--bins, --lo and --hi change that. Bin k of N holds lo + k (hi - lo) / N <= x < "
+               "lo + (k + 1) (hi - lo) / N. Elements outside all bins and NaN are counted "
+               "separately. --output writes the counts instead, as u64, with a row for each "
+               "channel of an image. A file name of - is standard input.",
     .examples = {{"weft histogram photo.png", "a chart for each channel"},
                  {"weft histogram x.npy --bins 20 --lo 0 --hi 1", "of an array"},
                  {"weft histogram scan.pgm --bins 65536 -o counts.npy", "as numbers"},

@@ -94,7 +94,7 @@ static void print_gpu_sizes(const wi_gpu_facts *facts) {
     }
 }
 
-/* Does the place open? If not, `why` says why. */
+/* Can the place be opened? If not, `why` gets the reason. */
 static bool opens(const char *place, char *why, size_t bytes) {
     weft_context *ctx = NULL;
     const bool open = weft_open(&ctx, place) == WEFT_OK;
@@ -122,7 +122,7 @@ static void print_gpu(int device) {
 static void print_all(void) {
     weft_context *cpu = NULL;
     char why[WI_MESSAGE_BYTES];
-    weft_open(&cpu, "cpu"); /* on failure the message is printed in place of facts */
+    weft_open(&cpu, "cpu"); /* on failure the message is printed instead */
     print_build();
     print_cpu(cpu);
     weft_close(cpu);
@@ -210,8 +210,8 @@ static void json_all(void) {
     }
 }
 
-static const wi_option limits_option = {
-    .name = "limits", .help = "what each GPU allows and each rung's kernels take"};
+static const wi_option limits_option = {.name = "limits",
+                                        .help = "what each GPU allows and each rung's kernels use"};
 
 static wi_exit execute(const wi_arguments *args) {
     if (wi_given(args, &limits_option))
@@ -229,13 +229,13 @@ const wi_command wi_info_command = {
     .name = "info",
     .operand_text = "",
     .summary = "show this build, the processor and every GPU",
-    .details = "Tells what this build of weft can do, what the processor offers, and for each "
-               "GPU its size, speed and memory, or why weft does not use it. --limits tells "
-               "what each GPU allows a launch, who shares it, and what the kernels of each "
-               "rung take: threads of a block, registers of a thread, shared memory of a "
-               "block, stack of a thread; which limit of a block they come nearest; the share "
-               "of an SM's threads that run at once, and what keeps more away. Every rung runs "
-               "once for it, on 65,536 elements or as many as it can do.",
+    .details = "Shows what this build of weft can do, what the processor offers, and for each "
+               "GPU its size, speed and memory, or why weft does not use it. --limits shows what "
+               "each GPU allows a launch, who shares it, and what the kernels of each rung use: "
+               "threads of a block, registers of a thread, shared memory of a block, stack of a "
+               "thread; which limit of a block they come closest to; the share of an SM's "
+               "threads that run at once, and what limits it. For this every rung runs once, on "
+               "65,536 elements or as many as it can do.",
     .examples = {{"weft info", "for people"},
                  {"weft info --json", "for programs: one object for the build and each place"},
                  {"weft info --limits", "how near each kernel comes to the GPU's limits"}},

@@ -8,7 +8,7 @@
 void wi_info_heading(const char *title, const char *rest);
 void wi_info_field(const char *name, const char *value);
 
-/* `weft info --limits`: the limits of every GPU, and what each rung's kernels take of them. */
+/* `weft info --limits`: the limits of every GPU, and how much of them each rung's kernels use. */
 wi_exit wi_info_limits(const wi_arguments *args);
 
 #endif

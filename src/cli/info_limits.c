@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft info --limits`: what each GPU allows, who shares it, and how near each rung's kernels come.
- * Every rung runs once, and its launches are noted. */
+/* `weft info --limits`: what each GPU allows, who shares it, and how close each rung's kernels come
+ * to its limits. Every rung runs once while its launches are recorded. */
 #include <stdio.h>
 
 #include "cli/info.h"
@@ -13,7 +13,7 @@
 #include "core/stage.h"
 
 enum {
-    FIRST_N = 1 << 16, /* elements of the calls; halved for rungs that cannot do so many */
+    FIRST_N = 1 << 16, /* elements of the calls; halved until the rung can do it */
     MOST_KERNELS = 32  /* of one rung */
 };
 
@@ -70,9 +70,9 @@ static weft_status run_rung(weft_context *ctx, ran *r) {
     return status;
 }
 
-/* ---- how near a kernel comes ---- */
+/* ---- how close a kernel comes to the limits ---- */
 
-/* The limit of a block that a kernel takes the largest share of. */
+/* The limit of a block of which a kernel uses the largest share. */
 typedef struct nearest {
     wi_bound which;
     double share;
@@ -197,7 +197,7 @@ static void print_kernel(const wi_column *columns, const wi_gpu_limits *l, const
 }
 
 static void print_ran(const wi_column *columns, const wi_gpu_limits *l, const ran *r) {
-    char rung[RUNG_WIDTH + 1]; /* longer ones are cut short */
+    char rung[RUNG_WIDTH + 1]; /* longer names are cut off */
     snprintf(rung, sizeof rung, "%s %s", r->climb->ladder->op, r->row->name);
     for (size_t k = 0; k < r->watch.count; k++)
         print_kernel(columns, l, k == 0 ? rung : "", &r->use[k]);
@@ -269,7 +269,7 @@ static void json_kernel(const weft_context *ctx, const wi_gpu_limits *l, const r
 
 /* ---- all rungs of all GPUs ---- */
 
-/* A rung that cannot do the call that its climb measures. */
+/* Reports a rung that cannot do the call that its climb measures. */
 static void report_misfit(const weft_context *ctx, bool as_json, const ran *r) {
     wi_json json;
     if (!as_json) {
@@ -314,7 +314,7 @@ static weft_status report_rungs(weft_context *ctx, const wi_column *columns,
             const wi_row *const row = &climb->ladder->rows[i];
             ran r = {.climb = climb, .row = row};
             if (row->kind != ctx->kind ||
-                climb->ladder == &wi_stage_ladder) /* copies, no kernels */
+                climb->ladder == &wi_stage_ladder) /* it only copies: no kernels */
                 continue;
             const weft_status status = report_rung(ctx, columns, l, &r);
             if (status != WEFT_OK)

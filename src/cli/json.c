@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON objects, one a line, on standard output. */
+/* JSON objects, one on each line of standard output. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "cli/text.h"
 
-/* A byte that is no UTF-8 becomes U+FFFD: JSON is UTF-8 whatever a file is called. */
+/* Prints a string. A byte that is not UTF-8 becomes U+FFFD: JSON is UTF-8, whatever a file name
+ * holds. */
 static void print_quoted(const char *text) {
     putchar('"');
     while (*text) {
         const size_t bytes = wi_utf8_bytes(text);
         if (bytes == 0)
             fputs("\\ufffd", stdout);
-        else if (wi_is_control(
-                     text)) /* U+0080 and on are two bytes, the last of which says which */
+        else if (wi_is_control(text)) /* characters from U+0080 to U+009F have two bytes, and the
+                                         second is their number */
             printf("\\u%04x", (unsigned char)text[bytes - 1]);
         else
             printf("%s%.*s", *text == '"' || *text == '\\' ? "\\" : "", (int)bytes, text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processor, as Linux tells it. */
+/* Facts about the processor, from Linux. */
 #include "cli/machine.h"
 
 #include <stdio.h>

@@ -17,7 +17,7 @@ enum {
 typedef struct wi_cpu_facts {
     char model[WI_NAME_BYTES];
     int cores;                        /* that this process may use */
-    size_t level_1, level_2, level_3; /* bytes of data cache; 0: not told */
+    size_t level_1, level_2, level_3; /* bytes of data cache; 0: not known */
     size_t memory_bytes;
     char instructions[WI_ISA_BYTES]; /* the vector instruction sets, as "AVX2 FMA F16C" */
 } wi_cpu_facts;
@@ -29,23 +29,24 @@ typedef struct wi_gpu_facts {
     int registers_per_multiprocessor, registers_per_block;
     size_t shared_per_block, shared_optin_per_block, shared_per_multiprocessor;
     size_t l2_bytes, memory_bytes;
-    double clock_hz, memory_clock_hz; /* 0: not told */
+    double clock_hz, memory_clock_hz; /* 0: not known */
     int bus_bits;
-    double peak_bytes_per_second; /* both edges of the memory clock over the bus; 0: not told */
+    double peak_bytes_per_second; /* bus width times two transfers per clock of the memory; 0: not
+                                     known */
 } wi_gpu_facts;
 
 void wi_cpu_describe(wi_cpu_facts *facts);
 
-/* How many GPUs the driver shows; 0 with a reason in `why` if there are none. */
+/* How many GPUs the driver reports; if none, `why` gets the reason. */
 int wi_gpu_count(char *why, size_t bytes);
 
 bool wi_gpu_describe(int device, wi_gpu_facts *facts);
 
-/* The toolkit this build was compiled with and what the driver offers, as 12040 for 12.4; 0: none.
- */
+/* The CUDA version that this build was compiled with and the one that the driver supports, as 12040
+ * for 12.4; 0: none. */
 void wi_cuda_versions(int *built, int *driver);
 
-/* A short name for the machine part behind a context: the GPU's or the processor's. */
+/* A short name of the context's device: the GPU's or the processor's. */
 void wi_place_title(const weft_context *ctx, char *title, size_t bytes);
 
 #ifdef __cplusplus

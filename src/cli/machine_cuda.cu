@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GPUs, as the CUDA runtime tells them. */
+/* Facts about the GPUs, from the CUDA runtime. */
 #include "cli/machine.h"
 #include "core/gpu.h"
 
@@ -37,7 +37,7 @@ bool wi_gpu_describe(int device, wi_gpu_facts *facts) {
     facts->l2_bytes = (size_t)properties.l2CacheSize;
     facts->memory_bytes = properties.totalGlobalMem;
     facts->bus_bits = properties.memoryBusWidth;
-    /* the attributes are in kHz, and CUDA 13 has them no longer among the properties */
+    /* in kHz, and as attributes: CUDA 13 has removed them from cudaDeviceProp */
     facts->clock_hz = 1e3 * attribute(device, cudaDevAttrClockRate);
     facts->memory_clock_hz = 1e3 * attribute(device, cudaDevAttrMemoryClockRate);
     facts->peak_bytes_per_second = 2 * facts->memory_clock_hz * facts->bus_bits / 8;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `weft`: finds the subcommand and hands over. */
+/* The command `weft`: finds the subcommand and runs it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static wi_exit dispatch(int count, char **words) {
 
 int main(int count, char **words) {
     wi_exit result = dispatch(count, words);
-    /* A full disk shows itself only here, when what was printed must leave the buffer. */
+    /* A full disk is noticed only here, when the buffer of standard output is written. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && result == WI_EXIT_OK) {
         wi_say_error("writing to standard output failed: %s", strerror(errno));
         result = WI_EXIT_FAILED;

@@ -6,7 +6,8 @@
 
 #include "cli/commands.h"
 
-/* Prints text so that roff takes no character for its own, and shows what a shell would read. */
+/* Prints text with roff's special characters escaped, so that '-' and quotes come out as a shell
+ * reads them. */
 static void print_escaped(const char *text) {
     static const struct {
         char character;
@@ -28,7 +29,7 @@ static void print_escaped(const char *text) {
     }
 }
 
-/* Are they one option for a reader: do they have the same name, and mean the same? */
+/* Does a reader see one option: the same name, and the same meaning? */
 static bool is_same(const wi_option *a, const wi_option *b) {
     return strcmp(a->name, b->name) == 0 && strcmp(a->help, b->help) == 0;
 }
@@ -41,7 +42,7 @@ static bool takes_same(const wi_command *command, const wi_option *option) {
     return false;
 }
 
-/* Has another option the same letter, or the same name? */
+/* Does a different option have the same letter or the same name? */
 static bool is_ambiguous(const wi_option *option) {
     for (size_t k = 0; k < wi_command_count; k++) {
         for (const wi_option *const *at = wi_commands[k]->options; *at; at++) {
@@ -53,7 +54,8 @@ static bool is_ambiguous(const wi_option *option) {
     return false;
 }
 
-/* Of options that share a letter or a name no command takes both: says whose this one is. */
+/* Different options may share a letter or a name if no command takes both. Prints which commands
+ * take this one. */
 static void print_takers(const wi_option *option) {
     const char *separator = " \\fR(";
     if (!is_ambiguous(option))
@@ -81,7 +83,8 @@ static void print_option(const wi_option *option) {
     putchar('\n');
 }
 
-/* Has an earlier command, or this one before its option number `end`, the same option? */
+/* Was the option printed already: for an earlier command, or as one of the first `end` of this
+ * command? */
 static bool came_before(const wi_option *option, size_t command, size_t end) {
     for (size_t k = 0; k < command; k++) {
         if (takes_same(wi_commands[k], option))
@@ -99,7 +102,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* All options, by name. */
+/* Prints all options, sorted by name. */
 static void print_options(void) {
     size_t count = 0, room = 0;
     for (size_t k = 0; k < wi_command_count; k++) {
@@ -155,37 +158,33 @@ static const char ending[] =
     ".TP\n.B WEFT_PLACE\nThe place, where \\-\\-place is not given.\n"
     ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: one for each core that the\n"
     "process may use.\n"
-    ".TP\n.B WEFT_VARIANT\nRungs to use, as scan:lookback,reduce:serial.\n"
+    ".TP\n.B WEFT_VARIANT\nRungs to use, for example scan:lookback,reduce:serial.\n"
     ".TP\n.B NO_COLOR\nIf set, nothing is coloured. Colours are for terminals only.\n"
     ".TP\n.B TERM\nIf dumb or not set, there are neither colours nor progress.\n"
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nAll went well.\n"
     ".TP\n.B 1\nA result was wrong, or something failed: a file, a device, memory.\n"
-    ".TP\n.B 2\nThe command line makes no sense.\n"
+    ".TP\n.B 2\nThe command line is wrong.\n"
     ".SH JSON\n"
-    "With \\-\\-json a command prints one object a line, in UTF-8. NaN and infinities, which JSON "
-    "lacks,\n"
-    "are the strings \"nan\", \"inf\" and \"-inf\"; null means that there is no value. A byte of a "
-    "file's\n"
-    "name that is no UTF-8 becomes U+FFFD.\n"
+    "With \\-\\-json a command prints JSON objects, one on each line, in UTF-8. NaN and\n"
+    "infinities, which JSON lacks, are the strings \"nan\", \"inf\" and \"-inf\"; null means that\n"
+    "there is no value. A byte of a file name that is not UTF-8 becomes U+FFFD.\n"
     ".SH FILES\n"
     "Arrays are NumPy's .npy files, versions 1 to 3, in either byte order and in C or Fortran\n"
     "order, of integers and floats. Booleans are read as u8; complex numbers, text, dates and\n"
     "records are refused.\n"
     ".PP\n"
-    "Sparse matrices are Matrix Market files, coordinate or array, real, integer or pattern, "
-    "general\n"
-    "or symmetric. Images are PGM, PPM and, in builds with libpng, PNG.\n"
+    "Sparse matrices are Matrix Market files, coordinate or array, real, integer or pattern,\n"
+    "general or symmetric. Images are PGM, PPM and, in builds with libpng, PNG.\n"
     ".PP\n"
-    "Output is written beside the file it is for, as .weft_*.part, and takes its name and its "
-    "mode\n"
-    "when all of it is on the disk. A full disk or a signal leaves what was there; only a signal\n"
-    "that cannot be caught, or a power cut, leaves the other behind. Of a symbolic link, what it\n"
-    "leads to is replaced, and other names of the file (hard links) keep what was there; devices "
-    "and\n"
-    "pipes are written directly. An array may take the place of\n"
-    "the one that was read, as in weft sort x.npy \\-o x.npy; other output that would replace an\n"
-    "input, or another output, is refused.\n"
+    "Output is written to a temporary file in the same folder, named .weft_*.part, which is\n"
+    "renamed and gets the mode of the old file when it is complete on the disk. After a full\n"
+    "disk or a signal the old file is still there; only a signal that cannot be caught, or a\n"
+    "power failure, leaves the temporary file behind. If the name is a symbolic link, the file it\n"
+    "points to is replaced, and other names of that file (hard links) keep the old contents;\n"
+    "devices and pipes are written directly. An array may replace the one that was read, as in\n"
+    "weft sort x.npy \\-o x.npy; other output that would replace an input, or another output, is\n"
+    "refused.\n"
     ".SH SEE ALSO\n.BR weft (3)\n";
 
 void wi_print_man(void) {

@@ -65,12 +65,12 @@ wi_exit wi_check_meaning(const wi_arguments *args) {
     if (tolerance &&
         !(wi_read_element(WEFT_F64, tolerance, &number) && number >= 0 && isfinite(number)))
         return wi_usage(args->command,
-                        "option --symmetry-tolerance: \"%s\" is no number from 0; write 1e-12",
+                        "option --symmetry-tolerance: \"%s\" is not a number from 0; write 1e-12",
                         tolerance);
     return WI_EXIT_OK;
 }
 
-/* What the options, which make sense, say of a general file: by default both its halves count. */
+/* What the options, which were checked, say of a general file. By default both halves are used. */
 static wi_reading meaning(const wi_arguments *args) {
     const char *const half = wi_value(args, &wi_half_option);
     const char *const tolerance = wi_value(args, &wi_symmetry_tolerance_option);

@@ -7,29 +7,29 @@
 #include "weft/sparse.h"
 
 enum {
-    WI_BEHIND_LABEL = 10 /* where the lines of a report on a matrix begin */
+    WI_BEHIND_LABEL = 10 /* column at which the values in a report on a matrix begin */
 };
 
 extern const wi_option wi_ordering_option, wi_half_option, wi_symmetry_tolerance_option;
 
-/* Explains if --ordering names none. */
+/* Prints an error if --ordering names no ordering. */
 wi_exit wi_check_ordering(const wi_arguments *args);
 
-/* Explains if --half or --symmetry-tolerance make no sense. */
+/* Prints an error if --half or --symmetry-tolerance make no sense. */
 wi_exit wi_check_meaning(const wi_arguments *args);
 
-/* The first operand, or "standard input", as wi_shown has it: for messages, reports and pictures.
- */
+/* The first operand, or "standard input", with control characters escaped: for messages, reports
+ * and pictures. */
 const char *wi_matrix_name(const wi_arguments *args);
 
-/* Reads the first operand, "-" being standard input, a symmetric matrix; anything but WI_EXIT_OK
- * has been explained. */
+/* Reads the first operand ("-": standard input), which must be a symmetric matrix. On failure an
+ * error has been printed. */
 wi_exit wi_load_matrix(const wi_arguments *args, weft_context *ctx, weft_sparse **matrix);
 
-/* A line on how far apart the halves of the file were, unless they were equal. */
+/* Prints how far apart the two halves of the file were, unless they were equal. */
 void wi_print_asymmetry(FILE *to, const weft_sparse *matrix);
 
-/* After weft_chol_factor has failed: says why, and which column of the file showed it; returns
+/* After weft_chol_factor failed: prints why, and which column of the file showed it; returns
  * WI_EXIT_FAILED. */
 wi_exit wi_factor_failed(const wi_arguments *args, weft_status status, const weft_context *ctx,
                          const weft_chol *plan);

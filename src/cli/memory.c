@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory this process has, and is going to have. */
+/* How much memory this process uses, and how much it will use. */
 #include "cli/memory.h"
 
 #include <malloc.h>

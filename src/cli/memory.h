@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much memory this process has, and is going to have. */
+/* How much memory this process uses, and how much it will use. */
 #ifndef WI_MEMORY_H
 #define WI_MEMORY_H
 
@@ -7,12 +7,12 @@
 
 #include "weft/sparse.h"
 
-/* Gives memory that was freed, and that the C library keeps for later, back to the system; returns
- * how much is resident then. */
+/* Returns freed memory that the C library keeps to the system; then returns how many bytes are
+ * resident. */
 size_t wi_resident_bytes(void);
 
-/* What solving with a plan, of which `report` is, will have taken of this process at the most: what
- * is resident now, and the numbers of L and `more` bytes beside. */
+/* The most memory that this process will have used after solving with the plan that `report`
+ * describes: `resident` bytes now, the values of L, and `more` bytes. */
 size_t wi_predicted_bytes(const weft_chol_report *report, size_t resident, size_t more);
 
 #endif

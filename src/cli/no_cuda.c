@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command knows of GPUs in a build without CUDA: nothing, and it says so. */
+/* Stands in for the GPU parts of the command in a build without CUDA, and says that there is no
+ * GPU. */
 #ifndef WEFT_CUDA
 
 #    include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what people type: counts with powers and suffixes, seeds, elements, types. */
+/* Parses what users type: counts with powers and suffixes, seeds, elements, types. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "cli/text.h"
 
-/* Reads digits only; *end is left at the first other character. */
+/* Reads decimal digits; *end is the first character after them. */
 static bool read_digits(const char *text, const char **end, uint64_t *value) {
     *value = 0;
     *end = text;
@@ -21,7 +21,7 @@ static bool read_digits(const char *text, const char **end, uint64_t *value) {
     return *end > text;
 }
 
-/* base^exponent, as in 2^28. */
+/* Reads the exponent in text; *value = base^exponent, as in 2^28. */
 static bool read_power(uint64_t base, const char *text, uint64_t *value) {
     const char *end;
     uint64_t exponent;
@@ -35,7 +35,7 @@ static bool read_power(uint64_t base, const char *text, uint64_t *value) {
     return true;
 }
 
-/* What a suffix multiplies by; 0 if it is none. */
+/* The factor that a suffix stands for, as 1000 for "k"; 0 if it is not a suffix. */
 static double multiplier(const char *suffix) {
     static const char letters[] = "kmgt";
     if (!*suffix)
@@ -65,7 +65,7 @@ bool wi_read_count(const char *text, size_t *count) {
         *count = value;
         return true;
     }
-    /* 1e6, 1.5M, 64Mi: decimal fractions are fine as long as the product is whole */
+    /* 1e6, 1.5M, 64Mi: decimal fractions are allowed if the product is whole */
     char *rest;
     if (text[1] == 'x' || text[1] == 'X') /* strtod would read hexadecimal */
         return false;
@@ -90,14 +90,14 @@ bool wi_read_u64(const char *text, uint64_t *value) {
 static bool read_signed(size_t size, const char *text, int64_t *value) {
     uint64_t magnitude;
     const bool negative = *text == '-';
-    const uint64_t limit = UINT64_MAX >> (65 - 8 * size); /* the largest of the type */
+    const uint64_t limit = UINT64_MAX >> (65 - 8 * size); /* the largest of a signed type */
     if (!wi_read_u64(text + negative, &magnitude) || magnitude > limit + negative)
         return false;
     *value = (int64_t)(negative ? 0 - magnitude : magnitude);
     return true;
 }
 
-/* What is spelled as infinite may be so, but no number may become it. */
+/* Text may spell infinity, but a number that overflows to it is refused. */
 static bool read_float(weft_type type, const char *text, void *p) {
     char *end;
     const double wide = strtod(text, &end);
@@ -150,7 +150,7 @@ bool wi_read_element(weft_type type, const char *text, void *p) {
     return true;
 }
 
-/* Is it written as integers are here: digits, after 0x also hexadecimal ones? */
+/* Is it an integer as users may write it: decimal digits, or hexadecimal ones after 0x? */
 static bool is_integer(const char *text) {
     text += *text == '-';
     const bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
@@ -165,7 +165,7 @@ void wi_explain_element(weft_type type, const char *text, char why[WI_REASON_BYT
     char *end;
     strtod(text, &end);
     if (end == text || *end)
-        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is no number", text);
+        snprintf(why, WI_REASON_BYTES, "\"%.64s\" is not a number", text);
     else if (wi_type_is_float(type))
         snprintf(why, WI_REASON_BYTES, "\"%.64s\" is too large for %s", text, name);
     else if (!is_integer(text))

@@ -11,14 +11,14 @@ typedef struct wi_op_name {
     const char *name;
     weft_op op;
     bool reduces, scans;
-    bool pairs; /* dot: takes two arrays, and `op` means nothing */
+    bool pairs; /* dot: takes two arrays, and `op` is not used */
 } wi_op_name;
 
-/* The names of those that reduce, or of those that scan. */
+/* The names for reductions, and those for scans. */
 void wi_list_reductions(const wi_command *command, wi_words *words);
 void wi_list_scans(const wi_command *command, wi_words *words);
 
-/* The row of a name; NULL if there is none. */
+/* The entry with this name; NULL if there is none. */
 const wi_op_name *wi_find_op(const char *name);
 
 #endif

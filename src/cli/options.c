@@ -37,7 +37,7 @@ void wi_list_rungs_of(const char *op, wi_kind kind, wi_words *words) {
     }
 }
 
-/* The rungs of the command's ladder, or of all where it has none of its own. */
+/* Lists the rungs of the command's ladder, or of all ladders if it has none. */
 static void list_variants(const wi_command *command, wi_words *words) {
     for (size_t k = 0; k < wi_op_count; k++) {
         if (!command || !command->ladder || strcmp(command->ladder, wi_ops[k]->op) == 0)
@@ -68,15 +68,14 @@ const wi_option wi_n_option = {.name = "n",
 const wi_option wi_seed_option = {.name = "seed",
                                   .letter = 's',
                                   .value = "NUMBER",
-                                  .help = "what the random input grows from; default 1"};
+                                  .help = "seed of the random input; default 1"};
 const wi_option wi_json_option = {
-    .name = "json", .letter = 'j', .help = "print one JSON object a line"};
-const wi_option wi_help_option = {
-    .name = "help", .letter = 'h', .help = "say what the command does"};
+    .name = "json", .letter = 'j', .help = "print JSON, one object on each line"};
+const wi_option wi_help_option = {.name = "help", .letter = 'h', .help = "explain the command"};
 const wi_option wi_output_option = {.name = "output",
                                     .letter = 'o',
                                     .value = "FILE",
                                     .help = "where the result goes; - is standard output",
                                     .file = WI_FILE_WRITTEN};
 const wi_option wi_indices_option = {
-    .name = "indices", .letter = 'i', .help = "write where the elements were, not what they are"};
+    .name = "indices", .letter = 'i', .help = "write the elements' positions, not their values"};

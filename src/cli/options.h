@@ -12,7 +12,7 @@ extern const wi_option wi_place_option, wi_variant_option, wi_type_option, wi_n_
 /* The names of the types. */
 void wi_list_types(const wi_command *command, wi_words *words);
 
-/* The rungs of the ladder `op`, on any kind of place; or on `kind` only. */
+/* The rungs of the ladder named `op`, on any kind of place; or only those on `kind`. */
 void wi_list_rungs(const char *op, wi_words *words);
 void wi_list_rungs_of(const char *op, wi_kind kind, wi_words *words);
 

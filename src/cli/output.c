@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files, signals that come meanwhile, and files that must not be written. */
+/* Writing files so that a signal leaves no unfinished one; and refusing outputs that would
+ * overwrite another file of the same command. */
 #include "cli/output.h"
 
 #include <fcntl.h>
@@ -18,41 +19,41 @@ bool wi_is_standard(const char *path) {
 
 /* ---- signals ---- */
 
-/* Whether there is an unfinished file for a signal to take along. It is changed by one thread at a
- * time, so that no file is made or named once a signal has begun to end the process. */
+/* State of the temporary file, which a signal must remove. Only one thread at a time changes it, so
+ * that no file is created or renamed once a signal is ending the process. */
 enum {
-    NONE,
-    CHANGING, /* it is being made, or getting its name; a signal waits */
-    THERE,    /* at `unfinished` */
-    ENDING    /* a signal is ending the process */
+    NO_FILE,
+    CHANGING,    /* it is being created or renamed; a signal waits */
+    FILE_EXISTS, /* its name is in `unfinished` */
+    ENDING       /* a signal is ending the process */
 };
 
-static atomic_int state = NONE;
-static atomic_int waiting; /* the latest signal */
+static atomic_int state = NO_FILE;
+static atomic_int waiting; /* the latest signal, 0 if there is none */
 static const char *unfinished;
 
 static bool change(int from, int to) {
     return atomic_compare_exchange_strong(&state, &from, to);
 }
 
-/* Ends the process as if the signal had not been caught, so that its parent sees which it was;
- * while the file is changing, settle() finds the signal waiting. */
+/* Removes the temporary file and ends the process by the same signal, so that its parent sees which
+ * one. While the file is changing, settle() will do this. */
 static void on_signal(int number) {
     atomic_store(&waiting, number);
-    if (change(THERE, ENDING))
+    if (change(FILE_EXISTS, ENDING))
         unlink(unfinished);
-    else if (!change(NONE, ENDING))
+    else if (!change(NO_FILE, ENDING))
         return;
     signal(number, SIG_DFL);
     raise(number);
 }
 
-/* All that ends a process, save that a limit on the size of files only fails the write. Signals
- * that are ignored, as nohup does, stay so. */
+/* Catches the signals that end a process, but not those already ignored (as nohup does). When a
+ * file grows beyond the limit on file sizes, the write fails instead. */
 static void catch_signals(void) {
     static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU};
     struct sigaction before;
-    const struct sigaction after = {.sa_handler = on_signal}; /* calls that wait are cut short */
+    const struct sigaction after = {.sa_handler = on_signal}; /* without SA_RESTART */
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
             sigaction(numbers[k], &after, NULL);
@@ -60,7 +61,7 @@ static void catch_signals(void) {
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Waits for the end if a signal is ending the process on another thread. */
+/* Waits for the process to end if a signal on another thread is ending it. */
 static void begin_change(int from) {
     while (!change(from, CHANGING))
         pause();
@@ -87,10 +88,10 @@ wi_exit wi_output_open(const char *path, wi_output *output) {
     output->name = "standard output";
     if (wi_is_standard(path))
         return WI_EXIT_OK;
-    begin_change(NONE);
+    begin_change(NO_FILE);
     const weft_status status = wi_target_open(path, &output->target, &note);
     unfinished = output->target.temporary;
-    settle(status == WEFT_OK && *unfinished ? THERE : NONE);
+    settle(status == WEFT_OK && *unfinished ? FILE_EXISTS : NO_FILE);
     if (status != WEFT_OK)
         return failed(&note);
     output->file = output->target.file;
@@ -103,12 +104,12 @@ wi_exit wi_output_end(wi_output *output, bool written) {
     weft_status status = WEFT_OK;
     if (output->file == stdout)
         return written ? WI_EXIT_OK : WI_EXIT_FAILED;
-    begin_change(*output->target.temporary ? THERE : NONE);
+    begin_change(*output->target.temporary ? FILE_EXISTS : NO_FILE);
     if (written)
         status = wi_target_close(&output->target, &note);
     else
         wi_target_drop(&output->target);
-    settle(NONE);
+    settle(NO_FILE);
     if (status != WEFT_OK)
         return failed(&note);
     return written ? WI_EXIT_OK : WI_EXIT_FAILED;
@@ -116,13 +117,13 @@ wi_exit wi_output_end(wi_output *output, bool written) {
 
 /* ---- what must not be written ---- */
 
-/* Which file a path leads to: one that there is, or a name in a folder. */
+/* Which file a path leads to: an existing file, or a name in a folder. */
 typedef struct identity {
     struct stat facts; /* of the file, or of the folder */
     char name[WI_PATH_BYTES];
 } identity;
 
-/* False if that cannot be told, and so nothing is to be feared for. */
+/* False if the file cannot be identified; then no conflict is assumed. */
 static bool identify(const char *path, int standard, identity *id) {
     char final[WI_PATH_BYTES];
     id->name[0] = '\0';
@@ -139,7 +140,8 @@ static bool identify(const char *path, int standard, identity *id) {
     return stat(slash ? final : ".", &id->facts) == 0;
 }
 
-/* Devices, as /dev/null and terminals, are not harmed by being written twice. */
+/* The same file? Devices such as /dev/null and terminals do not count: two outputs do not harm
+ * them. */
 static bool is_one_file(const identity *a, const identity *b) {
     return a->facts.st_dev == b->facts.st_dev && a->facts.st_ino == b->facts.st_ino &&
            strcmp(a->name, b->name) == 0 && !S_ISCHR(a->facts.st_mode);
@@ -162,7 +164,7 @@ static wi_exit check_other_outputs(const wi_arguments *args, const wi_option *op
     return WI_EXIT_OK;
 }
 
-/* Does the file that is there begin as an array does? */
+/* Does the existing file begin like a .npy array? */
 static bool holds_array(const char *path) {
     unsigned char first = 0;
     const bool standard = wi_is_standard(path);
@@ -174,7 +176,7 @@ static bool holds_array(const char *path) {
     return begins;
 }
 
-/* `path` is an input; NULL: there is none. */
+/* Refuses `option` if its file is the input `path`; NULL: no input. */
 static wi_exit check_input(const wi_arguments *args, const wi_option *option, const identity *id,
                            const char *path) {
     identity other;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the command line, and saying helpfully what is wrong with it. */
+/* Parses the command line, with helpful error messages. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "cli/text.h"
 
 enum {
-    LONGEST_NAME = 64 /* longer names of options are not guessed at */
+    LONGEST_NAME = 64 /* no suggestion for longer names */
 };
 
 static void print_hint(const wi_command *command) {
@@ -27,7 +27,7 @@ wi_exit wi_usage(const wi_command *command, const char *format, ...) {
     return WI_EXIT_USAGE;
 }
 
-/* All of them in one line, each after a separator. */
+/* Joins all words in one line, each after a separator. */
 static void join(const wi_words *words, const char *separator, char *line, size_t bytes) {
     line[0] = '\0';
     for (size_t k = 0; k < words->count; k++)
@@ -57,7 +57,7 @@ static size_t option_count(const wi_command *command) {
     return count;
 }
 
-/* The number of an option of the command, or how many it has. */
+/* The index of an option among those of the command, or their number if it is not one. */
 static size_t number_of(const wi_command *command, const wi_option *option) {
     size_t k = 0;
     while (command->options[k] && command->options[k] != option)
@@ -74,7 +74,7 @@ bool wi_given(const wi_arguments *args, const wi_option *option) {
     return wi_value(args, option) != NULL;
 }
 
-/* The option of this length and name that the command takes; NULL: it takes none. */
+/* The command's option with this name of this length; NULL: there is none. */
 static const wi_option *find_option(const wi_command *command, const char *name, size_t length) {
     for (const wi_option *const *at = command->options; *at; at++) {
         if (strlen((*at)->name) == length && memcmp((*at)->name, name, length) == 0)
@@ -110,7 +110,7 @@ static wi_exit unknown_option(const wi_command *command, const char *word) {
     return wi_usage(command, "there is no option %s; there are --%s", word, all);
 }
 
-/* Keeps an option's value: the one given with it, or the next word. */
+/* Sets an option's value: the one given with it, or else the next word. */
 static wi_exit take_value(wi_arguments *args, const wi_option *option, const char *value, int count,
                           char **words, int *at) {
     const wi_command *const command = args->command;
@@ -126,7 +126,7 @@ static wi_exit take_value(wi_arguments *args, const wi_option *option, const cha
     return WI_EXIT_OK;
 }
 
-/* Reads words[*at] as an option by its name, as --op=max or --op max. */
+/* Parses words[*at] as an option by name, as --op=max or --op max. */
 static wi_exit read_name(wi_arguments *args, int count, char **words, int *at) {
     const char *const name = words[*at] + 2;
     const size_t length = strcspn(name, "=");
@@ -137,7 +137,7 @@ static wi_exit read_name(wi_arguments *args, int count, char **words, int *at) {
                       at);
 }
 
-/* Reads words[*at] as letters: those that take no value, up to one that does, as -jk5 or -jk 5. */
+/* Parses words[*at] as option letters; all but the last take no value, as -jk5 or -jk 5. */
 static wi_exit read_letters(wi_arguments *args, int count, char **words, int *at) {
     const wi_command *const command = args->command;
     wi_exit result = WI_EXIT_OK;
@@ -169,7 +169,7 @@ static wi_exit read_operand(wi_arguments *args, const char *word) {
     return WI_EXIT_OK;
 }
 
-/* Turns the values of --type, --n and --seed into what they mean. */
+/* Parses the values of --type, --n and --seed. */
 static wi_exit understand_values(wi_arguments *args) {
     const char *const type = wi_value(args, &wi_type_option), *const n =
                                                                   wi_value(args, &wi_n_option);
@@ -177,18 +177,19 @@ static wi_exit understand_values(wi_arguments *args) {
     if (type && !wi_find_type(type, &args->type))
         return wi_usage_word(args->command, "type", type, wi_list_types);
     if (n && (!wi_read_count(n, &args->n) || args->n == 0))
-        return wi_usage(args->command,
-                        "option --n: \"%s\" is no count of elements from 1; write 1000, 1e6, 2^28 "
-                        "or 64Mi",
-                        n);
+        return wi_usage(
+            args->command,
+            "option --n: \"%s\" is not a count of elements from 1; write 1000, 1e6, 2^28 "
+            "or 64Mi",
+            n);
     args->seed = 1;
     if (seed && !wi_read_u64(seed, &args->seed))
-        return wi_usage(args->command, "option --seed: \"%s\" is no number from 0 to 2^64 - 1",
+        return wi_usage(args->command, "option --seed: \"%s\" is not a number from 0 to 2^64 - 1",
                         seed);
     return WI_EXIT_OK;
 }
 
-/* Room for the values of all options and for all operands. */
+/* Allocates room for the values of all options and for all operands. */
 static wi_exit take_room(const wi_command *command, wi_arguments *args) {
     const size_t options = option_count(command), all = options + command->most_operands;
     *args = (wi_arguments){.command = command, .value = wi_host_alloc(all * sizeof *args->value)};

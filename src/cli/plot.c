@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SVG pictures of an analysis: patterns in cells, and the tree. */
+/* SVG pictures of an analysis: patterns of matrices as cells, and the tree of supernodes. */
 #include "cli/plot.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 enum {
     MOST_CELLS = 200, /* along an edge of a panel */
-    PANEL = 400,      /* pixels, and the gap around one */
+    PANEL = 400,      /* pixels; GAP is the space around a panel */
     GAP = 30,
     HEAD = 30,  /* the line with the file's name */
     TITLE = 40, /* the two lines above a panel, and those below */
@@ -24,18 +24,19 @@ enum {
     GROUPED_BYTES = 32
 };
 
-/* What a cell looks like: mostly entries of A, or mostly fill; how much of it, and how opaque that
- * is drawn. A lone entry of a large matrix must still be seen. */
+/* The look of a cell: its colour says whether most of its entries are of A or fill; its opacity how
+ * many there are. A single entry of a large matrix must still be visible. */
 static const char *const colours[] = {"#1b4f8f", "#e8a13c"};
 static const struct {
     double share;
     const char *opacity;
 } shades[SHADES] = {{0.3, "1"}, {0.03, "0.75"}, {0, "0.5"}};
 
-/* A square matrix seen through cells x cells panes. */
+/* A square matrix divided into cells x cells cells. */
 typedef struct grid {
     int64_t n, cells;
-    double all[MOST_CELLS][MOST_CELLS], of_a[MOST_CELLS][MOST_CELLS]; /* entries, and those of A */
+    double all[MOST_CELLS][MOST_CELLS],
+        of_a[MOST_CELLS][MOST_CELLS];          /* entries in each cell, and those that are of A */
     unsigned char ink[MOST_CELLS][MOST_CELLS]; /* 0, or 1 + SHADES * colour + shade */
 } grid;
 
@@ -43,7 +44,7 @@ static int64_t cell_of(const grid *g, int64_t k) {
     return (int64_t)((double)k * (double)g->cells / (double)g->n);
 }
 
-/* The first index in a cell: the least k with cell_of(k) = cell. */
+/* The first index in a cell: the smallest k with cell_of(k) = cell. */
 static int64_t cell_start(const grid *g, int64_t cell) {
     int64_t k = (int64_t)((double)cell * (double)g->n / (double)g->cells);
     while (k > 0 && cell_of(g, k - 1) >= cell)
@@ -59,8 +60,8 @@ static void grid_clear(grid *g, int64_t n) {
     g->cells = n < MOST_CELLS ? n : MOST_CELLS;
 }
 
-/* Counts A's entries: as given, both halves; or the lower half in the order of the plan. Returns
- * how many these are. */
+/* Counts A's entries: both halves as given, or the lower half in the order of the plan. Returns how
+ * many. */
 static uint64_t count_matrix(grid *g, const weft_sparse *matrix, const int64_t *inverse) {
     uint64_t entries = 0;
     for (int64_t j = 0; j < g->n; j++) {
@@ -77,7 +78,7 @@ static uint64_t count_matrix(grid *g, const weft_sparse *matrix, const int64_t *
     return entries;
 }
 
-/* Counts L's entries, those of padding too. */
+/* Counts L's entries, padding included. */
 static void count_factor(grid *g, const wi_symbolic *symbolic) {
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         const int64_t begin = symbolic->first[s], end = symbolic->first[s + 1];
@@ -123,7 +124,7 @@ static const char *grouped(uint64_t number, char out[GROUPED_BYTES]) {
     return out;
 }
 
-/* Text in XML, on one line and in UTF-8 whatever it holds; of a long one the end. */
+/* Writes text as XML, on one line of UTF-8 whatever it contains; of a long text only the end. */
 static void write_text(FILE *file, const char *text) {
     char shown[4 * 4096];
     wi_shown(text, shown, sizeof shown);
@@ -143,7 +144,7 @@ static void write_text(FILE *file, const char *text) {
     }
 }
 
-/* Two lines above a panel, its frame. */
+/* Draws the frame of a panel and two lines of text above it. */
 static void open_panel(FILE *file, int panel, const char *title, const char *figures) {
     fprintf(file,
             "<g transform=\"translate(%d %d)\">\n<text y=\"-25\" font-weight=\"bold\">%s</text>\n"
@@ -168,7 +169,7 @@ static void write_square(FILE *file, int line, int x, int colour, int shade) {
             shades[shade].opacity);
 }
 
-/* What a colour means; all its shades are shown unless cells are single entries. */
+/* Writes a colour's meaning, with all its shades unless each cell is one entry. */
 static void write_colour(FILE *file, int line, int colour, bool exact, const char *meaning) {
     const int count = exact ? 1 : SHADES, apart = SQUARE + 3;
     for (int k = 0; k < count; k++)
@@ -176,7 +177,8 @@ static void write_colour(FILE *file, int line, int colour, bool exact, const cha
     write_note(file, line, count * apart + 3, meaning);
 }
 
-/* One path for each ink; cells of a row that look the same become one rectangle. */
+/* One path for each colour and shade; neighbouring cells of a row that look the same are one
+ * rectangle. */
 static void write_grid(FILE *file, grid *g) {
     choose_inks(g);
     fprintf(file, "<g transform=\"scale(%.9g)\" shape-rendering=\"crispEdges\">\n",
@@ -197,11 +199,11 @@ static void write_grid(FILE *file, grid *g) {
     fputs("</g>\n", file);
 }
 
-/* Where supernodes are drawn: above the middle of their subtrees' columns, as high as their depth
- * says. The least are left out, so that no more than a few hundred are drawn. */
+/* Where supernodes are drawn: in the middle of their subtrees' columns, at a height given by their
+ * depth. The smallest are left out, so that at most a few hundred are drawn. */
 typedef struct layout {
     const wi_symbolic *symbolic;
-    int64_t *depth, *lowest; /* of each supernode; the first column of its subtree */
+    int64_t *depth, *lowest; /* of each supernode: depth, and the first column of its subtree */
     int64_t deepest, least;
 } layout;
 
@@ -237,7 +239,7 @@ static double down(const layout *l, int64_t s) {
     return INSIDE + (double)l->depth[s] * (PANEL - 2 * INSIDE) / (double)l->deepest;
 }
 
-/* Edges first, so that supernodes lie upon them. */
+/* Draws edges first, so that supernodes cover them. */
 static void write_tree(FILE *file, const layout *l) {
     const wi_symbolic *const symbolic = l->symbolic;
     fputs("<path fill=\"none\" stroke=\"#888\" d=\"", file);

@@ -8,9 +8,9 @@
 #include "sparse/chol.h"
 
 /* Writes an SVG of three panels: the pattern of A as given, the pattern of L over that of A in the
- * plan's order, and the tree of supernodes; `name` stands above them, and what is seen below. Large
- * matrices are drawn in cells. False without memory or when the file cannot be written; errno says
- * why. */
+ * plan's order, and the tree of supernodes. `name` is written above them, and explanations below.
+ * Large matrices are drawn as cells. False if there is no memory or the file cannot be written;
+ * errno says why. */
 bool wi_plot_analysis(FILE *file, const char *name, const weft_sparse *matrix,
                       const weft_chol *plan);
 

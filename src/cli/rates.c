@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rungs and roofs in words and in JSON. */
+/* Rungs and roofs as text and as JSON. */
 #include "cli/rates.h"
 
 #include <stdio.h>

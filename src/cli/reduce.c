@@ -14,11 +14,11 @@ static const wi_option op_option = {.name = "op",
                                     .list = wi_list_reductions,
                                     .heading = "OP"};
 
-/* A value and what it is of. */
+/* The result: a value, and what it is a value of. */
 typedef struct outcome {
     weft_type type; /* of the value */
     unsigned char value[8];
-    bool nowhere; /* the position of the largest or smallest of no elements */
+    bool nowhere; /* a position, but the array had no elements */
 } outcome;
 
 static void print_json(const wi_arguments *args, const wi_op_name *op, const weft_context *ctx,
@@ -48,7 +48,8 @@ static bool is_position(const wi_op_name *op) {
     return op->op == WEFT_ARGMIN || op->op == WEFT_ARGMAX;
 }
 
-/* Positions count in C order, and so do partners of a dot product in different orders. */
+/* Puts the arrays in C order if it matters: for positions, and for a dot product of arrays in
+ * different orders. */
 static wi_exit arrange(const wi_op_name *op, wi_npy *x, wi_npy *y) {
     wi_note note = {""};
     weft_status status = WEFT_OK;
@@ -132,10 +133,10 @@ const wi_command wi_reduce_command = {
     .operand_text = "FILE.npy [FILE2.npy]",
     .summary = "reduce an array to one value",
     .details = "Prints one value: sum, product, min, max, argmin, argmax, nrm1, nrm2 or nrminf "
-               "of the array, or with --op dot the dot product of two. Floats are printed "
-               "with as many digits as reading them back exactly takes. Positions count in C "
-               "order from 0. A file name of - is standard input. --type bf16 reads files of "
-               "two-byte voids, as ml_dtypes writes them.",
+               "of the array, or with --op dot the dot product of two. Floats are printed with "
+               "enough digits to read back exactly. Positions count in C order from 0. A file "
+               "name of - is standard input. --type bf16 reads files of two-byte voids, which is "
+               "how ml_dtypes writes them.",
     .examples = {{"weft reduce x.npy", "the sum"},
                  {"weft reduce x.npy --op argmax --json", "where the largest is"},
                  {"weft reduce a.npy b.npy --op dot", "the dot product"},

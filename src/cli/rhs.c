@@ -34,7 +34,7 @@ static wi_exit wrong_rows(const wi_arguments *args, size_t rows, size_t n) {
     return WI_EXIT_FAILED;
 }
 
-/* Elements of an array to columns of doubles. */
+/* Copies the elements of an array to columns of doubles. */
 static void copy_array(const wi_npy *array, wi_rhs *rhs) {
     const wi_npy_layout *const layout = &array->layout;
     const bool by_columns = layout->fortran_order || rhs->count == 1;
@@ -71,7 +71,7 @@ static wi_exit load_array(const wi_arguments *args, FILE *file, const char *name
     return result;
 }
 
-/* Entries that a symmetric matrix does not hold are those of the other triangle, mirrored. */
+/* Entries that a symmetric matrix does not store are in its other triangle, mirrored. */
 static void copy_matrix(const weft_sparse *matrix, wi_rhs *rhs) {
     const int64_t *const start = weft_sparse_starts(matrix);
     const int64_t *const row = weft_sparse_row_indices(matrix);
@@ -104,7 +104,7 @@ static wi_exit load_matrix(const wi_arguments *args, weft_context *ctx, FILE *fi
     return result;
 }
 
-/* Numbers that are not finite would only be found after the factorization. */
+/* Refuses numbers that are not finite now, not after the factorization. */
 static wi_exit check_finite(const wi_arguments *args, const char *name, const wi_rhs *rhs) {
     for (size_t k = 0; k < rhs->n * rhs->count; k++) {
         if (!isfinite(rhs->value[k])) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft climb roof`: what this machine can do, each thing measured by the plainest code that does
- * it. */
+/* `weft climb roof`: what this machine can do at most, each limit measured by the simplest code
+ * that reaches it. */
 #include "cli/roofs.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ enum {
     INDENT = 4
 };
 
-/* Prints the heading and lays out the columns; true if what each roof is fits beside them. */
+/* Prints the heading and chooses the columns; true if the meaning of each roof fits beside them. */
 static bool begin(const weft_context *ctx, wi_column columns[COLUMNS]) {
     char title[WI_NAME_BYTES];
     size_t longest = 0;

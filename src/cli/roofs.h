@@ -6,11 +6,10 @@
 #include "cli/commands.h"
 #include "climb/meter.h"
 
-/* The operand of climb that stands for them. */
+/* The operand of climb that stands for the roofs. */
 #define WI_ROOF_WORD "roof"
 
-/* Measures all roofs of the place and prints them, each as soon as it is known; those that it has
- * nothing for are left out. */
+/* Measures all roofs that the place has, and prints each as soon as it is known. */
 wi_exit wi_show_roofs(const wi_arguments *args, const wi_meter *meter);
 
 #endif

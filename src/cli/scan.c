@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft scan`: running sums, and their kin, of the array in a file. */
+/* `weft scan`: running sums, products, minima and so on of the array in a file. */
 #include "weft/scan.h"
 
 #include "cli/ops.h"

@@ -28,7 +28,7 @@ static const char *skip_spaces(const char *text) {
     return text + strspn(text, " ");
 }
 
-/* Reads `length` characters as an element; if they are none, says why not. */
+/* Parses `length` characters as an element; on failure `why` gets the reason. */
 static bool read_constant(weft_type type, const char *text, size_t length, weft_element *element,
                           char why[WI_REASON_BYTES]) {
     char copy[CONSTANT_BYTES];
@@ -39,7 +39,7 @@ static bool read_constant(weft_type type, const char *text, size_t length, weft_
     return false;
 }
 
-/* Understands "> 0", "!=3", "1..5" and "nan". */
+/* Parses "> 0", "!=3", "1..5" and "nan". */
 static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_BYTES]) {
     text = skip_spaces(text);
     if (strcmp(text, "nan") == 0) {
@@ -57,14 +57,14 @@ static bool parse_test(const char *text, weft_predicate *p, char why[WI_REASON_B
     const char *const dots = strstr(text, "..");
     p->test = WEFT_BETWEEN;
     snprintf(why, WI_REASON_BYTES,
-             "this is no test of %s; write it as \">0\", \"==1\", \"<=5\", "
+             "this is not a test of %s; write it as \">0\", \"==1\", \"<=5\", "
              "\"1..5\" or \"nan\"",
              weft_type_name(p->type));
     return dots && read_constant(p->type, text, (size_t)(dots - text), &p->a, why) &&
            read_constant(p->type, dots + 2, strlen(dots + 2), &p->b, why);
 }
 
-/* The test of --where; without it, of a second file, that it is not 0. */
+/* Reads the test of --where; without it, "not 0" for a second file. */
 static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicate *p) {
     const char *const text = wi_given(args, &where_option) ? wi_value(args, &where_option) : "!=0";
     char why[WI_REASON_BYTES];
@@ -74,7 +74,7 @@ static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicat
     return wi_usage(args->command, "option --where: \"%s\": %s", text, why);
 }
 
-/* Reads the file, and that of the elements tested if there is one. */
+/* Reads the file, and the file of the elements to test if there is one. */
 static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
     wi_note note = {""};
     wi_exit result = wi_load(args, args->operand[0], array);
@@ -94,7 +94,7 @@ static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
     return WI_EXIT_OK;
 }
 
-/* The positions take the place of the array. */
+/* Replaces the array by the positions. */
 static wi_exit find_positions(weft_context *ctx, const weft_predicate *p, const void *s,
                               wi_npy *array, uint64_t *count) {
     const size_t n = array->layout.count;
@@ -159,12 +159,11 @@ const wi_command wi_select_command = {
     .name = "select",
     .operand_text = "FILE.npy [TESTED.npy]",
     .summary = "keep the elements that satisfy a test",
-    .details =
-        "Writes the elements, in C order, of which --where is true, as an array of one "
-        "dimension. With a second file, as a mask of booleans, its elements are tested in "
-        "their stead, one for each; without --where, for not being 0. NaN is never equal, less "
-        "or greater. "
-        "A file name of - is standard input or output.",
+    .details = "Writes the elements, in C order, for which --where is true, as an array of one "
+               "dimension. With a second file, for example a mask of booleans, that file's "
+               "elements are tested instead, one for each; without --where, whether they are not "
+               "0. NaN is never equal, less or greater. A file name of - is standard input or "
+               "output.",
     .examples = {{"weft select x.npy --where '>0' -o positive.npy", "those above 0"},
                  {"weft select x.npy --where nan --indices -o where.npy", "where the NaN are"},
                  {"weft select x.npy flags.npy -o kept.npy", "those flagged"},

@@ -33,7 +33,7 @@ static wi_exit force(const wi_arguments *args, const char *op, weft_context *ctx
                     nearest ? "\"?" : "");
 }
 
-/* Sees to it that the place has rungs of `op`, and forces --variant. */
+/* Checks that the place has rungs of the ladder `op`, and forces --variant. */
 static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) {
     if (!op || has_rungs(op, ctx->kind))
         return force(args, op, ctx);
@@ -42,12 +42,12 @@ static wi_exit fit(const wi_arguments *args, const char *op, weft_context *ctx) 
     return WI_EXIT_FAILED;
 }
 
-/* Messages on the environment name the variable at fault; others on opening are about the place. */
+/* Is this message about the place? Messages about environment variables name the variable. */
 static bool is_about_place(const char *message) {
     return strncmp(message, "weft_open:", strlen("weft_open:")) == 0;
 }
 
-/* Does this build know GPUs, but has no rungs of `op` for them? */
+/* Does this build support GPUs, but have no rungs of `op` for them? */
 static bool is_cpu_only(const char *op) {
     bool any = false;
     for (size_t k = 0; k < wi_op_count; k++)
@@ -55,8 +55,8 @@ static bool is_cpu_only(const char *op) {
     return any && !has_rungs(op, WI_CUDA);
 }
 
-/* The place to open where no option names one: NULL, which is what WEFT_PLACE says or the best
- * there is, unless that may be a GPU, and the operation has rungs for the cpu only. */
+/* The place to open if no option names one: NULL, which means WEFT_PLACE or the best place; but the
+ * cpu if that could be a GPU and the operation has rungs for the cpu only. */
 static const char *usual_place(const char *op) {
     const char *const wish = getenv("WEFT_PLACE");
     const bool maybe_gpu = !wish || !*wish || strncmp(wish, "gpu", strlen("gpu")) == 0;
@@ -128,7 +128,7 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
     return wi_load_any(args, path, wi_given(args, &wi_type_option) ? &args->type : NULL, array);
 }
 
-/* A shape as "(3, 4)", cut short where it is very long. */
+/* A shape as "(3, 4)", cut off if it is very long. */
 static const char *shape_text(const wi_npy_layout *layout, char out[128]) {
     size_t used = 1;
     out[0] = '(';
@@ -155,7 +155,7 @@ wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option)
     const char *const path = wi_value(args, option), *const name = option->name;
     if (path && wi_is_standard(path) && isatty(STDOUT_FILENO))
         return wi_usage(args->command,
-                        "option --%s: standard output is a terminal, and arrays are no text; add "
+                        "option --%s: standard output is a terminal, and arrays are not text; add "
                         ">OUT.npy or name a file",
                         name);
     if (path && wi_is_standard(path) && wi_given(args, &wi_json_option))

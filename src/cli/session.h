@@ -10,45 +10,45 @@
 #include "cli/output.h"
 #include "io/npy.h"
 
-/* Opens the place of --place, or else that of WEFT_PLACE or the best there is (the cpu for an
- * operation that has rungs for no other), and forces --variant on operation `op` (NULL: the command
- * has none). A place without rungs of `op` is a failure. Anything but WI_EXIT_OK has been
- * explained, and *ctx is NULL. */
+/* Opens the place of --place, else that of WEFT_PLACE, else the best there is (the cpu for an
+ * operation with rungs for the cpu only), and forces --variant on the ladder `op` (NULL: the
+ * command has none). Fails if the place has no rungs of `op`. On failure an error has been printed,
+ * and *ctx is NULL. */
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx);
 
 /* Prints the context's message; returns WI_EXIT_FAILED. */
 wi_exit wi_session_failed(const weft_context *ctx);
 
-/* Opens a file to read, "-" being standard input, which must not be a terminal; `kind` says what
- * should come from there. Anything but WI_EXIT_OK has been explained. */
+/* Opens a file to read ("-": standard input, which must not be a terminal); `kind` says what it
+ * should contain, for messages. On failure an error has been printed. */
 wi_exit wi_open_input(const wi_arguments *args, const char *path, const char *kind, FILE **file);
 void wi_close_input(FILE *file);
 
-/* Reads operand `path`, "-" being standard input. --type, if given, must be the file's. */
+/* Reads operand `path` ("-": standard input). If --type is given the file must be of that type. */
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
 
-/* The same whatever --type says: the file must be of *type, unless that is NULL. */
+/* The same, but ignores --type: the file must be of *type, unless that is NULL. */
 wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
                     wi_npy *array);
 
-/* Explains if the arrays of the first two operands differ in type or shape. */
+/* Prints an error if the arrays of the first two operands differ in type or shape. */
 wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b);
 
-/* Writes to the file that `option` names, "-" being standard output. */
+/* Writes to the file that `option` names ("-": standard output). */
 wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array);
 
-/* Explains if the array that `option` names, if it does, would go to a terminal or to where --json
- * prints, or is refused by wi_check_writable. Called before the work is done. */
+/* Prints an error if the array that `option` names would go to a terminal or to standard output
+ * together with --json, or if wi_check_writable refuses it. Called before the computation. */
 wi_exit wi_check_array_output(const wi_arguments *args, const wi_option *option);
 
-/* The same for --output, which must not be missing. */
+/* The same for --output, which must be given. */
 wi_exit wi_need_output(const wi_arguments *args);
 
-/* With --json, tells what was written: `op` of the ladder `ladder`. */
+/* With --json, prints what was written: `op` of the ladder `ladder`. */
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,
                     const weft_context *ctx, const wi_npy_layout *layout);
 
-/* Understands --op, which is `option`; sum if it is not given. */
+/* Parses --op, which is `option`; sum if it is not given. */
 wi_exit wi_chosen_op(const wi_arguments *args, const wi_option *option, const wi_op_name **op);
 
 #endif

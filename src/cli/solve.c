@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft solve`: a sparse symmetric positive definite system, with all that is known of how it went.
- */
+/* `weft solve`: solves a sparse symmetric positive definite system, and reports time, memory and
+ * accuracy. */
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,14 +13,16 @@
 
 static const wi_option refine_option = {
     .name = "refine", .letter = 'r', .help = "refine x with residuals in twice the precision"};
-static const wi_option repeat_option = {
-    .name = "repeat", .value = "COUNT", .help = "factor and solve so often; times are medians"};
+static const wi_option repeat_option = {.name = "repeat",
+                                        .value = "COUNT",
+                                        .help =
+                                            "factor and solve this many times; times are medians"};
 
 enum {
     MOST_REFINEMENTS = 10
 };
 
-static const double progress_seconds = 0.1; /* from one line to the next */
+static const double progress_seconds = 0.1; /* between two lines of progress */
 
 /* One run of the command. */
 typedef struct solving {
@@ -29,15 +31,15 @@ typedef struct solving {
     weft_sparse *matrix;
     weft_chol *plan;
     wi_rhs b, x;
-    wi_rhs rounding; /* of b, where it is A 1: b - A 1, then A \ (b - A 1) */
+    wi_rhs rounding; /* for b = A 1: first the rounding error of b, then A \ that error */
     size_t repeats;
     double *factor_seconds, *solve_seconds; /* of each repeat */
     size_t bytes_predicted;                 /* of the whole process, at its largest */
     double shown_at;                        /* when progress was shown last */
 } solving;
 
-/* The most that has been resident. What getrusage tells may be of the process that became this one:
- * it lasts when another program is executed. It is for systems without /proc. */
+/* The most memory that has been resident. Linux: from /proc; getrusage would also count the program
+ * that this process ran before exec. Other systems: from getrusage. */
 static size_t most_resident(void) {
     struct rusage usage;
     char line[256];
@@ -53,7 +55,8 @@ static size_t most_resident(void) {
     return (kib > 0 ? kib : (size_t)usage.ru_maxrss) * 1024;
 }
 
-/* Is it time for another line? Writing one to a terminal can take longer than a front. */
+/* Is it time for another line of progress? Writing one to a terminal can take longer than a front.
+ */
 static bool is_due(solving *s) {
     const double now = wi_now();
     const bool due = now - s->shown_at >= progress_seconds;
@@ -73,7 +76,7 @@ static wi_exit check_options(const wi_arguments *args, size_t *repeats) {
                                                                    wi_value(args, &wi_rhs_option);
     *repeats = 1;
     if (repeat && (!wi_read_count(repeat, repeats) || *repeats == 0))
-        return wi_usage(args->command, "option --repeat: \"%s\" is no count from 1; write 5",
+        return wi_usage(args->command, "option --repeat: \"%s\" is not a count from 1; write 5",
                         repeat);
     if (rhs && strcmp(rhs, "-") == 0 && strcmp(args->operand[0], "-") == 0)
         return wi_usage(args->command, "option --rhs: standard input gives the matrix already; "
@@ -160,8 +163,8 @@ static wi_exit compute(solving *s, weft_chol_report *report) {
     return WI_EXIT_OK;
 }
 
-/* The largest error of x over the largest |x|, where no right-hand side was given: b is A 1 but for
- * its rounding, so the exact solution is 1 and what the rounding makes of it. */
+/* The largest error of x relative to the largest |x|, if no right-hand side was given: then b is A
+ * 1 but for rounding, so the exact solution is 1 plus the effect of that rounding. */
 static double forward_error(const solving *s) {
     double most = 0, size = 0;
     for (size_t i = 0; i < s->x.n; i++) {
@@ -307,14 +310,14 @@ const wi_command wi_solve_command = {
     .name = "solve",
     .operand_text = "A.mtx",
     .summary = "solve a sparse symmetric positive definite system",
-    .details = "Solves A X = B by Cholesky factorization, one or many right-hand sides, and "
-               "tells how: ordering, fill, memory, times, and how good X is. Without --rhs B "
-               "is A times a column of ones, so that X is known. A matrix that is not "
-               "positive definite is refused with the column that shows it. Of a file that "
-               "gives both halves, entries a[i][j] and a[j][i] that differ by no more than "
-               "--symmetry-tolerance, relative to the larger of their size and of "
-               "sqrt(a[i][i] a[j][j]), become their mean, and the most they differ by is "
-               "reported; --half takes one half as it is. A file name of - is standard input.",
+    .details = "Solves A X = B by Cholesky factorization, for one or many right-hand sides, and "
+               "reports ordering, fill, memory, times, and how accurate X is. Without --rhs B is "
+               "A times a column of ones, so that X is known. A matrix that is not positive "
+               "definite is refused with the column that shows it. If a file gives both halves, "
+               "entries a[i][j] and a[j][i] that differ by no more than --symmetry-tolerance, "
+               "relative to the larger of their size and of sqrt(a[i][i] a[j][j]), become their "
+               "mean, and the largest difference is reported; --half takes one half as it is. A "
+               "file name of - is standard input.",
     .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                  {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
                  {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},

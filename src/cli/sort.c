@@ -73,10 +73,10 @@ const wi_command wi_sort_command = {
     .name = "sort",
     .operand_text = "FILE.npy",
     .summary = "put the elements of an array in order",
-    .details = "Writes all elements in order, in the shape of the input, C order. NaN come "
-               "last (first with --descending), and -0.0 before +0.0. With --indices it "
-               "writes the position of each instead, as u64 counted in C order; equal "
-               "elements keep their order. A file name of - is standard input or output.",
+    .details = "Writes all elements in order, in the shape of the input, C order. NaN come last "
+               "(first with --descending), and -0.0 before +0.0. With --indices it writes the "
+               "position of each instead, as u64 counted in C order; equal elements keep their "
+               "order. A file name of - is standard input or output.",
     .examples = {{"weft sort x.npy -o sorted.npy", "the smallest first"},
                  {"weft sort x.npy --descending --indices -o order.npy", "where they were"},
                  {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"}},

@@ -8,7 +8,7 @@
 
 #include "cli/text.h"
 
-/* The column to do without first; NULL if no more can be spared. */
+/* The column to drop next; NULL if all must stay. */
 static wi_column *least_needed(wi_column *columns, size_t count) {
     wi_column *found = NULL;
     for (size_t k = 0; k < count; k++) {

@@ -6,18 +6,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A column: one that is not `shown` is not printed. */
+/* A column, printed only if `shown`. */
 typedef struct wi_column {
     const char *title;
-    int width; /* of its cells; negative: flush left */
-    int rank;  /* where there is no room for all, those with the highest go first; 0: never */
+    int width; /* of its cells; negative: aligned left */
+    int rank;  /* if there is no room for all, columns with the highest rank are dropped first; 0:
+                  never dropped */
     bool shown;
 } wi_column;
 
-/* Shows the columns that fit; all of them if standard output is no terminal. */
+/* Shows the columns that fit; all of them if standard output is not a terminal. */
 void wi_table_fit(wi_column *columns, size_t count);
 
-/* The columns that those shown take, with one between two of them. */
+/* The width of all shown columns, with one space between two of them. */
 size_t wi_table_width(const wi_column *columns, size_t count);
 
 /* Prints the cells of a row, or the titles if they are NULL; does not end the line. */

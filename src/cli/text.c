@@ -12,8 +12,8 @@
 
 enum {
     USUAL_COLUMNS = 80,
-    LEAST_TEXT_COLUMNS = 24, /* text is not squeezed into less behind its indent */
-    LONGEST_LINE = 8192,     /* longer ones are cut short */
+    LEAST_TEXT_COLUMNS = 24, /* text is never wrapped to less than this after its indent */
+    LONGEST_LINE = 8192,     /* longer lines are cut off */
     PROGRESS_BYTES = 256
 };
 
@@ -23,7 +23,7 @@ static bool understands_escapes(FILE *file) {
     return isatty(fileno(file)) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* Colour is for terminals whose owner has not set NO_COLOR (see no-color.org). */
+/* Colours are for terminals, unless NO_COLOR is set (see no-color.org). */
 static bool wants_colour(FILE *file) {
     const char *const no_colour = getenv("NO_COLOR");
     return understands_escapes(file) && !(no_colour && *no_colour);
@@ -57,8 +57,8 @@ size_t wi_visible(const char *text, size_t bytes) {
     return columns;
 }
 
-/* Prints words from `column` on, and later lines, none longer than `columns`, behind an indent;
- * a word for which that leaves no room begins as far to the left as it must. */
+/* Prints words from `column` on, breaking lines before `columns`; later lines are indented. A word
+ * too long for the indent begins further left. */
 static void wrap(FILE *to, const char *text, size_t column, size_t indent, size_t columns) {
     const char *separator = "";
     if (indent + LEAST_TEXT_COLUMNS > columns)
@@ -93,7 +93,7 @@ void wi_print_wrapped(const char *text, size_t column, size_t indent) {
          columns && columns < USUAL_COLUMNS ? columns : USUAL_COLUMNS);
 }
 
-/* One line, whose words stay whole on a terminal. */
+/* Prints one line, without breaking words on a terminal. */
 static void print_whole(FILE *to, const char *line, size_t column, size_t indent) {
     const size_t columns = wi_screen_columns(to);
     if (columns > 0)
@@ -127,7 +127,7 @@ void wi_say_error(const char *format, ...) {
 
 static bool progress_shown;
 
-/* A line that would run over the edge could not be taken back. */
+/* Cut to the width of the terminal: a longer line could not be overwritten. */
 void wi_progress(const char *format, ...) {
     char line[PROGRESS_BYTES];
     const size_t columns = wi_screen_columns(stderr);
@@ -187,7 +187,7 @@ const char *wi_format_ops(double ops_per_second, char out[WI_FIELD_BYTES]) {
 const char *wi_format_amount(double value, char out[WI_FIELD_BYTES]) {
     static const char *const units[] = {"", "k", "M", "G", "T", "P"};
     scaled(value, 1000, units, 6, out);
-    if (value < 999.5) /* a whole number, of nothing else */
+    if (value < 999.5) /* a whole number without a unit */
         snprintf(out, WI_FIELD_BYTES, "%.0f", value);
     return out;
 }
@@ -227,10 +227,10 @@ const char *wi_format_times(double ratio, char out[WI_FIELD_BYTES]) {
     return out;
 }
 
-/* The fewest digits from which a reader gets the same float or double back; with an exponent only
- * where %g with the most digits there are would have one, so that 30 is not 3e+01. */
+/* The fewest digits that read back as the same float or double. An exponent is used only if %g with
+ * all digits would use one, so that 30 is not printed as 3e+01. */
 static void format_float(double value, bool single, char out[WI_FIELD_BYTES]) {
-    if (isnan(value)) { /* the sign of a NaN means nothing */
+    if (isnan(value)) { /* the sign of a NaN has no meaning */
         snprintf(out, WI_FIELD_BYTES, "nan");
         return;
     }

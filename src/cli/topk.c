@@ -16,7 +16,7 @@ enum {
     VALUE_BYTES = 8 /* at most */
 };
 
-/* What was found: k values, and their positions. */
+/* The result: k values, and their positions. */
 typedef struct found {
     size_t k;
     unsigned char *values;
@@ -47,7 +47,7 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
     }
 }
 
-/* Writes the values, or the positions, to --output. */
+/* Writes the values or the positions to --output. */
 static wi_exit save_found(const wi_arguments *args, const weft_context *ctx,
                           const wi_npy_layout *layout, const found *f) {
     const bool positions = wi_given(args, &wi_indices_option);
@@ -95,7 +95,7 @@ static wi_exit read_k(const wi_arguments *args, size_t *k) {
     *k = DEFAULT_K;
     if (!text || wi_read_count(text, k))
         return WI_EXIT_OK;
-    return wi_usage(args->command, "option --k: \"%s\" is no count of elements; write 10 or 1e3",
+    return wi_usage(args->command, "option --k: \"%s\" is not a count of elements; write 10 or 1e3",
                     text);
 }
 
@@ -130,10 +130,10 @@ const wi_command wi_topk_command = {
     .operand_text = "FILE.npy",
     .summary = "show the largest elements of an array",
     .details = "Prints the k largest elements (all of them, if there are fewer), the largest "
-               "first, one a line, each followed by its position, counted in C order from 0. "
-               "NaN count as the largest. Of equal elements the first comes first. --output "
-               "writes the elements instead, and --indices the positions alone, as u64. A "
-               "file name of - is standard input or output.",
+               "first, one on each line, each followed by its position, counted in C order from "
+               "0. NaN count as the largest. Among equal elements the first in the file comes "
+               "first. --output writes the elements instead, and --indices only the positions, "
+               "as u64. A file name of - is standard input or output.",
     .examples = {{"weft topk x.npy", "the ten largest"},
                  {"weft topk x.npy --k 3 --smallest --json", "the three smallest"},
                  {"weft topk x.npy -k 1e3 --indices -o where.npy", "where the largest are"}},

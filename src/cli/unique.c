@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft unique`: a file without elements that repeat the one before, and how often they do. */
+/* `weft unique`: removes elements that equal the one before, and counts how often each occurred. */
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/select.h"
@@ -78,9 +78,9 @@ const wi_command wi_unique_command = {
     .operand_text = "FILE.npy",
     .summary = "drop every element that repeats the one before",
     .details = "Writes the array, in C order and as one dimension, without the elements that "
-               "have the same bits as the one before them; of a sorted array each value "
-               "remains once. --lengths writes how many each stood for, beside the array or, "
-               "without --output, alone.",
+               "have the same bits as the one before them; of a sorted array each value remains "
+               "once. --lengths writes how many elements each of them stood for, in addition to "
+               "the array or, without --output, alone.",
     .examples = {{"weft unique x.npy -o values.npy", "the values of runs"},
                  {"weft unique x.npy --lengths n.npy", "how long runs are"},
                  {"weft unique x.npy -o v.npy --lengths n.npy", "run-length encoding"}},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of words, and the one among them that a mistyped word may have meant. */
+/* Lists of words, and suggestions for mistyped words. */
 #include "cli/words.h"
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "cli/text.h"
 
 enum {
-    LONGEST_WORD = 64, /* longer words are not guessed at */
+    LONGEST_WORD = 64, /* no suggestion for longer words */
     FIRST_ROOM = 8
 };
 
@@ -53,7 +53,8 @@ static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Edit distance: insertions, deletions and replacements of letters, and swaps of neighbours. */
+/* Edit distance: insertions, deletions and replacements of letters, and swaps of neighbouring
+ * letters. */
 static size_t distance(const char *a, const char *b) {
     static unsigned char d[LONGEST_WORD + 1][LONGEST_WORD + 1];
     const size_t length_a = strlen(a), length_b = strlen(b);
@@ -61,7 +62,7 @@ static size_t distance(const char *a, const char *b) {
         return SIZE_MAX;
     for (size_t i = 0; i <= length_a; i++) {
         for (size_t j = 0; j <= length_b; j++) {
-            unsigned best = (unsigned)(i + j); /* right where either word is empty */
+            unsigned best = (unsigned)(i + j); /* the distance if either word is empty */
             if (i > 0 && j > 0) {
                 best = least(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
                              1 + least(d[i - 1][j], d[i][j - 1]));
@@ -81,7 +82,7 @@ const char *wi_nearest(const char *given, const wi_words *words) {
     for (size_t k = 0; k < words->count; k++) {
         size_t far = distance(given, words->at[k]);
         if (length >= 2 && strncmp(given, words->at[k], length) == 0)
-            far = 1; /* an abbreviation */
+            far = 1; /* `given` is an abbreviation of the word */
         if (far < best) {
             best = far;
             nearest = words->at[k];

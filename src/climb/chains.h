@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chains of multiply-adds in registers, so many side by side that none waits for another: as fast
- * as one thread can compute. The roof of arithmetic, for the command and the benchmarks. */
+/* Chains of dependent multiply-adds in registers, so many side by side that none waits for another:
+ * this is as fast as one thread can compute. The roof of arithmetic, for the command and the
+ * benchmarks. */
 #ifndef WI_CLIMB_CHAINS_H
 #define WI_CLIMB_CHAINS_H
 
@@ -13,7 +14,7 @@ typedef void wi_chains_run(int64_t links);
 
 typedef struct wi_chains {
     wi_chains_run *f64, *f32;
-    double f64_flops, f32_flops; /* of one link: two for each number of each chain */
+    double f64_flops, f32_flops; /* in one link of all chains: two operations for each number */
 } wi_chains;
 
 WI_DECLARE_ISAS(wi_chains, wi_chains);

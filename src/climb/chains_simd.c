@@ -5,17 +5,16 @@
 
 enum {
 #if defined(__AVX512F__) || !defined(__x86_64__)
-    CHAINS = 24, /* of 32 registers; some processors start four multiply-adds a cycle */
+    CHAINS = 24, /* of 32 registers; some processors start four multiply-adds per cycle */
 #else
-    CHAINS = 12, /* of 16 registers, two of which hold the factor and the summand */
+    CHAINS = 12, /* of 16 registers, two of which hold the factor and the addend */
 #endif
     WIDE_F32 = WI_VECTOR_BYTES / 4
 };
 
 typedef float floats __attribute__((vector_size(WI_VECTOR_BYTES)));
 
-/* s x + y; rounded once wherever the processor can, else as two operations, which is then its way
- * to compute fastest. */
+/* s x + y, rounded once where the processor has fused multiply-add; else as two operations. */
 WI_INLINE wi_doubles link_f64(wi_doubles s, wi_doubles x, wi_doubles y) {
 #if defined(__FMA__) || defined(__FP_FAST_FMA)
     return wi_plus_product(s, x, y);
@@ -38,12 +37,12 @@ WI_INLINE floats link_f32(floats s, floats x, floats y) {
 #endif
 }
 
-/* s = 0.999 s + 0.001 falls from where it starts towards 1: never a constant that the compiler
- * could know, always an ordinary number. */
+/* s = 0.999 s + 0.001 goes slowly towards 1: the compiler cannot treat it as a constant, and it is
+ * never a subnormal number, an infinity or NaN. */
 static void run_f64(int64_t links) {
     const wi_doubles x = wi_splat(0.999), y = wi_splat(0.001);
     wi_doubles s[CHAINS];
-    volatile wi_doubles sink; /* for a result that nobody needs */
+    volatile wi_doubles sink; /* stores a result, so that it must be computed */
 #pragma GCC unroll 24
     for (int c = 0; c < CHAINS; c++)
         s[c] = wi_splat(2 + c);

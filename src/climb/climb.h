@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a slice tells `weft climb`, `weft demo` and the benchmarks about itself: how to make a
- * problem, run it, check the answer, and say what it costs. Lives in src/<op>/<op>_climb.c. */
+/* The description of a slice for `weft climb`, `weft demo` and the benchmarks: how to make a
+ * problem, run it, check the answer, and what it costs. Implemented in src/<op>/<op>_climb.c. */
 #ifndef WI_CLIMB_H
 #define WI_CLIMB_H
 
@@ -15,7 +15,7 @@ extern "C" {
 typedef struct wi_setup {
     weft_context *ctx;
     weft_type type;
-    size_t n; /* the scale: the count of elements, or what the slice makes of it */
+    size_t n; /* the scale: the number of elements, or another size that the slice defines */
     uint64_t seed;
 } wi_setup;
 
@@ -24,50 +24,51 @@ enum {
     WI_MERITS = 2
 };
 
-/* How large a problem is: one count n, or up to three extents, as m x n x k of a product of
- * matrices. */
+/* The size of a problem: a count n, or up to three extents, such as m x n x k of a matrix product.
+ */
 typedef struct wi_size {
-    size_t extent[WI_EXTENTS]; /* 0 from the first that there is not */
+    size_t extent[WI_EXTENTS]; /* 0 after the last one */
 } wi_size;
 
-/* What there is to say of a problem, and of what one rung does with it. */
+/* Facts about a problem, and about what one rung does with it. */
 typedef struct wi_facts {
     wi_size size;
-    /* The bytes that the call moves: the fewest it can or, where the slice's README says so, those
-     * of the passes that this rung makes. The flops it cannot do without; 0 if the roof is one of
-     * bytes. */
+    /* The bytes that the call moves: the fewest possible or, where the slice's README says so,
+     * those of the passes that this rung makes. And the flops it needs; 0 if its roof is in bytes.
+     */
     double bytes, flops;
     wi_roof roof; /* what the rate is compared with */
-    bool on_host; /* its arrays are host memory, whatever the place */
+    bool on_host; /* the arrays are host memory, also on a GPU place */
 } wi_facts;
 
-/* What there is to say of results that are all right, but not equally good. */
+/* How good a result is, for ladders whose rungs give different correct results. */
 typedef struct wi_merits {
     struct {
-        const char *title, *key; /* of a column, and in JSON */
+        const char *title, *key; /* of a column of the table, and in JSON */
     } of[WI_MERITS];
     const char *meaning;
-    /* Of the output of the latest call. Rungs are compared by the last: less is better. */
+    /* Finds the merits of the latest call's output. Rungs are compared by the last: less is better.
+     */
     weft_status (*find)(void *problem, double merit[WI_MERITS]);
 } wi_merits;
 
-/* A problem is a struct of the slice's own, known to others by its address only. */
+/* A problem is a struct of the slice; others only pass its address. */
 typedef struct wi_climb {
     const wi_ladder *ladder;
-    const char *example; /* the call measured, as "inclusive sum" */
-    weft_type type;      /* when the user names none */
-    bool only_type;      /* the ladder knows no other */
-    const wi_merits
-        *merits;    /* what is shown in place of rates and roof, which say nothing; or NULL */
-    size_t usual_n; /* when the user names none; 0: what leaves the caches */
-    /* Allocates and fills; on failure nothing is left. */
+    const char *example;     /* the call that is measured, as "inclusive sum" */
+    weft_type type;          /* if the user names none */
+    bool only_type;          /* the ladder has no other type */
+    const wi_merits *merits; /* shown if rates and roof would mean nothing; or NULL */
+    size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
+    /* Allocates and fills a problem; on failure nothing stays allocated. */
     weft_status (*make)(const wi_setup *setup, void **problem);
-    weft_status (*call)(void *problem); /* one public call, queued or done */
-    /* The same through the serial C loop, on host copies; NULL: there is none, nor a demo. */
+    weft_status (*call)(void *problem); /* one public call, queued or finished */
+    /* The same with the serial C loop on host copies; NULL: there is none, and then no demo. */
     weft_status (*serial)(void *problem);
-    /* Poisons the output, calls once, compares with the oracle; false with `why` filled. */
+    /* Fills the output with a pattern, calls once, and compares with the oracle; if wrong, false,
+     * and `why` is filled. */
     bool (*check)(void *problem, char *why, size_t bytes);
-    /* `rung` is the name of the rung that runs; NULL before any has. */
+    /* `rung` is the name of the rung that runs; NULL before any has run. */
     void (*describe)(const void *problem, const char *rung, wi_facts *facts);
     void (*drop)(void *problem);
 } wi_climb;
@@ -75,7 +76,7 @@ typedef struct wi_climb {
 extern const wi_climb *const wi_climbs[]; /* one line each in core/ops.def */
 extern const size_t wi_climb_count;
 
-/* The climb of an operation; NULL if there is none, or none of its rungs in this build. */
+/* The climb of an operation; NULL if it has none, or no rungs in this build. */
 const wi_climb *wi_find_climb(const char *op);
 
 /* The size of n elements. */
@@ -84,7 +85,7 @@ static inline wi_size wi_size_of(size_t n) {
     return size;
 }
 
-/* What the rate counts: the flops if the roof is one of arithmetic, else the bytes. */
+/* The amount that the rate counts: the flops if the roof is one of arithmetic, else the bytes. */
 static inline double wi_work_of(const wi_facts *facts) {
     return wi_roof_rows[facts->roof].unit == WI_UNIT_BYTES ? facts->bytes : facts->flops;
 }

@@ -19,16 +19,16 @@ static void ok(const weft_context *ctx, weft_status status) {
         fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
 }
 
-/* ---- a climb of the test's own ---- */
+/* ---- a climb for this test ---- */
 
-/* n x 2n x 3 elements, summed up by the rungs of scan. */
+/* n x 2n x 3 elements, summed by the rungs of scan. */
 typedef struct box {
     weft_context *ctx;
     size_t n;
     int32_t *x; /* host memory, all zeros */
 } box;
 
-/* What the rungs do, and what the runner did with them. */
+/* How the rungs behave, and what the runner did with them. */
 static size_t most_serial;   /* the rung "serial" refuses a larger n */
 static size_t wrong_blocked; /* the rung "blocked" is wrong at that n */
 static struct {
@@ -139,7 +139,7 @@ static void test_sizes(void **state) {
     assert_int_equal(serial.facts.size.extent[0], 50);
     assert_int_equal(serial.facts.size.extent[1], 100);
     assert_int_equal(serial.facts.size.extent[2], 3);
-    /* each rung beside its own roof, and by its own count */
+    /* each rung is compared with its own roof, and by its own count */
     assert_true(wi_work_of(&serial.facts) == 3.0 * 4 * 50 * 100 * 3);
     assert_true(wi_work_of(&blocked.facts) == 50.0 * 100 * 3);
     assert_true(serial.roof > 0 && blocked.roof > 0);
@@ -148,8 +148,8 @@ static void test_sizes(void **state) {
     assert_true(times == serial.seconds / blocked.seconds);
 }
 
-/* A rung that ran on more is timed once more, where the other ended: never are two sizes compared.
- */
+/* A rung that ran on more elements is timed again at the other's size: different sizes are never
+ * compared. */
 static void test_ratio_at_one_size(void **state) {
     (void)state;
     wi_rung serial, blocked;
@@ -165,7 +165,7 @@ static void test_ratio_at_one_size(void **state) {
     assert_int_equal(check_count, 3);
     assert_int_equal(checks[2].n, serial.n);
     assert_false(checks[2].serial);
-    /* and of one that does not do so few there is no ratio */
+    /* for a rung that cannot do so few there is no ratio */
     wi_rung cannot = serial;
     cannot.seconds = 0;
     check_count = 0;
@@ -195,7 +195,8 @@ static void test_wrong_results(void **state) {
     assert_string_equal(blocked.why, "planted");
 }
 
-/* The pool makes each problem once, and the cheapest again when it is full. */
+/* The pool makes each problem once; when it is full, it drops the one that is cheapest to make
+ * again. */
 static void test_pool(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
@@ -215,7 +216,8 @@ static void test_pool(void **state) {
 
 /* ---- the slices' climbs ---- */
 
-/* Every rung of the place is right on a small problem, or says why not; what it costs is known. */
+/* Every rung of the place is right on a small problem, or says why it cannot do it; its cost is
+ * known. */
 static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem) {
     char why[WI_MESSAGE_BYTES];
     for (size_t k = 0; k < climb->ladder->count; k++) {
@@ -272,7 +274,7 @@ static bool has_peer(const weft_context *ctx) {
 #endif
 }
 
-/* Is there anything for the roof to measure at the place? */
+/* Does the place have this roof? */
 static bool is_there(const weft_context *ctx, wi_roof roof) {
     switch (roof) {
     case WI_ROOF_PEER:

@@ -22,7 +22,7 @@ static size_t chunk_elements(size_t n, size_t chunk) {
     return left < WI_DATA_CHUNK ? left : WI_DATA_CHUNK;
 }
 
-/* The finalizer of SplitMix64: every bit of the position reaches every bit of the result. */
+/* The finalizer of SplitMix64: every bit of the argument affects every bit of the result. */
 static uint64_t mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -93,7 +93,7 @@ void wi_data_convert(weft_type type, size_t count, const int64_t *k, void *out) 
     }
 }
 
-/* What threads share. */
+/* The arguments of the threads. */
 typedef struct filling {
     const wi_data *data;
     int stream;
@@ -121,7 +121,7 @@ static void fill_part(void *user, int rank, int team) {
     }
 }
 
-/* Fills one stream; leaves the sum of each chunk in sums, unless that is NULL. */
+/* Fills one array; stores the sum of each chunk in sums, unless that is NULL. */
 static void fill(const wi_data *data, int stream, void *host, int64_t *sums) {
     weft_context *const ctx = data->setup.ctx;
     filling f = {.data = data, .stream = stream, .host = host, .sums = sums};
@@ -145,8 +145,8 @@ static weft_status no_memory(const wi_setup *setup) {
                    setup->n, weft_type_name(setup->type));
 }
 
-/* Would a problem take more than half of the machine's memory? The system promises more than it
- * has, and ends the process once that is used. */
+/* Would a problem take more than half of the machine's memory? The system may promise more than it
+ * has, and then kills the process when that is used. */
 static bool is_too_large(const wi_data *data, bool has_y) {
     const size_t memory = wi_memory_bytes();
     const double inputs = (has_y ? 2.0 : 1.0) * (double)wi_data_bytes(&data->setup);
@@ -249,7 +249,7 @@ bool wi_data_try(wi_data *data, weft_status (*call)(void *problem), char *why, s
     return false;
 }
 
-/* The first element of a chunk whose bits differ from those expected, or n. */
+/* The first element of a chunk whose bits are wrong, or n. */
 static size_t first_wrong(const wi_data *data, wi_data_expected expected, size_t chunk) {
     int64_t k[WI_DATA_CHUNK], right[WI_DATA_CHUNK];
     const weft_type type = data->setup.type;
@@ -281,7 +281,7 @@ static void explain(const wi_data *data, wi_data_expected expected, size_t wrong
              wi_element_value(type, &right));
 }
 
-/* What threads share: `wrong` is the first wrong element known. */
+/* The arguments of the threads; `wrong` is the first wrong element found so far. */
 typedef struct comparison {
     const wi_data *data;
     wi_data_expected expected;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Honest timing on the monotonic clock, and what all places share. */
+/* Timing by the monotonic clock, and what all places have in common. */
 #include "climb/meter.h"
 
 #include <stdlib.h>
@@ -26,8 +26,8 @@ size_t wi_memory_bytes(void) {
     return pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
 }
 
-/* Takes the arena as large as memory allows, and touches all of it: untouched pages are one page of
- * zeros, which would never leave the cache. */
+/* Allocates the arena as large as memory allows, and writes all of it: pages never written are all
+ * the same page of zeros, which would stay in the cache. */
 static weft_status take_arena(wi_meter *meter, size_t bytes) {
     weft_status status = weft_alloc(meter->ctx, &meter->arena, bytes);
     while (status == WEFT_ENOMEM && bytes > LEAST_ARENA_BYTES / 16) {
@@ -55,7 +55,7 @@ weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
     const size_t cache = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
     size_t bytes = cache + cache / 2;
     bytes = bytes < LEAST_ARENA_BYTES ? LEAST_ARENA_BYTES : bytes;
-    /* a GPU goes through a smaller arena too quickly to be timed */
+    /* a GPU reads a smaller arena too quickly to time */
     if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA)
         bytes = MOST_ARENA_BYTES;
     return wi_meter_open_with(meter, ctx, bytes, usual_budget_seconds);
@@ -91,7 +91,7 @@ weft_status wi_meter_once(const wi_meter *meter, const wi_timed *timed, double *
     return status;
 }
 
-/* Times by the clock of the host. */
+/* Times with the host's clock. */
 static weft_status time_on_host(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     double samples[WI_MOST_SAMPLES], unused;
     const bool flush = wi_meter_flushes(meter, timed);

@@ -3,8 +3,8 @@
 #include "climb/meter.h"
 #include "core/gpu.h"
 
-/* Calls shorter than this are timed several at once: an event tells no less than half a
- * microsecond. */
+/* Shorter calls are timed several at a time: events have a resolution of about half a microsecond.
+ */
 static const double batch_seconds = 200e-6;
 
 enum {
@@ -15,7 +15,7 @@ size_t wi_gpu_cache_bytes(const weft_context *ctx) {
     return ctx->gpu->l2_bytes;
 }
 
-/* Overwrites more than the cache holds, so that it holds nothing of the data. */
+/* Overwrites more memory than the cache holds, so that none of the data is left in it. */
 static weft_status flush(const wi_meter *meter) {
     size_t bytes = 2 * meter->cache_bytes;
     if (bytes > meter->arena_bytes)
@@ -51,7 +51,7 @@ static weft_status take_samples(const wi_meter *meter, const wi_timed *timed,
     const bool cold = wi_meter_flushes(meter, timed);
     size_t count = 0;
     weft_status status = sample(meter, timed, cold, 1, event, &first);
-    if (status == WEFT_OK) /* the second no longer loads the kernel */
+    if (status == WEFT_OK) /* the second run does not load the kernel any more */
         status = sample(meter, timed, cold, 1, event, &first);
     if (status != WEFT_OK)
         return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measuring GPUs in a build without CUDA: there is nothing to measure, and it says so. */
+/* Stands in for measuring GPUs in a build without CUDA: returns an error that says so. */
 #ifndef WEFT_CUDA
 
 #    include "climb/meter.h"

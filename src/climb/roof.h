@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roofs: the fastest that this machine does one thing, measured by the plainest code that does it.
- * Rates of rungs are compared with them. One row each in roof.c. */
+/* Roofs: the highest speed at which this machine does one thing, measured by the simplest code that
+ * reaches it. Rates of rungs are compared with them. Each is an entry in roof.c. */
 #ifndef WI_ROOF_H
 #define WI_ROOF_H
 
@@ -27,11 +27,11 @@ typedef enum wi_roof {
     WI_ROOFS
 } wi_roof;
 
-/* What a roof is told in. */
+/* The unit of a roof. */
 typedef enum wi_unit {
     WI_UNIT_BYTES,   /* a second */
     WI_UNIT_FLOPS,   /* a second: additions and multiplications of floating-point numbers */
-    WI_UNIT_OPS,     /* a second: the same of integers */
+    WI_UNIT_OPS,     /* a second: the same with integers */
     WI_UNIT_SECONDS, /* less is better */
 } wi_unit;
 
@@ -45,7 +45,7 @@ extern const wi_roof_row wi_roof_rows[WI_ROOFS];
 
 typedef struct wi_meter wi_meter;
 
-/* Measures a roof of the meter's place, in its unit; 0: this place has nothing of the kind. */
+/* Measures a roof of the meter's place, in its unit; 0: this place does not have it. */
 weft_status wi_roof_measure(const wi_meter *meter, wi_roof roof, double *value);
 
 /* The same for one kind of place. */

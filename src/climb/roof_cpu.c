@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofs of a CPU: how fast all its threads together can read, write and copy memory, multiply
- * and add, and how soon they are called together. */
+/* The roofs of a CPU: how fast all its threads together read, write and copy memory and do
+ * multiply-adds, and how long it takes to wake them. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 enum {
     PASSES = 9,
     CHAIN_PASSES = 25,
-    USUAL_CACHE_BYTES = 32 << 20, /* where the system does not tell */
-    PIECE_BYTES = 64,             /* threads start at cache lines */
+    USUAL_CACHE_BYTES = 32 << 20, /* if the system does not tell */
+    PIECE_BYTES = 64,             /* each thread's part starts at a cache line */
     PAGE_BYTES = 4096,
-    PAGES = 4,          /* read in turns */
-    AHEAD_BYTES = 4096, /* from the line copied to the line asked for */
+    PAGES = 4,          /* read alternately */
+    AHEAD_BYTES = 4096, /* how far ahead to prefetch */
     FIRST_LINKS = 1 << 12,
     CALLS = 64, /* of all threads, timed together */
     FILL_BYTE = 1
@@ -35,10 +35,10 @@ size_t wi_cpu_cache_bytes(void) {
     return last > 0 ? (size_t)last : USUAL_CACHE_BYTES;
 }
 
-/* A sanitizer's checks would be timed instead of the memory. */
+/* With a sanitizer its checks would be timed, not the memory. */
 #define UNCHECKED __attribute__((no_sanitize("address", "undefined")))
 
-/* Exclusive or of all words: the cheapest use that still makes the processor fetch them. */
+/* The exclusive-or of all words: the cheapest operation that makes the processor read them. */
 UNCHECKED static uint64_t fold_plain(const uint64_t *p, size_t count) {
     uint64_t folded = 0;
     for (size_t i = 0; i < count; i++)
@@ -46,9 +46,9 @@ UNCHECKED static uint64_t fold_plain(const uint64_t *p, size_t count) {
     return folded;
 }
 
-/* The same, from a few pages in turns, asking for the lines of the next few: the hardware's own
- * prefetching stops at page ends, and memory answers faster when asked for several pages at once.
- * What is asked for beyond the end of the arena is never touched. */
+/* The same, reading a few pages alternately and prefetching the next few: hardware prefetching
+ * stops at page ends, and memory is faster when several pages are read at once. A prefetch beyond
+ * the end of the arena does nothing. */
 UNCHECKED static uint64_t fold_pages(const uint64_t *p, size_t count) {
     const size_t line = PIECE_BYTES / sizeof *p, page = PAGE_BYTES / sizeof *p;
     const size_t turn = PAGES * page, whole = count / turn * turn;
@@ -71,7 +71,7 @@ static void copy_plain(void *to, const void *from, size_t bytes) {
 }
 
 #if defined(__x86_64__)
-/* Copies past the caches, which spares the reading of lines that will be overwritten. */
+/* Copies with streaming stores, which do not first read the lines that they overwrite. */
 UNCHECKED static void copy_streaming(void *to, const void *from, size_t bytes) {
     const __m128i *const source = from;
     __m128i *const sink = to;
@@ -91,7 +91,7 @@ static void fill_plain(void *to, size_t bytes) {
 }
 
 #if defined(__x86_64__)
-/* Fills past the caches. */
+/* Fills with streaming stores. */
 UNCHECKED static void fill_streaming(void *to, size_t bytes) {
     const __m128i all = _mm_set1_epi8(FILL_BYTE);
     __m128i *const sink = to;
@@ -103,14 +103,14 @@ UNCHECKED static void fill_streaming(void *to, size_t bytes) {
 
 typedef void (*filler)(void *to, size_t bytes);
 
-/* The part of `bytes` that belongs to a thread. */
+/* The part of `bytes` that a thread does. */
 static size_t own_part(size_t bytes, int rank, int team, size_t *start) {
     const size_t pieces = bytes / PIECE_BYTES;
     *start = wi_team_share(pieces, rank, team) * PIECE_BYTES;
     return wi_team_share(pieces, rank + 1, team) * PIECE_BYTES - *start;
 }
 
-/* One pass over the arena, and what threads share of it. */
+/* One pass over the arena, with the arguments of the threads. */
 typedef struct arena_pass {
     char *arena;
     size_t length;
@@ -141,15 +141,15 @@ static void fill_part(void *user, int rank, int size) {
     p->fill(p->arena + start, bytes);
 }
 
-/* Reads the beginning of the arena. The result is of no use but keeps the reads from being left
- * out. */
+/* Reads the beginning of the arena. The result is returned only so that the reads are not optimized
+ * away. */
 static uint64_t read_arena(const wi_meter *meter, size_t length, folder fold) {
     arena_pass pass = {.arena = meter->arena, .length = length, .fold = fold};
     wi_team_run_together(meter->ctx, meter->ctx->threads, fold_part, &pass);
     return pass.folded;
 }
 
-/* Half of the arena, in whole pieces. */
+/* Half of the arena, rounded down to whole pieces. */
 static size_t half_of(const wi_meter *meter) {
     return meter->arena_bytes / (2 * PIECE_BYTES) * PIECE_BYTES;
 }
@@ -160,7 +160,7 @@ static void copy_arena(const wi_meter *meter, copier copy) {
     wi_team_run_together(meter->ctx, meter->ctx->threads, copy_part, &pass);
 }
 
-static volatile uint64_t unused; /* where results that nobody needs go */
+static volatile uint64_t unused; /* takes results, so that they must be computed */
 
 void wi_cpu_flush(const wi_meter *meter) {
     const size_t enough = meter->cache_bytes;
@@ -191,7 +191,7 @@ static double seconds_of_fill(const wi_meter *meter, filler fill) {
     return wi_now() - start;
 }
 
-/* The faster of the two ways to fill, after a try of each. */
+/* The faster of the two ways to fill; tries each once. */
 static filler choose_filler(const wi_meter *meter) {
 #if defined(__x86_64__)
     const double plain = seconds_of_fill(meter, fill_plain);
@@ -217,7 +217,7 @@ static double seconds_of_copy(const wi_meter *meter, copier copy) {
     return wi_now() - start;
 }
 
-/* The faster of the two ways to copy, after a try of each. */
+/* The faster of the two ways to copy; tries each once. */
 static copier choose_copier(const wi_meter *meter) {
 #if defined(__x86_64__)
     const double plain = seconds_of_copy(meter, copy_plain);
@@ -237,7 +237,7 @@ static weft_status copy_rate(const wi_meter *meter, double *rate) {
     return WEFT_OK;
 }
 
-/* So many links that neither the clock nor the waking of threads is seen in their rate. */
+/* So many links that the clock's resolution and the waking of threads do not affect the rate. */
 static int64_t enough_links(wi_chains_run *run) {
     double seconds;
     int64_t links = FIRST_LINKS;
@@ -250,7 +250,7 @@ static int64_t enough_links(wi_chains_run *run) {
     return links;
 }
 
-/* What threads share. */
+/* The arguments of the threads. */
 typedef struct chains_pass {
     wi_chains_run *run;
     int64_t links;
@@ -268,14 +268,14 @@ static void run_chains(void *user, int rank, int size) {
     p->run(p->links);
 }
 
-/* Seconds in which every thread does `links` links, from the time that all are awake. */
+/* Seconds in which every thread does `links` links, counted from when all are awake. */
 static double seconds_of_chains(const wi_meter *meter, wi_chains_run *run, int64_t links) {
     chains_pass pass = {.run = run, .links = links};
     wi_team_run_together(meter->ctx, meter->ctx->threads, run_chains, &pass);
     return wi_now() - pass.start;
 }
 
-/* The best of all passes: what disturbs a pass can only make it longer. */
+/* The best of several passes: disturbances can only make a pass slower. */
 static double chains_rate(const wi_meter *meter, wi_chains_run *run, double flops) {
     const int64_t links = enough_links(run);
     double shortest = INFINITY;
@@ -302,7 +302,7 @@ static void do_nothing(void *user, int rank, int size) {
     (void)size;
 }
 
-/* One thread has nobody to call: it has no such roof. */
+/* The time to wake all threads. With one thread there are none to wake, and no such roof. */
 static weft_status launch_seconds(const wi_meter *meter, double *seconds) {
     double samples[PASSES];
     if (meter->ctx->threads == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofs of a GPU, and those of its memory: how fast it is read, written and copied. */
+/* The roofs of a GPU, and its memory roofs: how fast it is read, written and copied. */
 #include "climb/roof_cuda.h"
 #include "core/gpu.h"
 #include "cuda/launch.cuh"
@@ -8,9 +8,9 @@ enum {
     THREADS = 256
 };
 
-/* Reads tiles of THREADS * DEPTH vectors of 16 bytes, DEPTH of them in flight in each thread. What
- * is read is folded into a word that is stored only if it equals `never`, so the reads cannot be
- * left out and nothing is written. */
+/* Reads tiles of THREADS * DEPTH vectors of 16 bytes; each thread has DEPTH of them in flight. The
+ * words are combined into one that is stored only if it equals `never`, so the reads cannot be
+ * optimized away and nothing is written. */
 template <int DEPTH>
 static __global__ void __launch_bounds__(THREADS)
     read_kernel(const uint4 *memory, size_t tiles, unsigned never, unsigned *out) {
@@ -29,7 +29,7 @@ static __global__ void __launch_bounds__(THREADS)
         *out = folded;
 }
 
-/* Writes tiles as they are read above. */
+/* Writes tiles of the same shape. */
 template <int DEPTH>
 static __global__ void __launch_bounds__(THREADS)
     write_kernel(uint4 *memory, size_t tiles, unsigned word) {
@@ -46,15 +46,16 @@ namespace {
 /* One way to launch the read or the write. */
 struct tile_plan {
     const wi_meter *meter;
-    bool resident; /* as many blocks as fit at once, each taking many tiles; else one a tile */
+    bool resident; /* as many blocks as fit at once, each with many tiles; else one block for each
+                      tile */
 };
 
 } // namespace
 
-/* No fold of an arena filled with one repeated byte is this. */
+/* An arena filled with one repeated byte never combines to this word. */
 static const unsigned impossible = 0x12345678;
 
-/* How many tiles the arena has, and how many blocks go through them. */
+/* How many tiles the arena has, and how many blocks process them. */
 template <int DEPTH, class... Parameters>
 static weft_status share_out(const tile_plan *plan, void (*kernel)(Parameters...), size_t *tiles,
                              size_t *blocks) {
@@ -85,7 +86,7 @@ static weft_status run_write(void *user) {
                        0, plan->meter->arena, tiles, 0x01010101u);
 }
 
-/* The best of a few shapes of the same plain kernel. */
+/* The best of a few shapes of the same simple kernel. */
 static weft_status best_of(const wi_meter *meter, weft_status (*const shapes[2])(void *),
                            double *rate) {
     for (int shape = 0; shape < 2; shape++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofs of what lies between a GPU and its neighbours: pinned host memory, another GPU, and the
- * host that launches kernels. */
+/* The roofs of a GPU's links: to pinned host memory, to another GPU, and from the host that
+ * launches kernels. */
 #include <string.h>
 
 #include "climb/roof_cuda.h"
@@ -14,12 +14,12 @@ enum {
 
 namespace {
 
-/* A transfer between the arena and memory elsewhere. */
+/* A transfer between the arena and other memory. */
 struct transfer {
     const wi_meter *meter;
     void *there;
     size_t bytes;
-    int peer;  /* the device of memory that is a GPU's */
+    int peer;  /* the device, if the other memory is a GPU's */
     bool back; /* from the arena to pinned memory */
 };
 
@@ -63,7 +63,7 @@ weft_status wi_gpu_link_roof(const wi_meter *meter, bool back, double *rate) {
 
 /* ---- another GPU ---- */
 
-/* The next device that this one reaches without the host in between; its own number if none. */
+/* The next device that this one can access directly; its own number if there is none. */
 static int find_peer(int device) {
     int count = 0, can = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess)
@@ -85,7 +85,7 @@ static weft_status run_peer(void *user) {
                    "cudaMemcpyPeerAsync: measuring the way to another GPU");
 }
 
-/* Memory of the other device; this one stays the current one. */
+/* Allocates memory on the other device; this one stays current. */
 static weft_status take_there(transfer *t) {
     weft_context *const ctx = t->meter->ctx;
     weft_status status = wi_cuda(ctx, cudaSetDevice(t->peer), "cudaSetDevice: another GPU");
@@ -104,10 +104,10 @@ weft_status wi_gpu_peer_roof(const wi_meter *meter, double *rate) {
     weft_status status = take_there(&t);
     if (status != WEFT_OK)
         return status;
-    /* Without leave to reach the other the copy would go through the host. */
+    /* Without peer access the copy would go through the host. */
     const bool enabled = cudaDeviceEnablePeerAccess(t.peer, 0) == cudaSuccess;
     if (!enabled)
-        cudaGetLastError(); /* somebody else has enabled it */
+        cudaGetLastError(); /* it was enabled before; clear the error */
     status = rate_of(run_peer, &t, rate);
     if (enabled)
         cudaDeviceDisablePeerAccess(t.peer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The roofs of a GPU's arithmetic: chains of multiply-adds in registers, and of products on tensor
+/* The roofs of a GPU's arithmetic: chains of multiply-adds in registers and of products on tensor
  * cores, so many side by side that none waits for another. */
 #include "climb/roof_cuda.h"
 #include "cuda/launch.cuh"
@@ -8,11 +8,12 @@
 namespace {
 
 constexpr int threads = 256, warp = 32, chains = 8;
-/* Multiply-adds of a chain between two turns of the loop, which takes instructions of its own. */
+/* multiply-adds of each chain in one iteration of the loop, whose own instructions also take time
+ */
 constexpr int steps = 32;
 
-/* Launches are made so long that what surrounds them is not seen in their rate. On emu, where only
- * the kernels' doings count, they are as short as can be. */
+/* Launches are so long that their overhead does not affect the rate. On emu, which only checks what
+ * kernels do, they are as short as possible. */
 #ifdef WEFT_EMU
 constexpr long long first_links = 1;
 constexpr size_t most_blocks = 1;
@@ -23,7 +24,7 @@ constexpr size_t most_blocks = SIZE_MAX;
 constexpr double least_seconds = 2e-3;
 #endif
 
-/* How a kernel is launched, and how much work one link of all its chains is, for one thread. */
+/* How to launch a kernel, and how much work one link of all chains of a thread is. */
 struct plan {
     const wi_meter *meter;
     double work;
@@ -33,15 +34,16 @@ struct plan {
 
 } // namespace
 
-/* Stores what no chain comes to: so nothing is written, and no link may be left out. */
+/* Stores a value only if it equals one that no chain reaches: nothing is written, and no link can
+ * be optimized away. */
 template <class T>
 __device__ static void keep(T folded, double *sink) {
     if (folded == (T)-77)
         *sink = (double)folded;
 }
 
-/* s = 0.999 s + 0.001 falls from where it starts towards 1: never a constant that the compiler
- * could know, always an ordinary number. */
+/* s = 0.999 s + 0.001 goes slowly towards 1: the compiler cannot treat it as a constant, and it is
+ * never a subnormal number, an infinity or NaN. */
 template <class T>
 static __global__ void __launch_bounds__(threads) fma_kernel(long long links, double *sink) {
     const T x = (T)0.999, y = (T)0.001;
@@ -63,8 +65,8 @@ static __global__ void __launch_bounds__(threads) fma_kernel(long long links, do
     keep(s[0], sink);
 }
 
-/* D += A B, again and again, into tiles that do not wait for each other. `Product` says of which
- * types, with A and B full of ones. */
+/* D += A B, repeated, into several D that do not depend on each other. `Product` is the combination
+ * of types; A and B are full of ones. */
 template <class Product>
 static __global__ void __launch_bounds__(threads) tensor_kernel(long long links, double *sink) {
     Product product;
@@ -86,7 +88,7 @@ static __global__ void __launch_bounds__(threads) tensor_kernel(long long links,
 
 namespace {
 
-/* Operands of 32-bit registers that all hold `one`, as the types below read it. */
+/* Operands whose 32-bit registers all hold `one`, the bits of a 1 in the types below. */
 template <class Result, uint32_t one, int depth>
 struct registers {
     using result = Result;
@@ -138,10 +140,10 @@ static weft_status run_product(void *user) {
                        dim3(threads), 0, p->links, p->meter->arena);
 }
 
-/* As many blocks as fit, and launches that are long enough. */
+/* Launches as many blocks as fit, long enough to measure. */
 static weft_status measure(plan *p, void (*kernel)(long long, double *), weft_status (*run)(void *),
                            double *rate) {
-    const wi_timed timed = {run, p, 1e30, false}; /* caches do not matter */
+    const wi_timed timed = {run, p, 1e30, false}; /* caches do not matter here */
     double seconds = 0;
     weft_status status = wi_resident_blocks(p->meter->ctx, kernel, threads, 0, &p->blocks);
     if (p->blocks > most_blocks)

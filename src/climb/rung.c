@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one rung of a ladder at the largest n that it can do in reasonable time. */
+/* Runs one rung of a ladder at the largest n that it can do in a reasonable time. */
 #include "climb/rung.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-    FIRST_N = 1024, /* the search for n begins here */
+    FIRST_N = 1024, /* where the search for n begins */
     GROWTH = 4
 };
 
-/* The place in the pool of the problem that is cheapest to make again. */
+/* The problem in the pool that is cheapest to make again: the smallest. */
 static size_t smallest(const wi_pool *pool) {
     size_t found = 0;
     for (size_t k = 1; k < pool->count; k++) {
@@ -62,26 +62,26 @@ weft_status wi_pool_describe(wi_pool *pool, size_t n, wi_facts *facts) {
     return status;
 }
 
-/* A call of the pool's climb, as something to time. What it touches is counted without regard to
- * the rung: passes over what lies in a cache do not push it out. */
+/* A call of the pool's climb, to be timed. The bytes it touches are those of the problem, whatever
+ * the rung: several passes over cached data do not push it out of the cache. */
 static wi_timed timed_call(const wi_pool *pool, void *problem) {
     wi_facts facts;
     pool->climb->describe(problem, NULL, &facts);
     return (wi_timed){pool->climb->call, problem, facts.bytes, facts.on_host};
 }
 
-/* The search for n. */
+/* The state of the search for n. */
 typedef struct search {
     wi_pool *pool;
     const wi_meter *meter;
-    size_t n;        /* the largest found to work; 0: none yet */
+    size_t n;        /* the largest that worked; 0: none yet */
     double seconds;  /* of one call there */
-    size_t n_before; /* the same one step earlier */
+    size_t n_before; /* the same, one step earlier */
     double seconds_before;
-    double exponent; /* how seconds grow with n */
+    double exponent; /* the time grows like n to this power */
 } search;
 
-/* Tries n elements; on success they are the largest found. */
+/* Tries n elements; if they work they are the largest found. */
 static weft_status try_n(search *s, size_t n) {
     void *problem;
     double seconds;
@@ -95,7 +95,8 @@ static weft_status try_n(search *s, size_t n) {
         status = wi_meter_once(s->meter, &timed, &seconds);
     if (status != WEFT_OK)
         return status;
-    /* over two steps, so that one disturbed call does not make a linear rung look quadratic */
+    /* Estimated over two steps, so that one disturbed call does not make a linear rung look
+     * quadratic. */
     s->exponent = 2;
     if (s->n_before > 0)
         s->exponent = log(seconds / s->seconds_before) / log((double)n / (double)s->n_before);
@@ -113,7 +114,8 @@ static bool too_slow(const search *s, size_t n) {
     return s->seconds * growth > WI_LONGEST_CALL_SECONDS;
 }
 
-/* A status that means "not with this many elements", kept as the reason why n is limited. */
+/* Does this status mean "not with so many elements"? Then it becomes the reason why n is limited.
+ */
 static bool is_limit(const weft_context *ctx, weft_status status, wi_rung *rung) {
     if (status != WEFT_EUNSUPPORTED && status != WEFT_ENOMEM)
         return false;
@@ -122,7 +124,7 @@ static bool is_limit(const weft_context *ctx, weft_status status, wi_rung *rung)
     return true;
 }
 
-/* Finds a first n that works, from `n` downwards. */
+/* Finds a first n that works, going down from `n`. */
 static weft_status find_first(search *s, size_t n, wi_rung *rung) {
     for (; n > 0; n /= 2) {
         const weft_status status = try_n(s, n);
@@ -132,7 +134,7 @@ static weft_status find_first(search *s, size_t n, wi_rung *rung) {
     return WEFT_OK;
 }
 
-/* Grows n towards `full`; by smaller steps once something stands in the way. */
+/* Increases n towards `full`, in smaller steps after something did not work. */
 static weft_status grow(search *s, size_t full, wi_rung *rung) {
     size_t step = rung->limit == WI_LIMIT_NONE ? GROWTH : 1;
     while (s->n < full && step > 1) {
@@ -154,7 +156,7 @@ static weft_status grow(search *s, size_t full, wi_rung *rung) {
     return WEFT_OK;
 }
 
-/* Checks the result, and that it came from the row asked for. */
+/* Checks the result, and that the right rung ran. */
 static bool check(const wi_pool *pool, void *problem, const wi_row *row, wi_rung *rung) {
     if (!pool->climb->check(problem, rung->why, sizeof rung->why))
         return false;
@@ -166,7 +168,7 @@ static bool check(const wi_pool *pool, void *problem, const wi_row *row, wi_rung
     return false;
 }
 
-/* Checks and times the call of rung->n elements; its merits instead of its roof, if it has some. */
+/* Checks and times the call of rung->n elements, and finds its merits or else its roof. */
 static weft_status measure(wi_pool *pool, const wi_meter *meter, bool with_roof, wi_rung *rung) {
     const wi_climb *const climb = pool->climb;
     void *problem;
@@ -200,7 +202,8 @@ weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row,
     return status;
 }
 
-/* The rung at n elements: as it was measured, or measured anew; untimed if it cannot do that. */
+/* The rung at n elements: as measured already, or measured now; its time is 0 if it cannot do that.
+ */
 static weft_status at_size(wi_pool *pool, const wi_meter *meter, const wi_rung *rung, size_t n,
                            wi_rung *there) {
     void *problem;
@@ -249,7 +252,7 @@ double wi_rung_rate(const wi_rung *rung) {
 
 size_t wi_usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type) {
     enum {
-        ARRAYS = 8 /* three and their host copies, and as much again for the smaller n */
+        ARRAYS = 8 /* three, their host copies, and some for the smaller n */
     };
     const size_t memory = wi_memory_bytes();
     if (climb->usual_n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of a call's arrays, all in one place, so that every call refuses in the same words. */
+/* Checks a call's arrays. They are all here, so that every call refuses in the same words. */
 #include "core/call.h"
 
 /* Elements from the first of the array to its last, gaps included; false if that overflows. */
@@ -31,7 +31,7 @@ static weft_status check_shape(weft_context *ctx, const char *call, const wi_arr
     return WEFT_OK;
 }
 
-/* The same as wi_check_array for elements that have no type. */
+/* wi_check_array for elements that have no type. */
 static weft_status check_items(weft_context *ctx, const char *call, const wi_array *a,
                                size_t extent) {
     if (a->width > 0 && extent > PTRDIFF_MAX / a->width)
@@ -64,7 +64,7 @@ static weft_status check_array(weft_context *ctx, const char *call, wi_array *a)
     return WEFT_OK;
 }
 
-/* Two matrices of the same pitch may lie side by side, each in the other's gaps. */
+/* May two matrices of the same pitch overlap? Yes if each lies in the other's gaps. */
 static bool side_by_side(const wi_array *a, const wi_array *b) {
     const size_t pitch = a->ld * a->width;
     if (a->rows <= 1 || pitch != b->ld * b->width)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One description of a call: the arrays that it was given. The checks read it, and so does what
- * brings host arrays to a GPU. */
+/* The description of a call: the arrays it was given. The checks read it, and so does the code that
+ * copies host arrays to a GPU. */
 #ifndef WI_CALL_H
 #define WI_CALL_H
 
@@ -14,45 +14,48 @@ enum {
     WI_CALL_ARRAYS = 8
 };
 
-/* What a call does with an array, and what it asks of it. */
+/* What a call does with an array, and what it requires of it. */
 enum {
     WI_IN = 1,        /* reads it */
     WI_OUT = 2,       /* writes it */
-    WI_OPTIONAL = 4,  /* NULL: there is none */
-    WI_UNALIGNED = 8, /* at any address: its elements are bytes to the call */
+    WI_OPTIONAL = 4,  /* it may be NULL: not given */
+    WI_UNALIGNED = 8, /* no alignment needed: the call copies its elements as bytes */
     WI_WHOLE = 16,    /* needs all of it at once, even if the call is cut into segments */
     WI_HOST = 32,     /* must lie in host memory */
     WI_COLUMNS = 64   /* a matrix stored by columns; messages speak of columns */
 };
 
-/* A matrix of `rows` rows of `cols` elements, or a vector: one row. Of a matrix stored by columns,
- * each column counts as a row here. */
+/* A matrix: `rows` rows of `cols` elements. A vector is one row. If the matrix is stored by
+ * columns, "row" here means a stored column. */
 typedef struct wi_array {
-    const char *name; /* as the public header has it */
+    const char *name; /* as in the public header */
     const void *p;
     size_t rows, cols;
-    size_t ld;           /* elements from the start of a row to that of the next */
+    size_t ld;           /* elements from the start of one row to the start of the next */
     const char *ld_name; /* NULL for a vector */
-    weft_type type;      /* what messages call the elements, unless they are WI_UNALIGNED */
+    weft_type type;      /* of the elements, for messages; not used if they are WI_UNALIGNED */
     size_t width;        /* bytes of an element */
     unsigned use;        /* WI_IN ... */
-    unsigned in_place;   /* bit k: may be the very same array as array k of the call */
-    /* Set by wi_call_check; a call that writes less than all may lower it before it returns. */
-    size_t bytes; /* from the first element to behind the last, gaps included */
+    unsigned in_place;   /* bit k: it may be the same array as array k of the call */
+    /* wi_call_check sets this. A call that writes only part of an output may lower it before it
+     * returns. */
+    size_t bytes; /* from the first element to the end of the last, gaps included */
 } wi_array;
 
 typedef struct wi_call {
     const char *name; /* the public function */
     wi_array array[WI_CALL_ARRAYS];
     int count;
-    size_t rows, cols; /* if it can be cut: of every array that is not WI_WHOLE; else 0 */
-    /* Not NULL: how much temporary memory would the call take? Nothing is copied then; the bytes of
-     * copies are added here, and what runs a part adds its own and runs nothing. */
+    size_t rows, cols; /* of every array that is not WI_WHOLE, if the call can be cut into segments;
+                          else 0 */
+    /* Not NULL: the call is asked how much temporary memory it would take. It copies and runs
+     * nothing; the bytes of copies are added here, and the function that runs a part adds its own.
+     */
     size_t *asked;
 } wi_call;
 
-/* A call that can be cut, without arrays yet; wi_call_add appends one. Quicker than an initializer,
- * which clears room for all WI_CALL_ARRAYS: small calls notice. */
+/* Begins the description of a call; wi_call_add appends its arrays. rows and cols as in wi_call. An
+ * initializer would also clear all WI_CALL_ARRAYS arrays, which small calls would notice. */
 static inline void wi_call_begin(wi_call *call, const char *name, size_t rows, size_t cols) {
     call->name = name;
     call->count = 0;
@@ -77,7 +80,7 @@ static inline wi_array wi_items(const char *name, const void *p, size_t n, size_
     const wi_array array = {name, p, 1, n, n, NULL, WEFT_U8, width, use | WI_UNALIGNED, 0, 0};
     return array;
 }
-/* Rows of elements of a type; ld_name is the argument that ld comes from. */
+/* Rows of elements of a type; ld_name is the name of the argument that gives ld. */
 static inline wi_array wi_matrix(const char *name, const void *p, size_t rows, size_t cols,
                                  const char *ld_name, size_t ld, weft_type type, unsigned use) {
     const wi_array array = {name, p, rows, cols, ld, ld_name, type, weft_type_size(type),
@@ -90,22 +93,22 @@ static inline wi_array wi_columns(const char *name, const void *p, size_t rows, 
     return wi_matrix(name, p, cols, rows, ld_name, ld, type, use | WI_COLUMNS);
 }
 
-/* Refuses arrays that are NULL, do not fit the address space, lie at addresses that their type
- * cannot have, or share memory with what the call writes: an array is written apart from all
- * others, save those it may be in place of. Types and widths are valid. */
+/* Refuses arrays that are NULL, do not fit the address space, are not aligned as their type needs,
+ * or overlap an array that the call writes (unless in_place allows it). Types and widths are valid.
+ */
 weft_status wi_call_check(weft_context *ctx, wi_call *call);
 
 /* The same for a call with one array. */
 weft_status wi_call_check_one(weft_context *ctx, const char *call, wi_array array);
 
-/* A part of a call on memory that the place reaches: all of it, or a segment. */
+/* A part of a call, all of it or one segment, on memory that the place can access. */
 typedef struct wi_part {
-    size_t index; /* parts before it; they run in order */
-    size_t first; /* elements of the call before it, row after row */
+    size_t index; /* number of the part; parts run in order */
+    size_t first; /* elements of the call before this part, counted row by row */
     size_t rows, cols;
     bool last;
-    bool mirrored;           /* some output goes back to the host when all is done */
-    void *p[WI_CALL_ARRAYS]; /* by number of the array in the call; NULL: there is none */
+    bool mirrored; /* some output is a copy, to be copied to the host when all parts have run */
+    void *p[WI_CALL_ARRAYS]; /* the arrays, numbered as in the call; NULL: not given */
     size_t ld[WI_CALL_ARRAYS];
 } wi_part;
 
@@ -113,10 +116,10 @@ typedef struct wi_part {
 typedef weft_status (*wi_part_run)(weft_context *ctx, wi_call *call, const wi_part *part,
                                    void *user);
 
-/* Runs a checked call where its arrays lie or, on a GPU, where copies of the host's arrays lie:
- * segment after segment if the call can be cut, which hides most of the copying; else whole. Arrays
- * that begin at one address are the same one, as far as the shorter goes, and share their copy.
- * Outputs are back on the host when this returns; a call on device memory is only queued. */
+/* Runs a checked call on its arrays or, on a GPU, on copies of those that are in host memory. If
+ * the call can be cut it runs segment by segment, which hides most of the copying; otherwise whole.
+ * Arrays that begin at the same address share one copy, as long as the longer. When this returns,
+ * outputs are back in host memory; a call on device memory only is just queued. */
 weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *user);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings the arrays of a call to memory that its place can access. */
+/* Makes the arrays of a call accessible to its place, by copies where that is needed. */
 #include "core/call.h"
 
 #include <string.h>
@@ -8,20 +8,20 @@
 #include "core/stage.h"
 
 enum {
-    COPY_ALIGNMENT = 256, /* the least that device memory comes with */
+    COPY_ALIGNMENT = 256, /* the smallest alignment of device memory */
     SMALL_BYTES = COPY_ALIGNMENT
 };
 
-static const char small_copies; /* its address is the key of the scratch that holds them */
+static const char small_copies; /* its address is the key of the scratch memory that holds them */
 
-/* Where the arrays of a call are. */
+/* A call while it runs: where its arrays are. */
 typedef struct visit {
     wi_call *call;
     wi_part_run run;
     void *user;
-    bool host[WI_CALL_ARRAYS];  /* kernels cannot access the array where it lies */
+    bool host[WI_CALL_ARRAYS];  /* it is in memory that kernels cannot access */
     void *copy[WI_CALL_ARRAYS]; /* its copy on the device, or NULL */
-    bool owned[WI_CALL_ARRAYS]; /* the copy is freed in the end */
+    bool owned[WI_CALL_ARRAYS]; /* the copy must be freed */
     size_t parts;               /* run so far */
 } visit;
 
@@ -37,8 +37,8 @@ static bool is_streamed(const visit *v, int k) {
     return v->call->cols > 0 && !(v->call->array[k].use & WI_WHOLE);
 }
 
-/* Can the copy of array i serve array k too? They begin at one address, i is at least as long, and
- * their rows coincide. */
+/* Can the copy of array i also serve as the copy of array k? Yes if they begin at the same address,
+ * i is at least as long, and their rows coincide. */
 static bool covers(const visit *v, int i, int k) {
     const wi_array *const a = &v->call->array[i], *const b = &v->call->array[k];
     const bool same_rows =
@@ -47,7 +47,7 @@ static bool covers(const visit *v, int i, int k) {
     return v->host[i] && a->p == b->p && (same_rows || (dense && a->bytes >= b->bytes));
 }
 
-/* The array whose copy array k uses: the longest that can serve it, the first of equals. */
+/* The array whose copy array k uses: the longest that can serve it, the first among equals. */
 static int owner_of(const visit *v, int k) {
     int owner = k;
     for (int i = 0; i < v->call->count; i++)
@@ -58,7 +58,7 @@ static int owner_of(const visit *v, int k) {
 
 /* ---- copies ---- */
 
-/* Small copies lie in scratch memory that the context keeps, so that nothing is allocated. */
+/* Small copies are in scratch memory that the context keeps, so that the call allocates nothing. */
 static weft_status take_small(weft_context *ctx, visit *v, int k) {
     void *scratch;
     const weft_status status =
@@ -82,7 +82,7 @@ static weft_status take_copy(weft_context *ctx, visit *v, int k) {
     return status;
 }
 
-/* A segment of staged rows has no gaps, on either side. */
+/* Copies one segment. The rows of a staged segment have no gaps on either side. */
 static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
                                 size_t cols, void *const p[], const size_t ld[]) {
     const wi_array *const a = user;
@@ -91,7 +91,7 @@ static weft_status copy_segment(weft_context *ctx, const void *user, size_t firs
     return wi_gpu_copy_within(ctx, p[1], p[0], rows * cols * a->width);
 }
 
-/* Copies between an array of the host and its copy, whose rows have no gaps. */
+/* Copies between an array in host memory and its copy, whose rows have no gaps. */
 static weft_status cross(weft_context *ctx, const wi_call *call, int k, void *copy, bool back) {
     const wi_array *const a = &call->array[k];
     void *const p = (void *)(uintptr_t)a->p;
@@ -127,7 +127,7 @@ static weft_status open_copies(weft_context *ctx, visit *v) {
     return status;
 }
 
-/* Copies outputs back, if `status` says that there are any, and frees the copies. */
+/* Copies outputs back if `status` is WEFT_OK, and frees the copies. */
 static weft_status close_copies(weft_context *ctx, visit *v, weft_status status) {
     for (int k = 0; k < v->call->count && status == WEFT_OK; k++) {
         const wi_array *const a = &v->call->array[k];
@@ -157,7 +157,7 @@ static weft_status run_whole(weft_context *ctx, visit *v) {
     return v->run(ctx, v->call, &part, v->user);
 }
 
-/* Runs on the caller's arrays themselves. Written for speed: on small calls it shows. */
+/* Runs on the caller's own arrays. Kept short, because it adds to the time of every small call. */
 static weft_status run_in_place(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
     wi_part part;
     part.index = part.first = 0;
@@ -209,7 +209,8 @@ static weft_status run_streamed(weft_context *ctx, visit *v) {
     return wi_stage_run(ctx, &stage);
 }
 
-/* Finds where each array lies. Memory of another GPU counts as the host's: copies reach it. */
+/* Finds where each array is. Memory of another GPU is treated as host memory: copies can read it,
+ * kernels may not. */
 static bool find_host(const weft_context *ctx, const wi_call *call, bool host[WI_CALL_ARRAYS]) {
     bool any = false;
     for (int k = 0; k < call->count; k++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The description of a call: what is refused, and how arrays of the host come to a GPU. */
+/* The description of a call: what is refused, and how host arrays get to a GPU. */
 #include "core/call.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void test_arrays(void **state) {
     weft_close(ctx);
 }
 
-/* What is written lies apart from all else, or is the very array it may be in place of. */
+/* An output must not overlap other arrays, or must be exactly the array that it may replace. */
 static void test_pairs(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
@@ -87,7 +87,7 @@ static void test_pairs(void **state) {
 
 /* ---- running ---- */
 
-/* y = x + 1, worked out on the host. */
+/* y = x + 1, computed on the host. */
 typedef struct job {
     size_t parts, elements;
     bool writes_half;
@@ -115,8 +115,8 @@ static weft_status add_one(weft_context *ctx, wi_call *call, const wi_part *part
     return status;
 }
 
-/* Host and device memory, in place or not, cut or whole: always the same, and the gaps as before.
- */
+/* Host and device memory, in place or not, cut or whole: always the same result, and unchanged
+ * gaps. */
 static void run_matrix(weft_context *ctx, const bool device[2], bool in_place, bool cut, size_t ldx,
                        size_t ldy) {
     test_buffer x = test_buffer_open(ctx, device[0], ROWS * ldx);
@@ -160,7 +160,7 @@ static void matrices(weft_context *ctx) {
     }
 }
 
-/* The second array begins where the first does, and is longer; both share a copy. */
+/* The second array begins at the same address as the first and is longer; both share a copy. */
 static weft_status look(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     (void)ctx;
     (void)call;
@@ -187,13 +187,13 @@ static void sharing(weft_context *ctx) {
     }
     assert_true(part.mirrored);
     assert_true(part.p[0] != (void *)memory && part.p[2] != (void *)(memory + 4 * N - 8));
-    size_t asked = 0; /* the long one, and the one that begins elsewhere; a few bytes are kept */
+    size_t asked = 0; /* the long one, and the one at another address */
     call.asked = &asked;
     assert_int_equal(wi_call_run(ctx, &call, look, &part), WEFT_OK);
     assert_int_equal(asked, 3 * N + N);
 }
 
-/* What a call says that it has not written stays as it was on the host. */
+/* The part of an output that a call says it has not written stays unchanged on the host. */
 static void partly_written(weft_context *ctx) {
     static uint8_t x[ROWS * COLS], y[ROWS * COLS];
     job j = {.writes_half = true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statuses, messages, and the argument checks that every public call shares. */
+/* Statuses, messages, and the argument checks that every public call uses. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,7 +7,8 @@
 
 #include "core/core.h"
 
-/* Why this thread's latest call without a context failed: weft_open, or a call given NULL. */
+/* The message of this thread's latest failed call without a context: weft_open, or a call given
+ * NULL. */
 static _Thread_local char orphan_message[WI_MESSAGE_BYTES];
 
 weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...) {
@@ -54,14 +55,14 @@ weft_status wi_check_context(const weft_context *ctx) {
 weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type) {
     if (weft_type_size(type) > 0)
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG, "%s: type %d is no weft_type; they run from %d (%s) to %d (%s)",
-                   call, (int)type, WEFT_I8, weft_type_name(WEFT_I8), WEFT_F64,
-                   weft_type_name(WEFT_F64));
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: type %d is not a weft_type; they run from %d (%s) to %d (%s)", call,
+                   (int)type, WEFT_I8, weft_type_name(WEFT_I8), WEFT_F64, weft_type_name(WEFT_F64));
 }
 
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type) {
-    /* No object of C is larger than PTRDIFF_MAX bytes. */
+    /* No C object is larger than PTRDIFF_MAX bytes. */
     if (n > PTRDIFF_MAX / weft_type_size(type))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: %zu elements of %s do not fit the address space; check the count of %s",

@@ -9,7 +9,7 @@
 #include "core/variant.h"
 #include "cpu/team.h"
 
-#ifdef WEFT_EMU /* the stand-in runtime of emu/ is all that this build has */
+#ifdef WEFT_EMU /* this build has no GPU but the stand-in of emu/ */
 #    define GPU "emu"
 #    define OTHER "gpu"
 #else
@@ -20,13 +20,13 @@
 enum {
     MOST_THREADS = 4096,
     MOST_GPUS = 1024,
-    BEST = -1 /* stands for a number the place does not name */
+    BEST = -1 /* the place names no number */
 };
 
 /* What a place string says. */
 typedef struct place_wish {
     wi_kind kind;
-    int number; /* threads or ordinal, or BEST */
+    int number; /* threads, or device number, or BEST */
 } place_wish;
 
 const char *weft_version(void) {
@@ -37,7 +37,7 @@ const char *weft_place(const weft_context *ctx) {
     return ctx ? ctx->place : "";
 }
 
-/* Reads a plain decimal number from least to most: digits only, nothing before or after. */
+/* Reads a decimal number from least to most. The text must be digits only. */
 static bool read_number(const char *text, int least, int most, int *number) {
     const size_t digits = strspn(text, "0123456789");
     if (digits == 0 || digits > 6 || text[digits] || (text[0] == '0' && digits > 1))
@@ -71,13 +71,14 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
                        "%s: this build has no place \"" OTHER "\"; its GPU places are \"" GPU
                        "\" and \"" GPU ":K\"",
                        source);
-    return wi_fail(ctx, WEFT_EARG,
-                   "%s: \"%.64s\" is no place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
-                   "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
-                   source, place, MOST_THREADS);
+    return wi_fail(
+        ctx, WEFT_EARG,
+        "%s: \"%.64s\" is not a place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
+        "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
+        source, place, MOST_THREADS);
 }
 
-/* A variable of the environment; NULL if it is unset or empty. */
+/* An environment variable; NULL if it is unset or empty. */
 static const char *variable(const char *name) {
     const char *const value = getenv(name);
     return value && *value ? value : NULL;
@@ -93,10 +94,11 @@ static weft_status default_threads(weft_context *ctx, int *threads) {
     }
     if (read_number(wish, 1, MOST_THREADS, threads))
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG,
-                   "WEFT_THREADS: \"%.64s\" is no number of threads; set it to 1 ... %d, or unset "
-                   "it for all cores that the process may use",
-                   wish, MOST_THREADS);
+    return wi_fail(
+        ctx, WEFT_EARG,
+        "WEFT_THREADS: \"%.64s\" is not a number of threads; set it to 1 ... %d, or unset "
+        "it for all cores that the process may use",
+        wish, MOST_THREADS);
 }
 
 static weft_status open_cpu(weft_context *ctx, int threads) {

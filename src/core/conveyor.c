@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conveyor. Pieces are handed out by two counters that only grow; the calling thread raises how
- * far each may grow, and takes pieces itself while it has nothing to send. No thread ever waits for
- * another inside the loop, so that a team of one works, and a failure stops everyone. */
+/* The conveyor. Pieces of work are numbered, and each direction has a counter from which threads
+ * take the next number. The calling thread raises the limit of each counter, and takes pieces
+ * itself while it has nothing to submit. No thread waits for another inside the loop, so one thread
+ * is enough, and a failure stops all. */
 #include "core/conveyor.h"
 
 #include <sched.h>
@@ -14,11 +15,11 @@ enum {
     SPINS_BEFORE_YIELD = 64
 };
 
-/* One direction: the pieces of segments 0 ... limit - 1 may be handed out. */
+/* One direction, fill or drain: the pieces of segments 0 ... limit - 1 may be taken. */
 typedef struct side {
-    _Alignas(LINE_BYTES) atomic_size_t next; /* piece, counted through all segments */
+    _Alignas(LINE_BYTES) atomic_size_t next; /* the next piece, counted over all segments */
     _Alignas(LINE_BYTES) atomic_size_t limit;
-    _Alignas(LINE_BYTES) atomic_size_t done[WI_CONVEYOR_SLOTS]; /* pieces, counted by slot */
+    _Alignas(LINE_BYTES) atomic_size_t done[WI_CONVEYOR_SLOTS]; /* pieces done, for each slot */
     size_t pieces;                                              /* of a segment */
     void (*work)(void *user, size_t segment, size_t piece);
 } side;
@@ -28,15 +29,15 @@ typedef struct belt {
     weft_status status;
     side fill, drain;
     _Alignas(LINE_BYTES) atomic_bool stop;
-    /* Known to the calling thread only: how many segments have got so far. */
+    /* Used by the calling thread only: how many segments have reached each state. */
     size_t submitted, arrived, finished, drained;
 } belt;
 
-/* Does one piece of one side; false if none may be handed out now. */
+/* Does one piece of one direction; false if none may be taken now. */
 static bool work_on(const wi_conveyor *c, side *s) {
     size_t ticket = atomic_load_explicit(&s->next, memory_order_relaxed);
     do {
-        /* Acquire: what the limit's raiser saw, this thread sees. */
+        /* Acquire: this thread must see what the thread that raised the limit saw. */
         if (ticket >= atomic_load_explicit(&s->limit, memory_order_acquire) * s->pieces)
             return false;
     } while (!atomic_compare_exchange_weak_explicit(&s->next, &ticket, ticket + 1,
@@ -47,7 +48,7 @@ static bool work_on(const wi_conveyor *c, side *s) {
     return true;
 }
 
-/* Draining comes first: it is what frees a slot. */
+/* Drains first, because that frees slots. */
 static bool help(belt *b) {
     return work_on(b->c, &b->drain) || work_on(b->c, &b->fill);
 }
@@ -81,7 +82,7 @@ static void assist(belt *b) {
     }
 }
 
-/* Sends the next segment if it is ready and its slot free. */
+/* Submits the next segment if it is filled and its slot is free. */
 static weft_status send_next(belt *b, bool *moved) {
     const wi_conveyor *const c = b->c;
     if (b->submitted == c->segments || b->submitted >= b->drained + c->slots ||
@@ -91,7 +92,7 @@ static weft_status send_next(belt *b, bool *moved) {
     return c->submit(c->user, b->submitted++);
 }
 
-/* Asks how far the segments on their way have got, and lets the team go on accordingly. */
+/* Asks which submitted segments have arrived or finished, and raises the limits accordingly. */
 static weft_status look(belt *b, bool *moved) {
     const wi_conveyor *const c = b->c;
     weft_status status = WEFT_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A conveyor: segments are filled by a team of threads, sent off in order by the calling thread,
- * and emptied by the team when they are back, several slots being on their way at any time. It
- * knows nothing of GPUs: stage.c tells it how to send and how to ask. */
+/* A conveyor moves a call through a few slots, segment by segment: a team of threads fills a slot,
+ * the calling thread submits it to the device, and the team drains it when the device has finished;
+ * several slots are in use at any time. It does not use CUDA itself: stage_segments.c gives it the
+ * functions to submit and to ask. */
 #ifndef WI_CONVEYOR_H
 #define WI_CONVEYOR_H
 
@@ -23,10 +24,11 @@ enum {
  *     drain(s)   every piece
  * submit, arrived and finished are called by the calling thread alone, one at a time. */
 typedef struct wi_conveyor {
-    const weft_context *ctx; /* whose threads help */
+    const weft_context *ctx; /* its threads do the work */
     size_t segments, slots;
-    size_t fill_pieces, drain_pieces; /* of each segment; 0 if there is nothing to fill or drain */
-    int threads;                      /* of the team, the caller included */
+    size_t fill_pieces,
+        drain_pieces; /* pieces of each segment; 0 if there is nothing to fill or drain */
+    int threads;      /* how many work, the calling thread included */
     void *user;
     void (*fill)(void *user, size_t segment, size_t piece);
     void (*drain)(void *user, size_t segment, size_t piece);
@@ -35,8 +37,8 @@ typedef struct wi_conveyor {
     weft_status (*finished)(void *user, size_t segment, bool *yes);
 } wi_conveyor;
 
-/* Runs all segments. Returns the first status that is not WEFT_OK, when no thread touches any slot
- * any more; submitted segments may then still be on their way. */
+/* Runs all segments. Returns the first status that is not WEFT_OK, once no thread uses any slot;
+ * submitted segments may still be running on the device then. */
 weft_status wi_conveyor_run(const wi_conveyor *conveyor);
 
 #ifdef __cplusplus

@@ -46,7 +46,7 @@ static void test_type_facts(void **state) {
     assert_string_equal(weft_type_name((weft_type)-1), "?");
 }
 
-/* One of the 16-bit floats: how it is laid out, and the conversions under test. */
+/* One of the 16-bit floats: its layout, and the conversions under test. */
 typedef struct small_float {
     const char *name;
     int fraction_bits, exponent_bits;
@@ -75,8 +75,8 @@ static const small_float small_floats[] = {
     {"bf16", 7, 8, widen_bf16, narrow_bf16},
 };
 
-/* What the bits of a non-negative number mean, by the definition of IEEE 754. The pattern of
- * infinity gives the power of two that would come next: the end that rounding measures against. */
+/* The value of the bits of a non-negative number, by the definition of IEEE 754. The pattern of
+ * infinity gives the next power of two, which rounding compares with. */
 static double meaning(const small_float *f, unsigned magnitude) {
     const int bias = (1 << (f->exponent_bits - 1)) - 1;
     const int exponent = (int)(magnitude >> f->fraction_bits);
@@ -93,8 +93,8 @@ static void check_narrow(const small_float *f, double value, unsigned expected) 
                  f->narrow(-v), expected);
 }
 
-/* A value, and what lies around the middle between it and the next one. All are exact in f32
- * except the neighbours of the middle, which are taken there. */
+/* Checks a value, and numbers around the middle between it and the next one. All are exact in f32,
+ * except the neighbours of the middle, which are rounded to f32. */
 static void check_around(const small_float *f, unsigned magnitude) {
     const double here = meaning(f, magnitude), next = meaning(f, magnitude + 1);
     const double middle = (here + next) / 2;
@@ -141,7 +141,7 @@ static void clear_environment(void) {
     unsetenv("WEFT_VARIANT");
 }
 
-/* Opening must fail so, with a message that names `word`. */
+/* Opening must fail with this status and a message that names `word`. */
 static void refuse_open(const char *place, weft_status expected, const char *word) {
     weft_context *ctx = (weft_context *)&ctx;
     const weft_status status = weft_open(&ctx, place);
@@ -240,7 +240,7 @@ static void test_environment(void **state) {
         expect_place("cpu:2", "cpu:2");
     }
     clear_environment();
-    setenv("WEFT_PLACE", "", 1); /* empty is as good as unset */
+    setenv("WEFT_PLACE", "", 1); /* the same as unset */
     setenv("WEFT_THREADS", "", 1);
     setenv("WEFT_VARIANT", "", 1);
     weft_context *const ctx = test_open(NULL);
@@ -271,7 +271,7 @@ static void test_variant_list(void **state) {
     assert_string_equal(weft_used(ctx, "map"), "serial");
     weft_close(ctx);
 #ifdef WEFT_CUDA
-    setenv("WEFT_VARIANT", "map:vector,stage:segmented", 1); /* of another kind: passed over */
+    setenv("WEFT_VARIANT", "map:vector,stage:segmented", 1); /* of another kind of place: ignored */
     weft_close(test_open("cpu:1"));
 #endif
     clear_environment();
@@ -376,7 +376,7 @@ static void expect_row(weft_context *ctx, const wi_ladder *ladder, size_t n, con
 
 static void test_choice(void **state) {
     (void)state;
-    /* It goes by the name of an operation there is, and so has that one's place in a context. */
+    /* It has the name of an existing operation, and so that one's place in a context. */
     const wi_ladder ladder = {"map", mock_rows, 4};
     weft_context *const ctx = test_open("cpu:1");
     size_t map = 0;
@@ -390,12 +390,12 @@ static void test_choice(void **state) {
     expect_row(ctx, &ladder, 101, "bigger");
 
     ctx->forced[map] = &mock_rows[3];
-    expect_row(ctx, &ladder, 1, "picky"); /* forced below its size */
+    expect_row(ctx, &ladder, 1, "picky"); /* forced, although the call is below its size */
     size_t n = 101;
     test_refused(ctx, wi_run(ctx, &ladder, "weft_mock", n, &n), WEFT_EUNSUPPORTED, "weft_mock",
                  "picky");
     assert_non_null(strstr(weft_message(ctx), "one block"));
-    assert_string_equal(weft_used(ctx, "map"), "picky"); /* the latest that succeeded */
+    assert_string_equal(weft_used(ctx, "map"), "picky"); /* the latest successful one */
     ctx->forced[map] = NULL;
 
     const wi_ladder misfits = {"map", mock_rows + 2, 2};
@@ -412,7 +412,7 @@ static void test_choice(void **state) {
 static void test_forcing(weft_context *ctx) {
     test_refused(ctx, weft_use(ctx, NULL, "serial"), WEFT_EARG, "weft_use", "op");
     test_refused(ctx, weft_use(ctx, "sums", "serial"), WEFT_EARG, "weft_use", "sums");
-    assert_true(test_has_word(weft_message(ctx), "reduce")); /* it lists what there is */
+    assert_true(test_has_word(weft_message(ctx), "reduce")); /* it lists the operations */
     test_refused(ctx, weft_use(ctx, "reduce", "fastest"), WEFT_EARG, "weft_use", "fastest");
     assert_true(test_has_word(weft_message(ctx), "threads"));
     assert_null(weft_used(ctx, "sums"));

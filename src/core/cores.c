@@ -22,8 +22,8 @@ static int lesser(int a, int b) {
     return a < b ? a : b;
 }
 
-/* What wi_cores_allowed tells, on a system of more cores than a cpu_set_t has room for: the call
- * fails as long as the set is too small for all that the system knows. */
+/* wi_cores_allowed on a system with more cores than a cpu_set_t holds: sched_getaffinity fails
+ * until the set is large enough for all cores that the kernel knows. */
 static int allowed_of_many(void) {
     int cores = 0;
     for (int room = 2 * CPU_SETSIZE; room <= MOST_CORES && cores == 0; room *= 2) {
@@ -47,7 +47,7 @@ int wi_cores_allowed(void) {
     return cores > 0 ? cores : 1;
 }
 
-/* The first line of a file, up to LINE_BYTES - 1 of it. */
+/* Reads the first line of a file, at most LINE_BYTES - 1 bytes of it. */
 static bool read_line(const char *path, char line[LINE_BYTES]) {
     FILE *const file = fopen(path, "re");
     const bool read = file && fgets(line, LINE_BYTES, file);
@@ -56,7 +56,7 @@ static bool read_line(const char *path, char line[LINE_BYTES]) {
     return read;
 }
 
-/* A quota of so much time in each period as cores; 0 for none, which is "max" or -1. */
+/* The cores that a quota of time in each period amounts to; 0 for no quota, "max" or -1. */
 static int cores_of(const char *quota, const char *period) {
     char *end;
     const long long used = strtoll(quota, &end, 10);
@@ -66,7 +66,7 @@ static int cores_of(const char *quota, const char *period) {
     return (int)(used / each + (used % each != 0));
 }
 
-/* The quota of one group: one file in version 2, two in version 1. */
+/* The quota of one group: in one file in version 2, in two in version 1. */
 static int quota_in(const char *folder) {
     char path[PATH_BYTES + 32], quota[LINE_BYTES], period[LINE_BYTES];
     snprintf(path, sizeof path, "%s/cpu.max", folder);
@@ -81,8 +81,8 @@ static int quota_in(const char *folder) {
     return read_line(path, period) ? cores_of(quota, period) : 0;
 }
 
-/* The least quota of a group and all that it is in. In a container the group may have a path that
- * is not there: then those above count that are. */
+/* The smallest quota of a group and of the groups above it. In a container the path of the group
+ * may not exist; those of its parents that exist still count. */
 static int quota_up_from(const char *mount, const char *group) {
     char folder[PATH_BYTES];
     const size_t top = strlen(mount);
@@ -100,7 +100,7 @@ static int quota_up_from(const char *mount, const char *group) {
     }
 }
 
-/* Is cpu among the controllers, "cpu,cpuacct"? */
+/* Is cpu among the controllers, as in "cpu,cpuacct"? */
 static bool has_cpu(const char *controllers) {
     for (const char *at = controllers; at; at = strchr(at, ',')) {
         at += *at == ',';

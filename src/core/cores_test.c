@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads a process should use: quotas of control groups, in trees of files made here, and
- * what the caller's affinity and OMP_NUM_THREADS make of it. */
+/* How many threads a process should use: quotas of control groups, in folders made here, with the
+ * caller's affinity and OMP_NUM_THREADS. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct file {
     const char *path, *text;
 } file;
 
-/* A process's groups, and the cores that their quotas come to; 0: none. */
+/* A process's groups, and how many cores their quotas allow; 0: no quota. */
 typedef struct groups {
     file files[MOST_FILES];
     int cores;
@@ -34,7 +34,7 @@ static const groups trees[] = {
     {{{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "200000\n"}}, 0},
     {{{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "200000 0\n"}}, 0},
     {{{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", "nonsense\n"}}, 0},
-    /* The least of a group and those that it is in. */
+    /* The smallest quota of a group and those above it. */
     {{{"proc/self/cgroup", "0::/a/b\n"},
       {"sys/fs/cgroup/a/cpu.max", "300000 100000\n"},
       {"sys/fs/cgroup/a/b/cpu.max", "max 100000\n"}},
@@ -44,7 +44,7 @@ static const groups trees[] = {
       {"sys/fs/cgroup/a/b/cpu.max", "700000 100000\n"}},
      3},
     {{{"proc/self/cgroup", "0::/not/here\n"}, {"sys/fs/cgroup/cpu.max", "400000 100000\n"}}, 4},
-    /* Version 1, and both side by side. */
+    /* Version 1, and both together. */
     {{{"proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/a\n1:name=systemd:/s\n0::/s\n"},
       {"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "250000\n"},
       {"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n"}},
@@ -61,7 +61,7 @@ static const groups trees[] = {
      0},
 };
 
-/* Makes the folders that a file lies in, and the file. */
+/* Creates a file, and the folders it is in. */
 static void put(const char *root, const file *f) {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", root, f->path);
@@ -76,7 +76,7 @@ static void put(const char *root, const file *f) {
     assert_int_equal(fclose(out), 0);
 }
 
-/* Removes the file and those of its folders that are empty now. */
+/* Removes the file, and those of its folders that are then empty. */
 static void drop(const char *root, const file *f) {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", root, f->path);

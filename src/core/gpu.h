@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a context owns on a GPU. gpu_*.c implement it over the CUDA runtime; gpu_none.c answers in a
- * build without CUDA. Only files built when WEFT_CUDA is on may look inside wi_gpu. */
+/* What a context owns on a GPU. gpu_*.c implement it with the CUDA runtime; gpu_none.c replaces
+ * them in a build without CUDA. Only files built with WEFT_CUDA may look inside wi_gpu. */
 #ifndef WI_GPU_H
 #define WI_GPU_H
 
@@ -14,31 +14,32 @@ extern "C" {
 weft_status wi_gpu_open(weft_context *ctx, int ordinal);
 void wi_gpu_close(weft_context *ctx);
 
-/* Makes the context's device the calling thread's current one, and puts the caller's back. Every
- * entry that queues work stands between the two; on a cpu place they do nothing. They may nest.
- * Once the device is lost to the process, wi_gpu_enter fails with the first reason. */
+/* wi_gpu_enter makes the context's device current for the calling thread, and wi_gpu_leave restores
+ * the one before. Every entry point that queues work does so between the two; on a cpu place they
+ * do nothing. They may nest. If this process can no longer use the device, wi_gpu_enter fails with
+ * the message of the error that caused it. */
 weft_status wi_gpu_enter(weft_context *ctx, int *before);
 void wi_gpu_leave(weft_context *ctx, int before);
 
-/* The number of the context's device among those that CUDA shows; -1 on the cpu. */
+/* The number of the context's device in CUDA's numbering; -1 on the cpu. */
 int wi_gpu_device(const weft_context *ctx);
 
-/* True if a GPU place would open; if not, `why` (of `bytes` bytes) says why. */
+/* Would a GPU place open? If not, `why` (of `bytes` bytes) gets the reason. */
 bool wi_gpu_present(char *why, size_t bytes);
 
 /* Stream-ordered device memory. */
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes);
 weft_status wi_gpu_free(weft_context *ctx, void *p);
 
-/* Scratch memory that a context keeps from call to call: at least `bytes` on the device, all zeros
- * when first handed out or grown. Whoever uses it leaves it as the next one expects to find it.
- * `key` is an address of the user's own, as that of a ladder, and tells blocks apart. Blocks that
- * were outgrown live until the context closes, so a captured graph stays valid. */
+/* Scratch memory that a context keeps from call to call: at least `bytes` on the device, zero when
+ * first given out or grown. Each user must leave it as the next use expects it. `key` identifies
+ * the block: an address that belongs to the user, such as that of a ladder. Blocks that were
+ * outgrown are kept until the context closes, so that a captured graph stays valid. */
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
 weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes);
-/* Queues a copy from device memory to device memory. Neither is looked at: what is allocated while
- * a stream is captured will be there when the graph runs, and until then is unknown to CUDA. */
+/* Queues a copy from device memory to device memory without asking CUDA about the pointers: memory
+ * allocated while a stream is captured exists only when the graph runs. */
 weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, size_t bytes);
 weft_status wi_gpu_sync(weft_context *ctx);
 weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
@@ -46,7 +47,7 @@ weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 bool wi_gpu_is_device(const weft_context *ctx, const void *p);
 bool wi_gpu_is_host(const weft_context *ctx, const void *p);
 
-/* Is the context's stream being captured into a graph? Nothing may wait for it then. */
+/* Is the context's stream being captured into a graph? If so nothing may wait for it. */
 bool wi_gpu_capturing(const weft_context *ctx);
 
 #ifdef WEFT_CUDA
@@ -54,10 +55,10 @@ bool wi_gpu_capturing(const weft_context *ctx);
 
 enum {
     WI_SCRATCH_LEAST_BYTES = 1 << 16,
-    WI_SCRATCH_BLOCKS = 32,  /* kept at once, by key */
-    WI_SCRATCH_GROWTHS = 40, /* doublings of a block before any address space is full */
-    WI_QUEUED_KEPT = 4,      /* names of kernels; a power of 2 */
-    WI_LARGEST_CLUSTER = 16  /* blocks, if the kernel asks for more than 8 */
+    WI_SCRATCH_BLOCKS = 32,  /* kept at once, one for each key */
+    WI_SCRATCH_GROWTHS = 40, /* how often a block can double before any address space is full */
+    WI_QUEUED_KEPT = 4,      /* names of kernels kept; a power of 2 */
+    WI_LARGEST_CLUSTER = 16  /* blocks; the kernel must ask if it wants more than 8 */
 };
 
 struct wi_watch;
@@ -66,63 +67,65 @@ struct wi_gpu {
     int device;
     int multiprocessors;
     int capability;      /* 90 for compute capability 9.0 */
-    size_t shared_optin; /* shared memory a block may ask for, bytes */
+    size_t shared_optin; /* the most shared memory that a block may ask for, in bytes */
     size_t l2_bytes;
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */
     cudaEvent_t order;   /* makes one stream wait for another */
     cudaMemPool_t pool;
-    unsigned forks;         /* of the process when the context was opened */
-    struct wi_stage *stage; /* pinned buffers and copy streams; NULL until host data comes */
+    unsigned forks;         /* number of forks in the process's past when the context was opened */
+    struct wi_stage *stage; /* pinned buffers, streams for copies; NULL until needed */
     struct wi_block {
-        const void *key; /* NULL: this one and those behind it are free */
+        const void *key; /* NULL: this entry and those after it are free */
         void *p;
         size_t bytes;
     } scratch[WI_SCRATCH_BLOCKS];
-    void *outgrown[WI_SCRATCH_BLOCKS * WI_SCRATCH_GROWTHS]; /* replaced by larger blocks */
+    void *outgrown[WI_SCRATCH_BLOCKS *
+                   WI_SCRATCH_GROWTHS]; /* blocks that were replaced by larger ones */
     size_t outgrown_count;
     const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */
-    unsigned queued_count;              /* since the host last waited for all of them */
-    struct wi_watch *watch;             /* who wants to know of launches, or NULL */
+    unsigned queued_count;              /* how many since the host last waited for all of them */
+    struct wi_watch *watch;             /* records launches; or NULL */
     char lost[WI_MESSAGE_BYTES];        /* why this process cannot use the device any more; or "" */
 };
 
 /* An attribute of the device; 0 if the driver does not know it. */
 int wi_device_attribute(int device, enum cudaDeviceAttr name);
 
-/* WEFT_OK, or the status and message of a CUDA error; `doing` names the call and its purpose. Makes
- * the funnel every runtime call goes through: return wi_cuda(ctx, cudaX(...), "cudaX: why"). */
+/* Returns WEFT_OK, or the status of a CUDA error after recording its message; `doing` names the
+ * call and its purpose. Every call of the CUDA runtime is checked by it: return wi_cuda(ctx,
+ * cudaX(...), "cudaX: why"). */
 weft_status wi_cuda(weft_context *ctx, cudaError_t error, const char *doing);
-const char *wi_cuda_remedy(cudaError_t error); /* "" where there is nothing to add to its name */
-bool wi_cuda_is_fatal(cudaError_t error);      /* does every later call in the process fail, too? */
+const char *wi_cuda_remedy(cudaError_t error); /* "" if the error's name says enough */
+bool wi_cuda_is_fatal(cudaError_t error); /* will every later CUDA call in the process fail, too? */
 weft_status wi_gpu_check_lost(weft_context *ctx);
 
-/* What a launch asks for. */
+/* The shape of a launch. */
 typedef struct wi_launch_shape {
-    const char *kernel; /* as the source names it, maybe in parentheses */
+    const char *kernel; /* its name in the source, maybe in parentheses */
     const void *function;
     unsigned blocks[3], threads[3];
-    unsigned cluster;    /* blocks; 1: none, or as the kernel was compiled */
+    unsigned cluster;    /* in blocks; 1: none, or as the kernel was compiled */
     size_t shared_bytes; /* dynamic */
 } wi_launch_shape;
 
-/* What follows a launch: notes that the kernel is queued or, if there is an error, says which limit
- * of the device it came up against. */
+/* Called after each launch. Records that the kernel is queued or, after an error, says which limit
+ * of the device the launch exceeds. */
 weft_status wi_launched(weft_context *ctx, const wi_launch_shape *shape, cudaError_t error);
 weft_status wi_launch_failed(weft_context *ctx, const wi_launch_shape *shape, cudaError_t error);
 void wi_watch_launch(weft_context *ctx, const wi_launch_shape *shape); /* core/gpu_limits.h */
-/* The name without parentheses, cut short to `room`. */
+/* The kernel's name without parentheses, cut off to fit `room`. */
 void wi_kernel_name(const char *kernel, char *name, size_t room);
 
-/* Where memory lies, seen from the context's device. Managed memory counts as the device's. */
+/* Where memory is, as the context's device sees it. Managed memory counts as device memory. */
 typedef enum wi_memory {
     WI_MEMORY_DEVICE,
-    WI_MEMORY_PEER, /* of another GPU: copies reach it, kernels may not */
+    WI_MEMORY_PEER, /* of another GPU: copies can access it, kernels may not */
     WI_MEMORY_PINNED,
     WI_MEMORY_PAGEABLE
 } wi_memory;
 
-/* Of `bytes` bytes from p on; memory that is pinned only in part counts as pageable. */
+/* The kind of `bytes` bytes from p on. Memory of which only a part is pinned counts as pageable. */
 wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes);
 #endif
 

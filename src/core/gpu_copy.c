@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies by a GPU context, between any two kinds of memory. */
+/* Copies between any two kinds of memory, in a GPU context. */
 #include <stdint.h>
 
 #include "core/gpu.h"
@@ -7,10 +7,10 @@
 #include "core/stage.h"
 
 enum {
-    STAGE_FROM_BYTES = 1 << 20 /* pageable copies below this are left to the driver */
+    STAGE_FROM_BYTES = 1 << 20 /* the driver makes smaller pageable copies */
 };
 
-/* One segment of a staged copy: from where operand 0 was put, to where operand 1 is fetched. */
+/* One segment of a staged copy: from the device copy of operand 0 to that of operand 1. */
 static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
                                 size_t cols, void *const p[], const size_t ld[]) {
     (void)user;
@@ -44,8 +44,8 @@ static weft_status copy_direct(weft_context *ctx, void *to, const void *from, si
     return status;
 }
 
-/* Unlike wi_gpu_sync this waits for the legacy default stream too, if the context's stream is
- * ordered with it: the event comes after the work of both. */
+/* Waits for queued work, including the legacy default stream's if the context's stream is ordered
+ * with it (wi_gpu_sync does not): the event is recorded after the work of both. */
 static weft_status wait_for_queued_work(weft_context *ctx) {
     weft_status status = wi_cuda(ctx, cudaEventRecord(ctx->gpu->order, ctx->gpu->stream),
                                  "marking the work queued so far");
@@ -63,7 +63,7 @@ static weft_status copy_entered(weft_context *ctx, void *to, const void *from, s
                        "weft_copy: host memory cannot take part in a stream capture; copy before "
                        "it begins or after it ends");
     if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
-        const weft_status status = wait_for_queued_work(ctx); /* it may yet read or write them */
+        const weft_status status = wait_for_queued_work(ctx); /* that work may use the arrays */
         if (status == WEFT_OK)
             wi_rows_copy_all(ctx, ctx->threads, (wi_rows){to, bytes},
                              (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);

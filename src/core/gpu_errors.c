@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors of the CUDA runtime: what each means, which kernels may have caused it, and what to do. */
+/* Errors of the CUDA runtime: what each one means, which kernels may have caused it, and what to
+ * do. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/gpu.h"
 
-/* What an error does beside failing the call that reports it. */
+/* What an error means beyond the call that reports it. */
 typedef enum harm {
     NONE,
-    BY_KERNEL, /* a kernel failed while it ran; this process cannot use the device any more */
-    BY_DEVICE  /* the same, and no kernel is to blame */
+    BY_KERNEL, /* a kernel failed; this process can no longer use the device */
+    BY_DEVICE  /* the same, but no kernel caused it */
 } harm;
 
 typedef struct answer {
@@ -104,7 +105,8 @@ weft_status wi_gpu_check_lost(weft_context *ctx) {
                   : WEFT_OK;
 }
 
-/* The names of the kernels queued last since the host last waited, each once in a row. */
+/* Lists the kernels queued since the host last waited, without repeating a name that follows
+ * itself. */
 static void name_suspects(const struct wi_gpu *gpu, char *text, size_t room) {
     enum {
         NAME_BYTES = 64
@@ -132,8 +134,8 @@ static void name_suspects(const struct wi_gpu *gpu, char *text, size_t room) {
              queued > kept ? " or before them" : "");
 }
 
-/* The device is lost to this process. Which kernel it was is not reported: it is one of those not
- * yet waited for, if not of other work in the process. */
+/* Records that this process can no longer use the device. CUDA does not say which kernel failed: it
+ * is one of those not yet waited for, or other work of the process. */
 static weft_status lose(weft_context *ctx, cudaError_t error, const char *doing) {
     struct wi_gpu *const gpu = ctx->gpu;
     const answer *const found = answer_to(error);
@@ -151,7 +153,7 @@ static weft_status lose(weft_context *ctx, cudaError_t error, const char *doing)
 weft_status wi_cuda(weft_context *ctx, cudaError_t error, const char *doing) {
     if (error == cudaSuccess)
         return WEFT_OK;
-    cudaGetLastError(); /* or the next launch would be blamed for it */
+    cudaGetLastError(); /* clear the error, or the next launch would report it */
     const answer *const found = answer_to(error);
     if (found->harm != NONE && ctx->gpu)
         return lose(ctx, error, doing);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launches of kernels that the device refuses: which limit, and what was asked for. */
+/* Launches that the device refuses: finds the limit that was exceeded, for the message. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@ void wi_kernel_name(const char *kernel, char *name, size_t room) {
     snprintf(name, room, "%.*s", (int)(wrapped ? length - 2 : length), kernel + wrapped);
 }
 
-/* A launch that failed, and what it comes up against. */
+/* A launch that failed, and the limit it exceeds. */
 typedef struct refused {
     const weft_context *ctx;
     const wi_launch_shape *shape;
     cudaError_t error;
     struct cudaFuncAttributes kernel;
-    bool known;   /* the driver told of the kernel */
+    bool known;   /* the driver gave the kernel's attributes */
     bool limited; /* a limit explains the error */
     char why[WHY_BYTES];
 } refused;
@@ -37,7 +37,7 @@ static uint64_t product(const unsigned extent[3]) {
     return (uint64_t)extent[0] * extent[1] * extent[2];
 }
 
-/* Are all extents at least 1 and within the device's? */
+/* Is each extent at least 1 and within the device's limit? */
 static bool check_extents(refused *r, const char *what, const unsigned extent[3],
                           const enum cudaDeviceAttr names[3]) {
     for (int k = 0; k < 3; k++) {
@@ -58,7 +58,7 @@ static bool check_grid(refused *r) {
     return check_extents(r, "blocks", r->shape->blocks, names);
 }
 
-/* Threads that the kernel's registers leave room for, or that it was compiled for. */
+/* How many threads a block can have with the kernel's registers, or as it was compiled. */
 static bool check_registers(refused *r, uint64_t threads) {
     const int each = r->kernel.numRegs, most = r->kernel.maxThreadsPerBlock;
     const int registers = limit(r, cudaDevAttrMaxRegistersPerBlock);
@@ -121,7 +121,7 @@ static bool check_cluster(refused *r) {
     return !*r->why;
 }
 
-/* Local memory is taken for all threads that the device can hold. */
+/* The device allocates local memory for as many threads as it can hold. */
 static bool check_local(refused *r) {
     if (!r->known || r->error != cudaErrorMemoryAllocation)
         return true;
@@ -134,8 +134,8 @@ static bool check_local(refused *r) {
     return false;
 }
 
-/* Where no limit explains the error: the build lacks code for the device, or the error is not the
- * launch's, but left behind by a call of the program that nobody looked at. */
+/* No limit explains the error: either the build has no code for the device, or an earlier call of
+ * the program failed and nobody read that error. */
 static void explain_otherwise(refused *r) {
     const wi_launch_shape *const shape = r->shape;
     const int capability = r->ctx->gpu->capability;
@@ -163,7 +163,7 @@ static const char *remedy_of(const refused *r) {
                       : "check the status of every CUDA call before this one";
 }
 
-/* Did the launch itself fail while a kernel ran? Then that one is to blame. */
+/* Is CUDA_LAUNCH_BLOCKING set? If so a launch also reports the errors of its own kernel. */
 static bool launches_block(void) {
     const char *const value = getenv("CUDA_LAUNCH_BLOCKING");
     return value && strcmp(value, "1") == 0;
@@ -185,7 +185,7 @@ weft_status wi_launch_failed(weft_context *ctx, const wi_launch_shape *shape, cu
     snprintf(doing, sizeof doing, "launch of %s", name);
     if (wi_cuda_is_fatal(error))
         return explain_fatal(ctx, shape, error, doing);
-    cudaGetLastError(); /* or the next launch would be blamed for it */
+    cudaGetLastError(); /* clear the error, or the next launch would report it */
     r.known = cudaFuncGetAttributes(&r.kernel, shape->function) == cudaSuccess;
     if (!r.known)
         cudaGetLastError();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The limits of a device and what kernels take of them, as the CUDA runtime tells it. */
+/* The limits of a device, and what kernels use of them, as the CUDA runtime reports them. */
 #include "core/gpu_limits.h"
 
 #include <stdint.h>
@@ -9,8 +9,8 @@
 
 enum {
     WARP = 32,
-    REGISTERS_PER_THREAD = 255, /* on every device that weft runs on; no attribute tells it */
-    REGISTER_UNIT = 256         /* registers are given to warps in such units */
+    REGISTERS_PER_THREAD = 255, /* on every device that weft supports; not an attribute */
+    REGISTER_UNIT = 256         /* registers are allocated to a warp in such units */
 };
 
 static const char *compute_mode_name(int mode) {
@@ -24,7 +24,7 @@ static const char *compute_mode_name(int mode) {
     }
 }
 
-/* Does the multi-process service run kernels on the device? */
+/* Does the multi-process service (MPS) run the kernels on this device? */
 static wi_told told_of_mps(int device) {
 #if CUDART_VERSION >= 12060
     int enabled = 0;
@@ -95,7 +95,7 @@ weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits) {
     return status;
 }
 
-/* ---- what kernels take ---- */
+/* ---- what kernels use ---- */
 
 const char *wi_bound_name(wi_bound bound) {
     static const char *const names[WI_BOUNDS] = {"threads", "registers", "shared memory", "blocks"};
@@ -111,7 +111,7 @@ static size_t round_up(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/* Which limit of a multiprocessor leaves room for the fewest blocks. */
+/* Which limit of a multiprocessor allows the fewest blocks. */
 static wi_bound find_bound(const wi_gpu_limits *l, const wi_kernel_use *use) {
     const size_t threads = round_up(use->threads, WARP);
     const size_t registers =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a GPU context: where memory lies, the pool, scratch that persists. */
+/* Memory in a GPU context: what kind an address is, the pool, and scratch memory that is kept. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@ enum {
     WHY_BYTES = 256
 };
 
-/* Once the device is lost all memory counts as its own: nothing touches it then, neither the device
- * nor this thread. */
+/* After the device is lost, all memory counts as device memory: then neither the device nor this
+ * thread touches it. */
 wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
     struct cudaPointerAttributes first, last;
     const char *const end = (const char *)p + (bytes ? bytes - 1 : 0);
@@ -22,7 +22,7 @@ wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
         return WI_MEMORY_PAGEABLE;
     const cudaError_t error = cudaPointerGetAttributes(&first, p);
     if (error != cudaSuccess) {
-        cudaGetLastError(); /* old drivers call memory that CUDA does not know an error */
+        cudaGetLastError(); /* old drivers report memory that CUDA does not know as an error */
         return wi_cuda_is_fatal(error) ? WI_MEMORY_DEVICE : WI_MEMORY_PAGEABLE;
     }
     switch (first.type) {
@@ -48,7 +48,7 @@ bool wi_gpu_is_host(const weft_context *ctx, const void *p) {
     return wi_gpu_memory(ctx, p, 0) >= WI_MEMORY_PINNED;
 }
 
-/* What is left of the device's memory, for a message; "" while a stream is captured. */
+/* How much device memory is free, for a message; "" while a stream is captured. */
 static void tell_memory(const weft_context *ctx, char *text, size_t room) {
     size_t left = 0, all = 0;
     uint64_t held = 0;
@@ -65,17 +65,17 @@ static void tell_memory(const weft_context *ctx, char *text, size_t room) {
     cudaGetLastError();
 }
 
-/* wi_cuda for an attempt to take `bytes` bytes. */
+/* wi_cuda for an attempt to allocate `bytes` bytes. */
 static weft_status taking(weft_context *ctx, cudaError_t error, size_t bytes) {
     char doing[WHY_BYTES], memory[WHY_BYTES];
     if (error == cudaSuccess)
         return WEFT_OK;
-    if (error == cudaErrorInvalidValue) /* all but the size is known to be right: it is absurd */
+    if (error == cudaErrorInvalidValue) /* only the size can be wrong: it is absurd */
         error = cudaErrorMemoryAllocation;
     snprintf(doing, sizeof doing, "taking %zu bytes of device memory on %s", bytes, ctx->place);
     if (error != cudaErrorMemoryAllocation)
         return wi_cuda(ctx, error, doing);
-    cudaGetLastError(); /* or the next launch would be blamed for it */
+    cudaGetLastError(); /* clear the error, or the next launch would report it */
     tell_memory(ctx, memory, sizeof memory);
     return wi_fail(ctx, WEFT_ENOMEM, "%s: %s (%s)%s; %s", doing, cudaGetErrorName(error),
                    cudaGetErrorString(error), memory, wi_cuda_remedy(error));
@@ -113,8 +113,8 @@ weft_status wi_gpu_free(weft_context *ctx, void *p) {
     return status;
 }
 
-/* A zeroed block that is ready for use on any stream. It is taken on the context's own stream, and
- * waited for, so that it outlives a graph that is being captured on another. */
+/* Allocates a zeroed block that any stream may use. It is allocated on the context's own stream,
+ * and waited for, so that it does not become part of a graph being captured on another stream. */
 static weft_status zeroed_block(weft_context *ctx, size_t bytes, void **p) {
     struct wi_gpu *const gpu = ctx->gpu;
     weft_status status = taking(ctx, cudaMallocFromPoolAsync(p, bytes, gpu->pool, gpu->own), bytes);
@@ -137,7 +137,7 @@ static weft_status grow_scratch(weft_context *ctx, struct wi_block *block, size_
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    /* A capture in "global" mode would forbid this thread to wait, even for another stream. */
+    /* During a capture in "global" mode this thread may not wait, even for another stream. */
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     cudaThreadExchangeStreamCaptureMode(&mode);
     void *p = NULL;

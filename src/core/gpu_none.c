@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GPU side of a build without CUDA: it says so, and has no rungs. A context never has a gpu
- * here, so what follows an open is never asked for; each still answers truthfully. */
+/* Replaces gpu_*.c in a build without CUDA. A context never has a GPU here, so most of these are
+ * never called; each still gives a right answer. */
 #include <stdio.h>
 
 #include "core/gpu.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU contexts over the CUDA runtime: choosing a device, making it current, opening and closing. */
+/* Opens and closes GPU contexts with the CUDA runtime: chooses a device and makes it current. */
 #include <cudaTypedefs.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static int capability_of(int device) {
            wi_device_attribute(device, cudaDevAttrComputeCapabilityMinor);
 }
 
-/* Can weft work on this device? If not, `why` says why. */
+/* Can weft use this device? If not, `why` gets the reason. */
 static bool usable(int device, char *why) {
     const int capability = capability_of(device);
     if (capability < LEAST_CAPABILITY) {
@@ -54,7 +54,7 @@ static bool usable(int device, char *why) {
     return true;
 }
 
-/* Sets *device to the usable device with the most multiprocessors, the first of equals. */
+/* Sets *device to the usable device with the most multiprocessors, the first among equals. */
 static weft_status best_device(int count, int *device, char *why) {
     int most = 0;
     for (int k = 0; k < count; k++) {
@@ -67,18 +67,19 @@ static weft_status best_device(int count, int *device, char *why) {
     return most > 0 ? WEFT_OK : WEFT_EDEVICE;
 }
 
-/* CUDA does not survive a fork: a child may begin to use it only if its parent never has. */
+/* CUDA does not survive a fork: a child process can use it only if its parent never has. */
 static const char forked[] = "CUDA was in use before this process was forked, and does not work in "
                              "the child; use GPU places on one side of a fork only, or start the "
                              "child by exec";
 
 static bool may_use_cuda(void) {
-    static atomic_uint in_use_since; /* so many forks, and one; 0: never */
+    static atomic_uint in_use_since; /* wi_forks() + 1 when CUDA was first used; 0: never */
     unsigned since = 0, now = wi_forks() + 1;
     return atomic_compare_exchange_strong(&in_use_since, &since, now) || since == now;
 }
 
-/* Sets *device to `ordinal`, or the best device if it is negative; says in `why` why it cannot. */
+/* Sets *device to `ordinal`, or to the best device if that is negative; on failure `why` gets the
+ * reason. */
 static weft_status choose_device(int ordinal, int *device, char *why) {
     int count = 0;
     if (!may_use_cuda()) {
@@ -138,7 +139,7 @@ weft_status wi_gpu_enter(weft_context *ctx, int *before) {
     return status == WEFT_OK ? make_current(ctx, before) : status;
 }
 
-/* Is the device in use by this process? Making it current would bring it into use, which takes time
+/* Has this process used the device already? Making it current would initialise it, which takes time
  * and hundreds of megabytes. */
 static bool in_use(int device) {
     void *entry = NULL;
@@ -150,7 +151,7 @@ static bool in_use(int device) {
     cudaGetDriverEntryPoint("cuDevicePrimaryCtxGetState", &entry, cudaEnableDefault, &found);
 #endif
     PFN_cuDevicePrimaryCtxGetState_v7000 state;
-    memcpy(&state, &entry, sizeof state); /* ISO C has no cast from an object's address */
+    memcpy(&state, &entry, sizeof state); /* ISO C has no cast from object to function */
     unsigned flags;
     int active = 0;
     return found == cudaDriverEntryPointSuccess && state(device, &flags, &active) == CUDA_SUCCESS &&
@@ -158,7 +159,7 @@ static bool in_use(int device) {
 }
 
 void wi_gpu_leave(weft_context *ctx, int before) {
-    /* A caller who never used the device that CUDA calls current by default is left with ours. */
+    /* If the previous device is unused, keep ours current: switching back would initialise it. */
     if (ctx->gpu && before != ctx->gpu->device && in_use(before))
         cudaSetDevice(before);
 }
@@ -175,14 +176,15 @@ static weft_status create_pool(weft_context *ctx) {
         wi_cuda(ctx, cudaMemPoolCreate(&gpu->pool, &properties), "creating a memory pool");
     if (status != WEFT_OK)
         return status;
-    uint64_t keep = UINT64_MAX; /* memory once taken stays with the context until it closes */
+    uint64_t keep = UINT64_MAX; /* the pool keeps freed memory until the context closes */
     return wi_cuda(ctx, cudaMemPoolSetAttribute(gpu->pool, cudaMemPoolAttrReleaseThreshold, &keep),
                    "setting the memory pool to keep its memory");
 }
 
 static weft_status create_parts(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
-    /* A blocking stream: ordered with the legacy default stream, on which callers prepare data. */
+    /* A blocking stream: it is ordered with the legacy default stream, on which callers prepare
+     * data. */
     weft_status status = wi_cuda(ctx, cudaStreamCreateWithFlags(&gpu->own, cudaStreamDefault),
                                  "creating the context's stream");
     if (status != WEFT_OK)
@@ -227,7 +229,7 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     return status;
 }
 
-/* Frees what the context holds on the device; its work must be done. */
+/* Frees what the context holds on the device; all its work must have finished. */
 static void close_parts(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
     wi_stage_close(ctx);
@@ -255,7 +257,7 @@ void wi_gpu_close(weft_context *ctx) {
         if (gpu->own)
             cudaStreamSynchronize(gpu->own);
         close_parts(ctx);
-        cudaGetLastError(); /* a failure has no one left to be told of it */
+        cudaGetLastError(); /* clear the error: no one is left to report it to */
         wi_gpu_leave(ctx, before);
     }
     wi_host_free(gpu);

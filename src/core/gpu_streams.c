@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The streams of a GPU context: waiting, and moving from one to another. */
+/* The streams of a GPU context: waiting for them, and changing to another. */
 #include "core/gpu.h"
 
 bool wi_gpu_capturing(const weft_context *ctx) {
@@ -26,7 +26,8 @@ weft_status wi_gpu_sync(weft_context *ctx) {
     return status;
 }
 
-/* A stream of another GPU would fail at the next launch, with less to say. */
+/* Refuses a stream of another GPU, which would otherwise fail at the next launch, with a worse
+ * message. */
 static weft_status check_stream(weft_context *ctx, cudaStream_t stream) {
 #if CUDART_VERSION >= 12080
     int device = 0;
@@ -35,7 +36,7 @@ static weft_status check_stream(weft_context *ctx, cudaStream_t stream) {
         wi_cuda(ctx, cudaStreamIsCapturing(stream, &capture),
                 "weft_set_stream: looking at the stream; pass a live cudaStream_t");
     if (status != WEFT_OK || capture != cudaStreamCaptureStatusNone)
-        return status; /* a stream being captured may not be asked for its GPU */
+        return status; /* CUDA may not be asked for the GPU of a stream that is being captured */
     status = wi_cuda(ctx, cudaStreamGetDevice(stream, &device),
                      "weft_set_stream: asking for the stream's GPU");
     if (status == WEFT_OK && device != ctx->gpu->device)
@@ -67,8 +68,8 @@ static weft_status switch_stream(weft_context *ctx, cudaStream_t stream) {
     weft_status status = stream == gpu->own ? WEFT_OK : check_stream(ctx, stream);
     if (status != WEFT_OK)
         return status;
-    /* A graph cannot wait for work outside of it, nor may such work wait for a graph: whoever
-     * captures orders the graph's launches. */
+    /* A graph cannot wait for work outside it, and such work cannot wait for a graph: whoever
+     * captures must order the graph's launches. */
     bool capturing = wi_gpu_capturing(ctx);
     gpu->stream = stream;
     capturing = capturing || wi_gpu_capturing(ctx);

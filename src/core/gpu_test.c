@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only a GPU place has: scratch, streams, capture into graphs, and errors that come later. */
+/* What only a GPU place has: scratch, streams, capture into graphs, and errors that show up later.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void test_scratch(weft_context *ctx) {
     ok(ctx, wi_gpu_scratch(ctx, &one, WI_SCRATCH_LEAST_BYTES + 1, &grown));
     assert_ptr_not_equal(first, grown);
     assert_true(was_zero(ctx, grown, (size_t)2 * WI_SCRATCH_LEAST_BYTES));
-    assert_false(was_zero(ctx, first, 100)); /* outgrown, and still there */
+    assert_false(was_zero(ctx, first, 100)); /* replaced by a larger one, but still there */
     ok(ctx, wi_gpu_scratch(ctx, &two, 100, &other));
     assert_true(was_zero(ctx, other, 100));
 }
@@ -59,7 +60,7 @@ static bool is_refused(const weft_context *ctx, weft_status status) {
     return status == WEFT_EDEVICE && strstr(weft_message(ctx), "forked");
 }
 
-/* What a child finds: 0, or the number of the first thing that is not as it should be. */
+/* Runs in a child process: returns 0, or the number of the first check that failed. */
 static int look_in_child(weft_context *ctx) {
     float x[3] = {1, 2, 3}, sum = -1;
     void *p = NULL;
@@ -77,7 +78,7 @@ static int look_in_child(weft_context *ctx) {
     return 0;
 }
 
-/* A child of a process that has used CUDA is told so, whichever context it tries, and may use cpu.
+/* A child of a process that has used CUDA gets an error for any GPU context, and may use the cpu.
  */
 static void test_fork(weft_context *ctx) {
     if (!ctx->gpu)
@@ -115,7 +116,7 @@ static void expect_multiple(weft_context *ctx, const float *y, float factor) {
     free(host);
 }
 
-/* Work goes on in order while it moves from stream to stream. */
+/* Work stays in order while the context changes streams. */
 static void test_streams(weft_context *ctx) {
     if (!ctx->gpu)
         return;
@@ -163,7 +164,7 @@ static void test_default_stream(weft_context *ctx) {
         cuda_ok(cudaMemsetAsync(y, 0, bytes, legacy));
         ok(ctx, weft_add(ctx, WEFT_F32, N, back, x, x)); /* x = 2 + 2 times 1, 2, 3, ... */
         cuda_ok(cudaMemcpyAsync(sent, x, bytes, cudaMemcpyDeviceToHost, legacy));
-        ok(ctx, weft_copy(ctx, back, sent, bytes)); /* by this thread: neither is device memory */
+        ok(ctx, weft_copy(ctx, back, sent, bytes)); /* by this thread: no device memory */
         for (int k = 0; k < N; k++)
             if (!(back[k] == 4 * (float)round * (float)(k + 1)))
                 fail_msg("round %d: element %d is %g, not %g", round, k, back[k],
@@ -190,7 +191,7 @@ static capture capture_begin(weft_context *ctx) {
     cuda_ok(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
     ok(ctx, weft_sync(ctx));
     cuda_ok(cudaStreamBeginCapture(c.stream, cudaStreamCaptureModeGlobal));
-    ok(ctx, weft_set_stream(ctx, c.stream)); /* into the midst of a capture */
+    ok(ctx, weft_set_stream(ctx, c.stream)); /* in the middle of a capture */
     return c;
 }
 
@@ -212,7 +213,7 @@ static void capture_drop(const capture *c) {
 }
 
 /* The calls of the graph, the first of their shape, so that scratch grows during the capture. What
- * cannot be captured is refused, and does the capture no harm. */
+ * cannot be captured is refused, and does not break the capture. */
 static void queue_captured(weft_context *ctx, float *x, float *y, float *sum) {
     float host = 0;
     ok(ctx, weft_add(ctx, WEFT_F32, N, x, y, y));
@@ -296,7 +297,7 @@ static void queue_sorts(weft_context *ctx, const float *x, const uint64_t *offse
                            NULL));
 }
 
-/* `moved` began with the bytes of 0, 1, 2, ..., and each run of the graph turns it round. */
+/* `moved` began with the bytes of 0, 1, 2, ..., and each run of the graph reverses it. */
 static void check_sorts(const results *r, const float *x, uint32_t runs) {
     uint32_t counts[BINS] = {0}, values[256] = {0};
     for (size_t k = 0; k < sizeof(float) * KEYS; k++)
@@ -355,7 +356,7 @@ static void test_capture_sorts(weft_context *ctx) {
     free(got);
 }
 
-/* A failed call leaves nothing behind for the next one to be blamed for. */
+/* A failed call does not leave an error for the next one. */
 static void test_errors(weft_context *ctx) {
     if (!ctx->gpu)
         return;
@@ -398,7 +399,7 @@ static void test_current_device(weft_context *ctx) {
     int now = -1;
     float *x, *y;
     cuda_ok(cudaSetDevice(other));
-    cuda_ok(cudaFree(NULL)); /* brings it into use */
+    cuda_ok(cudaFree(NULL)); /* initialises it */
     make_arrays(ctx, &x, &y);
     ok(ctx, weft_add(ctx, WEFT_F32, N, x, y, y));
     ok(ctx, weft_sync(ctx));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory: the one place that allocates it. */
+/* Host memory: the only file that allocates it. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>

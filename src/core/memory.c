@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of a place: taking, freeing, copying; and waiting for what is queued. */
+/* Memory of a place: allocating, freeing and copying; and waiting for queued work. */
 #include <stdint.h>
 
 #include "core/gpu.h"

@@ -7,7 +7,7 @@
 #include "cpu/team.h"
 
 enum {
-    PIECE_BYTES = 1 << 20 /* per thread and turn: large enough that sharing out costs nothing */
+    PIECE_BYTES = 1 << 20 /* that a thread takes at a time: many, so that taking costs nothing */
 };
 
 void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between host arrays of rows, whole or in pieces that several threads share out. */
+/* Copies between host arrays of rows, whole, or in pieces that several threads share. */
 #ifndef WI_ROWCOPY_H
 #define WI_ROWCOPY_H
 
@@ -9,17 +9,17 @@
 extern "C" {
 #endif
 
-/* Rows in host memory, their starts pitch_bytes apart. */
+/* Rows in host memory; consecutive rows start pitch_bytes apart. */
 typedef struct wi_rows {
     char *p;
     size_t pitch_bytes;
 } wi_rows;
 
-/* Copies bytes [begin, end) of the rows read one after the other, gaps left out; a row holds
- * row_bytes. The gaps of `to` stay as they are. */
+/* Copies bytes [begin, end) of the rows, counted as if they had no gaps; a row has row_bytes. The
+ * gaps of `to` are not written. */
 void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end);
 
-/* Copies `rows` whole rows by up to `threads` threads. */
+/* Copies all rows with up to `threads` threads. */
 void wi_rows_copy_all(const weft_context *ctx, int threads, wi_rows to, wi_rows from, size_t rows,
                       size_t row_bytes);
 

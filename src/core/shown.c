@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that comes from outside, as names of files do, on a line that is read by people. */
+/* Escapes text from outside, such as file names, for a line that people read. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ size_t wi_utf8_bytes(const char *text) {
     const size_t bytes = c[0] < 0x80 ? 1 : c[0] < 0xC2 ? 0 : c[0] < 0xE0 ? 2 : c[0] < 0xF0 ? 3 : 4;
     uint32_t code = bytes > 1 ? c[0] & (0x7Fu >> bytes) : c[0];
     for (size_t k = 1; k < bytes; k++) {
-        if ((c[k] & 0xC0) != 0x80) /* the end of the text, too */
+        if ((c[k] & 0xC0) != 0x80) /* the end of the text is no such byte either */
             return 0;
         code = code << 6 | (c[k] & 0x3Fu);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of text from outside: what is shown as it is, what is spelled out, and where it is cut. */
+/* Tests of text from outside: what is shown unchanged, what is escaped, and where it is cut off. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,13 +24,13 @@ static void shown(void **state) {
     check_shown("\200\277\300\200\301\277", "\\x80\\xbf\\xc0\\x80\\xc1\\xbf");
     check_shown("\355\237\277\355\240\200", "\355\237\277\\xed\\xa0\\x80"); /* a surrogate */
     check_shown("\340\237\277\360\217\277\277",
-                "\\xe0\\x9f\\xbf\\xf0\\x8f\\xbf\\xbf");                        /* too long */
+                "\\xe0\\x9f\\xbf\\xf0\\x8f\\xbf\\xbf"); /* longer than necessary */
     check_shown("\364\220\200\200\370\377", "\\xf4\\x90\\x80\\x80\\xf8\\xff"); /* beyond the last */
-    check_shown("\342\230", "\\xe2\\x98");                                     /* cut short */
+    check_shown("\342\230", "\\xe2\\x98");                                     /* incomplete */
     check_shown("\342x\360\235\204", "\\xe2x\\xf0\\x9d\\x84");
 }
 
-/* Whatever bytes come, what is shown is a line, no longer than its room, and shown again the same.
+/* For any bytes, the result is one line that fits its room, and escaping it again changes nothing.
  */
 static void any_bytes(void **state) {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host data on a GPU place: segments pass through pinned buffers, filled and emptied by several
- * host threads, while earlier segments compute and later ones travel. */
+/* Staging: host arrays on a GPU place. Segments pass through pinned buffers, which several host
+ * threads fill and empty, while earlier segments compute and later ones are copied. */
 #ifndef WI_STAGE_H
 #define WI_STAGE_H
 
@@ -14,8 +14,8 @@ enum {
     WI_MAX_OPERANDS = 3
 };
 
-/* One array of a call: `rows` runs of `row_bytes` each, their starts `pitch_bytes` apart. It may
- * lie in pageable host, pinned host or device memory. */
+/* One array of a staged call: `rows` rows, consecutive ones `pitch_bytes` apart. It may be in
+ * pageable host, pinned host or device memory. */
 typedef struct wi_operand {
     void *p;
     size_t element_bytes;
@@ -24,9 +24,9 @@ typedef struct wi_operand {
     bool out;           /* the kernel writes all of it */
 } wi_operand;
 
-/* Queues the kernel on ctx's stream for one segment: `rows` rows of `cols` elements, the first of
- * them number `first` of the whole call (in elements, counting rows * cols). p[k] and ld[k] (in
- * elements) say where operand k of the segment lies in device memory. */
+/* Queues the kernel for one segment on ctx's stream: `rows` rows of `cols` elements. `first` is the
+ * number of its first element in the whole call (of rows * cols). p[k] and ld[k] (in elements) say
+ * where operand k of the segment is in device memory. */
 typedef weft_status (*wi_segment_run)(weft_context *ctx, const void *user, size_t first,
                                       size_t rows, size_t cols, void *const p[], const size_t ld[]);
 
@@ -39,15 +39,15 @@ typedef struct wi_stage_args {
     const void *user;
 } wi_stage_args;
 
-extern const wi_ladder wi_stage_ladder; /* without rows in a build without CUDA */
+extern const wi_ladder wi_stage_ladder; /* it has no rungs in a build without CUDA */
 
 /* Runs the call segment by segment, in order, with the ladder "stage" (pageable, pinned,
- * segmented). When every operand is device memory it is one segment, only queued. Returns when all
- * host outputs are written. Operands that are the same host array are staged once. A call of no
- * elements runs nothing. */
+ * segmented). If every operand is in device memory it is one segment, and only queued; otherwise
+ * this returns when all host outputs are written. Operands that are the same host array are copied
+ * once. A call of no elements runs nothing. */
 weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args);
 
-/* Frees what staging holds on to between calls. */
+/* Frees what staging keeps between calls. */
 void wi_stage_close(weft_context *ctx);
 
 #ifdef __cplusplus

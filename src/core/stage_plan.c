@@ -3,9 +3,9 @@
 #include "core/stage_plan.h"
 
 enum {
-    WANTED_SEGMENTS = 8,           /* enough for a transfer to hide most of the others' work */
-    LEAST_SEGMENT_BYTES = 1 << 18, /* below this, starting a transfer costs as much as doing it */
-    ELEMENT_STEP = 4096            /* keeps device operands as well aligned as they came */
+    WANTED_SEGMENTS = 8, /* with so many, copying hides most of the threads' and kernels' time */
+    LEAST_SEGMENT_BYTES = 1 << 18, /* starting a smaller transfer costs as much as doing it */
+    ELEMENT_STEP = 4096 /* keeps segments on the device as well aligned as the arrays are */
 };
 
 static bool same_array(const wi_operand *a, const wi_operand *b, size_t rows) {
@@ -13,40 +13,40 @@ static bool same_array(const wi_operand *a, const wi_operand *b, size_t rows) {
            (rows == 1 || a->pitch_bytes == b->pitch_bytes);
 }
 
-wi_lanes wi_lanes_of(const wi_stage_args *args) {
-    wi_lanes lanes = {.rows = args->rows, .cols = args->cols};
+wi_stage_arrays wi_stage_arrays_of(const wi_stage_args *args) {
+    wi_stage_arrays arrays = {.rows = args->rows, .cols = args->cols};
     bool gaps = false;
     for (int k = 0; k < args->operands; k++) {
         const wi_operand *const operand = &args->operand[k];
-        int lane = 0;
-        while (lane < lanes.count && !same_array(operand, &lanes.lane[lane], args->rows))
-            lane++;
-        if (lane == lanes.count) {
-            lanes.lane[lanes.count++] = *operand;
+        int array = 0;
+        while (array < arrays.count && !same_array(operand, &arrays.array[array], args->rows))
+            array++;
+        if (array == arrays.count) {
+            arrays.array[arrays.count++] = *operand;
             gaps = gaps || operand->pitch_bytes != args->cols * operand->element_bytes;
         } else {
-            lanes.lane[lane].in |= operand->in;
-            lanes.lane[lane].out |= operand->out;
+            arrays.array[array].in |= operand->in;
+            arrays.array[array].out |= operand->out;
         }
-        lanes.of[k] = lane;
+        arrays.of[k] = array;
     }
-    if (lanes.rows == 1 || !gaps) {
-        lanes.cols *= lanes.rows;
-        lanes.rows = 1;
-        for (int k = 0; k < lanes.count; k++)
-            lanes.lane[k].pitch_bytes = lanes.cols * lanes.lane[k].element_bytes;
+    if (arrays.rows == 1 || !gaps) {
+        arrays.cols *= arrays.rows;
+        arrays.rows = 1;
+        for (int k = 0; k < arrays.count; k++)
+            arrays.array[k].pitch_bytes = arrays.cols * arrays.array[k].element_bytes;
     }
-    return lanes;
+    return arrays;
 }
 
-size_t wi_lane_span(const wi_lanes *lanes, int k) {
-    const wi_operand *const lane = &lanes->lane[k];
-    return (lanes->rows - 1) * lane->pitch_bytes + lanes->cols * lane->element_bytes;
+size_t wi_stage_array_span(const wi_stage_arrays *arrays, int k) {
+    const wi_operand *const array = &arrays->array[k];
+    return (arrays->rows - 1) * array->pitch_bytes + arrays->cols * array->element_bytes;
 }
 
-char *wi_lane_at(const wi_lanes *lanes, int k, size_t row, size_t col) {
-    const wi_operand *const lane = &lanes->lane[k];
-    return (char *)lane->p + row * lane->pitch_bytes + col * lane->element_bytes;
+char *wi_stage_array_at(const wi_stage_arrays *arrays, int k, size_t row, size_t col) {
+    const wi_operand *const array = &arrays->array[k];
+    return (char *)array->p + row * array->pitch_bytes + col * array->element_bytes;
 }
 
 static size_t pieces_of(size_t whole, size_t each) {

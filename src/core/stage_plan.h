@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a staged call is cut up: which operands travel together, and which elements make a segment.
+/* How a staged call is cut up: which arrays cross to the device, and which elements make a segment.
  * Pure arithmetic, so that it is tested without a GPU. */
 #ifndef WI_STAGE_PLAN_H
 #define WI_STAGE_PLAN_H
@@ -10,21 +10,21 @@
 extern "C" {
 #endif
 
-/* The distinct arrays of a call: operands that are one array share a lane. */
-typedef struct wi_lanes {
-    wi_operand lane[WI_MAX_OPERANDS];
+/* The distinct arrays of a call: an array that is both input and output is one. */
+typedef struct wi_stage_arrays {
+    wi_operand array[WI_MAX_OPERANDS];
     int count;
-    int of[WI_MAX_OPERANDS]; /* the lane of each operand */
-    size_t rows, cols;       /* of the call; one row if no lane has gaps between its rows */
-} wi_lanes;
+    int of[WI_MAX_OPERANDS]; /* which of them each operand is */
+    size_t rows, cols;       /* of the call; one row if no array has gaps between its rows */
+} wi_stage_arrays;
 
-wi_lanes wi_lanes_of(const wi_stage_args *args);
+wi_stage_arrays wi_stage_arrays_of(const wi_stage_args *args);
 
-/* Bytes from the first element of a lane to its last. */
-size_t wi_lane_span(const wi_lanes *lanes, int k);
+/* Bytes from the first element of array k to its last. */
+size_t wi_stage_array_span(const wi_stage_arrays *arrays, int k);
 
-/* The address of element (row, col) of a lane. */
-char *wi_lane_at(const wi_lanes *lanes, int k, size_t row, size_t col);
+/* The address of element (row, col) of array k. */
+char *wi_stage_array_at(const wi_stage_arrays *arrays, int k, size_t row, size_t col);
 
 /* Segments of whole rows or, where one row is too long, of parts of a row. */
 typedef struct wi_plan {
@@ -42,8 +42,9 @@ typedef struct wi_segment {
 wi_plan wi_plan_of(size_t rows, size_t cols, size_t most);
 wi_segment wi_plan_segment(const wi_plan *plan, size_t index);
 
-/* Elements for a segment: as many as bring `busiest` bytes each to segment_bytes in the busier
- * direction; fewer when the call is short, so that there is something to overlap. */
+/* How many elements a segment should have: as many as bring `busiest` bytes each to segment_bytes
+ * in the direction with more bytes; fewer if the call is short, so that copies and kernels can
+ * still overlap. */
 size_t wi_plan_most(size_t elements, size_t busiest, size_t segment_bytes);
 
 #ifdef __cplusplus

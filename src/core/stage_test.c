@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Staging: how calls are cut up, the conveyor with a pretended device, and the whole path on GPUs.
- */
+/* Staging: how calls are cut up, the conveyor with a simulated device, and staging as a whole on
+ * GPUs. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ extern const wi_ladder wi_stage_ladder;
 
 /* ---- plans ---- */
 
-/* Segments must come in order, none empty or too large, and hold every element once. */
+/* Segments must come in order, be neither empty nor too large, and cover every element once. */
 static void check_plan(size_t rows, size_t cols, size_t most) {
     const wi_plan plan = wi_plan_of(rows, cols, most);
     unsigned char *const seen = calloc(rows, cols);
@@ -45,7 +45,7 @@ static void test_plans(void **state) {
         for (size_t c = 0; c < count; c++)
             for (size_t m = 0; m < count; m++)
                 check_plan(sizes[r], sizes[c], sizes[m]);
-    /* Far past 2^32, where only the ends are looked at. */
+    /* Far beyond 2^32 only the two ends are checked. */
     const size_t rows = (size_t)1 << 20, cols = ((size_t)1 << 20) + 1;
     const wi_plan plan = wi_plan_of(rows, cols, 1 << 22);
     const wi_segment last = wi_plan_segment(&plan, plan.count - 1);
@@ -74,7 +74,7 @@ static void test_segment_sizes(void **state) {
     }
 }
 
-static void test_lanes(void **state) {
+static void test_arrays(void **state) {
     (void)state;
     char x[72], y[72];
     wi_stage_args args = {
@@ -83,29 +83,29 @@ static void test_lanes(void **state) {
         .operand = {{x, 4, 20, true, false}, {y, 4, 20, true, false}, {y, 4, 20, false, true}},
         .operands = 3,
     };
-    wi_lanes lanes = wi_lanes_of(&args);
-    assert_int_equal(lanes.count, 2); /* y in place */
-    assert_int_equal(lanes.of[2], 1);
-    assert_true(lanes.lane[1].in && lanes.lane[1].out && !lanes.lane[0].out);
-    assert_int_equal(lanes.rows, 1); /* no gaps: one row */
-    assert_int_equal(lanes.cols, 15);
-    assert_int_equal(wi_lane_span(&lanes, 0), 60);
+    wi_stage_arrays arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(arrays.count, 2); /* y is in place */
+    assert_int_equal(arrays.of[2], 1);
+    assert_true(arrays.array[1].in && arrays.array[1].out && !arrays.array[0].out);
+    assert_int_equal(arrays.rows, 1); /* no gaps: one row */
+    assert_int_equal(arrays.cols, 15);
+    assert_int_equal(wi_stage_array_span(&arrays, 0), 60);
 
     args.operand[0].pitch_bytes = 24;
-    lanes = wi_lanes_of(&args);
-    assert_int_equal(lanes.rows, 3);
-    assert_int_equal(wi_lane_span(&lanes, 0), 2 * 24 + 20);
-    assert_int_equal(wi_lane_span(&lanes, 1), 60);
-    assert_ptr_equal(wi_lane_at(&lanes, 0, 2, 1), x + 2 * 24 + 4);
+    arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(arrays.rows, 3);
+    assert_int_equal(wi_stage_array_span(&arrays, 0), 2 * 24 + 20);
+    assert_int_equal(wi_stage_array_span(&arrays, 1), 60);
+    assert_ptr_equal(wi_stage_array_at(&arrays, 0, 2, 1), x + 2 * 24 + 4);
 
     args.operand[2].element_bytes = 2; /* the same address, but another kind of array */
-    lanes = wi_lanes_of(&args);
-    assert_int_equal(lanes.count, 3);
+    arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(arrays.count, 3);
 
     args.rows = 1;
-    args.operand[1].pitch_bytes = 0; /* means nothing in one row */
-    lanes = wi_lanes_of(&args);
-    assert_int_equal(wi_lane_span(&lanes, 1), 20);
+    args.operand[1].pitch_bytes = 0; /* has no meaning for one row */
+    arrays = wi_stage_arrays_of(&args);
+    assert_int_equal(wi_stage_array_span(&arrays, 1), 20);
 }
 
 /* ---- row copies ---- */
@@ -155,14 +155,14 @@ static void test_rows_copy(void **state) {
 enum {
     PIECES = 5, /* of a segment, one byte each */
     MOST_SEGMENTS = 100,
-    WORDS = 16 /* copied with each piece, so that a race would show */
+    WORDS = 16 /* copied with each piece, so that a race would be noticed */
 };
 
-/* A device that answers late, and keeps count of who did what when. Threads of the team cannot use
- * the assertions of the test program: they raise `broken` instead. */
+/* A device that answers late, and checks the order of events. Threads of the team cannot use the
+ * test program's assertions: they set `broken` instead. */
 typedef struct pretended {
     wi_conveyor c;
-    weft_context *ctx; /* of its threads */
+    weft_context *ctx; /* whose threads are used */
     uint32_t input[MOST_SEGMENTS * PIECES * WORDS], output[MOST_SEGMENTS * PIECES * WORDS];
     uint32_t slot_in[WI_CONVEYOR_SLOTS][PIECES * WORDS];
     uint32_t slot_out[WI_CONVEYOR_SLOTS][PIECES * WORDS];
@@ -211,7 +211,7 @@ static weft_status pretend_arrived(void *user, size_t segment, bool *yes) {
     pretended *const p = user;
     expect(p, segment == atomic_load(&p->arrived) && segment < atomic_load(&p->submitted));
     *yes = test_below(&p->delay, 3) == 0;
-    if (*yes) { /* the device has read the slot: what comes later must not see it */
+    if (*yes) { /* the device has read the slot: later contents must not matter */
         for (size_t k = 0; k < PIECES * WORDS; k++)
             p->slot_out[segment % p->c.slots][k] = p->slot_in[segment % p->c.slots][k] + 1;
         atomic_fetch_add(&p->arrived, 1);
@@ -274,7 +274,7 @@ static void test_conveyor(void **state) {
     }
 }
 
-/* Inputs or outputs that need no bouncing leave one side, or both, without pieces. */
+/* If no input (or output) needs a pinned buffer, there are no pieces to fill (or drain). */
 static void test_conveyor_sides(void **state) {
     (void)state;
     for (int sides = 0; sides < 4; sides++) {
@@ -310,9 +310,10 @@ static void test_conveyor_failures(void **state) {
     }
 }
 
-/* ---- the whole path, where there is a GPU ---- */
+/* ---- staging as a whole, on GPUs ---- */
 
-/* z = x + y on matrices, with operands in host or device memory by the bits of `where`. */
+/* z = x + y on matrices; the bits of `where` say which operands are in host memory and which on the
+ * device. */
 static void check_add(weft_context *ctx, size_t rows, size_t cols, size_t gap, unsigned where,
                       bool in_place) {
     const size_t ld = cols + gap, count = rows * ld, bytes = count * sizeof(float);
@@ -381,7 +382,7 @@ struct failing {
     int calls;
 };
 
-/* Fails as the third segment, or at once if it is all there is. */
+/* Fails in the third segment, or at once if there is only one. */
 static weft_status fail_third(weft_context *ctx, const void *user, size_t first, size_t rows,
                               size_t cols, void *const p[], const size_t ld[]) {
     (void)first;
@@ -392,7 +393,7 @@ static weft_status fail_third(weft_context *ctx, const void *user, size_t first,
     return ++f->calls == 3 || cols == f->bytes ? wi_fail(ctx, WEFT_ENOTSPD, "the third") : WEFT_OK;
 }
 
-/* A kernel that cannot be queued ends the call with its own status, and the next one works. */
+/* If a kernel cannot be queued, the call returns its status, and the next call works. */
 static void test_failure(weft_context *ctx) {
     if (!ctx->gpu)
         return;
@@ -421,7 +422,7 @@ static void test_failure(weft_context *ctx) {
 
 /* ---- many segments, and work queued before ---- */
 
-/* As kernel: copies the first operand to the second. */
+/* In place of a kernel: copies the first operand to the second. */
 static weft_status copy_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
                                 size_t cols, void *const p[], const size_t ld[]) {
     (void)user;
@@ -475,7 +476,7 @@ static void test_many_segments(weft_context *ctx) {
     }
 }
 
-/* A call's inputs may be what work queued before it writes: here, a copy into pinned memory. */
+/* Work queued before may write a call's inputs: here, a copy to pinned memory. */
 static void test_queued_before(weft_context *ctx) {
     if (!ctx->gpu)
         return;
@@ -501,7 +502,7 @@ static void test_queued_before(weft_context *ctx) {
     free(y);
 }
 
-/* Pinned memory travels without a bounce buffer; pinned in part, it counts as pageable. */
+/* Pinned memory needs no bounce buffer; memory pinned only in part counts as pageable. */
 static void test_pinned(weft_context *ctx) {
     if (!ctx->gpu)
         return;
@@ -536,7 +537,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_segment_sizes),
-        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_arrays),
         cmocka_unit_test(test_rows_copy),
         cmocka_unit_test(test_conveyor),
         cmocka_unit_test(test_conveyor_sides),

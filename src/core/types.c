@@ -16,7 +16,7 @@ static const struct {
     [WEFT_F32] = {"f32", 4, true, false},  [WEFT_F64] = {"f64", 8, true, false},
 };
 
-/* Callers hand over any int in an enum's clothes. */
+/* A caller may pass any int as an enum. */
 static bool known(weft_type type) {
     return (unsigned)type < WEFT_TYPE_COUNT;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forcing variants from the environment; shared by context.c and rows.c. */
+/* Forcing variants by environment variable; context.c and rows.c use it. */
 #ifndef WI_VARIANT_H
 #define WI_VARIANT_H
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* Obeys a list like "scan:lookback,reduce:serial"; variants of another kind of place are passed
- * over. `call` stands before messages. */
+/* Applies a list like "scan:lookback,reduce:serial", ignoring variants that belong to another kind
+ * of place. Messages begin with `call`. */
 weft_status wi_use_list(weft_context *ctx, const char *call, const char *list);
 
 #ifdef __cplusplus

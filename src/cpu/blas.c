@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenBLAS, loaded when it is first asked for. */
+/* OpenBLAS, loaded at its first use. */
 #include "cpu/blas.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 static wi_blas blas;
 static bool loaded;
 
-/* A function pointer is copied from the object pointer that dlsym gives: ISO C has no cast for it.
+/* Copies a function pointer from the object pointer that dlsym returns: ISO C has no cast for it.
  */
 static bool find(void *library, const char *name, void *function, size_t bytes) {
     void *const symbol = dlsym(library, name);

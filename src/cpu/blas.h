@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenBLAS, loaded when it is first asked for: only rungs that show what it does use it, and a
- * program that does not run them should not carry its threads. */
+/* OpenBLAS, loaded at its first use: only rungs that are there for comparison use it, and other
+ * programs should not have to start its threads. */
 #ifndef WI_BLAS_H
 #define WI_BLAS_H
 
-/* The Fortran interface: all by address, column-major. Lengths of strings are left out, as is usual
- * in C: they are 1. */
+/* The Fortran interface: all arguments by address, matrices by columns. The lengths of strings, all
+ * 1, are not passed, as is usual in C. */
 typedef struct wi_blas {
     void (*dsyrk)(const char *uplo, const char *trans, const int *n, const int *k,
                   const double *alpha, const double *a, const int *lda, const double *beta,

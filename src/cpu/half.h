@@ -18,15 +18,15 @@ static inline float wi_float_of_bits(uint32_t bits) {
     return value;
 }
 
-/* `chosen` if the condition holds, else `other`: in arithmetic, for compilers turn ?: into jumps.
- */
+/* `chosen` if the condition holds, else `other`; by arithmetic, because compilers may turn ?: into
+ * a jump. */
 static inline uint32_t wi_bits_if(int condition, uint32_t chosen, uint32_t other) {
     uint32_t mask = 0u - (uint32_t)condition;
     return (chosen & mask) | (other & ~mask);
 }
 
-/* f16 to f32, exact. A subnormal is an integer times 2^-24; the exponent of a normal number is
- * moved from bias 15 to bias 127, that of an infinity or NaN once more. */
+/* f16 to f32, exact. A subnormal number is an integer times 2^-24. The exponent of a normal number
+ * moves from bias 15 to bias 127; that of an infinity or NaN moves twice. */
 static inline float wi_f16_widen(uint16_t half) {
     uint32_t magnitude = half & 0x7fffu;
     uint32_t normal = (magnitude << 13) + (112u << 23);
@@ -38,7 +38,7 @@ static inline float wi_f16_widen(uint16_t half) {
 }
 
 /* f32 to f16, to nearest, ties to even. Adding 0.5 to a number below 2^-14 makes the hardware round
- * it to a multiple of 2^-24, which leaves the subnormal in the low bits of the sum. */
+ * it to a multiple of 2^-24, so that the low bits of the sum are the subnormal number. */
 static inline uint16_t wi_f16_narrow(float value) {
     uint32_t bits = wi_float_bits(value);
     uint32_t magnitude = bits & 0x7fffffffu;
@@ -65,8 +65,8 @@ static inline uint16_t wi_bf16_narrow(float value) {
     return (uint16_t)wi_bits_if((bits & 0x7fffffffu) > 0x7f800000u, quiet, rounded);
 }
 
-/* f64 to f32, rounded to odd: an inexact result is cut towards zero and its last bit set. A second
- * rounding, to a type at least two bits shorter, then gives what one rounding would have given. */
+/* f64 to f32, rounded to odd: an inexact result is truncated and its last bit set. Rounding it
+ * again, to a type at least two bits shorter, then gives the same as rounding once. */
 static inline float wi_float_to_odd(double value) {
     float nearest = (float)value;
     uint32_t bits = wi_float_bits(nearest);

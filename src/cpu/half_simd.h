@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs of 16-bit floats to f32 and back. Where the processor converts f16 itself, it does; the bits
- * are those of half.h. For *_simd.c files. */
+/* Converts runs of 16-bit floats to f32 and back, by the processor's own instructions for f16 where
+ * it has them; the bits are the same as those of half.h. For *_simd.c files. */
 #ifndef WI_CPU_HALF_SIMD_H
 #define WI_CPU_HALF_SIMD_H
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instruction sets. A file named *_simd.c is compiled once for each, with WI_ISA set to base, avx2
- * or avx512; WI_FOR_ISA(name) in it is the name with that at its end. At run time WI_OF_ISA(isa,
- * name) is the address of the one wanted. */
+ * or avx512. In it, WI_FOR_ISA(name) is `name` with that suffix. At run time WI_OF_ISA(isa, name)
+ * is the address of the one for `isa`. */
 #ifndef WI_CPU_ISA_H
 #define WI_CPU_ISA_H
 
 typedef enum wi_isa {
-    WI_ISA_BASE, /* what every processor of the kind has: SSE2 on x86-64 */
+    WI_ISA_BASE, /* what every such processor has: SSE2 on x86-64 */
     WI_ISA_AVX2,
     WI_ISA_AVX512
 } wi_isa;
 
-/* The widest that both this build and this processor have. */
+/* The widest that this build and this processor support. */
 wi_isa wi_cpu_isa(void);
 
 #define WI_PASTE_(name, isa) name##_##isa

@@ -83,7 +83,7 @@ static void compare_reduce(arrays *a, wi_isa isa, weft_type type, size_t n) {
     }
 }
 
-/* What a block of floats hands on. */
+/* What a block of floats passes on. */
 static void compare_scan_totals(const wi_scan_run *run, wi_isa isa, weft_type type) {
     const wi_scan_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_scan_simd);
     const wi_scan_simd *other = WI_OF_ISA(isa, wi_scan_simd);
@@ -137,16 +137,16 @@ static void compare_scan(arrays *a, wi_isa isa, weft_type type, size_t n) {
     }
 }
 
-/* Where keys and values are sorted: told into buckets, then each bucket with spare arrays. */
-typedef struct desk {
+/* Where keys and values are sorted: distributed to buckets, then each bucket with spare arrays. */
+typedef struct sort_memory {
     _Alignas(64) unsigned char keys[(LARGEST + 64) * 8], spare_keys[(LARGEST + 64) * 8];
     _Alignas(64) unsigned char values[(LARGEST + 64) * 8], spare_values[(LARGEST + 64) * 8];
     _Alignas(64) unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
     _Alignas(64) unsigned char value_parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
-} desk;
+} sort_memory;
 
 static void sort_buckets(const wi_sort_simd *simd, const wi_sort_deal *deal, const size_t *starts,
-                         desk *d) {
+                         sort_memory *d) {
     const unsigned kb = deal->key_bytes, vb = deal->value_bytes;
     for (size_t k = 0; k < WI_SORT_BUCKETS; k++) {
         const size_t at = starts[k];
@@ -162,7 +162,7 @@ static void sort_buckets(const wi_sort_simd *simd, const wi_sort_deal *deal, con
     }
 }
 
-static void sort_all(const wi_sort_simd *simd, wi_sort_deal deal, desk *d) {
+static void sort_all(const wi_sort_simd *simd, wi_sort_deal deal, sort_memory *d) {
     size_t at[WI_SORT_BUCKETS] = {0}, starts[WI_SORT_BUCKETS], sum = 0;
     memset(d, 0xA5, sizeof *d);
     deal.keys_out = d->keys + OFFSET * deal.key_bytes;
@@ -186,8 +186,8 @@ static void compare_sort(arrays *a, wi_isa isa, weft_type type, size_t n) {
     const wi_sort_simd *base = WI_OF_ISA(WI_ISA_BASE, wi_sort_simd);
     const wi_sort_simd *other = WI_OF_ISA(isa, wi_sort_simd);
     const unsigned size = (unsigned)weft_type_size(type);
-    desk *const from_base = malloc(sizeof *from_base), *const from_other =
-                                                           malloc(sizeof *from_base);
+    sort_memory *const from_base = malloc(sizeof *from_base), *const from_other =
+                                                                  malloc(sizeof *from_base);
     assert_true(from_base && from_other);
     for (unsigned form = 0; form < 12; form++) {
         const wi_sort_deal deal = {
@@ -208,7 +208,8 @@ static void compare_sort(arrays *a, wi_isa isa, weft_type type, size_t n) {
     free(from_other);
 }
 
-/* What comes first: the least keys of blocks, and what is picked out up to the middle key. */
+/* Selection of what comes first: the smallest keys of blocks, and the elements up to the middle
+ * key. */
 static void compare_picks(arrays *a, wi_isa isa, weft_type type, size_t n) {
     static const size_t blocks[] = {1, 4, 8, 16, 32, 64, 77, 256};
     const wi_sort_simd *const simd[] = {WI_OF_ISA(WI_ISA_BASE, wi_sort_simd),
@@ -314,7 +315,7 @@ static void test_select_has_the_same_bits(void **state) {
     each_case(compare_select);
 }
 
-/* All pairs of bytes, and what their numbers stand for. */
+/* All pairs of bytes, and what their numbers mean. */
 static void test_pairs_of_bytes(void **state) {
     enum {
         PAIRS = 1 << 16

@@ -40,8 +40,8 @@ WI_INLINE wi_doubles wi_minus_product(wi_doubles a, wi_doubles b, wi_doubles c) 
 #endif
 }
 
-/* A vector in memory, wherever it lies. Loads and stores through memcpy go by integer types, which
- * costs GCC 12 its grip on sums that should stay in registers. */
+/* A vector at any address. Loads and stores through memcpy use integer types, and GCC 12 then moves
+ * sums from vector registers to memory. */
 typedef double wi_doubles_there
     __attribute__((vector_size(WI_VECTOR_BYTES), aligned(8), may_alias));
 
@@ -53,7 +53,7 @@ WI_INLINE void wi_store(double *p, wi_doubles v) {
     *(wi_doubles_there *)p = v;
 }
 
-/* Without the branch to a call that a negative x takes in the C library's. */
+/* Unlike the C library's, has no branch for negative x. */
 WI_INLINE double wi_sqrt(double x) {
 #if defined(__SSE2__)
     const __m128d v = _mm_set_sd(x);
@@ -63,8 +63,8 @@ WI_INLINE double wi_sqrt(double x) {
 #endif
 }
 
-/* A set of lanes, lane k being element k. What is not in the set is neither read (it loads as 0)
- * nor written. */
+/* A set of vector lanes; lane k is element k. Elements outside the set load as 0 and are not
+ * stored. */
 #if defined(__AVX512F__)
 typedef __mmask8 wi_lanes;
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order that minima, maxima and their positions go by. */
+/* The order that decides minima, maxima and their positions. */
 #ifndef WI_CPU_ORDER_H
 #define WI_CPU_ORDER_H
 
@@ -7,15 +7,15 @@
 
 #include "core/core.h"
 
-/* Is a the one to take before b, for a minimum? NaN comes before all, -0.0 before +0.0. */
+/* Does a come before b, for a minimum? NaN comes before all else, -0.0 before +0.0. */
 static inline bool wi_comes_before(double a, double b) {
     if (isnan(b))
         return false;
     return isnan(a) || a < b || (a == b && signbit(a) && !signbit(b));
 }
 
-/* What to exclusive-or an element's bits with so that unsigned integers compare as signed ones; 0
- * for all other types. */
+/* Exclusive-or with this makes signed integers compare correctly as unsigned ones; 0 for all other
+ * types. */
 static inline uint64_t wi_sign_turn(weft_type type) {
     if (wi_type_is_float(type) || wi_type_is_signed(type))
         return 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moving bytes across a whole vector, which C's vector extensions say too vaguely for compilers to
- * find the right instruction. For *_simd.c files. */
+/* Moving bytes across a whole vector. C's vector extensions can express it, but compilers then do
+ * not find the right instruction. For *_simd.c files. */
 #ifndef WI_CPU_SHIFT_H
 #define WI_CPU_SHIFT_H
 
 #include "cpu/vector.h"
 
-/* The bytes of `now` moved up by `bytes`, a power of two below WI_VECTOR_BYTES; the gap is filled
- * with the last bytes of `before`. */
+/* The bytes of `now` moved up by `bytes`, a power of two below WI_VECTOR_BYTES; the gap gets the
+ * last bytes of `before`. */
 #if defined(__AVX512F__)
 WI_INLINE wi_longs wi_shift_in(wi_longs before, wi_longs now, int bytes) {
     const __m512i low = (__m512i)before, high = (__m512i)now;
@@ -65,7 +65,7 @@ WI_INLINE wi_longs wi_shift_in(wi_longs before, wi_longs now, int bytes) {
 }
 #endif
 
-/* The last element of v, of `bytes` bytes, in every place. */
+/* The last element of v, which has `bytes` bytes, in every element. */
 #if defined(__AVX512F__)
 WI_INLINE wi_longs wi_splat_last(wi_longs v, int bytes) {
     const __m512i from = (__m512i)v;
@@ -99,7 +99,7 @@ WI_INLINE wi_longs wi_splat_last(wi_longs v, int bytes) {
 }
 #else
 WI_INLINE wi_longs wi_splat_last(wi_longs v, int bytes) {
-    /* Doubling the element until it fills 64 bits, then the vector. */
+    /* Repeats the element until it fills 64 bits, then the vector. */
     uint64_t last = (uint64_t)v[WI_WIDE - 1] >> (64 - 8 * bytes);
     for (int width = 8 * bytes; width < 64; width *= 2)
         last |= last << width;

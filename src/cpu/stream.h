@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stores that bypass the cache, for outputs too large to be found there later: a plain store first
- * reads the line it writes. For *_simd.c files. */
+/* Streaming stores, which bypass the cache: for outputs too large to stay in it. An ordinary store
+ * first reads the cache line that it writes. For *_simd.c files. */
 #ifndef WI_CPU_STREAM_H
 #define WI_CPU_STREAM_H
 
@@ -15,24 +15,24 @@
 
 enum {
     WI_LINE_BYTES = 64,
-    /* What is computed at a time into a buffer and streamed from there: small, so that the buffer
-     * and the inputs prefetched for the next tiles share the first-level cache. */
+    /* A tile is computed into a buffer and streamed from there. It is small, so that the buffer and
+     * the prefetched inputs of the next tiles fit the first-level cache. */
     WI_STREAM_TILE_BYTES = 512,
     WI_STREAM_PAGE_TILES = 4096 / WI_STREAM_TILE_BYTES,
     WI_STREAM_PAGES = 4,
     WI_STREAM_GROUP_TILES = WI_STREAM_PAGES * WI_STREAM_PAGE_TILES,
-    WI_STREAM_AHEAD = WI_STREAM_PAGES /* tiles from the one computed to the one prefetched */
+    WI_STREAM_AHEAD = WI_STREAM_PAGES /* prefetch this many tiles ahead */
 };
 
-/* The position of the k-th tile to do. Four pages are walked through in turns: memory answers
- * faster when requests go to several pages. */
+/* The position of the k-th tile to compute. Tiles of four pages alternate: memory is faster when
+ * requests go to several pages. */
 static inline size_t wi_stream_order(size_t k) {
     size_t in_group = k % WI_STREAM_GROUP_TILES;
     return k - in_group + in_group % WI_STREAM_PAGES * WI_STREAM_PAGE_TILES +
            in_group / WI_STREAM_PAGES;
 }
 
-/* Copies whole lines; `to` is aligned to a line. */
+/* Copies whole cache lines with streaming stores; `to` is aligned to a line. */
 static inline void wi_stream_lines(void *to, const void *from, size_t bytes) {
 #if defined(__AVX512F__)
     for (size_t at = 0; at < bytes; at += 64)
@@ -51,7 +51,7 @@ static inline void wi_stream_lines(void *to, const void *from, size_t bytes) {
 #endif
 }
 
-/* Copies any bytes to anywhere: the whole lines among them past the cache. */
+/* Copies bytes at any address; whole cache lines with streaming stores. */
 static inline void wi_stream(void *to, const void *from, size_t bytes) {
     size_t head = -(uintptr_t)to % WI_LINE_BYTES;
     head = head < bytes ? head : bytes;
@@ -61,15 +61,16 @@ static inline void wi_stream(void *to, const void *from, size_t bytes) {
     memcpy((char *)to + head + lines, (const char *)from + head + lines, bytes - head - lines);
 }
 
-/* Makes streamed stores visible to other threads; call before they may look. */
+/* Makes streamed stores visible to other threads; call it before they read. */
 static inline void wi_stream_done(void) {
 #ifdef __SSE2__
     _mm_sfence();
 #endif
 }
 
-/* Asks for bytes that will be read soon. The hardware's own prefetching stops at page ends. Inlined
- * always: GCC takes a function that only prefetches for one without effect, and drops its calls. */
+/* Prefetches bytes that will be read soon; the hardware's own prefetching stops at page ends.
+ * Always inlined, because GCC takes a function that only prefetches for one without effect and
+ * removes the call. */
 WI_INLINE void wi_prefetch(const void *p, size_t bytes) {
     for (size_t at = 0; at < bytes; at += WI_LINE_BYTES)
         __builtin_prefetch((const char *)p + at);
@@ -79,14 +80,14 @@ enum {
     WI_FETCHES = 4
 };
 
-/* Which of the `count` pieces of the next block to fetch while the k-th of this one is worked on:
- * those at WI_FETCHES places in turns. Memory answers faster when requests go to several pages;
- * with four, a sum or a scan of f32 takes a fifth less time than with one. */
+/* Which of the `count` pieces of the next block to prefetch while piece k of this block is
+ * processed: pieces at WI_FETCHES places alternate. Memory is faster when requests go to several
+ * pages; with four places a sum or a scan of f32 takes a fifth less time than with one. */
 static inline size_t wi_fetch_order(size_t k, size_t count) {
     return k % WI_FETCHES * (count / WI_FETCHES) + k / WI_FETCHES;
 }
 
-/* Brings what will be read within the next block or so into the second-level cache. */
+/* Prefetches into the second-level cache what the next block or so will read. */
 WI_INLINE void wi_fetch(const void *p, size_t bytes) {
     for (size_t at = 0; at < bytes; at += WI_LINE_BYTES)
         __builtin_prefetch((const char *)p + at, 0, 2);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads of a context. Why not OpenMP's: they would be bound to the thread that calls, gone
- * after a fork without notice, waited for even when they have nothing to do, as small of stack as
- * the environment says, and their want ends the process.
+/* The threads of a context. Why not OpenMP's threads: they are bound to the thread that calls, they
+ * vanish in a fork without notice, a call waits for them even if they have nothing to do, the
+ * environment decides the size of their stack, and the process ends if there are none to be had.
  *
- * Whoever comes claims a rank of the job, each thread its own one first, for that finds its data in
- * its cache; and nobody waits for a thread that has not begun: what it would do, another claims. */
+ * A job has a number of ranks, each done once. Any thread may claim any rank, but tries its own
+ * first, because that rank's data may be in its cache. Nobody waits for a thread that has not
+ * begun: another thread claims its rank. */
 #include "cpu/team.h"
 
 #include <pthread.h>
@@ -15,41 +16,42 @@
 enum {
     LINE_BYTES = 64,
     STACK_BYTES = 1 << 20,
-    /* Looks before a waiting thread offers its processor to others at each look, some 20 us; and
-     * before it sleeps, about a millisecond more. */
+    /* How often a waiting thread looks for work before it calls sched_yield at each look (about 20
+     * us), and before it sleeps (about a millisecond more). */
     BUSY = 1 << 9,
     YIELDING = BUSY + (1 << 11),
     SIZE_BITS = 16
 };
 
-/* A rank, and the thread whose own one it is; rank 0 is the calling thread's. */
+/* A rank, and the thread that it belongs to; rank 0 belongs to the calling thread. */
 typedef struct member {
     wi_team *team;
     pthread_t thread;
     int rank;
-    _Atomic uint64_t claimed; /* the number of the latest job that the rank was claimed of */
+    _Atomic uint64_t claimed; /* the latest job of which this rank was claimed */
 } member;
 
 struct wi_team {
-    /* The number of the latest job and how many ranks it has: one word. A job has not ended while a
-     * rank of it is not claimed, or not done; so whoever has claimed one may look at the job. */
+    /* The number of the latest job and how many ranks it has, in one word. A job has not ended
+     * while one of its ranks is unclaimed or unfinished, so a thread that has claimed a rank may
+     * read the job. */
     _Alignas(LINE_BYTES) _Atomic uint64_t job;
-    _Alignas(LINE_BYTES) atomic_int left; /* ranks of the job that are not done */
+    _Alignas(LINE_BYTES) atomic_int left; /* ranks of the job that are not finished */
     atomic_int asleep;                    /* threads */
     atomic_bool caller_sleeps, closing;
-    /* Of the calling thread. */
+    /* Written by the calling thread. */
     _Alignas(LINE_BYTES) wi_team_work *work;
     void *user;
     bool busy;
     unsigned forks;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
-    int count, most; /* threads beside the calling one: that there are, that there may be */
+    int count, most; /* threads besides the calling one: how many exist, and how many may */
     member members[];
 };
 
 static atomic_uint forks;
-static bool watching; /* for forks */
+static bool watching; /* wi_forks counts forks */
 
 static void note_fork(void) {
     atomic_fetch_add(&forks, 1);
@@ -91,7 +93,7 @@ static void do_rank(wi_team *team, int rank, uint64_t job) {
     }
 }
 
-/* The ranks of a job that nobody else claims, from `first` on and around. */
+/* Does the ranks of a job that nobody else claims, beginning with `first` and wrapping around. */
 static void do_job(wi_team *team, int first, uint64_t job) {
     const int size = size_of(job);
     for (int k = 0; k < size; k++) {
@@ -101,7 +103,7 @@ static void do_job(wi_team *team, int first, uint64_t job) {
     }
 }
 
-/* One look of a waiting thread, the k-th; false if it should sleep. */
+/* Waits a little before a thread's look number k for work; false if it should sleep instead. */
 static bool may_look_again(int k) {
     if (k < BUSY)
         wi_cpu_relax();
@@ -114,7 +116,7 @@ static bool has_news(wi_team *team, uint64_t job) {
     return atomic_load(&team->job) != job || atomic_load(&team->closing);
 }
 
-/* Waits until there is another job than this one. */
+/* Waits until there is a newer job than this one. */
 static void await_news(wi_team *team, uint64_t job) {
     for (int k = 0; !has_news(team, job); k++) {
         if (may_look_again(k))
@@ -164,7 +166,8 @@ static void wake(wi_team *team, int wanted) {
     pthread_mutex_unlock(&team->lock);
 }
 
-/* Threads up to `wanted`, or as many as there are to be had. Signals are not for them. */
+/* Makes threads until there are `wanted`, or as many as the system allows. They block all signals.
+ */
 static void grow(wi_team *team, int wanted) {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -172,7 +175,7 @@ static void grow(wi_team *team, int wanted) {
         return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES); /* or the system's own, if it refuses */
+    pthread_attr_setstacksize(&attributes, STACK_BYTES); /* else the system's default */
     while (team->count < wanted &&
            pthread_create(&team->members[team->count + 1].thread, &attributes, serve,
                           &team->members[team->count + 1]) == 0)
@@ -187,7 +190,7 @@ static void init_locks(wi_team *team) {
     pthread_cond_init(&team->done, NULL);
 }
 
-/* After a fork there are no threads, and whatever they were doing has not been done. */
+/* After a fork there are no threads, and their work is not done: forget both. */
 static void start_anew(wi_team *team) {
     init_locks(team);
     atomic_store(&team->asleep, 0);
@@ -196,7 +199,7 @@ static void start_anew(wi_team *team) {
     team->forks = wi_forks();
 }
 
-/* The calling thread's own part, and of the others' what nobody has begun, if it may. */
+/* Does the calling thread's rank and, unless `together`, those that nobody has begun. */
 static void run(wi_team *team, int size, wi_team_work *work, void *user, bool together) {
     const uint64_t job = job_of(number_of(atomic_load(&team->job)) + 1, size);
     team->busy = true;
@@ -213,7 +216,7 @@ static void run(wi_team *team, int size, wi_team_work *work, void *user, bool to
     team->busy = false;
 }
 
-/* The team, if it is free and threads are wanted. */
+/* The context's team if it is not in use and more than one thread is wanted, else NULL. */
 static wi_team *free_team(const weft_context *ctx, int size) {
     if (size <= 1)
         return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a call's work is divided among threads, and the threads of a context. They are made when a
- * call first needs them, and anew in a process that fork made; they sleep when there is nothing to
- * do for long. */
+/* The threads of a context, and how a call's work is divided among them. They are made when a call
+ * first needs them, and again in the child after a fork; they sleep when they have had no work for
+ * a while. */
 #ifndef WI_CPU_TEAM_H
 #define WI_CPU_TEAM_H
 
@@ -12,12 +12,13 @@ extern "C" {
 #endif
 
 enum {
-    /* Bytes of work worth a thread: waking one takes as long as going through some 100 KiB in
-     * cache. */
+    /* Bytes of work that are worth one more thread: waking it takes as long as processing about 100
+     * KiB in cache. */
     WI_WORTHWHILE_BYTES = 1 << 19
 };
 
-/* Threads for a call that goes through `bytes` of its largest array, cut into `units` pieces. */
+/* How many threads a call should use that reads `bytes` of its largest array and is cut into
+ * `units` pieces. */
 static inline int wi_team_size(const weft_context *ctx, size_t units, size_t bytes) {
     const size_t worthwhile = bytes / WI_WORTHWHILE_BYTES;
     const size_t useful = worthwhile < units ? worthwhile : units;
@@ -26,35 +27,35 @@ static inline int wi_team_size(const weft_context *ctx, size_t units, size_t byt
     return useful < (size_t)ctx->threads ? (int)useful : ctx->threads;
 }
 
-/* The first of `units` pieces of work that thread `rank` of `team` does; its last is the one before
- * the next thread's first. */
+/* The first of `units` pieces of work of thread `rank` of `team`; its last is the one before the
+ * next thread's first. */
 static inline size_t wi_team_share(size_t units, int rank, int team) {
     size_t each = units / (size_t)team, rest = units % (size_t)team;
     size_t before = (size_t)rank;
     return each * before + (before < rest ? before : rest);
 }
 
-/* One thread's part: `rank` from 0 to size - 1. */
+/* The work of one thread: `rank` from 0 to size - 1. */
 typedef void wi_team_work(void *user, int rank, int size);
 
-/* Calls work for all ranks, at most ctx->threads; the calling thread does rank 0. A rank must not
- * wait for another: a thread that comes late, its processor having been given to somebody else,
- * finds its rank done by one that had time. */
+/* Calls `work` for all ranks, at most ctx->threads; the calling thread does rank 0. A rank must not
+ * wait for another rank: if a thread comes late because another program has its core, a thread that
+ * has finished does its rank. */
 void wi_team_run(const weft_context *ctx, int size, wi_team_work *work, void *user);
 
-/* The same for ranks that wait for each other: each has a thread to itself. `size`, which work is
- * told, is smaller if the system gives no more threads. */
+/* The same for ranks that wait for each other: each runs on its own thread. `work` is told the
+ * actual `size`, which is smaller if the system does not give enough threads. */
 void wi_team_run_together(const weft_context *ctx, int size, wi_team_work *work, void *user);
 
-/* What a context has for its threads, none of which runs yet; NULL if there is no memory. */
+/* What a context needs for its threads, none of which is started; NULL if there is no memory. */
 wi_team *wi_team_open(int threads);
 void wi_team_close(wi_team *team);
 
-/* How often this process has come out of a fork: what threads, devices and locks were there before
- * the latest is gone. */
+/* How many forks are in this process's past: threads, devices and locks from before the latest fork
+ * no longer exist. */
 unsigned wi_forks(void);
 
-/* Tells the processor that this thread is only waiting. */
+/* Tells the processor that this thread is in a waiting loop. */
 static inline void wi_cpu_relax(void) {
 #ifdef __x86_64__
     __builtin_ia32_pause();

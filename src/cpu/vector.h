@@ -27,8 +27,8 @@ enum {
     WI_WIDE = WI_VECTOR_BYTES / 8 /* doubles in a vector */
 };
 
-/* WI_WIDE elements from memory, converted. What GCC 12 makes of __builtin_convertvector takes three
- * instructions more than there need be, hence the intrinsics for the types that matter most. */
+/* WI_WIDE elements from memory, converted. GCC 12 compiles __builtin_convertvector to three
+ * instructions more than necessary, hence intrinsics for the most important types. */
 WI_INLINE wi_doubles wi_doubles_of_f32(const float *p) {
 #if defined(__AVX512F__)
     return (wi_doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p));
@@ -42,7 +42,7 @@ WI_INLINE wi_doubles wi_doubles_of_f32(const float *p) {
 #endif
 }
 
-/* The larger of each two bytes, unsigned. */
+/* The larger byte of each pair, unsigned. */
 WI_INLINE wi_longs wi_larger_bytes(wi_longs a, wi_longs b) {
 #if defined(__AVX512BW__)
     return (wi_longs)_mm512_max_epu8((__m512i)a, (__m512i)b);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bulk asynchronous copies between global and shared memory, and the barriers they complete on
- * (compute capability 9.0). Addresses and sizes are multiples of 16 bytes. */
+/* Bulk asynchronous copies between global and shared memory, and the barriers that signal their
+ * completion (compute capability 9.0). Addresses and sizes are multiples of 16 bytes. */
 #ifndef WI_BULK_CUH
 #define WI_BULK_CUH
 
 #include <stdint.h>
 
-/* A barrier in shared memory: a phase ends when `count` arrivals and all announced bytes are in. */
+/* A barrier in shared memory. A phase ends when `count` threads have arrived and all announced
+ * bytes have been copied. */
 using wi_barrier = uint64_t;
 
 #ifdef WEFT_EMU
@@ -21,7 +22,7 @@ __device__ inline void wi_barrier_init(wi_barrier *b, uint32_t count) {
                  : "memory");
 }
 
-/* After the inits and before any use: the copy engine sees them too. */
+/* Call after initializing barriers and before using them: makes them visible to the copy engine. */
 __device__ inline void wi_barrier_publish() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
@@ -32,7 +33,7 @@ __device__ inline void wi_barrier_arrive(wi_barrier *b) {
                  : "memory");
 }
 
-/* Arrives, and announces bytes that a copy will bring. */
+/* Arrives, and announces how many bytes a copy will bring. */
 __device__ inline void wi_barrier_arrive_expect(wi_barrier *b, uint32_t bytes) {
     asm volatile("{\n\t.reg .b64 state;\n\t"
                  "mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
@@ -53,7 +54,7 @@ __device__ inline void wi_barrier_wait(wi_barrier *b, uint32_t parity) {
                      : "memory");
 }
 
-/* Global to shared; completes on b. */
+/* Copies global to shared memory; completion is signalled on b. */
 __device__ inline void wi_bulk_load(void *shared, const void *global, uint32_t bytes,
                                     wi_barrier *b) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -62,14 +63,14 @@ __device__ inline void wi_bulk_load(void *shared, const void *global, uint32_t b
                  : "memory");
 }
 
-/* Shared to global; belongs to the calling thread's current group. */
+/* Copies shared to global memory, as part of the calling thread's current group of stores. */
 __device__ inline void wi_bulk_store(void *global, const void *shared, uint32_t bytes) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
                  "r"(wi_shared_address(shared)), "r"(bytes)
                  : "memory");
 }
 
-/* Closes the calling thread's current group of stores. */
+/* Ends the calling thread's current group of stores. */
 __device__ inline void wi_bulk_commit() {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
@@ -80,12 +81,12 @@ __device__ inline void wi_bulk_wait_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-/* Waits until all groups of this thread have arrived in global memory. */
+/* Waits until all groups of this thread have been written to global memory. */
 __device__ inline void wi_bulk_wait_all() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/* Each thread that wrote shared memory calls this before the copy engine may read it. */
+/* Each thread that wrote shared memory calls this before the copy engine reads it. */
 __device__ inline void wi_bulk_fence() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

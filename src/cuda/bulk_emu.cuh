@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plain twins of bulk.cuh, for emu. Included by bulk.cuh alone, which tells what each does. */
+/* Plain C++ versions of bulk.cuh for emu, with the same names; bulk.cuh, the only file that
+ * includes this, documents them. */
 #ifndef WI_BULK_EMU_CUH
 #define WI_BULK_EMU_CUH
 

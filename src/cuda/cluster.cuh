@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread-block clusters (compute capability 9.0): blocks that run at the same time, meet at one
- * barrier and reach each other's shared memory. Kernels that use this are launched with
+/* Thread-block clusters (compute capability 9.0): blocks that run at the same time, have a common
+ * barrier and can access each other's shared memory. Kernels that use them are launched with
  * WEFT_LAUNCH_CLUSTER or WEFT_LAUNCH_FIXED_CLUSTER of launch.cuh. */
 #ifndef WI_CLUSTER_CUH
 #define WI_CLUSTER_CUH
@@ -34,14 +34,15 @@ __device__ inline unsigned wi_cluster_size() {
     return size;
 }
 
-/* The barrier of all threads of the cluster; what they did to memory before it, its blocks' shared
- * memory included, is seen by all after it. One stands before the first access to another block's
- * shared memory, and one between the last such access and the end of the kernel. */
+/* The barrier of all threads of the cluster. Memory written before it, shared memory of all blocks
+ * included, is visible to all after it. Needed before the first access to another block's shared
+ * memory, and between the last such access and the end of the kernel. */
 __device__ inline void wi_cluster_sync() {
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/* Where the block of that rank has what `mine` points to in this block's shared memory. */
+/* The address, in the shared memory of the block with that rank, that corresponds to `mine` in this
+ * block's. */
 template <class T>
 __device__ inline T *wi_cluster_map(T *mine, unsigned rank) {
     uint64_t there;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that launch kernels. Files that include this are compiled as relocatable device code.
  *
- * WEFT_LAUNCH_FORGET(kernel, blocks, threads, shared_bytes, arguments...) lets the kernel start at
- * once, beside its parent: it sees what the launching thread did before, and nobody waits for it
- * but the end of the whole tree. WEFT_LAUNCH_TAIL(...) lets it start when the launching grid and
- * everything that grid launched and forgot has ended; tail launches of one grid run in turn. The
- * stream goes on when the whole tree has ended. Kernels with several template arguments go in
- * parentheses.
+ * WEFT_LAUNCH_FORGET(kernel, blocks, threads, shared_bytes, arguments...) (fire and forget) lets
+ * the kernel start at once, while its parent runs: it sees what the launching thread wrote before,
+ * and nothing waits for it except the end of the whole tree of launches. WEFT_LAUNCH_TAIL(...) lets
+ * it start when the launching grid, and all that this grid launched with FORGET, has ended; tail
+ * launches of one grid run one after another. The stream continues when the whole tree has ended.
+ * Kernels with several template arguments go in parentheses.
  *
- * Both are expressions: false if the device refused the launch, as it does when too many wait
- * (cudaLimitDevRuntimePendingLaunchCount). Then the kernel never runs, and no other call tells of
- * it: whoever launches has to do the work itself. */
+ * Both are expressions: false if the device refused the launch, which it does when too many are
+ * pending (cudaLimitDevRuntimePendingLaunchCount). The kernel then never runs, and no later call
+ * reports it: the launching kernel has to do the work itself. */
 #ifndef WI_DEVICE_LAUNCH_CUH
 #define WI_DEVICE_LAUNCH_CUH
 
@@ -29,8 +29,8 @@ template <class... Parameters, class... Arguments>
 [[nodiscard]] __device__ inline bool wi_launch_taken() {
     return cudaGetLastError() == cudaSuccess;
 }
-/* Launches are written out where they stand, for a kernel's address means nothing to the device's
- * side of a launch. */
+/* The launch is written out here, not in a function: the device's side of a launch cannot use the
+ * address of a kernel. */
 #    define WEFT_LAUNCH_TAIL(kernel, blocks, threads, shared_bytes, ...)                           \
         (kernel<<<blocks, threads, shared_bytes, cudaStreamTailLaunch>>>(__VA_ARGS__),             \
          wi_launch_taken())

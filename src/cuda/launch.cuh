@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a kernel is launched and how it names its shared memory. Kernels use these and nothing else,
- * so that the same source also runs where there is no GPU. */
+/* How kernels are launched and how they declare shared memory. Kernels use only these macros, so
+ * that the same source also runs on emu, without a GPU. */
 #ifndef WI_LAUNCH_CUH
 #define WI_LAUNCH_CUH
 
 #include "core/gpu.h"
 
-/* Queues kernel<<<blocks, threads, shared_bytes>>>(arguments...) on the context's stream; gives
- * WEFT_OK, or the failure with a message that names the kernel, the limit that it came up against,
- * and the figure asked for. Kernels with several template arguments go in parentheses:
+/* Queues kernel<<<blocks, threads, shared_bytes>>>(arguments...) on the context's stream. Returns
+ * WEFT_OK, or the failure with a message that names the kernel, the limit that it exceeded and the
+ * figure asked for. A kernel with several template arguments goes in parentheses:
  * WEFT_LAUNCH((tile<T, N>), ctx, ...). */
 #define WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, ...)                               \
     wi_launch(ctx, #kernel, kernel, blocks, threads, shared_bytes, __VA_ARGS__)
@@ -18,7 +18,7 @@
 #define WEFT_LAUNCH_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)              \
     wi_launch_cluster(ctx, #kernel, kernel, blocks, threads, cluster, shared_bytes, __VA_ARGS__)
 
-/* The same for a kernel that fixes its clusters when it is compiled, by WEFT_CLUSTER(cluster)
+/* The same for a kernel whose cluster size is fixed at compile time, by WEFT_CLUSTER(cluster)
  * between `__global__ void` and its name. */
 #ifdef WEFT_EMU
 #    define WEFT_CLUSTER(cluster)
@@ -33,7 +33,7 @@
         WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)
 #endif
 
-/* WEFT_SHARED(float, sums, [32]) declares `float sums[32]` in the block's shared memory, and
+/* WEFT_SHARED(float, sums, [32]) declares `float sums[32]` in the block's shared memory,
  * WEFT_SHARED(bool, last, ) a single bool. */
 #ifdef WEFT_EMU
 #    define WEFT_SHARED(type, name, extent)                                                        \
@@ -47,15 +47,15 @@
 #    define WEFT_DYNAMIC_SHARED(name) extern __shared__ __align__(128) unsigned char name[]
 #endif
 
-/* WEFT_CONSTANT(float, weights, [49]) declares constant memory, at file scope; before a launch the
- * host gives it its value with wi_set_constant. */
+/* WEFT_CONSTANT(float, weights, [49]) declares constant memory, at file scope; the host sets it
+ * with wi_set_constant before a launch. */
 #ifdef WEFT_EMU
 #    define WEFT_CONSTANT(type, name, extent) static type name extent
 #else
 #    define WEFT_CONSTANT(type, name, extent) static __constant__ type name extent
 #endif
 
-/* Queues the copy of *value, all of the constant's bytes, on the context's stream. */
+/* Queues a copy of *value, as many bytes as the constant has, on the context's stream. */
 template <class T>
 weft_status wi_set_constant(weft_context *ctx, T &constant, const T *value) {
 #ifdef WEFT_EMU
@@ -69,8 +69,8 @@ weft_status wi_set_constant(weft_context *ctx, T &constant, const T *value) {
 #endif
 }
 
-/* Up to 48 KiB of shared memory a kernel need not ask for. Its static arrays count too: a third is
- * left for them. */
+/* A kernel must ask for more than 48 KiB of shared memory. Its static arrays count too, so a third
+ * is left for them. */
 constexpr size_t wi_shared_default = 32 * 1024;
 
 inline wi_launch_shape wi_shape_of(const char *name, const void *kernel, dim3 blocks, dim3 threads,
@@ -79,7 +79,7 @@ inline wi_launch_shape wi_shape_of(const char *name, const void *kernel, dim3 bl
             cluster, shared_bytes};
 }
 
-/* Lets the kernel, which messages call `name`, use that much dynamic shared memory. */
+/* Lets the kernel use that much dynamic shared memory; `name` is its name in messages. */
 template <class... Parameters>
 weft_status wi_grant_shared(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                             size_t shared_bytes) {
@@ -111,7 +111,7 @@ weft_status wi_launch(weft_context *ctx, const char *name, void (*kernel)(Parame
 }
 
 #ifndef WEFT_EMU
-/* How to launch clusters; `attribute` has to live as long. */
+/* How to launch clusters; `attribute` must live as long as the result. */
 inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3 threads,
                                             unsigned cluster, size_t shared_bytes,
                                             cudaLaunchAttribute *attribute) {
@@ -129,7 +129,8 @@ inline cudaLaunchConfig_t wi_cluster_config(weft_context *ctx, dim3 blocks, dim3
 }
 #endif
 
-/* What a kernel in clusters asks for beforehand: its shared memory, and more than eight blocks. */
+/* What a kernel in clusters must ask for before its launch: its shared memory, and clusters of more
+ * than eight blocks. */
 template <class... Parameters>
 weft_status wi_grant_cluster(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                              unsigned cluster, size_t shared_bytes) {
@@ -165,7 +166,7 @@ weft_status wi_launch_cluster(weft_context *ctx, const char *name, void (*kernel
     return wi_launched(ctx, &shape, error);
 }
 
-/* As many clusters of a kernel as the device can hold at once; 0 if it can hold none. */
+/* How many clusters of a kernel the device can hold at once; 0 if none. */
 template <class... Parameters>
 weft_status wi_resident_clusters(weft_context *ctx, const char *name, void (*kernel)(Parameters...),
                                  int threads, unsigned cluster, size_t shared_bytes,
@@ -190,7 +191,7 @@ weft_status wi_resident_clusters(weft_context *ctx, const char *name, void (*ker
     return status;
 }
 
-/* As many blocks of a kernel as the device can hold at once, at least 1. */
+/* How many blocks of a kernel the device can hold at once, at least 1. */
 template <class... Parameters>
 weft_status wi_resident_blocks(weft_context *ctx, void (*kernel)(Parameters...), int threads,
                                size_t shared_bytes, size_t *blocks) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that only large arrays come up against. On emu a test may change one, so that small
- * arrays do; tests/limits.h lists them. */
+/* Limits that only large arrays reach. On emu a test may lower one, so that small arrays reach it;
+ * tests/limits.h lists them. */
 #ifndef WI_LIMIT_CUH
 #define WI_LIMIT_CUH
 

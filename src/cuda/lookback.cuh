@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Look-back: how a tile learns what all tiles before it add up to while they are still at work.
+/* Look-back: how a tile finds the total of all tiles before it (its carry) while they are still
+ * being processed.
  *
  * Tiles are taken in order from a counter, so that every tile a tile waits for is already running.
- * A tile publishes its own total as soon as it has it. Tiles form groups of 32, one a lane: the
- * last tile of a group publishes the group's total once all of it is in, and once it knows its
- * carry the prefix: the carry at the start of the next group. To find its carry, a warp takes the
- * nearest prefix published, adds the totals of the groups from there on, one after another, then
- * those of its own group before it. The nearest groups' tiles it looks at themselves, which saves a
- * trip.
+ * A tile publishes its own total as soon as it has it. Tiles form groups of 32, one for each lane.
+ * The last tile of a group publishes the group's total when all its tiles have published theirs,
+ * and, when it knows its own carry, the prefix: the carry at the start of the next group. To find
+ * its carry, a warp takes the nearest published prefix, adds the totals of the groups after that,
+ * one by one, and then the totals of the tiles before it in its own group. Of the nearest groups it
+ * reads the tiles' own totals, which saves one wait.
  *
- * Whatever prefix it finds first, the association is the same, for a prefix is made by the very
- * same chain: so floating-point scans give the same bits on every run, unlike look-back that adds
- * up whatever happens to be there.
+ * Whichever prefix it finds, the additions are made in the same order, because a prefix is the
+ * result of the same chain of additions. So floating-point scans give the same bits on every run,
+ * unlike a look-back that adds whatever is published already.
  *
- * Op is what combines: Op::combine(a, b) and Op::identity<Carry>(). A Carry is a number of up to 8
+ * Op is the operator: Op::combine(a, b) and Op::identity<Carry>(). A Carry is a number of up to 8
  * bytes.
  *
- * With `ordered`, what a block read before it published a total is read before another block, that
- * has found a later carry, writes: so tiles may be written over tiles before them.
+ * With `ordered`, all that a block read before it published a total was read before any block that
+ * has found a later carry writes. So outputs may overwrite the inputs of earlier tiles.
  *
- * Every word carries the number of the launch (the epoch), so nothing needs clearing between
- * launches; the last block to leave starts the next epoch. */
+ * Every published word contains the number of the launch (the epoch), so nothing needs to be
+ * cleared between launches; the last block to leave starts the next epoch. */
 #ifndef WI_LOOKBACK_CUH
 #define WI_LOOKBACK_CUH
 
@@ -30,10 +31,10 @@
 #include "cuda/warp.cuh"
 
 WI_LIMIT(unsigned, wi_group, 32)
-constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp looks at themselves */
+constexpr int wi_near_groups = 1; /* before its own, whose tiles a warp reads one by one */
 
-/* Ops that add whole numbers of which the totals of 1024 tiles stay below 2^32 say so here: as any
- * order of theirs gives the same, a warp adds them up at once. */
+/* For operators that add integers, if the totals of 1024 tiles stay below 2^32: any order gives the
+ * same sum, so a warp adds them all at once. */
 template <class Op>
 constexpr bool wi_adds_counts = false;
 
@@ -46,7 +47,7 @@ __device__ inline Carry wi_combine_lanes(Carry x) {
         return wi_warp_reduce(x, [](Carry a, Carry b) { return Op::combine(a, b); });
 }
 
-/* Carries as the 8 bytes that travel between tiles and calls. */
+/* Conversions of a carry to and from the 8 bytes that tiles and calls exchange. */
 template <class Carry>
 __host__ __device__ inline uint64_t wi_carry_bits(Carry c) {
     if constexpr (wi_traits<Carry>::is_float)
@@ -62,7 +63,7 @@ __host__ __device__ inline Carry wi_carry_from(uint64_t bits) {
         return (Carry)bits;
 }
 
-/* Start of the scratch block; all zeros before the first launch. */
+/* The beginning of the scratch block; all zeros before the first launch. */
 struct alignas(128) wi_lookback_header {
     unsigned long long next_tile;
     unsigned long long blocks_done;
@@ -71,12 +72,12 @@ struct alignas(128) wi_lookback_header {
 
 struct wi_lookback {
     wi_lookback_header *header;
-    wi_pair *totals;       /* one a tile */
-    wi_pair *group_totals; /* one a group */
-    wi_pair *prefixes;     /* one a group: the carry at its start; that of group 0 is known */
+    wi_pair *totals;       /* one for each tile */
+    wi_pair *group_totals; /* one for each group */
+    wi_pair *prefixes; /* one for each group: the carry at its start; that of group 0 is known */
     uint64_t tiles;
     bool ordered;
-    const uint32_t *counts; /* the tiles' totals, if a launch before has counted; else NULL */
+    const uint32_t *counts; /* the tiles' totals, if counted before; else NULL */
 };
 
 __host__ __device__ inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
@@ -102,7 +103,7 @@ inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles) {
     return l;
 }
 
-/* The number that marks this launch's words. Read before the block's first tile. */
+/* The number that marks this launch's words. Read it before the block's first tile. */
 __device__ inline uint64_t wi_lookback_epoch(const wi_lookback &l) {
     return l.header->epoch + 1;
 }
@@ -111,7 +112,7 @@ __device__ inline uint64_t wi_lookback_take_tile(const wi_lookback &l) {
     return wi_take_number(&l.header->next_tile);
 }
 
-/* By one thread of each block, when the block will touch no tile any more. */
+/* Called by one thread of each block, when the block will access no more tiles. */
 __device__ inline void wi_lookback_leave(const wi_lookback &l, unsigned blocks) {
     __threadfence();
     if (atomicAdd(&l.header->blocks_done, 1ull) + 1 == blocks) {
@@ -122,14 +123,15 @@ __device__ inline void wi_lookback_leave(const wi_lookback &l, unsigned blocks) 
     }
 }
 
-/* Between a block's accesses and its words for others, or theirs and its accesses. */
+/* Orders a block's memory accesses before the words it publishes, or the words it reads before its
+ * accesses. */
 __device__ inline void wi_lookback_fence(const wi_lookback &l) {
     if (l.ordered)
         __threadfence();
 }
 
-/* The same for a warp of which lane 0 then writes what others are to follow: votes and shuffles
- * order no memory, so that what the other lanes have read would else be nothing to it. */
+/* The same for a warp whose lane 0 publishes the word. Votes and shuffles do not order memory, so
+ * without this the other lanes' reads would not come before that word. */
 __device__ inline void wi_lookback_warp_fence(const wi_lookback &l) {
     if (l.ordered) {
         __threadfence();
@@ -137,7 +139,7 @@ __device__ inline void wi_lookback_warp_fence(const wi_lookback &l) {
     }
 }
 
-/* Publishes the total of `tile`. By one thread. */
+/* Publishes the total of `tile`. Called by one thread. */
 template <class Carry>
 __device__ inline void wi_publish_total(const wi_lookback &l, uint64_t epoch, uint64_t tile,
                                         Carry total) {
@@ -145,25 +147,26 @@ __device__ inline void wi_publish_total(const wi_lookback &l, uint64_t epoch, ui
     wi_write_pair(&l.totals[tile], wi_carry_bits(total), epoch);
 }
 
-/* Is `tile` the one that publishes for its group? */
+/* Does `tile` publish the total of its group? */
 __device__ inline bool wi_ends_group(uint64_t tile) {
     return tile % wi_group == wi_group - 1;
 }
 
-/* Does this lane stand for a tile of a whole group? All lanes do, but where a test has groups be
+/* Does this lane stand for a tile of a whole group? All lanes do, unless a test makes groups
  * smaller. */
 __device__ inline bool wi_is_in_group() {
     return (unsigned)wi_lane() < wi_group;
 }
 
-/* The lanes' totals of a whole group combined, in every lane. */
+/* The totals of a whole group combined, in every lane. */
 template <class Op, class Carry>
 __device__ inline Carry wi_combine_group(uint64_t bits) {
     return wi_combine_lanes<Op>(wi_is_in_group() ? wi_carry_from<Carry>(bits)
                                                  : Op::template identity<Carry>());
 }
 
-/* Waits for all totals of the group that `tile` ends and publishes the group's. By one warp. */
+/* Waits for all totals of the group that ends with `tile`, and publishes the group's total. Called
+ * by one warp. */
 template <class Op, class Carry>
 __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t tile) {
     const wi_pair *mine =
@@ -181,14 +184,14 @@ __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t 
     }
 }
 
-/* What a lane sees in one look: a tile's total in the warp's group and in each of the near groups
- * before it and, as many groups back as its number says, a prefix and the total of the group behind
- * that prefix. */
+/* What a lane reads in one look: a tile's total in the warp's own group and in each near group
+ * before it; and, as many groups back as the lane's number, a prefix and the total of the group
+ * after that prefix. */
 struct wi_view {
     wi_pair own, near[wi_near_groups], prefix, group_total;
 };
 
-/* All loads are under way together: a look costs one trip to the second-level cache. */
+/* All loads are started together: a look takes one latency of the second-level cache. */
 __device__ inline wi_view wi_look(const wi_lookback &l, uint64_t tile) {
     const uint64_t lane = (uint64_t)wi_lane();
     const uint64_t group = tile / wi_group, first = group * wi_group;
@@ -206,7 +209,7 @@ __device__ inline wi_view wi_look(const wi_lookback &l, uint64_t tile) {
     return view;
 }
 
-/* Lane k learns the total of the group k + 1 back, and whether it is in. */
+/* Lane k gets the total of the group k + 1 back, and whether it has been published. */
 template <class Op, class Carry>
 __device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool *in) {
     *in = view.group_total.flag == epoch;
@@ -224,12 +227,12 @@ __device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool
     return total;
 }
 
-/* The carry at the start of the tile's group, in every lane; false if it cannot be told yet. */
+/* The carry at the start of the tile's group, in every lane; false if it cannot be found yet. */
 template <class Op, class Carry>
 __device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint64_t group,
                                       Carry start, Carry *carry) {
     const uint64_t lane = (uint64_t)wi_lane();
-    /* The prefix of group 0 is known to all. */
+    /* All know the prefix of group 0. */
     const bool prefix = lane == group || (lane < group && view.prefix.flag == epoch);
     const unsigned prefixes = __ballot_sync(wi_all_lanes, prefix);
     if (!prefixes)
@@ -250,8 +253,8 @@ __device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint6
     return true;
 }
 
-/* The carry at the start of the tile that has that place in its group, from that at the group's
- * start, in every lane; *after gets the carry at its end. */
+/* The carry at the start of the tile at this place in its group, in every lane, found from the
+ * carry at the group's start; *after gets the carry at the tile's end. */
 template <class Op, class Carry>
 __device__ inline Carry wi_carry_in_group(const wi_view &view, unsigned place, Carry carry,
                                           Carry total, Carry *after) {
@@ -273,8 +276,8 @@ __device__ inline Carry wi_carry_in_group(const wi_view &view, unsigned place, C
     }
 }
 
-/* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by one
- * whole warp, some time after the tile's total was published. */
+/* The carry at the start of `tile`, in every lane; *after gets the carry at its end. Called by a
+ * whole warp, after the tile's total was published. */
 template <class Op, class Carry>
 __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t tile, Carry start,
                                Carry total, Carry *after) {
@@ -298,14 +301,15 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
     return before;
 }
 
-/* Carries of tiles whose totals are known, asked for in the order of the tiles. */
+/* The carries of tiles whose totals are already known. Tiles must be asked for in ascending order.
+ */
 struct wi_counted_tiles {
     const uint32_t *counts;
-    uint64_t tile = 0, carry = 0; /* the latest */
+    uint64_t tile = 0, carry = 0; /* of the tile asked for last */
 
-    /* What the tiles before `next` add up to, in every lane. By one whole warp. */
+    /* The total of the tiles before `next`, in every lane. Called by a whole warp. */
     __device__ uint64_t before(uint64_t next) {
-        constexpr unsigned at_once = 8; /* a block's tiles lie as far apart as there are blocks */
+        constexpr unsigned at_once = 8; /* a block's tiles are as far apart as there are blocks */
         uint64_t sum = 0;
         for (uint64_t k = tile + (unsigned)wi_lane(); k < next; k += 32 * at_once) {
             uint32_t count[at_once];

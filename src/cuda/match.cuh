@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which lanes of a warp hold the same digit. */
+/* Finds which lanes of a warp hold the same digit. */
 #ifndef WI_MATCH_CUH
 #define WI_MATCH_CUH
 
 #include "cuda/warp.cuh"
 
-/* The lanes whose bits 2 ... 9 of x are those of this lane, as a mask; all 32 lanes take part.
- * Eight ballots, where the hardware's match goes through the values one after another.
+/* The lanes whose bits 2 ... 9 of x equal this lane's, as a mask; all 32 lanes take part. This
+ * takes eight ballots; the hardware's match instruction goes through the values one after another.
  *
- * minus_one is -1, as a number the compiler cannot see: m * -1 - 1 turns the bits of m on the
- * multipliers, which idle here, and not where the logic queues. */
+ * minus_one must be -1, but as a value unknown to the compiler: m * -1 - 1 inverts the bits of m
+ * with the multipliers, which are idle here, instead of the logic units, which are busy. */
 #ifdef WEFT_EMU
 inline unsigned wi_match_byte(unsigned x, int minus_one, EMU_SITE("wi_match_byte")) {
     (void)minus_one;

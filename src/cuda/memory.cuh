@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wide and ordered accesses to memory. The PTX here has no spelling in CUDA C. */
+/* Wide and ordered memory accesses. CUDA C has no expression for the PTX used here. */
 #ifndef WI_MEMORY_CUH
 #define WI_MEMORY_CUH
 
 #include <stdint.h>
 #include <string.h>
 
-/* The widest access a thread can make: as many elements of T as 16 bytes hold. */
+/* The widest access that a thread can make: as many elements of T as fit 16 bytes. */
 template <class T>
 struct alignas(16) wi_vector {
     static constexpr int count = 16 / sizeof(T);
@@ -23,7 +23,7 @@ __host__ __device__ inline bool wi_is_aligned(const void *p) {
     return (uintptr_t)p % 16 == 0;
 }
 
-/* Two words that travel together: a reader sees both of one write, never a mixture. */
+/* Two words that are written and read together: a reader never sees one of each of two writes. */
 struct alignas(16) wi_pair {
     uint64_t value, flag;
 };
@@ -37,7 +37,7 @@ inline void wi_write_pair(wi_pair *p, uint64_t value, uint64_t flag, EMU_SITE("w
     emu_ordered_write(p, wi_pair{value, flag}, at);
 }
 
-/* A word that one block writes while others read it. */
+/* Reads a word that one block writes while others read it. */
 inline uint32_t wi_read_word(const uint32_t *p, EMU_SITE("wi_read_word")) {
     return emu_ordered_read(p, at);
 }
@@ -46,15 +46,15 @@ inline void wi_write_word(uint32_t *p, uint32_t word, EMU_SITE("wi_write_word"))
     emu_ordered_write(p, word, at);
 }
 
-/* A word that others may change meanwhile: whatever it was of late will do. */
+/* Reads a word that others may be changing: any recent value will do. */
 template <class T>
 inline T wi_glance(const T *p, EMU_SITE("wi_glance")) {
     return emu_ordered_read(p, at);
 }
 
-/* Adds one to *next and gives what was there. By one thread of a warp: of atomicAdd the compiler
- * would make one access for all lanes that may be there, and wait for its answer to share it out;
- * this answer is waited for where it is used. */
+/* Adds 1 to *next and returns its old value. Called by one thread of a warp. For atomicAdd the
+ * compiler would combine the lanes' accesses into one and wait for its result at once; here the
+ * wait is where the result is used. */
 inline uint64_t wi_take_number(unsigned long long *next) {
     return atomicAdd(next, 1ull);
 }
@@ -104,7 +104,8 @@ __device__ inline uint64_t wi_take_number(unsigned long long *next) {
 }
 #endif
 
-/* *p = x if the condition holds, without a branch: rows of such stores stay under way together. */
+/* *p = x if the condition holds, without a branch, so that several such stores can be in flight
+ * together. */
 #ifdef WEFT_EMU
 template <class T>
 inline void wi_store_if(bool condition, T *p, T x) {
@@ -145,7 +146,7 @@ __device__ inline void wi_store_if(bool condition, T *p, T x) {
 }
 #endif
 
-/* Called in every turn of a loop that waits for another block. */
+/* Call it in every iteration of a loop that waits for another block. */
 #ifdef WEFT_EMU
 inline void wi_spin(EMU_SITE("wi_spin")) {
     emu_spin(at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Persistent blocks that take an array in one pass: bulk copies bring tiles into a ring of shared
- * memory, and warps in six roles work on the tiles in flight:
+/* Persistent blocks that process an array in one pass: bulk copies bring tiles into a ring of slots
+ * in shared memory, and warps in six roles work on these tiles at the same time:
  *
  *   copier      one thread: takes tile numbers and starts their loads
  *   preparers   teams of warps that work on a tile in its slot as soon as it has arrived; a ring
@@ -11,8 +11,9 @@
  *   finishers   teams of warps that finish a tile once its carry is known, and free its slot; or
  *               they free it before, having taken the tile into registers
  *
- * Teams take turns. So loads, look-back and stores of several tiles overlap. A total never waits
- * for a carry: if it did, the tiles of one block would chain its neighbours' tiles up.
+ * Teams of one role take tiles in turn. So loads, look-back and stores of several tiles overlap. A
+ * total never waits for a carry: if it did, one slow tile would delay the tiles of all other
+ * blocks.
  *
  * A Shape tells how many there are of each: slots, preparers, preparer_warps, totallers, lookers,
  * finishers, finisher_warps; `parts`, of a tile, whose carries differ; and how many tile numbers a
@@ -23,23 +24,23 @@
 #include "cuda/bulk.cuh"
 #include "cuda/lookback.cuh"
 
-[[maybe_unused]] constexpr uint64_t wi_no_tile = ~(uint64_t)0; /* ends the row of tiles */
+[[maybe_unused]] constexpr uint64_t wi_no_tile = ~(uint64_t)0; /* ends the sequence of tiles */
 
-/* Tiles a block has in flight, in shared memory or in a team's registers; each has an entry. */
+/* How many tiles a block can have in progress, in shared memory or in a team's registers; each has
+ * an entry. */
 constexpr int wi_ring_entries = 16;
 
-/* Every lane of a warp arrives at a barrier for itself, so that no access hangs on another lane's
- * arrival. A block counts its tiles: the k-th uses slot k % slots and entry k % entries, for the
- * (k / slots)-th and the (k / entries)-th time. A barrier tells its phases apart by parity alone,
- * so a warp must neither run ahead of a phase nor fall two behind: whoever waits for `loaded` takes
- * part in `empty` or in what comes before it, and warps that take turns do so in step with the
- * ring. */
+/* Every lane of a warp arrives at a barrier itself, so that its accesses are ordered without other
+ * lanes. A block counts its tiles: the k-th uses slot k % slots and entry k % entries. A barrier
+ * distinguishes its phases by parity only, so a warp must not run ahead of a phase nor fall two
+ * behind: a warp that waits for `loaded` also arrives at `empty` or at a barrier before it, and
+ * warps that take turns do so at the pace of the ring. */
 template <class Shape, class Carry>
 struct wi_ring {
     wi_barrier loaded[Shape::slots], prepared[Shape::slots], empty[Shape::slots];
     wi_barrier totalled[wi_ring_entries], carried[wi_ring_entries];
     uint64_t tile[wi_ring_entries];
-    Carry part[wi_ring_entries][Shape::parts]; /* totals so far, then carries at the start */
+    Carry part[wi_ring_entries][Shape::parts]; /* totals so far, then the carries at the start */
 };
 
 __host__ __device__ constexpr int wi_greater(int a, int b) {
@@ -49,7 +50,7 @@ __host__ __device__ constexpr uint64_t wi_lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* What all uses of a ring have in common. */
+/* What all kernels with a ring have in common. */
 template <class Shape, class Op, class Carry>
 struct wi_ring_block {
     static constexpr int first_preparer = Shape::finishers * Shape::finisher_warps;
@@ -57,10 +58,10 @@ struct wi_ring_block {
     static constexpr int first_looker = first_totaller + Shape::totallers;
     static constexpr int watcher = first_looker + Shape::lookers, copier = watcher + 1;
     static constexpr int threads = 32 * (copier + 1);
-    /* Ends of the row of tiles, so that every warp meets one. */
+    /* End marks after the last tile, so that every warp finds one. */
     static constexpr int ends = wi_greater(wi_greater(Shape::finishers, Shape::preparers),
                                            wi_greater(Shape::totallers, Shape::lookers));
-    /* Tiles whose counts are known need not look back. */
+    /* Tiles whose counts are known need no look-back. */
     static constexpr bool may_be_counted = wi_adds_counts<Op> && Shape::lookers == 1;
 
     static_assert(Shape::slots + Shape::finishers <= wi_ring_entries,
@@ -77,7 +78,7 @@ struct wi_ring_block {
     wi_ring<Shape, Carry> &r;
     uint64_t epoch;
 
-    /* By all threads of the block: all of its work.
+    /* All the work of a block. Called by all its threads.
      *   load(k, tile, barrier)  by one thread: starts a tile's copies into slot k % slots, which
      *                           complete on the barrier, or arrives there if it leaves the tile to
      *                           whoever comes next
@@ -110,12 +111,12 @@ struct wi_ring_block {
             wi_lookback_leave(l, gridDim.x);
     }
 
-    /* Finisher: this warp needs the tile's slot no more. */
+    /* For a finisher: this warp no longer needs the tile's slot. */
     __device__ void release(int k) const {
         wi_barrier_arrive(&r.empty[k % Shape::slots]);
     }
 
-    /* Finisher: the carries at the start of the tile's parts, once they are known. */
+    /* For a finisher: the carries at the start of the tile's parts; waits until they are known. */
     __device__ const Carry *carries(int k) const {
         wait_entry(r.carried, k);
         return r.part[k % wi_ring_entries];
@@ -126,7 +127,7 @@ struct wi_ring_block {
         for (int s = 0; s < Shape::slots; s++) {
             wi_barrier_init(&r.loaded[s], 1);
             wi_barrier_init(&r.prepared[s], 32 * Shape::preparer_warps);
-            wi_barrier_init(&r.empty[s], 32 * (Shape::finisher_warps + 1)); /* and the watcher */
+            wi_barrier_init(&r.empty[s], 32 * (Shape::finisher_warps + 1)); /* 1: the watcher */
         }
         for (int e = 0; e < wi_ring_entries; e++) {
             wi_barrier_init(&r.totalled[e], 32);
@@ -146,7 +147,7 @@ struct wi_ring_block {
         return may_be_counted && l.counts;
     }
 
-    /* The block's k-th tile, once it has arrived. */
+    /* Waits for the block's k-th tile to arrive; returns its number. */
     __device__ uint64_t arrived(int k) const {
         wait_slot(r.loaded, k);
         return r.tile[k % wi_ring_entries];
@@ -155,7 +156,7 @@ struct wi_ring_block {
     template <class Load>
     __device__ void copy_tiles(Load load) const {
         int k = 0;
-        uint64_t next[Shape::ahead]; /* under way while this thread waits for slots */
+        uint64_t next[Shape::ahead]; /* requested while this thread waits for slots */
 #pragma unroll
         for (int j = 0; j < Shape::ahead; j++)
             next[j] = wi_lookback_take_tile(l);
@@ -232,7 +233,7 @@ struct wi_ring_block {
         for (int k = looker;; k += Shape::lookers) {
             Carry carry = start;
             if constexpr (may_be_counted)
-                if (counted()) /* while the tile is prepared */
+                if (counted()) /* meanwhile the tile is being prepared */
                     carry += counts.before(wi_lesser(arrived(k), l.tiles));
             wait_entry(r.totalled, k);
             const uint64_t tile = r.tile[k % wi_ring_entries];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the size of an element to the unsigned type that has it: kernels that only move or compare
+/* Maps the size of an element to the unsigned type of that size: kernels that only move or compare
  * bits are compiled once for each size. */
 #ifndef WI_SIZE_CUH
 #define WI_SIZE_CUH

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of small matrices by a whole warp on tensor cores, D = A B + C, and the loads that deal
- * matrices in shared memory out to the lanes. With g = lane / 4 and t = lane % 4, a lane holds
+/* Products of small matrices by a whole warp on tensor cores, D = A B + C, and loads that
+ * distribute matrices from shared memory over the lanes. With g = lane / 4 and t = lane % 4, a lane
+ * holds
  *
  *   16-bit floats, A 16 x 16, B 16 x 8: two elements a register, side by side along k:
  *          a[0..3] = A(g, 2t), A(g + 8, 2t), A(g, 2t + 8), A(g + 8, 2t + 8); b[0..1] = B(2t, g),
@@ -13,7 +14,7 @@
  *          B(4t + 16, g); c and d as above, in int32, which wraps
  *   f64,   A 8 x 4, B 4 x 8: a = A(g, t), b = B(t, g), d[0..1] = D(g, 2t), D(g, 2t + 1)
  *
- * The order in which an element's products are added is the hardware's own. */
+ * The hardware decides in which order the products of an element are added. */
 #ifndef WI_TENSOR_CUH
 #define WI_TENSOR_CUH
 
@@ -25,7 +26,7 @@
 #ifdef WEFT_EMU
 #    include "cuda/tensor_emu.cuh"
 #else
-/* D += A B, all in f32 but the operands, which are of 16 bits. */
+/* D += A B. The operands have 16 bits; sums and products are f32. */
 __device__ inline void wi_multiply_f16(float (&d)[4], const uint32_t (&a)[4],
                                        const uint32_t (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
@@ -60,8 +61,8 @@ __device__ inline void wi_multiply_f64(double (&d)[2], double a, double b) {
                  : "d"(a), "d"(b));
 }
 
-/* Four 8 x 8 matrices of 16-bit elements: lane 8 i + r gives where row r of matrix i starts in
- * shared memory, 16 bytes aligned. part[i] = elements 2t and 2t + 1 of row g of matrix i. */
+/* Loads four 8 x 8 matrices of 16-bit elements: lane 8 i + r gives the address of row r of matrix i
+ * in shared memory, 16 bytes aligned. part[i] = elements 2t and 2t + 1 of row g of matrix i. */
 __device__ inline void wi_load_matrices(uint32_t (&part)[4], const void *row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(part[0]), "=r"(part[1]), "=r"(part[2]), "=r"(part[3])

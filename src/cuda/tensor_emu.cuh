@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plain twins of tensor.cuh, for emu. Included by tensor.cuh alone, which tells what each does.
- */
+/* Plain C++ versions of tensor.cuh for emu, with the same names; tensor.cuh, the only file that
+ * includes this, documents them. */
 #ifndef WI_TENSOR_EMU_CUH
 #define WI_TENSOR_EMU_CUH
 
-/* Each lane asks those that hold its rows of A and its columns of B; `add(d, a, b)` adds to d what
- * the registers a and b contribute. */
+/* Each lane gets its rows of A and columns of B from the lanes that hold them; `add(d, a, b)` adds
+ * to d the products of the registers a and b. */
 template <class D, class Add>
 inline void wi_multiply_twin(D (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], Add add) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;

@@ -10,7 +10,7 @@
 
 #include "core/core.h"
 
-/* A type as a value, for the dispatchers below. */
+/* Carries a type as a value, for the functions below. */
 template <class T>
 struct wi_tag {
     using type = T;
@@ -70,7 +70,7 @@ struct wi_choose<false, Yes, No> {
     using type = No;
 };
 
-/* What arithmetic on T is done in: f16 and bf16 in f32, everything else in itself. */
+/* The type in which arithmetic on T is done: f32 for f16 and bf16, T itself for all others. */
 template <class T>
 using wi_compute = typename wi_choose<wi_traits<T>::is_float && sizeof(T) == 2, float, T>::type;
 
@@ -82,8 +82,8 @@ __host__ __device__ inline wi_compute<T> wi_load(T x) {
         return x;
 }
 
-/* Sums and products that wrap: integers go through unsigned types of 32 bits or more, where C
- * defines overflow. */
+/* Sums and products that wrap: integers are computed as unsigned types of 32 bits or more, for
+ * which C defines overflow. */
 template <class T>
 using wi_wrapping = typename wi_choose<sizeof(T) == 8, uint64_t, uint32_t>::type;
 
@@ -102,7 +102,7 @@ __host__ __device__ inline T wi_times(T a, T b) {
         return (T)((wi_wrapping<T>)a * (wi_wrapping<T>)b);
 }
 
-/* The bits of x, and back. */
+/* Reinterprets the bits of x. */
 template <class To, class From>
 __host__ __device__ inline To wi_bit_cast(From x) {
     static_assert(sizeof(To) == sizeof(From), "bit casts keep the size");
@@ -148,8 +148,8 @@ __device__ inline double wi_maximum(double a, double b) {
     return first ? a : b;
 }
 
-/* Calls f(wi_tag<T>{}) with the C++ type behind `type`; integers come as unsigned. For what does
- * not depend on their sign, as sums that wrap. */
+/* Calls f(wi_tag<T>{}) with the C++ type of `type`, signed integers as unsigned: for operations in
+ * which the sign does not matter, such as sums that wrap. */
 template <class F>
 weft_status wi_with_unsigned_type(weft_type type, F f) {
     switch (type) {
@@ -177,7 +177,7 @@ weft_status wi_with_unsigned_type(weft_type type, F f) {
     return WEFT_EARG;
 }
 
-/* The same with signed integers as they are. */
+/* The same, with signed integers as signed. */
 template <class F>
 weft_status wi_with_type(weft_type type, F f) {
     switch (type) {
@@ -210,7 +210,7 @@ weft_status wi_with_step_bits(weft_type type, F f) {
     }
 }
 
-/* The same with i32 as it is. */
+/* The same, with i32 as signed. */
 template <class F>
 weft_status wi_with_step_type(weft_type type, F f) {
     return type == WEFT_I32 ? f(wi_tag<int32_t>{}) : wi_with_step_bits(type, f);

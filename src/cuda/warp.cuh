@@ -43,7 +43,8 @@ __device__ inline T wi_shuffle_down(T x, int lanes) {
                             [=](uint32_t w) { return __shfl_down_sync(wi_all_lanes, w, lanes); });
 }
 
-/* The 32 lanes' values combined, in lane order, the same tree every time; every lane gets it. */
+/* The values of all 32 lanes combined, in every lane; in lane order, by the same tree every time.
+ */
 template <class T, class Combine>
 __device__ inline T wi_warp_reduce(T x, Combine combine) {
     const int lane = wi_lane();
@@ -64,7 +65,8 @@ __device__ inline uint32_t wi_warp_sum(uint32_t x) {
 #endif
 }
 
-/* Lane i gets the sum of lanes 0..i. The shuffle itself tells whether there is a lane to add. */
+/* Lane i gets the sum of lanes 0..i. The shuffle instruction itself tells whether there is a lane
+ * to add. */
 __device__ inline uint32_t wi_warp_sum_scan(uint32_t x) {
 #pragma unroll
     for (int step = 1; step < 32; step *= 2) {
@@ -83,7 +85,7 @@ __device__ inline uint32_t wi_warp_sum_scan(uint32_t x) {
     return x;
 }
 
-/* Lane i gets lanes 0..i combined. */
+/* Lane i gets the values of lanes 0..i combined. */
 template <class T, class Combine>
 __device__ inline T wi_warp_scan(T x, Combine combine) {
     const int lane = wi_lane();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public call of histogram: check arguments once, then run the ladder on memory it can reach.
- */
+/* The public call of histogram: checks arguments, then runs the ladder on memory that the place can
+ * access. */
 #include "histogram/histogram.h"
 
 #include "core/call.h"
@@ -19,7 +19,7 @@ static size_t slots_of_call(const wi_histogram_args *call) {
 }
 
 #    if WEFT_LADDER
-/* Bytes too: those of images are what histograms are taught with. */
+/* Teaching rungs take bytes too: textbooks teach histograms with 8-bit images. */
 static const char *fits_taught(const weft_context *ctx, const void *args) {
     const weft_type type = ((const wi_histogram_args *)args)->type;
     (void)ctx;
@@ -27,7 +27,7 @@ static const char *fits_taught(const weft_context *ctx, const void *args) {
                                                       : "offers u8, i32, u32, f32 and f64 only";
 }
 
-/* Rungs that teach count bytes by slots, as they do all elements. */
+/* Teaching rungs count bytes by slot, as they count all elements. */
 static size_t slots_taught(const wi_histogram_args *call) {
     return call->channels * (size_t)wi_slots_of(&call->bins);
 }
@@ -151,7 +151,7 @@ static weft_status check_bins(weft_context *ctx, weft_type type, const weft_bins
     return bins->edges ? WEFT_OK : check_even(ctx, bins);
 }
 
-/* A call as it came. */
+/* The arguments of a call. */
 typedef struct request {
     weft_type type, count_type;
     size_t n;
@@ -175,7 +175,7 @@ static weft_status check_request(weft_context *ctx, const request *r) {
                        WEFT_MOST_CHANNELS);
     if (r->counting != WEFT_OVERWRITE && r->counting != WEFT_ACCUMULATE)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: counting %d is no weft_counting; pass WEFT_OVERWRITE or "
+                       "%s: counting %d is not a weft_counting; pass WEFT_OVERWRITE or "
                        "WEFT_ACCUMULATE",
                        name, (int)r->counting);
     status = wi_check_index_type(ctx, name, "count_type", r->count_type, r->n);
@@ -188,7 +188,7 @@ enum {
     X,
     COUNTS,
     OUTSIDE,
-    EDGES, /* fetched to the host before the call runs */
+    EDGES, /* copied to the host before the call runs */
     ARRAYS
 };
 
@@ -228,8 +228,8 @@ static wi_key_form form_of(weft_type type) {
     return form;
 }
 
-/* Are the edges of these even bins whole numbers 2^shift apart, computed without rounding, the
- * first of them a value of the integer type? */
+/* Are the edges of these even bins integers 2^shift apart, computed without rounding, and is the
+ * first one a value of the integer type? */
 static bool can_shift(const wi_bins *bins, double *width) {
     const double exact = 0x1p53, span = bins->hi - bins->lo;
     const bool computed_exactly =
@@ -282,7 +282,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_run(ctx, &wi_histogram_ladder, call->name, args.n, &args);
 }
 
-/* Runs with edges that this thread can read. */
+/* Runs the call; `edges` can be read by this thread. */
 static weft_status run(weft_context *ctx, const request *r, wi_call *call, const double *edges) {
     weft_bins bins = {.count = 0};
     if (r->bins) {
@@ -297,7 +297,7 @@ static weft_status run(weft_context *ctx, const request *r, wi_call *call, const
                               .bins = wi_bins_of(r->type, r->bins ? &bins : NULL),
                               .accumulate = r->counting == WEFT_ACCUMULATE,
                               .wide = weft_type_size(r->count_type) == 8};
-    call->count = EDGES; /* they are in args */
+    call->count = EDGES; /* without the edges, which are in args */
     return wi_call_run(ctx, call, run_part, &args);
 }
 

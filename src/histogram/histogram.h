@@ -11,15 +11,15 @@ extern "C" {
 #endif
 
 enum {
-    WI_OUTSIDE = 3, /* slots of a channel beside its bins: below, above, NaN */
+    WI_OUTSIDE = 3, /* slots of a channel besides its bins: below, above, NaN */
     WI_BYTE_VALUES = 256
 };
 
-/* One call on memory the place can reach directly. A long host array on a GPU comes as several
- * calls, segment after segment, the later ones accumulating. */
+/* One call on memory that the place can access directly. A long host array on a GPU becomes several
+ * calls, one for each segment; all but the first accumulate. */
 typedef struct wi_histogram_args {
     weft_type type;
-    size_t n; /* elements, of all channels together; may end in the middle of a pixel */
+    size_t n; /* elements, counting all channels; may end in the middle of a pixel */
     uint32_t channels;
     uint32_t channel; /* of x[0] */
     const void *x;
@@ -32,21 +32,21 @@ typedef struct wi_histogram_args {
 
 extern const wi_ladder wi_histogram_ladder;
 
-/* Slots of one channel. */
+/* The number of slots of one channel. */
 static inline uint32_t wi_slots_of(const wi_bins *bins) {
     return bins->count + WI_OUTSIDE;
 }
 
-/* The bins of a public call, whose arguments are right; edges are still the caller's. */
+/* The bins of a public call with valid arguments; edges are still the caller's. */
 wi_bins wi_bins_of(weft_type type, const weft_bins *bins);
 
 /* ---- on the host ---- */
 
-/* Looks at every edge: fills *table, whose thresholds are the caller's to free with wi_host_free.
- * WEFT_ENOMEM if there is no memory for them. */
+/* Checks every edge and fills *table; free its thresholds with wi_host_free. WEFT_ENOMEM if there
+ * is no memory for them. */
 weft_status wi_bin_table_make(weft_context *ctx, const wi_bins *bins, wi_bin_table *table);
 
-/* Adds `times` to what counts an element of channel `channel` that fell into `slot`. */
+/* Adds `times` to the count of `slot` in channel `channel`. */
 void wi_count(const wi_histogram_args *args, uint32_t channel, uint32_t slot, uint64_t times);
 
 /* Sets counts and outside to 0, unless the call accumulates. */
@@ -65,8 +65,8 @@ weft_status wi_histogram_ranges(weft_context *ctx, const void *args);
 weft_status wi_histogram_packed(weft_context *ctx, const void *args);
 weft_status wi_histogram_lanes(weft_context *ctx, const void *args);
 
-/* How many slots the rungs above have room for on this context's device; 0 where they cannot run.
- */
+/* How many slots the rungs above can hold in shared memory on this context's device; 0 if they
+ * cannot run. */
 size_t wi_histogram_shared_room(const weft_context *ctx);
 size_t wi_histogram_cluster_room(const weft_context *ctx);
 size_t wi_histogram_packed_room(const weft_context *ctx);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which bin an element belongs to, the same on every place.
  *
- * Elements have keys: unsigned integers in the order of the elements. The threshold of an edge is
- * the smallest key that is not below it, so x >= edge is key >= threshold, an exact comparison.
+ * Elements have keys: unsigned integers in the same order. The threshold of an edge is the smallest
+ * key that is not below it, so x >= edge is the same as key >= threshold, an exact comparison.
  *
- * An element's slot counts the edges at or below it: 0 is below all bins, 1 ... count are the bins,
- * count + 1 is above them, and count + 2 is where NaN goes. */
+ * An element's slot is the number of edges at or below it: 0 is below all bins, 1 ... count are the
+ * bins, count + 1 is above them; NaN has slot count + 2. */
 #ifndef WI_HISTOGRAM_BINS_H
 #define WI_HISTOGRAM_BINS_H
 
@@ -21,17 +21,17 @@
 #    define WI_BOTH
 #endif
 
-/* How slots are found, best first. */
+/* How slots are found; the best rule first. */
 typedef enum wi_bin_rule {
     WI_BINS_SHIFT,  /* integers, edges 2^shift apart: a subtraction and a shift */
-    WI_BINS_LINEAR, /* even bins: (value - origin) scale, if that proves right at every edge */
+    WI_BINS_LINEAR, /* even bins: (value - origin) scale, if that is right at every edge */
     WI_BINS_SEARCH  /* a binary search of the thresholds */
 } wi_bin_rule;
 
-/* How keys of a type are made of its elements' bits. */
+/* How the bits of an element become a key. */
 typedef struct wi_key_form {
     unsigned bits;
-    uint64_t flip; /* of integers: the sign bit of signed ones; of floats: the sign bit */
+    uint64_t flip; /* the sign bit, for floats and signed integers */
     bool is_float;
     unsigned mantissa_bits; /* of floats */
 } wi_key_form;
@@ -44,7 +44,7 @@ typedef struct wi_bins {
     const double *edges; /* NULL: even */
     uint64_t first;      /* SHIFT: the key at lo */
     unsigned shift;
-    double origin, scale; /* LINEAR; of integers, origin is measured in keys */
+    double origin, scale; /* for LINEAR; for integers, origin is a key */
 } wi_bins;
 
 /* ---- elements, keys, values ---- */
@@ -91,7 +91,7 @@ static inline WI_BOTH double wi_float_value(const wi_key_form *form, uint64_t bi
     const uint64_t exponent = magnitude >> form->mantissa_bits;
     const uint64_t fraction = magnitude & (((uint64_t)1 << form->mantissa_bits) - 1);
     const uint64_t bias = ((uint64_t)1 << (exponent_bits - 1)) - 1;
-    /* 2^(1 - bias - mantissa_bits): what the last bit of a subnormal is worth */
+    /* 2^(1 - bias - mantissa_bits): the value of the last bit of a subnormal */
     const double step = wi_double_of_bits((1023 + 1 - bias - (uint64_t)form->mantissa_bits) << 52);
     double value = (double)fraction * step;
     if (magnitude >= wi_infinity_bits(form))
@@ -102,13 +102,13 @@ static inline WI_BOTH double wi_float_value(const wi_key_form *form, uint64_t bi
     return bits & form->flip ? -value : value;
 }
 
-/* What LINEAR computes with: the value of a float, the key of an integer. Never falls as keys grow.
- */
+/* The argument of LINEAR: the value of a float, the key of an integer. It never decreases as keys
+ * grow. */
 static inline WI_BOTH double wi_linear_value(const wi_key_form *form, uint64_t key) {
     return form->is_float ? wi_float_value(form, wi_bits_of_key(form, key)) : (double)key;
 }
 
-/* The largest and smallest keys that stand for numbers. */
+/* The largest and smallest keys of numbers. */
 static inline WI_BOTH uint64_t wi_last_key(const wi_key_form *form) {
     return form->is_float ? wi_key_of_bits(form, wi_infinity_bits(form))
                           : UINT64_MAX >> (64 - form->bits);
@@ -146,13 +146,13 @@ static inline WI_BOTH bool wi_integer_threshold(const wi_key_form *form, double 
     return true;
 }
 
-/* The same of a float; infinity is never below an edge. */
+/* The same for a float; infinity is never below an edge. */
 static inline WI_BOTH uint64_t wi_float_threshold(const wi_key_form *form, double edge) {
-    if (edge == 0) /* -0.0 is not below 0, and its key is the smaller one */
+    if (edge == 0) /* -0.0 is not below 0, and its key is smaller than that of +0.0 */
         return wi_key_of_bits(form, form->flip);
     if (form->bits == 64)
         return wi_key_of_bits(form, wi_bits_of_double(edge));
-    if (form->mantissa_bits == 23) { /* f32, by hand, for it has many edges */
+    if (form->mantissa_bits == 23) { /* f32, written out because it has many edges */
         const float near = (float)edge;
         uint32_t bits;
         memcpy(&bits, &near, sizeof bits);
@@ -178,8 +178,8 @@ static inline WI_BOTH bool wi_threshold(const wi_key_form *form, double edge, ui
 
 /* ---- slots ---- */
 
-/* The slot by LINEAR of a value that is not NaN. Rounding keeps order, so this never falls as the
- * value grows: if it is right on either side of every edge, it is right everywhere. */
+/* The slot of a value that is not NaN, by LINEAR. Rounding keeps the order, so slots never decrease
+ * as the value grows: if they are right on both sides of every edge, they are right everywhere. */
 static inline WI_BOTH uint32_t wi_linear_slot(const wi_bins *bins, double value) {
     const double at = (value - bins->origin) * bins->scale;
     if (!(at >= 0))
@@ -199,7 +199,7 @@ static inline WI_BOTH bool wi_linear_is_right(const wi_bins *bins, uint32_t k, b
     return wi_linear_slot(bins, wi_linear_value(form, before)) <= k;
 }
 
-/* The number of thresholds at or below the key; the first `live` edges have one. */
+/* The number of thresholds at or below the key; only the first `live` edges have one. */
 static inline WI_BOTH uint32_t wi_search_slot(const uint64_t *thresholds, uint32_t live,
                                               uint64_t key) {
     uint32_t from = 0, count = live;
@@ -212,7 +212,7 @@ static inline WI_BOTH uint32_t wi_search_slot(const uint64_t *thresholds, uint32
     return from;
 }
 
-/* The same, from a slot that is near. */
+/* The same, starting from a slot that is near. */
 static inline WI_BOTH uint32_t wi_walk_slot(const uint64_t *thresholds, uint32_t live, uint64_t key,
                                             uint32_t slot) {
     slot = slot < live ? slot : live;
@@ -230,7 +230,7 @@ static inline WI_BOTH uint32_t wi_shift_slot(const wi_bins *bins, uint64_t key) 
     return bin < bins->count ? (uint32_t)bin + 1 : bins->count + 1;
 }
 
-/* What is known once every edge has been looked at; SHIFT needs none of it. */
+/* What checking every edge finds; SHIFT does not need it. */
 typedef struct wi_bin_table {
     const uint64_t *thresholds;
     uint32_t live;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters in shared memory for the bins that a block meets first: one met often is soon among
+/* Counters in shared memory for the first bins that a block meets: a frequent bin is soon among
  * them. */
 #ifndef WI_HISTOGRAM_CACHE_CUH
 #define WI_HISTOGRAM_CACHE_CUH
@@ -8,7 +8,7 @@
 
 constexpr uint32_t wi_cache_entries_log2 = 12, wi_cache_entries = 1u << wi_cache_entries_log2;
 
-/* Which places a block's counters stand for, at their hashes, and how often they were met. */
+/* Which places a block's counters belong to, by a hash, and how often each was met. */
 template <int threads>
 struct wi_counter_cache {
     uint32_t *owner, *times;
@@ -28,7 +28,7 @@ struct wi_counter_cache {
         return owner[entry_of(place)] == place;
     }
 
-    /* Counts the place if an entry is its own or free; an entry's owner never changes. */
+    /* Counts the place if its entry belongs to it or is free; an entry's owner never changes. */
     __device__ bool add(uint32_t place) const {
         const uint32_t entry = entry_of(place);
         uint32_t holder = wi_glance(&owner[entry]);
@@ -43,7 +43,7 @@ struct wi_counter_cache {
     }
 };
 
-/* Says on the device whether a kernel is to run: if *word is `open`, or if there is no word. */
+/* Decides on the device whether a kernel runs: if *word is `open`, or if there is no word. */
 struct wi_histogram_gate {
     const uint32_t *word;
     uint32_t open;
@@ -53,7 +53,7 @@ struct wi_histogram_gate {
     }
 };
 
-/* Queues the kernel of the rung `cached`; counts are cleared, edges looked at. */
+/* Queues the kernel of the rung "cached"; counts must be cleared and edges checked. */
 weft_status wi_histogram_queue_cached(weft_context *ctx, const wi_histogram_args *args,
                                       const wi_histogram_target *target, wi_histogram_gate gate);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Drawn for element i: its first bits are the number of its bin. */
+/* A random number for element i; its first bits are the number of the bin. */
 static uint64_t draw(const wi_setup *setup, uint64_t i) {
     uint64_t z = (setup->seed << 32 ^ i) * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -36,7 +36,7 @@ static weft_bins bins_of(weft_type type) {
     return bins;
 }
 
-/* A number in [0, 1) of as many of the first bits as the type holds exactly. */
+/* A number in [0, 1) made of as many of the first bits as the type holds exactly. */
 static void put_float(weft_type type, uint64_t drawn, void *x, size_t i) {
     if (type == WEFT_F64)
         ((double *)x)[i] = (double)(drawn >> 11) * 0x1p-53;
@@ -137,7 +137,7 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_try(problem, call, why, bytes) && compare(problem, why, bytes);
 }
 
-/* Each element read once; the counts are nothing beside them. */
+/* Each element is read once; the counts are negligible. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     (void)rung;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads rung of histogram. Every thread counts its share in tables of its own, which are
- * added up at the end.
+/* The rung "threads" of histogram. Every thread counts its share in its own tables, which are added
+ * at the end.
  *
- * What a core does worst is to add to a counter it has just added to: the addition waits for the
- * one before. Bytes are counted two at a time, which halves the additions, in 8-bit counters that
- * fit the first-level cache: which of the two comes first does not matter, so 33,024 are enough.
- * Blocks that repeat one word are only tallied. Other elements become slots a block at a time, by
- * vectors, and neighbours go to different copies of a counter. */
+ * Adding to a counter that was just changed is slow: the addition waits for the one before. Bytes
+ * are counted two at a time, which halves the additions, in 8-bit counters that fit the first-level
+ * cache; which of the two comes first does not matter, so 33,024 counters are enough. A block that
+ * repeats one word is counted at once. For other elements, vectors find the slots of a whole block
+ * first, and neighbouring elements use different copies of a counter. */
 #include <pthread.h>
 #include <string.h>
 
@@ -16,18 +16,18 @@
 enum {
     BLOCK = 4096, /* elements whose slots are found at a time */
     SHORT_VALUES = 1 << 16,
-    TABLE_WORTHWHILE = 1 << 18, /* elements for which a table of all 16-bit values pays */
-    COPIES = 4,                 /* of each counter, while they are few */
+    TABLE_WORTHWHILE = 1 << 18, /* with so many elements, a table of all 16-bit values pays */
+    COPIES = 4,                 /* of each counter, if they are few */
     FEW_SLOTS = 1 << 12,
-    PAIR_WORTHWHILE = 1 << 19, /* bytes of a share for which counting by pairs pays */
+    PAIR_WORTHWHILE = 1 << 19, /* with so many bytes in a share, counting pairs pays */
     WORD = sizeof(uint64_t),
-    PAIRS = 512,        /* numbered at a time */
+    PAIRS = 512,        /* pairs numbered at a time */
     UNROLLED = 32,      /* pairs counted at a time */
-    SAMPLE = 64,        /* pairs looked at for whether they crowd */
-    AHEAD_BYTES = 2048, /* from the bytes counted to those asked for */
+    SAMPLE = 64,        /* pairs that are checked for frequent repetitions */
+    AHEAD_BYTES = 2048, /* how far ahead bytes are prefetched */
 };
 
-/* Elements after which 32-bit counters are emptied. */
+/* After so many elements, 32-bit counters are added to the 64-bit ones. */
 static const size_t span_elements = (size_t)1 << 31;
 
 typedef struct plan {
@@ -35,17 +35,18 @@ typedef struct plan {
     wi_bin_table table;
     const wi_histogram_simd *simd;
     wi_slots_run slots;          /* or NULL */
-    uint32_t *of_value;          /* slots of all 16-bit values, or NULL */
-    size_t of_channel, counters; /* counters of a channel, of all channels together */
+    uint32_t *of_value;          /* the slots of all 16-bit values, or NULL */
+    size_t of_channel, counters; /* counters of one channel, and of all channels together */
     uint32_t copies;
 } plan;
 
 /* ---- bytes ---- */
 
-/* How often each pair of bytes was met, modulo 256. Pairs that crowd go to the copies in turns. */
+/* How often each pair of bytes was met, modulo 256. If pairs repeat often, copies are used in turn.
+ */
 typedef struct pair_table {
     _Alignas(64) uint8_t times[COPIES][WI_BYTE_PAIRS];
-    bool has_copies; /* else times[0] is all there is */
+    bool has_copies; /* else only times[0] is used */
 } pair_table;
 
 static inline void add_pair(uint32_t *counters, uint32_t pair, uint32_t times) {
@@ -53,7 +54,7 @@ static inline void add_pair(uint32_t *counters, uint32_t pair, uint32_t times) {
     counters[(pair + (pair >> 8)) & 0xff] += times;
 }
 
-/* Apart, for it is rare: the loops around it stay small. */
+/* A function of its own, because it is rare: the loops that call it stay small. */
 static __attribute__((noinline)) void carry(uint32_t *counters, uint32_t pair) {
     add_pair(counters, pair, 256);
 }
@@ -76,7 +77,7 @@ static bool is_one_word(const uint8_t *x, uint64_t *word) {
     return *word == next && memcmp(x, x + WORD, 2 * PAIRS - WORD) == 0;
 }
 
-/* Is a pair often the same as one of the two behind it? */
+/* Is a pair often the same as one of the two after it? */
 static bool do_crowd(const uint16_t *pairs) {
     uint16_t same = 0;
     for (int k = 0; k < SAMPLE; k++)
@@ -93,8 +94,8 @@ static void count_crowd(pair_table *t, const uint16_t *pairs, uint32_t *counters
             count_pair(t->times[c], pairs[k + c], counters);
 }
 
-/* x: the bytes that the pairs are of. Memory is asked evenly: it answers no faster to many at once.
- */
+/* x: the bytes of the pairs. Prefetches are spread evenly: memory is not faster when many come at
+ * once. */
 static void count_block(pair_table *t, const uint8_t *x, const uint16_t *pairs,
                         uint32_t *counters) {
     for (int k = 0; k < PAIRS; k += UNROLLED) {
@@ -157,7 +158,7 @@ static void find_slots(const plan *p, size_t first, size_t n, uint32_t *slots) {
     }
 }
 
-/* Adds up the slots of elements from `first` on; copy c of a counter stands at c * p->counters. */
+/* Counts the slots of elements from `first` on; copy c of a counter is at c * p->counters. */
 static void count_slots(const plan *p, size_t first, size_t n, const uint32_t *slots,
                         uint32_t *counters) {
     const uint32_t channels = p->args->channels, mask = p->copies - 1;
@@ -188,7 +189,7 @@ static bool counts_pairs(const plan *p, size_t n) {
     return weft_type_size(p->args->type) == 1 && p->args->channels == 1 && n >= PAIR_WORTHWHILE;
 }
 
-/* Empties the counters into the caller's counts. */
+/* Adds the counters to the caller's counts. */
 static void hand_over(const plan *p, uint32_t *counters) {
     const wi_histogram_args *const args = p->args;
     const bool bytes = weft_type_size(args->type) == 1;
@@ -221,7 +222,7 @@ static void count_share(const plan *p, size_t first, size_t last, uint32_t *coun
     }
 }
 
-/* With more counters than elements: each element goes to the caller's counts at once. */
+/* With more counters than elements, each element is counted in the caller's counts at once. */
 static void count_directly(const plan *p) {
     const wi_histogram_args *const args = p->args;
     uint32_t slots[BLOCK], channel = args->channel;
@@ -236,11 +237,11 @@ static void count_directly(const plan *p) {
     }
 }
 
-/* What threads share, the caller's counts among it. */
+/* What the threads share, such as the caller's counts. */
 typedef struct work {
     const plan *p;
     char *memory;
-    size_t each, table_bytes, pair_bytes; /* of a thread's memory: tables of pairs come first */
+    size_t each, table_bytes, pair_bytes; /* of a thread's memory; tables of pairs come first */
     pthread_mutex_t lock;
 } work;
 
@@ -260,7 +261,7 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
     const int team = wi_team_size(ctx, args->n, args->n * weft_type_size(args->type));
     const bool by_pairs = counts_pairs(p, args->n / (size_t)team);
     const size_t pair_bytes = by_pairs ? sizeof(pair_table) : 0;
-    const size_t lines = (table_bytes + pair_bytes) / 64 + 1; /* no line is two threads' */
+    const size_t lines = (table_bytes + pair_bytes) / 64 + 1; /* each thread has its own lines */
     char *const memory = wi_host_alloc((size_t)team * lines * 64);
     if (!memory)
         return wi_fail(ctx, WEFT_ENOMEM,
@@ -277,8 +278,8 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
 
 /* ---- the rung ---- */
 
-/* Chooses how slots are found; looks 16-bit values up where arithmetic does not give their slots.
- */
+/* Chooses how slots are found; where arithmetic does not give the slots of 16-bit values, a table
+ * does. */
 static weft_status choose_slots(weft_context *ctx, plan *p) {
     const wi_histogram_args *const args = p->args;
     if (args->bins.rule == WI_BINS_SHIFT)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram on a GPU: the edges looked at, counts cleared, and the rung for few bins. */
+/* histogram on a GPU: checking the edges, clearing counts, and the rung for few bins. */
 #include "histogram/histogram_cuda.cuh"
 
 /* ---- before counting ---- */
@@ -10,10 +10,10 @@ struct edge_task {
     wi_bins bins;
     const double *edges; /* on the device, or NULL */
     wi_edges_seen *seen;
-    uint64_t *thresholds; /* NULL: the rule needs none */
+    uint64_t *thresholds; /* NULL: the rule does not need them */
 };
 
-/* Notes the threshold of edge k, and whether LINEAR is right there. */
+/* Stores the threshold of edge k, and checks whether LINEAR is right there. */
 __device__ void look_at_edge(const edge_task &task, uint32_t k) {
     const wi_bins &bins = task.bins;
     uint64_t key, next;
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(edge_threads)
             look_at_edge(task, (uint32_t)k);
 }
 
-/* Scratch: what was seen, thresholds, edges. */
+/* Divides scratch: findings, thresholds, edges. */
 static weft_status lay_out(weft_context *ctx, const wi_histogram_args *args, edge_task *task) {
     const size_t edges = (size_t)args->bins.count + 1, arrays = args->bins.edges ? 2 : 1;
     void *scratch;
@@ -96,14 +96,14 @@ weft_status wi_histogram_begin(weft_context *ctx, const wi_histogram_args *args,
 constexpr int threads = 1024;
 constexpr uint32_t byte_values = WI_BYTE_VALUES;
 constexpr uint32_t most_copies = 32; /* one for each lane, each in its own bank */
-/* Elements a block should have for each counter it has to clear and to add up. */
+/* A block should have so many elements for each counter that it has to clear and to add. */
 constexpr size_t elements_a_counter = 4;
 
-/* Bytes are counted by their value first, and values become slots at the end. */
+/* Bytes are counted by value first; at the end values become slots. */
 template <class T>
 constexpr bool by_value = sizeof(T) == 1;
 
-/* Two blocks to a multiprocessor for bytes, whose kernel needs few registers. */
+/* For bytes, whose kernel needs few registers, two blocks on a multiprocessor. */
 template <class T>
 constexpr int vectors_at_once = by_value<T> ? 2 : 4;
 
@@ -126,8 +126,8 @@ __device__ void count_in_lanes(const wi_histogram_params<T> &p, uint32_t *counte
     }
 }
 
-/* A block counts fewer than 2^32 elements as long as a multiprocessor's share of the device memory
- * is below 4 GiB. */
+/* A block counts fewer than 2^32 elements if a multiprocessor's share of the device memory is below
+ * 4 GiB. */
 template <bool many, class T>
 __global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
     lanes(wi_histogram_params<T> p, uint32_t places, uint32_t copies) {
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(threads, by_value<T> ? 2 : 1)
     const wi_bin_table table = p.target.table();
     for (uint32_t place = threadIdx.x; place < places; place += threads) {
         uint32_t times = 0;
-        for (uint32_t c = 0; c < copies; c++) /* neighbours begin in different banks */
+        for (uint32_t c = 0; c < copies; c++) /* neighbouring threads begin in different banks */
             times += counters[place * copies + (place + c) % copies];
         if (times == 0)
             continue;
@@ -157,7 +157,7 @@ size_t wi_histogram_shared_room(const weft_context *ctx) {
     return ctx->gpu->shared_optin / sizeof(uint32_t);
 }
 
-/* As many copies of the counters, a power of two, as fit and as the elements are worth. */
+/* As many copies of the counters, a power of two, as fit and as pay for this many elements. */
 static uint32_t copies_of(const weft_context *ctx, size_t places, size_t room_bytes, size_t n) {
     const size_t of_block = n / (size_t)ctx->gpu->multiprocessors;
     uint32_t copies = 1;

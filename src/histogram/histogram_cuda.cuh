@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all CUDA rungs of histogram share: the call as a kernel sees it, the slots of elements, and
- * ways through an array. */
+/* What all CUDA rungs of histogram share: the call as a kernel gets it, the slots of elements, and
+ * loops over an array. */
 #ifndef WI_HISTOGRAM_CUDA_CUH
 #define WI_HISTOGRAM_CUDA_CUH
 
@@ -9,16 +9,17 @@
 #include "cuda/types.cuh"
 #include "histogram/histogram.h"
 
-/* What is found out about the edges of a call, in device memory; zeros beforehand. */
+/* What checking the edges of a call found, in device memory; zeros at first. */
 struct alignas(128) wi_edges_seen {
     unsigned live;    /* edges that have a threshold */
     unsigned crooked; /* 1: LINEAR is wrong somewhere */
 };
 
-/* Places are the slots of all channels in a row: there are fewer than 2^32 - 1. */
+/* A place is the number of a slot, counting the slots of all channels in a row: there are fewer
+ * than 2^32 - 1. */
 constexpr uint32_t wi_no_place = ~0u;
 
-/* Where counts go, and which slot is which. */
+/* The counts, and which slot each belongs to. */
 struct wi_histogram_target {
     wi_bins bins;
     const wi_edges_seen *seen;
@@ -40,7 +41,7 @@ struct wi_histogram_target {
             atomicAdd((unsigned *)to + at, (unsigned)times);
     }
 
-    /* Adds to what counts elements of that channel and slot. */
+    /* Adds to the count of that channel and slot. */
     __device__ void count(uint32_t channel, uint32_t slot, unsigned long long times) const {
         if (slot >= 1 && slot <= bins.count)
             add(counts, (size_t)channel * bins.count + slot - 1, times);
@@ -48,7 +49,7 @@ struct wi_histogram_target {
             add(outside, channel * WI_OUTSIDE + (slot ? slot - bins.count : 0), times);
     }
 
-    /* The same with the slots of all channels in one row. */
+    /* The same for a place. */
     __device__ void count_in_row(uint32_t place, unsigned long long times) const {
         const uint32_t slots = bins.count + WI_OUTSIDE;
         const uint32_t channel = channels > 1 ? place / slots : 0;
@@ -56,7 +57,7 @@ struct wi_histogram_target {
     }
 };
 
-/* A call's elements, typed. */
+/* A call's elements, with their type. */
 template <class T>
 struct wi_histogram_params {
     using Element = T;
@@ -71,7 +72,7 @@ struct wi_histogram_params {
     }
 };
 
-/* Prepares a call: clears counts unless it accumulates, and looks at the edges. */
+/* Prepares a call: clears counts unless it accumulates, and checks the edges. */
 weft_status wi_histogram_begin(weft_context *ctx, const wi_histogram_args *args,
                                wi_histogram_target *target);
 
@@ -86,7 +87,7 @@ weft_status wi_histogram_typed(weft_context *ctx, const wi_histogram_args *args,
 
 /* ---- slots ---- */
 
-/* Ways from an element to its slot. `cheap` ones are worth copying into unrolled loops. */
+/* Ways to find an element's slot. Those that are `cheap` are worth inlining in unrolled loops. */
 template <class T>
 struct wi_shift_slots {
     static constexpr bool cheap = true;
@@ -106,8 +107,8 @@ struct wi_linear_slots {
     static constexpr bool cheap = true;
     const wi_bins &bins;
 
-    /* wi_linear_slot, clamped where that takes one instruction: once the number is an integer. The
-     * conversion saturates. */
+    /* wi_linear_slot, clamped where that takes one instruction: after the conversion to an integer,
+     * which saturates. */
     __device__ uint32_t slot_of(double value) const {
         const int at = __double2int_rd((value - bins.origin) * bins.scale);
         const int not_below = at > -1 ? at : -1, most = (int)bins.count;
@@ -135,7 +136,7 @@ struct wi_lookup_slots {
     }
 };
 
-/* Calls f with the cheapest of them that is right for the call. */
+/* Calls f with the cheapest way that is right for the call. */
 template <class T, class F>
 __device__ inline void wi_with_slots(const wi_histogram_target &target, F f) {
     const wi_bins &bins = target.bins;
@@ -152,9 +153,9 @@ __device__ inline void wi_with_slots(const wi_histogram_target &target, F f) {
         f(wi_lookup_slots<T>{bins, table});
 }
 
-/* ---- through the array ---- */
+/* ---- loops over the array ---- */
 
-/* An array cut at 16-byte boundaries: some elements, whole vectors, some elements. */
+/* An array divided at 16-byte boundaries: some elements, whole vectors, some elements. */
 template <class T>
 struct wi_cut {
     static constexpr uint32_t width = wi_vector<T>::count;
@@ -167,7 +168,7 @@ struct wi_cut {
     }
 };
 
-/* Calls take(element, channel) for the elements beside whole vectors: one a thread. */
+/* Calls take(element, channel) for the elements outside whole vectors: one for each thread. */
 template <class T, class Take>
 __device__ inline void wi_take_ends(const wi_histogram_params<T> &p, const wi_cut<T> &cut,
                                     Take take) {
@@ -179,8 +180,8 @@ __device__ inline void wi_take_ends(const wi_histogram_params<T> &p, const wi_cu
         take(p.x[i], p.channel_of(i));
 }
 
-/* Calls take(element, channel) for all elements, the grid together; channel is 0 unless `many`. If
- * take is `cheap`, a thread loads so many vectors `at_once`, and loops are unrolled. */
+/* Calls take(element, channel) for all elements, with the whole grid; channel is 0 unless `many`.
+ * If `take` is cheap, a thread loads `at_once` vectors at a time, and loops are unrolled. */
 template <bool many, bool cheap, int threads, int at_once, class T, class Take>
 __device__ inline void wi_take_all(const wi_histogram_params<T> &p, Take take) {
     using Vector = wi_vector<T>;
@@ -216,7 +217,8 @@ __device__ inline void wi_take_all(const wi_histogram_params<T> &p, Take take) {
         wi_take_ends(p, cut, take);
 }
 
-/* Blocks worth launching: no more than are resident, no more than have `least` elements each. */
+/* How many blocks to launch: at most as many as are resident, and each with at least `least`
+ * elements. */
 inline unsigned wi_useful_blocks(size_t n, size_t least, size_t resident) {
     const size_t useful = n / least + 1;
     return (unsigned)(useful < resident ? useful : resident);

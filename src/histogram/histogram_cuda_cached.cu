@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram on a GPU: any number of bins. Counts are added to in global memory, which is fast
- * enough only as long as no bin is met often: so each block keeps the counters of the first bins it
- * meets in shared memory, where a bin met often is soon among them. */
+/* histogram on a GPU for any number of bins. Counts are added in global memory, which is fast
+ * enough if no bin is frequent. So each block keeps counters for the first bins it meets in shared
+ * memory: a frequent bin is soon among them. */
 #include "histogram/histogram_cache.cuh"
 
 constexpr int threads = 1024;
-constexpr int at_once = 2; /* vectors a thread loads */
+constexpr int at_once = 2; /* vectors that a thread loads at a time */
 
 template <class T>
 __global__ void __launch_bounds__(threads)

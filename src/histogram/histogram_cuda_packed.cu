@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram on a GPU: the rungs for more bins than 32-bit counters of one block have room for.
+/* histogram on a GPU: the rungs for more bins than a block has room for with 32-bit counters.
  *
- * Counters of 16 bits stand two in a word of shared memory, which is added to by one atomic
- * operation. Whoever takes a counter past its half moves that half to the counts in global memory.
- * Between two barriers a block counts fewer elements than the other half has room for, so a counter
+ * Counters have 16 bits, two in a word of shared memory, to which one atomic operation adds.
+ * Whoever takes a counter past half of its range moves that half to the counts in global memory.
+ * Between two barriers a block counts fewer elements than the other half can hold, so a counter
  * never carries into its neighbour.
  *
- * Equal elements in one warp would wait for one another there, so a warp that sees many of them
- * finds out which lanes agree, and one of them adds for all. */
+ * Atomic operations of a warp on the same word wait for one another. So a warp that has many equal
+ * elements finds out which lanes agree, and one of them adds for all. */
 #include "cuda/warp.cuh"
 #include "histogram/histogram_cuda.cuh"
 
 constexpr int threads = 1024;
 constexpr int vectors_at_once = 2;
 constexpr uint32_t half_full = 1u << 15;
-constexpr int crowd = 6; /* lanes that agree before agreeing pays */
+constexpr int crowd = 6; /* if at least so many lanes agree, adding for all at once pays */
 constexpr size_t most_ranges = 3;
 
-/* Moves half of what a counter holds to the counts. Seldom called, and not copied to where counters
- * are added to. */
+/* Moves half of a counter's range to the counts. Rarely called, so not inlined. */
 __device__ __attribute__((noinline)) void spill(const wi_histogram_target *target, uint32_t *word,
                                                 uint32_t shift, uint32_t place) {
     atomicSub(word, half_full << shift);
@@ -36,12 +35,12 @@ struct packed_counters {
             words[i] = 0;
     }
 
-    /* Adds to a counter; tells the word as it was. at < size */
+    /* Adds to a counter; returns the word as it was. at < size */
     __device__ uint32_t add_to_word(uint32_t at, uint32_t times) const {
         return atomicAdd(&words[at / 2], times * (at % 2 * 0xffff + 1));
     }
 
-    /* Spills a counter that has just been taken past its half. */
+    /* Spills a counter that was just taken past half of its range. */
     __device__ void settle(uint32_t at, uint32_t times, uint32_t word) const {
         const uint32_t shift = at % 2 * 16, before = word >> shift & 0xffff;
         if (before < half_full && before + times >= half_full)
@@ -52,15 +51,15 @@ struct packed_counters {
         settle(at, times, add_to_word(at, times));
     }
 
-    /* By a whole warp. Lanes agree on a place and on whether it counts. */
+    /* Called by a whole warp. Lanes agree on a place and on whether it counts. */
     __device__ void add_agreeing(uint32_t at, uint32_t times, uint32_t limit) const {
         const unsigned lanes = __match_any_sync(wi_all_lanes, at < limit ? at : size);
         if (at < limit && __ffs((int)lanes) - 1 == wi_lane())
             add(at, times * (uint32_t)__popc(lanes));
     }
 
-    /* Adds 1 for each place below `limit`. One look at all words tells whether one may have to be
-     * settled: that 1 more in either half takes it past the middle. */
+    /* Adds 1 for each place below `limit`. One test of all words shows whether a counter may need
+     * settling: 1 more in either half of a word takes it past the middle. */
     template <int width>
     __device__ void add_each(const uint32_t (&at)[width], uint32_t limit) const {
         uint32_t word[width], seen = 0;
@@ -80,8 +79,7 @@ struct packed_counters {
                 settle(at[e], 1, word[e]);
     }
 
-    /* Counts what a warp's lanes have, `width` elements each; places from `limit` on are passed
-     * over. */
+    /* Counts the elements of a warp's lanes, `width` each; skips places from `limit` on. */
     template <int width>
     __device__ void add_vectors(const uint32_t (&at)[width], uint32_t limit) const {
         const unsigned here = __ballot_sync(wi_all_lanes, at[0] < limit);
@@ -112,7 +110,7 @@ struct packed_counters {
     }
 };
 
-/* Blocks number `range`, range + ranges, ... count the places of one range; all blocks that begin
+/* Blocks number `range`, range + ranges, ... count the places of one range. All blocks that begin
  * at the same vector read it at about the same time, most of them from the second-level cache. */
 template <bool many, class T, class Slot>
 __device__ void count_range(const wi_histogram_params<T> &p, const packed_counters &counters,
@@ -151,7 +149,7 @@ __device__ void count_range(const wi_histogram_params<T> &p, const packed_counte
 #pragma unroll
         for (int k = 0; k < unroll; k++)
             a[k] = next[k];
-        fetch(from + unroll * stride); /* under way while this thread counts */
+        fetch(from + unroll * stride); /* in flight while this thread counts */
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             const size_t v = from + k * stride + threadIdx.x;
@@ -228,7 +226,7 @@ weft_status wi_histogram_packed(weft_context *ctx, const void *arguments) {
     });
 }
 
-/* The same kernel: one range for each block's worth of bins. */
+/* The same kernel, with one range for as many bins as a block can hold. */
 weft_status wi_histogram_ranges(weft_context *ctx, const void *args) {
     return wi_histogram_packed(ctx, args);
 }

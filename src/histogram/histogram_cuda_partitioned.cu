@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram on a GPU: more bins than shared memory holds, counted there all the same.
+/* histogram on a GPU for more bins than shared memory holds, but still counted in shared memory.
  *
- * The places of counters are cut into ranges of a power of two that one block has room for. A first
- * kernel takes the elements tile by tile, and writes each tile's places in the order of their
- * ranges, as 16-bit offsets within the range. A second one gives every range one block or several,
- * as many as its share of the elements is worth, which read that range's run of each tile.
+ * The places of counters are divided into ranges, whose length is a power of two that fits one
+ * block. A first kernel reads the elements tile by tile, and writes each tile's places sorted by
+ * range, as 16-bit offsets within the range. In a second kernel every range has one block or
+ * several, in proportion to its elements, which read that range's run of each tile.
  *
- * Runs begin at 16-byte boundaries; what is left over at their ends holds `nobody`. */
+ * Runs begin at 16-byte boundaries; unused offsets at their ends are `nobody`. */
 #include "cuda/warp.cuh"
 #include "histogram/histogram_cache.cuh"
 
@@ -15,30 +15,32 @@ constexpr uint32_t of_thread = 16; /* elements */
 constexpr uint32_t of_tile = threads * of_thread;
 constexpr uint32_t most_ranges = threads;
 constexpr uint32_t most_range_log2 = 15;
-constexpr uint16_t nobody = 0xffff; /* no offset: a range is shorter */
-constexpr uint32_t run_lanes = 8;   /* threads that read a run together */
-/* Elements dealt out at a time, which bounds the memory for offsets to about half a GiB. */
+constexpr uint16_t nobody = 0xffff; /* not an offset: ranges are shorter */
+constexpr uint32_t run_lanes = 8;   /* threads that read one run together */
+/* How many elements are distributed at a time; this limits the memory for offsets to about half a
+ * GiB. */
 constexpr size_t most_at_once = (size_t)1 << 28;
 
 using offsets = wi_vector<uint16_t>;
 constexpr uint32_t offset_count = offsets::count;
 
-/* Elements that have been dealt out. */
+/* Elements that have been distributed to ranges. */
 struct dealt {
     uint32_t range_log2, ranges, tiles;
-    uint32_t pitch;    /* vectors from tile to tile */
+    uint32_t pitch;    /* vectors from one tile to the next */
     uint32_t *totals;  /* vectors of each range */
-    uint32_t *crowded; /* the rung `sampled`: do most elements fall into few bins? */
-    uint32_t *runs; /* by range, then tile: a run's first vector in its tile, its vectors << 16 */
+    uint32_t *crowded; /* for the rung "sampled": do most elements fall into few bins? */
+    uint32_t *runs;    /* by range, then tile: the run's first vector in its tile, and its number of
+                          vectors << 16 */
     offsets *values;
 };
 
-/* What a block of the second kernel counts: the `part`-th of `parts` shares of the range. */
+/* What a block of the second kernel counts: share number `part` of `parts` of the range. */
 struct share {
     uint32_t range, part, parts;
 };
 
-/* The sum of x over the threads before this one; sums[31] is left as that over all. */
+/* The sum of x over the threads before this one; sums[31] becomes the sum over all. */
 __device__ inline uint32_t sum_before(uint32_t x, uint32_t *sums) {
     const auto plus = [](uint32_t a, uint32_t b) { return a + b; };
     const uint32_t through = wi_warp_scan(x, plus), warp = threadIdx.x / 32;
@@ -51,9 +53,10 @@ __device__ inline uint32_t sum_before(uint32_t x, uint32_t *sums) {
     return through - x + (warp ? sums[warp - 1] : 0);
 }
 
-/* ---- dealing out ---- */
+/* ---- distributing ---- */
 
-/* The places of this thread's elements of a tile: of whole vectors, `threads` vectors apart. */
+/* The places of this thread's elements of a tile, for elements in whole vectors, which are
+ * `threads` vectors apart. */
 template <class T, class Slot>
 __device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of, uint32_t tile,
                                    uint32_t (&place)[of_thread]) {
@@ -85,8 +88,8 @@ __device__ inline void find_places(const wi_histogram_params<T> &p, Slot slot_of
         wi_take_ends(p, cut, [&](T x, uint32_t c) { p.target.count(c, slot_of(x), 1); });
 }
 
-/* Numbers this tile's places of each range, in any order; counts them in met. Where all of a warp
- * fall into one range, as in sorted elements, one lane adds for all. */
+/* Numbers the places of this tile in each range, in any order, and counts them in `met`. If all of
+ * a warp fall into one range, as in sorted data, one lane adds for all. */
 __device__ inline void number_places(const uint32_t (&place)[of_thread], uint32_t range_log2,
                                      uint32_t *met, uint32_t (&number)[of_thread]) {
     constexpr uint32_t together = 4;
@@ -114,8 +117,9 @@ __device__ inline void number_places(const uint32_t (&place)[of_thread], uint32_
     }
 }
 
-/* Lays out the tile's runs and notes them; thread r does so for range r. Replaces met by where runs
- * begin, and fills what their last vectors leave free. Returns the tile's vectors. */
+/* Finds and stores where the tile's runs are; thread r does it for range r. Replaces `met` by the
+ * beginnings of the runs, and fills what is unused in their last vectors. Returns the tile's number
+ * of vectors. */
 __device__ inline uint32_t lay_out_runs(const dealt &d, uint32_t tile, uint32_t *met,
                                         uint32_t *sums, uint16_t *values) {
     const uint32_t range = threadIdx.x, count = met[range];
@@ -169,7 +173,7 @@ __global__ void __launch_bounds__(threads, 1)
 
 /* ---- counting ---- */
 
-/* This block's share, if about `blocks` blocks share all vectors; without parts if it has none. */
+/* This block's share if about `blocks` blocks divide all vectors; `parts` is 0 if it has none. */
 __device__ inline void find_share(const dealt &d, uint32_t blocks, uint32_t *sums, share *mine) {
     const uint32_t total = threadIdx.x < d.ranges ? d.totals[threadIdx.x] : 0;
     if (threadIdx.x == 0)
@@ -222,14 +226,14 @@ __global__ void __launch_bounds__(threads, 1)
             target.count_in_row((mine.range << d.range_log2) + i, counters[i]);
 }
 
-/* ---- which is better ---- */
+/* ---- which rung is faster ---- */
 
-/* Elements of a thread's sample, and how many of those in the second half must find themselves in a
- * cache as large as that of `cached`, for `cached` to be faster. */
+/* Elements of a thread's sample, and how many in its second half must be found in a cache as large
+ * as that of "cached", for "cached" to be the faster rung. */
 constexpr uint32_t sample = 4;
 constexpr uint32_t enough_met = threads * (sample / 2) * 5 / 8;
 
-/* One block: an element drawn from each of threads * sample equal parts of the array. */
+/* One block: takes a random element from each of threads * sample equal parts of the array. */
 template <class T>
 __global__ void __launch_bounds__(threads, 1) look(wi_histogram_params<T> p, uint32_t *crowded) {
     WEFT_SHARED(uint32_t, owner, [wi_cache_entries]);
@@ -283,7 +287,7 @@ size_t wi_histogram_partitioned_room(const weft_context *ctx) {
     return (size_t)most_ranges << range_log2_of(ctx);
 }
 
-/* Deals out and counts p.n elements. */
+/* Distributes and counts p.n elements. */
 template <class T>
 static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p, dealt d,
                              wi_histogram_gate gate) {
@@ -311,7 +315,7 @@ static weft_status run_slice(weft_context *ctx, const wi_histogram_params<T> &p,
                        p.target, d, (uint32_t)blocks, gate);
 }
 
-/* Memory for as many elements as are dealt out at a time, to be freed by d->values. */
+/* Allocates memory for as many elements as are distributed at a time; free it by d->values. */
 static weft_status make_room(weft_context *ctx, const wi_histogram_args *args, dealt *d) {
     const size_t places = (size_t)args->channels * wi_slots_of(&args->bins);
     const size_t n = args->n < most_at_once ? args->n : most_at_once;
@@ -357,7 +361,7 @@ template <class T>
 static weft_status launch(weft_context *ctx, const wi_histogram_args *args, bool sampled) {
     wi_histogram_target target;
     dealt d = {};
-    weft_status status = make_room(ctx, args, &d); /* before the counts are cleared */
+    weft_status status = make_room(ctx, args, &d); /* before counts are cleared */
     if (status != WEFT_OK)
         return status;
     status = wi_histogram_begin(ctx, args, &target);

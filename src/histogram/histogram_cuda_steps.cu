@@ -7,7 +7,7 @@ constexpr int threads = 256;
 constexpr int cluster_threads = 1024;
 constexpr unsigned pair_of_blocks = 2, most_in_cluster = 8;
 
-/* One slot of all channels' slots, whatever the rule. */
+/* One place in the slots of all channels, by any rule. */
 template <class T>
 __device__ inline uint32_t place_of(const wi_histogram_params<T> &p, const wi_bin_table &table,
                                     size_t i) {
@@ -15,7 +15,7 @@ __device__ inline uint32_t place_of(const wi_histogram_params<T> &p, const wi_bi
     return p.channel_of(i) * (p.target.bins.count + WI_OUTSIDE) + slot;
 }
 
-/* Calls take(place) for one element a thread, over and over. */
+/* Calls take(place) for one element of each thread at a time. */
 template <int block_threads, class T, class Take>
 __device__ inline void stride_through(const wi_histogram_params<T> &p, Take take) {
     const wi_bin_table table = p.target.table();
@@ -24,7 +24,7 @@ __device__ inline void stride_through(const wi_histogram_params<T> &p, Take take
         take(place_of(p, table, i));
 }
 
-/* Calls launch(args, params, places) for the element type: u8 beside the usual ones. */
+/* Calls launch(args, params, places) for the element type: u8 in addition to the usual ones. */
 template <class Launch>
 static weft_status with_step_type(weft_context *ctx, const void *arguments, Launch launch) {
     const wi_histogram_args *args = (const wi_histogram_args *)arguments;
@@ -88,7 +88,7 @@ weft_status wi_histogram_shared(weft_context *ctx, const void *arguments) {
 
 /* ---- cluster ---- */
 
-/* Each block of a cluster holds the counters of a run of places. */
+/* Each block of a cluster holds the counters of a range of places. */
 template <class T>
 __device__ void count_in_cluster(const wi_histogram_params<T> &p, uint32_t places) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -109,14 +109,14 @@ __device__ void count_in_cluster(const wi_histogram_params<T> &p, uint32_t place
 #endif
 }
 
-/* The size of the cluster fixed when this is compiled. */
+/* With the cluster's size fixed at compile time. */
 template <class T>
 __global__ void WEFT_CLUSTER(pair_of_blocks) __launch_bounds__(cluster_threads)
     two_blocks(wi_histogram_params<T> p, uint32_t places) {
     count_in_cluster(p, places);
 }
 
-/* Its size chosen at launch. */
+/* With the cluster's size chosen at launch. */
 template <class T>
 __global__ void __launch_bounds__(cluster_threads)
     some_blocks(wi_histogram_params<T> p, uint32_t places) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The serial rung of histogram, and what the rungs of the cpu share. */
+/* The serial rung of histogram, and what all CPU rungs use. */
 #include <string.h>
 
 #include "histogram/histogram.h"
@@ -35,7 +35,7 @@ void wi_count(const wi_histogram_args *args, uint32_t channel, uint32_t slot, ui
     const uint32_t count = args->bins.count;
     if (slot >= 1 && slot <= count)
         add(args, args->counts, (size_t)channel * count + slot - 1, times);
-    else if (args->outside) /* 0, count + 1, count + 2 become 0, 1, 2 */
+    else if (args->outside) /* slots 0, count + 1 and count + 2 become 0, 1 and 2 */
         add(args, args->outside, channel * WI_OUTSIDE + (slot ? slot - count : 0), times);
 }
 
@@ -48,7 +48,7 @@ void wi_counts_clear(const wi_histogram_args *args) {
         memset(args->outside, 0, WI_OUTSIDE * args->channels * size);
 }
 
-/* The loop everybody writes: one channel of bytes, a bin for each value. */
+/* The loop that everybody writes: one channel of bytes, a bin for each value. */
 static bool count_plainly(const wi_histogram_args *args) {
     const unsigned char *const x = args->x;
     uint64_t *const counts = args->counts;

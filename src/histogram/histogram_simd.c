@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops that find slots, written so that compilers vectorise them. */
+/* Loops that find slots, written so that compilers vectorise them. */
 #include "histogram/histogram_simd.h"
 
 #include <string.h>
 
 #include "cpu/vector.h"
 
-/* The number of bins passed, -1 ... count, as a slot. Clamped before it becomes an integer. */
+/* The number of edges passed minus 1, -1 ... count, as a slot. Clamped before it becomes an
+ * integer. */
 WI_INLINE uint32_t slot_at(double at, double count) {
     const double not_below = at >= 0 ? at : -1;
     const double inside = not_below < count ? not_below : count;

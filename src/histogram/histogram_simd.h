@@ -13,15 +13,16 @@ enum {
     WI_BYTE_PAIRS = 129 * 256
 };
 
-/* Numbers the pairs x[2 k], x[2 k + 1] of bytes for k < n, below WI_BYTE_PAIRS, in whichever order
- * they come: going up modulo 256, one of them is at most 128 from the other. The number is that
- * other, and in the byte above the distance. */
+/* Numbers the pairs x[2 k], x[2 k + 1] of bytes for k < n, the same in either order, below
+ * WI_BYTE_PAIRS: going up modulo 256, one of the two is at most 128 above the other. The number is
+ * the other one, plus 256 times the distance. */
 typedef void (*wi_pairs_run)(size_t n, const uint8_t *x, uint16_t *pairs);
 
-/* By type; NULL for types that have none. The bits of integers do for signed and unsigned. */
+/* Indexed by type; NULL for types that have none. Integers use the entries of their unsigned type.
+ */
 typedef struct wi_histogram_simd {
-    wi_slots_run shift[WEFT_TYPE_COUNT];  /* for the rule SHIFT */
-    wi_slots_run linear[WEFT_TYPE_COUNT]; /* for LINEAR where it is right everywhere */
+    wi_slots_run shift[WEFT_TYPE_COUNT];  /* for SHIFT */
+    wi_slots_run linear[WEFT_TYPE_COUNT]; /* for LINEAR if it is right everywhere */
     wi_pairs_run pairs;
 } wi_histogram_simd;
 

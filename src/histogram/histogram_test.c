@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of histogram's ladder, on every place: sizes, types, bins of every kind, channels,
  * alignments, both widths of counts, overwriting and adding, host and device memory, and inputs
- * that crowd into few bins. The oracle compares elements with edges in long double. */
+ * concentrated in few bins. The oracle compares elements with edges in long double. */
 #include "histogram/histogram.h"
 
 #include <float.h>
@@ -21,7 +21,7 @@ enum {
     DEVICE_ALL = 7,
     MOST_TESTED_BINS = 1 << 18, /* of all channels together */
     OUTSIDES = 3 * WEFT_MOST_CHANNELS,
-    BEGUN_WITH = 5 /* what counts hold before a call that accumulates */
+    BEGUN_WITH = 5 /* the counts before a call that accumulates */
 };
 
 /* How the elements of a case are spread. */
@@ -38,7 +38,7 @@ typedef enum bins_kind {
     VALUES,
     EVEN_WHOLE, /* edges at whole numbers, a power of two apart */
     EVEN_ANY,
-    EVEN_NARROW, /* narrower than the elements' own precision */
+    EVEN_NARROW, /* narrower than the precision of the elements */
     EDGES,
     EDGES_REPEATED,
     BINS_KINDS
@@ -140,7 +140,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Edges among the elements, so that many an element lies right at one. */
+/* Edges among the elements, so that many elements are exactly at one. */
 static void make_edges(rig *r, const histogram_case *c) {
     const size_t elements = c->n * c->channels;
     for (size_t k = 0; k <= c->bins; k++) {
@@ -237,7 +237,7 @@ static void copy_element(rig *r, size_t size, size_t from, size_t to) {
     memmove(r->source + to * size, r->source + from * size, size);
 }
 
-/* Stretches that are drawn, of one value, of two, or that repeat eight. */
+/* Runs of random values, of one value, of two, or of a repeated sequence of eight. */
 static void draw_stretches(rig *r, size_t elements, size_t size) {
     for (size_t first = 0; first < elements;) {
         const size_t kind = test_below(&r->random, 4), length = test_below(&r->random, 6000);
@@ -271,8 +271,8 @@ static bool is_one_of(const wi_row *row, const char *a, const char *b, const cha
     return strcmp(row->name, a) == 0 || strcmp(row->name, b) == 0 || strcmp(row->name, c) == 0;
 }
 
-/* May this row refuse the call? Those that teach offer few types; others have room for so many
- * bins, or leave bytes to lanes. */
+/* May this rung refuse the call? Teaching rungs take few types; others have limited room for bins,
+ * or do not take bytes. */
 static bool may_refuse(const histogram_case *c) {
     if (!c->row || c->row->kind == WI_CPU)
         return false;
@@ -286,7 +286,7 @@ static bool may_refuse(const histogram_case *c) {
     if (is_one_of(c->row, "ranges", "packed", "packed") && bytes)
         return true;
     if (is_one_of(c->row, "ranges", "ranges", "ranges"))
-        return counters > 66000; /* any GPU has room for as many */
+        return counters > 66000; /* any GPU has room for so many */
     if (is_one_of(c->row, "shared", "lanes", "packed"))
         return counters > 11000; /* and these for as many */
     return is_one_of(c->row, "cluster", "cluster", "cluster");
@@ -450,7 +450,7 @@ static bool run_many_bins(void *rig_of_test, size_t n, const wi_row *row, const 
     return true;
 }
 
-/* More bins than one block, one cluster or a few ranges have room for, and inputs that crowd. */
+/* More bins than one block, one cluster or a few ranges have room for, and concentrated inputs. */
 static void many_bins(weft_context *ctx) {
     const size_t n = test_size_wanted(1 << 18) ? (1 << 18) + 3 : 5003;
     const test_sweep s = {.sizes = &n,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decimal to binary, correctly rounded, in three steps of growing cost.
  *
- * A number is w 10^e, with w its first 19 digits (so w < 2^64), or a little more if digits follow.
+ * A number is w 10^e, where w is its first 19 digits (so w < 2^64), or a little more if more digits
+ * follow.
  *   1. w <= 2^53 and |e| <= 22: w and 10^|e| are doubles, and one operation rounds once.
  *   2. The product of w, 5^b and 128 bits of 5^(27 k), 27 k + b = e, bounds the value from below
  *      and above. If both bounds round to the same double, that is the answer.
@@ -29,7 +30,7 @@ enum {
     MOST_EXPONENT = 308    /* above, w 10^e > DBL_MAX */
 };
 
-/* bits * 2^exponent, cut off: the true value is less than one unit of the last bit larger. */
+/* bits * 2^exponent, truncated: the true value is less than one unit of the last bit larger. */
 typedef struct scaled {
     uint64_t high, low;
     int exponent;
@@ -99,14 +100,14 @@ static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* The text of a number without its sign. */
+/* The text of a number, without its sign. */
 typedef struct decimal {
     uint64_t w;
     int64_t exponent;                /* of 10 */
-    bool cut;                        /* digits that are not 0 follow those in w */
-    ptrdiff_t room;                  /* for digits in w, after the first that is not 0 */
-    const char *digits, *digits_end; /* with the point among them */
-    int64_t written;                 /* the exponent that was written */
+    bool cut;                        /* nonzero digits follow those in w */
+    ptrdiff_t room;                  /* how many more digits fit w, after the first nonzero one */
+    const char *digits, *digits_end; /* the digits, with the point among them */
+    int64_t written;                 /* the exponent in the text */
 } decimal;
 
 static inline bool is_digit(char c) {
@@ -129,16 +130,16 @@ static inline bool are_digits(uint64_t bytes) {
     return ((bytes & upper) | ((bytes + 0x0606060606060606) & upper) >> 4) == 0x3333333333333333;
 }
 
-/* The number of eight digits: neighbours are joined into pairs, pairs into fours, fours into one.
- */
+/* The number of eight digits: neighbours are combined to pairs, pairs to fours, fours to one
+ * number. */
 static inline uint64_t join_digits(uint64_t bytes) {
     bytes = (bytes & 0x0F0F0F0F0F0F0F0F) * (1 + (10 << 8)) >> 8;
     bytes = (bytes & 0x00FF00FF00FF00FF) * (1 + (100 << 16)) >> 16;
     return (bytes & 0x0000FFFF0000FFFF) * (1 + ((uint64_t)10000 << 32)) >> 32;
 }
 
-/* Takes the digits from `at` on into d, and counts their places into d->exponent: behind the point
- * a digit taken moves it down, before the point one not taken moves it up. */
+/* Adds the digits from `at` on to d, and counts their places in d->exponent: after the point, each
+ * digit added decreases it; before the point, each digit left out increases it. */
 static inline const char *scan_digits(decimal *d, const char *at, const char *end, bool fraction) {
     uint64_t w = d->w;
     const char *const begin = at;
@@ -160,10 +161,10 @@ static inline const char *scan_digits(decimal *d, const char *at, const char *en
     return at;
 }
 
-/* The exponent after its letter; `at` itself if no digits come. */
+/* Reads the exponent after its letter; returns `at` if there are no digits. */
 static const char *scan_exponent(const char *at, const char *end, int64_t *exponent) {
     enum {
-        ENOUGH = 1 << 30 /* more, and no text in memory could make up for it: clamp */
+        ENOUGH = 1 << 30 /* clamp here: no text in memory is long enough to make up for more */
     };
     const char *p = at;
     const bool negative = p < end && *p == '-';
@@ -178,7 +179,7 @@ static const char *scan_exponent(const char *at, const char *end, int64_t *expon
     return p;
 }
 
-/* Returns the end of the number, or NULL. */
+/* Reads a number; returns its end, or NULL. */
 static const char *scan(decimal *d, const char *at, const char *end) {
     *d = (decimal){.digits = at, .room = KEPT_DIGITS};
     const char *p = scan_digits(d, at, end, false);
@@ -199,12 +200,13 @@ static const char *scan(decimal *d, const char *at, const char *end) {
     return p;
 }
 
-/* m 2^exponent, m >= 2^127, as the bits of a double: rounded to nearest, ties to even, or cut. */
+/* m 2^exponent, m >= 2^127, as the bits of a double: rounded to nearest, ties to even, or
+ * truncated. */
 static inline uint64_t bits_of(wide m, int64_t exponent, bool nearest) {
     const int64_t top = exponent + 127;
     if (top >= 1024)
         return nearest ? 0x7FF0000000000000 : 0x7FEFFFFFFFFFFFFF;
-    /* subnormal numbers keep fewer bits, down to none */
+    /* subnormal numbers have fewer bits, down to none */
     const int64_t keep = top >= -1022 ? 53 : 53 - (-1022 - top);
     if (keep < 0)
         return 0;
@@ -212,12 +214,12 @@ static inline uint64_t bits_of(wide m, int64_t exponent, bool nearest) {
     const uint64_t whole = drop == 128 ? 0 : (uint64_t)(m >> drop);
     const wide rest = drop == 128 ? m : m & (((wide)1 << drop) - 1), half = (wide)1 << (drop - 1);
     const uint64_t up = nearest && (rest > half || (rest == half && (whole & 1)));
-    /* the leading bit counts one into the exponent field, and so does a carry out of the rest */
+    /* the leading bit adds one to the exponent field, and so does a carry out of the rest */
     const uint64_t field = top >= -1022 ? (uint64_t)(top + 1022) << 52 : 0;
     return field + whole + up;
 }
 
-/* The upper 128 bits of a product of 256. */
+/* The upper 128 bits of a 256-bit product. */
 static wide high_product(wide a, uint64_t b_high, uint64_t b_low) {
     const uint64_t a_high = (uint64_t)(a >> 64), a_low = (uint64_t)a;
     const wide low = (wide)a_low * b_low, cross = (wide)a_high * b_low;
@@ -230,7 +232,8 @@ static int leading_zeros(wide m) {
     return high ? __builtin_clzll(high) : 64 + __builtin_clzll((uint64_t)m);
 }
 
-/* Step 2. False if the bounds disagree; *bits is then the lower bound, cut to a double. */
+/* Step 2. False if the bounds round differently; *bits is then the lower bound, truncated to a
+ * double. */
 static inline bool bound(const decimal *d, uint64_t *bits) {
     const wide top = (wide)1 << 127;
     const int e = (int)d->exponent;
@@ -239,8 +242,8 @@ static inline bool bound(const decimal *d, uint64_t *bits) {
     const int shift = leading_zeros(a);
     a <<= shift;
     wide low = high_product(a, fives[k].high, fives[k].low);
-    /* One unit for the bits cut off fives[k], one for those cut off the product; and if w was cut,
-     * what one more in w is worth, 5^b in units of a. */
+    /* One unit for the bits truncated from fives[k] and one for those truncated from the product;
+     * and if w was truncated, the value of one more in w: 5^b in units of a. */
     wide slack = 2 + (d->cut ? (wide)small_fives[b] << shift : 0);
     int64_t exponent = 128 - shift + fives[k].exponent + e;
     if (low < top) {
@@ -250,7 +253,7 @@ static inline bool bound(const decimal *d, uint64_t *bits) {
     }
     const wide high = low + slack;
     *bits = bits_of(low, exponent, true);
-    /* The bounds agree down to the bit after the 53rd, and the lower one is no tie. */
+    /* The bounds agree down to the bit after the 53rd, and the lower one is not a tie. */
     if ((low ^ high) >> 74 == 0 && low << 54 != 0)
         return true;
     if (*bits == (high >= low ? bits_of(high, exponent, true)
@@ -266,7 +269,7 @@ static double double_of(uint64_t bits) {
     return value;
 }
 
-/* The magnitude, by the cheapest step that can tell. */
+/* The magnitude, by the cheapest step that decides. */
 static double magnitude(const decimal *d) {
     uint64_t bits;
     if (d->w == 0)
@@ -297,7 +300,7 @@ const char *wi_decimal_read(const char *at, const char *end, double *value) {
     return after;
 }
 
-/* Puts a point where the locale has its own sign. */
+/* Replaces the locale's decimal sign by a point. */
 static size_t put_point(char *text, size_t length) {
     size_t begin = 0;
     while (begin < length && (is_digit(text[begin]) || strchr("+-e", text[begin])))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimal numbers, read as the nearest double and written so that reading gives the same double
- * back; whatever the locale. */
+/* Decimal numbers: reading gives the nearest double, and writing gives text that reads back as the
+ * same double, in any locale. */
 #ifndef WI_DECIMAL_H
 #define WI_DECIMAL_H
 

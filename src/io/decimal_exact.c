@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares a decimal number with a point half-way between two doubles, in integers. */
+/* Compares a decimal number with the point half-way between two doubles, with integers. */
 #include "io/decimal_exact.h"
 
 #include <stdbool.h>
@@ -7,15 +7,15 @@
 #include <string.h>
 
 enum {
-    /* A half-way point has at most 768 significant digits, so digits beyond these matter only in
-     * whether there is one that is not 0. */
+    /* A half-way point has at most 768 significant digits, so of the digits after these it only
+     * matters whether one is not 0. */
     MOST_DIGITS = 770,
     /* The largest integers: MOST_DIGITS + 1 digits (2562 bits) shifted by up to 1075 bits, and 54
      * bits times 10^(MOST_DIGITS + 1 + 343) (3701 bits). */
     LIMBS = 128
 };
 
-/* limb[0] + limb[1] 2^32 + ...; limbs from `used` on are not there. */
+/* limb[0] + limb[1] 2^32 + ...; limbs from `used` on are not set. */
 typedef struct natural {
     uint32_t limb[LIMBS];
     size_t used;
@@ -60,7 +60,7 @@ static int compare(const natural *a, const natural *b) {
     return 0;
 }
 
-/* The digits as an integer; returns what is to be added to the exponent of 10 for it. */
+/* Reads the digits as an integer; returns what to add to the exponent of 10 for that. */
 static int64_t take_digits(natural *n, const char *digits, const char *end) {
     int64_t exponent = 0;
     size_t taken = 0;

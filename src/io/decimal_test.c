@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decimals against the C library's strtod, which rounds correctly too: random numbers of every
- * length and size, and the hard ones, at and beside the points half-way between two doubles. */
+/* Decimals compared with the C library's strtod, which rounds correctly too: random numbers of
+ * every length and size, and the hard cases, at and near the points half-way between two doubles.
+ */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -67,8 +68,8 @@ static void append_digits(char *text, const char *digits) {
     strcat(text, tail);
 }
 
-/* Half-way points written in full (long double has the one bit more that they need), a hair above,
- * and cut off after some digits, which is a hair below. */
+/* Half-way points in full (long double has the one extra bit), slightly above, and truncated after
+ * some digits, which is slightly below. */
 static void halfway(void **state) {
     (void)state;
     test_random r = test_random_at(2);

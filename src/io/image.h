@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images from files: PGM and PPM (P2, P3, P5, P6) by a reader of our own, PNG through libpng. Files
- * are untrusted: whatever they hold, reading ends in an image or in a message. */
+/* Images from files: PGM and PPM (P2, P3, P5, P6) by our own reader, PNG through libpng. Files are
+ * not trusted: whatever they contain, the result is an image or a message. */
 #ifndef WI_IMAGE_H
 #define WI_IMAGE_H
 
@@ -11,27 +11,28 @@ extern "C" {
 #endif
 
 enum {
-    WI_PNM_FIRST = 'P', /* the first byte of the files, by which to tell them */
+    WI_PNM_FIRST = 'P', /* the first byte of a file, which tells what it is */
     WI_PNG_FIRST = 0x89
 };
 
-/* Pixels in rows from the top, channels interleaved: gray, gray and alpha, red green blue, or red
- * green blue alpha. Zeroed, it holds nothing. */
+/* Pixels in rows from the top, channels interleaved: gray; gray and alpha; red, green and blue; or
+ * red, green, blue and alpha. All zeros: empty. */
 typedef struct wi_image {
     size_t width, height;
     unsigned channels; /* 1 to 4 */
     weft_type type;    /* WEFT_U8 or WEFT_U16, in this machine's byte order */
-    unsigned most;     /* what white is: 255 or 65535, or less in PGM and PPM */
+    unsigned most;     /* the value of white: 255 or 65535, or less in PGM and PPM */
     void *data;        /* from wi_host_alloc */
 } wi_image;
 
-/* Read one image from `file`, which may be a pipe. `name` is for messages. On failure *image is
+/* Reads one image from `file`, which may be a pipe. `name` is for messages. On failure *image is
  * empty and `note` says why: WEFT_EIO, WEFT_EFORMAT, WEFT_EUNSUPPORTED or WEFT_ENOMEM. */
 weft_status wi_pnm_read(FILE *file, const char *name, wi_image *image, wi_note *note);
-/* WEFT_EUNSUPPORTED in a build without libpng. Palettes become colours, fewer than 8 bits 8. */
+/* The same for PNG; WEFT_EUNSUPPORTED in a build without libpng. Palettes become colours, and
+ * samples of fewer than 8 bits get 8. */
 weft_status wi_png_read(FILE *file, const char *name, wi_image *image, wi_note *note);
 
-/* Gives the memory back. An empty image is allowed. */
+/* Frees the memory. An empty image is allowed. */
 void wi_image_free(wi_image *image);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the image readers: every kind of PGM and PPM, PNG of the corpus that fuzzing starts
- * from, and files that lie. */
+/* Tests of the image readers: every kind of PGM and PPM, PNG files of the fuzzing corpus, and files
+ * with false headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "io/image.h"
 
-/* Reads a PGM or PPM file that is in memory; a stream over memory has no size, as a pipe. */
+/* Reads a PGM or PPM file from memory; like a pipe, a stream over memory has no size. */
 static weft_status read_pnm(const void *bytes, size_t length, wi_image *image, wi_note *note) {
     FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
     assert_non_null(file);
@@ -93,13 +93,13 @@ static void malformed(void **state) {
     refuse(BYTES("P5 1 1 15 \20"), WEFT_EFORMAT, "larger");
     refuse(BYTES("P2 1 1 15 16"), WEFT_EFORMAT, "larger");
     refuse(BYTES("P2 2 1 15 1"), WEFT_EFORMAT, "cut short");
-    refuse(BYTES("P2 2 1 15 1 x"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 x"), WEFT_EFORMAT, "not a number");
     refuse(BYTES("P2 2 1 15 1 99999999999999999999999"), WEFT_EFORMAT, "larger");
-    refuse(BYTES("P2 2 1 15 1 1x"), WEFT_EFORMAT, "no number");
+    refuse(BYTES("P2 2 1 15 1 1x"), WEFT_EFORMAT, "not a number");
     refuse(BYTES("P2 2 1 15 1 #2"), WEFT_EFORMAT, "cut short");
 }
 
-/* More samples than are made room for at first, through a pipe. */
+/* More samples than there is room for at first, through a pipe. */
 static void large_plain(void **state) {
     (void)state;
     enum {

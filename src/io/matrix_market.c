@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads Matrix Market files block by block: each block of whole lines is counted and then parsed by
- * several threads, which know from the counts where in the matrix their entries go. */
+/* Reads Matrix Market files block by block: each block of whole lines is first counted and then
+ * parsed by several threads, which know from the counts where their entries belong. */
 #include "io/matrix_market.h"
 
 #include <errno.h>
@@ -14,28 +14,29 @@ enum {
     MOST_BLOCK_BYTES = 1 << 26,
     LEAST_BLOCK_BYTES = 64,
     LONGEST_LINE_BYTES = 1 << 24,
-    FIRST_ENTRIES = 1 << 16,   /* room taken before any entry has been seen */
-    WORTHWHILE_BYTES = 1 << 16 /* of a block; fewer are parsed by one thread */
+    FIRST_ENTRIES = 1 << 16,   /* room allocated before any entry has been read */
+    WORTHWHILE_BYTES = 1 << 16 /* of a block; smaller ones are parsed by one thread */
 };
 
-/* A file being read, and the part of it that is in memory. */
+/* A file being read, and the part of it in memory. */
 typedef struct source {
     FILE *file;
     const char *name;
     wi_note *note;
-    const weft_context *ctx; /* whose threads parse */
+    const weft_context *ctx; /* its threads parse */
     char *buffer;
     size_t size;       /* of the buffer */
-    wi_mm_text unread; /* in the buffer */
-    bool ended;        /* nothing is to come */
-    size_t lines;      /* taken so far */
+    wi_mm_text unread; /* a part of the buffer */
+    bool ended;        /* end of file */
+    size_t lines;      /* lines read so far */
 } source;
 
 static weft_status no_memory(const source *s, size_t bytes) {
     return wi_note_fail(s->note, WEFT_ENOMEM, "%s: no memory for %zu bytes", s->name, bytes);
 }
 
-/* Gives the buffer `size` bytes, no fewer than it has, the unread ones moved to its front. */
+/* Resizes the buffer to `size` bytes, at least as many as it has, and moves the unread ones to its
+ * front. */
 static weft_status resize_buffer(source *s, size_t size) {
     const size_t used = (size_t)(s->unread.end - s->unread.begin);
     char *larger = s->buffer;
@@ -54,7 +55,7 @@ static weft_status resize_buffer(source *s, size_t size) {
     return WEFT_OK;
 }
 
-/* Fills the buffer behind the unread bytes; a buffer already full of them is doubled first. */
+/* Fills the buffer after the unread bytes; if these fill it already, doubles it first. */
 static weft_status refill(source *s) {
     const size_t used = (size_t)(s->unread.end - s->unread.begin);
     if (used > LONGEST_LINE_BYTES)
@@ -72,7 +73,7 @@ static weft_status refill(source *s) {
     return WEFT_OK;
 }
 
-/* Takes the next line; none is left if line->begin is NULL. */
+/* Reads the next line; line->begin is NULL after the last. */
 static weft_status take_line(source *s, wi_mm_text *line) {
     *line = (wi_mm_text){NULL, NULL};
     while (!s->ended && !memchr(s->unread.begin, '\n', (size_t)(s->unread.end - s->unread.begin))) {
@@ -87,7 +88,7 @@ static weft_status take_line(source *s, wi_mm_text *line) {
     return WEFT_OK;
 }
 
-/* Takes as many whole lines as the buffer holds; none are left if text is empty. */
+/* Reads as many whole lines as the buffer holds; `text` is empty after the last. */
 static weft_status take_block(source *s, wi_mm_text *text) {
     const char *end = NULL;
     for (;;) {
@@ -125,7 +126,7 @@ static weft_status read_head(source *s, wi_mm_head *head) {
     return status == WEFT_OK ? wi_mm_parse_sizes(line, s->lines, s->name, head, s->note) : status;
 }
 
-/* Moves `used` of the 8-byte elements at *array to room for `count`. */
+/* Moves `used` elements of 8 bytes at *array to room for `count`. */
 static weft_status grow(const source *s, void *array, size_t used, size_t count) {
     void *before;
     void *const larger = count <= PTRDIFF_MAX / 8 ? wi_host_alloc(count * 8) : NULL;
@@ -139,8 +140,8 @@ static weft_status grow(const source *s, void *array, size_t used, size_t count)
     return WEFT_OK;
 }
 
-/* Sees to room for `needed` entries, `used` of which are there; never for more than the file
- * promises. */
+/* Provides room for `needed` entries, `used` of which are there; never for more than the file's
+ * header says. */
 static weft_status reserve(const source *s, wi_mm *m, size_t used, size_t needed, size_t *room) {
     weft_status status = WEFT_OK;
     if (needed > m->head.entries)
@@ -161,7 +162,7 @@ static weft_status reserve(const source *s, wi_mm *m, size_t used, size_t needed
     return status;
 }
 
-/* Cuts a block at line ends into one part for each thread; returns how many. */
+/* Divides a block at line ends into one part for each thread; returns how many. */
 static size_t cut(const source *s, wi_mm_text text, wi_mm_part parts[MOST_PARTS]) {
     const size_t length = (size_t)(text.end - text.begin);
     size_t count =
@@ -170,7 +171,7 @@ static size_t cut(const source *s, wi_mm_text text, wi_mm_part parts[MOST_PARTS]
         count = MOST_PARTS;
     const char *begin = text.begin;
     for (size_t k = 0; k < count; k++) {
-        /* Within a line that earlier parts reach into, its end is found again, where they end. */
+        /* If an earlier part ends inside this line, this part ends at the same place. */
         const char *end = text.begin + length / count * (k + 1);
         const char *const line_end =
             k + 1 < count ? memchr(end, '\n', (size_t)(text.end - end)) : NULL;
@@ -190,7 +191,7 @@ static weft_status explain(const source *s, const wi_mm_head *head, const wi_mm_
         snprintf(what, sizeof what, "holds no integer, though line 1 says integer");
         break;
     case WI_MM_NOT_FINITE:
-        snprintf(what, sizeof what, "holds a value that is no finite double");
+        snprintf(what, sizeof what, "holds a value that is not a finite double");
         break;
     case WI_MM_OUTSIDE:
         snprintf(what, sizeof what,
@@ -236,7 +237,7 @@ static void parse_part(void *user, int rank, int size) {
     wi_mm_parse(&p->parts[rank], p->m);
 }
 
-/* Parses one block, `done` entries having been read before; adds those of the block. */
+/* Parses a block; `done` entries were read before, to which it adds its own. */
 static weft_status read_block(source *s, wi_mm *m, wi_mm_text text, size_t *done, size_t *room) {
     wi_mm_part parts[MOST_PARTS];
     const size_t count = cut(s, text, parts);

@@ -39,7 +39,7 @@ const char *wi_mm_read_index(const char *at, const char *end, uint64_t *value) {
     return at > begin && (at == end || wi_mm_is_space(*at)) ? at : NULL;
 }
 
-/* Does a word that is no decimal number spell an infinity or a NaN? */
+/* Is a word that is not a decimal number an infinity or a NaN? */
 static bool is_special(const char *at, const char *end) {
     at += at < end && (*at == '-' || *at == '+');
     return at < end && ((*at | 32) == 'n' || (*at | 32) == 'i');

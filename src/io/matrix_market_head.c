@@ -80,7 +80,7 @@ weft_status wi_mm_parse_banner(wi_mm_text line, const char *name, wi_mm_head *he
                             name);
     if (!is_word(next_word(&line), "%%MatrixMarket"))
         return wi_note_fail(note, WEFT_EFORMAT,
-                            "%s: this is no Matrix Market file: it does not begin with "
+                            "%s: this is not a Matrix Market file: it does not begin with "
                             "%%%%MatrixMarket",
                             name);
     const wi_mm_text object = next_word(&line), format = next_word(&line);
@@ -95,7 +95,8 @@ weft_status wi_mm_parse_banner(wi_mm_text line, const char *name, wi_mm_head *he
     return status;
 }
 
-/* How many values a dense matrix of n x n lists: on and below the diagonal, or below it. */
+/* How many values a dense n x n matrix lists: those on and below the diagonal, or those below it.
+ */
 static bool count_triangle(size_t n, bool diagonal, size_t *count) {
     if (n == 0) {
         *count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the Matrix Market reader and writer: every kind of file, in blocks of every size and by
- * several threads, files that lie, and the matrices in WEFT_MATRICES. */
+/* Tests of the Matrix Market reader and writer: every kind of file, in blocks of every size and
+ * with several threads, files with false headers, and the matrices in WEFT_MATRICES. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,8 @@
 
 #define BANNER "%%MatrixMarket matrix "
 
-/* How a file is read: as a pipe or with a size, by so many threads, in blocks of so many bytes. */
+/* How to read a file: as a pipe or with a known size, with so many threads, in blocks of so many
+ * bytes. */
 typedef struct manner {
     bool pipe;
     int threads;
@@ -40,7 +41,7 @@ static weft_status read_text(const char *text, size_t length, manner how, wi_mm 
     return status;
 }
 
-/* What a good file holds. */
+/* The contents of a valid file. */
 typedef struct expected {
     wi_mm_head head;
     int64_t row[6], col[6];
@@ -88,7 +89,7 @@ static void kinds(void **state) {
            &(expected){.head = {true, WI_MM_REAL, WI_MM_SYMMETRIC, 0, 0, 0}});
 }
 
-/* One matrix in every spelling that the format, or the files one meets, allow. */
+/* One matrix in every form that the format allows, or that files in practice use. */
 static void spellings(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -125,8 +126,8 @@ static void refuse(const char *text, weft_status status, const char *piece) {
 static void broken_heads(void **state) {
     (void)state;
     refuse("", WEFT_EFORMAT, "begins %%MatrixMarket");
-    refuse("\n", WEFT_EFORMAT, "no Matrix Market file");
-    refuse("1 2 3\n", WEFT_EFORMAT, "no Matrix Market file");
+    refuse("\n", WEFT_EFORMAT, "not a Matrix Market file");
+    refuse("1 2 3\n", WEFT_EFORMAT, "not a Matrix Market file");
     refuse("%%MatrixMarket", WEFT_EFORMAT, "object is \"\"");
     refuse("%%MatrixMarket vector coordinate real general\n", WEFT_EFORMAT, "object is \"vector\"");
     refuse(BANNER "dense real general\n", WEFT_EFORMAT, "coordinate or array");
@@ -163,7 +164,7 @@ static void broken_entries(void **state) {
     refuse(REAL "%\n0 1 1\n", WEFT_EFORMAT, "line 5 is outside the matrix of 2 x 2");
     refuse(REAL "3 1 1\n", WEFT_EFORMAT, "count from 1");
     refuse(REAL "1 3 1\n", WEFT_EFORMAT, "line 4 is outside");
-    refuse(REAL "1 2 nan\n", WEFT_ENONFINITE, "line 4 holds a value that is no finite");
+    refuse(REAL "1 2 nan\n", WEFT_ENONFINITE, "line 4 holds a value that is not a finite");
     refuse(REAL "1 2 -INF\n", WEFT_ENONFINITE, "line 4");
     refuse(REAL "1 2 1e309\n", WEFT_ENONFINITE, "line 4");
     refuse(REAL "1 2 1\n", WEFT_EFORMAT, "ends after 4 lines with 2 of the 3 entries");
@@ -183,7 +184,8 @@ static void broken_entries(void **state) {
     refuse(BANNER "array real general\n2 1\n1\n2\n3\n", WEFT_EFORMAT, "line 5 is one entry too");
 }
 
-/* Files claim more than they bring, and get no memory for it; lines without end are given up on. */
+/* Files declare more than they contain, and get no memory for it; lines that do not end are
+ * refused. */
 static void lying_sizes(void **state) {
     (void)state;
     refuse(BANNER "coordinate real general\n9 9 1000000000000000000\n1 1 1\n", WEFT_EFORMAT,
@@ -200,8 +202,8 @@ static void lying_sizes(void **state) {
     free(text);
 }
 
-/* Thousands of entries with comments strewn in: each comes to its place whatever the blocks, and
- * of two faults the first is told. */
+/* Thousands of entries with comments between them: each must be in the right place for all block
+ * sizes, and of two faults the first is reported. */
 static void many_entries(void **state) {
     (void)state;
     enum {
@@ -241,7 +243,7 @@ static void many_entries(void **state) {
     size_t line = 2;
     for (const char *p = text; p < middle; p++)
         line += *p == '\n';
-    middle[1] = text[length - 2] = 'x'; /* whatever begins the one line and ends the last */
+    middle[1] = text[length - 2] = 'x'; /* in the first line and in the last */
     for (int threads = 1; threads <= 3; threads++) {
         char piece[32];
         wi_note note = {""};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What readers and writers of files say when they fail. */
+/* Messages of readers and writers of files. */
 #include "io/note.h"
 
 #include <stdarg.h>

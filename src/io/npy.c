@@ -17,7 +17,7 @@ static weft_status read_prefix(const wi_source *s, size_t *length) {
         if (ferror(s->file))
             return wi_source_cut_short(s, "beginning", 8, 0);
         return wi_note_fail(s->note, WEFT_EFORMAT,
-                            "%s: this is no .npy file: it does not begin with \\x93NUMPY; save "
+                            "%s: this is not a .npy file: it does not begin with \\x93NUMPY; save "
                             "arrays with numpy.save",
                             s->name);
     }
@@ -54,7 +54,7 @@ static weft_status read_layout(const wi_source *s, wi_npy_layout *layout) {
     return status;
 }
 
-/* Is the type in the file one the caller can use? */
+/* Can the caller use the type in the file? */
 static weft_status check_type(const wi_source *s, const weft_type *wanted,
                               const wi_npy_layout *layout) {
     if (layout->opaque && !wanted)
@@ -127,7 +127,7 @@ weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_n
     return WEFT_OK;
 }
 
-/* Copies element after element in C order, stepping through memory in Fortran order. */
+/* Copies elements in C order from memory in Fortran order. */
 static void gather(const wi_npy_layout *layout, const unsigned char *from, unsigned char *to) {
     const size_t size = weft_type_size(layout->type), dims = layout->dims;
     size_t index[WI_NPY_MAX_DIMS] = {0}, stride[WI_NPY_MAX_DIMS], at = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NumPy's .npy files: one n-dimensional array with a header. Files are untrusted: whatever they
- * hold, reading ends in an array or in a message, and never takes more memory than the bytes that
- * truly arrived (and at most as much again while a pipe delivers them). */
+/* NumPy's .npy files: one n-dimensional array with a header. Files are not trusted: whatever they
+ * contain, the result is an array or a message, and no more memory is allocated than bytes were
+ * read (while a pipe delivers them, up to twice as much). */
 #ifndef WI_NPY_H
 #define WI_NPY_H
 
@@ -15,53 +15,54 @@ extern "C" {
 #endif
 
 enum {
-    WI_NPY_FIRST = 0x93,            /* the first byte of the files, by which to tell them */
+    WI_NPY_FIRST = 0x93,            /* the first byte of a file, which tells what it is */
     WI_NPY_MAX_DIMS = 64,           /* NumPy's own limit */
-    WI_NPY_HEADER_BYTES = 64 << 10, /* no header of a plain numeric array comes near */
+    WI_NPY_HEADER_BYTES = 64 << 10, /* far more than the header of a plain numeric array needs */
     WI_NPY_PREFIX_BYTES = 12        /* magic, version and the longest length field */
 };
 
-/* The shape and layout of an array: all that a header says, in the terms of this library. */
+/* The shape and layout of an array: all that a header says, in this library's terms. */
 typedef struct wi_npy_layout {
     weft_type type;
-    bool opaque;        /* two-byte void, which is how bf16 is stored; type is then bf16 */
-    bool swapped;       /* in the file, bytes run against this machine's order */
-    bool fortran_order; /* the first index runs fastest */
+    bool opaque;        /* two-byte void, as which bf16 is stored; type is then bf16 */
+    bool swapped;       /* the file's byte order is not this machine's */
+    bool fortran_order; /* the first index varies fastest */
     size_t dims;
     size_t shape[WI_NPY_MAX_DIMS];
     size_t count; /* elements: the product of the shape */
 } wi_npy_layout;
 
-/* One array in host memory, in this machine's byte order. Zeroed, it holds nothing. */
+/* An array in host memory, in this machine's byte order. All zeros: empty. */
 typedef struct wi_npy {
     wi_npy_layout layout;
     void *data; /* from wi_host_alloc; layout.count elements of layout.type */
 } wi_npy;
 
-/* Reads one array from `file`, which may be a pipe; bytes after the array are left alone. `name` is
- * for messages. Booleans are read as u8. `type` NULL takes what the file holds; otherwise any other
- * is refused, and bf16 is what lets a file of two-byte voids through. On failure *array is empty
- * and `note` says why: WEFT_EIO, WEFT_EFORMAT, WEFT_EUNSUPPORTED or WEFT_ENOMEM. */
+/* Reads one array from `file`, which may be a pipe; does not read beyond the array. `name` is for
+ * messages. Booleans are read as u8. If `type` is NULL any type is accepted, else only that one;
+ * two-byte voids are accepted as bf16 only if `type` says so. On failure *array is empty and `note`
+ * says why: WEFT_EIO, WEFT_EFORMAT, WEFT_EUNSUPPORTED or WEFT_ENOMEM. */
 weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
                         wi_note *note);
 
-/* Writes the array as version 1.0, little or big endian as this machine is. */
+/* Writes the array as version 1.0, in this machine's byte order. */
 weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_note *note);
 
-/* Rearranges an array in Fortran order to C order; others are left as they are. */
+/* Rearranges an array in Fortran order to C order; does nothing to others. */
 weft_status wi_npy_to_c_order(wi_npy *array, wi_note *note);
 
-/* Makes of the array one of a single dimension, its first `count` elements. */
+/* Gives the array one dimension, its first `count` elements. */
 void wi_npy_flatten(wi_npy *array, size_t count);
 
-/* Gives the memory back. An empty array is allowed. */
+/* Frees the memory. An empty array is allowed. */
 void wi_npy_free(wi_npy *array);
 
-/* Reads the dictionary of a header: `text` of `length` bytes, not terminated. */
+/* Parses the dictionary of a header: `text` of `length` bytes, not terminated. */
 weft_status wi_npy_parse(const char *text, size_t length, const char *name, wi_npy_layout *layout,
                          wi_note *note);
 
-/* Writes prefix and dictionary into `header`, padded to a multiple of 64; returns their length. */
+/* Writes the prefix and the dictionary to `header`, padded to a multiple of 64 bytes; returns their
+ * length. */
 size_t wi_npy_format(const wi_npy_layout *layout, char header[4096]);
 
 #ifdef __cplusplus

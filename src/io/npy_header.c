@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The text still to be read, and what to say when it makes no sense. */
+/* The text that is still to be parsed, and where messages go. */
 typedef struct cursor {
     const char *at, *end;
     const char *name;
@@ -28,7 +28,7 @@ static void skip_space(cursor *c) {
         c->at++;
 }
 
-/* Steps over `mark`, if that is what comes next. */
+/* Skips `mark` if it comes next. */
 static bool take(cursor *c, char mark) {
     skip_space(c);
     if (c->at == c->end || *c->at != mark)
@@ -80,13 +80,13 @@ static weft_status read_extent(cursor *c, size_t *value) {
             __builtin_add_overflow(*value, (size_t)(*c->at - '0'), value))
             return malformed(c, "a dimension that fits 64 bits");
     }
-    if (c->at < c->end && *c->at == 'L') /* Python 2 wrote long integers so */
+    if (c->at < c->end && *c->at == 'L') /* Python 2 wrote long integers with an L */
         c->at++;
     return WEFT_OK;
 }
 
-/* The product of the shape. A zero anywhere makes it 0, but the other dimensions must still make
- * sense together, as NumPy has it. */
+/* The product of the shape. A zero makes it 0, but as in NumPy the product of the other dimensions
+ * must still be valid. */
 static weft_status count_elements(cursor *c, wi_npy_layout *layout) {
     size_t product = 1;
     bool empty = false;
@@ -124,8 +124,8 @@ static weft_status read_shape(cursor *c, wi_npy_layout *layout) {
     return count_elements(c, layout);
 }
 
-/* The letter and width of a descr, and what they are here. The first of a type is how it is
- * written. */
+/* Letter and width of a descr, and the type they mean. The first entry of a type is used for
+ * writing. */
 static const struct {
     const char *code;
     weft_type type;
@@ -139,7 +139,7 @@ enum {
     CODES = sizeof codes / sizeof *codes
 };
 
-/* What the letter of a descr that this library has no type for stands for. */
+/* The meaning of a descr's letter for which this library has no type. */
 static const char *foreign_kind(char letter) {
     switch (letter) {
     case 'c':
@@ -160,7 +160,7 @@ static const char *foreign_kind(char letter) {
     }
 }
 
-/* Does a descr begin with a byte order? */
+/* Does a descr begin with a mark of byte order? */
 static bool is_marked(piece descr) {
     return descr.length && memchr("<>|=", descr.text[0], 4);
 }
@@ -207,7 +207,7 @@ static weft_status read_descr(cursor *c, wi_npy_layout *layout) {
     return status == WEFT_OK ? understand_descr(c, descr, layout) : status;
 }
 
-/* The entries a header must have, each once. */
+/* The entries that a header must have once each. */
 typedef enum entry {
     DESCR,
     FORTRAN_ORDER,
@@ -276,7 +276,7 @@ static const char *code_of(weft_type type) {
         if (codes[k].type == type)
             return codes[k].code;
     }
-    return "V1"; /* no weft_type gets here */
+    return "V1"; /* not reached for any weft_type */
 }
 
 size_t wi_npy_format(const wi_npy_layout *layout, char header[4096]) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the .npy reader and writer: every version, byte order, layout and type, and files that
- * lie. */
+/* Tests of the .npy reader and writer: every version, byte order, layout and type, and files with
+ * false headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static image image_of(int version, const char *dictionary, const void *data, siz
     return m;
 }
 
-/* A stream over memory has no size to ask for, as a pipe has none. */
+/* Like a pipe, a stream over memory has no known size. */
 static weft_status read_as_pipe(const void *bytes, size_t length, const weft_type *type, wi_npy *a,
                                 wi_note *note) {
     FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
@@ -253,8 +253,8 @@ static void booleans(void **state) {
     refuse(&m, &wide, WEFT_EUNSUPPORTED, "holds u8, not u16");
 }
 
-/* Headers of every length, also those that leave no room for the end of the line in their last 64
- * bytes: some number of dimensions gets there. */
+/* Headers of every length, also those that leave no room for the newline in their last 64 bytes;
+ * some number of dimensions gives each length. */
 static void header_lengths(void **state) {
     (void)state;
     bool seen[65] = {false}; /* how far the end of the line is from the brace */
@@ -357,11 +357,11 @@ static void broken_beginnings(void **state) {
     for (size_t length = 1; length < good.length; length++) {
         image cut = good;
         cut.length = length;
-        refuse(&cut, NULL, WEFT_EFORMAT, length < 8 ? "no .npy file" : "cut short");
+        refuse(&cut, NULL, WEFT_EFORMAT, length < 8 ? "not a .npy file" : "cut short");
     }
     image m = good;
     m.bytes[0] = 'X';
-    refuse(&m, NULL, WEFT_EFORMAT, "no .npy file");
+    refuse(&m, NULL, WEFT_EFORMAT, "not a .npy file");
     m = good;
     m.bytes[6] = 4;
     refuse(&m, NULL, WEFT_EFORMAT, "version 4.0");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading PNG files through libpng. Part of the command, not of the library, whose users need no
- * libpng. */
+/* Reading PNG files through libpng. It is part of the command only, so that users of the library do
+ * not need libpng. */
 #include "io/image.h"
 #include "io/source.h"
 
@@ -10,13 +10,13 @@
 #    include <string.h>
 
 enum {
-    /* No compressed byte becomes more than 1032 bytes, by the format's design, and no bit of a
-     * palette's index more than four. */
+    /* By the format's design a compressed byte gives at most 1032 bytes, and one bit of a palette's
+     * index at most four. */
     MOST_EXPANSION = 1032 * 32,
-    SMALL_BYTES = 1 << 26 /* what an image may take that arrives through a pipe, of no known size */
+    SMALL_BYTES = 1 << 26 /* an image from a pipe, of unknown size, may take so much memory */
 };
 
-/* What libpng's callbacks write to. */
+/* The data of libpng's callbacks. */
 typedef struct reading {
     const wi_source *source;
     png_structp png;
@@ -25,7 +25,7 @@ typedef struct reading {
     png_bytep *rows;
 } reading;
 
-/* libpng's way to say that it cannot go on; it must not return. */
+/* libpng calls this when it cannot continue; it must not return. */
 static void stop(png_structp png, png_const_charp message) {
     const reading *const r = png_get_error_ptr(png);
     const wi_source *const s = r->source;
@@ -42,7 +42,7 @@ static void pass_over(png_structp png, png_const_charp warning) {
     (void)warning;
 }
 
-/* Asks for channels of 8 or 16 bits, in this machine's byte order, and no palette. */
+/* Asks libpng for channels of 8 or 16 bits, in this machine's byte order, without a palette. */
 static void set_form(reading *r) {
     png_set_expand(r->png);
 #    if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -52,7 +52,7 @@ static void set_form(reading *r) {
     png_read_update_info(r->png, r->info);
 }
 
-/* A header may lie about the size: no more is taken than the bytes that are left can fill. */
+/* A header may give a false size: no more memory is allocated than the remaining bytes can fill. */
 static weft_status make_room(reading *r, size_t row_bytes) {
     const size_t height = png_get_image_height(r->png, r->info);
     size_t left, bytes, most = SMALL_BYTES;

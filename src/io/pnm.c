@@ -9,12 +9,12 @@
 #include "io/source.h"
 
 enum {
-    MOST_EDGE = (1 << 30) - 1, /* no image is as wide or high */
+    MOST_EDGE = (1 << 30) - 1, /* limit on width and height */
     MOST_SAMPLE = 65535,
-    FIRST_BYTES = 1 << 20 /* taken before anything of a plain raster has been read */
+    FIRST_BYTES = 1 << 20 /* allocated before anything of a plain raster has been read */
 };
 
-/* What a header says. */
+/* The contents of a header. */
 typedef struct header {
     bool plain; /* samples are decimal numbers */
     wi_image image;
@@ -27,7 +27,7 @@ static weft_status malformed(const wi_source *s, const char *what) {
     return wi_note_fail(s->note, WEFT_EFORMAT, "%s: malformed PGM or PPM file: %s", s->name, what);
 }
 
-/* The byte that ends a comment, whose `#` has been read. */
+/* Skips a comment whose `#` was read; returns the byte that ends it. */
 static int pass_comment(const wi_source *s) {
     int c;
     do
@@ -47,8 +47,8 @@ static int next_solid(const wi_source *s) {
     return c;
 }
 
-/* Reads a number and the one byte of white space behind it, which a comment or the end of the file
- * may stand for. What is larger than any that is allowed becomes MOST_EDGE + 1. */
+/* Reads a number and the one byte of white space after it, in place of which there may be a comment
+ * or the end of the file. A number above all limits becomes MOST_EDGE + 1. */
 static bool read_number(const wi_source *s, size_t *number) {
     int c = next_solid(s);
     const bool begun = isdigit(c);
@@ -99,7 +99,7 @@ static void put_sample(wi_image *image, size_t i, size_t value) {
         ((uint16_t *)image->data)[i] = (uint16_t)value;
 }
 
-/* Memory doubles only as what came before has filled it. */
+/* Memory is doubled only when it is full. */
 static weft_status read_plain(const wi_source *s, header *h) {
     const size_t size = weft_type_size(h->image.type);
     unsigned char *data = NULL;
@@ -115,7 +115,7 @@ static weft_status read_plain(const wi_source *s, header *h) {
                 return status;
         }
         if (!read_number(s, &value))
-            return malformed(s, feof(s->file) ? "it is cut short" : "a sample is no number");
+            return malformed(s, feof(s->file) ? "it is cut short" : "a sample is not a number");
         if (value > h->image.most)
             return malformed(s, "a sample is larger than the largest it announces");
         put_sample(&h->image, i, value);

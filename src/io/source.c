@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 enum {
-    FIRST_BYTES = 1 << 20 /* taken before anything of a pipe's array has arrived */
+    FIRST_BYTES = 1 << 20 /* allocated before anything of a pipe's array has been read */
 };
 
 weft_status wi_source_cut_short(const wi_source *s, const char *what, size_t expected, size_t got) {
@@ -47,8 +47,8 @@ weft_status wi_source_resize(const wi_source *s, unsigned char **data, size_t us
     return WEFT_OK;
 }
 
-/* Reads exactly `bytes` into new memory. A pipe may lie about how much it will bring, so its memory
- * doubles only as what came before has filled it. */
+/* Reads exactly `bytes` bytes into new memory. How much a pipe will deliver is unknown, so its
+ * memory is doubled only when it is full. */
 weft_status wi_source_read(const wi_source *s, const char *what, size_t bytes, void **result) {
     unsigned char *data = NULL;
     size_t used = 0, room = bytes, left;

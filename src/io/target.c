@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing files so that a full disk, a signal or a power cut leaves the old or the new, whole. */
+/* Writing files so that after a full disk, a signal or a power failure there is either the old file
+ * or the complete new one. */
 #include "io/target.h"
 
 #include <errno.h>
@@ -11,18 +12,18 @@
 #include <unistd.h>
 
 enum {
-    MOST_LINKS = 40,  /* from one to the next, as the system has it */
-    MOST_NAMES = 1000 /* tried, where others were left behind */
+    MOST_LINKS = 40,  /* limit on links that lead to links, the same as the system's */
+    MOST_NAMES = 1000 /* names that are tried if others exist already */
 };
 
-/* What is known of a place to write to. */
+/* Facts about a place to write to. */
 typedef struct place {
     bool exists;
-    bool direct; /* no file that could be replaced */
+    bool direct; /* it is not a file that can be replaced */
     struct stat facts;
 } place;
 
-/* The length of the folder's part of a path, with its slash; 0 if it has none. */
+/* The length of the folder's part of a path, its slash included; 0 if it has none. */
 static size_t folder_length(const char *path) {
     const char *const slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
@@ -33,7 +34,8 @@ static void folder_of(const char *path, char folder[WI_PATH_BYTES]) {
     snprintf(folder, WI_PATH_BYTES, "%.*s", length ? (int)length : 1, length ? path : ".");
 }
 
-/* Links there, as /dev/stdout leads to, are open files; what they seem to name may be another. */
+/* Links there, where /dev/stdout leads, are open files; the names they show may be of other files.
+ */
 static bool is_in_proc(const char *path) {
     char folder[WI_PATH_BYTES];
     struct statfs facts;
@@ -62,7 +64,7 @@ int wi_target_find(const char *path, char final[WI_PATH_BYTES]) {
     return ELOOP;
 }
 
-/* A folder that is sticky, as /tmp is, lets only owners take a name away. */
+/* In a sticky folder, such as /tmp, only the owner may remove a name. */
 static bool may_replace(const struct stat *file, const struct stat *folder) {
     const uid_t user = geteuid();
     return !(folder->st_mode & S_ISVTX) || user == 0 || user == file->st_uid ||
@@ -85,7 +87,7 @@ static int look(const char *path, char final[WI_PATH_BYTES], place *p) {
     if (p->direct)
         return 0;
     if (!final[folder_length(final)])
-        return EISDIR; /* a name that ends in a slash */
+        return EISDIR; /* the name ends in a slash */
     folder_of(final, folder);
     if (stat(folder, &around) != 0 || faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
         return errno;
@@ -98,7 +100,7 @@ int wi_target_foresee(const char *path) {
     return look(path, final, &p);
 }
 
-/* Creates a file beside the one it is to replace; -1 and errno on failure. */
+/* Creates a file in the folder of the one it is to replace; -1 and errno on failure. */
 static int create_beside(wi_target *target, mode_t mode) {
     int descriptor = -1;
     errno = EEXIST;
@@ -113,8 +115,8 @@ static int create_beside(wi_target *target, mode_t mode) {
     return descriptor;
 }
 
-/* The new file belongs to whom the old one did, and who could use that can use this. Without its
- * group, what the group could do lapses; so does running it as someone else. */
+/* Gives the new file the owner, group and mode of the old one. If the group cannot be set, the
+ * group's rights are removed, and so are the set-id bits. */
 static void keep_rights(int descriptor, const struct stat *old) {
     struct stat fresh;
     const bool same = fstat(descriptor, &fresh) == 0 && fresh.st_uid == old->st_uid &&
@@ -122,10 +124,10 @@ static void keep_rights(int descriptor, const struct stat *old) {
     const bool kept = same || fchown(descriptor, old->st_uid, old->st_gid) == 0;
     const bool grouped = kept || fchown(descriptor, (uid_t)-1, old->st_gid) == 0;
     const mode_t lost = (kept ? 0u : S_ISUID | S_ISGID) | (grouped ? 0u : S_IRWXG);
-    fchmod(descriptor, old->st_mode & 07777 & ~lost); /* some file systems know no modes */
+    fchmod(descriptor, old->st_mode & 07777 & ~lost); /* some file systems have no modes */
 }
 
-/* Forgets the file, which is closed, and removes it unless it has its name. */
+/* Forgets the file, which is closed, and removes it unless it has its final name. */
 static void forget(wi_target *target, bool named) {
     if (target->temporary[0] && !named)
         unlink(target->temporary);
@@ -146,7 +148,7 @@ weft_status wi_target_open(const char *path, wi_target *target, wi_note *note) {
     const int error = look(path, target->final, &p);
     if (error != 0)
         return open_failed(path, error, note);
-    /* Nobody else shall read what replaces a file that is private. */
+    /* If the old file is private, nobody else may read the new one. */
     const int descriptor = p.direct ? open(target->final, O_WRONLY | O_TRUNC | O_CLOEXEC)
                                     : create_beside(target, p.exists ? S_IRUSR | S_IWUSR : 0666);
     if (descriptor < 0) {
@@ -164,7 +166,8 @@ weft_status wi_target_open(const char *path, wi_target *target, wi_note *note) {
     return status;
 }
 
-/* The name, too, has to outlast a power cut; where a folder cannot be flushed, it does so soon. */
+/* Writes the new name to the disk too. If a folder cannot be flushed, the system does it soon
+ * anyway. */
 static void flush_folder(const char *path) {
     char folder[WI_PATH_BYTES];
     folder_of(path, folder);
@@ -179,10 +182,10 @@ static weft_status write_failed(const wi_target *target, int error, wi_note *not
     return wi_note_fail(note, WEFT_EIO, "%s: writing failed: %s", target->path, strerror(error));
 }
 
-/* All of it on the disk, and under its name? If not, errno says why. */
+/* Is the whole file on the disk, under its final name? If not, errno says why. */
 static bool complete(wi_target *target) {
     const bool replaces = target->temporary[0] != '\0';
-    errno = EIO; /* unless something else is said */
+    errno = EIO; /* in case nothing sets errno */
     bool sound = !ferror(target->file) && fflush(target->file) == 0;
     if (sound && replaces)
         sound = fsync(fileno(target->file)) == 0 || errno == EINVAL; /* cannot be flushed */

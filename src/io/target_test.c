@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of writing files: the old stays whole until the new is, and nothing is left behind. */
+/* Tests of writing files: the old file stays complete until the new one is, and nothing is left
+ * behind. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 static const char old_text[] = "what was there", new_text[] = "what comes";
 static char folder[64];
 
-/* Every test works in a folder of its own, which must be empty in the end. */
+/* Every test works in its own folder, which must be empty at the end. */
 static int enter(void **state) {
     (void)state;
     strcpy(folder, "/tmp/weft_target_test_XXXXXX");
@@ -58,7 +59,7 @@ static size_t files_here(void) {
     return count - 2; /* . and .. */
 }
 
-/* Writes new_text to `path`; what was there stays until the end. */
+/* Writes new_text to `path`; until the end the old contents stay. */
 static void replace(const char *path, const char *before) {
     static wi_target t;
     wi_note note = {""};
@@ -119,7 +120,7 @@ static void rights(void **state) {
         assert_int_equal(mode_of("new"), modes[k]);
     }
     umask(mask);
-    if (geteuid() == 0) { /* a file of somebody else stays theirs */
+    if (geteuid() == 0) { /* somebody else's file stays theirs */
         struct stat facts;
         assert_int_equal(chown("new", 12345, 54321), 0);
         replace("new", new_text);
@@ -130,14 +131,14 @@ static void rights(void **state) {
         assert_int_equal(seteuid(65534), 0);
         refuse("new", EACCES);
         assert_int_equal(seteuid(0), 0);
-        assert_int_equal(chmod(".", 01777), 0); /* as /tmp */
+        assert_int_equal(chmod(".", 01777), 0); /* like /tmp */
         assert_int_equal(seteuid(65534), 0);
         refuse("new", EPERM);
         replace("own", NULL);
         replace("own", new_text);
         unlink("own");
         assert_int_equal(seteuid(0), 0);
-    } else { /* what may not be written is not replaced, either */
+    } else { /* a file that may not be written is not replaced either */
         assert_int_equal(chmod("new", 0444), 0);
         refuse("new", EACCES);
         assert_int_equal(chmod(".", 0555), 0);
@@ -172,7 +173,7 @@ static void links(void **state) {
     unlink("link");
 }
 
-/* What is no regular file, or is open already, is written as it is. */
+/* A file that is not regular, or is open already, is written directly. */
 static void direct(void **state) {
     (void)state;
     static wi_target t;
@@ -181,7 +182,7 @@ static void direct(void **state) {
     put("open", old_text);
     const int descriptor = open("open", O_RDWR);
     assert_true(descriptor >= 0);
-    assert_int_equal(unlink("open"), 0); /* its name in /proc leads nowhere */
+    assert_int_equal(unlink("open"), 0); /* its name in /proc then leads nowhere */
     snprintf(path, sizeof path, "/dev/fd/%d", descriptor);
     replace(path, NULL);
     close(descriptor);
@@ -196,7 +197,7 @@ static void direct(void **state) {
     assert_int_equal(access("/dev/null", F_OK), 0);
 }
 
-/* A disk that is full, here a limit on the size of files; and one who thinks better of it. */
+/* A full disk, simulated by a limit on the size of files; and a writer that gives up. */
 static void failures(void **state) {
     (void)state;
     static wi_target t;
@@ -221,7 +222,7 @@ static void failures(void **state) {
     unlink("file");
 }
 
-/* A name that was left behind by a process of the same number is passed over, not taken away. */
+/* A temporary name left behind by a process with the same number is skipped, not removed. */
 static void left_behind(void **state) {
     (void)state;
     static wi_target t, other;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of map: check arguments once, then run the ladder on memory it can reach. */
+/* The public calls of map: check arguments, then run the ladder on memory that the place can
+ * access. */
 #include "map/map.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static const wi_row rows[] = {
 
 const wi_ladder wi_map_ladder = {"map", rows, sizeof rows / sizeof rows[0]};
 
-/* A call's last array is its output; axpy's is an input as well. */
+/* A call's last array is its output; for axpy it is also an input. */
 static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_map_args args = *(const wi_map_args *)user;
     const int out = call->count - 1;
@@ -60,14 +61,14 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_run(ctx, &wi_map_ladder, call->name, part->rows * part->cols, &args);
 }
 
-/* An argument of a call: a vector's has no name for its ld. */
+/* An argument of a call; ld_name is NULL for a vector. */
 typedef struct matrix {
     const char *name, *ld_name;
     const void *p;
     size_t ld;
 } matrix;
 
-/* Checks and runs a call on `count` arrays, the last of them written. */
+/* Checks and runs a call on `count` arrays, the last of which is written. */
 static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
                        int count) {
     const unsigned out = args->op == WI_MAP_AXPY ? WI_IN | WI_OUT : WI_OUT;
@@ -89,7 +90,7 @@ static weft_status check(weft_context *ctx, const char *call, weft_type type) {
     return wi_check_context(ctx) == WEFT_OK ? wi_check_type(ctx, call, type) : WEFT_EARG;
 }
 
-/* Fetches a scalar argument. */
+/* Reads a scalar argument. */
 static weft_status take_scalar(weft_context *ctx, const char *call, const char *name,
                                weft_type type, const void *p, wi_scalar *scalar) {
     if (!p)

@@ -13,26 +13,26 @@ typedef enum wi_map_op {
     WI_MAP_ADD,  /* z = x + y */
     WI_MAP_AXPY, /* z = a x + y; the public call has z = y */
     WI_MAP_FILL, /* z = a */
-    WI_MAP_IOTA  /* z = a + i b, i counted from first */
+    WI_MAP_IOTA  /* z = a + i b, where i counts from `first` */
 } wi_map_op;
 
-/* A scalar of any weft_type, in the caller's own representation. */
+/* A scalar of any weft_type, as the caller stores it. */
 typedef union wi_scalar {
     uint64_t bits;
     unsigned char bytes[8];
 } wi_scalar;
 
-/* One call on memory the place can reach directly. A vector is one row. */
+/* One call on memory that the place can access directly. A vector is one row. */
 typedef struct wi_map_args {
     wi_map_op op;
     weft_type type;
     size_t rows, cols;
     wi_scalar a, b;
     uint64_t first; /* number of the first element, for IOTA */
-    const void *x;  /* NULL when the op reads none */
+    const void *x;  /* NULL if the operation reads none */
     const void *y;
     void *z;
-    size_t ldx, ldy, ldz; /* elements between starts of rows */
+    size_t ldx, ldy, ldz; /* elements from one row's start to the next */
 } wi_map_args;
 
 extern const wi_ladder wi_map_ladder;

@@ -48,7 +48,7 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_try(problem, call, why, bytes) && wi_data_compare(problem, expected, why, bytes);
 }
 
-/* Two arrays read, one written. */
+/* Two arrays are read, one is written. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     (void)rung;
@@ -57,7 +57,8 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
                         .roof = WI_ROOF_COPY};
 }
 
-/* x and y travel in; z travels out at the same time, over the other half of a full-duplex link. */
+/* x and y are copied to the device; z is copied back at the same time, in the other direction of a
+ * full-duplex link. */
 static void describe_travel(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     (void)rung;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads rung of map: rows are cut into chunks, which threads share in order, so that a thread
- * walks through memory in one direction. */
+/* The rung "threads" of map: rows are divided into chunks, of which each thread gets a contiguous
+ * share, so that it goes through memory in one direction. */
 #include "cpu/team.h"
 #include "map/map_simd.h"
 
 enum {
     CHUNK_BYTES = 1 << 17,
     STREAM_CHUNK_BYTES = 1 << 20,
-    /* An array larger than this would not be in a cache when next looked for. */
+    /* A larger array would not stay in a cache until it is next used. */
     STREAM_BYTES = 1 << 24
 };
 
-/* A call as chunks of `chunk` elements, `per_row` to a row. */
+/* A call divided into chunks of `chunk` elements, `per_row` in a row. */
 typedef struct plan {
     wi_map_args args;
     size_t chunk, per_row, chunks;
     wi_map_loop loop;
-    void (*stream)(wi_map_loop loop, const wi_map_run *run, size_t size); /* NULL: plain stores */
+    void (*stream)(wi_map_loop loop, const wi_map_run *run, size_t size); /* NULL: no streaming */
 } plan;
 
 static bool is_packed(const wi_map_args *args) {
@@ -24,8 +24,8 @@ static bool is_packed(const wi_map_args *args) {
            args->ldz == args->cols;
 }
 
-/* Streaming pays when the output is large and in no cache: an input's lines have just come in. It
- * writes whole lines, which elements that straddle them do not fill. */
+/* Streaming pays if the output is large and not in cache (an input's lines were just read). It
+ * writes whole lines, which elements that straddle lines do not fill. */
 static bool should_stream(const wi_map_args *args, size_t size) {
     bool in_place = args->z == args->x || args->z == args->y;
     return !in_place && (uintptr_t)args->z % size == 0 &&

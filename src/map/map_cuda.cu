@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map on a GPU: 16-byte accesses, several in flight a thread. */
+/* map on a GPU: 16-byte accesses, several in flight for each thread. */
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 #include "map/map_cuda.cuh"
@@ -9,11 +9,11 @@ constexpr int unroll = 4;
 constexpr size_t narrow_cols = 512;
 constexpr size_t max_blocks = 0x7fffffff;
 
-/* Elements a block handles: every thread moves `unroll` vectors of each array. */
+/* How many elements a block processes: every thread has `unroll` vectors of each array. */
 template <class T>
 constexpr size_t chunk = (size_t)threads *unroll *wi_vector<T>::count;
 
-/* One run of `count` elements where all arrays are 16-byte aligned. */
+/* A run of `count` elements, with all arrays 16-byte aligned. */
 template <wi_map_op op, class T>
 __device__ void aligned_run(const wi_map_params<T> &p, const T *x, const T *y, T *z, size_t count,
                             uint64_t first) {
@@ -48,7 +48,7 @@ __device__ void aligned_run(const wi_map_params<T> &p, const T *x, const T *y, T
                                   first + i);
 }
 
-/* One run of any alignment, an element at a time. */
+/* A run of any alignment, one element at a time. */
 template <wi_map_op op, class T>
 __device__ void any_run(const wi_map_params<T> &p, const T *x, const T *y, T *z, size_t count,
                         uint64_t first) {
@@ -58,8 +58,8 @@ __device__ void any_run(const wi_map_params<T> &p, const T *x, const T *y, T *z,
                                   first + i);
 }
 
-/* A unit is one chunk of one row; blocks take units in turn. Chunks are cut where z meets a 16-byte
- * boundary, so a row that starts off one loses only its first chunk to single elements. */
+/* A unit is one chunk of one row; blocks take units in turn. Chunks begin where z is at a 16-byte
+ * boundary, so in a row that is not aligned only the first chunk goes element by element. */
 template <wi_map_op op, class T>
 __global__ void vector(wi_map_params<T> p, size_t chunks_per_row, size_t units) {
     for (size_t unit = blockIdx.x; unit < units; unit += gridDim.x) {
@@ -82,7 +82,7 @@ __global__ void vector(wi_map_params<T> p, size_t chunks_per_row, size_t units) 
     }
 }
 
-/* Matrices with rows too short to feed a block: threads walk the elements, whatever their row. */
+/* Matrices with rows too short for a block: threads go through the elements regardless of rows. */
 template <wi_map_op op, class T>
 __global__ void narrow(wi_map_params<T> p) {
     const size_t count = p.rows * p.cols;
@@ -105,7 +105,7 @@ weft_status wi_map_vector(weft_context *ctx, const void *arguments) {
             p.cols *= p.rows;
             p.rows = 1;
         }
-        /* A row that starts off a boundary may need one chunk more. */
+        /* A row that is not aligned may need one chunk more. */
         const size_t chunks = (p.cols + wi_vector<T>::count - 1 + chunk<T> - 1) / chunk<T>;
         const size_t units = chunks * p.rows;
         return wi_with_map_op(args->op, [=](auto o) {

@@ -6,7 +6,7 @@
 #include "cuda/types.cuh"
 #include "map/map.h"
 
-/* The arguments of one call, typed. */
+/* The arguments of one call, with types. */
 template <class T>
 struct wi_map_params {
     const T *x, *y;
@@ -34,12 +34,12 @@ wi_map_params<T> wi_map_typed(const wi_map_args *args) {
     return p;
 }
 
-/* Does the op read x, y? */
+/* Does the operation read x? y? */
 __host__ __device__ constexpr bool wi_map_reads(wi_map_op op) {
     return op == WI_MAP_ADD || op == WI_MAP_AXPY;
 }
 
-/* start + i step. The narrow floats take the detour through f64, so that i is exact to 2^53. */
+/* start + i step. The narrow floats compute in f64, so that i is exact up to 2^53. */
 template <class T>
 __device__ inline T wi_map_ramp(T start, T step, uint64_t i) {
     if constexpr (!wi_traits<T>::is_float)
@@ -48,7 +48,7 @@ __device__ inline T wi_map_ramp(T start, T step, uint64_t i) {
         return (T)((double)wi_load(start) + (double)i * (double)wi_load(step));
 }
 
-/* The value of an element that has number i, given x and y there. */
+/* The value of element number i, for x and y there. */
 template <wi_map_op op, class T>
 __device__ inline T wi_map_element(const wi_map_params<T> &p, T x, T y, uint64_t i) {
     if constexpr (op == WI_MAP_ADD)
@@ -77,7 +77,7 @@ struct wi_map_op_tag {
     static constexpr wi_map_op op = value;
 };
 
-/* Calls f(op tag). */
+/* Calls f(operation tag). */
 template <class F>
 weft_status wi_with_map_op(wi_map_op op, F f) {
     switch (op) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map, the teaching rungs: one element a thread, in one and in two dimensions, and a fixed grid. */
+/* map, the teaching rungs: one element for each thread, in one and in two dimensions, and a fixed
+ * grid. */
 #include "cuda/launch.cuh"
 #include "map/map_cuda.cuh"
 
@@ -14,7 +15,8 @@ __global__ void one_each(wi_map_params<T> p) {
         wi_map_at<op>(p, 0, i);
 }
 
-/* Blocks tile the matrix; a grid can be only so high, so each block steps down in whole grids. */
+/* Blocks tile the matrix. The height of a grid is limited, so each block moves down by whole grids.
+ */
 template <wi_map_op op, class T>
 __global__ void blocks_2d(wi_map_params<T> p) {
     const size_t col = (size_t)blockIdx.x * tile_x + threadIdx.x;

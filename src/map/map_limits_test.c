@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What takes arrays of gigabytes elsewhere: positions beyond 2^32, by rungs called as for a later
- * segment of a long array, and more rows than a grid is high, on emu, whose grids are low. */
+/* Cases that would otherwise need arrays of gigabytes: positions beyond 2^32, by calling rungs as
+ * for a later segment of a long array; and more rows than a grid's height, on emu, whose grids are
+ * low. */
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +48,7 @@ static void check(weft_context *ctx, const wi_row *row, weft_type type, const sh
     const void *const got = test_buffer_read(&z, what);
     if (status == WEFT_EUNSUPPORTED && row && gpu && strcmp(row->name, "vector") != 0) {
         test_buffer_close(&z);
-        return; /* rungs that teach take few types, and some no gaps */
+        return; /* teaching rungs take few types, and some no gaps */
     }
     if (status != WEFT_OK) {
         fail_msg("%s: %s", what, weft_message(ctx));

@@ -16,12 +16,11 @@
 #define NARROW wi_f16_narrow
 #define FROM_INDEX wi_f16_narrow_double
 #include "map/map_loops.inc"
-#undef NAME
-#undef WIDEN
-#undef NARROW
-#undef FROM_INDEX
 
 #define NAME(op) op##_bf16
+#define T uint16_t
+#define WORK float
+#define INDEX double
 #define WIDEN wi_bf16_widen
 #define NARROW wi_bf16_narrow
 #define FROM_INDEX wi_bf16_narrow_double

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CPU rungs of map share: one run of consecutive elements, and tables of loops over it. */
+/* What the CPU rungs of map share: a run of consecutive elements, and tables of loops over it. */
 #ifndef WI_MAP_RUN_H
 #define WI_MAP_RUN_H
 
@@ -7,7 +7,7 @@
 
 enum {
     WI_MAP_OPS = 4,
-    WI_MAP_RUN_MAX = 1 << 30 /* elements of one run: counters inside the loops are 32 bits wide */
+    WI_MAP_RUN_MAX = 1 << 30 /* elements of one run: the loops count with 32 bits */
 };
 
 typedef struct wi_map_run {

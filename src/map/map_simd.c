@@ -20,10 +20,6 @@ enum {
 #define WIDEN_RUN wi_f16_widen_run
 #define NARROW_RUN wi_f16_narrow_run
 #include "map/map_half.inc"
-#undef NAME
-#undef WIDEN
-#undef WIDEN_RUN
-#undef NARROW_RUN
 
 #define NAME(op) op##_bf16
 #define WIDEN wi_bf16_widen
@@ -31,8 +27,8 @@ enum {
 #define NARROW_RUN wi_bf16_narrow_run
 #include "map/map_half.inc"
 
-/* Makes `part` elements [from, from + n) of a run. It writes fields one by one: a struct copied
- * just after its fields were written stalls the processor. */
+/* Sets `part` to elements [from, from + n) of a run, member by member: copying a struct whose
+ * members were just written would stall the processor. */
 WI_INLINE void take_part(wi_map_run *part, const wi_map_run *run, size_t from, size_t n,
                          size_t size) {
     part->n = n;
@@ -49,7 +45,7 @@ WI_INLINE void prefetch_inputs(const wi_map_run *run, size_t from, size_t bytes,
         wi_prefetch((const char *)run->y + from * size, bytes);
 }
 
-/* Tiles are computed into a buffer in cache, and streamed from there. */
+/* Tiles are computed into a buffer in cache and streamed from there. */
 static void stream(wi_map_loop loop, const wi_map_run *run, size_t size) {
     _Alignas(WI_LINE_BYTES) unsigned char tile[WI_STREAM_TILE_BYTES];
     const size_t tile_n = sizeof tile / size;

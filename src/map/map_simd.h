@@ -8,7 +8,7 @@
 
 typedef struct wi_map_simd {
     wi_map_loop loops[WI_MAP_OPS][WEFT_TYPE_COUNT];
-    /* The same with stores that bypass the cache; size is that of an element. */
+    /* The same with streaming stores; size is that of an element. */
     void (*stream)(wi_map_loop loop, const wi_map_run *run, size_t size);
 } wi_map_simd;
 

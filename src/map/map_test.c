@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of map's ladder, on every place: sizes, types, operations, alignments, in place,
  * matrices, host and device memory. The expected bits are computed here, element by element, and
- * the whole image of the output is compared: gaps between rows and guards around it included. */
+ * all bytes of the output are compared, including gaps between rows and the guards around it. */
 #include "map/map.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ typedef struct map_case {
     test_pattern pattern;
 } map_case;
 
-/* Everything a case works in, made once for a place. */
+/* Everything that a case uses, made once for each place. */
 typedef struct rig {
     weft_context *ctx;
     test_random random;
@@ -158,7 +158,7 @@ static test_value right_integer(const map_case *c, uint64_t a, uint64_t b, uint6
     }
 }
 
-/* The image of z after the call. */
+/* The contents of z after the call. */
 static void expect(rig *r, const map_case *c, const void *scalar_a, const void *scalar_b) {
     test_value a = test_load(c->type, scalar_a, 0), b = test_load(c->type, scalar_b, 0);
     test_value x = {0}, y = {0};
@@ -233,8 +233,8 @@ static const char *call_name(const map_case *c) {
     return name;
 }
 
-/* May this row refuse the call? Rows a user gets take everything; those that teach, few types; and
- * those without rows and columns, no gaps. */
+/* May this rung refuse the call? Rungs for users take everything; teaching rungs take few types,
+ * and those without rows and columns no gaps. */
 static bool may_refuse(const map_case *c) {
     if (!c->row || c->row->kind == WI_CPU || strcmp(c->row->name, "vector") == 0) {
         return false;
@@ -310,7 +310,8 @@ typedef struct layout {
     size_t offset[ARRAYS];
 } layout;
 
-/* Offset 1 loses every vector alignment; unequal ones lose the chance to regain it together. */
+/* With offset 1 no array is aligned for vectors; with unequal offsets they never become aligned
+ * together. */
 static const layout layouts[] = {
     {SEPARATE, {0, 0, 0}}, {SEPARATE, {1, 1, 1}}, {SEPARATE, {1, 2, 3}}, {SEPARATE, {0, 0, 1}},
     {SEPARATE, {3, 0, 0}}, {Z_IS_X, {0, 1, 0}},   {Z_IS_Y, {1, 1, 1}},   {ALL_ONE, {1, 1, 1}},
@@ -534,7 +535,7 @@ static void side_by_side(weft_context *ctx) {
     }
 }
 
-/* A few values that accumulating the step would miss. */
+/* A few values that would be wrong if the step were accumulated. */
 static void iota_does_not_accumulate(weft_context *ctx) {
     enum {
         COUNT = 100003

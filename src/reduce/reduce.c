@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of reduce: check arguments once, then run the ladder on memory it can reach. */
+/* The public calls of reduce: check arguments, then run the ladder on memory that the place can
+ * access. */
 #include "reduce/reduce.h"
 
 #include "core/call.h"
@@ -38,7 +39,7 @@ static const wi_row rows[] = {
 
 const wi_ladder wi_reduce_ladder = {"reduce", rows, sizeof rows / sizeof rows[0]};
 
-/* The reduction that op names, or NOT_OFFERED. */
+/* The reduction of this operator, or NOT_OFFERED. */
 static int reduction_of(weft_op op) {
     static const int reductions[WEFT_OP_COUNT] = {
         [WEFT_SUM] = WI_RED_SUM,   [WEFT_PRODUCT] = WI_RED_PRODUCT, [WEFT_MIN] = WI_RED_MIN,
@@ -86,11 +87,11 @@ weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *result_type)
 
 enum {
     X,
-    Y, /* of dot; optional to the others */
+    Y, /* of dot; NULL for the others */
     RESULT
 };
 
-/* Two accumulators on the device take turns as input and output of the parts of a call. */
+/* Two accumulators on the device alternate as input and output of the parts of a call. */
 static weft_status take_states(weft_context *ctx, wi_reduce_args *args, const wi_part *part) {
     static const char key;
     void *states;
@@ -121,7 +122,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status == WEFT_OK ? wi_run(ctx, &wi_reduce_ladder, call->name, args.n, &args) : status;
 }
 
-/* A result on the host lies at any address. */
+/* A result in host memory may be at any address. */
 static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_args *args) {
     const weft_type result_type = result_type_of(args->op, args->type);
     const unsigned at_any = args->result && wi_is_host(ctx, args->result) ? WI_UNALIGNED : 0;
@@ -136,7 +137,7 @@ static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_
     if (status != WEFT_OK)
         return status;
     if (args->n == 0 && wi_is_host(ctx, args->result))
-        return wi_reduce_serial(ctx, args); /* needs no kernel */
+        return wi_reduce_serial(ctx, args); /* no kernel needed */
     return wi_call_run(ctx, &call, run, args);
 }
 
@@ -146,7 +147,7 @@ weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
     if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
         return WEFT_EARG;
     if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is no weft_op; pass WEFT_SUM ... WEFT_NRMINF",
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
                        call, (int)op);
     int reduction = reduction_of(op);
     if (reduction == NOT_OFFERED)

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What a reduction computes: weft_op's reductions, and dot. */
+/* The reductions: those of weft_op, and dot. */
 typedef enum wi_reduction {
     WI_RED_SUM,
     WI_RED_PRODUCT,
@@ -27,8 +27,8 @@ enum {
     WI_REDUCE_STATE_BYTES = 32 /* no accumulator is larger */
 };
 
-/* One call on memory the place can reach directly. A long host array on a GPU comes as several
- * calls, segment after segment, that hand an accumulator on. */
+/* One call on memory that the place can access directly. A long host array on a GPU becomes several
+ * calls, one for each segment, which pass on an accumulator. */
 typedef struct wi_reduce_args {
     wi_reduction op;
     weft_type type;
@@ -36,14 +36,14 @@ typedef struct wi_reduce_args {
     uint64_t first; /* position of x[0] in the whole array, for ARGMIN and ARGMAX */
     const void *x;
     const void *y;        /* DOT only */
-    const void *state_in; /* device: accumulator of the elements before x[0]; NULL: none */
-    void *state_out;      /* device: where the accumulator goes; NULL when this is the last call */
-    void *result;         /* where the rounded result goes; NULL when more segments follow */
+    const void *state_in; /* on the device: accumulator of earlier elements; NULL: none */
+    void *state_out;      /* in device memory: receives the accumulator; NULL for the last call */
+    void *result;         /* receives the rounded result; NULL if more segments follow */
 } wi_reduce_args;
 
 extern const wi_ladder wi_reduce_ladder;
 
-/* The rungs. `result` is host memory on the cpu, device-reachable memory on a GPU. */
+/* The rungs. `result` is host memory on the cpu, and memory that the device can access on a GPU. */
 weft_status wi_reduce_serial(weft_context *ctx, const void *args);
 weft_status wi_reduce_threads(weft_context *ctx, const void *args);
 weft_status wi_reduce_tree_global(weft_context *ctx, const void *args);

@@ -31,7 +31,7 @@ static weft_status serial(void *problem) {
     return wi_reduce_serial(data->setup.ctx, &args);
 }
 
-/* The sum in the type that weft_reduce gives it: exact until the one rounding at its end. */
+/* The sum in the type that weft_reduce gives it: exact until it is rounded once at the end. */
 static bool check(void *problem, char *why, size_t bytes) {
     wi_data *const data = problem;
     const size_t n = data->setup.n, chunks = (n + WI_DATA_CHUNK - 1) / WI_DATA_CHUNK;
@@ -39,7 +39,7 @@ static bool check(void *problem, char *why, size_t bytes) {
     uint64_t right = 0, got = 0;
     if (!wi_data_try(data, call, why, bytes))
         return false;
-    weft_reduce_type(WEFT_SUM, data->setup.type, &type); /* fails only where the call has */
+    weft_reduce_type(WEFT_SUM, data->setup.type, &type); /* cannot fail if the call has not */
     wi_data_convert(type, 1, &data->before[chunks], &right);
     memcpy(&got, data->host_z, weft_type_size(type));
     if (got != right) {
@@ -49,7 +49,7 @@ static bool check(void *problem, char *why, size_t bytes) {
     return got == right;
 }
 
-/* Each element read once. */
+/* Each element is read once. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     (void)rung;

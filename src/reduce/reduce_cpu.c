@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads rung of reduce. The array is cut into blocks of fixed size; runs of blocks, at most
- * MAX_SPANS of them, are reduced by any thread, and combined in a tree. The cut depends on n alone,
- * so neither the number of threads nor the instruction set changes a bit of the result. */
+/* The rung "threads" of reduce. The array is divided into blocks of fixed size; runs of blocks, at
+ * most MAX_SPANS of them, are reduced by any thread, and the results are combined in a tree. The
+ * division depends on n only, so neither the number of threads nor the instruction set changes a
+ * bit of the result. */
 #include <math.h>
 #include <string.h>
 
@@ -11,10 +12,10 @@
 
 enum {
     MAX_SPANS = 1024,
-    FEW_SPANS = 256 /* whose partial results a stack has room for */
+    FEW_SPANS = 256 /* so many partial results fit the stack */
 };
 
-/* How two partial results become one. */
+/* How two partial results are combined. */
 typedef enum merging {
     ADD_INTEGERS,
     MULTIPLY_INTEGERS,
@@ -52,8 +53,8 @@ static merging merging_of(wi_reduction op, weft_type type) {
     }
 }
 
-/* Keys compare as signed integers: flipping the top bit makes them of unsigned elements, flipping
- * all of them turns the order around. */
+/* The xor mask for keys, which compare as signed integers: flipping the top bit makes unsigned
+ * elements comparable, flipping all bits reverses the order. */
 static uint64_t flip_of(wi_reduction op, weft_type type) {
     const uint64_t sign = wi_sign_turn(type);
     return op == WI_RED_MAX || op == WI_RED_ARGMAX ? ~sign : sign;
@@ -71,7 +72,7 @@ static plan make_plan(const wi_reduce_args *args, const wi_reduce_simd *simd) {
     return p;
 }
 
-/* a becomes a and b; b comes after a. */
+/* Combines b into a; b comes after a. */
 static void merge(merging how, wi_partial *a, const wi_partial *b) {
     switch (how) {
     case ADD_INTEGERS:
@@ -132,7 +133,7 @@ static void reduce_share(const plan *p, size_t first, size_t last, wi_partial pa
     }
 }
 
-/* The first position in the block that has the best key: halving finds it. */
+/* The first position in the block with the best key, found by halving. */
 static size_t locate(const plan *p, const wi_partial *found) {
     size_t from = found->best.at;
     size_t n = p->args.n - from < WI_REDUCE_BLOCK ? p->args.n - from : WI_REDUCE_BLOCK;
@@ -148,7 +149,7 @@ static size_t locate(const plan *p, const wi_partial *found) {
     return from;
 }
 
-/* sqrt(small + medium + large), each in its scale. Small squares matter only beside no large one.
+/* sqrt(small + medium + large), each in its scale. Small squares do not matter beside a large one.
  */
 static double norm_of_squares(const wi_partial *p) {
     double small = p->squares.small, medium = p->squares.medium, large = p->squares.large;
@@ -218,7 +219,7 @@ static void finish(const plan *p, const wi_partial *sum) {
     }
 }
 
-/* What threads share. */
+/* The arguments of the threads. */
 typedef struct work {
     const plan *p;
     wi_partial *partials;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce on a GPU, one pass: as many blocks as fit stream 16-byte vectors; the last block to end
- * combines the blocks' states in a fixed order, so the same input gives the same bits. */
+/* reduce on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
+ * to end combines the blocks' states in a fixed order, so the same input gives the same bits. */
 #include "cuda/memory.cuh"
 #include "cuda/warp.cuh"
 #include "reduce/reduce_cuda.cuh"
@@ -9,7 +9,7 @@ constexpr int threads = 512;
 constexpr int warps = threads / 32;
 constexpr int unroll = 4;
 
-/* Scratch: a ticket that counts blocks and goes back to 0, then one state a block. */
+/* Scratch: a ticket that counts blocks and returns to 0, then one state for each block. */
 constexpr size_t ticket_bytes = 128;
 
 template <class Reducer>
@@ -30,7 +30,8 @@ struct sums_narrow_integers<wi_sum_reducer<T>> {
     static constexpr bool value = !wi_traits<T>::is_float && sizeof(T) <= 2;
 };
 
-/* Takes in the elements of one vector; sums of narrow integers stay in 32 bits meanwhile. */
+/* Adds the elements of one vector to the state; sums of narrow integers stay in 32 bits meanwhile.
+ */
 template <class Reducer, class T>
 __device__ inline typename Reducer::State
 take_vector(const Reducer &reducer, typename Reducer::State s, const wi_vector<T> &x,
@@ -49,7 +50,7 @@ take_vector(const Reducer &reducer, typename Reducer::State s, const wi_vector<T
     }
 }
 
-/* A vector of an array of any alignment. */
+/* Loads a vector from an array of any alignment. */
 template <class T>
 __device__ inline wi_vector<T> load(const T *p, bool aligned) {
     if (aligned)
@@ -61,9 +62,9 @@ __device__ inline wi_vector<T> load(const T *p, bool aligned) {
     return v;
 }
 
-/* What this thread makes of its share: vectors in strides of the grid, and for the first threads
- * the elements after the last whole vector. Vectors are counted from the first element wherever it
- * lies in memory, so the same numbers give the same bits at any address. */
+/* The state of this thread's share: vectors a whole grid apart, and for the first threads the
+ * elements after the last whole vector. Vectors are counted from the first element, wherever it is
+ * in memory, so the same numbers give the same bits at any address. */
 template <bool two, class Reducer, class T>
 __device__ typename Reducer::State share(const Reducer &reducer,
                                          const wi_reduce_params<Reducer, T> &p) {
@@ -99,7 +100,7 @@ __device__ typename Reducer::State share(const Reducer &reducer,
     return s;
 }
 
-/* The block's states combined; thread 0 gets the answer. */
+/* The block's states combined; thread 0 gets the result. */
 template <class Reducer>
 __device__ typename Reducer::State block_reduce(const Reducer &reducer, typename Reducer::State s) {
     using State = typename Reducer::State;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic of every reduction, shared by all CUDA rungs. A reducer has
+/* The arithmetic of every reduction, used by all CUDA rungs. A reducer has
  *     State                        the accumulator; Result, what it is rounded to
  *     identity()                   the state of no elements
- *     take(state, x, y, index)     one element more (y is for dot, index for positions)
- *     combine(a, b)                two states to one, whatever their order
+ *     take(state, x, y, index)     adds one element (y is for dot, index for positions)
+ *     combine(a, b)                two states become one, in either order
  *     finish(state)                the result */
 #ifndef WI_REDUCE_CUDA_CUH
 #define WI_REDUCE_CUDA_CUH
@@ -89,8 +89,8 @@ struct wi_dot_reducer : wi_sum_reducer<T> {
     }
 };
 
-/* Unsigned keys whose order is the order of the values, -0.0 below +0.0. With `flip` all ones the
- * order is reversed. Key 0 belongs to NaN, which wins either way. */
+/* Unsigned keys in the order of the values, -0.0 below +0.0. If `flip` is all ones the order is
+ * reversed. NaN has key 0, so it wins in both orders. */
 template <class T>
 struct wi_keys {
     using Bits = wi_bits<T>;
@@ -120,7 +120,7 @@ struct wi_keys {
         }
         return wi_bit_cast<T>(bits);
     }
-    /* The key of the largest value, or of the smallest when flipped: the result of no elements. */
+    /* The key of the largest value, or of the smallest if flipped: the result for no elements. */
     __device__ Key last() const {
         if constexpr (wi_traits<T>::is_float)
             return (wi_keys{0}).of((T)__int_as_float(0x7f800000));
@@ -129,7 +129,7 @@ struct wi_keys {
     }
 };
 
-/* MIN, and MAX with the keys flipped. */
+/* MIN; with keys flipped, MAX. */
 template <class T>
 struct wi_extreme_reducer {
     wi_keys<T> keys;
@@ -149,7 +149,7 @@ struct wi_extreme_reducer {
     }
 };
 
-/* ARGMIN, and ARGMAX with the keys flipped. */
+/* ARGMIN; with keys flipped, ARGMAX. */
 template <class T>
 struct wi_position_reducer {
     wi_keys<T> keys;
@@ -172,7 +172,7 @@ struct wi_position_reducer {
     }
 };
 
-/* The bits of |x| order as |x| does, NaN above infinity. */
+/* The bits of |x| have the order of |x|, NaN above infinity. */
 template <class T>
 struct wi_nrminf_reducer {
     using State = typename wi_choose<wi_traits<T>::is_float, wi_bits<T>, uint64_t>::type;
@@ -194,7 +194,7 @@ struct wi_nrminf_reducer {
     }
 };
 
-/* Squares of integers and of the narrow floats stay well inside the range of f64. */
+/* Squares of integers and of the narrow floats are well inside the range of f64. */
 template <class T>
 struct wi_nrm2_reducer {
     using State = double;
@@ -214,7 +214,7 @@ struct wi_nrm2_reducer {
     }
 };
 
-/* Squares of f64 do not: the large and the small are summed apart, scaled (Blue 1978). */
+/* Squares of f64 are not: large and small ones are summed separately, scaled (Blue 1978). */
 template <>
 struct wi_nrm2_reducer<double> {
     struct State {
@@ -253,8 +253,8 @@ struct wi_nrm2_reducer<double> {
     }
 };
 
-/* Calls f(type tag, reducer) with what finds the extreme element, or its place. The order of signed
- * integers is that of unsigned ones with the sign turned, so they share kernels. */
+/* Calls f(type tag, reducer) for a reduction to an extreme element or its position. Signed integers
+ * have the order of unsigned ones with the sign bit flipped, so they share kernels. */
 template <class T, class F>
 weft_status wi_with_order_reducer(wi_reduction op, F f) {
     using U = typename wi_choose<wi_traits<T>::is_float, T, wi_bits<T>>::type;
@@ -273,7 +273,8 @@ weft_status wi_with_order_reducer(wi_reduction op, F f) {
     }
 }
 
-/* The same for what wraps modulo 2^64, where 64 bits are the same signed or not. */
+/* The same for reductions that wrap modulo 2^64, where signed and unsigned 64-bit integers are
+ * alike. */
 template <class T, class F>
 weft_status wi_with_sum_reducer(wi_reduction op, F f) {
     constexpr bool wide = !wi_traits<T>::is_float && sizeof(T) == 8;
@@ -288,8 +289,8 @@ weft_status wi_with_sum_reducer(wi_reduction op, F f) {
     }
 }
 
-/* Calls f(type tag, reducer) with what computes `op` over elements of T, and the type that it takes
- * their bits for. */
+/* Calls f(type tag, reducer) with the reducer of `op` for elements of T, and the type as which it
+ * reads them. */
 template <class T, class F>
 weft_status wi_with_reducer(wi_reduction op, F f) {
     switch (op) {
@@ -315,7 +316,7 @@ weft_status wi_with_reducer(wi_reduction op, F f) {
     return WEFT_EARG;
 }
 
-/* What a kernel needs of wi_reduce_args, typed. */
+/* The parts of wi_reduce_args that a kernel needs, with types. */
 template <class Reducer, class T>
 struct wi_reduce_params {
     const T *x, *y;
@@ -340,7 +341,7 @@ wi_reduce_params<Reducer, T> wi_reduce_typed(const wi_reduce_args *args) {
             (Result *)args->result};
 }
 
-/* The end of a call, by one thread: takes in what came before, hands on or rounds. */
+/* Ends a call, in one thread: adds what came before, then passes on or rounds. */
 template <class Reducer, class T>
 __device__ void wi_reduce_finish(const Reducer &reducer, const wi_reduce_params<Reducer, T> &p,
                                  typename Reducer::State state) {

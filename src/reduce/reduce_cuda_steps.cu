@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reduce, the teaching rungs. All take two launches: up to 1024 blocks of 1024 threads make one
- * state each, then one block combines those. They differ in where a block's tree lives. */
+/* reduce, the teaching rungs. All use two launches: up to 1024 blocks of 1024 threads make one
+ * state each, then one block combines those. They differ in where a block's tree is. */
 #include "cuda/warp.cuh"
 #include "reduce/reduce_cuda.cuh"
 
@@ -13,7 +13,8 @@ enum tree {
     TREE_SHUFFLE
 };
 
-/* Halves the states in `work` until work[0] holds them all. Every thread of the block calls it. */
+/* Halves the number of states in `work` until work[0] is the combination of all. Called by every
+ * thread of the block. */
 template <class Reducer>
 __device__ void halve(const Reducer &reducer, typename Reducer::State *work) {
     for (unsigned half = threads / 2; half > 0; half /= 2) {
@@ -24,7 +25,7 @@ __device__ void halve(const Reducer &reducer, typename Reducer::State *work) {
     __syncthreads();
 }
 
-/* The block's states combined; thread 0 gets the answer. `work` is this block's part of global
+/* The block's states combined; thread 0 gets the result. `work` is this block's part of global
  * scratch. */
 template <tree where, class Reducer>
 __device__ typename Reducer::State block_tree(const Reducer &reducer, typename Reducer::State s,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The serial rung of reduce: plain loops, which say in C what the public header says in words. */
+/* The serial rung of reduce: simple loops that do what the public header says. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static double squares_norm_f64(const wi_reduce_args *args) {
         return greatest;
     int exponent;
     frexp(greatest, &exponent);
-    /* 2^1023 is the largest power of two there is, and enough for the smallest subnormals. */
+    /* 2^1023 is the largest power of two, and enough for the smallest subnormals. */
     exponent = exponent < -1023 ? -1023 : exponent;
     double scale = ldexp(1, -exponent);
     double squares = 0;
@@ -39,76 +39,51 @@ static double squares_norm_f64(const wi_reduce_args *args) {
 #define LEAST INT8_MIN
 #define GREATEST INT8_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef LEAST
-#undef GREATEST
 
 #define NAME(op) op##_i16
 #define T int16_t
 #define LEAST INT16_MIN
 #define GREATEST INT16_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef LEAST
-#undef GREATEST
 
 #define NAME(op) op##_i32
 #define T int32_t
 #define LEAST INT32_MIN
 #define GREATEST INT32_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef LEAST
-#undef GREATEST
 
 #define NAME(op) op##_i64
 #define T int64_t
 #define LEAST INT64_MIN
 #define GREATEST INT64_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef LEAST
-#undef GREATEST
 
 #undef MAGNITUDE
 #define MAGNITUDE(v) ((uint64_t)(v))
-#define LEAST 0
 
 #define NAME(op) op##_u8
 #define T uint8_t
+#define LEAST 0
 #define GREATEST UINT8_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef GREATEST
 
 #define NAME(op) op##_u16
 #define T uint16_t
+#define LEAST 0
 #define GREATEST UINT16_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef GREATEST
 
 #define NAME(op) op##_u32
 #define T uint32_t
+#define LEAST 0
 #define GREATEST UINT32_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef GREATEST
 
 #define NAME(op) op##_u64
 #define T uint64_t
+#define LEAST 0
 #define GREATEST UINT64_MAX
 #include "reduce/reduce_ref_int.inc"
-#undef NAME
-#undef T
-#undef GREATEST
 
 static double value_f16(uint16_t half) {
     return (double)wi_f16_widen(half);
@@ -129,14 +104,6 @@ static double value_bf16(uint16_t half) {
 #include "reduce/reduce_ref_norm.inc"
 
 #include "reduce/reduce_ref_float.inc"
-#undef NAME
-#undef T
-#undef VALUE
-#undef STORED
-#undef RESULT
-#undef INFINITE
-#undef MINUS_INFINITY
-#undef SQUARES_NORM
 
 #define NAME(op) op##_bf16
 #define T uint16_t
@@ -149,14 +116,6 @@ static double value_bf16(uint16_t half) {
 #include "reduce/reduce_ref_norm.inc"
 
 #include "reduce/reduce_ref_float.inc"
-#undef NAME
-#undef T
-#undef VALUE
-#undef STORED
-#undef RESULT
-#undef INFINITE
-#undef MINUS_INFINITY
-#undef SQUARES_NORM
 
 #define NAME(op) op##_f32
 #define T float
@@ -169,14 +128,6 @@ static double value_bf16(uint16_t half) {
 #include "reduce/reduce_ref_norm.inc"
 
 #include "reduce/reduce_ref_float.inc"
-#undef NAME
-#undef T
-#undef VALUE
-#undef STORED
-#undef RESULT
-#undef INFINITE
-#undef MINUS_INFINITY
-#undef SQUARES_NORM
 
 #define NAME(op) op##_f64
 #define T double
@@ -187,14 +138,6 @@ static double value_bf16(uint16_t half) {
 #define MINUS_INFINITY -INFINITY
 #define SQUARES_NORM squares_norm_f64
 #include "reduce/reduce_ref_float.inc"
-#undef NAME
-#undef T
-#undef VALUE
-#undef STORED
-#undef RESULT
-#undef INFINITE
-#undef MINUS_INFINITY
-#undef SQUARES_NORM
 
 typedef void (*loop)(const wi_reduce_args *args);
 

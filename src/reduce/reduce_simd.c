@@ -13,8 +13,7 @@ enum {
     HALF_TILE = 16 * WI_REDUCE_LANES     /* 16-bit floats converted at a time */
 };
 
-/* Brings the part of the next block into cache whose turn it is when elements [i, i + n) of this
- * one are taken. */
+/* Prefetches the part of the next block that corresponds to elements [i, i + n) of this one. */
 WI_INLINE void fetch_ahead(wi_reduction op, const void *x, const void *y, size_t size, size_t i,
                            size_t n) {
     const size_t part = wi_fetch_order(i / n, WI_REDUCE_BLOCK / n) * n;
@@ -43,7 +42,7 @@ WI_INLINE wi_doubles take(wi_reduction op, wi_doubles lane, wi_doubles x, wi_dou
     }
 }
 
-/* All lanes combined, in halves: lane k with lane k + 16, then with k + 8, and so on. */
+/* All lanes combined, by halves: lane k with lane k + 16, then with k + 8, and so on. */
 static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
     double lanes[WI_REDUCE_LANES];
     memcpy(lanes, vectors, sizeof lanes);
@@ -65,13 +64,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT int32_t
 #define DOT int32_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_i16
 #define T int16_t
@@ -81,13 +73,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT int32_t
 #define DOT int64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_i32
 #define T int32_t
@@ -97,13 +82,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT int64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_i64
 #define T int64_t
@@ -113,13 +91,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #undef MAGNITUDE
 #define MAGNITUDE(v) (v)
@@ -132,13 +103,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint32_t
 #define DOT uint32_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_u16
 #define T uint16_t
@@ -148,13 +112,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint32_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_u32
 #define T uint32_t
@@ -164,13 +121,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_u64
 #define T uint64_t
@@ -180,13 +130,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define PRODUCT uint64_t
 #define DOT uint64_t
 #include "reduce/reduce_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
-#undef UNSIGNED
-#undef SUM
-#undef PRODUCT
-#undef DOT
 
 #define NAME(op) op##_f16
 #define BITS int16_t
@@ -194,11 +137,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT16_MAX
 #define INFINITE 0x7c00
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(op) op##_bf16
 #define BITS int16_t
@@ -206,11 +144,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT16_MAX
 #define INFINITE 0x7f80
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(op) op##_f32
 #define BITS int32_t
@@ -218,11 +151,6 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT32_MAX
 #define INFINITE 0x7f800000
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(op) op##_f64
 #define BITS int64_t
@@ -230,59 +158,36 @@ static double total(wi_reduction op, const wi_doubles vectors[VECTORS]) {
 #define TOP INT64_MAX
 #define INFINITE 0x7ff0000000000000
 #include "reduce/reduce_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(f) f##_f32
 #define T float
 #define LOAD wi_doubles_of_f32
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_f64
 #define T double
 #define LOAD wi_doubles_of_f64
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_i32
 #define T int32_t
 #define LOAD wi_doubles_of_i32
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #define LOAD wi_doubles_of_u32
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_i64
 #define T int64_t
 #define LOAD wi_doubles_of_i64
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #define LOAD wi_doubles_of_u64
 #include "reduce/reduce_simd_lanes.inc"
-#undef NAME
-#undef T
-#undef LOAD
 
 /* The same for 16-bit floats, by way of f32. */
 WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *, float *),
@@ -306,68 +211,46 @@ WI_INLINE void fold_half(wi_reduction op, void (*widen)(size_t, const uint16_t *
 #define NAME(op) op##_f16
 #define FOLD FOLD_F16
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_bf16
 #define FOLD FOLD_BF16
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f32
 #define FOLD fold_f32
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f64
 #define FOLD fold_f64
 #include "reduce/reduce_simd_sums.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f16
 #define FOLD FOLD_F16
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_bf16
 #define FOLD FOLD_BF16
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_f32
 #define FOLD fold_f32
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_i32
 #define FOLD fold_i32
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_u32
 #define FOLD fold_u32
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_i64
 #define FOLD fold_i64
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 #define NAME(op) op##_u64
 #define FOLD fold_u64
 #include "reduce/reduce_simd_norm.inc"
-#undef NAME
-#undef FOLD
 
 /* The two share storage: one is read before the other is written. */
 WI_INLINE void integer_to_value(wi_partial *p) {
@@ -400,7 +283,7 @@ static void nrm2_u16(const wi_reduce_run *run, wi_partial *p) {
     integer_to_value(p);
 }
 
-/* The three sums of squares of f64, side by side. */
+/* The three sums of squares of f64, computed side by side. */
 typedef struct squares {
     wi_doubles small[VECTORS], medium[VECTORS], large[VECTORS];
 } squares;
@@ -410,7 +293,7 @@ WI_INLINE wi_doubles where(wi_longs condition, wi_doubles v) {
 }
 
 /* Every element adds its square to one of the sums, and 0 to the others. A NaN is neither large nor
- * small, so it shows in the medium sum; an infinity in the large one. */
+ * small, so it is in the medium sum; an infinity is in the large one. */
 WI_INLINE void take_squares(const double *x, squares *s) {
 #pragma GCC unroll 16
     for (int k = 0; k < VECTORS; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions of one block, compiled for each instruction set. Blocks and lanes within them are the
- * same for all sets, and so are the bits. */
+/* Reductions of one block, compiled for each instruction set. Blocks, and lanes within them, are
+ * the same for all sets, and so are the bits. */
 #ifndef WI_REDUCE_SIMD_H
 #define WI_REDUCE_SIMD_H
 
@@ -8,19 +8,20 @@
 #include "reduce/reduce.h"
 
 enum {
-    /* Elements of a block. Small enough for 32-bit sums of 16-bit elements not to overflow. */
+    /* Elements of a block: few enough that 32-bit sums of 16-bit elements do not overflow. */
     WI_REDUCE_BLOCK = 1 << 14,
-    /* Partial sums kept side by side: enough to fill the pipelines of the widest set. */
+    /* Partial sums computed side by side: enough to fill the pipelines of the widest instruction
+     * set. */
     WI_REDUCE_LANES = 32
 };
 
-/* What a block is reduced to. Which member is meant depends on the reduction and the type. */
+/* The result of a block. The reduction and the type determine which member is used. */
 typedef union wi_partial {
-    uint64_t integer; /* sums, products, largest magnitudes */
-    double value;     /* the same of floats */
+    uint64_t integer; /* sums, products and largest magnitudes of integers */
+    double value;     /* the same for floats */
     struct {
-        int64_t key; /* the smaller, the better */
-        uint64_t at; /* start of the block it was found in */
+        int64_t key; /* the smaller one wins */
+        uint64_t at; /* start of the block where it was found */
     } best;
     struct {
         double small, medium, large; /* squares of f64, in three scales */
@@ -31,8 +32,8 @@ typedef union wi_partial {
 typedef struct wi_reduce_run {
     size_t n; /* at most WI_REDUCE_BLOCK */
     const void *x, *y;
-    uint64_t flip; /* xor-ed to keys: it makes a maximum a minimum */
-    bool more;     /* a whole block, and another follows it in memory */
+    uint64_t flip; /* xor mask for keys, which turns a maximum into a minimum */
+    bool more;     /* this block is whole, and another follows it in memory */
 } wi_reduce_run;
 
 typedef void (*wi_reduce_block)(const wi_reduce_run *run, wi_partial *partial);
@@ -43,8 +44,8 @@ typedef struct wi_reduce_simd {
 
 WI_DECLARE_ISAS(wi_reduce_simd, wi_reduce_simd);
 
-/* The scales of squares: those of numbers above LARGE are summed times SHRINK, below SMALL times
- * GROW, so that neither overflows nor underflows. */
+/* The scales of squares: numbers above LARGE are multiplied by SHRINK before squaring, those below
+ * SMALL by GROW, so that squares neither overflow nor underflow. */
 #define WI_LARGE 0x1p486
 #define WI_SMALL 0x1p-511
 #define WI_SHRINK 0x1p-538

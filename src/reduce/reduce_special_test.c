@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reduce promises of single values (NaN, infinities, signed zeros, overflow, ties, wrapping),
- * and of its bits: the same on every run, at every alignment, with any number of threads. */
+/* What reduce promises for single values (NaN, infinities, signed zeros, overflow, ties, wrapping),
+ * and about its bits: the same on every run, at every alignment, with any number of threads. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static void rig_close(rig *r) {
     test_buffer_close(&r->result);
 }
 
-/* Calls, and leaves the raw bytes of the result in *bits; false if the row teaches and does not
- * offer the type. */
+/* Calls, and stores the raw bytes of the result in *bits; false if a teaching rung does not take
+ * the type. */
 static bool evaluate(rig *r, const wi_row *row, const char *what, weft_type result_type,
                      weft_status status, uint64_t *bits) {
     bool taught = row && row->kind == WI_CUDA && strcmp(row->name, "one_pass") != 0;
@@ -246,7 +246,7 @@ static void run_integer_case(rig *r, const integer_case *s, const wi_row *row) {
     }
 }
 
-/* An array that special values stand at the end of. */
+/* An array with special values at its end. */
 typedef struct padded {
     rig *r;
     double *x;
@@ -289,8 +289,8 @@ enum {
     HIGHEST_SCALE = 1020
 };
 
-/* 3 k and 4 k have the norm 5 k at every scale k, on either side of whatever thresholds the sums of
- * squares are kept by. k has few bits, so all three are exact. */
+/* 3 k and 4 k have the norm 5 k at every scale k, on both sides of all thresholds of the sums of
+ * squares. k has few bits, so all three are exact. */
 static bool run_norm(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
     const double k = ldexp(1.125, LOWEST_SCALE + (int)at[0]), x[] = {3 * k, 4 * k};
     double norm;
@@ -316,7 +316,7 @@ static void norms_at_every_scale(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Infinities alone still have a first position. */
+/* If all are infinite, the first one is still found. */
 static void all_infinite(weft_context *ctx) {
     rig r = rig_open(ctx);
     float *x = malloc(5000 * sizeof *x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of reduce's ladder, on every place: sizes, types, operations, alignments, host and
  * device memory. The oracle works in integers modulo 2^64 and in long double, and shares nothing
- * with the library. Single values and the sameness of bits are reduce_special_test.c's. */
+ * with the library. reduce_special_test.c tests single values and that bits are the same. */
 #include "reduce/reduce.h"
 
 #include <float.h>
@@ -32,7 +32,7 @@ typedef struct reduce_case {
     test_pattern pattern;
 } reduce_case;
 
-/* What the result must be: these very bits, or within `tolerance` of a number. */
+/* The expected result: these bits, or a number within `tolerance`. */
 typedef struct answer {
     weft_type type;
     bool exact;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public call of scan: check arguments once, then run the ladder on memory it can reach. */
+/* The public call of scan: checks arguments, then runs the ladder on memory that the place can
+ * access. */
 #include "scan/scan.h"
 
 #include <math.h>
@@ -76,8 +77,8 @@ const wi_ladder wi_scan_ladder = {"scan", rows, sizeof rows / sizeof rows[0]};
 
 static weft_status check_op(weft_context *ctx, weft_op op, weft_type type) {
     if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is no weft_op; pass WEFT_SUM ... WEFT_XOR", name,
-                       (int)op);
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_XOR",
+                       name, (int)op);
     if (op > WEFT_XOR)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: op %d is offered by weft_reduce only; pass WEFT_SUM, PRODUCT, MIN, "
@@ -96,7 +97,7 @@ static weft_status check_kind(weft_context *ctx, const wi_scan_args *args) {
         return WEFT_EARG;
     if (args->kind != WEFT_INCLUSIVE && args->kind != WEFT_EXCLUSIVE)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: kind %d is no weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
+                       "%s: kind %d is not a weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
                        name, (int)args->kind);
     return check_op(ctx, args->op, args->type);
 }
@@ -107,7 +108,7 @@ static uint64_t carry_of_double(double value) {
     return carry;
 }
 
-/* An element in carry form: f64 for floats, else extended to 64 bits by its own sign or zero. */
+/* An element in the form of a carry: f64 for floats, else extended to 64 bits by sign or zero. */
 static uint64_t carry_of(weft_type type, const void *element) {
     union {
         uint64_t bits;
@@ -167,8 +168,9 @@ static uint64_t integer_identity(weft_op op, weft_type type) {
     }
 }
 
-/* Sets init or carry_in from the caller's element. An 8-byte element on the device already is a
- * carry, and the kernel reads it there; a shorter one is fetched, which waits for the stream. */
+/* Sets init or carry_in from the caller's element. An 8-byte element in device memory already has
+ * the form of a carry, and the kernel reads it there; a shorter one is copied to the host, which
+ * waits for the stream. */
 static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *init) {
     bool floating = wi_type_is_float(args->type);
     if (!init) {
@@ -199,7 +201,7 @@ enum {
     Y
 };
 
-/* Two carries on the device take turns as input and output of the parts of a call. */
+/* Two carries on the device alternate as input and output of the parts of a call. */
 static weft_status take_carries(weft_context *ctx, wi_scan_args *args, const wi_part *part) {
     static const char key;
     void *carries;

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* One call on memory the place can reach directly. A long host array on a GPU comes as several
- * calls, segment after segment, that hand a carry on: 8 bytes, an f64 for floats, else a u64 with
- * the element sign- or zero-extended. */
+/* One call on memory that the place can access directly. A long host array on a GPU becomes several
+ * calls, one for each segment, which pass on a carry: 8 bytes, an f64 for floats, else a u64, the
+ * element extended by sign or zero. */
 typedef struct wi_scan_args {
     weft_op op; /* SUM ... XOR */
     weft_scan_kind kind;
@@ -21,14 +21,15 @@ typedef struct wi_scan_args {
     size_t n;
     const void *x;
     void *y;              /* may be x */
-    uint64_t init;        /* the initial value in carry form; used when carry_in is NULL */
-    const void *carry_in; /* device-reachable: the carry to start from instead of init; or NULL */
-    void *carry_out;      /* device: where the carry after x[n-1] goes; or NULL */
+    uint64_t init;        /* the initial value in the form of a carry; used if carry_in is NULL */
+    const void *carry_in; /* in memory that the device can access: the carry to start from, instead
+                             of init; or NULL */
+    void *carry_out;      /* in device memory: where the carry after x[n-1] is stored; or NULL */
 } wi_scan_args;
 
 extern const wi_ladder wi_scan_ladder;
 
-/* The carry of a float type as the number it is. */
+/* The carry of a float type, as a number. */
 static inline double wi_carry_value(uint64_t carry) {
     double value;
     memcpy(&value, &carry, sizeof value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocked rung of scan. A thread takes the next block, reduces it while it comes into cache,
- * hands its total on to the blocks behind it, and scans the block from cache. Blocks, and the order
- * in which totals are combined, depend on n alone: so do the bits of the result. */
+/* The rung "blocked" of scan. A thread takes the next block, reduces it while reading it into
+ * cache, passes the total on to later blocks, and scans the block from cache. Blocks, and the order
+ * in which totals are combined, depend on n only, and so do the bits of the result. */
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -14,10 +14,10 @@
 #include "scan/scan_simd.h"
 
 enum {
-    /* An output larger than this would not be in a cache when next looked for. */
+    /* A larger output would not stay in a cache until it is next used. */
     STREAM_BYTES = 1 << 24,
-    /* Looks at what others have done before a waiting thread does it for them: longer than a thread
-     * that is running needs for a block. */
+    /* How often a thread looks for a carry before it computes the missing part itself: longer than
+     * a running thread needs for a block. */
     PATIENCE = 1 << 9
 };
 
@@ -39,20 +39,20 @@ typedef struct plan {
     wi_scan_run run; /* what all blocks have in common */
     combining combine;
     void (*scan)(const wi_scan_run *run);
-    wi_reduce_block total; /* NULL for those that have one of the next */
+    wi_reduce_block total; /* NULL for those that use one of the next two */
     uint64_t (*bitwise)(const wi_scan_run *run);
-    bool (*product)(const wi_scan_run *run, double *product); /* of floats */
-    double (*carry_over)(const wi_scan_run *run);             /* of floats */
+    bool (*product)(const wi_scan_run *run, double *product); /* for floats */
+    double (*carry_over)(const wi_scan_run *run);             /* for floats */
     size_t blocks;
 } plan;
 
-/* Where blocks hand on what is carried. A total may be found and handed on by more than one thread:
- * it has the same bits each time. */
+/* Where blocks pass carries on. Several threads may compute the same total; it has the same bits
+ * each time. */
 typedef struct relay {
     const plan *p;
-    _Atomic uint64_t *carries; /* the bits of what block k begins with, known for k <= done */
+    _Atomic uint64_t *carries;        /* the bits of the carry into block k, known for k <= done */
     _Alignas(64) atomic_size_t taken; /* blocks that threads have taken */
-    _Alignas(64) atomic_size_t done;  /* blocks whose total has been handed on */
+    _Alignas(64) atomic_size_t done;  /* blocks whose total has been passed on */
 } relay;
 
 static combining combining_of(weft_op op, weft_type type) {
@@ -72,8 +72,9 @@ static combining combining_of(weft_op op, weft_type type) {
     }
 }
 
-/* x & y is ~(~x | ~y), and a maximum is a minimum in the opposite order. Keys compare as signed
- * integers, so unsigned ones have their top bit turned. */
+/* The xor mask that turns one operation into another: x & y is ~(~x | ~y), and a maximum is a
+ * minimum in the opposite order. Keys compare as signed integers, so unsigned ones get their top
+ * bit flipped. */
 static uint64_t flip_of(weft_op op, weft_type type) {
     const uint64_t sign = wi_sign_turn(type);
     switch (op) {
@@ -88,7 +89,7 @@ static uint64_t flip_of(weft_op op, weft_type type) {
     }
 }
 
-/* The bits of the element whose carry form is `init`, extended by its sign to 64. */
+/* The bits of the element whose carry is `init`, extended by its sign to 64. */
 static int64_t element_of(weft_type type, uint64_t init) {
     switch (type) {
     case WEFT_F16:
@@ -219,16 +220,16 @@ static wi_scan_carry carry_into(const relay *r, size_t block) {
                                atomic_load_explicit(&r->carries[block], memory_order_relaxed)};
 }
 
-/* Does the total of a block of floats not tell what to carry on? The sums and products in it may
- * have left the range though with the carry they do not, and its zero is positive though all that
- * were added may be -0.0. What is NaN stays NaN. */
+/* Is the total of a block of floats not enough to compute the carry? Sums and products inside it
+ * may have overflowed although they would not with the carry; and its zero is positive although all
+ * terms may be -0.0. A NaN stays a NaN. */
 static bool wants_care(combining how, double carry, double total) {
     if (how == ADD_VALUES)
         return (!isfinite(total) && !isnan(carry)) || (total == 0 && carry == 0 && signbit(carry));
     return how == MULTIPLY_VALUES && !isfinite(total) && !isnan(carry);
 }
 
-/* Makes known the carry into the block behind `block`, whose own carry is known. */
+/* Passes on the carry into the block after `block`, whose own carry is known. */
 static void hand_on(const plan *p, relay *r, size_t block, wi_scan_carry total) {
     const wi_scan_carry carry = carry_into(r, block);
     wi_scan_carry next = combine(p->combine, carry, total);
@@ -242,9 +243,9 @@ static void hand_on(const plan *p, relay *r, size_t block, wi_scan_carry total) 
                                             memory_order_relaxed);
 }
 
-/* Waits for the carry into a block. If it keeps waiting, the thread it waits for may have lost its
- * core to another process; then it does that thread's part itself, unless that thread may be
- * overwriting its input. */
+/* Waits for the carry into a block. If that takes long, the thread it waits for may have lost its
+ * core to another process; this thread then does that thread's part itself, unless that thread may
+ * be overwriting its input. */
 static void await_carry(const plan *p, relay *r, size_t block) {
     unsigned looks = 0;
     for (;;) {
@@ -267,7 +268,7 @@ static size_t take_block(relay *r) {
     return atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
 }
 
-/* A thread takes its next block before it scans one, and has memory bring it meanwhile. */
+/* A thread takes its next block before it scans one, and prefetches it meanwhile. */
 static void scan_blocks(void *user, int rank, int size) {
     relay *const r = user;
     const plan *const p = r->p;

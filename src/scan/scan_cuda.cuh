@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The arithmetic of every scan, shared by all CUDA rungs. */
+/* The arithmetic of scan, used by all CUDA rungs. */
 #ifndef WI_SCAN_CUDA_CUH
 #define WI_SCAN_CUDA_CUH
 
@@ -8,7 +8,8 @@
 #include "cuda/types.cuh"
 #include "scan/scan.h"
 
-/* Value is what a tile is scanned in, Carry what goes from tile to tile: f64 for floats. */
+/* Value is the type in which a tile is scanned, Carry the type of what passes from tile to tile:
+ * f64 for floats. */
 template <class T>
 using wi_scan_value =
     typename wi_choose<wi_traits<T>::is_float, wi_compute<T>,
@@ -18,7 +19,7 @@ using wi_scan_value =
 template <class T>
 using wi_scan_carry = typename wi_choose<wi_traits<T>::is_float, double, wi_scan_value<T>>::type;
 
-/* The smaller of two; NaN wins, and -0.0 is smaller than +0.0. */
+/* The smaller of two; NaN wins, and -0.0 is less than +0.0. */
 template <class V>
 __device__ inline V wi_smaller(V a, V b) {
     if constexpr (wi_traits<V>::is_float)
@@ -36,7 +37,7 @@ __device__ inline V wi_larger(V a, V b) {
 
 template <weft_op op>
 struct wi_scan_op {
-    /* a op b, in Value or in Carry. */
+    /* a op b, as Value or as Carry. */
     template <class V>
     static __device__ inline V combine(V a, V b) {
         if constexpr (op == WEFT_SUM)
@@ -55,13 +56,13 @@ struct wi_scan_op {
             return a ^ b;
     }
 
-    /* e with e op x = x for every x. */
+    /* The identity: e with e op x = x for every x. */
     template <class V>
     static __host__ __device__ constexpr V identity() {
         if constexpr (op == WEFT_PRODUCT)
             return (V)1;
         else if constexpr (op == WEFT_SUM && wi_traits<V>::is_float)
-            return (V)-0.0; /* 0.0 would make +0.0 of a -0.0 */
+            return (V)-0.0; /* with 0.0, a -0.0 would become +0.0 */
         else if constexpr (op == WEFT_MIN || op == WEFT_MAX)
             return extreme<V>(op == WEFT_MIN);
         else if constexpr (op == WEFT_AND)
@@ -83,7 +84,7 @@ struct wi_scan_op {
     }
 };
 
-/* What a kernel needs of wi_scan_args, typed. */
+/* The parts of wi_scan_args that a kernel needs, with types. */
 template <class T>
 struct wi_scan_params {
     const T *x;
@@ -106,7 +107,7 @@ wi_scan_params<T> wi_scan_typed(const wi_scan_args *args) {
             (uint64_t *)args->carry_out};
 }
 
-/* Calls f(wi_scan_op) for the ops that T has: bitwise ones for integers only. */
+/* Calls f(wi_scan_op) for the operators that T has: bitwise ones for integers only. */
 template <class T, class F>
 weft_status wi_with_scan_op(weft_op op, F f) {
     switch (op) {
@@ -136,7 +137,7 @@ weft_status wi_with_scan_op(weft_op op, F f) {
     return WEFT_EUNSUPPORTED;
 }
 
-/* Calls f(type tag, wi_scan_op); only MIN and MAX tell signed from unsigned. */
+/* Calls f(type tag, wi_scan_op); only for MIN and MAX does the sign of integers matter. */
 template <class F>
 weft_status wi_with_scan(weft_type type, weft_op op, F f) {
     const auto any = [=](auto tag) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan in one pass by persistent blocks (cuda/ring.cuh tells how they work): totallers total a tile
- * in its slot; a team takes it into registers, which frees the slot, and once its carry is known
- * scans it and writes it out. */
+/* Scan in one pass by persistent blocks (see cuda/ring.cuh): totallers compute the total of a tile
+ * in its slot; a team of finishers loads it into registers, which frees the slot, and when its
+ * carry is known scans it and writes it. */
 #include "cuda/ring.cuh"
 #include "scan/scan_tile.cuh"
 
-/* Found by trial on an H200; README.md has the figures. */
+/* Found by experiment on an H200; README.md has the figures. */
 struct scan_shape {
     static constexpr int slots = 6, preparers = 0, preparer_warps = 1, totallers = 3, lookers = 1,
                          finishers = 2, finisher_warps = wi_tile_warps, parts = wi_tile_warps,
@@ -20,7 +20,7 @@ struct block {
 
     const ring_block &ring;
     const wi_scan_params<T> &p;
-    unsigned char *memory; /* slots tiles */
+    unsigned char *memory; /* `slots` tiles */
 
     __device__ bool is_whole(uint64_t tile) const {
         return (tile + 1) * wi_tile_elements<T> <= p.n;
@@ -29,7 +29,7 @@ struct block {
         return memory + (size_t)(k % scan_shape::slots) * wi_tile_bytes;
     }
 
-    /* Copier: the last, broken tile is left to its totaller to load. */
+    /* For the copier: the last tile, if incomplete, is left for its totaller to load. */
     __device__ void load(int k, uint64_t tile, wi_barrier *loaded) const {
         if (!is_whole(tile)) {
             wi_barrier_arrive(loaded);
@@ -45,7 +45,7 @@ struct block {
                wi_lane();
     }
 
-    /* Totaller: loads a part of the broken tile. */
+    /* For the totaller: loads a part of the incomplete tile. */
     __device__ void fetch_broken(int k, int part, uint64_t tile) const {
         for (int row = 0; row < wi_part_rows; row++)
             *vector_of(k, part, row) =
@@ -65,7 +65,7 @@ struct block {
         return wi_scan_parts<Op>(mine);
     }
 
-    /* Finisher. */
+    /* For the finisher. */
     __device__ void scan(int k, uint64_t tile, int part) const {
         Vector x[wi_part_rows];
 #pragma unroll

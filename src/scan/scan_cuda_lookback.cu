@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan in one pass: each block holds a tile in registers, learns its carry by look-back, writes.
- * Any alignment, any device. */
+/* Scan in one pass: each block holds a tile in registers, finds its carry by look-back, and writes.
+ * For any alignment and any device. */
 #include "scan/scan_tile.cuh"
 
 constexpr int warps = wi_tile_warps;
 constexpr int threads = 32 * warps;
 
-/* Blocks on a multiprocessor that registers must leave room for. */
+/* How many blocks on a multiprocessor the registers must allow. */
 template <class T>
 constexpr int resident = sizeof(T) == 1   ? 1
                          : sizeof(T) == 2 ? 2
                                           : 4;
 
-/* The carry at the start of this warp's part, from the totals of all parts. */
+/* The carry at the start of this warp's part, computed from the totals of all parts. */
 template <class Op, class T>
 __device__ wi_scan_carry<T> carry_of_warp(const wi_lookback &l, uint64_t epoch, uint64_t tile,
                                           const wi_scan_params<T> &p, wi_scan_carry<T> of_part) {

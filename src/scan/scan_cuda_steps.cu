@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan, the teaching rungs, from every output summing its own prefix to the whole array in three
- * passes. */
+/* Scan, the teaching rungs: from one in which each output sums its own prefix to the whole array in
+ * three passes. */
 #include "cuda/warp.cuh"
 #include "scan/scan_cuda.cuh"
 
-constexpr unsigned threads = 256;         /* of the rungs that take many blocks */
-constexpr unsigned one_block = 1024;      /* of the rungs that take one */
-constexpr unsigned sweep = 2 * one_block; /* elements a two-sweep block scans */
+constexpr unsigned threads = 256;         /* for rungs with many blocks */
+constexpr unsigned one_block = 1024;      /* for rungs with one block */
+constexpr unsigned sweep = 2 * one_block; /* elements that a two-sweep block scans */
 
 static unsigned blocks_for(size_t n, size_t per_block) {
     return (unsigned)((n + per_block - 1) / per_block);
 }
 
-/* The value that leaves: the start, then everything before, then (if inclusive) the element. */
+/* The output: the start value, then everything before, then (if inclusive) the element. */
 template <class Op, class T>
 __device__ inline T shifted(const wi_scan_params<T> &p, wi_scan_value<T> before) {
     return (T)Op::combine((wi_scan_value<T>)p.start(), before);
 }
 
-/* Hands on the start and all elements combined. */
+/* Stores the carry: the start value and all elements combined. */
 template <class Op, class T>
 __device__ inline void hand_on(const wi_scan_params<T> &p, wi_scan_carry<T> all) {
     if (p.carry_out)
         *p.carry_out = wi_carry_bits(Op::combine(p.start(), all));
 }
 
-/* Every thread walks the whole prefix of its element. */
+/* Every thread combines the whole prefix of its element. */
 template <class Op, class T>
 __global__ void all_prefixes(wi_scan_params<T> p, const T *x) {
     using V = wi_scan_value<T>;
@@ -41,7 +41,7 @@ __global__ void all_prefixes(wi_scan_params<T> p, const T *x) {
         hand_on<Op>(p, (wi_scan_carry<T>)with);
 }
 
-/* One round of step-doubling: element i takes in the element `step` before it. */
+/* One round of step-doubling: element i is combined with the element `step` before it. */
 template <class Op, class T>
 __global__ void double_step(const T *from, T *to, size_t n, size_t step) {
     using V = wi_scan_value<T>;
@@ -50,7 +50,7 @@ __global__ void double_step(const T *from, T *to, size_t n, size_t step) {
         to[i] = i < step ? from[i] : (T)Op::combine((V)from[i - step], (V)from[i]);
 }
 
-/* Turns the inclusive scan in `scanned` into what was asked for. */
+/* Turns the inclusive scan in `scanned` into the result asked for. */
 template <class Op, class T>
 __global__ void deliver(wi_scan_params<T> p, const T *scanned) {
     using V = wi_scan_value<T>;
@@ -63,7 +63,7 @@ __global__ void deliver(wi_scan_params<T> p, const T *scanned) {
         hand_on<Op>(p, (wi_scan_carry<T>)scanned[i]);
 }
 
-/* Step-doubling by one block in shared memory: two copies, read one and write the other. */
+/* Step-doubling by one block in shared memory: it reads one of two copies and writes the other. */
 template <class Op, class T>
 __global__ void __launch_bounds__(one_block) doubling_shared(wi_scan_params<T> p) {
     using V = wi_scan_value<T>;
@@ -87,15 +87,15 @@ __global__ void __launch_bounds__(one_block) doubling_shared(wi_scan_params<T> p
         hand_on<Op>(p, (wi_scan_carry<T>)copy[now][one_block - 1]);
 }
 
-/* Where element i lies in shared memory. Padding one word in 32 spreads the strides of the sweeps
- * over all banks. */
+/* The place of element i in shared memory. Padding of one word in 32 spreads the strides of the
+ * sweeps over all banks. */
 template <bool padded>
 __host__ __device__ constexpr unsigned slot(unsigned i) {
     return padded ? i + i / 32 : i;
 }
 
-/* Turns `work` into its exclusive scan by an up-sweep (sums in a tree) and a down-sweep; returns
- * the total. Every thread of the block calls it. */
+/* Replaces `work` by its exclusive scan, with an up-sweep (sums in a tree) and a down-sweep;
+ * returns the total. Called by every thread of the block. */
 template <bool padded, class Op, class V>
 __device__ V two_sweeps(V *work) {
     const unsigned t = threadIdx.x;
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(one_block) two_sweep(wi_scan_params<T> p) {
         hand_on<Op>(p, (wi_scan_carry<T>)total);
 }
 
-/* First pass of three: each block scans its tile, without the start, and leaves its total. */
+/* First pass of three: each block scans its tile, without the start value, and stores its total. */
 template <class Op, class T>
 __global__ void __launch_bounds__(one_block)
     scan_tiles(wi_scan_params<T> p, const T *x, T *y, T *totals) {
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(one_block)
         totals[blockIdx.x] = (T)total;
 }
 
-/* Third pass: every tile takes in what came before it. */
+/* Third pass: every tile is combined with what came before it. */
 template <class Op, class T>
 __global__ void add_back(T *y, size_t n, const T *before_tiles) {
     using V = wi_scan_value<T>;
@@ -175,8 +175,8 @@ __global__ void add_back(T *y, size_t n, const T *before_tiles) {
         y[i] = (T)Op::combine((V)before_tiles[i / sweep], (V)y[i]);
 }
 
-/* Calls f(type tag, wi_scan_op) for a type that teaching rungs offer; only MIN and MAX tell signed
- * from unsigned. */
+/* Calls f(type tag, wi_scan_op) for a type that teaching rungs offer; only for MIN and MAX does the
+ * sign of integers matter. */
 template <class F>
 static weft_status with_step(const wi_scan_args *args, F f) {
     if (args->type == WEFT_I32 && args->op == WEFT_MIN)
@@ -198,7 +198,7 @@ weft_status wi_scan_all_prefixes(weft_context *ctx, const void *arguments) {
         const T *x = p.x;
         T *copy = nullptr;
         weft_status status = WEFT_OK;
-        if (p.x == p.y) { /* others still read what this thread overwrites */
+        if (p.x == p.y) { /* other threads still read what this thread overwrites */
             status = wi_gpu_alloc(ctx, (void **)&copy, p.n * sizeof(T));
             if (status == WEFT_OK)
                 status = wi_gpu_copy(ctx, copy, p.x, p.n * sizeof(T));
@@ -263,8 +263,8 @@ weft_status wi_scan_two_sweep_padded(weft_context *ctx, const void *args) {
     return run_two_sweep<true>(ctx, args);
 }
 
-/* Scans p.x into p.y: tiles first, then (by the same three passes) the tiles' totals, then adds
- * what came before back to each tile. `totals` has room for all levels. */
+/* Scans p.x into p.y: first the tiles, then (by the same three passes) the tiles' totals, and then
+ * each tile is combined with what came before it. `totals` has room for all levels. */
 template <class Op, class T>
 static weft_status three_passes(weft_context *ctx, wi_scan_params<T> p, T *totals) {
     if (p.n <= sweep)

@@ -10,50 +10,34 @@
 #define NAME(f) f##_i8
 #define T int8_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_i16
 #define T int16_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_i32
 #define T int32_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_i64
 #define T int64_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u8
 #define T uint8_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #include "scan/scan_ref_int.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_f16
 #define T uint16_t
@@ -61,11 +45,6 @@
 #define WIDEN wi_f16_widen
 #define NARROW wi_f16_narrow
 #include "scan/scan_ref_float.inc"
-#undef NAME
-#undef T
-#undef WORK
-#undef WIDEN
-#undef NARROW
 
 #define NAME(f) f##_bf16
 #define T uint16_t
@@ -73,11 +52,6 @@
 #define WIDEN wi_bf16_widen
 #define NARROW wi_bf16_narrow
 #include "scan/scan_ref_float.inc"
-#undef NAME
-#undef T
-#undef WORK
-#undef WIDEN
-#undef NARROW
 
 #define NAME(f) f##_f32
 #define T float
@@ -85,11 +59,6 @@
 #define WIDEN (float)
 #define NARROW (float)
 #include "scan/scan_ref_float.inc"
-#undef NAME
-#undef T
-#undef WORK
-#undef WIDEN
-#undef NARROW
 
 #define NAME(f) f##_f64
 #define T double
@@ -97,11 +66,6 @@
 #define WIDEN (double)
 #define NARROW (double)
 #include "scan/scan_ref_float.inc"
-#undef NAME
-#undef T
-#undef WORK
-#undef WIDEN
-#undef NARROW
 
 static void (*const loops[WEFT_TYPE_COUNT])(const wi_scan_args *) = {
     [WEFT_I8] = scan_i8,   [WEFT_I16] = scan_i16,   [WEFT_I32] = scan_i32, [WEFT_I64] = scan_i64,

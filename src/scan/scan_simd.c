@@ -12,18 +12,20 @@
 enum {
     GROUP_BYTES = 64,
     GROUP_VECTORS = GROUP_BYTES / WI_VECTOR_BYTES,
-    /* Short, so that writing past the cache goes on beside reading. */
+    /* Short, so that streaming stores and reads alternate. */
     SCAN_TILE_BYTES = 512,
-    /* Partial products side by side, in f64: enough to fill the pipelines of the widest set. */
+    /* Partial products computed side by side, in f64: enough to fill the pipelines of the widest
+     * instruction set. */
     LANES = 32,
     LANE_VECTORS = LANES / WI_WIDE
 };
 
-/* Of a partial product in [2^-511, 2^513) the exponent less LEAST_LANE's has no bit FAR_LANE. */
+/* If a partial product is in [2^-511, 2^513), the bit FAR_LANE of its exponent minus LEAST_LANE's
+ * is 0. */
 #define LEAST_LANE UINT64_C(0x2000000000000000)
 #define FAR_LANE UINT64_C(0x4000000000000000)
 
-/* Where in the next block to fetch while the tile that begins at element i is scanned. */
+/* Where in the next block to prefetch while the tile that begins at element i is scanned. */
 WI_INLINE size_t spread(size_t i, size_t tile_n) {
     return wi_fetch_order(i / tile_n, WI_SCAN_BLOCK / tile_n) * tile_n;
 }
@@ -32,33 +34,21 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define T uint8_t
 #define SIGNED int8_t
 #include "scan/scan_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #define SIGNED int16_t
 #include "scan/scan_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #define SIGNED int32_t
 #include "scan/scan_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #define SIGNED int64_t
 #include "scan/scan_simd_int.inc"
-#undef NAME
-#undef T
-#undef SIGNED
 
 #define NAME(f) f##_f32
 #define T float
@@ -67,12 +57,6 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define BEYOND 0x7c000000u    /* to 2^4 */
 #define TOO_LARGE 0xfa000000u /* 2^123: a group has 16 */
 #include "scan/scan_simd_float.inc"
-#undef NAME
-#undef T
-#undef TOO_LARGE
-#undef BITS
-#undef LEAST
-#undef BEYOND
 
 #define NAME(f) f##_f64
 #define T double
@@ -81,12 +65,6 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define BEYOND 0x7800000000000000u    /* to 2^64 */
 #define TOO_LARGE 0xff00000000000000u /* 2^1017: a group has 8 */
 #include "scan/scan_simd_float.inc"
-#undef NAME
-#undef T
-#undef TOO_LARGE
-#undef BITS
-#undef LEAST
-#undef BEYOND
 
 #define NAME(f) f##_f16
 #define BITS int16_t
@@ -94,11 +72,6 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define TOP INT16_MAX
 #define INFINITE 0x7c00
 #include "scan/scan_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(f) f##_bf16
 #define BITS int16_t
@@ -106,11 +79,6 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define TOP INT16_MAX
 #define INFINITE 0x7f80
 #include "scan/scan_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(f) f##_f32
 #define BITS int32_t
@@ -118,11 +86,6 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define TOP INT32_MAX
 #define INFINITE 0x7f800000
 #include "scan/scan_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 #define NAME(f) f##_f64
 #define BITS int64_t
@@ -130,11 +93,6 @@ WI_INLINE size_t spread(size_t i, size_t tile_n) {
 #define TOP INT64_MAX
 #define INFINITE 0x7ff0000000000000
 #include "scan/scan_simd_key.inc"
-#undef NAME
-#undef BITS
-#undef KEY
-#undef TOP
-#undef INFINITE
 
 static const float *load_f16(size_t n, const uint16_t *from, float *to, uint64_t flip) {
     (void)flip;
@@ -168,13 +126,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u8
 #define IDENTITY identity_u8
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_u16
 #define T uint16_t
@@ -184,13 +135,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u16
 #define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_u32
 #define T uint32_t
@@ -200,13 +144,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u32
 #define IDENTITY identity_u32
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_u64
 #define T uint64_t
@@ -216,13 +153,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u64
 #define IDENTITY identity_u64
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_f32
 #define T float
@@ -232,13 +162,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_f32
 #define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_f64
 #define T double
@@ -248,13 +171,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_f64
 #define IDENTITY identity_f64
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_f16
 #define T uint16_t
@@ -264,13 +180,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_f32
 #define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_bf16
 #define T uint16_t
@@ -280,13 +189,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_f32
 #define IDENTITY identity_f32
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_key_f16
 #define T uint16_t
@@ -296,13 +198,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u16
 #define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_key_bf16
 #define T uint16_t
@@ -312,13 +207,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u16
 #define IDENTITY identity_u16
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_key_f32
 #define T uint32_t
@@ -328,13 +216,6 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u32
 #define IDENTITY identity_u32
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
 #define NAME(f) f##_key_f64
 #define T uint64_t
@@ -344,15 +225,8 @@ static const uint16_t *store_bf16(size_t n, const float *from, uint16_t *to, uin
 #define GROUPS groups_u64
 #define IDENTITY identity_u64
 #include "scan/scan_simd_block.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef STORE
-#undef GROUPS
-#undef IDENTITY
 
-/* All lanes multiplied, in halves: lane k with lane k + 16, then with k + 8, and so on. */
+/* Multiplies all lanes, by halves: lane k with lane k + 16, then with k + 8, and so on. */
 static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note, double *product) {
     double lanes[LANES];
     uint64_t far = 0;
@@ -378,12 +252,6 @@ static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note
 #define WIDE wi_doubles_of_f32
 #define ONE_BY_ONE one_by_one_f32
 #include "scan/scan_simd_total.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef WIDE
-#undef ONE_BY_ONE
 
 #define NAME(f) f##_bf16
 #define T uint16_t
@@ -392,12 +260,6 @@ static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note
 #define WIDE wi_doubles_of_f32
 #define ONE_BY_ONE one_by_one_f32
 #include "scan/scan_simd_total.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef WIDE
-#undef ONE_BY_ONE
 
 #define NAME(f) f##_f32
 #define T float
@@ -406,12 +268,6 @@ static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note
 #define WIDE wi_doubles_of_f32
 #define ONE_BY_ONE one_by_one_f32
 #include "scan/scan_simd_total.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef WIDE
-#undef ONE_BY_ONE
 
 #define NAME(f) f##_f64
 #define T double
@@ -420,12 +276,6 @@ static bool multiply_lanes(const wi_doubles vectors[LANE_VECTORS], bits_f64 note
 #define WIDE wi_doubles_of_f64
 #define ONE_BY_ONE one_by_one_f64
 #include "scan/scan_simd_total.inc"
-#undef NAME
-#undef T
-#undef S
-#undef LOAD
-#undef WIDE
-#undef ONE_BY_ONE
 
 const wi_scan_simd WI_FOR_ISA(wi_scan_simd) = {
     .arithmetic = {block_u8, block_u16, block_u32, block_u64, block_u8, block_u16, block_u32,

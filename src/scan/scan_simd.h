@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scans of one block, compiled for each instruction set. Groups of 64 bytes are scanned in the same
- * order by all sets, and so the bits are the same. */
+/* Scans of one block, compiled for each instruction set. All sets scan groups of 64 bytes in the
+ * same order, so the bits are the same. */
 #ifndef WI_SCAN_SIMD_H
 #define WI_SCAN_SIMD_H
 
@@ -12,16 +12,15 @@ enum {
 };
 
 /* What is carried from block to block: f64 for sums and products of floats; for integers the
- * element's bits; for minima and maxima a key that sorts as the elements do, the smaller the
- * better.
- */
+ * element's bits; for minima and maxima a key, of which the smaller one wins. */
 typedef union wi_scan_carry {
     uint64_t integer;
     double value;
 } wi_scan_carry;
 
-/* One block. `flip` is xor-ed to the bits of integers and keys on the way in and out: it turns a
- * maximum into a minimum, and into or. So op is SUM, PRODUCT, MIN, OR or XOR. */
+/* One block. The bits of integers and keys are combined with `flip` by xor when read and when
+ * written: it turns a maximum into a minimum, and AND into OR. So op is SUM, PRODUCT, MIN, OR or
+ * XOR. */
 typedef struct wi_scan_run {
     weft_op op;
     size_t n;
@@ -30,18 +29,19 @@ typedef struct wi_scan_run {
     wi_scan_carry carry;
     uint64_t flip;
     bool exclusive;
-    bool stream;      /* write past the cache */
-    const void *next; /* the block to bring into cache meanwhile, or NULL */
+    bool stream;      /* write with streaming stores */
+    const void *next; /* the block to prefetch meanwhile, or NULL */
 } wi_scan_run;
 
 typedef struct wi_scan_simd {
-    void (*arithmetic[WEFT_TYPE_COUNT])(const wi_scan_run *run); /* every op but MIN */
+    void (*arithmetic[WEFT_TYPE_COUNT])(const wi_scan_run *run); /* all operators but MIN */
     void (*ordering[WEFT_TYPE_COUNT])(const wi_scan_run *run);   /* MIN */
-    /* OR or XOR of a block of integers, of which only the low bits count. */
+    /* OR or XOR of a block of integers; only the low bits of the result count. */
     uint64_t (*bitwise[WEFT_TYPE_COUNT])(const wi_scan_run *run);
-    /* The product of a block of floats; false, if it could not be had but one by one. */
+    /* The product of a block of floats; false if only multiplying one by one would give it. */
     bool (*product[WEFT_TYPE_COUNT])(const wi_scan_run *run, double *product);
-    /* What a sum or product of floats carries past the block, one by one from run->carry. */
+    /* The carry after the block for a sum or product of floats, computed one by one from
+     * run->carry. */
     double (*carry_over[WEFT_TYPE_COUNT])(const wi_scan_run *run);
 } wi_scan_simd;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A tile of 32 KiB and how eight warps scan it, for the rungs that take the array in one pass. They
- * share every association, so they give the same bits as one another at any alignment.
+ * all combine elements in the same order, so they give the same bits at any alignment.
  *
  * Each warp scans one part of the tile, row by row; a row is one 16-byte vector for each lane. */
 #ifndef WI_SCAN_TILE_CUH
@@ -19,7 +19,7 @@ constexpr int wi_part_rows = wi_part_bytes / wi_row_bytes;
 template <class T>
 constexpr size_t wi_tile_elements = wi_tile_bytes / sizeof(T);
 
-/* Where this lane's vector of a row lies in the array. */
+/* The place in the array of this lane's vector of a row. */
 template <class T>
 __device__ inline size_t wi_place_in(uint64_t tile, int part, int row) {
     return tile * wi_tile_elements<T> + ((size_t)part * wi_part_bytes + (size_t)row * wi_row_bytes +
@@ -27,7 +27,7 @@ __device__ inline size_t wi_place_in(uint64_t tile, int part, int row) {
                                             sizeof(T);
 }
 
-/* The vector at x[at]; the identity stands in for elements from n on. */
+/* The vector at x[at]; elements from n on are replaced by the identity. */
 template <class Op, class T>
 __device__ inline wi_vector<T> wi_read_vector(const T *x, size_t at, size_t n, bool aligned) {
     if (aligned && at + wi_vector<T>::count <= n)
@@ -100,13 +100,14 @@ __device__ inline wi_vector<T> wi_scan_row(const wi_vector<T> &x, bool exclusive
     return out;
 }
 
-/* From the parts' totals, one a lane, to what has come by the end of each within the tile. */
+/* Turns the parts' totals, one in each lane, into the total up to the end of each part within the
+ * tile. */
 template <class Op, class Carry>
 __device__ inline Carry wi_scan_parts(Carry total) {
     return wi_warp_scan(total, [](Carry a, Carry b) { return Op::combine(a, b); });
 }
 
-/* The carry at the start of this lane's part, from that at the start of the tile. */
+/* The carry at the start of this lane's part, from the carry at the start of the tile. */
 template <class Op, class Carry>
 __device__ inline Carry wi_part_carry(Carry tile_carry, Carry scanned_parts) {
     const Carry before = wi_shuffle_up(scanned_parts, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of select: each argument is checked once, and the call told as one of three jobs
- * that all rungs know. */
+/* The public calls of select: check each argument, and translate the call into one of the three
+ * jobs that all rungs do. */
 #include "select/select.h"
 
 #include <string.h>
@@ -60,9 +60,10 @@ const wi_ladder wi_select_ladder = {"select", rows, sizeof rows / sizeof rows[0]
 
 static weft_status check_predicate(weft_context *ctx, const char *call, const weft_predicate *p) {
     if ((unsigned)p->test >= WEFT_TEST_COUNT)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: test %d of the predicate is no weft_test; pass WEFT_EQ ... WEFT_IS_NAN",
-                       call, (int)p->test);
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: test %d of the predicate is not a weft_test; pass WEFT_EQ ... WEFT_IS_NAN", call,
+            (int)p->test);
     return wi_check_type(ctx, call, p->type);
 }
 
@@ -96,7 +97,8 @@ static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_select_arg
     return status == WEFT_OK ? wi_select_run(ctx, call, args) : status;
 }
 
-/* select and partition, checked but for their arrays: s is tested; elements of x go to y and z. */
+/* select and partition, checked except for their arrays: s is tested; elements of x go to y and z.
+ */
 static weft_status move(weft_context *ctx, const char *name, const weft_predicate *p, wi_array s,
                         wi_array x, wi_array y, wi_array z, uint64_t *count, bool partition) {
     wi_select_args args = args_of(p, s.cols);
@@ -115,7 +117,7 @@ static weft_status move(weft_context *ctx, const char *name, const weft_predicat
     return check_and_run(ctx, &call, &args);
 }
 
-/* Elements of p's own type. */
+/* The same for elements of p's own type. */
 static weft_status move_typed(weft_context *ctx, const char *call, const weft_predicate *p,
                               size_t n, const void *x, void *y, void *z, uint64_t *count,
                               bool partition) {
@@ -198,7 +200,7 @@ weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const voi
     args.moves = true;
     args.packed = m;
     args.has_fill = fill != NULL;
-    const unsigned y_use = fill ? WI_OUT : WI_IN | WI_OUT; /* else places not wanted stay */
+    const unsigned y_use = fill ? WI_OUT : WI_IN | WI_OUT; /* else unselected elements stay */
     wi_call call = {
         .name = name,
         .array = {[WI_SELECT_S] = wi_elements("s", s, n, p.type, WI_IN),
@@ -210,7 +212,7 @@ weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const voi
     return status == WEFT_OK && n > 0 ? wi_select_run(ctx, &call, &args) : status;
 }
 
-/* unique and run_length, their types checked: values and, if they are given, lengths. */
+/* unique and run_length, with types checked: values and, if given, lengths. */
 static weft_status find_runs(weft_context *ctx, const char *name, weft_type type, size_t n,
                              const void *x, wi_array values, wi_array lengths, uint64_t *count) {
     wi_select_args args = {.n = n,

@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* A predicate as a range of keys. Modulo 2^bits of the type, the key of an element is its bits,
- * with those of `fold` turned if its top bit is set; it is wanted if key - low <= span, unless
- * `negate` says otherwise. (A float so turned is ordered as a signed integer is.) */
+/* A predicate as a range of keys, modulo 2^bits of the type. The key of an element is its bits, xor
+ * `fold` if its top bit is set (which makes floats compare like signed integers). The element is
+ * wanted if key - low <= span; with `negate`, if not. */
 typedef struct wi_select_range {
     uint64_t low, span, fold;
     bool negate;
@@ -21,7 +21,7 @@ typedef struct wi_select_range {
 typedef enum wi_select_job {
     WI_SELECT_KEEP, /* kept, rest and positions, as far as they are given */
     WI_SELECT_JUST_COUNT,
-    WI_SELECT_EXPAND, /* x to the places wanted in kept */
+    WI_SELECT_EXPAND, /* elements of x go to the wanted places in kept */
     WI_SELECT_JOBS
 } wi_select_job;
 
@@ -29,30 +29,32 @@ enum {
     WI_SELECT_FILL_BYTES = 16
 };
 
-/* One call on memory the place can reach directly. */
+/* One call on memory that the place can access directly. */
 typedef struct wi_select_args {
     wi_select_job job;
     size_t n;
     const void *tested;    /* n elements */
     size_t tested_bytes;   /* of one: 1, 2, 4 or 8 */
-    wi_select_range range; /* the keys that are kept; ignored if `unique` */
-    bool unique;           /* an element is kept if it differs from the one before it */
+    wi_select_range range; /* the keys that are wanted; ignored if `unique` */
+    bool unique;           /* an element is wanted if it differs from the one before it */
     bool moves;            /* elements of x are moved; else only positions or counts are written */
     const void *x;         /* elements to move; NULL if there are none */
     size_t unit, units;    /* an element of x is `units` pieces of `unit` bytes (1, 2, 4, 8 or 16);
                               x, kept, rest and fill are aligned to `unit` */
     size_t packed;         /* EXPAND: elements of x */
-    void *kept;            /* may be x, if units is 1 */
-    void *rest;            /* where elements that are not kept go; NULL: see rest_follows */
-    bool rest_follows;     /* behind the kept ones, in `kept`; if not, and rest is NULL: nowhere */
-    void *positions;       /* of those kept; NULL if none are asked for, or n is 0 */
-    size_t position_bytes; /* 4 or 8; 0: none are asked for */
-    bool lengths;          /* turn positions into the distances between them and, last, to n */
+    void *kept;            /* may be x if units is 1 */
+    void *rest;            /* receives elements that are not kept; NULL: see rest_follows */
+    bool rest_follows;     /* if rest is NULL: they go after the kept ones in `kept`; else they are
+                              dropped */
+    void *positions;       /* of the kept elements; NULL if not asked for, or if n is 0 */
+    size_t position_bytes; /* 4 or 8; 0: not asked for */
+    bool lengths; /* finally replace each position by its distance to the next (the last: to n) */
     bool has_fill;
     const void *fill; /* EXPAND: one element; NULL: its bytes are in fill_bytes */
     unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
     uint64_t *count; /* NULL for EXPAND */
-    /* Of a call whose outputs go back to the host: what *count will be, if it is in host memory. */
+    /* The value of *count if that is in host memory, for calls whose outputs go back to the host.
+     */
     uint64_t found;
     bool count_waits;
 } wi_select_args;
@@ -74,10 +76,10 @@ enum {
     WI_SELECT_ARRAYS
 };
 
-/* Runs a checked call. `args` lacks the arrays. */
+/* Runs a checked call on its arrays. `args` has everything except the arrays. */
 weft_status wi_select_run(weft_context *ctx, wi_call *call, wi_select_args *args);
 
-/* On the cpu: the positions where `count` runs begin become the runs' lengths. */
+/* On the cpu: turns the positions where `count` runs begin into the runs' lengths. */
 void wi_select_take_distances(const wi_select_args *args, uint64_t count);
 
 /* The rungs. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    MIDDLE_UNSIGNED = 63 /* of k; that of signed types is 0 */
+    MIDDLE_UNSIGNED = 63 /* of k for unsigned types; for signed ones it is 0 */
 };
 
 static bool has_negatives(weft_type type) {
@@ -25,7 +25,7 @@ static weft_predicate above_middle(weft_type type) {
     return p;
 }
 
-/* Where in z the count lies: behind the output array. */
+/* The offset of the count in z: after the output array. */
 static size_t count_at(const wi_setup *setup) {
     return (wi_data_bytes(setup) + 7) / 8 * 8;
 }
@@ -65,8 +65,8 @@ static weft_status serial(void *problem) {
     return wi_select_serial(setup->ctx, &args);
 }
 
-/* Draws the input again, chunk by chunk, and looks for what is wanted at its place in the output.
- */
+/* Draws the input again, chunk by chunk, and checks that each wanted element is at its place in the
+ * output. */
 static bool compare(const wi_data *data, char *why, size_t bytes) {
     const wi_setup *const setup = &data->setup;
     const size_t size = weft_type_size(setup->type), n = setup->n;
@@ -102,7 +102,7 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_try(problem, call, why, bytes) && compare(problem, why, bytes);
 }
 
-/* Each element read once; those kept, 63 of 127, written once. */
+/* Each element is read once; those kept, 63 of 127, are written once. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     (void)rung;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads rung of select. A thread takes the next block, marks and packs it tile by tile into a
- * buffer of its own and makes its count known; the counts of all blocks before it tell where the
- * buffer belongs. Between the tiles of the block it takes after that it writes the buffer there,
- * piece by piece, and asks memory for the block that it will take next. So memory reads and writes
- * all the time, each byte once, whatever the number of threads.
+/* The rung "threads" of select. A thread takes the next block, marks and packs it tile by tile into
+ * its own buffer, and publishes its count; the counts of all blocks before it give the place of the
+ * buffer in the output. Between the tiles of the block that it takes after that, it writes the
+ * buffer to that place, piece by piece, and prefetches the block that it will take next. So memory
+ * is read and written all the time, each byte once, for any number of threads.
  *
- * In place: block k writes to places before its own end, and does so when the counts of all blocks
- * before it are known; a block's count is made known only when all of it is in the buffer. */
+ * In place: block k writes only before its own end, and only when the counts of all blocks before
+ * it are known; a block's count is published only when the whole block is in the buffer. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -16,19 +16,19 @@
 #include "select/select_simd.h"
 
 enum {
-    BLOCK_BYTES = 1 << 17, /* of the widest array: three of them fit a second-level cache */
-    TILE_BYTES = 1 << 10,  /* the same; between two tiles some of the block before is written */
-    KEEP_BYTES = 1 << 12,  /* the same, where that happens during a tile */
-    /* Outputs together larger than this would not be in a cache when next looked for. */
+    BLOCK_BYTES = 1 << 17, /* of the widest array: three blocks fit a second-level cache */
+    TILE_BYTES = 1 << 10,  /* the same; between two tiles, part of the block before is written */
+    KEEP_BYTES = 1 << 12,  /* the same, if that is written during a tile */
+    /* Larger outputs would not stay in a cache until they are next used. */
     STREAM_BYTES = 1 << 24,
-    /* Looks at what others have done before a waiting thread does it for them: longer than a thread
-     * that is running needs for a block. */
+    /* How often a thread looks for a count before it counts that block itself: longer than a
+     * running thread needs for a block. */
     PATIENCE = 1 << 9
 };
 
 #define UNKNOWN UINT32_MAX
 
-/* What a block leaves. */
+/* The outputs of a block. */
 enum {
     KEPT,
     REST,
@@ -41,18 +41,18 @@ typedef struct plan {
     const wi_select_simd *simd;
     wi_select_job job;
     int tested_log;            /* log2 of tested_bytes */
-    size_t width;              /* bytes of an element moved */
-    size_t tile, tiles, block; /* elements of a tile, tiles of a block, elements of one */
+    size_t width;              /* bytes of an element that is moved */
+    size_t tile, tiles, block; /* elements of a tile, tiles of a block, elements of a block */
     size_t blocks, whole_blocks;
-    size_t size[OUTPUTS];              /* bytes of an element; 0: not wanted */
-    char *to[OUTPUTS];                 /* where those of all blocks go */
+    size_t size[OUTPUTS];              /* bytes of an element of each output; 0: not wanted */
+    char *to[OUTPUTS];                 /* where each output of all blocks begins */
     size_t marks_bytes, room[OUTPUTS]; /* for a block */
-    bool in_place;                     /* what is moved is written over */
-    bool keeps;                        /* elements tested are kept, past the cache, and no more */
+    bool in_place;                     /* the output overwrites the input */
+    bool keeps; /* it only selects the tested elements themselves, with streaming stores */
     void (*store)(void *to, const void *from, size_t bytes);
 } plan;
 
-/* What threads know of one another. */
+/* What the threads know about one another. */
 typedef struct relay {
     _Alignas(WI_LINE_BYTES) atomic_size_t taken; /* blocks that threads have taken */
     _Atomic uint32_t *counts;                    /* of each block, or UNKNOWN */
@@ -62,19 +62,19 @@ typedef struct relay {
 typedef struct parcel {
     char *buffer, *to;
     size_t bytes, written;
-    size_t part; /* to write at a time: whole cache lines */
+    size_t part; /* written at a time: whole cache lines */
 } parcel;
 
 typedef struct worker {
     const plan *p;
     relay *r;
     uint64_t *marks;         /* of a block */
-    parcel packed[OUTPUTS];  /* by this block */
-    parcel pending[OUTPUTS]; /* by `pending_block` */
+    parcel packed[OUTPUTS];  /* of this block */
+    parcel pending[OUTPUTS]; /* of `pending_block` */
     size_t pending_block;
-    bool addressed; /* is it known where they go? */
-    size_t known;   /* of so many blocks */
-    uint64_t kept;  /* so many elements are kept */
+    bool addressed; /* is its place in the output known? */
+    size_t known;   /* the counts of so many blocks are added up */
+    uint64_t kept;  /* in those blocks, so many elements are kept */
 } worker;
 
 static int log_of(size_t bytes) {
@@ -148,7 +148,7 @@ static size_t elements_of(size_t n, size_t first, size_t most) {
     return n - first < most ? n - first : most;
 }
 
-/* Marks elements [first, first + n); gives how many are wanted. */
+/* Marks elements [first, first + n); returns how many are wanted. */
 static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
     const wi_select_args *args = p->args;
     const char *const x = (const char *)args->tested + first * args->tested_bytes;
@@ -156,7 +156,8 @@ static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
         return p->simd->mark_range[p->tested_log](x, n, &args->range, marks);
     if (first > 0)
         return p->simd->mark_changes[p->tested_log](x, n, marks);
-    /* The first of all has none before it: the 63 behind it are moved to their places. */
+    /* The first element of all has none before it: the marks of the next 63 are shifted to their
+     * places. */
     uint64_t carried = 1;
     const size_t count =
         1 + p->simd->mark_changes[p->tested_log](x + args->tested_bytes, n - 1, marks);
@@ -168,11 +169,11 @@ static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
     return count;
 }
 
-/* ---- the relay of counts ---- */
+/* ---- passing on counts ---- */
 
-/* Does block k's counting for a thread that may have lost its core to another process. */
+/* Counts block k in place of a thread that may have lost its core to another process. */
 static uint32_t count_for_another(const plan *p, size_t k) {
-    uint64_t marks[KEEP_BYTES / 64]; /* a tile has as many elements as bytes at most, or 64 */
+    uint64_t marks[KEEP_BYTES / 64]; /* a tile has at most as many elements as bytes, or 64 */
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
     size_t count = 0;
     for (size_t at = 0; at < n; at += p->tile)
@@ -180,7 +181,7 @@ static uint32_t count_for_another(const plan *p, size_t k) {
     return (uint32_t)count;
 }
 
-/* The count of block k, or, unless told to wait, UNKNOWN. */
+/* The count of block k; UNKNOWN if it is not known and `wait` is false. */
 static uint32_t count_of(const worker *w, size_t k, bool wait) {
     for (unsigned looks = 1;; looks++) {
         const uint32_t count = atomic_load_explicit(&w->r->counts[k], memory_order_acquire);
@@ -189,13 +190,13 @@ static uint32_t count_of(const worker *w, size_t k, bool wait) {
         wi_cpu_relax();
         if (looks % PATIENCE)
             continue;
-        if (!w->p->in_place) /* else its owner must have read it first */
+        if (!w->p->in_place) /* in place, the block's own thread must have read it first */
             return count_for_another(w->p, k);
         sched_yield();
     }
 }
 
-/* Learns how many are kept of all blocks before k. */
+/* Finds how many elements are kept in all blocks before k. */
 static bool learn_kept(worker *w, size_t k, bool wait) {
     for (; w->known < k; w->known++) {
         const uint32_t count = count_of(w, w->known, wait);
@@ -236,7 +237,7 @@ static void pack_positions(const plan *p, size_t first, size_t n, const uint64_t
         }
 }
 
-/* Adds a tile's elements, `count` of which are marked, to what the block leaves. */
+/* Adds a tile's elements, `count` of which are marked, to the block's outputs. */
 static void pack_tile(worker *w, size_t first, size_t n, const uint64_t *marks, size_t count) {
     const plan *const p = w->p;
     const size_t counts[OUTPUTS] = {[KEPT] = count, [REST] = n - count, [POSITIONS] = count};
@@ -259,7 +260,7 @@ static void write(const worker *w, parcel *pending, size_t bytes) {
     pending->written += bytes;
 }
 
-/* Finds where what is pending belongs. With `tiles` to go that is not waited for. */
+/* Finds where the pending output belongs. Does not wait for that if `tiles` are still to come. */
 static bool address(worker *w, size_t tiles) {
     const size_t first = w->pending_block * w->p->block;
     if (w->addressed || !learn_kept(w, w->pending_block, tiles == 0))
@@ -275,8 +276,8 @@ static bool address(worker *w, size_t tiles) {
     return w->addressed = true;
 }
 
-/* Writes some of what is pending, up to the end of a cache line, if its place is known. `tiles` are
- * to go. */
+/* Writes part of the pending output, up to the end of a cache line, if its place is known; `tiles`
+ * are still to come. */
 static void write_some(worker *w, size_t tiles) {
     if (!address(w, tiles))
         return;
@@ -295,7 +296,7 @@ static void write_rest(worker *w) {
         write(w, &w->pending[k], w->pending[k].bytes - w->pending[k].written);
 }
 
-/* What was packed, of block k, is pending from now on. */
+/* Makes the output of block k, which is packed, the pending one. */
 static void turn(worker *w, size_t k) {
     w->pending_block = k;
     w->addressed = false;
@@ -306,8 +307,8 @@ static void turn(worker *w, size_t k) {
     }
 }
 
-/* Asks for one tile's share of a whole block of elements of `bytes` bytes: lines from all over it.
- */
+/* Prefetches one tile's share of a whole block of elements of `bytes` bytes: lines from all over
+ * it. */
 WI_INLINE void fetch_share(const plan *p, const void *elements, size_t bytes, size_t block,
                            size_t tile) {
     const char *const x = (const char *)elements + block * p->block * bytes;
@@ -325,8 +326,8 @@ WI_INLINE void fetch_tile(const plan *p, size_t block, size_t tile) {
         fetch_share(p, args->x, p->width, block, tile);
 }
 
-/* Tests and packs tile t of block k, whole as block `next` is, if there is one; writes and fetches
- * meanwhile. Gives how many are kept. */
+/* Tests and packs tile t of block k; writes and prefetches meanwhile. The tile is whole, and so is
+ * block `next` if there is one. Returns how many elements are kept. */
 static size_t keep_tile(worker *w, size_t k, size_t next, size_t t) {
     const plan *const p = w->p;
     parcel *const packed = &w->packed[KEPT], *const pending = &w->pending[KEPT];
@@ -355,7 +356,8 @@ static size_t keep_tile(worker *w, size_t k, size_t next, size_t t) {
     return count;
 }
 
-/* Marks and packs tile t of block k; writes and fetches behind it. Gives how many are wanted. */
+/* Marks and packs tile t of block k, then writes and prefetches. Returns how many elements are
+ * wanted. */
 static size_t mark_tile(worker *w, size_t k, size_t next, size_t t, size_t tiles) {
     const plan *const p = w->p;
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
@@ -368,8 +370,8 @@ static size_t mark_tile(worker *w, size_t k, size_t next, size_t t, size_t tiles
     return wanted;
 }
 
-/* Marks and packs block k and makes its count known; writes what is pending, and has memory bring
- * block `next`, meanwhile. */
+/* Marks and packs block k and publishes its count; meanwhile writes what is pending and prefetches
+ * block `next`. */
 static void do_block(worker *w, size_t k, size_t next) {
     const plan *const p = w->p;
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
@@ -382,7 +384,7 @@ static void do_block(worker *w, size_t k, size_t next) {
     atomic_store_explicit(&w->r->counts[k], (uint32_t)count, memory_order_release);
 }
 
-/* Spreads the elements that belong to the wanted places of block k. */
+/* Moves elements to the wanted places of block k. */
 static void expand_block(worker *w, size_t k) {
     const plan *const p = w->p;
     const wi_select_args *args = p->args;
@@ -401,7 +403,7 @@ static void expand_block(worker *w, size_t k) {
     }
 }
 
-/* ---- the whole ---- */
+/* ---- all blocks ---- */
 
 static size_t take_block(relay *r) {
     return atomic_fetch_add_explicit(&r->taken, 1, memory_order_relaxed);
@@ -423,7 +425,7 @@ static void do_blocks(worker w) {
     wi_stream_done();
 }
 
-/* What threads share. */
+/* The arguments of the threads. */
 typedef struct job {
     const plan *p;
     relay *r;
@@ -436,8 +438,8 @@ static void do_part(void *user, int rank, int size) {
     do_blocks(make_worker(j->p, j->r, j->memory + (size_t)rank * worker_bytes(j->p)));
 }
 
-/* Does all blocks; gives the count of all. `memory` is for the counts of all blocks and, behind
- * them, for the workers. */
+/* Does all blocks; returns the number of wanted elements. `memory` is for the counts of all blocks
+ * and, after them, for the workers. */
 static uint64_t do_all(const weft_context *ctx, const plan *p, int team, char *memory) {
     relay r = {.counts = (_Atomic uint32_t *)(void *)memory};
     atomic_init(&r.taken, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What comes before and after the rungs of select that take one pass: the count of those wanted,
- * and the lengths of runs. */
+/* What comes before and after the one-pass rungs of select: counting the wanted elements, and the
+ * lengths of runs. */
 #include "select/select_cuda.cuh"
 
 constexpr int threads = 256;
@@ -30,12 +30,12 @@ static wi_select_params params_of(const wi_select_args *args) {
 
 /* ---- the count ---- */
 
-constexpr int vectors = 4; /* that a thread has under way at once */
+constexpr int vectors = 4; /* that a thread has in flight at once */
 
-/* How many of x[0 .. n) are wanted, this thread's share: vectors from the first boundary of 16
- * bytes on, single elements before and behind them. The vectors are read from the last to the
- * first, for a partition that counts goes on to read the array from its start: by then that is
- * what the second-level cache holds. */
+/* How many of x[0 .. n) are wanted, this thread's share: vectors from the first 16-byte boundary
+ * on, and single elements before and after them. Vectors are read from the last to the first,
+ * because a partition then reads the array from its start, which by then is in the second-level
+ * cache. */
 template <class S>
 __device__ uint64_t count_share(const S *x, uint64_t n, const wi_in_range<S> &in_range) {
     constexpr uint64_t width = wi_vector<S>::count;
@@ -101,7 +101,7 @@ weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args,
 
 constexpr int tile_warps = threads / 32;
 
-/* How many of a whole tile's vectors are wanted, this thread's share. */
+/* How many elements of a whole tile's vectors are wanted, this thread's share. */
 template <class S>
 __device__ unsigned count_tile(const wi_vector<S> *x, unsigned whole,
                                const wi_in_range<S> &in_range) {
@@ -122,7 +122,7 @@ __device__ unsigned count_tile(const wi_vector<S> *x, unsigned whole,
 }
 
 /* The counts of tiles, and their sum in *all. Tiles are taken from the last to the first, as
- * count_share takes vectors; the last one may be broken. */
+ * count_share takes vectors; the last one may be incomplete. */
 template <class S>
 __device__ void count_all_tiles(const S *x, uint64_t n, uint64_t tile_elements,
                                 const wi_in_range<S> &in_range, uint32_t *counts,
@@ -130,7 +130,7 @@ __device__ void count_all_tiles(const S *x, uint64_t n, uint64_t tile_elements,
     WEFT_SHARED(unsigned, of_warp, [2][tile_warps]);
     const uint64_t tiles = wi_tiles_of(n, tile_elements);
     unsigned long long sum = 0;
-    int turn = 0; /* so that one barrier a tile is enough */
+    int turn = 0; /* alternates, so that one barrier for each tile is enough */
     for (uint64_t k = blockIdx.x; k < tiles; k += gridDim.x, turn ^= 1) {
         const uint64_t tile = tiles - 1 - k, first = tile * tile_elements;
         unsigned mine = 0;
@@ -186,8 +186,8 @@ static weft_status queue_tile_counts(weft_context *ctx, const wi_select_args *ar
 const char wi_select_runs_key = 0;
 static const char total_key = 0;
 
-/* Runs are turned from positions into lengths in chunks. A chunk needs the position that follows
- * it, which the next chunk overwrites: so those are put aside first, here. */
+/* Positions of runs become lengths in chunks. A chunk needs the position after it, which the next
+ * chunk overwrites: so these are saved first, here. */
 constexpr int chunk_rows = 4; /* elements of a thread */
 constexpr uint64_t chunk = chunk_rows * threads;
 
@@ -199,7 +199,7 @@ static weft_status take_heads(weft_context *ctx, const wi_select_args *args, voi
     return wi_gpu_scratch(ctx, &wi_select_runs_key, chunks_of(args) * args->position_bytes, heads);
 }
 
-/* Takes all memory before the first launch: a call that then fails has written nothing. */
+/* Allocates all memory before the first launch: if that fails, nothing has been written. */
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
                             uint64_t tile, wi_select_params *p, void **scratch) {
     void *heads, *total, *counts = NULL;

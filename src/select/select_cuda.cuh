@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CUDA rungs of select share: how elements are tested, how those kept find their place. */
+/* What the CUDA rungs of select share: how elements are tested, and how those that are kept find
+ * their places. */
 #ifndef WI_SELECT_CUDA_CUH
 #define WI_SELECT_CUDA_CUH
 
@@ -8,12 +9,12 @@
 #include "cuda/size.cuh"
 #include "select/select.h"
 
-/* An element of 16 bytes, for what is moved and never computed with. */
+/* An element of 16 bytes that is only moved. */
 struct alignas(16) wi_wide {
     uint64_t half[2];
 };
 
-/* Counts, added up from tile to tile. */
+/* The operator of look-back: counts are added. */
 struct wi_add_counts {
     template <class V>
     static __device__ inline V combine(V a, V b) {
@@ -28,8 +29,8 @@ struct wi_add_counts {
 template <>
 inline constexpr bool wi_adds_counts<wi_add_counts> = true;
 
-/* The test of a wi_select_range on the bits of an element. Where many are tested, those inside are
- * turned into those wanted all at once. */
+/* The test of a wi_select_range on the bits of an element. When many are tested, `negate` is
+ * applied to all at once. */
 template <class S>
 struct wi_in_range {
     S low, span, fold;
@@ -45,7 +46,7 @@ struct wi_in_range {
     __device__ bool wants(S bits) const {
         return inside(bits) != negate;
     }
-    /* inside[k] = is bits[k] inside? Ranges that need no folding are tested with half the work. */
+    /* inside[k] = is bits[k] inside? Ranges without folding take half the work. */
     template <int count>
     __device__ void test(const S *bits, bool *inside_range) const {
         if (fold == 0) {
@@ -58,7 +59,7 @@ struct wi_in_range {
                 inside_range[k] = inside<true>(bits[k]);
         }
     }
-    /* How many of a vector are wanted. */
+    /* How many elements of a vector are wanted. */
     __device__ unsigned count(const wi_vector<S> &x) const {
         constexpr int width = wi_vector<S>::count;
         bool inside_range[width];
@@ -84,26 +85,26 @@ struct wi_select_params {
     const void *fill;
     alignas(16) unsigned char fill_bytes[WI_SELECT_FILL_BYTES];
     uint64_t *count;
-    const uint64_t *total;       /* how many are kept, where the rest follows them */
-    const uint32_t *tile_counts; /* how many of each tile, if the pass asked for them then */
+    const uint64_t *total;       /* the number of kept elements, if the rest follows them */
+    const uint32_t *tile_counts; /* the same of each tile, if the pass asked for that */
 };
 
-/* Queues the count of those wanted into *count, device memory. */
+/* Queues the count of the wanted elements into *count, in device memory. */
 weft_status wi_select_count_queue(weft_context *ctx, const wi_select_args *args, uint64_t *count);
 
-/* The key of scratch memory for what rungs note of runs. */
+/* The key of the scratch memory for runs. */
 extern const char wi_select_runs_key;
 
-/* Before a pass: the kernel's parameters, and `bytes` of scratch for look-back. Where the rest is
- * to follow those kept, these are counted first: of every tile of so many elements, which must
- * begin at 16-byte boundaries, unless `tile` is 0. */
+/* Before a pass: prepares the kernel's parameters, and `bytes` of scratch for look-back. If the
+ * rest must follow the kept elements, these are counted first; unless `tile` is 0 the count of
+ * every tile of so many elements, beginning at a 16-byte boundary, is stored. */
 weft_status wi_select_begin(weft_context *ctx, const wi_select_args *args, size_t bytes,
                             uint64_t tile, wi_select_params *p, void **scratch);
 
-/* After a pass: turns positions into lengths, if that is asked for. */
+/* After a pass: turns positions into lengths if that is asked for. */
 weft_status wi_select_end(weft_context *ctx, const wi_select_args *args);
 
-/* Look-back for a call: ordered where a tile may be written over what others have yet to read. */
+/* Look-back for a call; ordered if a tile may overwrite what others have yet to read. */
 inline wi_lookback wi_select_lookback_in(const wi_select_args *args, const wi_select_params &p,
                                          void *scratch, uint64_t tiles) {
     wi_lookback l = wi_lookback_in(scratch, tiles);
@@ -127,17 +128,17 @@ __device__ inline auto wi_with_tested(int bytes, F f) {
     }
 }
 
-/* How many of the `most` elements from number `first` on there are. */
+/* How many of the `most` elements from number `first` on exist. */
 __device__ inline unsigned wi_left(const wi_select_params &p, uint64_t first, unsigned most) {
     if (first >= p.n)
         return 0;
     return p.n - first < most ? (unsigned)(p.n - first) : most;
 }
 
-/* Marks rows of 32 elements: marks[k] gets one bit for each element of row k that is wanted. Behind
- * the first `left` elements nothing is. load(row) is this lane's element of a row; the loads are
- * under way together. `last` is the element before the first row; is_first tells that there is
- * none. By a whole warp; gives how many are marked. */
+/* Marks rows of 32 elements: marks[k] gets one bit for each element of row k that is wanted, but
+ * none after the first `left` elements. load(row) is this lane's element of a row; all loads are in
+ * flight together. `last` is the element before the first row; with is_first there is none. Called
+ * by a whole warp; returns how many are marked. */
 template <int rows, class S, class Load>
 __device__ inline unsigned wi_mark_rows(const wi_select_params &p, unsigned left, S last,
                                         bool is_first, unsigned *marks, Load load) {
@@ -177,8 +178,8 @@ __device__ inline unsigned wi_mark_rows(const wi_select_params &p, unsigned left
     return count;
 }
 
-/* What a pass writes: the elements kept; these and the rest; the positions of those kept and, if
- * there are any, these. */
+/* What a pass writes: the kept elements; these and the rest; or the positions of the kept ones and,
+ * if there are any, the elements. */
 typedef enum wi_select_output {
     WI_OUTPUT_KEPT,
     WI_OUTPUT_REST,
@@ -190,12 +191,12 @@ struct wi_output_tag {
     static constexpr wi_select_output output = o;
 };
 
-/* Rows of 32 elements of one unit in a warp's registers, this lane's column of them. */
+/* Rows of 32 one-unit elements in a warp's registers; this lane has a column of them. */
 template <class P, int rows, wi_select_output output>
 struct wi_select_column {
     unsigned marks[rows];
     P item[rows];
-    unsigned left; /* elements from this lane's first on: it has those of row r if 32 r < left */
+    unsigned left; /* elements from this lane's first one on: element r exists if 32 r < left */
 
     __device__ bool wanted(int row) const {
         return marks[row] & 1u << wi_lane();
@@ -204,7 +205,7 @@ struct wi_select_column {
         return output == WI_OUTPUT_REST ? 32u * (unsigned)row < left : wanted(row);
     }
 
-    /* Writes; the first row begins with element `first`, before which `carry` were kept. */
+    /* Writes; the first row begins with element `first`, before which `carry` elements are kept. */
     __device__ void write(const wi_select_params &p, uint64_t first, uint64_t carry) const {
         const unsigned lower = (1u << wi_lane()) - 1;
         P *const kept = (P *)p.kept + carry;
@@ -229,8 +230,8 @@ struct wi_select_column {
     }
 
   private:
-    /* Has everything its place already? Then it is left alone: the next tile may be looking at the
-     * last, to tell whether its first differs. */
+    /* Is every element at its place already? Then it is not written: the next tile may be reading
+     * the last one, to compare its own first element with it. */
     __device__ bool stays(const wi_select_params &p, uint64_t first, uint64_t carry) const {
         unsigned all = marks[0];
 #pragma unroll

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select in one pass by persistent blocks (cuda/ring.cuh tells how they work). A tile is cut into
- * parts, for each of which one warp tests the elements, ranks those wanted and packs them at the
- * part's start, in the slot itself. Once the tile's carry is known, another warp copies what is
- * packed to its place, in rows that begin at boundaries of the memory.
+/* select in one pass by persistent blocks (see cuda/ring.cuh). A tile is divided into parts. For
+ * each part, one warp tests the elements, ranks the wanted ones and packs them at the start of the
+ * part, in the slot itself. When the tile's carry is known, another warp copies the packed elements
+ * to their place, in rows aligned to memory boundaries.
  *
- * In place. Tile t writes to places before its own end, so to places of tiles up to t. It does so
- * when it knows its carry, which takes the counts of all tiles before it; and a tile is counted
- * only when all of it has arrived in shared memory, with the element before it. */
+ * In place: tile t writes only before its own end, so only to places of tiles up to t, and only
+ * when it knows its carry, which needs the counts of all tiles before it. A tile is counted only
+ * when all of it, and the element before it, is in shared memory. */
 #include "cuda/ring.cuh"
 #include "select/select_part.cuh"
 
-/* Found by trial on an H200; README.md has the figures. */
+/* Found by experiment on an H200; README.md has the figures. */
 struct select_shape {
     static constexpr int slots = 6, preparers = 1, preparer_warps = 16, totallers = 1, lookers = 1,
                          finishers = 1, finisher_warps = 8, parts = 32, ahead = 1;
     static constexpr size_t slot_bytes = 33 * 1024;
 };
 
-/* How many elements each part of a tile in flight has that are wanted. */
+/* How many elements are wanted in each part of each tile in progress. */
 template <class Shape>
 using part_counts = unsigned[wi_ring_entries][Shape::parts];
 
@@ -25,7 +25,7 @@ using part_counts = unsigned[wi_ring_entries][Shape::parts];
 struct first_run {
     uint64_t position, rank;
 };
-constexpr uint64_t no_run = ~(uint64_t)0; /* its position, if none does */
+constexpr uint64_t no_run = ~(uint64_t)0; /* its position if there is none */
 
 template <class Shape, class P, wi_select_output output>
 struct block {
@@ -36,7 +36,7 @@ struct block {
     const wi_select_layout &form;
     part_counts<Shape> &counts;
     unsigned char *memory; /* of all slots */
-    first_run *first_runs; /* one a tile; if lengths are asked for */
+    first_run *first_runs; /* one for each tile, if lengths are asked for */
 
     __device__ unsigned char *slot(int k) const {
         return memory + (size_t)(k % Shape::slots) * Shape::slot_bytes;
@@ -54,7 +54,7 @@ struct block {
         return {p, form, slot(k), part, part_first(tile, part), is_broken(tile)};
     }
 
-    /* Copier: the last, broken tile is left to the preparers to load. */
+    /* For the copier: the last tile, if incomplete, is left for the preparers to load. */
     __device__ void load(int k, uint64_t tile, wi_barrier *loaded) const {
         const uint64_t first = first_of(tile);
         const uint32_t elements = form.tile_elements();
@@ -73,7 +73,7 @@ struct block {
             wi_bulk_load(slot(k) + form.moved_at, (const P *)p.x + first, moved, loaded);
     }
 
-    /* Preparer. */
+    /* For the preparer. */
     __device__ void pack(int k, uint64_t tile, int warp) const {
         for (int part = warp; part < form.parts; part += Shape::preparer_warps) {
             const wi_select_part<P, output> mine = part_of(k, tile, part);
@@ -86,14 +86,14 @@ struct block {
         wi_bulk_fence(); /* the copy engine will write there */
     }
 
-    /* Totaller. */
+    /* For the totaller. */
     __device__ uint64_t count_tile(int k) const {
         const int part = wi_lane();
         const unsigned count = part < form.parts ? counts[k % wi_ring_entries][part] : 0;
         return wi_warp_sum_scan(count);
     }
 
-    /* Finisher. */
+    /* For the finisher. */
     __device__ void write(int k, uint64_t tile, int warp) const {
         const uint64_t *const carries = ring.carries(k);
         const unsigned *const wanted = counts[k % wi_ring_entries];
@@ -131,8 +131,8 @@ __global__ void __launch_bounds__(wi_ring_block<Shape, wi_add_counts, uint64_t>:
 #endif
 }
 
-/* Where a run went on into other tiles, `lengths` holds its position: the length is the distance
- * from there to the next run, which is the first of a later tile. */
+/* If a run continues in other tiles, `lengths` still holds its position: its length is the distance
+ * to the next run, which is the first run of a later tile. */
 template <class I>
 __global__ void __launch_bounds__(256)
     join_runs(I *lengths, const first_run *first_runs, uint64_t tiles, uint64_t n,

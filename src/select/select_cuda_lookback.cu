@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select in one pass: each block marks a tile and holds it in registers, learns by look-back how
- * many were kept before it, writes. Any alignment, any device, every job.
+/* select in one pass: each block marks a tile and holds it in registers, finds by look-back how
+ * many elements are kept before it, and writes. For any alignment, any device and every job.
  *
- * In place. Tile t writes to places before its own end, so to places of tiles up to t. It does so
- * when it knows its carry, which takes the counts of all tiles before it; and a tile publishes its
+ * In place: tile t writes only before its own end, so only to places of tiles up to t, and only
+ * when it knows its carry, which needs the counts of all tiles before it. A tile publishes its
  * count only when all of its elements are in registers. */
 #include "select/select_cuda.cuh"
 
 constexpr int warps = 8;
 constexpr int threads = 32 * warps;
 
-/* Rows of 32 elements that a warp takes. */
+/* Rows of 32 elements that a warp processes. */
 template <class P>
 constexpr int rows_of = sizeof(P) <= 4 ? 16 : 64 / (int)sizeof(P);
 
 template <class P>
 constexpr uint64_t tile_elements = (uint64_t)threads *rows_of<P>;
 
-/* How many are kept before this warp's part, from the parts' counts. */
+/* How many elements are kept before this warp's part, from the parts' counts. */
 __device__ uint64_t kept_before(const wi_lookback &l, uint64_t epoch, uint64_t tile, uint64_t *all,
                                 unsigned of_part) {
     WEFT_SHARED(uint64_t, shared, [warps]);
@@ -45,8 +45,8 @@ __device__ uint64_t kept_before(const wi_lookback &l, uint64_t epoch, uint64_t t
     return shared[warp];
 }
 
-/* Elements that lie where their ranks are told: of several units, or to be expanded. They go from
- * memory to memory. f(i, wanted, rank) is called for this lane's element of every row. */
+/* Elements that are copied from memory to memory when their ranks are known: those of several
+ * units, or to be expanded. Calls f(i, wanted, rank) for this lane's element of every row. */
 template <int rows, class F>
 __device__ void each_element(const wi_select_params &p, const unsigned *marks, uint64_t first,
                              F f) {
@@ -89,7 +89,7 @@ __device__ void expand(const wi_select_params &p, const unsigned *marks, uint64_
     });
 }
 
-/* A block's tile, and the warp's part of it. */
+/* A block's tile, and this warp's part of it. */
 struct place {
     uint64_t tile, epoch, first;
 };

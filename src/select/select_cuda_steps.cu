@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select as it is taught: one kernel marks what is wanted, a scan of the marks tells everyone's
- * place, another kernel gathers. */
+/* select as textbooks do it: one kernel marks the wanted elements, a scan of the marks gives their
+ * places, another kernel gathers them. */
 #include "scan/scan.h"
 #include "select/select_cuda.cuh"
 
 constexpr int threads = 256;
 
-/* marks[i] = 1 where element i is wanted, else 0 */
+/* marks[i] = 1 if element i is wanted, else 0 */
 __global__ void mark_wanted(wi_select_params p, uint32_t *marks) {
     const uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x;
     if (i < p.n)
@@ -16,7 +16,7 @@ __global__ void mark_wanted(wi_select_params p, uint32_t *marks) {
         });
 }
 
-/* places[i] = how many are wanted among 0 ... i */
+/* places[i] = how many of elements 0 ... i are wanted */
 template <class P>
 __global__ void gather(wi_select_params p, const uint32_t *places) {
     const uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x;

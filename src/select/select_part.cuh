@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A part of a tile in shared memory: four rows in which each lane has up to four neighbours. One
- * warp ranks and packs it, one copies what is packed to its place.
+/* A part of a tile in shared memory: four rows in which each lane has up to four neighbouring
+ * elements. One warp ranks and packs it, another copies the packed elements to their place.
  *
- * Ranks. A lane's marks of the four rows lie in the four bytes of a word, so do their counts, and
- * one scan of such words over the warp ranks the elements of all rows: no count of a row exceeds
- * 32 * 4 = 128, which a byte holds. */
+ * Ranks: a lane's marks of the four rows are in the four bytes of a word, and so are their counts.
+ * One scan of such words over the warp ranks the elements of all rows: a row has at most 32 * 4 =
+ * 128 elements, which fits a byte. */
 #ifndef WI_SELECT_PART_CUH
 #define WI_SELECT_PART_CUH
 
 #include "select/select_cuda.cuh"
 
 constexpr int wi_part_rows = 4;
-constexpr unsigned wi_select_lead = 16; /* bytes of a slot before what is tested */
+constexpr unsigned wi_select_lead = 16; /* bytes of a slot before the tested elements */
 
-/* Neighbours that a lane has in a row: as many as 16 bytes hold, but no more than 4. */
+/* How many neighbouring elements a lane has in a row: as many as fit 16 bytes, but at most 4. */
 __host__ __device__ constexpr int wi_part_width(size_t tested_bytes, size_t moved_bytes) {
     const size_t widest = tested_bytes > moved_bytes ? tested_bytes : moved_bytes;
     return widest <= 4 ? 4 : (int)(16 / widest);
 }
 
-/* How a tile lies in its slot: the element before it at the end of the lead, what is tested, what
- * is moved unless that is the same, and the positions within their part of those wanted. */
+/* The layout of a tile in its slot: the element before it at the end of the lead, the tested
+ * elements, the moved ones unless they are the same, and the positions of the wanted ones within
+ * their part. */
 struct wi_select_layout {
     int parts;
     unsigned part_elements;
     int moved_bytes;                 /* 0: nothing is moved */
-    unsigned moved_at, positions_at; /* bytes of the slot */
+    unsigned moved_at, positions_at; /* offsets in the slot */
 
-    /* Is what is moved also what is tested? */
+    /* Are the moved elements the tested ones? */
     __device__ bool same() const {
         return moved_at == wi_select_lead;
     }
@@ -57,13 +58,13 @@ inline wi_select_layout wi_select_layout_of(const wi_select_args *args, size_t u
     return form;
 }
 
-/* A lane's neighbours in a row: one access. */
+/* A lane's elements of a row, in one access. */
 template <class T, int width>
 struct alignas(width * sizeof(T)) wi_neighbours {
     T at[width];
 };
 
-/* x[width * row + j] = this lane's neighbour j of a row. */
+/* x[width * row + j] = element j of this lane in a row. */
 template <int width, class T>
 __device__ inline void wi_load_rows(const T *from, T *x) {
 #pragma unroll
@@ -76,7 +77,7 @@ __device__ inline void wi_load_rows(const T *from, T *x) {
     }
 }
 
-/* Marks of a lane: bit 8 row + j is its neighbour j of a row. */
+/* Marks of a lane: bit 8 row + j is its element j of a row. */
 template <int width>
 constexpr unsigned wi_all_marks = ((1u << width) - 1) * 0x01010101;
 
@@ -99,7 +100,7 @@ __device__ inline unsigned wi_mark_wanted(const wi_in_range<S> &in_range, const 
     return in_range.negate ? inside ^ wi_all_marks<width> : inside;
 }
 
-/* Those that differ from the element before them; `before` is that before the first of all. */
+/* Marks elements that differ from the one before; `before` is the one before the first of all. */
 template <int width, class S>
 __device__ inline unsigned wi_mark_changes(const S *x, S before) {
     unsigned marks = 0;
@@ -121,16 +122,17 @@ __device__ inline unsigned wi_mark_changes(const S *x, S before) {
     return marks;
 }
 
-/* How many of its lower four bits each byte has set. */
+/* For each byte, how many of its lower four bits are set. */
 __device__ inline unsigned wi_nibble_counts(unsigned bits) {
     const unsigned pairs = bits - (bits >> 1 & 0x05050505);
     return (pairs & 0x03030303) + (pairs >> 2 & 0x03030303);
 }
 
-/* to[i] = at(i) for i < count, in rows that begin at boundaries of 32 elements. By a whole warp. */
+/* to[i] = at(i) for i < count, in rows that begin at multiples of 32 elements. Called by a whole
+ * warp. */
 template <class T, class At>
 __device__ inline void wi_copy_out(T *to, unsigned count, At at) {
-    constexpr int batch = 4; /* rows whose loads are under way together */
+    constexpr int batch = 4; /* rows whose loads are in flight together */
     const int past = (int)((uintptr_t)to / sizeof(T) % 32);
     for (int start = -past; start < (int)count; start += 32 * batch) {
         T x[batch];
@@ -155,9 +157,9 @@ struct wi_select_part {
     unsigned char *slot;
     int part;
     uint64_t first; /* element of the array */
-    bool broken;    /* is the tile? */
+    bool broken;    /* is the tile incomplete? */
 
-    /* Loads a part of the broken tile, with zeros behind the array. */
+    /* Loads a part of the incomplete tile, with zeros after the end of the array. */
     __device__ void fetch() const {
         wi_with_tested(p.tested_bytes, [&](auto zero) {
             using S = decltype(zero);
@@ -168,7 +170,7 @@ struct wi_select_part {
         __syncwarp();
     }
 
-    /* Packs the part; gives how many are wanted. */
+    /* Packs the part; returns how many elements are wanted. */
     __device__ unsigned pack() const {
         return wi_with_tested(p.tested_bytes, [&](auto zero) {
             using S = decltype(zero);
@@ -179,13 +181,13 @@ struct wi_select_part {
         });
     }
 
-    /* Writes what is packed; before the part, `carry` were kept. `counts` tells how many elements
-     * of each part are wanted. */
+    /* Writes the packed elements; `carry` elements are kept before the part. `counts` has the
+     * number of wanted elements of each part. */
     __device__ void write(const unsigned *counts, uint64_t carry) const {
         const unsigned count = counts[part];
         const P *const packed = moved();
-        /* What has its place already is left alone: another block may be looking at the last of it,
-         * to tell whether its first differs. */
+        /* Elements already at their place are not written: another block may be reading the last
+         * one, to compare its own first element with it. */
         const bool stays = p.kept == p.x && carry == first && count == form.part_elements;
         if ((output != WI_OUTPUT_POSITIONS || p.kept) && !stays)
             wi_copy_out((P *)p.kept + carry, count, [=](unsigned i) { return packed[i]; });
@@ -198,7 +200,7 @@ struct wi_select_part {
             write_positions((uint64_t *)p.positions + carry, counts);
     }
 
-    /* The position of the first element wanted from this part on; none: nothing is wanted. */
+    /* The position of the first wanted element from this part on; `none` if there is none. */
     __device__ uint64_t next_position(const unsigned *counts, uint64_t none) const {
         for (int ahead = 0; part + ahead < form.parts; ahead++) {
             const unsigned elements = (unsigned)ahead * form.part_elements;
@@ -209,8 +211,8 @@ struct wi_select_part {
     }
 
   private:
-    /* Positions of those wanted; if lengths are asked for, how far it is from each to the next. The
-     * tile's last leaves its position to the tile that finds the next. */
+    /* The positions of the wanted elements; if lengths are asked for, the distance from each to the
+     * next. The last one in the tile leaves its position to the tile that finds the next. */
     template <class I>
     __device__ void write_positions(I *to, const unsigned *counts) const {
         const unsigned count = counts[part];
@@ -270,7 +272,7 @@ struct wi_select_part {
         return marks;
     }
 
-    /* Marks of all elements of a broken part that there are. */
+    /* Marks all existing elements of an incomplete part. */
     template <int width>
     __device__ unsigned valid_marks() const {
         unsigned marks = 0;
@@ -294,7 +296,7 @@ struct wi_select_part {
         const unsigned marks = marks_of<S, width>(x);
         const unsigned counts = wi_nibble_counts(marks);
         const unsigned so_far = wi_warp_sum_scan(counts);
-        const unsigned totals = wi_shuffle(so_far, 31); /* a row each */
+        const unsigned totals = wi_shuffle(so_far, 31); /* one byte for each row */
         const unsigned pairs = (totals & 0x00ff00ff) + (totals >> 8 & 0x00ff00ff);
         const unsigned count = (pairs & 0xffff) + (pairs >> 16);
         __syncwarp();
@@ -308,9 +310,9 @@ struct wi_select_part {
         return count;
     }
 
-    /* Stores this lane's neighbours of a row; before them, `rank` of the part are wanted. If the
-     * part's last element is wanted and has its place already, it is left alone: the next part may
-     * be looking at it, to tell whether its first one differs. */
+    /* Stores this lane's elements of a row; `rank` elements of the part are wanted before them. If
+     * the part's last element is wanted and already at its place, it is not written: the next part
+     * may be reading it, to compare its own first element with it. */
     template <int width>
     __device__ void store_row(int row, unsigned marks, unsigned rank, unsigned count,
                               const P *item) const {
@@ -319,7 +321,7 @@ struct wi_select_part {
         P *next = packed + rank;
 #pragma unroll
         for (int j = 0; j < width; j++) {
-            const bool is_last = row == wi_part_rows - 1 && j == width - 1; /* in some lane */
+            const bool is_last = row == wi_part_rows - 1 && j == width - 1; /* true in one lane */
             const unsigned e = (unsigned)(width * (32 * row + wi_lane()) + j);
             const bool wanted = marks >> j & 1;
             if (output == WI_OUTPUT_KEPT) {

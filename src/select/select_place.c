@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checked call on the memory of its place. On a GPU, arrays of the host are brought over whole:
- * how much comes out of a part is known only when that part is done. */
+/* Runs a checked call on memory of its place. On a GPU, host arrays are copied whole, not in
+ * segments: how much a segment writes is known only after it has run. */
 #include <string.h>
 
 #include "core/gpu.h"
 #include "select/select.h"
 
-/* The largest piece, at most 16 bytes, that elements of `width` bytes are whole numbers of and all
- * of the addresses are multiples of. */
+/* Chooses the largest unit, at most 16 bytes, that divides `width` and to which all addresses are
+ * aligned. */
 static void choose_unit(wi_select_args *args) {
     const size_t width = args->unit * args->units;
     const uintptr_t all = (uintptr_t)args->x | (uintptr_t)args->kept | (uintptr_t)args->rest |
@@ -16,8 +16,8 @@ static void choose_unit(wi_select_args *args) {
     args->units = width / args->unit;
 }
 
-/* On a GPU, elements that move in several pieces are read when their place is known: in place that
- * would be too late, so they are read from a copy. */
+/* On a GPU, elements of several units are read only when their place is known. In place that would
+ * be too late, so they are read from a copy. */
 static weft_status copy_apart(weft_context *ctx, wi_select_args *args, void **copy) {
     const size_t bytes = args->n * args->unit * args->units;
     if (ctx->kind == WI_CPU || args->units == 1 || args->x != args->kept || bytes == 0)
@@ -29,8 +29,8 @@ static weft_status copy_apart(weft_context *ctx, wi_select_args *args, void **co
     return wi_gpu_copy_within(ctx, *copy, args->kept, bytes);
 }
 
-/* Only what was written goes back to the host; how much that is, the count tells. It is known here
- * already, and given to the caller when all else is there. */
+/* Only what was written is copied back to the host; the count says how much. It is read here
+ * already, and given to the caller when everything else has arrived. */
 static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part *part,
                                 wi_select_args *args) {
     const size_t width = args->unit * args->units;

@@ -4,15 +4,15 @@
 
 #include "select/select.h"
 
-/* Where elements of a type stand in its order: ranks from 0 to `top`, of which `least` to `most`
- * are numbers; rank r has the key r + bottom. */
+/* The order of a type's elements: ranks 0 ... `top`, of which `least` to `most` are numbers; rank r
+ * has the key r + bottom. */
 typedef struct order {
     unsigned bits;
     uint64_t ones, fold, bottom;
     uint64_t least, most;
 } order;
 
-/* A constant: the ranks of its equals, of which zeros have two. */
+/* A constant: the ranks equal to it, two of them for zero. */
 typedef struct constant {
     uint64_t first, last;
     bool is_nan;
@@ -64,8 +64,8 @@ static constant constant_of(const order *o, const weft_element *element) {
     return c;
 }
 
-/* Floats of one sign are ordered as their bits are, those below zero the other way round: their
- * range needs no folding. */
+/* Floats of one sign are in the order of their bits (reversed if negative), so their range needs no
+ * folding. */
 static wi_select_range range(const order *o, uint64_t first, uint64_t last, bool negate) {
     const uint64_t zero = o->ones ^ o->ones >> 1; /* the rank of +0.0 */
     wi_select_range r = {(first + o->bottom) & o->ones, last - first, o->fold, negate};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select as the plainest loop over all elements. */
+/* select as the simplest loop over all elements. */
 #include <string.h>
 
 #include "select/select.h"
@@ -26,7 +26,7 @@ static void put_wanted(const wi_select_args *args, uint64_t k, size_t i, const c
         put_position(args, k, i);
 }
 
-/* Moves those wanted and, if `rest` is given, the others; gives how many are wanted. */
+/* Moves the wanted elements and, if `rest` is given, the others; returns how many are wanted. */
 static uint64_t keep(const wi_select_args *args, char *rest) {
     const size_t width = args->unit * args->units;
     uint64_t kept = 0, before = 0;

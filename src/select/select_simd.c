@@ -6,7 +6,7 @@
 
 #include "cpu/stream.h"
 
-/* Any vector, as what LANES take. */
+/* Any vector, as LANES takes it. */
 typedef uint8_t any_vector __attribute__((vector_size(WI_VECTOR_BYTES)));
 
 /* ---- comparisons of vectors as bits, one for each lane ---- */
@@ -70,8 +70,8 @@ WI_INLINE uint64_t lanes_64(any_vector v) {
 
 /* ---- packing ---- */
 
-/* Packs those of 64 elements whose bits are set, and returns where the next goes; may write up to a
- * vector behind them. */
+/* Packs those of 64 elements whose bits are set, and returns where the next goes; may write up to
+ * one vector beyond them. */
 typedef char *(*word_function)(const char *x, uint64_t word, char *out);
 
 /* One by one. */
@@ -93,7 +93,7 @@ WI_INLINE void pack_words(const void *elements, size_t n, const uint64_t *marks,
 }
 
 #if defined(__AVX512F__) || defined(__AVX2__)
-/* The same by step(x, bits, out), which takes `step_elements` of them. */
+/* The same with step(x, bits, out), which packs `step_elements` elements. */
 typedef void (*step_function)(const void *x, uint64_t bits, void *out);
 
 WI_INLINE char *pack_steps(const char *x, uint64_t word, char *out, size_t size,
@@ -136,7 +136,7 @@ WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
 #    define PACK_1(x, word, out) pack_bits(x, word, out, 1)
 #    define PACK_2(x, word, out) pack_bits(x, word, out, 2)
 #    if defined(__AVX2__)
-/* Which lanes of four come first when those with bits set are packed. */
+/* The order of four lanes when those with bits set are packed first. */
 static const int32_t order[16][4] = {{0, 1, 2, 3}, {0, 1, 2, 3}, {1, 0, 2, 3}, {0, 1, 2, 3},
                                      {2, 0, 1, 3}, {0, 2, 1, 3}, {1, 2, 0, 3}, {0, 1, 2, 3},
                                      {3, 0, 1, 2}, {0, 3, 1, 2}, {1, 3, 0, 2}, {0, 1, 3, 2},
@@ -164,7 +164,7 @@ WI_INLINE void step_8(const void *x, uint64_t bits, void *out) {
 #    endif
 #endif
 
-/* Asks for what belongs to word w of a tile of elements of `size` bytes. */
+/* Prefetches the share of word w of a tile of elements of `size` bytes. */
 WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
     const size_t share = 64 * size / WI_FETCHES, first = w * share;
     if (first % WI_LINE_BYTES == 0)
@@ -181,11 +181,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int8_t
 #define BITS 8
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 #define NAME(x) x##2
 #define PACK PACK_2
@@ -193,11 +188,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int16_t
 #define BITS 16
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 #define NAME(x) x##4
 #define PACK PACK_4
@@ -205,11 +195,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int32_t
 #define BITS 32
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 #define NAME(x) x##8
 #define PACK PACK_8
@@ -217,11 +202,6 @@ WI_INLINE void ask(const wi_select_tile *tile, size_t w, size_t size) {
 #define SIGNED int64_t
 #define BITS 64
 #include "select/select_simd_mark.inc"
-#undef NAME
-#undef ELEMENT
-#undef SIGNED
-#undef BITS
-#undef PACK
 
 static void stream(void *to, const void *from, size_t bytes) {
     wi_stream(to, from, bytes);

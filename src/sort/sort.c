@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls that sort keys, pairs and positions: check arguments once, then run the ladder
- * on memory it can reach. */
+/* The public calls that sort keys, pairs and positions: check arguments, then run the ladder on
+ * memory that the place can access. */
 #include "sort/sort_run.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order 
     if (order == WEFT_ASCENDING || order == WEFT_DESCENDING)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
-                   "%s: order %d is no weft_order; pass WEFT_ASCENDING or WEFT_DESCENDING", call,
+                   "%s: order %d is not a weft_order; pass WEFT_ASCENDING or WEFT_DESCENDING", call,
                    (int)order);
 }
 
@@ -151,7 +151,7 @@ static const wi_row gather_rows[] = {
 const wi_ladder wi_gather_ladder = {"gather", gather_rows,
                                     sizeof gather_rows / sizeof gather_rows[0]};
 
-/* Do rungs move such values themselves? */
+/* Can rungs move such values themselves? */
 static bool is_direct(const wi_sort_args *a) {
     if (a->value_bytes == 0 || !a->values)
         return true;
@@ -159,7 +159,7 @@ static bool is_direct(const wi_sort_args *a) {
     return word && ((uintptr_t)a->values | (uintptr_t)a->values_out) % a->value_bytes == 0;
 }
 
-/* Sorts positions in their stead, and then moves every value once. */
+/* Sorts positions instead of values, and then moves every value once. */
 static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args, wi_sort_run run,
                                     const void *user) {
     enum {
@@ -225,7 +225,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_sort_any_values(ctx, &args, wi_sort_ladder_run, NULL);
 }
 
-/* No bits are compared, so everything is equal and stays where it is. */
+/* No bits are compared: all elements are equal and keep their places. */
 static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
     weft_status status = WEFT_OK;
     if (a->y != a->x)
@@ -235,7 +235,8 @@ static weft_status copy_all(weft_context *ctx, const wi_sort_args *a) {
     return status;
 }
 
-/* A question about bytes leaves no trace of having picked a rung, and no answer if none fits. */
+/* When asked for the bytes only, weft_used must not change, and the answer must not be set if no
+ * rung fits. */
 weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *args) {
     const wi_row *used[WI_MAX_OPS];
     size_t *const answer = call->asked;
@@ -286,7 +287,7 @@ static weft_status sort(weft_context *ctx, weft_order order, wi_sort_args args) 
     return check_and_run(ctx, &call, &args);
 }
 
-/* The same, to be told how much memory it takes. */
+/* The same, but only finds how much memory it takes. */
 static weft_status ask(weft_context *ctx, weft_order order, wi_sort_args args, size_t *bytes) {
     args.bytes = bytes;
     if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
@@ -365,7 +366,7 @@ weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, weft_type 
                bytes);
 }
 
-/* Positions are values that nobody passes in. */
+/* The positions are values that the caller does not pass. */
 static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_args args,
                                 weft_type index_type, void *indices) {
     if (wi_sort_check_keys(ctx, args.call, order, args.type) != WEFT_OK)

@@ -9,39 +9,39 @@
 extern "C" {
 #endif
 
-/* One call on memory the place can reach directly, checked, with n > 0. Temporary memory comes from
+/* One checked call on memory that the place can access directly, n > 0. Temporary memory comes from
  * wi_host_alloc on the cpu and wi_gpu_alloc on a GPU. */
 typedef struct wi_sort_args {
     const char *call; /* the public name, for messages */
-    bool plain;       /* its arrays are called x and y, and not keys and keys_out */
+    bool plain;       /* messages call its arrays x and y, not keys and keys_out */
     weft_type type;
     bool descending;
     unsigned first_bit, end_bit; /* of the ordered bits; 0 and 8 * size for all; first < end */
     size_t n;
     const void *x;
-    void *y;            /* keys out, may be x; NULL: not wanted, and x must stay as it is */
+    void *y;            /* the keys' output, may be x; NULL: not wanted, and x must not change */
     size_t value_bytes; /* 0 (keys alone), 4 or 8 */
     const void *values; /* NULL: the values are the positions 0 ... n - 1 */
     void *values_out;   /* may be values */
-    size_t *bytes;      /* not NULL: run nothing, add the bytes of temporary memory to it */
+    size_t *bytes; /* not NULL: only add the bytes of temporary memory to it, and run nothing */
 } wi_sort_args;
 
 extern const wi_ladder wi_sort_ladder;
 
-/* Bits of an element to ordered bits K, and turned (K xor flip) so that their rising order is the
- * order asked for. All are numbers modulo 2^b:
+/* How the bits of an element become ordered bits K, and then the key, K xor flip, whose ascending
+ * order is the order asked for. All are numbers modulo 2^b:
  *     t = bits xor (sign | (bits < 0 as a signed number ? floats : 0))
  *     key = (t - lowest) xor flip */
 typedef struct wi_sort_key {
-    uint64_t sign;   /* 2^(b-1), or 0 for unsigned types */
+    uint64_t sign;   /* 2^(b-1) for signed integers and floats, 0 for unsigned types */
     uint64_t floats; /* 2^b - 1 for floats, else 0 */
-    uint64_t lowest; /* floats: t of -infinity; below it lie the NaN with a sign. Else 0 */
+    uint64_t lowest; /* floats: t of -infinity; NaN with the sign bit set are below it. Else 0 */
     uint64_t flip;   /* 2^b - 1 if descending, else 0 */
 } wi_sort_key;
 
 wi_sort_key wi_sort_key_of(weft_type type, bool descending);
 
-/* Do the bits compared make up the whole key? Then equal keys are the same bits. */
+/* Are all bits of the key compared? Then equal keys have the same bits. */
 static inline bool wi_sort_whole(const wi_sort_args *args) {
     return args->first_bit == 0 && args->end_bit == 8 * weft_type_size(args->type);
 }
@@ -58,12 +58,13 @@ weft_status wi_sort_split_bits(weft_context *ctx, const void *args);
 weft_status wi_sort_digits4(weft_context *ctx, const void *args);
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args);
 
-/* The other calls, checked, on memory the place can reach directly. Each is a ladder. */
+/* The arguments of the other calls: checked, on memory that the place can access directly. Each
+ * call has a ladder. */
 typedef struct wi_segments_args {
     wi_sort_args sort; /* sort.n > 0 elements in all; first_bit ... end_bit are all bits */
     size_t segments;   /* > 0 */
     const uint64_t *offsets;
-    bool checked; /* offsets are known to be in order; always so on a cpu */
+    bool checked; /* offsets are known to be valid; always so on a cpu */
 } wi_segments_args;
 
 typedef struct wi_records_args {
@@ -115,7 +116,7 @@ typedef struct wi_top_k_args {
     bool descending;
     size_t n, k; /* 0 < k <= n */
     const void *x;
-    void *values;        /* NULL: not wanted; not both */
+    void *values;        /* NULL: not wanted; values and positions are not both NULL */
     uint64_t *positions; /* NULL: not wanted */
     size_t *bytes;       /* as in wi_sort_args */
 } wi_top_k_args;
@@ -136,8 +137,8 @@ weft_status wi_is_sorted_neighbours(weft_context *ctx, const void *args);
 weft_status wi_search_bisect(weft_context *ctx, const void *args);
 weft_status wi_top_k_digits(weft_context *ctx, const void *args);
 
-/* values_out[i] = values[indices[i]], values of value_bytes bytes and any alignment, indices u32 or
- * u64; nothing overlaps. */
+/* values_out[i] = values[indices[i]]; values have value_bytes bytes and any alignment, indices are
+ * u32 or u64; arrays do not overlap. */
 typedef struct wi_gather_args {
     size_t n, value_bytes, index_bytes;
     const void *values, *indices;

@@ -575,7 +575,7 @@ static void sort_counts(weft_context *ctx) {
     assert_int_equal(bytes, 0);
 }
 
-/* A question about a call that the forced rung refuses gets no answer. */
+/* Asking for the bytes of a call that the forced rung refuses gives no answer. */
 static void sort_questions(weft_context *ctx) {
     int32_t x[4] = {0}, y[4] = {0};
     size_t bytes = 5;

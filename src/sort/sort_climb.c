@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The finalizer of MurmurHash3: as good as random for keys that count up. */
+/* The finalizer of MurmurHash3: counting numbers become as good as random. */
 static uint64_t mix(uint64_t z) {
     z = (z ^ (z >> 33)) * 0xFF51AFD7ED558CCDu;
     z = (z ^ (z >> 33)) * 0xC4CEB9FE1A85EC53u;
     return z ^ (z >> 33);
 }
 
-/* Integers take all values; floats lie in [-1, 1). */
+/* Integers take all values; floats are in [-1, 1). */
 static void fill_part(void *user, int rank, int size) {
     const wi_data *const data = user;
     const wi_setup *const setup = &data->setup;
@@ -111,8 +111,8 @@ static bool is_above(weft_type type, const void *p, size_t i, size_t k) {
     return wi_type_is_signed(type) ? (int64_t)a > (int64_t)b : a > b;
 }
 
-/* What threads share, and what they find: the first element that is below the one before it, and
- * what two hashes of the elements that came exceed those of the elements that went by. */
+/* The arguments and results of the threads: the first element that is less than the one before, and
+ * the differences of two hashes between input and output. */
 typedef struct comparison {
     const wi_data *data;
     atomic_size_t first;
@@ -141,7 +141,8 @@ static void compare_part(void *user, int rank, int team) {
     }
 }
 
-/* Sorted is what is in order and holds the same elements: the sums of two hashes of them agree. */
+/* The output is right if it is in order and has the same elements: the sums of two hashes of the
+ * elements are equal. */
 static bool compare(const wi_data *data, char *why, size_t bytes) {
     weft_context *const ctx = data->setup.ctx;
     const size_t n = data->setup.n;
@@ -164,31 +165,31 @@ static bool check(void *problem, char *why, size_t bytes) {
 
 /* ---- bytes ---- */
 
-/* What a rung makes so many times, in arrays read and arrays written: each pass over the digits of
- * so many bits, or each halving of n down to `leaf` elements. */
+/* What a rung does several times, counted in arrays read or written: a pass over a digit of `digit`
+ * bits, or halving n until `leaf` elements are left. */
 typedef struct passes {
     const char *rung;
     double once;    /* arrays read or written before and after the passes */
     double each;    /* and in each pass */
-    unsigned digit; /* bits; 0: the passes halve */
+    unsigned digit; /* bits; 0: each pass halves n */
     size_t leaf;
-    double side_bytes; /* in each pass beside the keys, for each element */
+    double side_bytes; /* in each pass, besides the keys, for each element */
 } passes;
 
 static const passes all_passes[] = {
     {"serial_quick", 4, 2, 0, 16, 0}, /* keys are made, partitioned, and made elements again */
-    {"serial_radix", 5, 2, 8, 0, 0},  /* the same, and counted */
-    {"buckets", 5, 0, 0, 0, 0},       /* counted; into buckets; each sorted in a cache */
+    {"serial_radix", 5, 2, 8, 0, 0},  /* the same; and keys are counted */
+    {"buckets", 5, 0, 0, 0, 0},       /* keys are counted, moved to buckets, and sorted in cache */
     {"ballot32", 2, 0, 0, 0, 0},
-    {"split_bits", 0, 3, 1, 0, 16},  /* zeros are marked, the marks scanned, keys split */
-    {"digits4", 0, 3, 4, 0, 0},      /* counted; read and scattered */
-    {"quick_naive", 2, 2, 0, 32, 0}, /* keys are made; partitioned */
-    {"quick", 2, 2, 0, 4096, 0},     /* partitioned; parts sorted in shared memory */
-    {"merge", 2, 2, 0, 4096, 0},     /* tiles sorted; runs merged two by two */
-    {"onesweep", 1, 2, 8, 0, 0},     /* counted; read and written once a digit */
+    {"split_bits", 0, 3, 1, 0, 16},  /* zeros are marked, marks are scanned, keys are moved */
+    {"digits4", 0, 3, 4, 0, 0},      /* keys are counted, then read and written */
+    {"quick_naive", 2, 2, 0, 32, 0}, /* keys are made, then partitioned */
+    {"quick", 2, 2, 0, 4096, 0},     /* keys are partitioned; parts are sorted in shared memory */
+    {"merge", 2, 2, 0, 4096, 0},     /* tiles are sorted; runs are merged two by two */
+    {"onesweep", 1, 2, 8, 0, 0},     /* keys are counted; read and written once for each digit */
 };
 
-/* How often n must be halved until no more than `leaf` remain. */
+/* How often n must be halved until at most `leaf` remain. */
 static double halvings(size_t n, size_t leaf) {
     double count = 0;
     for (; n > leaf; n = n / 2 + n % 2)
@@ -196,8 +197,7 @@ static double halvings(size_t n, size_t leaf) {
     return count;
 }
 
-/* What a rung does; of one that is missing in the table nothing is counted, which a test notices.
- */
+/* The passes of a rung. For a rung that is not in the table they are zero, which a test detects. */
 static passes passes_of(const char *rung) {
     for (size_t k = 0; k < sizeof all_passes / sizeof *all_passes; k++) {
         if (strcmp(all_passes[k].rung, rung) == 0)
@@ -206,8 +206,8 @@ static passes passes_of(const char *rung) {
     return (passes){.rung = rung};
 }
 
-/* The bytes that the passes of the rung read and write: README.md says what is counted. Before it
- * is known which rung runs, the least: each element read once and written once. */
+/* The bytes that a rung's passes read and write; README.md says what is counted. If the rung is not
+ * known yet, the minimum: each element is read once and written once. */
 static double bytes_moved(const wi_setup *setup, const char *rung) {
     const double array = (double)wi_data_bytes(setup);
     const unsigned bits = 8 * (unsigned)weft_type_size(setup->type);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The buckets rung of sort, and the gather that goes with it. Threads tell their shares of the
- * elements into 256 buckets, in order, and then sort one bucket after the other in their caches. */
+/* The rung "buckets" of sort, and the gather that goes with it. Threads distribute their shares of
+ * the elements to 256 buckets, keeping their order, and then sort one bucket after the other in
+ * cache. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -10,26 +11,26 @@
 
 enum {
     SAMPLES = 1024,
-    EACH = SAMPLES / WI_SORT_BUCKETS, /* samples in a bucket, if all are equal */
+    EACH = SAMPLES / WI_SORT_BUCKETS, /* samples in a bucket, if all buckets are equal */
     CELLS = 1 << 13,
-    OUTLIERS = 4,          /* samples at either end that do not widen the buckets */
-    SHORT_BYTES = 1 << 17, /* so little is sorted in one piece */
+    OUTLIERS = 4,          /* so many samples at each end do not widen the buckets */
+    SHORT_BYTES = 1 << 17, /* fewer bytes are sorted in one piece */
     STREAM_BYTES = 1 << 22
 };
 
-/* What stands in the extra memory of a sort, beside a thread's own room: too much for a stack. */
-typedef struct desk {
+/* Scratch memory that the threads of a sort share. */
+typedef struct shared_scratch {
     uint64_t samples[SAMPLES], spare[SAMPLES];
     uint8_t table[CELLS];
-} desk;
+} shared_scratch;
 
 typedef unsigned char parcels[WI_SORT_BUCKETS][WI_SORT_PARCEL_BYTES];
 
-/* One thread's. */
-typedef struct room {
+/* Scratch memory of one thread. */
+typedef struct own_scratch {
     parcels keys, values;
     size_t counts[WI_SORT_BUCKETS];
-} room;
+} own_scratch;
 
 /* Elements first ... first + n - 1 of a call, and what the threads that sort them share. */
 typedef struct plan {
@@ -39,11 +40,11 @@ typedef struct plan {
     const wi_sort_parts *parts;
     size_t first, n;
     wi_sort_split split;
-    desk *desk;
+    shared_scratch *shared;
     int team;
-    room *rooms; /* one for each thread */
+    own_scratch *own; /* one for each thread */
     size_t starts[WI_SORT_BUCKETS + 1];
-    atomic_size_t taken; /* buckets that threads have taken */
+    atomic_size_t taken; /* how many buckets threads have taken */
 } plan;
 
 static uint64_t bits_of(const plan *p, size_t i) {
@@ -55,7 +56,7 @@ static uint64_t bits_of(const plan *p, size_t i) {
     return key >> a->first_bit & mask;
 }
 
-static void sort_samples(desk *d) {
+static void sort_samples(shared_scratch *d) {
     const wi_sort_range range = {.key_bytes = sizeof *d->samples,
                                  .end_bit = 64,
                                  .n = SAMPLES,
@@ -64,7 +65,7 @@ static void sort_samples(desk *d) {
     WI_OF_ISA(wi_cpu_isa(), wi_sort_simd)->radix(&range);
 }
 
-/* Cells of equal width between the least and the greatest of some samples. */
+/* Cells of equal width between the smallest and the largest of some samples. */
 static wi_sort_split split_of(const plan *p, const uint64_t *samples, unsigned cells) {
     const uint64_t low = samples[OUTLIERS], high = samples[SAMPLES - 1 - OUTLIERS];
     unsigned shift = 0;
@@ -93,22 +94,23 @@ static unsigned fullest(const wi_sort_split *split, const uint64_t *samples) {
     return most;
 }
 
-/* Buckets of equal width, if they would come out about equally full; that they do not, if keys are
- * floats or otherwise crowded. Then many narrow cells, and buckets of as many cells as it takes. */
+/* Chooses buckets of equal width if samples say that they would be about equally full. For floats,
+ * and for keys that are concentrated, they are not: then many narrow cells, and buckets made of
+ * several cells. */
 static void choose_split(plan *p) {
-    uint64_t *const samples = p->desk->samples;
+    uint64_t *const samples = p->shared->samples;
     const size_t step = p->n / SAMPLES;
     for (size_t k = 0; k < SAMPLES; k++)
         samples[k] = bits_of(p, k * step + k * 7919 % step);
-    sort_samples(p->desk);
+    sort_samples(p->shared);
     p->split = split_of(p, samples, WI_SORT_BUCKETS);
     if (fullest(&p->split, samples) <= 6 * EACH)
         return;
     p->split = split_of(p, samples, CELLS);
-    p->split.table = p->desk->table;
+    p->split.table = p->shared->table;
     size_t passed = 0, in_bucket = 0, bucket = 0;
     for (unsigned cell = 0; cell < CELLS; cell++) {
-        p->desk->table[cell] = (uint8_t)bucket;
+        p->shared->table[cell] = (uint8_t)bucket;
         for (; passed < SAMPLES && cell_of(&p->split, samples[passed]) == cell; passed++)
             in_bucket++;
         if (in_bucket >= EACH && bucket < WI_SORT_BUCKETS - 1) {
@@ -134,27 +136,28 @@ static wi_sort_deal share_of(const plan *p, int rank) {
                           .values = values ? values + first * r->value_bytes : NULL,
                           .keys_out = r->keys,
                           .values_out = r->values,
-                          .at = p->rooms[rank].counts,
-                          .parcels = p->rooms[rank].keys,
-                          .value_parcels = p->rooms[rank].values,
+                          .at = p->own[rank].counts,
+                          .parcels = p->own[rank].keys,
+                          .value_parcels = p->own[rank].values,
                           .stream = p->n * r->key_bytes >= STREAM_BYTES};
 }
 
-/* Counts to places: a bucket holds first what thread 0 has for it, then thread 1, and so on. */
+/* Turns counts into positions: each bucket begins with the keys of thread 0, then those of thread
+ * 1, and so on. */
 static void place_buckets(plan *p) {
     size_t sum = p->first;
     for (size_t bucket = 0; bucket < WI_SORT_BUCKETS; bucket++) {
         p->starts[bucket] = sum;
         for (int rank = 0; rank < p->team; rank++) {
-            const size_t own = p->rooms[rank].counts[bucket];
-            p->rooms[rank].counts[bucket] = sum;
+            const size_t own = p->own[rank].counts[bucket];
+            p->own[rank].counts[bucket] = sum;
             sum += own;
         }
     }
     p->starts[WI_SORT_BUCKETS] = sum;
 }
 
-/* Sorts elements first ... end - 1 of the parts, and puts them where the caller wants them. */
+/* Sorts elements first ... end - 1 of the parts, and stores them where the caller wants them. */
 static void finish(const plan *p, size_t first, size_t end, const wi_sort_range *spare) {
     wi_sort_range bucket = wi_sort_part(p->parts, first, end);
     if (p->parts->own_spare_keys)
@@ -165,7 +168,8 @@ static void finish(const plan *p, size_t first, size_t end, const wi_sort_range 
     wi_sort_store(p->args, p->parts, &bucket, first);
 }
 
-/* A bucket that is longer than a thread's share of the spare arrays is sorted before the others. */
+/* The longest bucket that fits one thread's share of the spare arrays. Longer ones are sorted
+ * first, with all of these arrays. */
 static size_t longest_shared(const plan *p) {
     return p->n / (size_t)p->team;
 }
@@ -180,8 +184,8 @@ static void finish_long(const plan *p) {
     }
 }
 
-/* One thread's part of the others. Its spare arrays are the same for every bucket: they stay in its
- * cache, and most of the memory there never has to be provided by the system. */
+/* One thread's part of the other buckets. It uses the same spare arrays for every bucket: they stay
+ * in its cache, and the system need not provide the rest of the spare memory. */
 static void finish_short(void *user, int rank, int size) {
     plan *const p = user;
     (void)size;
@@ -222,7 +226,7 @@ static void sort_in_buckets(plan *p) {
 }
 
 size_t wi_sort_team_bytes(int team) {
-    return sizeof(desk) + (size_t)team * sizeof(room);
+    return sizeof(shared_scratch) + (size_t)team * sizeof(own_scratch);
 }
 
 bool wi_sort_is_short(const wi_sort_args *args, size_t n) {
@@ -238,8 +242,8 @@ void wi_sort_stretch(const weft_context *ctx, const wi_sort_args *args, const wi
               .first = first,
               .n = end - first,
               .team = team,
-              .desk = parts->extra};
-    p.rooms = (room *)(void *)(p.desk + 1);
+              .shared = parts->extra};
+    p.own = (own_scratch *)(void *)(p.shared + 1);
     if (wi_sort_is_short(args, p.n)) {
         const wi_sort_range all = wi_sort_load(args, parts, first, end);
         finish(&p, first, end, &all);

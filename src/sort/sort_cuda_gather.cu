@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values moved to where sorted positions say. A thread moves one word, as wide as the values and
- * their addresses allow, so that neighbours in a warp read neighbouring words of a long value. */
+/* Gather: moves values to where sorted positions say. A thread moves one word, as wide as the
+ * values and their addresses allow, so that neighbouring threads of a warp read neighbouring words
+ * of a long value. */
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "sort/sort.h"
@@ -8,7 +9,7 @@
 constexpr unsigned threads = 256;
 constexpr size_t blocks_per_multiprocessor = 16;
 
-/* Words are counted from here on. */
+/* The first word of a launch; tests set it higher. */
 WI_LIMIT(size_t, wi_gather_first, 0)
 
 template <class Word>

@@ -52,8 +52,8 @@ static weft_status sort_whole(weft_context *ctx, const wi_sort_args *args) {
         });
 }
 
-/* Temporary arrays of a sort by some bits, as offsets into one block: positions, unless they are
- * the values asked for, and copies of outputs that are inputs. */
+/* Temporary arrays of a sort by some of the bits, as offsets in one block: positions (unless they
+ * are the values asked for) and copies of outputs that are also inputs. */
 struct bits_layout {
     bool own_positions;
     size_t index_bytes, positions, keys, values, bytes;
@@ -73,7 +73,7 @@ static bits_layout plan_bits(const wi_sort_args *args) {
     return l;
 }
 
-/* Moves as `g` says; through `copy` if the output is the input. */
+/* Moves values as `g` says; by way of `copy` if the output is the input. */
 static weft_status move(weft_context *ctx, wi_gather_args g, void *copy) {
     weft_status status = WEFT_OK;
     if (g.values_out == g.values) {
@@ -83,8 +83,8 @@ static weft_status move(weft_context *ctx, wi_gather_args g, void *copy) {
     return status == WEFT_OK ? wi_gather_each(ctx, &g) : status;
 }
 
-/* Some bits make keys of their own: those are sorted with their positions, and then everything
- * moves. */
+/* Sorts by some of the bits: keys made of these bits are sorted with their positions, and then all
+ * elements move. */
 static weft_status sort_by_bits(weft_context *ctx, const wi_sort_args *args, const bits_layout &l,
                                 char *memory) {
     const size_t n = args->n, size = weft_type_size(args->type);
@@ -127,7 +127,7 @@ weft_status wi_sort_merge(weft_context *ctx, const void *arguments) {
 
 /* ---- merge ---- */
 
-/* out[i] = element positions[i] of a[0..na) followed by b, elements of `bytes` bytes. */
+/* out[i] = element positions[i] of a[0..na) followed by b; elements have `bytes` bytes. */
 template <class Word>
 __global__ void take_values(const Word *a, size_t na, const Word *b, const uint64_t *positions,
                             size_t n, size_t words, Word *out) {
@@ -138,7 +138,7 @@ __global__ void take_values(const Word *a, size_t na, const Word *b, const uint6
     }
 }
 
-/* Are the arrays of values at home in words of `bytes` bytes? */
+/* Do the arrays of values consist of aligned words of `bytes` bytes? */
 static bool fit_words(const wi_merge_args *args, size_t bytes) {
     const uintptr_t all = (uintptr_t)args->a_values | (uintptr_t)args->b_values |
                           (uintptr_t)args->values_out | args->value_bytes;
@@ -164,7 +164,7 @@ static weft_status take_by_position(weft_context *ctx, const wi_merge_args *args
                                              : launch(wi_tag<uint8_t>{});
 }
 
-/* What one merge writes, and the room for its splits. */
+/* The outputs of one merge, and the room for its splits. */
 template <class U, class V>
 static weft_status merge_two(weft_context *ctx, const wi_merge_args *args, V *values_out,
                              bool by_position, uint64_t *splits) {
@@ -182,7 +182,8 @@ static weft_status merge_two(weft_context *ctx, const wi_merge_args *args, V *va
     return wi_merge_runs<wi_plain_order<U>, V>(ctx, io, order, splits);
 }
 
-/* Values that are no words of 4 or 8 bytes follow by their positions in a and b. */
+/* Values other than words of 4 or 8 bytes are gathered afterwards, by their positions in a and b.
+ */
 weft_status wi_merge_paths(weft_context *ctx, const void *arguments) {
     const wi_merge_args *const args = (const wi_merge_args *)arguments;
     const size_t n = args->na + args->nb, width = args->value_bytes;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quicksort by kernels that launch kernels, keys alone: one thread partitions, then a whole block.
+/* Quicksort by kernels that launch kernels, for keys without values: in "quick_naive" one thread
+ * partitions, in "quick" a whole block.
  *
- * A launch counts against the device's limit of pending launches (2,048 unless the process asks
- * for more) until all that it launched has ended. So the number of launches of one sort is bounded
- * beforehand, whatever the input: by the depth in quick_naive, in quick by an allowance that a
- * block divides between the parts that it launches. */
+ * A launch counts against the device's limit of pending launches (2,048 unless the process asks for
+ * more) until all that it launched has ended. So the number of launches of one sort is bounded in
+ * advance, whatever the input: by the depth in quick_naive; in quick by an allowance, which a block
+ * divides among the parts that it launches. */
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
@@ -13,10 +14,10 @@
 
 /* ---- quick_naive ---- */
 
-constexpr int naive_depth = 9;     /* 2 (2^9 - 1) launches at most */
+constexpr int naive_depth = 9;     /* at most 2 (2^9 - 1) launches */
 constexpr size_t naive_small = 32; /* sorted by selection */
 
-/* Keys in the order of a map: at[i] reads one, and set writes it back. */
+/* An array seen as keys: at[i] reads element i as a key, set writes a key back. */
 template <class U>
 struct keys {
     U *p;
@@ -45,7 +46,7 @@ __device__ void selection_sort(keys<U> x, size_t n) {
     }
 }
 
-/* Moves x[i] down the heap of the first n until no child is greater. */
+/* Sifts x[i] down the heap of the first n elements until no child is greater. */
 template <class U>
 __device__ void sift_down(keys<U> x, size_t i, size_t n) {
     for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
@@ -58,7 +59,7 @@ __device__ void sift_down(keys<U> x, size_t i, size_t n) {
     }
 }
 
-/* n log n steps on any input: what is left to do where the depth ends. */
+/* Heapsort: n log n steps on any input, for parts at which the depth ends. */
 template <class U>
 __device__ void heap_sort(keys<U> x, size_t n) {
     for (size_t i = n / 2; i-- > 0;)
@@ -69,7 +70,7 @@ __device__ void heap_sort(keys<U> x, size_t n) {
     }
 }
 
-/* One thread partitions and launches the left and the right part. */
+/* One thread partitions, and launches kernels for the left and the right part. */
 template <class U>
 __global__ void quick_naive(U *p, size_t n, int depth, wi_key_map<U> map) {
     const keys<U> x = {p, map};
@@ -102,16 +103,16 @@ __global__ void quick_naive(U *p, size_t n, int depth, wi_key_map<U> map) {
 
 constexpr int quick_threads = 512;
 constexpr int quick_warps = quick_threads / 32;
-constexpr int quick_each = 8;       /* keys of a thread in one turn of the partition */
+constexpr int quick_each = 8;       /* keys of a thread in one round of the partition */
 constexpr size_t quick_leaf = 4096; /* sorted in shared memory */
 constexpr int quick_samples = 128;  /* their median is the pivot */
 constexpr unsigned quick_launches = 600;
-constexpr int quick_stack = 64; /* the larger part waits: no more than log2 n of them do */
+constexpr int quick_stack = 64; /* only larger parts wait: at most log2 n */
 
 /* Elements [first, first + n) of the sorted array, and where they are now. */
 struct part {
     size_t first, n;
-    int depth; /* partitions that may yet follow */
+    int depth; /* how many more partitions may follow */
     enum {
         IN_X,
         IN_Y,
@@ -129,8 +130,8 @@ struct arrays {
     }
 };
 
-/* Batcher's bitonic network, all comparators pointing up, so that any n will do: what lies beyond
- * is never moved. For one block. */
+/* Batcher's bitonic network with all comparators in the same direction, so that it works for any n:
+ * elements beyond n would never move. For one block. */
 template <class Index, class U>
 __device__ void bitonic_sort(keys<U> x, Index n) {
     for (Index run = 1; run < n; run *= 2) {
@@ -154,7 +155,7 @@ __device__ void copy_keys(const U *from, U *to, size_t n) {
     __syncthreads();
 }
 
-/* The median of keys at places that look random. */
+/* The median of keys at pseudo-random places. */
 template <class U>
 __device__ U choose_pivot(const U *x, size_t n, wi_key_map<U> map, U *samples) {
     if (threadIdx.x < quick_samples) {
@@ -169,19 +170,19 @@ __device__ U choose_pivot(const U *x, size_t n, wi_key_map<U> map, U *samples) {
     return pivot;
 }
 
-/* What a block knows while it partitions: [0, less) and [n - greater, n) are written. */
+/* The progress of a block's partition: [0, less) and [n - greater, n) are written. */
 struct sides {
     size_t less, greater;
 };
 
-/* One turn: up to quick_each keys of every thread from x[0..n) go to either end of what is left of
- * `to`. `counts` has a word for each warp. */
+/* One round: up to quick_each keys of every thread from x[0..n) go to either end of the free part
+ * of `to`. `counts` has a word for each warp. */
 template <class U>
 __device__ void partition_turn(const U *x, size_t n, U *to, size_t total, U pivot,
                                wi_key_map<U> map, uint32_t *counts, sides *s) {
     U bits[quick_each];
     unsigned less[quick_each], greater[quick_each]; /* masks of lanes */
-    uint32_t mine = 0;                              /* less, and greater times 2^16 */
+    uint32_t mine = 0; /* the number less; and 2^16 times the number greater */
     const size_t first = threadIdx.x / 32 * (32 * quick_each) + (size_t)wi_lane();
 #pragma unroll
     for (int k = 0; k < quick_each; k++)
@@ -215,7 +216,7 @@ __device__ void partition_turn(const U *x, size_t n, U *to, size_t total, U pivo
     s->greater += all >> 16;
 }
 
-/* Splits p around a pivot. The keys that equal it go where they belong at once. */
+/* Partitions p around a pivot. Keys equal to the pivot go to their final places. */
 template <class U>
 __device__ void partition(const arrays<U> &a, const part &p, U *memory, part *less, part *greater) {
     WEFT_SHARED(uint32_t, counts, [2][quick_warps]);
@@ -225,7 +226,7 @@ __device__ void partition(const arrays<U> &a, const part &p, U *memory, part *le
     U *to = (place == part::IN_Y ? a.y : a.spare) + p.first;
     const U pivot = choose_pivot(x, p.n, a.map, memory);
     sides s = {0, 0};
-    int parity = 0; /* the other half of counts may still be read */
+    int parity = 0; /* the other half of `counts` may still be read */
     for (size_t done = 0; done < p.n; done += turn, parity ^= 1)
         partition_turn(x + done, p.n - done, to, p.n, pivot, a.map, counts[parity], &s);
     __syncthreads();
@@ -235,7 +236,8 @@ __device__ void partition(const arrays<U> &a, const part &p, U *memory, part *le
     *greater = {p.first + p.n - s.greater, s.greater, p.depth - 1, place};
 }
 
-/* A small part in shared memory; one that has had bad pivots only, in place and without pivots. */
+/* Sorts a small part in shared memory, or, after bad pivots only, in place by a network without
+ * pivots. */
 template <class U>
 __device__ void sort_part(const arrays<U> &a, const part &p, U *memory) {
     U *const y = a.y + p.first;
@@ -253,14 +255,14 @@ __device__ void sort_part(const arrays<U> &a, const part &p, U *memory) {
 template <class U>
 __global__ void quick(arrays<U> a, part p, unsigned launches);
 
-/* Parts that are left to the block. */
+/* Which parts the block itself must sort. */
 enum {
     NEITHER = 0,
     LESS = 1,
     GREATER = 2
 };
 
-/* Gives the parts whose launch was refused. */
+/* Launches kernels for the parts; returns those whose launch was refused. */
 template <class U>
 __device__ int launch_parts(const arrays<U> &a, const part &less, const part &greater,
                             unsigned launches) {
@@ -275,9 +277,9 @@ __device__ int launch_parts(const arrays<U> &a, const part &less, const part &gr
     return left;
 }
 
-/* A block partitions and launches the left and the right part, with its allowance of launches
- * divided as their sizes are; once that is used up, or a launch is refused, it sorts them itself,
- * one after the other. */
+/* A block partitions, and launches blocks for the left and the right part, dividing its allowance
+ * of launches in proportion to their sizes. When the allowance is used up, or a launch is refused,
+ * it sorts the parts itself, one after the other. */
 template <class U>
 __global__ void __launch_bounds__(quick_threads) quick(arrays<U> a, part p, unsigned launches) {
     WEFT_SHARED(U, memory, [quick_leaf]);
@@ -336,7 +338,7 @@ weft_status wi_sort_quick_naive(weft_context *ctx, const void *arguments) {
     });
 }
 
-/* Twice the depth of a perfect tree. */
+/* Twice the depth of a perfectly balanced tree. */
 static int quick_depth(size_t n) {
     int depth = 0;
     for (; n > quick_leaf; n /= 2)

@@ -1,279 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort by radix, a digit of 8 bits a pass. One read counts the digits of all passes; then each pass
- * reads and writes every element once. What the counts decide, which passes there are and between
- * which arrays they go, is decided on the device, so a call waits for nothing. */
+/* Radix sort, with digits of 8 bits. One read counts the digits of all passes; then each pass reads
+ * and writes every element once. The device decides from the counts which passes are needed and
+ * between which arrays they go, so the call does not wait. */
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
-#include "sort/sort_onesweep.cuh"
+#include "sort/sort_onesweep_count.cuh"
 
-/* ---- counting ---- */
-
-constexpr int count_threads = 1024;
-constexpr size_t count_static_shared = 1024; /* at most; what counters leave */
-constexpr int count_vectors = 4;             /* of 16 bytes, under way at once for a thread */
-/* The copies of a counter, as a power of two, where whole keys are sorted: as many as 128 KiB hold,
- * for then all lanes, or every two, count apart. */
-template <class K>
-constexpr unsigned whole_copy_bits = sizeof(K) == 8 ? 4 : 5;
-constexpr size_t short_ties = 32; /* equal keys in a row that a thread can look over */
-
-template <class K>
-struct count_args {
-    const K *x;
-    size_t n;
-    wi_key_map<K> map;
-    unsigned first_bit, end_bit;
-    unsigned copy_bits; /* each counter has 2^copy_bits copies, neighbours in shared memory */
-    int passes;
-    unsigned long long *counts; /* of each pass and digit, zeros */
-    uint32_t *blocks_done;      /* zero */
-    uint32_t *disorder;         /* zero; gets `rose` and `fell` */
-    bool maps;                  /* keys are not the elements' bits */
-    size_t ties;      /* a longer run of equal keys (x[i] == x[i + ties]) rules out "falling" */
-    uint64_t *begins; /* where each digit's keys begin; a pass's lie `pass_begins` apart */
-    size_t pass_begins;
-    wi_sort_plan *plan;
-    bool in_place;
-};
-
-__host__ __device__ static unsigned digit_mask(unsigned shift, unsigned end_bit) {
-    const unsigned bits = end_bit - shift;
-    return bits < wi_digit_bits ? (1u << bits) - 1 : wi_digits - 1;
-}
-
-/* ---- whether keys are in order already ---- */
-
-/* What keeps keys from being in order, rising or falling. */
-constexpr unsigned fell = 1, rose = 2, disordered = fell | rose;
-
-/* What is compared of an element. */
-template <class K>
-__device__ static K compared(const count_args<K> &c, K element) {
-    const unsigned unused = 8 * (unsigned)sizeof(K) - c.end_bit;
-    return (K)((K)(c.map.key(element) << unused) >> unused >> c.first_bit);
-}
-
-/* How x[i] and the element behind it keep keys from being in order. Equal keys may be turned round
- * if nothing hangs on them, or else few enough in a row for a thread to put right. */
-template <class K>
-__device__ static unsigned disorder_at(const count_args<K> &c, size_t i, K element, K behind) {
-    const K key = compared(c, element), next = compared(c, behind);
-    const bool tied = key == next && c.ties < c.n - i && key == compared(c, c.x[i + c.ties]);
-    return (key > next ? fell : 0) | (key < next || tied ? rose : 0);
-}
-
-template <class K>
-__device__ static unsigned disorder_of(const count_args<K> &c, size_t first,
-                                       const wi_vector<K> &vector) {
-    constexpr unsigned width = wi_vector<K>::count;
-    unsigned met = 0;
-#pragma unroll
-    for (unsigned e = 0; e + 1 < width; e++)
-        met |= disorder_at(c, first + e, vector.at[e], vector.at[e + 1]);
-    if (first + width < c.n)
-        met |= disorder_at(c, first + width - 1, vector.at[width - 1], c.x[first + width]);
-    return met;
-}
-
-/* ---- digits ---- */
-
-/* Which bits are sorted, and how many copies each counter has: constants for whole keys, so that a
- * digit takes a shift, a mask and its addition. */
-template <class K, bool whole>
-struct count_form {
-    unsigned first_bit, end_bit, copy_bits;
-    int passes;
-
-    __device__ explicit count_form(const count_args<K> &c)
-        : first_bit(whole ? 0 : c.first_bit), end_bit(whole ? 8 * sizeof(K) : c.end_bit),
-          copy_bits(whole ? whole_copy_bits<K> : c.copy_bits),
-          passes(whole ? (int)sizeof(K) : c.passes) {}
-
-    /* Lanes count in copies of their own, each in a bank of its own. */
-    __device__ void count(unsigned char *counters, K key) const {
-        const unsigned scale = copy_bits + 2;
-        const unsigned copy = (threadIdx.x & ((1u << copy_bits) - 1)) << 2;
-#pragma unroll
-        for (int pass = 0; pass < (int)sizeof(K); pass++) {
-            if (pass >= passes)
-                break;
-            const unsigned shift = first_bit + (unsigned)pass * wi_digit_bits;
-            const unsigned mask = digit_mask(shift, end_bit) << scale;
-            const unsigned at = ((unsigned)pass * wi_digits << scale) +
-                                ((wi_rotated(key, shift, scale) & mask) | copy);
-            atomicAdd((uint32_t *)(counters + at), 1u);
-        }
-    }
-};
-
-/* Up to count_vectors vectors of a thread, `stride` apart, under way together. */
-template <class K>
-struct count_batch {
-    wi_vector<K> vector[count_vectors];
-
-    __device__ void load(const wi_vector<K> *x, size_t first, size_t stride, size_t vectors) {
-#pragma unroll
-        for (int v = 0; v < count_vectors; v++)
-            if (first + (size_t)v * stride < vectors)
-                vector[v] = x[first + (size_t)v * stride];
-    }
-
-    /* Calls f(vector, number) for each. */
-    template <class F>
-    __device__ void each(size_t first, size_t stride, size_t vectors, F f) const {
-#pragma unroll
-        for (int v = 0; v < count_vectors; v++)
-            if (first + (size_t)v * stride < vectors)
-                f(vector[v], first + (size_t)v * stride);
-    }
-};
-
-/* Counts the digits of all keys; gives the disorder that this thread's warp has met. Only until it
- * has met all there is does it look for more. */
-template <class K, bool whole>
-__device__ static unsigned count_all(const count_args<K> &c, unsigned char *counters) {
-    constexpr unsigned width = wi_vector<K>::count;
-    const count_form<K, whole> form(c);
-    const size_t me = (size_t)blockIdx.x * count_threads + threadIdx.x;
-    const size_t stride = (size_t)gridDim.x * count_threads;
-    const size_t past = wi_past_boundary(c.x);
-    const size_t to_boundary = past ? width - past : 0;
-    const size_t head = to_boundary < c.n ? to_boundary : c.n;
-    const size_t vectors = (c.n - head) / width;
-    const size_t tail = head + vectors * width;
-    const wi_vector<K> *const x = (const wi_vector<K> *)(c.x + head);
-    const auto count = [&](const wi_vector<K> &vector, size_t) {
-#pragma unroll
-        for (unsigned e = 0; e < width; e++)
-            form.count(counters, c.maps ? c.map.key(vector.at[e]) : vector.at[e]);
-    };
-    const auto take = [&](size_t i) {
-        form.count(counters, c.map.key(c.x[i]));
-        return i + 1 < c.n ? disorder_at(c, i, c.x[i], c.x[i + 1]) : 0;
-    };
-    count_batch<K> batch;
-    unsigned met = 0;
-    size_t i = me;
-    for (; i - (unsigned)wi_lane() < vectors && met != disordered; i += stride * count_vectors) {
-        batch.load(x, i, stride, vectors);
-        batch.each(i, stride, vectors, count);
-        batch.each(i, stride, vectors, [&](const wi_vector<K> &vector, size_t v) {
-            met |= disorder_of(c, head + v * width, vector);
-        });
-        met = (__any_sync(wi_all_lanes, met & fell) ? fell : 0) |
-              (__any_sync(wi_all_lanes, met & rose) ? rose : 0);
-    }
-    batch.load(x, i, stride, vectors);
-    for (; i < vectors; i += stride * count_vectors) {
-        const count_batch<K> now = batch;
-        batch.load(x, i + stride * count_vectors, stride, vectors); /* while these are counted */
-        now.each(i, stride, vectors, count);
-    }
-    if (me < head)
-        met |= take(me);
-    if (me < c.n - tail)
-        met |= take(tail + me);
-    return met;
-}
-
-/* From counts to where each digit begins, a pass a warp; tells whether one digit has all keys. */
-template <class K>
-__device__ static bool begin_digits(const count_args<K> &c, int pass) {
-    constexpr int per_lane = wi_digits / 32;
-    const volatile unsigned long long *const counts =
-        c.counts + pass * wi_digits + wi_lane() * per_lane;
-    uint64_t count[per_lane], sum = 0;
-    bool all = false;
-#pragma unroll
-    for (int k = 0; k < per_lane; k++) {
-        count[k] = counts[k];
-        sum += count[k];
-        all = all || count[k] == c.n;
-    }
-    uint64_t begin = wi_warp_scan(sum, [](uint64_t a, uint64_t b) { return a + b; }) - sum;
-    uint64_t *const begins = c.begins + (size_t)pass * c.pass_begins + wi_lane() * per_lane;
-#pragma unroll
-    for (int k = 0; k < per_lane; k++) {
-        begins[k] = begin;
-        begin += count[k];
-    }
-    return __any_sync(wi_all_lanes, all);
-}
-
-/* The last pass goes to the output, those before it in turns; sorting in place an odd number of
- * passes must go the other way round, for the first may not write what it reads. Keys in order need
- * no pass. */
-__device__ static void make_plan(wi_sort_plan *plan, int passes, const uint32_t *skip,
-                                 unsigned disorder, bool in_place) {
-    const bool in_order = disorder != disordered;
-    int wanted = 0, place = 0;
-    for (int pass = 0; pass < passes; pass++)
-        wanted += !in_order && !skip[pass];
-    const int turned = in_place && wanted % 2;
-    uint8_t at = WI_SORT_IN;
-    for (int pass = 0; pass < passes; pass++) {
-        const uint8_t to = (wanted - place + turned) % 2 ? WI_SORT_OUT : WI_SORT_SPARE;
-        const bool skipped = in_order || skip[pass];
-        plan->pass[pass] = {skipped, place == 0, place == wanted - 1, at, to, (uint8_t)place};
-        if (skipped)
-            continue;
-        at = to;
-        place++;
-    }
-    plan->result = at;
-    plan->falls = disorder == fell;
-}
-
-/* Is this the last of the grid's blocks to come here? By all threads. */
-__device__ static bool is_last_block(uint32_t *blocks_done) {
-    WEFT_SHARED(bool, is_last, );
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0)
-        is_last = atomicAdd(blocks_done, 1u) == gridDim.x - 1;
-    __syncthreads();
-    if (is_last)
-        __threadfence();
-    return is_last;
-}
-
-template <class K, bool whole>
-__global__ void __launch_bounds__(count_threads) count_digits(count_args<K> c) {
-    WEFT_DYNAMIC_SHARED(counters);
-    WEFT_SHARED(uint32_t, skip, [wi_most_passes]);
-    const unsigned bins = (unsigned)c.passes * wi_digits, copies = 1u << c.copy_bits;
-    for (unsigned i = threadIdx.x; i < bins * copies; i += count_threads)
-        ((uint32_t *)counters)[i] = 0;
-    __syncthreads();
-    const unsigned met = count_all<K, whole>(c, counters);
-    const bool any_fell = __syncthreads_or(met & fell), any_rose = __syncthreads_or(met & rose);
-    if (threadIdx.x == 0 && (any_fell || any_rose))
-        atomicOr(c.disorder, (any_fell ? fell : 0) | (any_rose ? rose : 0));
-    for (unsigned i = threadIdx.x; i < bins; i += count_threads) {
-        uint32_t sum = 0;
-        for (unsigned k = 0; k < copies; k++) /* each thread begins in another bank */
-            sum += ((const uint32_t *)counters)[i * copies + ((i + k) & (copies - 1))];
-        if (sum)
-            atomicAdd(&c.counts[i], (unsigned long long)sum);
-    }
-    if (!is_last_block(c.blocks_done))
-        return;
-    const int warp = (int)threadIdx.x / 32;
-    if (warp < c.passes) {
-        const bool all = begin_digits(c, warp);
-        if (wi_lane() == 0)
-            skip[warp] = all;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0)
-        make_plan(c.plan, c.passes, skip, *(const volatile uint32_t *)c.disorder, c.in_place);
-}
-
-/* ---- what no pass brought to the output ---- */
+/* ---- moving what no pass has moved ---- */
 
 constexpr int finish_threads = 256;
 
-/* Where element i of falling keys goes: equal ones that values hang on keep their order. */
+/* The place of element i of descending keys; equal keys with values keep their order. */
 template <class K>
 __device__ static size_t turned_place(const K *key, size_t n, bool keep_ties, size_t i) {
     size_t before = 0, behind = 0;
@@ -284,8 +21,8 @@ __device__ static size_t turned_place(const K *key, size_t n, bool keep_ties, si
     return n - 1 - i - behind + before;
 }
 
-/* to[place(i)] = from[i] for all i, or, where from is NULL, i; in place the first goes where the
- * last was. */
+/* to[place(i)] = from[i] for all i; i instead of from[i] if `from` is NULL. In place, the first and
+ * the last change places. */
 template <class T, class Place>
 __device__ static void turn_round(const T *from, T *to, size_t n, Place place) {
     const size_t stride = (size_t)gridDim.x * finish_threads;
@@ -334,7 +71,8 @@ WI_LIMIT(size_t, wi_portion_keys, (size_t)1 << 30) /* at most: counts have 30 bi
 WI_LIMIT(size_t, wi_large_from, (size_t)1 << 20)   /* keys; below, small tiles fill the device */
 constexpr size_t line_bytes = 256;
 
-/* How a call is cut up, and where its temporary memory begins: at offset 0 what starts as zeros. */
+/* How a call is divided, and the offsets of its temporary memory. Offset 0 is where the part begins
+ * that must be zero at first. */
 struct layout {
     int passes;
     unsigned tiles, portions; /* tiles of each portion */
@@ -355,7 +93,8 @@ static layout lay_out(const wi_sort_args *a) {
     l.tiles = (unsigned)((tiles + l.portions - 1) / l.portions);
     const size_t of_pass = wi_digits * sizeof(uint64_t), passes = (size_t)l.passes;
     l.next_tile = l.counts + lined(passes * of_pass);
-    /* one a launch, the blocks that are done counting, and what they met of disorder */
+    /* one counter for each launch, the number of blocks that have finished counting, and the
+     * evidence of disorder */
     l.status = l.next_tile + lined((passes * l.portions + 2) * sizeof(uint32_t));
     l.zeros = l.status + (size_t)l.tiles * wi_digits * sizeof(uint32_t);
     l.begins = l.zeros;
@@ -389,24 +128,25 @@ static wi_pass<K, V> pass_of(const wi_sort_args *a, const layout *l, unsigned ch
     return p;
 }
 
-/* Does the call write over what it reads? */
+/* Does the call overwrite its input? */
 static bool is_in_place(const wi_sort_args *a) {
     return a->x == a->y || (a->values && a->values == a->values_out);
 }
 
-/* Equal keys that falling keys may have in a row, plus 1: any where nothing tells them apart. */
+/* How many equal keys in a row descending keys may have, plus 1: any number if equal keys cannot be
+ * told apart. */
 static size_t ties_of(const wi_sort_args *a) {
     if (!wi_sort_whole(a))
         return 1;
     if (!a->values_out)
         return SIZE_MAX;
-    return is_in_place(a) ? 1 : short_ties;
+    return is_in_place(a) ? 1 : wi_short_ties;
 }
 
 template <class K>
 static weft_status launch_counts(weft_context *ctx, const wi_sort_args *a, const layout *l,
                                  unsigned char *memory) {
-    count_args<K> c = {};
+    wi_count_args<K> c = {};
     c.x = (const K *)a->x;
     c.n = a->n;
     c.map = wi_key_map_of<K>(a->type, a->descending);
@@ -423,18 +163,18 @@ static weft_status launch_counts(weft_context *ctx, const wi_sort_args *a, const
     c.in_place = is_in_place(a);
     c.maps = c.map.changes();
     const size_t bins = (size_t)l->passes * wi_digits * sizeof(uint32_t);
-    const size_t room = ctx->gpu->shared_optin - count_static_shared;
+    const size_t room = ctx->gpu->shared_optin - wi_count_static_shared;
     for (c.copy_bits = 5; bins << c.copy_bits > room; c.copy_bits--)
         ;
-    const size_t per_block = (size_t)count_threads * count_vectors * wi_vector<K>::count;
+    const size_t per_block = (size_t)wi_count_threads * wi_count_vectors * wi_vector<K>::count;
     const size_t needed = (a->n + per_block - 1) / per_block;
     const size_t fill = (size_t)ctx->gpu->multiprocessors;
     const unsigned blocks = (unsigned)(needed < fill ? needed : fill);
-    if (wi_sort_whole(a) && c.copy_bits == whole_copy_bits<K>)
-        return WEFT_LAUNCH((count_digits<K, true>), ctx, blocks, count_threads, bins << c.copy_bits,
-                           c);
-    return WEFT_LAUNCH((count_digits<K, false>), ctx, blocks, count_threads, bins << c.copy_bits,
-                       c);
+    if (wi_sort_whole(a) && c.copy_bits == wi_whole_copy_bits<K>)
+        return WEFT_LAUNCH((wi_count_digits<K, true>), ctx, blocks, wi_count_threads,
+                           bins << c.copy_bits, c);
+    return WEFT_LAUNCH((wi_count_digits<K, false>), ctx, blocks, wi_count_threads,
+                       bins << c.copy_bits, c);
 }
 
 template <class K, class V, bool large>
@@ -447,7 +187,7 @@ static weft_status launch_passes(weft_context *ctx, const wi_sort_args *a, const
     weft_status status = WEFT_OK;
     for (p.pass = 0; p.pass < l->passes; p.pass++) {
         p.shift = a->first_bit + (unsigned)p.pass * wi_digit_bits;
-        p.mask = digit_mask(p.shift, a->end_bit);
+        p.mask = wi_digit_mask(p.shift, a->end_bit);
         p.first = 0;
         for (p.portion = 0; p.portion < l->portions && status == WEFT_OK; p.portion++) {
             p.begins = begins;
@@ -464,7 +204,7 @@ static weft_status launch_passes(weft_context *ctx, const wi_sort_args *a, const
     const size_t needed = (a->n + finish_threads - 1) / finish_threads;
     const size_t fill = (size_t)ctx->gpu->multiprocessors * 8;
     return WEFT_LAUNCH((finish<K, V>), ctx, (unsigned)(needed < fill ? needed : fill),
-                       finish_threads, 0, p, ties_of(a) == short_ties);
+                       finish_threads, 0, p, ties_of(a) == wi_short_ties);
 }
 
 template <class K, class V, bool large>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records, by merge sort: their fields become words of ordered bits, as many fields in a word as
- * fit; pairs of a record's first word and its number are sorted, and only where first words are
- * equal are the others looked up. The records move once, at the end. */
+/* Records, by merge sort. Their fields become words of ordered bits, as many fields in a word as
+ * fit. Pairs of a record's first word and its number are sorted; the other words are read only if
+ * first words are equal. The records move once, at the end. */
 #include "sort/sort_merge.cuh"
 
 struct alignas(16) numbered {
@@ -14,7 +14,7 @@ struct record_order {
     using Key = numbered;
     static constexpr bool is_number = false;
     const uint64_t *rest; /* word w + 1 of record i at rest[w n + i] */
-    size_t n, words;      /* words beyond the first */
+    size_t n, words;      /* words besides the first */
 
     __device__ bool less(const numbered &a, const numbered &b) const {
         if (a.word != b.word || words == 0)
@@ -45,7 +45,7 @@ static unsigned blocks_of(size_t n) {
     return (unsigned)((n + threads - 1) / threads);
 }
 
-/* Where a word of every record is: `stride` words from one to the next. */
+/* Where a word of each record is: consecutive records are `stride` words apart. */
 struct column {
     uint64_t *first;
     size_t stride;
@@ -59,7 +59,7 @@ __global__ void append_field(const unsigned char *field, size_t record_bytes, si
     if (i >= n)
         return;
     U bits = 0;
-    for (size_t b = 0; b < sizeof(U); b++) /* no alignment, little endian */
+    for (size_t b = 0; b < sizeof(U); b++) /* unaligned, little endian */
         bits = (U)(bits | (U)((U)field[i * record_bytes + b] << (8 * b)));
     uint64_t so_far = 0;
     if constexpr (sizeof(U) < sizeof(uint64_t))
@@ -79,7 +79,7 @@ __global__ void list_records(const numbered *items, size_t n, uint64_t *records)
         records[i] = items[i].record;
 }
 
-/* How many words the fields fill, each field in one word. */
+/* How many words the fields fill; no field is split. */
 static size_t words_of(const wi_records_args *args) {
     size_t words = 1, used = 0;
     for (size_t f = 0; f < args->n_fields; f++) {
@@ -93,8 +93,8 @@ static size_t words_of(const wi_records_args *args) {
     return words;
 }
 
-/* Temporary memory, as offsets into one block. The list of records takes the place of spare items,
- * and a copy of records sorted in place that of the other words. */
+/* Temporary memory, as offsets in one block. The list of records reuses the memory of spare items,
+ * and the copy for sorting records in place that of the other words. */
 struct layout {
     size_t items, spare, splits, rest, bytes;
 };

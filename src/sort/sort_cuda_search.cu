@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only reads: bounds of many wanted elements, and the first place out of order. */
+/* Calls that only read: bounds of wanted elements, and the first place out of order. */
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 #include "sort/sort_key.cuh"
@@ -8,10 +8,10 @@
 /* ---- bounds ---- */
 
 constexpr unsigned search_threads = 256;
-constexpr int at_once = 4; /* wanted elements of a thread: their reads are under way together */
+constexpr int at_once = 4; /* wanted elements of a thread, whose reads are in flight together */
 
-/* Bisection with as many steps for every element, so that all lanes and all elements of a thread go
- * in step: the bound lies in [low, low + left]. */
+/* Bisection with the same number of steps for every element, so that lanes do not diverge: the
+ * bound is in [low, low + left]. */
 template <class U, class Index>
 __global__ void __launch_bounds__(search_threads)
     search(const U *x, Index n, const U *wanted, size_t m, uint64_t *positions, bool upper,
@@ -62,14 +62,14 @@ weft_status wi_search_bisect(weft_context *ctx, const void *arguments) {
 /* ---- is it sorted? ---- */
 
 constexpr unsigned sorted_threads = 256;
-constexpr int sorted_vectors = 4; /* of a thread in one turn */
+constexpr int sorted_vectors = 4; /* of a thread in one round */
 
-/* Elements of a turn that all threads of a block take together. */
+/* Elements that all threads of a block read in one round. */
 template <class U>
 constexpr size_t sorted_turn = (size_t)sorted_threads *sorted_vectors *wi_vector<U>::count;
 
-/* The first place in [first, first + a vector) whose element belongs before its predecessor, or
- * none. Memory before x[first] is not looked at if first is 0. */
+/* The first place in [first, first + a vector) whose element should come before the one before it,
+ * or none. If first is 0, nothing before x[first] is read. */
 template <class U>
 __device__ uint64_t first_fall(const U *x, size_t first, size_t n, bool aligned,
                                wi_key_map<U> map) {
@@ -98,7 +98,7 @@ __device__ uint64_t first_fall(const U *x, size_t first, size_t n, bool aligned,
     return place;
 }
 
-/* *position is WEFT_NOWHERE at first. A thread looks no further than the best place so far. */
+/* *position is WEFT_NOWHERE at first. A thread stops at the smallest place found so far. */
 template <class U>
 __global__ void __launch_bounds__(sorted_threads)
     sorted(const U *x, size_t n, unsigned long long *position, wi_key_map<U> map) {

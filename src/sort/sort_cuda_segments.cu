@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many sorts in one call, by merging, whatever the mixture of lengths; nothing is read back.
+/* Many sorts in one call, by merging, for any mixture of lengths; the host reads nothing back.
  *
- * The array is seen through windows of half a tile. All short segments that begin in a window fit a
- * tile together: a block sorts them as one, each key below the place where its segment begins, or
- * if all are tiny a thread takes one at a time. A segment longer than a window is alone in
- * beginning there; it is cut into chunks, which are sorted and then merged two by two. At most one
- * of its later chunks and the first chunk of the next long segment begin in one window, so two
- * blocks a window are enough for all chunks.
+ * The array is divided into windows of half a tile. All short segments that begin in a window fit a
+ * tile together: a block sorts them as one, by the start of the segment first and then by key; or,
+ * if all are tiny, each thread sorts one segment at a time. At most one segment longer than a
+ * window begins in a window; it is cut into chunks, which are sorted and then merged two by two. At
+ * most one later chunk of one long segment and the first chunk of the next begin in the same
+ * window, so two blocks for each window are enough for all chunks.
  *
- * Offsets that nobody has looked at are checked first. If they are broken, no segment begins
- * anywhere, so nothing is sorted and no address is made of them; all elements are copied. */
+ * Offsets in device memory are checked first. If they are invalid, no segment begins anywhere:
+ * nothing is sorted, no address is computed from them, and all elements are copied. */
 #include "sort/sort_merge.cuh"
 
-/* A key below the place in the tile where its segment begins. */
+/* A key combined with the place in the tile where its segment begins, which compares first. */
 template <size_t bytes>
 struct placed_key;
 template <>
@@ -53,8 +53,9 @@ constexpr size_t window = wi_merge_tile<placed<U>, V> / 2;
 template <class U, class V>
 constexpr size_t chunk_size = wi_merge_tile<U, V>;
 
-/* The call on the device. starts[w] = the first segment that begins in window w or later; 0 for all
- * w if offsets are broken, and otherwise not for w = windows, since the first begins before. */
+/* The call on the device. starts[w] = the first segment that begins in window w or later. If
+ * offsets are invalid it is 0 for all w; if they are valid, not for w = windows, because the first
+ * segment begins before. */
 template <class U, class V>
 struct segments {
     const uint64_t *offsets;
@@ -62,9 +63,9 @@ struct segments {
     uint64_t *starts;
     size_t windows;
     wi_stretch<U, V> x;
-    wi_sort_out<U, V> out, spare; /* the homes that long segments take turns in */
+    wi_sort_out<U, V> out, spare; /* the two arrays between which long segments alternate */
     wi_key_map<U> map;
-    uint64_t *splits; /* two a window */
+    uint64_t *splits; /* two for each window */
 
     __device__ size_t length(size_t s) const {
         return offsets[s + 1] - offsets[s];
@@ -121,7 +122,7 @@ __global__ void find_starts(segments<U, V> g, verdicts v) {
     g.starts[w] = low;
 }
 
-/* out = x, if offsets are broken. */
+/* out = x, if offsets are invalid. */
 template <class U, class V>
 __global__ void copy_if_broken(segments<U, V> g, size_t n) {
     if (g.starts[g.windows] != 0)
@@ -129,7 +130,7 @@ __global__ void copy_if_broken(segments<U, V> g, size_t n) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
         g.out.keys[i] = g.x.keys[i];
-        if constexpr (wi_has_values<V>)
+        if constexpr (wi_merge_has_values<V>)
             g.out.values[i] = g.x.from(i).value(0);
     }
 }
@@ -146,7 +147,7 @@ template <class U, class V>
 __device__ group find_group(const segments<U, V> &g, size_t w) {
     group found = {g.starts[w], g.starts[w + 1], 0, 0};
     if (found.s < found.end && g.length(found.end - 1) > window<U, V>)
-        found.end--; /* a long one */
+        found.end--; /* a long segment */
     if (found.s < found.end) {
         found.first = g.offsets[found.s];
         found.n = (int)(g.offsets[found.end] - found.first);
@@ -154,7 +155,7 @@ __device__ group find_group(const segments<U, V> &g, size_t w) {
     return found;
 }
 
-/* Are all segments of the group tiny? For the whole block. */
+/* Are all segments of the group tiny? Called by the whole block. */
 template <class U, class V>
 __device__ bool all_tiny(const segments<U, V> &g, const group &of) {
     bool tiny = true;
@@ -163,8 +164,8 @@ __device__ bool all_tiny(const segments<U, V> &g, const group &of) {
     return __syncthreads_and(tiny);
 }
 
-/* A thread sorts a segment at a time by insertion, keys above their places in the group: so equal
- * keys keep their order, and values are found in the end. */
+/* Each thread sorts one segment at a time by insertion. Keys are combined with their places in the
+ * group, so equal keys keep their order, and values are found at the end. */
 template <class Block, class U, class V>
 __device__ void sort_tiny(const segments<U, V> &g, const group &of, const Block &b) {
     using P = typename Block::K;
@@ -186,7 +187,7 @@ __device__ void sort_tiny(const segments<U, V> &g, const group &of, const Block 
     b.each(of.n, [&](int i, int place) {
         g.out.keys[of.first + (size_t)i] = g.map.bits((U)(keys[place] >> half));
     });
-    if constexpr (wi_has_values<V>) {
+    if constexpr (wi_merge_has_values<V>) {
         V value[Block::items];
 #pragma unroll
         for (int k = 0; k < Block::items; k++) {
@@ -204,7 +205,8 @@ __device__ void sort_tiny(const segments<U, V> &g, const group &of, const Block 
     }
 }
 
-/* A block merge sorts all segments as one, keys below the places where their segments begin. */
+/* A block sorts all segments as one, by merging; keys are combined with the places where their
+ * segments begin. */
 template <class Block, class U, class V>
 __device__ void sort_together(const segments<U, V> &g, const group &of, const Block &b) {
     using P = typename Block::K;
@@ -212,7 +214,8 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
     const size_t first = of.first;
     b.bring(b.m.keys, of.n, b.order.last(),
             [&](int i) { return (P)g.map.key(g.x.keys[first + (size_t)i]); });
-    /* The segment that this thread's elements begin in: the last that begins there or before. */
+    /* The segment in which this thread's elements begin: the last one that begins there or before.
+     */
     const size_t mine = first + (size_t)b.mine();
     size_t s = of.s, end = of.end;
     while (s + 1 < end) {
@@ -235,7 +238,7 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
         }
         if (in)
             key[k] |= (P)(begins - first) << (4 * sizeof(P));
-        if constexpr (wi_has_values<V>)
+        if constexpr (wi_merge_has_values<V>)
             value[k] = in ? g.x.from(first).value(b.mine() + k) : V();
     }
     b.sort(key, value);
@@ -243,7 +246,7 @@ __device__ void sort_together(const segments<U, V> &g, const group &of, const Bl
     b.each(of.n, [&](int i, int place) {
         g.out.keys[first + (size_t)i] = g.map.bits((U)b.m.keys[place]);
     });
-    if constexpr (wi_has_values<V>) {
+    if constexpr (wi_merge_has_values<V>) {
         b.put(b.m.values, value);
         b.each(of.n,
                [&](int i, int place) { g.out.values[first + (size_t)i] = b.m.values[place]; });
@@ -271,11 +274,11 @@ __global__ void __launch_bounds__(wi_merge_threads) sort_short(segments<U, V> g)
 struct chunk {
     size_t segment_first, segment_n;
     size_t first, n;
-    int passes; /* that the segment needs; its elements end in `out` */
+    int passes; /* that the segment needs; the last one writes `out` */
 };
 
-/* Chunk c of the array's: even numbers are of segments that began before their window, odd ones are
- * segments' first. False if there is none. */
+/* Chunk c of all: even numbers are chunks of segments that began before the window, odd numbers are
+ * the first chunks of segments. False if there is none. */
 template <class U, class V>
 __device__ bool find_chunk(const segments<U, V> &g, size_t c, chunk *out) {
     constexpr size_t wide = window<U, V>, size = chunk_size<U, V>;
@@ -318,7 +321,7 @@ __global__ void __launch_bounds__(wi_merge_threads) sort_chunks(segments<U, V> g
         g.x.from(c.first), (int)c.n, to.keys_at(c.first), to.values_at(c.first));
 }
 
-/* The runs that a chunk is merged from in a pass, and where it lies in them. */
+/* The two runs that a pass merges for a chunk, and where the chunk is in the result. */
 struct merging {
     size_t start, na, nb, before;
 };
@@ -335,7 +338,8 @@ __device__ merging find_merging(const chunk &c, int pass) {
     return m;
 }
 
-/* Which home pass number `pass` of a segment reads; it writes the other, the last pass `out`. */
+/* Which of the two arrays pass number `pass` of a segment reads; it writes the other one, the last
+ * pass `out`. */
 __device__ inline int home_of(const chunk &c, int pass) {
     return (c.passes - pass) & 1;
 }
@@ -352,7 +356,7 @@ __global__ void split_chunks(segments<U, V> g, int pass) {
         wi_split_runs(order_of(g, false, false), from, m.na, from + m.na, m.nb, m.before);
 }
 
-/* The number of the chunk that begins at `place`, of a segment that began before. */
+/* The number of the chunk that begins at `place`, of a segment that began before that window. */
 template <class U, class V>
 __device__ size_t chunk_at(size_t place) {
     return 2 * (place / window<U, V>);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sort by radix, the teaching rungs: 32 keys in a warp, then any number of keys, first a bit and
- * then a digit of 4 bits at a time. Elements stay as they are; each kernel makes the key it looks
- * at. */
+/* Radix sort, the teaching rungs: 32 keys in a warp; then any number of keys, first by 1 bit and
+ * then by a digit of 4 bits at a time. Elements are not converted; each kernel computes the key of
+ * the element that it reads. */
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "scan/scan.h"
@@ -12,13 +12,13 @@ constexpr unsigned threads = 256;
 constexpr unsigned warps = threads / 32;
 constexpr unsigned digit_bits = 4, digits = 1u << digit_bits;
 
-/* Stands for the type of values where there are none. */
+/* The type of values if there are none. */
 struct no_values {};
 
 template <class V>
 constexpr bool has_values = sizeof(V) > 1;
 
-/* From one array to another. `values` NULL: the values are the positions. */
+/* Moves elements from one array to another. `values` NULL: the values are the positions. */
 template <class K, class V>
 struct step {
     const K *keys;
@@ -41,7 +41,7 @@ struct step {
 
 /* ---- 32 keys: ballot and popcount ---- */
 
-/* A lane's new place: keys with a 0 go before those with a 1, each kind in the order it was in. */
+/* A lane's new place: keys with bit 0 come before those with bit 1; each kind keeps its order. */
 __device__ static unsigned place_in_warp(bool one) {
     const unsigned ones = __ballot_sync(wi_all_lanes, one);
     const unsigned lower = (1u << wi_lane()) - 1;
@@ -54,7 +54,7 @@ __global__ void ballot32(step<K, V> s, unsigned end_bit, bool keep_keys) {
     WEFT_SHARED(K, moved, [32]);
     WEFT_SHARED(unsigned, from, [32]);
     const unsigned lane = (unsigned)wi_lane();
-    K key = lane < s.n ? s.map.key(s.keys[lane]) : (K) ~(K)0; /* stays behind all others */
+    K key = lane < s.n ? s.map.key(s.keys[lane]) : (K) ~(K)0; /* comes after all others */
     unsigned origin = lane;
     for (unsigned bit = s.shift; bit < end_bit; bit++) {
         const unsigned place = place_in_warp(key >> bit & 1);
@@ -79,8 +79,8 @@ __global__ void ballot32(step<K, V> s, unsigned end_bit, bool keep_keys) {
 
 /* ---- a bit at a time ---- */
 
-/* 1 where the bit is 0: the exclusive scan of these tells each such key its place. One more follows
- * the last, for the number of all zeros to end up in. */
+/* Flags: 1 if the bit is 0. Their exclusive scan gives each such key its place. One more element
+ * follows the last, to hold the number of all zeros. */
 template <class K, class V>
 __global__ void mark_zeros(step<K, V> s, uint32_t *zeros) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
@@ -88,7 +88,7 @@ __global__ void mark_zeros(step<K, V> s, uint32_t *zeros) {
         zeros[i] = i < s.n && s.digit(i) == 0;
 }
 
-/* zeros_before[n] counts all zeros. */
+/* zeros_before[n] is the number of all zeros. */
 template <class K, class V>
 __global__ void split_by_bit(step<K, V> s, const uint32_t *zeros_before) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
@@ -100,8 +100,8 @@ __global__ void split_by_bit(step<K, V> s, const uint32_t *zeros_before) {
 
 /* ---- 4 bits at a time ---- */
 
-/* Counts the digits of a block's keys; the counts lie digit by digit, so that one scan over them
- * all tells where each block's keys of each digit begin. */
+/* Counts the digits of a block's keys. Counts are stored digit by digit, so that one scan over all
+ * of them gives the place where each block's keys of each digit begin. */
 template <class K, class V>
 __global__ void count_digits(step<K, V> s, uint32_t *counts) {
     WEFT_SHARED(uint32_t, count, [digits]);
@@ -116,7 +116,7 @@ __global__ void count_digits(step<K, V> s, uint32_t *counts) {
         counts[(size_t)threadIdx.x * gridDim.x + blockIdx.x] = count[threadIdx.x];
 }
 
-/* Moves each key to where its block's keys of the digit begin, past those of earlier warps and
+/* Moves each key to where its block's keys of that digit begin, after those of earlier warps and
  * lower lanes. */
 template <class K, class V>
 __global__ void scatter_digits(step<K, V> s, const uint32_t *begins) {
@@ -126,7 +126,7 @@ __global__ void scatter_digits(step<K, V> s, const uint32_t *begins) {
     if (threadIdx.x < warps * digits)
         count[threadIdx.x / digits][threadIdx.x % digits] = 0;
     __syncthreads();
-    const unsigned digit = i < s.n ? s.digit(i) : digits; /* one more, past the last key */
+    const unsigned digit = i < s.n ? s.digit(i) : digits; /* `digits`: past the last key */
     const unsigned peers = __match_any_sync(wi_all_lanes, digit);
     const unsigned lower = (unsigned)__popc(peers & ((1u << lane) - 1));
     if (i < s.n && lower == 0)
@@ -142,7 +142,7 @@ __global__ void scatter_digits(step<K, V> s, const uint32_t *begins) {
 
 /* ---- passes ---- */
 
-/* The temporary memory of a sort by passes: elements on their way, and what the passes count in. */
+/* The temporary memory of a sort by passes: elements between passes, and the counts. */
 struct layout {
     size_t keys[2], values, words, bytes;
 };
@@ -166,7 +166,7 @@ static unsigned blocks_for(size_t n) {
     return (unsigned)((n + threads - 1) / threads);
 }
 
-/* words[0 .. n) becomes its exclusive scan. */
+/* Replaces words[0 .. n) by its exclusive scan. */
 static weft_status scan_words(weft_context *ctx, uint32_t *words, size_t n) {
     wi_scan_args scan = {};
     scan.op = WEFT_SUM;
@@ -178,7 +178,8 @@ static weft_status scan_words(weft_context *ctx, uint32_t *words, size_t n) {
     return wi_scan_lookback(ctx, &scan);
 }
 
-/* Both ways to make a pass: how many bits it takes, how many words it counts in, and itself. */
+/* The two kinds of passes: how many bits each sorts by, how many words it counts in, and the pass
+ * itself. */
 struct by_bit {
     static constexpr unsigned bits = 1;
 
@@ -219,8 +220,8 @@ struct by_digit {
     }
 };
 
-/* Passes go from array to array, the last to the output. Sorting in place, an odd number of them
- * would have the first write what it reads: then it reads a copy. */
+/* Passes alternate between arrays so that the last one writes the output. If the sort is in place
+ * and their number is odd, the first pass would write to what it reads: it then reads a copy. */
 template <class Way, class K, class V>
 static weft_status run_passes(weft_context *ctx, const wi_sort_args *a, const layout *l,
                               unsigned char *memory) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k in order, by selection: digit after digit the key of the last of them is found, from
- * the top, by counting; those before it and as many of its equals as there is room for are packed
- * in the order of x, and sorted. All of it is queued: nothing waits for a count. */
+/* The first k in order, by selection. The key of the last one is found digit by digit from the top,
+ * by counting. All elements before it, and as many equal ones as there is room for, are then packed
+ * in the order of x, and sorted. All of it is queued: the host never waits for a count. */
 #include "cuda/launch.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
@@ -10,14 +10,14 @@
 
 constexpr unsigned threads = 256;
 constexpr int warps = threads / 32;
-constexpr int vectors = 4; /* that a thread counts in one turn */
+constexpr int vectors = 4; /* that a thread counts in one round */
 constexpr int digit_bits = 11;
 constexpr int bins = 1 << digit_bits;
-constexpr int each = 16; /* elements of a thread in a tile, a warp's side by side */
+constexpr int each = 16; /* elements of a thread in a tile; a warp's elements are contiguous */
 constexpr size_t tile = (size_t)threads * each;
 
-/* The search for the last key: its bits above `shift` are `prefix`, and of the elements with that
- * prefix `need` are among the first k. */
+/* The search for the last key: its bits above `shift` are `prefix`, and `need` of the elements with
+ * that prefix are among the first k. */
 struct threshold {
     uint64_t prefix, need;
     uint32_t shift;
@@ -25,7 +25,7 @@ struct threshold {
 
 /* ---- the last key ---- */
 
-/* Counts the digits below the prefix, `bits` of them, of the elements that have it. */
+/* Counts the digits of `bits` bits below the prefix, of elements with that prefix. */
 template <class U>
 __global__ void __launch_bounds__(threads)
     count_digits(const U *x, size_t n, wi_key_map<U> map, const threshold *last, int bits,
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(threads)
             atomicAdd(&counts[b], (unsigned long long)count[b]);
 }
 
-/* One warp: the digit of the last of the `need`, from the counts, which it clears. */
+/* One warp: finds the digit of the last of the `need` from the counts, and clears them. */
 __global__ void choose_digit(threshold *last, int bits, unsigned long long *counts) {
     constexpr int own = bins / 32;
     const int lane = wi_lane();
@@ -89,9 +89,9 @@ __global__ void choose_digit(threshold *last, int bits, unsigned long long *coun
     }
 }
 
-/* ---- the winners ---- */
+/* ---- the selected elements ---- */
 
-/* How many elements come before the last key for sure, and how many are its equals. */
+/* How many elements come before the last key, and how many equal it. */
 struct winners {
     uint64_t sure, equal;
 };
@@ -104,7 +104,7 @@ __device__ inline winners operator-(winners a, winners b) {
     return {a.sure - b.sure, a.equal - b.equal};
 }
 
-/* Which of a warp's `each` rows of 32 elements win: masks of lanes. */
+/* Which of a warp's `each` rows of 32 elements are selected: masks of lanes. */
 template <class U>
 __device__ winners find_winners(const U *x, size_t first, size_t n, wi_key_map<U> map,
                                 const threshold &last, U (&element)[each], unsigned (&sure)[each],
@@ -150,12 +150,12 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/* One block: from the tiles' counts to what comes before each. */
+/* One block: turns the tiles' counts into what comes before each tile. */
 constexpr unsigned most_scanners = 1024;
 WI_LIMIT(unsigned, wi_top_k_scanners, most_scanners)
 __global__ void __launch_bounds__(most_scanners) scan_winners(winners *tiles, size_t count) {
     WEFT_SHARED(winners, of_warp, [most_scanners / 32]);
-    const bool is_warp = /* is there one of this lane's number? */
+    const bool is_warp = /* is there a warp with this lane's number? */
         wi_top_k_scanners == most_scanners || (unsigned)wi_lane() < wi_top_k_scanners / 32;
     const auto add = [](winners a, winners b) { return a + b; };
     winners before = {0, 0};
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(most_scanners) scan_winners(winners *tiles, si
     }
 }
 
-/* Where the winners go, in the order of x; NULL: not wanted. */
+/* Stores the selected elements in the order of x; NULL: not wanted. */
 template <class U>
 struct packed {
     U *elements;
@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(threads)
 
 /* ---- the call ---- */
 
-/* Temporary memory, as offsets into one block. Counts and threshold start as zeros. */
+/* Temporary memory, as offsets in one block. Counts and threshold start as zeros. */
 struct layout {
     size_t counts, last, tiles, elements, positions, bytes;
 };
@@ -242,7 +242,7 @@ static layout plan(const wi_top_k_args *args) {
     return l;
 }
 
-/* The winners, packed, into their order; or how much memory that takes, wherever they are. */
+/* Sorts the selected, packed elements; or only finds how much memory that takes. */
 static weft_status sort_winners(weft_context *ctx, const wi_top_k_args *args, const void *elements,
                                 const uint64_t *positions) {
     const wi_sort_args sort = {.call = args->call,

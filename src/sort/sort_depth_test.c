@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Quicksorts on keys made against their pivots: each partition takes a few keys off one end, so
- * that all end at the limit of depth and finish by other means. Which keys those are is found by
- * following where the rung's partitions move them; the values are given as pivots are looked at,
- * the least first. */
+/* Quicksorts on keys that are made against their pivots (antiquicksort): each partition separates
+ * only a few keys, so that all reach the limit of depth and finish by other means. Which keys those
+ * are is found by simulating the rung's partitions; keys get their values when they are chosen as
+ * pivots, the smallest first. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -10,7 +10,7 @@
 #include "sort/sort_simd.h"
 #include "testing.h"
 
-typedef uint32_t *killer(size_t n);
+typedef uint32_t *input_maker(size_t n);
 
 static uint32_t *numbers(size_t n) {
     uint32_t *const x = malloc(n * sizeof *x);
@@ -26,9 +26,9 @@ static void swap(uint32_t *a, uint32_t *b) {
     *b = other;
 }
 
-/* The pivot is the median of the first, the middle and the last key but one. Where the first is the
- * least and the middle the next, these two alone go left, and the second key takes the place of the
- * middle. at[i] is the input's key that lies at i by now. */
+/* The pivot is the median of the first, the middle and the last key but one. If the first is the
+ * smallest and the middle one the next, only these two go left, and the second key moves to the
+ * middle. at[i] is the input's key that is at i now. */
 static uint32_t *against_median(size_t n) {
     uint32_t *const x = numbers(n), *const at = numbers(n);
     uint32_t value = 0;
@@ -45,7 +45,7 @@ static uint32_t *against_median(size_t n) {
     return x;
 }
 
-/* The pivot is the middle key. The least goes left alone, by changing places with the first. */
+/* The pivot is the middle key. The smallest key alone goes left, exchanged with the first. */
 static uint32_t *against_middle(size_t n) {
     uint32_t *const x = numbers(n), *const at = numbers(n);
     for (size_t first = 0; first < n; first++) {
@@ -62,15 +62,15 @@ enum {
     LEAF = 4096 /* so few are sorted without a partition */
 };
 
-static const uint32_t none = UINT32_MAX; /* of a key that was no sample yet */
+static const uint32_t none = UINT32_MAX; /* of a key that was not a sample yet */
 
 static int compare(const void *a, const void *b) {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-/* The pivot of at[0 .. n) is the median of keys at places that follow from n alone: they are made
- * the least. Those above go right, turned around; at becomes them. Returns how many they are. */
+/* The pivot of at[0 .. n) is the median of keys at places that depend on n only: these are made the
+ * smallest. Keys above go right, in reverse; at becomes them. Returns how many. */
 static size_t partition_by_samples(uint32_t *x, uint32_t *at, size_t n, uint32_t *value) {
     uint32_t samples[SAMPLES];
     for (unsigned k = 0; k < SAMPLES; k++) {
@@ -91,7 +91,7 @@ static size_t partition_by_samples(uint32_t *x, uint32_t *at, size_t n, uint32_t
     return above;
 }
 
-/* As many partitions as are allowed: two for each halving that a perfect tree would need. */
+/* As many partitions as are allowed: two for each halving of a balanced tree. */
 static uint32_t *against_samples(size_t n) {
     uint32_t *const x = numbers(n), *const at = numbers(n);
     size_t left = n;
@@ -111,7 +111,7 @@ static uint32_t *against_samples(size_t n) {
 
 static const struct {
     const char *row;
-    killer *make;
+    input_maker *make;
     size_t n;
 } cases[] = {
     {"serial_quick", against_median, 5000},
@@ -119,8 +119,8 @@ static const struct {
     {"quick", against_samples, 4500},
 };
 
-/* Sorts x[0 .. n), which is 0 ... n - 1 in some order, and checks it; returns the seconds of this
- * process's threads that it took. Descending, the keys count down, so that they are as hard. */
+/* Sorts x[0 .. n), a permutation of 0 ... n - 1, and checks it; returns the seconds used by this
+ * process's threads. For descending order the keys count down, so that they are as difficult. */
 static double sort(weft_context *ctx, weft_order order, size_t n, const uint32_t *x) {
     const bool down = order == WEFT_DESCENDING;
     const uint32_t last = (uint32_t)n - 1;
@@ -157,7 +157,7 @@ static void sorted_all_the_same(weft_context *ctx) {
 }
 
 /* Without a limit such keys take n^2 / 4 steps instead of n log2 n: at this n, 1900 times as many;
- * with it, they were seen to take 1.2 times as long as keys in random order. */
+ * with it, they were measured to take 1.2 times as long as keys in random order. */
 static void time_is_bounded(void **state) {
     const size_t n = 1 << 17;
     weft_context *ctx = NULL;
@@ -177,7 +177,7 @@ static void time_is_bounded(void **state) {
     weft_close(ctx);
 }
 
-/* ---- the quicksort with vectors, by which the rung buckets sorts a bucket ---- */
+/* ---- the vector quicksort, with which the rung "buckets" sorts a bucket ---- */
 
 enum {
     ROWS = 8, /* vectors of keys that are sorted without a partition */
@@ -189,8 +189,8 @@ static uint32_t middle(uint32_t a, uint32_t b, uint32_t c) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* Medians of three of medians of three: over the first, the middle and the last vector, then over
- * lanes 5 apart, then over neighbours. */
+/* Medians of three of medians of three: of the first, the middle and the last vector, then of lanes
+ * 5 apart, then of neighbours. */
 static uint32_t pivot_of_vectors(const uint32_t *x, const uint32_t *at, size_t n, size_t lanes) {
     uint32_t groups[3];
     for (size_t g = 0; g < 3; g++) {
@@ -204,7 +204,8 @@ static uint32_t pivot_of_vectors(const uint32_t *x, const uint32_t *at, size_t n
     return middle(groups[0], groups[1], groups[2]);
 }
 
-/* Keys below the pivot go to the left, the others of a vector to the right, before those there. */
+/* Keys below the pivot go to the left end, the others of a vector to the right, before those
+ * already there. */
 static size_t divide(const uint32_t *x, const uint32_t *at, uint32_t *to, size_t n, size_t lanes,
                      uint32_t pivot) {
     size_t left = 0, right = n;
@@ -222,8 +223,8 @@ static size_t divide(const uint32_t *x, const uint32_t *at, uint32_t *to, size_t
     return left;
 }
 
-/* The pivot is the largest of eight keys at places that follow from n alone: they are made the
- * least. That goes on to the end; *partitions says how many it takes. */
+/* The pivot is the largest of eight keys at places that depend on n only: these are made the
+ * smallest, until the end; *partitions is how many that takes. */
 static uint32_t *against_vectors(size_t n, size_t lanes, unsigned *partitions) {
     static const size_t small[] = {0, 5, 1, 6};
     uint32_t *const x = numbers(n), *const a = numbers(n), *const b = numbers(n);
@@ -254,8 +255,8 @@ static uint32_t *against_vectors(size_t n, size_t lanes, unsigned *partitions) {
     return x;
 }
 
-/* Sorts x, 0 ... n - 1 in some order, as keys of `bytes` bytes, and checks it; returns the seconds.
- */
+/* Sorts x, a permutation of 0 ... n - 1, as keys of `bytes` bytes, and checks it; returns the
+ * seconds. */
 static double sort_by_vectors(size_t n, const uint32_t *x, unsigned bytes) {
     const wi_sort_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd);
     char *const keys = malloc(n * bytes), *const spare = malloc(n * bytes);
@@ -277,8 +278,8 @@ static double sort_by_vectors(size_t n, const uint32_t *x, unsigned bytes) {
     return seconds;
 }
 
-/* Without a limit such keys were seen to take 131 times as long as keys in random order at this n;
- * with it, 5 times. */
+/* Without a limit such keys were measured to take 131 times as long as keys in random order at this
+ * n; with it, 5 times. */
 static void vectors_end_at_their_limit(void **state) {
     const size_t n = 1 << 15;
     (void)state;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k on a cpu, where they are few: everything is read once.
+/* The first k on a cpu, if k is small: everything is read once.
  *
- * Elements are ranked by key and, where keys are equal, by position, so that no two are equal. Cut
- * into blocks, each known by its least key: only the k blocks that come first, by that key and then
- * by position, can hold any of the first k, for each of them has an element that comes before all
- * of any other block. Which blocks come first is the same question about fewer keys; so it goes on
- * until few enough are left to rank them all. On the way back the k blocks are looked through, the
- * first first, as long as they begin before the k-th element found so far. That all holds whatever
- * the data is and however it is arranged. */
+ * Elements are ranked by key and, among equal keys, by position, so that no two are equal. They are
+ * divided into blocks, each represented by its smallest key. Only the k blocks that come first, by
+ * that key and then by position, can contain any of the first k elements: each of them has an
+ * element that comes before all elements of any other block. Finding these blocks is the same
+ * problem with fewer keys, so it is repeated until few enough are left to rank them all. On the way
+ * back the k blocks are searched in order, as long as they begin before the k-th element found so
+ * far. This holds for any data in any order. */
 #include "sort/sort_few.h"
 
 #include <string.h>
@@ -16,43 +16,40 @@
 #include "sort/sort_run.h"
 #include "sort/sort_simd.h"
 
-/* The key, above 64 bits of position. */
+/* The key, above a position of 64 bits. */
 __extension__ typedef unsigned __int128 ranked;
 
 enum {
     FEW = 16,         /* so few are sorted by insertion */
     ALL = 512,        /* so few are all ranked */
-    LEAST_RATIO = 64, /* of n and k */
+    LEAST_RATIO = 64, /* of n to k */
     MOST_FEW = 1 << 15,
-    LEAST_LEVEL_RATIO = 16, /* below it one more level would save nothing */
+    LEAST_LEVEL_RATIO = 16, /* below this, one more level would not save time */
     MOST_LEVELS = 32,
     LINE_BYTES = 64,
-    CHUNK = 512 /* keys looked through at a time */
+    CHUNK = 512 /* keys read at a time */
 };
 
 #define NAME(f) f##_ranked
 #define T ranked
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
-/* Elements, the caller's or the least keys of blocks of others, and how they are cut into blocks.
- */
+/* Elements (the caller's, or the smallest keys of blocks), and how they are divided into blocks. */
 typedef struct level {
     const void *x;
-    wi_sort_key key; /* how they become keys; the least keys already are */
+    wi_sort_key key; /* makes keys of elements; smallest keys are keys already */
     size_t n, block, blocks;
-    void *least; /* of each block */
+    void *least; /* the smallest key of each block */
 } level;
 
 typedef struct plan {
     const wi_sort_simd *simd;
     unsigned size; /* of a key */
     size_t k;
-    int depth; /* levels that have blocks; one more has all of its elements ranked */
+    int depth; /* number of levels with blocks; in the next one all elements are ranked */
     level levels[MOST_LEVELS];
-    size_t room;  /* for ranks found */
-    ranked *best; /* k */
+    size_t room;  /* for ranks found so far */
+    ranked *best; /* the first k found so far */
     ranked *found;
     size_t bytes;
 } plan;
@@ -70,7 +67,7 @@ static unsigned most_partitions(size_t n) {
     return 2 * log2;
 }
 
-/* Puts the first k of n at the front, the last of them in x[k - 1]. */
+/* Moves the first k of n to the front, the last of them to x[k - 1]. */
 static void put_first(ranked *x, size_t n, size_t k) {
     unsigned left = most_partitions(n);
     size_t nth = k - 1;
@@ -91,7 +88,7 @@ static void put_first(ranked *x, size_t n, size_t k) {
     insertion_ranked(x, n);
 }
 
-/* The first k of those found, in order, become the best. */
+/* The first k of those found become `best`, in order. */
 static void take_best(plan *p, size_t found) {
     if (found > p->k)
         put_first(p->found, found, p->k);
@@ -103,10 +100,11 @@ static ranked rank_of(uint64_t key, uint64_t position) {
     return (ranked)key << 64 | position;
 }
 
-/* Adds the elements first ... end - 1 of a level that come no later than `last`. */
+/* Collects those of elements first ... end - 1 of a level that come no later than `last`. Returns
+ * how many are found. */
 static size_t look_through(const plan *p, const level *l, size_t first, size_t end, ranked last,
                            size_t found) {
-    uint64_t keys[CHUNK]; /* of any width */
+    uint64_t keys[CHUNK]; /* room for keys of any width */
     const uint64_t most = (uint64_t)(last >> 64);
     for (size_t i = first; i < end; i += CHUNK) {
         const size_t n = end - i < CHUNK ? end - i : CHUNK;
@@ -120,9 +118,9 @@ static size_t look_through(const plan *p, const level *l, size_t first, size_t e
     return found;
 }
 
-/* The best blocks of a level give way to its best elements. */
+/* Replaces the best blocks of a level by its best elements. */
 static void open_blocks(plan *p, const level *l) {
-    /* Each of the k blocks begins with the key of one of its elements, so there are k up to here.
+    /* Each of the k blocks contains its own smallest key, so there are k elements up to this one.
      */
     ranked last = p->best[p->k - 1] | UINT64_MAX;
     size_t found = 0;
@@ -143,8 +141,8 @@ static void open_blocks(plan *p, const level *l) {
 
 /* ---- levels ---- */
 
-/* The k blocks opened are about as long as all blocks are many; the caller's elements are read by
- * whole lines of memory if that leaves enough blocks. */
+/* The length of blocks such that the k blocks opened are about as long as there are blocks; if that
+ * leaves enough blocks, the caller's elements are read in whole cache lines. */
 static size_t block_of(size_t ratio, size_t line) {
     size_t block = 1;
     while (4 * block * block <= ratio)
@@ -188,7 +186,7 @@ static void place(plan *p, const void *x, char *memory) {
     }
 }
 
-/* What the threads that go through a level share. */
+/* The arguments of the threads for a level. */
 typedef struct finding {
     const plan *p;
     const level *l;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k on a cpu, where they are few. */
+/* The first k on a cpu, if k is small. */
 #ifndef WI_SORT_FEW_H
 #define WI_SORT_FEW_H
 
 #include "sort/sort.h"
 
-/* Is this the way to find the first k > 0 of n? */
+/* Does the rung for small k apply to the first k > 0 of n? */
 bool wi_top_few_fits(size_t n, size_t k);
 
 /* The rung; args is a wi_top_k_args. */

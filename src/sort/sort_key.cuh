@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the bits of an element to its key, an unsigned integer of the same size that is ordered as
- * weft/sort.h documents, and back. Kernels are compiled once for each size; the type and the order
- * are numbers in the map. */
+/* Turns the bits of an element into its key, an unsigned integer of the same size in the order that
+ * weft/sort.h documents, and back. Kernels are compiled once for each size; type and order are
+ * numbers in the map. */
 #ifndef WI_SORT_KEY_CUH
 #define WI_SORT_KEY_CUH
 
@@ -11,7 +11,7 @@
 /* wi_sort_key for elements of one size, applied and undone. */
 template <class U>
 struct wi_key_map {
-    U negative, positive; /* what elements with and without a top bit are xored with */
+    U negative, positive; /* exclusive-or for elements with and without the top bit */
     U rotate, complement;
 
     __host__ __device__ static bool is_top_set(U word) {
@@ -25,7 +25,7 @@ struct wi_key_map {
         const U t = (U)((key ^ complement) + rotate);
         return (U)(t ^ (is_top_set(t) ? positive : negative));
     }
-    /* Are there bits that it changes? */
+    /* Do keys differ from the elements' bits? */
     bool changes() const {
         return negative || positive || rotate || complement;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sorts do where an array is too large for one launch, one scan or 32 bits. On emu limits are
- * lowered (tests/limits.h), so that small arrays are; elsewhere the same arrays are easy ones. */
+/* Sorts of arrays too large for one launch, one scan or 32 bits. On emu limits are lowered
+ * (tests/limits.h), so that small arrays exceed them; elsewhere the same arrays are easy ones. */
 #include "limits.h"
 
 #include <stdlib.h>
@@ -47,8 +47,8 @@ static void check_onesweep(weft_context *ctx, size_t n, uint32_t bits) {
     test_buffer_close(&places);
 }
 
-/* Passes in several launches, as for 2^30 keys and more: of the last launch all tiles are full, or
- * one is begun, or some are missing. Then in large tiles, as for 2^20 and more. */
+/* Passes in several launches, as for 2^30 keys and more: in the last launch all tiles are full, or
+ * one is incomplete, or some are missing. Then with large tiles, as for 2^20 keys and more. */
 static void portions(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
@@ -72,7 +72,7 @@ static void portions(weft_context *ctx) {
     test_use(ctx, "sort", NULL);
 }
 
-/* The first k of more tiles than threads scan at once. */
+/* The first k, with more tiles than threads scan at a time. */
 static void many_tiles(weft_context *ctx) {
     enum {
         N = 33 * 4096 + 5,
@@ -106,8 +106,8 @@ static void many_tiles(weft_context *ctx) {
     free(x);
 }
 
-/* Words whose numbers need more than 32 bits: counted from shortly before 2^32 on, in arrays that
- * would begin as far before those there are. */
+/* Words whose numbers need more than 32 bits: numbers start just below 2^32, and pointers are moved
+ * back by as much. */
 static void far_words(weft_context *ctx) {
     enum {
         N = 300
@@ -144,7 +144,7 @@ static void far_words(weft_context *ctx) {
     assert_int_equal(wi_gather_threads(ctx, &args), WEFT_OK);
 #endif
 #ifdef WEFT_EMU
-    assert_int_equal(weft_sync(ctx), WEFT_OK); /* kernels run when they are waited for */
+    assert_int_equal(weft_sync(ctx), WEFT_OK); /* kernels run when somebody waits for them */
     wi_gather_first = 0;
 #endif
     const uint32_t *const got = test_buffer_read(&b[2], "gather");

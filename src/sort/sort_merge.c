@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merging two arrays that are in order. On a cpu the output is cut into equal pieces; where each
- * begins in the inputs is found by bisection, and threads merge the pieces. */
+/* Merging two arrays that are in order. On a cpu the output is divided into equal pieces; bisection
+ * finds where each begins in the inputs, and threads merge the pieces. */
 #include <string.h>
 
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 #include "sort/sort_scalar.h"
 
-/* How many of the first `out` elements of the result come from a. Of equal keys a's come first, so
- * it is the least i for which a[i] is above b[out - i - 1]. */
+/* How many of the first `out` elements of the result come from a. Among equal keys those of a come
+ * first, so it is the smallest i for which a[i] is greater than b[out - i - 1]. */
 static size_t from_a(const wi_merge_args *m, const wi_sort_key *key, size_t out) {
     const size_t size = weft_type_size(m->type);
     size_t low = out > m->nb ? out - m->nb : 0, high = out < m->na ? out : m->na;
@@ -26,9 +26,9 @@ static void put(void *out, size_t at, const void *from, size_t i, size_t bytes) 
     memcpy((char *)out + at * bytes, (const char *)from + i * bytes, bytes);
 }
 
-/* Elements first ... end - 1 of the result. `size` is a constant where this is inlined. Of inputs
- * in no order the piece may begin behind where it ends in b, or in a: then all comes from the other
- * one, and no further than to the piece's end there. */
+/* Merges elements first ... end - 1 of the result. `size` is a constant where this is inlined. If
+ * inputs are not in order, a piece may begin in b (or a) after the place where it ends: then all
+ * its elements come from the other input, and no further than its end there. */
 static inline __attribute__((always_inline)) void
 merge_piece(const wi_merge_args *m, const wi_sort_key *key, size_t size, size_t first, size_t end) {
     size_t i = from_a(m, key, first), k = first - i;

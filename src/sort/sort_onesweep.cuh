@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One pass of the radix sort: every key read once and written once, in the order of one digit of up
- * to 8 bits. The pass before it counts all digits of all keys, so where each digit's keys begin is
- * known. A tile counts its own digits, learns by look-back how many keys of each digit the tiles
+ * to 8 bits. All digits of all keys were counted before, so it is known where each digit's keys
+ * begin. A tile counts its own digits, finds by look-back how many keys of each digit the tiles
  * before it hold, sorts itself in shared memory, and writes a run for each digit.
  *
- * Look-back is done for all digits at once, one thread a digit. A word of `status` holds a count of
- * a tile's keys (bits 2 ... 31), whether those of all tiles before are in it (bit 0), and a bit
- * that turns from launch to launch (bit 1): nothing needs clearing in between. A launch covers a
- * portion of fewer than 2^30 keys; all portions have the same number of tiles, so that every word
- * is written by every launch. */
+ * Look-back is done for all digits at once, one thread for each digit. A word of `status` holds a
+ * count of a tile's keys (bits 2 ... 31), whether it includes those of all tiles before (bit 0),
+ * and a bit that alternates from launch to launch (bit 1), so that nothing needs to be cleared in
+ * between. A launch covers a portion of fewer than 2^30 keys; all portions have the same number of
+ * tiles, so that every word is written by every launch. */
 #ifndef WI_SORT_ONESWEEP_CUH
 #define WI_SORT_ONESWEEP_CUH
 
@@ -19,9 +19,9 @@
 constexpr int wi_digit_bits = 8;
 constexpr int wi_digits = 1 << wi_digit_bits;
 constexpr int wi_most_passes = 8;
-constexpr int wi_tiles_at_once = 4; /* that a thread looks back at */
+constexpr int wi_tiles_at_once = 4; /* that a thread reads at a time in look-back */
 
-/* The arrays passes go between. */
+/* The arrays between which passes go. */
 enum wi_sort_array {
     WI_SORT_IN,
     WI_SORT_OUT,
@@ -29,27 +29,28 @@ enum wi_sort_array {
     WI_SORT_ARRAYS
 };
 
-/* What the counts said a pass has to do. A digit that all keys share needs no pass. */
+/* One pass, as decided from the counts. A digit that all keys share needs no pass. */
 struct wi_sort_step {
-    uint8_t skipped, first, last; /* of those that are not skipped */
+    uint8_t skipped, first, last; /* first and last: of those not skipped */
     uint8_t from, to;             /* of wi_sort_array */
-    uint8_t place;                /* how many passes come before */
+    uint8_t place;                /* how many passes come before it */
 };
 
 struct wi_sort_plan {
     wi_sort_step pass[wi_most_passes];
-    uint32_t result; /* the array the sorted elements end up in */
-    bool falls;      /* they lie there in falling order */
+    uint32_t result; /* the array in which the sorted elements end */
+    bool falls;      /* there they are in descending order */
 };
 
-/* Stands for the type of values where there are none. */
+/* The type of values if there are none. */
 struct wi_no_values {};
 
 template <class V>
 constexpr bool wi_has_values = sizeof(V) > 1;
 
 /* Tiles are as large as registers (two blocks on a multiprocessor) and 99 KiB of shared memory
- * allow, for a digit's run should be long; small ones fill the device when there are few keys. */
+ * allow, because each digit's run should be long; if there are few keys, tiles are small so that
+ * all multiprocessors have some. */
 template <class K, class V, bool large>
 struct wi_tile {
     static constexpr int threads = large ? 384 : 256;
@@ -78,17 +79,18 @@ struct wi_pass {
     const uint64_t *begins; /* where the keys of each digit begin, for this portion */
     uint64_t *next_begins;  /* for the next portion; NULL: there is none */
     uint32_t *status, *next_tile;
-    size_t first, n; /* this portion is elements first ... n - 1, or as many as the tiles hold */
+    size_t first,
+        n; /* this portion is elements first ... n - 1, or as many of them as its tiles hold */
     unsigned portion, portions;
     int pass;
     unsigned shift, mask; /* digit = (key >> shift) & mask */
-    bool keep_keys;       /* false: nobody wants the keys of the last pass */
-    bool maps;            /* keys are not the elements' bits */
-    int minus_one;        /* wi_match_byte's */
+    bool keep_keys;       /* false: the keys of the last pass are not wanted */
+    bool maps;            /* keys differ from the elements' bits */
+    int minus_one;        /* see wi_match_byte */
 };
 
-/* The word that holds the key's digit, as 4 << log2_scale / 4 * digit and bits around it: rotating
- * instead of shifting lets a digit be the index of wide elements at once. */
+/* The key's digit as 4 << log2_scale / 4 * digit, with other bits around it: rotating instead of
+ * shifting makes the digit directly usable as an offset of wide elements. */
 template <class K>
 __device__ inline unsigned wi_rotated(K key, unsigned shift, unsigned scale_bits) {
     const unsigned by = shift - scale_bits;
@@ -100,10 +102,11 @@ __device__ inline unsigned wi_rotated(K key, unsigned shift, unsigned scale_bits
     }
 }
 
-/* What the threads of a block share beside the counters and the staged elements. */
+/* What the threads of a block share, besides the counters and the staged elements. */
 template <class K, class V>
 struct wi_places {
-    K *key[wi_digits]; /* where the tile's element of that digit goes that is staged at 0 */
+    K *key[wi_digits]; /* for each digit, where the element at place 0 of the staged tile would go
+                          if it had that digit */
     V *value[wi_digits];
     uint32_t sums[wi_digits / 32];
 };
@@ -115,11 +118,11 @@ struct wi_pass_block {
 
     const wi_pass<K, V> &p;
     const wi_sort_step step;
-    unsigned char *const memory; /* counters of each warp, keys, values */
+    unsigned char *const memory; /* the counters of each warp, keys, values */
     wi_places<K, V> &places;
-    const uint32_t index; /* of the tile in its portion */
+    const uint32_t index; /* number of the tile in its portion */
     const size_t begin;   /* its first element */
-    const unsigned count; /* of elements in it */
+    const unsigned count; /* how many elements it has */
     const int thread = (int)threadIdx.x;
     const unsigned lane = threadIdx.x % 32;
     const unsigned in_tile = threadIdx.x / 32 * 32 * items + lane; /* this thread's first element */
@@ -128,7 +131,7 @@ struct wi_pass_block {
         return count == tile::keys;
     }
 
-    /* Where in `memory` this warp's counter of the key's digit lies. */
+    /* The offset in `memory` of this warp's counter for the key's digit. */
     __device__ unsigned counter_of(K key) const {
         const unsigned of_warp = threadIdx.x / 32 * wi_digits * (unsigned)sizeof(uint32_t);
         return (wi_rotated(key, p.shift, 2) & (p.mask << 2)) | of_warp;
@@ -137,7 +140,7 @@ struct wi_pass_block {
         return *(uint32_t *)(memory + offset);
     }
 
-    /* x[32 i] of the thread's elements; `filler` stands in for those past the end. */
+    /* Loads x[32 i] for the thread's elements; `filler` replaces those beyond the end. */
     template <class T>
     __device__ void load(const T *x, T (&element)[items], T filler) const {
         x += begin + in_tile;
@@ -162,7 +165,7 @@ struct wi_pass_block {
         if (is_full())
             return;
 #pragma unroll
-        for (int i = 0; i < items; i++) /* behind all others, whatever the digit */
+        for (int i = 0; i < items; i++) /* comes after all others, whatever the digit */
             key[i] = in_tile + (unsigned)i * 32 < count ? key[i] : (K) ~(K)0;
     }
 
@@ -172,9 +175,9 @@ struct wi_pass_block {
             atomicAdd(&at(counter_of(key[i])), 1u);
     }
 
-    /* Turns the counters of all warps into offsets in `memory` of the next element of that warp and
-     * digit, and publishes the tile's counts. The first threads come away with the count of their
-     * digit and how many of the tile's elements lie before it. */
+    /* Turns the counters of all warps into the offset in `memory` of the next element of that warp
+     * and digit, and publishes the tile's counts. The first threads get the count of their digit,
+     * and how many of the tile's elements come before it. */
     __device__ void place_digits(uint32_t *total, uint32_t *before) const {
         uint32_t scanned = 0;
         if (thread < wi_digits) {
@@ -208,8 +211,8 @@ struct wi_pass_block {
         __syncthreads();
     }
 
-    /* Puts the keys in their places in the tile, keeping the order of equal digits. Within a warp
-     * a key comes after those that the counter has seen and those of lower lanes. */
+    /* Stores the keys at their places in the tile, keeping the order of equal digits. In a warp a
+     * key comes after those already counted and those of lower lanes. */
     __device__ void stage_keys(const K (&key)[items], uint16_t (&slot)[items]) const {
         const unsigned lower = (1u << lane) - 1, higher = ~lower << 1;
 #pragma unroll
@@ -254,7 +257,7 @@ struct wi_pass_block {
 
     /* How many elements of this thread's digit the tiles before this one hold. */
     __device__ uint32_t look_back() const {
-        const uint32_t all = turn() << 1 | 1; /* none, and nothing before */
+        const uint32_t all = turn() << 1 | 1; /* a count of 0, all tiles before it included */
         int64_t back = (int64_t)index - 1;
         uint32_t sum = 0;
         while (true) {
@@ -277,7 +280,7 @@ struct wi_pass_block {
         }
     }
 
-    /* Finds where the runs of the tile go. */
+    /* Finds where the tile's runs go. */
     __device__ void find_places(uint32_t total, uint32_t before) const {
         if (thread >= wi_digits)
             return;
@@ -292,7 +295,7 @@ struct wi_pass_block {
             p.next_begins[thread] = begins + total;
     }
 
-    /* Where in a table of places the digit's pointer lies. */
+    /* Where the digit's pointer is in a table of places. */
     __device__ unsigned place_of(K key) const {
         static_assert(sizeof(void *) == 1 << 3, "places are pointers");
         return wi_rotated(key, p.shift, 3) & (p.mask << 3);
@@ -302,7 +305,7 @@ struct wi_pass_block {
         return *(T *const *)((const unsigned char *)table + offset);
     }
 
-    /* Writes the element staged at `at` + r; `at` is a constant where the loop is unrolled. */
+    /* Writes the element staged at `at` + r; `at` is a constant if the loop is unrolled. */
     template <class Finish>
     __device__ void write(unsigned r, unsigned at, bool keys_too, Finish finish) const {
         const K key = ((const K *)(memory + tile::keys_at) + r)[at];
@@ -313,8 +316,8 @@ struct wi_pass_block {
             (place(places.value, offset) + r)[at] = ((const V *)(memory + tile::values_at) + r)[at];
     }
 
-    /* One element after the other: with several under way at once a warp runs ahead of the others,
-     * and the runs' lines fill more slowly. */
+    /* One element after the other: with several in flight a warp would run ahead of the others, and
+     * cache lines of the runs would fill more slowly. */
     template <class Finish>
     __device__ void write_out(Finish finish) const {
         const bool keys_too = !wi_has_values<V> || p.keep_keys || !step.last;
@@ -329,7 +332,7 @@ struct wi_pass_block {
     }
 };
 
-/* Tiles past the last element have nothing but words to write. */
+/* Tiles beyond the last element only publish their words. */
 template <class K, class V>
 __device__ inline void wi_publish_empty_tile(const wi_pass<K, V> &p, wi_sort_step step,
                                              uint32_t index) {

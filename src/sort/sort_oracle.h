@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of this folder share: hard inputs, and an oracle that compares elements as the
- * header words it and sorts positions by merging. */
+/* What the tests in this folder share: difficult inputs, and an oracle that compares elements as
+ * the header defines it and sorts positions by merging. */
 #ifndef WI_SORT_ORACLE_H
 #define WI_SORT_ORACLE_H
 
@@ -11,18 +11,19 @@
 #include "testing.h"
 
 typedef enum oracle_pattern {
-    ORACLE_BITS,    /* all bits random: NaN of all kinds among the floats */
+    ORACLE_BITS,    /* all bits random: the floats contain every kind of NaN */
     ORACLE_VALUES,  /* TEST_ANY */
     ORACLE_TIES,    /* TEST_TIES */
     ORACLE_EQUAL,   /* TEST_EQUAL */
     ORACLE_NANS,    /* TEST_NANS */
-    ORACLE_RISING,  /* in order, as far as the type counts */
-    ORACLE_FALLING, /* the other way round */
-    ORACLE_STAIRS,  /* down by steps as long as n says */
-    ORACLE_PIPES,   /* up, then down */
-    ORACLE_KILLER,  /* medians of first, middle and last are bad pivots */
-    ORACLE_TWISTED, /* in order but for a few */
-    ORACLE_SKEWED,  /* all but a few within a thousandth of the range */
+    ORACLE_RISING,  /* ascending, as far as the type can count */
+    ORACLE_FALLING, /* descending */
+    ORACLE_STAIRS,  /* descending steps, whose length depends on n */
+    ORACLE_PIPES,   /* ascending, then descending */
+    ORACLE_KILLER,  /* a "median-of-3 killer" (Musser 1997): the median of first, middle and last is
+                       a bad pivot */
+    ORACLE_TWISTED, /* in order except for a few */
+    ORACLE_SKEWED,  /* all but a few are within a thousandth of the range */
     ORACLE_FEW,     /* eight different values */
     ORACLE_PATTERNS
 } oracle_pattern;
@@ -36,7 +37,8 @@ static inline uint64_t oracle_bits(weft_type type, const void *p, size_t i) {
 
 /* ---- inputs ---- */
 
-/* The numbers 1 ... n so that a quicksort by medians of three gains two elements by a partition. */
+/* The numbers 1 ... n in an order in which a quicksort with the median of three removes only two
+ * elements in each partition. */
 static inline size_t oracle_killer(size_t i, size_t n) {
     const size_t half = n / 2;
     if (i >= half)
@@ -88,12 +90,12 @@ static inline void oracle_fill(test_random *r, oracle_pattern pattern, weft_type
 
 /* ---- the order ---- */
 
-/* Where among the kinds of floats it stands: numbers, NaN without a sign, NaN with one. */
+/* The order of the kinds of floats: numbers, NaN with sign bit 0, NaN with sign bit 1. */
 static inline int oracle_kind(double value, bool sign) {
     return !isnan(value) ? 0 : sign ? 2 : 1;
 }
 
-/* -1, 0 or 1 as element a lies before, at or behind b in ascending order. */
+/* -1, 0 or 1 if element a comes before, equals, or comes after b in ascending order. */
 static inline int oracle_compare(weft_type type, uint64_t a, uint64_t b) {
     const test_value va = test_load(type, &a, 0), vb = test_load(type, &b, 0);
     if (test_is_signed(type))
@@ -113,7 +115,7 @@ static inline int oracle_compare(weft_type type, uint64_t a, uint64_t b) {
     return kind_a == 1 ? payloads : -payloads;
 }
 
-/* The ordered bits, by the header's arithmetic. */
+/* The ordered bits, by the formulas of the header. */
 static inline uint64_t oracle_ordered(weft_type type, uint64_t u) {
     const unsigned bits = 8 * (unsigned)test_size_of(type);
     const uint64_t top = UINT64_C(1) << (bits - 1), ones = top | (top - 1);
@@ -129,7 +131,7 @@ static inline uint64_t oracle_ordered(weft_type type, uint64_t u) {
 typedef struct oracle {
     weft_type type;
     bool descending;
-    bool whole; /* compare as the header words it; else the bits cut out below */
+    bool whole; /* compare as the header defines it; else only the bits below */
     unsigned first_bit, end_bit;
     const void *x;
 } oracle;
@@ -149,7 +151,7 @@ static inline int oracle_order(const oracle *o, size_t i, size_t k) {
     return o->descending ? -sign : sign;
 }
 
-/* Sorts positions order[0 .. n) by merging runs that double. */
+/* Sorts positions order[0 .. n) by merging runs of doubling length. */
 static inline void oracle_merge(const oracle *o, size_t n, size_t *order) {
     size_t *const other = malloc(n * sizeof *other + 1), *from = order, *to = other;
     assert_non_null(other);

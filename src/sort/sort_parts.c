@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the arrays a sort on a cpu works in, and tells how elements become keys. */
+/* Allocates the arrays that a sort on a cpu uses, and says how elements become keys. */
 #include "sort/sort_parts.h"
 
 #include <string.h>
@@ -37,8 +37,8 @@ static size_t whole_lines(size_t bytes) {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-/* Two arrays for one of the caller's, which goes in as `in` and comes out as `out`. Returns the
- * bytes of temporary memory, from `at` on, that are among them. */
+/* Chooses the two arrays for one array of the caller, with input `in` and output `out`. Returns how
+ * many bytes of temporary memory, from `at` on, they use. */
 static size_t place(const void *in, void *out, size_t bytes, bool apart, char *at, void **home,
                     void **spare, bool *own_spare) {
     const size_t lines = whole_lines(bytes);

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records, ordered by several fields. On a cpu, positions are sorted by one field after the other,
- * the last one first: sorts are stable, so that what earlier ones decided stays where a later one
- * finds equals. Then every record moves once. */
+ * the last field first: sorts are stable, so records with equal fields keep the order of the sorts
+ * before. Then every record moves once. */
 #include <string.h>
 
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 
-/* Temporary memory of a call. */
-typedef struct desk {
+/* Scratch memory of a call. */
+typedef struct scratch {
     void *keys, *positions, *moved;
     size_t index_bytes;
-} desk;
+} scratch;
 
-static size_t position_at(const desk *d, size_t i) {
+static size_t position_at(const scratch *d, size_t i) {
     return d->index_bytes == 4 ? ((const uint32_t *)d->positions)[i]
                                : ((const uint64_t *)d->positions)[i];
 }
 
-/* A field to take out of every record. */
+/* A field to extract from every record. */
 typedef struct taking {
     const wi_records_args *args;
     const weft_field *field;
-    const desk *d;
-    bool first; /* as they are; else in the order that positions have now */
+    const scratch *d;
+    bool first; /* the records in their original order; else in the order of the positions */
 } taking;
 
 static void gather_field(void *user, int rank, int team) {
@@ -39,7 +39,7 @@ static void gather_field(void *user, int rank, int team) {
 
 /* Sorts the positions by one field. */
 static weft_status sort_by(weft_context *ctx, const wi_records_args *a, const weft_field *field,
-                           const desk *d, bool first, size_t *bytes) {
+                           const scratch *d, bool first, size_t *bytes) {
     const size_t size = weft_type_size(field->type);
     if (!bytes)
         wi_team_run(ctx, wi_team_size(ctx, a->n, a->n * a->record_bytes), gather_field,
@@ -65,7 +65,7 @@ static size_t whole_lines(size_t bytes) {
 weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
     const wi_records_args *const a = args;
     const bool in_place = a->records == a->out;
-    desk d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
+    scratch d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
     const size_t keys = whole_lines(a->n * 8), positions = whole_lines(a->n * d.index_bytes);
     const size_t needed = keys + positions + (in_place ? a->n * a->record_bytes : 0);
     void *memory = NULL;
@@ -74,7 +74,8 @@ weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
         status = wi_sort_take(ctx, a->call, needed, &memory);
     if (status != WEFT_OK)
         return status;
-    d.keys = a->bytes ? a->out : memory; /* a question looks at no memory, but at what is NULL */
+    d.keys = a->bytes ? a->out : memory; /* asked for bytes only, the sort reads no array but needs
+                                            to know which are NULL */
     d.positions = (char *)memory + keys;
     d.moved = in_place ? (char *)memory + keys + positions : a->out;
     size_t most = 0;

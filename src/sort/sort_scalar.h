@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One key at a time, where elements are met in no order that vectors could use. */
+/* One key at a time, for accesses that vectors cannot do. */
 #ifndef WI_SORT_SCALAR_H
 #define WI_SORT_SCALAR_H
 
 #include "sort/sort.h"
 
-/* The key of x[i], elements of `size` bytes. */
+/* The key of x[i], where elements have `size` bytes. */
 static inline uint64_t wi_sort_key_at(const wi_sort_key *key, size_t size, const void *x,
                                       size_t i) {
     uint64_t bits = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about arrays in order: are they, and where in them would something belong? */
+/* Calls about arrays in order: is it in order, and where would an element belong? */
 #include <stdatomic.h>
 
 #include "cpu/team.h"
@@ -14,7 +14,7 @@ enum {
 
 /* ---- is it in order? ---- */
 
-/* What threads share, and what they answer. */
+/* The arguments and the result of the threads. */
 typedef struct question {
     const wi_sorted_args *args;
     wi_sort_key key;
@@ -22,12 +22,12 @@ typedef struct question {
     _Atomic uint64_t first;
 } question;
 
-/* The first of positions first ... end - 1 whose element belongs before the one in front of it. */
+/* The first of positions first ... end - 1 whose element should come before the one before it. */
 static uint64_t first_fall(const wi_sorted_args *a, const wi_sort_key *key, size_t first,
                            size_t end) {
     const wi_sort_simd *simd = WI_OF_ISA(wi_cpu_isa(), wi_sort_simd);
     const size_t size = weft_type_size(a->type);
-    uint64_t keys[BLOCK]; /* of any width */
+    uint64_t keys[BLOCK]; /* room for keys of any width */
     for (size_t i = first; i < end; i += BLOCK - 1) {
         const size_t n = end - i < BLOCK - 1 ? end - i + 1 : BLOCK;
         simd->to_keys(key, (unsigned)size, n, (const char *)a->x + (i - 1) * size, keys);
@@ -97,7 +97,7 @@ weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, 
 
 /* ---- where does it belong? ---- */
 
-/* How many elements of x belong before the wanted key; with `upper`, or equal it. */
+/* How many elements of x come before the wanted key; with `upper`, or equal it. */
 static uint64_t bound_of(const wi_search_args *a, const wi_sort_key *key, size_t size,
                          uint64_t wanted) {
     size_t first = 0, n = a->n;
@@ -121,7 +121,7 @@ static void search_part(void *user, int rank, int team) {
 
 weft_status wi_search_threads(weft_context *ctx, const void *args) {
     wi_search_args a = *(const wi_search_args *)args;
-    /* A search takes as long as going through some hundred bytes. */
+    /* One search takes about as long as reading some hundred bytes. */
     const int team = wi_team_size(ctx, a.m, a.m > SIZE_MAX / 128 ? SIZE_MAX : a.m * 128);
     wi_team_run(ctx, team, search_part, &a);
     return WEFT_OK;
@@ -166,7 +166,7 @@ weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, w
         return WEFT_EARG;
     if (bound != WEFT_LOWER && bound != WEFT_UPPER)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: bound %d is no weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
+                       "%s: bound %d is not a weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
                        (int)bound);
     if (wi_sort_check_keys(ctx, name, order, type) != WEFT_OK)
         return WEFT_EARG;

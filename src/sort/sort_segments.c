@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Segments: many sorts in one call. On a cpu, threads take short segments in turns, and sort each
- * long one together. */
+/* Segments: many sorts in one call. On a cpu, threads take short segments one group after another,
+ * and sort each long one together. */
 #include <stdatomic.h>
 
 #include "cpu/team.h"
@@ -8,15 +8,15 @@
 #include "sort/sort_run.h"
 
 enum {
-    AT_ONCE = 64 /* segments a thread takes */
+    AT_ONCE = 64 /* segments that a thread takes at a time */
 };
 
-/* What threads share. */
+/* The arguments of the threads. */
 typedef struct work {
     const weft_context *ctx;
     const wi_segments_args *call;
     const wi_sort_parts *parts;
-    atomic_size_t taken; /* segments */
+    atomic_size_t taken; /* how many segments have been taken */
 } work;
 
 static void sort_short(void *user, int rank, int size) {
@@ -66,7 +66,7 @@ static weft_status check_count(weft_context *ctx, const wi_segments_args *a) {
                    a->segments);
 }
 
-/* Those in device memory are not looked at. */
+/* Checks offsets in host memory; those in device memory are not read here. */
 static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
     const char *const call = a->sort.call;
     const uint64_t *const offsets = a->offsets;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The serial rungs of sort: the two textbooks' ways, on ordered bits. */
+/* The serial rungs of sort: two textbook methods, on ordered bits. */
 #include "sort/sort_parts.h"
 #include "sort/sort_simd.h"
 
@@ -10,26 +10,18 @@ enum {
 #define NAME(f) f##_u8
 #define T uint8_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #include "sort/sort_quick.inc"
-#undef NAME
-#undef T
 
 static unsigned twice_log2(size_t n) {
     unsigned log2 = 0;

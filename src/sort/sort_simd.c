@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys made, told into buckets, and sorted in a cache, for one instruction set. */
+/* Making keys, distributing them to buckets, and sorting them in cache, for one instruction set. */
 #include "sort/sort_simd.h"
 
 #include <string.h>
@@ -10,12 +10,12 @@ enum {
     DIGIT_BITS = 8,
     RADIX = 1 << DIGIT_BITS,
     FEW = 24,          /* so few are sorted by insertion */
-    BLOCK = 256,       /* elements told into buckets at a time */
-    COUNTED = 1 << 30, /* elements counted in 32 bits before the counts move to 64 */
-    APART = 4          /* neighbours often share a bucket: they are counted in different places */
+    BLOCK = 256,       /* elements distributed to buckets at a time */
+    COUNTED = 1 << 30, /* elements counted with 32 bits before adding to 64 */
+    APART = 4          /* counters in turn: neighbours often share a bucket */
 };
 
-/* Element i of an array of elements of `bytes` bytes; 0 bytes: there is no array. */
+/* Element i of an array whose elements have `bytes` bytes; 0 bytes: there is no array. */
 WI_INLINE uint64_t load(const void *p, size_t i, unsigned bytes) {
     switch (bytes) {
     case 0:
@@ -49,7 +49,8 @@ WI_INLINE void store(void *p, size_t i, unsigned bytes, uint64_t value) {
     }
 }
 
-/* Counts to the places where each digit's keys begin. False if one digit is all there is. */
+/* Turns counts into the places where each digit's keys begin. False if all keys have the same
+ * digit. */
 static bool sum_before(size_t *counts, size_t last, size_t n) {
     size_t sum = 0;
     for (size_t k = 0; k <= last; k++) {
@@ -70,20 +71,21 @@ static void swap_spare(wi_sort_range *range) {
     range->spare_values = values;
 }
 
-/* Elements on their way to an array that many places of are written in turns: each bucket has a
- * parcel, which is sent when it is full. Places count from `ahead` elements before the array, so
- * that a parcel is a whole number of lines of memory. */
+/* Writing to many places of an array in alternation. Each bucket has a small buffer (a parcel),
+ * which is written when it is full. Places are counted from `ahead` elements before the array, so
+ * that parcels are whole cache lines. */
 typedef struct mail {
     char *out;
     size_t ahead;
-    bool stream; /* past the cache */
+    bool stream; /* with streaming stores */
 } mail;
 
 WI_INLINE mail mail_to(void *out, unsigned bytes, bool stream) {
     return (mail){out, bytes > 0 ? (uintptr_t)out % WI_SORT_PARCEL_BYTES / bytes : 0, stream};
 }
 
-/* The parcel that ends behind place `end`, but for what lies before `start`: another thread's. */
+/* Writes the parcel that ends before place `end`, without what is before `start`, which belongs to
+ * another thread. */
 WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
                            size_t end, bool stream) {
     const size_t in_all = WI_SORT_PARCEL_BYTES / bytes, first = (end - 1) / in_all * in_all;
@@ -95,7 +97,8 @@ WI_INLINE void send_parcel(const mail *m, unsigned bytes, const unsigned char *p
         memcpy(to, parcel + (from - first) * bytes, (end - from) * bytes);
 }
 
-/* Puts an element at place `to` of a bucket that this thread fills from place `start` on. */
+/* Puts an element at place `to` of a bucket, of which this thread fills the part from `start` on.
+ */
 WI_INLINE void send(const mail *m, unsigned bytes, unsigned char *parcel, size_t start, size_t to,
                     uint64_t element) {
     const size_t place = to + m->ahead, in_all = WI_SORT_PARCEL_BYTES / bytes;
@@ -104,7 +107,7 @@ WI_INLINE void send(const mail *m, unsigned bytes, unsigned char *parcel, size_t
         send_parcel(m, bytes, parcel, start + m->ahead, place + 1, m->stream);
 }
 
-/* What is left when the bucket is filled up to `end`. */
+/* Writes what is left in the parcel when the bucket is filled up to `end`. */
 WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *parcel, size_t start,
                          size_t end) {
     const size_t place = end + m->ahead;
@@ -115,26 +118,18 @@ WI_INLINE void send_rest(const mail *m, unsigned bytes, const unsigned char *par
 #define NAME(f) f##_u8
 #define T uint8_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u16
 #define T uint16_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u32
 #define T uint32_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #define NAME(f) f##_u64
 #define T uint64_t
 #include "sort/sort_simd_key.inc"
-#undef NAME
-#undef T
 
 #ifdef __AVX512F__
 #    include "sort/sort_vector_simd.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What sorting on a cpu is made of, compiled for each instruction set. All of it works on keys: the
- * ordered bits of sort.h as unsigned integers of 1, 2, 4 or 8 bytes. Values are 0 (none), 4 or 8
- * bytes. */
+/* The building blocks of sorting on a cpu, compiled for each instruction set. They work on keys:
+ * the ordered bits of sort.h as unsigned integers of 1, 2, 4 or 8 bytes. Values have 0 (none), 4 or
+ * 8 bytes. */
 #ifndef WI_SORT_SIMD_H
 #define WI_SORT_SIMD_H
 
@@ -10,12 +10,13 @@
 
 enum {
     WI_SORT_BUCKETS = 256,
-    /* Sent to a bucket at a time: with lines of 64, branches are mistaken more. */
+    /* written to a bucket at a time; with 64, one cache line, there are more branch mispredictions
+     */
     WI_SORT_PARCEL_BYTES = 128
 };
 
-/* Keys, with their values if value_bytes > 0, to be sorted where they are. The spare arrays are as
- * long, and are overwritten. */
+/* Keys, with values if value_bytes > 0, to be sorted in place. The spare arrays have the same
+ * length and are overwritten. */
 typedef struct wi_sort_range {
     unsigned key_bytes, value_bytes;
     unsigned first_bit, end_bit; /* what is compared */
@@ -23,9 +24,9 @@ typedef struct wi_sort_range {
     void *keys, *values, *spare_keys, *spare_values;
 } wi_sort_range;
 
-/* How keys are told into buckets. The bucket never falls as the bits compared rise: with
+/* How keys are distributed to buckets. A key with larger bits is never in an earlier bucket: with
  *     cell = min((max(bits, low) - low) >> shift, last)
- * it is the cell itself or, if there is a table, what stands there for the cell. */
+ * the bucket is the cell itself or, if there is a table, the table's entry for the cell. */
 typedef struct wi_sort_split {
     unsigned first_bit, end_bit;
     uint64_t low;
@@ -34,7 +35,7 @@ typedef struct wi_sort_split {
     const uint8_t *table;
 } wi_sort_split;
 
-/* One thread's share of telling elements into buckets. */
+/* One thread's share of distributing elements to buckets. */
 typedef struct wi_sort_deal {
     unsigned key_bytes, value_bytes;
     wi_sort_key key;
@@ -44,14 +45,15 @@ typedef struct wi_sort_deal {
     const void *x;      /* elements as the caller has them */
     const void *values; /* NULL: the values are positions */
     void *keys_out, *values_out;
-    size_t *at; /* for each bucket: where in keys_out its next key goes */
-    /* For dealing: a parcel of keys and one of values for each bucket, aligned to a line. */
+    size_t *at; /* for each bucket: where in keys_out the next key goes */
+    /* Only for `deal`: a parcel of keys and one of values for each bucket, aligned to a cache line.
+     */
     unsigned char (*parcels)[WI_SORT_PARCEL_BYTES], (*value_parcels)[WI_SORT_PARCEL_BYTES];
-    bool stream; /* write past the cache */
+    bool stream; /* write with streaming stores */
 } wi_sort_deal;
 
-/* One thread's share of picking out what comes first: elements with keys below `low`, and of those
- * from there to `last` the first `quota`. */
+/* One thread's share of selecting what comes first: all elements with keys below `low`, and of
+ * those from there to `last` the first `quota`. */
 typedef struct wi_sort_pick {
     unsigned key_bytes, value_bytes;
     wi_sort_key key;
@@ -59,7 +61,7 @@ typedef struct wi_sort_pick {
     size_t n;
     size_t first; /* the position of x[0] in the whole call */
     const void *x;
-    size_t below, inside; /* how many there are: what `tally` finds */
+    size_t below, inside; /* how many there are; `tally` counts them */
     size_t quota;
     void *keys_out, *values_out; /* the values are positions */
 } wi_sort_pick;
@@ -69,20 +71,20 @@ typedef struct wi_sort_simd {
                     void *to);
     void (*of_keys)(const wi_sort_key *key, unsigned key_bytes, size_t n, const void *from,
                     void *to);
-    /* out = the least key of each `block` of the n elements; the last may be shorter. */
+    /* out = the smallest key of each `block` of the n elements; the last block may be shorter. */
     void (*least)(const wi_sort_key *key, unsigned key_bytes, size_t block, size_t n, const void *x,
                   void *out);
     /* Adds to counts how many elements belong in each bucket. */
     void (*count)(const wi_sort_deal *deal, size_t *counts);
-    /* Moves them there, in order. */
+    /* Moves elements to their buckets, keeping their order. */
     void (*deal)(const wi_sort_deal *deal);
     void (*tally)(wi_sort_pick *pick);
-    /* Puts them out, in the order they come. */
+    /* Stores the selected elements, keeping their order. */
     void (*pick)(const wi_sort_pick *pick);
-    /* The first position whose key is below the one in front of it, or n; 1 <= n. */
+    /* The first position whose key is less than the one before it, or n; 1 <= n. */
     size_t (*first_fall)(const wi_sort_range *range);
     void (*radix)(const wi_sort_range *range);
-    void (*sort)(const wi_sort_range *range); /* the fastest way that fits in a cache */
+    void (*sort)(const wi_sort_range *range); /* the fastest method for what fits a cache */
 } wi_sort_simd;
 
 WI_DECLARE_ISAS(wi_sort_simd, wi_sort_simd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of sort's ladder, on every place: sizes, types, orders, keys alone, pairs, positions,
- * parts of keys, alignments, in place, host and device memory, and inputs made to be hard. The
- * oracle compares elements as the header words it, and merges them in long hand. */
+ * parts of keys, alignments, in place, host and device memory, and difficult inputs. The oracle
+ * compares elements as the header defines it, and merges them step by step. */
 #include "sort/sort.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum {
     AGAIN = 6
 };
 
-/* What is asked for. */
+/* Which call. */
 typedef enum form {
     KEYS,    /* weft_sort */
     PAIRS,   /* weft_sort_pairs */
@@ -45,7 +45,7 @@ typedef struct rig {
     weft_context *ctx;
     test_random random;
     test_buffer host[4], device[4]; /* keys, keys out, values, values out */
-    unsigned char *keys, *values;   /* what goes in */
+    unsigned char *keys, *values;   /* the inputs */
     size_t *order;                  /* which of them comes first, second, ... */
 } rig;
 
@@ -92,8 +92,8 @@ static bool is_named(const sort_case *c, const char *name) {
     return c->row && strcmp(c->row->name, name) == 0;
 }
 
-/* May this row refuse the call? Never what a user gets; quicksorts are not stable, and rungs that
- * teach offer few types, sizes and forms. */
+/* May this rung refuse the call? Rungs for users never do; quicksorts are not stable, and teaching
+ * rungs take few types, sizes and forms. */
 static bool may_refuse(const sort_case *c) {
     if (!c->row)
         return false;
@@ -144,7 +144,7 @@ static void prepare(rig *r, const sort_case *c, test_buffer *b[4]) {
     test_buffer_load(b[0], r->keys, bytes, c->offset_in * size);
     if (b[1] != b[0])
         test_buffer_poison(b[1], bytes, c->offset_out * size);
-    /* values of 4 and 8 bytes sometimes lie where no such number of C would */
+    /* values of 4 and 8 bytes are sometimes at unaligned addresses */
     const size_t off = c->form != INDICES && c->offset_in == 3 ? 1 : c->value_bytes;
     test_buffer_load(b[2], r->values, value_bytes, c->value_bytes);
     if (b[3] != b[2])
@@ -220,7 +220,7 @@ static void draw_form(rig *r, sort_case *c) {
     c->pattern = (oracle_pattern)test_below(&r->random, ORACLE_PATTERNS);
 }
 
-/* A case with everything drawn that is not given. */
+/* A case in which everything not given is drawn at random. */
 static void run_drawing(rig *r, sort_case c) {
     static const size_t offsets[][2] = {{0, 0}, {1, 1}, {1, 2}, {0, 3}, {3, 0}};
     const size_t *offset = offsets[test_below(&r->random, sizeof offsets / sizeof *offsets)];
@@ -300,8 +300,8 @@ static bool run_in_order(void *rig_of_test, size_t n, const wi_row *none, const 
     return true;
 }
 
-/* Keys in order already, which onesweep finds out: equal ones few or many in a row, something
- * hanging on them or not. */
+/* Keys that are in order already, which onesweep detects: with short or long runs of equal keys,
+ * with and without values. */
 static void in_order(weft_context *ctx) {
     static const size_t sizes[] = {2, 96, 333, 1000, 1001};
     const test_sweep s = {.sizes = sizes,
@@ -317,8 +317,8 @@ static void in_order(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* Small tiles in several passes, again and again: so that with some schedule a tile finds words of
- * the pass before, which it has to wait out. */
+/* Small tiles in several passes, repeated: with some schedule a tile then finds words of the pass
+ * before, and must wait. */
 static bool run_again(void *rig_of_test, size_t n, const wi_row *none, const size_t at[]) {
     static const weft_type types[] = {WEFT_U16, WEFT_U32};
     (void)none;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first k in order. On a cpu, unless they are few (sort_few.c), the k-th key is closed in on, 8
- * bits at a time, by counting; then the elements up to it are collected, in the order they came,
- * and sorted. */
+/* The first k in order. On a cpu, unless k is small (sort_few.c), the k-th key is found by
+ * counting, 8 bits at a time; then the elements up to it are collected in their order, and sorted.
+ */
 #include <string.h>
 
 #include "cpu/team.h"
@@ -10,16 +10,17 @@
 #include "sort/sort_run.h"
 
 enum {
-    SPARE = 4096 /* elements collected beyond 5/4 k, rather than looking once more */
+    SPARE = 4096 /* elements collected beyond 5/4 k, to save one more round of counting */
 };
 
-/* The keys below `low` all belong to the first k; so do some of the `width` from there on. */
+/* The range of keys in which the k-th is: keys below `low` are all among the first k, and so are
+ * some of the `width` keys from there on. */
 typedef struct bracket {
     uint64_t low, width; /* width 0: 2^64 */
     size_t below, inside;
 } bracket;
 
-/* What the threads share. */
+/* The arguments of the threads. */
 typedef struct plan {
     const weft_context *ctx;
     const wi_top_k_args *args;
@@ -29,15 +30,15 @@ typedef struct plan {
     int team;
     size_t capacity;
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
-    size_t index_bytes;                /* of a position; 0: they are not wanted */
+    size_t index_bytes;                /* of a position; 0: positions are not wanted */
     char *keys, *positions;
 } plan;
 
 /* What the threads do next. */
 typedef struct step {
     const plan *p;
-    const wi_sort_split *split; /* of counting */
-    const bracket *b;           /* of collecting */
+    const wi_sort_split *split; /* for counting */
+    const bracket *b;           /* for collecting */
 } step;
 
 static void count_part(void *user, int rank, int team) {
@@ -57,8 +58,8 @@ static void count_all(const plan *p, const wi_sort_split *split) {
     wi_team_run(p->ctx, p->team, count_part, &(step){.p = p, .split = split});
 }
 
-/* The bracket's 256th part that the k-th key is in. What lies below the bracket is counted with its
- * first part, what lies above with its last. */
+/* Narrows the bracket to that 256th part of it which contains the k-th key. Keys below the bracket
+ * are counted with its first part, those above with its last. */
 static bracket narrow(const plan *p, bracket b, unsigned shift) {
     const wi_sort_split split = {
         .end_bit = 8 * p->size, .low = b.low, .shift = shift, .last = WI_SORT_BUCKETS - 1};
@@ -89,7 +90,7 @@ static bracket close_in(const plan *p) {
     return b;
 }
 
-/* A thread's share of what is collected. */
+/* A thread's share of collecting. */
 static wi_sort_pick share_of(const plan *p, const bracket *b, int rank) {
     const wi_top_k_args *const a = p->args;
     const size_t first = wi_team_share(a->n, rank, p->team);
@@ -103,8 +104,9 @@ static wi_sort_pick share_of(const plan *p, const bracket *b, int rank) {
                           .x = (const char *)a->x + first * p->size};
 }
 
-/* Where each thread puts what it picks, and how many from inside the bracket: the first ones, as
- * many as fit. What is left of the capacity is filled with what sorts last. */
+/* Computes where each thread stores what it collects, and how many keys from inside the bracket it
+ * takes: the first ones, as many as fit. The rest of the capacity is filled with keys that come
+ * last. */
 static void deal_out(const plan *p, const bracket *b) {
     size_t at = 0, left = p->capacity - b->below;
     for (int rank = 0; rank < p->team; rank++) {
@@ -148,7 +150,7 @@ static void collect(const plan *p, const bracket *b) {
     wi_team_run(p->ctx, p->team, pick_part, &(step){.p = p, .b = b});
 }
 
-/* The sort of what was collected: keys that are unsigned already, in place. */
+/* The arguments for sorting what was collected: unsigned keys, in place. */
 static wi_sort_args sort_of(const plan *p, size_t *bytes) {
     static const weft_type unsigned_of[] = {
         [1] = WEFT_U8, [2] = WEFT_U16, [4] = WEFT_U32, [8] = WEFT_U64};
@@ -173,7 +175,7 @@ static void put_out(const plan *p) {
         a->positions[i] = wi_element_bits(p->positions, p->index_bytes, i);
 }
 
-/* So many are collected at most. */
+/* How many elements are collected at most. */
 static size_t capacity_of(size_t n, size_t k) {
     const size_t left = n - k, more = k / 4;
     return left <= more || left - more <= SPARE ? n : k + more + SPARE;
@@ -193,7 +195,7 @@ static plan plan_of(const weft_context *ctx, const wi_top_k_args *a) {
                                                           : 8};
 }
 
-/* Hands out the memory, the widest elements first; returns how much it takes. NULL: only that. */
+/* Divides the memory, the widest elements first; returns how many bytes. NULL: only that. */
 static size_t lay_out(plan *p, char *memory) {
     const size_t counts = (size_t)p->team * sizeof *p->counts;
     const size_t keys = p->capacity * p->size, positions = p->capacity * p->index_bytes;
@@ -221,7 +223,7 @@ weft_status wi_top_k_counted(weft_context *ctx, const void *args) {
     plan p = plan_of(ctx, a);
     const size_t needed = lay_out(&p, NULL);
     if (a->bytes) {
-        /* what is asked for is only looked at for being there */
+        /* when asked for bytes only, it matters whether they are NULL, not what they are */
         p.keys = p.positions = a->values ? a->values : (void *)a->positions;
         const wi_sort_args sort = sort_of(&p, a->bytes);
         *a->bytes += needed;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft_top_k on a cpu: counts and k on either side of where its ways change, threads, data in every
- * arrangement. Whether k elements are the first k is seen without sorting: they are in order, and
- * as many elements as that come no later than the last of them. And a few of many take a fraction
- * of a sort. */
+ * arrangement. That k elements are the first k is checked without sorting: they are in order, and
+ * exactly k elements come no later than the last of them. And a small k takes a fraction of the
+ * time of a sort. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "sort/sort_oracle.h"
 #include "testing.h"
 
-/* A call and its answer. */
+/* A call and its result. */
 typedef struct answer {
     weft_type type;
     bool descending;
@@ -22,7 +22,8 @@ typedef struct answer {
     uint64_t *positions;
 } answer;
 
-/* -1 or 1 as element a, at position i, comes before or after element b, at j; 0 if it is it. */
+/* -1 or 1 if element a, at position i, comes before or after element b, at j; 0 if they are the
+ * same element. */
 static int compare(const answer *a, uint64_t x, size_t i, uint64_t y, size_t j) {
     const int sign = oracle_compare(a->type, x, y);
     if (sign)
@@ -80,7 +81,7 @@ static void run(weft_context *ctx, test_random *r, weft_type type, oracle_patter
     free(a.positions);
 }
 
-/* Few of few, of many, and of so many that blocks of blocks are looked at; then more. */
+/* k small; k and n small; n so large that blocks of blocks are used; then more. */
 static void every_way(weft_context *ctx) {
     static const size_t sizes[][2] = {
         {2048, 2048},  {2049, 2049}, {2049, 32},     {2049, 33},     {4096, 1},       {6399, 100},
@@ -102,7 +103,7 @@ static void every_way(weft_context *ctx) {
         }
 }
 
-/* A call of each ladder beside sort's own. */
+/* A call of each ladder other than sort's. */
 static weft_status call(weft_context *ctx, const char *op) {
     enum {
         N = 100
@@ -128,7 +129,8 @@ static weft_status call(weft_context *ctx, const char *op) {
     return weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_U32, N, x, y, sizeof *values, values, moved);
 }
 
-/* Every rung of them can be forced, is the one that runs, and leaves the others' choice alone. */
+/* Every rung of these can be forced, is the one that runs, and does not affect the other ladders.
+ */
 static void every_rung(weft_context *ctx) {
     static const wi_ladder *const ladders[] = {
         &wi_merge_ladder,         &wi_search_ladder,       &wi_is_sorted_ladder, &wi_top_k_ladder,
@@ -154,8 +156,8 @@ static void every_rung(weft_context *ctx) {
     }
 }
 
-/* All but one of the first k stand in one block, with many that come little later; the k-th is the
- * last element of all. */
+/* All but one of the first k are in one block, with many elements that come just after; the k-th is
+ * the last element of all. */
 static void one_far_off(void **state) {
     (void)state;
     enum {
@@ -189,11 +191,11 @@ static double now(void) {
 enum {
     MILLION = 1000000,
     TIMES = 5,
-    FASTER = 8 /* times a sort, at least; it is more than a hundred */
+    FASTER = 8 /* times as fast as a sort, at least; it is more than a hundred */
 };
 
-/* Of the last five of x; without positions, of sorting x into values. The shortest of several
- * times: what other programs take only adds to it. */
+/* The time for the last five of x; without positions, of sorting x into values. The shortest of
+ * several: other programs only add to it. */
 static double least_time(weft_context *ctx, const float *x, float *values, uint64_t *positions) {
     double least = INFINITY;
     for (int k = 0; k < TIMES; k++) {
@@ -220,7 +222,7 @@ static void five_of_a_million(void **state) {
     test_fill(&r, TEST_ANY, WEFT_F32, MILLION, x);
     const double of_random = least_time(ctx, x, y, positions);
     const double of_sort = least_time(ctx, x, y, NULL);
-    /* in order: each is one of the last five so far */
+    /* ascending: each element is one of the last five so far */
     const double of_rising = least_time(ctx, y, x, positions);
     for (size_t k = 0; k < 5; k++)
         assert_int_equal(positions[k], MILLION - 1 - k);

@@ -4,7 +4,7 @@
 #define WI_SORT_VECTOR_SIMD_H
 
 enum {
-    MOST_ROWS = 8 /* vectors that are sorted in registers */
+    MOST_ROWS = 8 /* vectors that are sorted in registers, at most */
 };
 
 #define NAME(f) f##_u32
@@ -18,16 +18,6 @@ enum {
 #define SPLAT(x) _mm512_set1_epi32((int)(x))
 #define BITS 32
 #include "sort/sort_vector_simd.inc"
-#undef NAME
-#undef T
-#undef LANES
-#undef EPI
-#undef EPU
-#undef EPU_MASK
-#undef MASK
-#undef IOTA
-#undef SPLAT
-#undef BITS
 
 #define NAME(f) f##_u64
 #define T uint64_t
@@ -40,18 +30,8 @@ enum {
 #define SPLAT(x) _mm512_set1_epi64((long long)(x))
 #define BITS 64
 #include "sort/sort_vector_simd.inc"
-#undef NAME
-#undef T
-#undef LANES
-#undef EPI
-#undef EPU
-#undef EPU_MASK
-#undef MASK
-#undef IOTA
-#undef SPLAT
-#undef BITS
 
-/* Keys alone and whole; the width must be 4 or 8 bytes. */
+/* Is the range for vectors: whole keys of 4 or 8 bytes, without values? */
 static bool is_for_vectors(const wi_sort_range *range) {
     return range->value_bytes == 0 && range->first_bit == 0 && range->key_bytes >= 4 &&
            range->end_bit == 8 * range->key_bytes;

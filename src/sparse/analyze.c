@@ -9,7 +9,7 @@
 
 static const char name[] = "weft_chol_analyze";
 
-/* What `best` may spend on a second ordering, unless the options say otherwise. */
+/* The longest that `best` may spend on a second ordering, unless the options say otherwise. */
 static const double default_seconds = 60;
 
 double wi_chol_now(void) {
@@ -23,7 +23,7 @@ weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan
     if (!*plan)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a plan; free some", call);
     memset(*plan, 0, sizeof **plan);
-    (*plan)->least_work = 1e8; /* flops: the system may take milliseconds to place a thread */
+    (*plan)->least_work = 1e8; /* flops: starting a thread can take the system milliseconds */
     return WEFT_OK;
 }
 
@@ -57,7 +57,7 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
                          const weft_chol_options *options) {
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; create one first", name);
-    /* A size that ends inside a pointer is no version's. */
+    /* The options struct of any version ends at the end of a member. */
     if (options && (options->size == 0 || options->size > sizeof *options ||
                     options->size % sizeof options->size != 0))
         return wi_fail(ctx, WEFT_EARG,
@@ -75,7 +75,7 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
     return WEFT_OK;
 }
 
-/* Where the ladder's forced row stands in the context. */
+/* The entry for this ladder's forced rung in the context. */
 static const wi_row **forced_row(weft_context *ctx) {
     size_t op = 0;
     while (wi_ops[op] != &wi_sparse_order_ladder)
@@ -97,8 +97,8 @@ static weft_status find_ordering(weft_context *ctx, const char *ordering, const 
                    ordering, known);
 }
 
-/* Runs the ordering that the options name, or else the context's choice. `flops` are what it says
- * that L takes at most, or INFINITY. */
+/* Runs the ordering that the options name, or else the context's choice. *flops is set to an upper
+ * bound on the flops of L, or INFINITY. */
 static weft_status order(weft_context *ctx, const weft_chol_options *options,
                          const wi_pattern *graph, int64_t *perm, double *flops,
                          const char **chosen) {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scaling, for matrices whose numbers are near the ends of what a double can hold: T A T is
- * factored in place of A, T diagonal and of powers of two, so that nothing is rounded. Others are
- * left alone.
- */
+/* Scaling, for matrices with numbers near the limits of double: T A T is factored instead of A,
+ * where T is diagonal and consists of powers of two, so that nothing is rounded. Other matrices are
+ * not scaled. */
 #include <math.h>
 
 #include "sparse/chol.h"
 
-/* Between these, products and quotients of the numbers of A, L, b and x stay in the range of double
- * by themselves. */
+/* If the diagonal is between these, products and quotients of the numbers of A, L, b and x stay in
+ * the range of double. */
 static const double least_diagonal = 0x1p-200, most_diagonal = 0x1p200;
 
-/* Is a number on the diagonal outside? Those of any place are looked at first, which takes next to
- * no time. Of a positive definite matrix none is larger than the largest on the diagonal. */
+/* Is a number on the diagonal outside the range? Only the diagonal is read: in a positive definite
+ * matrix no entry is larger than the largest on the diagonal. */
 static bool is_extreme(const weft_sparse *matrix) {
     double least = most_diagonal, most = 0;
     if (wi_within((size_t)matrix->start[matrix->cols], matrix->value, least_diagonal,

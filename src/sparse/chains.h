@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over the rows of a column, as dense.h states them: CHAINS chains of fma, one for every
- * CHAINS-th row, side by side in vectors. For *_simd.c files. */
+/* Sums over the rows of a column, as dense.h defines them: CHAINS chains of fma, one for every
+ * CHAINS-th row, computed side by side in vectors. For *_simd.c files. */
 #ifndef WI_SPARSE_CHAINS_H
 #define WI_SPARSE_CHAINS_H
 
@@ -11,7 +11,7 @@ enum {
     PARTS = CHAINS / WI_WIDE
 };
 
-/* ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)) of the chains. */
+/* Adds the chains: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)). */
 WI_INLINE double sum_of(const wi_doubles part[PARTS]) {
     double chain[CHAINS];
     for (int q = 0; q < PARTS; q++)

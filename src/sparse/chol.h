@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan of a Cholesky factorization, the memory for its numbers, and the ladder "sparse" that
- * fills it. Internal. */
+/* A plan of a Cholesky factorization, the memory for its values, and the ladder "sparse" that
+ * computes them. Internal. */
 #ifndef WI_SPARSE_CHOL_H
 #define WI_SPARSE_CHOL_H
 
@@ -11,21 +11,22 @@
 extern "C" {
 #endif
 
-/* ---- who does what: cut.c ---- */
+/* ---- which thread does what: cut.c ---- */
 
-/* Whole subtrees next to each other, which one thread factors: supernodes begin ... end - 1. */
+/* Neighbouring subtrees that one thread factors: supernodes begin ... end - 1. */
 typedef struct wi_task {
     int64_t begin, end;
     double work;
 } wi_task;
 
-/* Where a supernode's update, or its part of a right-hand side, waits for the parent: in memory of
- * its own for each thread (an offset from 0) or in memory that all reach (~offset). */
-typedef int64_t wi_place;
+/* Where a supernode's update (or its part of a right-hand side) is kept until its parent needs it.
+ * offset >= 0: in the memory of the thread that factors it; ~offset, which is < 0: in memory that
+ * all threads share. */
+typedef int64_t wi_stack_offset;
 
-/* Memory for what waits, in doubles. First come those of the roots below the cut, which all reach;
- * then each thread's own, while tasks are done, in the same place as those of the tops, which come
- * after the tasks. */
+/* Sizes of the memory for these, in doubles. First come the entries of the roots below the cut,
+ * which all threads share. After them, while tasks run, each thread's own; later the entries of the
+ * tops use the same memory. */
 typedef struct wi_stack {
     int64_t roots, own, tops;
 } wi_stack;
@@ -35,63 +36,65 @@ static inline int64_t wi_stack_entries(const wi_stack *stack, int threads) {
     return stack->roots + (own > stack->tops ? own : stack->tops);
 }
 
-/* Where a place is in that memory, for the thread of this rank. */
-static inline int64_t wi_stack_at(const wi_stack *stack, wi_place place, int rank) {
+/* The index in that memory, for the thread of this rank. */
+static inline int64_t wi_stack_at(const wi_stack *stack, wi_stack_offset place, int rank) {
     return place < 0 ? ~place : stack->roots + stack->own * rank + place;
 }
 
-/* The tree is cut: subtrees below the cut are tasks, supernodes above it are `tops`, each factored
- * by all threads together. Nothing that is computed depends on the cut, only who computes it. */
+/* The cut through the tree: subtrees below it are tasks of one thread each; the supernodes above
+ * it, the `tops`, are each factored by all threads together. The cut changes only who computes
+ * what, no result. */
 typedef struct wi_cut {
     int threads;
-    double limit;        /* a supernode whose subtree is more work than this is a top */
-    int64_t tasks, tops; /* how many */
-    wi_stack update;     /* doubles for updates */
-    wi_stack part;       /* and for parts of one right-hand side */
-    bool alone; /* there is not the work that pays for a second thread, whatever the context: so
-                 * right-hand sides have no parts, each row is summed up in its place */
+    double limit;        /* a supernode whose subtree takes more work than this is a top */
+    int64_t tasks, tops; /* number of each */
+    wi_stack update;     /* memory for updates */
+    wi_stack part;       /* memory for parts of one right-hand side */
+    bool alone; /* too little work for a second thread, on any context. Then right-hand sides have
+                   no parts: contributions go directly to their rows */
 } wi_cut;
 
-/* The cut for at most `threads` threads, each with `least` work to do: figures only. */
+/* The sizes of the cut for at most `threads` threads, each with at least `least` work. */
 void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_cut *cut);
 
-/* The cut itself, tasks[cut->tasks] with the most work first and tops[cut->tops] ascending; and for
- * every supernode where its update and its part of a right-hand side wait. */
+/* The cut itself: tasks[cut->tasks], the one with the most work first; tops[cut->tops], ascending;
+ * and for every supernode the offsets of its update and of its part of a right-hand side. */
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
-                 wi_place *update, wi_place *part);
+                 wi_stack_offset *update, wi_stack_offset *part);
 
-/* Is L of the matrix scaled, and by what: row i and column i by 2^power[i]. */
+/* Is the matrix scaled, and by how much: row i and column i by 2^power[i]. */
 typedef struct wi_balance {
     bool scaled;
     int32_t *power;
 } wi_balance;
 
-/* ---- memory for the numbers: numbers.c ---- */
+/* ---- memory for the values: numbers.c ---- */
 
-/* L is stored by supernodes: supernode s has a panel of height x columns, by blocks of columns
- * (wi_block_column), beginning at l + panel[s]. Row r of it is row symbolic.rows[rows_at[s] + r] of
- * L, and what lies above the diagonal is not defined. */
+/* L is stored by supernodes: supernode s has a panel of height x columns, in blocks of columns
+ * (wi_block_column), that begins at l + panel[s]. Row r of the panel is row
+ * symbolic.rows[rows_at[s] + r] of L; entries above the diagonal are undefined. */
 typedef struct wi_numbers {
     wi_cut cut;
-    int64_t rhs;       /* right-hand sides that there is memory for */
+    int64_t rhs;       /* how many right-hand sides there is memory for */
     int64_t *panel;    /* supernodes + 1 */
-    int64_t *entry_at; /* n + 1: entries of A in column k of the permuted lower triangle are */
-    int64_t *entry;    /* the matrix's value[entry[e]], e = entry_at[k] ... entry_at[k+1] - 1, */
-    int32_t *slot;     /* each in row slot[e] of the panel that has column k */
-    int32_t *relative; /* for every element of symbolic.rows below the columns of its supernode:
-                          the row of the parent's front that is the same */
-    wi_place *update, *part; /* of each supernode; `part` is not used where cut.alone */
+    int64_t *entry_at; /* n + 1 starts: entries e = entry_at[k] ... entry_at[k+1] - 1 are in column
+                          k of the permuted lower triangle; */
+    int64_t *entry;    /* entry e is value[entry[e]] of the matrix, */
+    int32_t *slot;     /* and belongs in row slot[e] of its panel */
+    int32_t *relative; /* for every element of symbolic.rows below the columns of its supernode: its
+                          row in the parent's front */
+    wi_stack_offset *update, *part; /* for each supernode; `part` is not used if cut.alone */
     wi_task *tasks;
     int64_t *tops;
     double *l;
-    double *stack; /* updates, as in cut.update */
-    double *rooms; /* for packed rows: room_entries for each thread while tasks are done, then all
-                      of it for the tops */
+    double *stack; /* the memory described by cut.update */
+    double *rooms; /* for packed rows: room_entries for each thread during tasks, later all of it
+                      for the tops */
     int64_t room_entries;
-    double *solve; /* everything a solve needs, for `rhs` right-hand sides */
+    double *solve; /* all memory of a solve, for `rhs` right-hand sides */
     void *scratch; /* of the teaching rungs; NULL until one of them has factored */
     size_t scratch_bytes;
-    double *scaled; /* room for the values of a matrix that is scaled, and for its powers */
+    double *scaled; /* for the values of a matrix that is scaled, and its powers of two */
     size_t scaled_bytes;
     wi_balance balance;
     bool mapped; /* entry, slot and relative are filled */
@@ -100,40 +103,41 @@ typedef struct wi_numbers {
 /* Bytes of everything in wi_numbers. */
 size_t wi_numbers_bytes(const weft_chol *plan, const wi_cut *cut, int64_t rhs);
 
-/* What is in `solve`, for `rhs` right-hand sides. */
+/* The parts of `solve`, for `rhs` right-hand sides. */
 typedef struct wi_solve_room {
     double *y, *x; /* n x rhs each */
-    double *stack; /* parts, as in cut.part, x rhs */
+    double *stack; /* parts as in cut.part, each times rhs */
     double *front; /* front_entries for each thread */
     int64_t front_entries;
 } wi_solve_room;
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs);
 
-/* Takes what is not there yet; the memory is for the context's threads if it takes any of it. */
+/* Allocates what is not there yet. If it allocates anything, the memory is sized for the context's
+ * threads. */
 weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs);
 void wi_numbers_free(wi_numbers *numbers);
 
-/* Has the report know of what is held now. */
+/* Updates the report's peak of the memory held. */
 void wi_numbers_note_peak(weft_chol *plan);
 
-/* Scratch memory of the teaching rungs, at least `bytes`, taken when it is first asked for. */
+/* Scratch memory of the teaching rungs, at least `bytes`; allocated at its first use. */
 weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
                                void **scratch);
 
-/* Fills the maps; WEFT_EARG if an entry of the matrix has no place in L. Nothing if they are full.
- */
+/* Fills the maps entry, slot and relative unless they are filled; WEFT_EARG if an entry of the
+ * matrix is not in the pattern of L. */
 weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            const weft_sparse *matrix);
 
 /* ---- scaling: balance.c ---- */
 
-/* Decides whether the matrix has to be scaled, and by what; takes memory when one first has to be.
- * The powers of before stay where they were. */
+/* Decides whether the matrix has to be scaled, and by how much. Allocates memory the first time one
+ * has to be. The powers of the matrix before are kept. */
 weft_status wi_chol_balance(weft_context *ctx, const char *call, weft_chol *plan,
                             const weft_sparse *matrix);
 
-/* The matrix as the plan has it: scaled, in `room`, which then points to the plan's values; or as
- * it is. Nothing is rounded but numbers that come to lie below the range of double. */
+/* The matrix that the plan factors: the scaled one, for which *room then points to the plan's
+ * values, or the matrix itself. Scaling rounds only numbers that become subnormal. */
 const weft_sparse *wi_chol_balanced(const weft_chol *plan, const weft_sparse *matrix,
                                     weft_sparse *room);
 
@@ -142,12 +146,13 @@ const weft_sparse *wi_chol_balanced(const weft_chol *plan, const weft_sparse *ma
 typedef enum wi_chol_state {
     WI_CHOL_EMPTY,
     WI_CHOL_FACTORED,
-    WI_CHOL_INDEFINITE /* columns before `failed` are right in all panels below it in the tree */
+    WI_CHOL_INDEFINITE /* in all panels below `failed` in the tree, the columns before it are right
+                        */
 } wi_chol_state;
 
 struct weft_chol {
     wi_symbolic symbolic;
-    uint64_t fingerprint; /* of the pattern analyzed */
+    uint64_t fingerprint; /* of the pattern that was analyzed */
     weft_chol_report report;
     wi_numbers numbers;
     wi_chol_state state;
@@ -155,49 +160,49 @@ struct weft_chol {
     double least_work; /* that pays for waking a thread; 0 in tests of small matrices */
     weft_chol_progress progress;
     void *progress_user;
-    double told; /* when progress was last told, as a share of the work */
+    double told; /* the share of work done when progress was last reported */
 };
 
-/* Column j of the panel of supernode s; row i of it, i >= j, is at [i]. */
+/* Column j of the panel of supernode s; its row i, i >= j, is at [i]. */
 static inline double *wi_chol_column(const weft_chol *plan, int64_t s, int64_t j) {
     return wi_block_column(plan->numbers.l + plan->numbers.panel[s],
                            wi_super_height(&plan->symbolic, s), j);
 }
 
-/* The power of two that row and column i of the caller's matrix were scaled by. */
+/* The power of two by which row and column i of the caller's matrix are scaled. */
 static inline int wi_chol_power(const weft_chol *plan, int64_t i) {
     return plan->numbers.balance.scaled ? plan->numbers.balance.power[i] : 0;
 }
 
-/* Threads for a call: no more than there is memory for. */
+/* Threads for a call: at most as many as there is memory for. */
 static inline int wi_chol_team(const weft_context *ctx, const weft_chol *plan) {
     const int most = plan->numbers.cut.threads;
     return ctx->threads < most ? ctx->threads : most;
 }
 
-/* A plan with nothing in it. */
+/* Creates an empty plan. */
 weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan);
 
-/* Fills what the report says of the structure. */
+/* Fills the report's facts about the structure. */
 void wi_chol_describe(weft_chol *plan);
 
-/* Seconds of the monotonic clock. */
+/* The monotonic clock, in seconds. */
 double wi_chol_now(void);
 
-/* Is the plan a plan, and the matrix one of its pattern? */
+/* Checks that the plan is valid, and that the matrix has its pattern. */
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan);
 weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,
                                  const weft_sparse *matrix);
-/* And is it factored? */
+/* The same, and that the plan is factored. */
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan);
 
 /* ---- the ladder "sparse" ---- */
 
-/* A rung fills the panels of L. plan->numbers is reserved and mapped. It takes memory, if any, from
- * wi_numbers_scratch and before it writes to them. If column k of the permuted
- * matrix, and none before, has a pivot that is not > 0 and finite, a rung leaves that pivot where L
- * has it and returns wi_chol_fail(..., k); columns before k in the subtree of the tree that ends in
- * k are then right, rows down to k, and finite below. */
+/* A rung computes the panels of L. plan->numbers is reserved and mapped. It allocates only with
+ * wi_numbers_scratch, and before it writes to the panels. If column k of the permuted matrix is the
+ * first whose pivot is not > 0 or not finite, the rung leaves that pivot in the place of L's
+ * diagonal entry and returns wi_chol_fail(..., k). The columns before k in the subtree that ends
+ * with k are then right in rows up to k, and finite below. */
 typedef struct wi_chol_args {
     const char *call; /* the public name, for messages */
     weft_chol *plan;
@@ -211,32 +216,31 @@ const char *wi_chol_fits_blas(const weft_context *ctx, const void *args);
 weft_status wi_chol_left_looking(weft_context *ctx, const void *args);
 weft_status wi_chol_multifrontal(weft_context *ctx, const void *args);
 
-/* After WEFT_ENOTSPD: the column that showed it, in the caller's numbering, and its pivot. */
+/* After WEFT_ENOTSPD: the column that failed, in the caller's numbering, and its pivot. */
 int64_t wi_chol_failed(const weft_chol *plan, double *pivot);
 
-/* Records that column `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite.
- */
+/* Records that `column` failed: WEFT_ENOTSPD, or WEFT_ENONFINITE if its pivot is not finite. */
 weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, int64_t column);
 
-/* Tells the caller's progress function, if there is one and enough is done since it was last told,
- * that the share `done` of the work is. False if it asks to stop: then the rung returns
- * wi_chol_cancel. By the calling thread only. */
+/* Calls the caller's progress function with `done`, the share of the work that is done, if there is
+ * one and enough has been done since its last call. False if it asks to stop: the rung then returns
+ * wi_chol_cancel. Only for the calling thread. */
 bool wi_chol_tell(weft_chol *plan, double done);
 weft_status wi_chol_cancel(weft_context *ctx, const char *call);
 
-/* Columns begin ... end - 1 of the panel of supernode s = the entries of A there are, else zeros.
- */
+/* Columns begin ... end - 1 of the panel of supernode s = the entries of A, and zeros elsewhere. */
 void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_t s, int64_t begin,
                         int64_t end);
 
 /* ---- after the factorization ---- */
 
-/* y, n x rhs row-major and in the order of the columns of L, = L \ y if `up`, then = Lt \ y if
- * `down`. y is wi_solve_room_of(plan, rhs).y. */
+/* y = L \ y if `up`, then y = Lt \ y if `down`. y is wi_solve_room_of(plan, rhs).y: n x rhs,
+ * row-major, in the order of the columns of L. */
 void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
                         bool down);
 
-/* y = d, in the order of the columns of L, for column k of supernode s that failed. */
+/* y = d of weft_chol_direction, in the order of the columns of L, for column k of supernode s that
+ * failed. */
 void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k);
 
 /* log(det A) */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the calls of the factorization refuse, odd shapes, progress and cancelling, plans from
- * files, and memory: what the report promises against what a process takes. */
+/* What the calls of the factorization refuse, unusual shapes, progress and cancelling, plans from
+ * files, and memory: the report's promise compared with what the process takes. */
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,7 +101,7 @@ static void refuse_solves(weft_context *ctx, const weft_sparse *matrix, weft_cho
     assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 0, NULL, 9, NULL, 9), WEFT_OK);
 }
 
-/* The same entries, not meant as half of a symmetric matrix. */
+/* The same entries, but not as half of a symmetric matrix. */
 static void refuse_general(weft_context *ctx, const weft_sparse *matrix, weft_chol *plan) {
     const size_t n = weft_sparse_rows(matrix);
     weft_sparse *general;
@@ -114,7 +114,7 @@ static void refuse_general(weft_context *ctx, const weft_sparse *matrix, weft_ch
     weft_sparse_destroy(general);
 }
 
-/* A front larger than any memory, as in a plan of 2^29 rows that are all joined. */
+/* A front larger than any memory, as in a plan of 2^29 rows that are all connected. */
 static void refuse_front(weft_context *ctx, const weft_sparse *matrix) {
     weft_chol *const plan = analyzed(ctx, matrix);
     plan->symbolic.largest_front = INT64_C(1) << 29;
@@ -124,7 +124,7 @@ static void refuse_front(weft_context *ctx, const weft_sparse *matrix) {
     weft_chol_destroy(plan);
 }
 
-/* Another pattern, of the same size and even as many entries. */
+/* Another pattern of the same size, even with the same number of entries. */
 static void refuse_matrices(weft_context *ctx, weft_chol *plan) {
     const int64_t row[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8, 8, 8, 7, 7, 7, 7};
     const int64_t col[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3};
@@ -140,7 +140,7 @@ static void refuse_matrices(weft_context *ctx, weft_chol *plan) {
                      "pattern");
         test_refused(ctx, weft_chol_solve(ctx, plan, other, NULL, 1, x, 9, x, 9), WEFT_EARG,
                      "weft_chol_solve", "pattern");
-        /* A plan that claims this pattern all the same, as a forged file might. */
+        /* A plan that claims this pattern nevertheless, as a forged file might. */
         weft_chol *const forged = analyzed(ctx, other);
         weft_sparse *const mesh = generated(ctx, "laplace2d", 3);
         weft_chol *const wrong = analyzed(ctx, mesh);
@@ -173,9 +173,9 @@ static void test_refusals(void **state) {
     weft_close(ctx);
 }
 
-/* ---- odd shapes ---- */
+/* ---- unusual shapes ---- */
 
-/* A row of numbers on the diagonal and no more; n = 0 and 1 among them. */
+/* A diagonal matrix; n = 0 and 1 too. */
 static void test_diagonal(void **state) {
     (void)state;
     static const size_t sizes[] = {0, 1, 2, 1000, 70000};
@@ -224,8 +224,8 @@ static weft_sparse *two(weft_context *ctx, double a, double b, double c) {
     return matrix;
 }
 
-/* A pivot of 0 is refused as those below 0 are; a matrix that is singular and one that overflows
- * are told apart. */
+/* A pivot of 0 is refused like those below 0; a singular matrix and one that overflows get
+ * different statuses. */
 static void test_edges_of_double(void **state) {
     (void)state;
     const struct {
@@ -384,7 +384,7 @@ static void test_loaded(void **state) {
     weft_close(ctx);
 }
 
-/* A matrix that is not worth a second thread is not given one. */
+/* A matrix too small for a second thread does not get one. */
 static void test_small_alone(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:2");
@@ -424,7 +424,8 @@ static void test_report(void **state) {
     assert_true(report.bytes_needed > needed && report.bytes_peak == report.bytes_needed);
     assert_true(report.solve_seconds > 0 && report.backward_error > 0 &&
                 report.backward_error <= 1e-13 && report.refinements == 0);
-    /* 16 of them are solved together; that the last need no step is not what is told. */
+    /* 16 of them are solved together; the report must not be that of the last ones, which need no
+     * step. */
     const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 5};
     memset(x, 0, 20 * n * sizeof *x);
     for (size_t i = 0; i < n; i++)
@@ -449,7 +450,7 @@ static size_t resident(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The most that has been resident since this process began to be this program. */
+/* The most memory resident since this process started this program. */
 static size_t most_resident(void) {
     char line[256];
     size_t kib = 0;
@@ -463,8 +464,8 @@ static size_t most_resident(void) {
     return kib * 1024;
 }
 
-/* Bytes that factor and solve took beside what was predicted, as a ratio. In a process of its own,
- * so that no memory freed before is used again. */
+/* How many bytes factor and solve took, relative to the prediction. Runs in its own process, so
+ * that no freed memory is used again. */
 static double memory_ratio(void) {
     weft_context *const ctx = test_open("cpu:2");
     weft_sparse *const matrix = generated(ctx, "laplace3d", 36);
@@ -503,7 +504,7 @@ static void test_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory), /* first: a fork has the caller's thread alone */
+        cmocka_unit_test(test_memory), /* first: a forked process has only the calling thread */
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_diagonal),
         cmocka_unit_test(test_edges_of_double), cmocka_unit_test(test_condition_of_scaled),
         cmocka_unit_test(test_progress),        cmocka_unit_test(test_loaded),

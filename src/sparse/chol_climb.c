@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sparse's climb: the factorization of the 7-point mesh of about n points, analyzed once. */
+/* sparse's climb: factors the matrix of a 7-point mesh of about n points, which is analyzed once.
+ */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@
 /* A matrix, and the plan to factor it. */
 typedef struct mesh_system {
     weft_context *ctx;
-    size_t n; /* about as many rows were asked for */
+    size_t n; /* the number of rows asked for; the mesh has about as many */
     weft_sparse *matrix;
     weft_chol *plan;
 } mesh_system;
@@ -46,7 +47,7 @@ static weft_status call(void *problem) {
     return weft_chol_factor(s->ctx, s->plan, s->matrix);
 }
 
-/* L has to solve the system with b = 1, to a small backward error. */
+/* Checks that L solves the system with b = 1 with a small backward error. */
 static bool check(void *problem, char *why, size_t bytes) {
     const mesh_system *const s = problem;
     const size_t n = weft_sparse_rows(s->matrix);
@@ -67,9 +68,9 @@ static bool check(void *problem, char *why, size_t bytes) {
     return good;
 }
 
-/* A is read once, L written once. Each column of L, of c entries, takes c^2 flops: products and
- * sums of the columns to its right, a root, quotients. Zeros that are stored to make fronts denser
- * do not count. */
+/* A is read once, L written once. A column of L with c entries takes c^2 flops: products and sums
+ * for the columns to its right, a square root, and quotients. Explicit zeros, stored to make fronts
+ * denser, do not count. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const mesh_system *const s = problem;
     const weft_chol_report *const report = &s->plan->report;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `left_looking`: supernode by supernode, each fetching what the supernodes before it have to say.
- * For supernode s with panel P, rows R, and every earlier supernode d that has rows in s's columns:
+/* `left_looking`: one supernode after the other; each first gets the updates of all earlier ones.
+ * For supernode s with panel P and rows R, and every earlier supernode d that has rows among the
+ * columns of s:
  *
  *     P -= L_d[R, :] L_d[columns of s, :]t
  *
  * Then P = (P1; P2) becomes (L11; L21), L11 L11t = P1, L21 = P2 L11^-t.
  *
- * The products are OpenBLAS's, and so are the threads: how many there are may show in the last
- * bits. Supernodes wait in a list for the next one that has a column they have a row in. */
+ * OpenBLAS computes the products, with its own threads; their number may change the last bits.
+ * Every supernode waits in the list of the next supernode that has one of its rows as a column. */
 #include <math.h>
 
 #include "cpu/blas.h"
@@ -17,15 +18,15 @@ typedef struct left {
     const wi_blas *blas;
     const wi_symbolic *symbolic;
     const weft_chol *plan;
-    int64_t *first_in; /* of each supernode, the list of those that wait for it; -1: none */
+    int64_t *first_in; /* for each supernode, the list of those that wait for it; -1: none */
     int64_t *next;     /* in the list */
-    int64_t *row_at;   /* of each that waits: where in its rows those from there on begin */
-    int64_t *place;    /* of a row of L: its row in the panel at hand */
+    int64_t *row_at;   /* for each waiting supernode: where in its rows those not yet used begin */
+    int64_t *place;    /* the row in the current panel of each row of L */
     int64_t *super_of; /* of each column */
-    double *update;    /* room for as much as the largest panel */
+    double *update;    /* room for the product, as large as the largest panel */
 } left;
 
-/* The next columns of a panel that are stored together, from `first` on. */
+/* How many columns from `first` on are stored together in the panel. */
 static int columns_from(const left *f, int64_t s, int64_t first) {
     const int64_t rest = wi_super_columns(f->symbolic, s) - first;
     return rest < WI_BLOCK_COLUMNS ? (int)rest : WI_BLOCK_COLUMNS;
@@ -35,8 +36,8 @@ static const int64_t *rows_of(const left *f, int64_t s) {
     return f->symbolic->rows + f->symbolic->rows_at[s];
 }
 
-/* Puts d, whose rows from `row` on are still to be fetched, in the list of the supernode that has
- * the first of them. */
+/* Puts d, whose rows from `row` on are not yet used, in the list of the supernode that has the
+ * first of them as a column. */
 static void wait_for_next(left *f, int64_t d, int64_t row) {
     if (row == wi_super_height(f->symbolic, d))
         return;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers near the ends of the range of double, solutions with zeros, and refinement of systems
- * that are ill-conditioned: against the same systems with numbers in the middle, and exact
- * solutions. */
+/* Numbers near the limits of double, solutions with zeros, and refinement of ill-conditioned
+ * systems: compared with the same systems in the middle of the range, and with exact solutions. */
 #include "sparse/generate.h"
 #include "systems.h"
 #include "testing.h"
@@ -36,7 +35,7 @@ static weft_chol *factored(weft_context *ctx, const weft_sparse *matrix) {
     return plan;
 }
 
-/* ---- A and D A D, D of powers of two: all results are the same but for powers of two ---- */
+/* ---- A and D A D, D of powers of two: all results differ by powers of two only ---- */
 
 typedef struct pair {
     weft_context *ctx;
@@ -73,7 +72,7 @@ static void free_pair(pair *p) {
     weft_chol_destroy(p->plan[1]);
 }
 
-/* What row i of b, and of x, is multiplied by in the graded system. */
+/* The factor of row i of b, and of x, in the graded system. */
 static int power_of(const pair *p, weft_chol_part part, size_t i, bool of_x) {
     const size_t row = part == WEFT_CHOL_A ? i : (size_t)p->plan[0]->symbolic.perm[i];
     if (part == (of_x ? WEFT_CHOL_L : WEFT_CHOL_LT))
@@ -101,8 +100,8 @@ static void check_part(pair *p, test_random *r, weft_chol_part part, int shift) 
     }
 }
 
-/* The binary logarithm of a condition number that the graded matrix has at least: the largest
- * number on the diagonal over the smallest. */
+/* A lower bound on the binary logarithm of the graded matrix's condition number: the largest number
+ * on the diagonal over the smallest. */
 static double least_condition(const pair *p) {
     const int64_t *const start = weft_sparse_starts(p->graded);
     double least = INFINITY, most = 0;
@@ -163,7 +162,7 @@ static void test_graded_direction(void **state) {
 
 /* ---- single systems ---- */
 
-/* Of n columns, lower[j] on the diagonal of column j and below[j] under it. */
+/* n columns: diagonal[j] on the diagonal of column j and below[j] under it. */
 static weft_sparse *chain(weft_context *ctx, size_t n, const double *diagonal, double below) {
     int64_t *const row = malloc(4 * n * sizeof *row), *const col = row + 2 * n;
     double *const value = malloc(2 * n * sizeof *value);
@@ -184,7 +183,7 @@ static weft_sparse *chain(weft_context *ctx, size_t n, const double *diagonal, d
     return matrix;
 }
 
-/* A condition number that is 2^1000, and one that is no double. */
+/* A condition number of 2^1000, and one that exceeds the range of double. */
 static void test_condition(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
@@ -203,7 +202,7 @@ static void test_condition(void **state) {
     weft_close(ctx);
 }
 
-/* Of rows that are so far apart, with every pair of them joined. */
+/* For rows of very different size, every pair connected. */
 static void test_far_apart(void **state) {
     (void)state;
     static const int64_t start[] = {0, 3, 5, 6}, row[] = {0, 1, 2, 1, 2, 2};
@@ -223,8 +222,8 @@ static void test_far_apart(void **state) {
     weft_close(ctx);
 }
 
-/* Solutions that no double can hold are refused, and those that one can are found, whatever is met
- * on the way. */
+/* Solutions that do not fit a double are refused; those that do are found, whatever the
+ * intermediate values. */
 static void test_range(void **state) {
     (void)state;
     static const struct {
@@ -291,7 +290,7 @@ static void test_growth(void **state) {
     weft_close(ctx);
 }
 
-/* The largest |b - A x| / (|A| |x| + |b|) in any row, tiny ones too. */
+/* The largest |b - A x| / (|A| |x| + |b|) of any row, also of tiny ones. */
 static double strict_error(const weft_sparse *matrix, const double *b, const double *x) {
     const size_t n = weft_sparse_rows(matrix);
     const int64_t *const start = weft_sparse_starts(matrix);
@@ -315,7 +314,7 @@ static double strict_error(const weft_sparse *matrix, const double *b, const dou
     return (double)most;
 }
 
-/* A solution that is zero nearly everywhere: what rounding leaves there is of no account. */
+/* A solution that is zero almost everywhere: rounding errors there do not count. */
 static void test_zeros(void **state) {
     (void)state;
     weft_context *const ctx = test_open("cpu:1");
@@ -329,7 +328,7 @@ static void test_zeros(void **state) {
         x[i] = i % 20 < 10 && i < n / 2 ? sin((double)i) : 0;
     assert_int_equal(weft_sparse_multiply(ctx, matrix, 1, x, n, b, n), WEFT_OK);
     assert_int_equal(solve(ctx, plan, matrix, WEFT_CHOL_A, 0, 1, b, x), WEFT_OK);
-    assert_true(strict_error(matrix, b, x) > 0.01); /* or this is no example */
+    assert_true(strict_error(matrix, b, x) > 0.01); /* else this is not an example */
     const weft_chol_report report = report_of(ctx, plan);
     if (!(report.backward_error <= 8 * unit && report.normwise_error <= 8 * unit))
         fail_msg("errors %g and %g", report.backward_error, report.normwise_error);
@@ -342,8 +341,7 @@ static void test_zeros(void **state) {
 
 /* ---- refinement ---- */
 
-/* A beam, held at both ends: second differences, squared. Whole numbers, and so is x, so b is
- * exact.
+/* A beam fixed at both ends: second differences, squared. All integers, and so is x, so b is exact.
  */
 static weft_sparse *beam(weft_context *ctx, size_t n, const double *x, double *b) {
     static const double stencil[] = {6, -4, 1};
@@ -367,7 +365,8 @@ static weft_sparse *beam(weft_context *ctx, size_t n, const double *x, double *b
     return matrix;
 }
 
-/* With a condition of about n^4 / 3, the error falls by that times 2^-53 a step, to nothing. */
+/* With a condition number of about n^4 / 3, each step multiplies the error by that times 2^-53,
+ * until it is 0. */
 static void test_refined(void **state) {
     (void)state;
     static const size_t sizes[] = {10, 100, 1000, 3000};
@@ -402,8 +401,8 @@ static void test_refined(void **state) {
     weft_close(ctx);
 }
 
-/* One step does for what is well conditioned, and no more are taken; with the factor of another
- * matrix there is no step that helps, and that is told. */
+/* A well-conditioned system needs one step, and no more are taken; with the factor of another
+ * matrix no step helps, and the report says so. */
 static void test_stalled(void **state) {
     (void)state;
     enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices that are singular, from products of whole numbers: a factorization that fails on one
- * says that it is, with a vector that A takes to 0, and says so of no other. */
+/* Singular matrices, made of products of integers: a factorization that fails on one reports it,
+ * with a vector that A maps to 0, and does not report it for other matrices. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum {
     ROUNDS = 300
 };
 
-/* A symmetric matrix of whole numbers, and as the library holds it. */
+/* A symmetric matrix of integers, and as the library holds it. */
 typedef struct system {
     size_t n;
     double a[MOST][MOST];
@@ -53,7 +53,7 @@ static void give(weft_context *ctx, system *s) {
         fail_msg("%s", weft_message(ctx));
 }
 
-/* A d is 0 but for rounding, and d is not. */
+/* Checks that A d is 0 within rounding, and d is not 0. */
 static void check_null_vector(const system *s, const double *d) {
     double entry = 0, length = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -86,11 +86,11 @@ static void singular(weft_context *ctx) {
         assert_int_equal(weft_chol_analyze(ctx, s.matrix, NULL, &plan), WEFT_OK);
         test_use(ctx, "sparse", rows[round % count]);
         const weft_status status = weft_chol_factor(ctx, plan, s.matrix);
-        if (status == WEFT_OK) { /* each pivot of 0 was rounded up */
+        if (status == WEFT_OK) { /* each zero pivot was rounded up */
             assert_int_equal(weft_chol_condition(ctx, plan, s.matrix, &condition), WEFT_OK);
             if (!(condition >= 1e13))
                 fail_msg("round %zu: condition %g", round, condition);
-        } else if (status == WEFT_ENOTSPD) { /* and what came after was rounding error alone */
+        } else if (status == WEFT_ENOTSPD) { /* what came after was rounding error only */
             untold++;
         } else {
             test_refused(ctx, status, WEFT_ESINGULAR, "weft_chol_factor", "singular");
@@ -105,7 +105,7 @@ static void singular(weft_context *ctx) {
     assert_true(untold <= ROUNDS / 100);
 }
 
-/* B Bt + 1 is definite, and with a diagonal entry below 0 it is neither that nor singular. */
+/* B Bt + 1 is definite; with a diagonal entry below 0 it is neither that nor singular. */
 static void not_singular(weft_context *ctx) {
     static system s;
     test_random r = test_random_at(2);

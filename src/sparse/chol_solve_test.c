@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solving: against what the definitions promise, any number of right-hand sides, in place, with L
- * and Lt alone; refinement, condition numbers, and the matrices in WEFT_MATRICES. */
+/* Solving: compared with the definitions, with any number of right-hand sides, in place, with L and
+ * Lt alone; refinement, condition numbers, and the matrices in WEFT_MATRICES. */
 #include <dirent.h>
 
 #include "sparse/generate.h"
@@ -15,7 +15,7 @@ enum {
 
 static const double unit = 0x1p-53;
 
-/* By all threads of the context, or as if the matrix were too small for a second one. */
+/* By all threads of the context, or as if the matrix were too small for a second thread. */
 static weft_chol *factored(weft_context *ctx, const weft_sparse *matrix, const char *ordering,
                            bool alone) {
     weft_chol *const plan = test_plan(ctx, matrix, ordering, NULL);
@@ -32,7 +32,7 @@ static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
     return report;
 }
 
-/* b in, x out, both guarded: columns ld apart, the gaps between them not to be touched. */
+/* b in, x out, both guarded: columns ld apart; the gaps must not change. */
 typedef struct arrays {
     test_buffer b, x;
     double values[MOST_RHS * (TEST_MOST_VERTICES + 5)];
@@ -76,7 +76,7 @@ static const double *solved(weft_context *ctx, weft_chol *plan, const weft_spars
     return x;
 }
 
-/* L x = b or Lt x = b but for rounding: |b - L x| <= (n + 4) 2^-53 |L| |x|, in every row. */
+/* L x = b or Lt x = b within rounding: |b - L x| <= (n + 4) 2^-53 |L| |x|, in every row. */
 static void check_triangle(const weft_chol *plan, const arrays *a, bool transposed,
                            const double *x) {
     static test_dense l;
@@ -96,7 +96,8 @@ static void check_triangle(const weft_chol *plan, const arrays *a, bool transpos
     }
 }
 
-/* The largest |b - A x| / (|A| |x| + |b|), but for rows where that is tiny, by its definition. */
+/* The largest |b - A x| / (|A| |x| + |b|), except in rows where the divisor is tiny, by its
+ * definition. */
 static long double error_of(const test_system *s, const arrays *a, const double *x) {
     long double most = 0;
     for (size_t j = 0; j < a->rhs; j++) {
@@ -145,7 +146,7 @@ static long double normwise_of(const test_system *s, const arrays *a, const doub
     return most;
 }
 
-/* What is reported is the error of the X that is handed out, to the bit. */
+/* The reported error is that of the X that the caller gets, to the bit. */
 static void check_reported(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
                            const arrays *a, const double *x) {
     double most = 0;
@@ -171,7 +172,8 @@ static void check_reported(weft_context *ctx, const weft_chol *plan, const weft_
     assert_true(report_of(ctx, plan).backward_error == most);
 }
 
-/* L's rounding errors are bounded row by row only as 2-norms; small systems stay far below this. */
+/* L's rounding errors are bounded row by row only in the 2-norm; small systems stay far below this.
+ */
 static void check_system(weft_context *ctx, weft_chol *plan, const test_system *s, const arrays *a,
                          int refine, const double *x) {
     const long double error = error_of(s, a, x);
@@ -224,7 +226,7 @@ static void test_systems(void **state) {
     solve_systems("cpu:3");
 }
 
-/* The system times `factor`, which is exact, solved with the factor of the system itself. */
+/* The system times `factor`, which is exact, solved with the factor of the original system. */
 static void check_other(weft_context *ctx, weft_chol *plan, test_random *r, const test_system *s,
                         double factor, arrays *a) {
     static test_system other;
@@ -244,7 +246,7 @@ static void check_other(weft_context *ctx, weft_chol *plan, test_random *r, cons
 }
 
 /* With the factor of A, refinement solves with 7/8 A: each step leaves an eighth of the error. With
- * 3 A the first step would double it, and is taken back. */
+ * 3 A the first step would double it, and is undone. */
 static void test_nearby(void **state) {
     (void)state;
     static test_system s;
@@ -272,7 +274,7 @@ static void test_nearby(void **state) {
     weft_close(ctx);
 }
 
-/* P, L and Lt one after the other are A. */
+/* P, L and Lt applied one after the other solve with A. */
 static void check_parts(bool alone) {
     weft_context *const ctx = test_open("cpu:2");
     const wi_recipe recipe = {.n = 25};
@@ -387,7 +389,7 @@ static long double condition_of(const test_system *s) {
     return norm * inverse_norm;
 }
 
-/* A step that does not help is not taken: with more steps the error never grows, but for the last
+/* A step that does not help is not taken: with more steps the error never grows, except in the last
  * bits of x. */
 static void check_steps(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
     const size_t n = weft_sparse_rows(matrix);

@@ -22,8 +22,8 @@ static void open_all(weft_context *ctx[PLACES]) {
         ctx[k] = test_open(places[k]);
 }
 
-/* Which context case k of `count` runs on: long runs on each, most on few threads, for waking seven
- * takes longer than a small matrix. */
+/* The context for case k of `count`: all of them in long runs, mostly those with few threads,
+ * because waking seven takes longer than a small matrix. */
 static weft_context *turn(weft_context *ctx[PLACES], int k, int count) {
     return ctx[k < count / 2 ? 0 : k < count * 15 / 16 ? 1 : 2];
 }
@@ -33,7 +33,7 @@ static void close_all(weft_context *ctx[PLACES]) {
         weft_close(ctx[k]);
 }
 
-/* A plan in an ordering of this build, drawn at random. */
+/* A plan with a random ordering of this build. */
 static weft_chol *plan_any(weft_context *ctx, test_random *r, const weft_sparse *matrix) {
     const int64_t n = (int64_t)weft_sparse_rows(matrix);
     int64_t given[TEST_MOST_VERTICES];
@@ -80,8 +80,8 @@ static void test_definite(void **state) {
     close_all(ctx);
 }
 
-/* dt A d, which has to be the pivot but for rounding, so that it is not above 0 by more. And there
- * is no factor to solve with. */
+/* dt A d must equal the pivot within rounding, so it is not above 0 by more. And there must be no
+ * factor to solve with. */
 static void check_direction(weft_context *ctx, weft_chol *plan, const test_system *s,
                             int64_t column, long double pivot, const char *what) {
     const weft_chol_solve_options lower = {.size = sizeof lower, .part = WEFT_CHOL_L};
@@ -103,7 +103,7 @@ static void check_direction(weft_context *ctx, weft_chol *plan, const test_syste
         fail_msg("%s: dt A d is %Lg, the pivot %Lg, of sizes %Lg", what, sum, pivot, size);
 }
 
-/* The message names the column, and nothing but it and the pivot. */
+/* The message names the column and the pivot, and nothing else. */
 static void check_message(weft_context *ctx, int64_t column) {
     char words[64];
     snprintf(words, sizeof words, "its column %lld (counted from 0) is", (long long)column);
@@ -158,8 +158,8 @@ static void test_planted(void **state) {
     close_all(ctx);
 }
 
-/* Any symmetric values: the first column with a pivot that is not positive, unless it is too close
- * to 0 to tell. Zeros on the diagonal may be left out. */
+/* Any symmetric values: finds the first column with a pivot that is not positive, unless it is too
+ * close to 0 to decide. Zeros on the diagonal may be left out. */
 static void test_indefinite(void **state) {
     (void)state;
     static test_system s;
@@ -183,7 +183,7 @@ static void test_indefinite(void **state) {
         const bool clear = j == s.graph.n || pivot <= -1e-9L || s.a[perm[j]][perm[j]] == 0;
         const weft_status status = weft_chol_factor(c, plan, matrix);
         if (clear && j < s.graph.n) {
-            const bool hole = pivot == 0; /* in a column of zeros, perhaps */
+            const bool hole = pivot == 0; /* maybe in a column of zeros */
             test_refused(c, status, hole && status == WEFT_ESINGULAR ? status : WEFT_ENOTSPD,
                          "weft_chol_factor", NULL);
             check_message(c, perm[j]);
@@ -198,9 +198,9 @@ static void test_indefinite(void **state) {
     close_all(ctx);
 }
 
-/* ---- larger ones: fronts of several blocks, trees with a cut ---- */
+/* ---- larger matrices: fronts of several blocks, trees with a cut ---- */
 
-/* Every pair of rows joined, or every row joined to the first and the last. */
+/* Every pair of rows connected, or every row connected to the first and the last. */
 static size_t dense_column(const void *user, size_t j, int64_t *row, double *value) {
     const size_t n = *(const size_t *)user;
     for (size_t i = j; i < n; i++) {
@@ -234,7 +234,7 @@ static weft_sparse *make(weft_context *ctx, const char *kind, size_t n) {
     return matrix;
 }
 
-/* The bits of L that mean something. */
+/* A hash of the bits of L that are defined. */
 static uint64_t hash_of(const weft_chol *plan) {
     uint64_t hash = 1;
     for (int64_t s = 0; s < plan->symbolic.supernodes; s++) {
@@ -250,7 +250,7 @@ static uint64_t hash_of(const weft_chol *plan) {
     return hash;
 }
 
-/* Every rung solves with what it has made. */
+/* Every rung solves with its own factor. */
 static void check_rungs(weft_context *ctx, const weft_sparse *matrix, const char *ordering) {
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t n = weft_sparse_rows(matrix), count = test_rows(ctx, &wi_sparse_ladder, rows);
@@ -308,7 +308,7 @@ static void test_threads(void **state) {
     close_all(ctx);
 }
 
-/* dt A d, of the matrix that failed, is not above 0. */
+/* Checks that dt A d, for the matrix that failed, is not above 0. */
 static void check_sign(const weft_sparse *matrix, const double *d) {
     const int64_t *const start = weft_sparse_starts(matrix);
     const int64_t *const row = weft_sparse_row_indices(matrix);
@@ -344,8 +344,8 @@ static int64_t first_failure(weft_context *ctx, const weft_sparse *bad, const we
     return first;
 }
 
-/* A column of the caller's in each of several subtrees fails; the first in the order of elimination
- * is named, whatever the threads. */
+/* In each of several subtrees a column fails; the first in the order of elimination is named, for
+ * any number of threads. */
 static void test_first_failure(void **state) {
     (void)state;
     test_random r = test_random_at(4);
@@ -376,9 +376,9 @@ static void test_first_failure(void **state) {
     close_all(ctx);
 }
 
-/* ---- at the same time, and within the caller's own threads ---- */
+/* ---- at the same time, and on the caller's own threads ---- */
 
-/* What factor and solution come to on a new context; 0 if any call fails. */
+/* A hash of factor and solution on a new context; 0 if any call fails. */
 static uint64_t factor_and_solve(const char *place, const weft_sparse *matrix) {
     const weft_chol_options options = {.size = sizeof options, .ordering = "amd"};
     const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 1};
@@ -412,7 +412,7 @@ enum {
     TURNS = 12
 };
 
-/* What the threads share that solve at the same time. */
+/* The data of threads that solve at the same time. */
 typedef struct crowd {
     const weft_sparse *matrix;
     uint64_t expected;

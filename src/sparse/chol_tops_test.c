@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supernodes above the cut wait for the tasks below it, even where one of them is so small that
- * one thread does it alone: then nothing else would hold that thread back. What tasks leave for it
- * is NaN until they have left it. */
+/* The supernodes above the cut must wait for the tasks below it, even if one of them is so small
+ * that one thread does it alone: nothing else would hold that thread back. Data that tasks leave
+ * for it is NaN until they have stored it. */
 #include <math.h>
 #include <time.h>
 
@@ -10,15 +10,15 @@
 #include "testing.h"
 
 enum {
-    BLOCKS = 26, /* so that each is a task of its own by four threads */
+    BLOCKS = 26, /* so that each is a separate task with four threads */
     BLOCK = 250,
     TOP = 8,
     N = BLOCKS * BLOCK + TOP,
     TRIALS = 15
 };
 
-/* Blocks of columns that are all joined; each touches one row of the last few, which are joined too
- * and next to no work. */
+/* Blocks of connected columns; each is connected to one of the last few rows, which are connected
+ * too and take almost no work. */
 static size_t column_of(const void *user, size_t j, int64_t *row, double *value) {
     (void)user;
     const size_t block = j / BLOCK, end = block < BLOCKS ? (block + 1) * BLOCK : N;
@@ -53,7 +53,8 @@ static weft_chol *make_plan(weft_context *ctx, const weft_sparse *matrix) {
     return plan;
 }
 
-/* The calling thread, which would do the last supernode, lets the others wake up and begin. */
+/* The calling thread, which would do the last supernode, gives the others time to wake up and
+ * begin. */
 static int let_others(void *user, double done) {
     static const struct timespec nap = {0, 300000};
     (void)done;

@@ -4,7 +4,7 @@
  *     L[0:k, 0:k] l = A[0:k, k],   L[k][k] = sqrt(A[k][k] - lt l),
  *
  * where l is sparse: its entries are the vertices on the paths in the elimination tree from the
- * entries of row k of A towards k. */
+ * entries of row k of A to k. */
 #include <math.h>
 
 #include "sparse/chol.h"
@@ -14,29 +14,32 @@ typedef struct up {
     const weft_chol *plan;
     const weft_sparse *matrix;
     int64_t *super_of; /* of each column */
-    int64_t *filled;   /* of each column, the panel's row where its next entry belongs */
-    int64_t *seen;     /* the last row whose pattern has the column */
-    int64_t *pattern;  /* the columns of row k, at the end, each before its parent */
-    double *x;         /* row k of A, and then of L; zero elsewhere */
-    double work, all;  /* so far and in the end: the squares of the heights of the columns */
+    int64_t *filled;   /* for each column, the row of its panel where its next entry belongs */
+    int64_t *seen;     /* for each column, the last row whose pattern has it */
+    int64_t *pattern;  /* the columns of row k, each before its parent; they are at the end of the
+                          array */
+    double *x;         /* row k of A, which becomes that of L; zero elsewhere */
+    double work,
+        all; /* done so far, and in total: the sum of the squares of the heights of the columns */
 } up;
 
-/* Where column j of L begins in its panel, and the rows of that panel. */
+/* The first entry of column j of L in its panel, and the rows of that panel. */
 static double *column_of(const up *u, int64_t j, const int64_t **rows) {
     const int64_t s = u->super_of[j];
     *rows = u->symbolic->rows + u->symbolic->rows_at[s];
     return wi_chol_column(u->plan, s, j - u->symbolic->first[s]);
 }
 
-/* Column j, whose diagonal is in that row of its panel, is now known down to row `end`. */
+/* Column j is now computed down to row `end`; `diagonal` is the row of its diagonal in the panel.
+ */
 static void fill(up *u, int64_t j, int64_t diagonal, int64_t end) {
     const double before = (double)(u->filled[j] - diagonal), now = (double)(end - diagonal);
     u->work += now * now - before * before;
     u->filled[j] = end;
 }
 
-/* Takes one entry of row k of A: adds what is new on its path to the pattern, that begins at top.
- */
+/* Takes an entry of row k of A, and adds the new columns on its path in the tree to the pattern,
+ * which begins at `top`. Returns the new beginning. */
 static int64_t reach(up *u, int64_t k, int64_t column, double value, int64_t top) {
     int64_t length = 0;
     u->x[column] = value;
@@ -66,7 +69,7 @@ static int64_t gather_row(up *u, int64_t k) {
     return top;
 }
 
-/* Computes row k of L; returns its pivot before the root is taken. */
+/* Computes row k of L; returns its pivot, before the square root. */
 static double eliminate_row(up *u, int64_t k) {
     const int64_t top = gather_row(u, k), *rows;
     double pivot = u->x[k];
@@ -79,7 +82,7 @@ static double eliminate_row(up *u, int64_t k) {
         u->x[j] = 0;
         for (; row < u->filled[j]; row++)
             u->x[rows[row]] = fma(-l[row], entry, u->x[rows[row]]);
-        while (rows[row] < k) /* zeros that amalgamation stores */
+        while (rows[row] < k) /* explicit zeros of the amalgamation */
             l[row++] = 0;
         l[row] = entry;
         fill(u, j, diagonal, row + 1);
@@ -88,7 +91,7 @@ static double eliminate_row(up *u, int64_t k) {
     return pivot;
 }
 
-/* Zeros below the last entry of each of the first columns. */
+/* Fills the first columns with zeros below their last entry. */
 static void finish_columns(up *u, int64_t columns) {
     const int64_t *rows;
     for (int64_t j = 0; j < columns; j++) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts the tree of supernodes into tasks and tops, and says where updates wait for parents: all of
- * it before a number is touched. */
+/* Cuts the tree of supernodes into tasks and tops, and finds where each update is kept until its
+ * parent needs it; all before any value is computed. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sparse/chol.h"
 
-/* Tasks are of at most 1 / (threads * task_share) of all work, so that the last to end is short. */
+/* A task is at most 1 / (threads * task_share) of all work, so that threads finish at about the
+ * same time. */
 static const double task_share = 6;
 
 static bool is_top(const wi_symbolic *symbolic, const wi_cut *cut, int64_t s) {
@@ -19,7 +20,7 @@ static bool is_below_cut(const wi_symbolic *symbolic, const wi_cut *cut, int64_t
     return !is_top(symbolic, cut, s) && (up < 0 || is_top(symbolic, cut, up));
 }
 
-/* What waits for the parent of s: its update, or its part of one right-hand side. */
+/* The size of what s keeps for its parent: its update, or its part of one right-hand side. */
 typedef int64_t waiting(const wi_symbolic *symbolic, int64_t s);
 
 static int64_t update_of(const wi_symbolic *symbolic, int64_t s) {
@@ -30,9 +31,9 @@ static int64_t part_of(const wi_symbolic *symbolic, int64_t s) {
     return wi_super_height(symbolic, s) - wi_super_columns(symbolic, s);
 }
 
-/* Two stacks that grow towards each other: supernodes at even depth use one, those at odd depth the
- * other. So a supernode's own entries go onto one stack while those of its children lie on top of
- * the other, and nothing ever has to move. */
+/* Two stacks that grow towards each other in one block: supernodes at even depth use one, those at
+ * odd depth the other. So the entries of a supernode go onto one stack while those of its children
+ * are on top of the other, and nothing has to be moved. */
 typedef struct stacks {
     int64_t used[2], most;
 } stacks;
@@ -43,7 +44,7 @@ static void push(stacks *stack, int side, int64_t entries) {
         stack->most = stack->used[0] + stack->used[1];
 }
 
-/* Takes the children of s, of the same kind as s, off their stack. */
+/* Removes the children of s from their stack, if they are on the same side of the cut as s. */
 static void pop_children(const wi_symbolic *symbolic, const wi_cut *cut, int64_t s,
                          waiting *entries, stacks *stack, int side) {
     const bool top = is_top(symbolic, cut, s);
@@ -53,8 +54,8 @@ static void pop_children(const wi_symbolic *symbolic, const wi_cut *cut, int64_t
     }
 }
 
-/* Entries of the roots below the cut: they have memory to themselves, for threads that are done
- * with one go on to other tasks. */
+/* All entries of the roots below the cut. They do not use the stacks: after a task its thread goes
+ * on to other tasks. */
 static int64_t roots_entries(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries) {
     int64_t sum = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++)
@@ -62,12 +63,12 @@ static int64_t roots_entries(const wi_symbolic *symbolic, const wi_cut *cut, wai
     return sum;
 }
 
-/* What two threads write is kept a line of the cache apart. */
+/* Rounds up to cache lines, so that two threads do not write to the same one. */
 static int64_t whole_lines(int64_t entries) {
     return (entries + 7) / 8 * 8;
 }
 
-/* Walks the tree as it is factored. Where only sizes are wanted, one side does for both. */
+/* Follows the factorization through the tree. For the sizes alone, one stack counts for both. */
 static wi_stack measure(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries) {
     stacks below = {.most = 0}, above = {.most = 0};
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
@@ -82,12 +83,12 @@ static wi_stack measure(const wi_symbolic *symbolic, const wi_cut *cut, waiting 
 }
 
 static void find_places(const wi_symbolic *symbolic, const wi_cut *cut, waiting *entries,
-                        const wi_stack *sizes, wi_place *at) {
+                        const wi_stack *sizes, wi_stack_offset *at) {
     stacks below = {.most = 0}, above = {.most = 0};
     int64_t root = 0;
     for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
         const int64_t up = symbolic->super_parent[s];
-        at[s] = up < 0 ? 0 : !at[up]; /* the side, for now */
+        at[s] = up < 0 ? 0 : !at[up]; /* which of the two stacks, for now */
     }
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
         const bool top = is_top(symbolic, cut, s);
@@ -108,8 +109,8 @@ static void find_places(const wi_symbolic *symbolic, const wi_cut *cut, waiting 
     }
 }
 
-/* A run of neighbouring subtrees below the cut, being put together. Returns whether the subtree of
- * `root` still belongs to it. */
+/* Does the subtree of `root` still belong to the task, a run of neighbouring subtrees that is being
+ * collected? */
 static bool joins(const wi_symbolic *symbolic, const wi_cut *cut, const wi_task *task,
                   int64_t root) {
     const int64_t first = root + 1 - symbolic->size[root];
@@ -147,7 +148,7 @@ static int64_t list_tops(const wi_symbolic *symbolic, const wi_cut *cut, int64_t
     return count;
 }
 
-/* The most work first; among equals, the order of the columns. */
+/* Sorts by falling work; among equals by the order of the columns. */
 static int compare(const void *a, const void *b) {
     const wi_task *const x = a, *const y = b;
     if (x->work != y->work)
@@ -170,7 +171,7 @@ void wi_cut_measure(const wi_symbolic *symbolic, int threads, double least, wi_c
 }
 
 void wi_cut_make(const wi_symbolic *symbolic, const wi_cut *cut, wi_task *tasks, int64_t *tops,
-                 wi_place *update, wi_place *part) {
+                 wi_stack_offset *update, wi_stack_offset *part) {
     list_tasks(symbolic, cut, tasks);
     list_tops(symbolic, cut, tops);
     if (cut->tasks > 1)

@@ -30,16 +30,17 @@ static inline int64_t wi_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* ---- factorization: some columns are eliminated, then what they explain is taken from the rest.
- * Elimination keeps the rows of L a second time, packed: in groups, as the instruction set likes
- * them for products. ---- */
+/* ---- factorization: some columns are eliminated, then their products are subtracted from the rest
+ * (an update). Elimination stores the rows of L a second time, packed: in groups, in the order in
+ * which the instruction set reads them for products. ---- */
 
 enum {
-    WI_DENSE_GROUP = 24, /* where rows may be cut: a multiple of every instruction set's groups */
-    WI_DENSE_APART = 8   /* columns whose products an elimination takes from an entry one by one */
+    WI_DENSE_GROUP = 24, /* rows may be divided at multiples of this, which every instruction set's
+                            group divides */
+    WI_DENSE_APART = 8   /* columns whose products an elimination subtracts one by one */
 };
 
-/* Doubles that m rows of n columns take when packed. They begin at a multiple of 64 bytes. */
+/* Doubles that n columns of m packed rows take. They begin at a multiple of 64 bytes. */
 static inline int64_t wi_dense_packed(int64_t m, int64_t n) {
     return (m + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP * n;
 }
@@ -55,9 +56,9 @@ static inline int64_t wi_dense_packed(int64_t m, int64_t n) {
 int64_t wi_dense_eliminate(int64_t begin, int64_t end, int64_t n, double *a, int64_t lda,
                            double *packed);
 
-/* C -= P Pt, on and below the diagonal, for the packed rows P, k columns: rows row .. row + m - 1
- * and columns column .. column + n - 1. `row` is either `column` or a multiple of WI_DENSE_GROUP;
- * c points at the element in that row and column, which may lie above the diagonal. */
+/* C -= P Pt, on and below the diagonal, where P are packed rows of k columns: rows row .. row + m -
+ * 1 and columns column .. column + n - 1 of C. `row` is `column` or a multiple of WI_DENSE_GROUP; c
+ * points to the element in that row and column, which may be above the diagonal. */
 void wi_dense_update(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
                      const double *packed, double *c, int64_t ldc);
 
@@ -72,15 +73,15 @@ void wi_dense_forward(int64_t n, int64_t count, const double *l, int64_t ldl, do
 void wi_dense_subtract(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
                        const double *x, int64_t ldx, double *y, int64_t ldy);
 
-/* x -= At y. The sum over the rows of a column is eight chains of fma, one for every eighth row,
- * which are added up in pairs and then taken from x: columns of A may be shared out among threads,
- * but rows may not. */
+/* x -= At y. The sum over the rows of a column is made of eight chains of fma, one for every eighth
+ * row, which are added in pairs and then subtracted from x. So columns of A may be divided among
+ * threads, rows may not. */
 void wi_dense_subtract_transposed(int64_t m, int64_t n, int64_t count, const double *a, int64_t lda,
                                   const double *y, int64_t ldy, double *x, int64_t ldx);
 
-/* x = Lt \ x, from the last block of eight columns to the first (the last is what remains of n):
- * what the rows below a block take from it is a sum as above, then its own rows, the last one
- * first, are chains of fma. */
+/* x = Lt \ x, from the last block of eight columns to the first (the last has the remainder of n).
+ * For each block, first the products of the rows below it are summed as above and subtracted; then
+ * its own rows, from the last to the first, are chains of fma. */
 void wi_dense_backward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
                        int64_t ldx);
 

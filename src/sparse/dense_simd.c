@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Elimination of columns and the product that follows it, for one instruction set.
+/* Elimination of columns, and the products that follow, for one instruction set.
  *
- * Both are made of tiles, TILE_VECTORS vectors of rows by WI_WIDE columns, that stay in registers
- * from the first product to the last. A tile's rows are a group of packed rows, which lie together
- * column by column: element (i, p) of k columns is at i / TILE_ROWS * TILE_ROWS * k + p * TILE_ROWS
- * + i % TILE_ROWS. Its columns are WI_WIDE rows of such a group, so one copy serves both sides of a
- * product. */
+ * Both work on tiles of TILE_VECTORS vectors of rows by WI_WIDE columns, which stay in registers
+ * from the first product to the last. The rows of a tile are a group of packed rows, stored
+ * together column by column: element (i, p) of k columns is at i / TILE_ROWS * TILE_ROWS * k + p *
+ * TILE_ROWS + i % TILE_ROWS. Its columns are WI_WIDE rows of such a group, so one packed copy
+ * serves both operands of a product. */
 #include "sparse/dense_simd.h"
 
 #include <math.h>
@@ -17,35 +17,36 @@
 enum {
     TILE_VECTORS = 3,
     TILE_ROWS = TILE_VECTORS * WI_WIDE,
-    TILE_COLUMNS = WI_WIDE, /* as many as lanes: a tile on the diagonal is one vector high */
-    LINE = 8,               /* doubles */
-    A_AHEAD = 8,            /* columns ahead that rows are fetched into the first-level cache */
+    TILE_COLUMNS = WI_WIDE, /* as many as vector lanes: a tile on the diagonal is one vector high */
+    LINE = 8,               /* doubles in a cache line */
+    A_AHEAD = 8, /* how many columns ahead rows are prefetched into the first-level cache */
     B_AHEAD = 16,
-    PREFETCH_FROM = 32, /* products, from which on it pays to fetch another tile of C */
-    /* Does an elimination have products left after those that are summed up apart? */
+    PREFETCH_FROM = 32, /* with at least so many products, prefetching another tile of C pays */
+    /* Does an elimination have products beyond those that are summed separately? */
     SOME_LEFT = (int)TILE_COLUMNS < (int)WI_DENSE_APART
 };
 
-/* What is done with a tile, as dense.h has it. */
+/* The operation on a tile, in the terms of dense.h. */
 typedef enum purpose {
     CHAIN,    /* tile - A Bt, product by product */
     SUBTRACT, /* tile + (-A Bt) */
-    SOLVE,    /* and then (tile) T^-T, where the triangle T follows in B, its diagonal inverted */
-    FACTOR    /* or, on the diagonal, L, where L Lt is the tile */
+    SOLVE,    /* the same, and then (tile) T^-T, where the triangle T follows in B, its diagonal
+                 inverted */
+    FACTOR    /* the same on the diagonal, and then L with L Lt = tile */
 } purpose;
 
-/* C -= A Bt on a strip, TILE_COLUMNS columns of C or fewer. */
+/* C -= A Bt on a strip of C, at most TILE_COLUMNS columns. */
 typedef struct strip {
     int64_t k;
     const double *a, *b;    /* the first rows */
     int64_t a_step, b_step; /* doubles from one column to the next */
-    int64_t a_next;         /* and from one group of A's rows, or of those packed, to the next */
+    int64_t a_next;         /* and from one group of A's rows, or of packed rows, to the next */
     double *c;
     int64_t ldc;
-    double *packed; /* where the tile goes as well, in whole vectors, unless kept */
+    double *packed; /* the tile is stored here too, in whole vectors, unless NULL */
 } strip;
 
-/* Where packed row i of k columns begins. */
+/* The address of packed row i of k columns. */
 static const double *row_at(const double *packed, int64_t i, int64_t k) {
     return packed + i / TILE_ROWS * TILE_ROWS * k + i % TILE_ROWS;
 }
@@ -63,13 +64,14 @@ WI_INLINE void store(double *p, bool whole, wi_lanes lanes, wi_doubles v) {
         wi_store_lanes(p, lanes, v);
 }
 
-/* Products that are summed up apart from C. */
+/* How many products are summed separately before they are added to C. */
 WI_INLINE int64_t apart(const purpose f, int64_t k) {
     return f == CHAIN ? 0 : f == SUBTRACT ? k : k / WI_DENSE_APART * WI_DENSE_APART;
 }
 
-/* sum -= A Bt for the next k columns, and moves on past them. `next` is the tile of C to be fetched
- * meanwhile, or NULL: a column at a time, as many loads at once would keep those of A waiting. */
+/* sum -= A Bt for the next k columns, and moves past them. `next` is the tile of C to prefetch
+ * meanwhile, or NULL. It is prefetched one column at a time: many loads at once would delay those
+ * of A. */
 WI_INLINE void subtract_products(const int V, const int N, const bool whole, wi_lanes lanes,
                                  const strip *s, int64_t k, const double **a, const double **b,
                                  const double *next, wi_doubles sum[TILE_VECTORS][TILE_COLUMNS]) {
@@ -104,7 +106,8 @@ WI_INLINE void subtract_products(const int V, const int N, const bool whole, wi_
     *b = bt;
 }
 
-/* V vectors of rows by N columns; of the last vector only the lanes given, unless `whole`. */
+/* A tile of V vectors of rows by N columns; unless `whole`, only the lanes given exist in the last
+ * vector. */
 WI_INLINE void tile(const int V, const int N, const purpose f, const bool whole, wi_lanes lanes,
                     const strip *s, const double *a, double *c, double *packed,
                     const double *next) {
@@ -150,8 +153,8 @@ WI_INLINE void tile(const int V, const int N, const purpose f, const bool whole,
         }
 }
 
-/* m rows of N columns of C. While a tile is worked on, the one below it is fetched, or the topmost
- * of the next strip. */
+/* m rows of N columns of C. While a tile is computed, the one below it is prefetched, or the top
+ * one of the next strip. */
 WI_INLINE void strip_of(const int N, const purpose f, int64_t m, const strip *s) {
     const wi_lanes all = wi_lanes_between(0, WI_WIDE);
     const double *a = s->a;
@@ -220,7 +223,7 @@ static void solve_strip(int64_t m, int64_t n, const strip *s) {
     strip_any(SOLVE, m, n, s);
 }
 
-/* The columns factored, N unless a pivot is not above 0 or not finite. */
+/* Factors the tile; returns how many columns, N unless a pivot is not above 0 or not finite. */
 WI_INLINE int factor(const int N, wi_doubles sum[TILE_COLUMNS], double *reciprocals) {
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) {
@@ -250,7 +253,8 @@ WI_INLINE void subtract_from_corner(const int N, wi_lanes exist, const strip *s,
     }
 }
 
-/* The tile of N columns that begins on the diagonal, one vector high, of which m rows exist. */
+/* The tile of N columns that begins on the diagonal. It is one vector high, and m of its rows
+ * exist. */
 WI_INLINE int corner_of(const int N, const purpose f, int64_t m, const strip *s) {
     const wi_lanes exist = wi_lanes_between(0, m);
     const int64_t first = apart(f, s->k);
@@ -320,8 +324,8 @@ static int64_t factor_corner(int64_t m, int64_t n, const strip *s) {
 
 /* ---- elimination ---- */
 
-/* Rows begin .. end - 1 in columns before them: strip by strip, each is solved with what is packed
- * of its rows above, and joins it. */
+/* Rows begin .. end - 1 in the columns before them, strip by strip: each strip is solved with the
+ * packed rows above, and then packed too. */
 static void solve_rows(int64_t begin, int64_t end, int64_t columns, int64_t n, double *a,
                        int64_t lda, double *packed) {
     double *const own = packed + begin * n;
@@ -339,7 +343,8 @@ static void solve_rows(int64_t begin, int64_t end, int64_t columns, int64_t n, d
     }
 }
 
-/* Rows begin .. end - 1, which are of one group, in their own columns: as many as are done. */
+/* Rows begin .. end - 1, which are of one group, in their own columns; returns how many columns are
+ * factored. */
 static int64_t factor_group(int64_t begin, int64_t end, int64_t columns, int64_t n, double *a,
                             int64_t lda, double *packed) {
     double *const own = packed + begin * n;
@@ -381,8 +386,9 @@ static int64_t eliminate(int64_t begin, int64_t end, int64_t n, double *a, int64
 
 /* ---- products ---- */
 
-/* Rows i .. end - 1 of a strip; c is its row 0. The strip is changed, not copied: a wide load of
- * what was just stored in parts waits for the stores, longer than a small product takes. */
+/* Rows i .. end - 1 of a strip; c is its row 0. The strip is changed in place, not copied: a wide
+ * load of what was just stored in parts would wait for the stores, longer than a small product
+ * takes. */
 static void subtract_rows(int64_t i, int64_t end, int64_t n, const double *packed, double *c,
                           strip *s) {
     const int64_t inside = i % TILE_ROWS, head = wi_least(TILE_ROWS - inside, end - i);

@@ -12,7 +12,7 @@ typedef struct wi_dense_simd {
                          double *packed);
     void (*update)(int64_t row, int64_t m, int64_t column, int64_t n, int64_t k,
                    const double *packed, double *c, int64_t ldc);
-    /* C -= A Bt, small and used where they lie; C is m x n, A m x k, B n x k. */
+    /* C -= A Bt for small matrices that are not packed; C is m x n, A m x k, B n x k. */
     void (*multiply)(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
                      int64_t ldb, double *c, int64_t ldc);
 } wi_dense_simd;

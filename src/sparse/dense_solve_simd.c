@@ -7,12 +7,12 @@
 #include "sparse/dense_simd.h"
 
 enum {
-    BLOCK = 8, /* columns of L solved with at a time, and right-hand sides multiplied by */
-    /* What of A stays in cache for GROUP right-hand sides: DEPTH columns of ROWS rows. */
+    BLOCK = 8, /* columns of L solved at a time, and right-hand sides multiplied at a time */
+    /* The part of A that stays in cache for GROUP right-hand sides: DEPTH columns of ROWS rows. */
     DEPTH = 32,
     ROWS = 192,
     GROUP = 32,
-    /* Columns whose sums run side by side, for one right-hand side and for SIDES of them. */
+    /* How many columns are summed side by side, for one right-hand side and for SIDES of them. */
     COLUMNS_OF_ONE = WI_WIDE == 8 ? 8 : 4,
     COLUMNS = WI_WIDE == 8 ? 4 : 2,
     SIDES = COLUMNS
@@ -58,8 +58,8 @@ static void subtract_one(int64_t m, int64_t n, const double *a, int64_t lda, con
         subtract_columns(1, m, a + j * lda, lda, x + j, y);
 }
 
-/* y -= A x for k <= DEPTH columns and up to GROUP right-hand sides: a product, once the rows of x
- * lie side by side. A block of rows of A stays in cache for all of them. */
+/* y -= A x for k <= DEPTH columns and up to GROUP right-hand sides: a matrix product, after the
+ * rows of x are copied to be contiguous. A block of rows of A stays in cache for all of them. */
 static void subtract_group(int64_t m, int64_t k, int64_t count, const double *a, int64_t lda,
                            const double *x, int64_t ldx, double *y, int64_t ldy) {
     double turned[DEPTH * GROUP];
@@ -85,7 +85,7 @@ static void subtract(int64_t m, int64_t n, int64_t count, const double *a, int64
                            x + j + r * ldx, ldx, y + r * ldy, ldy);
 }
 
-/* x = L \ x: blocks of columns of BLOCK, each solved with one entry after the other. */
+/* x = L \ x, in blocks of BLOCK columns; inside a block, one entry after the other. */
 static void forward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
                     int64_t ldx) {
     for (int64_t j = 0; j < n; j += BLOCK) {
@@ -181,7 +181,8 @@ static void subtract_transposed(int64_t m, int64_t n, int64_t count, const doubl
         subtract_transposed_one(m, n, a, lda, y + r * ldy, x + r * ldx);
 }
 
-/* x = Lt \ x: blocks from the last to the first; of each, first the sums over the rows below. */
+/* x = Lt \ x, from the last block to the first; each begins with the sums over the rows below it.
+ */
 static void backward(int64_t n, int64_t count, const double *l, int64_t ldl, double *x,
                      int64_t ldx) {
     for (int64_t end = n, j; end > 0; end = j) {

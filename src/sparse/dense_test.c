@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dense kernels on every instruction set that this processor has: the same bits as loops that
- * follow the order dense.h promises, which in turn are within rounding of long doubles; nothing
- * written but what was asked for, the upper triangle and what lies around arrays not even read. */
+/* The dense kernels on every instruction set of this processor: the same bits as loops in the order
+ * that dense.h promises, which are compared with long double; nothing else is written, and the
+ * upper triangle and memory around arrays are not even read. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "sparse/dense_simd.h"
 #include "testing.h"
 
-/* ---- arrays that end, or begin, at a page that may not be touched ---- */
+/* ---- arrays that end, or begin, at a page that must not be accessed ---- */
 
 typedef struct fence {
     unsigned char *block;
@@ -38,7 +38,7 @@ static void fence_close(fence *f) {
     assert_int_equal(munmap(f->block, f->bytes + 2 * (size_t)PAGE_BYTES), 0);
 }
 
-/* n doubles that end at the page behind, or begin at the one before. */
+/* n doubles that end at the page after them, or begin at the page before. */
 static void fence_place(fence *f, size_t n, bool at_end) {
     assert_true(n * sizeof(double) <= f->bytes);
     f->n = n;
@@ -50,7 +50,7 @@ static void copy(fence *to, const fence *from) {
     memcpy(to->data, from->data, from->n * sizeof(double));
 }
 
-/* ---- the desk: matrices of every case ---- */
+/* ---- matrices of every case ---- */
 
 enum {
     MOST = 700 * 710
@@ -58,7 +58,7 @@ enum {
 static fence array_a, array_b, array_c, wanted, packed;
 static test_random *draw;
 
-/* Elements of an m x n matrix with leading dimension ld; the rest of it is NaN. */
+/* Elements of an m x n matrix with leading dimension ld; the gaps are NaN. */
 static void fill(fence *f, int64_t m, int64_t n, int64_t ld) {
     fence_place(f, m == 0 || n == 0 ? 0 : (size_t)(ld * (n - 1) + m), test_below(draw, 2) == 0);
     for (size_t i = 0; i < f->n; i++)
@@ -80,7 +80,7 @@ static int64_t wider(int64_t m) {
     return m + (int64_t)test_below(draw, 4) + (m == 0);
 }
 
-/* ---- the order promised ---- */
+/* ---- the promised order ---- */
 
 static void reference_multiply(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
                                const double *b, int64_t ldb, double *c, int64_t ldc) {
@@ -90,7 +90,7 @@ static void reference_multiply(int64_t m, int64_t n, int64_t k, const double *a,
                 c[i + j * ldc] = fma(-a[i + p * lda], b[j + p * ldb], c[i + j * ldc]);
 }
 
-/* The same, but the sum of the products is taken from C at once. */
+/* The same, but the sum of the products is subtracted from C at once. */
 static void reference_apart(int64_t m, int64_t k, const double *a, int64_t lda, const double *b,
                             double *c) {
     for (int64_t i = 0; i < m; i++) {
@@ -201,21 +201,22 @@ static void check_multiply(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     same(&array_c, &wanted, say("multiply", isa, m, n, k));
 }
 
-/* Where rows that begin at `row` may be cut next: at most at `end`. */
+/* Where rows that begin at `row` may be divided next: at most at `end`. */
 static int64_t cut_after(int64_t row, int64_t end) {
     const int64_t groups = 1 + (int64_t)test_below(draw, 12);
     const int64_t cut = (row / WI_DENSE_GROUP + groups) * WI_DENSE_GROUP;
     return cut < end ? cut : end;
 }
 
-/* Packed rows begin where they must be aligned, and nothing of them is known. */
+/* Packed rows begin at aligned addresses; their contents are unknown. */
 static void open_packed(int64_t m, int64_t n) {
     fence_place(&packed, (size_t)wi_dense_packed(m, n), true);
     for (size_t i = 0; i < packed.n; i++)
         packed.data[i] = NAN;
 }
 
-/* Rows of the square on the diagonal first, the others in pieces from the last to the first. */
+/* First the rows of the square on the diagonal, then the others in pieces from the last to the
+ * first. */
 static int64_t eliminate(wi_isa isa, int64_t m, int64_t n, double *a, int64_t lda) {
     const wi_dense_simd *const simd = WI_OF_ISA(isa, wi_dense_simd);
     int64_t cuts[64] = {0}, count = 0, done = n;
@@ -230,8 +231,8 @@ static int64_t eliminate(wi_isa isa, int64_t m, int64_t n, double *a, int64_t ld
     return done;
 }
 
-/* k columns are eliminated from k + m rows, then what they explain is taken from n more, in runs of
- * random widths and pieces of random heights. */
+/* k columns are eliminated from k + m rows, then their products are subtracted from n more columns,
+ * in runs of random widths and pieces of random heights. */
 static void check_update(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     const int64_t lda = wider(k + m), ldc = wider(m);
     n = n < m ? n : m;
@@ -263,8 +264,8 @@ static void check_panel(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     same(&array_a, &wanted, say("eliminate", isa, m, n, 0));
 }
 
-/* A pivot that is not above 0 in column k: columns before it are done down to its row, and it is
- * there. */
+/* A pivot that is not above 0 in column k: the columns before it must be done down to its row, and
+ * the pivot must be there. */
 static void check_bad_pivot(wi_isa isa, int64_t m, int64_t n, int64_t k) {
     static const double bad[] = {-1e6, NAN, INFINITY, -INFINITY};
     const int64_t lda = wider(m);
@@ -344,7 +345,7 @@ static void check_all(int64_t m, int64_t n, int64_t k) {
 
 /* ---- tests ---- */
 
-static void open_desk(void) {
+static void open_case_matrices(void) {
     static test_random random;
     random = test_random_at(1);
     draw = &random;
@@ -355,7 +356,7 @@ static void open_desk(void) {
     packed = fence_open(MOST);
 }
 
-static void close_desk(void) {
+static void close_case_matrices(void) {
     fence_close(&array_a);
     fence_close(&array_b);
     fence_close(&array_c);
@@ -366,13 +367,13 @@ static void close_desk(void) {
 static void test_sizes_to_40(void **state) {
     static const int64_t depths[] = {0, 1, 2, 3, 7, 8, 9, 40};
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t m = 0; m <= 40; m++)
         for (int64_t n = 0; n <= 40; n++)
             for (size_t d = 0; d < sizeof depths / sizeof *depths; d++)
                 if (test_case_wanted(draw))
                     check_all(m, n, depths[d]);
-    close_desk();
+    close_case_matrices();
 }
 
 static int64_t up_to(int64_t most) {
@@ -381,11 +382,11 @@ static int64_t up_to(int64_t most) {
 
 static void test_medium_random(void **state) {
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int round = 0; round < 150; round++)
         if (test_case_wanted(draw))
             check_all(up_to(200), up_to(200), up_to(150));
-    close_desk();
+    close_case_matrices();
 }
 
 /* Around the sizes of groups and of blocks of columns. */
@@ -394,7 +395,7 @@ static void test_sizes_of_blocks(void **state) {
                                        {65, 66, 257},   {241, 40, 256}, {300, 257, 100},
                                        {500, 300, 270}, {40, 600, 50},  {100, 65, 300}};
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         if (test_case_wanted(draw))
             check_all(sizes[s][0], sizes[s][1], sizes[s][2]);
@@ -403,13 +404,13 @@ static void test_sizes_of_blocks(void **state) {
         check_update(isa, 430, 430, 256);
         check_panel(isa, 690, 600, 0);
     }
-    close_desk();
+    close_case_matrices();
 }
 
 static void test_solves(void **state) {
     static const int64_t counts[] = {0, 1, 2, 3, 4, 5, 8, 9, 16, 19};
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t n = 0; n <= 40; n++)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             for (int64_t m = 0; m <= 40; m += 1 + up_to(8))
@@ -418,12 +419,12 @@ static void test_solves(void **state) {
     for (int round = 0; round < 100; round++)
         if (test_case_wanted(draw))
             on_each_isa(check_solves, up_to(500), up_to(200), up_to(20));
-    close_desk();
+    close_case_matrices();
 }
 
 /* ---- accuracy ---- */
 
-/* Is every |r_ij| at most n eps times the sum of what went into it? Of A - L Lt. */
+/* Is every |r_ij| of A - L Lt at most n eps times the sum of the magnitudes that enter it? */
 static void check_residuals(int64_t m, int64_t n) {
     const int64_t ld = m;
     fill_triangle(&array_a, m, n, ld, 2 * (double)n);
@@ -464,7 +465,7 @@ static void check_solution(int64_t n, bool transposed) {
 
 static void test_accuracy(void **state) {
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t n = 1; n <= 40; n++) {
         check_residuals(n, n);
         check_residuals(n + 30, n);
@@ -475,19 +476,19 @@ static void test_accuracy(void **state) {
     check_residuals(400, 400);
     check_solution(400, false);
     check_solution(400, true);
-    close_desk();
+    close_case_matrices();
 }
 
-/* Products too small to be seen beside a pivot of 1 are not lost when there are many: columns of
- * the identity over a row of 2^-28 take 2^-56 each from the pivots after them, eliminated or
- * updated, all but those that share a tile with them. */
+/* Products too small to change a pivot of 1 must not be lost if there are many: columns of the
+ * identity over a row of 2^-28 subtract 2^-56 each from later pivots, in elimination and in
+ * updates, except those in the same tile. */
 static void test_small_products(void **state) {
     enum {
         COLUMNS = 256
     };
     const double small = 0x1p-28;
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (wi_isa isa = WI_ISA_BASE; isa <= wi_cpu_isa(); isa++) {
         const int64_t lda = COLUMNS + 1;
         for (int64_t columns = COLUMNS; columns <= lda; columns++) {
@@ -505,12 +506,12 @@ static void test_small_products(void **state) {
                 fail_msg("%s: %g", say("small products", isa, lda, columns, 0), 1 - left);
         }
     }
-    close_desk();
+    close_case_matrices();
 }
 
 static void test_bad_pivots(void **state) {
     (void)state;
-    open_desk();
+    open_case_matrices();
     for (int64_t n = 1; n <= 30; n++)
         for (int64_t k = 0; k < n; k++)
             if (test_case_wanted(draw))
@@ -520,7 +521,7 @@ static void test_bad_pivots(void **state) {
         if (test_case_wanted(draw))
             on_each_isa(check_bad_pivot, n + up_to(200), n, up_to(n - 1));
     }
-    close_desk();
+    close_case_matrices();
 }
 
 int main(void) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear elasticity with cubic elements of first order, column by column: as what couples two nodes
- * depends only on which corners of an element they are, no assembly is needed. */
+/* Linear elasticity with trilinear cubic elements, generated column by column. The coupling of two
+ * nodes depends only on which corners of an element they are, so no assembly is needed. */
 #include "sparse/generate.h"
 
 enum {
     CORNERS = 8,
-    DOFS = 3 /* displacements of a node */
+    DOFS = 3 /* displacements of each node */
 };
 
-/* stiffness[a][i][b][j]: force i at corner a by displacement j of corner b. Corner c lies at
+/* stiffness[a][i][b][j]: force i at corner a caused by displacement j of corner b. Corner c is at
  * (c & 1, c >> 1 & 1, c >> 2). */
 typedef struct element {
     double stiffness[CORNERS][DOFS][CORNERS][DOFS];
@@ -20,7 +20,7 @@ typedef struct cube {
 } cube;
 
 /* The integral over [0, 1] of the product of two of the functions 1 - t (end 0) and t (end 1), or
- * of their derivatives where told. */
+ * of their derivatives if `derived`. */
 static double product_on_line(int end_a, bool derived_a, int end_b, bool derived_b) {
     const double slope_a = end_a ? 1 : -1, slope_b = end_b ? 1 : -1;
     if (derived_a && derived_b)
@@ -58,7 +58,7 @@ static void integrate(element *e) {
     }
 }
 
-/* The free nodes are those with x from 1 to n; y and z run from 0. */
+/* A node. Free nodes have x from 1 to n; y and z run from 0. */
 typedef struct node {
     size_t x, y, z;
 } node;
@@ -80,13 +80,15 @@ static size_t most(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* The elements along one axis that hold both of two neighbouring coordinates: first ... end - 1. */
+/* The elements along one axis that contain both of two neighbouring coordinates: first ... end - 1.
+ */
 static void common(const cube *c, size_t a, size_t b, size_t *first, size_t *end) {
     *first = most(most(a, b), 1) - 1;
     *end = least(least(a, b) + 1, c->n);
 }
 
-/* Sums what the elements that hold both nodes say: force i at p by displacement j of q. */
+/* Adds up the contributions of all elements that contain both nodes: force i at p caused by
+ * displacement j of q. */
 static void couple(const cube *c, node p, node q, size_t j, double sum[DOFS]) {
     node first, end, e;
     common(c, p.x, q.x, &first.x, &end.x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls of the factorization: reserve, factor, and what to do where it fails. */
+/* The public calls of the factorization: reserve and factor, and the analysis of a failure. */
 #include <math.h>
 
 #include "core/call.h"
@@ -71,7 +71,7 @@ weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan, weft_chol_
     return WEFT_OK;
 }
 
-/* The supernode that has column k. */
+/* The supernode of column k. */
 static int64_t supernode_of(const wi_symbolic *symbolic, int64_t k) {
     int64_t low = 0, high = symbolic->supernodes;
     while (high - low > 1) {
@@ -84,18 +84,18 @@ static int64_t supernode_of(const wi_symbolic *symbolic, int64_t k) {
     return low;
 }
 
-/* L, or the pivot where it failed, at (k, k). */
+/* The entry (k, k) of L, or the pivot if it failed there. */
 static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
     const int64_t j = k - plan->symbolic.first[s];
     return wi_chol_column(plan, s, j)[j];
 }
 
-/* The pivot at which column k failed, of the matrix as factored. */
+/* The pivot at which column k failed, in the matrix as factored (scaled or not). */
 static double pivot_of(const weft_chol *plan, int64_t k) {
     return diagonal(plan, supernode_of(&plan->symbolic, k), k);
 }
 
-/* The same of the caller's matrix. */
+/* The same in the caller's matrix. */
 static double unscaled(const weft_chol *plan, int64_t k, double pivot) {
     return ldexp(pivot, -2 * wi_chol_power(plan, plan->symbolic.perm[k]));
 }
@@ -117,7 +117,7 @@ weft_status wi_chol_fail(weft_context *ctx, const char *call, weft_chol *plan, i
                    call, j, unscaled(plan, column, pivot));
 }
 
-/* Work between two calls of the caller's progress function, as a share of all. */
+/* The share of the work between two calls of the caller's progress function. */
 static const double progress_share = 1e-3;
 
 bool wi_chol_tell(weft_chol *plan, double done) {
@@ -132,8 +132,9 @@ weft_status wi_chol_cancel(weft_context *ctx, const char *call) {
                    call);
 }
 
-/* Is y = A d nothing but what a change of each a[i][j] by 2^-40 sqrt(a[i][i] a[j][j]) makes of 0?
- * (Of random matrices of low rank a factorization loses no more, and nearly as much.) */
+/* Is y = A d within rounding of 0: does a change of each a[i][j] by at most 2^-40 sqrt(a[i][i]
+ * a[j][j]) make it 0? (The factorization of random low-rank matrices loses nearly that much, never
+ * more.) */
 static bool is_rounding(const weft_sparse *a, const double *d, const double *y) {
     static const double rounding = 0x1p-40;
     double size = 0;
@@ -146,8 +147,8 @@ static bool is_rounding(const weft_sparse *a, const double *d, const double *y) 
     return true;
 }
 
-/* Does the direction of column k, which the factorization that failed left room for, show that the
- * matrix is singular? */
+/* Does the direction of column k (see weft_chol_direction), computed from what the failed
+ * factorization left, show that the matrix is singular? */
 static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64_t k) {
     const weft_chol *const plan = args->plan;
     const weft_sparse *const a = args->matrix;
@@ -159,8 +160,9 @@ static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64
     return is_rounding(a, room.x, room.y);
 }
 
-/* In the subtree of the column that failed, the first column whose pivot is so small a part of its
- * diagonal entry that it may be one of 0, rounded up; that which failed if there is none before. */
+/* The first column in the subtree of the failed column whose pivot is so small relative to its
+ * diagonal entry that it may be 0 plus a rounding error; the failed column itself if there is none
+ * before. */
 static int64_t first_tiny_pivot(const weft_chol *plan, const weft_sparse *a) {
     static const double tiny = 0x1p-40;
     const wi_symbolic *const symbolic = &plan->symbolic;
@@ -175,8 +177,9 @@ static int64_t first_tiny_pivot(const weft_chol *plan, const weft_sparse *a) {
     return plan->failed;
 }
 
-/* A pivot that is not positive may be one of 0, rounded, or come after one that was rounded up:
- * then the direction of the first such is a null vector, and the matrix is singular. */
+/* A pivot that is not positive may be a 0 with a rounding error, or a consequence of an earlier
+ * such pivot that was rounded up. In both cases the direction of the first such column is a null
+ * vector, and the matrix is singular. */
 static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
     weft_chol *const plan = args->plan;
     int64_t column = plan->failed;
@@ -192,7 +195,7 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
                    args->call, (long long)plan->symbolic.perm[column]);
 }
 
-/* Has a rung that fails so written to L? */
+/* Does this status of a failed rung mean that it has written to L? */
 static bool has_begun(weft_status status) {
     return status == WEFT_ENOTSPD || status == WEFT_ESINGULAR || status == WEFT_ENONFINITE ||
            status == WEFT_ECANCELLED;

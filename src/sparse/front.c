@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One front: assembled from the matrix and the children's updates, then factored, by one thread or
- * by all. Every entry is the result of the same operations in the same order, whoever does them. */
+ * by a group. Every entry is computed by the same operations in the same order, whichever thread
+ * does it. */
 #include "sparse/front.h"
 
 enum {
-    PIECE_ROWS = 240,      /* a piece of work, at most: WI_BLOCK_COLUMNS of them stay in cache */
-    PIECES_EACH = 4,       /* at least, for each of a crew */
-    ASSEMBLE_COLUMNS = 32, /* a piece of the assembly */
+    PIECE_ROWS = 240,      /* of a piece of work: WI_BLOCK_COLUMNS of them stay in cache */
+    PIECES_EACH = 4,       /* pieces for each thread of a group, at least */
+    ASSEMBLE_COLUMNS = 32, /* of a piece of the assembly */
 };
 
 _Static_assert(PIECE_ROWS % WI_DENSE_GROUP == 0, "pieces are whole groups of packed rows");
@@ -44,7 +45,7 @@ void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_
     }
 }
 
-/* The first element of `rows`, ascending, that is at least `row`. */
+/* The index of the first element of `rows`, which ascends, that is at least `row`. */
 static int64_t find(const int32_t *rows, int64_t count, int64_t row) {
     int64_t low = 0;
     while (count > 0) {
@@ -59,8 +60,8 @@ static int64_t find(const int32_t *rows, int64_t count, int64_t row) {
     return low;
 }
 
-/* Adds the child's update to columns begin ... end - 1 of the front. relative[i] is the front's row
- * that row i of the update is. */
+/* Adds the child's update to columns begin ... end - 1 of the front. Row i of the update is row
+ * relative[i] of the front. */
 static void add_child(const wi_front *front, const wi_front *child, const int32_t *relative,
                       int64_t begin, int64_t end) {
     const int64_t rows = child->height - child->columns;
@@ -90,56 +91,56 @@ static void assemble_columns(const weft_chol *plan, const weft_sparse *matrix, i
     }
 }
 
-void wi_front_assemble(wi_crew *crew, const weft_chol *plan, const weft_sparse *matrix, int64_t s) {
+void wi_front_assemble(wi_thread_group *group, const weft_chol *plan, const weft_sparse *matrix,
+                       int64_t s) {
     const int64_t height = wi_super_height(&plan->symbolic, s);
-    const int64_t step = crew->size == 1 ? height : ASSEMBLE_COLUMNS;
+    const int64_t step = group->size == 1 ? height : ASSEMBLE_COLUMNS;
     int64_t piece;
-    while (wi_crew_take(crew, (height + step - 1) / step, &piece))
-        assemble_columns(plan, matrix, s, crew->rank, piece * step,
+    while (wi_thread_group_take(group, (height + step - 1) / step, &piece))
+        assemble_columns(plan, matrix, s, group->rank, piece * step,
                          wi_least(height, (piece + 1) * step));
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
 }
 
 /* ---- factorization ---- */
 
-/* Whole groups of packed rows. */
+/* Rounds up to whole groups of packed rows. */
 static int64_t whole_groups(int64_t rows) {
     return (rows + WI_DENSE_GROUP - 1) / WI_DENSE_GROUP * WI_DENSE_GROUP;
 }
 
-/* Rows of a piece of work on this many rows. */
-static int64_t step_of(const wi_crew *crew, int64_t rows) {
-    const int64_t share = crew->size == 1 ? rows : rows / (PIECES_EACH * crew->size);
+/* How many rows a piece of work has, if there are so many in all. */
+static int64_t step_of(const wi_thread_group *group, int64_t rows) {
+    const int64_t share = group->size == 1 ? rows : rows / (PIECES_EACH * group->size);
     return wi_least(PIECE_ROWS, whole_groups(share + 1));
 }
 
-/* Columns first ... end - 1 of the panel, a block of it, are eliminated: the rows of the square on
- * the diagonal by one member of the crew, then those below, dealt out. Returns as wi_front_factor.
- */
-static int64_t eliminate_block(wi_crew *crew, const wi_front *front, int64_t first, int64_t end,
-                               double *room, int64_t *failed) {
+/* Eliminates columns first ... end - 1, a block of the panel: one thread of the group does the rows
+ * of the diagonal square, then all share the rows below. Returns as wi_front_factor. */
+static int64_t eliminate_block(wi_thread_group *group, const wi_front *front, int64_t first,
+                               int64_t end, double *room, int64_t *failed) {
     const int64_t rows = front->height - first, columns = end - first;
     const int64_t square = wi_least(rows, whole_groups(columns)),
-                  step = step_of(crew, rows - square);
+                  step = step_of(group, rows - square);
     double *const block = column_of(front, first) + first;
     int64_t piece;
-    if (crew->size == 1 || crew->rank == 0) {
+    if (group->size == 1 || group->rank == 0) {
         const int64_t done = wi_dense_eliminate(0, square, columns, block, rows, room);
         *failed = done < columns ? first + done : front->columns;
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
     if (*failed < front->columns)
         return *failed;
-    while (wi_crew_take(crew, (rows - square + step - 1) / step, &piece)) {
+    while (wi_thread_group_take(group, (rows - square + step - 1) / step, &piece)) {
         const int64_t row = square + piece * step;
         wi_dense_eliminate(row, wi_least(rows, row + step), columns, block, rows, room);
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
     return front->columns;
 }
 
-/* What columns first ... end - 1 explain is taken from rows row ... below - 1 of all columns after
- * them; rows are counted from `first`. */
+/* Subtracts the products of columns first ... end - 1 from rows row ... below - 1 of all columns
+ * after them; rows are counted from `first`. */
 static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int64_t row,
                           int64_t below, const double *room) {
     const int64_t rows = front->height - first, columns = front->columns - first;
@@ -151,26 +152,27 @@ static void subtract_rows(const wi_front *front, int64_t first, int64_t end, int
     }
 }
 
-/* All rows, the longest first. */
-static void subtract_block(wi_crew *crew, const wi_front *front, int64_t first, int64_t end,
-                           const double *room) {
-    const int64_t rows = front->height - first, step = step_of(crew, front->height - end);
+/* The same for all rows; the pieces with the longest rows come first. */
+static void subtract_block(wi_thread_group *group, const wi_front *front, int64_t first,
+                           int64_t end, const double *room) {
+    const int64_t rows = front->height - first, step = step_of(group, front->height - end);
     const int64_t runs = (rows + step - 1) / step;
     int64_t piece;
-    while (wi_crew_take(crew, runs - (end - first) / step, &piece)) {
+    while (wi_thread_group_take(group, runs - (end - first) / step, &piece)) {
         const int64_t row = (runs - 1 - piece) * step;
         subtract_rows(front, first, end, row, wi_least(rows, row + step), room);
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
 }
 
-int64_t wi_front_factor(wi_crew *crew, const wi_front *front, double *room, int64_t *failed) {
+int64_t wi_front_factor(wi_thread_group *group, const wi_front *front, double *room,
+                        int64_t *failed) {
     const int64_t columns = front->columns;
     for (int64_t first = 0; first < columns; first += WI_BLOCK_COLUMNS) {
         const int64_t end = wi_least(columns, first + WI_BLOCK_COLUMNS);
-        if (eliminate_block(crew, front, first, end, room, failed) < columns)
+        if (eliminate_block(group, front, first, end, room, failed) < columns)
             return *failed;
-        subtract_block(crew, front, first, end, room);
+        subtract_block(group, front, first, end, room);
     }
     return columns;
 }

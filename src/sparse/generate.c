@@ -26,7 +26,7 @@ weft_status wi_generate_size(weft_context *ctx, const char *call, size_t a, size
                    call, a, b, c);
 }
 
-/* Counts the entries of each column, takes room for them, and fills it. */
+/* Counts the entries of each column, allocates them, and fills them. */
 static weft_status fill(weft_context *ctx, const char *call, const wi_columns *columns,
                         weft_sparse *m, int64_t *row, double *value) {
     for (size_t j = 0; j < columns->n; j++)
@@ -66,13 +66,12 @@ weft_status wi_generate_columns(weft_context *ctx, const char *call, const wi_co
 
 /* ---- Laplacians ---- */
 
-/* A grid of n^dims points, the first coordinate running fastest. */
+/* A grid of n^dims points; the first coordinate varies fastest. */
 typedef struct grid {
     size_t n, dims;
 } grid;
 
-/* -1 for each neighbour, and on the diagonal as much for all neighbours that a point inside has,
- * plus 1e-3. */
+/* -1 for each neighbour; on the diagonal the number of neighbours of an inner point, plus 1e-3. */
 static size_t laplace_column(const void *user, size_t j, int64_t *row, double *value) {
     const grid *const g = user;
     size_t count = 1, step = 1, rest = j;
@@ -109,7 +108,7 @@ static weft_status make_laplace3d(weft_context *ctx, const char *call, const wi_
 
 /* ---- random matrices ---- */
 
-/* Steele, Lea and Flood's SplitMix64. */
+/* The SplitMix64 generator (Steele, Lea and Flood). */
 static uint64_t draw(uint64_t *state) {
     uint64_t z = *state += 0x9E3779B97F4A7C15;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
@@ -117,7 +116,8 @@ static uint64_t draw(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-/* Puts `index` into the ascending list of `count`, unless it is there; returns the new count. */
+/* Inserts `index` in the ascending list of `count` elements unless it is there; returns the new
+ * count. */
 static size_t insert(int64_t *list, size_t count, int64_t index) {
     size_t k = count;
     while (k > 0 && list[k - 1] > index)
@@ -147,9 +147,8 @@ static size_t random_column(const void *user, size_t j, int64_t *row, double *va
     return count;
 }
 
-/* a[i][i] = 1 + the sum of |a[i][j]| over the others: by Gershgorin, all eigenvalues are at
- * least 1.
- */
+/* a[i][i] = 1 + the sum of |a[i][j]| over all j != i: by Gershgorin's theorem all eigenvalues are
+ * at least 1. */
 static void dominate(weft_sparse *m) {
     for (size_t j = 0; j < m->cols; j++)
         m->value[m->start[j]] = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls on sparse matrices: creation from each of the usual forms, facts, new values. */
+/* The public calls on sparse matrices: creating from each form, facts, new values. */
 #include <math.h>
 #include <string.h>
 
@@ -10,18 +10,18 @@ static const char *const storage_names =
     "WEFT_GENERAL, WEFT_SYMMETRIC_LOWER, WEFT_SYMMETRIC_UPPER, WEFT_SYMMETRIC_FULL, "
     "WEFT_SYMMETRIC_USE_LOWER or WEFT_SYMMETRIC_USE_UPPER";
 
-/* What a creating call was given. */
+/* The arguments of a creating call. */
 typedef struct given {
     weft_context *ctx;
     const char *call;
     const weft_sparse_input *in;
-    const char *row, *col; /* what the call names these arrays */
+    const char *row, *col; /* the call's names for these arrays */
 } given;
 
 weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_storage storage,
                                     double symmetry_tolerance) {
     if ((unsigned)storage > WEFT_SYMMETRIC_USE_UPPER)
-        return wi_fail(ctx, WEFT_EARG, "%s: storage %d is no weft_storage; pass %s", call,
+        return wi_fail(ctx, WEFT_EARG, "%s: storage %d is not a weft_storage; pass %s", call,
                        (int)storage, storage_names);
     if (!isfinite(symmetry_tolerance))
         return wi_fail(ctx, WEFT_EARG,
@@ -63,10 +63,10 @@ static weft_status check_form(const given *g) {
 
 /* ---- indices ---- */
 
-/* Indices in 64 bits with a sign. */
+/* Indices as int64_t. */
 typedef struct indices {
     const int64_t *at;
-    int64_t *own; /* where `at` points, if that is not the caller's array */
+    int64_t *own; /* the memory of `at`, unless that is the caller's array */
 } indices;
 
 static weft_status check_unsigned(const given *g, const char *name, const uint64_t *p, size_t n) {
@@ -79,7 +79,7 @@ static weft_status check_unsigned(const given *g, const char *name, const uint64
     return WEFT_OK;
 }
 
-/* Checks that `n` indices of this type are there, and widens them. */
+/* Checks that there are `n` indices of this type, and converts them to int64_t. */
 static weft_status take_indices(const given *g, const char *name, weft_type type, const void *p,
                                 size_t n, indices *out) {
     const weft_status status =
@@ -115,7 +115,7 @@ static weft_status check_start(const given *g, const int64_t *start, size_t coun
     return WEFT_OK;
 }
 
-/* The row or column of each entry: `line` where start[line] <= entry < start[line + 1]. */
+/* Finds the row or column of each entry: the `line` with start[line] <= entry < start[line + 1]. */
 static weft_status expand(const given *g, const int64_t *start, size_t count, indices *out) {
     out->own = wi_sparse_take(g->ctx, g->call, (size_t)start[count]);
     out->at = out->own;
@@ -164,7 +164,7 @@ static weft_status create_compressed(const given *g, weft_sparse **matrix) {
                           by_columns ? in->row : in->col, n, &index);
     if (status == WEFT_OK)
         status = expand(g, start.at, count, &line);
-    wi_host_free(start.own); /* the matrix takes as much */
+    wi_host_free(start.own); /* free it now: the matrix needs as much */
     start.own = NULL;
     if (status == WEFT_OK)
         status =
@@ -216,7 +216,7 @@ weft_status weft_sparse_create(weft_context *ctx, weft_sparse **matrix,
     memcpy(&whole, input, input->size);
     if ((unsigned)whole.form > WEFT_TRIPLETS)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: form %d is no weft_form; pass WEFT_CSC, WEFT_CSR or WEFT_TRIPLETS",
+                       "%s: form %d is not a weft_form; pass WEFT_CSC, WEFT_CSR or WEFT_TRIPLETS",
                        call, (int)whole.form);
     if (!whole.start_type)
         whole.start_type = whole.index_type;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a sparse matrix that its own files share. */
+/* Parts of a sparse matrix that only its own files use. */
 #ifndef WI_SPARSE_MATRIX_H
 #define WI_SPARSE_MATRIX_H
 
 #include "sparse/sparse.h"
 
-/* More rows or columns than this cannot be indexed by arrays of C. */
+/* Rows or columns that a C array can index, at most. */
 static const size_t wi_most_rows = PTRDIFF_MAX / sizeof(int64_t) - 1;
 
-/* Whose words messages use. */
+/* In whose terms messages speak: the library's or the command's. */
 typedef struct wi_voice {
     const char *call;
-    bool command; /* rows and columns count from 1, and what helps are options */
+    bool command; /* rows and columns count from 1, and remedies are options of the command */
 } wi_voice;
 
-/* How messages number rows and columns, and how they say so. */
+/* The first number of rows and columns in messages, and the words that say so. */
 static inline int64_t wi_first_number(const wi_voice *voice) {
     return voice->command ? 1 : 0;
 }
@@ -23,7 +23,7 @@ static inline const char *wi_counted(const wi_voice *voice) {
     return voice->command ? "counted from 1" : "counted from 0";
 }
 
-/* What a matrix is built from. */
+/* The data that a matrix is built from. */
 typedef struct wi_triplets {
     weft_storage storage;
     double symmetry_tolerance; /* as in weft_sparse_input */
@@ -32,31 +32,32 @@ typedef struct wi_triplets {
     const double *value;
 } wi_triplets;
 
-/* In weft_sparse.home: the value is of the half that is ignored. */
+/* In weft_sparse.home: the value is in the half that is ignored. */
 static const int64_t wi_left_out = INT64_MIN;
 
-/* WEFT_EARG unless these may stand in a weft_sparse_input. */
+/* WEFT_EARG unless these are valid in a weft_sparse_input. */
 weft_status wi_sparse_check_meaning(weft_context *ctx, const char *call, weft_storage storage,
                                     double symmetry_tolerance);
 
-/* `count` elements of 8 bytes; NULL, having said so, if there is no memory for them. */
+/* Allocates `count` elements of 8 bytes; NULL if there is no memory, and then the message is set.
+ */
 void *wi_sparse_take(weft_context *ctx, const char *call, size_t count);
 
-/* An empty matrix with start and row_start, to be filled and then finished. */
+/* Creates an empty matrix with start and row_start, to be filled and then finished. */
 weft_status wi_sparse_begin(weft_context *ctx, const char *call, weft_storage storage, size_t rows,
                             size_t cols, weft_sparse **matrix);
 
-/* Takes row, value, col and at for the entries that start promises. */
+/* Allocates row, value, col and at for as many entries as start says. */
 weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse *matrix);
 
 /* Fills row_start, col, at and fingerprint from start and row. */
 void wi_sparse_index_rows(weft_sparse *matrix);
 
-/* Builds a matrix from triplets; takes nothing over. */
+/* Builds a matrix from triplets, which it copies. */
 weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
                             weft_sparse **matrix);
 
-/* Checks and sums the values given, entry by entry; the matrix changes only if all are good. */
+/* Checks the given values and sums duplicates; the matrix changes only if all are valid. */
 weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_sparse *matrix,
                                  const double *value);
 

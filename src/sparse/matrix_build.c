@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds a matrix from triplets: two counting sorts, by rows and then by columns, put the entries
- * in order in time proportional to their number, and tell which of them share a place. */
+/* Builds a matrix from triplets. Two counting sorts, by rows and then by columns, order the entries
+ * in time proportional to their number, and bring duplicates together. */
 #include <math.h>
 #include <string.h>
 
 #include "sparse/matrix.h"
 
-/* What is given, and what becomes of it. */
+/* The input, and the matrix being built. */
 typedef struct builder {
     weft_context *ctx;
     const wi_voice *voice;
     weft_storage storage;
     size_t rows, cols, n;
     const int64_t *row, *col;
-    size_t kept; /* entries that are not on a half that is ignored */
+    size_t kept; /* entries that are not in an ignored half */
     weft_sparse *matrix;
 } builder;
 
-/* Where an entry is held. */
+/* Where an entry is held in the matrix. */
 typedef struct spot {
-    int64_t row, col; /* row -1: nowhere, for it is on the half that is ignored */
+    int64_t row, col; /* row -1: nowhere, because it is in the ignored half */
     bool mirrored;    /* it was given on the other side of the diagonal */
 } spot;
 
@@ -67,7 +67,7 @@ weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse
     return m->row && m->value && m->col && m->at ? WEFT_OK : WEFT_ENOMEM;
 }
 
-/* Turns counts, that of index k in count[k + 1], into positions. */
+/* Turns counts (the count of index k is in count[k + 1]) into start positions. */
 static void accumulate(int64_t *count, size_t n) {
     for (size_t k = 0; k < n; k++)
         count[k + 1] += count[k];
@@ -101,7 +101,7 @@ void wi_sparse_index_rows(weft_sparse *m) {
             m->at[at] = k;
         }
     }
-    /* each row's start has moved on to the next one's */
+    /* each row's start has moved on to the start of the next */
     memmove(m->row_start + 1, m->row_start, m->rows * sizeof *m->row_start);
     m->row_start[0] = 0;
     m->fingerprint = fingerprint(m);
@@ -144,8 +144,8 @@ static weft_status check_entries(const builder *b) {
     return WEFT_OK;
 }
 
-/* Are the entries in the order in which they are held, each place given once? Of FULL, where each
- * place off the diagonal wants two, they never are. */
+/* Are the entries already in the order in which they are held, without duplicates? Never for FULL,
+ * which gives every entry off the diagonal twice. */
 static bool in_order(const builder *b) {
     if (b->storage == WEFT_SYMMETRIC_FULL)
         return false;
@@ -173,8 +173,8 @@ static weft_status take_ordered(const builder *b) {
     return WEFT_OK;
 }
 
-/* by_row lists the entries that are kept by the rows they are held in, those of one row in the
- * order given; `next` has room for rows + 1. */
+/* by_row lists the kept entries by the rows they are held in, those of one row in the order given;
+ * `next` has room for rows + 1. */
 static void list_by_row(builder *b, int64_t *by_row, int64_t *next) {
     memset(next, 0, (b->rows + 1) * sizeof *next);
     b->kept = 0;
@@ -193,7 +193,7 @@ static void list_by_row(builder *b, int64_t *by_row, int64_t *next) {
     }
 }
 
-/* start: counts the places of each column; `last` has room for cols. */
+/* start: counts the distinct entries of each column; `last` has room for cols. */
 static void count_places(const builder *b, const int64_t *by_row, int64_t *last) {
     weft_sparse *const m = b->matrix;
     memset(last, -1, m->cols * sizeof *last);
@@ -220,7 +220,7 @@ static void place(const builder *b, const int64_t *by_row, int64_t *next) {
     }
 }
 
-/* Is a place of FULL given twice on one side? */
+/* Does FULL have a duplicate on one side of the diagonal? */
 static bool has_repeats(const weft_sparse *m) {
     const size_t entries = (size_t)m->start[m->cols];
     for (size_t k = 0; k < entries; k++)
@@ -234,7 +234,7 @@ static bool has_repeats(const weft_sparse *m) {
     return false;
 }
 
-/* Room for the sums of values; m->home is known. */
+/* Allocates room for the sums of values; m->home is known. */
 static weft_status take_sums(const builder *b) {
     weft_sparse *const m = b->matrix;
     const char *const call = b->voice->call;
@@ -277,8 +277,8 @@ done:
     return status;
 }
 
-/* How far apart the halves may be, of the size of an entry: the default is 64 units in the last
- * place, more than what a sum of tens of values loses. */
+/* How far apart the two halves may be, relative to the size of an entry. The default is 64 units in
+ * the last place, more than the rounding error of a sum of tens of values. */
 static double tolerance_of(double given) {
     return given == 0 ? 0x1p-46 : fmax(given, 0);
 }

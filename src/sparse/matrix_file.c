@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices from and to Matrix Market files. */
+/* Reading and writing matrices as Matrix Market files. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,13 +7,14 @@
 #include "io/target.h"
 #include "sparse/matrix.h"
 
-/* A file must not cost more memory than its bytes justify. */
+/* Limits on what a file may declare, so that it does not take far more memory than its length
+ * justifies. */
 enum {
     ROWS_FOR_ANY_FILE = 1 << 24,
     ROWS_FOR_AN_ENTRY = 1 << 10
 };
 
-/* Makes triplets of a dense file, in place: its entries that are not zero, column by column. */
+/* Turns a dense file into triplets of its nonzero entries, in place, column by column. */
 static weft_status list_dense(weft_context *ctx, const char *call, wi_mm *m) {
     size_t kept = 0, k = 0;
     for (size_t e = 0; e < m->head.entries; e++)
@@ -39,11 +40,11 @@ static weft_status list_dense(weft_context *ctx, const char *call, wi_mm *m) {
 /* How a square matrix is related to its transpose. */
 typedef enum likeness {
     UNLIKE,
-    ALIKE_BUT_FOR_ZEROS, /* a zero stands where its mirror image is left out */
-    ALIKE                /* column i holds what row i holds, for all i */
+    ALIKE_BUT_FOR_ZEROS, /* equal, but one side has an explicit zero where the other has no entry */
+    ALIKE                /* column i equals row i, for all i */
 } likeness;
 
-/* Column j beside row j. */
+/* Compares column j with row j. */
 static likeness compare_line(const weft_sparse *m, size_t j) {
     int64_t c = m->start[j], r = m->row_start[j];
     likeness found = ALIKE;
@@ -71,7 +72,7 @@ static likeness compare_transpose(const weft_sparse *m) {
     return found;
 }
 
-/* Drops the entries above the diagonal of a matrix that is its own transpose. */
+/* Drops the entries above the diagonal of a matrix that equals its transpose. */
 static void keep_lower(weft_sparse *m) {
     int64_t kept = 0, begin = 0;
     for (size_t j = 0; j < m->cols; j++) {
@@ -89,7 +90,7 @@ static void keep_lower(weft_sparse *m) {
     wi_sparse_index_rows(m);
 }
 
-/* From now on, new values come in the order in which they are held. */
+/* Later updates give values in the order in which the matrix holds them. */
 static void forget_order_given(weft_sparse *m) {
     wi_host_free(m->home);
     wi_host_free(m->sums);
@@ -124,8 +125,8 @@ static weft_status check_size(weft_context *ctx, const char *label, const wi_mm_
     return WEFT_OK;
 }
 
-/* A matrix of which every entry is given: symmetric if that is what it is meant to be, and also if
- * it is its own transpose. As most are, to the last bit, that is looked at first: it is cheaper. */
+/* Takes a matrix of which every entry is given: symmetric if the caller says so, and also if it
+ * equals its transpose. Most equal it to the last bit, so that is checked first: it is cheaper. */
 static weft_status take_whole(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
                               weft_sparse **matrix) {
     wi_triplets as = *given;
@@ -163,7 +164,7 @@ weft_status wi_sparse_read(weft_context *ctx, const char *call, FILE *file, cons
                            const wi_reading *how, weft_sparse **matrix) {
     wi_mm m;
     wi_note note = {""};
-    char label[WI_MESSAGE_BYTES / 2]; /* messages name the file, too */
+    char label[WI_MESSAGE_BYTES / 2]; /* messages contain the file name too */
     const wi_voice voice = {label, how->command};
     snprintf(label, sizeof label, "%s: %s", call, name);
     *matrix = NULL;

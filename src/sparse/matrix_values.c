@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of a matrix: checked, summed where several are given for one place, and compared with
- * their mirror images where both are given. */
+/* The values of a matrix: checks them, sums duplicates, and compares them with their mirror images
+ * if both halves are given. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "sparse/matrix.h"
 
-/* Entry `entry` in the caller's terms. */
+/* The position of entry `entry` in the caller's terms. */
 typedef struct place {
     long long row, col;
 } place;
 
-/* The column of an entry: the last whose start is not beyond it. */
+/* The column of an entry: the last whose start is not after it. */
 static int64_t column_of(const weft_sparse *m, int64_t entry) {
     int64_t low = 0, high = (int64_t)m->cols; /* start[low] <= entry < start[high] */
     while (high - low > 1) {
@@ -25,7 +25,7 @@ static int64_t column_of(const weft_sparse *m, int64_t entry) {
     return low;
 }
 
-/* Where an entry was given, as messages number it. */
+/* The position of an entry, as messages number it. */
 static place place_of(const wi_voice *voice, const weft_sparse *m, int64_t entry, bool mirrored) {
     const int64_t first = wi_first_number(voice);
     const int64_t row = m->row[entry] + first, col = column_of(m, entry) + first;
@@ -58,20 +58,20 @@ static weft_status check_sums(weft_context *ctx, const wi_voice *voice, const we
 
 /* ---- both halves ---- */
 
-/* The larger magnitude of two. */
+/* The larger of two magnitudes. */
 static double larger(double a, double b) {
     return fabs(a) > fabs(b) ? fabs(a) : fabs(b);
 }
 
-/* The sum for a diagonal entry; 0 if none is held. */
+/* The diagonal entry of row j in the sums; 0 if there is none. */
 static double diagonal(const weft_sparse *m, int64_t j) {
     const int64_t k = m->start[j];
     return k < m->start[j + 1] && m->row[k] == j ? m->sums[k] : 0;
 }
 
-/* |a - b| for entry k of column j, relative to its size: to what it is, to what was summed for it,
- * and to what may have been summed before, of which sqrt(a[i][i] a[j][j]) is the most if all parts
- * are positive semidefinite. */
+/* |a - b| for entry k of column j, relative to the size of the entry: the largest of |a|, |b|, the
+ * sum of the magnitudes given for it, and sqrt(a[i][i] a[j][j]), which bounds sums of positive
+ * semidefinite parts. */
 static double distance(const weft_sparse *m, int64_t k, int64_t j, double a, double b) {
     const double apart = fabs(a - b);
     double size = sqrt(fabs(diagonal(m, m->row[k]))) * sqrt(fabs(diagonal(m, j)));
@@ -85,7 +85,7 @@ enum {
     NUMBER_BYTES = 32
 };
 
-/* Both numbers, with as many digits as it takes to tell them apart. */
+/* Prints both numbers with enough digits to differ. */
 static void print_apart(double a, double b, char text_a[NUMBER_BYTES], char text_b[NUMBER_BYTES]) {
     int digits = 5;
     do {
@@ -95,7 +95,7 @@ static void print_apart(double a, double b, char text_a[NUMBER_BYTES], char text
     } while (digits < 17 && strcmp(text_a, text_b) == 0);
 }
 
-/* Two halves of an entry that differ. */
+/* The two halves of the entry that differs most. */
 typedef struct unlike {
     int64_t entry; /* -1: none */
     double below, above;
@@ -106,8 +106,7 @@ static weft_status not_symmetric(weft_context *ctx, const wi_voice *voice, const
                                  const unlike *worst) {
     const place p = place_of(voice, m, worst->entry, false);
     char below[NUMBER_BYTES], above[NUMBER_BYTES];
-    print_apart(worst->below + 0.0, worst->above + 0.0, below,
-                above); /* no "-0" for what is not there */
+    print_apart(worst->below + 0.0, worst->above + 0.0, below, above); /* no "-0" */
     return wi_fail(
         ctx, WEFT_EARG,
         "%s: the matrix is not symmetric: row %lld of column %lld holds %s, row %lld of "
@@ -118,12 +117,12 @@ static weft_status not_symmetric(weft_context *ctx, const wi_voice *voice, const
                          "half, or a larger symmetry_tolerance");
 }
 
-/* One number for both halves: their mean. Of zeros, -0.0 only where both are. */
+/* One number for both halves: their mean. It is -0.0 only if both are. */
 static double joined(double a, double b) {
     return a == b ? (a == 0 ? a + b : a) : a / 2 + b / 2;
 }
 
-/* sums = the mean of the halves, if they are all near enough to each other. */
+/* sums = the mean of the two halves, if all are close enough. */
 static weft_status join_halves(weft_context *ctx, const wi_voice *voice, weft_sparse *m) {
     unlike worst = {.entry = -1};
     double asymmetry = 0;
@@ -152,7 +151,7 @@ static weft_status join_halves(weft_context *ctx, const wi_voice *voice, weft_sp
 
 static void clear_sums(weft_sparse *m) {
     for (int64_t k = 0; k < m->start[m->cols]; k++) {
-        m->sums[k] = -0.0; /* and so a -0.0 alone stays one */
+        m->sums[k] = -0.0; /* so a single -0.0 stays -0.0 */
         if (m->mirror_sums)
             m->mirror_sums[k] = -0.0;
         if (m->summed_sizes)
@@ -201,6 +200,6 @@ weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_
         value = m->sums;
     }
     if (bytes)
-        memmove(m->value, value, bytes); /* the caller may give back what weft_sparse_values gave */
+        memmove(m->value, value, bytes); /* may be weft_sparse_values's */
     return WEFT_OK;
 }

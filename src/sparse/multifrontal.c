@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung `multifrontal`: subtrees below the cut are tasks, each done by one thread; then the tops
- * follow, each done by all. */
+/* The rung `multifrontal`: subtrees below the cut are tasks, each done by one thread; then come the
+ * tops, each done by all threads. */
 #include "sparse/front.h"
 
-/* Threads that are awake share a front above the cut if it is this much of what pays for waking
- * one. */
+/* Threads that are awake share a front above the cut if its work is at least this fraction of what
+ * pays for waking one. */
 static const double together_share = 0.01;
 
 typedef struct multifrontal {
     weft_chol *plan;
     const weft_sparse *matrix;
-    wi_crew_pieces pieces;
-    atomic_llong failed; /* the first column known to fail; n: none */
+    wi_thread_group_pieces pieces;
+    atomic_llong failed; /* the first column that failed so far; n: none */
     atomic_llong done;   /* work */
     atomic_bool cancelled;
-    int64_t top_failed; /* of the top at hand, in its own columns */
+    int64_t top_failed; /* the failed column of the current top, in its own numbering */
     double all;         /* work */
 } multifrontal;
 
@@ -24,8 +24,8 @@ static void note_failure(multifrontal *m, int64_t column) {
     }
 }
 
-/* Counts the work of a front if anybody asks; the calling thread, rank 0, tells how far things are.
- */
+/* Adds the work of a front, if there is a progress function; the calling thread, rank 0, reports
+ * progress. */
 static void note_front(multifrontal *m, int rank, int64_t s) {
     if (!m->plan->progress)
         return;
@@ -42,54 +42,56 @@ static bool goes_on(const multifrontal *m, int64_t column) {
            column < atomic_load_explicit(&m->failed, memory_order_relaxed);
 }
 
-/* Returns false if the front's matrix is not positive definite. */
-static bool do_front(multifrontal *m, wi_crew *crew, int64_t s, double *room, int64_t *failed) {
+/* Factors the front of s; false if its matrix is not positive definite. */
+static bool do_front(multifrontal *m, wi_thread_group *group, int64_t s, double *room,
+                     int64_t *failed) {
     const int64_t columns = wi_super_columns(&m->plan->symbolic, s);
     int64_t done;
-    if (crew->size == 1 && wi_front_is_small(m->plan, s)) {
-        done = wi_front_small(m->plan, m->matrix, s, crew->rank);
+    if (group->size == 1 && wi_front_is_small(m->plan, s)) {
+        done = wi_front_small(m->plan, m->matrix, s, group->rank);
     } else {
-        const wi_front front = wi_front_of(m->plan, s, crew->rank);
-        wi_front_assemble(crew, m->plan, m->matrix, s);
-        done = wi_front_factor(crew, &front, room, failed);
+        const wi_front front = wi_front_of(m->plan, s, group->rank);
+        wi_front_assemble(group, m->plan, m->matrix, s);
+        done = wi_front_factor(group, &front, room, failed);
     }
     if (done < columns)
         note_failure(m, m->plan->symbolic.first[s] + done);
     return done == columns;
 }
 
-static void do_tasks(multifrontal *m, wi_crew *crew, double *room) {
+static void do_tasks(multifrontal *m, wi_thread_group *group, double *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;
-    wi_crew alone = wi_crew_of_one(crew->rank);
+    wi_thread_group alone = wi_thread_group_of_one(group->rank);
     int64_t k, failed;
-    while (wi_crew_take(crew, numbers->cut.tasks, &k)) {
+    while (wi_thread_group_take(group, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++) {
             if (!goes_on(m, symbolic->first[s]) || !do_front(m, &alone, s, room, &failed))
                 break;
-            note_front(m, crew->rank, s);
+            note_front(m, group->rank, s);
         }
     }
-    wi_crew_wait(crew);
+    wi_thread_group_wait(group);
 }
 
-/* All members see the same failure at the same step: it is noted before they wait. */
-static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
+/* All threads see a failure at the same step, because it is stored before they wait for each other.
+ */
+static void do_tops(multifrontal *m, wi_thread_group *group, double *room) {
     const wi_numbers *const numbers = &m->plan->numbers;
     const wi_symbolic *const symbolic = &m->plan->symbolic;
-    wi_crew alone = wi_crew_of_one(crew->rank);
+    wi_thread_group alone = wi_thread_group_of_one(group->rank);
     for (int64_t k = 0; k < numbers->cut.tops; k++) {
         const int64_t s = numbers->tops[k];
         const double work = wi_super_work(symbolic, s);
         const bool together = work >= together_share * m->plan->least_work;
         if (together)
-            wi_crew_wait(crew);
-        if (!together && crew->rank > 0)
+            wi_thread_group_wait(group);
+        if (!together && group->rank > 0)
             continue;
         if (!goes_on(m, symbolic->first[s]))
             continue;
-        do_front(m, together ? crew : &alone, s, room, &m->top_failed);
-        if (crew->rank == 0)
+        do_front(m, together ? group : &alone, s, room, &m->top_failed);
+        if (group->rank == 0)
             note_front(m, 0, s);
     }
 }
@@ -97,9 +99,9 @@ static void do_tops(multifrontal *m, wi_crew *crew, double *room) {
 static void do_share(void *user, int rank, int size) {
     multifrontal *const m = user;
     const wi_numbers *const numbers = &m->plan->numbers;
-    wi_crew crew = {.rank = rank, .size = size, .pieces = &m->pieces};
-    do_tasks(m, &crew, numbers->rooms + rank * numbers->room_entries);
-    do_tops(m, &crew, numbers->rooms);
+    wi_thread_group group = {.rank = rank, .size = size, .pieces = &m->pieces};
+    do_tasks(m, &group, numbers->rooms + rank * numbers->room_entries);
+    do_tops(m, &group, numbers->rooms);
 }
 
 weft_status wi_chol_multifrontal(weft_context *ctx, const void *args) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with a sparse matrix, row by row: a row's sum depends on nobody else, so any number of
- * threads gives the same bits. */
+/* Products with a sparse matrix, row by row. The sum of a row does not depend on other rows, so any
+ * number of threads gives the same bits. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -10,7 +10,7 @@
 #include "sparse/sparse.h"
 
 enum {
-    ROWS_AT_ONCE = 1 << 10 /* what a thread takes next */
+    ROWS_AT_ONCE = 1 << 10 /* rows that a thread takes at a time */
 };
 
 static double row_product(const weft_sparse *m, size_t i, const double *x) {
@@ -24,7 +24,7 @@ static double row_product(const weft_sparse *m, size_t i, const double *x) {
     return sum;
 }
 
-/* Threads for `n` products. */
+/* How many threads to use for `n` products. */
 static int team_for(const weft_context *ctx, const weft_sparse *m, size_t n) {
     const size_t entries = (size_t)m->start[m->cols] + m->rows;
     const size_t bytes = entries < SIZE_MAX / 32 / (n + 1) ? entries * 32 * n : SIZE_MAX;
@@ -55,12 +55,12 @@ bool wi_within(size_t n, const double *x, double least, double most) {
     return WI_OF_ISA(wi_cpu_isa(), wi_residual_simd)->within(n, x, least, most);
 }
 
-/* What threads share. */
+/* The arguments of the threads. */
 typedef struct residual {
     const wi_residual_args *args;
     const wi_residual_simd *simd;
     atomic_size_t taken;  /* rows */
-    pthread_mutex_t lock; /* of the next */
+    pthread_mutex_t lock; /* guards the next */
     wi_misfit all;
 } residual;
 
@@ -96,7 +96,7 @@ void wi_sparse_residual(const weft_context *ctx, const wi_residual_args *args) {
         *args->misfit = r.all;
 }
 
-/* What threads share of Y = A X. */
+/* The arguments of the threads for Y = A X. */
 typedef struct product {
     const weft_sparse *matrix;
     size_t n;

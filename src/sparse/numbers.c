@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory for the numbers of a factorization, its sizes, and the maps that lead entries of A and of
- * updates to their places. */
+/* Memory for the values of a factorization: its sizes, and the maps from entries of A, and of
+ * updates, to their places. */
 #include <string.h>
 
 #include "sparse/chol.h"
 #include "sparse/dense.h"
 
 enum {
-    LINE = 8 /* doubles: what two threads write is kept this far apart */
+    LINE = 8 /* doubles in a cache line: two threads' data are at least this far apart */
 };
 
 static int64_t rounded(int64_t entries) {
     return (entries + LINE - 1) / LINE * LINE;
 }
 
-/* Room for the packed rows of a block of columns, in any front above the cut, or below it. */
+/* Room for the packed rows of a block of columns of any front above (or below) the cut. */
 static int64_t room_entries(const wi_symbolic *symbolic, const wi_cut *cut, bool above) {
     int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
@@ -26,9 +26,9 @@ static int64_t room_entries(const wi_symbolic *symbolic, const wi_cut *cut, bool
     return rounded(most);
 }
 
-/* ---- sizes: each block is a run of arrays, and its first pointer owns it ---- */
+/* ---- sizes: each block of memory holds several arrays, and the first pointer owns it ---- */
 
-/* The map writes one entry more than it keeps. */
+/* map_entries writes one entry more than it keeps. */
 static size_t map_entries_of(const weft_chol *plan) {
     return plan->report.nnz_a + 1;
 }
@@ -142,8 +142,8 @@ void wi_numbers_note_peak(weft_chol *plan) {
         plan->report.bytes_peak = held;
 }
 
-/* Rows of a front are counted in 32 bits, and the sizes of what waits in 64: both are enough for
- * any front that a memory holds. */
+/* Rows of a front are counted with 32 bits, and the memory for updates with 64: enough for any
+ * front that fits memory. */
 static weft_status check_fronts(weft_context *ctx, const char *call, const wi_symbolic *symbolic) {
     const int64_t most = INT64_C(1) << 28;
     if (symbolic->largest_front > most)
@@ -205,12 +205,11 @@ typedef struct mapping {
     const wi_symbolic *symbolic;
     const weft_sparse *matrix;
     wi_numbers *numbers;
-    int64_t *at;  /* of each row of L, where it is in symbolic.rows, in the latest supernode that
-                   * has it */
-    int64_t next; /* entry to fill */
+    int64_t *at;  /* for each row of L, its latest index in symbolic.rows */
+    int64_t next; /* the next entry to fill */
 } mapping;
 
-/* The rows of supernode s in the front of its parent, which is the one looked at and begins at
+/* Finds the rows of supernode s in the front of its parent, the current supernode, which begins at
  * `base`. */
 static void map_child(mapping *m, int64_t s, int64_t base) {
     const wi_symbolic *const symbolic = m->symbolic;
@@ -219,10 +218,10 @@ static void map_child(mapping *m, int64_t s, int64_t base) {
         m->numbers->relative[k] = (int32_t)(m->at[symbolic->rows[k]] - base);
 }
 
-/* Entries of the caller's column perm[k], `count` of them with rows or columns `other`, that belong
- * in column k of L; those that belong elsewhere are written over, for which way an entry goes is
- * beyond prediction. False if one has no place there. Entry e of them is value[number[e]], or
- * value[first + e] without numbers. */
+/* Adds the entries that belong in column k of L, from the `count` entries of the caller's column
+ * perm[k] with rows or columns `other`. Entries that belong elsewhere are written and then
+ * overwritten, because branching on it would be mispredicted. False if an entry is not in the
+ * pattern of L. Entry e is value[number[e]], or value[first + e] if `number` is NULL. */
 static bool map_entries(mapping *m, int64_t base, int64_t k, int64_t count, const int64_t *other,
                         const int64_t *number, int64_t first) {
     const int64_t *const inverse = m->symbolic->inverse;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder of orderings, and the rungs that take no thought. */
+/* The ladder of orderings, and its trivial rungs. */
 #include "sparse/order.h"
 
 #include "sparse/symbolic.h"
@@ -55,7 +55,7 @@ weft_status wi_order_natural(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-/* Takes perm itself as the list of columns seen: negative where one is missing. */
+/* Uses perm as the list of columns seen: negative where one is missing. */
 weft_status wi_order_given(weft_context *ctx, const void *args) {
     const wi_order_args *const order = args;
     const int64_t n = order->graph->n, *const given = order->given;
@@ -79,12 +79,12 @@ weft_status wi_order_given(weft_context *ctx, const void *args) {
     return WEFT_OK;
 }
 
-/* What dissect costs a vertex and an entry of the graph, and what a flop of the factorization
- * costs; seconds, of one ordinary core or two. Only their ratio counts: no clock is asked, so that
- * every run chooses the same. */
+/* The cost of dissect for a vertex and for an entry of the graph, and of a flop of the
+ * factorization: seconds on one or two ordinary cores. Only their ratio matters: no clock is read,
+ * so that every run chooses the same. */
 static const double vertex_seconds = 2e-6, entry_seconds = 0.04e-6, flop_seconds = 2e-11;
 
-/* dissect is tried where saving `share` of the flops of amd would pay for it. */
+/* Would dissect pay for itself if it saved `share` of the flops of amd? */
 static bool worth_dissecting(const wi_order_args *order, double flops) {
     static const double share = 0.4;
     const int64_t n = order->graph->n;
@@ -107,7 +107,9 @@ weft_status wi_order_best(weft_context *ctx, const void *args) {
     say(order, "amd");
     if (status != WEFT_OK)
         return status;
-    if (!worth_dissecting(order, flops)) { /* the bound spares the count */
+    if (!worth_dissecting(
+            order,
+            flops)) { /* amd's bound on the flops already decides: no exact count is needed */
         if (order->flops)
             *order->flops = flops;
         return WEFT_OK;

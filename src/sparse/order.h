@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder "sparse_order": which column to eliminate when. Each rung fills perm, the same on
+/* The ladder "sparse_order": in which order to eliminate columns. Each rung fills perm, the same on
  * every run and for any number of threads. */
 #ifndef WI_SPARSE_ORDER_H
 #define WI_SPARSE_ORDER_H
@@ -24,7 +24,7 @@ weft_status wi_order_nd(weft_context *ctx, const void *args);
 weft_status wi_order_dissect(weft_context *ctx, const void *args);
 weft_status wi_order_best(weft_context *ctx, const void *args);
 
-/* wi_order_amd with indices of 32 bits, for graphs whose lists they can number, and of 64. */
+/* wi_order_amd with indices of 32 bits, for graphs whose entries they can number, and of 64. */
 weft_status wi_order_amd_i32(weft_context *ctx, const wi_order_args *args);
 weft_status wi_order_amd_i64(weft_context *ctx, const wi_order_args *args);
 bool wi_order_fits_i32(const wi_pattern *graph);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `amd`: approximate minimum degree, with indices as narrow as the graph allows: the method is
- * bound by memory, and 32 bits are half of 64. */
+/* `amd`: approximate minimum degree, with 32-bit indices if the graph allows: memory bandwidth
+ * limits it, and they are half as long as 64-bit ones. */
 #include "sparse/order.h"
 
 bool wi_order_fits_i32(const wi_pattern *graph) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Approximate minimum degree with indices of 32 bits. */
+/* Approximate minimum degree with 32-bit indices: the functions of quotient.inc and order_amd.inc
+ * (among them amd), compiled for int32_t. */
 #include <math.h>
 
 #include "sparse/order.h"
@@ -7,6 +8,8 @@
 #define INDEX int32_t
 #define LARGEST INT32_MAX
 #include "sparse/quotient.inc"
+
+#include "sparse/low_degree.inc"
 
 #include "sparse/order_amd.inc"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Approximate minimum degree with indices of 64 bits. */
+/* Approximate minimum degree with 64-bit indices: the functions of quotient.inc and order_amd.inc
+ * (among them amd), compiled for int64_t. */
 #include <math.h>
 
 #include "sparse/order.h"
@@ -7,6 +8,8 @@
 #define INDEX int64_t
 #define LARGEST INT64_MAX
 #include "sparse/quotient.inc"
+
+#include "sparse/low_degree.inc"
 
 #include "sparse/order_amd.inc"
 

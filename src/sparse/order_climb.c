@@ -9,10 +9,10 @@
 #include "sparse/order.h"
 #include "sparse/symbolic.h"
 
-/* The mesh's graph, and room for the answer and its check. */
+/* The mesh's graph, and arrays for the ordering and its check. */
 typedef struct mesh {
     weft_context *ctx;
-    size_t n; /* about as many vertices were asked for */
+    size_t n; /* the number of vertices asked for; the mesh has about as many */
     wi_pattern graph;
     int64_t *perm, *seen;
     int64_t *reversed; /* an ordering for `given` */
@@ -106,7 +106,8 @@ static weft_status find_merits(void *problem, double merit[WI_MERITS]) {
     return wi_predict_cost(m->ctx, call_name, &m->graph, m->perm, &merit[0], &merit[1]);
 }
 
-/* Every order is right, and none is worth the time it takes, but for what it spares the factor. */
+/* Every ordering is correct; what counts is how much work and memory it saves in the factorization.
+ */
 static const wi_merits merits = {
     .of = {{"fill", "nnz_l"}, {"flops", "flops"}},
     .meaning = "fill: the entries of L; flops: what factoring in this order takes",

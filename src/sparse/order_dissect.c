@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `dissect`: nested dissection by our own separators, whose sides any number of threads may part at
- * once. */
+/* `dissect`: nested dissection with our own separators, on any number of threads. */
 #include "sparse/dissection.h"
 
 weft_status wi_order_dissect(weft_context *ctx, const void *args) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `md` and `mmd`: minimum degree with exact degrees, one column at a time, and many columns at a
- * time with those that cannot be told apart merged. */
+/* `md` and `mmd`: minimum degree with exact degrees; `mmd` eliminates many columns at a time and
+ * merges columns with the same neighbours. */
 #include "sparse/order.h"
 
 #define INDEX int32_t
@@ -15,8 +15,8 @@ typedef struct touched {
 
 static const int32_t uncounted = -1; /* the degree of a touched variable */
 
-/* Puts p in the lists of variable i, for the elements that p absorbed and the variables of L_p.
- * Returns the sum of what the lists hold. */
+/* In the lists of variable i, replaces by p the elements that p absorbed and the variables of L_p.
+ * Returns the sum of the numbers in the lists. */
 static void prune(quotient *q, int32_t p, int32_t i) {
     vertex *const v = &q->vertex[i];
     const int32_t from = v->at, end = from + v->length;
@@ -32,11 +32,12 @@ static void prune(quotient *q, int32_t p, int32_t i) {
     }
     v->elements = variables - from + 1;
     v->length = to - from + 1;
-    q->list[to] = q->list[variables]; /* room: at least one entry was covered by p */
+    q->list[to] = q->list[variables]; /* there is room: p has replaced at least one entry */
     q->list[variables] = p;
 }
 
-/* Eliminates p; what it touches leaves the degree chains until it is counted. */
+/* Eliminates p; the variables it touches leave the degree chains until their degrees are counted
+ * again. */
 static void eliminate(quotient *q, int32_t p, touched *t) {
     chain_remove(q, p);
     make_element(q, p);
@@ -54,7 +55,7 @@ static void eliminate(quotient *q, int32_t p, touched *t) {
     }
 }
 
-/* The columns of the variables in list[from .. from + count) that were not met before. */
+/* How many columns the variables in list[from .. from + count) have, without those met before. */
 static int32_t meet(quotient *q, int32_t from, int32_t count) {
     int32_t columns = 0;
     for (int32_t k = from; k < from + count; k++) {
@@ -67,7 +68,7 @@ static int32_t meet(quotient *q, int32_t from, int32_t count) {
     return columns;
 }
 
-/* The external degree of i: the columns it can reach, its own left out. */
+/* The external degree of i: how many columns it can reach, not counting its own. */
 static int32_t count_degree(quotient *q, int32_t i) {
     const vertex v = q->vertex[i];
     int32_t degree = 0;
@@ -95,8 +96,8 @@ static void merge_touched(quotient *q, const touched *t, buckets *b) {
     }
 }
 
-/* If `multiple`, all variables of least degree that touch no common neighbour are eliminated before
- * degrees are counted again, and like ones are merged. */
+/* If `multiple`, all variables of least degree without a common neighbour are eliminated before
+ * degrees are counted again, and indistinguishable variables are merged. */
 static weft_status minimum_degree(weft_context *ctx, const wi_order_args *args, bool multiple) {
     const wi_pattern *const graph = args->graph;
     const int32_t n = (int32_t)graph->n;

@@ -6,8 +6,8 @@
 #    include <metis.h>
 #    include <pthread.h>
 
-/* METIS draws from the C library's one generator, which every call sets to its seed: two calls at
- * once would disturb each other. */
+/* METIS uses the C library's only random generator and seeds it in every call: two calls at once
+ * would disturb each other. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 static void widen(idx_t *to, const int32_t *from, size_t count) {
@@ -15,10 +15,10 @@ static void widen(idx_t *to, const int32_t *from, size_t count) {
         to[k] = from[k];
 }
 
-static bool separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *side) {
+static bool separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     (void)seed;
     const size_t count = (size_t)graph->n, entries = (size_t)graph->start[count];
-    idx_t *const start = wi_room_take(room, (3 * count + 1 + entries) * sizeof *start);
+    idx_t *const start = wi_arena_take(arena, (3 * count + 1 + entries) * sizeof *start);
     if (!start)
         return false;
     idx_t *const weight = start + count + 1, *const found = weight + count;
@@ -35,10 +35,10 @@ static bool separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_
     pthread_mutex_unlock(&turn);
     for (size_t v = 0; v < count && result == METIS_OK; v++)
         side[v] = (uint8_t)found[v];
-    return result == METIS_OK; /* it gives up for lack of memory alone */
+    return result == METIS_OK; /* it fails only for lack of memory */
 }
 
-/* One thread: METIS would have the others wait. */
+/* On one thread: METIS calls would only wait for each other. */
 weft_status wi_order_nd(weft_context *ctx, const void *args) {
     return wi_dissect(ctx, args, "nd", separate, 1);
 }

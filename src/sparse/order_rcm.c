@@ -2,13 +2,13 @@
 /* `rcm`: reverse Cuthill and McKee, which keeps the entries near the diagonal. */
 #include "sparse/order.h"
 
-/* The graph with the neighbours of each vertex in the order of their degrees, and a breadth-first
- * search of it. */
+/* The graph with the neighbours of each vertex sorted by degree, and a breadth-first search of it.
+ */
 typedef struct search {
     int64_t n;
     const int64_t *start;
     int64_t *row;       /* neighbours by degree */
-    int64_t *by_degree; /* all vertices by degree; of one degree, by number */
+    int64_t *by_degree; /* all vertices by degree; those of one degree by number */
     int64_t *stamp;     /* the latest search that reached the vertex */
     int64_t *queue;
     int64_t searches;
@@ -18,8 +18,8 @@ static int64_t degree_of(const search *s, int64_t vertex) {
     return s->start[vertex + 1] - s->start[vertex];
 }
 
-/* A counting sort of the vertices, then every vertex enters its neighbours' lists in that order.
- * `place` has n entries. */
+/* Sorts the vertices by degree (counting sort); then each vertex, in that order, is appended to its
+ * neighbours' lists. `place` has n entries. */
 static void sort_by_degree(search *s, const wi_pattern *graph, int64_t *place) {
     for (int64_t d = 0; d < s->n; d++)
         place[d] = 0;
@@ -41,8 +41,8 @@ static void sort_by_degree(search *s, const wi_pattern *graph, int64_t *place) {
     }
 }
 
-/* Reaches the component of `root` in the order of distance into `queue`. Returns how many vertices
- * there are; *last is where the farthest begin, *levels how many distances there are. */
+/* Lists the vertices of the component of `root` in `queue`, by distance. Returns how many; *last is
+ * the index of the first of the farthest ones, *levels the number of distances. */
 static int64_t search_from(search *s, int64_t root, int64_t *queue, int64_t *last,
                            int64_t *levels) {
     int64_t from = 0, to = 0;
@@ -68,8 +68,8 @@ static int64_t search_from(search *s, int64_t root, int64_t *queue, int64_t *las
     return to;
 }
 
-/* A vertex far out in the component of `root`: while searching from the farthest vertex of least
- * degree finds more distances, go there (George and Liu 1979). */
+/* A vertex at the end of the component of `root` (pseudo-peripheral): while a search from the
+ * farthest vertex of least degree finds more distances, go there (George and Liu 1979). */
 static int64_t far_vertex(search *s, int64_t root) {
     int64_t last, levels, more;
     int64_t count = search_from(s, root, s->queue, &last, &levels);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every ordering on thousands of small graphs, against elimination by its definition, and on meshes
- * with known answers. */
+/* Every ordering on thousands of small graphs, compared with elimination by its definition, and on
+ * meshes with known answers. */
 #include <math.h>
 
 #include "graphs.h"
@@ -22,14 +22,14 @@ static const wi_row *row_named(const char *name) {
     return NULL;
 }
 
-/* Does this build have the ordering? Nested dissection needs METIS, the teaching ones the ladder.
+/* Does this build have the ordering? Nested dissection needs METIS, teaching rungs need the ladder.
  */
 static bool offered(const char *name, const wi_order_args *args) {
     const wi_row *const row = row_named(name);
     return row && !row->misfit(NULL, args);
 }
 
-/* Runs an ordering into perm, and fails unless it is a permutation and nothing beyond is written.
+/* Runs an ordering into perm; fails unless that is a permutation and nothing beyond it is written.
  */
 static void order(weft_context *ctx, const wi_row *row, const wi_pattern *graph,
                   const int64_t *given, int64_t *perm) {
@@ -58,7 +58,7 @@ static void order(weft_context *ctx, const wi_row *row, const wi_pattern *graph,
     free(room);
 }
 
-/* Each column eliminated must have had the fewest neighbours of all that were left. */
+/* Each eliminated column must have had the fewest neighbours of all remaining ones. */
 static void check_least_degrees(const test_graph *g, const int64_t *perm) {
     static test_factor f;
     test_eliminate(g, perm, &f);
@@ -144,7 +144,7 @@ static void test_small_graphs(void **state) {
 
 /* ---- larger graphs ---- */
 
-/* The mesh of width x height points, each with its 4 neighbours, under random names. */
+/* The mesh of width x height points, each with its 4 neighbours, numbered at random. */
 typedef struct mesh {
     wi_pattern graph;
     int64_t *start, *row;
@@ -199,8 +199,9 @@ static wi_symbolic analyzed(weft_context *ctx, const wi_row *row, const wi_patte
     return s;
 }
 
-/* Nested dissection of a k x k mesh has at most 31/4 n log2 n + O(n) entries (George 1973); minimum
- * degree does as well in practice, and the two that count exactly about as well as amd. */
+/* Nested dissection of a k x k mesh gives at most 31/4 n log2 n + O(n) entries (George 1973);
+ * minimum degree is as good in practice, and the two with exact degrees are about as good as amd.
+ */
 static void test_mesh_fill(void **state) {
     (void)state;
     static const char *const names[] = {"md", "mmd", "amd", "nd", "dissect", "best"};
@@ -288,7 +289,7 @@ static int64_t inner_fill(const test_graph *g, const int64_t *perm, int64_t inne
     return sum;
 }
 
-/* Who knows the neighbours that come later orders better than who does not. */
+/* An ordering that knows the neighbours that come later is better than one that does not. */
 static void test_halo(void **state) {
     (void)state;
     static test_graph g, inside;
@@ -375,8 +376,8 @@ static void check_dissection(const wi_row *row, mesh *m) {
     free(perm);
 }
 
-/* Graphs large enough to be dissected: thin, square, with columns that are alike, and with no edge
- * at all. */
+/* Graphs large enough to be dissected: long and narrow, square, with columns that are alike, and
+ * with no edge at all. */
 static void test_dissection(void **state) {
     (void)state;
     static const char *const names[] = {"nd", "dissect"};
@@ -401,7 +402,7 @@ static void test_dissection(void **state) {
     }
 }
 
-/* Columns that are alike stay together, and are ordered as one column would be. */
+/* Columns with the same neighbours stay together, and are ordered as one column would be. */
 static void test_alike(void **state) {
     (void)state;
     test_random r = test_random_at(13);
@@ -456,8 +457,8 @@ static void test_dense_row(void **state) {
     weft_close(ctx);
 }
 
-/* A ring whose every vertex has a leaf. Leaves first, then the ring, which fills one edge for each
- * vertex but the last three: minimum degree does no more work on it than that. */
+/* A ring with a leaf at every vertex. Leaves come first, then the ring, which fills one edge for
+ * each vertex except the last three: minimum degree does no more work than that. */
 static void test_ring(void **state) {
     (void)state;
     static const int64_t sides[] = {3, 4, 17, 100000};
@@ -514,7 +515,7 @@ static void test_given_refused(void **state) {
     weft_close(ctx);
 }
 
-/* What amd says of the flops bounds them from above: `best` leaves nd alone by it. */
+/* amd's bound on the flops is an upper bound, and `best` uses it to skip nd. */
 static void test_bound(void **state) {
     (void)state;
     static test_graph g;

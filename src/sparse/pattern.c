@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph of a symmetric matrix, both ways, for orderings and analysis. */
+/* The graph of a symmetric matrix, with each edge at both ends, for orderings and analysis. */
 #include "sparse/symbolic.h"
 
-/* The entries of column j below the diagonal begin one later if there is one on it. */
+/* The entries of column j below the diagonal begin one later if there is a diagonal entry. */
 static int64_t below(const weft_sparse *matrix, int64_t j) {
     const int64_t first = matrix->start[j];
     return first + (first < matrix->start[j + 1] && matrix->row[first] == j);
 }
 
-/* A call of the C library would take longer than most rows do. */
+/* Copies in a loop: a call of memcpy would take longer than most rows do. */
 static void copy(int64_t *to, const int64_t *from, int64_t count) {
     for (int64_t k = 0; k < count; k++)
         to[k] = from[k];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans in files: a header, then the arrays of the analysis as they are in memory. What is read is
- * believed only after it was checked: later phases index by it. */
+/* Plans in files: a header, then the arrays of the analysis as they are in memory. Everything read
+ * is checked before it is used, because later phases index with it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +111,7 @@ static bool are_columns(const wi_symbolic *s) {
     return is_permutation(s->n, s->perm, s->inverse);
 }
 
-/* The extents of the supernodes: from 0 to n, and from 0 to `rows`, in steps forward. */
+/* Do the supernodes' extents ascend from 0 to n, and those of their rows from 0 to `rows`? */
 static bool are_extents(const wi_symbolic *s, int64_t rows) {
     const int64_t last = s->supernodes;
     if (s->first[0] != 0 || s->rows_at[0] != 0 || s->first[last] != s->n ||
@@ -126,7 +126,8 @@ static bool are_extents(const wi_symbolic *s, int64_t rows) {
     return true;
 }
 
-/* Are the rows of supernode t below its columns among those of its parent, which has the first? */
+/* Is each row of supernode t below its columns also a row of its parent, the supernode that has the
+ * first of these rows as a column? */
 static bool fits_parent(const wi_symbolic *s, int64_t t) {
     const int64_t up = s->super_parent[t];
     int64_t k = s->rows_at[t] + s->first[t + 1] - s->first[t];
@@ -160,8 +161,8 @@ static bool are_rows(const wi_symbolic *s) {
     return true;
 }
 
-/* Is the parent of each column the next of its supernode, or one of the rows below? Then a row that
- * a column has is also among those of its parents, up to its own. */
+/* Is the parent of each column the next column of its supernode, or one of the rows below? Then
+ * every row of a column is also a row of its ancestors, up to its own column. */
 static bool are_parents(const wi_symbolic *s) {
     for (int64_t t = 0; t < s->supernodes; t++) {
         const int64_t *const end = s->rows + s->rows_at[t + 1];
@@ -176,7 +177,7 @@ static bool are_parents(const wi_symbolic *s) {
     return true;
 }
 
-/* Do the subtrees of each supernode's children fill the numbers before it? */
+/* Do the subtrees of each supernode's children have exactly the numbers before it? */
 static bool is_postordered(const wi_symbolic *s) {
     for (int64_t t = 0; t < s->supernodes; t++) {
         int64_t child = t - 1;
@@ -196,7 +197,8 @@ static const char *ordering_named(const char *name) {
     return "given";
 }
 
-/* Sizes that the file's own size bears out, so that nothing is allocated on a false word. */
+/* Does the file's size agree with its header? Checked first, so that a damaged header cannot cause
+ * a huge allocation. */
 static bool is_header(const header *head, FILE *file) {
     const int64_t most = INT64_MAX / 64;
     if (memcmp(head->magic, magic, sizeof magic) != 0 || head->byte_order != byte_order)
@@ -210,12 +212,12 @@ static bool is_header(const header *head, FILE *file) {
            fseek(file, sizeof *head, SEEK_SET) == 0;
 }
 
-/* What is to be said of a file that does not hold what it should. */
+/* The message for a file with damaged contents. */
 static weft_status damaged(weft_context *ctx, const char *call, const char *path, FILE *file) {
     if (ferror(file))
         return wi_fail(ctx, WEFT_EIO, "%s: %s: reading failed: %s", call, path, strerror(errno));
     return wi_fail(ctx, WEFT_EFORMAT,
-                   "%s: %s is no plan of this version and byte order, or it is damaged; analyze "
+                   "%s: %s is not a plan of this version and byte order, or it is damaged; analyze "
                    "and save again",
                    call, path);
 }
@@ -247,7 +249,7 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, bytes);
     wi_symbolic_sum_up(symbolic, scratch);
     wi_host_free(scratch);
-    /* Entries of A are entries of L; memory is taken by their number. */
+    /* A has no more entries than L; memory is allocated by their number. */
     if (!is_postordered(symbolic) || head.nnz_a > (uint64_t)symbolic->nnz_l)
         return damaged(ctx, call, path, file);
     plan->fingerprint = head.fingerprint;

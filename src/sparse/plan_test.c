@@ -81,7 +81,8 @@ static void test_public_calls(void **state) {
         const weft_chol_report report = report_of(ctx, plan);
         const int64_t *const perm = weft_chol_permutation(plan);
         check_report(&report, &g, matrix, perm);
-        assert_string_equal(report.ordering, "amd"); /* best finds no small matrix worth more */
+        assert_string_equal(report.ordering,
+                            "amd"); /* best finds nothing better for a small matrix */
         options =
             (weft_chol_options){.size = sizeof options, .ordering = "given", .permutation = perm};
         assert_int_equal(weft_chol_analyze(ctx, matrix, &options, &again), WEFT_OK);
@@ -96,7 +97,7 @@ static void test_public_calls(void **state) {
     weft_close(ctx);
 }
 
-/* The options' ordering is for the one call: what weft_use forced stays. */
+/* The ordering in the options is for one call: what weft_use forced stays. */
 static void test_choice(void **state) {
     (void)state;
     static test_graph g;
@@ -117,8 +118,8 @@ static void test_choice(void **state) {
     weft_close(ctx);
 }
 
-/* How far supernodes are merged: who changes the thresholds, or the order of merging, measures anew
- * what it costs and gains, and then writes the new sizes here. */
+/* How much supernodes are merged: whoever changes the thresholds, or the order of merging, must
+ * measure the cost and gain again, and then write the new sizes here. */
 static void test_merging(void **state) {
     (void)state;
     static const struct {
@@ -146,7 +147,7 @@ static void test_merging(void **state) {
     weft_close(ctx);
 }
 
-/* A disk that is full; and what the path leads to, perhaps a device, is not taken away. */
+/* A full disk; and what the path leads to, maybe a device, is not removed. */
 static void refuse_full(weft_context *ctx, const weft_chol *plan) {
     static const char device[] = "/dev/full";
     char folder[] = "/tmp/weft-plan-XXXXXX", path[64], target[64];
@@ -156,7 +157,7 @@ static void refuse_full(weft_context *ctx, const weft_chol *plan) {
     test_refused(ctx, weft_chol_save(ctx, plan, path), WEFT_EIO, "weft_chol_save", path);
     assert_int_equal(readlink(path, target, sizeof target), sizeof device - 1);
     assert_int_equal(unlink(path), 0);
-    /* where a plan is already, it stays, whole, and nothing is left beside it */
+    /* if there is a plan already, it stays complete, and nothing is left beside it */
     assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
     test_limit_files(64);
     const weft_status status = weft_chol_save(ctx, plan, path);
@@ -223,7 +224,7 @@ static void test_refusals(void **state) {
                  "plan");
     test_refused(ctx, weft_chol_get_report(ctx, plan, &report), WEFT_EARG, "weft_chol_get_report",
                  "size");
-    report.size = sizeof report.size + sizeof report.n; /* an older caller gets what it knows */
+    report.size = sizeof report.size + sizeof report.n; /* an older caller */
     report.nnz_a = 77;
     assert_int_equal(weft_chol_get_report(ctx, plan, &report), WEFT_OK);
     assert_true(report.n == 2 && report.nnz_a == 77);
@@ -276,7 +277,7 @@ static void same_plans(const weft_chol *a, const weft_chol *b) {
     assert_string_equal(a->report.ordering, b->report.ordering);
 }
 
-/* Every file cut short is refused; with one bit wrong it is refused, or the bit meant nothing. */
+/* Every truncated file is refused; with one wrong bit it is refused, or the bit has no meaning. */
 static void damage(weft_context *ctx, const char *path, const weft_chol *whole) {
     static unsigned char bytes[1 << 16];
     weft_chol *plan;
@@ -304,7 +305,7 @@ static void damage(weft_context *ctx, const char *path, const weft_chol *whole) 
     }
 }
 
-/* The rung up_looking walks from every column to its parent, which has to be a row of it. */
+/* The rung up_looking goes from every column to its parent, which must be one of its rows. */
 static void expect_parents(const wi_symbolic *s) {
     for (int64_t t = 0; t < s->supernodes; t++) {
         for (int64_t j = s->first[t]; j < s->first[t + 1]; j++) {
@@ -316,8 +317,8 @@ static void expect_parents(const wi_symbolic *s) {
     }
 }
 
-/* A wrong word under a right checksum: what is still taken must be a plan that later phases can
- * index by, as its own check of a second saving shows. */
+/* A wrong word with a correct checksum: if the plan is accepted, later phases must be able to index
+ * with it, as its own check in a second saving shows. */
 static void forge(weft_context *ctx, test_random *r, const char *path, const weft_sparse *matrix) {
     enum {
         WORDS = 1 << 13,
@@ -343,7 +344,7 @@ static void forge(weft_context *ctx, test_random *r, const char *path, const wef
             expect_parents(&plan->symbolic);
             for (size_t row = 0; row < wi_sparse_ladder.count; row++) {
                 assert_int_equal(weft_use(ctx, "sparse", wi_sparse_ladder.rows[row].name), WEFT_OK);
-                weft_chol_factor(ctx, plan, matrix); /* any status, and no harm done */
+                weft_chol_factor(ctx, plan, matrix); /* any status, but no harm */
             }
             weft_chol_destroy(plan);
             weft_chol_destroy(again);
@@ -353,8 +354,8 @@ static void forge(weft_context *ctx, test_random *r, const char *path, const wef
     }
 }
 
-/* Two paths, 0 - 2 - 3 and 1 - 3, eliminated in turns: every column may be believed, but subtrees
- * do not lie together. */
+/* Two paths, 0 - 2 - 3 and 1 - 3, eliminated alternately: every column is plausible, but subtrees
+ * are not contiguous. */
 static void refuse_turns(weft_context *ctx, const char *path) {
     static const uint64_t turns[] = {0, 1, 2, 3, 2, 3, 3, UINT64_MAX, 2, 2, 2, 1, 0, 1, 2, 3, 4, 0,
                                      2, 4, 6, 7, 2, 3, 3, UINT64_MAX, 0, 2, 1, 3, 2, 3, 3};
@@ -386,7 +387,7 @@ static void refuse_turns(weft_context *ctx, const char *path) {
     weft_sparse_destroy(matrix);
 }
 
-/* More entries of A than L has: memory for them would be taken on this word alone. */
+/* More entries of A than L has: this number alone would decide how much memory is allocated. */
 static void forge_entries(weft_context *ctx, const char *path) {
     enum {
         NNZ_A = 5
@@ -441,7 +442,7 @@ static void toggle(test_graph *g, uint64_t i, uint64_t j) {
     g->edge[i][j] = g->edge[j][i] = !g->edge[i][j];
 }
 
-/* Patterns that differ in one entry, or in the row that it is in, have different fingerprints. */
+/* Patterns that differ in one entry, or in the row of one entry, have different fingerprints. */
 static void test_fingerprint(void **state) {
     (void)state;
     static test_graph g;

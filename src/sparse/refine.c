@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Iterative refinement: x + d with A d = b - A x, again and again. The residual is summed in twice
- * the precision of double, so each step leaves about cond(A) 2^-53 of the error that was there,
- * down to the last bits of x. The backward error, which the first step brings to 2^-53, shows
- * nothing of that, but the sizes of the corrections do (Demmel, Hida, Kahan, Li, Mukherjee and
- * Riedy 2006). */
+/* Iterative refinement: x + d with A d = b - A x, repeated. The residual is summed in twice the
+ * precision of double, so each step reduces the error by a factor of about cond(A) 2^-53, down to
+ * the last bits of x. The backward error is at 2^-53 after the first step and shows no further
+ * progress, but the sizes of the corrections do (Demmel, Hida, Kahan, Li, Mukherjee and Riedy
+ * 2006). */
 #include <math.h>
 
 #include "sparse/solve.h"
 
 static const double unit = 0x1p-53;
 
-/* Elements of x that are so much smaller than the largest are right to their last bits, too. */
+/* Elements of x as small as this, relative to the largest, are also right to their last bits. */
 static const double margin = 0x1p-10;
 
-/* For the right-hand sides asked for, x += the correction in y. */
+/* x += the correction in y, for the right-hand sides asked for. */
 static void correct(const wi_solve_pass *p, size_t begin, size_t end) {
     const wi_solve_group *const g = p->g;
     const int64_t *const inverse = g->plan->symbolic.inverse;
@@ -41,15 +41,15 @@ static void size_up(const wi_solve_pass *p, size_t begin, size_t end) {
     pthread_mutex_unlock(p->lock);
 }
 
-/* One right-hand side: its latest correction, relative to x, and what that leaves of the error. x
- * itself was the first correction, to 0. */
+/* One right-hand side: its latest correction relative to x, and an estimate of the remaining error.
+ * x itself counts as the first correction, to 0. */
 typedef struct progress {
     double size, left;
     bool active, taken;
 } progress;
 
-/* Is a correction of this size taken, and is another one wanted? One that is not half of the one
- * before is as wrong as x is, for the factor is too far from the matrix. */
+/* Is a correction of this size to be added, and another one to be computed? If it is more than half
+ * of the one before, the factor is too far from the matrix, and the correction is as wrong as x. */
 static void judge(progress *p, double size) {
     const bool last = size <= 2 * unit;
     p->taken = last || size <= p->size / 2;
@@ -59,7 +59,7 @@ static void judge(progress *p, double size) {
     p->left = left <= 1 ? fmax(left, unit) : 1;
 }
 
-/* Judges all that are active. */
+/* Judges the corrections of all active right-hand sides. */
 static void judge_all(wi_solve_group *g, progress *state, const double *sizes) {
     for (size_t r = 0; r < g->rhs; r++) {
         const bool asked = state[r].active;

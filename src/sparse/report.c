@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of a factorization: the report, and the condition number. */
+/* The report about a factorization, and the condition number. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "sparse/chol.h"
 
-/* Bytes for the threads of this context, or for those that the memory was taken for. */
+/* The bytes needed for the threads of this context, or for those that the memory was sized for. */
 static size_t bytes_needed(const weft_context *ctx, const weft_chol *plan) {
     wi_cut cut = plan->numbers.cut;
     if (!plan->numbers.panel)
@@ -41,7 +41,7 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
 
 /* ---- condition ---- */
 
-/* Of a matrix that is scaled, the least and the largest power of two. */
+/* The smallest and largest power of two of a scaled matrix. */
 static void powers_of(const weft_chol *plan, int *least, int *most) {
     *least = INT_MAX;
     *most = INT_MIN;
@@ -52,7 +52,7 @@ static void powers_of(const weft_chol *plan, int *least, int *most) {
     }
 }
 
-/* The 1-norm of 2^shift A: the largest column sum. `sum` has room for n. */
+/* The 1-norm of 2^shift A, the largest column sum. `sum` has room for n. */
 static double norm(const weft_sparse *matrix, int shift, double *sum) {
     double most = 0;
     memset(sum, 0, matrix->cols * sizeof *sum);
@@ -69,7 +69,7 @@ static double norm(const weft_sparse *matrix, int shift, double *sum) {
     return most;
 }
 
-/* y = 2^(-2 top) A^-1 y, by the factor of A or of T A T. */
+/* y = 2^(-2 top) A^-1 y, with the factor of A or of T A T. */
 static void apply_inverse(const weft_context *ctx, const weft_chol *plan, int top, double *y) {
     const int64_t n = plan->symbolic.n, *const perm = plan->symbolic.perm;
     for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
@@ -86,12 +86,12 @@ static double sum_of_sizes(size_t n, const double *y) {
     return sum;
 }
 
-/* 2^(-2 top) |A^-1|, or what is not finite if that is too large for a double.
+/* An estimate of 2^(-2 top) |A^-1|; not finite if that is too large for a double.
  *
- * |A^-1| in the 1-norm is the most that |A^-1 x| is for |x| = 1, and is reached at a unit vector.
- * From x the steepest way up is e[j], j the largest element of z = A^-1 sign(A^-1 x), unless x is a
- * maximum of its neighbourhood, |z[j]| <= zt x. The last vector tried is one that this climb is
- * known to miss. The permutation of A changes nothing of it. */
+ * |A^-1| in the 1-norm is the maximum of |A^-1 x| over |x| = 1, and is reached at a unit vector.
+ * From x the steepest ascent leads to e[j], where j is the largest element of z = A^-1 sign(A^-1
+ * x), unless x is a local maximum: |z[j]| <= zt x. Finally a vector is tried for which this ascent
+ * is known to fail. The permutation of A does not change the result. */
 static double inverse_norm(const weft_context *ctx, const weft_chol *plan, int top) {
     enum {
         MOST_STEPS = 5
@@ -131,7 +131,7 @@ static double inverse_norm(const weft_context *ctx, const weft_chol *plan, int t
     return size <= best ? best : size;
 }
 
-/* |A| |A^-1|; of n > 0. */
+/* The condition number |A| |A^-1|, for n > 0. */
 static double condition_of(const weft_context *ctx, const weft_chol *plan,
                            const weft_sparse *matrix) {
     int least, most;
@@ -155,7 +155,7 @@ weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_s
         return status;
     if (!estimate)
         return wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
-    /* an empty matrix has neither rows to sum up nor a worst direction */
+    /* an empty matrix has no rows to sum and no direction to try */
     *estimate = plan->symbolic.n > 0 ? condition_of(ctx, plan, matrix) : 0;
     plan->report.condition_estimate = *estimate;
     return WEFT_OK;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of b - A x and of |A| |x| + |b|, for one instruction set: with fused multiplication a
- * product and its error are two instructions. A row is short, so one walk through it sums up both.
- */
+/* Rows of b - A x and of |A| |x| + |b|, for one instruction set. With fused multiply-add a product
+ * and its error take two instructions. Rows are short, so one pass computes both sums. */
 #include "sparse/residual_simd.h"
 
 #include <math.h>
 
 #include "cpu/vector.h"
 
-/* Out of the way of what every row does. */
+/* For code that few rows need, to keep it out of the loop. */
 #define RARE static __attribute__((noinline, cold))
 
 /* a + b = sum + error, exactly (Knuth). */
@@ -19,7 +18,7 @@ WI_INLINE double two_sum(double a, double b, double *error) {
 }
 
 /* The sums of a row: b - A x as high + low, in twice the precision of double, or as `high` alone;
- * |A| |x|; and |A|. */
+ * |A| |x|; and the sum of |a|. */
 typedef struct sums {
     double high, low, size, norm;
 } sums;
@@ -52,7 +51,7 @@ WI_INLINE sums sum_row(const bool extended, const bool normed, const weft_sparse
     return s;
 }
 
-/* What stands for b[i] of column j. */
+/* b[i] of column j, shifted by powers of two. */
 RARE double shifted(const wi_residual_args *args, size_t i, size_t j) {
     return ldexp(args->b[i + j * args->ldb], (args->power ? args->power[i] : 0) - args->shift[j]);
 }
@@ -72,7 +71,7 @@ static double largest_of_row(const weft_sparse *m, size_t i) {
     return most;
 }
 
-/* |r| / scale of row i, or what is said of tiny ones. */
+/* |r| / scale of row i; for a tiny scale, the replacement that wi_residual_args describes. */
 RARE double error_of_row(const wi_residual_args *args, size_t i, size_t j, double r, double size,
                          double b) {
     const double tiny = 1000 * (double)args->matrix->rows * 0x1p-53;
@@ -81,8 +80,8 @@ RARE double error_of_row(const wi_residual_args *args, size_t i, size_t j, doubl
     return r == 0 && scale == 0 ? 0 : fabs(r) / scale;
 }
 
-/* A row that is tiny would count for more if it were not, so only those that count are looked at
- * closely. */
+/* The error of a row with a tiny scale is smaller with the replacement, so only rows that would
+ * raise the maximum need it. */
 WI_INLINE void note_row(const wi_residual_args *args, size_t i, size_t j, double r, const sums *s,
                         double b, wi_misfit *misfit) {
     const double size = s->size, scale = size + fabs(b);
@@ -127,7 +126,7 @@ static void rows(const wi_residual_args *args, size_t begin, size_t end, wi_misf
         residuals(false, args->n, args, begin, end, misfit);
 }
 
-/* Integers leave the compiler free to compare many at a time. */
+/* Compares the bits as integers, which the compiler can vectorize. */
 static double largest(size_t n, const double *x) {
     uint64_t most = 0;
     double result;

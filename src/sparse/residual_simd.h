@@ -9,20 +9,20 @@
 #include "cpu/isa.h"
 #include "sparse/sparse.h"
 
-/* The bits of |x|: they are in the order of the sizes, and those of infinity and NaN come last. */
+/* The bits of |x|. Their order is that of the magnitudes, with infinity and NaN last. */
 static inline uint64_t wi_size_bits(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits & UINT64_MAX >> 1;
 }
 
-/* Is a worse than b, which are no less than 0? NaN is worse than anything. */
+/* Is a worse than b, where b is not negative? NaN is worse than anything. */
 static inline bool wi_worse(double a, double b) {
     return wi_size_bits(a) > wi_size_bits(b);
 }
 
 typedef struct wi_residual_simd {
-    /* Rows begin ... end - 1 of what `args` asks for; the figures of `misfit` rise to theirs. */
+    /* Computes rows begin ... end - 1 as `args` asks; raises the maxima in `misfit`. */
     void (*rows)(const wi_residual_args *args, size_t begin, size_t end, wi_misfit *misfit);
     double (*largest)(size_t n, const double *x);
     bool (*within)(size_t n, const double *x, double least, double most);

@@ -1,61 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Separators by levels (Hendrickson and Leland 1995; Karypis and Kumar 1998): the graph is made
- * smaller and smaller, the smallest is parted, and the parting is carried back from graph to graph
- * and made better on each. */
+/* Separators by the multilevel method (Hendrickson and Leland 1995; Karypis and Kumar 1998): the
+ * graph is coarsened step by step, the smallest graph is divided, and the division is carried back
+ * from graph to graph and improved on each. */
 #include "sparse/separator.h"
 
 enum {
-    SMALLEST = 100, /* vertices: no graph of fewer is made smaller */
+    SMALLEST = 100, /* vertices: a graph with fewer is not coarsened */
     LEVELS = 60,
     TRIES = 8
 };
 
 /* ---- memory ---- */
 
-void *wi_room_take(wi_room *room, size_t bytes) {
+void *wi_arena_take(wi_arena *arena, size_t bytes) {
     enum {
         LEAST_BYTES = 1 << 16,
         LINE = 64
     };
     bytes = (bytes + LINE - 1) / LINE * LINE;
-    while (room->block[room->at].memory && room->used + bytes > room->block[room->at].bytes) {
-        room->at++; /* each is twice the one before at least: there are never so many */
-        room->used = 0;
+    while (arena->block[arena->at].memory && arena->used + bytes > arena->block[arena->at].bytes) {
+        arena->at++; /* each block is at least twice the one before, so the array never fills */
+        arena->used = 0;
     }
-    if (!room->block[room->at].memory) {
-        const size_t before = room->at > 0 ? room->block[room->at - 1].bytes : LEAST_BYTES;
+    if (!arena->block[arena->at].memory) {
+        const size_t before = arena->at > 0 ? arena->block[arena->at - 1].bytes : LEAST_BYTES;
         const size_t most = bytes > 2 * before ? bytes : 2 * before;
-        room->block[room->at].memory = wi_host_map(most);
-        if (!room->block[room->at].memory)
+        arena->block[arena->at].memory = wi_host_map(most);
+        if (!arena->block[arena->at].memory)
             return NULL;
-        room->block[room->at].bytes = most;
+        arena->block[arena->at].bytes = most;
     }
-    char *const taken = room->block[room->at].memory + room->used;
-    room->used += bytes;
+    char *const taken = arena->block[arena->at].memory + arena->used;
+    arena->used += bytes;
     return taken;
 }
 
-void wi_room_trim(wi_room *room, const void *end) {
-    const size_t used = (size_t)((const char *)end - room->block[room->at].memory);
-    room->used = (used + 63) / 64 * 64;
+void wi_arena_trim(wi_arena *arena, const void *end) {
+    const size_t used = (size_t)((const char *)end - arena->block[arena->at].memory);
+    arena->used = (used + 63) / 64 * 64;
 }
 
-void wi_room_reset(wi_room *room) {
-    room->at = 0;
-    room->used = 0;
+void wi_arena_reset(wi_arena *arena) {
+    arena->at = 0;
+    arena->used = 0;
 }
 
-void wi_room_free(wi_room *room) {
+void wi_arena_free(wi_arena *arena) {
     for (int k = 0; k < WI_ROOM_BLOCKS; k++)
-        wi_host_unmap(room->block[k].memory, room->block[k].bytes);
-    *room = (wi_room){.at = 0};
+        wi_host_unmap(arena->block[k].memory, arena->block[k].bytes);
+    *arena = (wi_arena){.at = 0};
 }
 
 /* ---- levels ---- */
 
 typedef struct level {
     wi_graph graph;
-    int32_t *to; /* each vertex's in the next, smaller graph */
+    int32_t *to; /* for each vertex, its vertex in the next, smaller graph */
     uint8_t *side;
 } level;
 
@@ -67,17 +67,17 @@ static uint64_t draw_number(uint64_t *state) {
     return *state * UINT64_C(0x2545F4914F6CDD1D) >> 32;
 }
 
-/* Fills levels[1 ...] until a graph is small, or hardly smaller than the one before. Returns how
- * many levels there are, 0 if there is no memory. */
-static int make_levels(wi_room *room, level *levels) {
+/* Fills levels[1 ...] until a graph is small, or hardly smaller than the one before. Returns the
+ * number of levels, 0 if there is no memory. */
+static int make_levels(wi_arena *arena, level *levels) {
     const int32_t most = levels[0].graph.total / SMALLEST * 3 / 2 + 1;
     int count = 1;
     for (; count < LEVELS && levels[count - 1].graph.n > SMALLEST; count++) {
         level *const fine = &levels[count - 1], *const next = fine + 1;
-        fine->to = wi_room_take(room, (size_t)fine->graph.n * sizeof *fine->to);
-        if (!fine->to || !wi_coarsen(room, &fine->graph, most, &next->graph, fine->to))
+        fine->to = wi_arena_take(arena, (size_t)fine->graph.n * sizeof *fine->to);
+        if (!fine->to || !wi_coarsen(arena, &fine->graph, most, &next->graph, fine->to))
             return 0;
-        next->side = wi_room_take(room, (size_t)next->graph.n);
+        next->side = wi_arena_take(arena, (size_t)next->graph.n);
         if (!next->side)
             return 0;
         if (next->graph.n > fine->graph.n / 10 * 9)
@@ -86,10 +86,10 @@ static int make_levels(wi_room *room, level *levels) {
     return count;
 }
 
-/* Parts the smallest graph in several ways and keeps the best. */
-static bool part_smallest(wi_room *room, wi_parting *p, const level *last, uint64_t *state) {
+/* Divides the smallest graph in several ways and keeps the best. */
+static bool part_smallest(wi_arena *arena, wi_parting *p, const level *last, uint64_t *state) {
     const int32_t n = last->graph.n;
-    uint8_t *const side = wi_room_take(room, (size_t)n);
+    uint8_t *const side = wi_arena_take(arena, (size_t)n);
     int32_t best[3] = {0, 0, 0};
     if (!side)
         return false;
@@ -106,15 +106,15 @@ static bool part_smallest(wi_room *room, wi_parting *p, const level *last, uint6
     return true;
 }
 
-bool wi_separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *side) {
+bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side) {
     level levels[LEVELS] = {{.graph = *graph, .side = side}};
     uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     wi_parting p;
     if (graph->n == 0)
         return true;
-    const int count = make_levels(room, levels);
-    if (count == 0 || !wi_parting_take(room, graph->n, &p) ||
-        !part_smallest(room, &p, &levels[count - 1], &state))
+    const int count = make_levels(arena, levels);
+    if (count == 0 || !wi_parting_take(arena, graph->n, &p) ||
+        !part_smallest(arena, &p, &levels[count - 1], &state))
         return false;
     for (int k = count - 2; k >= 0; k--) {
         const level *const fine = &levels[k], *const small = fine + 1;

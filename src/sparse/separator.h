@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small set of vertices that parts a graph into two sides of about the same weight. */
+/* A small set of vertices that divides a graph into two sides of about the same weight. */
 #ifndef WI_SPARSE_SEPARATOR_H
 #define WI_SPARSE_SEPARATOR_H
 
@@ -9,82 +9,84 @@
 extern "C" {
 #endif
 
-/* Memory of one thread that is taken in turn and given back in the opposite order; what it has
- * grown to stays for the next use. */
+/* Memory of one thread, used as a stack; what it has grown to is kept for the next use. */
 enum {
     WI_ROOM_BLOCKS = 40
 };
-typedef struct wi_room {
+typedef struct wi_arena {
     struct {
         char *memory;
         size_t bytes;
     } block[WI_ROOM_BLOCKS];
-    int at;      /* the block in use */
+    int at;      /* the current block */
     size_t used; /* of it */
-} wi_room;
+} wi_arena;
 
 /* NULL if there is no memory. */
-void *wi_room_take(wi_room *room, size_t bytes);
-/* Gives back the last thing taken from its byte `end` on. */
-void wi_room_trim(wi_room *room, const void *end);
-/* Gives back everything. */
-void wi_room_reset(wi_room *room);
-void wi_room_free(wi_room *room);
+void *wi_arena_take(wi_arena *arena, size_t bytes);
+/* Returns the end of the latest allocation, from `end` on. */
+void wi_arena_trim(wi_arena *arena, const void *end);
+/* Returns everything. */
+void wi_arena_reset(wi_arena *arena);
+void wi_arena_free(wi_arena *arena);
 
 /* A symmetric graph with weights. */
 typedef struct wi_graph {
     int32_t n, total; /* vertices, and the sum of their weights */
     int32_t *start, *row;
     int32_t *weight; /* of each vertex, 1 or more */
-    int32_t *tie;    /* of each edge; NULL: each 1 */
+    int32_t *tie;    /* weight of each edge; NULL: all 1 */
 } wi_graph;
 
 enum {
     WI_SEPARATOR = 2
 };
 
-/* side[v] = 0 or 1, or WI_SEPARATOR; no edge joins 0 and 1. The answer depends on the graph and the
- * seed alone. Takes from the room; false if it has nothing more to give. */
-bool wi_separate(wi_room *room, const wi_graph *graph, uint64_t seed, uint8_t *side);
+/* side[v] = 0 or 1, or WI_SEPARATOR; no edge joins 0 and 1. The result depends only on the graph
+ * and the seed. Allocates from the arena; false if that has no more memory. */
+bool wi_separate(wi_arena *arena, const wi_graph *graph, uint64_t seed, uint8_t *side);
 
-/* ---- the steps of it ---- */
+/* ---- its steps ---- */
 
-/* Unites pairs of vertices: `coarse` is the smaller graph, to[v] the vertex that v went to. Edges
- * between the same vertices become one, whose tie is their sum. No vertex gets heavier than `most`,
- * unless it was. */
-bool wi_coarsen(wi_room *room, const wi_graph *graph, int32_t most, wi_graph *coarse, int32_t *to);
+/* Coarsens: merges pairs of vertices. `coarse` is the smaller graph, to[v] the vertex that v became
+ * part of. Parallel edges become one, whose weight is the sum. No vertex becomes heavier than
+ * `most`, unless it was already. */
+bool wi_coarsen(wi_arena *arena, const wi_graph *graph, int32_t most, wi_graph *coarse,
+                int32_t *to);
 
 enum {
     WI_CHAINS = 512
 };
 
-/* A graph parted, and what moving its vertices takes. */
+/* A graph divided by a separator, and what moving its vertices needs. */
 typedef struct wi_parting {
     const wi_graph *graph;
     uint8_t *side;
-    int32_t weight[3];        /* of the sides and the separator */
-    int32_t most;             /* that a side should weigh */
-    int32_t *list;            /* the separator's vertices, and those that have just left it */
-    int32_t *gain;            /* of a vertex of the separator: what its leaving saves */
-    int32_t *next, *previous; /* in chains of about the same gain: 2^shift from one to the next */
+    int32_t weight[3]; /* of the sides and the separator */
+    int32_t most;      /* the most that a side should weigh */
+    int32_t *list;     /* the separator's vertices, and those that have just left it */
+    int32_t *gain; /* for a vertex of the separator: how much lighter the separator becomes if it
+                      leaves */
+    int32_t *next, *previous; /* chains of vertices of similar gain: gains of neighbouring chains
+                                 are 2^shift apart */
     int32_t first[WI_CHAINS];
-    int32_t best; /* no chain before this one has a vertex */
+    int32_t best; /* all chains before this one are empty */
     int32_t heaviest;
     int shift;
-    int32_t *moved; /* the vertices that have left it in this pass */
-    int32_t *drawn; /* how long the list was before each of these moves */
+    int32_t *moved; /* the vertices that have left the separator in this pass */
+    int32_t *drawn; /* the length of the list before each of these moves */
     int32_t count, moves;
 } wi_parting;
 
-/* Room for graphs of up to n vertices. */
-bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p);
-/* Looks at another graph, parted as `side` says. */
+/* Allocates room for graphs of up to n vertices. */
+bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p);
+/* Starts on another graph, divided as `side` says. */
 void wi_parting_set(wi_parting *p, const wi_graph *graph, uint8_t *side);
-/* Parts the graph anew: side 0 grows from vertex `from` until it weighs as much as the rest. */
+/* Divides the graph anew: side 0 grows from vertex `from` until it weighs as much as the rest. */
 void wi_parting_grow(wi_parting *p, const wi_graph *graph, uint8_t *side, int32_t from);
 /* Moves vertices into and out of the separator as long as that makes it lighter. */
 void wi_parting_refine(wi_parting *p);
-/* Is the parting better than one whose separator and sides weigh `weight`? */
+/* Is this division better than one whose separator and sides weigh `weight`? */
 bool wi_parting_better(const wi_parting *p, const int32_t weight[3]);
 
 #ifdef __cplusplus

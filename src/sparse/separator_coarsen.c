@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coarser graphs: pairs of vertices that hold together most become one (heavy edge matching,
- * Karypis and Kumar 1998). Vertices are taken in the order of their numbers, which usually is one
- * in which neighbours are near each other in memory, and pairs are numbered by their first. */
+/* Coarser graphs: pairs of vertices joined by heavy edges become one (heavy edge matching, Karypis
+ * and Kumar 1998). Vertices are taken in the order of their numbers, in which neighbours are
+ * usually near each other in memory, and a pair is numbered by its first vertex. */
 #include "sparse/separator.h"
 
 enum {
     NONE = -1,
-    FEW = 8 /* neighbours of a vertex that may be paired with one at distance 2 */
+    FEW = 8 /* a vertex with at most so many neighbours may be paired with one at distance 2 */
 };
 
-/* The neighbour that v is tied to most of those that are free; of equals the lightest. */
+/* The free neighbour of v with the heaviest edge; among equals the lightest vertex. */
 static inline int32_t heaviest(const wi_graph *g, const int32_t *mate, int32_t v, int32_t most) {
     int32_t best = NONE, best_tie = 0, best_weight = 0;
     const int32_t room = most - g->weight[v];
@@ -32,8 +32,8 @@ static void pair(int32_t *mate, int32_t u, int32_t v) {
     mate[v] = u;
 }
 
-/* Pairs with a free neighbour what has one; vertices of at most `from` neighbours and of more than
- * `to` are passed over. */
+/* Pairs each vertex with a free neighbour if it has one; skips vertices with at most `from`
+ * neighbours and those with more than `to`. */
 static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int32_t above,
                              int32_t up_to) {
     for (int32_t v = 0; v < g->n; v++) {
@@ -46,9 +46,9 @@ static void match_neighbours(const wi_graph *g, int32_t *mate, int32_t most, int
     }
 }
 
-/* Pairs what is left and has few neighbours with another such vertex that has the same first
- * neighbour: the points of a star. `waiting` has a place for every vertex, and one for those that
- * have no neighbour. */
+/* Pairs remaining vertices of few neighbours with one another if their first neighbour is the same:
+ * the points of a star. `waiting` has an entry for every vertex, and one for vertices without
+ * neighbours. */
 static void match_points(const wi_graph *g, int32_t *mate, int32_t most, int32_t *waiting) {
     for (int32_t v = 0; v <= g->n; v++)
         waiting[v] = NONE;
@@ -76,8 +76,8 @@ static int32_t number_pairs(int32_t n, const int32_t *mate, int32_t *to) {
     return count;
 }
 
-/* Appends the edges of v to those of c from `begin` on; slot[k] is where that to k is, if it is not
- * before `begin`. Returns where they end. */
+/* Appends the edges of v to those of the coarse vertex c, which begin at `begin`. slot[k] is the
+ * index of the edge to k if that is not before `begin`. Returns the end. */
 static inline int32_t add_edges(const wi_graph *g, int32_t v, const int32_t *to, int32_t c,
                                 int32_t begin, int32_t end, int32_t *slot, wi_graph *coarse) {
     for (int32_t e = g->start[v]; e < g->start[v + 1]; e++) {
@@ -114,9 +114,9 @@ static void contract(const wi_graph *g, const int32_t *mate, const int32_t *to, 
     coarse->start[c] = end;
 }
 
-bool wi_coarsen(wi_room *room, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
+bool wi_coarsen(wi_arena *arena, const wi_graph *g, int32_t most, wi_graph *coarse, int32_t *to) {
     const size_t n = (size_t)g->n, entries = (size_t)g->start[g->n];
-    int32_t *const mate = wi_room_take(room, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
+    int32_t *const mate = wi_arena_take(arena, (2 * n + 1) * sizeof *mate), *const slot = mate + n;
     if (!mate)
         return false;
     const int32_t usual = g->n > 0 ? (int32_t)(entries / n / 2) : 0;
@@ -127,13 +127,13 @@ bool wi_coarsen(wi_room *room, const wi_graph *g, int32_t most, wi_graph *coarse
     match_points(g, mate, most, slot);
     *coarse = (wi_graph){.n = number_pairs(g->n, mate, to), .total = g->total};
     const size_t count = (size_t)coarse->n;
-    coarse->weight = wi_room_take(room, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
+    coarse->weight = wi_arena_take(arena, (2 * count + 1 + 2 * entries) * sizeof *coarse->weight);
     if (!coarse->weight)
         return false;
     coarse->start = coarse->weight + count;
     coarse->row = coarse->start + count + 1;
     coarse->tie = coarse->row + entries;
     contract(g, mate, to, slot, coarse);
-    wi_room_trim(room, coarse->tie + coarse->start[coarse->n]);
+    wi_arena_trim(arena, coarse->tie + coarse->start[coarse->n]);
     return true;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Better separators by moving one vertex at a time (Fiduccia and Mattheyses 1982; for separators
- * Ashcraft and Liu 1996). A vertex that leaves the separator for one side draws in its neighbours
- * on the other. In one pass all moves go to one side, so that a vertex's gain can only rise: when a
- * neighbour that would have to come is drawn in by another. */
+/* Improves separators by moving one vertex at a time (Fiduccia and Mattheyses 1982; for separators
+ * Ashcraft and Liu 1996). A vertex that leaves the separator for one side pulls its neighbours on
+ * the other side into it. In one pass all moves go to one side, so a vertex's gain can only rise:
+ * when another move pulls in a neighbour that it would have pulled in. */
 #include "sparse/separator.h"
 
 enum {
     PASSES = 6,
     NONE = -1,
-    FREE = -2 /* next[v] of what is in no chain */
+    FREE = -2 /* next[v] of a vertex in no chain */
 };
 
-bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p) {
-    int32_t *const memory = wi_room_take(room, 6 * (size_t)n * sizeof *memory);
+bool wi_parting_take(wi_arena *arena, int32_t n, wi_parting *p) {
+    int32_t *const memory = wi_arena_take(arena, 6 * (size_t)n * sizeof *memory);
     *p = (wi_parting){.list = memory,
                       .gain = memory + n,
                       .next = memory + 2 * (size_t)n,
@@ -24,8 +24,8 @@ bool wi_parting_take(wi_room *room, int32_t n, wi_parting *p) {
 
 /* ---- the separator's vertices by gain ---- */
 
-/* The chain of a gain: the first is that of the largest gain there can be, the weight of the
- * heaviest vertex; the last has all that is too bad to be told apart. */
+/* The number of the chain for a gain. Chain 0 has the largest possible gain, the weight of the
+ * heaviest vertex; the last one has all very bad gains together. */
 static inline int32_t chain_of(const wi_parting *p, int32_t gain) {
     const int32_t chain = (p->heaviest - gain) >> p->shift;
     return chain < WI_CHAINS ? chain : WI_CHAINS - 1;
@@ -37,7 +37,7 @@ static void clear_chains(wi_parting *p) {
     p->best = WI_CHAINS;
 }
 
-/* What came last goes first: a pass then works on along the separator. */
+/* The latest vertex comes out first, so that a pass works along the separator. */
 static inline void chain_push(wi_parting *p, int32_t v) {
     const int32_t chain = chain_of(p, p->gain[v]), next = p->first[chain];
     p->next[v] = next;
@@ -60,7 +60,7 @@ static inline void chain_remove(wi_parting *p, int32_t v) {
     p->next[v] = FREE;
 }
 
-/* Takes the vertex of the largest gain; NONE if there is none. */
+/* Takes out the vertex with the largest gain; NONE if there is none. */
 static int32_t chain_pop(wi_parting *p) {
     while (p->best < WI_CHAINS && p->first[p->best] == NONE)
         p->best++;
@@ -79,7 +79,8 @@ static void shift(wi_parting *p, int32_t v, uint8_t to) {
     p->side[v] = to;
 }
 
-/* Finds the gain of v, in the separator, when it leaves it from `other`'s side. */
+/* Computes the gain of v, which is in the separator: it would pull in its neighbours on side
+ * `other`. */
 static void enter(wi_parting *p, int32_t v, uint8_t other) {
     const wi_graph *const g = p->graph;
     int32_t gain = g->weight[v];
@@ -89,7 +90,7 @@ static void enter(wi_parting *p, int32_t v, uint8_t other) {
     chain_push(p, v);
 }
 
-/* Draws v from side `other` into the separator. */
+/* Pulls v from side `other` into the separator. */
 static void draw(wi_parting *p, int32_t v, uint8_t other) {
     const wi_graph *const g = p->graph;
     shift(p, v, WI_SEPARATOR);
@@ -117,7 +118,7 @@ static void move(wi_parting *p, int32_t v, uint8_t to) {
     }
 }
 
-/* Takes back the moves after the first `kept`. */
+/* Undoes the moves after the first `kept`. */
 static void take_back(wi_parting *p, int32_t kept, uint8_t other) {
     if (kept == p->moves)
         return;
@@ -129,7 +130,7 @@ static void take_back(wi_parting *p, int32_t kept, uint8_t other) {
     p->moves = kept;
 }
 
-/* Strikes from the list what has left the separator. */
+/* Removes from the list what has left the separator. */
 static void strike(wi_parting *p) {
     int32_t to = 0;
     for (int32_t k = 0; k < p->count; k++) {
@@ -152,10 +153,10 @@ bool wi_parting_better(const wi_parting *p, const int32_t weight[3]) {
     return p->weight[2] < weight[2] || (p->weight[2] == weight[2] && large < large_then);
 }
 
-/* Moves vertices to side `to` as long as there is room, and keeps the best that came of it. Returns
- * whether that is better than before. Passes are not given up early: a few hundred moves would do
- * to smooth a separator, but it takes many more to turn it. A slanted cut of a mesh has fewer
- * points than a straight one, and between the two lies a hill. */
+/* Moves vertices to side `to` as long as there is room, then keeps the best state reached. Returns
+ * whether it is better than before. Passes do not stop early: a few hundred moves are enough to
+ * smooth a separator, but many more are needed to turn it. A slanted cut of a mesh has fewer points
+ * than a straight one, and all cuts between the two are worse than both. */
 static bool pass(wi_parting *p, uint8_t to) {
     const uint8_t other = 1 - to;
     int32_t kept = 0, best[3] = {p->weight[0], p->weight[1], p->weight[2]};

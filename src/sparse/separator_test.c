@@ -33,8 +33,8 @@ static void drop(wi_graph *g) {
     free(g->weight);
 }
 
-/* side[] holds nothing but 0, 1 and 2, no edge joins 0 and 1, and the guard is untouched. Sums the
- * weights. */
+/* side[] has only 0, 1 and 2, no edge joins 0 and 1, and the guard is unchanged. Sums the weights.
+ */
 static void check_sides(const wi_graph *g, const uint8_t *side, int32_t weight[3]) {
     weight[0] = weight[1] = weight[2] = 0;
     for (int32_t v = 0; v < g->n; v++) {
@@ -47,19 +47,19 @@ static void check_sides(const wi_graph *g, const uint8_t *side, int32_t weight[3
         assert_int_equal(side[k], TEST_POISON);
 }
 
-/* Separates twice, in a fresh room and in one that was used. */
-static void separate(wi_room *room, const wi_graph *g, uint64_t seed, int32_t weight[3]) {
+/* Separates twice, with a new arena and with one that was used. */
+static void separate(wi_arena *arena, const wi_graph *g, uint64_t seed, int32_t weight[3]) {
     const size_t bytes = (size_t)g->n + GUARD;
     uint8_t *const side = malloc(bytes), *const again = malloc(bytes);
-    wi_room fresh = {.at = 0};
+    wi_arena fresh = {.at = 0};
     memset(side, TEST_POISON, bytes);
     memset(again, TEST_POISON, bytes);
-    wi_room_reset(room);
-    assert_true(wi_separate(room, g, seed, side));
+    wi_arena_reset(arena);
+    assert_true(wi_separate(arena, g, seed, side));
     assert_true(wi_separate(&fresh, g, seed, again));
     assert_memory_equal(side, again, bytes);
     check_sides(g, side, weight);
-    wi_room_free(&fresh);
+    wi_arena_free(&fresh);
     free(side);
     free(again);
 }
@@ -68,18 +68,18 @@ static void test_small_graphs(void **state) {
     (void)state;
     static test_graph g;
     test_random r = test_random_at(31);
-    wi_room room = {.at = 0};
+    wi_arena arena = {.at = 0};
     for (int k = 0; k < GRAPHS; k++) {
         test_graph_random(&r, LARGEST, &g);
         wi_graph weights = weighted(&r, &g.pattern, k % 2 ? 1 : 100);
         int32_t weight[3];
-        separate(&room, &weights, (uint64_t)k, weight);
+        separate(&arena, &weights, (uint64_t)k, weight);
         drop(&weights);
     }
-    wi_room_free(&room);
+    wi_arena_free(&arena);
 }
 
-/* What every coarse vertex and edge must stand for, by adding up the fine ones. */
+/* Checks every coarse vertex and edge by adding the fine ones. */
 static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_t *to,
                          int32_t most) {
     static int32_t tie[TEST_MOST_VERTICES][TEST_MOST_VERTICES];
@@ -100,7 +100,7 @@ static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_
         for (int32_t e = coarse->start[c]; e < coarse->start[c + 1]; e++) {
             const int32_t k = coarse->row[e];
             assert_true(k != c && coarse->tie[e] == tie[c][k]);
-            tie[c][k] = 0; /* named once */
+            tie[c][k] = 0; /* listed once */
         }
         tie[c][c] = 0;
         for (int32_t k = 0; k < coarse->n; k++)
@@ -108,35 +108,35 @@ static void check_coarse(const wi_graph *g, const wi_graph *coarse, const int32_
     }
 }
 
-/* Twice, for the second begins with ties of more than 1. */
+/* Twice, because the second begins with edge weights above 1. */
 static void test_coarse_graphs(void **state) {
     (void)state;
     static test_graph g;
     test_random r = test_random_at(32);
-    wi_room room = {.at = 0};
+    wi_arena arena = {.at = 0};
     for (int k = 0; k < GRAPHS; k++) {
         int32_t to[TEST_MOST_VERTICES];
         test_graph_random(&r, LARGEST, &g);
         wi_graph fine = weighted(&r, &g.pattern, 9), coarse, coarser;
         const int32_t most = 1 + (int32_t)test_below(&r, 40);
-        wi_room_reset(&room);
-        assert_true(wi_coarsen(&room, &fine, most, &coarse, to));
+        wi_arena_reset(&arena);
+        assert_true(wi_coarsen(&arena, &fine, most, &coarse, to));
         check_coarse(&fine, &coarse, to, most);
-        assert_true(wi_coarsen(&room, &coarse, most, &coarser, to));
+        assert_true(wi_coarsen(&arena, &coarse, most, &coarser, to));
         check_coarse(&coarse, &coarser, to, most);
         drop(&fine);
     }
-    wi_room_free(&room);
+    wi_arena_free(&arena);
 }
 
-/* Points of a star have the centre in common alone, and become pairs all the same. */
+/* The points of a star have only the centre in common, and must still become pairs. */
 static void test_star(void **state) {
     (void)state;
     enum {
         N = 1001
     };
     static int32_t start[N + 1], row[2 * (N - 1)], weight[N], to[N];
-    wi_room room = {.at = 0};
+    wi_arena arena = {.at = 0};
     wi_graph coarse;
     for (int32_t v = 0; v < N; v++) {
         start[v] = v == 0 ? 0 : N - 2 + v;
@@ -146,22 +146,22 @@ static void test_star(void **state) {
     for (int32_t v = 1; v < N; v++)
         row[v - 1] = v;
     const wi_graph star = {.n = N, .total = N, .start = start, .row = row, .weight = weight};
-    assert_true(wi_coarsen(&room, &star, 2, &coarse, to));
+    assert_true(wi_coarsen(&arena, &star, 2, &coarse, to));
     assert_true(coarse.n <= N / 2 + 2);
     int32_t sides[3];
-    separate(&room, &star, 1, sides);
+    separate(&arena, &star, 1, sides);
     assert_int_equal(sides[2], 1);
-    wi_room_free(&room);
+    wi_arena_free(&arena);
 }
 
 /* A straight cut through a mesh of k x k points has k points, and one through k x k x k has k^2:
- * neither is hard to find. Sides may weigh 3/5. */
+ * both are easy to find. Sides may have 3/5 of the weight. */
 static void test_meshes(void **state) {
     (void)state;
     static const int64_t sizes[][3] = {{1, 1, 1},     {1, 2, 1},    {5000, 1, 1}, {30, 30, 1},
                                        {100, 100, 1}, {300, 20, 1}, {16, 16, 16}, {25, 25, 25}};
     test_random r = test_random_at(33);
-    wi_room room = {.at = 0};
+    wi_arena arena = {.at = 0};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         const int64_t *const s = sizes[k], n = s[0] * s[1] * s[2];
         int64_t *const start = malloc((size_t)(n + 1) * sizeof *start), to = 0;
@@ -180,7 +180,7 @@ static void test_meshes(void **state) {
         const wi_pattern pattern = {n, start, row};
         wi_graph g = weighted(&r, &pattern, 1);
         int32_t weight[3];
-        separate(&room, &g, 1, weight);
+        separate(&arena, &g, 1, weight);
         print_message("%lld x %lld x %lld: %d, %d, separator %d\n", (long long)s[0],
                       (long long)s[1], (long long)s[2], weight[0], weight[1], weight[2]);
         assert_true(n < 3 || weight[2] <= n / s[0]);
@@ -189,7 +189,7 @@ static void test_meshes(void **state) {
         free(start);
         free(row);
     }
-    wi_room_free(&room);
+    wi_arena_free(&arena);
 }
 
 int main(void) {

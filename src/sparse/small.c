@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fronts of a few rows: put together on the stack, where every column has the same place, and
- * factored there by one thread, without the steps by which large fronts are shared and blocked. */
+/* Fronts of a few rows: assembled in an array on the stack whose columns are always the same
+ * distance apart, and factored there by one thread, without the blocking and sharing of large
+ * fronts. */
 #include <stdalign.h>
 
 #include "sparse/front.h"
@@ -22,7 +23,8 @@ static void add_entries(const weft_chol *plan, const weft_sparse *matrix, int64_
     }
 }
 
-/* The update of a child is as small: its rows are some of these. */
+/* Adds the update of a child, which is at most as large: its rows are a subset of the front's rows.
+ */
 static void add_child(const weft_chol *plan, int64_t child, int rank, small *to) {
     const wi_front from = wi_front_of(plan, child, rank);
     const int64_t rows = from.height - from.columns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fronts of a few rows, for one instruction set: a column is a vector or two, and the whole front
- * stays in the first-level cache. Entries are the chains that dense.h states, so that they have the
- * same bits as those of a larger front. */
+/* Fronts of a few rows, for one instruction set: a column is one or two vectors, and the whole
+ * front stays in the first-level cache. Entries are computed by the chains that dense.h defines, so
+ * that they have the same bits as in a larger front. */
 #include "sparse/small_simd.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ enum {
     VECTORS = WI_SMALL_ROWS / WI_WIDE /* of a column */
 };
 
-/* sum -= what columns p ... k - 1 explain of column j, in the V vectors that have all its rows. */
+/* sum -= the products of columns p ... k - 1 for column j, in the V vectors that have all its rows.
+ */
 WI_INLINE void subtract_columns(const int V, const double *front, int64_t j, int64_t p, int64_t k,
                                 wi_doubles sum[VECTORS]) {
     for (; p < k; p++) {
@@ -25,7 +26,8 @@ WI_INLINE void subtract_columns(const int V, const double *front, int64_t j, int
     }
 }
 
-/* Column j less what the first k columns explain of it, of which `apart` by a sum of their own. */
+/* Column j minus the products of the first k columns, of which the first `apart` are summed
+ * separately. */
 WI_INLINE void column_after(const int V, const double *front, int64_t j, int64_t apart, int64_t k,
                             wi_doubles sum[VECTORS]) {
 #pragma GCC unroll 8
@@ -38,7 +40,7 @@ WI_INLINE void column_after(const int V, const double *front, int64_t j, int64_t
     subtract_columns(V, front, j, apart, k, sum);
 }
 
-/* Rows first ... height - 1 of a column; to[0] is its row 0. */
+/* Stores rows first ... height - 1 of a column; to[0] is its row 0. */
 WI_INLINE void store_rows(const int V, int64_t first, int64_t height, double *to,
                           const wi_doubles sum[VECTORS]) {
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solving with the factor: right-hand sides in groups, and how well they are solved. */
+/* Solving with the factor: right-hand sides in groups, and the errors of the solution. */
 #include "sparse/solve.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@
 
 static const char name[] = "weft_chol_solve";
 
-/* Not more threads than the substitutions wake. */
+/* How many threads: at most as many as the substitutions wake. */
 static int team_for(const wi_solve_group *g) {
     const int useful = wi_team_size(g->ctx, g->n, g->n * g->rhs * sizeof(double));
     const int most = g->plan->numbers.cut.threads;
     return useful < most ? useful : most;
 }
 
-/* What is done with rows, and what threads share. */
+/* The operation on rows, with the arguments of the threads. */
 typedef struct rows_work {
     const wi_solve_pass *p;
     void (*rows)(const wi_solve_pass *p, size_t begin, size_t end);
@@ -34,7 +34,7 @@ void wi_solve_rows(const wi_solve_pass *p,
     wi_team_run(p->g->ctx, team_for(p->g), do_rows, &(rows_work){p, rows});
 }
 
-/* y = P b, or b itself for L alone. */
+/* y = P b; b itself for L alone. */
 static void load(const wi_solve_pass *p, size_t begin, size_t end) {
     const wi_solve_group *const g = p->g;
     for (size_t k = begin; k < end; k++) {
@@ -178,7 +178,7 @@ static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const 
 static void note_report(weft_chol *plan, double seconds, const wi_solve_group *all) {
     weft_chol_report *const report = &plan->report;
     report->solve_seconds = seconds;
-    /* A multiplication and an addition for every entry of L, in both substitutions. */
+    /* A multiplication and an addition for every entry of L, in each of the two substitutions. */
     report->solve_gflops =
         seconds > 0 ? 4e-9 * (double)report->nnz_l * (double)all->rhs / seconds : 0;
     report->backward_error = all->misfit.error[0];
@@ -192,7 +192,7 @@ static double worse(double a, double b) {
     return !(a <= b) && !isnan(b) ? a : b;
 }
 
-/* The figures of all groups so far, errors in misfit.error[0]. */
+/* The figures over all groups so far; the errors are in misfit.error[0]. */
 static void sum_up(wi_solve_group *all, const wi_solve_group *g) {
     for (size_t r = 0; r < g->rhs; r++)
         all->misfit.error[0] = worse(g->misfit.error[r], all->misfit.error[0]);

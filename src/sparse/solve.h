@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Right-hand sides that are solved together: solve.c solves, solve_range.c keeps numbers in the
- * range of double, refine.c makes the solution better. Internal. */
+/* Right-hand sides that are solved together. solve.c solves, solve_range.c keeps numbers in the
+ * range of double, refine.c improves the solution. Internal. */
 #ifndef WI_SPARSE_SOLVE_H
 #define WI_SPARSE_SOLVE_H
 
@@ -8,74 +8,73 @@
 
 #include "sparse/chol.h"
 
-/* b is n x rhs, column-major; so are `out` and room.x, and y in the order of L and row-major.
+/* b, `out` and room.x are n x rhs, column-major; y is row-major and in the order of L.
  *
- * Where numbers are near the ends of the range of double the system is shifted: H z = c with
- * H = T A T, z = 2^-shift T^-1 x and c = 2^-shift T b, all powers of two, T from the plan; and
- * room.x is z. Its error by components is that of x, for T divides out of it. */
+ * If numbers are near the limits of double the system is scaled: H z = c with H = T A T, z =
+ * 2^-shift T^-1 x and c = 2^-shift T b. T is from the plan, and all factors are powers of two.
+ * room.x then holds z. Its componentwise error is that of x, because T cancels out. */
 typedef struct wi_solve_group {
     weft_context *ctx;
     const weft_chol *plan;
     const weft_sparse *given, *matrix; /* the caller's A, and H */
     weft_chol_part part;
     size_t n, rhs, ldb, ldx;
-    size_t first; /* column of the caller's b */
+    size_t first; /* column of the caller's b that comes first here */
     const double *b;
     double *out;
     wi_solve_room room;
     bool shifted;
     int shift[WI_CHOL_RHS];
     double largest[WI_CHOL_RHS]; /* of room.x */
-    double right[WI_CHOL_RHS];   /* the largest of b */
+    double right[WI_CHOL_RHS];   /* the largest |b|, for each column */
     wi_misfit misfit;
-    double normwise;       /* |b - A x| / (|A| |x| + |b|), the largest of any column */
-    double left;           /* what refinement leaves of the error of x, by its own estimate */
-    size_t steps, stalled; /* of refinement; columns for which it stalled */
+    double normwise;       /* |b - A x| / (|A| |x| + |b|), the largest over the columns */
+    double left;           /* the estimated error of x after refinement */
+    size_t steps, stalled; /* steps of refinement; and the columns for which it stalled */
 } wi_solve_group;
 
-/* What is done to each row, and what it needs beside the group. */
+/* An operation on each row, and what it needs besides the group. */
 typedef struct wi_solve_pass {
     wi_solve_group *g;
-    const bool *active; /* of `correct` */
-    double *sizes;      /* of `size_up`, and */
+    const bool *active; /* for `correct` */
+    double *sizes;      /* for `size_up`, and the */
     pthread_mutex_t *lock;
 } wi_solve_pass;
 
-/* Calls `rows` for all rows, by as many threads as pay. */
+/* Calls `rows` for all rows, with as many threads as pay. */
 void wi_solve_rows(const wi_solve_pass *p,
                    void (*rows)(const wi_solve_pass *p, size_t begin, size_t end));
 
-/* y = A \ b, or what else the part asks for, in the order of L and shifted by g->shift. */
+/* y = A \ b, or the system of another part, in the order of L and shifted by g->shift. */
 void wi_solve_plainly(wi_solve_group *g);
 
-/* The misfit of room.x; and if `keep`, y = P (b - A x). */
+/* Computes the misfit of room.x and, if `keep`, y = P (b - A x). */
 void wi_solve_measure(wi_solve_group *g, bool keep);
 
-/* Makes x better in at most so many steps, after wi_solve_measure(g, true), and measures it. */
+/* Improves x in at most `most` steps, after wi_solve_measure(g, true), and computes its misfit. */
 void wi_solve_refine(wi_solve_group *g, int most);
 
 /* ---- solve_range.c ---- */
 
-/* Does what wi_solve_plainly does, from right-hand sides shifted so that nothing overflows on the
- * way. */
+/* As wi_solve_plainly, but shifts right-hand sides so that no intermediate value overflows. */
 void wi_solve_in_range(wi_solve_group *g);
 
 /* Shifts x so that the largest element of each column is of the order of 1. */
 void wi_solve_shift_x(wi_solve_group *g);
 
-/* Of a system that is shifted: x as the caller sees it, or WEFT_ENONFINITE if it does not fit a
- * double. Where it loses digits there, room.x loses them too. */
+/* For a shifted system: x as the caller gets it, or WEFT_ENONFINITE if it does not fit a double.
+ * Where digits are lost in x, they are removed from room.x too. */
 weft_status wi_solve_hand_out(wi_solve_group *g);
 
-/* And its normwise error, which T does not divide out of. */
+/* Its normwise error, in which T does not cancel out. */
 double wi_solve_normwise(wi_solve_group *g);
 
-/* The power of two that row k of y was multiplied by as it was loaded. */
+/* The power of two by which row k of y was multiplied when it was loaded. */
 static inline int wi_solve_power(const wi_solve_group *g, size_t k) {
     return g->part == WEFT_CHOL_LT ? 0 : wi_chol_power(g->plan, g->plan->symbolic.perm[k]);
 }
 
-/* The row of b and x that row k of y is. */
+/* The row of b and x that corresponds to row k of y. */
 static inline size_t wi_solve_row(const wi_solve_group *g, size_t k) {
     return g->part == WEFT_CHOL_A ? (size_t)g->plan->symbolic.perm[k] : k;
 }

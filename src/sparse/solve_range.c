@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Solving near the ends of the range of double: right-hand sides and solutions are shifted by
- * powers of two, which rounds nothing, so that nothing overflows but what has no place in the
- * result. */
+/* Solving near the limits of double: right-hand sides and solutions are shifted by powers of two,
+ * which rounds nothing, so that an overflow can only occur if the result itself does not fit. */
 #include <limits.h>
 #include <math.h>
 
 #include "sparse/solve.h"
 
-/* Between these, numbers of b and of x take part in products and quotients with those of a matrix
- * that is not scaled and stay in the range of double. */
+/* If numbers of b and x are between these, their products and quotients with those of an unscaled
+ * matrix stay in the range of double. */
 static const double least_b = 0x1p-300, most_b = 0x1p300, most_x = 0x1p600;
 
-/* Where numbers of y or x overflow all the same, the right-hand side is taken this much smaller. */
+/* If numbers of y or x still overflow, the right-hand side is shifted down by this power of two as
+ * well. */
 static const int farther = 900;
 
-/* The power of two of the largest number of b as it will be loaded. */
+/* The power of two of the largest number of b after loading. */
 static int exponent_of(const wi_solve_group *g, size_t r) {
     int most = INT_MIN;
     for (size_t k = 0; k < g->n; k++) {
@@ -64,7 +64,7 @@ void wi_solve_shift_x(wi_solve_group *g) {
     }
 }
 
-/* The power of two that makes row i of room.x the caller's. */
+/* The power of two that turns row i of room.x into the caller's x. */
 static int power_of(const wi_solve_group *g, size_t i, size_t r) {
     const int64_t at = g->part == WEFT_CHOL_A ? (int64_t)i : g->plan->symbolic.perm[i];
     return g->shift[r] + (g->part == WEFT_CHOL_L ? 0 : wi_chol_power(g->plan, at));
@@ -92,7 +92,7 @@ weft_status wi_solve_hand_out(wi_solve_group *g) {
     return WEFT_OK;
 }
 
-/* The infinity norm of A; long double, here and below, for its exponents. */
+/* The infinity norm of A; long double, here and below, for its larger range of exponents. */
 static long double norm_of(const weft_sparse *m) {
     long double most = 0;
     for (size_t i = 0; i < m->rows; i++) {

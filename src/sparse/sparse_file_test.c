@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices from and to files: what a general file's symmetry does, dense files, files that are
- * refused, and what is written reads back the same. */
+/* Matrices from and to files: the symmetry of general files, dense files, files that are refused,
+ * and what is written reads back the same. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum {
     PATH_BYTES = 64
 };
 
-/* A file of this text, to be removed by the caller. */
+/* A file with this text; the caller removes it. */
 static void put(char path[PATH_BYTES], const char *text) {
     strcpy(path, "/tmp/weft_sparse_file_test_XXXXXX");
     const int descriptor = mkstemp(path);
@@ -47,7 +47,7 @@ static void refuse(weft_context *ctx, const char *text, weft_status status, cons
     unlink(path);
 }
 
-/* What is held, written down as "row,col=value ". */
+/* What the matrix holds, as "row,col=value ". */
 static void check_held(const weft_sparse *m, bool symmetric, const char *expected) {
     char got[256] = "";
     const int64_t *const start = weft_sparse_starts(m), *const row = weft_sparse_row_indices(m);
@@ -84,7 +84,7 @@ static void symmetry(weft_context *ctx) {
     check_text(ctx, BANNER "coordinate real symmetric\n0 0 0\n", true, "");
 }
 
-/* A zero on one side of the diagonal is the mirror image of no entry; it is held. */
+/* A zero on one side of the diagonal with no entry on the other side; it is held. */
 static void one_sided_zeros(weft_context *ctx) {
     check_text(ctx, BANNER "coordinate real general\n2 2 3\n1 1 4\n1 2 0\n2 2 5\n", true,
                "0,0=4 1,0=0 1,1=5 ");
@@ -98,7 +98,7 @@ static void one_sided_zeros(weft_context *ctx) {
                "2,0=2 0,1=0 2,2=5 ");
 }
 
-/* One text, read as each storage would have it. */
+/* One text, read with each storage. */
 static void read_as(weft_context *ctx) {
     static const char *const general =
         BANNER "coordinate real general\n2 2 4\n1 1 4\n2 1 1.0000000000000018\n1 2 1\n2 2 5\n";
@@ -115,7 +115,7 @@ static void read_as(weft_context *ctx) {
         {upper, WEFT_SYMMETRIC_UPPER, 0, 1, 0},
         {upper, WEFT_SYMMETRIC_USE_UPPER, 0, 1, 0},
         {upper, WEFT_SYMMETRIC_FULL, 1, 0.5, 1},
-        {lower, WEFT_SYMMETRIC_UPPER, 0, 3, 0}, /* a symmetric file is what it is */
+        {lower, WEFT_SYMMETRIC_UPPER, 0, 3, 0}, /* a symmetric file ignores the storage */
         {lower, WEFT_SYMMETRIC_FULL, -1, 3, 0},
     };
     char path[PATH_BYTES];
@@ -127,7 +127,7 @@ static void read_as(weft_context *ctx) {
         unlink(path);
         assert_true(weft_sparse_is_symmetric(m));
         const double *const value = weft_sparse_values(m);
-        const size_t at = weft_sparse_row_indices(m)[0] == 0; /* behind the diagonal, if there */
+        const size_t at = weft_sparse_row_indices(m)[0] == 0; /* after the diagonal */
         if (!(value[at] == cases[c].expected && value[at + 1] == 5 &&
               fabs(weft_sparse_asymmetry(m) - cases[c].asymmetry) <= 1e-3 * cases[c].asymmetry))
             fail_msg("case %zu: %.17g and %g, asymmetry %g", c, value[at], value[at + 1],
@@ -157,7 +157,7 @@ static void dense(weft_context *ctx) {
 }
 
 static void refused(weft_context *ctx) {
-    refuse(ctx, "hello\n", WEFT_EFORMAT, "no Matrix Market file");
+    refuse(ctx, "hello\n", WEFT_EFORMAT, "not a Matrix Market file");
     refuse(ctx, BANNER "coordinate real general\n1 1 1\n1 2 1\n", WEFT_EFORMAT, "line 3");
     refuse(ctx, BANNER "coordinate complex general\n1 1 1\n1 1 1 0\n", WEFT_EUNSUPPORTED,
            "complex");
@@ -223,7 +223,7 @@ static void round_trips(weft_context *ctx) {
                  "/tmp: reading failed: Is a directory");
 }
 
-/* What a full disk cannot take leaves the file that was there, and nothing beside it. */
+/* A full disk leaves the old file, and nothing beside it. */
 static void full_disk(weft_context *ctx) {
     static const wi_recipe recipe = {.n = 20};
     char folder[PATH_BYTES] = "/tmp/weft_sparse_file_test_XXXXXX", path[2 * PATH_BYTES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generated problems are what they say: entries by their formulas, balance of forces, positive
- * definite by a dense factorisation, the same from the same seed. */
+/* The generated problems are correct: entries by their formulas, balance of forces, positive
+ * definite by a dense factorization, the same for the same seed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +75,15 @@ static void laplacians(weft_context *ctx) {
     }
 }
 
-/* Where free node k of a cube of n elements lies. */
+/* The position of free node k of a cube of n elements. */
 static void node_at(size_t n, size_t k, size_t at[3]) {
     at[0] = k % n + 1;
     at[1] = k / n % (n + 1);
     at[2] = k / n / (n + 1);
 }
 
-/* A displacement in proportion to x strains the cube evenly: no force is left on any node inside,
- * and on the loaded face the force is the stress times the node's share of the face. */
+/* A displacement proportional to x strains the cube evenly: no force on any inner node, and on the
+ * loaded face the force is the stress times the node's share of the face. */
 static void elasticity(weft_context *ctx) {
     const size_t n = 4, nodes = n * (n + 1) * (n + 1);
     weft_sparse *const m = make(ctx, "elasticity3d", (wi_recipe){.n = n});
@@ -140,7 +140,7 @@ static void seeds(weft_context *ctx) {
     weft_sparse *const a = make(ctx, "random", recipe), *const b = make(ctx, "random", recipe),
                        *const c = make(ctx, "random", other);
     const size_t entries = weft_sparse_entries(a);
-    /* 4 draws below the diagonal in nearly every column, hardly any twice */
+    /* 4 random entries below the diagonal in almost every column, few of them twice */
     assert_true(entries > 3000 + 4 * 2900 && entries <= 3000 + 4 * 3000);
     assert_int_equal(entries, weft_sparse_entries(b));
     assert_memory_equal(weft_sparse_row_indices(a), weft_sparse_row_indices(b), entries * 8);

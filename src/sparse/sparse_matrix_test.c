@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sparse matrices against dense ones: every way to give them, new values, products, residuals. */
+/* Sparse matrices compared with dense ones: every way to give them, new values, products,
+ * residuals. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ enum {
     ROUNDS = 12
 };
 
-/* Triplets as a caller has them, and the dense matrix they mean. */
+/* Triplets as a caller has them, and the dense matrix that they give. */
 typedef struct problem {
     weft_storage storage;
     size_t rows, cols, n;
@@ -29,7 +30,7 @@ static void add_entry(problem *p, size_t i, size_t j, double value) {
     p->value[p->n++] = value;
 }
 
-/* The dense matrix, by adding every entry where it was given, in the order given. */
+/* The dense matrix, made by adding every entry, in the order given. */
 static void set_dense(problem *p) {
     for (size_t k = 0; k < p->rows * p->cols; k++) {
         p->dense[k] = 0;
@@ -52,7 +53,7 @@ static void set_dense(problem *p) {
     }
 }
 
-/* Random values for the entries there are; those of FULL keep their mirror images equal. */
+/* Random values for the entries; for FULL, mirror images stay equal. */
 static void draw_values(test_random *r, problem *p) {
     for (size_t k = 0; k < p->n; k++)
         p->value[k] = test_unit(r);
@@ -63,7 +64,7 @@ static void draw_values(test_random *r, problem *p) {
         p->value[k + 1] = p->value[k];
 }
 
-/* About `wanted` entries: repeated ones among them if asked for, sorted by nothing. */
+/* About `wanted` entries, unsorted; with duplicates if asked for. */
 static void draw(test_random *r, problem *p, weft_storage storage, size_t rows, size_t cols,
                  size_t wanted, bool repeated) {
     p->storage = storage;
@@ -116,7 +117,7 @@ enum {
     INDEX_TYPES = sizeof index_types / sizeof *index_types
 };
 
-/* Indices in the type asked for. */
+/* Indices of the given type. */
 static void *indices(weft_type type, const int64_t *from, size_t n) {
     const size_t size = test_size_of(type);
     char *const to = malloc((n + 1) * size);
@@ -126,7 +127,7 @@ static void *indices(weft_type type, const int64_t *from, size_t n) {
     return to;
 }
 
-/* Stable order by columns, or by rows: what a caller with compressed columns or rows has. The
+/* Stable order by columns, or by rows: as a caller with compressed columns or rows has them. The
  * problem itself is put into that order. */
 static void compress(problem *p, form f, int64_t *start) {
     static problem copy;
@@ -146,7 +147,7 @@ static void compress(problem *p, form f, int64_t *start) {
     start[lines] = (int64_t)n;
 }
 
-/* Of two types, the long call alone takes start in one and the rest in the other. */
+/* If the two types differ, only the general call can take them. */
 static weft_sparse *create(weft_context *ctx, problem *p, form f, weft_type start_type,
                            weft_type type) {
     weft_sparse *m = (weft_sparse *)p;
@@ -220,7 +221,7 @@ static void check_held(const problem *p, const weft_sparse *m) {
     assert_int_equal(weft_sparse_entries(m), k);
 }
 
-/* Y = A X, in columns further apart than they are long, between guards. */
+/* Y = A X, with gaps between columns, and guards. */
 static void check_multiply(weft_context *ctx, test_random *r, const problem *p,
                            const weft_sparse *m) {
     enum {
@@ -255,7 +256,7 @@ static void check_multiply(weft_context *ctx, test_random *r, const problem *p,
     free(x);
 }
 
-/* New values in the order given; and a bad one among them changes nothing. */
+/* New values in the order given; and an invalid one among them changes nothing. */
 static void check_update(weft_context *ctx, test_random *r, problem *p, weft_sparse *m) {
     const double *const held = weft_sparse_values(m);
     if (p->n > 0) {
@@ -305,8 +306,8 @@ static void every_form(weft_context *ctx) {
     }
 }
 
-/* Entries that are zero belong to the pattern, a lone -0.0 keeps its sign, and what FULL lacks on
- * one side counts as zero. */
+/* Zero entries belong to the pattern, a single -0.0 keeps its sign, and what FULL lacks on one side
+ * counts as zero. */
 static void zeros(weft_context *ctx) {
     const int64_t row[] = {0, 2, 1, 0}, col[] = {0, 0, 1, 2};
     const double value[] = {-0.0, 0, 3, 0}, one_sided[] = {1, 0, 3};
@@ -325,7 +326,7 @@ static void zeros(weft_context *ctx) {
     weft_sparse_destroy(m);
 }
 
-/* A matrix outlives its context, and nothing is wrong with NULL. */
+/* A matrix outlives its context, and NULL is allowed. */
 static void no_matrix(void **state) {
     (void)state;
     const int64_t start[] = {0, 1}, row[] = {0};
@@ -349,7 +350,7 @@ static void no_matrix(void **state) {
 
 /* ---- residuals ---- */
 
-/* A random matrix of whole numbers below 2^30 with a dense row, so that sums are long. */
+/* A random matrix of integers below 2^30 with a dense row, so that sums are long. */
 static weft_sparse *whole_numbers(weft_context *ctx, test_random *r, size_t n, size_t entries) {
     int64_t *const row = malloc(entries * sizeof *row), *const col = malloc(entries * sizeof *col);
     double *const value = malloc(entries * sizeof *value);
@@ -394,8 +395,8 @@ static void exact_product(const weft_sparse *m, const double *x, whole *sum, who
     }
 }
 
-/* Whole numbers x below 2^50, so that sums have more than 80 bits, and b the rounded A x: what is
- * left is rounding error alone, of which plain arithmetic knows nothing. */
+/* Integers x below 2^50, so that sums have more than 80 bits, and b = A x rounded: the residual is
+ * rounding error only, which plain arithmetic cannot compute. */
 static void residuals(weft_context *ctx) {
     enum {
         ROWS = 5000,
@@ -427,7 +428,7 @@ static void residuals(weft_context *ctx) {
     for (size_t i = 0; i < ROWS; i++) {
         const double exact = (double)((whole)b[i] - sum[i]);
         const double size = (double)magnitude[i] + fabs(b[i]);
-        /* twice the working precision: an error of the result's own last bit, and of n^2 u^2 */
+        /* twice the working precision: an error of the last bit of the result, and of n^2 u^2 */
         if (!(fabs(left[1][i] - exact) <= 0x1p-52 * fabs(exact) + ENTRIES * 0x1p-104 * size))
             fail_msg("row %zu: extended residual %.17g, not %.17g", i, left[1][i], exact);
         if (!(fabs(left[0][i] - exact) <= ENTRIES * 0x1p-53 * size))
@@ -438,7 +439,7 @@ static void residuals(weft_context *ctx) {
     weft_sparse_destroy(m);
 }
 
-/* Large enough for several threads: 1, 2 and 7 give the same bits. */
+/* Large enough for several threads: 1, 2 and 7 must give the same bits. */
 static void same_bits(void **state) {
     (void)state;
     enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What calls on sparse matrices refuse: each wrong argument has its own message, and *matrix is
+/* What the calls on sparse matrices refuse: each wrong argument has its own message, and *matrix is
  * NULL afterwards. */
 #include <math.h>
 #include <string.h>
@@ -11,14 +11,14 @@
 #define CREATE_CSR "weft_sparse_create_csr"
 #define CREATE_TRIPLETS "weft_sparse_create_triplets"
 
-/* A 3 x 3 matrix by columns, to be spoilt. */
+/* A 3 x 3 matrix by columns, to be made invalid. */
 typedef struct input {
     weft_storage storage;
     size_t rows, cols;
     weft_type type;
     int64_t start[4], index[5];
     double value[5];
-    const void *p_start, *p_index, *p_value; /* what is passed */
+    const void *p_start, *p_index, *p_value; /* what is passed to the call */
 } input;
 
 static void reset(input *in) {
@@ -131,7 +131,7 @@ static void wrong_side(weft_context *ctx) {
     assert_non_null(strstr(weft_message(ctx), "entry 1, in row 1 and column 0"));
 }
 
-/* What FULL gives on the two sides: places are the caller's. */
+/* FULL with different values on the two sides: the message has the caller's positions. */
 static void not_symmetric(weft_context *ctx) {
     const int32_t row[] = {0, 2, 0, 2, 1}, col[] = {0, 0, 2, 2, 1};
     double value[] = {1, 5, 5, 2, 2};
@@ -264,7 +264,7 @@ static void wrong_files(weft_context *ctx) {
     test_refused(ctx, weft_sparse_write(ctx, NULL, "x"), WEFT_EARG, "weft_sparse_write", "matrix");
 }
 
-/* Device memory cannot be read here, and is refused instead of tried. */
+/* Device memory cannot be read here, and is refused instead of read. */
 static void device_memory(weft_context *ctx) {
     void *memory = NULL;
     weft_sparse *m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices given with both their halves, against a dense oracle: what is symmetric and what is not,
- * in every order of the entries; halves that differ by rounding; one half of two. */
+/* Matrices given with both halves, compared with a dense oracle: what is symmetric and what is not,
+ * in every order of the entries; halves that differ by rounding; using only one half. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum {
     MOST_ENTRIES = 3 * MOST_ROWS * MOST_ROWS
 };
 
-/* Triplets, and the sums they mean. */
+/* Triplets, and the sums they give. */
 typedef struct problem {
     size_t n, entries;
     int64_t row[MOST_ENTRIES], col[MOST_ENTRIES];
@@ -30,8 +30,8 @@ static void add_entry(problem *p, size_t i, size_t j, double value) {
     p->present[i][j] = true;
 }
 
-/* Whole numbers, zeros among them, most of them with their mirror image, some of them twice; a few
- * images are forgotten or wrong. */
+/* Integers, including zeros; most with their mirror image, some twice; a few images are missing or
+ * wrong. */
 static void draw(test_random *r, problem *p) {
     *p = (problem){.n = 1 + test_below(r, MOST_ROWS)};
     const bool spoilt = test_below(r, 2), repeated = test_below(r, 2);
@@ -98,7 +98,7 @@ static void put_in_order(test_random *r, problem *p, order o) {
 
 /* ---- giving a problem ---- */
 
-/* start of columns (or rows) for entries in that order. */
+/* The starts of columns (or rows) for entries in that order. */
 static void count_starts(const problem *p, const int64_t *line, int64_t start[MOST_ROWS + 1]) {
     memset(start, 0, (MOST_ROWS + 1) * sizeof *start);
     for (size_t k = 0; k < p->entries; k++) {
@@ -124,7 +124,7 @@ static weft_status create(weft_context *ctx, const problem *p, order o, bool com
                                        WEFT_I64, p->row, p->col, p->value);
 }
 
-/* The lower half of the oracle, zeros of either half included. */
+/* The lower half of the oracle, including zeros of either half. */
 static void check_held(const problem *p, const weft_sparse *m) {
     const int64_t *const start = weft_sparse_starts(m), *const row = weft_sparse_row_indices(m);
     int64_t k = 0;
@@ -141,7 +141,7 @@ static void check_held(const problem *p, const weft_sparse *m) {
     assert_int_equal(start[p->n], k);
 }
 
-/* Is exactly that taken as symmetric which is? */
+/* Is a matrix taken as symmetric exactly if it is? */
 static void every_order(weft_context *ctx) {
     enum {
         ROUNDS = 4000
@@ -169,7 +169,7 @@ static void every_order(weft_context *ctx) {
     assert_in_range(refused, ROUNDS / 8, ROUNDS * 7 / 8);
 }
 
-/* The smallest of them: nothing in the upper half, and yet all in order. */
+/* The smallest such matrix: nothing in the upper half, although everything is in order. */
 static void upper_half_missing(weft_context *ctx) {
     const int64_t start[] = {0, 2, 3}, row[] = {0, 1, 1};
     double value[] = {4, 0, 4};
@@ -215,7 +215,7 @@ static weft_status create_pair(weft_context *ctx, const pair *p, weft_sparse **m
     return weft_sparse_create(ctx, m, &in);
 }
 
-/* What is measured, and by what: the entry itself, the diagonal, the parts of a sum. */
+/* What the difference is compared with: the entry itself, the diagonal, the parts of a sum. */
 static void tolerance(weft_context *ctx) {
     static const pair cases[] = {
         {1, 1, {1}, {1 + 0x1p-49}, 0, 0x1p-49},
@@ -227,19 +227,19 @@ static void tolerance(weft_context *ctx) {
         {0, 0, {-0x1p1000}, {-0x1p1000 * (1 + 0x1p-50)}, 0, 0x1p-50},
         {0, 0, {0x1p-1070}, {0x1p-1070 - 0x1p-1074}, 0, -1},
         {0, 0, {0x1p-1070}, {0x1p-1070 - 0x1p-1074}, 0.1, 0x1p-4},
-        /* what cancels leaves one half at 1e-17, the other at -3e-17: by the diagonal that is
-           little */
+        /* cancellation leaves 1e-17 in one half and -3e-17 in the other: relative to the diagonal
+         * that is little */
         {4, 1, {1e-17}, {-3e-17}, 0, 2e-17},
         {1e300, 1e300, {1e285}, {0}, 0, 1e-15},
         {1e-300, 1e-300, {1e-315}, {0}, 0, 1e-15},
         {-4, 1, {0}, {1e-17}, 0, 5e-18},
         {4, 0, {1e-17}, {-3e-17}, 0, -1},
-        /* parts of 2^20 whose sum is small, without a diagonal to tell */
+        /* parts of 2^20 with a small sum, and no diagonal to compare with */
         {0, 0, {0x1p20, 1, -0x1p20}, {0x1p20, 1 + 0x1p-32, -0x1p20}, 0, 0x1p-53},
         {0, 0, {0x1p20, 1, -0x1p20}, {0x1p20, 1 + 0x1p-24, -0x1p20}, 0, -1},
         {0, 0, {1}, {1 + 0x1p-32}, 0, -1},
         {0, 0, {1e308, 7e307, -1.5e308}, {1e308, 7e307, -1.6e308}, 0, -1},
-        /* halves as far apart as can be */
+        /* halves that differ as much as possible */
         {1, 1, {1e308}, {-1e308}, 1, -1},
         {1, 1, {1e308}, {-1e308}, 2, 2},
         {1, 1, {3}, {0}, 0.99, -1},
@@ -268,8 +268,8 @@ static void tolerance(weft_context *ctx) {
     }
 }
 
-/* An assembly of element matrices whose halves are summed in different orders, as by a caller who
- * then leaves out the repeats: taken without a word, and within the rounding of the exact sums. */
+/* An assembly of element matrices whose halves are summed in different orders, by a caller who then
+ * leaves out duplicates: it must be accepted, and be within the rounding of the exact sums. */
 static void assembly(weft_context *ctx) {
     enum {
         N = 40,
@@ -282,7 +282,7 @@ static void assembly(weft_context *ctx) {
     test_random r = test_random_at(2);
     memset(sum, 0, sizeof sum);
     for (size_t part = 0; part < 2 * PARTS; part++) {
-        /* the parts backwards for what is above the diagonal */
+        /* the parts in reverse order above the diagonal */
         const bool below = part < PARTS;
         test_random own = test_random_at(100 + (below ? part : 2 * PARTS - 1 - part));
         size_t node[PART];
@@ -315,7 +315,7 @@ static void assembly(weft_context *ctx) {
         fail_msg("%s", weft_message(ctx));
     const double asymmetry = weft_sparse_asymmetry(m);
     assert_true(asymmetry > 0 && asymmetry < 0x1p-48);
-    /* new values are measured anew, and ones that are refused leave the figure alone */
+    /* new values are measured again, and refused ones do not change the figure */
     value[1] += 1;
     test_refused(ctx, weft_sparse_update(ctx, m, n, value), WEFT_EARG, "weft_sparse_update",
                  "symmetric");
@@ -331,7 +331,7 @@ static void assembly(weft_context *ctx) {
     weft_sparse_destroy(m);
 }
 
-/* Of random numbers in random places, NaN among those to be ignored, one half is what is held. */
+/* For random numbers in random places, with NaN among those to be ignored, one half is held. */
 static void one_half(weft_context *ctx) {
     enum {
         ROUNDS = 300
@@ -371,7 +371,7 @@ static void one_half(weft_context *ctx) {
     }
 }
 
-/* In the words of the caller: the places of a half that is used, and its infinities. */
+/* In the caller's terms: positions in the half that is used, and its infinities. */
 static void half_messages(weft_context *ctx) {
     const int32_t row[] = {0, 1, 0}, col[] = {0, 0, 1};
     double value[] = {4, NAN, INFINITY};

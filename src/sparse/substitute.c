@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward and backward substitution with L, by supernodes along the tree: as in the factorization,
- * subtrees are tasks and what is above them is done by all threads together. */
+/* Forward and backward substitution with L, supernode by supernode. As in the factorization,
+ * subtrees are tasks of one thread, and the supernodes above them are done by all threads together.
+ */
 #include <string.h>
 
 #include "sparse/dense.h"
@@ -12,8 +13,8 @@ enum {
     PIECE_COLUMNS = 16
 };
 
-/* A panel above the cut is shared among threads if its entries, at so much each, are as much work
- * as pays for waking one: both come to some 65,000 entries. */
+/* A panel above the cut is shared among threads if its entries, times this, are as much work as
+ * pays for waking a thread. That is so from about 65,000 entries on. */
 static const double entry_work = 1500;
 
 /* One substitution. y is n x rhs, row-major, in the order of the columns of L. */
@@ -21,18 +22,18 @@ typedef struct substitution {
     const weft_chol *plan;
     int64_t rhs;
     wi_solve_room room;
-    wi_crew_pieces pieces;
+    wi_thread_group_pieces pieces;
 } substitution;
 
-/* What a member works with. `front` is height x rhs, column-major, for the supernode at hand; parts
- * of right-hand sides, which wait for parents, are the rows of it below the columns. */
+/* The data of one thread. `front` is height x rhs, column-major, for the current supernode; its
+ * rows below the columns are the part of the right-hand sides that is kept for the parent. */
 typedef struct member {
-    wi_crew crew;
+    wi_thread_group group;
     double *front;
 } member;
 
 static member member_of(substitution *work, int rank, int size) {
-    return (member){.crew = {.rank = rank, .size = size, .pieces = &work->pieces},
+    return (member){.group = {.rank = rank, .size = size, .pieces = &work->pieces},
                     .front = work->room.front + rank * work->room.front_entries};
 }
 
@@ -41,7 +42,7 @@ static double *part_of(const substitution *work, int64_t s, int rank) {
     return work->room.stack + wi_stack_at(&numbers->cut.part, numbers->part[s], rank) * work->rhs;
 }
 
-/* front = the right-hand sides of s + what its children pass on. */
+/* front = the right-hand sides of s + the parts of its children. */
 static void gather_children(const substitution *work, int64_t s, int rank, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, columns = wi_super_columns(symbolic, s);
@@ -64,7 +65,7 @@ static void gather_children(const substitution *work, int64_t s, int rank, doubl
     }
 }
 
-/* Takes the solution of the columns of s from the front. */
+/* Copies the solution for the columns of s from the front. */
 static void keep_columns(const substitution *work, int64_t s, const double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
@@ -75,63 +76,64 @@ static void keep_columns(const substitution *work, int64_t s, const double *fron
     }
 }
 
-/* Solves with the panel of s, block by block: the members share the rows below. */
-static void forward_panel(const substitution *work, wi_crew *crew, int64_t s, double *front) {
+/* Solves with the panel of s, block by block; the threads share the rows below a block. */
+static void forward_panel(const substitution *work, wi_thread_group *group, int64_t s,
+                          double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, columns = wi_super_columns(symbolic, s);
     const int64_t height = wi_super_height(symbolic, s);
-    const int64_t step = crew->size == 1 ? height : PIECE_ROWS;
+    const int64_t step = group->size == 1 ? height : PIECE_ROWS;
     for (int64_t begin = 0; begin < columns; begin += WI_BLOCK_COLUMNS) {
         const int64_t end = wi_least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
         const double *const block = wi_chol_column(work->plan, s, begin);
         int64_t piece;
-        if (crew->rank == 0 || crew->size == 1)
+        if (group->rank == 0 || group->size == 1)
             wi_dense_forward(end - begin, rhs, block + begin, ld, front + begin, height);
-        wi_crew_wait(crew);
-        while (wi_crew_take(crew, (height - end + step - 1) / step, &piece)) {
+        wi_thread_group_wait(group);
+        while (wi_thread_group_take(group, (height - end + step - 1) / step, &piece)) {
             const int64_t row = end + piece * step;
             wi_dense_subtract(wi_least(step, height - row), end - begin, rhs, block + row, ld,
                               front + begin, height, front + row, height);
         }
-        wi_crew_wait(crew);
+        wi_thread_group_wait(group);
     }
 }
 
-/* The first `columns` columns of the panel's transpose, the front being known from there to `rows`.
- */
-static void backward_panel(const substitution *work, wi_crew *crew, int64_t s, int64_t columns,
-                           int64_t rows, double *front) {
+/* Solves with the transpose of the first `columns` columns of the panel; the rows of the front from
+ * there to `rows` are known. */
+static void backward_panel(const substitution *work, wi_thread_group *group, int64_t s,
+                           int64_t columns, int64_t rows, double *front) {
     const int64_t rhs = work->rhs, height = wi_super_height(&work->plan->symbolic, s);
-    const int64_t step = crew->size == 1 ? columns : PIECE_COLUMNS;
+    const int64_t step = group->size == 1 ? columns : PIECE_COLUMNS;
     for (int64_t begin = (columns - 1) / WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
          columns > 0 && begin >= 0; begin -= WI_BLOCK_COLUMNS) {
         const int64_t end = wi_least(columns, begin + WI_BLOCK_COLUMNS), ld = height - begin;
         const double *const block = wi_chol_column(work->plan, s, begin);
         int64_t piece;
-        while (wi_crew_take(crew, (end - begin + step - 1) / step, &piece)) {
+        while (wi_thread_group_take(group, (end - begin + step - 1) / step, &piece)) {
             const int64_t j = piece * step;
             wi_dense_subtract_transposed(rows - end, wi_least(step, end - begin - j), rhs,
                                          block + j * ld + end, ld, front + end, height,
                                          front + begin + j, height);
         }
-        wi_crew_wait(crew);
-        if (crew->rank == 0 || crew->size == 1)
+        wi_thread_group_wait(group);
+        if (group->rank == 0 || group->size == 1)
             wi_dense_backward(end - begin, rhs, block + begin, ld, front + begin, height);
-        wi_crew_wait(crew);
+        wi_thread_group_wait(group);
     }
 }
 
-static void forward(const substitution *work, wi_crew *crew, int64_t s, double *front) {
+static void forward(const substitution *work, wi_thread_group *group, int64_t s, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t columns = wi_super_columns(symbolic, s), height = wi_super_height(symbolic, s);
-    const bool first = crew->rank == 0 || crew->size == 1;
+    const bool first = group->rank == 0 || group->size == 1;
     if (first)
-        gather_children(work, s, crew->rank, front);
-    forward_panel(work, crew, s, front);
+        gather_children(work, s, group->rank, front);
+    forward_panel(work, group, s, front);
     if (!first)
         return;
     keep_columns(work, s, front);
-    double *const part = part_of(work, s, crew->rank);
+    double *const part = part_of(work, s, group->rank);
     for (int64_t r = 0; r < work->rhs; r++)
         memcpy(part + r * (height - columns), front + columns + r * height,
                (size_t)(height - columns) * sizeof *part);
@@ -148,8 +150,9 @@ static void gather_rows(const substitution *work, int64_t s, double *front) {
     }
 }
 
-/* Where one thread does all, what s passes on goes straight to the rows of its ancestors. */
-static void forward_in_place(const substitution *work, wi_crew *alone, int64_t s, double *front) {
+/* With one thread, the contributions of s go directly to the rows of its ancestors. */
+static void forward_in_place(const substitution *work, wi_thread_group *alone, int64_t s,
+                             double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t rhs = work->rhs, height = wi_super_height(symbolic, s);
     const int64_t *const rows = symbolic->rows + symbolic->rows_at[s];
@@ -161,64 +164,64 @@ static void forward_in_place(const substitution *work, wi_crew *alone, int64_t s
     }
 }
 
-static void backward(const substitution *work, wi_crew *crew, int64_t s, double *front) {
+static void backward(const substitution *work, wi_thread_group *group, int64_t s, double *front) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t height = wi_super_height(symbolic, s);
-    const bool first = crew->rank == 0 || crew->size == 1;
+    const bool first = group->rank == 0 || group->size == 1;
     if (first)
         gather_rows(work, s, front);
-    wi_crew_wait(crew);
-    backward_panel(work, crew, s, wi_super_columns(symbolic, s), height, front);
+    wi_thread_group_wait(group);
+    backward_panel(work, group, s, wi_super_columns(symbolic, s), height, front);
     if (first)
         keep_columns(work, s, front);
 }
 
-/* Tops are done by all, with the first member's room for the front; small ones by that member. */
+/* A top is done by all threads, in the first thread's front; a small one by that thread alone. */
 static void do_top(const substitution *work, member *me, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
-    wi_crew alone = wi_crew_of_one(me->crew.rank);
+    wi_thread_group alone = wi_thread_group_of_one(me->group.rank);
     const bool together =
         entry_work * (double)(wi_super_columns(symbolic, s) * wi_super_height(symbolic, s)) >=
         work->plan->least_work;
-    wi_crew *const crew = together ? &me->crew : &alone;
+    wi_thread_group *const group = together ? &me->group : &alone;
     double *const front = together ? work->room.front : me->front;
-    if (!together && me->crew.rank > 0)
+    if (!together && me->group.rank > 0)
         return;
     if (up)
-        forward(work, crew, s, front);
+        forward(work, group, s, front);
     else
-        backward(work, crew, s, front);
+        backward(work, group, s, front);
 }
 
 static void go_up(const substitution *work, member *me) {
     const wi_numbers *const numbers = &work->plan->numbers;
-    wi_crew alone = wi_crew_of_one(me->crew.rank);
+    wi_thread_group alone = wi_thread_group_of_one(me->group.rank);
     int64_t k;
-    while (wi_crew_take(&me->crew, numbers->cut.tasks, &k)) {
+    while (wi_thread_group_take(&me->group, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].begin; s < numbers->tasks[k].end; s++)
             forward(work, &alone, s, me->front);
     }
-    wi_crew_wait(&me->crew);
+    wi_thread_group_wait(&me->group);
     for (k = 0; k < numbers->cut.tops; k++)
         do_top(work, me, numbers->tops[k], true);
-    wi_crew_wait(&me->crew);
+    wi_thread_group_wait(&me->group);
 }
 
 static void go_down(const substitution *work, member *me) {
     const wi_numbers *const numbers = &work->plan->numbers;
-    wi_crew alone = wi_crew_of_one(me->crew.rank);
+    wi_thread_group alone = wi_thread_group_of_one(me->group.rank);
     int64_t k;
     for (k = numbers->cut.tops - 1; k >= 0; k--)
         do_top(work, me, numbers->tops[k], false);
-    wi_crew_wait(&me->crew);
-    while (wi_crew_take(&me->crew, numbers->cut.tasks, &k)) {
+    wi_thread_group_wait(&me->group);
+    while (wi_thread_group_take(&me->group, numbers->cut.tasks, &k)) {
         for (int64_t s = numbers->tasks[k].end - 1; s >= numbers->tasks[k].begin; s--)
             backward(work, &alone, s, me->front);
     }
-    wi_crew_wait(&me->crew);
+    wi_thread_group_wait(&me->group);
 }
 
-/* One right-hand side with supernode s, if that is small. */
+/* Does supernode s for one right-hand side if it is small; false if it is not. */
 static bool do_small(const substitution *work, const wi_small_simd *simd, int64_t s, bool up) {
     const wi_symbolic *const symbolic = &work->plan->symbolic;
     const int64_t height = wi_super_height(symbolic, s), columns = wi_super_columns(symbolic, s);
@@ -233,7 +236,7 @@ static bool do_small(const substitution *work, const wi_small_simd *simd, int64_
 static void go_alone(const substitution *work, bool up, bool down) {
     const wi_small_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_small_simd);
     const int64_t supernodes = work->plan->symbolic.supernodes;
-    wi_crew alone = wi_crew_of_one(0);
+    wi_thread_group alone = wi_thread_group_of_one(0);
     for (int64_t s = 0; up && s < supernodes; s++) {
         if (!do_small(work, simd, s, true))
             forward_in_place(work, &alone, s, work->room.front);
@@ -248,7 +251,7 @@ static substitution begin(const weft_chol *plan, int64_t rhs) {
     return (substitution){.plan = plan, .rhs = rhs, .room = wi_solve_room_of(plan, rhs)};
 }
 
-/* Which ways to go. */
+/* Which substitutions to do. */
 typedef struct ways {
     substitution *work;
     bool up, down;
@@ -274,8 +277,8 @@ void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t 
     wi_team_run_together(ctx, wi_chol_team(ctx, plan), go, &w);
 }
 
-/* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns of the
- * subtree that ends in k have entries in row k, or below them rows that have. */
+/* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns in the
+ * subtree that ends with k can be nonzero in d. */
 void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k) {
     const wi_symbolic *const symbolic = &plan->symbolic;
     substitution work = begin(plan, 1);
@@ -283,7 +286,7 @@ void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k) {
     const int64_t before = k - symbolic->first[s];
     memset(work.room.y, 0, (size_t)symbolic->n * sizeof *work.room.y);
     work.room.y[k] = 1;
-    backward_panel(&work, &me.crew, s, before, before + 1, work.room.y + symbolic->first[s]);
+    backward_panel(&work, &me.group, s, before, before + 1, work.room.y + symbolic->first[s]);
     for (int64_t t = s - 1; t > s - symbolic->size[s]; t--)
-        backward(&work, &me.crew, t, me.front);
+        backward(&work, &me.group, t, me.front);
 }

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbolic analysis: puts the elimination tree, the counts, the supernodes and their rows together.
- */
+/* Symbolic analysis: the elimination tree, the column counts, the supernodes and their rows. */
 #include "sparse/symbolic.h"
 
 #include <math.h>
 
-#include "sparse/forest.h"
+#include "sparse/super_tree.h"
 
 enum {
     SCRATCH_ARRAYS = 16 /* of n + 1 entries each */
 };
 
-/* The scratch of one analysis, and what is in it from step to step. */
+/* The scratch memory of one analysis. */
 typedef struct analysis {
     const wi_pattern *graph;
     wi_symbolic *out;
     int64_t *first, *super_of, *position;
     int64_t *rest; /* 13 arrays */
-    wi_forest forest;
+    wi_super_tree tree;
 } analysis;
 
 static weft_status no_memory(weft_context *ctx, const char *call, size_t bytes) {
@@ -53,14 +52,14 @@ weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int
     return WEFT_OK;
 }
 
-/* Is L little more than A? The column counts, whose squares add up to `flops`, add up to their root
- * times that of n at most. */
+/* Is L little more than A? From `flops`, the sum of the squares of the column counts, follows a
+ * bound on the sum of the counts: sqrt(n flops). */
 static bool is_slender(const wi_pattern *graph, double flops) {
     const double n = (double)graph->n;
     return sqrt(n * flops) - n <= (double)graph->start[graph->n];
 }
 
-/* Tree and counts, with the columns in a postorder of the tree. */
+/* Computes tree and counts, and puts the columns in a postorder of the tree. */
 static void count_columns(analysis *a, const int64_t *perm, double flops) {
     wi_symbolic *const out = a->out;
     const bool slender = is_slender(a->graph, flops);
@@ -80,47 +79,48 @@ static void count_columns(analysis *a, const int64_t *perm, double flops) {
         wi_column_counts(a->graph, out->perm, out->inverse, out->parent, out->count, a->rest);
 }
 
-/* Numbers the supernodes alive in a postorder that keeps the order of siblings: `number` of each.
- * From the roots down, every supernode has the last number of its subtree. */
-static void number_supernodes(const wi_forest *forest, int64_t *number, int64_t *size) {
-    int64_t free_root = forest->alive - 1;
-    for (int64_t k = 0; k < forest->alive; k++)
-        size[forest->list[k]] = 1;
-    for (int64_t k = 0; k < forest->alive; k++) {
-        const int64_t s = forest->list[k];
-        if (forest->parent[s] >= 0)
-            size[forest->parent[s]] += size[s];
+/* Numbers the supernodes that are alive in a postorder that keeps the order of siblings. From the
+ * roots down, every supernode gets the last number of its subtree. */
+static void number_supernodes(const wi_super_tree *tree, int64_t *number, int64_t *size) {
+    int64_t free_root = tree->alive - 1;
+    for (int64_t k = 0; k < tree->alive; k++)
+        size[tree->list[k]] = 1;
+    for (int64_t k = 0; k < tree->alive; k++) {
+        const int64_t s = tree->list[k];
+        if (tree->parent[s] >= 0)
+            size[tree->parent[s]] += size[s];
     }
-    for (int64_t k = forest->alive - 1; k >= 0; k--) {
-        const int64_t s = forest->list[k];
-        if (forest->parent[s] < 0) {
+    for (int64_t k = tree->alive - 1; k >= 0; k--) {
+        const int64_t s = tree->list[k];
+        if (tree->parent[s] < 0) {
             number[s] = free_root;
             free_root -= size[s];
         }
         int64_t before = number[s] - size[s];
-        for (int64_t c = forest->child[s]; c >= 0; c = forest->sibling[c]) {
+        for (int64_t c = tree->child[s]; c >= 0; c = tree->sibling[c]) {
             before += size[c];
             number[c] = before;
         }
     }
 }
 
-/* Hands the supernodes over under their numbers, and finds the final place of every column. */
+/* Copies the supernodes in the order of their numbers, and finds the final place of every column.
+ */
 static void number_columns(analysis *a, const int64_t *number) {
-    const wi_forest *const forest = &a->forest;
+    const wi_super_tree *const tree = &a->tree;
     wi_symbolic *const out = a->out;
-    int64_t *const by_number = forest->sorting + forest->count; /* `number` is before */
-    for (int64_t k = 0; k < forest->alive; k++)
-        by_number[number[forest->list[k]]] = forest->list[k];
+    int64_t *const by_number = tree->sorting + tree->count; /* `number` is in the first half */
+    for (int64_t k = 0; k < tree->alive; k++)
+        by_number[number[tree->list[k]]] = tree->list[k];
     int64_t column = 0, row = 0;
     for (int64_t t = 0; t < out->supernodes; t++) {
-        const int64_t s = by_number[t], up = forest->parent[s];
+        const int64_t s = by_number[t], up = tree->parent[s];
         out->first[t] = column;
         out->rows_at[t] = row;
         out->super_parent[t] = up < 0 ? -1 : number[up];
-        row += forest->height[s];
-        for (int64_t run = forest->run[s]; run >= 0; run = forest->run_next[run]) {
-            for (int64_t k = forest->first[run]; k < forest->first[run + 1]; k++) {
+        row += tree->height[s];
+        for (int64_t run = tree->run[s]; run >= 0; run = tree->run_next[run]) {
+            for (int64_t k = tree->first[run]; k < tree->first[run + 1]; k++) {
                 a->super_of[column] = t;
                 a->position[k] = column++;
             }
@@ -137,8 +137,8 @@ static void renumber_columns(analysis *a) {
     wi_invert(out->n, out->perm, out->inverse);
 }
 
-/* Row i of L reaches the supernodes on the paths from those of its entries in A up to its own. Rows
- * taken in turn come out ascending in every supernode. */
+/* The rows of L: row i belongs to all supernodes on the paths in the tree from its entries in A to
+ * its own column. Taking rows in order makes them ascend in every supernode. */
 static void find_rows(analysis *a) {
     wi_symbolic *const out = a->out;
     int64_t *const next = a->rest, *const seen = a->rest + out->supernodes;
@@ -161,8 +161,8 @@ static void find_rows(analysis *a) {
     }
 }
 
-/* What the stack holds at most while each subtree is factored: the updates of a supernode's
- * children stay there until it has made its own. `held` is scratch. Returns the most of all. */
+/* The most doubles on the stack while each subtree is factored: the updates of a supernode's
+ * children stay there until it has made its own. `held` is scratch. Returns the maximum. */
 static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
     int64_t most = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++)
@@ -184,7 +184,8 @@ static int64_t measure_stack(wi_symbolic *symbolic, int64_t *held) {
     return most;
 }
 
-/* What a front costs, in flops: its own, the entries that are assembled, and a fixed sum. */
+/* The cost of a front in flops: its own, plus terms for the entries assembled and for each front.
+ */
 static double front_work(int64_t height, int64_t columns) {
     const double entry = 16, front = 4000, c = (double)columns, m = (double)(height - columns);
     const double flops = c * (m * m + m * c + c * c / 3);
@@ -238,14 +239,14 @@ weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_patt
     if (status != WEFT_OK)
         goto done;
     count_columns(&a, perm, flops);
-    wi_forest_grow(&a.forest, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
-    wi_forest_merge(&a.forest, relax);
-    wi_forest_sort(&a.forest);
-    status = wi_symbolic_take_supernodes(ctx, call, a.forest.alive, a.forest.rows, symbolic);
+    wi_super_tree_find(&a.tree, n, symbolic->parent, symbolic->count, a.first, a.super_of, a.rest);
+    wi_super_tree_merge(&a.tree, relax);
+    wi_super_tree_sort(&a.tree);
+    status = wi_symbolic_take_supernodes(ctx, call, a.tree.alive, a.tree.rows, symbolic);
     if (status != WEFT_OK)
         goto done;
-    number_supernodes(&a.forest, a.forest.sorting, a.forest.sorting + a.forest.count);
-    number_columns(&a, a.forest.sorting);
+    number_supernodes(&a.tree, a.tree.sorting, a.tree.sorting + a.tree.count);
+    number_columns(&a, a.tree.sorting);
     renumber_columns(&a);
     find_rows(&a);
     wi_symbolic_sum_up(symbolic, a.rest);

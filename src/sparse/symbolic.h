@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbolic analysis: from a graph and an ordering to all that is known of L without numbers. */
+/* Symbolic analysis: from a graph and an ordering to all facts about L that do not need values. */
 #ifndef WI_SPARSE_SYMBOLIC_H
 #define WI_SPARSE_SYMBOLIC_H
 
@@ -9,18 +9,19 @@
 extern "C" {
 #endif
 
-/* The graph of a symmetric matrix; `start` and `row` are one block, freed by wi_pattern_free. */
+/* The graph of a symmetric matrix; `start` and `row` are in one block, freed by wi_pattern_free. */
 weft_status wi_pattern_build(weft_context *ctx, const char *call, const weft_sparse *matrix,
                              wi_pattern *graph);
 void wi_pattern_free(wi_pattern *graph);
 
-/* ---- trees: tree.c. None allocates; scratch holds as many int64_t as said. ---- */
+/* ---- trees: tree.c. These functions do not allocate; `scratch` must hold as many int64_t as each
+ * says. ---- */
 
 void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse);
 
-/* Lists the neighbours of column k of the permuted matrix that come before it, or after it; returns
- * how many. One entry more is written than listed. Which neighbours come first is beyond
- * prediction, so to sort them out without branches is faster than to skip them one by one. */
+/* Lists those neighbours of column k of the permuted matrix that come before it (or after it);
+ * returns how many. Writes one entry more than it lists: which neighbours come first is
+ * unpredictable, so writing all without branches is faster than skipping some. */
 static inline int64_t wi_neighbours_before(const wi_pattern *graph, const int64_t *perm,
                                            const int64_t *inverse, int64_t k, int64_t *list) {
     const int64_t *const row = graph->row, end = graph->start[perm[k] + 1];
@@ -44,39 +45,39 @@ static inline int64_t wi_neighbours_after(const wi_pattern *graph, const int64_t
 }
 
 /* The elimination tree of the permuted matrix: parent[k] is the first row below the diagonal of
- * column k of L, -1 if there is none. 2 n of scratch. */
+ * column k of L, or -1. 2 n of scratch. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch);
 
-/* The same and the entries in each column of L, the diagonal included, in as many steps as there
- * are: so for an L that is little more than A. 2 n of scratch. */
+/* The tree and the number of entries in each column of L, the diagonal included. The time is
+ * proportional to the entries of L: for an L that is little more than A. 2 n of scratch. */
 void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                         int64_t *parent, int64_t *count, int64_t *scratch);
 
-/* Where each vertex comes when subtrees are numbered one after the other, the root last; children
- * keep their order. 2 n of scratch. */
+/* The position of each vertex when subtrees are numbered one after the other, the root last;
+ * children keep their order. 2 n of scratch. */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch);
 
-/* Renumbers: column k becomes column position[k]. `values` are of any kind. n of scratch. */
+/* Renumbers: column k becomes column position[k]. `values` may be anything. n of scratch. */
 void wi_renumber(int64_t n, const int64_t *position, int64_t *perm, int64_t *parent,
                  int64_t *scratch);
 void wi_permute(int64_t n, const int64_t *position, int64_t *values, int64_t *scratch);
 
-/* Entries in each column of L, the diagonal included, in a few steps for each of A and of the
- * columns; the tree must be postordered. 4 n of scratch. */
+/* The number of entries in each column of L, the diagonal included. The time is nearly proportional
+ * to the entries of A; the tree must be postordered. 4 n of scratch. */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch);
 
-/* The entries of L and the flops of a factorization in `perm`, which comes back postordered.
- * WEFT_ENOMEM or WEFT_OK. */
+/* The entries of L and the flops of a factorization with the ordering `perm`, which is changed to a
+ * postorder. WEFT_ENOMEM or WEFT_OK. */
 weft_status wi_predict_cost(weft_context *ctx, const char *call, const wi_pattern *graph,
                             int64_t *perm, double *entries, double *flops);
 
 /* ---- supernodes ---- */
 
-/* When a supernode is merged with its parent: if at most a share zeros[k] of what is stored is
- * padding, where columns[k] is the first that is no less than the columns of the two; or if nothing
- * is padded. */
+/* When to merge a supernode with its parent: if no padding arises, or if at most the fraction
+ * zeros[k] of what is stored is padding, where k is the first with columns[k] >= the columns of
+ * both together. */
 enum {
     WI_RELAX_STEPS = 4
 };
@@ -86,24 +87,24 @@ typedef struct wi_relax {
 } wi_relax;
 extern const wi_relax wi_relax_default;
 
-/* Everything in wi_symbolic, from any ordering `perm`: what comes out is equivalent to it. `flops`
- * are what L takes at most, or INFINITY if that is not known. */
+/* Fills wi_symbolic from any ordering `perm`, which is replaced by an equivalent one. `flops` is an
+ * upper bound on the flops of L, or INFINITY if none is known. */
 weft_status wi_symbolic_build(weft_context *ctx, const char *call, const wi_pattern *graph,
                               const int64_t *perm, double flops, const wi_relax *relax,
                               wi_symbolic *symbolic);
 void wi_symbolic_free(wi_symbolic *symbolic);
 
-/* Its parts: room for the arrays, and the figures that follow from what is in them (peak among
- * them; max(n, supernodes) of scratch). What was taken is freed by wi_symbolic_free. */
+/* The steps of that: allocating the arrays, and the figures that follow from their contents (also
+ * peak; needs max(n, supernodes) of scratch). wi_symbolic_free frees all. */
 weft_status wi_symbolic_take_columns(weft_context *ctx, const char *call, int64_t n,
                                      wi_symbolic *symbolic);
 weft_status wi_symbolic_take_supernodes(weft_context *ctx, const char *call, int64_t supernodes,
                                         int64_t rows, wi_symbolic *symbolic);
 void wi_symbolic_sum_up(wi_symbolic *symbolic, int64_t *scratch);
 
-/* Triangles, and panels that are wide, are stored by blocks of WI_BLOCK_COLUMNS columns, each from
- * its first row on the diagonal down: little more than half of the square. Block b of a matrix of
- * `rows` rows begins here, and has rows - b * WI_BLOCK_COLUMNS rows: */
+/* Triangles and wide panels are stored in blocks of WI_BLOCK_COLUMNS columns, each from its first
+ * row on the diagonal down: little more than half of a square. Block b of a matrix of `rows` rows
+ * begins here, and has rows - b * WI_BLOCK_COLUMNS rows: */
 enum {
     WI_BLOCK_COLUMNS = 256
 };
@@ -111,7 +112,7 @@ static inline int64_t wi_block_at(int64_t rows, int64_t b) {
     return b * WI_BLOCK_COLUMNS * rows - b * (b - 1) / 2 * WI_BLOCK_COLUMNS * WI_BLOCK_COLUMNS;
 }
 
-/* Column j of a matrix stored so: element i, on or below the diagonal, is at [i]. */
+/* Column j of a matrix stored in such blocks: element i, on or below the diagonal, is at [i]. */
 static inline double *wi_block_column(double *matrix, int64_t rows, int64_t j) {
     const int64_t b = j / WI_BLOCK_COLUMNS, first = b * WI_BLOCK_COLUMNS;
     return matrix + wi_block_at(rows, b) + (j - first) * (rows - first) - first;
@@ -123,7 +124,7 @@ static inline int64_t wi_block_entries(int64_t rows, int64_t columns) {
     return wi_block_at(rows, whole) + (columns - first) * (rows - first);
 }
 
-/* And those of what a supernode leaves for its parent, the square below its columns. */
+/* The same for the update that a supernode leaves for its parent, the square below its columns. */
 static inline int64_t wi_update_entries(int64_t height, int64_t columns) {
     return wi_block_entries(height - columns, height - columns);
 }
@@ -136,7 +137,7 @@ static inline int64_t wi_super_height(const wi_symbolic *symbolic, int64_t s) {
     return symbolic->rows_at[s + 1] - symbolic->rows_at[s];
 }
 
-/* The children of s are the roots of the subtrees that fill the numbers before s: wi_last_child(s),
+/* The children of s are the roots of the subtrees whose numbers come before s: wi_last_child(s),
  * the one before it, and so on; -1 after the first. */
 static inline int64_t wi_last_child(const wi_symbolic *symbolic, int64_t s) {
     return symbolic->size[s] > 1 ? s - 1 : -1;
@@ -155,7 +156,7 @@ static inline double wi_super_work(const wi_symbolic *symbolic, int64_t s) {
     return work;
 }
 
-/* The work of all. */
+/* The work of all supernodes. */
 static inline double wi_all_work(const wi_symbolic *symbolic) {
     double work = 0;
     for (int64_t s = 0; s < symbolic->supernodes; s++)

@@ -68,8 +68,8 @@ static void check_rows(const wi_symbolic *s, const test_factor *f) {
     assert_int_equal(s->largest_front, front);
 }
 
-/* Of what a supernode stores, no larger a share than `relax` allows is padding, however many were
- * merged into it one by one. */
+/* At most the fraction of a supernode that `relax` allows may be padding, however many supernodes
+ * were merged into it. */
 static void check_padding(const wi_symbolic *s, const wi_relax *relax) {
     for (int64_t t = 0; t < s->supernodes; t++) {
         const int64_t columns = s->first[t + 1] - s->first[t];
@@ -87,7 +87,8 @@ static void check_padding(const wi_symbolic *s, const wi_relax *relax) {
     }
 }
 
-/* The first row below a supernode belongs to its parent; subtrees are numbered one by one. */
+/* The first row below a supernode is a column of its parent; each subtree has consecutive numbers.
+ */
 static void check_super_tree(const wi_symbolic *s) {
     int64_t lowest[TEST_MOST_VERTICES];
     for (int64_t t = 0; t < s->supernodes; t++)
@@ -105,7 +106,7 @@ static void check_super_tree(const wi_symbolic *s) {
             int64_t root = other;
             while (root >= 0 && root < up)
                 root = s->super_parent[root];
-            assert_int_equal(root, up); /* nothing foreign between child and parent */
+            assert_int_equal(root, up); /* all between are descendants of `up` */
         }
     }
 }
@@ -115,7 +116,7 @@ static int64_t update_of(const wi_symbolic *s, int64_t t) {
     return below * below;
 }
 
-/* The least peak of subtree t over all orders of children, by trying them all. */
+/* The smallest peak of subtree t over all orders of its children, by trying them all. */
 static int64_t least_peak(const wi_symbolic *s, int64_t t);
 
 static int64_t try_orders(const wi_symbolic *s, int64_t t, const int64_t *children, int64_t count,
@@ -144,7 +145,7 @@ static int64_t least_peak(const wi_symbolic *s, int64_t t) {
     return count > 5 ? s->peak[t] : try_orders(s, t, children, count, 0, 0);
 }
 
-/* The stack as the factorization in this order will see it. */
+/* Simulates the stack of the factorization in this order. */
 static void check_stack(const wi_symbolic *s) {
     int64_t held = 0, most = 0;
     for (int64_t t = 0; t < s->supernodes; t++) {
@@ -191,7 +192,7 @@ static void test_against_definition(void **state) {
     weft_close(ctx);
 }
 
-/* A long path: nothing may be quadratic, or recursive as deep as the tree. */
+/* A long path: the time must not be quadratic, and recursion must not be as deep as the tree. */
 static void test_long_path(void **state) {
     (void)state;
     enum {

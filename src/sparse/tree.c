@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elimination tree, its postorder, and the column counts it gives away. */
+/* The elimination tree, its postorder, and the column counts that follow from it. */
 #include "sparse/symbolic.h"
 
 void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse) {
@@ -7,8 +7,8 @@ void wi_invert(int64_t n, const int64_t *perm, int64_t *inverse) {
         inverse[perm[k]] = k;
 }
 
-/* Row k of L has an entry in column j if a path leads from j up to k in the tree of the columns
- * before, from some neighbour of k. */
+/* Row k of L has an entry in column j if a path in the tree leads from some neighbour of k up
+ * through j to k. */
 void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                         int64_t *parent, int64_t *count, int64_t *scratch) {
     int64_t *const seen = scratch, *const before = scratch + graph->n;
@@ -28,8 +28,8 @@ void wi_tree_and_counts(const wi_pattern *graph, const int64_t *perm, const int6
     }
 }
 
-/* The same paths, for the tree alone: `ancestor` short-cuts those that were walked, to their
- * highest column. */
+/* The same paths, for the tree alone: `ancestor` shortens the paths walked before to their highest
+ * column. */
 void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse, int64_t *parent,
              int64_t *scratch) {
     int64_t *const ancestor = scratch, *const before = scratch + graph->n;
@@ -49,8 +49,9 @@ void wi_tree(const wi_pattern *graph, const int64_t *perm, const int64_t *invers
     }
 }
 
-/* A subtree of `size` vertices gets the positions up to its root's. Parents come after children, so
- * one sweep up finds the sizes, and one sweep down hands out positions from the end. */
+/* A subtree of `size` vertices gets the positions up to that of its root. Parents come after
+ * children, so one sweep up finds the sizes, and one sweep down gives out positions from the end.
+ */
 void wi_postorder(int64_t n, const int64_t *parent, int64_t *position, int64_t *scratch) {
     int64_t *const size = scratch, *const last = scratch + n;
     for (int64_t k = 0; k < n; k++)
@@ -99,11 +100,11 @@ static int64_t find(int64_t *root, int64_t j) {
     return top;
 }
 
-/* The columns in which row i of L has entries form a subtree, grown from those of A. Its leaves are
- * the columns j with a[i][j] != 0 that have no other such column below them: in postorder, those
- * whose whole subtree comes after the leaf before. Counting leaves up, and the meeting points of
- * neighbouring leaves down, every path is counted once: the count of column j is the sum of `count`
- * over its subtree. (Gilbert, Ng and Peyton 1994.) */
+/* The columns in which row i of L has entries form a subtree, whose leaves are among the entries of
+ * A. A column j with a[i][j] != 0 is a leaf if no other such column is below it: in postorder, if
+ * its whole subtree comes after the leaf before. Counting +1 at each leaf and -1 where the paths of
+ * neighbouring leaves meet counts every column of the subtree once: the count of column j is the
+ * sum of `count` over its subtree. (Gilbert, Ng and Peyton 1994.) */
 void wi_column_counts(const wi_pattern *graph, const int64_t *perm, const int64_t *inverse,
                       const int64_t *parent, int64_t *count, int64_t *scratch) {
     const int64_t n = graph->n;

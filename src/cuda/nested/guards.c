@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The archive of CUDA's device runtime was compiled as C++: its host stubs of device kernels, which
- * nobody calls, guard their statics by functions of libstdc++. These two stand in, seen by those
- * stubs alone (cmake/WeftNested.cmake), so that programs in C need no libstdc++. */
+/* CUDA's device runtime was compiled as C++: its host stubs of device kernels, which nobody calls,
+ * guard their static variables with functions of libstdc++. These two replace them, visible to
+ * those stubs only (cmake/WeftNested.cmake), so that C programs need no libstdc++. */
 #include <stdint.h>
 
 int __cxa_guard_acquire(int64_t *guard);  /* NOLINT(bugprone-reserved-identifier) */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The graph that a dissection divides: columns with the same neighbours become one vertex, and
+ * columns with very many neighbours are set aside. */
+#include "sparse/dissection_graph.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Do u and v have the same neighbours, except for each other? The lists ascend. */
+static bool alike(const wi_pattern *graph, int64_t u, int64_t v) {
+    const int64_t *a = graph->row + graph->start[u], *b = graph->row + graph->start[v];
+    const int64_t *const end = graph->row + graph->start[u + 1];
+    const int64_t *const b_end = graph->row + graph->start[v + 1];
+    while (true) {
+        a += a < end && *a == v;
+        b += b < b_end && *b == u;
+        if (a == end || b == b_end)
+            return a == end && b == b_end;
+        if (*a++ != *b++)
+            return false;
+    }
+}
+
+/* leader[v] = the first column with the same neighbours as v; overwrites hash[]. Returns how many
+ * columns are leaders. */
+static int32_t find_leaders(const wi_pattern *graph, int32_t *leader, uint32_t *hash) {
+    const int64_t *const start = graph->start, *const row = graph->row;
+    int32_t count = 0;
+    for (int64_t v = 0; v < graph->n; v++) {
+        hash[v] = wi_hash_vertex(v);
+        for (int64_t e = start[v]; e < start[v + 1]; e++)
+            hash[v] += wi_hash_vertex(row[e]);
+    }
+    for (int64_t v = 0; v < graph->n; v++) {
+        leader[v] = (int32_t)v;
+        for (int64_t e = start[v]; e < start[v + 1] && row[e] < v; e++) {
+            const int64_t u = row[e];
+            if (hash[u] == hash[v] && leader[u] == u && alike(graph, u, v)) {
+                leader[v] = (int32_t)u;
+                break;
+            }
+        }
+        count += leader[v] == v;
+    }
+    return count;
+}
+
+/* Columns with more neighbours come last: they would be in every separator. */
+static int64_t most_neighbours(int64_t n) {
+    return (int64_t)fmax(16, 10 * sqrt((double)n));
+}
+
+/* Numbers the vertices, with those that come last at the end, and lists their columns. `leader`
+ * becomes the vertex of each column. */
+static void number_vertices(wi_dissection *d, int32_t *leader, int32_t leaders) {
+    const wi_pattern *const graph = d->args->graph;
+    const int64_t limit = most_neighbours(graph->n);
+    const int32_t n = (int32_t)graph->n;
+    int32_t late = leaders, early = 0;
+    for (int32_t j = n - 1; j >= 0; j--) {
+        if (leader[j] == j && graph->start[j + 1] - graph->start[j] > limit)
+            d->local[j] = --late;
+    }
+    d->inner = late;
+    for (int32_t v = 0; v <= leaders; v++)
+        d->first[v] = 0;
+    for (int32_t j = 0; j < n; j++) {
+        if (leader[j] == j && graph->start[j + 1] - graph->start[j] <= limit)
+            d->local[j] = early++;
+        d->vertex[j] = d->local[leader[j]];
+        d->first[d->vertex[j]]++;
+    }
+    for (int32_t v = 0, at = 0; v <= leaders; v++) {
+        at += d->first[v];
+        d->first[v] = at;
+    }
+    for (int32_t j = n - 1; j >= 0; j--)
+        d->column[--d->first[d->vertex[j]]] = j;
+}
+
+/* Builds the graph of the vertices, from the first column of each. */
+static void fill_base(wi_dissection *d) {
+    const wi_pattern *const graph = d->args->graph;
+    wi_graph *const base = &d->base;
+    int32_t to = 0;
+    for (int32_t v = 0; v < base->n; v++) {
+        const int64_t j = d->column[d->first[v]];
+        base->start[v] = to;
+        base->weight[v] = d->first[v + 1] - d->first[v];
+        for (int64_t e = graph->start[j]; e < graph->start[j + 1]; e++) {
+            const int64_t i = graph->row[e];
+            const int32_t u = d->vertex[i];
+            if (u != v && d->column[d->first[u]] == i)
+                base->row[to++] = u;
+        }
+        d->member[v] = v;
+        atomic_store_explicit(&d->place[v], v, memory_order_relaxed);
+    }
+    base->start[base->n] = to;
+}
+
+bool wi_dissection_prepare(wi_dissection *d, wi_arena *arena) {
+    static const double worthwhile = 0.9;
+    const wi_pattern *const graph = d->args->graph;
+    const size_t n = (size_t)graph->n, entries = (size_t)graph->start[n];
+    int32_t *const memory = wi_arena_take(arena, (8 * n + 2 + entries) * sizeof *memory);
+    if (!memory)
+        return false;
+    d->vertex = memory;
+    d->local = d->vertex + n;
+    d->column = d->local + n;
+    d->first = d->column + n;
+    d->base.start = d->first + n + 1;
+    d->base.weight = d->base.start + n + 1;
+    d->member = d->base.weight + n;
+    d->place = (_Atomic int32_t *)(d->member + n);
+    d->base.row = d->member + 2 * n;
+    int32_t *const leader = d->base.weight;
+    int32_t leaders = find_leaders(graph, leader, (uint32_t *)d->member);
+    if ((double)leaders > worthwhile * (double)n) {
+        leaders = (int32_t)n;
+        for (int32_t j = 0; j < leaders; j++)
+            leader[j] = j;
+    }
+    d->base.n = leaders;
+    d->base.total = (int32_t)n;
+    number_vertices(d, leader, leaders);
+    fill_base(d);
+    return true;
+}
