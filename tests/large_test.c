@@ -86,7 +86,7 @@ static void require_ok(weft_context *ctx, weft_status status) {
 
 /* True if the row ran; rungs that teach do not offer bytes. */
 static bool ran(weft_context *ctx, const wi_row *row, weft_status status) {
-    if (status == WEFT_EUNSUPPORTED && row && row->kind == WI_CUDA) {
+    if (status == WEFT_EUNSUPPORTED && row && row->kinds & WI_ON_CUDA) {
         return false;
     }
     require_ok(ctx, status);

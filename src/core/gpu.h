@@ -20,9 +20,6 @@ void wi_gpu_close(weft_context *ctx);
 weft_status wi_gpu_enter(weft_context *ctx, int *before);
 void wi_gpu_leave(weft_context *ctx, int before);
 
-/* The number of the context's device among those that CUDA shows; -1 on the cpu. */
-int wi_gpu_device(const weft_context *ctx);
-
 /* True if a GPU place would open; if not, `why` (of `bytes` bytes) says why. */
 bool wi_gpu_present(char *why, size_t bytes);
 
@@ -63,11 +60,9 @@ enum {
 struct wi_watch;
 
 struct wi_gpu {
-    int device;
     int multiprocessors;
     int capability;      /* 90 for compute capability 9.0 */
     size_t shared_optin; /* shared memory a block may ask for, bytes */
-    size_t l2_bytes;
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */
     cudaEvent_t order;   /* makes one stream wait for another */

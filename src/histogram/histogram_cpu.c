@@ -184,8 +184,8 @@ static void count_others(const plan *p, size_t first, size_t n, uint32_t *counte
 
 /* ---- shares ---- */
 
-static bool counts_pairs(const plan *p, size_t n) {
-    return weft_type_size(p->args->type) == 1 && p->args->channels == 1 && n >= PAIR_WORTHWHILE;
+bool wi_histogram_counts_pairs(const wi_histogram_args *args, size_t n) {
+    return weft_type_size(args->type) == 1 && args->channels == 1 && n >= PAIR_WORTHWHILE;
 }
 
 /* Empties the counters into the caller's counts. */
@@ -258,7 +258,7 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
     const wi_histogram_args *const args = p->args;
     const size_t table_bytes = p->copies * p->counters * sizeof(uint32_t);
     const int team = wi_team_size(ctx, args->n, args->n * weft_type_size(args->type));
-    const bool by_pairs = counts_pairs(p, args->n / (size_t)team);
+    const bool by_pairs = wi_histogram_counts_pairs(args, args->n / (size_t)team);
     const size_t pair_bytes = by_pairs ? sizeof(pair_table) : 0;
     const size_t lines = (table_bytes + pair_bytes) / 64 + 1; /* no line is two threads' */
     char *const memory = wi_host_alloc((size_t)team * lines * 64);

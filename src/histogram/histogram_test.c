@@ -274,7 +274,7 @@ static bool is_one_of(const wi_row *row, const char *a, const char *b, const cha
 /* May this row refuse the call? Those that teach offer few types; others have room for so many
  * bins, or leave bytes to lanes. */
 static bool may_refuse(const histogram_case *c) {
-    if (!c->row || c->row->kind == WI_CPU)
+    if (!c->row || c->row->kinds & WI_ON_CPU)
         return false;
     const bool bytes = test_size_of(c->type) == 1;
     const bool teaches = is_one_of(c->row, "global", "shared", "cluster");

@@ -138,7 +138,7 @@ static void every_rung(weft_context *ctx) {
         assert_null(weft_used(ctx, ladder->op));
         for (size_t i = 0; i < ladder->count; i++) {
             const wi_row *const row = &ladder->rows[i];
-            if (row->kind != ctx->kind)
+            if (!wi_row_serves(row, ctx))
                 continue;
             assert_int_equal(weft_use(ctx, ladder->op, row->name), WEFT_OK);
             if (call(ctx, ladder->op) != WEFT_OK)
