@@ -62,6 +62,11 @@ static const int attributes[EMU_ATTRIBUTES] = {
     1,
     0,
     0,
+    /* what an H200 has for so many multiprocessors, so that the library chooses as there */
+    1980000, /* kHz */
+    2328000,
+    256, /* bits */
+    2,
 };
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device) {

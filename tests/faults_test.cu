@@ -76,7 +76,7 @@ void expect_working(weft_context *ctx) {
 void test_grids(weft_context *ctx) {
     if (!ctx->gpu)
         return;
-    const int most = wi_device_attribute(ctx->gpu->device, cudaDevAttrMaxGridDimY);
+    const int most = wi_device_attribute(ctx->device, cudaDevAttrMaxGridDimY);
     const std::string limit = "takes 1 to " + std::to_string(most);
     const std::string high = std::to_string(most + 1) + " blocks in y";
     expect(ctx, WEFT_LAUNCH(spare, ctx, dim3(1, (unsigned)most + 1), 32u, 0, (int *)nullptr, 0),

@@ -64,7 +64,7 @@ const wi_row *test_row_named(const wi_ladder *ladder, const char *name) {
 size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row *rows[]) {
     size_t count = 0;
     for (size_t i = 0; i < ladder->count; i++) {
-        if (ladder->rows[i].kind != ctx->kind) {
+        if (!wi_row_serves(&ladder->rows[i], ctx)) {
             continue;
         }
         if (count == TEST_MAX_ROWS - 1) {

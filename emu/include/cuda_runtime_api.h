@@ -44,7 +44,9 @@ EMU_ENUM(cudaDeviceAttr, cudaDevAttrMaxThreadsPerBlock, cudaDevAttrMaxBlockDimX,
          cudaDevAttrMaxBlocksPerMultiprocessor, cudaDevAttrMultiProcessorCount,
          cudaDevAttrL2CacheSize, cudaDevAttrComputeMode, cudaDevAttrComputeCapabilityMajor,
          cudaDevAttrComputeCapabilityMinor, cudaDevAttrMemoryPoolsSupported,
-         cudaDevAttrKernelExecTimeout, cudaDevAttrMpsEnabled, EMU_ATTRIBUTES);
+         cudaDevAttrKernelExecTimeout, cudaDevAttrMpsEnabled, cudaDevAttrClockRate,
+         cudaDevAttrMemoryClockRate, cudaDevAttrGlobalMemoryBusWidth,
+         cudaDevAttrSingleToDoublePrecisionPerfRatio, EMU_ATTRIBUTES);
 EMU_ENUM(cudaComputeMode, cudaComputeModeDefault, cudaComputeModeExclusive,
          cudaComputeModeProhibited, cudaComputeModeExclusiveProcess);
 EMU_ENUM(cudaLimit, cudaLimitStackSize, cudaLimitMallocHeapSize,

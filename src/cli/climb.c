@@ -77,7 +77,7 @@ static void lay_out(climber *c) {
     for (size_t k = 0; k < climb->ladder->count; k++) {
         const wi_row *const row = &climb->ladder->rows[k];
         const int length = (int)strlen(row->name);
-        if (row->kind != context_of(c)->kind)
+        if (!wi_row_serves(row, context_of(c)))
             continue;
         name = length > name ? length : name;
         what = strlen(row->what) > what ? strlen(row->what) : what;
@@ -312,7 +312,7 @@ static weft_status climb_ladder(climber *c) {
     }
     for (size_t k = 0; k < ladder->count && status == WEFT_OK; k++) {
         const wi_row *const row = &ladder->rows[k];
-        if (row->kind == context_of(c)->kind && (!only || strcmp(only, row->name) == 0))
+        if (wi_row_serves(row, context_of(c)) && (!only || strcmp(only, row->name) == 0))
             status = climb_rung(c, row);
     }
     if (status == WEFT_OK && !wants_json(c))

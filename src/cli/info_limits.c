@@ -313,7 +313,7 @@ static weft_status report_rungs(weft_context *ctx, const wi_column *columns,
         for (size_t i = 0; i < climb->ladder->count; i++) {
             const wi_row *const row = &climb->ladder->rows[i];
             ran r = {.climb = climb, .row = row};
-            if (row->kind != ctx->kind ||
+            if (!wi_row_serves(row, ctx) ||
                 climb->ladder == &wi_stage_ladder) /* it only copies: no kernels */
                 continue;
             const weft_status status = report_rung(ctx, columns, l, &r);

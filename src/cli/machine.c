@@ -82,6 +82,5 @@ void wi_place_title(const weft_context *ctx, char *title, size_t bytes) {
         return;
     }
     wi_gpu_facts facts;
-    snprintf(title, bytes, "%s",
-             wi_gpu_describe(wi_gpu_device(ctx), &facts) ? facts.name : "unknown GPU");
+    snprintf(title, bytes, "%s", wi_gpu_describe(ctx->device, &facts) ? facts.name : "unknown GPU");
 }

@@ -32,7 +32,7 @@ void wi_list_rungs(const char *op, wi_words *words) {
 void wi_list_rungs_of(const char *op, wi_kind kind, wi_words *words) {
     const wi_ladder *const ladder = find_ladder(op);
     for (size_t row = 0; ladder && row < ladder->count; row++) {
-        if (ladder->rows[row].kind == kind)
+        if (ladder->rows[row].kinds >> kind & 1)
             wi_words_add(words, ladder->rows[row].name);
     }
 }

@@ -107,7 +107,7 @@ static wi_climb box_climb(void) {
 
 static const wi_row *row_of(const wi_ladder *ladder, const char *name) {
     for (size_t k = 0; k < ladder->count; k++) {
-        if (ladder->rows[k].kind == WI_CPU && strcmp(ladder->rows[k].name, name) == 0)
+        if (ladder->rows[k].kinds & WI_ON_CPU && strcmp(ladder->rows[k].name, name) == 0)
             return &ladder->rows[k];
     }
     fail_msg("%s has no rung %s", ladder->op, name);
@@ -223,7 +223,7 @@ static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem)
     for (size_t k = 0; k < climb->ladder->count; k++) {
         const wi_row *const row = &climb->ladder->rows[k];
         wi_facts facts;
-        if (row->kind != ctx->kind)
+        if (!wi_row_serves(row, ctx))
             continue;
         ok(ctx, weft_use(ctx, climb->ladder->op, row->name));
         const weft_status status = climb->call(problem);
@@ -263,8 +263,8 @@ static bool has_peer(const weft_context *ctx) {
     if (!ctx->gpu || cudaGetDeviceCount(&count) != cudaSuccess)
         return false;
     for (int peer = 0; peer < count; peer++) {
-        if (peer != ctx->gpu->device &&
-            cudaDeviceCanAccessPeer(&can, ctx->gpu->device, peer) == cudaSuccess && can)
+        if (peer != ctx->device &&
+            cudaDeviceCanAccessPeer(&can, ctx->device, peer) == cudaSuccess && can)
             return true;
     }
     return false;

@@ -44,7 +44,7 @@ static weft_status take_arena(wi_meter *meter, size_t bytes) {
 weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_bytes,
                                double budget_seconds) {
     *meter = (wi_meter){.ctx = ctx, .budget_seconds = budget_seconds};
-    meter->cache_bytes = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
+    meter->cache_bytes = wi_machine_of(ctx)->cache_bytes;
     const weft_status status = take_arena(meter, arena_bytes);
     if (status != WEFT_OK)
         wi_meter_close(meter);
@@ -52,7 +52,7 @@ weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_
 }
 
 weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
-    const size_t cache = ctx->kind == WI_CPU ? wi_cpu_cache_bytes() : wi_gpu_cache_bytes(ctx);
+    const size_t cache = wi_machine_of(ctx)->cache_bytes;
     size_t bytes = cache + cache / 2;
     bytes = bytes < LEAST_ARENA_BYTES ? LEAST_ARENA_BYTES : bytes;
     /* a GPU reads a smaller arena too quickly to time */

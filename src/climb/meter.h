@@ -58,10 +58,8 @@ double wi_median(double *samples, size_t count);
 bool wi_meter_flushes(const wi_meter *meter, const wi_timed *timed);
 
 /* The parts of the above that differ by kind of place. */
-size_t wi_cpu_cache_bytes(void);
 void wi_cpu_flush(const wi_meter *meter);
 weft_status wi_gpu_time(const wi_meter *meter, const wi_timed *timed, double *seconds);
-size_t wi_gpu_cache_bytes(const weft_context *ctx);
 
 #ifdef __cplusplus
 }

@@ -11,10 +11,6 @@ enum {
     MOST_IN_BATCH = 1000
 };
 
-size_t wi_gpu_cache_bytes(const weft_context *ctx) {
-    return ctx->gpu->l2_bytes;
-}
-
 /* Overwrites more memory than the cache holds, so that none of the data is left in it. */
 static weft_status flush(const wi_meter *meter) {
     size_t bytes = 2 * meter->cache_bytes;

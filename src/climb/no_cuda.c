@@ -4,11 +4,6 @@
 
 #    include "climb/meter.h"
 
-size_t wi_gpu_cache_bytes(const weft_context *ctx) {
-    (void)ctx;
-    return 0;
-}
-
 weft_status wi_gpu_time(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     (void)timed;
     (void)seconds;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "climb/chains.h"
 #include "climb/meter.h"
@@ -17,8 +16,7 @@
 enum {
     PASSES = 9,
     CHAIN_PASSES = 25,
-    USUAL_CACHE_BYTES = 32 << 20, /* if the system does not tell */
-    PIECE_BYTES = 64,             /* each thread's part starts at a cache line */
+    PIECE_BYTES = 64, /* each thread's part starts at a cache line */
     PAGE_BYTES = 4096,
     PAGES = 4,          /* read alternately */
     AHEAD_BYTES = 4096, /* how far ahead to prefetch */
@@ -28,12 +26,6 @@ enum {
 };
 
 static const double least_chain_seconds = 2e-3;
-
-size_t wi_cpu_cache_bytes(void) {
-    const long level_3 = sysconf(_SC_LEVEL3_CACHE_SIZE), level_2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    const long last = level_3 > 0 ? level_3 : level_2;
-    return last > 0 ? (size_t)last : USUAL_CACHE_BYTES;
-}
 
 /* With a sanitizer its checks would be timed, not the memory. */
 #define UNCHECKED __attribute__((no_sanitize("address", "undefined")))

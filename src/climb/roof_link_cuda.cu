@@ -79,9 +79,8 @@ static int find_peer(int device) {
 static weft_status run_peer(void *user) {
     const transfer *const t = (const transfer *)user;
     return wi_cuda(t->meter->ctx,
-                   cudaMemcpyPeerAsync(t->there, t->peer, t->meter->arena,
-                                       t->meter->ctx->gpu->device, t->bytes,
-                                       t->meter->ctx->gpu->stream),
+                   cudaMemcpyPeerAsync(t->there, t->peer, t->meter->arena, t->meter->ctx->device,
+                                       t->bytes, t->meter->ctx->gpu->stream),
                    "cudaMemcpyPeerAsync: measuring the way to another GPU");
 }
 
@@ -92,12 +91,12 @@ static weft_status take_there(transfer *t) {
     if (status != WEFT_OK)
         return status;
     status = wi_cuda(ctx, cudaMalloc(&t->there, t->bytes), "cudaMalloc: memory of another GPU");
-    cudaSetDevice(ctx->gpu->device);
+    cudaSetDevice(ctx->device);
     return status;
 }
 
 weft_status wi_gpu_peer_roof(const wi_meter *meter, double *rate) {
-    const int own = meter->ctx->gpu->device;
+    const int own = meter->ctx->device;
     transfer t = {meter, NULL, transfer_bytes(meter), find_peer(own), false};
     if (t.peer == own)
         return WEFT_OK;

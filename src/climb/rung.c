@@ -265,7 +265,7 @@ size_t wi_usual_n(const wi_climb *climb, const weft_context *ctx, weft_type type
 
 bool wi_has_rungs(const wi_ladder *ladder, wi_kind kind) {
     for (size_t k = 0; k < ladder->count; k++) {
-        if (ladder->rows[k].kind == kind)
+        if (ladder->rows[k].kinds >> kind & 1)
             return true;
     }
     return false;

@@ -109,6 +109,8 @@ static weft_status open_cpu(weft_context *ctx, int threads) {
             return status;
     }
     ctx->threads = threads;
+    ctx->device = -1;
+    ctx->machine = wi_machine_of_cpu(threads);
     snprintf(ctx->place, sizeof ctx->place, "cpu:%d", threads);
     return WEFT_OK;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/machine.h"
 #include "weft/core.h"
 
 #ifdef __cplusplus
@@ -33,6 +34,8 @@ typedef struct wi_row wi_row;
 struct weft_context {
     wi_kind kind;
     int threads; /* CPU threads a call may use, at least 1; on a GPU they copy host arrays */
+    int device;  /* the GPU's number among those that CUDA shows; -1 on the cpu */
+    wi_machine machine;
     char place[WI_PLACE_BYTES];
     char message[WI_MESSAGE_BYTES];
     const wi_row *forced[WI_MAX_OPS]; /* by index in wi_ops; NULL: the library chooses */

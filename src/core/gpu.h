@@ -21,9 +21,6 @@ void wi_gpu_close(weft_context *ctx);
 weft_status wi_gpu_enter(weft_context *ctx, int *before);
 void wi_gpu_leave(weft_context *ctx, int before);
 
-/* The number of the context's device in CUDA's numbering; -1 on the cpu. */
-int wi_gpu_device(const weft_context *ctx);
-
 /* Would a GPU place open? If not, `why` (of `bytes` bytes) gets the reason. */
 bool wi_gpu_present(char *why, size_t bytes);
 
@@ -64,11 +61,9 @@ enum {
 struct wi_watch;
 
 struct wi_gpu {
-    int device;
     int multiprocessors;
     int capability;      /* 90 for compute capability 9.0 */
     size_t shared_optin; /* the most shared memory that a block may ask for, in bytes */
-    size_t l2_bytes;
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */
     cudaEvent_t order;   /* makes one stream wait for another */

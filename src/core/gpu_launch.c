@@ -30,7 +30,7 @@ typedef struct refused {
 } refused;
 
 static int limit(const refused *r, enum cudaDeviceAttr name) {
-    return wi_device_attribute(r->ctx->gpu->device, name);
+    return wi_device_attribute(r->ctx->device, name);
 }
 
 static uint64_t product(const unsigned extent[3]) {

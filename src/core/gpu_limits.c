@@ -78,7 +78,7 @@ weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits) {
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    read_attributes(ctx->gpu->device, limits);
+    read_attributes(ctx->device, limits);
     cudaError_t error = cudaDeviceGetLimit(&limits->stack_bytes, cudaLimitStackSize);
     if (error == cudaSuccess)
         error = cudaDeviceGetLimit(&limits->heap_bytes, cudaLimitMallocHeapSize);
@@ -165,7 +165,7 @@ void wi_watch_launch(weft_context *ctx, const wi_launch_shape *shape) {
         .local_bytes = kernel.localSizeBytes,
     };
     wi_kernel_name(shape->kernel, use->kernel, sizeof use->kernel);
-    read_attributes(ctx->gpu->device, &limits);
+    read_attributes(ctx->device, &limits);
     if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&use->blocks, shape->function, (int)threads,
                                                       shape->shared_bytes) != cudaSuccess)
         cudaGetLastError();

@@ -29,7 +29,7 @@ wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
     case cudaMemoryTypeManaged:
         return WI_MEMORY_DEVICE;
     case cudaMemoryTypeDevice:
-        return first.device == ctx->gpu->device ? WI_MEMORY_DEVICE : WI_MEMORY_PEER;
+        return first.device == ctx->device ? WI_MEMORY_DEVICE : WI_MEMORY_PEER;
     case cudaMemoryTypeHost:
         if (cudaPointerGetAttributes(&last, end) == cudaSuccess && last.type == cudaMemoryTypeHost)
             return WI_MEMORY_PINNED;

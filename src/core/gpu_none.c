@@ -31,11 +31,6 @@ bool wi_gpu_present(char *why, size_t bytes) {
     return false;
 }
 
-int wi_gpu_device(const weft_context *ctx) {
-    (void)ctx;
-    return -1;
-}
-
 weft_status wi_gpu_enter(weft_context *ctx, int *before) {
     *before = 0;
     return ctx->kind == WI_CPU ? WEFT_OK : refuse(ctx);

@@ -117,17 +117,13 @@ bool wi_gpu_present(char *why, size_t bytes) {
     return present;
 }
 
-int wi_gpu_device(const weft_context *ctx) {
-    return ctx->gpu ? ctx->gpu->device : -1;
-}
-
 /* wi_gpu_enter, also for a device that is lost. */
 static weft_status make_current(weft_context *ctx, int *before) {
     if (ctx->gpu->forks != wi_forks())
         return wi_fail(ctx, WEFT_EDEVICE, "%s: %s", ctx->place, forked);
     weft_status status = wi_cuda(ctx, cudaGetDevice(before), "asking for the current device");
-    if (status == WEFT_OK && *before != ctx->gpu->device)
-        status = wi_cuda(ctx, cudaSetDevice(ctx->gpu->device), "making the place's GPU current");
+    if (status == WEFT_OK && *before != ctx->device)
+        status = wi_cuda(ctx, cudaSetDevice(ctx->device), "making the place's GPU current");
     return status;
 }
 
@@ -160,7 +156,7 @@ static bool in_use(int device) {
 
 void wi_gpu_leave(weft_context *ctx, int before) {
     /* If the previous device is unused, keep ours current: switching back would initialise it. */
-    if (ctx->gpu && before != ctx->gpu->device && in_use(before))
+    if (ctx->gpu && before != ctx->device && in_use(before))
         cudaSetDevice(before);
 }
 
@@ -170,7 +166,7 @@ static weft_status create_pool(weft_context *ctx) {
     struct wi_gpu *const gpu = ctx->gpu;
     const struct cudaMemPoolProps properties = {
         .allocType = cudaMemAllocationTypePinned,
-        .location = {.type = cudaMemLocationTypeDevice, .id = gpu->device},
+        .location = {.type = cudaMemLocationTypeDevice, .id = ctx->device},
     };
     weft_status status =
         wi_cuda(ctx, cudaMemPoolCreate(&gpu->pool, &properties), "creating a memory pool");
@@ -205,15 +201,15 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     if (!gpu)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_open: no host memory for a GPU's context");
     *gpu = (struct wi_gpu){
-        .device = device,
         .forks = wi_forks(),
         .multiprocessors = wi_device_attribute(device, cudaDevAttrMultiProcessorCount),
         .capability = capability_of(device),
         .shared_optin =
             (size_t)wi_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin),
-        .l2_bytes = (size_t)wi_device_attribute(device, cudaDevAttrL2CacheSize),
     };
     ctx->gpu = gpu;
+    ctx->device = device;
+    ctx->machine = wi_machine_of_gpu(device, gpu->capability);
 #ifdef WEFT_EMU
     snprintf(ctx->place, sizeof ctx->place, "emu:%d", device);
 #else

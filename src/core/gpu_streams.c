@@ -39,7 +39,7 @@ static weft_status check_stream(weft_context *ctx, cudaStream_t stream) {
         return status; /* CUDA may not be asked for the GPU of a stream that is being captured */
     status = wi_cuda(ctx, cudaStreamGetDevice(stream, &device),
                      "weft_set_stream: asking for the stream's GPU");
-    if (status == WEFT_OK && device != ctx->gpu->device)
+    if (status == WEFT_OK && device != ctx->device)
         return wi_fail(
             ctx, WEFT_EARG,
             "weft_set_stream: the stream belongs to GPU %d and the context to %s; create "

@@ -123,7 +123,7 @@ static void test_streams(weft_context *ctx) {
     cudaStream_t streams[3];
     float *x, *y;
     make_arrays(ctx, &x, &y);
-    cuda_ok(cudaSetDevice(ctx->gpu->device));
+    cuda_ok(cudaSetDevice(ctx->device));
     for (int k = 0; k < 3; k++)
         cuda_ok(cudaStreamCreateWithFlags(&streams[k], cudaStreamNonBlocking));
     for (int k = 0; k < 30; k++) {
@@ -150,7 +150,7 @@ static void test_default_stream(weft_context *ctx) {
     const size_t bytes = N * sizeof(float);
     const cudaStream_t legacy = NULL;
     float *x, *y, *sent, *back;
-    cuda_ok(cudaSetDevice(ctx->gpu->device));
+    cuda_ok(cudaSetDevice(ctx->device));
     cuda_ok(cudaMallocHost((void **)&sent, bytes));
     cuda_ok(cudaMallocHost((void **)&back, bytes));
     make_arrays(ctx, &x, &y);
@@ -187,7 +187,7 @@ typedef struct capture {
 
 static capture capture_begin(weft_context *ctx) {
     capture c;
-    cuda_ok(cudaSetDevice(ctx->gpu->device));
+    cuda_ok(cudaSetDevice(ctx->device));
     cuda_ok(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
     ok(ctx, weft_sync(ctx));
     cuda_ok(cudaStreamBeginCapture(c.stream, cudaStreamCaptureModeGlobal));
@@ -395,7 +395,7 @@ static void test_current_device(weft_context *ctx) {
     int count = 0;
     if (!ctx->gpu || cudaGetDeviceCount(&count) != cudaSuccess || count < 2)
         return;
-    const int other = (ctx->gpu->device + 1) % count;
+    const int other = (ctx->device + 1) % count;
     int now = -1;
     float *x, *y;
     cuda_ok(cudaSetDevice(other));
@@ -408,7 +408,7 @@ static void test_current_device(weft_context *ctx) {
     expect_multiple(ctx, y, 1);
     ok(ctx, weft_free(ctx, x));
     ok(ctx, weft_free(ctx, y));
-    cuda_ok(cudaSetDevice(ctx->gpu->device));
+    cuda_ok(cudaSetDevice(ctx->device));
 }
 
 int main(void) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of all ladders, and the choice of a rung: forced by the user, or the best that fits. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,12 +21,6 @@ const wi_ladder *const wi_ops[] = {
 
 _Static_assert(sizeof wi_ops / sizeof *wi_ops <= WI_MAX_OPS, "raise WI_MAX_OPS");
 const size_t wi_op_count = sizeof wi_ops / sizeof *wi_ops;
-
-const char *wi_fits_all(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    (void)args;
-    return NULL;
-}
 
 /* A word of a longer string, as the parts of WEFT_VARIANT are. */
 typedef struct word {
@@ -57,14 +52,18 @@ static size_t index_of(const wi_ladder *ladder) {
     return k < wi_op_count ? k : find_op(word_of(ladder->op)); /* tests make their own */
 }
 
-/* The row named, one of `kind` before one of another kind; NULL if there is none. */
-static const wi_row *find_row(const wi_ladder *ladder, wi_kind kind, word variant) {
+bool wi_row_serves(const wi_row *row, const weft_context *ctx) {
+    return row->scope == WI_LOCAL && (row->kinds >> ctx->kind & 1);
+}
+
+/* The row named, one that serves the place before others; NULL if there is none. */
+static const wi_row *find_row(const weft_context *ctx, const wi_ladder *ladder, word variant) {
     const wi_row *other = NULL;
     for (size_t k = 0; k < ladder->count; k++) {
         const wi_row *const row = &ladder->rows[k];
         if (!is_word(row->name, variant))
             continue;
-        if (row->kind == kind)
+        if (wi_row_serves(row, ctx))
             return row;
         other = row;
     }
@@ -88,6 +87,12 @@ static weft_status unknown_variant(weft_context *ctx, const char *call, const wi
                    (int)variant.length, variant.text, ladder->op, *known ? known : "none");
 }
 
+static const char *places_of(const wi_row *row) {
+    if (row->scope == WI_DISTRIBUTED)
+        return "distributed";
+    return row->kinds & WI_ON_CPU ? "cpu" : "gpu";
+}
+
 /* Forces op to variant. With `lenient` a variant of another kind of place is passed over. */
 static weft_status force(weft_context *ctx, const char *call, word op, word variant, bool lenient) {
     const size_t k = find_op(op);
@@ -97,15 +102,15 @@ static weft_status force(weft_context *ctx, const char *call, word op, word vari
         ctx->forced[k] = NULL;
         return WEFT_OK;
     }
-    const wi_row *const row = find_row(wi_ops[k], ctx->kind, variant);
+    const wi_row *const row = find_row(ctx, wi_ops[k], variant);
     if (!row)
         return unknown_variant(ctx, call, wi_ops[k], variant);
-    if (row->kind == ctx->kind)
+    if (wi_row_serves(row, ctx))
         ctx->forced[k] = row;
     else if (!lenient)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: variant %s of %s runs on a %s place, and this one is %s", call,
-                       row->name, wi_ops[k]->op, row->kind == WI_CPU ? "cpu" : "gpu", ctx->place);
+                       row->name, wi_ops[k]->op, places_of(row), ctx->place);
     return WEFT_OK;
 }
 
@@ -143,47 +148,86 @@ const char *weft_used(const weft_context *ctx, const char *op) {
     return k < wi_op_count && ctx->used[k] ? ctx->used[k]->name : NULL;
 }
 
-/* The last row of the context's kind that fits and is meant for n elements. Says why if none. */
-static weft_status pick(weft_context *ctx, const wi_ladder *ladder, const char *call, size_t n,
-                        const void *args, const wi_row **picked) {
-    const char *reason = "this place has no rung of it";
-    for (size_t k = ladder->count; k > 0; k--) {
-        const wi_row *const row = &ladder->rows[k - 1];
-        if (row->kind != ctx->kind || row->from > n)
+/* ---- the choice ---- */
+
+static bool takes(const wi_row *row, weft_type type) {
+    return row->types >> type & 1;
+}
+
+bool wi_row_can(const wi_row *row, const weft_context *ctx, weft_type type, const void *args) {
+    return takes(row, type) && !(row->misfit && row->misfit(ctx, args));
+}
+
+const wi_row *wi_pick(const weft_context *ctx, const wi_ladder *ladder, weft_type type,
+                      const void *args) {
+    const wi_row *best = NULL;
+    double least = INFINITY;
+    for (size_t k = 0; k < ladder->count; k++) {
+        const wi_row *const row = &ladder->rows[k];
+        if (!row->seconds || !wi_row_serves(row, ctx) || !wi_row_can(row, ctx, type, args))
             continue;
-        const char *const misfit = row->misfit(ctx, args);
-        if (!misfit) {
-            *picked = row;
-            return WEFT_OK;
+        const double seconds = row->seconds(ctx, args);
+        if (seconds <= least) {
+            best = row;
+            least = seconds;
         }
-        reason = misfit;
+    }
+    return best;
+}
+
+/* Why the row cannot do the call; NULL if it can. `line`, of WI_MESSAGE_BYTES bytes, may be needed
+ * for it. */
+static const char *reason_of(const weft_context *ctx, const wi_row *row, weft_type type,
+                             const void *args, char *line) {
+    char known[WI_MESSAGE_BYTES / 2] = "";
+    if (takes(row, type))
+        return row->misfit ? row->misfit(ctx, args) : NULL;
+    for (int k = 0; k < WEFT_TYPE_COUNT; k++) {
+        if (takes(row, (weft_type)k))
+            wi_append(known, sizeof known, ", ", weft_type_name((weft_type)k));
+    }
+    snprintf(line, WI_MESSAGE_BYTES, "does not take %s, only %s", weft_type_name(type), known);
+    return line;
+}
+
+/* There is nothing to choose: says why, by the first row that the library would choose at all. */
+static weft_status none_fits(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                             weft_type type, const void *args) {
+    char line[WI_MESSAGE_BYTES];
+    const char *reason = NULL;
+    for (size_t k = 0; k < ladder->count && !reason; k++) {
+        if (ladder->rows[k].seconds && wi_row_serves(&ladder->rows[k], ctx))
+            reason = reason_of(ctx, &ladder->rows[k], type, args, line);
     }
     return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: no variant of %s on place %s can do this call: %s",
-                   call, ladder->op, ctx->place, reason);
+                   call, ladder->op, ctx->place, reason ? reason : "this place has no rung of it");
 }
 
 static weft_status check_forced(weft_context *ctx, const wi_ladder *ladder, const char *call,
-                                const void *args, const wi_row *row) {
-    const char *const misfit = row->misfit(ctx, args);
-    if (!misfit)
+                                weft_type type, const void *args, const wi_row *row) {
+    char line[WI_MESSAGE_BYTES];
+    const char *const reason = reason_of(ctx, row, type, args, line);
+    if (!reason)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: variant %s of %s is forced, but it %s", call,
-                   row->name, ladder->op, misfit);
+                   row->name, ladder->op, reason);
 }
 
-weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, size_t n,
+weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args) {
     const size_t op = index_of(ladder);
-    const wi_row *row = ctx->forced[op];
-    weft_status status =
-        row ? check_forced(ctx, ladder, call, args, row) : pick(ctx, ladder, call, n, args, &row);
+    const wi_row *const forced = ctx->forced[op];
+    const wi_row *const row = forced ? forced : wi_pick(ctx, ladder, type, args);
+    weft_status status = !row     ? none_fits(ctx, ladder, call, type, args)
+                         : forced ? check_forced(ctx, ladder, call, type, args, row)
+                                  : WEFT_OK;
     if (status != WEFT_OK)
         return status;
     int before;
     status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = row->run(ctx, args); /* NOLINT(clang-analyzer-core.NullDereference): pick set row */
+    status = row->run(ctx, args); /* NOLINT(clang-analyzer-core.NullDereference): none_fits fails */
     wi_gpu_leave(ctx, before);
     if (status == WEFT_OK)
         ctx->used[op] = row;

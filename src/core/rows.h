@@ -9,14 +9,48 @@
 extern "C" {
 #endif
 
+/* Kinds of place, as a set. */
+enum {
+    WI_ON_CPU = 1u << WI_CPU,
+    WI_ON_CUDA = 1u << WI_CUDA
+};
+
+typedef enum wi_scope {
+    WI_LOCAL,      /* one device, or the threads of one process */
+    WI_DISTRIBUTED /* several together: of no place yet */
+} wi_scope;
+
+/* Types, as a set. */
+#define WI_TYPE(type) ((uint32_t)1 << (type))
+#define WI_SIGNED_INTEGERS                                                                         \
+    (WI_TYPE(WEFT_I8) | WI_TYPE(WEFT_I16) | WI_TYPE(WEFT_I32) | WI_TYPE(WEFT_I64))
+#define WI_UNSIGNED_INTEGERS                                                                       \
+    (WI_TYPE(WEFT_U8) | WI_TYPE(WEFT_U16) | WI_TYPE(WEFT_U32) | WI_TYPE(WEFT_U64))
+#define WI_INTEGERS (WI_SIGNED_INTEGERS | WI_UNSIGNED_INTEGERS)
+#define WI_HALF_FLOATS (WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_BF16))
+#define WI_FLOATS (WI_HALF_FLOATS | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+/* Of the teaching rungs. */
+#define WI_TAUGHT_TYPES                                                                            \
+    (WI_TYPE(WEFT_I32) | WI_TYPE(WEFT_U32) | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+/* Also of a ladder whose calls have no type. */
+#define WI_ALL_TYPES UINT32_MAX
+/* What such calls pass to wi_run. */
+#define WI_NO_TYPE ((weft_type)WEFT_TYPE_COUNT)
+
 /* One rung. `args` is the slice's own argument struct (wi_scan_args, ...). */
 struct wi_row {
     const char *name; /* one word; the same in options, functions, files, JSON and docs */
-    wi_kind kind;
     const char *what; /* what this rung changes, in a few words */
-    size_t from;      /* the library does not choose it below this many elements */
-    /* NULL if the row can do this call, else why not, as "needs n <= 1024: one block". */
+    unsigned kinds;   /* of place that it runs on: WI_ON_CPU | WI_ON_CUDA */
+    wi_scope scope;
+    uint32_t types; /* that it takes: WI_ALL_TYPES, WI_FLOATS | WI_TYPE(WEFT_I32), ... */
+    /* NULL if the row can do this call, else why it cannot, as "needs n <= 1024: one block". Only
+     * what it is not able to do: what it does badly, `seconds` says. A row without misfit can do
+     * every call of its types. */
     const char *(*misfit)(const weft_context *ctx, const void *args);
+    /* How long it would take, predicted from the call and wi_machine_of(ctx). A row without does
+     * not run unless it is forced: it is there to be read and measured. */
+    double (*seconds)(const weft_context *ctx, const void *args);
     weft_status (*run)(weft_context *ctx, const void *args);
 };
 
@@ -30,12 +64,20 @@ typedef struct wi_ladder {
 extern const wi_ladder *const wi_ops[];
 extern const size_t wi_op_count;
 
-/* misfit of a row that can do every call. */
-const char *wi_fits_all(const weft_context *ctx, const void *args);
+/* Does the row belong to the kind and scope of this place? */
+bool wi_row_serves(const wi_row *row, const weft_context *ctx);
 
-/* Picks the forced row, or else the last that belongs to the context's kind, fits, and has
- * from <= n; then runs it. `call` is the public name, for messages. */
-weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, size_t n,
+/* Can it do this call, as far as its types and its misfit tell? */
+bool wi_row_can(const wi_row *row, const weft_context *ctx, weft_type type, const void *args);
+
+/* The row that is predicted to be the fastest of those that can do the call, the later one of
+ * equals; NULL if there is none. Whether one is forced does not matter. */
+const wi_row *wi_pick(const weft_context *ctx, const wi_ladder *ladder, weft_type type,
+                      const void *args);
+
+/* Runs the forced row, or else wi_pick's. `call` is the public name, for messages, and `type` the
+ * one that rows must take. */
+weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args);
 
 #ifdef __cplusplus

@@ -14,7 +14,9 @@ extern "C" {
 enum {
     /* Bytes of work that are worth one more thread: waking it takes as long as processing about 100
      * KiB in cache. */
-    WI_WORTHWHILE_BYTES = 1 << 19
+    WI_WORTHWHILE_BYTES = 1 << 19,
+    /* A last-level cache that is larger than this is shared by many processors. */
+    WI_CACHE_SHARE_BYTES = 32 << 20
 };
 
 /* How many threads a call should use that reads `bytes` of its largest array and is cut into
@@ -33,6 +35,18 @@ static inline size_t wi_team_share(size_t units, int rank, int team) {
     size_t each = units / (size_t)team, rest = units % (size_t)team;
     size_t before = (size_t)rank;
     return each * before + (before < rest ? before : rest);
+}
+
+/* Seconds that a team needs for so many cycles of one thread, or to move `bytes` if that takes
+ * longer. What is no more than the threads' share of the last cache is taken to come from it. */
+static inline double wi_team_seconds(const weft_context *ctx, int team, double cycles,
+                                     double bytes) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double share = (double)WI_CACHE_SHARE_BYTES, cache = (double)m->cache_bytes;
+    const double working = wi_seconds_working(m, cycles, team);
+    const double moving =
+        bytes <= share && bytes <= cache ? 0 : bytes / m->bytes_per_s * m->units / team;
+    return (team > 1 ? m->launch_s : 0) + (working > moving ? working : moving);
 }
 
 /* The work of one thread: `rank` from 0 to size - 1. */

@@ -5,110 +5,8 @@
 
 #include "core/call.h"
 #include "core/gpu.h"
-#ifdef WEFT_CUDA
-#    include "core/taught.h"
-#endif
 
 static const char name[] = "weft_histogram";
-
-#ifdef WEFT_CUDA
-static size_t slots_of_call(const wi_histogram_args *call) {
-    const size_t of_channel =
-        weft_type_size(call->type) == 1 ? WI_BYTE_VALUES : wi_slots_of(&call->bins);
-    return call->channels * of_channel;
-}
-
-#    if WEFT_LADDER
-/* Teaching rungs take bytes too: textbooks teach histograms with 8-bit images. */
-static const char *fits_taught(const weft_context *ctx, const void *args) {
-    const weft_type type = ((const wi_histogram_args *)args)->type;
-    (void)ctx;
-    return type == WEFT_U8 || !wi_misfit_taught(type) ? NULL
-                                                      : "offers u8, i32, u32, f32 and f64 only";
-}
-
-/* Teaching rungs count bytes by slot, as they count all elements. */
-static size_t slots_taught(const wi_histogram_args *call) {
-    return call->channels * (size_t)wi_slots_of(&call->bins);
-}
-
-static const char *fits_shared(const weft_context *ctx, const void *args) {
-    if (slots_taught(args) > wi_histogram_shared_room(ctx))
-        return "needs all bins, 4 bytes each, to fit the shared memory of a block";
-    return fits_taught(ctx, args);
-}
-
-static const char *fits_cluster(const weft_context *ctx, const void *args) {
-    const size_t room = wi_histogram_cluster_room(ctx);
-    if (room == 0)
-        return "needs a GPU of compute capability 9.0 or later: clusters of blocks";
-    if (slots_taught(args) > room)
-        return "needs all bins, 4 bytes each, to fit the shared memories of a cluster of blocks";
-    return fits_taught(ctx, args);
-}
-#    endif
-
-static const char *fits_wider(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    return weft_type_size(((const wi_histogram_args *)args)->type) > 1
-               ? NULL
-               : "offers elements of 16 bits or more; lanes takes 8";
-}
-
-static const char *fits_ranges(const weft_context *ctx, const void *args) {
-    if (slots_of_call(args) > wi_histogram_ranges_room(ctx))
-        return "has more bins than pay: every range of bins reads all of x again";
-    return fits_wider(ctx, args);
-}
-
-static const char *fits_partitioned(const weft_context *ctx, const void *args) {
-    if (slots_of_call(args) > wi_histogram_partitioned_room(ctx))
-        return "has more bins than a block can deal elements out to";
-    return fits_wider(ctx, args);
-}
-
-static const char *fits_packed(const weft_context *ctx, const void *args) {
-    if (slots_of_call(args) > wi_histogram_packed_room(ctx))
-        return "needs all bins, 2 bytes each, to fit the shared memory of a block";
-    return fits_wider(ctx, args);
-}
-
-static const char *fits_lanes(const weft_context *ctx, const void *args) {
-    if (slots_of_call(args) > wi_histogram_shared_room(ctx))
-        return "needs all bins, 4 bytes each, to fit the shared memory of a block";
-    return NULL;
-}
-#endif
-
-static const wi_row rows[] = {
-    {"serial", WI_CPU, "the loop you would write", 0, wi_fits_all, wi_histogram_serial},
-    {"threads", WI_CPU, "a histogram a thread; bytes two at a time, slots by vectors", 1024,
-     wi_fits_all, wi_histogram_threads},
-#ifdef WEFT_CUDA
-#    if WEFT_LADDER
-    {"global", WI_CUDA, "an atomic addition in global memory for every element", 0, fits_taught,
-     wi_histogram_global},
-    {"shared", WI_CUDA, "a histogram a block, in shared memory", 0, fits_shared,
-     wi_histogram_shared},
-    {"cluster", WI_CUDA, "one a cluster of blocks, its bins spread over their shared memories", 0,
-     fits_cluster, wi_histogram_cluster},
-#    endif
-    {"partitioned", WI_CUDA, "elements dealt out by ranges of bins, each counted in shared memory",
-     0, fits_partitioned, wi_histogram_partitioned},
-    {"cached", WI_CUDA, "any number of bins in global memory, frequent ones in shared memory", 0,
-     fits_wider, wi_histogram_cached},
-    {"sampled", WI_CUDA, "a sample tells the GPU which of the two to run", 1 << 24,
-     fits_partitioned, wi_histogram_sampled},
-    {"ranges", WI_CUDA, "blocks share out the bins, and read the elements together", 1 << 20,
-     fits_ranges, wi_histogram_ranges},
-    {"packed", WI_CUDA, "a histogram a block of 16-bit counters, spilling when half full", 0,
-     fits_packed, wi_histogram_packed},
-    {"lanes", WI_CUDA, "a copy of every counter for each lane, in its own bank", 0, fits_lanes,
-     wi_histogram_lanes},
-#endif
-};
-
-const wi_ladder wi_histogram_ladder = {"histogram", rows, sizeof rows / sizeof rows[0]};
 
 /* ---- checks ---- */
 
@@ -279,7 +177,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.accumulate = args.accumulate || part->index > 0;
     args.counts = part->p[COUNTS];
     args.outside = part->p[OUTSIDE];
-    return wi_run(ctx, &wi_histogram_ladder, call->name, args.n, &args);
+    return wi_run(ctx, &wi_histogram_ladder, call->name, args.type, &args);
 }
 
 /* Runs the call; `edges` can be read by this thread. */

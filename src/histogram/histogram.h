@@ -52,6 +52,9 @@ void wi_count(const wi_histogram_args *args, uint32_t channel, uint32_t slot, ui
 /* Sets counts and outside to 0, unless the call accumulates. */
 void wi_counts_clear(const wi_histogram_args *args);
 
+/* Does `threads` count the n bytes of a thread two at a time? */
+bool wi_histogram_counts_pairs(const wi_histogram_args *args, size_t n);
+
 /* ---- the rungs ---- */
 weft_status wi_histogram_serial(weft_context *ctx, const void *args);
 weft_status wi_histogram_threads(weft_context *ctx, const void *args);
@@ -70,7 +73,6 @@ weft_status wi_histogram_lanes(weft_context *ctx, const void *args);
 size_t wi_histogram_shared_room(const weft_context *ctx);
 size_t wi_histogram_cluster_room(const weft_context *ctx);
 size_t wi_histogram_packed_room(const weft_context *ctx);
-size_t wi_histogram_ranges_room(const weft_context *ctx);
 size_t wi_histogram_partitioned_room(const weft_context *ctx);
 
 #ifdef __cplusplus

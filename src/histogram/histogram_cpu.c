@@ -185,8 +185,8 @@ static void count_others(const plan *p, size_t first, size_t n, uint32_t *counte
 
 /* ---- shares ---- */
 
-static bool counts_pairs(const plan *p, size_t n) {
-    return weft_type_size(p->args->type) == 1 && p->args->channels == 1 && n >= PAIR_WORTHWHILE;
+bool wi_histogram_counts_pairs(const wi_histogram_args *args, size_t n) {
+    return weft_type_size(args->type) == 1 && args->channels == 1 && n >= PAIR_WORTHWHILE;
 }
 
 /* Adds the counters to the caller's counts. */
@@ -259,7 +259,7 @@ static weft_status count_in_team(weft_context *ctx, const plan *p) {
     const wi_histogram_args *const args = p->args;
     const size_t table_bytes = p->copies * p->counters * sizeof(uint32_t);
     const int team = wi_team_size(ctx, args->n, args->n * weft_type_size(args->type));
-    const bool by_pairs = counts_pairs(p, args->n / (size_t)team);
+    const bool by_pairs = wi_histogram_counts_pairs(args, args->n / (size_t)team);
     const size_t pair_bytes = by_pairs ? sizeof(pair_table) : 0;
     const size_t lines = (table_bytes + pair_bytes) / 64 + 1; /* each thread has its own lines */
     char *const memory = wi_host_alloc((size_t)team * lines * 64);

@@ -15,7 +15,6 @@ constexpr int threads = 1024;
 constexpr int vectors_at_once = 2;
 constexpr uint32_t half_full = 1u << 15;
 constexpr int crowd = 6; /* if at least so many lanes agree, adding for all at once pays */
-constexpr size_t most_ranges = 3;
 
 /* Moves half of a counter's range to the counts. Rarely called, so not inlined. */
 __device__ __attribute__((noinline)) void spill(const wi_histogram_target *target, uint32_t *word,
@@ -189,10 +188,6 @@ __global__ void __launch_bounds__(threads, 1)
 
 size_t wi_histogram_packed_room(const weft_context *ctx) {
     return (ctx->gpu->shared_optin - sizeof(wi_histogram_target)) / sizeof(uint32_t) * 2;
-}
-
-size_t wi_histogram_ranges_room(const weft_context *ctx) {
-    return most_ranges * wi_histogram_packed_room(ctx);
 }
 
 template <class T>

@@ -19,7 +19,7 @@ enum {
     DEVICE_COUNTS = 2,
     DEVICE_OUTSIDE = 4,
     DEVICE_ALL = 7,
-    MOST_TESTED_BINS = 1 << 18, /* of all channels together */
+    MOST_TESTED_BINS = 400000, /* of all channels together */
     OUTSIDES = 3 * WEFT_MOST_CHANNELS,
     BEGUN_WITH = 5 /* the counts before a call that accumulates */
 };
@@ -274,21 +274,20 @@ static bool is_one_of(const wi_row *row, const char *a, const char *b, const cha
 /* May this rung refuse the call? Teaching rungs take few types; others have limited room for bins,
  * or do not take bytes. */
 static bool may_refuse(const histogram_case *c) {
-    if (!c->row || c->row->kind == WI_CPU)
+    if (!c->row || c->row->kinds & WI_ON_CPU)
         return false;
     const bool bytes = test_size_of(c->type) == 1;
     const bool teaches = is_one_of(c->row, "global", "shared", "cluster");
     const size_t counters = c->channels * (bytes && !teaches ? 256 : c->bins + 3);
     if (teaches && c->type != WEFT_U8 && !test_taught_type(c->type))
         return true;
-    if (is_one_of(c->row, "partitioned", "sampled", "cached"))
+    if (is_one_of(c->row, "partitioned", "sampled", "cached") ||
+        is_one_of(c->row, "ranges", "ranges", "ranges"))
         return bytes;
-    if (is_one_of(c->row, "ranges", "packed", "packed") && bytes)
+    if (is_one_of(c->row, "packed", "packed", "packed") && bytes)
         return true;
-    if (is_one_of(c->row, "ranges", "ranges", "ranges"))
-        return counters > 66000; /* any GPU has room for so many */
     if (is_one_of(c->row, "shared", "lanes", "packed"))
-        return counters > 11000; /* and these for as many */
+        return counters > 11000; /* any GPU has room for as many */
     return is_one_of(c->row, "cluster", "cluster", "cluster");
 }
 

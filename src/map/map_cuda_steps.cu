@@ -64,7 +64,7 @@ weft_status wi_map_blocks_2d(weft_context *ctx, const void *arguments) {
     const wi_map_args *args = (const wi_map_args *)arguments;
     int highest = 0;
     const weft_status status =
-        wi_cuda(ctx, cudaDeviceGetAttribute(&highest, cudaDevAttrMaxGridDimY, ctx->gpu->device),
+        wi_cuda(ctx, cudaDeviceGetAttribute(&highest, cudaDevAttrMaxGridDimY, ctx->device),
                 "asking how high a grid may be");
     if (status != WEFT_OK)
         return status;

@@ -44,7 +44,7 @@ static void check(weft_context *ctx, const wi_row *row, weft_type type, const sh
     test_store(type, &args.a, 0, test_is_float(type) ? (test_value){.f = 1} : (test_value){.u = 1});
     test_store(type, &args.b, 0, test_is_float(type) ? (test_value){.f = 3} : (test_value){.u = 3});
     test_use(ctx, "map", row);
-    const weft_status status = wi_run(ctx, &wi_map_ladder, call, s->rows * s->cols, &args);
+    const weft_status status = wi_run(ctx, &wi_map_ladder, call, type, &args);
     const void *const got = test_buffer_read(&z, what);
     if (status == WEFT_EUNSUPPORTED && row && gpu && strcmp(row->name, "vector") != 0) {
         test_buffer_close(&z);

@@ -236,7 +236,7 @@ static const char *call_name(const map_case *c) {
 /* May this rung refuse the call? Rungs for users take everything; teaching rungs take few types,
  * and those without rows and columns no gaps. */
 static bool may_refuse(const map_case *c) {
-    if (!c->row || c->row->kind == WI_CPU || strcmp(c->row->name, "vector") == 0) {
+    if (!c->row || c->row->kinds & WI_ON_CPU || strcmp(c->row->name, "vector") == 0) {
         return false;
     }
     bool gaps = false;

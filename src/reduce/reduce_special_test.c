@@ -40,7 +40,7 @@ static void rig_close(rig *r) {
  * the type. */
 static bool evaluate(rig *r, const wi_row *row, const char *what, weft_type result_type,
                      weft_status status, uint64_t *bits) {
-    bool taught = row && row->kind == WI_CUDA && strcmp(row->name, "one_pass") != 0;
+    bool taught = row && row->kinds & WI_ON_CUDA && strcmp(row->name, "one_pass") != 0;
     *bits = 0;
     if (status == WEFT_EUNSUPPORTED && taught) {
         return false;

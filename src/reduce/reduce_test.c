@@ -319,7 +319,7 @@ static void check_answer(const rig *r, const reduce_case *c, const answer *a, te
 }
 
 static bool may_refuse(const reduce_case *c) {
-    return c->row && c->row->kind == WI_CUDA && strcmp(c->row->name, "one_pass") != 0 &&
+    return c->row && c->row->kinds & WI_ON_CUDA && strcmp(c->row->name, "one_pass") != 0 &&
            !test_taught_type(c->type);
 }
 

@@ -43,7 +43,7 @@ static const void *scan(rig *r, const wi_row *row, weft_scan_kind kind, weft_op 
     test_buffer_poison(&r->y, n * size, 2 * offset * size);
     test_use(r->ctx, "scan", row);
     weft_status status = weft_scan(r->ctx, kind, op, type, n, r->x.p, r->y.p, init);
-    bool user = row && (row->kind == WI_CPU || strcmp(row->name, "lookback") == 0);
+    bool user = row && (row->kinds & WI_ON_CPU || strcmp(row->name, "lookback") == 0);
     if (status == WEFT_EUNSUPPORTED && row && !user) {
         return NULL;
     }

@@ -265,7 +265,7 @@ static bool has_capability(const weft_context *ctx, int least) {
 /* May this row refuse the call? Never what a user gets, but for bulk copies, which need 16-byte
  * alignment and a Hopper; those that teach offer few types, and some only one block. */
 static bool may_refuse(const rig *r, const scan_case *c) {
-    if (!c->row || c->row->kind == WI_CPU || strcmp(c->row->name, "lookback") == 0) {
+    if (!c->row || c->row->kinds & WI_ON_CPU || strcmp(c->row->name, "lookback") == 0) {
         return false;
     }
     if (strcmp(c->row->name, "bulk") == 0) {

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "core/gpu.h"
-#ifdef WEFT_CUDA
-#    include "core/taught.h"
-#endif
+#include "cpu/team.h"
 
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
@@ -38,19 +36,76 @@ static const char *fits_bulk(const weft_context *ctx, const void *args) {
 }
 #endif
 
+/* ---- costs: of an AMD EPYC with AVX2, and of an H200; README.md has the figures ---- */
+
+static double serial_seconds(const weft_context *ctx, const void *args) {
+    const double cycles = 9; /* many branches are mistaken */
+    return wi_team_seconds(ctx, 1, (double)((const wi_select_args *)args)->n * cycles, 0);
+}
+
+static double threads_seconds(const weft_context *ctx, const void *args) {
+    const wi_select_args *const call = args;
+    const double call_cycles = 700, cycles = 2;
+    const int team = wi_team_size(ctx, call->n, call->n * call->tested_bytes);
+    return wi_team_seconds(ctx, team, call_cycles + (double)call->n * cycles, 0);
+}
+
+#ifdef WEFT_CUDA
+/* Bytes read and written if half of the elements are kept. */
+static double bytes_of(const wi_select_args *call) {
+    const double width = call->moves ? (double)(call->unit * call->units) : 0;
+    const double written = call->rest || call->rest_follows ? width : width / 2;
+    const double tested = call->x == call->tested ? 0 : (double)call->tested_bytes;
+    const double positions = call->positions ? (double)call->position_bytes / 2 : 0;
+    return (double)call->n * (tested + width + written + positions);
+}
+
+static double lookback_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return m->launch_s + bytes_of(args) / (0.555 * m->bytes_per_s);
+}
+
+static double bulk_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return m->launch_s + wi_ring_seconds(m) + bytes_of(args) / (0.82 * m->bytes_per_s);
+}
+#endif
+
 static const wi_row rows[] = {
-    {"serial", WI_CPU, "the loop you would write", 0, wi_fits_all, wi_select_serial},
-    {"threads", WI_CPU, "blocks packed in cache, vectors, one pass over memory", 1024, wi_fits_all,
-     wi_select_threads},
+    {.name = "serial",
+     .what = "the loop you would write",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = serial_seconds,
+     .run = wi_select_serial},
+    {.name = "threads",
+     .what = "blocks packed in cache, vectors, one pass over memory",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = threads_seconds,
+     .run = wi_select_threads},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
-    {"three_kernels", WI_CUDA, "predicate, scan, gather", 0, fits_three_kernels,
-     wi_select_three_kernels},
+    {.name = "three_kernels",
+     .what = "predicate, scan, gather",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_three_kernels,
+     .run = wi_select_three_kernels},
 #    endif
-    {"lookback", WI_CUDA, "one pass; tiles look back at their neighbours' counts", 0, wi_fits_all,
-     wi_select_lookback},
-    {"bulk", WI_CUDA, "asynchronous bulk copies, several tiles in flight, persistent blocks",
-     (size_t)1 << 22, fits_bulk, wi_select_bulk},
+    {.name = "lookback",
+     .what = "one pass; tiles look back at their neighbours' counts",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = lookback_seconds,
+     .run = wi_select_lookback},
+    {.name = "bulk",
+     .what = "asynchronous bulk copies, several tiles in flight, persistent blocks",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = fits_bulk,
+     .seconds = bulk_seconds,
+     .run = wi_select_bulk},
 #endif
 };
 

@@ -66,7 +66,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     choose_unit(&args);
     weft_status status = copy_apart(ctx, &args, &copy);
     if (status == WEFT_OK)
-        status = wi_run(ctx, &wi_select_ladder, call->name, args.n, &args);
+        status = wi_run(ctx, &wi_select_ladder, call->name, WI_NO_TYPE, &args);
     if (status == WEFT_OK)
         status = keep_written(ctx, call, part, told);
     const weft_status freed = copy ? wi_gpu_free(ctx, copy) : WEFT_OK;

@@ -5,61 +5,6 @@
 
 #include <string.h>
 
-#include "core/taught.h"
-
-static const char *fits_keys(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    const wi_sort_args *call = args;
-    if (call->value_bytes > 0 || !call->y)
-        return "sorts keys alone: it is not stable";
-    return wi_sort_whole(call) ? NULL : "compares whole keys: it is not stable";
-}
-
-#if defined(WEFT_CUDA) && WEFT_LADDER
-static const char *fits_32(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    const wi_sort_args *call = args;
-    if (call->n > 32)
-        return "needs n <= 32: it works in one warp, one lane for one element";
-    return wi_misfit_taught(call->type);
-}
-
-static const char *fits_words(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    const wi_sort_args *call = args;
-    if (call->n >= UINT32_MAX)
-        return "needs n < 2^32 - 1: it counts in 32 bits";
-    return wi_misfit_taught(call->type);
-}
-#endif
-
-static const wi_row rows[] = {
-    {"serial_quick", WI_CPU, "the textbook's recursion: partition by a median of three", 0,
-     fits_keys, wi_sort_serial_quick},
-    {"serial_radix", WI_CPU, "digits of 8 bits, the lowest first; stable", 0, wi_fits_all,
-     wi_sort_serial_radix},
-    {"buckets", WI_CPU, "one pass into cache-sized buckets, each sorted in a cache", 0, wi_fits_all,
-     wi_sort_buckets},
-#ifdef WEFT_CUDA
-#    if WEFT_LADDER
-    {"ballot32", WI_CUDA, "one warp, a bit at a time by ballot and popcount", 0, fits_32,
-     wi_sort_ballot32},
-    {"split_bits", WI_CUDA, "a bit at a time: the whole array scanned and split", 0, fits_words,
-     wi_sort_split_bits},
-    {"digits4", WI_CUDA, "4 bits at a time: count, scan, scatter", 0, fits_words, wi_sort_digits4},
-    {"quick_naive", WI_CUDA, "one thread partitions and launches both parts", 0, fits_keys,
-     wi_sort_quick_naive},
-    {"quick", WI_CUDA, "a block partitions and launches both parts", 0, fits_keys, wi_sort_quick},
-#    endif
-    {"merge", WI_CUDA, "tiles sorted in shared memory, then runs merged two by two", 0, wi_fits_all,
-     wi_sort_merge},
-    {"onesweep", WI_CUDA, "digits of 8 bits; tiles look back, so a pass reads and writes once",
-     (size_t)1 << 15, wi_fits_all, wi_sort_onesweep},
-#endif
-};
-
-const wi_ladder wi_sort_ladder = {"sort", rows, sizeof rows / sizeof rows[0]};
-
 /* ---- checks ---- */
 
 weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order order) {
@@ -141,10 +86,19 @@ void wi_sort_give(weft_context *ctx, void *p) {
 }
 
 static const wi_row gather_rows[] = {
-    {"threads", WI_CPU, "a stretch of the output for each thread", 0, wi_fits_all,
-     wi_gather_threads},
+    {.name = "threads",
+     .what = "a stretch of the output for each thread",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_gather_threads},
 #ifdef WEFT_CUDA
-    {"each", WI_CUDA, "a thread for each word of the output", 0, wi_fits_all, wi_gather_each},
+    {.name = "each",
+     .what = "a thread for each word of the output",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_gather_each},
 #endif
 };
 
@@ -190,7 +144,7 @@ static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args,
                                  .values_out =
                                      in_place ? (char *)memory + indices : args->values_out};
     if (status == WEFT_OK)
-        status = wi_run(ctx, &wi_gather_ladder, args->call, n, &move);
+        status = wi_run(ctx, &wi_gather_ladder, args->call, WI_NO_TYPE, &move);
     if (status == WEFT_OK && in_place)
         status = ctx->kind == WI_CUDA
                      ? wi_gpu_copy_within(ctx, args->values_out, move.values_out, bytes)
@@ -208,7 +162,7 @@ weft_status wi_sort_any_values(weft_context *ctx, const wi_sort_args *args, wi_s
 
 weft_status wi_sort_ladder_run(weft_context *ctx, const wi_sort_args *args, const void *user) {
     (void)user;
-    return wi_run(ctx, &wi_sort_ladder, args->call, args->n, args);
+    return wi_run(ctx, &wi_sort_ladder, args->call, args->type, args);
 }
 
 void wi_sort_place(wi_sort_args *args, const wi_part *part, size_t *asked) {

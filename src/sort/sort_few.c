@@ -20,10 +20,8 @@
 __extension__ typedef unsigned __int128 ranked;
 
 enum {
-    FEW = 16,         /* so few are sorted by insertion */
-    ALL = 512,        /* so few are all ranked */
-    LEAST_RATIO = 64, /* of n to k */
-    MOST_FEW = 1 << 15,
+    FEW = 16,               /* so few are sorted by insertion */
+    ALL = 512,              /* so few are all ranked */
     LEAST_LEVEL_RATIO = 16, /* below this, one more level would not save time */
     MOST_LEVELS = 32,
     LINE_BYTES = 64,
@@ -53,10 +51,6 @@ typedef struct plan {
     ranked *found;
     size_t bytes;
 } plan;
-
-bool wi_top_few_fits(size_t n, size_t k) {
-    return n <= ALL || (k <= MOST_FEW && n / k >= LEAST_RATIO);
-}
 
 /* ---- ranks ---- */
 

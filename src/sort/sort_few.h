@@ -5,9 +5,6 @@
 
 #include "sort/sort.h"
 
-/* Does the rung for small k apply to the first k > 0 of n? */
-bool wi_top_few_fits(size_t n, size_t k);
-
 /* The rung; args is a wi_top_k_args. */
 weft_status wi_top_k_blocks(weft_context *ctx, const void *args);
 

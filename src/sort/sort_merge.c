@@ -76,11 +76,19 @@ weft_status wi_merge_pieces(weft_context *ctx, const void *args) {
 }
 
 static const wi_row rows[] = {
-    {"pieces", WI_CPU, "equal pieces of the output, begun where bisection finds them", 0,
-     wi_fits_all, wi_merge_pieces},
+    {.name = "pieces",
+     .what = "equal pieces of the output, begun where bisection finds them",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_merge_pieces},
 #ifdef WEFT_CUDA
-    {"paths", WI_CUDA, "merge path: blocks find their pieces by bisection, then threads theirs", 0,
-     wi_fits_all, wi_merge_paths},
+    {.name = "paths",
+     .what = "merge path: blocks find their pieces by bisection, then threads theirs",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_merge_paths},
 #endif
 };
 
@@ -105,7 +113,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.b_values = part->p[B_VALUES];
     args.values_out = part->p[VALUES_OUT];
     args.bytes = call->asked;
-    return wi_run(ctx, &wi_merge_ladder, call->name, args.na + args.nb, &args);
+    return wi_run(ctx, &wi_merge_ladder, call->name, args.type, &args);
 }
 
 static wi_call call_of(const wi_merge_args *m) {

@@ -128,11 +128,19 @@ static weft_status check_fields(weft_context *ctx, const wi_records_args *a) {
 }
 
 static const wi_row rows[] = {
-    {"threads", WI_CPU, "positions sorted by the last field first, then each record moved once", 0,
-     wi_fits_all, wi_sort_records_threads},
+    {.name = "threads",
+     .what = "positions sorted by the last field first, then each record moved once",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_records_threads},
 #ifdef WEFT_CUDA
-    {"by_fields", WI_CUDA, "the same; fields that fit one word together are sorted at once", 0,
-     wi_fits_all, wi_sort_records_by_fields},
+    {.name = "by_fields",
+     .what = "the same; fields that fit one word together are sorted at once",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_records_by_fields},
 #endif
 };
 
@@ -149,7 +157,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.records = part->p[RECORDS];
     args.out = part->p[OUT];
     args.bytes = call->asked;
-    return wi_run(ctx, &wi_sort_records_ladder, call->name, args.n, &args);
+    return wi_run(ctx, &wi_sort_records_ladder, call->name, WI_NO_TYPE, &args);
 }
 
 static weft_status check_and_run(weft_context *ctx, wi_records_args *a) {

@@ -62,11 +62,19 @@ weft_status wi_is_sorted_threads(weft_context *ctx, const void *args) {
 }
 
 static const wi_row is_sorted_rows[] = {
-    {"threads", WI_CPU, "every element beside the next, by vectors", 0, wi_fits_all,
-     wi_is_sorted_threads},
+    {.name = "threads",
+     .what = "every element beside the next, by vectors",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_is_sorted_threads},
 #ifdef WEFT_CUDA
-    {"neighbours", WI_CUDA, "every element beside the next, until a fall is known", 0, wi_fits_all,
-     wi_is_sorted_neighbours},
+    {.name = "neighbours",
+     .what = "every element beside the next, until a fall is known",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_is_sorted_neighbours},
 #endif
 };
 
@@ -77,7 +85,7 @@ static weft_status run_sorted(weft_context *ctx, wi_call *call, const wi_part *p
     wi_sorted_args args = *(const wi_sorted_args *)user;
     args.x = part->p[0];
     args.position = part->p[1];
-    return wi_run(ctx, &wi_is_sorted_ladder, call->name, args.n, &args);
+    return wi_run(ctx, &wi_is_sorted_ladder, call->name, args.type, &args);
 }
 
 weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
@@ -128,9 +136,19 @@ weft_status wi_search_threads(weft_context *ctx, const void *args) {
 }
 
 static const wi_row search_rows[] = {
-    {"threads", WI_CPU, "a bisection for each", 0, wi_fits_all, wi_search_threads},
+    {.name = "threads",
+     .what = "a bisection for each",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_search_threads},
 #ifdef WEFT_CUDA
-    {"bisect", WI_CUDA, "a bisection for each, one a thread", 0, wi_fits_all, wi_search_bisect},
+    {.name = "bisect",
+     .what = "a bisection for each, one a thread",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_search_bisect},
 #endif
 };
 
@@ -149,7 +167,7 @@ static weft_status run_search(weft_context *ctx, wi_call *call, const wi_part *p
     args.x = part->p[X];
     args.wanted = part->p[WANTED];
     args.positions = part->p[POSITIONS];
-    return wi_run(ctx, &wi_search_ladder, call->name, args.m, &args);
+    return wi_run(ctx, &wi_search_ladder, call->name, args.type, &args);
 }
 
 weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, weft_type type,

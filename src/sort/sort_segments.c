@@ -90,11 +90,19 @@ static weft_status check_offsets(weft_context *ctx, wi_segments_args *a) {
 }
 
 static const wi_row rows[] = {
-    {"threads", WI_CPU, "threads take short segments in turns, and sort each long one together", 0,
-     wi_fits_all, wi_sort_segments_threads},
+    {.name = "threads",
+     .what = "threads take short segments in turns, and sort each long one together",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_segments_threads},
 #ifdef WEFT_CUDA
-    {"by_length", WI_CUDA, "a warp, a block or several passes for a segment, by its length", 0,
-     wi_fits_all, wi_sort_segments_by_length},
+    {.name = "by_length",
+     .what = "a warp, a block or several passes for a segment, by its length",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_segments_by_length},
 #endif
 };
 
@@ -103,7 +111,7 @@ const wi_ladder wi_sort_segments_ladder = {"sort_segments", rows, sizeof rows / 
 static weft_status run(weft_context *ctx, const wi_sort_args *args, const void *user) {
     wi_segments_args part = *(const wi_segments_args *)user;
     part.sort = *args;
-    return wi_run(ctx, &wi_sort_segments_ladder, args->call, args->n, &part);
+    return wi_run(ctx, &wi_sort_segments_ladder, args->call, args->type, &part);
 }
 
 enum {

@@ -99,7 +99,7 @@ static bool may_refuse(const sort_case *c) {
         return false;
     if (is_named(c, "serial_quick"))
         return c->form != KEYS;
-    return c->row->kind == WI_CUDA && !is_named(c, "onesweep") && !is_named(c, "merge");
+    return c->row->kinds & WI_ON_CUDA && !is_named(c, "onesweep") && !is_named(c, "merge");
 }
 
 static bool has_values(const sort_case *c) {

@@ -2,6 +2,7 @@
 /* The first k in order. On a cpu, unless k is small (sort_few.c), the k-th key is found by
  * counting, 8 bits at a time; then the elements up to it are collected in their order, and sorted.
  */
+#include <math.h>
 #include <string.h>
 
 #include "cpu/team.h"
@@ -239,22 +240,46 @@ weft_status wi_top_k_counted(weft_context *ctx, const void *args) {
     return status;
 }
 
-static const char *fits_blocks(const weft_context *ctx, const void *args) {
+/* ---- costs, as seen on an AMD EPYC ---- */
+
+static double counted_seconds(const weft_context *ctx, const void *args) {
     const wi_top_k_args *const a = args;
-    (void)ctx;
-    return wi_top_few_fits(a->n, a->k)
-               ? NULL
-               : "needs k <= 32768 and k <= n / 64: it looks through k blocks";
+    const size_t size = weft_type_size(a->type);
+    const double n = (double)a->n, k = (double)a->k, of_size = (double)size;
+    const double cycles = 5000 * of_size + n * (8 + of_size) + k * 60;
+    return wi_team_seconds(ctx, wi_team_size(ctx, a->n, a->n * size), cycles, 0);
+}
+
+/* One pass, and then mostly the sort of pieces of the k best blocks, in one thread. */
+static double blocks_seconds(const weft_context *ctx, const void *args) {
+    const wi_top_k_args *const a = args;
+    const size_t size = weft_type_size(a->type);
+    const double log2_k = log2((double)a->k);
+    const double pass = (double)a->n * 0.12 * (double)size;
+    return wi_team_seconds(ctx, wi_team_size(ctx, a->n, a->n * size), pass, 0) +
+           wi_team_seconds(ctx, 1, (double)a->k * log2_k * log2_k * 3.5, 0);
 }
 
 static const wi_row rows[] = {
-    {"counted", WI_CPU, "the k-th key closed in on by counting digits; what is before it is sorted",
-     0, wi_fits_all, wi_top_k_counted},
-    {"blocks", WI_CPU, "one pass finds the best of each block; the k best blocks hold all", 0,
-     fits_blocks, wi_top_k_blocks},
+    {.name = "counted",
+     .what = "the k-th key closed in on by counting digits; what is before it is sorted",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = counted_seconds,
+     .run = wi_top_k_counted},
+    {.name = "blocks",
+     .what = "one pass finds the best of each block; the k best blocks hold all",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = blocks_seconds,
+     .run = wi_top_k_blocks},
 #ifdef WEFT_CUDA
-    {"digits", WI_CUDA, "the k-th key by counting digits of 11 bits; what is before it is sorted",
-     0, wi_fits_all, wi_top_k_digits},
+    {.name = "digits",
+     .what = "the k-th key by counting digits of 11 bits; what is before it is sorted",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_top_k_digits},
 #endif
 };
 
@@ -273,7 +298,7 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     args.values = part->p[VALUES];
     args.positions = part->p[POSITIONS];
     args.bytes = call->asked;
-    return wi_run(ctx, &wi_top_k_ladder, call->name, args.n, &args);
+    return wi_run(ctx, &wi_top_k_ladder, call->name, args.type, &args);
 }
 
 static weft_status check_k(weft_context *ctx, const wi_top_k_args *a) {

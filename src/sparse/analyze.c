@@ -118,7 +118,7 @@ static weft_status order(weft_context *ctx, const weft_chol_options *options,
     if (options->ordering)
         status = find_ordering(ctx, options->ordering, forced);
     if (status == WEFT_OK)
-        status = wi_run(ctx, &wi_sparse_order_ladder, name, (size_t)graph->n, &args);
+        status = wi_run(ctx, &wi_sparse_order_ladder, name, WI_NO_TYPE, &args);
     *forced = before;
     if (status == WEFT_OK && !*chosen)
         *chosen = weft_used(ctx, wi_sparse_order_ladder.op);

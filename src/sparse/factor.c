@@ -7,13 +7,24 @@
 
 static const wi_row rows[] = {
 #if WEFT_LADDER
-    {"up_looking", WI_CPU, "row by row of L, each a sparse triangular solve", 0, wi_fits_all,
-     wi_chol_up_looking},
-    {"left_looking", WI_CPU, "dense supernodes that fetch from those before; OpenBLAS", 0,
-     wi_chol_fits_blas, wi_chol_left_looking},
+    {.name = "up_looking",
+     .what = "row by row of L, each a sparse triangular solve",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .run = wi_chol_up_looking},
+    {.name = "left_looking",
+     .what = "dense supernodes that fetch from those before; OpenBLAS",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .misfit = wi_chol_fits_blas,
+     .run = wi_chol_left_looking},
 #endif
-    {"multifrontal", WI_CPU, "dense fronts; subtrees in parallel, then inside the fronts", 0,
-     wi_fits_all, wi_chol_multifrontal},
+    {.name = "multifrontal",
+     .what = "dense fronts; subtrees in parallel, then inside the fronts",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_chol_multifrontal},
 };
 
 const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]};
@@ -216,7 +227,7 @@ static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
         .call = call, .plan = plan, .matrix = wi_chol_balanced(plan, matrix, &scaled)};
     plan->state = WI_CHOL_EMPTY;
     plan->told = 0;
-    const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, matrix->cols, &args);
+    const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, WI_NO_TYPE, &args);
     return ran == WEFT_ENOTSPD ? tell_singular(ctx, &args) : ran;
 }
 

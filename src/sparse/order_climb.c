@@ -69,7 +69,7 @@ static weft_status call(void *problem) {
                                 .perm = m->perm,
                                 .given = m->reversed,
                                 .seconds_budget = 60};
-    return wi_run(m->ctx, &wi_sparse_order_ladder, call_name, (size_t)m->graph.n, &args);
+    return wi_run(m->ctx, &wi_sparse_order_ladder, call_name, WI_NO_TYPE, &args);
 }
 
 static bool check(void *problem, char *why, size_t bytes) {

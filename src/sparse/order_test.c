@@ -26,7 +26,7 @@ static const wi_row *row_named(const char *name) {
  */
 static bool offered(const char *name, const wi_order_args *args) {
     const wi_row *const row = row_named(name);
-    return row && !row->misfit(NULL, args);
+    return row && wi_row_can(row, NULL, WI_NO_TYPE, args);
 }
 
 /* Runs an ordering into perm; fails unless that is a permutation and nothing beyond it is written.
@@ -44,7 +44,7 @@ static void order(weft_context *ctx, const wi_row *row, const wi_pattern *graph,
                                 .given = given,
                                 .seconds_budget = 1e9};
     test_use(ctx, "sparse_order", row);
-    if (wi_run(ctx, &wi_sparse_order_ladder, "test", n, &args) != WEFT_OK)
+    if (wi_run(ctx, &wi_sparse_order_ladder, "test", WI_NO_TYPE, &args) != WEFT_OK)
         fail_msg("%s: %s", row ? row->name : "auto", weft_message(ctx));
     for (size_t k = 0; k < GUARD; k++)
         assert_true(room[k] == poison && room[GUARD + n + k] == poison);
@@ -98,7 +98,7 @@ static void check_graph(weft_context *ctx, weft_context *other, const test_graph
     for (size_t k = 0; k < wi_sparse_order_ladder.count; k++) {
         const wi_row *const row = &wi_sparse_order_ladder.rows[k];
         const wi_order_args args = {.graph = &g->pattern, .given = given};
-        if (row->misfit(ctx, &args))
+        if (!wi_row_can(row, ctx, WI_NO_TYPE, &args))
             continue;
         order(ctx, row, &g->pattern, given, perm);
         order(other, row, &g->pattern, given, again);
@@ -392,7 +392,7 @@ static void test_dissection(void **state) {
             qsort(plain.row + plain.start[v], (size_t)(plain.start[v + 1] - plain.start[v]),
                   sizeof *plain.row, compare);
         mesh m = multiply(&plain, size[2]);
-        if (!row->misfit(NULL, &(wi_order_args){.graph = &m.graph})) {
+        if (wi_row_can(row, NULL, WI_NO_TYPE, &(wi_order_args){.graph = &m.graph})) {
             check_dissection(row, &m);
             memset(m.start, 0, (size_t)(m.graph.n + 1) * sizeof *m.start);
             check_dissection(row, &m);
@@ -509,7 +509,7 @@ static void test_given_refused(void **state) {
                                     .perm = perm,
                                     .given = missing ? NULL : wrong[k]};
         test_use(ctx, "sparse_order", row_named("given"));
-        test_refused(ctx, wi_run(ctx, &wi_sparse_order_ladder, "weft_x", 4, &args),
+        test_refused(ctx, wi_run(ctx, &wi_sparse_order_ladder, "weft_x", WI_NO_TYPE, &args),
                      missing ? WEFT_EUNSUPPORTED : WEFT_EARG, "weft_x", "permutation");
     }
     weft_close(ctx);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What ladders choose: on made-up machines, by the prediction alone; on this cpu, held against the
+ * clock. */
+#include <math.h>
+#include <string.h>
+
+#include "climb/climb.h"
+#include "climb/meter.h"
+#include "histogram/histogram.h"
+#include "scan/scan.h"
+#include "select/select.h"
+#include "sort/sort.h"
+#include "testing.h"
+
+/* ---- made-up machines ---- */
+
+/* An H200, as its driver tells it. */
+static const wi_machine h200 = {.bytes_per_s = 4.18e12,
+                                .cache_bytes_per_s = 6.3e12,
+                                .cache_bytes = 60 << 20,
+                                .launch_s = 3e-6,
+                                .f32_flops = 66.9e12,
+                                .f64_flops = 33.5e12,
+                                .units = 132,
+                                .unit_hz = 1.98e9};
+
+/* A GPU nobody has seen, of half the multiprocessors and half the memory. */
+static wi_machine half_of(wi_machine m) {
+    m.bytes_per_s /= 2;
+    m.cache_bytes_per_s /= 2;
+    m.cache_bytes /= 2;
+    m.f32_flops /= 2;
+    m.f64_flops /= 2;
+    m.units /= 2;
+    return m;
+}
+
+/* A call of one of four operations on n elements. */
+typedef struct question {
+    const char *op;
+    weft_type type;
+    size_t bins; /* of histogram */
+} question;
+
+static const wi_row *answer(const weft_context *ctx, const question *q, size_t n) {
+    static char memory[64] __attribute__((aligned(16)));
+    const size_t size = weft_type_size(q->type);
+    if (strcmp(q->op, "scan") == 0) {
+        const wi_scan_args args = {.type = q->type, .n = n, .x = memory, .y = memory};
+        return wi_pick(ctx, &wi_scan_ladder, q->type, &args);
+    }
+    if (strcmp(q->op, "select") == 0) {
+        const wi_select_args args = {.n = n,
+                                     .tested = memory,
+                                     .tested_bytes = size,
+                                     .moves = true,
+                                     .x = memory,
+                                     .unit = size,
+                                     .units = 1,
+                                     .kept = memory};
+        return wi_pick(ctx, &wi_select_ladder, WI_NO_TYPE, &args);
+    }
+    if (strcmp(q->op, "sort") == 0) {
+        const wi_sort_args args = {
+            .type = q->type, .end_bit = 8 * (unsigned)size, .n = n, .x = memory, .y = memory};
+        return wi_pick(ctx, &wi_sort_ladder, q->type, &args);
+    }
+    const wi_histogram_args args = {
+        .type = q->type, .n = n, .channels = 1, .bins = {.count = (uint32_t)q->bins}, .x = memory};
+    return wi_pick(ctx, &wi_histogram_ladder, q->type, &args);
+}
+
+static void expect(const weft_context *ctx, const question *q, size_t n, const char *row) {
+    const wi_row *const picked = answer(ctx, q, n);
+    if (!picked || strcmp(picked->name, row) != 0)
+        fail_msg("%s of %zu %s in %zu bins: %s, and not %s", q->op, n, weft_type_name(q->type),
+                 q->bins, picked ? picked->name : "nothing", row);
+}
+
+static const question scan = {"scan", WEFT_F32, 0}, keep = {"select", WEFT_F32, 0},
+                      sort = {"sort", WEFT_U32, 0}, few_bins = {"histogram", WEFT_U32, 256},
+                      some_bins = {"histogram", WEFT_U32, 1 << 16},
+                      more_bins = {"histogram", WEFT_U32, 1 << 18},
+                      many_bins = {"histogram", WEFT_U32, 1 << 22};
+
+/* What was measured to be the fastest on an H200: the READMEs of the slices have the figures. */
+static void choose_as_measured(const weft_context *ctx) {
+    static const struct {
+        const question *call;
+        size_t n;
+        const char *row;
+    } measured[] = {
+        {&scan, 1 << 20, "lookback"},     {&scan, 1 << 21, "lookback"},
+        {&scan, 1 << 23, "bulk"},         {&scan, 1 << 28, "bulk"},
+        {&keep, 1 << 20, "lookback"},     {&keep, 1 << 21, "lookback"},
+        {&keep, 1 << 23, "bulk"},         {&keep, 1 << 28, "bulk"},
+        {&sort, 1 << 10, "merge"},        {&sort, 1 << 14, "merge"},
+        {&sort, 1 << 15, "onesweep"},     {&sort, 1 << 28, "onesweep"},
+        {&few_bins, 1 << 10, "lanes"},    {&few_bins, 1 << 28, "lanes"},
+        {&some_bins, 1 << 10, "packed"},  {&some_bins, 1 << 28, "packed"},
+        {&more_bins, 1 << 19, "cached"},  {&more_bins, 1 << 21, "ranges"},
+        {&more_bins, 1 << 28, "ranges"},  {&many_bins, 1 << 20, "cached"},
+        {&many_bins, 1 << 23, "cached"},  {&many_bins, 1 << 25, "sampled"},
+        {&many_bins, 1 << 28, "sampled"},
+    };
+    for (size_t k = 0; k < sizeof measured / sizeof *measured; k++)
+        expect(ctx, measured[k].call, measured[k].n, measured[k].row);
+}
+
+/* The n from which on another rung is chosen than for few elements; it must not change twice. */
+static size_t turn_of(const weft_context *ctx, const question *q) {
+    const wi_row *const first = answer(ctx, q, 1 << 10), *last = first;
+    size_t turn = 0;
+    for (size_t n = 1 << 10; n < (size_t)1 << 40; n += n / 4) {
+        const wi_row *const row = answer(ctx, q, n);
+        assert_non_null(row);
+        if (row == last)
+            continue;
+        if (turn)
+            fail_msg("%s: %s again at %zu", q->op, row->name, n);
+        turn = n;
+        last = row;
+    }
+    return turn;
+}
+
+/* Where less is done in a second, what saves work pays sooner, but not much sooner. */
+static void choose_sensibly(weft_context *ctx) {
+    static const question *const calls[] = {&scan, &keep, &sort, &more_bins, &many_bins};
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        ctx->machine = h200;
+        const size_t turn = turn_of(ctx, calls[k]);
+        ctx->machine = half_of(h200);
+        const size_t of_half = turn_of(ctx, calls[k]);
+        if (!(of_half >= turn / 4 && of_half <= turn + turn / 4))
+            fail_msg("%s: from %zu on, and on half of the device from %zu", calls[k]->op, turn,
+                     of_half);
+    }
+    for (size_t n = 1 << 10; n < (size_t)1 << 30; n *= 2) {
+        expect(ctx, &few_bins, n, "lanes");
+        expect(ctx, &some_bins, n, "packed");
+    }
+}
+
+static void test_made_up(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA || ctx->gpu == NULL)
+        return;
+    const wi_machine own = ctx->machine;
+    ctx->machine = h200;
+    choose_as_measured(ctx);
+    choose_sensibly(ctx);
+    ctx->machine = own;
+}
+
+static void test_figures(weft_context *ctx) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    assert_true(m->bytes_per_s > 1e9 && m->bytes_per_s < 1e14);
+    assert_true(m->cache_bytes_per_s > m->bytes_per_s && m->cache_bytes > 0);
+    assert_true(m->launch_s >= 0 && m->launch_s < 1e-3);
+    assert_true(m->f32_flops >= m->f64_flops && m->f64_flops > 1e9);
+    assert_true(m->units > 0 && m->unit_hz > 1e8 && m->unit_hz < 1e11);
+    assert_true(ctx->kind == WI_CUDA || m->units == ctx->threads);
+}
+
+/* ---- this cpu ---- */
+
+enum {
+    CALLS = 9,
+    TRIES = 4,
+    MOST_N = 1 << 20
+};
+
+static const double least_seconds = 20e-6, tolerance = 1.5;
+
+/* The median of some calls. */
+static double seconds_of(const wi_climb *climb, void *problem) {
+    double samples[CALLS];
+    for (int k = -1; k < CALLS; k++) {
+        const double begin = wi_now();
+        assert_int_equal(climb->call(problem), WEFT_OK);
+        if (k >= 0)
+            samples[k] = wi_now() - begin;
+    }
+    return wi_median(samples, CALLS);
+}
+
+/* How much slower the chosen rung is than the fastest, of those that may be chosen; 1 if all are
+ * too quick to tell. */
+static double loss(weft_context *ctx, const wi_climb *climb, void *problem, const char **fastest) {
+    const wi_ladder *const ladder = climb->ladder;
+    double least = INFINITY;
+    assert_int_equal(weft_use(ctx, ladder->op, NULL), WEFT_OK);
+    const double chosen = seconds_of(climb, problem);
+    for (size_t k = 0; k < ladder->count; k++) {
+        const wi_row *const row = &ladder->rows[k];
+        if (!row->seconds || !wi_row_serves(row, ctx))
+            continue;
+        assert_int_equal(weft_use(ctx, ladder->op, row->name), WEFT_OK);
+        const double seconds = seconds_of(climb, problem);
+        if (seconds < least) {
+            least = seconds;
+            *fastest = row->name;
+        }
+    }
+    assert_int_equal(weft_use(ctx, ladder->op, NULL), WEFT_OK);
+    return chosen < least_seconds ? 1 : chosen / least;
+}
+
+/* A machine may be busy with something else: only what is slow at each try is. */
+static void hold_against_clock(weft_context *ctx, const wi_climb *climb, weft_type type, size_t n) {
+    const wi_setup setup = {.ctx = ctx, .type = type, .n = n, .seed = 1};
+    const char *fastest = "";
+    double least = INFINITY;
+    void *problem;
+    if (!test_size_wanted(n))
+        return;
+    assert_int_equal(climb->make(&setup, &problem), WEFT_OK);
+    for (int k = 0; k < TRIES && least > tolerance; k++)
+        least = fmin(least, loss(ctx, climb, problem, &fastest));
+    climb->drop(problem);
+    if (least > tolerance)
+        fail_msg("%s of %zu %s: %.2f times the time of %s", climb->ladder->op, n,
+                 weft_type_name(type), least, fastest);
+}
+
+static size_t rivals(const weft_context *ctx, const wi_ladder *ladder) {
+    size_t count = 0;
+    for (size_t k = 0; k < ladder->count; k++)
+        count += ladder->rows[k].seconds && wi_row_serves(&ladder->rows[k], ctx);
+    return count;
+}
+
+/* Checkers and builds without optimization slow rungs down, each by a factor of its own. */
+static void test_clock(void **state) {
+    static const weft_type types[] = {WEFT_U8, WEFT_F16, WEFT_I32, WEFT_F32, WEFT_F64, WEFT_U64};
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(WEFT_EMU) || !defined(__OPTIMIZE__)
+    skip();
+#endif
+    weft_context *const ctx = test_open("cpu:1");
+    for (size_t k = 0; k < wi_climb_count; k++) {
+        const wi_climb *const climb = wi_climbs[k];
+        if (rivals(ctx, climb->ladder) < 2)
+            continue;
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            for (size_t n = 1 << 8; n <= MOST_N; n *= 16)
+                if (!climb->only_type || types[t] == climb->type)
+                    hold_against_clock(ctx, climb, types[t], n);
+    }
+    weft_close(ctx);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST_ON_EACH_PLACE(test_figures),
+                                       TEST_ON_EACH_PLACE(test_made_up),
+                                       cmocka_unit_test(test_clock)};
+    return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
+}
