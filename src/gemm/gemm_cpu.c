@@ -13,7 +13,7 @@
 #include "gemm/gemm_simd.h"
 
 enum {
-    TASK_ROWS = 1536,
+    TASK_ROWS = 3072,
     TASK_COLUMNS = 1536,
     TASKS_A_THREAD = 4,            /* so that none waits long for the last */
     B_BYTES = 384 << 10,           /* of a packed block: most of a second-level cache */

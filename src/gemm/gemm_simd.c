@@ -9,6 +9,7 @@
 #include "cpu/lanes.h"
 
 enum {
+    LINE_BYTES = 64,
     TILE_VECTORS = 3,
 #if defined(__AVX512F__) || !defined(__x86_64__)
     TILE_COLUMNS = 8, /* of 32 registers */
@@ -148,6 +149,7 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 /* ---- products ---- */
 
 #define STEPS AS_IT_IS
+#define UNROLL_STEPS _Pragma("GCC unroll 4")
 #define WORD double
 #define NAME(f) f##_f64
 #define VECTOR wi_doubles
@@ -176,6 +178,7 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 #define PLUS_SCALED_WORD fmaf
 #include "gemm/gemm_simd_tile.inc"
 #undef STEPS
+#undef UNROLL_STEPS
 #undef WORD
 #undef NAME
 #undef VECTOR
@@ -185,7 +188,10 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 #undef PLUS_SCALED
 #undef PLUS_SCALED_WORD
 
+/* A pair of products is added by an instruction of its own, for which an unrolled loop would have
+ * no register left. */
 #define STEPS PAIRS
+#define UNROLL_STEPS _Pragma("GCC unroll 1")
 #define WORD uint32_t
 #define NAME(f) f##_i32
 #define VECTOR wholes
