@@ -11,18 +11,20 @@
 extern "C" {
 #endif
 
+enum {
+    WI_EXTENTS = 3,
+    WI_MERITS = 2
+};
+
 /* Which problem to make. */
 typedef struct wi_setup {
     weft_context *ctx;
     weft_type type;
     size_t n; /* the scale: the number of elements, or another size that the slice defines */
+    /* If the climb has extents: each of them, as far as n allows; 0: n. */
+    size_t extent[WI_EXTENTS];
     uint64_t seed;
 } wi_setup;
-
-enum {
-    WI_EXTENTS = 3,
-    WI_MERITS = 2
-};
 
 /* The size of a problem: a count n, or up to three extents, such as m x n x k of a matrix product.
  */
@@ -60,6 +62,8 @@ typedef struct wi_climb {
     bool only_type;          /* the ladder has no other type */
     const wi_merits *merits; /* shown if rates and roof would mean nothing; or NULL */
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
+    size_t first_n;          /* where rungs begin; 0: 1024 */
+    bool has_extents;        /* m, n and k, which can be asked for one by one */
     /* Allocates and fills a problem; on failure nothing stays allocated. */
     weft_status (*make)(const wi_setup *setup, void **problem);
     weft_status (*call)(void *problem); /* one public call, queued or finished */
