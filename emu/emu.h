@@ -94,6 +94,14 @@ struct Known;
 using Seen = std::shared_ptr<const Known>; /* NULL: nothing */
 Seen joined(const Seen &a, const Seen &b);
 
+/* A copy of its own that a thread has started: `valid` bytes, and zeros behind them. */
+struct Fetch {
+    void *shared;
+    const void *global;
+    size_t bytes, valid;
+    unsigned group;
+};
+
 struct Fibre;
 struct Block;
 uint64_t next_time(); /* time counts the moments at which something was ordered */
@@ -152,6 +160,8 @@ struct Fibre {
     Fence fence = {};
     Seen unfenced = {};                       /* what its next fence will let it see */
     std::vector<uint64_t> engine_fences = {}; /* when it let the copy engine see what it wrote */
+    std::vector<Fetch> fetches = {};          /* under way */
+    unsigned fetch_groups = 0;                /* closed so far */
 };
 
 /* A bulk copy under way. */

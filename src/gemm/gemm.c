@@ -32,7 +32,7 @@ static const char *fits_taught(const weft_context *ctx, const void *args) {
 
 static const char *fits_pipeline(const weft_context *ctx, const void *args) {
     (void)ctx;
-    return is_wide(args) ? NULL : "offers f32 and f64 only";
+    return ((const wi_gemm_args *)args)->type == WEFT_F32 ? NULL : "offers f32 only";
 }
 
 static const char *fits_tensor(const weft_context *ctx, const void *args) {
@@ -63,8 +63,13 @@ static const wi_row rows[] = {
     {"strip", WI_CUDA, "a thread keeps 8 sums of a column in registers", 0, fits_taught,
      wi_gemm_strip},
     {"patch", WI_CUDA, "a thread keeps 8 x 8 sums in registers", 0, fits_taught, wi_gemm_patch},
+    {"vector", WI_CUDA, "16 bytes for each read of shared memory", 0, fits_taught, wi_gemm_vector},
+    {"doubled", WI_CUDA, "two tiles of each: the next arrives while one is used", 0, fits_taught,
+     wi_gemm_doubled},
+    {"warps", WI_CUDA, "the sums of a warp are a block of their own", 0, fits_taught,
+     wi_gemm_warps},
 #    endif
-    {"pipeline", WI_CUDA, "tiles arrive by asynchronous copies, several steps ahead", 0,
+    {"pipeline", WI_CUDA, "tiles come by asynchronous copies, several steps ahead", 0,
      fits_pipeline, wi_gemm_pipeline},
     {"tensor", WI_CUDA, "the same tiles, multiplied by tensor cores", 0, fits_tensor,
      wi_gemm_tensor},
