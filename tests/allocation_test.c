@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/stage.h"
+#include "gemm/gemm.h"
 #include "histogram/histogram.h"
 #include "injection.h"
 #include "map/map.h"
@@ -262,6 +263,16 @@ static weft_status run_run_length(weft_context *ctx, arrays *a) {
                            a->result);
 }
 
+static weft_status run_gemm(weft_context *ctx, arrays *a) {
+    return weft_gemm(ctx, 0, WEFT_F32, WEFT_F32, 100, 90, 30, 2, a->x, 110, a->y, 30, 0.5, a->z,
+                     100);
+}
+
+static weft_status run_gemm_halves(weft_context *ctx, arrays *a) {
+    return weft_gemm(ctx, WEFT_ROW_MAJOR, WEFT_BF16, WEFT_BF16, 90, 100, 30, 1, a->x, 30, a->y, 100,
+                     0, a->z, 100);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -289,6 +300,8 @@ static const public_call calls[] = {
     {"weft_search", run_search, NULL, NULL},
     {"weft_top_k", run_top_k, NULL, ask_top_k},
     {"weft_top_k of many", run_top_many, NULL, ask_top_many},
+    {"weft_gemm", run_gemm, &wi_gemm_ladder, NULL},
+    {"weft_gemm of bf16", run_gemm_halves, &wi_gemm_ladder, NULL},
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},

@@ -20,6 +20,11 @@ static void list_ladders(const wi_command *command, wi_words *words) {
     wi_words_add(words, WI_ROOF_WORD);
 }
 
+static const wi_option m_option = {
+    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm"};
+static const wi_option k_option = {
+    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm"};
+
 enum {
     INDENT = 4,
     COUNT_COLUMNS = 8 /* of one extent of a size */
@@ -122,14 +127,18 @@ static void print_meaning(const climber *c) {
 static void print_heading(const climber *c) {
     const wi_climb *const climb = c->pool->climb;
     const wi_setup *const setup = &c->pool->setup;
-    char title[WI_NAME_BYTES], n[WI_FIELD_BYTES], bytes[WI_FIELD_BYTES], size[64] = "";
+    char title[WI_NAME_BYTES], n[WI_SIZE_BYTES], bytes[WI_FIELD_BYTES], size[64] = "";
+    wi_size asked = climb->has_extents ? (wi_size){{0}} : wi_size_of(c->n);
+    if (climb->has_extents)
+        memcpy(asked.extent, setup->extent, sizeof asked.extent);
     wi_place_title(setup->ctx, title, sizeof title);
     if (!climb->merits && wi_roof_rows[c->first.roof].unit == WI_UNIT_BYTES)
         snprintf(size, sizeof size, " (%s an array)",
                  wi_format_bytes((double)(c->n * weft_type_size(setup->type)), bytes));
-    wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, n = %s%s", wi_style_on(stdout, WI_BOLD),
+    wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, %s = %s%s", wi_style_on(stdout, WI_BOLD),
                   climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-                  weft_type_name(setup->type), wi_format_count(c->n, n), size);
+                  weft_type_name(setup->type), climb->has_extents ? "m x n x k" : "n",
+                  wi_format_size(&asked, n), size);
     wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
     print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
@@ -320,6 +329,30 @@ static weft_status climb_ladder(climber *c) {
     return status;
 }
 
+/* An extent that an option gives, or else n; 0, with a message, if that makes no sense. */
+static size_t extent_of(const wi_arguments *args, const wi_option *option, size_t n) {
+    const char *const text = wi_value(args, option);
+    size_t extent = n;
+    if (text && (!wi_read_count(text, &extent) || extent == 0)) {
+        wi_usage(args->command, "option --%s: \"%s\" is no count above 0", option->name, text);
+        return 0;
+    }
+    return extent;
+}
+
+/* m, n and k of a product; *n becomes the largest. False, with a message, if one makes no sense. */
+static bool take_extents(const wi_arguments *args, const wi_climb *climb, size_t *n,
+                         size_t extent[WI_EXTENTS]) {
+    if (!climb->has_extents)
+        return true;
+    extent[0] = extent_of(args, &m_option, *n);
+    extent[1] = *n;
+    extent[2] = extent[0] ? extent_of(args, &k_option, *n) : 0;
+    for (int e = 0; e < WI_EXTENTS; e++)
+        *n = extent[e] > *n ? extent[e] : *n;
+    return extent[0] > 0 && extent[2] > 0;
+}
+
 static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_context *ctx,
                          const wi_meter *meter) {
     wi_pool pool = {.climb = climb, .setup = {.ctx = ctx, .seed = args->seed, .type = climb->type}};
@@ -328,6 +361,8 @@ static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_c
     climber c = {.args = args, .meter = meter, .pool = &pool, .n = args->n};
     if (!wi_given(args, &wi_n_option))
         c.n = wi_usual_n(climb, ctx, pool.setup.type);
+    if (!take_extents(args, climb, &c.n, pool.setup.extent))
+        return WI_EXIT_USAGE;
     c.rungs = wi_host_alloc(climb->ladder->count * sizeof *c.rungs);
     if (!c.rungs) {
         wi_say_error("climb: no memory for a ladder of %zu rungs", climb->ladder->count);
@@ -361,12 +396,18 @@ static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_c
 
 /* Says why options make no sense for what is to be climbed; NULL is what roofs are. */
 static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
-    static const wi_option *const of_ladders[] = {&wi_variant_option, &wi_type_option, &wi_n_option,
-                                                  &wi_seed_option};
+    static const wi_option *const of_ladders[] = {
+        &wi_variant_option, &wi_type_option, &wi_n_option, &m_option, &k_option, &wi_seed_option};
+    static const wi_option *const of_products[] = {&m_option, &k_option};
     for (size_t k = 0; !climb && k < sizeof of_ladders / sizeof *of_ladders; k++) {
         if (wi_given(args, of_ladders[k]))
             return wi_usage(args->command, "option --%s: roofs have no such choice; leave it out",
                             of_ladders[k]->name);
+    }
+    for (size_t k = 0; climb && !climb->has_extents && k < 2; k++) {
+        if (wi_given(args, of_products[k]))
+            return wi_usage(args->command, "option --%s: %s has one size, --n; gemm has more",
+                            of_products[k]->name, climb->ladder->op);
     }
     if (climb && climb->only_type && wi_given(args, &wi_type_option) && args->type != climb->type)
         return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
@@ -400,8 +441,8 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &wi_place_option, &wi_variant_option, &wi_type_option, &wi_n_option,
-    &wi_seed_option,  &wi_json_option,    &wi_help_option, NULL};
+    &wi_place_option, &wi_variant_option, &wi_type_option, &wi_n_option,    &m_option,
+    &k_option,        &wi_seed_option,    &wi_json_option, &wi_help_option, NULL};
 
 const wi_command wi_climb_command = {
     .name = "climb",

@@ -11,18 +11,20 @@
 extern "C" {
 #endif
 
+enum {
+    WI_EXTENTS = 3,
+    WI_MERITS = 2
+};
+
 /* Which problem to make. */
 typedef struct wi_setup {
     weft_context *ctx;
     weft_type type;
     size_t n; /* the scale: the count of elements, or what the slice makes of it */
+    /* If the climb has extents: each of them, as far as n allows; 0: n. */
+    size_t extent[WI_EXTENTS];
     uint64_t seed;
 } wi_setup;
-
-enum {
-    WI_EXTENTS = 3,
-    WI_MERITS = 2
-};
 
 /* How large a problem is: one count n, or up to three extents, as m x n x k of a product of
  * matrices. */
@@ -58,8 +60,10 @@ typedef struct wi_climb {
     weft_type type;      /* when the user names none */
     bool only_type;      /* the ladder knows no other */
     const wi_merits
-        *merits;    /* what is shown in place of rates and roof, which say nothing; or NULL */
-    size_t usual_n; /* when the user names none; 0: what leaves the caches */
+        *merits;      /* what is shown in place of rates and roof, which say nothing; or NULL */
+    size_t usual_n;   /* when the user names none; 0: what leaves the caches */
+    size_t first_n;   /* with which rungs begin; 0: 1024 */
+    bool has_extents; /* m, n and k, which may be asked for one by one */
     /* Allocates and fills; on failure nothing is left. */
     weft_status (*make)(const wi_setup *setup, void **problem);
     weft_status (*call)(void *problem); /* one public call, queued or done */

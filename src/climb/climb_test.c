@@ -215,6 +215,10 @@ static void test_pool(void **state) {
 
 /* ---- the slices' climbs ---- */
 
+static size_t first_extent(const wi_climb *climb) {
+    return climb->first_n ? climb->first_n : SMALL_N;
+}
+
 /* Every rung of the place is right on a small problem, or says why not; what it costs is known. */
 static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem) {
     char why[WI_MESSAGE_BYTES];
@@ -231,16 +235,35 @@ static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem)
         if (!climb->check(problem, why, sizeof why))
             fail_msg("%s, %s: %s", climb->ladder->op, row->name, why);
         climb->describe(problem, row->name, &facts);
-        if (!(facts.bytes > 0 && wi_work_of(&facts) > 0 && facts.size.extent[0] == SMALL_N))
+        if (!(facts.bytes > 0 && wi_work_of(&facts) > 0 &&
+              facts.size.extent[0] == first_extent(climb)))
             fail_msg("%s, %s: no bytes, flops or size", climb->ladder->op, row->name);
     }
     ok(ctx, weft_use(ctx, climb->ladder->op, NULL));
 }
 
+/* Products of a few columns of few terms. */
+static void check_extents(weft_context *ctx, const wi_climb *climb) {
+    const wi_setup setup = {
+        .ctx = ctx, .type = climb->type, .n = SMALL_N, .extent = {40, SMALL_N + 1, 7}, .seed = 1};
+    wi_facts facts;
+    void *problem;
+    char why[128];
+    ok(ctx, climb->make(&setup, &problem));
+    if (!climb->check(problem, why, sizeof why))
+        fail_msg("%s: %s", climb->ladder->op, why);
+    climb->describe(problem, NULL, &facts);
+    assert_int_equal(facts.size.extent[0], 40);
+    assert_int_equal(facts.size.extent[1], SMALL_N);
+    assert_int_equal(facts.size.extent[2], 7);
+    climb->drop(problem);
+}
+
 static void test_climbs(weft_context *ctx) {
     for (size_t k = 0; k < wi_climb_count; k++) {
         const wi_climb *const climb = wi_climbs[k];
-        const wi_setup setup = {.ctx = ctx, .type = climb->type, .n = SMALL_N, .seed = 1};
+        const wi_setup setup = {
+            .ctx = ctx, .type = climb->type, .n = first_extent(climb), .seed = 1};
         void *problem;
         if (!wi_has_rungs(climb->ladder, ctx->kind))
             continue;
@@ -249,6 +272,8 @@ static void test_climbs(weft_context *ctx) {
             ok(ctx, climb->serial(problem));
         check_rungs(ctx, climb, problem);
         climb->drop(problem);
+        if (climb->has_extents)
+            check_extents(ctx, climb);
     }
     assert_null(wi_find_climb("no such operation"));
 }

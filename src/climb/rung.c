@@ -50,13 +50,14 @@ void wi_pool_drop(wi_pool *pool) {
 }
 
 /* Where the search for n begins. */
-static size_t first_n(size_t n) {
-    return n > FIRST_N ? FIRST_N : n;
+static size_t first_n(const wi_climb *climb, size_t n) {
+    const size_t first = climb->first_n ? climb->first_n : FIRST_N;
+    return n > first ? first : n;
 }
 
 weft_status wi_pool_describe(wi_pool *pool, size_t n, wi_facts *facts) {
     void *problem;
-    const weft_status status = wi_pool_get(pool, first_n(n), &problem);
+    const weft_status status = wi_pool_get(pool, first_n(pool->climb, n), &problem);
     if (status == WEFT_OK)
         pool->climb->describe(problem, NULL, facts);
     return status;
@@ -96,10 +97,11 @@ static weft_status try_n(search *s, size_t n) {
     if (status != WEFT_OK)
         return status;
     /* over two steps, so that one disturbed call does not make a linear rung look quadratic */
-    s->exponent = 2;
+    const double most = s->pool->climb->has_extents ? 3 : 2;
+    s->exponent = most;
     if (s->n_before > 0)
         s->exponent = log(seconds / s->seconds_before) / log((double)n / (double)s->n_before);
-    s->exponent = !(s->exponent > 1) ? 1 : s->exponent > 2 ? 2 : s->exponent;
+    s->exponent = !(s->exponent > 1) ? 1 : s->exponent > most ? most : s->exponent;
     s->n_before = s->n;
     s->seconds_before = s->seconds;
     s->n = n;
@@ -191,7 +193,7 @@ weft_status wi_rung_run(wi_pool *pool, const wi_meter *meter, const wi_row *row,
     const char *const op = pool->climb->ladder->op;
     weft_status status = weft_use(pool->setup.ctx, op, row ? row->name : NULL);
     if (status == WEFT_OK)
-        status = find_first(&s, row ? first_n(n) : n, rung);
+        status = find_first(&s, row ? first_n(pool->climb, n) : n, rung);
     if (status == WEFT_OK && s.n > 0)
         status = grow(&s, n, rung);
     rung->n = s.n;

@@ -23,6 +23,7 @@ static void load(void) {
     loaded =
         library && find(library, "dsyrk_", &blas.dsyrk, sizeof blas.dsyrk) &&
         find(library, "dgemm_", &blas.dgemm, sizeof blas.dgemm) &&
+        find(library, "sgemm_", &blas.sgemm, sizeof blas.sgemm) &&
         find(library, "dtrsm_", &blas.dtrsm, sizeof blas.dtrsm) &&
         find(library, "dpotrf_", &blas.dpotrf, sizeof blas.dpotrf) &&
         find(library, "openblas_set_num_threads", &blas.set_threads, sizeof blas.set_threads) &&

@@ -13,6 +13,9 @@ typedef struct wi_blas {
     void (*dgemm)(const char *trans_a, const char *trans_b, const int *m, const int *n,
                   const int *k, const double *alpha, const double *a, const int *lda,
                   const double *b, const int *ldb, const double *beta, double *c, const int *ldc);
+    void (*sgemm)(const char *trans_a, const char *trans_b, const int *m, const int *n,
+                  const int *k, const float *alpha, const float *a, const int *lda, const float *b,
+                  const int *ldb, const float *beta, float *c, const int *ldc);
     void (*dtrsm)(const char *side, const char *uplo, const char *trans, const char *diag,
                   const int *m, const int *n, const double *alpha, const double *a, const int *lda,
                   double *b, const int *ldb);

@@ -154,9 +154,9 @@ static weft_status check_scalar(weft_context *ctx, const char *which, weft_type 
 /* A matrix as the call describes it: r x c, or its transpose, stored by columns or by rows. */
 static wi_array matrix(const char *which, const void *p, size_t r, size_t c, bool transposed,
                        bool by_rows, const char *ld_name, size_t ld, weft_type type, unsigned use) {
-    const size_t rows = transposed ? c : r, cols = transposed ? r : c;
-    return by_rows ? wi_matrix(which, p, rows, cols, ld_name, ld, type, use)
-                   : wi_columns(which, p, rows, cols, ld_name, ld, type, use);
+    const size_t height = transposed ? c : r, width = transposed ? r : c;
+    return by_rows ? wi_matrix(which, p, height, width, ld_name, ld, type, use)
+                   : wi_columns(which, p, height, width, ld_name, ld, type, use);
 }
 
 /* What is stored by rows is the transpose of what is stored by columns, and the product of

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The serial rung of gemm: three loops, which say in C what the public header says in words. Each
+ * sum takes in its products from the first to the last, each by one fused multiply-add. */
+#include <math.h>
+
+#include "cpu/half.h"
+#include "gemm/gemm.h"
+
+#define AS_IT_IS(x) (x)
+#define AS_F32(x) ((float)(x))
+/* Whole numbers are multiplied modulo 2^32, as unsigned. */
+#define WHOLE(x) ((uint32_t)(int32_t)(x))
+#define SIGNED(x) ((int32_t)(x))
+#define WHOLE_PLUS_PRODUCT(a, b, c) ((c) + (a) * (b))
+
+#define NAME(f) f##_f64
+#define IN double
+#define OUT double
+#define SUM double
+#define SCALAR AS_IT_IS
+#define WIDEN AS_IT_IS
+#define WIDEN_OUT AS_IT_IS
+#define NARROW AS_IT_IS
+#define PLUS_PRODUCT fma
+#include "gemm/gemm_ref_loops.inc"
+#undef NAME
+#undef IN
+#undef OUT
+#undef SUM
+#undef SCALAR
+#undef PLUS_PRODUCT
+
+#define SUM float
+#define SCALAR AS_F32
+#define PLUS_PRODUCT fmaf
+
+#define NAME(f) f##_f32
+#define IN float
+#define OUT float
+#include "gemm/gemm_ref_loops.inc"
+#undef NAME
+#undef IN
+#undef WIDEN
+
+#define NAME(f) f##_f16_f32
+#define IN uint16_t
+#define WIDEN wi_f16_widen
+#include "gemm/gemm_ref_loops.inc"
+#undef NAME
+#undef WIDEN
+
+#define NAME(f) f##_bf16_f32
+#define WIDEN wi_bf16_widen
+#include "gemm/gemm_ref_loops.inc"
+#undef NAME
+#undef OUT
+#undef WIDEN
+#undef WIDEN_OUT
+#undef NARROW
+
+#define NAME(f) f##_f16
+#define OUT uint16_t
+#define WIDEN wi_f16_widen
+#define WIDEN_OUT wi_f16_widen
+#define NARROW wi_f16_narrow
+#include "gemm/gemm_ref_loops.inc"
+#undef NAME
+#undef WIDEN
+#undef WIDEN_OUT
+#undef NARROW
+
+#define NAME(f) f##_bf16
+#define WIDEN wi_bf16_widen
+#define WIDEN_OUT wi_bf16_widen
+#define NARROW wi_bf16_narrow
+#include "gemm/gemm_ref_loops.inc"
+#undef NAME
+#undef IN
+#undef OUT
+#undef SUM
+#undef SCALAR
+#undef WIDEN
+#undef WIDEN_OUT
+#undef NARROW
+#undef PLUS_PRODUCT
+
+#define NAME(f) f##_i8
+#define IN int8_t
+#define OUT int32_t
+#define SUM uint32_t
+#define SCALAR WHOLE
+#define WIDEN WHOLE
+#define WIDEN_OUT WHOLE
+#define NARROW SIGNED
+#define PLUS_PRODUCT WHOLE_PLUS_PRODUCT
+#include "gemm/gemm_ref_loops.inc"
+
+weft_status wi_gemm_serial(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    switch (g->type) {
+    case WEFT_F64:
+        multiply_f64(g);
+        break;
+    case WEFT_F32:
+        multiply_f32(g);
+        break;
+    case WEFT_F16:
+        (g->out == WEFT_F16 ? multiply_f16 : multiply_f16_f32)(g);
+        break;
+    case WEFT_BF16:
+        (g->out == WEFT_BF16 ? multiply_bf16 : multiply_bf16_f32)(g);
+        break;
+    default:
+        multiply_i8(g);
+    }
+    return WEFT_OK;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of packed blocks for one instruction set: a tile of C, 3 vectors of rows by as many
+ * columns as registers hold besides, stays in registers while its sums are made. */
+#include <stdbool.h>
+
+#include "gemm/gemm_simd.h"
+
+#include "cpu/half_simd.h"
+#include "cpu/lanes.h"
+
+enum {
+    LINE_BYTES = 64,
+    TILE_VECTORS = 3,
+#if defined(__AVX512F__) || !defined(__x86_64__)
+    TILE_COLUMNS = 8, /* of 32 registers */
+#else
+    TILE_COLUMNS = 4, /* of 16 */
+#endif
+    HALF_COLUMNS = TILE_COLUMNS / 2,
+    MOST_DEPTH = 256,
+    PAIR_DEPTH = 2 * MOST_DEPTH,
+    B_AHEAD = 16 /* products ahead that B is fetched into the first-level cache */
+};
+
+#define AS_IT_IS(k) (k)
+#define PAIRS(k) (((k) + 1) / 2)
+
+/* ---- words ---- */
+
+typedef float floats __attribute__((vector_size(WI_VECTOR_BYTES)));
+typedef uint32_t wholes __attribute__((vector_size(WI_VECTOR_BYTES)));
+
+WI_INLINE floats splat_f32(float x) {
+    return x - (floats){0};
+}
+
+WI_INLINE floats plus_product_f32(floats a, floats b, floats c) {
+#if defined(__AVX512F__)
+    return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    for (int k = 0; k < WI_VECTOR_BYTES / 4; k++)
+        c[k] = fmaf(a[k], b[k], c[k]);
+    return c;
+#endif
+}
+
+WI_INLINE wholes splat_whole(uint32_t x) {
+    return x - (wholes){0};
+}
+
+/* Each word of a and b is a pair of 16-bit numbers; c takes in both products. */
+WI_INLINE wholes plus_pairs(wholes a, wholes b, wholes c) {
+#if defined(__AVX512BW__)
+    return c + (wholes)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return c + (wholes)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return c + (wholes)_mm_madd_epi16((__m128i)a, (__m128i)b);
+#else
+    typedef int32_t signs __attribute__((vector_size(WI_VECTOR_BYTES)));
+    const signs a_low = (signs)(a << 16) >> 16, b_low = (signs)(b << 16) >> 16;
+    return c + (wholes)(a_low * b_low) + (wholes)(((signs)a >> 16) * ((signs)b >> 16));
+#endif
+}
+
+#define WHOLE(x) ((uint32_t)(int32_t)(x))
+#define AS_F32(x) ((float)(x))
+#define PLUS_WHOLE(a, b, c) ((c) + (a) * (b))
+
+/* ---- packing ---- */
+
+#define COPY_RUN(n, from, to) memcpy(to, from, (n) * sizeof *(to))
+
+#define WORD double
+#define STEPS AS_IT_IS
+#define NAME(f) f##_f64
+#include "gemm/gemm_simd_turn.inc"
+#define IN double
+#define COPY COPY_RUN
+#define TURN turn_f64
+#include "gemm/gemm_simd_pack.inc"
+#include "gemm/gemm_simd_panels.inc"
+#undef IN
+#undef NAME
+#undef TURN
+#undef WORD
+
+#define WORD float
+#define TURN turn_f32
+#define NAME(f) f##_f32
+#include "gemm/gemm_simd_turn.inc"
+#define IN float
+#include "gemm/gemm_simd_pack.inc"
+#include "gemm/gemm_simd_panels.inc"
+#undef IN
+#undef NAME
+#undef COPY
+
+#define IN uint16_t
+#define NAME(f) f##_f16
+#define COPY wi_f16_widen_run
+#include "gemm/gemm_simd_pack.inc"
+#include "gemm/gemm_simd_panels.inc"
+#undef NAME
+#undef COPY
+
+#define NAME(f) f##_bf16
+#define COPY wi_bf16_widen_run
+#include "gemm/gemm_simd_pack.inc"
+#include "gemm/gemm_simd_panels.inc"
+#undef IN
+#undef NAME
+#undef COPY
+#undef TURN
+#undef WORD
+#undef STEPS
+
+WI_INLINE uint32_t pair_of(int8_t low, int8_t high) {
+    return ((uint32_t)low & 0xffff) | (uint32_t)high << 16;
+}
+
+/* Products in pairs; the last one of an odd number is beside 0. */
+WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const wi_gemm_side *side,
+                             size_t first, uint32_t *to) {
+    const size_t next = side->across ? 1 : side->ld, apart = side->across ? side->ld : 1;
+    const int8_t *x = (const int8_t *)side->x + first * apart;
+    for (size_t p = 0; p < k; p += 2, x += 2 * next, to += width) {
+        if (p + 1 < k)
+            for (size_t i = 0; i < count; i++)
+                to[i] = pair_of(x[i * apart], x[i * apart + next]);
+        else
+            for (size_t i = 0; i < count; i++)
+                to[i] = pair_of(x[i * apart], 0);
+        for (size_t i = count; i < width; i++)
+            to[i] = 0;
+    }
+}
+
+#define WORD uint32_t
+#define STEPS PAIRS
+#define NAME(f) f##_i8
+#include "gemm/gemm_simd_panels.inc"
+#undef NAME
+#undef WORD
+#undef STEPS
+
+/* ---- products ---- */
+
+#define STEPS AS_IT_IS
+#define UNROLL_STEPS _Pragma("GCC unroll 4")
+#define WORD double
+#define NAME(f) f##_f64
+#define VECTOR wi_doubles
+#define SCALAR AS_IT_IS
+#define SPLAT wi_splat
+#define PLUS_PRODUCT wi_plus_product
+#define PLUS_SCALED wi_plus_product
+#define PLUS_SCALED_WORD fma
+#include "gemm/gemm_simd_tile.inc"
+#undef WORD
+#undef NAME
+#undef VECTOR
+#undef SCALAR
+#undef SPLAT
+#undef PLUS_PRODUCT
+#undef PLUS_SCALED
+#undef PLUS_SCALED_WORD
+
+#define WORD float
+#define NAME(f) f##_f32
+#define VECTOR floats
+#define SCALAR AS_F32
+#define SPLAT splat_f32
+#define PLUS_PRODUCT plus_product_f32
+#define PLUS_SCALED plus_product_f32
+#define PLUS_SCALED_WORD fmaf
+#include "gemm/gemm_simd_tile.inc"
+#undef STEPS
+#undef UNROLL_STEPS
+#undef WORD
+#undef NAME
+#undef VECTOR
+#undef SCALAR
+#undef SPLAT
+#undef PLUS_PRODUCT
+#undef PLUS_SCALED
+#undef PLUS_SCALED_WORD
+
+/* A pair of products is added by an instruction of its own, for which an unrolled loop would have
+ * no register left. */
+#define STEPS PAIRS
+#define UNROLL_STEPS _Pragma("GCC unroll 1")
+#define WORD uint32_t
+#define NAME(f) f##_i32
+#define VECTOR wholes
+#define SCALAR WHOLE
+#define SPLAT splat_whole
+#define PLUS_PRODUCT plus_pairs
+#define PLUS_SCALED PLUS_WHOLE
+#define PLUS_SCALED_WORD PLUS_WHOLE
+#include "gemm/gemm_simd_tile.inc"
+
+/* ---- columns of C in another type ---- */
+
+static void widen_f16(size_t n, const void *from, float *to) {
+    wi_f16_widen_run(n, from, to);
+}
+
+static void widen_bf16(size_t n, const void *from, float *to) {
+    wi_bf16_widen_run(n, from, to);
+}
+
+static void narrow_f16(size_t n, const float *from, void *to) {
+    wi_f16_narrow_run(n, from, to);
+}
+
+static void narrow_bf16(size_t n, const float *from, void *to) {
+    wi_bf16_narrow_run(n, from, to);
+}
+
+#define F32_KERNEL(type)                                                                           \
+    {                                                                                              \
+        WEFT_F32, ROWS_f32, TILE_COLUMNS, WIDE_f32, MOST_DEPTH, pack_a_##type, pack_b_##type,      \
+            multiply_f32                                                                           \
+    }
+
+const wi_gemm_simd WI_FOR_ISA(wi_gemm_simd) = {
+    .kernel = {[WEFT_F64] = {WEFT_F64, ROWS_f64, TILE_COLUMNS, WIDE_f64, MOST_DEPTH, pack_a_f64,
+                             pack_b_f64, multiply_f64},
+               [WEFT_F32] = F32_KERNEL(f32),
+               [WEFT_F16] = F32_KERNEL(f16),
+               [WEFT_BF16] = F32_KERNEL(bf16),
+               [WEFT_I8] = {WEFT_I32, ROWS_i32, TILE_COLUMNS, WIDE_i32, PAIR_DEPTH, pack_a_i8,
+                            pack_b_i8, multiply_i32}},
+    .widen = {[WEFT_F16] = widen_f16, [WEFT_BF16] = widen_bf16},
+    .narrow = {[WEFT_F16] = narrow_f16, [WEFT_BF16] = narrow_bf16},
+};

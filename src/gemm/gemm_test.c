@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of gemm's ladder, on every place: sizes, types, ways to store a matrix, gaps between
+ * columns, alignments, alpha and beta, special numbers, host and device memory. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gemm/gemm_cases.h"
+
+enum {
+    STORED = 8, /* ways to store the matrices */
+    SHAPES = 6, /* square, and long in one direction or two */
+    SCALINGS = 16,
+    KINDS = 4, /* of numbers */
+    ALL_ON_DEVICE = 7,
+    MOST_OFFSET = 7,
+    MOST_GAP = 5
+};
+
+#ifdef WEFT_EMU
+static const size_t most_products = 30000, capacity = 300000;
+#else
+static const size_t most_products = 300000, capacity = 1 << 20;
+#endif
+
+static const size_t sizes[] = {0,  1,  2,  3,  7,  8,  11, 15, 16,  17,  23,
+                               31, 32, 33, 47, 63, 64, 65, 97, 127, 128, 129};
+static const size_t long_sizes[] = {255, 256, 257, 511, 513, 769, 1021, 2049};
+static const size_t short_sizes[] = {1, 2, 3, 4, 5, 8, 9};
+
+/* Everything a case works in, made once for a place. */
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+    test_buffer host[ARRAYS], device[ARRAYS];
+    unsigned char *source[ARRAYS]; /* what the arrays hold before the call */
+} rig;
+
+static rig rig_open(weft_context *ctx) {
+    rig r = {.ctx = ctx, .random = test_random_at(1)};
+    for (int k = 0; k < ARRAYS; k++) {
+        r.host[k] = test_buffer_open(ctx, false, capacity);
+        if (ctx->kind == WI_CUDA)
+            r.device[k] = test_buffer_open(ctx, true, capacity);
+        r.source[k] = malloc(capacity);
+        assert_non_null(r.source[k]);
+    }
+    return r;
+}
+
+static void rig_close(rig *r) {
+    for (int k = 0; k < ARRAYS; k++) {
+        test_buffer_close(&r->host[k]);
+        if (r->ctx->kind == WI_CUDA)
+            test_buffer_close(&r->device[k]);
+        free(r->source[k]);
+    }
+}
+
+static const char *describe(const rig *r, const product *p) {
+    static char text[400];
+    snprintf(text, sizeof text,
+             "%s and %s on %s, variant %s, how %#x, %zu x %zu x %zu, ld %zu %zu %zu, offsets %zu "
+             "%zu %zu, alpha %g, beta %g, pattern %d, device %#x%s",
+             test_type_name(p->types.type), test_type_name(p->types.out), weft_place(r->ctx),
+             p->row ? p->row->name : "auto", p->how, p->m, p->n, p->k, p->ld[A], p->ld[B], p->ld[C],
+             p->offset[A], p->offset[B], p->offset[C], p->alpha, p->beta, p->pattern, p->device,
+             p->same ? ", A is B" : "");
+    return text;
+}
+
+static test_buffer *buffer_of(rig *r, const product *p, int array) {
+    const int home = array == B && p->same ? A : array;
+    const bool device = r->ctx->kind == WI_CUDA && (p->device >> home & 1);
+    return device ? &r->device[home] : &r->host[home];
+}
+
+/* All bits set: NaN, and -1. What a call must not read, or must leave as it is. */
+static void fill_gaps(const product *p, int array, unsigned char *bytes) {
+    const size_t width = test_size_of(type_of(p, array));
+    size_t lines, length;
+    stored_as(p, array, &lines, &length);
+    for (size_t line = 0; line + 1 < lines; line++)
+        memset(bytes + (line * p->ld[array] + length) * width, 0xff,
+               (p->ld[array] - length) * width);
+}
+
+/* Fills the sources. What is not to be read holds NaN. */
+static void fill(rig *r, const product *p) {
+    const bool unread = p->alpha == 0;
+    for (int k = 0; k < ARRAYS; k++) {
+        const weft_type type = type_of(p, k);
+        if ((k == C && p->beta == 0) || (k != C && unread)) {
+            memset(r->source[k], 0xff, bytes_of(p, k));
+            continue;
+        }
+        if (k == B && p->same)
+            continue;
+        const size_t extent = extent_of(p, k), other = k == A && p->same ? extent_of(p, B) : 0;
+        test_fill(&r->random, p->pattern, type, extent > other ? extent : other, r->source[k]);
+        if (!p->same || k == C)
+            fill_gaps(p, k, r->source[k]);
+    }
+}
+
+static void load(rig *r, const product *p) {
+    for (int k = 0; k < ARRAYS; k++) {
+        size_t bytes = bytes_of(p, k);
+        if (p->same && k == B)
+            continue;
+        if (p->same && k == A && bytes_of(p, B) > bytes)
+            bytes = bytes_of(p, B);
+        assert_true(bytes + MOST_OFFSET * 8 <= capacity);
+        test_buffer_load(buffer_of(r, p, k), r->source[k], bytes,
+                         p->offset[k] * test_size_of(type_of(p, k)));
+    }
+}
+
+/* What an array held, as values. */
+static test_value *widened(const rig *r, const product *p, int array) {
+    const size_t extent = extent_of(p, array);
+    test_value *const values = malloc((extent + 1) * sizeof *values);
+    assert_non_null(values);
+    test_widen(type_of(p, array), extent, r->source[array == B && p->same ? A : array], values);
+    return values;
+}
+
+/* Each element of C; what has been looked at is overwritten as gaps are filled. */
+static void compare_elements(const rig *r, const product *p, unsigned char *got) {
+    test_value *const x[] = {widened(r, p, A), widened(r, p, B), widened(r, p, C)};
+    const weft_type out = p->types.out;
+    for (size_t j = 0; j < p->n; j++)
+        for (size_t i = 0; i < p->m; i++) {
+            const right_value right =
+                out == WEFT_I32 ? right_whole(p, x, i, j) : right_float(p, x, i, j);
+            const size_t at = place_of(p, C, i, j);
+            const test_value value = test_load(out, got, at);
+            if (!is_right(p, value, &right))
+                fail_msg("%s: element (%zu, %zu) is %s, should be %s within %g", describe(r, p), i,
+                         j, test_text(out, value), test_text(out, right.value), right.within);
+            memset(got + at * test_size_of(out), 0xff, test_size_of(out));
+        }
+    for (int k = 0; k < ARRAYS; k++)
+        free(x[k]);
+}
+
+/* Of C each element and the gaps, and what A and B hold. */
+static void compare(rig *r, const product *p) {
+    unsigned char *const got = malloc(bytes_of(p, C) + 1);
+    assert_non_null(got);
+    memcpy(got, test_buffer_read(buffer_of(r, p, C), describe(r, p)), bytes_of(p, C));
+    compare_elements(r, p, got);
+    for (size_t b = 0; b < bytes_of(p, C); b++)
+        if (got[b] != 0xff)
+            fail_msg("%s: a gap of C was written, byte %zu", describe(r, p), b);
+    free(got);
+    for (int k = A; k <= (p->same ? A : B); k++)
+        if (memcmp(test_buffer_read(buffer_of(r, p, k), describe(r, p)), r->source[k],
+                   bytes_of(p, k)) != 0)
+            fail_msg("%s: %c was changed", describe(r, p), "AB"[k]);
+}
+
+static void run_case(rig *r, const product *p) {
+    fill(r, p);
+    load(r, p);
+    test_use(r->ctx, "gemm", p->row);
+    const weft_status status =
+        call_gemm(r->ctx, p, buffer_of(r, p, A)->p, buffer_of(r, p, B)->p, buffer_of(r, p, C)->p);
+    if (status == WEFT_EUNSUPPORTED && may_refuse(p)) {
+        test_refused(r->ctx, status, WEFT_EUNSUPPORTED, "weft_gemm", p->row->name);
+        return;
+    }
+    if (status != WEFT_OK)
+        fail_msg("%s: %s: %s", describe(r, p), weft_status_name(status), weft_message(r->ctx));
+    if (p->m > 0 && p->n > 0)
+        test_used(r->ctx, "gemm", p->row, describe(r, p));
+    compare(r, p);
+}
+
+/* ---- drawn cases ---- */
+
+static size_t one_of(rig *r, const size_t *from, size_t count) {
+    return from[test_below(&r->random, count)];
+}
+
+/* Extents of which the largest is n: equal, or some of them short. */
+static void choose_extents(rig *r, product *p, size_t n, size_t shape) {
+    const size_t count = sizeof short_sizes / sizeof *short_sizes;
+    const bool near = shape == 0;
+    p->m = shape == 1 || shape == 4 || shape == 5 || near ? n : one_of(r, short_sizes, count);
+    p->n = shape == 2 || shape == 4 || near ? n : one_of(r, short_sizes, count);
+    p->k = shape == 3 || shape == 5 || near ? n : one_of(r, short_sizes, count);
+    if (near && n > 2) {
+        p->n -= test_below(&r->random, 3);
+        p->k -= test_below(&r->random, 3);
+    }
+    while (p->m * p->n * 8 > capacity / 2)
+        p->n /= 2;
+    while ((double)p->m * (double)p->n * (double)p->k > (double)most_products ||
+           p->m * p->k * 8 > capacity / 2 || p->n * p->k * 8 > capacity / 2)
+        p->k = p->k > 1 ? p->k / 2 : 0;
+}
+
+static void choose_layout(rig *r, product *p, size_t stored) {
+    p->how |= (stored & 1 ? WEFT_TRANSPOSE_A : 0) | (stored & 2 ? WEFT_TRANSPOSE_B : 0) |
+              (stored & 4 ? WEFT_ROW_MAJOR : 0);
+    for (int k = 0; k < ARRAYS; k++) {
+        size_t lines, length;
+        stored_as(p, k, &lines, &length);
+        p->ld[k] = length + (test_below(&r->random, 2) ? test_below(&r->random, MOST_GAP) : 0);
+        p->offset[k] = test_below(&r->random, 2) ? test_below(&r->random, MOST_OFFSET) : 0;
+        if (bytes_of(p, k) + MOST_OFFSET * 8 > capacity)
+            p->ld[k] = length;
+    }
+}
+
+static void choose_numbers(rig *r, product *p, size_t scaling, size_t kind) {
+    static const double whole[] = {0, 1, -1, 7}, broken[] = {0, 1, -1, 0.3},
+                        half[] = {0, 1, -1, 0.5};
+    static const test_pattern patterns[KINDS] = {TEST_SMALL, TEST_ANY, TEST_SPECIAL, TEST_NANS};
+    p->pattern = p->types.type == WEFT_I8 ? TEST_ANY : patterns[kind];
+    const double *const from = p->types.type == WEFT_I8   ? whole
+                               : p->pattern == TEST_SMALL ? half
+                                                          : broken;
+    p->alpha = from[scaling % 4];
+    p->beta = from[scaling / 4];
+    if (p->types.type == WEFT_F32)
+        p->how |= (unsigned[]){0, WEFT_F32_STRICT, WEFT_TF32}[test_below(&r->random, 3)];
+}
+
+/* Axes: the pair of types; how matrices are stored; the shape; alpha and beta; kind of numbers. */
+static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]) {
+    rig *const r = user;
+    product p = {.row = row, .types = pairs[at[0]], .device = ALL_ON_DEVICE};
+    choose_numbers(r, &p, at[3], at[4]);
+    choose_extents(r, &p, n, at[2]);
+    choose_layout(r, &p, at[1]);
+    if (test_below(&r->random, 4) == 0)
+        p.device = (unsigned)test_below(&r->random, ALL_ON_DEVICE);
+    if (test_below(&r->random, 8) == 0) {
+        p.same = true;
+        p.offset[B] = p.offset[A];
+    }
+    run_case(r, &p);
+    return true;
+}
+
+static test_sweep sweep_of(const size_t *from, size_t count) {
+    return (test_sweep){.sizes = from,
+                        .size_count = count,
+                        .ladder = &wi_gemm_ladder,
+                        .extent = {PAIRS, STORED, SHAPES, SCALINGS, KINDS},
+                        .must = 1,
+                        .one_in = 16,
+                        .run = run_drawn};
+}
+
+static void usual_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    test_sweep s = sweep_of(sizes, sizeof sizes / sizeof *sizes);
+    s.share = 30;
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+/* Long in one direction: as far as the cut into blocks goes. */
+static void longer_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    test_sweep s = sweep_of(long_sizes, sizeof long_sizes / sizeof *long_sizes);
+    s.extent[2] = 4;
+    s.one_in = 64;
+    s.share = 15;
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+/* ---- cases that must be ---- */
+
+/* Each rung and pair of types at a size where the sums are cut, with everything in its way: gaps,
+ * transposed factors, C read. */
+static void each_rung_once(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_gemm_ladder, rows);
+    for (size_t k = 0; k < count; k++)
+        for (size_t t = 0; t < PAIRS; t++) {
+            product p = {.row = rows[k], .types = pairs[t], .device = ALL_ON_DEVICE};
+            p.m = ctx->kind == WI_CPU ? 61 : 37;
+            p.n = ctx->kind == WI_CPU ? 53 : 35;
+            p.k = ctx->kind == WI_CPU ? 601 : 41;
+            choose_numbers(&r, &p, 15, 1);
+            choose_layout(&r, &p, k + t);
+            run_case(&r, &p);
+        }
+    rig_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(each_rung_once),
+        TEST_ON_EACH_PLACE(usual_sizes),
+        TEST_ON_EACH_PLACE(longer_sizes),
+    };
+    return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
+}
