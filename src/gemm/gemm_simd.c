@@ -19,7 +19,8 @@ enum {
     HALF_COLUMNS = TILE_COLUMNS / 2,
     MOST_DEPTH = 256,
     PAIR_DEPTH = 2 * MOST_DEPTH,
-    B_AHEAD = 16 /* products ahead that B is fetched into the first-level cache */
+    NEXT_BYTES = 1024, /* of the next panel of A, fetched while a tile is worked on */
+    B_AHEAD = 16       /* products ahead that B is fetched into the first-level cache */
 };
 
 #define AS_IT_IS(k) (k)
