@@ -34,7 +34,7 @@ struct wi_gemm_f64_shape : Extents {
     template <class A, class B>
     using Sums = wi_gemm_tensor_wide<wi_gemm_f64_shape, A, B>;
     static constexpr bool may_lie_along_k = true;
-    static constexpr int pad_by_k = 4, pad_across = 4;
+    static constexpr int pad_by_k = 8, pad_across = 2;
     __device__ static void multiply(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
         wi_multiply_f64(d, a, b);
     }
@@ -50,7 +50,7 @@ struct wi_gemm_tf32_shape : Extents {
     template <class A, class B>
     using Sums = wi_gemm_tensor_wide<wi_gemm_tf32_shape, A, B>;
     static constexpr bool may_lie_along_k = true;
-    static constexpr int pad_by_k = 4, pad_across = 8;
+    static constexpr int pad_by_k = 8, pad_across = 4;
     __device__ static void multiply(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
         wi_multiply_tf32(d, a, b);
     }

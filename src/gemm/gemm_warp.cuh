@@ -122,20 +122,27 @@ struct wi_gemm_pieces_of_warp {
                 Shape::multiply(sum[i][j], o.x[i], o.y[j]);
     }
 
-    template <class F>
-    __device__ void each(F f) const {
-        const int g = wi_lane() / 4, t = wi_lane() % 4;
+    /* Sum q of a piece is in row row_of(q) of it. */
+    template <class Row, class F>
+    __device__ void each(Row row_of, F f) const {
+        const int t = wi_lane() % 4;
 #pragma unroll
         for (int j = 0; j < wide; j++)
 #pragma unroll
             for (int i = 0; i < high; i++)
 #pragma unroll
                 for (int q = 0; q < 4; q++)
-                    f(row + 16 * i + g + q / 2 * 8, column + 8 * j + 2 * t + q % 2, sum[i][j][q]);
+                    f(row + 16 * i + row_of(q), column + 8 * j + 2 * t + q % 2, sum[i][j][q]);
+    }
+    template <class F>
+    __device__ void each(F f) const {
+        each([](int q) { return wi_lane() / 4 + q / 2 * 8; }, f);
     }
 };
 
-/* f64, and f32 as tf32: a lane's registers hold one element each. */
+/* f64, and f32 as tf32: a lane's registers hold one element each. Which rows of A and which k a
+ * tensor core's are is free, as long as A and B agree: lane (g, t) takes rows 2 g and 2 g + 1, and
+ * 2 t and 2 t + 1 of each eight of k, so that two elements come by one access. */
 template <class Shape, class A, class B>
 struct wi_gemm_tensor_wide : wi_gemm_pieces_of_warp<Shape, typename Shape::Sum> {
     using T = typename Shape::T;
@@ -143,24 +150,67 @@ struct wi_gemm_tensor_wide : wi_gemm_pieces_of_warp<Shape, typename Shape::Sum> 
     using Register = typename Shape::Register;
     static constexpr int depth = Shape::depth, groups = Shape::tile_k / depth;
 
+    struct alignas(2 * sizeof(T)) two {
+        T at[2];
+    };
     struct Operands {
-        Register x[Pieces::high][depth / 2];
-        Register y[Pieces::wide][depth / 4];
+        Register x[Pieces::high][depth / 2], y[Pieces::wide][depth / 4];
     };
 
+    __device__ static int row_of(int q) {
+        return wi_lane() / 4 * 2 + q / 2;
+    }
+
+    /* k of the lane's element s in a group. */
+    __device__ static int k_of(int s) {
+        return s / 2 * 8 + wi_lane() % 4 * 2 + s % 2;
+    }
+
+    __device__ static void take_x(const T *a, int row, int k, Register (&x)[depth / 2]) {
+        const int i = row + row_of(0);
+#pragma unroll
+        for (int s = 0; s < depth / 4; s += A::kept_along_k ? 2 : 1) {
+            if constexpr (A::kept_along_k) {
+#pragma unroll
+                for (int r = 0; r < 2; r++) {
+                    const two v = *(const two *)(a + A::at(i + r, k + k_of(s)));
+                    x[2 * s + r] = wi_bit_cast<Register>(v.at[0]);
+                    x[2 * s + 2 + r] = wi_bit_cast<Register>(v.at[1]);
+                }
+            } else {
+                const two v = *(const two *)(a + A::at(i, k + k_of(s)));
+                x[2 * s] = wi_bit_cast<Register>(v.at[0]);
+                x[2 * s + 1] = wi_bit_cast<Register>(v.at[1]);
+            }
+        }
+    }
+
+    __device__ static void take_y(const T *b, int column, int k, Register (&y)[depth / 4]) {
+        const int j = column + wi_lane() / 4;
+#pragma unroll
+        for (int s = 0; s < depth / 4; s += B::kept_along_k ? 2 : 1) {
+            if constexpr (B::kept_along_k) {
+                const two v = *(const two *)(b + B::at(j, k + k_of(s)));
+                y[s] = wi_bit_cast<Register>(v.at[0]);
+                y[s + 1] = wi_bit_cast<Register>(v.at[1]);
+            } else {
+                y[s] = wi_bit_cast<Register>(b[B::at(j, k + k_of(s))]);
+            }
+        }
+    }
+
     __device__ void take(const T *a, const T *b, int group, Operands &o) const {
-        const int g = wi_lane() / 4, k = group * depth + wi_lane() % 4;
 #pragma unroll
         for (int i = 0; i < Pieces::high; i++)
-#pragma unroll
-            for (int q = 0; q < depth / 2; q++)
-                o.x[i][q] = wi_bit_cast<Register>(
-                    a[A::at(this->row + 16 * i + g + q % 2 * 8, k + q / 2 * 4)]);
+            take_x(a, this->row + 16 * i, group * depth, o.x[i]);
 #pragma unroll
         for (int j = 0; j < Pieces::wide; j++)
-#pragma unroll
-            for (int q = 0; q < depth / 4; q++)
-                o.y[j][q] = wi_bit_cast<Register>(b[B::at(this->column + 8 * j + g, k + q * 4)]);
+            take_y(b, this->column + 8 * j, group * depth, o.y[j]);
+    }
+
+    template <class F>
+    __device__ void each(F f) const {
+        Pieces::each(row_of, f);
     }
 };
 
