@@ -97,6 +97,14 @@ struct Known;
 using Seen = std::shared_ptr<const Known>; /* NULL: nothing */
 Seen joined(const Seen &a, const Seen &b);
 
+/* A copy of its own that a thread has started: `valid` bytes, and zeros behind them. */
+struct Fetch {
+    void *shared;
+    const void *global;
+    size_t bytes, valid;
+    unsigned group;
+};
+
 struct Fibre;
 struct Block;
 uint64_t next_time(); /* time counts ordering events */
@@ -156,6 +164,8 @@ struct Fibre {
     Fence fence = {};
     Seen unfenced = {};                       /* what its next fence will make visible to it */
     std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */
+    std::vector<Fetch> fetches = {};          /* its own copies in progress */
+    unsigned fetch_groups = 0;                /* of those copies, closed so far */
 };
 
 /* A bulk copy in progress. */

@@ -285,6 +285,21 @@ __global__ void multiply_f64(int *v) {
         v[128 + g * 8 + 2 * t + k] = (int)d[k];
 }
 
+__global__ void multiply_f64_16(int *v) {
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const int *const b = v + 256, *const c = b + 128;
+    double x[8], y[4], d[4];
+    for (int k = 0; k < 8; k++)
+        x[k] = (double)v[(g + k % 2 * 8) * 16 + t + k / 2 * 4];
+    for (int k = 0; k < 4; k++) {
+        y[k] = (double)b[(t + 4 * k) * 8 + g];
+        d[k] = (double)c[(g + k / 2 * 8) * 8 + 2 * t + k % 2];
+    }
+    wi_multiply_f64(d, x, y);
+    for (int k = 0; k < 4; k++)
+        v[512 + (g + k / 2 * 8) * 8 + 2 * t + k % 2] = (int)d[k];
+}
+
 /* Checks the kernel with integers -9 .. 9 in an m x k, a k x n and an m x n matrix. */
 void check_product(weft_context *ctx, void (*kernel)(int *), int m, int n, int k, uint64_t seed) {
     test_random random = test_random_at(seed);
@@ -314,6 +329,7 @@ void test_tensor_cores(weft_context *ctx) {
         check_product(ctx, multiply_tf32, 16, 8, 8, 4 * turn + 2);
         check_product(ctx, multiply_f64, 8, 8, 4, 4 * turn + 3);
         check_product(ctx, multiply_int8, 16, 8, 32, 4 * turn + 4);
+        check_product(ctx, multiply_f64_16, 16, 8, 16, 4 * turn + 5);
     }
 }
 

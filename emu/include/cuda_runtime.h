@@ -222,6 +222,9 @@ void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *bar
 void emu_bulk_store(void *global, const void *shared, size_t bytes);
 void emu_bulk_wait();
 void emu_bulk_fence();
+void emu_async_copy(void *shared, const void *global, size_t bytes, size_t valid);
+void emu_async_commit();
+void emu_async_wait(unsigned pending);
 
 /* ---- arithmetic ---- */
 

@@ -18,7 +18,9 @@ enum {
     /* Of f32 alone; at most one of the two. Without either, a product has the accuracy of f32, by
      * whatever way is fastest. */
     WEFT_F32_STRICT = 1 << 3, /* fused multiply-adds in f32, and nothing else */
-    WEFT_TF32 = 1 << 4        /* A and B may be rounded to the 11 significant bits of tf32 */
+    /* A and B may be rounded to the 11 significant bits of tf32, and numbers below 2^-126 to zero.
+     */
+    WEFT_TF32 = 1 << 4
 };
 
 /* C = alpha op(A) op(B) + beta C, where op(A) is m x k, op(B) is k x n and C is m x n; op(X) is X,

@@ -117,10 +117,11 @@ struct of_int8 : registers<int32_t, 0x01010101, 32> {
 
 struct of_f64 {
     using result = double;
-    static constexpr int results = 2;
-    static constexpr double work = 2.0 * 8 * 8 * 4;
-    __device__ void add(double (&d)[2]) const {
-        wi_multiply_f64(d, 1, 1);
+    static constexpr int results = 4;
+    static constexpr double work = 2.0 * 16 * 8 * 16;
+    const double a[8] = {1, 1, 1, 1, 1, 1, 1, 1}, b[4] = {1, 1, 1, 1};
+    __device__ void add(double (&d)[4]) const {
+        wi_multiply_f64(d, a, b);
     }
 };
 

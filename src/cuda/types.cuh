@@ -94,6 +94,13 @@ __host__ __device__ inline T wi_plus(T a, T b) {
     else
         return (T)((wi_wrapping<T>)a + (wi_wrapping<T>)b);
 }
+/* a b + c, rounded once. */
+__host__ __device__ inline float wi_fma(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+__host__ __device__ inline double wi_fma(double a, double b, double c) {
+    return fma(a, b, c);
+}
 template <class T>
 __host__ __device__ inline T wi_times(T a, T b) {
     if constexpr (wi_traits<T>::is_float)

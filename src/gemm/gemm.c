@@ -1,77 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public call of gemm, and its ladder. */
+/* The public call of gemm. */
 #include "gemm/gemm.h"
 
 #include <math.h>
 
 #include "core/call.h"
-#include "cpu/blas.h"
-
-static bool is_wide(const wi_gemm_args *g) {
-    return g->type == WEFT_F32 || g->type == WEFT_F64;
-}
-
-static const char *fits_openblas(const weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
-    (void)ctx;
-    if (!is_wide(g))
-        return "offers f32 and f64 only";
-    if (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX || g->lda > INT32_MAX ||
-        g->ldb > INT32_MAX || g->ldc > INT32_MAX)
-        return "counts with 32 bits: needs sizes below 2^31";
-    return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
-}
-
-#ifdef WEFT_CUDA
-#    if WEFT_LADDER
-static const char *fits_taught(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    return is_wide(args) ? NULL : "offers f32 and f64 only";
-}
-#    endif
-
-static const char *fits_pipeline(const weft_context *ctx, const void *args) {
-    (void)ctx;
-    return is_wide(args) ? NULL : "offers f32 and f64 only";
-}
-
-static const char *fits_tensor(const weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
-    (void)ctx;
-    if (g->type == WEFT_F32 && g->accuracy != WI_TF32)
-        return "rounds f32 to tf32: pass WEFT_TF32 to allow it";
-    return NULL;
-}
-#endif
-
-static const wi_row rows[] = {
-    {"serial", WI_CPU, "the three loops you would write", 0, wi_fits_all, wi_gemm_serial},
-    {"openblas", WI_CPU, "the library that most programs use", SIZE_MAX, fits_openblas,
-     wi_gemm_openblas},
-    {"packed", WI_CPU, "blocks packed for the caches, tiles of C in vector registers, all cores", 0,
-     wi_fits_all, wi_gemm_packed},
-#ifdef WEFT_CUDA
-#    if WEFT_LADDER
-    {"naive", WI_CUDA, "one thread for one element, neighbours a column apart", 0, fits_taught,
-     wi_gemm_naive},
-    {"coalesced", WI_CUDA, "neighbouring threads on neighbouring elements", 0, fits_taught,
-     wi_gemm_coalesced},
-    {"tile16", WI_CUDA, "16 x 16 tiles of A and B in shared memory", 0, fits_taught,
-     wi_gemm_tile16},
-    {"tile32", WI_CUDA, "32 x 32 tiles of A and B in shared memory", 0, fits_taught,
-     wi_gemm_tile32},
-    {"strip", WI_CUDA, "a thread keeps 8 sums of a column in registers", 0, fits_taught,
-     wi_gemm_strip},
-    {"patch", WI_CUDA, "a thread keeps 8 x 8 sums in registers", 0, fits_taught, wi_gemm_patch},
-#    endif
-    {"pipeline", WI_CUDA, "tiles arrive by asynchronous copies, several steps ahead", 0,
-     fits_pipeline, wi_gemm_pipeline},
-    {"tensor", WI_CUDA, "the same tiles, multiplied by tensor cores", 0, fits_tensor,
-     wi_gemm_tensor},
-#endif
-};
-
-const wi_ladder wi_gemm_ladder = {"gemm", rows, sizeof rows / sizeof rows[0]};
 
 enum {
     A,
@@ -90,7 +23,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     args.ldb = part->ld[B];
     args.c = part->p[C];
     args.ldc = part->ld[C];
-    return wi_run(ctx, &wi_gemm_ladder, call->name, args.m, &args);
+    return wi_run(ctx, &wi_gemm_ladder, call->name, args.type, &args);
 }
 
 /* ---- checks ---- */

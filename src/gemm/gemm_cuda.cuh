@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A product as kernels take it. */
+#ifndef WI_GEMM_CUDA_CUH
+#define WI_GEMM_CUDA_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/types.cuh"
+#include "gemm/gemm.h"
+
+/* C = alpha op(A) op(B) + beta C: elements of A and B are T, those of C are Out, and sums are Sum.
+ */
+template <class T, class Out, class Sum>
+struct wi_gemm_params {
+    size_t m, n, k;
+    Sum alpha, beta;
+    const T *a, *b;
+    size_t lda, ldb;
+    Out *c;
+    float *c_f32; /* of 16-bit floats: C if it is f32, else NULL */
+    size_t ldc;
+};
+
+template <class T, class Out, class Sum>
+wi_gemm_params<T, Out, Sum> wi_gemm_typed(const wi_gemm_args *g) {
+    const bool is_f32 = g->out == WEFT_F32 && g->type != WEFT_F32;
+    return {g->m,
+            g->n,
+            g->k,
+            (Sum)g->alpha,
+            (Sum)g->beta,
+            (const T *)g->a,
+            (const T *)g->b,
+            g->lda,
+            g->ldb,
+            is_f32 ? NULL : (Out *)g->c,
+            is_f32 ? (float *)g->c : NULL,
+            g->ldc};
+}
+
+/* Sums of i8 wrap. */
+__device__ inline float wi_gemm_scaled(float x, float y) {
+    return x * y;
+}
+__device__ inline double wi_gemm_scaled(double x, double y) {
+    return x * y;
+}
+__device__ inline int32_t wi_gemm_scaled(int32_t x, int32_t y) {
+    return (int32_t)((uint32_t)x * (uint32_t)y);
+}
+
+/* *c = alpha sum + beta *c; with beta = 0, *c is not read. */
+template <class Out, class Sum>
+__device__ inline void wi_gemm_update(Out *c, Sum alpha, Sum sum, Sum beta) {
+    Sum x = wi_gemm_scaled(alpha, sum);
+    if (beta != (Sum)0)
+        x = wi_plus(x, wi_gemm_scaled(beta, (Sum)wi_load(*c)));
+    *c = (Out)x;
+}
+
+/* Element (i, j) of C from the sum of its products. */
+template <class T, class Out, class Sum>
+__device__ inline void wi_gemm_store(const wi_gemm_params<T, Out, Sum> &g, size_t i, size_t j,
+                                     Sum sum) {
+    const size_t at = i + j * g.ldc;
+    if constexpr (sizeof(Out) == 2)
+        if (g.c_f32) {
+            wi_gemm_update(g.c_f32 + at, g.alpha, sum, g.beta);
+            return;
+        }
+    wi_gemm_update(g.c + at, g.alpha, sum, g.beta);
+}
+
+/* Pieces of `size` that cover n. */
+__host__ __device__ constexpr size_t wi_gemm_pieces(size_t n, size_t size) {
+    return (n + size - 1) / size;
+}
+
+#endif

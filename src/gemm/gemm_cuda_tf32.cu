@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* f32 on tensor cores, as tf32. */
+#include "gemm/gemm_launch.cuh"
+
+using tile = wi_gemm_tf32_shape<wi_gemm_extents<128, 128, 32, 2, 2, 3, 2>>;
+
+weft_status wi_gemm_tensor_tf32(weft_context *ctx, const wi_gemm_args *g) {
+    return wi_gemm_any<tile>(ctx, g);
+}

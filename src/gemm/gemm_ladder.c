@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of gemm: which calls each can do, and what it takes. Rates were seen on an AMD EPYC
+ * with AVX2 and on an H200; README.md has the figures. */
+#include <math.h>
+
+#include "cpu/blas.h"
+#include "cpu/team.h"
+#include "gemm/gemm.h"
+
+enum {
+    WIDE_FLOATS = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+    GEMM_TYPES = WI_FLOATS | WI_TYPE(WEFT_I8)
+};
+
+/* ---- what rungs cannot do ---- */
+
+static const char *fits_openblas(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    if (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX || g->lda > INT32_MAX ||
+        g->ldb > INT32_MAX || g->ldc > INT32_MAX)
+        return "counts with 32 bits: needs sizes below 2^31";
+    return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
+}
+
+#ifdef WEFT_CUDA
+static const char *fits_tensor(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    if (g->type == WEFT_F32 && g->accuracy != WI_TF32)
+        return "rounds f32 to tf32: pass WEFT_TF32 to allow it";
+    return NULL;
+}
+#endif
+
+/* ---- what they cost ---- */
+
+static double products_of(const wi_gemm_args *g) {
+    return (double)g->m * (double)g->n * (double)g->k;
+}
+
+/* A product waits for the one before it. */
+static double serial_seconds(const weft_context *ctx, const void *args) {
+    const double latency = 4; /* of a fused multiply-add, in cycles */
+    return wi_seconds_working(wi_machine_of(ctx), latency * products_of(args), 1);
+}
+
+/* Tiles are as high as three vectors: what is smaller takes as long. */
+static double packed_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double begin_cycles = 1500, tile = 64;
+    const double peak = g->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
+    const double products = fmax((double)g->m * (double)g->n, tile) * (double)g->k;
+    return wi_seconds_working(m, begin_cycles, 1) + 2 * products / (0.9 * peak);
+}
+
+#ifdef WEFT_CUDA
+/* By tiles of C at a rate that all multiprocessors reach together, in whole waves; or as long as
+ * memory takes. */
+static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, double flops_per_s) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double side = 128, width = (double)weft_type_size(g->type);
+    const double tiles = ceil((double)g->m / side) * ceil((double)g->n / side);
+    const double waves = ceil(tiles / m->units);
+    const double working = waves * m->units * 2 * side * side * (double)g->k / flops_per_s;
+    const double bytes = width * ((double)g->m * (double)g->k + (double)g->k * (double)g->n +
+                                  (double)g->m * (double)g->n);
+    return m->launch_s + fmax(working, wi_seconds_moving(m, bytes));
+}
+
+static double pipeline_seconds(const weft_context *ctx, const void *args) {
+    return tiles_seconds(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
+}
+
+/* Rates beside that of fused multiply-adds of the type that sums are kept in. */
+static double tensor_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    switch (g->type) {
+    case WEFT_F64:
+        return tiles_seconds(ctx, g, 1.7 * m->f64_flops);
+    case WEFT_F32:
+        return tiles_seconds(ctx, g, 2.7 * m->f32_flops);
+    default:
+        return tiles_seconds(ctx, g, 4.5 * m->f32_flops);
+    }
+}
+#endif
+
+/* ---- the ladder ---- */
+
+static const wi_row rows[] = {
+    {.name = "serial",
+     .what = "the three loops you would write",
+     .kinds = WI_ON_CPU,
+     .types = GEMM_TYPES,
+     .seconds = serial_seconds,
+     .run = wi_gemm_serial},
+    {.name = "openblas",
+     .what = "the library that most programs use",
+     .kinds = WI_ON_CPU,
+     .types = WIDE_FLOATS,
+     .misfit = fits_openblas,
+     .run = wi_gemm_openblas},
+    {.name = "packed",
+     .what = "blocks packed for the caches, tiles of C in vector registers, all cores",
+     .kinds = WI_ON_CPU,
+     .types = GEMM_TYPES,
+     .seconds = packed_seconds,
+     .run = wi_gemm_packed},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {.name = "naive",
+     .what = "one thread for one element, neighbours a column apart",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_naive},
+    {.name = "coalesced",
+     .what = "neighbouring threads on neighbouring elements",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_coalesced},
+    {.name = "tile16",
+     .what = "16 x 16 tiles of A and B in shared memory",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_tile16},
+    {.name = "tile32",
+     .what = "32 x 32 tiles of A and B in shared memory",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_tile32},
+    {.name = "strip",
+     .what = "a thread keeps 8 sums of a column in registers",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_strip},
+    {.name = "patch",
+     .what = "a thread keeps 8 x 8 sums in registers",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_patch},
+    {.name = "vector",
+     .what = "16 bytes for each read of shared memory",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_vector},
+    {.name = "doubled",
+     .what = "two tiles of each: the next arrives while one is used",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_doubled},
+    {.name = "warps",
+     .what = "the sums of a warp are a block of their own",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .run = wi_gemm_warps},
+#    endif
+    {.name = "pipeline",
+     .what = "tiles come by asynchronous copies, several steps ahead",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_F32),
+     .seconds = pipeline_seconds,
+     .run = wi_gemm_pipeline},
+    {.name = "tensor",
+     .what = "the same tiles, multiplied by tensor cores",
+     .kinds = WI_ON_CUDA,
+     .types = GEMM_TYPES,
+     .misfit = fits_tensor,
+     .seconds = tensor_seconds,
+     .run = wi_gemm_tensor},
+#endif
+};
+
+const wi_ladder wi_gemm_ladder = {"gemm", rows, sizeof rows / sizeof rows[0]};

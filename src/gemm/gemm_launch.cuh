@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a product by tiles is launched: which layouts the matrices have, and whether k is cut so that
+ * a small C keeps the whole device busy. */
+#ifndef WI_GEMM_LAUNCH_CUH
+#define WI_GEMM_LAUNCH_CUH
+
+#include "gemm/gemm_shapes.cuh"
+
+constexpr unsigned wi_gemm_combiners = 256;
+constexpr size_t wi_gemm_least_steps =
+    8; /* of a slice: fewer do not repay the sums' way to memory */
+constexpr size_t wi_gemm_most_slices = 512;
+
+/* C from the sums of all slices, added up in their order. */
+template <class T, class Out, class Sum>
+__global__ void wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, const Sum *partial, size_t slices) {
+    const size_t elements = g.m * g.n, stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x; e < elements; e += stride) {
+        Sum sum = partial[e];
+        for (size_t s = 1; s < slices; s++)
+            sum = wi_plus(sum, partial[s * elements + e]);
+        wi_gemm_store(g, e % g.m, e / g.m, sum);
+    }
+}
+
+template <class Shape>
+size_t wi_gemm_tile_count(const wi_gemm_args *g) {
+    return wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
+}
+
+/* Slices of k with which the tiles fill the device once. */
+template <class Shape>
+size_t wi_gemm_slice_count(const weft_context *ctx, const wi_gemm_args *g) {
+    const size_t room = (size_t)ctx->gpu->multiprocessors * Shape::blocks;
+    const size_t steps = wi_gemm_pieces(g->k, Shape::tile_k);
+    size_t slices = room / wi_gemm_tile_count<Shape>(g);
+    if (slices > steps / wi_gemm_least_steps)
+        slices = steps / wi_gemm_least_steps;
+    return slices < 2 ? 1 : slices < wi_gemm_most_slices ? slices : wi_gemm_most_slices;
+}
+
+template <class Shape, bool a_by_k, bool b_by_k, int chunk>
+weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
+    using T = typename Shape::T;
+    using Out = typename Shape::Out;
+    using Sum = typename Shape::Sum;
+    using Block = wi_gemm_block<Shape, a_by_k, b_by_k, chunk>;
+    const wi_gemm_params<T, Out, Sum> g = wi_gemm_typed<T, Out, Sum>(args);
+    const size_t tiles = wi_gemm_tile_count<Shape>(args);
+    const size_t wanted = wi_gemm_slice_count<Shape>(ctx, args);
+    const size_t steps = wi_gemm_pieces(wi_gemm_pieces(g.k, Shape::tile_k), wanted);
+    wi_gemm_slices<Sum> slices = {NULL, steps * Shape::tile_k};
+    const size_t count = g.k == 0 ? 1 : wi_gemm_pieces(g.k, slices.depth);
+    weft_status status = WEFT_OK;
+    if (count > 1)
+        status = wi_gpu_alloc(ctx, (void **)&slices.partial, count * g.m * g.n * sizeof(Sum));
+    if (status != WEFT_OK)
+        return status;
+    status = WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k, chunk>), ctx,
+                         (unsigned)(tiles * count), Block::threads, Block::shared_bytes, g, slices);
+    if (count == 1)
+        return status;
+    const size_t blocks = wi_gemm_pieces(g.m * g.n, wi_gemm_combiners);
+    const size_t most = (size_t)ctx->gpu->multiprocessors * 8;
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH((wi_gemm_combine<T, Out, Sum>), ctx,
+                             (unsigned)(blocks < most ? blocks : most), wi_gemm_combiners, 0, g,
+                             slices.partial, count);
+    const weft_status freed = wi_gpu_free(ctx, slices.partial);
+    return status == WEFT_OK ? freed : status;
+}
+
+/* By where elements lie together: along m or k in A, along k or n in B. */
+template <class Shape, int chunk>
+weft_status wi_gemm_by_layout(weft_context *ctx, const wi_gemm_args *g) {
+    if (g->transposed_a)
+        return g->transposed_b ? wi_gemm_launch<Shape, true, false, chunk>(ctx, g)
+                               : wi_gemm_launch<Shape, true, true, chunk>(ctx, g);
+    return g->transposed_b ? wi_gemm_launch<Shape, false, false, chunk>(ctx, g)
+                           : wi_gemm_launch<Shape, false, true, chunk>(ctx, g);
+}
+
+/* Does every line of A and B begin at a multiple of 16 bytes? */
+inline bool wi_gemm_is_aligned(const wi_gemm_args *g) {
+    const size_t width = weft_type_size(g->type);
+    return wi_is_aligned(g->a) && wi_is_aligned(g->b) && g->lda * width % 16 == 0 &&
+           g->ldb * width % 16 == 0;
+}
+
+template <class Shape>
+weft_status wi_gemm_any(weft_context *ctx, const wi_gemm_args *g) {
+    constexpr int widest = 16 / sizeof(typename Shape::T);
+    return wi_gemm_is_aligned(g) ? wi_gemm_by_layout<Shape, widest>(ctx, g)
+                                 : wi_gemm_by_layout<Shape, 1>(ctx, g);
+}
+
+/* Large tiles where there are enough of them for every multiprocessor and lines are aligned. */
+template <class Large, class Small>
+weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
+    const size_t enough = (size_t)ctx->gpu->multiprocessors;
+    if (wi_gemm_is_aligned(g) && wi_gemm_tile_count<Large>(g) >= enough)
+        return wi_gemm_by_layout<Large, 16 / sizeof(typename Large::T)>(ctx, g);
+    return wi_gemm_any<Small>(ctx, g);
+}
+
+/* The types' own, each compiled apart. */
+weft_status wi_gemm_pipeline_f32(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_tensor_f64(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_tensor_tf32(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_tensor_bf16(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_tensor_i8(weft_context *ctx, const wi_gemm_args *g);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block computes a tile of C from tiles of A and B that asynchronous copies bring to shared
+ * memory, several steps of k ahead of the arithmetic. A Shape says how large everything is:
+ *
+ *   T, Out, Sum              the types
+ *   tile_m, tile_n, tile_k   of C's tile, and of a step
+ *   warps_m, warps_n         how warps divide C's tile
+ *   stages                   steps in shared memory at once
+ *   blocks                   on a multiprocessor at once, at least
+ *   Sums<A, B>               what a thread adds up, and how: gemm_warp.cuh
+ *   may_lie_along_k          in shared memory, if it does in the caller's matrix
+ *   pad_by_k, pad_across     elements between lines of a tile, which keep banks apart
+ *
+ * A step's k is gone through in groups: while one is multiplied, the operands of the next come from
+ * shared memory to registers. */
+#ifndef WI_GEMM_TILE_CUH
+#define WI_GEMM_TILE_CUH
+
+#include "cuda/async.cuh"
+#include "cuda/warp.cuh"
+#include "gemm/gemm_cuda.cuh"
+
+/* One operand's tile: `extent` rows of A, or columns of B, by `depth` of k. In the caller's matrix
+ * elements lie together along k if `by_k`; in shared memory, if `kept_by_k`. */
+template <class T, int extent, int depth, bool by_k, bool kept_by_k, int pad>
+struct wi_gemm_slab {
+    static constexpr bool along_k = by_k, kept_along_k = kept_by_k, turned = by_k != kept_by_k;
+    static constexpr int length = by_k ? depth : extent; /* of a line in the caller's matrix */
+    static constexpr int lines = by_k ? extent : depth;
+    static constexpr int stride = (kept_by_k ? depth : extent) + pad;
+    static constexpr int size = (kept_by_k ? extent : depth) * stride;
+
+    /* Where element p along k of row (or column) i is. */
+    __device__ static constexpr int at(int i, int p) {
+        return kept_by_k ? i * stride + p : p * stride + i;
+    }
+    /* The same by line, and place in the line, of the caller's matrix. */
+    __device__ static constexpr int at_line(int line, int place) {
+        return by_k ? at(line, place) : at(place, line);
+    }
+};
+
+/* The part of an operand's tiles that a thread copies: the same few chunks of each tile. */
+template <class T, class Slab, int wanted_chunk, int threads>
+struct wi_gemm_loader {
+    static constexpr int chunk = Slab::turned ? 1 : wanted_chunk;
+    static constexpr int chunks = Slab::length / chunk; /* in a line */
+    static constexpr int step = threads / chunks;       /* lines that all threads take at once */
+    static constexpr int turns = (Slab::lines + step - 1) / step;
+    static_assert(Slab::length % chunk == 0 && threads % chunks == 0 && step > 0, "whole chunks");
+
+    const T *from;   /* the thread's first chunk in the tile at k = 0 */
+    size_t ld;       /* of the matrix */
+    int line, place; /* of the first chunk */
+    int extent_left; /* rows (or columns) of the matrix from the tile's first on, at most 2^30 */
+
+    __device__ wi_gemm_loader(const T *matrix, size_t ld_, size_t first, size_t extent)
+        : ld(ld_), line((int)threadIdx.x / chunks), place((int)threadIdx.x % chunks * chunk) {
+        const size_t left = extent - first;
+        extent_left = left < (1u << 30) ? (int)left : 1 << 30;
+        from = Slab::along_k ? matrix + (first + (size_t)line) * ld + place
+                             : matrix + first + (size_t)place + (size_t)line * ld;
+    }
+
+    /* Starts the copy of the tile whose k begins at p, of which `left` are there. */
+    __device__ void load(T *slab, size_t p, int left) const {
+        const T *source = from + (Slab::along_k ? p : p * ld);
+        const int in_line = (Slab::along_k ? left : extent_left) - place;
+        const int lines = Slab::along_k ? extent_left : left;
+        const int most = in_line < 0 ? 0 : in_line < chunk ? in_line : chunk;
+#pragma unroll
+        for (int turn = 0; turn < turns; turn++) {
+            const int l = line + turn * step;
+            if (Slab::lines % step == 0 || l < Slab::lines)
+                wi_async_copy<chunk *(int)sizeof(T)>(slab + Slab::at_line(l, place), source,
+                                                     (l < lines ? most : 0) * (int)sizeof(T));
+            source += (size_t)step * ld;
+        }
+    }
+};
+
+/* Neighbouring blocks share columns of A's tiles and rows of B's in the second-level cache: they go
+ * down in bands of `band` columns of tiles. */
+struct wi_gemm_place {
+    size_t row, column;
+};
+__device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, size_t tiles_n) {
+    constexpr size_t band = 8;
+    const size_t before = block / (band * tiles_m) * band;
+    const size_t width = tiles_n - before < band ? tiles_n - before : band;
+    const size_t within = block - before * tiles_m;
+    return {within / width, before + within % width};
+}
+
+/* Of a product whose k is cut into slices, the blocks of each slice leave their sums in a matrix of
+ * its own, without gaps, one after the other in `partial`; else `partial` is NULL. */
+template <class Sum>
+struct wi_gemm_slices {
+    Sum *partial;
+    size_t depth; /* of a slice, whole steps */
+};
+
+template <class Shape, bool a_by_k, bool b_by_k, int chunk>
+struct wi_gemm_block {
+    using T = typename Shape::T;
+    using Sum = typename Shape::Sum;
+    using Params = wi_gemm_params<T, typename Shape::Out, Sum>;
+    static constexpr int threads = 32 * Shape::warps_m * Shape::warps_n;
+    template <int extent, bool by_k>
+    using Slab = wi_gemm_slab<T, extent, Shape::tile_k, by_k, by_k && Shape::may_lie_along_k,
+                              by_k && Shape::may_lie_along_k ? Shape::pad_by_k : Shape::pad_across>;
+    using A = Slab<Shape::tile_m, a_by_k>;
+    using B = Slab<Shape::tile_n, b_by_k>;
+    using Sums = typename Shape::template Sums<A, B>;
+    static constexpr int stage = A::size + B::size;
+    static constexpr int sums_stride = Shape::tile_m + (sizeof(Sum) == 8 ? 2 : 4);
+    static constexpr size_t operand_bytes = (size_t)Shape::stages * stage * sizeof(T);
+    static constexpr size_t sum_bytes = (size_t)sums_stride * Shape::tile_n * sizeof(Sum);
+    static constexpr size_t shared_bytes = operand_bytes > sum_bytes ? operand_bytes : sum_bytes;
+    static_assert(Sums::groups % 2 == 0, "operands take turns");
+    static_assert(A::size * sizeof(T) % 16 == 0 && B::size * sizeof(T) % 16 == 0, "aligned slabs");
+
+    const Params &g;
+    T *shared;
+    size_t row, column; /* of the tile's first element */
+    size_t first, end;  /* of k */
+
+    __device__ static int left(size_t p, size_t end) {
+        return p >= end ? 0 : end - p < (size_t)Shape::tile_k ? (int)(end - p) : Shape::tile_k;
+    }
+
+    /* Copies run `stages` - 1 steps ahead; and while a group is multiplied, the operands of the
+     * next come from shared memory. */
+    template <class Load>
+    __device__ void multiply(Sums &sums, size_t steps, const Load &load) const {
+        typename Sums::Operands o[2];
+        int now = 0, free = Shape::stages - 1; /* slots */
+        wi_async_wait<Shape::stages - 2>();
+        __syncthreads();
+        sums.take(shared, shared + A::size, 0, o[0]);
+        for (size_t s = 0; s < steps; s++) {
+#pragma unroll
+            for (int group = 0; group < Sums::groups; group++) {
+                const bool last = group == Sums::groups - 1;
+                if (last) {
+                    free = now;
+                    now = now + 1 == Shape::stages ? 0 : now + 1;
+                    wi_async_wait<Shape::stages - 2>();
+                    __syncthreads(); /* the next step is here, and the one before used up */
+                }
+                if (!last || s + 1 < steps) {
+                    const T *const slab = shared + now * stage;
+                    sums.take(slab, slab + A::size, last ? 0 : group + 1, o[(group + 1) % 2]);
+                }
+                if (group == 0)
+                    load(free);
+                sums.add(o[group % 2]);
+            }
+        }
+    }
+
+    __device__ void add_up(Sums &sums) const {
+        const wi_gemm_loader<T, A, chunk, threads> load_a(g.a, g.lda, row, g.m);
+        const wi_gemm_loader<T, B, chunk, threads> load_b(g.b, g.ldb, column, g.n);
+        const size_t steps = wi_gemm_pieces(end - first, Shape::tile_k);
+        size_t p = first; /* of the step that is loaded next */
+        const auto load = [&](int slot) {
+            T *const slab = shared + slot * stage;
+            if (p < end) {
+                load_a.load(slab, p, left(p, end));
+                load_b.load(slab + A::size, p, left(p, end));
+            }
+            wi_async_commit();
+            p += Shape::tile_k;
+        };
+        for (int slot = 0; slot < Shape::stages - 1; slot++)
+            load(slot);
+        multiply(sums, steps, load);
+        wi_async_wait<0>();
+    }
+
+    /* Calls f(i, j, sum) for the elements of the tile that C has. They pass through shared memory,
+     * in the operands' place, so that neighbouring threads have neighbours of a column. */
+    template <class F>
+    __device__ void each(const Sums &sums, const F &f) const {
+        Sum *const tile = (Sum *)shared;
+        const size_t rows = g.m - row, columns = g.n - column;
+        __syncthreads();
+        sums.each([&](int i, int j, Sum sum) { tile[i + j * sums_stride] = sum; });
+        __syncthreads();
+#pragma unroll 4
+        for (int e = (int)threadIdx.x; e < Shape::tile_m * Shape::tile_n; e += threads) {
+            const int i = e % Shape::tile_m, j = e / Shape::tile_m;
+            if ((size_t)i < rows && (size_t)j < columns)
+                f(row + (size_t)i, column + (size_t)j, tile[i + j * sums_stride]);
+        }
+    }
+};
+
+template <class Shape, bool a_by_k, bool b_by_k, int chunk>
+__global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::blocks)
+    wi_gemm_tiles(wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
+                  wi_gemm_slices<typename Shape::Sum> slices) {
+    using Block = wi_gemm_block<Shape, a_by_k, b_by_k, chunk>;
+    WEFT_DYNAMIC_SHARED(memory);
+    const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
+    const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
+    const size_t tile = blockIdx.x % (tiles_m * tiles_n), slice = blockIdx.x / (tiles_m * tiles_n);
+    const wi_gemm_place place = wi_gemm_place_of(tile, tiles_m, tiles_n);
+    const size_t row = place.row * Shape::tile_m, column = place.column * Shape::tile_n;
+    const size_t first = slice * slices.depth;
+    const size_t end = g.k - first < slices.depth ? g.k : first + slices.depth;
+    const Block block = {g, (typename Shape::T *)memory, row, column, first, end};
+    typename Block::Sums sums;
+    if (first < end)
+        block.add_up(sums);
+    block.each(sums, [&](size_t i, size_t j, typename Shape::Sum sum) {
+        if (slices.partial)
+            slices.partial[(slice * g.n + j) * g.m + i] = sum;
+        else
+            wi_gemm_store(g, i, j, sum);
+    });
+}
+
+#endif
