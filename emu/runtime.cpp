@@ -2,10 +2,8 @@
 /* The stand-in for the CUDA runtime. Nothing runs when it is queued: work is done when the host
  * waits or asks, one operation at a time from streams chosen by the seed, so that an order which no
  * event enforces does not come about by chance. */
-#include "emu.h"
+#include "runtime.h"
 
-#include <chrono>
-#include <set>
 #include <stdlib.h>
 #include <string.h>
 #include <utility>
@@ -13,33 +11,6 @@
 #include "emu_faults.h"
 
 using namespace emu;
-
-/* One recording of an event; a wait refers to the recording that was current when it was queued. */
-struct Recording {
-    bool done;
-    Seen seen; /* what the stream had done and seen */
-    std::chrono::steady_clock::time_point when = {};
-};
-
-/* An operation of a stream: it waits for a recording, makes one, and runs a kernel, or a single
- * thread that copies or frees; each part is optional. */
-struct Operation {
-    emu_grid shape;
-    std::shared_ptr<Recording> wait, record;
-    Seen host; /* what the host had seen when it queued this */
-};
-
-struct EmuGraph : std::deque<Operation> {};
-
-struct EmuStream {
-    int device;
-    bool blocking; /* ordered with the device's default stream */
-    std::deque<Operation> queue;
-    std::unique_ptr<EmuGraph> capture; /* during a capture, operations go there */
-    bool busy;                         /* its grid is running */
-    Seen seen;
-    std::set<EmuStream *> behind; /* it must wait for the latest operations of these streams */
-};
 
 struct EmuEvent {
     std::shared_ptr<Recording> latest;
@@ -49,27 +20,8 @@ std::recursive_mutex emu::lock;
 static auto &streams = *new std::vector<EmuStream *>();    /* never freed */
 static auto &defaults = *new std::map<int, EmuStream *>(); /* one for each device */
 static Seen host_seen;                                     /* of all host threads together */
-static __thread cudaError_t last_error;
-static __thread int device_now;
-
-/* Runs f under the lock, unless a kernel has failed. Returns the error, and keeps it for
- * cudaGetLastError. */
-template <class Do>
-static cudaError_t call(Do what) {
-    const Guard guard(lock);
-    cudaError_t error = cudaSuccess;
-    if (lost == cudaSuccess) {
-        if constexpr (std::is_void_v<decltype(what())>)
-            what();
-        else
-            error = what();
-    }
-    if (lost != cudaSuccess)
-        error = lost;
-    if (error != cudaSuccess)
-        last_error = error;
-    return error;
-}
+__thread cudaError_t emu::last_error;
+__thread int emu::device_now;
 
 /* ---- errors and devices ---- */
 
@@ -126,17 +78,11 @@ static EmuStream *new_stream(bool blocking) {
     return streams.back();
 }
 
-/* Runs f with the stream; NULL is the current device's default stream. */
-template <class Do>
-static cudaError_t on(cudaStream_t stream, Do what) {
-    return call([&] {
-        if (!stream && !defaults[device_now])
-            defaults[device_now] = new_stream(false);
-        EmuStream *const s = stream ? stream : defaults[device_now];
-        if (std::find(streams.begin(), streams.end(), s) == streams.end())
-            return cudaErrorInvalidResourceHandle;
-        return call([&] { return what(s); });
-    });
+EmuStream *emu::stream_of(cudaStream_t stream) {
+    if (!stream && !defaults[device_now])
+        defaults[device_now] = new_stream(false);
+    EmuStream *const s = stream ? stream : defaults[device_now];
+    return std::find(streams.begin(), streams.end(), s) == streams.end() ? nullptr : s;
 }
 
 static bool can_run(const EmuStream *s) {
@@ -199,7 +145,7 @@ static void drain(EmuStream *s) {
     work_until(s->seen, [=] { return s->queue.empty(); });
 }
 
-static void drain_all() {
+void emu::drain_all() {
     for (EmuStream *s : streams)
         drain(s);
 }
@@ -221,14 +167,13 @@ static void keep_default_order(EmuStream *s) {
             other->behind.insert(s);
 }
 
-static void queue(EmuStream *s, Operation operation) {
+void emu::queue(EmuStream *s, Operation operation) {
     keep_default_order(s);
     operation.host = host_seen;
     (s->capture ? *s->capture : s->queue).push_back(operation);
 }
 
-/* Queues the work of a single thread. */
-static void queue(EmuStream *s, const char *what, std::function<void()> body) {
+void emu::queue(EmuStream *s, const char *what, std::function<void()> body) {
     queue(s, {{what, 1, 1, 1, 0, body}, nullptr, nullptr, nullptr});
 }
 
@@ -347,152 +292,6 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
     return call([=] { delete graph; }); /* memory that it owns may be freed with it */
 }
 
-/* ---- memory ---- */
-
-static cudaError_t allocate(void **p, size_t bytes, bool pinned) {
-    return call([=] {
-        Piece *const piece = bytes ? take(bytes, pinned, device_now) : nullptr;
-        *p = piece ? piece->begin : nullptr;
-        return piece || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
-    });
-}
-
-cudaError_t cudaMalloc(void **p, size_t bytes) {
-    return allocate(p, bytes, false);
-}
-
-cudaError_t cudaMallocHost(void **p, size_t bytes) {
-    return allocate(p, bytes, true);
-}
-
-cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) {
-    return allocate(p, bytes, true);
-}
-
-cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
-    return call([=] {
-        *all_bytes = device_bytes;
-        *free_bytes = device_bytes - taken_bytes();
-    });
-}
-
-/* Memory allocated in a capture keeps its addresses until the graph and all its queued launches are
- * gone. Its contents are forgotten whenever the graph allocates or frees it. */
-cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
-    return on(stream, [=](EmuStream *s) {
-        const cudaError_t error = allocate(p, bytes, false);
-        if (!*p || !s->capture)
-            return error;
-        const std::shared_ptr<Piece> piece(find_piece(*p), [](Piece *gone) { release(gone); });
-        piece->of_graph = true;
-        queue(s, "allocation", [=] { forget(piece->begin, piece->bytes); });
-        return cudaSuccess;
-    });
-}
-
-static int open_pools;
-struct EmuPool {
-} the_pool; /* all memory comes from the same place */
-
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
-    return call([=] {
-        *pool = &the_pool;
-        open_pools++;
-    });
-}
-
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, enum cudaMemPoolAttr, void *value) {
-    return call([=] {
-        uint64_t reserved = 0;
-        for (const auto &[begin, piece] : pieces)
-            reserved += piece.of_pool && !piece.dead ? piece.bytes : 0;
-        memcpy(value, &reserved, sizeof reserved);
-    });
-}
-
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
-    return call([=] {
-        const cudaError_t error = cudaMallocAsync(p, bytes, stream);
-        if (*p)
-            find_piece(*p)->of_pool = true;
-        return error;
-    });
-}
-
-/* Memory outlives its pool. When the last pool is destroyed, all memory must have been freed. */
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
-    const Where caller = __builtin_return_address(0);
-    return call([=] {
-        drain_all();
-        if (--open_pools > 0)
-            return;
-        for (const auto &[begin, piece] : pieces)
-            if (piece.of_pool && !piece.dead && !piece.of_graph)
-                report(caller, "never freed: %zu bytes of a pool, and no pool is left",
-                       piece.bytes);
-    });
-}
-
-/* Frees on the stream or, if that is NULL, at once, after all queued work. */
-static cudaError_t free_piece(void *p, bool pinned, EmuStream *s, Where caller) {
-    return call([=] {
-        Piece *const piece = find_piece(p);
-        const bool captured = s && s->capture;
-        if (!p)
-            return cudaSuccess;
-        if (!piece || piece->begin != p || piece->pinned != pinned ||
-            (s && captured != piece->of_graph))
-            return cudaErrorInvalidValue;
-        const auto end = [=] {
-            if (captured)
-                forget(piece->begin, piece->bytes);
-            else
-                release(piece, caller);
-        };
-        if (!s)
-            drain_all();
-        s ? queue(s, "free", end) : end();
-        return cudaSuccess;
-    });
-}
-
-cudaError_t cudaFree(void *p) {
-    return free_piece(p, false, nullptr, __builtin_return_address(0));
-}
-
-cudaError_t cudaFreeHost(void *p) {
-    return free_piece(p, true, nullptr, __builtin_return_address(0));
-}
-
-cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
-    const Where caller = __builtin_return_address(0);
-    return on(stream, [=](EmuStream *s) { return free_piece(p, false, s, caller); });
-}
-
-cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned) {
-    return call([=] { pieces[p] = {(unsigned char *)p, bytes, true, device_now}; });
-}
-
-cudaError_t cudaHostUnregister(void *p) {
-    return call([=] { return pieces.erase(p) ? cudaSuccess : cudaErrorInvalidValue; });
-}
-
-cudaError_t emu_ignore(const void *) {
-    return cudaSuccess;
-}
-
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p) {
-    return call([=] {
-        const Piece *const piece = live_piece(p);
-        void *const same = (void *)(uintptr_t)p;
-        *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
-        if (piece && piece->pinned)
-            *attributes = {cudaMemoryTypeHost, piece->device, same, same};
-        else if (piece && !piece->of_graph) /* drivers do not know memory from a capture */
-            *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
-    });
-}
-
 /* ---- copies and launches ---- */
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -563,10 +362,7 @@ void emu_replace_device(void) {
         delete s;
     streams.clear();
     defaults.clear();
-    for (auto &[begin, piece] : pieces)
-        if (!piece.dead && base <= piece.begin && piece.begin < base + arena_bytes)
-            release(&piece);
-    open_pools = 0;
+    forget_memory();
     last_error = cudaSuccess;
     forget_plants();
 }

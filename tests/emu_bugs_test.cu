@@ -158,7 +158,7 @@ void run_publish() {
     finish();
 }
 
-/* ---- a flag with no fence between it and its value, on the side that raises it ---- */
+/* ---- a flag without a fence between it and its value, on the writer's side ---- */
 
 template <bool fence_before, bool fence_after>
 __device__ void hand_over(int *value, int *flag, int *out) {
@@ -172,8 +172,7 @@ __device__ void hand_over(int *value, int *flag, int *out) {
             wi_spin();
         if (fence_after)
             __threadfence();
-        *out = *value; /* ---- a flag without a fence between it and its value, on the writer's side
-                          ---- */
+        *out = *value; /* caught: unfenced, unfenced_reader */
     }
 }
 
@@ -201,8 +200,7 @@ void run_unfenced_reader() {
     finish();
 }
 
-/* ---- a flag that one thread sets before the other threads of its block are known to have written
- * ---- */
+/* ---- a flag that one thread sets before its block is known to have written ---- */
 
 template <bool wrong>
 __global__ void hasty(int *values, int *flag, int *out) {

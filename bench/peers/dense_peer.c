@@ -52,10 +52,10 @@ static void check_done(int64_t done, int64_t want) {
 }
 
 static void our_front(job *j) {
-    wi_crew crew = wi_crew_of_one(0);
+    wi_thread_group group = wi_thread_group_of_one(0);
     int64_t failed;
     memcpy(j->front.panel, j->fresh, (size_t)front_entries(j) * sizeof *j->fresh);
-    check_done(wi_front_factor(&crew, &j->front, j->room, &failed), j->k);
+    check_done(wi_front_factor(&group, &j->front, j->room, &failed), j->k);
 }
 
 static void their_front(job *j) {

@@ -65,8 +65,8 @@ static weft_status copy_entered(weft_context *ctx, void *to, const void *from, s
     if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
         const weft_status status = wait_for_queued_work(ctx); /* that work may use the arrays */
         if (status == WEFT_OK)
-            wi_rows_copy_all(ctx, ctx->threads, (wi_rows){to, bytes},
-                             (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);
+            wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
+                                (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);
         return status;
     }
     const bool pageable = there == WI_MEMORY_PAGEABLE || here == WI_MEMORY_PAGEABLE;

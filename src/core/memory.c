@@ -52,8 +52,8 @@ weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t byte
         return wi_fail(ctx, WEFT_EARG, "weft_copy: to and from overlap; pass separate memory");
     if (ctx->gpu)
         return wi_gpu_copy(ctx, to, from, bytes);
-    wi_rows_copy_all(ctx, ctx->threads, (wi_rows){to, bytes},
-                     (wi_rows){(void *)(uintptr_t)from, bytes}, 1, bytes);
+    wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
+                        (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);
     return WEFT_OK;
 }
 

@@ -10,7 +10,7 @@ enum {
     PIECE_BYTES = 1 << 20 /* that a thread takes at a time: many, so that taking costs nothing */
 };
 
-void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end) {
+void wi_pitched_copy(wi_pitched to, wi_pitched from, size_t row_bytes, size_t begin, size_t end) {
     size_t row = begin / row_bytes, column = begin % row_bytes;
     for (size_t left = end - begin; left > 0; row++, column = 0) {
         const size_t rest = row_bytes - column;
@@ -22,7 +22,7 @@ void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size
 }
 
 typedef struct copying {
-    wi_rows to, from;
+    wi_pitched to, from;
     size_t row_bytes, bytes, pieces;
 } copying;
 
@@ -31,11 +31,11 @@ static void copy_part(void *user, int rank, int size) {
     const size_t begin = wi_team_share(c->pieces, rank, size) * PIECE_BYTES;
     const size_t end = wi_team_share(c->pieces, rank + 1, size) * PIECE_BYTES;
     if (begin < end)
-        wi_rows_copy(c->to, c->from, c->row_bytes, begin, end < c->bytes ? end : c->bytes);
+        wi_pitched_copy(c->to, c->from, c->row_bytes, begin, end < c->bytes ? end : c->bytes);
 }
 
-void wi_rows_copy_all(const weft_context *ctx, int threads, wi_rows to, wi_rows from, size_t rows,
-                      size_t row_bytes) {
+void wi_pitched_copy_all(const weft_context *ctx, int threads, wi_pitched to, wi_pitched from,
+                         size_t rows, size_t row_bytes) {
     const size_t bytes = rows * row_bytes;
     const size_t pieces = (bytes + PIECE_BYTES - 1) / PIECE_BYTES;
     const int team = pieces < (size_t)threads ? (int)pieces : threads;

@@ -9,19 +9,19 @@
 extern "C" {
 #endif
 
-/* Rows in host memory; consecutive rows start pitch_bytes apart. */
-typedef struct wi_rows {
+/* Rows in memory (a pitched array): consecutive rows start pitch_bytes apart. */
+typedef struct wi_pitched {
     char *p;
     size_t pitch_bytes;
-} wi_rows;
+} wi_pitched;
 
 /* Copies bytes [begin, end) of the rows, counted as if they had no gaps; a row has row_bytes. The
  * gaps of `to` are not written. */
-void wi_rows_copy(wi_rows to, wi_rows from, size_t row_bytes, size_t begin, size_t end);
+void wi_pitched_copy(wi_pitched to, wi_pitched from, size_t row_bytes, size_t begin, size_t end);
 
 /* Copies all rows with up to `threads` threads. */
-void wi_rows_copy_all(const weft_context *ctx, int threads, wi_rows to, wi_rows from, size_t rows,
-                      size_t row_bytes);
+void wi_pitched_copy_all(const weft_context *ctx, int threads, wi_pitched to, wi_pitched from,
+                         size_t rows, size_t row_bytes);
 
 #ifdef __cplusplus
 }

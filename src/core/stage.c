@@ -8,7 +8,7 @@
 #include "core/rows.h"
 #include "core/stage_job.h"
 
-weft_status wi_stage_queue_rows(weft_context *ctx, wi_rows to, wi_rows from, size_t rows,
+weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
                                 size_t row_bytes, cudaStream_t stream) {
     const bool dense = to.pitch_bytes == row_bytes && from.pitch_bytes == row_bytes;
     if (rows == 1 || dense)
@@ -22,8 +22,8 @@ weft_status wi_stage_queue_rows(weft_context *ctx, wi_rows to, wi_rows from, siz
                        "queueing a copy of rows between host and device");
     weft_status status = WEFT_OK;
     for (size_t row = 0; row < rows && status == WEFT_OK; row++)
-        status = wi_stage_queue_rows(ctx, (wi_rows){to.p + row * to.pitch_bytes, row_bytes},
-                                     (wi_rows){from.p + row * from.pitch_bytes, row_bytes}, 1,
+        status = wi_stage_queue_rows(ctx, (wi_pitched){to.p + row * to.pitch_bytes, row_bytes},
+                                     (wi_pitched){from.p + row * from.pitch_bytes, row_bytes}, 1,
                                      row_bytes, stream);
     return status;
 }

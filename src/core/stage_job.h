@@ -60,7 +60,7 @@ static inline bool wi_bounces_out(const wi_stage_job *j, int k) {
 }
 
 /* Queues a copy of rows, as one command where the runtime can express it. */
-weft_status wi_stage_queue_rows(weft_context *ctx, wi_rows to, wi_rows from, size_t rows,
+weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
                                 size_t row_bytes, cudaStream_t stream);
 
 /* Queues the caller's kernel on a segment. at[k] is the device copy of array k, its rows without

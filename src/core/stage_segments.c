@@ -115,9 +115,9 @@ static char *device_area(const job *j, size_t segment, int k) {
 }
 
 /* The part of array k that segment s has, where the caller has it. */
-static wi_rows user_part(const job *j, wi_segment s, int k) {
-    return (wi_rows){wi_stage_array_at(&j->call->arrays, k, s.row, s.col),
-                     j->call->arrays.array[k].pitch_bytes};
+static wi_pitched user_part(const job *j, wi_segment s, int k) {
+    return (wi_pitched){wi_stage_array_at(&j->call->arrays, k, s.row, s.col),
+                        j->call->arrays.array[k].pitch_bytes};
 }
 
 /* Copies piece number `piece` of a segment to the pinned buffers, or back from them. Pieces count
@@ -133,11 +133,11 @@ static void copy_piece(const job *j, size_t segment, size_t piece, bool in) {
         const size_t array_end = array_begin + s.rows * row_bytes;
         const size_t from = begin > array_begin ? begin : array_begin;
         const size_t to = end < array_end ? end : array_end;
-        const wi_rows user = user_part(j, s, k);
-        const wi_rows area = {in ? in_area(j, segment, k) : out_area(j, segment, k), row_bytes};
+        const wi_pitched user = user_part(j, s, k);
+        const wi_pitched area = {in ? in_area(j, segment, k) : out_area(j, segment, k), row_bytes};
         if (from < to)
-            wi_rows_copy(in ? area : user, in ? user : area, row_bytes, from - array_begin,
-                         to - array_begin);
+            wi_pitched_copy(in ? area : user, in ? user : area, row_bytes, from - array_begin,
+                            to - array_begin);
         array_begin = array_end;
     }
 }
@@ -166,11 +166,12 @@ static weft_status send_inputs(const job *j, size_t segment, wi_segment s) {
         if (wi_on_device(j->call, k) || !j->call->arrays.array[k].in)
             continue;
         const size_t row_bytes = s.cols * j->call->arrays.array[k].element_bytes;
-        const wi_rows from = wi_bounces_in(j->call, k)
-                                 ? (wi_rows){in_area(j, segment, k), row_bytes}
-                                 : user_part(j, s, k);
-        status = wi_stage_queue_rows(j->call->ctx, (wi_rows){device_area(j, segment, k), row_bytes},
-                                     from, s.rows, row_bytes, r->in);
+        const wi_pitched from = wi_bounces_in(j->call, k)
+                                    ? (wi_pitched){in_area(j, segment, k), row_bytes}
+                                    : user_part(j, s, k);
+        status =
+            wi_stage_queue_rows(j->call->ctx, (wi_pitched){device_area(j, segment, k), row_bytes},
+                                from, s.rows, row_bytes, r->in);
     }
     if (status != WEFT_OK)
         return status;
@@ -194,12 +195,12 @@ static weft_status send_outputs(const job *j, size_t segment, wi_segment s) {
         if (wi_on_device(j->call, k) || !j->call->arrays.array[k].out)
             continue;
         const size_t row_bytes = s.cols * j->call->arrays.array[k].element_bytes;
-        const wi_rows to = wi_bounces_out(j->call, k)
-                               ? (wi_rows){out_area(j, segment, k), row_bytes}
-                               : user_part(j, s, k);
-        status =
-            wi_stage_queue_rows(j->call->ctx, to, (wi_rows){device_area(j, segment, k), row_bytes},
-                                s.rows, row_bytes, r->out);
+        const wi_pitched to = wi_bounces_out(j->call, k)
+                                  ? (wi_pitched){out_area(j, segment, k), row_bytes}
+                                  : user_part(j, s, k);
+        status = wi_stage_queue_rows(j->call->ctx, to,
+                                     (wi_pitched){device_area(j, segment, k), row_bytes}, s.rows,
+                                     row_bytes, r->out);
     }
     if (status != WEFT_OK)
         return status;

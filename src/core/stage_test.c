@@ -118,14 +118,14 @@ static void check_rows(size_t rows, size_t row_bytes, size_t to_pitch, size_t fr
     memset(to, TEST_POISON, to_bytes);
     for (size_t begin = 0; begin < rows * row_bytes; begin += 11) {
         const size_t end = begin + 11 < rows * row_bytes ? begin + 11 : rows * row_bytes;
-        wi_rows_copy((wi_rows){(char *)to, to_pitch}, (wi_rows){(char *)from, from_pitch},
-                     row_bytes, begin, end);
+        wi_pitched_copy((wi_pitched){(char *)to, to_pitch}, (wi_pitched){(char *)from, from_pitch},
+                        row_bytes, begin, end);
     }
     weft_context *const ctx = test_open("cpu:3");
     unsigned char *const all = malloc(to_bytes);
     memset(all, TEST_POISON, to_bytes);
-    wi_rows_copy_all(ctx, 3, (wi_rows){(char *)all, to_pitch}, (wi_rows){(char *)from, from_pitch},
-                     rows, row_bytes);
+    wi_pitched_copy_all(ctx, 3, (wi_pitched){(char *)all, to_pitch},
+                        (wi_pitched){(char *)from, from_pitch}, rows, row_bytes);
     for (size_t i = 0; i < to_bytes; i++) {
         const size_t row = i / to_pitch, column = i % to_pitch;
         const unsigned char want =
@@ -147,7 +147,7 @@ static void test_rows_copy(void **state) {
     check_rows(7, 40, 40, 41);
     check_rows(3, 11, 30, 11);
     check_rows(3, (1 << 20) + 5, (1 << 20) + 9, (1 << 20) + 5);
-    wi_rows_copy_all(NULL, 4, (wi_rows){NULL, 0}, (wi_rows){NULL, 0}, 0, 0);
+    wi_pitched_copy_all(NULL, 4, (wi_pitched){NULL, 0}, (wi_pitched){NULL, 0}, 0, 0);
 }
 
 /* ---- the conveyor ---- */

@@ -21,13 +21,13 @@ static weft_status reserve_whole(const wi_stage_job *j, size_t bytes) {
 
 /* How each array crosses the link as a whole. */
 typedef struct crossing {
-    char *device[WI_MAX_OPERANDS]; /* copies without gaps; NULL: it is on the device already */
-    wi_rows host[WI_MAX_OPERANDS]; /* what the link uses: pinned memory or the caller's */
+    char *device[WI_MAX_OPERANDS];    /* copies without gaps; NULL: it is on the device already */
+    wi_pitched host[WI_MAX_OPERANDS]; /* what the link uses: pinned memory or the caller's */
     size_t row_bytes[WI_MAX_OPERANDS];
 } crossing;
 
-static wi_rows user_rows(const wi_stage_job *j, int k) {
-    return (wi_rows){j->arrays.array[k].p, j->arrays.array[k].pitch_bytes};
+static wi_pitched user_rows(const wi_stage_job *j, int k) {
+    return (wi_pitched){j->arrays.array[k].p, j->arrays.array[k].pitch_bytes};
 }
 
 /* Allocates device memory for all arrays and, if they are to bounce, pinned memory. */
@@ -49,7 +49,7 @@ static weft_status reserve_crossing(const wi_stage_job *j, bool bounce, crossing
     status = reserve_whole(j, pinned_bytes);
     for (int k = 0; k < j->arrays.count && status == WEFT_OK; k++)
         if (j->memory[k] == WI_MEMORY_PAGEABLE)
-            c->host[k] = (wi_rows){j->ctx->gpu->stage->whole + pinned_at[k], c->row_bytes[k]};
+            c->host[k] = (wi_pitched){j->ctx->gpu->stage->whole + pinned_at[k], c->row_bytes[k]};
     return status;
 }
 
@@ -59,10 +59,11 @@ static weft_status cross_over(const wi_stage_job *j, const crossing *c, bool bou
         if (wi_on_device(j, k) || !j->arrays.array[k].in)
             continue;
         if (bounce && wi_bounces_in(j, k))
-            wi_rows_copy_all(j->ctx, wi_stage_copiers(j->ctx), c->host[k], user_rows(j, k),
-                             j->arrays.rows, c->row_bytes[k]);
-        status = wi_stage_queue_rows(j->ctx, (wi_rows){c->device[k], c->row_bytes[k]}, c->host[k],
-                                     j->arrays.rows, c->row_bytes[k], j->ctx->gpu->stream);
+            wi_pitched_copy_all(j->ctx, wi_stage_copiers(j->ctx), c->host[k], user_rows(j, k),
+                                j->arrays.rows, c->row_bytes[k]);
+        status =
+            wi_stage_queue_rows(j->ctx, (wi_pitched){c->device[k], c->row_bytes[k]}, c->host[k],
+                                j->arrays.rows, c->row_bytes[k], j->ctx->gpu->stream);
     }
     return status;
 }
@@ -72,15 +73,15 @@ static weft_status cross_back(const wi_stage_job *j, const crossing *c, bool bou
     for (int k = 0; k < j->arrays.count && status == WEFT_OK; k++)
         if (!wi_on_device(j, k) && j->arrays.array[k].out)
             status =
-                wi_stage_queue_rows(j->ctx, c->host[k], (wi_rows){c->device[k], c->row_bytes[k]},
+                wi_stage_queue_rows(j->ctx, c->host[k], (wi_pitched){c->device[k], c->row_bytes[k]},
                                     j->arrays.rows, c->row_bytes[k], j->ctx->gpu->stream);
     if (status == WEFT_OK)
         status = wi_cuda(j->ctx, cudaStreamSynchronize(j->ctx->gpu->stream),
                          "waiting for outputs on their way to the host");
     for (int k = 0; k < j->arrays.count && status == WEFT_OK; k++)
         if (bounce && wi_bounces_out(j, k))
-            wi_rows_copy_all(j->ctx, wi_stage_copiers(j->ctx), user_rows(j, k), c->host[k],
-                             j->arrays.rows, c->row_bytes[k]);
+            wi_pitched_copy_all(j->ctx, wi_stage_copiers(j->ctx), user_rows(j, k), c->host[k],
+                                j->arrays.rows, c->row_bytes[k]);
     return status;
 }
 

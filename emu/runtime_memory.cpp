@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory in the stand-in runtime: allocating and freeing, on a stream or at once, and the pools. */
+#include "runtime.h"
+
+#include <string.h>
+
+using namespace emu;
+
+static cudaError_t allocate(void **p, size_t bytes, bool pinned) {
+    return call([=] {
+        Piece *const piece = bytes ? take(bytes, pinned, device_now) : nullptr;
+        *p = piece ? piece->begin : nullptr;
+        return piece || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
+    });
+}
+
+cudaError_t cudaMalloc(void **p, size_t bytes) {
+    return allocate(p, bytes, false);
+}
+
+cudaError_t cudaMallocHost(void **p, size_t bytes) {
+    return allocate(p, bytes, true);
+}
+
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) {
+    return allocate(p, bytes, true);
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
+    return call([=] {
+        *all_bytes = device_bytes;
+        *free_bytes = device_bytes - taken_bytes();
+    });
+}
+
+/* Memory allocated in a capture keeps its addresses until the graph and all its queued launches are
+ * gone. Its contents are forgotten whenever the graph allocates or frees it. */
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
+    return on(stream, [=](EmuStream *s) {
+        const cudaError_t error = allocate(p, bytes, false);
+        if (!*p || !s->capture)
+            return error;
+        const std::shared_ptr<Piece> piece(find_piece(*p), [](Piece *gone) { release(gone); });
+        piece->of_graph = true;
+        queue(s, "allocation", [=] { forget(piece->begin, piece->bytes); });
+        return cudaSuccess;
+    });
+}
+
+static int open_pools;
+struct EmuPool {
+} the_pool; /* all memory comes from the same place */
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
+    return call([=] {
+        *pool = &the_pool;
+        open_pools++;
+    });
+}
+
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, enum cudaMemPoolAttr, void *value) {
+    return call([=] {
+        uint64_t reserved = 0;
+        for (const auto &[begin, piece] : pieces)
+            reserved += piece.of_pool && !piece.dead ? piece.bytes : 0;
+        memcpy(value, &reserved, sizeof reserved);
+    });
+}
+
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+    return call([=] {
+        const cudaError_t error = cudaMallocAsync(p, bytes, stream);
+        if (*p)
+            find_piece(*p)->of_pool = true;
+        return error;
+    });
+}
+
+/* Memory outlives its pool. When the last pool is destroyed, all memory must have been freed. */
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
+    const Where caller = __builtin_return_address(0);
+    return call([=] {
+        drain_all();
+        if (--open_pools > 0)
+            return;
+        for (const auto &[begin, piece] : pieces)
+            if (piece.of_pool && !piece.dead && !piece.of_graph)
+                report(caller, "never freed: %zu bytes of a pool, and no pool is left",
+                       piece.bytes);
+    });
+}
+
+void emu::forget_memory() {
+    for (auto &[begin, piece] : pieces)
+        if (!piece.dead && base <= piece.begin && piece.begin < base + arena_bytes)
+            release(&piece);
+    open_pools = 0;
+}
+
+/* Frees on the stream or, if that is NULL, at once, after all queued work. */
+static cudaError_t free_piece(void *p, bool pinned, EmuStream *s, Where caller) {
+    return call([=] {
+        Piece *const piece = find_piece(p);
+        const bool captured = s && s->capture;
+        if (!p)
+            return cudaSuccess;
+        if (!piece || piece->begin != p || piece->pinned != pinned ||
+            (s && captured != piece->of_graph))
+            return cudaErrorInvalidValue;
+        const auto end = [=] {
+            if (captured)
+                forget(piece->begin, piece->bytes);
+            else
+                release(piece, caller);
+        };
+        if (!s)
+            drain_all();
+        s ? queue(s, "free", end) : end();
+        return cudaSuccess;
+    });
+}
+
+cudaError_t cudaFree(void *p) {
+    return free_piece(p, false, nullptr, __builtin_return_address(0));
+}
+
+cudaError_t cudaFreeHost(void *p) {
+    return free_piece(p, true, nullptr, __builtin_return_address(0));
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
+    const Where caller = __builtin_return_address(0);
+    return on(stream, [=](EmuStream *s) { return free_piece(p, false, s, caller); });
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned) {
+    return call([=] { pieces[p] = {(unsigned char *)p, bytes, true, device_now}; });
+}
+
+cudaError_t cudaHostUnregister(void *p) {
+    return call([=] { return pieces.erase(p) ? cudaSuccess : cudaErrorInvalidValue; });
+}
+
+cudaError_t emu_ignore(const void *) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p) {
+    return call([=] {
+        const Piece *const piece = live_piece(p);
+        void *const same = (void *)(uintptr_t)p;
+        *attributes = {cudaMemoryTypeUnregistered, -1, nullptr, nullptr};
+        if (piece && piece->pinned)
+            *attributes = {cudaMemoryTypeHost, piece->device, same, same};
+        else if (piece && !piece->of_graph) /* drivers do not know memory from a capture */
+            *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
+    });
+}
