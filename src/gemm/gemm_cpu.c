@@ -14,6 +14,8 @@
 
 enum {
     TASK_ROWS = 3072,
+    THIN_COLUMNS = 64, /* packed rows serve so few columns: they stay in the second-level cache */
+    THIN_ROWS = 96,
     TASK_COLUMNS = 1536,
     TASKS_A_THREAD = 4,            /* so that none waits long for the last */
     B_BYTES = 384 << 10,           /* of a packed block: most of a second-level cache */
@@ -149,7 +151,8 @@ static void choose_sides(const wi_gemm_args *g, plan *p) {
 static void cut(const weft_context *ctx, plan *p) {
     const size_t wanted = (size_t)ctx->threads * TASKS_A_THREAD;
     const size_t rows = p->kernel->rows, columns = p->kernel->columns;
-    p->task_rows = least(round_up(p->m, rows), TASK_ROWS / rows * rows);
+    p->task_rows =
+        least(round_up(p->m, rows), (p->n <= THIN_COLUMNS ? THIN_ROWS : TASK_ROWS) / rows * rows);
     p->task_columns = least(round_up(p->n, columns), p->narrow ? NARROW_COLUMNS : TASK_COLUMNS);
     for (;;) {
         const size_t down = (p->m + p->task_rows - 1) / p->task_rows;

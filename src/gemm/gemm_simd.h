@@ -47,7 +47,7 @@ typedef struct wi_gemm_kernel {
     wi_gemm_multiply *multiply;
 } wi_gemm_kernel;
 
-/* C = beta C, or the same in another type, for a column. */
+/* And runs of C, where it is narrower than its sums, which are f32. */
 typedef struct wi_gemm_simd {
     wi_gemm_kernel kernel[WEFT_TYPE_COUNT]; /* by the type of A and B */
     void (*widen[WEFT_TYPE_COUNT])(size_t n, const void *from, float *to);

@@ -195,6 +195,8 @@ static void choose_extents(rig *r, product *p, size_t n, size_t shape) {
         p->n -= test_below(&r->random, 3);
         p->k -= test_below(&r->random, 3);
     }
+    if (test_below(&r->random, 16) == 0)
+        p->k = 0;
     while (p->m * p->n * 8 > capacity / 2)
         p->n /= 2;
     while ((double)p->m * (double)p->n * (double)p->k > (double)most_products ||
