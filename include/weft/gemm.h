@@ -46,10 +46,11 @@ enum {
  * read, and C = beta C. Else NaN and infinity spread as the formula says. C shares no memory with A
  * or B. A and B may be the same.
  *
- * The same call gives the same bits each time on the same place, whatever the number of threads;
- * an element's bits do not depend on m and n either. Places, and devices of unlike kinds, may
- * differ in the order in which products are added. Of f32 the error of an element is at most about
- * k 2^-24 sum |a| |b| unless WEFT_TF32 is given.
+ * The same call gives the same bits each time on the same place, whatever the number of threads. On
+ * a cpu an element's bits do not depend on m and n either; on a GPU they do where k is long and C is
+ * small, for then k is cut. Places, and devices of different kinds, may add products in a different
+ * order. Of f32 the error of an element is at most about k 2^-24 sum |a| |b| unless WEFT_TF32 is
+ * given.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. */

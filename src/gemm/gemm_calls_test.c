@@ -85,7 +85,7 @@ static void compare_part(const rig *r, weft_context *ctx, const unsigned char *w
     free(c);
 }
 
-/* OpenBLAS promises nothing of the kind. */
+/* OpenBLAS promises nothing of the kind, and a GPU only where k is not cut. */
 static void parts_alone(weft_context *ctx) {
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_gemm_ladder, rows);
