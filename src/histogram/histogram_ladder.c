@@ -84,7 +84,7 @@ static const char *fits_lanes(const weft_context *ctx, const void *args) {
  * element. */
 static double counting(const weft_context *ctx, const wi_histogram_args *call, double cycles) {
     const wi_machine *const m = wi_machine_of(ctx);
-    return m->launch_s + bytes_of(call) / m->bytes_per_s +
+    return m->launch_s + wi_seconds_moving(m, bytes_of(call)) +
            wi_seconds_working(m, (double)call->n * cycles, m->units);
 }
 
