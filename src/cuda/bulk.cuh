@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#ifdef WI_SHARED_PTX
+#    error "name cuda/bulk.cuh in the .cu file too: the build then compiles it for 9.0 by itself"
+#endif
+
 /* A barrier in shared memory: a phase ends when `count` arrivals and all announced bytes are in. */
 using wi_barrier = uint64_t;
 
