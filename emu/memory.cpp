@@ -155,6 +155,28 @@ static void check_bounds(const void *p, size_t bytes, int kind, Where where) {
                verb(kind), bytes, at, near.bytes);
 }
 
+/* Were all these bytes written? A shadow byte is 0 or 1. */
+static bool all_written(const unsigned char *marks, size_t bytes) {
+    uint64_t low = 0, high;
+    switch (bytes) {
+    case 1:
+        return marks[0];
+    case 2:
+    case 4:
+        memcpy(&low, marks, bytes);
+        return low == (bytes == 2 ? 0x0101u : 0x01010101u);
+    case 8:
+        memcpy(&low, marks, 8);
+        return low == 0x0101010101010101u;
+    case 16:
+        memcpy(&low, marks, 8);
+        memcpy(&high, marks + 8, 8);
+        return (low & high) == 0x0101010101010101u;
+    default:
+        return !memchr(marks, 0, bytes);
+    }
+}
+
 void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
                        const char *what) {
     const size_t offset = offset_of(p);
@@ -162,7 +184,7 @@ void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Wher
         return;
     steps += 1 + bytes / 16;
     unsigned char *const marks = shadow + offset;
-    if (memchr(marks, 0, bytes)) {
+    if (!all_written(marks, bytes)) {
         check_bounds(p, bytes, kind, where);
         if (kind & EMU_READ && !memchr(marks, 1, bytes))
             report(where, "%s: reads %zu bytes of %s memory that were never written", what, bytes,
