@@ -156,22 +156,24 @@ static void check_bounds(const void *p, size_t bytes, int kind, Where where) {
 }
 
 /* Were all these bytes written? A shadow byte is 0 or 1. */
+template <class Marks>
+static bool all_ones(const unsigned char *marks) {
+    Marks read;
+    memcpy(&read, marks, sizeof read);
+    return read == (Marks)0x0101010101010101u;
+}
 static bool all_written(const unsigned char *marks, size_t bytes) {
-    uint64_t low = 0, high;
     switch (bytes) {
     case 1:
-        return marks[0];
+        return *marks;
     case 2:
+        return all_ones<uint16_t>(marks);
     case 4:
-        memcpy(&low, marks, bytes);
-        return low == (bytes == 2 ? 0x0101u : 0x01010101u);
+        return all_ones<uint32_t>(marks);
     case 8:
-        memcpy(&low, marks, 8);
-        return low == 0x0101010101010101u;
+        return all_ones<uint64_t>(marks);
     case 16:
-        memcpy(&low, marks, 8);
-        memcpy(&high, marks + 8, 8);
-        return (low & high) == 0x0101010101010101u;
+        return all_ones<uint64_t>(marks) && all_ones<uint64_t>(marks + 8);
     default:
         return !memchr(marks, 0, bytes);
     }
