@@ -15,7 +15,7 @@ all: $(BUILD)/Makefile ## build the library and the command, build/weft
 	@cmake --build $(BUILD) -j $(JOBS)
 
 $(BUILD)/Makefile:
-	@$(CONFIGURE) -B $(BUILD)
+	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=OFF
 
 .PHONY: setup
 setup: ## install what a build and the tests need, or say what is missing
@@ -34,15 +34,16 @@ demo: ## set up, build, and show every operation on the best place of this machi
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@$(DEMO_BUILD)/weft demo
 
-# Kernels that nothing here can run are built for one architecture, to see that they compile: in a
-# folder of its own, so that what is installed from $(BUILD) has code for all.
+# Kernels that nothing here can run are compiled only to see that they compile: quickly and for one
+# architecture, in a folder of its own, so that what is installed from $(BUILD) is whole.
 TEST_BUILD = $(if $(GPU)$(wildcard $(BUILD)/Makefile),$(BUILD),build-test)
-ONE_ARCHITECTURE = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90)
+QUICK_KERNELS = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90-real \
+    -DWEFT_QUICK_KERNELS=ON)
 
 .PHONY: test
 test: ## set up, build, and run all tests
 	@scripts/setup.sh test
-	@$(CONFIGURE) -B $(TEST_BUILD) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(ONE_ARCHITECTURE)
+	@$(CONFIGURE) -B $(TEST_BUILD) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(QUICK_KERNELS)
 	@cmake --build $(TEST_BUILD) -j $(JOBS)
 	@scripts/test.sh $(TEST_BUILD) $(JOBS)
 	@echo "test: all passed"

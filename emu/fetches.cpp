@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies to shared memory that a thread starts and waits for itself (cp.async). Each ends as late as
-// it may: in the wait that asks for it.
+// Copies to shared memory that a thread starts and waits for itself (cp.async). Each ends as late
+// as it may: in the wait that asks for it.
 #include "emu.h"
 
 using namespace emu;

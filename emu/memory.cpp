@@ -154,6 +154,30 @@ static void check_bounds(const void *p, size_t bytes, int kind, Where where) {
                verb(kind), bytes, at, near.bytes);
 }
 
+/* Were all these bytes written? A shadow byte is 0 or 1. */
+template <class Marks>
+static bool all_ones(const unsigned char *marks) {
+    Marks read;
+    memcpy(&read, marks, sizeof read);
+    return read == (Marks)0x0101010101010101u;
+}
+static bool all_written(const unsigned char *marks, size_t bytes) {
+    switch (bytes) {
+    case 1:
+        return *marks;
+    case 2:
+        return all_ones<uint16_t>(marks);
+    case 4:
+        return all_ones<uint32_t>(marks);
+    case 8:
+        return all_ones<uint64_t>(marks);
+    case 16:
+        return all_ones<uint64_t>(marks) && all_ones<uint64_t>(marks + 8);
+    default:
+        return !memchr(marks, 0, bytes);
+    }
+}
+
 void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Where where,
                        const char *what) {
     const size_t offset = offset_of(p);
@@ -161,7 +185,7 @@ void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Wher
         return;
     steps += 1 + bytes / 16;
     unsigned char *const marks = shadow + offset;
-    if (memchr(marks, 0, bytes)) {
+    if (!all_written(marks, bytes)) {
         check_bounds(p, bytes, kind, where);
         if (kind & EMU_READ && !memchr(marks, 1, bytes))
             report(where, "%s: reads %zu bytes of %s memory that were never written", what, bytes,

@@ -20,7 +20,23 @@ uint64_t emu::next_time() {
     return ++now;
 }
 
+/* A number that no other object has had, copies of it neither. */
+struct Serial {
+    uint64_t number = next();
+    Serial() = default;
+    Serial(const Serial &) {}
+    Serial &operator=(const Serial &) = delete;
+
+  private:
+    static uint64_t next() {
+        static uint64_t latest;
+        return ++latest;
+    }
+};
+
 struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key */
+    Serial serial;
+
     void add(uint32_t key, uint64_t time) {
         if (time == 0)
             return;
@@ -33,6 +49,11 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
     bool has(uint32_t key, uint64_t time) const {
         const auto at = std::lower_bound(begin(), end(), std::make_pair(key, time));
         return at != end() && at->first == key;
+    }
+    /* Up to when all is known of what has that key; 0: of nothing. */
+    uint64_t time_of(uint32_t key) const {
+        const auto at = std::lower_bound(begin(), end(), std::make_pair(key, (uint64_t)0));
+        return at != end() && at->first == key ? at->second : 0;
     }
     bool has(const Keys &keys, uint64_t time) const {
         const auto at = std::lower_bound(begin(), end(), std::make_pair(keys.block, time));
@@ -167,7 +188,11 @@ void emu::pass_clock(const void *object, int kind) {
     Seen &clock = released[object], &mine = shared ? self->seen : self->unfenced;
     if (kind & EMU_READ)
         mine = joined(mine, clock);
-    if (kind & EMU_WRITE)
+    if (!(kind & EMU_WRITE))
+        return;
+    if (shared && kind & EMU_READ) /* it knows all that the clock does, and its own doings */
+        clock = knowledge(self);
+    else
         clock = joined(clock, shared ? knowledge(self) : fenced());
 }
 
@@ -188,10 +213,40 @@ void emu_bulk_fence() {
 /* ---- accesses ---- */
 
 /* An access: when and by whom; where in the source, which bytes of the word, and whether ordered
- * with others of its kind. */
+ * with others of its kind, or made by the copy engine. In two words, not in bit fields: to write a
+ * part of a word and then read all of it would stall the processor at every access. All zeros: no
+ * access. */
 struct Cell {
-    uint64_t thread : 10, slot : 14, time : 40;
-    uint64_t where : 48, bytes : 4, ordered : 1, engine : 1; /* by the copy engine */
+    uint64_t who, what;
+    static Cell of(unsigned thread, unsigned slot, uint64_t time, uint64_t where, bool ordered,
+                   bool engine) {
+        return {time << 24 | slot << 10 | thread,
+                where | (uint64_t)ordered << 52 | (uint64_t)engine << 53};
+    }
+    unsigned thread() const {
+        return who & 1023;
+    }
+    unsigned slot() const {
+        return who >> 10 & 16383;
+    }
+    uint64_t time() const {
+        return who >> 24;
+    }
+    const void *where() const {
+        return (const void *)(uintptr_t)(what & (((uint64_t)1 << 48) - 1));
+    }
+    unsigned bytes() const {
+        return what >> 48 & 15;
+    }
+    bool ordered() const {
+        return what >> 52 & 1;
+    }
+    bool engine() const {
+        return what >> 53 & 1;
+    }
+    Cell with_bytes(unsigned bytes) const {
+        return {who, what | (uint64_t)bytes << 48};
+    }
 };
 
 /* The history of four bytes of the arena. */
@@ -207,64 +262,82 @@ void emu::forget_accesses(const void *p, size_t bytes) {
 
 /* Was that access made by a thread of the running thread's block, in its present life? */
 static bool of_own_block(const Cell &c) {
-    return c.slot == self->block->slot && c.time > self->block->start;
+    return c.slot() == self->block->slot && c.time() > self->block->start;
+}
+
+/* Has the running thread seen that access, of another thread? What was written before a kernel is
+ * read by many threads that know the same: what they know of whole blocks is looked up once. */
+static bool seen_before(const Cell &c) {
+    static struct {
+        uint64_t serial, time;
+        unsigned slot;
+    } found[256]; /* by slot */
+    const Known *const seen = self->seen.get();
+    if (!seen)
+        return false;
+    auto &f = found[c.slot() % 256];
+    const Keys keys(c.slot(), c.thread());
+    if (f.serial != seen->serial.number || f.slot != c.slot())
+        f = {seen->serial.number, seen->time_of(keys.block), c.slot()};
+    return c.time() <= f.time || seen->has(keys, c.time());
 }
 
 /* Was that access, if there was one, ordered before what the running thread does now? */
 static bool before(const Cell &c) {
-    const Block *const own = self->block, *const other = blocks[c.slot];
-    if (c.time == 0 || (of_own_block(c) &&
-                        (c.thread == self->thread || c.time <= own->time ||
-                         (c.thread / 32 == self->thread / 32 && c.time <= self->groups[0]->time))))
+    const Block *const own = self->block;
+    if (c.time() == 0)
         return true;
-    if (other && other->cluster == own->cluster && c.time > other->start &&
-        c.time <= own->cluster->time)
-        return true;
-    return self->seen && self->seen->has(Keys(c.slot, c.thread), c.time);
+    if (of_own_block(c)) {
+        if (c.thread() == self->thread || c.time() <= own->time ||
+            (c.thread() / 32 == self->thread / 32 && c.time() <= self->groups[0]->time))
+            return true;
+    }
+    if (c.time() <= own->cluster->time) {
+        const Block *const other = blocks[c.slot()];
+        if (other && other->cluster == own->cluster && c.time() > other->start)
+            return true;
+    }
+    return seen_before(c);
 }
 
 /* Was that write made visible to the copy engine before what the running thread does now? */
 static bool engine_sees(const Cell &c) {
-    const Block *const block = blocks[c.slot];
-    if (c.time == 0 || c.engine || !block || c.time <= block->start)
+    const Block *const block = blocks[c.slot()];
+    if (c.time() == 0 || c.engine() || !block || c.time() <= block->start)
         return true;
-    const std::vector<uint64_t> &fences = block->fibres[c.thread]->engine_fences;
-    const auto next = std::lower_bound(fences.begin(), fences.end(), (uint64_t)c.time);
-    Cell fence = c;
-    fence.time = next == fences.end() ? 0 : *next;
-    return fence.time > 0 && before(fence);
+    const std::vector<uint64_t> &fences = block->fibres[c.thread()]->engine_fences;
+    const auto next = std::lower_bound(fences.begin(), fences.end(), c.time());
+    return next != fences.end() && before(Cell::of(c.thread(), c.slot(), *next, 0, false, false));
 }
 
 /* Ends in a report if what the running thread does now is not ordered after c. */
 static void check_order(const Cell &c, const char *did, const Cell &now, const char *does,
                         bool shared) {
-    if (!(c.bytes & now.bytes) || (c.ordered && now.ordered) || before(c))
+    if (!(c.bytes() & now.bytes()) || (c.ordered() && now.ordered()) || before(c))
         return;
-    report((const void *)(uintptr_t)now.where,
+    report(now.where(),
            "data race on %s memory: %s what thread %u%s %s, and nothing orders the two (%s), at\n"
            "      %s",
-           shared ? "shared" : "global", does, (unsigned)c.thread,
+           shared ? "shared" : "global", does, c.thread(),
            of_own_block(c) ? "" : " of another block or kernel", did,
            shared ? "a barrier between them"
                   : "a barrier, an event, __threadfence before a flag is raised and after it "
                     "is seen",
-           source_of((const void *)(uintptr_t)c.where).c_str());
+           source_of(c.where()).c_str());
 }
 
 static void check_engine(const Cell &c, const Cell &now) {
-    if ((c.bytes & now.bytes) && !engine_sees(c))
-        report((const void *)(uintptr_t)now.where,
+    if ((c.bytes() & now.bytes()) && !engine_sees(c))
+        report(now.where(),
                "a bulk copy of shared memory may come before what thread %u wrote there: that "
                "thread has not called fence.proxy.async since, at\n      %s",
-               (unsigned)c.thread, source_of((const void *)(uintptr_t)c.where).c_str());
+               c.thread(), source_of(c.where()).c_str());
 }
 
 /* Two reads are kept: the last, and one that is not ordered before the later ones. */
-static void note_read(Word &word, Cell now) {
+static void note_read(Word &word, const Cell &now) {
     Cell &c = before(word.reads[0]) ? word.reads[0] : word.reads[1];
-    if (c.time == now.time && c.slot == now.slot && c.thread == now.thread)
-        now.bytes |= c.bytes;
-    c = now;
+    c = c.who == now.who ? now.with_bytes(c.bytes()) : now;
 }
 
 void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where where) {
@@ -272,14 +345,14 @@ void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where 
         return;
     const bool shared = offset < shared_bytes;
     const size_t end = offset + bytes;
-    Cell now = {self->thread, self->block->slot, self->time, where.bits, 0, ordered, false};
-    now.engine = kind & by_engine ? 1 : 0;
+    const Cell access = Cell::of(self->thread, self->block->slot, self->time, where.bits, ordered,
+                                 kind & by_engine);
     for (size_t at = offset & ~(size_t)3; at < end; at += 4) {
         Word &word = words[at / 4];
-        now.bytes =
-            (at < offset ? 15 << (offset - at) : 15) & (at + 4 > end ? 15 >> (at + 4 - end) : 15);
+        const Cell now = access.with_bytes((at < offset ? 15u << (offset - at) & 15 : 15) &
+                                           (at + 4 > end ? 15u >> (at + 4 - end) : 15));
         check_order(word.write, "wrote", now, kind & EMU_WRITE ? "writes" : "reads", shared);
-        if (now.engine && shared)
+        if (now.engine() && shared)
             check_engine(word.write, now);
         if (kind & EMU_WRITE) {
             check_order(word.reads[0], "read", now, "writes", shared);
@@ -299,8 +372,7 @@ void emu::check_end(const Block *block) {
     const Word *const word = &words[offset_of(block->shared()) / 4];
     for (size_t k = 0; k < block->grid->shared_used / 4; k++)
         for (const Cell &c : {word[k].write, word[k].reads[0], word[k].reads[1]})
-            if (c.slot != block->slot && !before(c))
-                report((const void *)(uintptr_t)c.where,
-                       "uses the shared memory of a block of its cluster that may have "
-                       "ended: the block does not wait for this access");
+            if (c.slot() != block->slot && !before(c))
+                report(c.where(), "uses the shared memory of a block of its cluster that may have "
+                                  "ended: the block does not wait for this access");
 }

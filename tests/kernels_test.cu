@@ -12,7 +12,7 @@ extern "C" {
 #include "cuda/cluster.cuh"
 #include "cuda/device_launch.cuh"
 #include "cuda/launch.cuh"
-#include "cuda/tensor.cuh"
+#include "cuda/tensor_f64.cuh"
 
 namespace {
 

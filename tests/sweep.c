@@ -51,6 +51,11 @@ static double budget_factor(void) {
     return factor;
 }
 
+size_t test_times(size_t all) {
+    const double wanted = budget_factor() * (double)all / 4;
+    return wanted < (double)all ? (size_t)ceil(wanted) : all;
+}
+
 /* ---- rungs ---- */
 
 const wi_row *test_row_named(const wi_ladder *ladder, const char *name) {

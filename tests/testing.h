@@ -97,6 +97,10 @@ typedef struct test_sweep {
     bool (*run)(void *rig, size_t n, const wi_row *row, const size_t at[]);
 } test_sweep;
 
+/* How often a loop over random cases runs that no sweep holds: a quarter of `all` with the usual
+ * budget. */
+size_t test_times(size_t all);
+
 /* WEFT_TEST_BUDGET multiplies the budget; "all" runs everything. */
 void test_sweep_run(const weft_context *ctx, test_random *r, const test_sweep *s, void *rig);
 /* Work done so far: on place emu the steps of kernels; elsewhere the bytes that went through test

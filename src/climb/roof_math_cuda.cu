@@ -3,7 +3,7 @@
  * cores, so many side by side that none waits for another. */
 #include "climb/roof_cuda.h"
 #include "cuda/launch.cuh"
-#include "cuda/tensor.cuh"
+#include "cuda/tensor_f64.cuh"
 
 namespace {
 

@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#ifdef WI_SHARED_PTX
+#    error "name cuda/bulk.cuh in the .cu file too: the build then compiles it for 9.0 by itself"
+#endif
+
 /* A barrier in shared memory. A phase ends when `count` threads have arrived and all announced
  * bytes have been copied. */
 using wi_barrier = uint64_t;

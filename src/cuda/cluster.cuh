@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef WI_SHARED_PTX
+#    error "name cuda/cluster.cuh in the .cu file too: the build then compiles it for 9.0 by itself"
+#endif
+
 #ifdef WEFT_EMU
 inline unsigned wi_cluster_rank() {
     return emu_here()->rank;

@@ -24,10 +24,12 @@
 #    define WEFT_CLUSTER(cluster)
 #    define WEFT_LAUNCH_FIXED_CLUSTER WEFT_LAUNCH_CLUSTER
 #else
-#    if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-#        define WEFT_CLUSTER(cluster)
-#    else
-#        define WEFT_CLUSTER(cluster) __cluster_dims__(cluster, 1, 1)
+#    ifndef WI_SHARED_PTX /* where one PTX serves 8.0 too there are no clusters: WeftCuda.cmake */
+#        if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#            define WEFT_CLUSTER(cluster)
+#        else
+#            define WEFT_CLUSTER(cluster) __cluster_dims__(cluster, 1, 1)
+#        endif
 #    endif
 #    define WEFT_LAUNCH_FIXED_CLUSTER(kernel, ctx, blocks, threads, cluster, shared_bytes, ...)    \
         WEFT_LAUNCH(kernel, ctx, blocks, threads, shared_bytes, __VA_ARGS__)

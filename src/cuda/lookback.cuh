@@ -25,9 +25,9 @@
 #ifndef WI_LOOKBACK_CUH
 #define WI_LOOKBACK_CUH
 
+#include "cuda/bits.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
-#include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 
 WI_LIMIT(unsigned, wi_group, 32)

@@ -4,7 +4,8 @@
 #ifndef WI_SIZE_CUH
 #define WI_SIZE_CUH
 
-#include "cuda/types.cuh"
+#include "core/core.h"
+#include "cuda/bits.cuh"
 
 /* Calls f(wi_tag<U>{}) with the unsigned type of `size` bytes: 1, 2, 4 or 8. */
 template <class F>

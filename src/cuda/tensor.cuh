@@ -13,8 +13,6 @@
  *          A(g, 4t), A(g + 8, 4t), A(g, 4t + 16), A(g + 8, 4t + 16); b[0..1] = B(4t, g),
  *          B(4t + 16, g); c and d as above, in int32, which wraps
  *   f64,   A 8 x 4, B 4 x 8: a = A(g, t), b = B(t, g), d[0..1] = D(g, 2t), D(g, 2t + 1)
- *          A 16 x 16, B 16 x 8 (compute capability 9.0, at twice the rate): a[i] = A(g, t + 4 (i /
- *          2)), 8 rows lower for odd i; b[i] = B(t + 4 i, g); d as of the others
  *
  * The hardware decides in which order the products of an element are added. */
 #ifndef WI_TENSOR_CUH
@@ -61,24 +59,6 @@ __device__ inline void wi_multiply_f64(double (&d)[2], double a, double b) {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                  : "+d"(d[0]), "+d"(d[1])
                  : "d"(a), "d"(b));
-}
-
-/* Below 9.0 it takes eight steps. */
-__device__ inline void wi_multiply_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
-#    if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
-                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]),
-                   "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
-#    else
-    double upper[2] = {d[0], d[1]}, lower[2] = {d[2], d[3]};
-    for (int q = 0; q < 4; q++) {
-        wi_multiply_f64(upper, a[2 * q], b[q]);
-        wi_multiply_f64(lower, a[2 * q + 1], b[q]);
-    }
-    d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
-#    endif
 }
 
 /* Loads four 8 x 8 matrices of 16-bit elements: lane 8 i + r gives the address of row r of matrix i

@@ -59,15 +59,6 @@ inline void wi_multiply_f64(double (&d)[2], double a, double b) {
     }
 }
 
-inline void wi_multiply_f64(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
-    for (int q = 0; q < 4; q++) {
-        double upper[2] = {d[0], d[1]}, lower[2] = {d[2], d[3]};
-        wi_multiply_f64(upper, a[2 * q], b[q]);
-        wi_multiply_f64(lower, a[2 * q + 1], b[q]);
-        d[0] = upper[0], d[1] = upper[1], d[2] = lower[0], d[3] = lower[1];
-    }
-}
-
 inline const uint16_t *wi_row_of(const void *row, int lane) {
     return (const uint16_t *)wi_shuffle((uintptr_t)row, lane);
 }

@@ -5,24 +5,10 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "core/core.h"
+#include "cuda/bits.cuh"
 
-/* Carries a type as a value, for the functions below. */
-template <class T>
-struct wi_tag {
-    using type = T;
-};
-
-/* Is T one of the floats; which type does its arithmetic use; which unsigned type holds its bits.
- */
-template <class T>
-struct wi_traits {
-    static constexpr bool is_float = false;
-    static constexpr bool is_signed = (T)-1 < (T)0;
-};
 template <>
 struct wi_traits<__half> {
     static constexpr bool is_float = true, is_signed = true;
@@ -30,44 +16,6 @@ struct wi_traits<__half> {
 template <>
 struct wi_traits<__nv_bfloat16> {
     static constexpr bool is_float = true, is_signed = true;
-};
-template <>
-struct wi_traits<float> {
-    static constexpr bool is_float = true, is_signed = true;
-};
-template <>
-struct wi_traits<double> {
-    static constexpr bool is_float = true, is_signed = true;
-};
-
-template <size_t bytes>
-struct wi_bits_of_size;
-template <>
-struct wi_bits_of_size<1> {
-    using type = uint8_t;
-};
-template <>
-struct wi_bits_of_size<2> {
-    using type = uint16_t;
-};
-template <>
-struct wi_bits_of_size<4> {
-    using type = uint32_t;
-};
-template <>
-struct wi_bits_of_size<8> {
-    using type = uint64_t;
-};
-template <class T>
-using wi_bits = typename wi_bits_of_size<sizeof(T)>::type;
-
-template <bool condition, class Yes, class No>
-struct wi_choose {
-    using type = Yes;
-};
-template <class Yes, class No>
-struct wi_choose<false, Yes, No> {
-    using type = No;
 };
 
 /* The type in which arithmetic on T is done: f32 for f16 and bf16, T itself for all others. */
@@ -107,15 +55,6 @@ __host__ __device__ inline T wi_times(T a, T b) {
         return a * b;
     else
         return (T)((wi_wrapping<T>)a * (wi_wrapping<T>)b);
-}
-
-/* Reinterprets the bits of x. */
-template <class To, class From>
-__host__ __device__ inline To wi_bit_cast(From x) {
-    static_assert(sizeof(To) == sizeof(From), "bit casts keep the size");
-    To to;
-    memcpy((void *)&to, (const void *)&x, sizeof to);
-    return to;
 }
 
 template <class T>

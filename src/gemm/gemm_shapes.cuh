@@ -25,22 +25,6 @@ struct wi_gemm_fma_shape : Extents {
 };
 
 template <class Extents>
-struct wi_gemm_f64_shape : Extents {
-    static constexpr int depth = 16;
-    using T = double;
-    using Out = double;
-    using Sum = double;
-    using Register = double;
-    template <class A, class B>
-    using Sums = wi_gemm_tensor_wide<wi_gemm_f64_shape, A, B>;
-    static constexpr bool may_lie_along_k = true;
-    static constexpr int pad_by_k = 8, pad_across = 2;
-    __device__ static void multiply(double (&d)[4], const double (&a)[8], const double (&b)[4]) {
-        wi_multiply_f64(d, a, b);
-    }
-};
-
-template <class Extents>
 struct wi_gemm_tf32_shape : Extents {
     using T = float;
     using Out = float;

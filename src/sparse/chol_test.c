@@ -10,7 +10,9 @@
 #include "testing.h"
 
 enum {
-    SYSTEMS = 4000,
+    SYSTEMS = 4000, /* and so on: with the usual budget a quarter of them */
+    PLANTED = 400,
+    FAILURES = 100,
     LARGEST = 40,
     PLACES = 3
 };
@@ -56,10 +58,11 @@ static void test_definite(void **state) {
     static test_system s;
     test_random r = test_random_at(1);
     weft_context *ctx[PLACES];
+    const int systems = (int)test_times(SYSTEMS);
     open_all(ctx);
-    for (int k = 0; k < SYSTEMS; k++) {
+    for (int k = 0; k < systems; k++) {
         const wi_row *rows[TEST_MAX_ROWS];
-        weft_context *const c = turn(ctx, k, SYSTEMS);
+        weft_context *const c = turn(ctx, k, systems);
         if (!test_case_wanted(&r))
             continue;
         test_graph_random(&r, LARGEST, &s.graph);
@@ -118,9 +121,10 @@ static void test_planted(void **state) {
     static test_dense l;
     test_random r = test_random_at(2);
     weft_context *ctx[PLACES];
+    const int systems = (int)test_times(PLANTED);
     open_all(ctx);
-    for (int k = 0; k < SYSTEMS / 20; k++) {
-        weft_context *const c = turn(ctx, k, SYSTEMS / 20);
+    for (int k = 0; k < systems; k++) {
+        weft_context *const c = turn(ctx, k, systems);
         const wi_row *rows[TEST_MAX_ROWS];
         const size_t count = test_rows(c, &wi_sparse_ladder, rows);
         if (!test_case_wanted(&r))
@@ -166,9 +170,10 @@ static void test_indefinite(void **state) {
     static test_dense l;
     test_random r = test_random_at(3);
     weft_context *ctx[PLACES];
+    const int systems = (int)test_times(SYSTEMS);
     open_all(ctx);
-    for (int k = 0; k < SYSTEMS; k++) {
-        weft_context *const c = turn(ctx, k, SYSTEMS);
+    for (int k = 0; k < systems; k++) {
+        weft_context *const c = turn(ctx, k, systems);
         long double pivot;
         if (!test_case_wanted(&r))
             continue;
@@ -355,7 +360,8 @@ static void test_first_failure(void **state) {
     const size_t n = weft_sparse_rows(matrix), entries = weft_sparse_entries(matrix);
     const int64_t *const start = weft_sparse_starts(matrix);
     double *const value = malloc(entries * sizeof *value), *const d = malloc(n * sizeof *d);
-    for (int k = 0; k < 60; k++) {
+    const int failures = (int)test_times(FAILURES);
+    for (int k = 0; k < failures; k++) {
         weft_sparse *bad = make(ctx[0], "laplace2d", 30);
         int64_t expected = -1;
         memcpy(value, weft_sparse_values(matrix), entries * sizeof *value);
