@@ -87,7 +87,7 @@ function(weft_share_ptx target)
     endif()
     foreach(source IN LISTS ARGN)
         set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-        file(STRINGS ${source} apart REGEX "__CUDA_ARCH__|WEFT_CLUSTER|cuda/(bulk|ring|cluster)[.]cuh")
+        file(STRINGS ${source} apart REGEX "__CUDA_ARCH__|WEFT_CLUSTER|cuda/(bulk|ring|cluster|tensor_f64)[.]cuh")
         if(apart)
             set(code --generate-code=arch=compute_80,code=[sm_80]
                      --generate-code=arch=compute_90,code=[compute_90,sm_90])
