@@ -18,8 +18,8 @@ enum {
     /* Of f32 alone; at most one of the two. Without either, a product has the accuracy of f32, by
      * whatever way is fastest. */
     WEFT_F32_STRICT = 1 << 3, /* fused multiply-adds in f32, and nothing else */
-    /* A and B may be rounded to the 11 significant bits of tf32, and numbers below 2^-126 to zero.
-     */
+    /* Elements of A and B may be cut to the 11 significant bits of tf32, an error of up to 2^-10 of
+     * each; numbers below 2^-126 may become zero. */
     WEFT_TF32 = 1 << 4
 };
 
@@ -47,10 +47,10 @@ enum {
  * or B. A and B may be the same.
  *
  * The same call gives the same bits each time on the same place, whatever the number of threads. On
- * a cpu an element's bits do not depend on m and n either; on a GPU they do where k is long and C is
- * small, for then k is cut. Places, and devices of different kinds, may add products in a different
- * order. Of f32 the error of an element is at most about k 2^-24 sum |a| |b| unless WEFT_TF32 is
- * given.
+ * a cpu an element's bits do not depend on m and n either; on a GPU they do where k is long and C
+ * is small, for then k is cut. Places, and devices of different kinds, may add products in a
+ * different order. Of f32 the error of an element is at most about k 2^-24 sum |a| |b| unless
+ * WEFT_TF32 is given.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. */

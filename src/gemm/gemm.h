@@ -13,7 +13,7 @@ extern "C" {
 typedef enum wi_accuracy {
     WI_FULL_F32,   /* whatever is as accurate as f32 */
     WI_STRICT_F32, /* fused multiply-adds in f32 */
-    WI_TF32        /* A and B rounded to tf32 */
+    WI_TF32        /* A and B cut to tf32 */
 } wi_accuracy;
 
 /* One call on memory the place can reach, checked. Matrices are stored by columns: a product of

@@ -120,7 +120,7 @@ static inline right_value right_whole(const product *p, test_value *const x[], s
 }
 
 /* Each of the k products is rounded when it is added, alpha and beta round three times more, and
- * what is narrower than the sums once more; of tf32 each factor is rounded to 11 bits. */
+ * what is narrower than the sums once more; of tf32 each factor is cut to 11 bits. */
 static inline right_value right_float(const product *p, test_value *const x[], size_t i, size_t j) {
     const weft_type out = p->types.out, sums = p->types.sums;
     const steps a = steps_of(p, A), b = steps_of(p, B);
@@ -156,7 +156,7 @@ static inline right_value right_float(const product *p, test_value *const x[], s
         return right;
     double part = ((double)p->k + 4) * test_roundoff(sums);
     if (p->how & WEFT_TF32)
-        part += 0x1.01p-10;
+        part += 0x1.01p-9;
     right.within =
         (double)size * part + ((double)p->k + 4) * fmax(test_half_tiny(sums), DBL_TRUE_MIN);
     if (out != sums)

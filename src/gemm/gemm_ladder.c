@@ -28,7 +28,7 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     (void)ctx;
     if (g->type == WEFT_F32 && g->accuracy != WI_TF32)
-        return "rounds f32 to tf32: pass WEFT_TF32 to allow it";
+        return "cuts f32 to tf32: pass WEFT_TF32 to allow it";
     return NULL;
 }
 #endif
