@@ -78,7 +78,7 @@ test_refusals() {
     expect 2 'only one of the files' "$@" - -
     expect 2 'only one of the files' "$@" - "$b" --add -
     expect 2 'option --beta: there is no matrix' "$@" "$a" "$b" --beta 2
-    expect 2 'option --alpha: "x" is no number' "$@" "$a" "$b" --alpha x
+    expect 2 'option --alpha: "x" is not a number' "$@" "$a" "$b" --alpha x
     expect 2 'did you mean "strict"' "$@" "$x" "$x" --accuracy strikt
     expect 1 '2 x 3 and .*b.npy is 2 x 3 as they are' "$@" "$a" "$b" --transpose-b
     expect 1 'is of i8, but .*x.npy of f32' "$@" "$a" "$x"

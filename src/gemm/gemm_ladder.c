@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rungs of gemm: which calls each can do, and what it takes. Rates were seen on an AMD EPYC
- * with AVX2 and on an H200; README.md has the figures. */
+/* The rungs of gemm: which calls each can do, and what it costs. Rates were seen on an H200;
+ * README.md has the figures. On a cpu `packed` does every call, small ones too: with another rung
+ * an element's bits would depend on m and n. */
 #include <math.h>
 
 #include "cpu/blas.h"
-#include "cpu/team.h"
 #include "gemm/gemm.h"
 
 enum {
@@ -31,31 +31,9 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
         return "cuts f32 to tf32: pass WEFT_TF32 to allow it";
     return NULL;
 }
-#endif
 
 /* ---- what they cost ---- */
 
-static double products_of(const wi_gemm_args *g) {
-    return (double)g->m * (double)g->n * (double)g->k;
-}
-
-/* A product waits for the one before it. */
-static double serial_seconds(const weft_context *ctx, const void *args) {
-    const double latency = 4; /* of a fused multiply-add, in cycles */
-    return wi_seconds_working(wi_machine_of(ctx), latency * products_of(args), 1);
-}
-
-/* Tiles are as high as three vectors: what is smaller takes as long. */
-static double packed_seconds(const weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double begin_cycles = 1500, tile = 64;
-    const double peak = g->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
-    const double products = fmax((double)g->m * (double)g->n, tile) * (double)g->k;
-    return wi_seconds_working(m, begin_cycles, 1) + 2 * products / (0.9 * peak);
-}
-
-#ifdef WEFT_CUDA
 /* By tiles of C at a rate that all multiprocessors reach together, in whole waves; or as long as
  * memory takes. */
 static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, double flops_per_s) {
@@ -95,7 +73,6 @@ static const wi_row rows[] = {
      .what = "the three loops you would write",
      .kinds = WI_ON_CPU,
      .types = GEMM_TYPES,
-     .seconds = serial_seconds,
      .run = wi_gemm_serial},
     {.name = "openblas",
      .what = "the library that most programs use",
@@ -107,7 +84,7 @@ static const wi_row rows[] = {
      .what = "blocks packed for the caches, tiles of C in vector registers, all cores",
      .kinds = WI_ON_CPU,
      .types = GEMM_TYPES,
-     .seconds = packed_seconds,
+     .seconds = wi_no_rival,
      .run = wi_gemm_packed},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
