@@ -41,6 +41,7 @@ typedef struct product {
     test_pattern pattern;
     bool same;       /* A is B */
     unsigned device; /* bit k: array k is device memory, if the place has any */
+    bool on_gpu;     /* where tensor cores may do the work */
 } product;
 
 static inline bool is_transposed(const product *p, int array) {
@@ -119,6 +120,16 @@ static inline right_value right_whole(const product *p, test_value *const x[], s
     return (right_value){.value = {.u = test_wrap(WEFT_I32, sum)}};
 }
 
+/* Do tensor cores do the work that add up in f32? They cut sums instead of rounding them, and line
+ * products up by the exponents of their factors, for which f16 has none below 2^-14. */
+static inline bool is_cut(const product *p) {
+    return p->on_gpu && (p->types.sums == WEFT_F32) &&
+           (p->types.type != WEFT_F32 || p->how & WEFT_TF32);
+}
+static inline double counts_as(const product *p, double factor) {
+    return is_cut(p) && p->types.type == WEFT_F16 ? fmax(fabs(factor), 0x1p-14) : fabs(factor);
+}
+
 /* Each of the k products is rounded when it is added, alpha and beta round three times more, and
  * what is narrower than the sums once more; of tf32 each factor is cut to 11 bits. */
 static inline right_value right_float(const product *p, test_value *const x[], size_t i, size_t j) {
@@ -132,7 +143,7 @@ static inline right_value right_float(const product *p, test_value *const x[], s
         const double at_a = x[A][i * a.row + q * a.col].f, at_b = x[B][q * b.row + j * b.col].f;
         const long double x_y = (long double)at_a * at_b;
         sum += x_y;
-        size += fabsl(x_y);
+        size += (long double)counts_as(p, at_a) * counts_as(p, at_b);
         finite += isfinite(x_y) ? fabsl(x_y) : 0;
         const double least = fmin(fabs(at_a), fabs(at_b)), most = fmax(fabs(at_a), fabs(at_b));
         rounds_away = rounds_away || (isfinite(at_a) && fabs(at_a) > end) ||
@@ -154,7 +165,7 @@ static inline right_value right_float(const product *p, test_value *const x[], s
     right.any = rounds_away || finite > test_largest_of(sums) / 2;
     if (p->pattern == TEST_SMALL)
         return right;
-    double part = ((double)p->k + 4) * test_roundoff(sums);
+    double part = ((double)p->k + 4) * test_roundoff(sums) * (is_cut(p) ? 2 : 1);
     if (p->how & WEFT_TF32)
         part += 0x1.01p-9;
     right.within =
