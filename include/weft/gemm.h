@@ -49,8 +49,11 @@ enum {
  * The same call gives the same bits each time on the same place, whatever the number of threads. On
  * a cpu an element's bits do not depend on m and n either; on a GPU they do where k is long and C
  * is small, for then k is cut. Places, and devices of different kinds, may add products in a
- * different order. Of f32 the error of an element is at most about k 2^-24 sum |a| |b| unless
- * WEFT_TF32 is given.
+ * different order.
+ *
+ * The error of an element of f32 is at most about k 2^-24 sum |a| |b| unless WEFT_TF32 is given.
+ * Tensor cores, which a GPU uses for f16, bf16 and tf32, cut sums in f32 instead of rounding them:
+ * twice that; and factors of f16 below 2^-14 count there as if they were 2^-14.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. */
