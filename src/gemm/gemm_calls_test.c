@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef WEFT_CUDA
+#    include "core/gpu.h"
+#endif
 #include "cpu/isa.h"
 #include "gemm/gemm_cases.h"
 #include "gemm/gemm_simd.h"
@@ -111,6 +114,29 @@ static void parts_alone(weft_context *ctx) {
             free(c);
             rig_close(&r);
         }
+}
+
+/* A device whose blocks have less shared memory gets other tiles, and the same bits. */
+static void less_shared_memory(weft_context *ctx) {
+#ifdef WEFT_CUDA
+    if (ctx->kind != WI_CUDA)
+        return;
+    const size_t own = ctx->gpu->shared_optin;
+    for (size_t t = 0; t < PAIRS; t++) {
+        const bool is_f32 = pairs[t].type == WEFT_F32;
+        rig r = rig_open(pairs[t], is_f32 ? WEFT_TF32 : 0, 35, 67, 40);
+        unsigned char *const a = multiplied(&r, ctx);
+        ctx->gpu->shared_optin = 99 << 10;
+        unsigned char *const b = multiplied(&r, ctx);
+        ctx->gpu->shared_optin = own;
+        assert_memory_equal(a, b, bytes_of(&r.p, C));
+        free(a);
+        free(b);
+        rig_close(&r);
+    }
+#else
+    (void)ctx;
+#endif
 }
 
 /* C = A B, packed and multiplied by one instruction set. */
@@ -250,9 +276,8 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),
-        TEST_ON_EACH_PLACE(parts_alone),
-        cmocka_unit_test(test_instruction_sets),
+        cmocka_unit_test(test_threads),         TEST_ON_EACH_PLACE(parts_alone),
+        TEST_ON_EACH_PLACE(less_shared_memory), cmocka_unit_test(test_instruction_sets),
         TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("gemm_calls", tests, NULL, NULL);

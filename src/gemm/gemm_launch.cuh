@@ -94,11 +94,19 @@ weft_status wi_gemm_any(weft_context *ctx, const wi_gemm_args *g) {
                                  : wi_gemm_by_layout<Shape, 1>(ctx, g);
 }
 
+/* Can a block of this device have as much shared memory as the shape takes, however A and B lie? */
+template <class Shape>
+bool wi_gemm_has_room(const weft_context *ctx) {
+    constexpr int chunk = 16 / sizeof(typename Shape::T);
+    return wi_gemm_block<Shape, false, false, chunk>::shared_bytes <= ctx->gpu->shared_optin &&
+           wi_gemm_block<Shape, true, true, chunk>::shared_bytes <= ctx->gpu->shared_optin;
+}
+
 /* Large tiles where there are enough of them for every multiprocessor and lines are aligned. */
 template <class Large, class Small>
 weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
-    const size_t enough = (size_t)ctx->gpu->multiprocessors;
-    if (wi_gemm_is_aligned(g) && wi_gemm_tile_count<Large>(g) >= enough)
+    const bool enough = wi_gemm_tile_count<Large>(g) >= (size_t)ctx->gpu->multiprocessors;
+    if (enough && wi_gemm_is_aligned(g) && wi_gemm_has_room<Large>(ctx))
         return wi_gemm_by_layout<Large, 16 / sizeof(typename Large::T)>(ctx, g);
     return wi_gemm_any<Small>(ctx, g);
 }
