@@ -4,6 +4,8 @@
 #ifndef WI_STAGE_H
 #define WI_STAGE_H
 
+#include "core/gpu.h"
+#include "core/rowcopy.h"
 #include "core/rows.h"
 
 #ifdef __cplusplus
@@ -49,6 +51,12 @@ weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args);
 
 /* Frees what staging keeps between calls. */
 void wi_stage_close(weft_context *ctx);
+
+#ifdef WEFT_CUDA
+/* Queues a copy of rows on a stream, as one command where the runtime can express it. */
+weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
+                                size_t row_bytes, cudaStream_t stream);
+#endif
 
 #ifdef __cplusplus
 }

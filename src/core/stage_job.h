@@ -59,10 +59,6 @@ static inline bool wi_bounces_out(const wi_stage_job *j, int k) {
     return j->memory[k] == WI_MEMORY_PAGEABLE && j->arrays.array[k].out;
 }
 
-/* Queues a copy of rows, as one command where the runtime can express it. */
-weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
-                                size_t row_bytes, cudaStream_t stream);
-
 /* Queues the caller's kernel on a segment. at[k] is the device copy of array k, its rows without
  * gaps; not used for arrays that are device memory already. */
 weft_status wi_stage_run_kernel(const wi_stage_job *j, wi_segment s, char *const at[]);

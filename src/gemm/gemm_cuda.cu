@@ -1,13 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rungs that users get, by type. */
+/* The rungs that users get, by type. Their copies take 16 bytes at a time: an operand whose lines
+ * begin elsewhere is copied first, which costs less than copies of single elements would. */
+#include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
 
-weft_status wi_gemm_pipeline(weft_context *ctx, const void *args) {
-    return wi_gemm_pipeline_f32(ctx, (const wi_gemm_args *)args);
+/* Lines of an operand as it is stored. */
+struct lines {
+    size_t count, length;
+};
+
+/* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
+ * *copy is to be freed. */
+static weft_status align(weft_context *ctx, lines of, size_t width, const void **p, size_t *ld,
+                         void **copy) {
+    if (wi_is_aligned(*p) && *ld * width % 16 == 0)
+        return WEFT_OK;
+    const size_t pitch = wi_gemm_pieces(of.length * width, 16) * 16;
+    weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
+    if (status == WEFT_OK)
+        status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*p, *ld * width},
+                                     of.count, of.length * width, ctx->gpu->stream);
+    *p = *copy;
+    *ld = pitch / width;
+    return status;
 }
 
-weft_status wi_gemm_tensor(weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+/* Runs the call with operands that are aligned. */
+static weft_status run_aligned(weft_context *ctx, const wi_gemm_args *args,
+                               weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
+    wi_gemm_args g = *args;
+    const size_t width = weft_type_size(g.type);
+    const lines of_a = g.transposed_a ? lines{g.m, g.k} : lines{g.k, g.m};
+    const lines of_b = g.transposed_b ? lines{g.k, g.n} : lines{g.n, g.k};
+    void *a = NULL, *b = NULL;
+    weft_status status = WEFT_OK;
+    if (g.k > 0)
+        status = align(ctx, of_a, width, &g.a, &g.lda, &a);
+    if (status == WEFT_OK && g.k > 0)
+        status = align(ctx, of_b, width, &g.b, &g.ldb, &b);
+    if (status == WEFT_OK)
+        status = run(ctx, &g);
+    const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;
+    const weft_status freed_b = b ? wi_gpu_free(ctx, b) : WEFT_OK;
+    return status != WEFT_OK ? status : freed_a != WEFT_OK ? freed_a : freed_b;
+}
+
+weft_status wi_gemm_pipeline(weft_context *ctx, const void *args) {
+    return run_aligned(ctx, (const wi_gemm_args *)args, wi_gemm_pipeline_f32);
+}
+
+static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
     switch (g->type) {
     case WEFT_F64:
         return wi_gemm_tensor_f64(ctx, g);
@@ -20,4 +62,8 @@ weft_status wi_gemm_tensor(weft_context *ctx, const void *args) {
     default:
         return wi_gemm_tensor_i8(ctx, g);
     }
+}
+
+weft_status wi_gemm_tensor(weft_context *ctx, const void *args) {
+    return run_aligned(ctx, (const wi_gemm_args *)args, tensor_of_type);
 }

@@ -5,5 +5,5 @@
 using tile = wi_gemm_half_shape<__half, wi_gemm_extents<128, 128, 32, 2, 2, 4, 2>>;
 
 weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_any<tile>(ctx, g);
+    return wi_gemm_by_layout<tile>(ctx, g);
 }

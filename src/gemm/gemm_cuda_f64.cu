@@ -25,6 +25,6 @@ using least = tensor_shape<wi_gemm_extents<64, 64, 32, 2, 2, 2, 1>>; /* for less
 
 weft_status wi_gemm_tensor_f64(weft_context *ctx, const wi_gemm_args *g) {
     if (!wi_gemm_has_room<small>(ctx))
-        return wi_gemm_by_layout<least, 1>(ctx, g);
+        return wi_gemm_by_layout<least>(ctx, g);
     return wi_gemm_by_size<large, small>(ctx, g);
 }

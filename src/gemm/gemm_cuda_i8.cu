@@ -5,5 +5,5 @@
 using tile = wi_gemm_bytes_shape<wi_gemm_extents<128, 128, 64, 2, 4, 3, 1>>;
 
 weft_status wi_gemm_tensor_i8(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_any<tile>(ctx, g);
+    return wi_gemm_by_layout<tile>(ctx, g);
 }

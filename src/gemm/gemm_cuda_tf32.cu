@@ -7,6 +7,6 @@ using least =
     wi_gemm_tf32_shape<wi_gemm_extents<64, 64, 32, 2, 2, 2, 1>>; /* for less shared memory */
 
 weft_status wi_gemm_tensor_tf32(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_has_room<tile>(ctx) ? wi_gemm_any<tile>(ctx, g)
-                                       : wi_gemm_by_layout<least, 1>(ctx, g);
+    return wi_gemm_has_room<tile>(ctx) ? wi_gemm_by_layout<tile>(ctx, g)
+                                       : wi_gemm_by_layout<least>(ctx, g);
 }

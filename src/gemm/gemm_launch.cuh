@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a product by tiles is launched: which layouts the matrices have, and whether k is cut so that
- * a small C keeps the whole device busy. */
+ * a small C keeps the whole device busy. All lines of A and B begin at multiples of 16 bytes. */
 #ifndef WI_GEMM_LAUNCH_CUH
 #define WI_GEMM_LAUNCH_CUH
 
@@ -39,12 +39,12 @@ size_t wi_gemm_slice_count(const weft_context *ctx, const wi_gemm_args *g) {
     return slices < 2 ? 1 : slices < wi_gemm_most_slices ? slices : wi_gemm_most_slices;
 }
 
-template <class Shape, bool a_by_k, bool b_by_k, int chunk>
+template <class Shape, bool a_by_k, bool b_by_k>
 weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     using T = typename Shape::T;
     using Out = typename Shape::Out;
     using Sum = typename Shape::Sum;
-    using Block = wi_gemm_block<Shape, a_by_k, b_by_k, chunk>;
+    using Block = wi_gemm_block<Shape, a_by_k, b_by_k>;
     const wi_gemm_params<T, Out, Sum> g = wi_gemm_typed<T, Out, Sum>(args);
     const size_t tiles = wi_gemm_tile_count<Shape>(args);
     const size_t wanted = wi_gemm_slice_count<Shape>(ctx, args);
@@ -56,8 +56,8 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
         status = wi_gpu_alloc(ctx, (void **)&slices.partial, count * g.m * g.n * sizeof(Sum));
     if (status != WEFT_OK)
         return status;
-    status = WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k, chunk>), ctx,
-                         (unsigned)(tiles * count), Block::threads, Block::shared_bytes, g, slices);
+    status = WEFT_LAUNCH((wi_gemm_tiles<Shape, a_by_k, b_by_k>), ctx, (unsigned)(tiles * count),
+                         Block::threads, Block::shared_bytes, g, slices);
     if (count == 1)
         return status;
     const size_t blocks = wi_gemm_pieces(g.m * g.n, wi_gemm_combiners);
@@ -71,44 +71,28 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
 }
 
 /* By where elements lie together: along m or k in A, along k or n in B. */
-template <class Shape, int chunk>
+template <class Shape>
 weft_status wi_gemm_by_layout(weft_context *ctx, const wi_gemm_args *g) {
     if (g->transposed_a)
-        return g->transposed_b ? wi_gemm_launch<Shape, true, false, chunk>(ctx, g)
-                               : wi_gemm_launch<Shape, true, true, chunk>(ctx, g);
-    return g->transposed_b ? wi_gemm_launch<Shape, false, false, chunk>(ctx, g)
-                           : wi_gemm_launch<Shape, false, true, chunk>(ctx, g);
-}
-
-/* Does every line of A and B begin at a multiple of 16 bytes? */
-inline bool wi_gemm_is_aligned(const wi_gemm_args *g) {
-    const size_t width = weft_type_size(g->type);
-    return wi_is_aligned(g->a) && wi_is_aligned(g->b) && g->lda * width % 16 == 0 &&
-           g->ldb * width % 16 == 0;
-}
-
-template <class Shape>
-weft_status wi_gemm_any(weft_context *ctx, const wi_gemm_args *g) {
-    constexpr int widest = 16 / sizeof(typename Shape::T);
-    return wi_gemm_is_aligned(g) ? wi_gemm_by_layout<Shape, widest>(ctx, g)
-                                 : wi_gemm_by_layout<Shape, 1>(ctx, g);
+        return g->transposed_b ? wi_gemm_launch<Shape, true, false>(ctx, g)
+                               : wi_gemm_launch<Shape, true, true>(ctx, g);
+    return g->transposed_b ? wi_gemm_launch<Shape, false, false>(ctx, g)
+                           : wi_gemm_launch<Shape, false, true>(ctx, g);
 }
 
 /* Can a block of this device have as much shared memory as the shape takes, however A and B lie? */
 template <class Shape>
 bool wi_gemm_has_room(const weft_context *ctx) {
-    constexpr int chunk = 16 / sizeof(typename Shape::T);
-    return wi_gemm_block<Shape, false, false, chunk>::shared_bytes <= ctx->gpu->shared_optin &&
-           wi_gemm_block<Shape, true, true, chunk>::shared_bytes <= ctx->gpu->shared_optin;
+    return wi_gemm_block<Shape, false, false>::shared_bytes <= ctx->gpu->shared_optin &&
+           wi_gemm_block<Shape, true, true>::shared_bytes <= ctx->gpu->shared_optin;
 }
 
-/* Large tiles where there are enough of them for every multiprocessor and lines are aligned. */
+/* Large tiles where there are enough of them for every multiprocessor. */
 template <class Large, class Small>
 weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
     const bool enough = wi_gemm_tile_count<Large>(g) >= (size_t)ctx->gpu->multiprocessors;
-    if (enough && wi_gemm_is_aligned(g) && wi_gemm_has_room<Large>(ctx))
-        return wi_gemm_by_layout<Large, 16 / sizeof(typename Large::T)>(ctx, g);
-    return wi_gemm_any<Small>(ctx, g);
+    return enough && wi_gemm_has_room<Large>(ctx) ? wi_gemm_by_layout<Large>(ctx, g)
+                                                  : wi_gemm_by_layout<Small>(ctx, g);
 }
 
 /* The types' own, each compiled apart. */

@@ -40,10 +40,11 @@ struct wi_gemm_slab {
     }
 };
 
-/* The part of an operand's tiles that a thread copies: the same few chunks of each tile. */
-template <class T, class Slab, int wanted_chunk, int threads>
+/* The part of an operand's tiles that a thread copies: the same few chunks of each tile, of 16
+ * bytes where lines stay lines. Lines of the matrix begin at multiples of 16 bytes. */
+template <class T, class Slab, int threads>
 struct wi_gemm_loader {
-    static constexpr int chunk = Slab::turned ? 1 : wanted_chunk;
+    static constexpr int chunk = Slab::turned ? 1 : 16 / (int)sizeof(T);
     static constexpr int chunks = Slab::length / chunk; /* in a line */
     static constexpr int step = threads / chunks;       /* lines that all threads take at once */
     static constexpr int turns = (Slab::lines + step - 1) / step;
@@ -100,7 +101,7 @@ struct wi_gemm_slices {
     size_t depth; /* of a slice, whole steps */
 };
 
-template <class Shape, bool a_by_k, bool b_by_k, int chunk>
+template <class Shape, bool a_by_k, bool b_by_k>
 struct wi_gemm_block {
     using T = typename Shape::T;
     using Sum = typename Shape::Sum;
@@ -160,8 +161,8 @@ struct wi_gemm_block {
     }
 
     __device__ void add_up(Sums &sums) const {
-        const wi_gemm_loader<T, A, chunk, threads> load_a(g.a, g.lda, row, g.m);
-        const wi_gemm_loader<T, B, chunk, threads> load_b(g.b, g.ldb, column, g.n);
+        const wi_gemm_loader<T, A, threads> load_a(g.a, g.lda, row, g.m);
+        const wi_gemm_loader<T, B, threads> load_b(g.b, g.ldb, column, g.n);
         const size_t steps = wi_gemm_pieces(end - first, Shape::tile_k);
         size_t p = first; /* of the step that is loaded next */
         const auto load = [&](int slot) {
@@ -197,11 +198,11 @@ struct wi_gemm_block {
     }
 };
 
-template <class Shape, bool a_by_k, bool b_by_k, int chunk>
+template <class Shape, bool a_by_k, bool b_by_k>
 __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::blocks)
     wi_gemm_tiles(wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
                   wi_gemm_slices<typename Shape::Sum> slices) {
-    using Block = wi_gemm_block<Shape, a_by_k, b_by_k, chunk>;
+    using Block = wi_gemm_block<Shape, a_by_k, b_by_k>;
     WEFT_DYNAMIC_SHARED(memory);
     const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
     const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
