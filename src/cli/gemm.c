@@ -241,7 +241,7 @@ const wi_command wi_gemm_command = {
     .details = "Writes alpha A B + beta C, where C is the file of --add. Matrices are of f64, f32, "
                "f16, bf16 or i8, A and B of one type; the result is of that type too, but of i32 "
                "for i8, and of f32 for f16 if C is. It is in C order. --accuracy tf32 "
-               "lets f32 be rounded to 11 significant bits, which GPUs multiply faster; strict "
+               "lets f32 be cut to 11 significant bits, which GPUs multiply faster; strict "
                "asks for fused multiply-adds in f32 and nothing else. A file name of - is standard "
                "input or output.",
     .examples = {{"weft gemm a.npy b.npy -o c.npy", "C = A B"},

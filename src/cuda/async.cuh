@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies from global to shared memory that a thread starts and later waits for: 4, 8 or 16 bytes
- * each, at addresses that are multiples of their size. Smaller ones are made at once. */
+ * each, at addresses that are multiples of their size. */
 #ifndef WI_ASYNC_CUH
 #define WI_ASYNC_CUH
 
@@ -25,19 +25,16 @@ inline void wi_async_wait() {
  * `global` nothing else is read; it may be any address if valid is 0. */
 template <int bytes>
 __device__ inline void wi_async_copy(void *shared, const void *global, int valid) {
+    static_assert(bytes == 4 || bytes == 8 || bytes == 16, "what one copy may bring");
     const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
     if constexpr (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
                      "r"(valid)
                      : "memory");
-    else if constexpr (bytes >= 4)
+    else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global),
                      "n"(bytes), "r"(valid)
                      : "memory");
-    else if constexpr (bytes == 2)
-        *(uint16_t *)shared = valid ? *(const uint16_t *)global : (uint16_t)0;
-    else
-        *(uint8_t *)shared = valid ? *(const uint8_t *)global : (uint8_t)0;
 }
 
 /* Closes the calling thread's current group of copies. */

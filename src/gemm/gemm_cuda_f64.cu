@@ -21,7 +21,8 @@ struct tensor_shape : Extents {
 
 using large = tensor_shape<wi_gemm_extents<64, 128, 32, 2, 4, 3, 1>>;
 using small = tensor_shape<wi_gemm_extents<64, 64, 32, 2, 2, 3, 2>>;
-using least = tensor_shape<wi_gemm_extents<64, 64, 32, 2, 2, 2, 1>>; /* for less shared memory */
+/* For blocks with less shared memory. */
+using least = tensor_shape<wi_gemm_extents<64, 64, 32, 2, 2, 2, 1>>;
 
 weft_status wi_gemm_tensor_f64(weft_context *ctx, const wi_gemm_args *g) {
     if (!wi_gemm_has_room<small>(ctx))

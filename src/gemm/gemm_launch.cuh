@@ -7,8 +7,8 @@
 #include "gemm/gemm_shapes.cuh"
 
 constexpr unsigned wi_gemm_combiners = 256;
-constexpr size_t wi_gemm_least_steps =
-    8; /* of a slice: fewer do not repay the sums' way to memory */
+/* Of a slice: fewer do not repay the sums' way to memory. */
+constexpr size_t wi_gemm_least_steps = 8;
 constexpr size_t wi_gemm_most_slices = 512;
 
 /* C from the sums of all slices, added up in their order. */
@@ -83,8 +83,11 @@ weft_status wi_gemm_by_layout(weft_context *ctx, const wi_gemm_args *g) {
 /* Can a block of this device have as much shared memory as the shape takes, however A and B lie? */
 template <class Shape>
 bool wi_gemm_has_room(const weft_context *ctx) {
-    return wi_gemm_block<Shape, false, false>::shared_bytes <= ctx->gpu->shared_optin &&
-           wi_gemm_block<Shape, true, true>::shared_bytes <= ctx->gpu->shared_optin;
+    const size_t room = ctx->gpu->shared_optin;
+    return wi_gemm_block<Shape, false, false>::shared_bytes <= room &&
+           wi_gemm_block<Shape, false, true>::shared_bytes <= room &&
+           wi_gemm_block<Shape, true, false>::shared_bytes <= room &&
+           wi_gemm_block<Shape, true, true>::shared_bytes <= room;
 }
 
 /* Large tiles where there are enough of them for every multiprocessor. */

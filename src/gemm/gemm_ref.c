@@ -17,81 +17,76 @@
 #define IN double
 #define OUT double
 #define SUM double
-#define SCALAR AS_IT_IS
 #define WIDEN AS_IT_IS
 #define WIDEN_OUT AS_IT_IS
 #define NARROW AS_IT_IS
+#define SCALAR AS_IT_IS
 #define PLUS_PRODUCT fma
 #include "gemm/gemm_ref_loops.inc"
-#undef NAME
-#undef IN
-#undef OUT
-#undef SUM
-#undef SCALAR
-#undef PLUS_PRODUCT
-
-#define SUM float
-#define SCALAR AS_F32
-#define PLUS_PRODUCT fmaf
 
 #define NAME(f) f##_f32
 #define IN float
 #define OUT float
+#define SUM float
+#define WIDEN AS_IT_IS
+#define WIDEN_OUT AS_IT_IS
+#define NARROW AS_IT_IS
+#define SCALAR AS_F32
+#define PLUS_PRODUCT fmaf
 #include "gemm/gemm_ref_loops.inc"
-#undef NAME
-#undef IN
-#undef WIDEN
 
 #define NAME(f) f##_f16_f32
 #define IN uint16_t
+#define OUT float
+#define SUM float
 #define WIDEN wi_f16_widen
+#define WIDEN_OUT AS_IT_IS
+#define NARROW AS_IT_IS
+#define SCALAR AS_F32
+#define PLUS_PRODUCT fmaf
 #include "gemm/gemm_ref_loops.inc"
-#undef NAME
-#undef WIDEN
 
 #define NAME(f) f##_bf16_f32
+#define IN uint16_t
+#define OUT float
+#define SUM float
 #define WIDEN wi_bf16_widen
+#define WIDEN_OUT AS_IT_IS
+#define NARROW AS_IT_IS
+#define SCALAR AS_F32
+#define PLUS_PRODUCT fmaf
 #include "gemm/gemm_ref_loops.inc"
-#undef NAME
-#undef OUT
-#undef WIDEN
-#undef WIDEN_OUT
-#undef NARROW
 
 #define NAME(f) f##_f16
+#define IN uint16_t
 #define OUT uint16_t
+#define SUM float
 #define WIDEN wi_f16_widen
 #define WIDEN_OUT wi_f16_widen
 #define NARROW wi_f16_narrow
+#define SCALAR AS_F32
+#define PLUS_PRODUCT fmaf
 #include "gemm/gemm_ref_loops.inc"
-#undef NAME
-#undef WIDEN
-#undef WIDEN_OUT
-#undef NARROW
 
 #define NAME(f) f##_bf16
+#define IN uint16_t
+#define OUT uint16_t
+#define SUM float
 #define WIDEN wi_bf16_widen
 #define WIDEN_OUT wi_bf16_widen
 #define NARROW wi_bf16_narrow
+#define SCALAR AS_F32
+#define PLUS_PRODUCT fmaf
 #include "gemm/gemm_ref_loops.inc"
-#undef NAME
-#undef IN
-#undef OUT
-#undef SUM
-#undef SCALAR
-#undef WIDEN
-#undef WIDEN_OUT
-#undef NARROW
-#undef PLUS_PRODUCT
 
 #define NAME(f) f##_i8
 #define IN int8_t
 #define OUT int32_t
 #define SUM uint32_t
-#define SCALAR WHOLE
 #define WIDEN WHOLE
 #define WIDEN_OUT WHOLE
 #define NARROW SIGNED
+#define SCALAR WHOLE
 #define PLUS_PRODUCT WHOLE_PLUS_PRODUCT
 #include "gemm/gemm_ref_loops.inc"
 

@@ -3,6 +3,8 @@
 #ifndef WI_GEMM_SHAPES_CUH
 #define WI_GEMM_SHAPES_CUH
 
+#include <type_traits>
+
 #include "gemm/gemm_tile.cuh"
 #include "gemm/gemm_warp.cuh"
 

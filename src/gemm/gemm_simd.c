@@ -74,49 +74,61 @@ WI_INLINE wholes plus_pairs(wholes a, wholes b, wholes c) {
 
 #define COPY_RUN(n, from, to) memcpy(to, from, (n) * sizeof *(to))
 
-#define WORD double
-#define STEPS AS_IT_IS
 #define NAME(f) f##_f64
+#define WORD double
 #include "gemm/gemm_simd_turn.inc"
+
+#define NAME(f) f##_f64
 #define IN double
+#define WORD double
 #define COPY COPY_RUN
 #define TURN turn_f64
 #include "gemm/gemm_simd_pack.inc"
-#include "gemm/gemm_simd_panels.inc"
-#undef IN
-#undef NAME
-#undef TURN
-#undef WORD
 
-#define WORD float
-#define TURN turn_f32
+#define NAME(f) f##_f64
+#define WORD double
+#define STEPS AS_IT_IS
+#include "gemm/gemm_simd_panels.inc"
+
 #define NAME(f) f##_f32
+#define WORD float
 #include "gemm/gemm_simd_turn.inc"
-#define IN float
-#include "gemm/gemm_simd_pack.inc"
-#include "gemm/gemm_simd_panels.inc"
-#undef IN
-#undef NAME
-#undef COPY
 
-#define IN uint16_t
-#define NAME(f) f##_f16
-#define COPY wi_f16_widen_run
+#define NAME(f) f##_f32
+#define IN float
+#define WORD float
+#define COPY COPY_RUN
+#define TURN turn_f32
 #include "gemm/gemm_simd_pack.inc"
+
+#define NAME(f) f##_f32
+#define WORD float
+#define STEPS AS_IT_IS
 #include "gemm/gemm_simd_panels.inc"
-#undef NAME
-#undef COPY
+
+#define NAME(f) f##_f16
+#define IN uint16_t
+#define WORD float
+#define COPY wi_f16_widen_run
+#define TURN turn_f32
+#include "gemm/gemm_simd_pack.inc"
+
+#define NAME(f) f##_f16
+#define WORD float
+#define STEPS AS_IT_IS
+#include "gemm/gemm_simd_panels.inc"
 
 #define NAME(f) f##_bf16
+#define IN uint16_t
+#define WORD float
 #define COPY wi_bf16_widen_run
+#define TURN turn_f32
 #include "gemm/gemm_simd_pack.inc"
+
+#define NAME(f) f##_bf16
+#define WORD float
+#define STEPS AS_IT_IS
 #include "gemm/gemm_simd_panels.inc"
-#undef IN
-#undef NAME
-#undef COPY
-#undef TURN
-#undef WORD
-#undef STEPS
 
 WI_INLINE uint32_t pair_of(int8_t low, int8_t high) {
     return ((uint32_t)low & 0xffff) | (uint32_t)high << 16;
@@ -139,68 +151,49 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
     }
 }
 
+#define NAME(f) f##_i8
 #define WORD uint32_t
 #define STEPS PAIRS
-#define NAME(f) f##_i8
 #include "gemm/gemm_simd_panels.inc"
-#undef NAME
-#undef WORD
-#undef STEPS
 
 /* ---- products ---- */
 
-#define STEPS AS_IT_IS
-#define UNROLL_STEPS _Pragma("GCC unroll 4")
-#define WORD double
 #define NAME(f) f##_f64
+#define WORD double
 #define VECTOR wi_doubles
 #define SCALAR AS_IT_IS
 #define SPLAT wi_splat
 #define PLUS_PRODUCT wi_plus_product
 #define PLUS_SCALED wi_plus_product
 #define PLUS_SCALED_WORD fma
+#define STEPS AS_IT_IS
+#define UNROLL_STEPS _Pragma("GCC unroll 4")
 #include "gemm/gemm_simd_tile.inc"
-#undef WORD
-#undef NAME
-#undef VECTOR
-#undef SCALAR
-#undef SPLAT
-#undef PLUS_PRODUCT
-#undef PLUS_SCALED
-#undef PLUS_SCALED_WORD
 
-#define WORD float
 #define NAME(f) f##_f32
+#define WORD float
 #define VECTOR floats
 #define SCALAR AS_F32
 #define SPLAT splat_f32
 #define PLUS_PRODUCT plus_product_f32
 #define PLUS_SCALED plus_product_f32
 #define PLUS_SCALED_WORD fmaf
+#define STEPS AS_IT_IS
+#define UNROLL_STEPS _Pragma("GCC unroll 4")
 #include "gemm/gemm_simd_tile.inc"
-#undef STEPS
-#undef UNROLL_STEPS
-#undef WORD
-#undef NAME
-#undef VECTOR
-#undef SCALAR
-#undef SPLAT
-#undef PLUS_PRODUCT
-#undef PLUS_SCALED
-#undef PLUS_SCALED_WORD
 
 /* A pair of products is added by an instruction of its own, for which an unrolled loop would have
  * no register left. */
-#define STEPS PAIRS
-#define UNROLL_STEPS _Pragma("GCC unroll 1")
-#define WORD uint32_t
 #define NAME(f) f##_i32
+#define WORD uint32_t
 #define VECTOR wholes
 #define SCALAR WHOLE
 #define SPLAT splat_whole
 #define PLUS_PRODUCT plus_pairs
 #define PLUS_SCALED PLUS_WHOLE
 #define PLUS_SCALED_WORD PLUS_WHOLE
+#define STEPS PAIRS
+#define UNROLL_STEPS _Pragma("GCC unroll 1")
 #include "gemm/gemm_simd_tile.inc"
 
 /* ---- columns of C in another type ---- */

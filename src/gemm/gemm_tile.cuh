@@ -126,7 +126,8 @@ struct wi_gemm_block {
     size_t row, column; /* of the tile's first element */
     size_t first, end;  /* of k */
 
-    __device__ static int left(size_t p, size_t end) {
+    /* How much of the step at p there is. */
+    __device__ int left(size_t p) const {
         return p >= end ? 0 : end - p < (size_t)Shape::tile_k ? (int)(end - p) : Shape::tile_k;
     }
 
@@ -168,8 +169,8 @@ struct wi_gemm_block {
         const auto load = [&](int slot) {
             T *const slab = shared + slot * stage;
             if (p < end) {
-                load_a.load(slab, p, left(p, end));
-                load_b.load(slab + A::size, p, left(p, end));
+                load_a.load(slab, p, left(p));
+                load_b.load(slab + A::size, p, left(p));
             }
             wi_async_commit();
             p += Shape::tile_k;

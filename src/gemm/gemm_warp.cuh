@@ -14,16 +14,30 @@
 #include "cuda/tensor.cuh"
 #include "cuda/warp.cuh"
 
+/* Which part of C's tile a warp has. */
+template <class Shape>
+struct wi_gemm_warp {
+    static constexpr int warp_m = Shape::tile_m / Shape::warps_m;
+    static constexpr int warp_n = Shape::tile_n / Shape::warps_n;
+    int row, column; /* of its first element in the tile */
+
+    __device__ wi_gemm_warp() {
+        const int warp = (int)threadIdx.x / 32;
+        row = warp % Shape::warps_m * warp_m;
+        column = warp / Shape::warps_m * warp_n;
+    }
+};
+
 /* One fused multiply-add after the other, in the order of k. A thread has rows x columns sums,
  * whose rows and columns are in groups that 16 bytes hold: so all lanes read from different banks.
  */
 template <class Shape, class A, class B>
-struct wi_gemm_fma {
+struct wi_gemm_fma : wi_gemm_warp<Shape> {
     using T = typename Shape::T;
+    using Warp = wi_gemm_warp<Shape>;
+    using Warp::column, Warp::row;
     static constexpr int lanes_m = 8, lanes_n = 4;
-    static constexpr int warp_m = Shape::tile_m / Shape::warps_m;
-    static constexpr int warp_n = Shape::tile_n / Shape::warps_n;
-    static constexpr int rows = warp_m / lanes_m, columns = warp_n / lanes_n;
+    static constexpr int rows = Warp::warp_m / lanes_m, columns = Warp::warp_n / lanes_n;
     static constexpr int width = 16 / (int)sizeof(T);
     static constexpr int groups = Shape::tile_k;
     static constexpr int high = rows / width, wide = columns / width;
@@ -34,12 +48,8 @@ struct wi_gemm_fma {
     };
 
     T sum[rows][columns];
-    int row, column; /* of the warp in the tile */
 
     __device__ wi_gemm_fma() {
-        const int warp = (int)threadIdx.x / 32;
-        row = warp % Shape::warps_m * warp_m;
-        column = warp / Shape::warps_m * warp_n;
 #pragma unroll
         for (int i = 0; i < rows; i++)
 #pragma unroll
@@ -90,20 +100,16 @@ struct wi_gemm_fma {
     }
 };
 
-/* Of the products on tensor cores: a warp's part of C is made of pieces of 16 x 8. */
+/* The sums on tensor cores: a warp's part of C is made of pieces of 16 x 8. */
 template <class Shape, class Sum>
-struct wi_gemm_pieces_of_warp {
-    static constexpr int warp_m = Shape::tile_m / Shape::warps_m;
-    static constexpr int warp_n = Shape::tile_n / Shape::warps_n;
-    static constexpr int high = warp_m / 16, wide = warp_n / 8;
+struct wi_gemm_tensor_sums : wi_gemm_warp<Shape> {
+    using Warp = wi_gemm_warp<Shape>;
+    using Warp::column, Warp::row;
+    static constexpr int high = Warp::warp_m / 16, wide = Warp::warp_n / 8;
 
     Sum sum[high][wide][4];
-    int row, column; /* of the warp in the tile */
 
-    __device__ wi_gemm_pieces_of_warp() {
-        const int warp = (int)threadIdx.x / 32;
-        row = warp % Shape::warps_m * warp_m;
-        column = warp / Shape::warps_m * warp_n;
+    __device__ wi_gemm_tensor_sums() {
 #pragma unroll
         for (int i = 0; i < high; i++)
 #pragma unroll
@@ -140,13 +146,13 @@ struct wi_gemm_pieces_of_warp {
     }
 };
 
-/* f64, and f32 as tf32: a lane's registers hold one element each. Which rows of A and which k a
- * tensor core's are is free, as long as A and B agree: lane (g, t) takes rows 2 g and 2 g + 1, and
- * 2 t and 2 t + 1 of each eight of k, so that two elements come by one access. */
+/* f64, and f32 as tf32: a lane's registers hold one element each. Rows may be given to a tensor
+ * core in any order, and so may k, if A and B have the same one. Here lane (g, t) takes rows 2 g
+ * and 2 g + 1, and 2 t and 2 t + 1 of each eight of k, so that one access brings two elements. */
 template <class Shape, class A, class B>
-struct wi_gemm_tensor_wide : wi_gemm_pieces_of_warp<Shape, typename Shape::Sum> {
+struct wi_gemm_tensor_wide : wi_gemm_tensor_sums<Shape, typename Shape::Sum> {
     using T = typename Shape::T;
-    using Pieces = wi_gemm_pieces_of_warp<Shape, typename Shape::Sum>;
+    using Pieces = wi_gemm_tensor_sums<Shape, typename Shape::Sum>;
     using Register = typename Shape::Register;
     static constexpr int depth = Shape::depth, groups = Shape::tile_k / depth;
 
@@ -216,9 +222,9 @@ struct wi_gemm_tensor_wide : wi_gemm_pieces_of_warp<Shape, typename Shape::Sum> 
 
 /* 16-bit floats: two elements of k in a register, dealt out by ldmatrix, sixteen of k at a time. */
 template <class Shape, class A, class B>
-struct wi_gemm_tensor_half : wi_gemm_pieces_of_warp<Shape, float> {
+struct wi_gemm_tensor_half : wi_gemm_tensor_sums<Shape, float> {
     using T = typename Shape::T;
-    using Pieces = wi_gemm_pieces_of_warp<Shape, float>;
+    using Pieces = wi_gemm_tensor_sums<Shape, float>;
     static constexpr int depth = 16, groups = Shape::tile_k / depth;
     static_assert(Pieces::wide % 2 == 0, "columns are loaded by 16");
 
@@ -254,8 +260,8 @@ struct wi_gemm_tensor_half : wi_gemm_pieces_of_warp<Shape, float> {
 
 /* i8: four elements of k in a register, 32 of k at a time. */
 template <class Shape, class A, class B>
-struct wi_gemm_tensor_bytes : wi_gemm_pieces_of_warp<Shape, int32_t> {
-    using Pieces = wi_gemm_pieces_of_warp<Shape, int32_t>;
+struct wi_gemm_tensor_bytes : wi_gemm_tensor_sums<Shape, int32_t> {
+    using Pieces = wi_gemm_tensor_sums<Shape, int32_t>;
     static constexpr int depth = 32, groups = Shape::tile_k / depth;
 
     template <class Slab>
