@@ -18,7 +18,7 @@ file(GLOB emu_runtime CONFIGURE_DEPENDS ${emu}/*.cpp)
 
 add_library(weft_emu_flags INTERFACE)
 target_include_directories(weft_emu_flags BEFORE INTERFACE ${emu}/include)
-target_compile_definitions(weft_emu_flags INTERFACE WEFT_CUDA=1 WEFT_EMU=1)
+target_compile_definitions(weft_emu_flags INTERFACE WEFT_CUDA=1 WEFT_EMU=1 WEFT_RING=1)
 target_compile_options(
     weft_emu_flags
     INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-std=c++17

@@ -21,6 +21,13 @@ if(WEFT_KERNELS)
     target_compile_options(weft_kernels PRIVATE ${WEFT_KERNEL_OPTIONS})
     weft_share_ptx(weft_kernels ${WEFT_KERNELS})
 endif()
+if(WEFT_RING_KERNELS)
+    weft_objects(weft_ring_kernels ${WEFT_RING_KERNELS})
+    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS}
+                           --generate-code=arch=compute_90a,code=[sm_90a])
+    set_target_properties(weft_ring_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
+    target_compile_definitions(weft_flags INTERFACE WEFT_RING=1)
+endif()
 include(WeftNested)
 
 # *_simd.c is compiled once for each instruction set; the library picks at run time.

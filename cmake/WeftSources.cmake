@@ -57,3 +57,11 @@ endif()
 set(WEFT_NESTED ${WEFT_KERNELS})
 list(FILTER WEFT_NESTED INCLUDE REGEX "_nested_steps\\.cu$")
 list(FILTER WEFT_KERNELS EXCLUDE REGEX "_nested_steps\\.cu$")
+
+# What only compute capability 9.0 itself has, none later, is compiled for sm_90a.
+set(WEFT_RING_KERNELS ${WEFT_KERNELS})
+list(FILTER WEFT_RING_KERNELS INCLUDE REGEX "_ring_[a-z0-9]+\\.cu$")
+list(FILTER WEFT_KERNELS EXCLUDE REGEX "_ring_[a-z0-9]+\\.cu$")
+if(NOT "${CMAKE_CUDA_ARCHITECTURES}" MATCHES "(^|;)90")
+    set(WEFT_RING_KERNELS)
+endif()

@@ -171,9 +171,7 @@ struct Fibre {
 /* A bulk copy in progress. */
 struct Copy {
     const void *until; /* the barrier, or the thread, that must have waited for it */
-    void *to;
-    const void *from;
-    size_t bytes;
+    std::function<void()> move;
 };
 
 struct Block : Group {
@@ -218,6 +216,9 @@ extern Block *blocks[most_blocks]; /* by slot; NULL: free */
 void launch(Grid *grid);
 void run_grids(); /* until none is left */
 void give_way();  /* switches; the running fibre stays ready */
+void make_ready(Fibre *f);
+/* Waits in no group until another thread makes this one ready; its `value` is the object. */
+void wait_for(const void *object, const emu_site &at);
 /* The same in a waiting loop; if no thread makes progress, this ends in a report. */
 void spin(Where where, const char *what);
 

@@ -1,3 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emu's stand-in for the only driver call that weft uses. */
+/* emu's stand-in for the driver calls that weft uses. */
+#ifndef EMU_CUDA_TYPEDEFS_H
+#define EMU_CUDA_TYPEDEFS_H
+
+#include <stdint.h>
+
 #include "cuda_runtime_api.h"
+
+typedef EMU_ENUM(cudaError_enum, CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE) CUresult;
+typedef CUresult (*PFN_cuDevicePrimaryCtxGetState_v7000)(int device, unsigned *flags, int *active);
+
+/* A matrix as the copy engine sees it. */
+typedef struct CUtensorMap {
+    const void *base;
+    uint64_t extents[3], strides[3];
+    unsigned box[3], width;
+} CUtensorMap;
+typedef uint64_t cuuint64_t;
+typedef unsigned cuuint32_t;
+typedef EMU_ENUM(CUtensorMapDataType, CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                 CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                 CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                 CU_TENSOR_MAP_DATA_TYPE_FLOAT64) CUtensorMapDataType;
+typedef EMU_ENUM(CUtensorMapInterleave, CU_TENSOR_MAP_INTERLEAVE_NONE) CUtensorMapInterleave;
+typedef EMU_ENUM(CUtensorMapSwizzle, CU_TENSOR_MAP_SWIZZLE_128B) CUtensorMapSwizzle;
+typedef EMU_ENUM(CUtensorMapL2promotion, CU_TENSOR_MAP_L2_PROMOTION_L2_256B) CUtensorMapL2promotion;
+typedef EMU_ENUM(CUtensorMapFloatOOBfill,
+                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) CUtensorMapFloatOOBfill;
+typedef CUresult (*PFN_cuTensorMapEncodeTiled_v12000)(
+    CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
+    const cuuint64_t *extents, const cuuint64_t *strides, const cuuint32_t *box,
+    const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *base,
+                            const cuuint64_t *extents, const cuuint64_t *strides,
+                            const cuuint32_t *box, const cuuint32_t *steps,
+                            CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                            CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+#ifdef __cplusplus
+}
+#endif
+#endif

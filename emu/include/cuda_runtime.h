@@ -23,6 +23,7 @@ __asm__(".set memcpy, emu_memcpy\n.set memmove, emu_memmove\n.set memset, emu_me
 
 #define __global__
 #define __device__
+#define __grid_constant__
 #define __host__
 #define __constant__ static
 #define __forceinline__ inline
@@ -222,6 +223,8 @@ void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *bar
 void emu_bulk_store(void *global, const void *shared, size_t bytes);
 void emu_bulk_wait();
 void emu_bulk_fence();
+void emu_box_load(void *shared, const struct CUtensorMap *from, int x, int y, int z,
+                  uint64_t *barrier);
 void emu_async_copy(void *shared, const void *global, size_t bytes, size_t valid);
 void emu_async_commit();
 void emu_async_wait(unsigned pending);

@@ -106,8 +106,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int dev
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found);
-typedef EMU_ENUM(cudaError_enum, CUDA_SUCCESS) CUresult;
-typedef CUresult (*PFN_cuDevicePrimaryCtxGetState_v7000)(int device, unsigned *flags, int *active);
 
 cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit name);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes);

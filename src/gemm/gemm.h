@@ -48,6 +48,7 @@ weft_status wi_gemm_doubled(weft_context *ctx, const void *args);
 weft_status wi_gemm_warps(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
+weft_status wi_gemm_ring(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

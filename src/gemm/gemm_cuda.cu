@@ -4,40 +4,89 @@
 #include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
 
-/* Lines of an operand as it is stored. */
-struct lines {
-    size_t count, length;
+/* An operand as it is stored, and what a rung wants of it. */
+struct operand {
+    const void **p;
+    size_t *ld;
+    bool *transposed;
+    size_t lines, length; /* of the lines */
+    bool turn;            /* its columns are to be lines instead, or the other way round */
 };
 
-/* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
- * *copy is to be freed. */
-static weft_status align(weft_context *ctx, lines of, size_t width, const void **p, size_t *ld,
-                         void **copy) {
-    if (wi_is_aligned(*p) && *ld * width % 16 == 0)
+constexpr int turned = 32; /* elements of a side of a piece */
+constexpr int turners = 8;
+
+/* to(j, i) = from(i, j) for `lines` lines of `length` elements, whose lines are `ld` apart. */
+template <class T>
+__global__ void turn_lines(T *to, size_t to_ld, const T *from, size_t ld, size_t lines,
+                           size_t length) {
+    WEFT_SHARED(T, piece, [turned][turned + 1]);
+    const size_t across = wi_gemm_pieces(length, turned), down = wi_gemm_pieces(lines, turned);
+    for (size_t b = blockIdx.x; b < across * down; b += gridDim.x) {
+        const size_t line = b / across * turned, place = b % across * turned;
+        for (size_t y = threadIdx.y; y < turned; y += turners)
+            if (line + y < lines && place + threadIdx.x < length)
+                piece[y][threadIdx.x] = from[(line + y) * ld + place + threadIdx.x];
+        __syncthreads();
+        for (size_t y = threadIdx.y; y < turned; y += turners)
+            if (place + y < length && line + threadIdx.x < lines)
+                to[(place + y) * to_ld + line + threadIdx.x] = piece[threadIdx.x][y];
+        __syncthreads();
+    }
+}
+
+template <class T>
+static weft_status turn(weft_context *ctx, T *to, size_t to_ld, const operand *o) {
+    const size_t pieces = wi_gemm_pieces(o->lines, turned) * wi_gemm_pieces(o->length, turned);
+    const size_t most = (size_t)ctx->gpu->multiprocessors * 8;
+    return WEFT_LAUNCH(turn_lines<T>, ctx, (unsigned)(pieces < most ? pieces : most),
+                       dim3(turned, turners), 0, to, to_ld, (const T *)*o->p, *o->ld, o->lines,
+                       o->length);
+}
+
+/* Makes of an operand a copy whose lines begin at multiples of 16 bytes, turned if need be, unless
+ * it is like that already; *copy is to be freed. */
+static weft_status prepare(weft_context *ctx, size_t width, const operand *o, void **copy) {
+    if (!o->turn && wi_is_aligned(*o->p) && *o->ld * width % 16 == 0)
         return WEFT_OK;
-    const size_t pitch = wi_gemm_pieces(of.length * width, 16) * 16;
-    weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
-    if (status == WEFT_OK)
-        status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*p, *ld * width},
-                                     of.count, of.length * width, ctx->gpu->stream);
-    *p = *copy;
-    *ld = pitch / width;
+    const size_t lines = o->turn ? o->length : o->lines, length = o->turn ? o->lines : o->length;
+    const size_t pitch = wi_gemm_pieces(length * width, 16) * 16, ld = pitch / width;
+    weft_status status = wi_gpu_alloc(ctx, copy, lines * pitch);
+    if (status == WEFT_OK && o->turn)
+        status =
+            width == 4 ? turn(ctx, (uint32_t *)*copy, ld, o) : turn(ctx, (uint8_t *)*copy, ld, o);
+    else if (status == WEFT_OK)
+        status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*o->p, *o->ld * width},
+                                     lines, length * width, ctx->gpu->stream);
+    *o->p = *copy;
+    *o->ld = ld;
+    *o->transposed = *o->transposed != o->turn;
     return status;
 }
 
-/* Runs the call with operands that are aligned. */
-static weft_status run_aligned(weft_context *ctx, const wi_gemm_args *args,
-                               weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
+/* Runs the call with operands that are aligned and, if it must be so, lie along k. */
+static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, bool along_k,
+                                weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
-    const lines of_a = g.transposed_a ? lines{g.m, g.k} : lines{g.k, g.m};
-    const lines of_b = g.transposed_b ? lines{g.k, g.n} : lines{g.n, g.k};
+    const operand of_a = {&g.a,
+                          &g.lda,
+                          &g.transposed_a,
+                          g.transposed_a ? g.m : g.k,
+                          g.transposed_a ? g.k : g.m,
+                          along_k && !g.transposed_a};
+    const operand of_b = {&g.b,
+                          &g.ldb,
+                          &g.transposed_b,
+                          g.transposed_b ? g.k : g.n,
+                          g.transposed_b ? g.n : g.k,
+                          along_k && g.transposed_b};
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
-        status = align(ctx, of_a, width, &g.a, &g.lda, &a);
+        status = prepare(ctx, width, &of_a, &a);
     if (status == WEFT_OK && g.k > 0)
-        status = align(ctx, of_b, width, &g.b, &g.ldb, &b);
+        status = prepare(ctx, width, &of_b, &b);
     if (status == WEFT_OK)
         status = run(ctx, &g);
     const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;
@@ -46,7 +95,7 @@ static weft_status run_aligned(weft_context *ctx, const wi_gemm_args *args,
 }
 
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args) {
-    return run_aligned(ctx, (const wi_gemm_args *)args, wi_gemm_pipeline_f32);
+    return run_prepared(ctx, (const wi_gemm_args *)args, false, wi_gemm_pipeline_f32);
 }
 
 static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
@@ -65,5 +114,31 @@ static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
 }
 
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args) {
-    return run_aligned(ctx, (const wi_gemm_args *)args, tensor_of_type);
+    return run_prepared(ctx, (const wi_gemm_args *)args, false, tensor_of_type);
 }
+
+#ifdef WEFT_RING
+static weft_status ring_of_type(weft_context *ctx, const wi_gemm_args *g) {
+    switch (g->type) {
+    case WEFT_F64:
+        return wi_gemm_ring_f64(ctx, g);
+    case WEFT_F32:
+        return wi_gemm_ring_tf32(ctx, g);
+    case WEFT_F16:
+        return wi_gemm_ring_f16(ctx, g);
+    case WEFT_BF16:
+        return wi_gemm_ring_bf16(ctx, g);
+    default:
+        return wi_gemm_ring_i8(ctx, g);
+    }
+}
+
+/* With k = 0 there is nothing to bring. */
+weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    if (g->k == 0)
+        return wi_gemm_tensor(ctx, g);
+    const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
+    return run_prepared(ctx, g, along_k, ring_of_type);
+}
+#endif

@@ -57,6 +57,23 @@ __device__ inline void wi_gemm_update(Out *c, Sum alpha, Sum sum, Sum beta) {
     *c = (Out)x;
 }
 
+/* The same of elements of C that lie together and are aligned. */
+template <class Out, int count>
+struct alignas(count * sizeof(Out)) wi_gemm_run {
+    Out at[count];
+};
+template <class Out, class Sum, int count>
+__device__ inline void wi_gemm_update_run(wi_gemm_run<Out, count> *c, Sum alpha,
+                                          const Sum (&sum)[count], Sum beta) {
+    wi_gemm_run<Out, count> x = {};
+    if (beta != (Sum)0)
+        x = *c;
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        wi_gemm_update(&x.at[q], alpha, sum[q], beta);
+    *c = x;
+}
+
 /* Element (i, j) of C from the sum of its products. */
 template <class T, class Out, class Sum>
 __device__ inline void wi_gemm_store(const wi_gemm_params<T, Out, Sum> &g, size_t i, size_t j,
@@ -73,6 +90,20 @@ __device__ inline void wi_gemm_store(const wi_gemm_params<T, Out, Sum> &g, size_
 /* Pieces of `size` that cover n. */
 __host__ __device__ constexpr size_t wi_gemm_pieces(size_t n, size_t size) {
     return (n + size - 1) / size;
+}
+
+/* Neighbouring blocks share columns of A's tiles and rows of B's in the second-level cache: they go
+ * down in bands of `band` columns of tiles. */
+struct wi_gemm_place {
+    size_t row, column;
+};
+template <int columns>
+__device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, size_t tiles_n) {
+    constexpr size_t band = columns;
+    const size_t before = block / (band * tiles_m) * band;
+    const size_t width = tiles_n - before < band ? tiles_n - before : band;
+    const size_t within = block - before * tiles_m;
+    return {within / width, before + within % width};
 }
 
 #endif

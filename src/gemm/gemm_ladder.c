@@ -3,7 +3,9 @@
  * README.md has the figures. On a cpu `packed` does every call, small ones too: with another rung
  * an element's bits would depend on m and n. */
 #include <math.h>
+#include <stdint.h>
 
+#include "core/gpu.h"
 #include "cpu/blas.h"
 #include "gemm/gemm.h"
 
@@ -31,6 +33,17 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
         return "cuts f32 to tf32: pass WEFT_TF32 to allow it";
     return NULL;
 }
+
+#    ifdef WEFT_RING
+static const char *fits_ring(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    if (ctx->gpu->capability != 90)
+        return "needs a GPU of compute capability 9.0";
+    if (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX)
+        return "needs sizes below 2^31";
+    return fits_tensor(ctx, args);
+}
+#    endif
 
 /* ---- what they cost ---- */
 
@@ -64,6 +77,24 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
         return tiles_seconds(ctx, g, 4.5 * m->f32_flops);
     }
 }
+
+#    ifdef WEFT_RING
+static double ring_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double begins = wi_ring_seconds(m);
+    switch (g->type) {
+    case WEFT_F64:
+        return begins + tiles_seconds(ctx, g, 1.8 * m->f64_flops);
+    case WEFT_F32:
+        return begins + tiles_seconds(ctx, g, 5.5 * m->f32_flops);
+    case WEFT_I8:
+        return begins + tiles_seconds(ctx, g, 20 * m->f32_flops);
+    default:
+        return begins + tiles_seconds(ctx, g, 11 * m->f32_flops);
+    }
+}
+#    endif
 #endif
 
 /* ---- the ladder ---- */
@@ -147,6 +178,15 @@ static const wi_row rows[] = {
      .misfit = fits_tensor,
      .seconds = tensor_seconds,
      .run = wi_gemm_tensor},
+#    ifdef WEFT_RING
+    {.name = "ring",
+     .what = "blocks stay: the copy engine fills a ring of slots, tensor cores read from it",
+     .kinds = WI_ON_CUDA,
+     .types = GEMM_TYPES,
+     .misfit = fits_ring,
+     .seconds = ring_seconds,
+     .run = wi_gemm_ring},
+#    endif
 #endif
 };
 

@@ -105,5 +105,10 @@ weft_status wi_gemm_tensor_tf32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_bf16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_i8(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_f64(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_f16(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_bf16(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_i8(weft_context *ctx, const wi_gemm_args *g);
 
 #endif

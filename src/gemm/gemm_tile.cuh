@@ -80,19 +80,6 @@ struct wi_gemm_loader {
     }
 };
 
-/* Neighbouring blocks share columns of A's tiles and rows of B's in the second-level cache: they go
- * down in bands of `band` columns of tiles. */
-struct wi_gemm_place {
-    size_t row, column;
-};
-__device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, size_t tiles_n) {
-    constexpr size_t band = 8;
-    const size_t before = block / (band * tiles_m) * band;
-    const size_t width = tiles_n - before < band ? tiles_n - before : band;
-    const size_t within = block - before * tiles_m;
-    return {within / width, before + within % width};
-}
-
 /* Of a product whose k is cut into slices, the blocks of each slice leave their sums in a matrix of
  * its own, without gaps, one after the other in `partial`; else `partial` is NULL. */
 template <class Sum>
@@ -208,7 +195,7 @@ __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::b
     const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
     const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
     const size_t tile = blockIdx.x % (tiles_m * tiles_n), slice = blockIdx.x / (tiles_m * tiles_n);
-    const wi_gemm_place place = wi_gemm_place_of(tile, tiles_m, tiles_n);
+    const wi_gemm_place place = wi_gemm_place_of<8>(tile, tiles_m, tiles_n);
     const size_t row = place.row * Shape::tile_m, column = place.column * Shape::tile_n;
     const size_t first = slice * slices.depth;
     const size_t end = g.k - first < slices.depth ? g.k : first + slices.depth;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copy engine: bulk copies, boxes of matrices, and the barriers in shared memory that signal
+// their completion.
+#include "emu.h"
+
+#include <array>
+#include <cudaTypedefs.h>
+#include <string.h>
+
+using namespace emu;
+
+/* A barrier in shared memory, which changes only atomically. */
+struct Barrier {
+    uint64_t expected : 16, pending : 16, phase : 1;
+    int64_t bytes : 31; /* announced and not yet arrived */
+};
+
+/* ---- bulk copies and their barriers ---- */
+
+static Barrier *barrier_at(uint64_t *word, int kind, Where where, const char *what) {
+    check_access(word, sizeof *word, kind, true, where, what);
+    return (Barrier *)word;
+}
+
+/* Counts an arrival; when everything has arrived, the phase ends. */
+static void count_in(Barrier *b, unsigned arrivals, int64_t bytes) {
+    pass_clock(b, EMU_WRITE);
+    b->pending -= arrivals;
+    b->bytes -= bytes;
+    if (b->pending > 0 || b->bytes != 0)
+        return;
+    b->phase ^= 1;
+    b->pending = b->expected;
+    idle_spins = 0;
+    for (Fibre *f : self->block->fibres)
+        if (f->state == WAITING && !f->group && f->value == (uint64_t)b)
+            make_ready(f);
+}
+
+void emu_barrier_init(uint64_t *barrier, unsigned count) {
+    *barrier_at(barrier, EMU_WRITE, __builtin_return_address(0), "barrier init") = {count, count, 0,
+                                                                                    0};
+}
+
+void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
+    const Where caller = __builtin_return_address(0);
+    Barrier *const b = barrier_at(barrier, EMU_BOTH, caller, "arrival");
+    if (b->pending == 0)
+        report(caller, "more arrivals in a phase than the %u the barrier was initialised with",
+               (unsigned)b->expected);
+    count_in(b, 1, -(int64_t)bytes);
+    give_way();
+}
+
+/* A copy ends as late as possible: when somebody has waited for its barrier or, for a copy to
+ * global memory, when the thread that began it has waited. */
+static void finish_copies(const void *until) {
+    std::vector<Copy> &copies = self->block->copies;
+    for (const Copy &copy : copies)
+        if (copy.until == until)
+            copy.move();
+    copies.erase(std::remove_if(copies.begin(), copies.end(),
+                                [=](const Copy &copy) { return copy.until == until; }),
+                 copies.end());
+}
+
+void emu_barrier_wait(uint64_t *barrier, unsigned parity, emu_site at) {
+    const Barrier *const b = barrier_at(barrier, EMU_READ, at, at.what);
+    give_way();
+    if (b->phase == parity)
+        wait_for(b, at);
+    finish_copies(b);
+    pass_clock(b, EMU_READ);
+}
+
+static void check_sixteen(const void *to, const void *from, size_t bytes, Where where) {
+    if (((uintptr_t)to | (uintptr_t)from | bytes) % 16 != 0)
+        report(where, "bulk copy of %zu bytes from %p to %p: all must be multiples of 16", bytes,
+               from, to);
+    check_access(from, bytes, EMU_READ | by_engine, false, where, "bulk copy");
+    check_access(to, bytes, EMU_WRITE | by_engine, false, where, "bulk copy");
+}
+
+void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier) {
+    check_sixteen(shared, global, bytes, __builtin_return_address(0));
+    forget_marks(shared, bytes); /* uninitialized until the copy has ended */
+    self->block->copies.push_back({barrier, [=] { move_bytes(shared, global, bytes); }});
+    give_way();
+    count_in((Barrier *)barrier, 0, (int64_t)bytes);
+}
+
+void emu_bulk_store(void *global, const void *shared, size_t bytes) {
+    check_sixteen(global, shared, bytes, __builtin_return_address(0));
+    self->block->copies.push_back({self, [=] { move_bytes(global, shared, bytes); }});
+    give_way();
+}
+
+void emu_bulk_wait() {
+    finish_copies(self);
+}
+
+/* ---- boxes of a matrix ---- */
+
+constexpr size_t line_bytes = 128, chunk_bytes = 16, box_align = 1024;
+static const char zeros[chunk_bytes] = {};
+
+/* The driver's checks that a description can fail here. */
+CUresult emu_describe_boxes(CUtensorMap *map, CUtensorMapDataType type, unsigned rank, void *base,
+                            const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                            const unsigned *steps, CUtensorMapInterleave, CUtensorMapSwizzle,
+                            CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    const unsigned widths[] = {1, 2, 2, 4, 8};
+    *map = {base, {}, {}, {}, widths[type]};
+    bool right = rank == 3 && (uintptr_t)base % 16 == 0 && box[0] * map->width == line_bytes;
+    for (unsigned d = 0; right && d < rank; d++) {
+        map->extents[d] = extents[d];
+        map->box[d] = box[d];
+        right = extents[d] > 0 && extents[d] <= (uint64_t)1 << 32 && box[d] > 0 && box[d] <= 256 &&
+                steps[d] == 1;
+        if (d > 0)
+            right = right && strides[d - 1] % 16 == 0 && strides[d - 1] < (uint64_t)1 << 40;
+        if (d > 0)
+            map->strides[d] = strides[d - 1];
+    }
+    return right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Calls f(where in the box, where in memory, bytes that are there) for each chunk of a box. */
+template <class F>
+static void each_chunk(const CUtensorMap &from, const int64_t at[3], F f) {
+    for (unsigned line = 0; line < from.box[1]; line++) {
+        const int64_t y = at[1] + line;
+        const bool there = y >= 0 && y < (int64_t)from.extents[1] && at[2] >= 0 &&
+                           at[2] < (int64_t)from.extents[2];
+        const char *const begin = (const char *)from.base + y * (int64_t)from.strides[1] +
+                                  at[2] * (int64_t)from.strides[2];
+        const int64_t length = (int64_t)(from.extents[0] * from.width);
+        for (size_t chunk = 0; chunk < line_bytes / chunk_bytes; chunk++) {
+            const int64_t x = at[0] * from.width + (int64_t)(chunk * chunk_bytes);
+            const int64_t left = there && x >= 0 ? std::max<int64_t>(length - x, 0) : 0;
+            f(line * line_bytes + (chunk ^ line % 8) * chunk_bytes, begin + x,
+              std::min((size_t)left, chunk_bytes));
+        }
+    }
+}
+
+void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uint64_t *barrier) {
+    const Where caller = __builtin_return_address(0);
+    const CUtensorMap from = *map;
+    const std::array<int64_t, 3> at = {x, y, z};
+    const size_t bytes = from.box[1] * line_bytes;
+    if ((uintptr_t)shared % box_align != 0)
+        report(caller, "box at %p in shared memory: it must be a multiple of %zu", shared,
+               box_align);
+    each_chunk(from, at.data(), [&](size_t, const char *global, size_t valid) {
+        if (valid > 0)
+            check_access(global, valid, EMU_READ | by_engine, false, caller, "box");
+    });
+    check_access(shared, bytes, EMU_WRITE | by_engine, false, caller, "box");
+    forget_marks(shared, bytes);
+    self->block->copies.push_back({barrier, [=] {
+                                       each_chunk(from, at.data(),
+                                                  [=](size_t to, const char *global, size_t valid) {
+                                                      char *const p = (char *)shared + to;
+                                                      move_bytes(p, zeros, chunk_bytes);
+                                                      move_bytes(p, global, valid);
+                                                  });
+                                   }});
+    give_way();
+    count_in((Barrier *)barrier, 0, (int64_t)bytes);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Descriptions of matrices for the copy engine, made by the driver. */
+#include "core/gpu_boxes.h"
+
+#include <string.h>
+
+static CUtensorMapDataType data_type(weft_type type) {
+    switch (type) {
+    case WEFT_F64:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+    case WEFT_F32:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case WEFT_F16:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case WEFT_BF16:
+        return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    default:
+        return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    }
+}
+
+/* The driver's function; NULL if the driver is too old to have it. */
+static PFN_cuTensorMapEncodeTiled_v12000 find_encoder(void) {
+    void *entry = NULL;
+    enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000, cudaEnableDefault,
+                                     &found);
+#else
+    cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &found);
+#endif
+    PFN_cuTensorMapEncodeTiled_v12000 encode;
+    memcpy(&encode, &entry, sizeof encode); /* ISO C has no cast from object to function */
+    return found == cudaDriverEntryPointSuccess ? encode : NULL;
+}
+
+weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
+                                  wi_boxes *boxes) {
+    const PFN_cuTensorMapEncodeTiled_v12000 encode = find_encoder();
+    if (!encode)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "the driver cannot describe matrices to the copy engine: it is older than "
+                       "CUDA 12");
+    const cuuint64_t extents[3] = {from->length, from->lines, from->count};
+    const cuuint64_t strides[2] = {from->pitch,
+                                   from->count > 1 ? from->apart : from->pitch * from->lines};
+    const cuuint32_t box[3] = {(cuuint32_t)(128 / weft_type_size(from->type)), box_lines, 1};
+    const cuuint32_t steps[3] = {1, 1, 1};
+    const CUresult result =
+        encode(boxes, data_type(from->type), 3, (void *)from->base, extents, strides, box, steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (result == CUDA_SUCCESS)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EDEVICE,
+                   "the driver refuses to describe %zu x %zu elements of %s at %p, %zu bytes apart "
+                   "(CUDA error %d)",
+                   from->length, from->lines, weft_type_name(from->type), from->base, from->pitch,
+                   (int)result);
+}

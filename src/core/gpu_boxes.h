@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices in device memory as the copy engine sees them: boxes of lines of 128 bytes come from
+ * them to shared memory (cuda/boxes.cuh). */
+#ifndef WI_GPU_BOXES_H
+#define WI_GPU_BOXES_H
+
+#include <cudaTypedefs.h>
+
+#include "core/gpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef CUtensorMap wi_boxes;
+
+/* `count` matrices of the same shape: `lines` lines of `length` elements, a line `pitch` bytes
+ * behind the one before and a matrix `apart` bytes (any, if there is one). The base, pitch and
+ * apart are multiples of 16 bytes, all extents positive and below 2^31. */
+typedef struct wi_box_source {
+    weft_type type;
+    const void *base;
+    size_t length, lines, pitch, count, apart;
+} wi_box_source;
+
+/* Describes them for boxes of `box_lines` lines, at most 256. Kernels take *boxes as a parameter
+ * that says __grid_constant__. */
+weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
+                                  wi_boxes *boxes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

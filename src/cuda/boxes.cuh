@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boxes of a matrix that the copy engine brings to shared memory (compute capability 9.0). A box is
+ * as many lines as the matrix was described with, of 128 bytes each, one after the other. The eight
+ * chunks of 16 bytes of a line are shuffled, so that the same chunk of neighbouring lines is in
+ * different banks: chunk c of line l is where chunk c ^ (l % 8) would be. The box begins at a
+ * multiple of 1024 bytes. What a box has beyond the matrix is 0. */
+#ifndef WI_BOXES_CUH
+#define WI_BOXES_CUH
+
+#include "core/gpu_boxes.h"
+#include "cuda/bulk.cuh"
+
+constexpr int wi_box_line = 128; /* bytes */
+constexpr size_t wi_box_align = 1024;
+
+/* Where the byte at `at` of a box is. */
+__device__ constexpr uint32_t wi_box_place(uint32_t at) {
+    return at ^ (at >> 7 & 7) << 4;
+}
+
+/* Starts the copy of the box whose first element is (x, y) of matrix z; completion is signalled on
+ * b. One thread. */
+#ifdef WEFT_EMU
+inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z, wi_barrier *b) {
+    emu_box_load(shared, from, x, y, z, b);
+}
+#else
+__device__ inline void wi_box_load(void *shared, const wi_boxes *from, int x, int y, int z,
+                                   wi_barrier *b) {
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3, %4}], [%5];" ::"r"(wi_shared_address(shared)),
+                 "l"(from), "r"(x), "r"(y), "r"(z), "r"(wi_shared_address(b))
+                 : "memory");
+}
+#endif
+
+#endif

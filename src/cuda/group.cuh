@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products D += A B by a warp group, four warps whose first is a multiple of four, on tensor cores
+ * that read A and B from shared memory themselves (compute capability 9.0 alone, sm_90a). A has 64
+ * rows, B `columns` columns, 128 or 256, and both 32 bytes along k: 16 elements of 16 bits, 8 of
+ * tf32, 32 of int8.
+ *
+ * A and B lie as boxes do that the copy engine brings, cuda/boxes.cuh. Along k: each row of A, or
+ * column of B, is a line. Across, for elements of 16 bits alone: lines of 64 rows or columns follow
+ * each other along k; the next 64 are in the next box.
+ *
+ * With w the warp in its group, g = lane / 4 and t = lane % 4, a lane has the sums of row
+ * 16 w + g + 8 r and columns 8 j + 2 t + c: sum[4 j + 2 r + c]. The order in which the products of
+ * an element are added is the hardware's. */
+#ifndef WI_GROUP_CUH
+#define WI_GROUP_CUH
+
+#include "cuda/boxes.cuh"
+#include "cuda/types.cuh"
+#include "cuda/warp.cuh"
+
+/* An operand of a product, from its first element on. */
+struct wi_group_operand {
+    const char *start;    /* in shared memory */
+    uint32_t panel_bytes; /* across: from one box to the next */
+};
+
+#ifdef WEFT_EMU
+#    include "cuda/group_emu.cuh"
+#else
+#    define WI_SUMS_LOW                                                                            \
+        "%0, %1, %2, %3, %4, %5, %6, %7"                                                           \
+        ", "                                                                                       \
+        "%8, %9, %10, %11, %12, %13, %14, %15"                                                     \
+        ", "                                                                                       \
+        "%16, %17, %18, %19, %20, %21, %22, %23"                                                   \
+        ", "                                                                                       \
+        "%24, %25, %26, %27, %28, %29, %30, %31"                                                   \
+        ", "                                                                                       \
+        "%32, %33, %34, %35, %36, %37, %38, %39"                                                   \
+        ", "                                                                                       \
+        "%40, %41, %42, %43, %44, %45, %46, %47"                                                   \
+        ", "                                                                                       \
+        "%48, %49, %50, %51, %52, %53, %54, %55"                                                   \
+        ", "                                                                                       \
+        "%56, %57, %58, %59, %60, %61, %62, %63"
+#    define WI_SUMS_HIGH                                                                           \
+        "%64, %65, %66, %67, %68, %69, %70, %71"                                                   \
+        ", "                                                                                       \
+        "%72, %73, %74, %75, %76, %77, %78, %79"                                                   \
+        ", "                                                                                       \
+        "%80, %81, %82, %83, %84, %85, %86, %87"                                                   \
+        ", "                                                                                       \
+        "%88, %89, %90, %91, %92, %93, %94, %95"                                                   \
+        ", "                                                                                       \
+        "%96, %97, %98, %99, %100, %101, %102, %103"                                               \
+        ", "                                                                                       \
+        "%104, %105, %106, %107, %108, %109, %110, %111"                                           \
+        ", "                                                                                       \
+        "%112, %113, %114, %115, %116, %117, %118, %119"                                           \
+        ", "                                                                                       \
+        "%120, %121, %122, %123, %124, %125, %126, %127"
+#    define WI_SUMS_8(kind, i)                                                                     \
+        kind(sum[i]), kind(sum[i + 1]), kind(sum[i + 2]), kind(sum[i + 3]), kind(sum[i + 4]),      \
+            kind(sum[i + 5]), kind(sum[i + 6]), kind(sum[i + 7])
+#    define WI_SUMS_64(kind, i)                                                                    \
+        WI_SUMS_8(kind, i), WI_SUMS_8(kind, i + 8), WI_SUMS_8(kind, i + 16),                       \
+            WI_SUMS_8(kind, i + 24), WI_SUMS_8(kind, i + 32), WI_SUMS_8(kind, i + 40),             \
+            WI_SUMS_8(kind, i + 48), WI_SUMS_8(kind, i + 56)
+
+/* What tells the hardware where an operand is: addresses and distances count in 16 bytes. Eight
+ * lines are 1024 bytes; 1 in the highest bits says how lines are shuffled. */
+__device__ inline uint64_t wi_group_descriptor(const wi_group_operand &x) {
+    constexpr uint64_t shuffled = (uint64_t)1 << 62, eight_lines = (uint64_t)(1024 >> 4) << 32;
+    return shuffled | eight_lines | (uint64_t)(x.panel_bytes >> 4) << 16 |
+           (wi_shared_address(x.start) & 0x3ffff) >> 4;
+}
+
+#    define WI_FLOAT_SUM(x) "+f"(x)
+#    define WI_WHOLE_SUM(x) "+r"(x)
+#    define WI_GROUP_64(kind, opcode, how, ...)                                                    \
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"                          \
+                     "wgmma.mma_async.sync.aligned.m64n128" opcode " {" WI_SUMS_LOW                \
+                     "}, %64, %65, add" how ";\n\t}"                                               \
+                     : WI_SUMS_64(kind, 0)                                                         \
+                     : "l"(from_a), "l"(from_b)__VA_ARGS__)
+#    define WI_GROUP_128(kind, opcode, how, ...)                                                   \
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"                          \
+                     "wgmma.mma_async.sync.aligned.m64n256" opcode " {" WI_SUMS_LOW                \
+                     ", " WI_SUMS_HIGH "}, %128, %129, add" how ";\n\t}"                           \
+                     : WI_SUMS_64(kind, 0), WI_SUMS_64(kind, 64)                                   \
+                     : "l"(from_a), "l"(from_b)__VA_ARGS__)
+/* How operands of 16 bits lie: 1 for across. */
+#    define WI_GROUP_ACROSS , "n"(a_by_k ? 0 : 1), "n"(b_by_k ? 0 : 1)
+
+template <class T, bool a_by_k, bool b_by_k, class Sum, int sums>
+__device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
+                                         const wi_group_operand &b) {
+    static_assert(sums == 64 || sums == 128, "128 or 256 columns");
+    static_assert(sizeof(T) == 2 || (a_by_k && b_by_k), "elements of 16 bits alone lie across");
+    const uint64_t from_a = wi_group_descriptor(a), from_b = wi_group_descriptor(b);
+    if constexpr (std::is_same_v<T, __half> && sums == 64)
+        WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, __half>)
+        WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 64)
+        WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+        WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, float> && sums == 64)
+        WI_GROUP_64(WI_FLOAT_SUM, "k8.f32.tf32.tf32", ", 1, 1", );
+    else if constexpr (std::is_same_v<T, float>)
+        WI_GROUP_128(WI_FLOAT_SUM, "k8.f32.tf32.tf32", ", 1, 1", );
+    else if constexpr (sums == 64)
+        WI_GROUP_64(WI_WHOLE_SUM, "k32.s32.s8.s8", "", );
+    else
+        WI_GROUP_128(WI_WHOLE_SUM, "k32.s32.s8.s8", "", );
+}
+
+/* Before a group of products: what threads did to the sums comes first. */
+__device__ inline void wi_group_begin() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+/* Closes a group of products. */
+__device__ inline void wi_group_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+/* Waits until all but the latest `pending` groups have been added up, and have read A and B. */
+template <int pending>
+__device__ inline void wi_group_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+
+/* Gives the threads of a warp group that many registers each, a multiple of 8: fewer than the
+ * kernel was launched with, or more, when others have given enough away. */
+template <int registers>
+__device__ inline void wi_keep_registers() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+template <int registers>
+__device__ inline void wi_take_registers() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+#endif
+
+#endif

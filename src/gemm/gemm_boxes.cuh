@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks that stay and take one tile of C after another, with a warp of its own, the copier, that
+ * keeps a ring of slots in shared memory full: the copy engine brings a slot the boxes of A and B
+ * of one step of k, 128 bytes of it. The other warps, the adders, wait for a slot, use it up and
+ * give it back. So the copies for the next tile run while the sums of this one are stored. A Shape
+ * says how large everything is:
+ *
+ *   T, Out, Sum          the types
+ *   tile_m, tile_n       of C's tile
+ *   slots                of the ring
+ *   adders, warps        of a block; the copier comes after the adders
+ *   band                 gemm_cuda.cuh: how many columns of tiles go down together
+ *   Adder<A, B>          an adder's sums: gemm_groups.cuh, gemm_doubles.cuh
+ *   factors, part_a, part_b  how many products of parts of A and B make one: gemm_parts.cuh */
+#ifndef WI_GEMM_BOXES_CUH
+#define WI_GEMM_BOXES_CUH
+
+#include "cuda/boxes.cuh"
+#include "cuda/group.cuh"
+#include "cuda/warp.cuh"
+#include "gemm/gemm_cuda.cuh"
+
+/* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
+ * matrix elements lie together along k if `by_k`; each line of a box is then a row (or column),
+ * else it is one of k, and boxes follow each other across. */
+template <class T, int extent, bool by_k_>
+struct wi_gemm_panel {
+    static constexpr bool by_k = by_k_;
+    static constexpr int across = wi_box_line / (int)sizeof(T), depth = across;
+    static constexpr int box_lines = !by_k ? depth : extent > 128 ? 128 : extent;
+    static constexpr int box_extent = by_k ? box_lines : across, boxes = extent / box_extent;
+    static constexpr uint32_t box_bytes = (uint32_t)box_lines * wi_box_line;
+    static constexpr uint32_t bytes = box_bytes * boxes;
+    static_assert(extent % box_extent == 0, "whole boxes");
+
+    /* Starts the copies of rows (or columns) from `first` on and k from p on. */
+    __device__ static void load(char *slot, const wi_boxes *matrix, int first, int p, int part,
+                                wi_barrier *arrived) {
+#pragma unroll
+        for (int box = 0; box < boxes; box++) {
+            const int i = first + box * box_extent;
+            wi_box_load(slot + (uint32_t)box * box_bytes, matrix, by_k ? p : i, by_k ? i : p, part,
+                        arrived);
+        }
+    }
+
+    /* How far element p along k of row (or column) i is behind the first, were lines not shuffled.
+     */
+    __device__ static constexpr uint32_t at(int i, int p) {
+        return by_k ? (uint32_t)(i * wi_box_line + p * (int)sizeof(T))
+                    : (uint32_t)(i / across) * box_bytes +
+                          (uint32_t)(p * wi_box_line + i % across * (int)sizeof(T));
+    }
+};
+
+/* How tiles are dealt out. The first `whole` tiles go to one block each, in turn. Those left over
+ * would keep but a few blocks busy: they are cut into `slices` along k. Each slice leaves its sums
+ * in `partial`; the warp that ends last adds them up, in order. */
+template <class Sum>
+struct wi_gemm_deal {
+    size_t whole, slices;
+    size_t depth; /* of a slice, whole steps */
+    Sum *partial;
+    unsigned
+        *ended; /* for each warp of each tile that is cut, how many slices have; 0 at the end */
+};
+
+/* A piece of the work. */
+struct wi_gemm_item {
+    size_t row, column;
+    size_t first, end; /* of k */
+    size_t cut, slice; /* which of the tiles that are cut, if it is one */
+    bool whole;
+};
+
+template <class Shape, bool a_by_k, bool b_by_k>
+struct wi_gemm_boxed_block {
+    using T = typename Shape::T;
+    using Out = typename Shape::Out;
+    using Sum = typename Shape::Sum;
+    using Params = wi_gemm_params<T, Out, Sum>;
+    using A = wi_gemm_panel<T, Shape::tile_m, a_by_k>;
+    using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
+    using Adder = typename Shape::template Adder<A, B>;
+    static constexpr int slots = Shape::slots, depth = A::depth;
+    static constexpr int threads = 32 * Shape::warps;
+    static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
+
+    struct barriers {
+        wi_barrier full[slots], empty[slots];
+    };
+    static constexpr size_t shared_bytes =
+        wi_box_align + (size_t)slots * slot_bytes + sizeof(barriers);
+
+    const Params &g;
+    const wi_gemm_deal<Sum> &deal;
+    char *slot; /* the first */
+    barriers &b;
+
+    __device__ static char *first_slot(unsigned char *memory) {
+        const uintptr_t past = (uintptr_t)memory % wi_box_align;
+        return (char *)memory + (past ? wi_box_align - past : 0);
+    }
+    __device__ wi_gemm_boxed_block(const Params &g_, const wi_gemm_deal<Sum> &deal_,
+                                   unsigned char *memory)
+        : g(g_), deal(deal_), slot(first_slot(memory)),
+          b(*(barriers *)(slot + (size_t)slots * slot_bytes)) {
+        if (threadIdx.x == 0) {
+            for (int s = 0; s < slots; s++) {
+                wi_barrier_init(&b.full[s], 1);
+                wi_barrier_init(&b.empty[s], Shape::adders);
+            }
+            wi_barrier_publish();
+        }
+        __syncthreads();
+    }
+
+    /* A slot of the ring, and the parity of how often it has been used. */
+    struct turn {
+        int slot;
+        uint32_t parity;
+        __device__ void next() {
+            if (++slot == slots) {
+                slot = 0;
+                parity ^= 1;
+            }
+        }
+    };
+
+    __device__ wi_gemm_item item(size_t i, size_t tiles_m, size_t tiles_n) const {
+        wi_gemm_item to = {0, 0, 0, g.k, 0, 0, i < deal.whole};
+        size_t tile = i;
+        if (!to.whole) {
+            to.cut = (i - deal.whole) / deal.slices;
+            to.slice = (i - deal.whole) % deal.slices;
+            tile = deal.whole + to.cut;
+            to.first = to.slice * deal.depth;
+            to.end = g.k - to.first < deal.depth ? g.k : to.first + deal.depth;
+        }
+        const wi_gemm_place at = wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n);
+        to.row = at.row * Shape::tile_m;
+        to.column = at.column * Shape::tile_n;
+        return to;
+    }
+
+    /* Calls f(item) for each piece of this block's work. */
+    template <class F>
+    __device__ void each_item(F f) const {
+        const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
+        const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
+        const size_t items = deal.whole + (tiles_m * tiles_n - deal.whole) * deal.slices;
+        for (size_t i = blockIdx.x; i < items; i += gridDim.x)
+            f(item(i, tiles_m, tiles_n));
+    }
+
+    /* The copier's work, by one thread. */
+    __device__ void copy(const wi_boxes *from_a, const wi_boxes *from_b) const {
+        turn t = {0, 1}; /* a slot that was never used is empty */
+        each_item([&](const wi_gemm_item &item) {
+            for (size_t p = item.first; p < item.end; p += depth)
+                for (int factor = 0; factor < Shape::factors; factor++, t.next()) {
+                    wi_barrier *const full = &b.full[t.slot];
+                    char *const to = slot + (uint32_t)t.slot * slot_bytes;
+                    wi_barrier_wait(&b.empty[t.slot], t.parity);
+                    wi_barrier_arrive_expect(full, slot_bytes);
+                    A::load(to, from_a, (int)item.row, (int)p, Shape::part_a(factor), full);
+                    B::load(to + A::bytes, from_b, (int)item.column, (int)p, Shape::part_b(factor),
+                            full);
+                }
+        });
+    }
+
+    /* For an adder: waits until the slot is full; returns A, behind which is B. */
+    __device__ const char *wait(const turn &t) const {
+        wi_barrier_wait(&b.full[t.slot], t.parity);
+        return slot + (uint32_t)t.slot * slot_bytes;
+    }
+    /* For an adder: its warp has read all that it needs of the slot. */
+    __device__ void release(const turn &t) const {
+        __syncwarp();
+        if (wi_lane() == 0)
+            wi_barrier_arrive(&b.empty[t.slot]);
+    }
+
+    /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
+    __device__ bool join(const wi_gemm_item &item, int adder, Sum (&sum)[Adder::count]) const {
+        const size_t stride = (size_t)Adder::count * 32, apart = stride * Shape::adders;
+        const size_t warp = item.cut * Shape::adders + (size_t)adder;
+        Sum *const first = deal.partial + item.cut * deal.slices * apart + (size_t)adder * stride +
+                           (size_t)wi_lane();
+        Sum *const mine = first + item.slice * apart;
+#pragma unroll
+        for (int q = 0; q < Adder::count; q++)
+            mine[q * 32] = sum[q];
+        __syncwarp();
+        unsigned before = 0;
+        if (wi_lane() == 0) {
+            __threadfence();
+            before = atomicAdd(&deal.ended[warp], 1u);
+            __threadfence();
+        }
+        __syncwarp();
+        if (wi_shuffle(before, 0) + 1 < deal.slices)
+            return false;
+        if (wi_lane() == 0)
+            deal.ended[warp] = 0;
+#pragma unroll
+        for (int q = 0; q < Adder::count; q++)
+            sum[q] = first[q * 32];
+        for (size_t slice = 1; slice < deal.slices; slice++)
+#pragma unroll
+            for (int q = 0; q < Adder::count; q++)
+                sum[q] = wi_plus(sum[q], first[slice * apart + q * 32]);
+        return true;
+    }
+
+    /* Stores an adder's sums in C: elements c and on, by columns. */
+    template <class To>
+    __device__ void store(const wi_gemm_item &item, const Adder &sums, To *c) const {
+        if (item.row >= g.m || item.column >= g.n)
+            return;
+        To *const tile = c + item.row + item.column * g.ldc;
+        const size_t rows = g.m - item.row, columns = g.n - item.column, ldc = g.ldc;
+        const Sum alpha = g.alpha, beta = g.beta;
+        using run = wi_gemm_run<To, Adder::run>;
+        if (rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n &&
+            (uintptr_t)tile % sizeof(run) == 0 && ldc % Adder::run == 0)
+            sums.each([&](int i, int j, const Sum(&x)[Adder::run]) {
+                wi_gemm_update_run((run *)(tile + (size_t)i + (size_t)j * ldc), alpha, x, beta);
+            });
+        else
+            sums.each([&](int i, int j, const Sum(&x)[Adder::run]) {
+#pragma unroll
+                for (int q = 0; q < Adder::run; q++)
+                    if ((size_t)(i + q) < rows && (size_t)j < columns)
+                        wi_gemm_update(tile + (size_t)(i + q) + (size_t)j * ldc, alpha, x[q], beta);
+            });
+    }
+
+    __device__ void add(int adder) const {
+        turn t = {0, 0};
+        each_item([&](const wi_gemm_item &item) {
+            Adder sums(adder);
+            const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
+            sums.add_up(*this, steps * (size_t)Shape::factors, t);
+            if (!item.whole && !join(item, adder, sums.sum))
+                return;
+            if constexpr (sizeof(Out) == 2)
+                if (g.c_f32) {
+                    store(item, sums, g.c_f32);
+                    return;
+                }
+            store(item, sums, g.c);
+        });
+    }
+};
+
+template <class Shape, bool a_by_k, bool b_by_k>
+__global__ void __launch_bounds__(32 * Shape::warps, 1)
+    wi_gemm_boxed(const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
+                  wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
+                  wi_gemm_deal<typename Shape::Sum> deal) {
+    WEFT_DYNAMIC_SHARED(memory);
+    const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
+    const int warp = (int)threadIdx.x / 32;
+    if (warp >= Shape::adders) {
+        wi_keep_registers<Shape::copier_registers>();
+        if (warp == Shape::adders && wi_lane() == 0)
+            block.copy(&from_a, &from_b);
+    } else {
+        wi_take_registers<Shape::adder_registers>();
+        block.add(warp);
+    }
+}
+
+/* What most shapes have in common: two groups of adders, and a third whose registers they take. */
+template <class Element, class Out_, class Sum_, int m, int n, int slots_, int band_>
+struct wi_gemm_boxed_shape {
+    using T = Element;
+    using Out = Out_;
+    using Sum = Sum_;
+    static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
+    static constexpr int adders = 8, warps = 12, factors = 1;
+    static constexpr int copier_registers = 40, adder_registers = 232;
+    __device__ static constexpr int part_a(int) {
+        return 0;
+    }
+    __device__ static constexpr int part_b(int) {
+        return 0;
+    }
+};
+
+#endif

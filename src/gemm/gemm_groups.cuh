@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adders in groups of four warps, whose tensor cores read A and B from shared memory themselves. A
+ * group has 64 columns of C's tile, and all of its rows: so neighbouring sums of a thread are
+ * neighbours in C's columns. */
+#ifndef WI_GEMM_GROUPS_CUH
+#define WI_GEMM_GROUPS_CUH
+
+#include "gemm/gemm_boxes.cuh"
+
+/* The sums of one group's products: add() puts those of a slot in, which tensor cores may still
+ * read until the next call, or drain(), returns. */
+template <class Shape, class A, class B>
+struct wi_gemm_group {
+    using T = typename Shape::T;
+    using Sum = typename Shape::Sum;
+    static constexpr int count = Shape::tile_m / 2, run = 4;
+    static constexpr int product_k = 32 / (int)sizeof(T);
+    int column; /* the group's first of the tile */
+    Sum sum[count];
+
+    __device__ explicit wi_gemm_group(int adder) : column(adder / 4 * 64) {
+        clear();
+    }
+    __device__ void clear() {
+#pragma unroll
+        for (int q = 0; q < count; q++)
+            sum[q] = 0;
+    }
+
+    __device__ void multiply(const char *slot) {
+        wi_group_begin();
+#pragma unroll
+        for (int p = 0; p < A::depth; p += product_k) {
+            const wi_group_operand a = {slot + A::at(0, p), A::box_bytes};
+            const wi_group_operand b = {slot + A::bytes + B::at(column, p), B::box_bytes};
+            wi_group_multiply<T, B::by_k, A::by_k>(sum, b, a);
+        }
+        wi_group_commit();
+    }
+
+    template <class Ring>
+    __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
+        typename Ring::turn before = t;
+        for (size_t s = 0; s < steps; s++) {
+            multiply(ring.wait(t));
+            wi_group_wait<1>();
+            if (s > 0)
+                ring.release(before);
+            before = t;
+            t.next();
+        }
+        wi_group_wait<0>();
+        if (steps > 0)
+            ring.release(before);
+    }
+
+    /* Calls f(row, column, sums) for runs of four rows. Two lanes side by side exchange halves of
+     * two runs of eight, so that all lanes together store whole sectors. */
+    template <class F>
+    __device__ void each(F f) const {
+        const int lane = wi_lane(), t = lane % 4;
+        const int j = column + (int)threadIdx.x / 32 % 4 * 16 + lane / 4;
+        const bool odd = t % 2 == 1;
+#pragma unroll
+        for (int q = 0; q < count; q += 8)
+#pragma unroll
+            for (int r = 0; r < 2; r++) {
+                Sum four[run];
+#pragma unroll
+                for (int c = 0; c < 2; c++) {
+                    const Sum low = sum[q + 2 * r + c], high = sum[q + 4 + 2 * r + c];
+                    const Sum theirs = wi_shuffle_xor(odd ? low : high, 1);
+                    four[c] = odd ? theirs : low;
+                    four[2 + c] = odd ? high : theirs;
+                }
+                f(2 * q + (odd ? 8 : 0) + t / 2 * 4, j + 8 * r, four);
+            }
+    }
+};
+
+template <class Element, class Out, class Sum, int tile_m, int slots>
+struct wi_gemm_groups_shape : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, 128, slots, 16> {
+    template <class A, class B>
+    using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
+};
+
+#endif
