@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Races gemm against cuBLAS on the same device arrays in the same process: squares, updates with a
- * short inner size, and shapes that are long in one direction. Elements are small whole numbers, so
- * that both are right to the last bit or wrong; a wrong result ends the program with status 1.
+ * short inner size, and shapes that are long in one direction. First elements are small whole
+ * numbers, so that both are right to the last bit or wrong; a wrong result ends the program with
+ * status 1. Then they are random, which takes more power, and both are timed in turns.
  *
- *   gemm_peer [TYPE]    all types, or one of f64, f32, tf32, f16, bf16, i8 */
+ *   gemm_peer [TYPE]    all types, or one of f64, f32, strict, tf32, f16, bf16, i8 */
 #include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -17,8 +18,9 @@ struct shape {
     size_t m, n, k;
 };
 
-static const shape squares[] = {{1000, 1000, 1000}, {1024, 1024, 1024}, {2000, 2000, 2000},
-                                {4096, 4096, 4096}, {4095, 4097, 4099}, {8192, 8192, 8192}};
+static const shape squares[] = {{1000, 1000, 1000},   {1024, 1024, 1024}, {2000, 2000, 2000},
+                                {4096, 4096, 4096},   {4095, 4097, 4099}, {8192, 8192, 8192},
+                                {16384, 16384, 16384}};
 static const shape others[] = {{16384, 16384, 128}, {16384, 16384, 256}, {16384, 16384, 512},
                                {4096, 4096, 64},    {64, 64, 1 << 20},   {8192, 16, 8192},
                                {33, 8192, 8192},    {8192, 1, 8192}};
@@ -35,7 +37,9 @@ struct kind {
 
 static const kind kinds[] = {
     {"f64", WEFT_F64, WEFT_F64, 0, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, false},
-    {"f32", WEFT_F32, WEFT_F32, WEFT_F32_STRICT, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, false},
+    {"f32", WEFT_F32, WEFT_F32, 0, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, false},
+    {"strict", WEFT_F32, WEFT_F32, WEFT_F32_STRICT, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
+     false},
     {"tf32", WEFT_F32, WEFT_F32, WEFT_TF32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
      false},
     {"f16", WEFT_F16, WEFT_F16, 0, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, false},
@@ -57,21 +61,24 @@ struct race {
 };
 
 template <class T>
-static void fill_as(void *p, size_t n, uint64_t seed) {
-    fill_random((T *)p, n, seed);
+static void fill_as(void *p, size_t n, uint64_t seed, bool whole) {
+    if (whole)
+        fill_random((T *)p, n, seed);
+    else
+        fill_reals((T *)p, n, seed);
 }
-static void fill_kind(const kind &t, void *p, size_t n, uint64_t seed) {
+static void fill_kind(const kind &t, void *p, size_t n, uint64_t seed, bool whole) {
     switch (t.type) {
     case WEFT_F64:
-        return fill_as<double>(p, n, seed);
+        return fill_as<double>(p, n, seed, whole);
     case WEFT_F32:
-        return fill_as<float>(p, n, seed);
+        return fill_as<float>(p, n, seed, whole);
     case WEFT_F16:
-        return fill_as<__half>(p, n, seed);
+        return fill_as<__half>(p, n, seed, whole);
     case WEFT_BF16:
-        return fill_as<__nv_bfloat16>(p, n, seed);
+        return fill_as<__nv_bfloat16>(p, n, seed, whole);
     default:
-        return fill_as<int8_t>(p, n, seed);
+        return fill_as<int8_t>(p, n, seed, whole);
     }
 }
 
@@ -86,20 +93,25 @@ static bool is_same_kind(const kind &t, const void *a, const void *b, size_t n) 
     }
 }
 
-static double peer_seconds(const race &r, const kind &t, const shape &s, const void *a,
-                           const void *b, void *c) {
+static void peer_product(const race &r, const kind &t, const shape &s, const void *a, const void *b,
+                         void *c) {
     const double one = 1, zero = 0;
     const float one_f = 1, zero_f = 0;
     const int one_i = 1, zero_i = 0;
     const bool wide = t.type == WEFT_F64, whole = t.type == WEFT_I8;
     const void *const alpha = wide ? (const void *)&one : whole ? (const void *)&one_i : &one_f;
     const void *const beta = wide ? (const void *)&zero : whole ? (const void *)&zero_i : &zero_f;
-    return device_seconds(r.stream, s.m * s.n * s.k / 64, [&] {
-        BLAS(cublasGemmEx(r.blas, t.transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)s.m,
-                          (int)s.n, (int)s.k, alpha, a, t.cuda_type,
-                          (int)(t.transposed_a ? s.k : s.m), b, t.cuda_type, (int)s.k, beta, c,
-                          t.cuda_out, (int)s.m, t.compute, CUBLAS_GEMM_DEFAULT));
-    });
+    BLAS(cublasGemmEx(r.blas, t.transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)s.m,
+                      (int)s.n, (int)s.k, alpha, a, t.cuda_type, (int)(t.transposed_a ? s.k : s.m),
+                      b, t.cuda_type, (int)s.k, beta, c, t.cuda_out, (int)s.m, t.compute,
+                      CUBLAS_GEMM_DEFAULT));
+}
+
+static void product(const race &r, const kind &t, const shape &s, const void *a, const void *b,
+                    void *c) {
+    check_weft(r.ctx,
+               weft_gemm(r.ctx, t.how | (t.transposed_a ? WEFT_TRANSPOSE_A : 0), t.type, t.out, s.m,
+                         s.n, s.k, 1, a, t.transposed_a ? s.k : s.m, b, s.k, 0, c, s.m));
 }
 
 static void run(const race &r, const kind &t, const shape &s) {
@@ -108,16 +120,19 @@ static void run(const race &r, const kind &t, const shape &s) {
         theirs(s.m * s.n * out_width);
     if (t.transposed_a && (s.m % 4 != 0 || s.n % 4 != 0 || s.k % 4 != 0))
         return; /* cuBLAS takes no such sizes */
-    fill_kind(t, a.p, s.m * s.k, 1);
-    fill_kind(t, b.p, s.k * s.n, 2);
+    fill_kind(t, a.p, s.m * s.k, 1, true);
+    fill_kind(t, b.p, s.k * s.n, 2, true);
     CUDA(cudaMemset(c.p, 0xff, s.m * s.n * out_width));
-    const double peer = peer_seconds(r, t, s, a.p, b.p, theirs.p);
-    const double seconds = device_seconds(r.stream, s.m * s.n * s.k / 64, [&] {
-        check_weft(r.ctx, weft_gemm(r.ctx, t.how | (t.transposed_a ? WEFT_TRANSPOSE_A : 0), t.type,
-                                    t.out, s.m, s.n, s.k, 1, a.p, t.transposed_a ? s.k : s.m, b.p,
-                                    s.k, 0, c.p, s.m));
-    });
+    product(r, t, s, a.p, b.p, c.p);
+    peer_product(r, t, s, a.p, b.p, theirs.p);
+    CUDA(cudaStreamSynchronize(r.stream));
     const bool ok = is_same_kind(t, c.p, theirs.p, s.m * s.n);
+    fill_kind(t, a.p, s.m * s.k, 1, false);
+    fill_kind(t, b.p, s.k * s.n, 2, false);
+    double seconds = 0, peer = 0;
+    seconds_in_turns(
+        r.stream, s.m * s.n * s.k / 64, [&] { product(r, t, s, a.p, b.p, c.p); },
+        [&] { peer_product(r, t, s, a.p, b.p, theirs.p); }, &seconds, &peer);
     const double flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
     printf("{\"op\":\"gemm\",\"type\":\"%s\",\"m\":%zu,\"n\":%zu,\"k\":%zu,\"variant\":\"%s\","
            "\"seconds\":%.4g,\"tflops\":%.2f,\"peer\":\"cuBLAS\",\"peer_seconds\":%.4g,"

@@ -56,6 +56,21 @@ __global__ void draw_all(T *x, size_t n, uint64_t seed) {
         x[i] = (T)draw(seed, i);
 }
 
+/* From -1 to below 1, by the same seed and position; of whole numbers any. */
+template <class T>
+__global__ void draw_reals(T *x, size_t n, uint64_t seed) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+        uint64_t z = (i + seed) * 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        if constexpr (sizeof(T) == 1)
+            x[i] = (T)(z >> 56);
+        else
+            x[i] = (T)((double)(int64_t)(z ^ (z >> 31)) * 0x1p-63);
+    }
+}
+
 constexpr unsigned filling_blocks = 1024, filling_threads = 256;
 
 template <class T>
@@ -63,6 +78,47 @@ void fill_random(T *x, size_t n, uint64_t seed) {
     draw_all<<<filling_blocks, filling_threads>>>(x, n, seed);
     CUDA(cudaGetLastError());
     CUDA(cudaDeviceSynchronize());
+}
+
+template <class T>
+void fill_reals(T *x, size_t n, uint64_t seed) {
+    draw_reals<<<filling_blocks, filling_threads>>>(x, n, seed);
+    CUDA(cudaGetLastError());
+    CUDA(cudaDeviceSynchronize());
+}
+
+/* Median seconds of one call of each of two, in turns: a device that is near its limit of power
+ * slows down for a while, whoever ran. */
+template <class Ours, class Theirs>
+void seconds_in_turns(cudaStream_t stream, size_t work, Ours ours, Theirs theirs, double *our_s,
+                      double *their_s) {
+    constexpr int warmups = 3, passes = 15;
+    const int calls = work < ((size_t)1 << 26) ? 20 : 1;
+    cudaEvent_t at[3];
+    for (cudaEvent_t &e : at)
+        CUDA(cudaEventCreate(&e));
+    std::vector<double> seconds[2];
+    for (int pass = -warmups; pass < passes; pass++) {
+        CUDA(cudaEventRecord(at[0], stream));
+        for (int i = 0; i < calls; i++)
+            ours();
+        CUDA(cudaEventRecord(at[1], stream));
+        for (int i = 0; i < calls; i++)
+            theirs();
+        CUDA(cudaEventRecord(at[2], stream));
+        CUDA(cudaEventSynchronize(at[2]));
+        for (int who = 0; pass >= 0 && who < 2; who++) {
+            float ms = 0;
+            CUDA(cudaEventElapsedTime(&ms, at[who], at[who + 1]));
+            seconds[who].push_back(ms * 1e-3 / calls);
+        }
+    }
+    for (cudaEvent_t &e : at)
+        CUDA(cudaEventDestroy(e));
+    for (std::vector<double> &s : seconds)
+        std::sort(s.begin(), s.end());
+    *our_s = seconds[0][passes / 2];
+    *their_s = seconds[1][passes / 2];
 }
 
 /* Median seconds of one call, by events on the stream; short calls are timed several at once. */

@@ -16,6 +16,12 @@ typedef enum wi_accuracy {
     WI_TF32        /* A and B cut to tf32 */
 } wi_accuracy;
 
+/* Kernels do nothing unless this word, in device memory, has that value; word = NULL: always. */
+typedef struct wi_gemm_condition {
+    const unsigned *word;
+    unsigned value;
+} wi_gemm_condition;
+
 /* One call on memory the place can reach, checked. Matrices are stored by columns: a product of
  * matrices stored by rows is that of the transposed ones, B first. m, n > 0; with k = 0, A and B
  * are not read. */
@@ -29,6 +35,7 @@ typedef struct wi_gemm_args {
     size_t lda, ldb;
     void *c;
     size_t ldc;
+    wi_gemm_condition when; /* of rungs of f32 on a GPU */
 } wi_gemm_args;
 
 extern const wi_ladder wi_gemm_ladder;
@@ -49,6 +56,7 @@ weft_status wi_gemm_warps(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 weft_status wi_gemm_ring(weft_context *ctx, const void *args);
+weft_status wi_gemm_parts(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

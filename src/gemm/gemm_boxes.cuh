@@ -11,7 +11,8 @@
  *   adders, warps        of a block; the copier comes after the adders
  *   band                 gemm_cuda.cuh: how many columns of tiles go down together
  *   Adder<A, B>          an adder's sums: gemm_groups.cuh, gemm_doubles.cuh
- *   factors, part_a, part_b  how many products of parts of A and B make one: gemm_parts.cuh */
+ *   parts                of which A and B are the sums
+ *   factors, part_a, part_b  how many products of parts make one, and which: gemm_parts.cuh */
 #ifndef WI_GEMM_BOXES_CUH
 #define WI_GEMM_BOXES_CUH
 
@@ -61,8 +62,8 @@ struct wi_gemm_deal {
     size_t whole, slices;
     size_t depth; /* of a slice, whole steps */
     Sum *partial;
-    unsigned
-        *ended; /* for each warp of each tile that is cut, how many slices have; 0 at the end */
+    unsigned *ended; /* how many slices have, for each warp of a tile that is cut; 0 at the end */
+    wi_gemm_condition when;
 };
 
 /* A piece of the work. */
@@ -260,6 +261,8 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
     wi_gemm_boxed(const __grid_constant__ wi_boxes from_a, const __grid_constant__ wi_boxes from_b,
                   wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
                   wi_gemm_deal<typename Shape::Sum> deal) {
+    if (!wi_gemm_holds(deal.when))
+        return;
     WEFT_DYNAMIC_SHARED(memory);
     const wi_gemm_boxed_block<Shape, a_by_k, b_by_k> block(g, deal, memory);
     const int warp = (int)threadIdx.x / 32;
@@ -280,7 +283,7 @@ struct wi_gemm_boxed_shape {
     using Out = Out_;
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
-    static constexpr int adders = 8, warps = 12, factors = 1;
+    static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {
         return 0;

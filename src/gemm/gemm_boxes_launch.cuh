@@ -41,12 +41,13 @@ double wi_gemm_cost(const weft_context *ctx, const wi_gemm_args *g) {
     return turns * Shape::tile_m * Shape::tile_n;
 }
 
-/* `lines` of `length` elements of an operand. */
+/* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. */
 template <class Panel>
 weft_status wi_gemm_describe(weft_context *ctx, weft_type type, const void *p, size_t ld,
-                             size_t extent, size_t k, wi_boxes *boxes) {
+                             size_t extent, size_t k, size_t parts, wi_boxes *boxes) {
     const size_t length = Panel::by_k ? k : extent, lines = Panel::by_k ? extent : k;
-    const wi_box_source from = {type, p, length, lines, ld * weft_type_size(type), 1, 0};
+    const size_t pitch = ld * weft_type_size(type);
+    const wi_box_source from = {type, p, length, lines, pitch, parts, lines * pitch};
     return wi_gpu_describe_boxes(ctx, &from, Panel::box_lines, boxes);
 }
 
@@ -58,13 +59,14 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     const wi_gemm_counts n = wi_gemm_count<Shape>(ctx, args);
     const size_t units = (size_t)ctx->gpu->multiprocessors;
     const size_t cut_warps = n.rest * Shape::adders;
-    wi_gemm_deal<Sum> deal = {n.tiles - n.rest, n.slices, n.steps * Ring::depth, NULL, NULL};
+    wi_gemm_deal<Sum> deal = {n.tiles - n.rest, n.slices, n.steps * Ring::depth, NULL, NULL,
+                              args->when};
     wi_boxes a, b;
     weft_status status = wi_gemm_describe<typename Ring::A>(ctx, args->type, args->a, args->lda,
-                                                            args->m, args->k, &a);
+                                                            args->m, args->k, Shape::parts, &a);
     if (status == WEFT_OK)
         status = wi_gemm_describe<typename Ring::B>(ctx, args->type, args->b, args->ldb, args->n,
-                                                    args->k, &b);
+                                                    args->k, Shape::parts, &b);
     if (status == WEFT_OK && n.rest > 0)
         status =
             wi_gpu_scratch(ctx, &ended_key, cut_warps * sizeof *deal.ended, (void **)&deal.ended);

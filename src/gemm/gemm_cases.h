@@ -97,6 +97,8 @@ static inline bool may_refuse(const product *p) {
         return false;
     if (strcmp(p->row->name, "tensor") == 0 || strcmp(p->row->name, "ring") == 0)
         return p->types.type == WEFT_F32 && !(p->how & WEFT_TF32);
+    if (strcmp(p->row->name, "parts") == 0)
+        return p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT);
     if (strcmp(p->row->name, "pipeline") == 0)
         return p->types.type != WEFT_F32;
     return !wide || strcmp(p->row->name, "openblas") == 0;

@@ -141,4 +141,26 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
     const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
     return run_prepared(ctx, g, along_k, ring_of_type);
 }
+
+/* Where an element has no parts, fused multiply-adds do the work instead; and where their memory is
+ * not to be had. */
+weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
+    wi_gemm_args g = *(const wi_gemm_args *)args;
+    unsigned *unfit = NULL;
+    if (g.k == 0)
+        return wi_gemm_pipeline(ctx, &g);
+    weft_status status = wi_gpu_alloc(ctx, (void **)&unfit, sizeof *unfit);
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaMemsetAsync(unfit, 0, sizeof *unfit, ctx->gpu->stream),
+                         "cudaMemsetAsync: before elements are split");
+    if (status == WEFT_OK) {
+        status = wi_gemm_ring_parts(ctx, &g, unfit);
+        if (status == WEFT_OK)
+            g.when = {unfit, 1};
+        if (status == WEFT_OK || status == WEFT_ENOMEM)
+            status = wi_gemm_pipeline(ctx, &g);
+    }
+    const weft_status freed = unfit ? wi_gpu_free(ctx, unfit) : WEFT_OK;
+    return status == WEFT_OK ? freed : status;
+}
 #endif

@@ -22,7 +22,7 @@ struct wi_gemm_params {
 
 template <class T, class Out, class Sum>
 wi_gemm_params<T, Out, Sum> wi_gemm_typed(const wi_gemm_args *g) {
-    const bool is_f32 = g->out == WEFT_F32 && g->type != WEFT_F32;
+    const bool is_f32 = g->out == WEFT_F32 && sizeof(Out) == 2;
     return {g->m,
             g->n,
             g->k,
@@ -35,6 +35,10 @@ wi_gemm_params<T, Out, Sum> wi_gemm_typed(const wi_gemm_args *g) {
             is_f32 ? NULL : (Out *)g->c,
             is_f32 ? (float *)g->c : NULL,
             g->ldc};
+}
+
+__device__ inline bool wi_gemm_holds(const wi_gemm_condition &when) {
+    return !when.word || *when.word == when.value;
 }
 
 /* Sums of i8 wrap. */

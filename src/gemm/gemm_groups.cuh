@@ -7,8 +7,6 @@
 
 #include "gemm/gemm_boxes.cuh"
 
-/* The sums of one group's products: add() puts those of a slot in, which tensor cores may still
- * read until the next call, or drain(), returns. */
 template <class Shape, class A, class B>
 struct wi_gemm_group {
     using T = typename Shape::T;
@@ -19,21 +17,19 @@ struct wi_gemm_group {
     Sum sum[count];
 
     __device__ explicit wi_gemm_group(int adder) : column(adder / 4 * 64) {
-        clear();
-    }
-    __device__ void clear() {
 #pragma unroll
         for (int q = 0; q < count; q++)
             sum[q] = 0;
     }
 
-    __device__ void multiply(const char *slot) {
+    /* Begins to add the products of a slot to `to`. */
+    __device__ void multiply(const char *slot, Sum (&to)[count]) const {
         wi_group_begin();
 #pragma unroll
         for (int p = 0; p < A::depth; p += product_k) {
             const wi_group_operand a = {slot + A::at(0, p), A::box_bytes};
             const wi_group_operand b = {slot + A::bytes + B::at(column, p), B::box_bytes};
-            wi_group_multiply<T, B::by_k, A::by_k>(sum, b, a);
+            wi_group_multiply<T, B::by_k, A::by_k>(to, b, a);
         }
         wi_group_commit();
     }
@@ -42,7 +38,7 @@ struct wi_gemm_group {
     __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
         typename Ring::turn before = t;
         for (size_t s = 0; s < steps; s++) {
-            multiply(ring.wait(t));
+            multiply(ring.wait(t), sum);
             wi_group_wait<1>();
             if (s > 0)
                 ring.release(before);

@@ -35,13 +35,24 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
 }
 
 #    ifdef WEFT_RING
-static const char *fits_ring(const weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
+static const char *fits_ring_sizes(const weft_context *ctx, const wi_gemm_args *g) {
     if (ctx->gpu->capability != 90)
         return "needs a GPU of compute capability 9.0";
     if (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX)
         return "needs sizes below 2^31";
-    return fits_tensor(ctx, args);
+    return NULL;
+}
+
+static const char *fits_ring(const weft_context *ctx, const void *args) {
+    const char *const why = fits_ring_sizes(ctx, args);
+    return why ? why : fits_tensor(ctx, args);
+}
+
+static const char *fits_parts(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    return g->accuracy == WI_FULL_F32 ? fits_ring_sizes(ctx, g)
+                                      : "adds products of parts of f32: leave out WEFT_F32_STRICT "
+                                        "and WEFT_TF32 to allow it";
 }
 #    endif
 
@@ -93,6 +104,15 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     default:
         return begins + tiles_seconds(ctx, g, 11 * m->f32_flops);
     }
+}
+
+/* With the ways of A and B through memory as parts, and the rung that may take over. */
+static double parts_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double elements = ((double)g->m + (double)g->n) * (double)g->k, bytes_each = 4 + 6;
+    return 4 * m->launch_s + wi_ring_seconds(m) + wi_seconds_moving(m, bytes_each * elements) +
+           tiles_seconds(ctx, g, 1.7 * m->f32_flops);
 }
 #    endif
 #endif
@@ -186,6 +206,13 @@ static const wi_row rows[] = {
      .misfit = fits_ring,
      .seconds = ring_seconds,
      .run = wi_gemm_ring},
+    {.name = "parts",
+     .what = "an f32 is the sum of three bf16, a product that of six: tensor cores do these",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_F32),
+     .misfit = fits_parts,
+     .seconds = parts_seconds,
+     .run = wi_gemm_parts},
 #    endif
 #endif
 };

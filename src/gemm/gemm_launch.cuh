@@ -13,11 +13,15 @@ constexpr size_t wi_gemm_most_slices = 512;
 
 /* C from the sums of all slices, added up in their order. */
 template <class T, class Out, class Sum>
-__global__ void wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, const Sum *partial, size_t slices) {
+__global__ void wi_gemm_combine(wi_gemm_params<T, Out, Sum> g, wi_gemm_slices<Sum> slices,
+                                size_t count) {
+    const Sum *const partial = slices.partial;
+    if (!wi_gemm_holds(slices.when))
+        return;
     const size_t elements = g.m * g.n, stride = (size_t)gridDim.x * blockDim.x;
     for (size_t e = (size_t)blockIdx.x * blockDim.x + threadIdx.x; e < elements; e += stride) {
         Sum sum = partial[e];
-        for (size_t s = 1; s < slices; s++)
+        for (size_t s = 1; s < count; s++)
             sum = wi_plus(sum, partial[s * elements + e]);
         wi_gemm_store(g, e % g.m, e / g.m, sum);
     }
@@ -49,7 +53,7 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     const size_t tiles = wi_gemm_tile_count<Shape>(args);
     const size_t wanted = wi_gemm_slice_count<Shape>(ctx, args);
     const size_t steps = wi_gemm_pieces(wi_gemm_pieces(g.k, Shape::tile_k), wanted);
-    wi_gemm_slices<Sum> slices = {NULL, steps * Shape::tile_k};
+    wi_gemm_slices<Sum> slices = {NULL, steps * Shape::tile_k, args->when};
     const size_t count = g.k == 0 ? 1 : wi_gemm_pieces(g.k, slices.depth);
     weft_status status = WEFT_OK;
     if (count > 1)
@@ -65,7 +69,7 @@ weft_status wi_gemm_launch(weft_context *ctx, const wi_gemm_args *args) {
     if (status == WEFT_OK)
         status = WEFT_LAUNCH((wi_gemm_combine<T, Out, Sum>), ctx,
                              (unsigned)(blocks < most ? blocks : most), wi_gemm_combiners, 0, g,
-                             slices.partial, count);
+                             slices, count);
     const weft_status freed = wi_gpu_free(ctx, slices.partial);
     return status == WEFT_OK ? freed : status;
 }
@@ -105,6 +109,7 @@ weft_status wi_gemm_tensor_tf32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_bf16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_i8(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *g, unsigned *unfit);
 weft_status wi_gemm_ring_f64(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f16(weft_context *ctx, const wi_gemm_args *g);

@@ -86,6 +86,7 @@ template <class Sum>
 struct wi_gemm_slices {
     Sum *partial;
     size_t depth; /* of a slice, whole steps */
+    wi_gemm_condition when;
 };
 
 template <class Shape, bool a_by_k, bool b_by_k>
@@ -191,6 +192,8 @@ __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::b
     wi_gemm_tiles(wi_gemm_params<typename Shape::T, typename Shape::Out, typename Shape::Sum> g,
                   wi_gemm_slices<typename Shape::Sum> slices) {
     using Block = wi_gemm_block<Shape, a_by_k, b_by_k>;
+    if (!wi_gemm_holds(slices.when))
+        return;
     WEFT_DYNAMIC_SHARED(memory);
     const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
     const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);

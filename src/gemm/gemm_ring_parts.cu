@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* f32 by products of its parts, in a ring of boxes. */
+#include "gemm/gemm_boxes_launch.cuh"
+#include "gemm/gemm_parts.cuh"
+
+using tile = wi_gemm_parts_shape<6>;
+
+constexpr int side = 32, rows_at_once = 8; /* of a piece */
+/* Smaller ones but 0 have parts that are too small for bf16, larger ones may round to infinity. */
+constexpr float least_size = 0x1p-100f, end_of_sizes = 0x1p127f;
+
+/* An f32 matrix as it is stored, and where its parts go: along k, a line every `pitch`. */
+struct matrix {
+    const float *x;
+    size_t ld, lines, length;
+    __nv_bfloat16 *parts;
+    size_t pitch, apart;
+};
+
+__device__ inline bool is_unfit(float x) {
+    return x != 0 && !(fabsf(x) >= least_size && fabsf(x) < end_of_sizes);
+}
+
+__device__ inline void store_parts(float x, __nv_bfloat16 *to, size_t apart) {
+#pragma unroll
+    for (int part = 0; part < tile::parts; part++) {
+        const __nv_bfloat16 rounded = (__nv_bfloat16)x;
+        to[(size_t)part * apart] = rounded;
+        x -= (float)rounded;
+    }
+}
+
+/* *unfit = 1 if an element cannot be the sum of its parts. */
+template <bool by_k>
+__global__ void split(matrix m, unsigned *unfit) {
+    WEFT_SHARED(float, piece, [side][side + 1]);
+    const size_t across = wi_gemm_pieces(m.length, side), down = wi_gemm_pieces(m.lines, side);
+    bool any = false;
+    for (size_t b = blockIdx.x; b < across * down; b += gridDim.x) {
+        const size_t line = b / across * side, place = b % across * side;
+        for (size_t y = threadIdx.y; y < side; y += rows_at_once)
+            if (line + y < m.lines && place + threadIdx.x < m.length) {
+                const float x = m.x[(line + y) * m.ld + place + threadIdx.x];
+                any = any || is_unfit(x);
+                piece[y][threadIdx.x] = x;
+            }
+        __syncthreads();
+        const size_t i = by_k ? line : place, p = (by_k ? place : line) + threadIdx.x;
+        const size_t end_i = by_k ? m.lines : m.length, end_p = by_k ? m.length : m.lines;
+        for (size_t y = threadIdx.y; y < side; y += rows_at_once)
+            if (i + y < end_i && p < end_p)
+                store_parts(by_k ? piece[y][threadIdx.x] : piece[threadIdx.x][y],
+                            m.parts + (i + y) * m.pitch + p, m.apart);
+        __syncthreads();
+    }
+    if (any)
+        atomicMax(unfit, 1u);
+}
+
+static weft_status launch_split(weft_context *ctx, bool by_k, const matrix &m, unsigned *unfit) {
+    const size_t pieces = wi_gemm_pieces(m.length, side) * wi_gemm_pieces(m.lines, side);
+    const size_t most = (size_t)ctx->gpu->multiprocessors * 8;
+    const unsigned blocks = (unsigned)(pieces < most ? pieces : most);
+    const dim3 threads(side, rows_at_once);
+    return by_k ? WEFT_LAUNCH(split<true>, ctx, blocks, threads, 0, m, unfit)
+                : WEFT_LAUNCH(split<false>, ctx, blocks, threads, 0, m, unfit);
+}
+
+/* Sets *unfit, which must be 0, and leaves C alone, if some element has no parts. */
+weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *args, unsigned *unfit) {
+    wi_gemm_args g = *args;
+    const size_t pitch = wi_gemm_pieces(g.k, 8) * 8;
+    const size_t size_a = g.m * pitch, size_b = g.n * pitch;
+    const bool a_by_k = g.transposed_a, b_by_k = !g.transposed_b;
+    __nv_bfloat16 *parts = NULL;
+    weft_status status =
+        wi_gpu_alloc(ctx, (void **)&parts, tile::parts * (size_a + size_b) * sizeof *parts);
+    if (status != WEFT_OK)
+        return status;
+    const matrix a = {
+        (const float *)g.a, g.lda, a_by_k ? g.m : g.k, a_by_k ? g.k : g.m, parts, pitch, size_a};
+    const matrix b = {(const float *)g.b,
+                      g.ldb,
+                      b_by_k ? g.n : g.k,
+                      b_by_k ? g.k : g.n,
+                      parts + tile::parts * size_a,
+                      pitch,
+                      size_b};
+    g.type = WEFT_BF16;
+    g.a = a.parts;
+    g.b = b.parts;
+    g.lda = g.ldb = pitch;
+    g.when = {unfit, 0};
+    status = launch_split(ctx, a_by_k, a, unfit);
+    if (status == WEFT_OK)
+        status = launch_split(ctx, b_by_k, b, unfit);
+    if (status == WEFT_OK)
+        status = wi_gemm_launch_boxed<tile, true, true>(ctx, &g);
+    const weft_status freed = wi_gpu_free(ctx, parts);
+    return status == WEFT_OK ? freed : status;
+}
