@@ -2,6 +2,7 @@
 /* Descriptions of matrices for the copy engine, made by the driver. */
 #include "core/gpu_boxes.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 static CUtensorMapDataType data_type(weft_type type) {
@@ -19,8 +20,12 @@ static CUtensorMapDataType data_type(weft_type type) {
     }
 }
 
-/* The driver's function; NULL if the driver is too old to have it. */
+/* The driver's function; NULL if the driver is too old to have it. Asked for once. */
 static PFN_cuTensorMapEncodeTiled_v12000 find_encoder(void) {
+    static _Atomic(PFN_cuTensorMapEncodeTiled_v12000) known;
+    PFN_cuTensorMapEncodeTiled_v12000 encode = atomic_load(&known);
+    if (encode)
+        return encode;
     void *entry = NULL;
     enum cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
@@ -29,9 +34,11 @@ static PFN_cuTensorMapEncodeTiled_v12000 find_encoder(void) {
 #else
     cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &found);
 #endif
-    PFN_cuTensorMapEncodeTiled_v12000 encode;
+    if (found != cudaDriverEntryPointSuccess)
+        return NULL;
     memcpy(&encode, &entry, sizeof encode); /* ISO C has no cast from object to function */
-    return found == cudaDriverEntryPointSuccess ? encode : NULL;
+    atomic_store(&known, encode);
+    return encode;
 }
 
 weft_status wi_gpu_describe_boxes(weft_context *ctx, const wi_box_source *from, unsigned box_lines,
