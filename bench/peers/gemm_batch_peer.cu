@@ -37,7 +37,8 @@ struct shape {
         return transposed_b ? n : k;
     }
     unsigned how() const {
-        return (transposed_a ? WEFT_TRANSPOSE_A : 0u) | (transposed_b ? WEFT_TRANSPOSE_B : 0u);
+        return (transposed_a ? (unsigned)WEFT_TRANSPOSE_A : 0) |
+               (transposed_b ? (unsigned)WEFT_TRANSPOSE_B : 0);
     }
     size_t elements() const {
         return count * (m * k + k * n + m * n);
