@@ -67,6 +67,7 @@ weft_status wi_gemm_patch(weft_context *ctx, const void *args);
 weft_status wi_gemm_vector(weft_context *ctx, const void *args);
 weft_status wi_gemm_doubled(weft_context *ctx, const void *args);
 weft_status wi_gemm_warps(weft_context *ctx, const void *args);
+weft_status wi_gemm_thin(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 

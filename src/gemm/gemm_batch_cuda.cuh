@@ -24,6 +24,15 @@ struct wi_gemm_batch_params {
     bool transposed_a, transposed_b;
     bool c_is_f32; /* though A and B are 16-bit floats */
     wi_gemm_batch_place a, b, c;
+    size_t k_of_all;  /* not 0: products are slices of one, whose last may have less than k */
+    bool c_by_rows;   /* C is stored as its transpose */
+    bool c_is_padded; /* there is room for whole tiles of C */
+
+    /* How many products of elements product i adds up. */
+    __device__ size_t depth(size_t i) const {
+        const size_t left = k_of_all - i * one.k;
+        return k_of_all > 0 && left < one.k ? left : one.k;
+    }
 
     /* Product i. */
     __device__ wi_gemm_params<T, Out, Sum> at(size_t i) const {
@@ -54,7 +63,10 @@ wi_gemm_batch_params<T, Out, Sum> wi_gemm_batch_typed(const wi_gemm_batch_args *
             g->one.out == WEFT_F32 && g->one.type != WEFT_F32,
             wi_gemm_batch_place_of(g->a, g->one.type),
             wi_gemm_batch_place_of(g->b, g->one.type),
-            wi_gemm_batch_place_of(g->c, g->one.out)};
+            wi_gemm_batch_place_of(g->c, g->one.out),
+            0,
+            false,
+            false};
 }
 
 /* The types' own, each compiled apart. */

@@ -2,15 +2,17 @@
 /* Batches of f32, by fused multiply-adds. */
 #include "gemm/gemm_batch_tile.cuh"
 
-template <int side_, int depth_, int rows_, int columns_, int each_, int stages_, int blocks_,
+template <int side, int depth_, int rows_, int columns_, int each_, int stages_, int blocks_,
           int apart_>
 struct fma_tile {
     using T = float;
     using Sums = wi_gemm_batch_fma<fma_tile>;
-    static constexpr int side = side_, depth = depth_, rows = rows_, columns = columns_;
+    static constexpr int tile_m = side, tile_n = side, depth = depth_;
+    static constexpr int rows = rows_, columns = columns_;
     static constexpr int group = side / rows * (side / columns), each = each_;
     static constexpr int stages = stages_, blocks = blocks_, apart = apart_;
     static constexpr int stride_a = side + 4, stride_b = depth + 4;
+    static constexpr bool one_tile = side < 64, n_first = false;
 };
 
 using tile8 = fma_tile<8, 8, 4, 4, 32, 2, 4, 8>;

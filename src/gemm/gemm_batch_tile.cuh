@@ -4,7 +4,8 @@
  * matrices are several tiles. A Shape says how large everything is:
  *
  *   T                        the type
- *   side, depth              of C's tile; of a step of k
+ *   tile_m, tile_n, depth    of C's tile; of a step of k
+ *   one_tile                 it always holds all of C
  *   each, group              products that a block has at a time, and threads for one
  *   stages                   steps in shared memory at once
  *   blocks                   on a multiprocessor at once, at least
@@ -48,23 +49,22 @@ struct wi_gemm_batch_block {
     using T = typename Shape::T;
     using Sums = typename Shape::Sums;
     using Params = wi_gemm_batch_params<T, T, T>;
-    using A = wi_gemm_batch_slab<Shape, Shape::side, Shape::depth, Shape::stride_a>;
-    using B = wi_gemm_batch_slab<Shape, Shape::depth, Shape::side, Shape::stride_b>;
+    using A = wi_gemm_batch_slab<Shape, Shape::tile_m, Shape::depth, Shape::stride_a>;
+    using B = wi_gemm_batch_slab<Shape, Shape::depth, Shape::tile_n, Shape::stride_b>;
     static constexpr int threads = Shape::each * Shape::group;
     static constexpr int b_at = A::stride * A::lines;
     static constexpr int product = b_at + B::stride * B::lines + Shape::apart;
     static constexpr int stage = product * Shape::each;
     static constexpr size_t shared_bytes = (size_t)stage * Shape::stages * sizeof(T);
     static constexpr int wide = A::wide;
-    static constexpr bool may_be_large = Shape::side == 64; /* smaller tiles hold all of C */
 
     const Params &x;
     T *shared;
     size_t down, items, turns, steps;
 
     __device__ wi_gemm_batch_block(const Params &x_, T *shared_)
-        : x(x_), shared(shared_), down(wi_gemm_pieces(x_.one.m, Shape::side)) {
-        items = x.count * down * wi_gemm_pieces(x.one.n, Shape::side);
+        : x(x_), shared(shared_), down(wi_gemm_pieces(x_.one.m, Shape::tile_m)) {
+        items = x.count * down * wi_gemm_pieces(x.one.n, Shape::tile_n);
         turns = wi_gemm_pieces(items, Shape::each);
         steps = x.one.k == 0 ? 1 : wi_gemm_pieces(x.one.k, Shape::depth);
     }
@@ -74,10 +74,20 @@ struct wi_gemm_batch_block {
         size_t index, row, column;
     };
     __device__ tile tile_of(size_t item) const {
-        if constexpr (!may_be_large)
+        if constexpr (Shape::one_tile)
             return {item, 0, 0};
         const size_t tiles = items / x.count;
-        return {item / tiles, item % tiles % down * Shape::side, item % tiles / down * Shape::side};
+        return {item / tiles, item % tiles % down * Shape::tile_m,
+                item % tiles / down * Shape::tile_n};
+    }
+
+    /* The most threads that share `pieces` evenly, each at the same place of its lines, of which
+     * there are `across`. */
+    static constexpr int sharers(int pieces, int across) {
+        int count = threads < pieces ? threads : pieces;
+        while (pieces % count != 0 || count % across != 0)
+            count--;
+        return count;
     }
 
     /* How the block's threads divide an operand's pieces: those of several products, or some turns
@@ -85,11 +95,10 @@ struct wi_gemm_batch_block {
     template <class Slab>
     struct shares {
         static constexpr int across = Slab::along / wide;
-        static constexpr int at_once = threads < Slab::pieces ? threads : Slab::pieces;
-        static constexpr int turns = Slab::pieces / at_once, slots = threads / at_once;
-        static_assert(Slab::pieces % at_once == 0 && threads % at_once == 0 &&
-                          at_once % across == 0 && Shape::each % slots == 0,
-                      "whole shares");
+        static constexpr int at_once = sharers(Slab::pieces, across);
+        static constexpr int turns = Slab::pieces / at_once;
+        static constexpr int slots = Shape::each == 1 ? 1 : threads / at_once;
+        static_assert(Shape::each % slots == 0, "whole shares");
     };
 
     /* How many of the elements from `first` on there are, of at most `most`. */
@@ -110,7 +119,7 @@ struct wi_gemm_batch_block {
         const T *source =
             from + part.first_along + (size_t)place + (part.first_line + (size_t)line) * part.ld;
         T *const to = slab + line * Slab::stride + place;
-#pragma unroll
+#pragma unroll 4
         for (int turn = 0; turn < Share::turns; turn++) {
             const int bytes = (line + turn * step < lines ? there : 0) * (int)sizeof(T);
             wi_async_copy<16>(to + turn * step * Slab::stride, source, bytes);
@@ -125,6 +134,7 @@ struct wi_gemm_batch_block {
         constexpr int width = (int)sizeof(T);
         const int lines = left_of(part.extent_line, part.first_line, Slab::lines);
         const size_t along_step = part.turned ? part.ld : 1, line_step = part.turned ? 1 : part.ld;
+#pragma unroll 1
         for (int turn = 0; turn < Share::turns; turn++) {
             const int piece = (int)threadIdx.x % Share::at_once + turn * Share::at_once;
             const int line = part.turned ? piece % Slab::lines : piece / Share::across;
@@ -145,6 +155,9 @@ struct wi_gemm_batch_block {
     __device__ void load_operand(T *slabs, const wi_gemm_batch_place &place, size_t turn,
                                  const Part &part_of) const {
         using Share = shares<Slab>;
+        if (Share::slots * Share::at_once < threads &&
+            (int)threadIdx.x >= Share::slots * Share::at_once)
+            return;
 #pragma unroll
         for (int first = 0; first < Shape::each; first += Share::slots) {
             const int slot = first + (int)threadIdx.x / Share::at_once;
@@ -166,36 +179,51 @@ struct wi_gemm_batch_block {
         const auto &g = x.one;
         if (turn < turns && g.k > 0) {
             load_operand<A>(slabs, x.a, turn, [&](const tile &t) {
-                return wi_gemm_batch_part{t.row, p, g.m, g.k, g.lda, x.transposed_a};
+                return wi_gemm_batch_part{t.row, p, g.m, x.depth(t.index), g.lda, x.transposed_a};
             });
             load_operand<B>(slabs + b_at, x.b, turn, [&](const tile &t) {
-                return wi_gemm_batch_part{p, t.column, g.k, g.n, g.ldb, x.transposed_b};
+                return wi_gemm_batch_part{p,   t.column, x.depth(t.index),
+                                          g.n, g.ldb,    x.transposed_b};
             });
         }
         wi_async_commit();
     }
 
-    /* `wide` elements of a column of C, from (i, j) of the tile on. */
-    __device__ void store(const wi_gemm_params<T, T, T> &g, const tile &t, int i, int j,
-                          const wi_vector<T> &sum) const {
-        const size_t row = t.row + (size_t)i, column = t.column + (size_t)j;
-        if (row >= g.m || column >= g.n)
-            return;
-        T *const to = g.c + row + column * g.ldc;
-        if (g.m - row >= (size_t)wide && g.ldc % wide == 0 && wi_is_aligned(g.c)) {
+    /* The sums go to a tile that C has all of, `wide` elements of a column at a time. */
+    __device__ static void store_whole(const wi_gemm_params<T, T, T> &g, T *to, const Sums &sums) {
+#pragma unroll
+        for (int v = 0; v < Sums::vectors; v++) {
+            const wi_vector<T> sum = sums.at(v);
+            T *const at = to + (size_t)Sums::column_at(v) * g.ldc + Sums::row_at(v);
             wi_vector<T> c = {};
             if (g.beta != 0)
-                c = *(const wi_vector<T> *)to;
+                c = *(const wi_vector<T> *)at;
 #pragma unroll
             for (int e = 0; e < wide; e++)
                 wi_gemm_update(&c.at[e], g.alpha, sum.at[e], g.beta);
-            *(wi_vector<T> *)to = c;
-            return;
+            *(wi_vector<T> *)at = c;
         }
+    }
+
+    /* Or to a part of one, of `rows` x `columns`. The loop is not unrolled, for which the sums must
+     * leave the registers: else it would be half of the kernel, and its addresses would take
+     * registers from the products. */
+    __device__ void store_part(const wi_gemm_params<T, T, T> &g, T *to, const Sums &sums, int rows,
+                               int columns) const {
+        const size_t row_step = x.c_by_rows ? g.ldc : 1, column_step = x.c_by_rows ? 1 : g.ldc;
+        wi_vector<T> all[Sums::vectors];
 #pragma unroll
-        for (int e = 0; e < wide; e++)
-            if (row + (size_t)e < g.m)
-                wi_gemm_update(to + e, g.alpha, sum.at[e], g.beta);
+        for (int v = 0; v < Sums::vectors; v++)
+            all[v] = sums.at(v);
+#pragma unroll 1
+        for (int v = 0; v < Sums::vectors; v++) {
+            const int i = Sums::row_at(v), j = Sums::column_at(v);
+#pragma unroll
+            for (int e = 0; e < wide; e++)
+                if (i + e < rows && j < columns)
+                    wi_gemm_update(to + (size_t)(i + e) * row_step + (size_t)j * column_step,
+                                   g.alpha, all[v].at[e], g.beta);
+        }
     }
 
     __device__ void finish(const Sums &sums, size_t turn) const {
@@ -204,7 +232,14 @@ struct wi_gemm_batch_block {
             return;
         const tile t = tile_of(item);
         const wi_gemm_params<T, T, T> g = x.at(t.index);
-        sums.each([&](int i, int j, const wi_vector<T> &sum) { store(g, t, i, j, sum); });
+        const int rows = x.c_is_padded ? Shape::tile_m : left_of(g.m, t.row, Shape::tile_m);
+        const int columns = x.c_is_padded ? Shape::tile_n : left_of(g.n, t.column, Shape::tile_n);
+        T *const to = g.c + (x.c_by_rows ? t.row * g.ldc + t.column : t.row + t.column * g.ldc);
+        if (!x.c_by_rows && rows == Shape::tile_m && columns == Shape::tile_n &&
+            g.ldc % wide == 0 && wi_is_aligned(to))
+            store_whole(g, to, sums);
+        else
+            store_part(g, to, sums, rows, columns);
     }
 
     /* Copies run `stages` - 1 steps ahead, into the next turns' products too. */
@@ -218,6 +253,7 @@ struct wi_gemm_batch_block {
                 ahead += gridDim.x;
             }
         };
+#pragma unroll 1
         for (int slot = 0; slot < Shape::stages - 1; slot++)
             load_next(slot);
         int now = 0, free = Shape::stages - 1;
@@ -240,13 +276,14 @@ struct wi_gemm_batch_block {
     }
 };
 
-/* One fused multiply-add after the other, in the order of k. A thread has rows x columns sums. */
+/* One fused multiply-add after the other, in the order of k. A thread has rows x columns sums, and
+ * neighbouring threads have neighbouring rows, or columns if Shape::n_first. */
 template <class Shape>
 struct wi_gemm_batch_fma {
     using T = typename Shape::T;
     static constexpr int wide = 16 / (int)sizeof(T);
     static constexpr int rows = Shape::rows, columns = Shape::columns, high = rows / wide;
-    static constexpr int lanes_m = Shape::side / rows, lanes_n = Shape::side / columns;
+    static constexpr int lanes_m = Shape::tile_m / rows, lanes_n = Shape::tile_n / columns;
     static_assert(lanes_m * lanes_n == Shape::group && rows % wide == 0, "whole tiles");
 
     T sum[rows][columns];
@@ -261,48 +298,77 @@ struct wi_gemm_batch_fma {
 
     /* The first row of the thread's i-th group of rows; its j-th column. */
     __device__ static int row(int i) {
-        return ((int)threadIdx.x % Shape::group % lanes_m + i * lanes_m) * wide;
+        const int lane = (int)threadIdx.x % Shape::group;
+        return ((Shape::n_first ? lane / lanes_n : lane % lanes_m) + i * lanes_m) * wide;
     }
     __device__ static int column(int j) {
-        return (int)threadIdx.x % Shape::group / lanes_m + j * lanes_n;
+        const int lane = (int)threadIdx.x % Shape::group;
+        return (Shape::n_first ? lane % lanes_n : lane / lanes_m) + j * lanes_n;
     }
 
-    /* `wide` of k at a time; what is beyond k is 0. */
+    __device__ static void take_a(const T *a, int p, wi_vector<T> (&v)[high]) {
+#pragma unroll
+        for (int i = 0; i < high; i++)
+            v[i] = *(const wi_vector<T> *)(a + p * Shape::stride_a + row(i));
+    }
+    struct alignas(2 * sizeof(T)) pair {
+        T at[2];
+    };
+    __device__ void add_column(const wi_vector<T> (&v)[high], T y, int j) {
+#pragma unroll
+        for (int i = 0; i < rows; i++)
+            sum[i][j] = wi_fma(v[i / wide].at[i % wide], y, sum[i][j]);
+    }
+
+    /* `wide` of k at a time; what is beyond k is 0. Operands stay in registers for all `wide` where
+     * there are few of them. */
     __device__ void add(const T *a, const T *b, int k) {
-#pragma unroll 2
+#pragma unroll 1
         for (int p = 0; p < k; p += wide) {
-            wi_vector<T> y[columns];
+            if constexpr (columns > rows) {
 #pragma unroll
-            for (int j = 0; j < columns; j++)
-                y[j] = *(const wi_vector<T> *)(b + column(j) * Shape::stride_b + p);
+                for (int q = 0; q < wide; q += 2) {
+                    wi_vector<T> v[2][high];
+                    take_a(a, p + q, v[0]);
+                    take_a(a, p + q + 1, v[1]);
 #pragma unroll
-            for (int q = 0; q < wide; q++) {
-                wi_vector<T> v[high];
+                    for (int j = 0; j < columns; j++) {
+                        const pair y = *(const pair *)(b + column(j) * Shape::stride_b + p + q);
+                        add_column(v[0], y.at[0], j);
+                        add_column(v[1], y.at[1], j);
+                    }
+                }
+            } else {
+                wi_vector<T> y[columns];
 #pragma unroll
-                for (int i = 0; i < high; i++)
-                    v[i] = *(const wi_vector<T> *)(a + (p + q) * Shape::stride_a + row(i));
+                for (int j = 0; j < columns; j++)
+                    y[j] = *(const wi_vector<T> *)(b + column(j) * Shape::stride_b + p);
 #pragma unroll
-                for (int i = 0; i < rows; i++)
+                for (int q = 0; q < wide; q++) {
+                    wi_vector<T> v[high];
+                    take_a(a, p + q, v);
 #pragma unroll
                     for (int j = 0; j < columns; j++)
-                        sum[i][j] = wi_fma(v[i / wide].at[i % wide], y[j].at[q], sum[i][j]);
+                        add_column(v, y[j].at[q], j);
+                }
             }
         }
     }
 
-    /* Calls f(row, column, `wide` sums) for all of the thread's. */
-    template <class F>
-    __device__ void each(const F &f) const {
+    /* The thread's sums, `wide` rows of a column at a time. */
+    static constexpr int vectors = high * columns;
+    __device__ static int row_at(int v) {
+        return row(v % high);
+    }
+    __device__ static int column_at(int v) {
+        return column(v / high);
+    }
+    __device__ wi_vector<T> at(int v) const {
+        wi_vector<T> some;
 #pragma unroll
-        for (int j = 0; j < columns; j++)
-#pragma unroll
-            for (int i = 0; i < high; i++) {
-                wi_vector<T> v;
-#pragma unroll
-                for (int e = 0; e < wide; e++)
-                    v.at[e] = sum[i * wide + e][j];
-                f(row(i), column(j), v);
-            }
+        for (int e = 0; e < wide; e++)
+            some.at[e] = sum[v % high * wide + e][v / high];
+        return some;
     }
 };
 
@@ -314,32 +380,41 @@ __global__ void __launch_bounds__(Shape::each *Shape::group, Shape::blocks) wi_g
     block.run();
 }
 
+/* Blocks of a kernel that the device holds at once. */
 template <class Shape>
-weft_status wi_gemm_batch_launch(weft_context *ctx, const wi_gemm_batch_args *g) {
-    using T = typename Shape::T;
+size_t wi_gemm_batch_room(const weft_context *ctx) {
+    const size_t all = (size_t)ctx->gpu->multiprocessors * Shape::blocks;
+    return all < wi_gemm_batch_blocks ? all : wi_gemm_batch_blocks;
+}
+
+template <class Shape>
+weft_status wi_gemm_batch_launch(
+    weft_context *ctx,
+    const wi_gemm_batch_params<typename Shape::T, typename Shape::T, typename Shape::T> &x) {
     using Block = wi_gemm_batch_block<Shape>;
     const size_t tiles =
-        wi_gemm_pieces(g->one.m, Shape::side) * wi_gemm_pieces(g->one.n, Shape::side);
-    const size_t all = (size_t)ctx->gpu->multiprocessors * Shape::blocks;
-    const size_t room = all < wi_gemm_batch_blocks ? all : wi_gemm_batch_blocks;
-    const size_t turns = g->count > room * Shape::each
+        wi_gemm_pieces(x.one.m, Shape::tile_m) * wi_gemm_pieces(x.one.n, Shape::tile_n);
+    const size_t room = wi_gemm_batch_room<Shape>(ctx);
+    const size_t turns = x.count > room * Shape::each
                              ? room /* else the product might overflow */
-                             : wi_gemm_pieces(g->count * tiles, Shape::each);
+                             : wi_gemm_pieces(x.count * tiles, Shape::each);
     return WEFT_LAUNCH((wi_gemm_batch_kernel<Shape>), ctx, (unsigned)(turns < room ? turns : room),
-                       Block::threads, Block::shared_bytes, wi_gemm_batch_typed<T, T, T>(g));
+                       Block::threads, Block::shared_bytes, x);
 }
 
 /* By the smallest tile that holds C. */
 template <class Tile8, class Tile16, class Tile32, class Tile64>
 weft_status wi_gemm_batch_by_size(weft_context *ctx, const wi_gemm_batch_args *g) {
+    using T = typename Tile8::T;
+    const auto x = wi_gemm_batch_typed<T, T, T>(g);
     const size_t most = g->one.m > g->one.n ? g->one.m : g->one.n;
-    if (most <= Tile8::side)
-        return wi_gemm_batch_launch<Tile8>(ctx, g);
-    if (most <= Tile16::side)
-        return wi_gemm_batch_launch<Tile16>(ctx, g);
-    if (most <= Tile32::side)
-        return wi_gemm_batch_launch<Tile32>(ctx, g);
-    return wi_gemm_batch_launch<Tile64>(ctx, g);
+    if (most <= Tile8::tile_m)
+        return wi_gemm_batch_launch<Tile8>(ctx, x);
+    if (most <= Tile16::tile_m)
+        return wi_gemm_batch_launch<Tile16>(ctx, x);
+    if (most <= Tile32::tile_m)
+        return wi_gemm_batch_launch<Tile32>(ctx, x);
+    return wi_gemm_batch_launch<Tile64>(ctx, x);
 }
 
 #endif
