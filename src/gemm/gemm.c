@@ -130,5 +130,9 @@ weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type
         return status;
     if (by_rows)
         args = wi_gemm_by_columns(&args);
+#ifdef WEFT_CUDA
+    if (wi_gemm_wants_panels(ctx, &call, &args))
+        return wi_gemm_in_panels(ctx, &call, &args);
+#endif
     return wi_call_run(ctx, &call, run, &args);
 }

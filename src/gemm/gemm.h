@@ -71,6 +71,13 @@ weft_status wi_gemm_thin(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 
+#ifdef WEFT_CUDA
+/* Would a call on a GPU better be done piece by piece, as matrices are large and on the host? */
+bool wi_gemm_wants_panels(const weft_context *ctx, const wi_call *call, const wi_gemm_args *g);
+/* Does it so: `call` has been checked, and `g` is what it asks of matrices stored by columns. */
+weft_status wi_gemm_in_panels(weft_context *ctx, const wi_call *call, const wi_gemm_args *g);
+#endif
+
 /* The packed rung on the calling thread alone, in `memory` of wi_gemm_packed_bytes(g) bytes,
  * aligned to 64. The bits are the same. */
 size_t wi_gemm_packed_bytes(const wi_gemm_args *g);
