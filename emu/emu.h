@@ -50,6 +50,7 @@ std::string source_of(Where where); /* the line, and the lines that it was inlin
 /* All of emu's memory is one range of addresses; the shared memory of all blocks comes first. */
 constexpr size_t arena_bytes = (size_t)1 << 40, shared_region = 256 * 1024;
 constexpr size_t device_bytes = (size_t)1 << 34; /* of all emulated devices together */
+extern size_t memory_limit; /* of them; device_bytes unless a test set another */
 constexpr size_t shared_limit = 227 * 1024, shared_default = 48 * 1024;
 constexpr unsigned most_blocks = 4096, most_threads = 1024;
 /* Limit on a grid's blocks in y and z: low, so that tests reach loops over the rest. */

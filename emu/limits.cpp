@@ -76,6 +76,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int dev
     return device < settings.devices ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
+void emu_set_memory(size_t bytes) {
+    const Guard guard(lock);
+    memory_limit = bytes > 0 ? bytes : device_bytes;
+}
+
 void emu_set_attribute(enum cudaDeviceAttr name, int value) {
     changed_attributes[name] = value;
 }
@@ -211,6 +216,7 @@ cudaError_t emu::planted_now(int moment) {
 void emu::forget_plants() {
     kernels.clear();
     changed_attributes.clear();
+    memory_limit = device_bytes;
     planted = {};
     lost = cudaSuccess;
 }

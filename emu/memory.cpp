@@ -17,6 +17,7 @@ unsigned char *emu::base;
 static unsigned char *shadow;
 std::map<const void *, Piece> emu::pieces;
 static size_t next_piece = shared_bytes, taken;
+size_t emu::memory_limit = device_bytes;
 
 size_t emu::taken_bytes() {
     return taken;
@@ -47,7 +48,8 @@ void emu::clear(void *pages, size_t bytes) {
 
 Piece *emu::take(size_t bytes, bool pinned, int device) {
     const size_t span = (bytes + red_zone + page - 1) / page * page;
-    if (bytes > device_bytes || taken + bytes > device_bytes || next_piece + span > arena_bytes)
+    const size_t limit = pinned ? device_bytes : memory_limit;
+    if (bytes > limit || taken + bytes > limit || next_piece + span > arena_bytes)
         return nullptr;
     unsigned char *const begin = base + next_piece;
     next_piece += span;

@@ -6,9 +6,14 @@
 
 using namespace emu;
 
+/* Where memory is short, what queued work will free is waited for: CUDA's pools reuse it. */
 static cudaError_t allocate(void **p, size_t bytes, bool pinned) {
     return call([=] {
-        Piece *const piece = bytes ? take(bytes, pinned, device_now) : nullptr;
+        Piece *piece = bytes ? take(bytes, pinned, device_now) : nullptr;
+        if (bytes && !piece && bytes <= memory_limit && memory_limit < device_bytes) {
+            drain_all();
+            piece = take(bytes, pinned, device_now);
+        }
         *p = piece ? piece->begin : nullptr;
         return piece || !bytes ? cudaSuccess : cudaErrorMemoryAllocation;
     });
@@ -28,8 +33,8 @@ cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) {
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all_bytes) {
     return call([=] {
-        *all_bytes = device_bytes;
-        *free_bytes = device_bytes - taken_bytes();
+        *all_bytes = memory_limit;
+        *free_bytes = taken_bytes() < memory_limit ? memory_limit - taken_bytes() : 0;
     });
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/stage.h"
-#include "gemm/gemm.h"
+#include "gemm/gemm_batch.h"
 #include "histogram/histogram.h"
 #include "injection.h"
 #include "map/map.h"
@@ -273,6 +273,11 @@ static weft_status run_gemm_halves(weft_context *ctx, arrays *a) {
                      0, a->z, 100);
 }
 
+static weft_status run_gemm_batch(weft_context *ctx, arrays *a) {
+    return weft_gemm_batch_strided(ctx, 0, WEFT_F32, WEFT_F32, 20, 18, 10, 2, a->x, 20, 200, a->y,
+                                   10, 0, 0.5, a->z, 20, 360, 9);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -302,6 +307,7 @@ static const public_call calls[] = {
     {"weft_top_k of many", run_top_many, NULL, ask_top_many},
     {"weft_gemm", run_gemm, &wi_gemm_ladder, NULL},
     {"weft_gemm of bf16", run_gemm_halves, &wi_gemm_ladder, NULL},
+    {"weft_gemm_batch_strided", run_gemm_batch, &wi_gemm_batch_ladder, NULL},
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},

@@ -108,6 +108,12 @@ test_climb() {
     expect 2 'option --m: "x" is no count above 0' "$weft" climb gemm -p "$place" --m x
     expect 2 'option --m: scan has one size, --n' "$weft" climb scan --m 5
     expect 2 'option --k: roofs have no such choice' "$weft" climb roof --k 5
+    expect 0 '"size": "5x8x9x40"' "$weft" climb gemm_batch -p "$place" --m 5 --n 8 --k 9 \
+        --count 40 --json
+    expect 0 'f64, m x n x k x count = 32x32x32x50' "$weft" climb gemm_batch -p "$place" \
+        --count 50 --type f64
+    expect 2 'option --count: gemm is one call' "$weft" climb gemm --count 5
+    expect 2 'option --count: roofs have no such choice' "$weft" climb roof --count 5
 }
 
 make_files

@@ -9,8 +9,13 @@
 extern unsigned wi_group;      /* tiles of a group of look-back: 1 ... 32 */
 extern size_t wi_portion_keys; /* keys that a pass of onesweep takes at a time: at least one tile */
 extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */
-extern unsigned wi_top_k_scanners; /* threads that scan the tiles' counts: whole warps */
-extern size_t wi_gather_first;     /* the number of gather's first word */
+extern unsigned wi_top_k_scanners;      /* threads that scan the tiles' counts: whole warps */
+extern size_t wi_gather_first;          /* the number of gather's first word */
+extern size_t wi_gemm_panels_from;      /* bytes of host matrices that are multiplied in pieces */
+extern size_t wi_gemm_panels_least;     /* rows and columns of a piece, at least */
+extern size_t wi_gemm_thin_least_steps; /* of a slice of k */
+extern size_t wi_gemm_thin_many_slices; /* that threads share */
+extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
 #endif
 
 #endif

@@ -57,7 +57,8 @@ EMU_ENUM(cudaMemoryType, cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMem
          cudaMemoryTypeManaged);
 EMU_ENUM(cudaMemAllocationType, cudaMemAllocationTypePinned = 1);
 EMU_ENUM(cudaMemLocationType, cudaMemLocationTypeDevice = 1);
-EMU_ENUM(cudaMemPoolAttr, cudaMemPoolAttrReleaseThreshold, cudaMemPoolAttrReservedMemCurrent);
+EMU_ENUM(cudaMemPoolAttr, cudaMemPoolAttrReleaseThreshold, cudaMemPoolAttrReservedMemCurrent,
+         cudaMemPoolAttrUsedMemCurrent); /* the pool keeps nothing that is not used */
 EMU_ENUM(cudaFuncAttribute, cudaFuncAttributeMaxDynamicSharedMemorySize,
          cudaFuncAttributeNonPortableClusterSizeAllowed);
 EMU_ENUM(cudaStreamCaptureMode, cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal,

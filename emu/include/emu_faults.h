@@ -26,6 +26,9 @@ void emu_plant(enum emu_moment moment, cudaError_t error, unsigned after);
 /* Declares what the compiler would have reported about the kernel. */
 void emu_kernel_needs(const void *kernel, int registers, size_t local_bytes);
 
+/* How much memory all devices together have, pinned memory counted too; 0: as at first. */
+void emu_set_memory(size_t bytes);
+
 void emu_set_attribute(enum cudaDeviceAttr name, int value);
 
 /* Resets the device to what a new process finds: limits and memory as at first. All contexts must

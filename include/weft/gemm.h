@@ -56,12 +56,48 @@ enum {
  * twice that; and factors of f16 below 2^-14 count there as if they were 2^-14.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. On a GPU, A or B is copied to temporary memory first if its
+ * queued on the context's stream. Large host matrices are multiplied piece by piece on a GPU, while
+ * the next pieces travel; they need not fit its memory. How they are cut depends on the call and on
+ * the device, not on how much of its memory is free. On a GPU, A or B is copied to temporary memory first if its
  * columns (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes. */
 WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out,
                                size_t m, size_t n, size_t k, double alpha, const void *a,
                                size_t lda, const void *b, size_t ldb, double beta, void *c,
                                size_t ldc);
+
+/* `count` products of one shape, C_i = alpha op(A_i) op(B_i) + beta C_i. Matrix i of A begins
+ * i * stride_a elements after the first, and so on. What weft_gemm says holds for each product; but
+ * also: the bits of a product do not depend on the others, nor on how many there are.
+ *
+ * stride_a or stride_b may be 0, which means the same matrix for all, and matrices of A or B may
+ * share elements. Those of C may not: stride_c is at least the elements from the first of a matrix
+ * to its last; or all matrices lie side by side, each in the gaps between the columns (rows, with
+ * WEFT_ROW_MAJOR) of the others. count = 0 does nothing.
+ *
+ * Arrays may be host or device memory, mixed freely. If the matrices of a host array have gaps
+ * between their columns and other gaps between matrices, a GPU does one product after the other,
+ * which is slow. */
+WEFT_API weft_status weft_gemm_batch_strided(weft_context *ctx, unsigned how, weft_type type,
+                                             weft_type out, size_t m, size_t n, size_t k,
+                                             double alpha, const void *a, size_t lda,
+                                             size_t stride_a, const void *b, size_t ldb,
+                                             size_t stride_b, double beta, void *c, size_t ldc,
+                                             size_t stride_c, size_t count);
+
+/* The same of matrices at any addresses: a[i], b[i] and c[i] are those of product i. All have the
+ * same leading dimensions. Addresses in a, or in b, may repeat. Matrices of C share no memory with
+ * any other, which is not checked.
+ *
+ * The arrays of addresses may be host or device memory. On a GPU the matrices are memory of that
+ * GPU: they are not copied. Addresses in host memory are looked at: NULL and misaligned ones are
+ * refused, and of some of them it is asked whether they are the GPU's. Nothing is known of
+ * addresses in device memory. On a GPU the products are queued on the context's stream; arrays of
+ * addresses in host memory have been copied when the call returns. */
+WEFT_API weft_status weft_gemm_batch(weft_context *ctx, unsigned how, weft_type type, weft_type out,
+                                     size_t m, size_t n, size_t k, double alpha,
+                                     const void *const *a, size_t lda, const void *const *b,
+                                     size_t ldb, double beta, void *const *c, size_t ldc,
+                                     size_t count);
 
 #ifdef __cplusplus
 }

@@ -21,9 +21,11 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 }
 
 static const wi_option m_option = {
-    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm"};
+    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm, gemm_batch"};
 static const wi_option k_option = {
-    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm"};
+    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm, gemm_batch"};
+static const wi_option count_option = {
+    .name = "count", .value = "COUNT", .help = "number of products; of gemm_batch"};
 
 enum {
     INDENT = 4,
@@ -124,6 +126,10 @@ static void print_meaning(const climber *c) {
     wi_print_line(stdout, INDENT, "Every result is checked in full before it is timed.\n");
 }
 
+static const char *name_of_size(const wi_climb *climb) {
+    return climb->usual_side ? "m x n x k x count" : climb->has_extents ? "m x n x k" : "n";
+}
+
 static void print_heading(const climber *c) {
     const wi_climb *const climb = c->pool->climb;
     const wi_setup *const setup = &c->pool->setup;
@@ -132,13 +138,13 @@ static void print_heading(const climber *c) {
     if (climb->has_extents)
         memcpy(asked.extent, setup->extent, sizeof asked.extent);
     wi_place_title(setup->ctx, title, sizeof title);
-    if (!climb->merits && wi_roof_rows[c->first.roof].unit == WI_UNIT_BYTES)
+    if (!climb->merits && !climb->has_extents && wi_roof_rows[c->first.roof].unit == WI_UNIT_BYTES)
         snprintf(size, sizeof size, " (%s an array)",
                  wi_format_bytes((double)(c->n * weft_type_size(setup->type)), bytes));
     wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, %s = %s%s", wi_style_on(stdout, WI_BOLD),
                   climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-                  weft_type_name(setup->type), climb->has_extents ? "m x n x k" : "n",
-                  wi_format_size(&asked, n), size);
+                  weft_type_name(setup->type), name_of_size(climb), wi_format_size(&asked, n),
+                  size);
     wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
     print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
@@ -340,17 +346,22 @@ static size_t extent_of(const wi_arguments *args, const wi_option *option, size_
     return extent;
 }
 
-/* m, n and k of a product; *n becomes the largest. False, with a message, if one makes no sense. */
+/* m, n and k of a product, and of a batch the number of products; *n, what --n says or the usual
+ * scale, becomes the largest. False, with a message, if one makes no sense. */
 static bool take_extents(const wi_arguments *args, const wi_climb *climb, size_t *n,
                          size_t extent[WI_EXTENTS]) {
     if (!climb->has_extents)
         return true;
-    extent[0] = extent_of(args, &m_option, *n);
-    extent[1] = *n;
-    extent[2] = extent[0] ? extent_of(args, &k_option, *n) : 0;
+    const bool batch = climb->usual_side > 0;
+    const size_t side = batch && !wi_given(args, &wi_n_option) ? climb->usual_side : *n;
+    extent[0] = extent_of(args, &m_option, side);
+    extent[1] = side;
+    extent[2] = extent[0] ? extent_of(args, &k_option, side) : 0;
+    extent[3] = batch && extent[2] ? extent_of(args, &count_option, climb->usual_n) : 0;
+    *n = 0;
     for (int e = 0; e < WI_EXTENTS; e++)
         *n = extent[e] > *n ? extent[e] : *n;
-    return extent[0] > 0 && extent[2] > 0;
+    return extent[0] > 0 && extent[2] > 0 && (extent[3] > 0 || !batch);
 }
 
 static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_context *ctx,
@@ -397,7 +408,8 @@ static wi_exit climb_all(const wi_arguments *args, const wi_climb *climb, weft_c
 /* Refuses options that make no sense for the ladder; climb is NULL for the roofs. */
 static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
     static const wi_option *const of_ladders[] = {
-        &wi_variant_option, &wi_type_option, &wi_n_option, &m_option, &k_option, &wi_seed_option};
+        &wi_variant_option, &wi_type_option, &wi_n_option,   &m_option,
+        &k_option,          &count_option,   &wi_seed_option};
     static const wi_option *const of_products[] = {&m_option, &k_option};
     for (size_t k = 0; !climb && k < sizeof of_ladders / sizeof *of_ladders; k++) {
         if (wi_given(args, of_ladders[k]))
@@ -409,6 +421,11 @@ static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
             return wi_usage(args->command, "option --%s: %s has one size, --n; gemm has more",
                             of_products[k]->name, climb->ladder->op);
     }
+    if (climb && !climb->usual_side && wi_given(args, &count_option))
+        return wi_usage(args->command,
+                        "option --count: %s is one call; gemm_batch has many "
+                        "products",
+                        climb->ladder->op);
     if (climb && climb->only_type && wi_given(args, &wi_type_option) && args->type != climb->type)
         return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
                         climb->ladder->op, weft_type_name(climb->type));
@@ -441,8 +458,8 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &wi_place_option, &wi_variant_option, &wi_type_option, &wi_n_option,    &m_option,
-    &k_option,        &wi_seed_option,    &wi_json_option, &wi_help_option, NULL};
+    &wi_place_option, &wi_variant_option, &wi_type_option, &wi_n_option,    &m_option, &k_option,
+    &count_option,    &wi_seed_option,    &wi_json_option, &wi_help_option, NULL};
 
 const wi_command wi_climb_command = {
     .name = "climb",

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 enum {
-    WI_EXTENTS = 3,
+    WI_EXTENTS = 4,
     WI_MERITS = 2
 };
 
@@ -26,8 +26,7 @@ typedef struct wi_setup {
     uint64_t seed;
 } wi_setup;
 
-/* The size of a problem: a count n, or up to three extents, such as m x n x k of a matrix product.
- */
+/* The size of a problem: a count n, or several extents, such as m x n x k of a matrix product. */
 typedef struct wi_size {
     size_t extent[WI_EXTENTS]; /* 0 after the last one */
 } wi_size;
@@ -64,6 +63,8 @@ typedef struct wi_climb {
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     size_t first_n;          /* where rungs begin; 0: 1024 */
     bool has_extents;        /* m, n and k, which can be asked for one by one */
+    size_t usual_side;       /* not 0: a fourth extent counts products of m x n x k, which are as
+                                large as this if the user does not say; n is the number of products */
     /* Allocates and fills a problem; on failure nothing stays allocated. */
     weft_status (*make)(const wi_setup *setup, void **problem);
     weft_status (*call)(void *problem); /* one public call, queued or finished */

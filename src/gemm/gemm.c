@@ -43,53 +43,59 @@ static bool is_offered(weft_type type, weft_type out) {
     }
 }
 
-static weft_status check_types(weft_context *ctx, weft_type type, weft_type out) {
-    if (wi_check_type(ctx, name, type) != WEFT_OK || wi_check_type(ctx, name, out) != WEFT_OK)
+static weft_status check_types(weft_context *ctx, const char *call, weft_type type, weft_type out) {
+    if (wi_check_type(ctx, call, type) != WEFT_OK || wi_check_type(ctx, call, out) != WEFT_OK)
         return WEFT_EARG;
     if (is_offered(type, out))
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EUNSUPPORTED,
                    "%s: type is %s and out is %s; there are f64 and f64, f32 and f32, f16 and f16 "
                    "or f32, bf16 and bf16 or f32, i8 and i32",
-                   name, weft_type_name(type), weft_type_name(out));
+                   call, weft_type_name(type), weft_type_name(out));
 }
 
-static weft_status check_how(weft_context *ctx, unsigned how, weft_type type) {
+static weft_status check_how(weft_context *ctx, const char *call, unsigned how, weft_type type) {
     const unsigned accuracy = how & (WEFT_F32_STRICT | WEFT_TF32);
     if (how & ~(unsigned)HOWS)
         return wi_fail(ctx, WEFT_EARG, "%s: how is %u; combine the constants of weft/gemm.h with |",
-                       name, how);
+                       call, how);
     if (accuracy == (WEFT_F32_STRICT | WEFT_TF32))
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: how has both WEFT_F32_STRICT and WEFT_TF32; pass one of them", name);
+                       "%s: how has both WEFT_F32_STRICT and WEFT_TF32; pass one of them", call);
     if (accuracy && type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EARG, "%s: how has %s, which is of f32, and type is %s", name,
+        return wi_fail(ctx, WEFT_EARG, "%s: how has %s, which is of f32, and type is %s", call,
                        accuracy == WEFT_TF32 ? "WEFT_TF32" : "WEFT_F32_STRICT",
                        weft_type_name(type));
     return WEFT_OK;
 }
 
 /* *x as the type of the sums has it. */
-static weft_status check_scalar(weft_context *ctx, const char *which, weft_type type, double *x) {
+static weft_status check_scalar(weft_context *ctx, const char *call, const char *which,
+                                weft_type type, double *x) {
     if (type == WEFT_I8 && !(*x >= INT32_MIN && *x <= INT32_MAX && *x == floor(*x)))
         return wi_fail(ctx, WEFT_EARG, "%s: %s is %.17g; sums of i8 take a whole number of 32 bits",
-                       name, which, *x);
+                       call, which, *x);
     if (type != WEFT_F64 && type != WEFT_I8)
         *x = (float)*x;
     return WEFT_OK;
 }
 
-/* A matrix as the call describes it: r x c, or its transpose, stored by columns or by rows. */
-static wi_array matrix(const char *which, const void *p, size_t r, size_t c, bool transposed,
-                       bool by_rows, const char *ld_name, size_t ld, weft_type type, unsigned use) {
-    const size_t height = transposed ? c : r, width = transposed ? r : c;
-    return by_rows ? wi_matrix(which, p, height, width, ld_name, ld, type, use)
-                   : wi_columns(which, p, height, width, ld_name, ld, type, use);
+weft_status wi_gemm_describe(weft_context *ctx, const char *call, unsigned how, wi_gemm_args *g) {
+    weft_status status = check_types(ctx, call, g->type, g->out);
+    if (status == WEFT_OK)
+        status = check_how(ctx, call, how, g->type);
+    if (status == WEFT_OK)
+        status = check_scalar(ctx, call, "alpha", g->type, &g->alpha);
+    if (status == WEFT_OK)
+        status = check_scalar(ctx, call, "beta", g->type, &g->beta);
+    g->accuracy = how & WEFT_F32_STRICT ? WI_STRICT_F32 : how & WEFT_TF32 ? WI_TF32 : WI_FULL_F32;
+    g->transposed_a = how & WEFT_TRANSPOSE_A;
+    g->transposed_b = how & WEFT_TRANSPOSE_B;
+    g->k = g->alpha == 0 ? 0 : g->k;
+    return status;
 }
 
-/* What is stored by rows is the transpose of what is stored by columns, and the product of
- * transposed matrices is the transposed product of the two in the other order. */
-static wi_gemm_args by_columns(const wi_gemm_args *g) {
+wi_gemm_args wi_gemm_by_columns(const wi_gemm_args *g) {
     wi_gemm_args swapped = *g;
     swapped.m = g->n;
     swapped.n = g->m;
@@ -101,44 +107,32 @@ static wi_gemm_args by_columns(const wi_gemm_args *g) {
 weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out, size_t m,
                       size_t n, size_t k, double alpha, const void *a, size_t lda, const void *b,
                       size_t ldb, double beta, void *c, size_t ldc) {
+    wi_gemm_args args = {
+        .type = type, .out = out, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta};
     weft_status status = wi_check_context(ctx);
     if (status == WEFT_OK)
-        status = check_types(ctx, type, out);
-    if (status == WEFT_OK)
-        status = check_how(ctx, how, type);
-    if (status == WEFT_OK)
-        status = check_scalar(ctx, "alpha", type, &alpha);
-    if (status == WEFT_OK)
-        status = check_scalar(ctx, "beta", type, &beta);
+        status = wi_gemm_describe(ctx, name, how, &args);
     if (status != WEFT_OK)
         return status;
     const bool by_rows = how & WEFT_ROW_MAJOR;
-    wi_gemm_args args = {.type = type,
-                         .out = out,
-                         .accuracy = how & WEFT_F32_STRICT ? WI_STRICT_F32
-                                     : how & WEFT_TF32     ? WI_TF32
-                                                           : WI_FULL_F32,
-                         .transposed_a = how & WEFT_TRANSPOSE_A,
-                         .transposed_b = how & WEFT_TRANSPOSE_B,
-                         .m = m,
-                         .n = n,
-                         .k = alpha == 0 ? 0 : k,
-                         .alpha = alpha,
-                         .beta = beta};
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
     const wi_array a_array =
-        matrix("a", a, m, args.k, args.transposed_a, by_rows, "lda", lda, type, WI_IN);
+        wi_gemm_matrix("a", a, m, args.k, args.transposed_a, by_rows, "lda", lda, type, WI_IN);
     const wi_array b_array =
-        matrix("b", b, args.k, n, args.transposed_b, by_rows, "ldb", ldb, type, WI_IN);
+        wi_gemm_matrix("b", b, args.k, n, args.transposed_b, by_rows, "ldb", ldb, type, WI_IN);
     wi_call_add(&call, by_rows ? b_array : a_array);
     wi_call_add(&call, by_rows ? a_array : b_array);
-    wi_call_add(&call, matrix("c", c, m, n, false, by_rows, "ldc", ldc, out,
-                              beta == 0 ? WI_OUT : WI_IN | WI_OUT));
+    wi_call_add(&call, wi_gemm_matrix("c", c, m, n, false, by_rows, "ldc", ldc, out,
+                                      beta == 0 ? WI_OUT : WI_IN | WI_OUT));
     status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || m == 0 || n == 0)
         return status;
     if (by_rows)
-        args = by_columns(&args);
+        args = wi_gemm_by_columns(&args);
+#ifdef WEFT_CUDA
+    if (wi_gemm_wants_panels(ctx, &call, &args))
+        return wi_gemm_in_panels(ctx, &call, &args);
+#endif
     return wi_call_run(ctx, &call, run, &args);
 }

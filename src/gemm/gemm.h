@@ -2,6 +2,7 @@
 #ifndef WI_GEMM_H
 #define WI_GEMM_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/gemm.h"
 
@@ -40,6 +41,26 @@ typedef struct wi_gemm_args {
 
 extern const wi_ladder wi_gemm_ladder;
 
+/* ---- what the public calls share ---- */
+
+/* Checks types, flags and scalars, of which `g` has all but the flags; then fills what they say.
+ * The matrices stay as the call describes them, by rows or by columns. */
+weft_status wi_gemm_describe(weft_context *ctx, const char *call, unsigned how, wi_gemm_args *g);
+
+/* What is stored by rows is the transpose of what is stored by columns, and the product of
+ * transposed matrices is the transposed product of the two in the other order. A and B themselves
+ * are the caller's to exchange. */
+wi_gemm_args wi_gemm_by_columns(const wi_gemm_args *g);
+
+/* A matrix as a call describes it: r x c, or its transpose, stored by columns or by rows. */
+static inline wi_array wi_gemm_matrix(const char *which, const void *p, size_t r, size_t c,
+                                      bool transposed, bool by_rows, const char *ld_name, size_t ld,
+                                      weft_type type, unsigned use) {
+    const size_t height = transposed ? c : r, width = transposed ? r : c;
+    return by_rows ? wi_matrix(which, p, height, width, ld_name, ld, type, use)
+                   : wi_columns(which, p, height, width, ld_name, ld, type, use);
+}
+
 /* The rungs. */
 weft_status wi_gemm_serial(weft_context *ctx, const void *args);
 weft_status wi_gemm_packed(weft_context *ctx, const void *args);
@@ -53,10 +74,23 @@ weft_status wi_gemm_patch(weft_context *ctx, const void *args);
 weft_status wi_gemm_vector(weft_context *ctx, const void *args);
 weft_status wi_gemm_doubled(weft_context *ctx, const void *args);
 weft_status wi_gemm_warps(weft_context *ctx, const void *args);
+weft_status wi_gemm_thin(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 weft_status wi_gemm_ring(weft_context *ctx, const void *args);
 weft_status wi_gemm_parts(weft_context *ctx, const void *args);
+
+#ifdef WEFT_CUDA
+/* Would a call on a GPU better be done piece by piece, as matrices are large and on the host? */
+bool wi_gemm_wants_panels(const weft_context *ctx, const wi_call *call, const wi_gemm_args *g);
+/* Does it so: `call` has been checked, and `g` is what it asks of matrices stored by columns. */
+weft_status wi_gemm_in_panels(weft_context *ctx, const wi_call *call, const wi_gemm_args *g);
+#endif
+
+/* The packed rung on the calling thread alone, in `memory` of wi_gemm_packed_bytes(g) bytes,
+ * aligned to 64. The bits are the same. */
+size_t wi_gemm_packed_bytes(const wi_gemm_args *g);
+void wi_gemm_packed_alone(const wi_gemm_args *g, void *memory);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include "climb/data.h"
 #include "gemm/gemm.h"
+#include "gemm/gemm_climb.h"
 
 enum {
     M,
@@ -22,23 +23,10 @@ enum {
 
 static const char no_room[] = "no memory to check the product";
 
-/* Sums of 16-bit floats are not rounded to them, so that each can be compared. */
-static weft_type out_of(weft_type type) {
-    switch (type) {
-    case WEFT_F16:
-    case WEFT_BF16:
-        return WEFT_F32;
-    case WEFT_I8:
-        return WEFT_I32;
-    default:
-        return type;
-    }
-}
-
 /* The extents: of those asked for as much as n allows. */
 static wi_setup setup_of(const wi_setup *setup) {
     wi_setup own = *setup;
-    for (int e = 0; e < WI_EXTENTS; e++)
+    for (int e = M; e <= K; e++)
         if (own.extent[e] == 0 || own.extent[e] > setup->n)
             own.extent[e] = setup->n;
     return own;
@@ -55,14 +43,15 @@ static weft_status make(const wi_setup *setup, void **problem) {
                        "smaller --n",
                        x[M], x[N], x[K]);
     own.n = a > b ? a : b;
-    return wi_data_make(&own, WI_DATA_PLACE, true, c * weft_type_size(out_of(own.type)), problem);
+    return wi_data_make(&own, WI_DATA_PLACE, true, c * weft_type_size(wi_gemm_climb_out(own.type)),
+                        problem);
 }
 
 static weft_status multiply(const wi_data *data, unsigned how) {
     const wi_setup *const s = &data->setup;
     const size_t *const x = s->extent;
-    return weft_gemm(s->ctx, how, s->type, out_of(s->type), x[M], x[N], x[K], 1, data->x, x[M],
-                     data->y, x[K], 0, data->z, x[M]);
+    return weft_gemm(s->ctx, how, s->type, wi_gemm_climb_out(s->type), x[M], x[N], x[K], 1, data->x,
+                     x[M], data->y, x[K], 0, data->z, x[M]);
 }
 
 /* A rung that rounds f32 is given leave to. */
@@ -90,20 +79,13 @@ static void each_run(const wi_data *data, int stream, size_t rows, size_t column
         }
 }
 
-/* What an element of C stands for, in 64ths or whole; sums of so few eighths have no other part. */
 static int64_t found_at(const wi_data *data, size_t i, size_t j) {
-    const weft_type out = out_of(data->setup.type);
-    const size_t at = i + j * data->setup.extent[M];
-    const double value =
-        wi_element_value(out, (const char *)data->host_z + at * weft_type_size(out));
-    const double whole = out == WEFT_I32 ? value : value * 64;
-    return whole > -0x1p62 && whole < 0x1p62 && whole == (double)(int64_t)whole ? (int64_t)whole
-                                                                                : INT64_MIN;
+    return wi_gemm_climb_found(data, i + j * data->setup.extent[M]);
 }
 
 static bool differs(const wi_data *data, size_t i, size_t j, int64_t right, char *why,
                     size_t bytes) {
-    const weft_type out = out_of(data->setup.type);
+    const weft_type out = wi_gemm_climb_out(data->setup.type);
     const double scale = out == WEFT_I32 ? 1 : 64;
     if (out == WEFT_I32)
         right = (int32_t)(uint32_t)right;
@@ -162,20 +144,15 @@ static bool check_rows(const wi_data *data, const size_t *row, size_t count, cha
     return !c.wrong;
 }
 
-/* No factor is 0, so that one wrong element is always seen. */
-static int64_t factor(size_t j) {
-    return 1 + (int64_t)(j * 37 % 101);
-}
-
 /* to += matrix from, or to += matrix transposed from; all 64-bit integers modulo 2^64. */
 typedef struct vector_product {
-    const uint64_t *from; /* NULL: factor(j) */
+    const uint64_t *from; /* NULL: wi_gemm_climb_factor(j) */
     uint64_t *to;
 } vector_product;
 
 static void take_column(void *user, size_t i, size_t j, size_t count, const int64_t *k) {
     const vector_product *const v = user;
-    const uint64_t by = v->from ? v->from[j] : (uint64_t)factor(j);
+    const uint64_t by = v->from ? v->from[j] : wi_gemm_climb_factor(j);
     for (size_t q = 0; q < count; q++)
         v->to[i + q] += (uint64_t)k[q] * by;
 }
@@ -188,7 +165,7 @@ static bool times_factors(const wi_data *data, uint64_t *to) {
             const int64_t element = found_at(data, i, j);
             if (element == INT64_MIN)
                 return false;
-            to[i] += (uint64_t)element * (uint64_t)factor(j);
+            to[i] += (uint64_t)element * wi_gemm_climb_factor(j);
         }
     return true;
 }
@@ -241,32 +218,15 @@ static bool check(void *problem, char *why, size_t bytes) {
     return right;
 }
 
-/* Where there are tensor cores they are the roof, save for f32, which they round. */
-static wi_roof roof_of(const wi_setup *setup, const char *rung) {
-    const bool tensor = rung && strcmp(rung, "tensor") == 0;
-    if (setup->ctx->kind == WI_CPU)
-        return setup->type == WEFT_F64 ? WI_ROOF_FMA_F64 : WI_ROOF_FMA_F32;
-    switch (setup->type) {
-    case WEFT_F64:
-        return WI_ROOF_TENSOR_F64;
-    case WEFT_F32:
-        return tensor ? WI_ROOF_TENSOR_TF32 : WI_ROOF_FMA_F32;
-    case WEFT_I8:
-        return WI_ROOF_TENSOR_INT8;
-    default:
-        return WI_ROOF_TENSOR_BF16;
-    }
-}
-
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     const wi_setup *const s = &data->setup;
     const double m = (double)s->extent[M], n = (double)s->extent[N], k = (double)s->extent[K];
     *facts = (wi_facts){.size = {{s->extent[M], s->extent[N], s->extent[K]}},
                         .bytes = (m * k + k * n) * (double)weft_type_size(s->type) +
-                                 m * n * (double)weft_type_size(out_of(s->type)),
+                                 m * n * (double)weft_type_size(wi_gemm_climb_out(s->type)),
                         .flops = 2 * m * n * k,
-                        .roof = roof_of(s, rung)};
+                        .roof = wi_gemm_climb_roof(s, rung && strcmp(rung, "tensor") == 0)};
 }
 
 const wi_climb wi_gemm_climb = {

@@ -148,8 +148,8 @@ static void choose_sides(const wi_gemm_args *g, plan *p) {
 }
 
 /* Cuts C: tasks as large as the caches like them, or less if threads would go without. */
-static void cut(const weft_context *ctx, plan *p) {
-    const size_t wanted = (size_t)ctx->threads * TASKS_A_THREAD;
+static void cut(int threads, plan *p) {
+    const size_t wanted = (size_t)threads * TASKS_A_THREAD;
     const size_t rows = p->kernel->rows, columns = p->kernel->columns;
     p->task_rows =
         least(round_up(p->m, rows), (p->n <= THIN_COLUMNS ? THIN_ROWS : TASK_ROWS) / rows * rows);
@@ -160,7 +160,7 @@ static void cut(const weft_context *ctx, plan *p) {
         p->tasks_down = down;
         p->tasks = down * over;
         const bool wide = p->task_columns >= p->task_rows;
-        if (ctx->threads == 1 || p->tasks >= wanted || (wide && p->task_columns < 8 * columns) ||
+        if (threads == 1 || p->tasks >= wanted || (wide && p->task_columns < 8 * columns) ||
             (!wide && p->task_rows < 4 * rows))
             return;
         if (wide)
@@ -237,12 +237,8 @@ static void scale(const wi_gemm_args *g) {
         }
 }
 
-weft_status wi_gemm_packed(weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
-    if (g->k == 0) {
-        scale(g);
-        return WEFT_OK;
-    }
+/* Of k > 0. */
+static plan plan_of(int threads, const wi_gemm_args *g) {
     const wi_gemm_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_gemm_simd);
     plan p = {.kernel = &simd->kernel[g->type],
               .simd = simd,
@@ -254,8 +250,32 @@ weft_status wi_gemm_packed(weft_context *ctx, const void *args) {
               .c = g->c};
     p.narrow = g->out != p.kernel->sums;
     choose_sides(g, &p);
-    cut(ctx, &p);
+    cut(threads, &p);
     measure_memory(&p);
+    return p;
+}
+
+size_t wi_gemm_packed_bytes(const wi_gemm_args *g) {
+    return g->k == 0 ? 0 : plan_of(1, g).each;
+}
+
+void wi_gemm_packed_alone(const wi_gemm_args *g, void *memory) {
+    if (g->k == 0) {
+        scale(g);
+        return;
+    }
+    const plan p = plan_of(1, g);
+    for (size_t task = 0; task < p.tasks; task++)
+        do_task(&p, memory, task);
+}
+
+weft_status wi_gemm_packed(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    if (g->k == 0) {
+        scale(g);
+        return WEFT_OK;
+    }
+    plan p = plan_of(ctx->threads, g);
     const int team = team_size(ctx, &p);
     p.memory = wi_host_alloc((size_t)team * p.each);
     if (!p.memory)

@@ -56,6 +56,18 @@ static const char *fits_parts(const weft_context *ctx, const void *args) {
 }
 #    endif
 
+enum {
+    THIN_MOST = 64
+};
+
+static const char *fits_thin(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    return g->m <= THIN_MOST || g->n <= THIN_MOST
+               ? NULL
+               : "needs a C of at most 64 rows or columns, which it keeps in registers";
+}
+
 /* ---- what they cost ---- */
 
 /* By tiles of C at a rate that all multiprocessors reach together, in whole waves; or as long as
@@ -73,6 +85,26 @@ static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, doub
 
 static double pipeline_seconds(const weft_context *ctx, const void *args) {
     return tiles_seconds(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
+}
+
+/* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
+ * multiprocessors work. */
+static double thin_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double least = fmin((double)g->m, (double)g->n), most = fmax((double)g->m, (double)g->n);
+    const double thin = most <= 32    ? 32
+                        : most <= 64  ? 64
+                        : least <= 16 ? 16
+                        : least <= 24 ? 24
+                        : least <= 36 ? 36
+                        : least <= 48 ? 48
+                                      : 64;
+    const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
+    const double rate = g->type == WEFT_F64 ? 1.2 * m->f64_flops : 0.7 * m->f32_flops;
+    const double k = (double)g->k, width = (double)weft_type_size(g->type);
+    const double bytes = width * (most * k + least * k + 2 * most * least);
+    return 3 * m->launch_s + fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
 }
 
 /* Rates beside that of fused multiply-adds of the type that sums are kept in. */
@@ -185,6 +217,13 @@ static const wi_row rows[] = {
      .types = WIDE_FLOATS,
      .run = wi_gemm_warps},
 #    endif
+    {.name = "thin",
+     .what = "for a thin C: the long factor is read once, k is cut for all blocks",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .misfit = fits_thin,
+     .seconds = thin_seconds,
+     .run = wi_gemm_thin},
     {.name = "pipeline",
      .what = "tiles come by asynchronous copies, several steps ahead",
      .kinds = WI_ON_CUDA,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gemm/gemm_cases.h"
+#include "limits.h"
 
 enum {
     STORED = 8, /* ways to store the matrices */
@@ -309,9 +310,46 @@ static void each_rung_once(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Each tile of the rung for a thin C, its k cut into slices where there are few tiles. On emu a few
+ * steps are slices, and many of them. */
+static void thin_shapes(weft_context *ctx) {
+    static const size_t shapes[][3] = {{64, 61, 130}, {30, 17, 150}, {260, 5, 70},  {257, 20, 40},
+                                       {256, 33, 36}, {130, 60, 70}, {140, 41, 66}, {3, 259, 70},
+                                       {20, 256, 40}, {33, 260, 36}, {60, 130, 70}, {41, 140, 66},
+                                       {1, 600, 33},  {600, 1, 0}};
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx);
+#ifdef WEFT_EMU
+    const size_t least = wi_gemm_thin_least_steps, many = wi_gemm_thin_many_slices;
+    wi_gemm_thin_least_steps = 1;
+#endif
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t t = 0; t < 2; t++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, "thin"),
+                         .types = pairs[t],
+                         .device = ALL_ON_DEVICE,
+                         .m = shapes[s][0],
+                         .n = shapes[s][1],
+                         .k = shapes[s][2]};
+#ifdef WEFT_EMU
+            wi_gemm_thin_many_slices = s % 2 ? many : 2;
+#endif
+            choose_numbers(&r, &p, s % 4 + 4 * (t + s / 4 % 2), s % 3);
+            choose_layout(&r, &p, test_below(&r.random, STORED));
+            run_case(&r, &p);
+        }
+#ifdef WEFT_EMU
+    wi_gemm_thin_least_steps = least;
+    wi_gemm_thin_many_slices = many;
+#endif
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(each_rung_once),
+        TEST_ON_EACH_PLACE(thin_shapes),
         TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches of f32, by fused multiply-adds. */
+#include "gemm/gemm_batch_tile.cuh"
+
+template <int side, int depth_, int rows_, int columns_, int each_, int stages_, int blocks_,
+          int apart_>
+struct fma_tile {
+    using T = float;
+    using Sums = wi_gemm_batch_fma<fma_tile>;
+    static constexpr int tile_m = side, tile_n = side, depth = depth_;
+    static constexpr int rows = rows_, columns = columns_;
+    static constexpr int group = side / rows * (side / columns), each = each_;
+    static constexpr int stages = stages_, blocks = blocks_, apart = apart_;
+    static constexpr int stride_a = side + 4, stride_b = depth + 4;
+    static constexpr bool one_tile = side < 64, n_first = false;
+};
+
+using tile8 = fma_tile<8, 8, 4, 4, 32, 2, 4, 8>;
+using tile16 = fma_tile<16, 16, 4, 4, 8, 3, 3, 16>;
+using tile32 = fma_tile<32, 32, 8, 4, 4, 2, 3, 0>;
+using tile64 = fma_tile<64, 32, 8, 8, 1, 2, 6, 0>;
+
+weft_status wi_gemm_batch_tiles_f32(weft_context *ctx, const wi_gemm_batch_args *g) {
+    return wi_gemm_batch_by_size<tile8, tile16, tile32, tile64>(ctx, g);
+}
