@@ -63,6 +63,63 @@ WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, 
                                size_t lda, const void *b, size_t ldb, double beta, void *c,
                                size_t ldc);
 
+/* ---- products with vectors, and transposes ---- */
+
+/* y = alpha op(A) x + beta y, where op(A) is m x n: x has n elements and y has m. A is stored as in
+ * weft_gemm, by columns or, with WEFT_ROW_MAJOR, by rows; with WEFT_TRANSPOSE_A it is stored as its
+ * transpose, n x m, which is what BLAS calls the transposed product. Other flags are refused.
+ *
+ * `type` is that of A and x, `out` that of y, and sums are kept in a type of their own:
+ *
+ *     type   out          sums
+ *     f64    f64          f64
+ *     f32    f32          f32
+ *     f16    f16 or f32   f32
+ *     bf16   bf16 or f32  f32
+ *
+ * Strides are as in BLAS: elements of x lie incx apart, and incx is not 0. x is the lowest address
+ * of the vector in memory; with a negative incx element 0 is the last in memory, at
+ * x[(n - 1) |incx|]. The same holds of y. What lies in between is neither read nor written.
+ *
+ * beta = 0: y is not read. alpha = 0 or n = 0: A and x are not read, and y = beta y. Else NaN and
+ * infinity spread as the formula says. y shares no memory with A or x.
+ *
+ * The same call gives the same bits each time on the same place, whatever the number of threads. On
+ * a cpu they do not depend on the instruction set, and an element's bits not on m. The error of an
+ * element is at most about n 2^-24 sum |a| |x|, with sums of f64 n 2^-53 of it.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. It is fastest where lines of A begin at multiples of 16 bytes. */
+WEFT_API weft_status weft_gemv(weft_context *ctx, unsigned how, weft_type type, weft_type out,
+                               size_t m, size_t n, double alpha, const void *a, size_t lda,
+                               const void *x, ptrdiff_t incx, double beta, void *y, ptrdiff_t incy);
+
+/* A = A + alpha x yt: element (i, j) of A, m x n, takes in alpha x[i] y[j]. A is stored by columns
+ * or, with WEFT_ROW_MAJOR, by rows; other flags are refused. All are of one type: f64, f32, f16 or
+ * bf16. alpha y[j] is rounded, and x[i] times that is added with one rounding; of 16-bit floats
+ * both in f32, rounded to A's type at the end.
+ *
+ * Strides incx and incy are as in weft_gemv. alpha = 0: nothing is read or written. Else NaN and
+ * infinity spread as the formula says, also where they meet a 0. A shares no memory with x or y;
+ * x and y may be the same.
+ *
+ * The same call gives the same bits each time, on a cpu and on a GPU. Arrays may be host or device
+ * memory, mixed freely; with all of them on the device the call is queued. */
+WEFT_API weft_status weft_ger(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
+                              double alpha, const void *x, ptrdiff_t incx, const void *y,
+                              ptrdiff_t incy, void *a, size_t lda);
+
+/* B = At: A is m x n, B is n x m, and their elements are of any kind, `width` bytes each, 1 to 16.
+ * Both are stored by columns or, with WEFT_ROW_MAJOR, by rows; other flags are refused. lda and ldb
+ * count elements. Neither matrix needs an alignment; the call is fastest with widths of 1, 2, 4, 8
+ * and 16 where the lines of both begin at multiples of 16 bytes.
+ *
+ * In place, b = a, if the matrix is square and lda = ldb, or if neither A nor B has gaps between
+ * its lines. A matrix that is not square then takes temporary memory of its own size. Else A and B
+ * share no memory. */
+WEFT_API weft_status weft_transpose(weft_context *ctx, unsigned how, size_t width, size_t m,
+                                    size_t n, const void *a, size_t lda, void *b, size_t ldb);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,7 +21,7 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 }
 
 static const wi_option m_option = {
-    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm"};
+    .name = "m", .value = "COUNT", .help = "rows of a matrix, if not as --n; of gemm"};
 static const wi_option k_option = {
     .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm"};
 
@@ -124,6 +124,10 @@ static void print_meaning(const climber *c) {
     wi_print_line(stdout, INDENT, "Every result is checked in full before it is timed.\n");
 }
 
+static const char *name_of_extents(const wi_climb *climb) {
+    return !climb->has_extents ? "n" : climb->is_flat ? "m x n" : "m x n x k";
+}
+
 static void print_heading(const climber *c) {
     const wi_climb *const climb = c->pool->climb;
     const wi_setup *const setup = &c->pool->setup;
@@ -137,8 +141,8 @@ static void print_heading(const climber *c) {
                  wi_format_bytes((double)(c->n * weft_type_size(setup->type)), bytes));
     wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, %s = %s%s", wi_style_on(stdout, WI_BOLD),
                   climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-                  weft_type_name(setup->type), climb->has_extents ? "m x n x k" : "n",
-                  wi_format_size(&asked, n), size);
+                  weft_type_name(setup->type), name_of_extents(climb), wi_format_size(&asked, n),
+                  size);
     wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
     print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
@@ -347,10 +351,11 @@ static bool take_extents(const wi_arguments *args, const wi_climb *climb, size_t
         return true;
     extent[0] = extent_of(args, &m_option, *n);
     extent[1] = *n;
-    extent[2] = extent[0] ? extent_of(args, &k_option, *n) : 0;
+    if (!climb->is_flat)
+        extent[2] = extent[0] ? extent_of(args, &k_option, *n) : 0;
     for (int e = 0; e < WI_EXTENTS; e++)
         *n = extent[e] > *n ? extent[e] : *n;
-    return extent[0] > 0 && extent[2] > 0;
+    return extent[0] > 0 && (climb->is_flat || extent[2] > 0);
 }
 
 static wi_exit climb_one(const wi_arguments *args, const wi_climb *climb, weft_context *ctx,
@@ -409,6 +414,9 @@ static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
             return wi_usage(args->command, "option --%s: %s has one size, --n; gemm has more",
                             of_products[k]->name, climb->ladder->op);
     }
+    if (climb && climb->is_flat && wi_given(args, &k_option))
+        return wi_usage(args->command, "option --k: %s has two sizes, --m and --n; gemm has three",
+                        climb->ladder->op);
     if (climb && climb->only_type && wi_given(args, &wi_type_option) && args->type != climb->type)
         return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
                         climb->ladder->op, weft_type_name(climb->type));

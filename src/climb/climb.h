@@ -64,6 +64,7 @@ typedef struct wi_climb {
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     size_t first_n;          /* where rungs begin; 0: 1024 */
     bool has_extents;        /* m, n and k, which can be asked for one by one */
+    bool is_flat;            /* of which there is no k */
     /* Allocates and fills a problem; on failure nothing stays allocated. */
     weft_status (*make)(const wi_setup *setup, void **problem);
     weft_status (*call)(void *problem); /* one public call, queued or finished */
