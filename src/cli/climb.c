@@ -21,7 +21,7 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 }
 
 static const wi_option m_option = {
-    .name = "m", .value = "COUNT", .help = "rows of a matrix, if not as --n; of gemm"};
+    .name = "m", .value = "COUNT", .help = "rows of a matrix, if not as --n"};
 static const wi_option k_option = {
     .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm"};
 
