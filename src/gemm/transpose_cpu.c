@@ -4,6 +4,7 @@
 
 #include "cpu/team.h"
 #include "gemm/transpose.h"
+#include "gemm/transpose_simd.h"
 
 /* ---- serial ---- */
 
@@ -36,81 +37,50 @@ weft_status wi_transpose_serial(weft_context *ctx, const void *args) {
 
 enum {
     TILE_BYTES = 1 << 13,
-    MOST_SIDE = 64
+    MOST_SIDE = 64,
+    LINE_BYTES = 64,
+    /* A larger matrix would not stay in a cache until it is next used. */
+    STREAM_BYTES = 1 << 24
 };
-
-typedef void turn(size_t m, size_t n, const void *from, size_t ld, void *to, size_t to_step);
-
-typedef struct word3 {
-    unsigned char bytes[3];
-} word3;
-typedef struct word12 {
-    unsigned char bytes[12];
-} word12;
-typedef struct word16 {
-    unsigned char bytes[16];
-} word16;
-typedef uint16_t word2 __attribute__((aligned(1), may_alias));
-typedef uint32_t word4 __attribute__((aligned(1), may_alias));
-typedef uint64_t word8 __attribute__((aligned(1), may_alias));
-
-#define NAME(f) f##_1
-#define T unsigned char
-#include "gemm/transpose_tile.inc"
-
-#define NAME(f) f##_2
-#define T word2
-#include "gemm/transpose_tile.inc"
-
-#define NAME(f) f##_3
-#define T word3
-#include "gemm/transpose_tile.inc"
-
-#define NAME(f) f##_4
-#define T word4
-#include "gemm/transpose_tile.inc"
-
-#define NAME(f) f##_8
-#define T word8
-#include "gemm/transpose_tile.inc"
-
-#define NAME(f) f##_12
-#define T word12
-#include "gemm/transpose_tile.inc"
-
-#define NAME(f) f##_16
-#define T word16
-#include "gemm/transpose_tile.inc"
-
-static turn *const turns[] = {[1] = turn_1, [2] = turn_2,   [3] = turn_3,  [4] = turn_4,
-                              [8] = turn_8, [12] = turn_12, [16] = turn_16};
 
 typedef struct plan {
     const wi_transpose_args *t;
-    size_t side; /* of a tile */
+    const wi_transpose_simd *simd;
+    bool streams; /* B goes past the caches */
+    size_t side;  /* of a tile */
     size_t tiles_down, tiles;
 } plan;
 
-/* A tile of A, transposed, into a buffer whose lines are `side` elements. */
+/* A tile of A, transposed, into a buffer whose lines are `side` elements. The tile below it is
+ * fetched. */
 static void take(const plan *p, size_t i, size_t j, size_t m, size_t n, unsigned char *to) {
     const wi_transpose_args *const t = p->t;
-    const size_t width = t->width;
+    const size_t width = t->width, pitch = t->lda * width;
     const unsigned char *const from = (const unsigned char *)t->a + (i + j * t->lda) * width;
-    if (turns[width]) {
-        turns[width](m, n, from, t->lda, to, p->side);
+    for (size_t c = 0; c < n; c++)
+        for (size_t at = 0; at < m * width; at += LINE_BYTES)
+            __builtin_prefetch(from + c * pitch + m * width + at);
+    if (p->simd->turn[width]) {
+        p->simd->turn[width](m, n, from, t->lda, to, p->side);
         return;
     }
     for (size_t c = 0; c < n; c++)
         for (size_t r = 0; r < m; r++)
-            memcpy(to + (r * p->side + c) * width, from + (r + c * t->lda) * width, width);
+            memcpy(to + (r * p->side + c) * width, from + r * width + c * pitch, width);
 }
 
 /* The buffer's m lines of n elements to B, where those of element (i, j) of A lie. */
 static void put(const plan *p, size_t i, size_t j, size_t m, size_t n, const unsigned char *from) {
     const wi_transpose_args *const t = p->t;
     unsigned char *const to = (unsigned char *)t->b + (j + i * t->ldb) * t->width;
-    for (size_t r = 0; r < m; r++)
-        memcpy(to + r * t->ldb * t->width, from + r * p->side * t->width, n * t->width);
+    for (size_t r = 0; r < m; r++) {
+        unsigned char *const line = to + r * t->ldb * t->width;
+        const unsigned char *const taken = from + r * p->side * t->width;
+        if (p->streams)
+            p->simd->stream(line, taken, n * t->width);
+        else
+            memcpy(line, taken, n * t->width);
+    }
 }
 
 /* In place, the tile below the diagonal takes the place of the one above it, and the other way
@@ -137,15 +107,21 @@ static void do_share(void *user, int rank, int size) {
     const size_t end = wi_team_share(p->tiles, rank + 1, size);
     for (size_t k = wi_team_share(p->tiles, rank, size); k < end; k++)
         do_tile(p, k % p->tiles_down, k / p->tiles_down, buffer);
+    if (p->streams)
+        p->simd->stream_done();
 }
 
 weft_status wi_transpose_tiles(weft_context *ctx, const void *args) {
     const wi_transpose_args *const t = args;
-    plan p = {.t = t, .side = MOST_SIDE};
+    const size_t bytes = t->rows * t->columns * t->width;
+    plan p = {.t = t,
+              .simd = WI_OF_ISA(wi_cpu_isa(), wi_transpose_simd),
+              .streams = t->a != t->b && bytes >= STREAM_BYTES,
+              .side = MOST_SIDE};
     while (p.side * p.side * t->width > TILE_BYTES)
         p.side /= 2;
     p.tiles_down = (t->rows + p.side - 1) / p.side;
     p.tiles = p.tiles_down * ((t->columns + p.side - 1) / p.side);
-    wi_team_run(ctx, wi_team_size(ctx, p.tiles, 2 * t->rows * t->columns * t->width), do_share, &p);
+    wi_team_run(ctx, wi_team_size(ctx, p.tiles, 2 * bytes), do_share, &p);
     return WEFT_OK;
 }

@@ -148,6 +148,25 @@ static void test_instruction_sets(void **state) {
         }
 }
 
+/* A transpose too large for caches is written past them. */
+static void test_large_transpose(void **state) {
+    (void)state;
+    const size_t m = 2051, n = 2053, pad = 3;
+    weft_context *const ctx = test_open("cpu:3");
+    uint32_t *const a = malloc(m * n * sizeof *a), *const b = malloc((m * n + pad) * sizeof *b);
+    assert_true(a && b);
+    for (size_t k = 0; k < m * n; k++)
+        a[k] = (uint32_t)k * 2654435761u;
+    assert_int_equal(weft_transpose(ctx, 0, sizeof *a, m, n, a, m, b + pad, n), WEFT_OK);
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < m; i++)
+            if (b[pad + j + i * n] != a[i + j * m])
+                fail_msg("element (%zu, %zu) is wrong", i, j);
+    free(a);
+    free(b);
+    weft_close(ctx);
+}
+
 /* ---- what is refused ---- */
 
 enum {
@@ -270,9 +289,9 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),        TEST_ON_EACH_PLACE(twice),
-        cmocka_unit_test(test_elements_alone), cmocka_unit_test(test_instruction_sets),
-        TEST_ON_EACH_PLACE(arguments),
+        cmocka_unit_test(test_threads),          TEST_ON_EACH_PLACE(twice),
+        cmocka_unit_test(test_elements_alone),   cmocka_unit_test(test_large_transpose),
+        cmocka_unit_test(test_instruction_sets), TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("vector_calls", tests, NULL, NULL);
 }
