@@ -3,22 +3,25 @@
  * stay in registers while they are made. */
 #include "gemm/triangle_simd.h"
 
-#include <math.h>
-
-#include "cpu/vector.h"
+#include "cpu/lanes.h"
 
 enum {
-    GROUP = 4 /* rows whose sums are made together */
+    GROUP = 4,  /* rows whose sums are made together */
+    VECTORS = 2 /* of a row of a panel */
 };
 
 #define NAME(f) f##_f64
 #define WORD double
-#define PLUS_PRODUCT fma
+#define VECTOR wi_doubles
+#define SPLAT wi_splat
+#define PLUS_PRODUCT wi_plus_product
 #include "gemm/triangle_simd_block.inc"
 
 #define NAME(f) f##_f32
 #define WORD float
-#define PLUS_PRODUCT fmaf
+#define VECTOR wi_floats
+#define SPLAT wi_splat_f32
+#define PLUS_PRODUCT wi_plus_product_f32
 #include "gemm/triangle_simd_block.inc"
 
 const wi_triangle_simd WI_FOR_ISA(wi_triangle_simd) = {
