@@ -69,6 +69,28 @@ WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, 
                                size_t lda, const void *b, size_t ldb, double beta, void *c,
                                size_t ldc);
 
+/* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_UPPER_TRIANGLE.
+ *
+ * C = alpha A A' + beta C, A being n x k or, with WEFT_TRANSPOSE_A, C = alpha A' A + beta C, A
+ * being k x n. C is symmetric, n x n, and only its lower triangle or, with WEFT_UPPER_TRIANGLE, its
+ * upper one is read and written, diagonal included. (Where a GPU works on C in host memory, the
+ * other triangle is copied there and back as it is.)
+ *
+ * The type is f64 or f32; others are WEFT_EUNSUPPORTED. alpha and beta are rounded to it. Leading
+ * dimensions are as in weft_gemm; what lies between lines is neither read nor written. C shares no
+ * memory with A.
+ *
+ * beta = 0: C is not read. alpha = 0 or k = 0: A is not read, and C = beta C. Else NaN and infinity
+ * spread as the formula says. The same call gives the same bits each time on the same place,
+ * whatever the number of threads. The error of an element is that of weft_gemm's.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. On a GPU, A is copied to temporary memory first if its columns
+ * (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes. */
+WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t k,
+                               double alpha, const void *a, size_t lda, double beta, void *c,
+                               size_t ldc);
+
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_UPPER_TRIANGLE, WEFT_UNIT_DIAGONAL, WEFT_RIGHT.
  *
  * B = alpha op(A)^-1 B or, with WEFT_RIGHT, B = alpha B op(A)^-1: solves op(A) X = alpha B or X
