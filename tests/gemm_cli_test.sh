@@ -110,7 +110,7 @@ test_climb() {
     for op in gemv ger transpose; do
         expect 0 'm x n = 40x7' "$weft" climb "$op" -p "$place" --m 40 --n 7
         expect 0 '"size": "40x7"' "$weft" climb "$op" -p "$place" --m 40 --n 7 --json
-        expect 2 'option --k: '"$op"' has two sizes' "$weft" climb "$op" -p "$place" --k 5
+        expect 2 'option --k: '"$op"' has no such extent' "$weft" climb "$op" -p "$place" --k 5
     done
     expect 2 'option --k: roofs have no such choice' "$weft" climb roof --k 5
 }

@@ -12,6 +12,11 @@ extern "C" {
 #endif
 
 enum {
+    WI_LACKS_M = 1 << 0, /* in the order of extents */
+    WI_LACKS_K = 1 << 2
+};
+
+enum {
     WI_EXTENTS = 3,
     WI_MERITS = 2
 };
@@ -64,7 +69,7 @@ typedef struct wi_climb {
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     size_t first_n;          /* where rungs begin; 0: 1024 */
     bool has_extents;        /* m, n and k, which can be asked for one by one */
-    bool is_flat;            /* of which there is no k */
+    unsigned lacks;          /* save these: WI_LACKS_M, WI_LACKS_K */
     /* Allocates and fills a problem; on failure nothing stays allocated. */
     weft_status (*make)(const wi_setup *setup, void **problem);
     weft_status (*call)(void *problem); /* one public call, queued or finished */

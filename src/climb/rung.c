@@ -98,8 +98,7 @@ static weft_status try_n(search *s, size_t n) {
         return status;
     /* Estimated over two steps, so that one disturbed call does not make a linear rung look
      * quadratic. */
-    const wi_climb *const climb = s->pool->climb;
-    const double most = climb->has_extents && !climb->is_flat ? 3 : 2;
+    const double most = s->pool->climb->has_extents ? 3 : 2;
     s->exponent = most;
     if (s->n_before > 0)
         s->exponent = log(seconds / s->seconds_before) / log((double)n / (double)s->n_before);

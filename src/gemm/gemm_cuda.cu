@@ -4,15 +4,8 @@
 #include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
 
-/* Lines of an operand as it is stored. */
-struct lines {
-    size_t count, length;
-};
-
-/* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
- * *copy is to be freed. */
-static weft_status align(weft_context *ctx, lines of, size_t width, const void **p, size_t *ld,
-                         void **copy) {
+weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                          size_t *ld, void **copy) {
     if (wi_is_aligned(*p) && *ld * width % 16 == 0)
         return WEFT_OK;
     const size_t pitch = wi_gemm_pieces(of.length * width, 16) * 16;
@@ -30,14 +23,14 @@ static weft_status run_aligned(weft_context *ctx, const wi_gemm_args *args,
                                weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
-    const lines of_a = g.transposed_a ? lines{g.m, g.k} : lines{g.k, g.m};
-    const lines of_b = g.transposed_b ? lines{g.k, g.n} : lines{g.n, g.k};
+    const wi_gemm_lines of_a = g.transposed_a ? wi_gemm_lines{g.m, g.k} : wi_gemm_lines{g.k, g.m};
+    const wi_gemm_lines of_b = g.transposed_b ? wi_gemm_lines{g.k, g.n} : wi_gemm_lines{g.n, g.k};
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
-        status = align(ctx, of_a, width, &g.a, &g.lda, &a);
+        status = wi_gemm_align(ctx, of_a, width, &g.a, &g.lda, &a);
     if (status == WEFT_OK && g.k > 0)
-        status = align(ctx, of_b, width, &g.b, &g.ldb, &b);
+        status = wi_gemm_align(ctx, of_b, width, &g.b, &g.ldb, &b);
     if (status == WEFT_OK)
         status = run(ctx, &g);
     const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;

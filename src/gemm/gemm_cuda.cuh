@@ -75,4 +75,14 @@ __host__ __device__ constexpr size_t wi_gemm_pieces(size_t n, size_t size) {
     return (n + size - 1) / size;
 }
 
+/* Lines of an operand as it is stored. */
+struct wi_gemm_lines {
+    size_t count, length;
+};
+
+/* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
+ * *copy, of which it says nothing then, is to be freed. */
+weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                          size_t *ld, void **copy);
+
 #endif

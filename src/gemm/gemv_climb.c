@@ -103,7 +103,7 @@ const wi_climb wi_gemv_climb = {
     .example = "y = A x",
     .type = WEFT_F32,
     .has_extents = true,
-    .is_flat = true,
+    .lacks = WI_LACKS_K,
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

@@ -56,7 +56,7 @@ const wi_climb wi_transpose_climb = {
     .example = "B = At",
     .type = WEFT_F32,
     .has_extents = true,
-    .is_flat = true,
+    .lacks = WI_LACKS_K,
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

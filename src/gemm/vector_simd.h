@@ -7,30 +7,12 @@
 #include "cpu/half_simd.h"
 #include "cpu/lanes.h"
 
-typedef float wi_floats __attribute__((vector_size(WI_VECTOR_BYTES)));
 typedef float wi_floats_there
     __attribute__((vector_size(WI_VECTOR_BYTES), aligned(sizeof(float)), may_alias));
 
 enum {
     WI_WIDE_F32 = WI_VECTOR_BYTES / 4
 };
-
-WI_INLINE wi_floats wi_splat_f32(float x) {
-    return x - (wi_floats){0};
-}
-
-/* c + a b, rounded once. */
-WI_INLINE wi_floats wi_plus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
-#if defined(__AVX512F__)
-    return (wi_floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined(__FMA__)
-    return (wi_floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#else
-    for (int k = 0; k < WI_WIDE_F32; k++)
-        c[k] = fmaf(a[k], b[k], c[k]);
-    return c;
-#endif
-}
 
 static inline void wi_take_f64(size_t n, const void *from, ptrdiff_t step, void *to) {
     const double *const x = from;
