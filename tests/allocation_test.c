@@ -9,6 +9,10 @@
 
 #include "core/stage.h"
 #include "gemm/gemm_batch.h"
+#include "gemm/gemm.h"
+#include "gemm/gemv.h"
+#include "gemm/ger.h"
+#include "gemm/transpose.h"
 #include "histogram/histogram.h"
 #include "injection.h"
 #include "map/map.h"
@@ -278,6 +282,28 @@ static weft_status run_gemm_batch(weft_context *ctx, arrays *a) {
                                    10, 0, 0.5, a->z, 20, 360, 9);
 }
 
+static weft_status run_gemv(weft_context *ctx, arrays *a) {
+    return weft_gemv(ctx, 0, WEFT_F32, WEFT_F32, 90, 100, 2, a->x, 110, a->y, -2, 0.5, a->z, 3);
+}
+
+/* Its sums are cut into slices. */
+static weft_status run_gemv_long(weft_context *ctx, arrays *a) {
+    return weft_gemv(ctx, WEFT_TRANSPOSE_A, WEFT_F32, WEFT_F32, 2, 5000, 1, a->x, 5000, a->y, 1, 0,
+                     a->z, 1);
+}
+
+static weft_status run_ger(weft_context *ctx, arrays *a) {
+    return weft_ger(ctx, WEFT_ROW_MAJOR, WEFT_F32, 90, 100, 2, a->x, 1, a->y, -3, a->z, 110);
+}
+
+static weft_status run_transpose(weft_context *ctx, arrays *a) {
+    return weft_transpose(ctx, 0, 4, 90, 100, a->x, 91, a->z, 103);
+}
+
+static weft_status run_transpose_in_place(weft_context *ctx, arrays *a) {
+    return weft_transpose(ctx, 0, 4, 90, 100, a->z, 90, a->z, 100);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -308,6 +334,11 @@ static const public_call calls[] = {
     {"weft_gemm", run_gemm, &wi_gemm_ladder, NULL},
     {"weft_gemm of bf16", run_gemm_halves, &wi_gemm_ladder, NULL},
     {"weft_gemm_batch_strided", run_gemm_batch, &wi_gemm_batch_ladder, NULL},
+    {"weft_gemv", run_gemv, &wi_gemv_ladder, NULL},
+    {"weft_gemv of long sums", run_gemv_long, &wi_gemv_ladder, NULL},
+    {"weft_ger", run_ger, &wi_ger_ladder, NULL},
+    {"weft_transpose", run_transpose, &wi_transpose_ladder, NULL},
+    {"weft_transpose in place", run_transpose_in_place, NULL, NULL},
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},

@@ -107,6 +107,11 @@ test_climb() {
     expect 2 'option --k: "0" is no count above 0' "$weft" climb gemm -p "$place" --k 0
     expect 2 'option --m: "x" is no count above 0' "$weft" climb gemm -p "$place" --m x
     expect 2 'option --m: scan has one size, --n' "$weft" climb scan --m 5
+    for op in gemv ger transpose; do
+        expect 0 'm x n = 40x7' "$weft" climb "$op" -p "$place" --m 40 --n 7
+        expect 0 '"size": "40x7"' "$weft" climb "$op" -p "$place" --m 40 --n 7 --json
+        expect 2 'option --k: '"$op"' has no such extent' "$weft" climb "$op" -p "$place" --k 5
+    done
     expect 2 'option --k: roofs have no such choice' "$weft" climb roof --k 5
     expect 0 '"size": "5x8x9x40"' "$weft" climb gemm_batch -p "$place" --m 5 --n 8 --k 9 \
         --count 40 --json

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm: products of matrices. */
+/* gemm: products of matrices, and what triangular matrices multiply and solve. */
 #ifndef WEFT_GEMM_H
 #define WEFT_GEMM_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* How a product is to be computed; combined with |. */
+/* How a call is to be computed; combined with |. Each call says which of them it takes. */
 enum {
     /* Matrices are stored row after row; without it, column after column (docs/matrices.md). */
     WEFT_ROW_MAJOR = 1 << 0,
@@ -20,10 +20,16 @@ enum {
     WEFT_F32_STRICT = 1 << 3, /* fused multiply-adds in f32, and nothing else */
     /* Elements of A and B may be cut to the 11 significant bits of tf32, an error of up to 2^-10 of
      * each; numbers below 2^-126 may become zero. */
-    WEFT_TF32 = 1 << 4
+    WEFT_TF32 = 1 << 4,
+    /* Of triangular matrices, and of symmetric ones of which one triangle is stored. */
+    WEFT_UPPER_TRIANGLE = 1 << 5, /* the upper triangle; without it, the lower one */
+    WEFT_UNIT_DIAGONAL = 1 << 6,  /* the diagonal is all ones, and not read */
+    WEFT_RIGHT = 1 << 7           /* A stands on the right of B */
 };
 
-/* C = alpha op(A) op(B) + beta C, where op(A) is m x k, op(B) is k x n and C is m x n; op(X) is X,
+/* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_TRANSPOSE_B, WEFT_F32_STRICT, WEFT_TF32.
+ *
+ * C = alpha op(A) op(B) + beta C, where op(A) is m x k, op(B) is k x n and C is m x n; op(X) is X,
  * or its transpose.
  *
  * `type` is that of A and B, `out` that of C. Sums are kept in a type of their own:
@@ -98,6 +104,123 @@ WEFT_API weft_status weft_gemm_batch(weft_context *ctx, unsigned how, weft_type 
                                      const void *const *a, size_t lda, const void *const *b,
                                      size_t ldb, double beta, void *const *c, size_t ldc,
                                      size_t count);
+
+/* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_UPPER_TRIANGLE.
+ *
+ * C = alpha A A' + beta C, A being n x k or, with WEFT_TRANSPOSE_A, C = alpha A' A + beta C, A
+ * being k x n. C is symmetric, n x n, and only its lower triangle or, with WEFT_UPPER_TRIANGLE, its
+ * upper one is read and written, diagonal included. (Where a GPU works on C in host memory, the
+ * other triangle is copied there and back as it is.)
+ *
+ * The type is f64 or f32; others are WEFT_EUNSUPPORTED. alpha and beta are rounded to it. Leading
+ * dimensions are as in weft_gemm; what lies between lines is neither read nor written. C shares no
+ * memory with A.
+ *
+ * beta = 0: C is not read. alpha = 0 or k = 0: A is not read, and C = beta C. Else NaN and infinity
+ * spread as the formula says. The same call gives the same bits each time on the same place,
+ * whatever the number of threads. The error of an element is that of weft_gemm's.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. On a GPU, A is copied to temporary memory first if its columns
+ * (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes. */
+WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t k,
+                               double alpha, const void *a, size_t lda, double beta, void *c,
+                               size_t ldc);
+
+/* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_UPPER_TRIANGLE, WEFT_UNIT_DIAGONAL, WEFT_RIGHT.
+ *
+ * B = alpha op(A)^-1 B or, with WEFT_RIGHT, B = alpha B op(A)^-1: solves op(A) X = alpha B or X
+ * op(A) = alpha B, and X takes the place of B, m x n. A is a triangular matrix of order m or, with
+ * WEFT_RIGHT, n; op(A) is A, or its transpose with WEFT_TRANSPOSE_A. WEFT_UPPER_TRIANGLE names the
+ * triangle that A is stored in, before op and as seen by its rows and columns however these lie in
+ * memory. The other triangle is not read, nor is the diagonal with WEFT_UNIT_DIAGONAL.
+ *
+ * The type is f64 or f32; others are WEFT_EUNSUPPORTED. alpha is rounded to it. Leading dimensions
+ * are as in weft_gemm; what lies between lines is neither read nor written. B shares no memory with
+ * A.
+ *
+ * alpha = 0: A and B are not read, and B = 0. Else NaN and infinity spread as substitution spreads
+ * them. Whether A is singular is not asked: a zero on its diagonal gives infinity and NaN, and
+ * WEFT_OK.
+ *
+ * The same call gives the same bits each time on the same place, whatever the number of threads.
+ *
+ * On a cpu X is found by substitution, whose residual |op(A) X - alpha B| is at most about m u |A|
+ * |X| (n with WEFT_RIGHT) for each element, u = 2^-53 of f64 and 2^-24 of f32. On a GPU the variant
+ * that the library chooses multiplies by inverses of the blocks of 64 x 64 on the diagonal of A,
+ * and substitutes blocks: there the bound grows with the condition numbers of these blocks, and is
+ * lost if an inverse leaves the range of the type. `weft_use(ctx, "trsm", "column")` substitutes
+ * there too, slowly.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. */
+WEFT_API weft_status weft_trsm(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
+                               double alpha, const void *a, size_t lda, void *b, size_t ldb);
+
+/* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A, WEFT_UPPER_TRIANGLE, WEFT_UNIT_DIAGONAL, WEFT_RIGHT.
+ *
+ * B = alpha op(A) B or, with WEFT_RIGHT, B = alpha B op(A), in place, for the triangular matrix A.
+ * Everything is said as in weft_trsm, of which it is the opposite; the error of an element is at
+ * most about m u |alpha| |A| |B| (n with WEFT_RIGHT) on every place. */
+WEFT_API weft_status weft_trmm(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
+                               double alpha, const void *a, size_t lda, void *b, size_t ldb);
+
+/* ---- products with vectors, and transposes ---- */
+
+/* y = alpha op(A) x + beta y, where op(A) is m x n: x has n elements and y has m. A is stored as in
+ * weft_gemm, by columns or, with WEFT_ROW_MAJOR, by rows; with WEFT_TRANSPOSE_A it is stored as its
+ * transpose, n x m, which is what BLAS calls the transposed product. Other flags are refused.
+ *
+ * `type` is that of A and x, `out` that of y, and sums are kept in a type of their own:
+ *
+ *     type   out          sums
+ *     f64    f64          f64
+ *     f32    f32          f32
+ *     f16    f16 or f32   f32
+ *     bf16   bf16 or f32  f32
+ *
+ * Strides are as in BLAS: elements of x lie incx apart, and incx is not 0. x is the lowest address
+ * of the vector in memory; with a negative incx element 0 is the last in memory, at
+ * x[(n - 1) |incx|]. The same holds of y. What lies in between is neither read nor written.
+ *
+ * beta = 0: y is not read. alpha = 0 or n = 0: A and x are not read, and y = beta y. Else NaN and
+ * infinity spread as the formula says. y shares no memory with A or x.
+ *
+ * The same call gives the same bits each time on the same place, whatever the number of threads. On
+ * a cpu they do not depend on the instruction set, and an element's bits not on m. The error of an
+ * element is at most about n 2^-24 sum |a| |x|, with sums of f64 n 2^-53 of it.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. It is fastest where lines of A begin at multiples of 16 bytes. */
+WEFT_API weft_status weft_gemv(weft_context *ctx, unsigned how, weft_type type, weft_type out,
+                               size_t m, size_t n, double alpha, const void *a, size_t lda,
+                               const void *x, ptrdiff_t incx, double beta, void *y, ptrdiff_t incy);
+
+/* A = A + alpha x yt: element (i, j) of A, m x n, takes in alpha x[i] y[j]. A is stored by columns
+ * or, with WEFT_ROW_MAJOR, by rows; other flags are refused. All are of one type: f64, f32, f16 or
+ * bf16. alpha y[j] is rounded, and x[i] times that is added with one rounding; of 16-bit floats
+ * both in f32, rounded to A's type at the end.
+ *
+ * Strides incx and incy are as in weft_gemv. alpha = 0: nothing is read or written. Else NaN and
+ * infinity spread as the formula says, also where they meet a 0. A shares no memory with x or y;
+ * x and y may be the same.
+ *
+ * The same call gives the same bits each time, on a cpu and on a GPU. Arrays may be host or device
+ * memory, mixed freely; with all of them on the device the call is queued. */
+WEFT_API weft_status weft_ger(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
+                              double alpha, const void *x, ptrdiff_t incx, const void *y,
+                              ptrdiff_t incy, void *a, size_t lda);
+
+/* B = At: A is m x n, B is n x m, and their elements are of any kind, `width` bytes each, 1 to 16.
+ * Both are stored by columns or, with WEFT_ROW_MAJOR, by rows; other flags are refused. lda and ldb
+ * count elements. Neither matrix needs an alignment; the call is fastest with widths of 1, 2, 4, 8
+ * and 16 where the lines of both begin at multiples of 16 bytes.
+ *
+ * In place, b = a, if the matrix is square and lda = ldb, or if neither A nor B has gaps between
+ * its lines. A matrix that is not square then takes temporary memory of its own size. Else A and B
+ * share no memory. */
+WEFT_API weft_status weft_transpose(weft_context *ctx, unsigned how, size_t width, size_t m,
+                                    size_t n, const void *a, size_t lda, void *b, size_t ldb);
 
 #ifdef __cplusplus
 }

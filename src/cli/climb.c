@@ -21,9 +21,9 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 }
 
 static const wi_option m_option = {
-    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm, gemm_batch"};
+    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; order of a triangle"};
 static const wi_option k_option = {
-    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm, gemm_batch"};
+    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n"};
 static const wi_option count_option = {
     .name = "count", .value = "COUNT", .help = "number of products; of gemm_batch"};
 
@@ -126,25 +126,36 @@ static void print_meaning(const climber *c) {
     wi_print_line(stdout, INDENT, "Every result is checked in full before it is timed.\n");
 }
 
-static const char *name_of_size(const wi_climb *climb) {
-    return climb->usual_side ? "m x n x k x count" : climb->has_extents ? "m x n x k" : "n";
+/* The extents that the climb has, of those asked for, and their letters. */
+static wi_size asked_for(const wi_climb *climb, const wi_setup *setup, const char **letters) {
+    const size_t *const x = setup->extent;
+    if (climb->usual_side) {
+        *letters = "m x n x k x count";
+        return (wi_size){{x[0], x[1], x[2], x[3]}};
+    }
+    if (climb->lacks & WI_LACKS_M) {
+        *letters = "n x k";
+        return (wi_size){{x[1], x[2]}};
+    }
+    *letters = climb->lacks & WI_LACKS_K ? "m x n" : "m x n x k";
+    return (wi_size){{x[0], x[1], climb->lacks & WI_LACKS_K ? 0 : x[2]}};
 }
 
 static void print_heading(const climber *c) {
     const wi_climb *const climb = c->pool->climb;
     const wi_setup *const setup = &c->pool->setup;
     char title[WI_NAME_BYTES], n[WI_SIZE_BYTES], bytes[WI_FIELD_BYTES], size[64] = "";
-    wi_size asked = climb->has_extents ? (wi_size){{0}} : wi_size_of(c->n);
+    const char *letters = "n";
+    wi_size asked = wi_size_of(c->n);
     if (climb->has_extents)
-        memcpy(asked.extent, setup->extent, sizeof asked.extent);
+        asked = asked_for(climb, setup, &letters);
     wi_place_title(setup->ctx, title, sizeof title);
     if (!climb->merits && !climb->has_extents && wi_roof_rows[c->first.roof].unit == WI_UNIT_BYTES)
         snprintf(size, sizeof size, " (%s an array)",
                  wi_format_bytes((double)(c->n * weft_type_size(setup->type)), bytes));
     wi_print_line(stdout, INDENT, "%s%s%s: %s, %s, %s = %s%s", wi_style_on(stdout, WI_BOLD),
                   climb->ladder->op, wi_style_on(stdout, WI_PLAIN), climb->example,
-                  weft_type_name(setup->type), name_of_size(climb), wi_format_size(&asked, n),
-                  size);
+                  weft_type_name(setup->type), letters, wi_format_size(&asked, n), size);
     wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
     print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
@@ -411,6 +422,7 @@ static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
         &wi_variant_option, &wi_type_option, &wi_n_option,   &m_option,
         &k_option,          &count_option,   &wi_seed_option};
     static const wi_option *const of_products[] = {&m_option, &k_option};
+    static const unsigned lacks[] = {WI_LACKS_M, WI_LACKS_K};
     for (size_t k = 0; !climb && k < sizeof of_ladders / sizeof *of_ladders; k++) {
         if (wi_given(args, of_ladders[k]))
             return wi_usage(args->command, "option --%s: roofs have no such choice; leave it out",
@@ -426,6 +438,11 @@ static wi_exit check_options(const wi_arguments *args, const wi_climb *climb) {
                         "option --count: %s is one call; gemm_batch has many "
                         "products",
                         climb->ladder->op);
+    for (size_t k = 0; climb && k < 2; k++) {
+        if (wi_given(args, of_products[k]) && climb->lacks & lacks[k])
+            return wi_usage(args->command, "option --%s: %s has no such extent; leave it out",
+                            of_products[k]->name, climb->ladder->op);
+    }
     if (climb && climb->only_type && wi_given(args, &wi_type_option) && args->type != climb->type)
         return wi_usage(args->command, "option --type: %s is of %s only; leave the option out",
                         climb->ladder->op, weft_type_name(climb->type));

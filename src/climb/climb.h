@@ -12,6 +12,11 @@ extern "C" {
 #endif
 
 enum {
+    WI_LACKS_M = 1 << 0, /* in the order of extents */
+    WI_LACKS_K = 1 << 2
+};
+
+enum {
     WI_EXTENTS = 4,
     WI_MERITS = 2
 };
@@ -63,6 +68,7 @@ typedef struct wi_climb {
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     size_t first_n;          /* where rungs begin; 0: 1024 */
     bool has_extents;        /* m, n and k, which can be asked for one by one */
+    unsigned lacks;          /* save these: WI_LACKS_M, WI_LACKS_K */
     size_t usual_side;       /* not 0: a fourth extent counts products of m x n x k, which are as
                                 large as this if the user does not say; n is the number of products */
     /* Allocates and fills a problem; on failure nothing stays allocated. */

@@ -25,6 +25,10 @@ static void load(void) {
         find(library, "dgemm_", &blas.dgemm, sizeof blas.dgemm) &&
         find(library, "sgemm_", &blas.sgemm, sizeof blas.sgemm) &&
         find(library, "dtrsm_", &blas.dtrsm, sizeof blas.dtrsm) &&
+        find(library, "ssyrk_", &blas.ssyrk, sizeof blas.ssyrk) &&
+        find(library, "strsm_", &blas.strsm, sizeof blas.strsm) &&
+        find(library, "dtrmm_", &blas.dtrmm, sizeof blas.dtrmm) &&
+        find(library, "strmm_", &blas.strmm, sizeof blas.strmm) &&
         find(library, "dpotrf_", &blas.dpotrf, sizeof blas.dpotrf) &&
         find(library, "openblas_set_num_threads", &blas.set_threads, sizeof blas.set_threads) &&
         find(library, "openblas_get_num_threads", &blas.get_threads, sizeof blas.get_threads);

@@ -10,6 +10,9 @@ typedef struct wi_blas {
     void (*dsyrk)(const char *uplo, const char *trans, const int *n, const int *k,
                   const double *alpha, const double *a, const int *lda, const double *beta,
                   double *c, const int *ldc);
+    void (*ssyrk)(const char *uplo, const char *trans, const int *n, const int *k,
+                  const float *alpha, const float *a, const int *lda, const float *beta, float *c,
+                  const int *ldc);
     void (*dgemm)(const char *trans_a, const char *trans_b, const int *m, const int *n,
                   const int *k, const double *alpha, const double *a, const int *lda,
                   const double *b, const int *ldb, const double *beta, double *c, const int *ldc);
@@ -19,6 +22,15 @@ typedef struct wi_blas {
     void (*dtrsm)(const char *side, const char *uplo, const char *trans, const char *diag,
                   const int *m, const int *n, const double *alpha, const double *a, const int *lda,
                   double *b, const int *ldb);
+    void (*strsm)(const char *side, const char *uplo, const char *trans, const char *diag,
+                  const int *m, const int *n, const float *alpha, const float *a, const int *lda,
+                  float *b, const int *ldb);
+    void (*dtrmm)(const char *side, const char *uplo, const char *trans, const char *diag,
+                  const int *m, const int *n, const double *alpha, const double *a, const int *lda,
+                  double *b, const int *ldb);
+    void (*strmm)(const char *side, const char *uplo, const char *trans, const char *diag,
+                  const int *m, const int *n, const float *alpha, const float *a, const int *lda,
+                  float *b, const int *ldb);
     void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
     void (*set_threads)(int threads);
     int (*get_threads)(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fused arithmetic on wi_doubles, and loads and stores of some of their lanes. For *_simd.c files.
- */
+/* Fused arithmetic on vectors of f64 and f32, and loads and stores of some of the lanes of
+ * wi_doubles. For *_simd.c files. */
 #ifndef WI_CPU_LANES_H
 #define WI_CPU_LANES_H
 
@@ -37,6 +37,25 @@ WI_INLINE wi_doubles wi_minus_product(wi_doubles a, wi_doubles b, wi_doubles c) 
     return (wi_doubles)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 #else
     return (wi_doubles){fma(-a[0], b[0], c[0]), fma(-a[1], b[1], c[1])};
+#endif
+}
+
+typedef float wi_floats __attribute__((vector_size(WI_VECTOR_BYTES)));
+
+WI_INLINE wi_floats wi_splat_f32(float x) {
+    return x - (wi_floats){0};
+}
+
+/* c + a b, rounded once. */
+WI_INLINE wi_floats wi_plus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
+#if defined(__AVX512F__)
+    return (wi_floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+    return (wi_floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    for (int k = 0; k < WI_VECTOR_BYTES / 4; k++)
+        c[k] = fmaf(a[k], b[k], c[k]);
+    return c;
 #endif
 }
 

@@ -3,64 +3,32 @@
  * begin elsewhere is copied first, which costs less than copies of single elements would. */
 #include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
+#include "gemm/transpose.h"
 
-/* An operand as it is stored, and what a rung wants of it. */
-struct operand {
-    const void **p;
-    size_t *ld;
-    bool *transposed;
-    size_t lines, length; /* of the lines */
-    bool turn;            /* its columns are to be lines instead, or the other way round */
-};
-
-constexpr int turned = 32; /* elements of a side of a piece */
-constexpr int turners = 8;
-
-/* to(j, i) = from(i, j) for `lines` lines of `length` elements, whose lines are `ld` apart. */
-template <class T>
-__global__ void turn_lines(T *to, size_t to_ld, const T *from, size_t ld, size_t lines,
-                           size_t length) {
-    WEFT_SHARED(T, piece, [turned][turned + 1]);
-    const size_t across = wi_gemm_pieces(length, turned), down = wi_gemm_pieces(lines, turned);
-    for (size_t b = blockIdx.x; b < across * down; b += gridDim.x) {
-        const size_t line = b / across * turned, place = b % across * turned;
-        for (size_t y = threadIdx.y; y < turned; y += turners)
-            if (line + y < lines && place + threadIdx.x < length)
-                piece[y][threadIdx.x] = from[(line + y) * ld + place + threadIdx.x];
-        __syncthreads();
-        for (size_t y = threadIdx.y; y < turned; y += turners)
-            if (place + y < length && line + threadIdx.x < lines)
-                to[(place + y) * to_ld + line + threadIdx.x] = piece[threadIdx.x][y];
-        __syncthreads();
-    }
-}
-
-template <class T>
-static weft_status turn(weft_context *ctx, T *to, size_t to_ld, const operand *o) {
-    const size_t pieces = wi_gemm_pieces(o->lines, turned) * wi_gemm_pieces(o->length, turned);
-    const size_t most = (size_t)ctx->gpu->multiprocessors * 8;
-    return WEFT_LAUNCH(turn_lines<T>, ctx, (unsigned)(pieces < most ? pieces : most),
-                       dim3(turned, turners), 0, to, to_ld, (const T *)*o->p, *o->ld, o->lines,
-                       o->length);
-}
-
-/* Makes of an operand a copy whose lines begin at multiples of 16 bytes, turned if need be, unless
- * it is like that already; *copy is to be freed. */
-static weft_status prepare(weft_context *ctx, size_t width, const operand *o, void **copy) {
-    if (!o->turn && wi_is_aligned(*o->p) && *o->ld * width % 16 == 0)
+weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                          size_t *ld, void **copy) {
+    if (wi_is_aligned(*p) && *ld * width % 16 == 0)
         return WEFT_OK;
-    const size_t lines = o->turn ? o->length : o->lines, length = o->turn ? o->lines : o->length;
-    const size_t pitch = wi_gemm_pieces(length * width, 16) * 16, ld = pitch / width;
-    weft_status status = wi_gpu_alloc(ctx, copy, lines * pitch);
-    if (status == WEFT_OK && o->turn)
-        status =
-            width == 4 ? turn(ctx, (uint32_t *)*copy, ld, o) : turn(ctx, (uint8_t *)*copy, ld, o);
-    else if (status == WEFT_OK)
-        status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*o->p, *o->ld * width},
-                                     lines, length * width, ctx->gpu->stream);
-    *o->p = *copy;
-    *o->ld = ld;
-    *o->transposed = *o->transposed != o->turn;
+    const size_t pitch = wi_gemm_pieces(of.length * width, 16) * 16;
+    weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
+    if (status == WEFT_OK)
+        status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*p, *ld * width},
+                                     of.count, of.length * width, ctx->gpu->stream);
+    *p = *copy;
+    *ld = pitch / width;
+    return status;
+}
+
+/* The same of a copy whose lines are the columns of those there are, `of`. */
+static weft_status turn(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                        size_t *ld, void **copy) {
+    const size_t turned_ld = wi_gemm_pieces(of.count * width, 16) * 16 / width;
+    weft_status status = wi_gpu_alloc(ctx, copy, of.length * turned_ld * width);
+    const wi_transpose_args call = {width, of.length, of.count, *p, *ld, *copy, turned_ld};
+    if (status == WEFT_OK)
+        status = wi_transpose_packs(ctx, &call);
+    *p = *copy;
+    *ld = turned_ld;
     return status;
 }
 
@@ -69,24 +37,17 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, boo
                                 weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
-    const operand of_a = {&g.a,
-                          &g.lda,
-                          &g.transposed_a,
-                          g.transposed_a ? g.m : g.k,
-                          g.transposed_a ? g.k : g.m,
-                          along_k && !g.transposed_a};
-    const operand of_b = {&g.b,
-                          &g.ldb,
-                          &g.transposed_b,
-                          g.transposed_b ? g.k : g.n,
-                          g.transposed_b ? g.n : g.k,
-                          along_k && g.transposed_b};
+    const wi_gemm_lines of_a = g.transposed_a ? wi_gemm_lines{g.m, g.k} : wi_gemm_lines{g.k, g.m};
+    const wi_gemm_lines of_b = g.transposed_b ? wi_gemm_lines{g.k, g.n} : wi_gemm_lines{g.n, g.k};
+    const bool turn_a = along_k && !g.transposed_a, turn_b = along_k && g.transposed_b;
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
-        status = prepare(ctx, width, &of_a, &a);
+        status = (turn_a ? turn : wi_gemm_align)(ctx, of_a, width, &g.a, &g.lda, &a);
     if (status == WEFT_OK && g.k > 0)
-        status = prepare(ctx, width, &of_b, &b);
+        status = (turn_b ? turn : wi_gemm_align)(ctx, of_b, width, &g.b, &g.ldb, &b);
+    g.transposed_a = g.transposed_a || along_k;
+    g.transposed_b = g.transposed_b && !along_k;
     if (status == WEFT_OK)
         status = run(ctx, &g);
     const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;

@@ -109,5 +109,14 @@ __device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, s
     const size_t within = block - before * tiles_m;
     return {within / width, before + within % width};
 }
+/* Lines of an operand as it is stored. */
+struct wi_gemm_lines {
+    size_t count, length;
+};
+
+/* Gives *p and *ld of a copy whose lines begin at multiples of 16 bytes, unless they do so already;
+ * *copy, of which it says nothing then, is to be freed. */
+weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
+                          size_t *ld, void **copy);
 
 #endif

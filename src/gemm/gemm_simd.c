@@ -28,24 +28,7 @@ enum {
 
 /* ---- words ---- */
 
-typedef float floats __attribute__((vector_size(WI_VECTOR_BYTES)));
 typedef uint32_t wholes __attribute__((vector_size(WI_VECTOR_BYTES)));
-
-WI_INLINE floats splat_f32(float x) {
-    return x - (floats){0};
-}
-
-WI_INLINE floats plus_product_f32(floats a, floats b, floats c) {
-#if defined(__AVX512F__)
-    return (floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined(__FMA__)
-    return (floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#else
-    for (int k = 0; k < WI_VECTOR_BYTES / 4; k++)
-        c[k] = fmaf(a[k], b[k], c[k]);
-    return c;
-#endif
-}
 
 WI_INLINE wholes splat_whole(uint32_t x) {
     return x - (wholes){0};
@@ -172,11 +155,11 @@ WI_INLINE void pack_panel_i8(const size_t width, size_t count, size_t k, const w
 
 #define NAME(f) f##_f32
 #define WORD float
-#define VECTOR floats
+#define VECTOR wi_floats
 #define SCALAR AS_F32
-#define SPLAT splat_f32
-#define PLUS_PRODUCT plus_product_f32
-#define PLUS_SCALED plus_product_f32
+#define SPLAT wi_splat_f32
+#define PLUS_PRODUCT wi_plus_product_f32
+#define PLUS_SCALED wi_plus_product_f32
 #define PLUS_SCALED_WORD fmaf
 #define STEPS AS_IT_IS
 #define UNROLL_STEPS _Pragma("GCC unroll 4")

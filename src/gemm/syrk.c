@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call of syrk. */
+#include "gemm/syrk.h"
+
+#include "core/call.h"
+
+enum {
+    A,
+    C,
+    HOWS = WEFT_ROW_MAJOR | WEFT_TRANSPOSE_A | WEFT_UPPER_TRIANGLE
+};
+
+static const char name[] = "weft_syrk";
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_syrk_args args = *(const wi_syrk_args *)user;
+    args.a = part->p[A];
+    args.lda = part->ld[A];
+    args.c = part->p[C];
+    args.ldc = part->ld[C];
+    return wi_run(ctx, &wi_syrk_ladder, call->name, args.type, &args);
+}
+
+static weft_status check(weft_context *ctx, unsigned how, weft_type type) {
+    if (wi_check_type(ctx, name, type) != WEFT_OK)
+        return WEFT_EARG;
+    if (type != WEFT_F64 && type != WEFT_F32)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", name,
+                       weft_type_name(type));
+    if (how & ~(unsigned)HOWS)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: how is %u; it takes WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A and "
+                       "WEFT_UPPER_TRIANGLE of weft/gemm.h",
+                       name, how);
+    return WEFT_OK;
+}
+
+static double rounded(weft_type type, double x) {
+    return type == WEFT_F32 ? (float)x : x;
+}
+
+/* C is its own transpose, with the other triangle. */
+static wi_syrk_args by_columns(const wi_syrk_args *args) {
+    wi_syrk_args turned = *args;
+    turned.upper = !args->upper;
+    turned.transposed = !args->transposed;
+    return turned;
+}
+
+weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t k,
+                      double alpha, const void *a, size_t lda, double beta, void *c, size_t ldc) {
+    weft_status status = wi_check_context(ctx);
+    if (status == WEFT_OK)
+        status = check(ctx, how, type);
+    if (status != WEFT_OK)
+        return status;
+    const bool by_rows = how & WEFT_ROW_MAJOR;
+    wi_syrk_args args = {.type = type,
+                         .upper = how & WEFT_UPPER_TRIANGLE,
+                         .transposed = how & WEFT_TRANSPOSE_A,
+                         .n = n,
+                         .alpha = k == 0 ? 0 : rounded(type, alpha),
+                         .beta = rounded(type, beta)};
+    args.k = args.alpha == 0 ? 0 : k;
+    const size_t high = args.transposed ? args.k : n, wide = args.transposed ? n : args.k;
+    const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, by_rows ? wi_matrix("a", a, high, wide, "lda", lda, type, WI_IN)
+                               : wi_columns("a", a, high, wide, "lda", lda, type, WI_IN));
+    wi_call_add(&call, by_rows ? wi_matrix("c", c, n, n, "ldc", ldc, type, use)
+                               : wi_columns("c", c, n, n, "ldc", ldc, type, use));
+    status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || n == 0)
+        return status;
+    if (by_rows)
+        args = by_columns(&args);
+    return wi_call_run(ctx, &call, run, &args);
+}
+
+wi_gemm_args wi_syrk_part(const wi_syrk_args *g, size_t row, size_t rows, size_t column,
+                          size_t columns) {
+    const size_t step = (g->transposed ? g->lda : 1) * weft_type_size(g->type);
+    return (wi_gemm_args){.type = g->type,
+                          .out = g->type,
+                          .accuracy = WI_FULL_F32,
+                          .transposed_a = g->transposed,
+                          .transposed_b = !g->transposed,
+                          .m = rows,
+                          .n = columns,
+                          .k = g->k,
+                          .a = (const char *)g->a + row * step,
+                          .lda = g->lda,
+                          .b = (const char *)g->a + column * step,
+                          .ldb = g->lda};
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_SYRK_H
+#define WI_SYRK_H
+
+#include "core/rows.h"
+#include "gemm/gemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call on memory the place can reach, checked, of matrices stored by columns: C = alpha op(A)
+ * op(A)' + beta C, op(A) being n x k. n > 0; with k = 0, alpha is 0 and A is not there. */
+typedef struct wi_syrk_args {
+    weft_type type;
+    bool upper;      /* triangle of C */
+    bool transposed; /* A is stored as its transpose */
+    size_t n, k;
+    double alpha, beta; /* as the type holds them */
+    const void *a;
+    size_t lda;
+    void *c;
+    size_t ldc;
+} wi_syrk_args;
+
+extern const wi_ladder wi_syrk_ladder;
+
+/* The part of op(A) op(A)' in these rows and columns, as a product by gemm: alpha, beta and C are
+ * still to be said. */
+wi_gemm_args wi_syrk_part(const wi_syrk_args *g, size_t row, size_t rows, size_t column,
+                          size_t columns);
+
+/* The rungs. */
+weft_status wi_syrk_serial(weft_context *ctx, const void *args);
+weft_status wi_syrk_openblas(weft_context *ctx, const void *args);
+weft_status wi_syrk_packed(weft_context *ctx, const void *args);
+weft_status wi_syrk_coalesced(weft_context *ctx, const void *args);
+weft_status wi_syrk_product(weft_context *ctx, const void *args);
+weft_status wi_syrk_triangle(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

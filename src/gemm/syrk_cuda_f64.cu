@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The triangle of C in f64, on tensor cores. */
+#include "cuda/tensor_f64.cuh"
+#include "gemm/gemm_shape_f64.cuh"
+#include "gemm/syrk_tile.cuh"
+
+using large = wi_gemm_f64_shape<wi_gemm_extents<64, 128, 32, 2, 4, 3, 1>>;
+using small = wi_gemm_f64_shape<wi_gemm_extents<64, 64, 32, 2, 2, 3, 2>>;
+/* For blocks with less shared memory. */
+using least = wi_gemm_f64_shape<wi_gemm_extents<64, 64, 32, 2, 2, 2, 1>>;
+
+weft_status wi_syrk_tiles_f64(weft_context *ctx, const wi_gemm_args *g, bool upper) {
+    return wi_syrk_by_size<large, small, least>(ctx, g, upper);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transpose on a GPU. A block turns one tile: a thread loads a few packs of neighbouring elements
+ * from as many lines, which are a small square, turns the square in registers, and stores it in
+ * shared memory the way B has it; packs of B's lines then go from there to global memory. Both ways
+ * a warp accesses whole lines of 128 bytes or more. */
+#include "cuda/memory.cuh"
+#include "gemm/gemm_cuda.cuh"
+#include "gemm/transpose.h"
+
+constexpr int threads = 256;
+
+namespace {
+
+/* A's elements and B's, of type T. */
+template <class T>
+struct matrices {
+    size_t rows, columns, lda, ldb;
+    const T *a;
+    T *b;
+};
+
+/* `width` elements that are loaded and stored together. */
+template <class T, int width>
+struct alignas(sizeof(T) * width) pack {
+    T at[width];
+};
+template <class T>
+struct pack<T, 1> {
+    T at[1];
+};
+
+/* An element that is no number: `count` units, each copied by itself, as they are aligned and it is
+ * not. */
+template <class Unit, int count>
+struct units {
+    Unit at[count];
+
+    units() = default;
+    __device__ units(const units &other) {
+        *this = other;
+    }
+    __device__ units &operator=(const units &other) {
+#pragma unroll
+        for (int k = 0; k < count; k++)
+            at[k] = other.at[k];
+        return *this;
+    }
+};
+
+/* A tile of `across` x `across` squares of `width` x `width` elements. In shared memory it is lines
+ * of packs; where in its line a pack lies depends on the line, so that the lanes of a warp, which
+ * store at the same place of different lines, meet different banks. */
+template <class T_, int width_, int across_>
+struct tile_shape {
+    using T = T_;
+    static constexpr int width = width_, across = across_;
+    static constexpr int side = width * across;
+    static constexpr int squares = across * across / threads; /* of a thread */
+    static_assert(across * across % threads == 0, "whole shares");
+    using Pack = pack<T, width>;
+    using Tile = Pack[side][across];
+
+    __device__ static int place(int line, int at) {
+        return at ^ (line / width % across);
+    }
+};
+
+} // namespace
+
+/* Loads up to `width` elements, of which `there` exist. */
+template <class Pack, class T, int width>
+static __device__ Pack load(const T *p, int there) {
+    if (there >= width)
+        return *(const Pack *)p;
+    Pack v = {};
+#pragma unroll
+    for (int e = 0; e < width; e++)
+        if (e < there)
+            v.at[e] = p[e];
+    return v;
+}
+
+/* How many of `width` elements from `first` on lie before `end`: 0 or less if none. */
+static __device__ int left_of(size_t first, size_t end, int width) {
+    return first >= end ? 0 : end - first < (size_t)width ? (int)(end - first) : width;
+}
+
+/* The tile of A whose first element is (row, column), turned. */
+template <class Shape>
+static __device__ void take(const matrices<typename Shape::T> &x, size_t row, size_t column,
+                            typename Shape::Tile &tile) {
+    using Pack = typename Shape::Pack;
+    constexpr int width = Shape::width;
+    Pack v[Shape::squares][width];
+#pragma unroll
+    for (int s = 0; s < Shape::squares; s++) {
+        const int index = (int)threadIdx.x + s * threads;
+        const size_t i = row + index % Shape::across * width;
+        const size_t j = column + index / Shape::across * width;
+        const int there = left_of(i, x.rows, width);
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            if (there > 0 && j + e < x.columns)
+                v[s][e] = load<Pack, typename Shape::T, width>(x.a + i + (j + e) * x.lda, there);
+    }
+#pragma unroll
+    for (int s = 0; s < Shape::squares; s++) {
+        const int index = (int)threadIdx.x + s * threads;
+        const int line = index % Shape::across * width, at = index / Shape::across;
+#pragma unroll
+        for (int e = 0; e < width; e++) {
+            Pack turned;
+#pragma unroll
+            for (int k = 0; k < width; k++)
+                turned.at[k] = v[s][k].at[e];
+            tile[line + e][Shape::place(line + e, at)] = turned;
+        }
+    }
+}
+
+/* A turned tile to B, where element (row, column) of A goes to (column, row). */
+template <class Shape>
+static __device__ void put(const matrices<typename Shape::T> &x, size_t row, size_t column,
+                           const typename Shape::Tile &tile) {
+    using Pack = typename Shape::Pack;
+    constexpr int width = Shape::width, packs = Shape::side * Shape::across;
+#pragma unroll
+    for (int first = 0; first < packs; first += threads) {
+        const int index = first + (int)threadIdx.x;
+        const int line = index / Shape::across, at = index % Shape::across;
+        const int there = left_of(column + at * width, x.columns, width);
+        if (row + line >= x.rows || there == 0)
+            continue;
+        const Pack v = tile[line][Shape::place(line, at)];
+        typename Shape::T *const to = x.b + column + at * width + (row + line) * x.ldb;
+        if (there == width)
+            *(Pack *)to = v;
+        else
+#pragma unroll
+            for (int e = 0; e < width; e++)
+                if (e < there)
+                    to[e] = v.at[e];
+    }
+}
+
+template <class Shape>
+static __global__ void __launch_bounds__(threads) packs(matrices<typename Shape::T> x) {
+    WEFT_SHARED(typename Shape::Tile, tile, );
+    const size_t tiles = wi_gemm_pieces(x.rows, Shape::side);
+    const size_t row = blockIdx.x % tiles * Shape::side, column = blockIdx.x / tiles * Shape::side;
+    take<Shape>(x, row, column, tile);
+    __syncthreads();
+    put<Shape>(x, row, column, tile);
+}
+
+/* In place: the block of a tile below the diagonal exchanges it with the one above. */
+template <class Shape>
+static __global__ void __launch_bounds__(threads) swaps(matrices<typename Shape::T> x) {
+    WEFT_SHARED(typename Shape::Tile, low, );
+    WEFT_SHARED(typename Shape::Tile, high, );
+    const size_t tiles = wi_gemm_pieces(x.rows, Shape::side);
+    const size_t down = blockIdx.x % tiles, over = blockIdx.x / tiles;
+    const size_t row = down * Shape::side, column = over * Shape::side;
+    if (down < over)
+        return;
+    take<Shape>(x, row, column, low);
+    if (down != over)
+        take<Shape>(x, column, row, high);
+    __syncthreads();
+    put<Shape>(x, row, column, low);
+    if (down != over)
+        put<Shape>(x, column, row, high);
+}
+
+template <class Shape>
+static weft_status launch(weft_context *ctx, const wi_transpose_args *t) {
+    using T = typename Shape::T;
+    const matrices<T> x = {t->rows, t->columns, t->lda, t->ldb, (const T *)t->a, (T *)t->b};
+    const size_t blocks =
+        wi_gemm_pieces(t->rows, Shape::side) * wi_gemm_pieces(t->columns, Shape::side);
+    return t->a == t->b ? WEFT_LAUNCH(swaps<Shape>, ctx, (unsigned)blocks, threads, 0, x)
+                        : WEFT_LAUNCH(packs<Shape>, ctx, (unsigned)blocks, threads, 0, x);
+}
+
+/* Are all lines of both matrices aligned to so many bytes? */
+static bool is_aligned_to(const wi_transpose_args *t, size_t bytes) {
+    return (uintptr_t)t->a % bytes == 0 && (uintptr_t)t->b % bytes == 0 &&
+           t->lda * t->width % bytes == 0 && t->ldb * t->width % bytes == 0;
+}
+
+/* Elements of a number's size: packs if they are aligned as such. */
+template <class T, int width, int across>
+static weft_status launch_packs(weft_context *ctx, const wi_transpose_args *t) {
+    if (is_aligned_to(t, sizeof(T) * width))
+        return launch<tile_shape<T, width, across>>(ctx, t);
+    return launch<tile_shape<T, 1, 32>>(ctx, t);
+}
+
+/* Elements of other sizes, or at other addresses: by units that are aligned. */
+template <class Unit, int count>
+static weft_status launch_units(weft_context *ctx, const wi_transpose_args *t) {
+    if (is_aligned_to(t, sizeof(Unit)))
+        return launch<tile_shape<units<Unit, count>, 1, 32>>(ctx, t);
+    return launch<tile_shape<units<uint8_t, count *(int)sizeof(Unit)>, 1, 32>>(ctx, t);
+}
+
+static weft_status launch_odd(weft_context *ctx, const wi_transpose_args *t) {
+    switch (t->width) {
+    case 3:
+        return launch_units<uint8_t, 3>(ctx, t);
+    case 5:
+        return launch_units<uint8_t, 5>(ctx, t);
+    case 7:
+        return launch_units<uint8_t, 7>(ctx, t);
+    case 9:
+        return launch_units<uint8_t, 9>(ctx, t);
+    case 11:
+        return launch_units<uint8_t, 11>(ctx, t);
+    case 13:
+        return launch_units<uint8_t, 13>(ctx, t);
+    default:
+        return launch_units<uint8_t, 15>(ctx, t);
+    }
+}
+
+static weft_status launch_even(weft_context *ctx, const wi_transpose_args *t) {
+    switch (t->width) {
+    case 2:
+        return launch_units<uint8_t, 2>(ctx, t);
+    case 4:
+        return launch_units<uint8_t, 4>(ctx, t);
+    case 6:
+        return launch_units<uint16_t, 3>(ctx, t);
+    case 8:
+        return launch_units<uint32_t, 2>(ctx, t);
+    case 10:
+        return launch_units<uint16_t, 5>(ctx, t);
+    case 12:
+        return launch_units<uint32_t, 3>(ctx, t);
+    case 14:
+        return launch_units<uint16_t, 7>(ctx, t);
+    default:
+        return launch_units<uint64_t, 2>(ctx, t);
+    }
+}
+
+weft_status wi_transpose_packs(weft_context *ctx, const void *args) {
+    const wi_transpose_args *const t = (const wi_transpose_args *)args;
+    if (is_aligned_to(t, t->width))
+        switch (t->width) {
+        case 1:
+            return launch_packs<uint8_t, 4, 32>(ctx, t);
+        case 2:
+            return launch_packs<uint16_t, 4, 16>(ctx, t);
+        case 4:
+            return launch_packs<uint32_t, 4, 16>(ctx, t);
+        case 8:
+            return launch_packs<uint64_t, 2, 16>(ctx, t);
+        case 16:
+            return launch<tile_shape<pack<uint64_t, 2>, 1, 32>>(ctx, t);
+        default:
+            break;
+        }
+    return t->width % 2 ? launch_odd(ctx, t) : launch_even(ctx, t);
+}

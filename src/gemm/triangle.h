@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What calls with a triangular matrix A and a matrix B in place, trsm and trmm, have in common. */
+#ifndef WI_TRIANGLE_H
+#define WI_TRIANGLE_H
+
+#include "core/rows.h"
+#include "gemm/gemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One call on memory the place can reach, checked, of matrices stored by columns. B is m x n, and A
+ * of order m or, on the `right`, n. m, n > 0; with alpha = 0, A is not there. */
+typedef struct wi_triangle_args {
+    weft_type type;
+    bool right, upper, transposed, unit;
+    size_t m, n;
+    double alpha; /* as the type holds it */
+    const void *a;
+    size_t lda;
+    void *b;
+    size_t ldb;
+} wi_triangle_args;
+
+/* The same, seen in one way: T, lower triangular, stands on the left of X, which is B or its
+ * transpose. Where op(A) is upper (lower on the right), all indices are counted backwards:
+ * the steps from one to the next are then negative. */
+typedef struct wi_triangle {
+    weft_type type;
+    bool unit;
+    size_t order, count; /* of T; and columns of X */
+    double alpha;
+    const void *t; /* T(0, 0) */
+    ptrdiff_t t_row, t_column;
+    void *x; /* X(0, 0) */
+    ptrdiff_t x_row, x_column;
+    const wi_triangle_args *args;
+    bool backwards;
+} wi_triangle;
+
+wi_triangle wi_triangle_of(const wi_triangle_args *args);
+
+/* A range of rows of T and X. */
+typedef struct wi_rows_part {
+    size_t first, count;
+} wi_rows_part;
+
+/* X(rows) = alpha T(rows, others) X(others) + beta X(rows), by the fastest rung of gemm. The ranges
+ * have no row in common, and that of `others` is before the other. */
+weft_status wi_triangle_multiply(weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
+                                 wi_rows_part others, double alpha, double beta);
+
+/* B = 0, by the fastest rung of gemm. */
+weft_status wi_triangle_zero(weft_context *ctx, const wi_triangle_args *args);
+
+/* Where the rows of a range are cut in two: at a multiple of `unit` near the middle. */
+static inline size_t wi_triangle_half(size_t count, size_t unit) {
+    return (count / 2 + unit - 1) / unit * unit;
+}
+
+/* The public calls, by the ladder of each. */
+weft_status wi_triangle_call(weft_context *ctx, const wi_ladder *ladder, const char *name,
+                             unsigned how, weft_type type, size_t m, size_t n, double alpha,
+                             const void *a, size_t lda, void *b, size_t ldb);
+
+/* For the openblas rungs: why they cannot do a call, or NULL. */
+const char *wi_triangle_fits_openblas(const weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

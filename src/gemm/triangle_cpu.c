@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One block on the diagonal: it is packed once, and threads take panels of columns of X. */
+#include "gemm/triangle_cpu.h"
+
+#include <stdatomic.h>
+
+#include "cpu/team.h"
+#include "gemm/triangle_simd.h"
+
+enum {
+    WORTHWHILE_PRODUCTS = 1 << 18, /* a thread: waking one takes some 5 us */
+    PANELS_A_TURN = 8              /* that a thread takes at a time */
+};
+
+typedef struct work {
+    const wi_triangle *t;
+    const wi_triangle_kernel *kernel;
+    wi_rows_part rows;
+    wi_triangle_task task;
+    double alpha;
+    _Alignas(64) union {
+        double f64[WI_TRIANGLE_PACKED];
+        float f32[WI_TRIANGLE_PACKED];
+    } packed;
+    size_t turns;
+    atomic_size_t next;
+} work;
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* The diagonal is not read if it is all ones. */
+static void pack(work *w) {
+    const wi_triangle *const t = w->t;
+    const ptrdiff_t corner = (ptrdiff_t)w->rows.first * (t->t_row + t->t_column);
+    size_t to = 0;
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)w->rows.count; i++)
+        for (ptrdiff_t k = 0; k <= i; k++, to++) {
+            const ptrdiff_t at = corner + i * t->t_row + k * t->t_column;
+            const bool one = t->unit && k == i;
+            if (t->type == WEFT_F64)
+                w->packed.f64[to] = one ? 1 : ((const double *)t->t)[at];
+            else
+                w->packed.f32[to] = one ? 1 : ((const float *)t->t)[at];
+        }
+}
+
+/* The rows of X in the columns from j on that a panel holds. */
+static void do_panel(const work *w, size_t j, void *panel) {
+    const wi_triangle *const t = w->t;
+    const wi_triangle_kernel *const kernel = w->kernel;
+    const ptrdiff_t corner = (ptrdiff_t)w->rows.first * t->x_row + (ptrdiff_t)j * t->x_column;
+    const wi_triangle_panel place = {
+        .order = w->rows.count,
+        .count = least(kernel->columns, t->count - j),
+        .x = (char *)t->x + corner * (ptrdiff_t)weft_type_size(t->type),
+        .x_row = t->x_row,
+        .x_column = t->x_column,
+    };
+    if (w->task == WI_TRIANGLE_SOLVE) {
+        kernel->load(&place, w->alpha, panel);
+        kernel->solve(place.order, &w->packed, panel);
+    } else {
+        kernel->load(&place, 1, panel);
+        kernel->multiply(place.order, w->alpha, &w->packed, panel);
+    }
+    kernel->store(&place, panel);
+}
+
+static void do_turns(void *user, int rank, int size) {
+    work *const w = user;
+    _Alignas(64) char panel[WI_TRIANGLE_PANEL_BYTES] = {0}; /* columns beyond the last are 0 */
+    (void)rank;
+    (void)size;
+    const size_t columns = w->kernel->columns, each = PANELS_A_TURN * columns;
+    for (size_t turn; (turn = atomic_fetch_add(&w->next, 1)) < w->turns;) {
+        const size_t end = least((turn + 1) * each, w->t->count);
+        for (size_t j = turn * each; j < end; j += columns)
+            do_panel(w, j, panel);
+    }
+}
+
+void wi_triangle_do_block(const weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
+                          wi_triangle_task task, double alpha) {
+    const wi_triangle_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_triangle_simd);
+    work w = {.t = t,
+              .kernel = t->type == WEFT_F64 ? &simd->f64 : &simd->f32,
+              .rows = rows,
+              .task = task,
+              .alpha = alpha};
+    pack(&w);
+    const size_t each = PANELS_A_TURN * w.kernel->columns;
+    w.turns = (t->count + each - 1) / each;
+    const double products = (double)rows.count * (double)rows.count / 2 * (double)t->count;
+    const double worthwhile = products / WORTHWHILE_PRODUCTS;
+    const size_t most = least(w.turns, (size_t)ctx->threads);
+    wi_team_run(ctx,
+                worthwhile < 2              ? 1
+                : worthwhile < (double)most ? (int)worthwhile
+                                            : (int)most,
+                do_turns, &w);
+}

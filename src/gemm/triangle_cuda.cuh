@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A few blocks on the diagonal of T at once: a block of threads keeps the rows of X that they
+ * touch, of a panel of columns, in shared memory, and goes through the blocks of T one after
+ * another. */
+#ifndef WI_TRIANGLE_CUDA_CUH
+#define WI_TRIANGLE_CUDA_CUH
+
+#include "cuda/async.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/types.cuh"
+#include "cuda/warp.cuh"
+#include "gemm/gemm_cuda.cuh"
+#include "gemm/triangle.h"
+
+constexpr int wi_triangle_side = 64; /* of a block */
+
+/* How a panel is gone through: a thread has sums of `wide` columns, there are so many warps, at
+ * most `most` blocks on the diagonal, and `slots` for blocks of T, which arrive while others are
+ * used. */
+template <class Element, int wide_, int warps_, int most_, int slots_>
+struct wi_triangle_shape {
+    using T = Element;
+    static constexpr int wide = wide_, warps = warps_, most = most_, slots = slots_;
+    static constexpr int columns = 32 * wide, threads = 32 * warps;
+    static constexpr int blocks =
+        slots == 1 ? 2 : 1; /* on a multiprocessor: one waits, one works */
+    static constexpr size_t rows = (size_t)most * wi_triangle_side;
+};
+
+/* Where there are enough panels for all multiprocessors, and where there are not. */
+template <class T>
+using wi_triangle_wide = wi_triangle_shape<T, 2, 4, 2, 1>;
+template <class T>
+using wi_triangle_narrow = wi_triangle_shape<T, 1, 8, 4, 3>;
+
+/* Elements of a block on the diagonal as kernels take it: (i, k) at i + 64 k, and zeros elsewhere.
+ */
+constexpr size_t wi_triangle_block = (size_t)wi_triangle_side * wi_triangle_side;
+
+template <class T>
+struct wi_triangle_params {
+    const T *t; /* T(0, 0) of these rows */
+    ptrdiff_t t_row, t_column;
+    T *x;
+    ptrdiff_t x_row, x_column;
+    const T *diagonal; /* the blocks, or their inverses */
+    int order;
+    size_t count;
+    T alpha;
+};
+
+template <class T>
+wi_triangle_params<T> wi_triangle_typed(const wi_triangle *t, wi_rows_part rows, T alpha) {
+    const ptrdiff_t first = (ptrdiff_t)rows.first;
+    return {(const T *)t->t + first * (t->t_row + t->t_column),
+            t->t_row,
+            t->t_column,
+            (T *)t->x + first * t->x_row,
+            t->x_row,
+            t->x_column,
+            NULL,
+            (int)rows.count,
+            t->count,
+            alpha};
+}
+
+template <class Shape>
+struct wi_triangle_panel {
+    using T = typename Shape::T;
+    static constexpr int side = wi_triangle_side, threads = Shape::threads, wide = Shape::wide;
+    static constexpr int columns = Shape::columns, width = 16 / (int)sizeof(T);
+    static constexpr int group = 8, groups = side / group / Shape::warps;
+    static constexpr int t_stride = side + width, x_stride = columns + width;
+    static constexpr int t_size = side * t_stride;
+    static constexpr size_t shared_bytes =
+        ((size_t)Shape::slots * t_size + Shape::rows * x_stride) * sizeof(T);
+    static_assert(group * groups * Shape::warps == side, "warps have all rows of a block");
+    struct alignas(wide * sizeof(T)) own {
+        T at[wide];
+    };
+    using Sums = T[groups][group][wide];
+
+    const wi_triangle_params<T> &p;
+    T *memory, *x; /* shared: slots for blocks of T, and X(i, j) at i x_stride + j */
+    size_t first;  /* column of X */
+
+    /* The first row of a warp's group in a block. Of a triangle the lower rows have more to do, so
+     * warps that share a scheduler, or the groups of one, come from both ends. */
+    __device__ static int row_of(int g) {
+        const int k = (int)threadIdx.x / 32 + g * Shape::warps, half = side / group / 2;
+        return group * (k < half ? k : 3 * half - 1 - k);
+    }
+    __device__ own *own_part(int row) const {
+        return (own *)(x + row * x_stride + wi_lane() * wide);
+    }
+
+    /* Calls f(i, j) for all of `high` x `wide` elements; neighbouring threads go down if `down`. */
+    template <int high, int broad, class F>
+    __device__ static void each(bool down, const F &f) {
+#pragma unroll 8
+        for (int e = (int)threadIdx.x; e < high * broad; e += threads)
+            f(down ? e % high : e / broad, down ? e / high : e % broad);
+    }
+
+    __device__ void load_x(int block) const {
+        each<side, columns>(p.x_row == 1 || p.x_row == -1, [&](int i, int j) {
+            const int row = block * side + i;
+            const bool there = row < p.order && first + (size_t)j < p.count;
+            const T *const from = p.x + row * p.x_row + (ptrdiff_t)(first + (size_t)j) * p.x_column;
+            wi_async_copy<(int)sizeof(T)>(x + row * x_stride + j, there ? from : p.x,
+                                          there ? (int)sizeof(T) : 0);
+        });
+    }
+    __device__ void store_x(int block) const {
+        each<side, columns>(p.x_row == 1 || p.x_row == -1, [&](int i, int j) {
+            const int row = block * side + i;
+            if (row < p.order && first + (size_t)j < p.count)
+                p.x[row * p.x_row + (ptrdiff_t)(first + (size_t)j) * p.x_column] =
+                    x[row * x_stride + j];
+        });
+    }
+
+    /* Block (r, s) of T to a slot: (i, k) at i + k t_stride. */
+    __device__ void load_t(T *t, int r, int s) const {
+        each<side, side>(p.t_row == 1 || p.t_row == -1, [&](int i, int k) {
+            const int row = r * side + i;
+            const bool there = row < p.order;
+            const T *const from = p.t + row * p.t_row + (s * side + k) * p.t_column;
+            wi_async_copy<(int)sizeof(T)>(t + i + k * t_stride, there ? from : p.t,
+                                          there ? (int)sizeof(T) : 0);
+        });
+    }
+    __device__ void load_diagonal(T *t, int r) const {
+        const T *const from = p.diagonal + r * wi_triangle_block;
+        each<side / width, side>(true, [&](int i, int k) {
+            wi_async_copy<16>(t + i * width + k * t_stride, from + i * width + k * side, 16);
+        });
+    }
+
+    /* sums += T(rows, k) X(k), of the rows of a group from its `from`-th on. */
+    __device__ static void add(T (&sums)[group][wide], const T *t, int row, int k, const own &at_k,
+                               int from) {
+#pragma unroll
+        for (int q = 0; q < group; q += width) {
+            const wi_vector<T> v = *(const wi_vector<T> *)(t + row + q + k * t_stride);
+#pragma unroll
+            for (int e = 0; e < width; e++)
+#pragma unroll
+                for (int w = 0; w < wide; w++)
+                    if (q + e >= from)
+                        sums[q + e][w] = wi_fma(v.at[e], at_k.at[w], sums[q + e][w]);
+        }
+    }
+    /* By a block below the diagonal, and block s of X. */
+    __device__ void add_block(Sums &sums, const T *t, int s) const {
+#pragma unroll 2
+        for (int k = 0; k < side; k++) {
+            const own at_k = *own_part(s * side + k);
+#pragma unroll
+            for (int g = 0; g < groups; g++)
+                add(sums[g], t, row_of(g), k, at_k, 0);
+        }
+    }
+    /* By a block on the diagonal. Its zeros are left out: they would make NaN of infinity. */
+    __device__ void add_triangle(Sums &sums, const T *t, int s) const {
+#pragma unroll
+        for (int g = 0; g < groups; g++) {
+            const int row = row_of(g);
+#pragma unroll 2
+            for (int k = 0; k < row; k++)
+                add(sums[g], t, row, k, *own_part(s * side + k), 0);
+#pragma unroll
+            for (int k = 0; k < group; k++)
+                add(sums[g], t, row, row + k, *own_part(s * side + row + k), k);
+        }
+    }
+
+    /* f(x, sum) for the thread's elements of block r of X. */
+    template <class F>
+    __device__ void each_own(int r, const Sums &sums, const F &f) const {
+#pragma unroll
+        for (int g = 0; g < groups; g++)
+#pragma unroll
+            for (int q = 0; q < group; q++) {
+                own *const at = own_part(r * side + row_of(g) + q);
+                own x_own = *at;
+#pragma unroll
+                for (int w = 0; w < wide; w++)
+                    f(x_own.at[w], sums[g][q][w]);
+                *at = x_own;
+            }
+    }
+
+    /* Blocks of T in the order of their use: to solve, each row of them from the left to the
+     * diagonal; to multiply, the last row first, from the diagonal to the left. */
+    struct step {
+        int r, s;
+    };
+    template <bool solves>
+    __device__ static step after(step now) {
+        if (solves)
+            return now.s < now.r ? step{now.r, now.s + 1} : step{now.r + 1, 0};
+        return now.s > 0 ? step{now.r, now.s - 1} : step{now.r - 1, now.r - 1};
+    }
+
+    /* Starts the copy of the block of T for a step, if there is one, and goes to the next. */
+    template <bool solves>
+    __device__ void fetch(step &next, int slot, int blocks) const {
+        T *const t = memory + slot * t_size;
+        if (next.r >= 0 && next.r < blocks) {
+            if (next.s == next.r)
+                load_diagonal(t, next.r);
+            else
+                load_t(t, next.r, next.s);
+            next = after<solves>(next);
+        }
+        wi_async_commit();
+    }
+
+    /* X(r) = alpha X(r) - sums, and then the diagonal's inverse times that. */
+    __device__ void solve_block(Sums &sums, const T *t, int r) const {
+        each_own(r, sums, [&](T &own_x, T sum) { own_x = p.alpha * own_x - sum; });
+        __syncthreads();
+        clear(sums);
+        add_triangle(sums, t, r);
+        __syncthreads();
+        each_own(r, sums, [&](T &own_x, T sum) { own_x = sum; });
+    }
+    __device__ static void clear(Sums &sums) {
+#pragma unroll
+        for (int g = 0; g < groups; g++)
+#pragma unroll
+            for (int q = 0; q < group; q++)
+#pragma unroll
+                for (int w = 0; w < wide; w++)
+                    sums[g][q][w] = 0;
+    }
+
+    /* What a step adds to the sums of its row of blocks, and what becomes of them. */
+    template <bool solves>
+    __device__ void take(Sums &sums, const T *t, step now) const {
+        const bool on_diagonal = now.s == now.r;
+        if (on_diagonal && !solves)
+            add_triangle(sums, t, now.r);
+        if (!on_diagonal)
+            add_block(sums, t, now.s);
+        if (on_diagonal && solves)
+            solve_block(sums, t, now.r);
+        if (now.s == 0 && !solves) {
+            __syncthreads();
+            each_own(now.r, sums, [&](T &own_x, T sum) { own_x = p.alpha * sum; });
+        }
+        if (solves ? on_diagonal : now.s == 0)
+            clear(sums);
+    }
+
+    template <bool solves>
+    __device__ void run() const {
+        const int blocks = (p.order + side - 1) / side, last = blocks - 1;
+        step now = solves ? step{0, 0} : step{last, last}, next = now;
+        for (int r = 0; r < blocks; r++)
+            load_x(r);
+        for (int slot = 0; slot < Shape::slots; slot++)
+            fetch<solves>(next, slot, blocks);
+        Sums sums;
+        clear(sums);
+        for (int slot = 0; now.r >= 0 && now.r < blocks; now = after<solves>(now)) {
+            wi_async_wait<Shape::slots - 1>();
+            __syncthreads();
+            take<solves>(sums, memory + slot * t_size, now);
+            __syncthreads();
+            fetch<solves>(next, slot, blocks);
+            slot = slot + 1 == Shape::slots ? 0 : slot + 1;
+        }
+        for (int r = 0; r < blocks; r++)
+            store_x(r);
+    }
+};
+
+template <class Shape, bool solves>
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    wi_triangle_panels(wi_triangle_params<typename Shape::T> p) {
+    using Panel = wi_triangle_panel<Shape>;
+    WEFT_DYNAMIC_SHARED(memory);
+    typename Shape::T *const slots = (typename Shape::T *)memory;
+    const Panel panel = {p, slots, slots + Shape::slots * Panel::t_size,
+                         (size_t)blockIdx.x * Shape::columns};
+    panel.template run<solves>();
+}
+
+/* A call under way. */
+template <class T>
+struct wi_triangle_work {
+    using Wide = wi_triangle_wide<T>;
+    using Narrow = wi_triangle_narrow<T>;
+    weft_context *ctx;
+    const wi_triangle *t;
+    T *diagonal; /* its blocks, or their inverses, one after another */
+    bool is_narrow;
+
+    size_t blocks() const {
+        return wi_gemm_pieces(t->order, wi_triangle_side);
+    }
+    /* Rows of which kernels here do all; beyond that, gemm does the rest. */
+    size_t rows() const {
+        return is_narrow ? Narrow::rows : Wide::rows;
+    }
+
+    template <class Shape, bool solves>
+    weft_status launch(const wi_triangle_params<T> &p) const {
+        return WEFT_LAUNCH((wi_triangle_panels<Shape, solves>), ctx,
+                           (unsigned)wi_gemm_pieces(p.count, Shape::columns), Shape::threads,
+                           wi_triangle_panel<Shape>::shared_bytes, p);
+    }
+    /* At most rows() of them, from a multiple of that on. */
+    template <bool solves>
+    weft_status run_rows(wi_rows_part part, T alpha) const {
+        wi_triangle_params<T> p = wi_triangle_typed(t, part, alpha);
+        p.diagonal = diagonal + part.first / wi_triangle_side * wi_triangle_block;
+        return is_narrow ? launch<Narrow, solves>(p) : launch<Wide, solves>(p);
+    }
+};
+
+template <class T>
+bool wi_triangle_is_narrow(const weft_context *ctx, const wi_triangle *t) {
+    using Narrow = wi_triangle_narrow<T>;
+    const size_t panels = wi_gemm_pieces(t->count, wi_triangle_wide<T>::columns);
+    return panels < (size_t)ctx->gpu->multiprocessors &&
+           wi_triangle_panel<Narrow>::shared_bytes <= ctx->gpu->shared_optin;
+}
+
+/* Takes memory for the diagonal's blocks, and runs `body` with it: prepares them and does the rest.
+ */
+template <class T, class F>
+weft_status wi_triangle_with_diagonal(weft_context *ctx, const wi_triangle *t, const F &body) {
+    wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
+    weft_status status =
+        wi_gpu_alloc(ctx, (void **)&work.diagonal, work.blocks() * wi_triangle_block * sizeof(T));
+    if (status != WEFT_OK)
+        return status;
+    status = body(work);
+    const weft_status freed = wi_gpu_free(ctx, work.diagonal);
+    return status == WEFT_OK ? freed : status;
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What trsm and trmm do with one block on the diagonal, compiled for each instruction set. */
+#ifndef WI_TRIANGLE_SIMD_H
+#define WI_TRIANGLE_SIMD_H
+
+#include <stddef.h>
+
+#include "cpu/isa.h"
+
+enum {
+    WI_TRIANGLE_SIDE = 64,          /* of a block, at most */
+    WI_TRIANGLE_PANEL_BYTES = 8192, /* of a panel, at most */
+    WI_TRIANGLE_PACKED = WI_TRIANGLE_SIDE * (WI_TRIANGLE_SIDE + 1) / 2
+};
+
+/* Columns of X where they lie: element (i, j) is at x[i x_row + j x_column]. */
+typedef struct wi_triangle_panel {
+    size_t order, count;
+    void *x;
+    ptrdiff_t x_row, x_column;
+} wi_triangle_panel;
+
+/* A panel X of `columns` columns of `order` rows, row after row without gaps; a block T, row after
+ * row, of each what is left of the diagonal and the diagonal.  X = alpha T \ X, where the caller
+ * has multiplied by alpha, or X = alpha T X. */
+typedef struct wi_triangle_kernel {
+    size_t columns;
+    void (*load)(const wi_triangle_panel *from, double by, void *x); /* and multiplies */
+    void (*store)(const wi_triangle_panel *to, const void *x);
+    void (*solve)(size_t order, const void *t, void *x);
+    void (*multiply)(size_t order, double alpha, const void *t, void *x);
+} wi_triangle_kernel;
+
+typedef struct wi_triangle_simd {
+    wi_triangle_kernel f64, f32;
+} wi_triangle_simd;
+
+WI_DECLARE_ISAS(wi_triangle_simd, wi_triangle_simd);
+
+#endif

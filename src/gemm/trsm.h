@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_TRSM_H
+#define WI_TRSM_H
+
+#include "gemm/triangle.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const wi_ladder wi_trsm_ladder;
+
+/* The rungs; args is a wi_triangle_args. */
+weft_status wi_trsm_serial(weft_context *ctx, const void *args);
+weft_status wi_trsm_openblas(weft_context *ctx, const void *args);
+weft_status wi_trsm_packed(weft_context *ctx, const void *args);
+weft_status wi_trsm_column(weft_context *ctx, const void *args);
+weft_status wi_trsm_halves(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rung of trsm that users get. All blocks on the diagonal of T are inverted first, at once;
+ * then what is left are products. */
+#include "gemm/triangle_cuda.cuh"
+#include "gemm/trsm.h"
+
+constexpr int inverters = 256; /* threads */
+constexpr int strip = 16;      /* columns that are found by substitution */
+constexpr int stride = wi_triangle_side + 1;
+
+/* A block on the diagonal, which its inverse replaces. */
+template <class T>
+struct inversion {
+    T (&l)[wi_triangle_side][stride];
+    T (&product)[wi_triangle_block / 4];
+
+    /* The blocks of `strip` on its diagonal, a column a thread. */
+    __device__ void substitute() const {
+        const int column = (int)threadIdx.x % strip, base = (int)threadIdx.x - column;
+        const bool works = threadIdx.x < wi_triangle_side;
+        T x[strip];
+        if (works) {
+#pragma unroll
+            for (int i = 0; i < strip; i++) {
+                T rest = i == column ? 1 : 0;
+#pragma unroll
+                for (int k = 0; k < i; k++)
+                    rest = k >= column ? wi_fma(-l[base + i][base + k], x[k], rest) : rest;
+                x[i] = i < column ? (T)0 : rest / l[base + i][base + i];
+            }
+        }
+        __syncthreads();
+        if (works) {
+#pragma unroll
+            for (int i = 0; i < strip; i++)
+                if (i >= column)
+                    l[base + i][base + column] = x[i];
+        }
+        __syncthreads();
+    }
+
+    /* Of [P 0; R Q], in which P and Q are inverted already, the inverse has -Q R P in the place of
+     * R. All such pairs of blocks of `size` at once. */
+    __device__ void join(int size) const {
+        const int elements = wi_triangle_side / 2 * size;
+        for (int e = (int)threadIdx.x; e < elements; e += inverters) {
+            const int j = e % size, i = e / size % size, from = e / (size * size) * 2 * size;
+            T sum = 0;
+            for (int k = j; k < size; k++)
+                sum = wi_fma(l[from + size + i][from + k], l[from + k][from + j], sum);
+            product[e] = sum;
+        }
+        __syncthreads();
+        for (int e = (int)threadIdx.x; e < elements; e += inverters) {
+            const int j = e % size, i = e / size % size, pair = e / (size * size);
+            const int to = pair * 2 * size;
+            T sum = 0;
+            for (int k = 0; k <= i; k++)
+                sum = wi_fma(l[to + size + i][to + size + k], product[(pair * size + k) * size + j],
+                             sum);
+            l[to + size + i][to + j] = -sum;
+        }
+        __syncthreads();
+    }
+};
+
+/* Beyond the last row there are ones on the diagonal. */
+template <class T>
+__global__ void __launch_bounds__(inverters)
+    invert(const T *t, ptrdiff_t t_row, ptrdiff_t t_column, size_t order, bool unit, T *inverses) {
+    WEFT_SHARED(T, l, [wi_triangle_side][stride]);
+    WEFT_SHARED(T, product, [wi_triangle_block / 4]);
+    const size_t first = (size_t)blockIdx.x * wi_triangle_side, left = order - first;
+    const T *const from = t + (ptrdiff_t)first * (t_row + t_column);
+    const bool down = t_row == 1 || t_row == -1;
+    for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += inverters) {
+        const int u = e % wi_triangle_side, v = e / wi_triangle_side;
+        const int i = down ? u : v, k = down ? v : u;
+        const bool there = (size_t)i < left && (k < i || (k == i && !unit));
+        l[i][k] = there ? from[i * t_row + k * t_column] : (T)(i == k ? 1 : 0);
+    }
+    __syncthreads();
+    const inversion<T> block = {l, product};
+    block.substitute();
+    for (int size = strip; size < wi_triangle_side; size *= 2)
+        block.join(size);
+    T *const to = inverses + (size_t)blockIdx.x * wi_triangle_block;
+    for (int e = (int)threadIdx.x; e < (int)wi_triangle_block; e += inverters)
+        to[e] = l[e % wi_triangle_side][e / wi_triangle_side];
+}
+
+/* X(rows) = alpha T(rows, rows) \ X(rows) */
+template <class T>
+static weft_status solve(const wi_triangle_work<T> &work, wi_rows_part rows, double alpha) {
+    if (rows.count <= work.rows())
+        return work.template run_rows<true>(rows, (T)alpha);
+    const size_t half = wi_triangle_half(rows.count, work.rows());
+    const wi_rows_part above = {rows.first, half}, below = {rows.first + half, rows.count - half};
+    weft_status status = solve(work, above, alpha);
+    if (status == WEFT_OK)
+        status = wi_triangle_multiply(work.ctx, work.t, below, above, -1, alpha);
+    if (status == WEFT_OK)
+        status = solve(work, below, 1);
+    return status;
+}
+
+template <class T>
+static weft_status run(weft_context *ctx, const wi_triangle *t) {
+    return wi_triangle_with_diagonal<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
+        const weft_status status =
+            WEFT_LAUNCH(invert<T>, ctx, (unsigned)work.blocks(), inverters, 0, (const T *)t->t,
+                        t->t_row, t->t_column, t->order, t->unit, work.diagonal);
+        return status == WEFT_OK ? solve(work, {0, t->order}, t->alpha) : status;
+    });
+}
+
+weft_status wi_trsm_halves(weft_context *ctx, const void *args) {
+    const wi_triangle_args *const g = (const wi_triangle_args *)args;
+    if (g->alpha == 0)
+        return wi_triangle_zero(ctx, g);
+    const wi_triangle t = wi_triangle_of(g);
+    return t.type == WEFT_F64 ? run<double>(ctx, &t) : run<float>(ctx, &t);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of trsm's ladder, on every place: the residual of each element. */
+#include "gemm/triangle_rig.h"
+#include "gemm/trsm.h"
+
+/* Is element (i, j) found before element (s, j) of its column, or (i, s) of its row on the right?
+ */
+static bool is_before(const triangle *p, size_t own, size_t s) {
+    const bool a_is_upper = has(p, WEFT_UPPER_TRIANGLE) != has(p, WEFT_TRANSPOSE_A);
+    return a_is_upper != has(p, WEFT_RIGHT) ? own > s : own < s;
+}
+
+/* The first unknown, in the order in which they are found, that cannot be a number; else none. */
+static size_t first_spoiled(const triangle *p, const long double *a, const long double *b,
+                            size_t line) {
+    const size_t order = order_of(p);
+    const bool right = has(p, WEFT_RIGHT);
+    size_t first = SIZE_MAX;
+    for (size_t s = 0; s < order; s++) {
+        bool spoiled =
+            !isfinite(right ? b[line * p->n + s] : b[s * p->n + line]) || a[s * order + s] == 0;
+        for (size_t k = 0; k < order; k++)
+            spoiled = spoiled || isnan(right ? a[k * order + s] : a[s * order + k]);
+        if (spoiled && (first == SIZE_MAX || is_before(p, s, first)))
+            first = s;
+    }
+    return first;
+}
+
+/* Inverses of blocks on the diagonal, which are far from singular here, cost a few times as much.
+ */
+static double slack_of(const triangle *p) {
+    return p->row && strcmp(p->row->name, "halves") != 0 ? 2 : 8;
+}
+
+/* |op(A) X - alpha B| is small where the unknowns are numbers; no other is one. */
+static void compare_solution(const triangle *p, const long double *a, const long double *b,
+                             const long double *x, const char *what) {
+    const bool right = has(p, WEFT_RIGHT);
+    const long double alpha = test_round(p->type, p->alpha);
+    for (size_t line = 0; line < (right ? p->m : p->n); line++) {
+        const size_t spoiled = first_spoiled(p, a, b, line);
+        for (size_t own = 0; own < order_of(p); own++) {
+            const size_t i = right ? line : own, j = right ? own : line, at = i * p->n + j;
+            if (spoiled != SIZE_MAX && !is_before(p, own, spoiled)) {
+                if (isfinite(x[at]))
+                    fail_msg("%s: element (%zu, %zu) is %Lg, and should be no number", what, i, j,
+                             x[at]);
+                continue;
+            }
+            const product found = product_at(p, a, x, i, j);
+            const long double wanted = alpha * b[at], off = fabsl(found.sum - wanted);
+            if (!(off <= allowed(p, found.size + fabsl(wanted), slack_of(p))))
+                fail_msg("%s: element (%zu, %zu) of op(A) X is off by %Lg, of %Lg", what, i, j, off,
+                         found.size);
+        }
+    }
+}
+
+static const subject trsm = {"trsm", "weft_trsm", &wi_trsm_ladder, weft_trsm, compare_solution};
+
+static void all_rungs(weft_context *ctx) {
+    sweep(ctx, &trsm);
+}
+
+#ifdef WEFT_EMU
+enum {
+    SINGULAR_STEP = 5
+};
+#else
+enum {
+    SINGULAR_STEP = 1
+};
+#endif
+
+/* A zero on the diagonal is no error: what is found before it is right. */
+static void singular(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_trsm_ladder, rows);
+    rig r = rig_open(ctx, &trsm);
+    for (size_t k = 0; k < count; k++)
+        for (size_t stored = 0; stored < STORED; stored += SINGULAR_STEP) {
+            triangle p = {.row = rows[k],
+                          .type = (stored + k) % 2 ? WEFT_F32 : WEFT_F64,
+                          .how = flags_of(stored) & ~(unsigned)WEFT_UNIT_DIAGONAL,
+                          .m = 70,
+                          .n = 70,
+                          .ld = {71, 72},
+                          .alpha = 1,
+                          .device = ALL_ON_DEVICE};
+            if (is_openblas(rows[k]) || (flags_of(stored) & WEFT_UNIT_DIAGONAL))
+                continue;
+            fill_a(&r.random, &p, r.source[A]);
+            fill_b(&r.random, &p, r.source[B]);
+            const size_t zero = test_below(&r.random, 70);
+            test_store(p.type, r.source[A], place_of(&p, A, zero, zero), (test_value){.f = 0});
+            run_filled(&r, &p);
+        }
+    rig_close(&r);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    same_for_threads(&trsm);
+}
+
+static void arguments(weft_context *ctx) {
+    refuse(ctx, &trsm);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(all_rungs),
+        TEST_ON_EACH_PLACE(singular),
+        cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(arguments),
+    };
+    return cmocka_run_group_tests_name("trsm", tests, NULL, NULL);
+}
