@@ -9,6 +9,9 @@
 
 #include "core/stage.h"
 #include "gemm/gemm.h"
+#include "gemm/syrk.h"
+#include "gemm/trmm.h"
+#include "gemm/trsm.h"
 #include "histogram/histogram.h"
 #include "injection.h"
 #include "map/map.h"
@@ -25,9 +28,11 @@ enum {
 #ifdef WEFT_EMU
     COUNT = 12 * 1000 + 7, /* kernels are slow there, and stage_test runs the segments */
     MUST = 0,              /* only the cases that are drawn */
+    ORDER = 100,           /* of a triangle */
 #else
     COUNT = 3 * 1000 * 1000 + 7, /* host arrays of this many floats are staged in segments */
     MUST = 3,                    /* each call on each rung */
+    ORDER = 600,                 /* of a triangle that is cut in halves */
 #endif
     ALLOCATED_BYTES = 1000
 };
@@ -273,6 +278,18 @@ static weft_status run_gemm_halves(weft_context *ctx, arrays *a) {
                      0, a->z, 100);
 }
 
+static weft_status run_syrk(weft_context *ctx, arrays *a) {
+    return weft_syrk(ctx, 0, WEFT_F32, 100, 90, 2, a->x, 101, 0, a->z, 100);
+}
+
+static weft_status run_trsm(weft_context *ctx, arrays *a) {
+    return weft_trsm(ctx, WEFT_UNIT_DIAGONAL, WEFT_F32, ORDER, 30, 1, a->x, ORDER + 1, a->z, ORDER);
+}
+
+static weft_status run_trmm(weft_context *ctx, arrays *a) {
+    return weft_trmm(ctx, WEFT_RIGHT, WEFT_F32, 30, ORDER, 1, a->x, ORDER + 1, a->z, 30);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -302,6 +319,9 @@ static const public_call calls[] = {
     {"weft_top_k of many", run_top_many, NULL, ask_top_many},
     {"weft_gemm", run_gemm, &wi_gemm_ladder, NULL},
     {"weft_gemm of bf16", run_gemm_halves, &wi_gemm_ladder, NULL},
+    {"weft_syrk", run_syrk, &wi_syrk_ladder, NULL},
+    {"weft_trsm", run_trsm, &wi_trsm_ladder, NULL},
+    {"weft_trmm", run_trmm, &wi_trmm_ladder, NULL},
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},
