@@ -87,10 +87,18 @@ bool wi_gemm_wants_panels(const weft_context *ctx, const wi_call *call, const wi
 weft_status wi_gemm_in_panels(weft_context *ctx, const wi_call *call, const wi_gemm_args *g);
 #endif
 
-/* The packed rung on the calling thread alone, in `memory` of wi_gemm_packed_bytes(g) bytes,
+/* The packed rung on the calling thread alone, in `memory` of wi_gemm_alone_bytes(g) bytes,
  * aligned to 64. The bits are the same. */
-size_t wi_gemm_packed_bytes(const wi_gemm_args *g);
+size_t wi_gemm_alone_bytes(const wi_gemm_args *g);
 void wi_gemm_packed_alone(const wi_gemm_args *g, void *memory);
+
+/* The packed rung in memory of the caller, who makes several products and may not fail between
+ * them: so many bytes, at a multiple of 64. */
+size_t wi_gemm_packed_bytes(const weft_context *ctx, const wi_gemm_args *g);
+void wi_gemm_packed_in(const weft_context *ctx, const wi_gemm_args *g, void *memory);
+
+/* Device memory that any rung takes for this product, at most, while it is queued. */
+size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g);
 
 #ifdef __cplusplus
 }

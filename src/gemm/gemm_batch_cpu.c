@@ -47,7 +47,7 @@ static weft_status share_products(weft_context *ctx, const wi_gemm_batch_args *g
     job j = {.g = g, .turn = products < TURN_PRODUCTS ? (size_t)(TURN_PRODUCTS / products) : 1};
     const size_t turns = (g->count - 1) / j.turn + 1;
     const int team = turns < (size_t)ctx->threads ? (int)turns : ctx->threads;
-    j.each = (wi_gemm_packed_bytes(&g->one) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    j.each = (wi_gemm_alone_bytes(&g->one) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     j.memory = wi_host_alloc((size_t)team * j.each + 1);
     if (!j.memory)
         return wi_fail(ctx, WEFT_ENOMEM,

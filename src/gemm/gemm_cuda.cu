@@ -5,11 +5,20 @@
 #include "gemm/gemm_launch.cuh"
 #include "gemm/transpose.h"
 
+static bool is_aligned(const void *p, size_t ld, size_t width) {
+    return wi_is_aligned(p) && ld * width % 16 == 0;
+}
+
+/* Bytes from one line of an aligned copy to the next. */
+static size_t pitch_of(wi_gemm_lines of, size_t width) {
+    return wi_gemm_pieces(of.length * width, 16) * 16;
+}
+
 weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
                           size_t *ld, void **copy) {
-    if (wi_is_aligned(*p) && *ld * width % 16 == 0)
+    if (is_aligned(*p, *ld, width))
         return WEFT_OK;
-    const size_t pitch = wi_gemm_pieces(of.length * width, 16) * 16;
+    const size_t pitch = pitch_of(of, width);
     weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
     if (status == WEFT_OK)
         status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*p, *ld * width},
@@ -32,20 +41,41 @@ static weft_status turn(weft_context *ctx, wi_gemm_lines of, size_t width, const
     return status;
 }
 
+static wi_gemm_lines lines_of_a(const wi_gemm_args *g) {
+    return g->transposed_a ? wi_gemm_lines{g->m, g->k} : wi_gemm_lines{g->k, g->m};
+}
+static wi_gemm_lines lines_of_b(const wi_gemm_args *g) {
+    return g->transposed_b ? wi_gemm_lines{g->k, g->n} : wi_gemm_lines{g->n, g->k};
+}
+
+/* Copies of what is not aligned, or turned; parts of f32; and sums of slices of k, of which there
+ * are only as many as fill the device. */
+size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g) {
+    constexpr size_t sums = 1 << 17; /* on a multiprocessor: twice the most there are */
+    const size_t width = weft_type_size(g->type);
+    const size_t elements = (g->m + g->n) * (pitch_of({1, g->k}, width) / width);
+    const wi_gemm_lines of_a = lines_of_a(g), of_b = lines_of_b(g);
+    size_t bytes = (size_t)ctx->gpu->multiprocessors * sums;
+    if (!is_aligned(g->a, g->lda, width))
+        bytes += of_a.count * pitch_of(of_a, width);
+    if (!is_aligned(g->b, g->ldb, width))
+        bytes += of_b.count * pitch_of(of_b, width);
+    const size_t parts_width = 3 * 2, turned_width = g->type == WEFT_I8 ? 1 : 0;
+    return bytes + (g->type == WEFT_F32 ? parts_width : turned_width) * elements;
+}
+
 /* Runs the call with operands that are aligned and, if it must be so, lie along k. */
 static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, bool along_k,
                                 weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
-    const wi_gemm_lines of_a = g.transposed_a ? wi_gemm_lines{g.m, g.k} : wi_gemm_lines{g.k, g.m};
-    const wi_gemm_lines of_b = g.transposed_b ? wi_gemm_lines{g.k, g.n} : wi_gemm_lines{g.n, g.k};
     const bool turn_a = along_k && !g.transposed_a, turn_b = along_k && g.transposed_b;
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
-        status = (turn_a ? turn : wi_gemm_align)(ctx, of_a, width, &g.a, &g.lda, &a);
+        status = (turn_a ? turn : wi_gemm_align)(ctx, lines_of_a(&g), width, &g.a, &g.lda, &a);
     if (status == WEFT_OK && g.k > 0)
-        status = (turn_b ? turn : wi_gemm_align)(ctx, of_b, width, &g.b, &g.ldb, &b);
+        status = (turn_b ? turn : wi_gemm_align)(ctx, lines_of_b(&g), width, &g.b, &g.ldb, &b);
     g.transposed_a = g.transposed_a || along_k;
     g.transposed_b = g.transposed_b && !along_k;
     if (status == WEFT_OK)
