@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "core/stage.h"
-#include "gemm/gemm_batch.h"
 #include "gemm/gemm.h"
+#include "gemm/gemm_batch.h"
 #include "gemm/gemv.h"
 #include "gemm/ger.h"
-#include "gemm/transpose.h"
 #include "gemm/syrk.h"
+#include "gemm/transpose.h"
 #include "gemm/trmm.h"
 #include "gemm/trsm.h"
 #include "histogram/histogram.h"

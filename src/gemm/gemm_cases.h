@@ -98,7 +98,7 @@ static inline bool may_refuse(const product *p) {
     if (strcmp(p->row->name, "tensor") == 0 || strcmp(p->row->name, "ring") == 0)
         return p->types.type == WEFT_F32 && !(p->how & WEFT_TF32);
     if (strcmp(p->row->name, "parts") == 0)
-        return p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT);
+        return p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT) || p->k < 16;
     if (strcmp(p->row->name, "pipeline") == 0)
         return p->types.type != WEFT_F32;
     if (strcmp(p->row->name, "thin") == 0 && wide)

@@ -68,14 +68,24 @@ struct alignas(count * sizeof(Out)) wi_gemm_run {
 };
 template <class Out, class Sum, int count>
 __device__ inline void wi_gemm_update_run(wi_gemm_run<Out, count> *c, Sum alpha,
-                                          const Sum (&sum)[count], Sum beta) {
+                                          const wi_gemm_run<Sum, count> &sum, Sum beta) {
     wi_gemm_run<Out, count> x = {};
     if (beta != (Sum)0)
         x = *c;
 #pragma unroll
     for (int q = 0; q < count; q++)
-        wi_gemm_update(&x.at[q], alpha, sum[q], beta);
+        wi_gemm_update(&x.at[q], alpha, sum.at[q], beta);
     *c = x;
+}
+
+/* The same of those that are there, aligned or not: seldom called, and short in code. */
+template <class Out, class Sum, int count>
+__device__ __noinline__ void wi_gemm_update_edge(Out *c, size_t there, Sum alpha,
+                                                 wi_gemm_run<Sum, count> sum, Sum beta) {
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        if ((size_t)q < there)
+            wi_gemm_update(c + q, alpha, sum.at[q], beta);
 }
 
 /* Element (i, j) of C from the sum of its products. */

@@ -115,7 +115,7 @@ struct wi_gemm_doubles {
 #pragma unroll
                 for (int c = 0; c < 2; c++) {
                     const double *const piece = sum + 4 * (i * wide + j);
-                    const double pair[run] = {piece[c], piece[2 + c]};
+                    const wi_gemm_run<double, run> pair = {{piece[c], piece[2 + c]}};
                     f(row + 16 * i + row_of(g), column + j / 2 * 16 + column_of(j % 2, 2 * t + c),
                       pair);
                 }

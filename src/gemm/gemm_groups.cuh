@@ -61,13 +61,13 @@ struct wi_gemm_group {
         for (int q = 0; q < count; q += 8)
 #pragma unroll
             for (int r = 0; r < 2; r++) {
-                Sum four[run];
+                wi_gemm_run<Sum, run> four;
 #pragma unroll
                 for (int c = 0; c < 2; c++) {
                     const Sum low = sum[q + 2 * r + c], high = sum[q + 4 + 2 * r + c];
                     const Sum theirs = wi_shuffle_xor(odd ? low : high, 1);
-                    four[c] = odd ? theirs : low;
-                    four[2 + c] = odd ? high : theirs;
+                    four.at[c] = odd ? theirs : low;
+                    four.at[2 + c] = odd ? high : theirs;
                 }
                 f(2 * q + (odd ? 8 : 0) + t / 2 * 4, j + 8 * r, four);
             }

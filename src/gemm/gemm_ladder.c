@@ -48,11 +48,17 @@ static const char *fits_ring(const weft_context *ctx, const void *args) {
     return why ? why : fits_tensor(ctx, args);
 }
 
+enum {
+    PARTS_LEAST_K = 16 /* a single product has two or three times the error of an f32 product */
+};
+
 static const char *fits_parts(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
-    return g->accuracy == WI_FULL_F32 ? fits_ring_sizes(ctx, g)
-                                      : "adds products of parts of f32: leave out WEFT_F32_STRICT "
-                                        "and WEFT_TF32 to allow it";
+    if (g->accuracy != WI_FULL_F32)
+        return "adds products of parts of f32: leave out WEFT_F32_STRICT and WEFT_TF32 to allow it";
+    if (g->k > 0 && g->k < PARTS_LEAST_K)
+        return "is as accurate as f32 from k = 16 on";
+    return fits_ring_sizes(ctx, g);
 }
 #    endif
 
@@ -70,17 +76,17 @@ static const char *fits_thin(const weft_context *ctx, const void *args) {
 
 /* ---- what they cost ---- */
 
-/* By tiles of C at a rate that all multiprocessors reach together, in whole waves; or as long as
- * memory takes. */
+/* By tiles of C at a rate that all multiprocessors reach together, in whole waves, or as long as
+ * memory takes for A and B; then C's way to memory. */
 static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, double flops_per_s) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double side = 128, width = (double)weft_type_size(g->type);
     const double tiles = ceil((double)g->m / side) * ceil((double)g->n / side);
     const double waves = ceil(tiles / m->units);
     const double working = waves * m->units * 2 * side * side * (double)g->k / flops_per_s;
-    const double bytes = width * ((double)g->m * (double)g->k + (double)g->k * (double)g->n +
-                                  (double)g->m * (double)g->n);
-    return m->launch_s + fmax(working, wi_seconds_moving(m, bytes));
+    const double factors = width * ((double)g->m + (double)g->n) * (double)g->k;
+    const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
+    return m->launch_s + fmax(working, wi_seconds_moving(m, factors)) + wi_seconds_moving(m, sums);
 }
 
 static double pipeline_seconds(const weft_context *ctx, const void *args) {
@@ -125,7 +131,7 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double begins = wi_ring_seconds(m);
+    const double begins = 0.5 * m->launch_s;
     switch (g->type) {
     case WEFT_F64:
         return begins + tiles_seconds(ctx, g, 1.8 * m->f64_flops);
@@ -143,7 +149,7 @@ static double parts_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double elements = ((double)g->m + (double)g->n) * (double)g->k, bytes_each = 4 + 6;
-    return 4 * m->launch_s + wi_ring_seconds(m) + wi_seconds_moving(m, bytes_each * elements) +
+    return 5 * m->launch_s + wi_seconds_moving(m, bytes_each * elements) +
            tiles_seconds(ctx, g, 1.7 * m->f32_flops);
 }
 #    endif
