@@ -36,7 +36,7 @@ enum {
 #else
     COUNT = 3 * 1000 * 1000 + 7, /* host arrays of this many floats are staged in segments */
     MUST = 3,                    /* each call on each rung */
-    ORDER = 600,                 /* of a triangle that is cut in halves */
+    ORDER = 300,                 /* of a triangle that is cut in halves */
 #endif
     ALLOCATED_BYTES = 1000
 };

@@ -149,8 +149,8 @@ WEFT_API weft_status weft_syrk(weft_context *ctx, unsigned how, weft_type type, 
  * |X| (n with WEFT_RIGHT) for each element, u = 2^-53 of f64 and 2^-24 of f32. On a GPU the variant
  * that the library chooses multiplies by inverses of the blocks of 64 x 64 on the diagonal of A,
  * and substitutes blocks: there the bound grows with the condition numbers of these blocks, and is
- * lost if an inverse leaves the range of the type. `weft_use(ctx, "trsm", "column")` substitutes
- * there too, slowly.
+ * lost if an inverse leaves the range of the type; what substitution makes infinite may be NaN
+ * there. `weft_use(ctx, "trsm", "column")` substitutes there too, slowly.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. */

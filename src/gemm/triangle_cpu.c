@@ -30,20 +30,16 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* The diagonal is not read if it is all ones. */
 static void pack(work *w) {
     const wi_triangle *const t = w->t;
-    const ptrdiff_t corner = (ptrdiff_t)w->rows.first * (t->t_row + t->t_column);
-    size_t to = 0;
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)w->rows.count; i++)
-        for (ptrdiff_t k = 0; k <= i; k++, to++) {
-            const ptrdiff_t at = corner + i * t->t_row + k * t->t_column;
-            const bool one = t->unit && k == i;
-            if (t->type == WEFT_F64)
-                w->packed.f64[to] = one ? 1 : ((const double *)t->t)[at];
-            else
-                w->packed.f32[to] = one ? 1 : ((const float *)t->t)[at];
-        }
+    const ptrdiff_t first = (ptrdiff_t)w->rows.first * (t->t_row + t->t_column);
+    const wi_triangle_corner corner = {
+        .t = (const char *)t->t + first * (ptrdiff_t)weft_type_size(t->type),
+        .t_row = t->t_row,
+        .t_column = t->t_column,
+        .unit = t->unit,
+    };
+    w->kernel->pack(&corner, w->rows.count, w->task == WI_TRIANGLE_SOLVE ? -1 : 1, &w->packed);
 }
 
 /* The rows of X in the columns from j on that a panel holds. */

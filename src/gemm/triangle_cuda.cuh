@@ -337,7 +337,7 @@ bool wi_triangle_is_narrow(const weft_context *ctx, const wi_triangle *t) {
 /* Takes all memory that the call needs, and runs `body`: it prepares the blocks on the diagonal,
  * and does the rest. */
 template <class T, class F>
-weft_status wi_triangle_run(weft_context *ctx, const wi_triangle *t, const F &body) {
+weft_status wi_triangle_queue(weft_context *ctx, const wi_triangle *t, const F &body) {
     wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
     const size_t bytes = wi_triangle_bytes(ctx, t, {0, t->order}, work.rows(), wi_gemm_most_bytes);
     weft_status status =

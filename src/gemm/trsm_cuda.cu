@@ -106,7 +106,7 @@ static weft_status solve(const wi_triangle_work<T> &work, wi_rows_part rows, dou
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_triangle *t) {
-    return wi_triangle_run<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
+    return wi_triangle_queue<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
         const weft_status status =
             WEFT_LAUNCH(invert<T>, ctx, (unsigned)work.blocks(), inverters, 0, (const T *)t->t,
                         t->t_row, t->t_column, t->order, t->unit, work.diagonal);
