@@ -282,6 +282,10 @@ static weft_status run_gemm_halves(weft_context *ctx, arrays *a) {
                      0, a->z, 100);
 }
 
+static weft_status run_gemm_thin(weft_context *ctx, arrays *a) {
+    return weft_gemm(ctx, 0, WEFT_F32, WEFT_F32, 20, 8, 256, 1, a->x, 20, a->y, 256, 0, a->z, 20);
+}
+
 static weft_status run_gemm_batch(weft_context *ctx, arrays *a) {
     return weft_gemm_batch_strided(ctx, 0, WEFT_F32, WEFT_F32, 20, 18, 10, 2, a->x, 20, 200, a->y,
                                    10, 0, 0.5, a->z, 20, 360, 9);
@@ -350,6 +354,7 @@ static const public_call calls[] = {
     {"weft_top_k of many", run_top_many, NULL, ask_top_many},
     {"weft_gemm", run_gemm, &wi_gemm_ladder, NULL},
     {"weft_gemm of bf16", run_gemm_halves, &wi_gemm_ladder, NULL},
+    {"weft_gemm of a thin C", run_gemm_thin, &wi_gemm_ladder, NULL},
     {"weft_gemm_batch_strided", run_gemm_batch, &wi_gemm_batch_ladder, NULL},
     {"weft_gemv", run_gemv, &wi_gemv_ladder, NULL},
     {"weft_gemv of long sums", run_gemv_long, &wi_gemv_ladder, NULL},

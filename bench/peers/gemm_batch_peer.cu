@@ -3,7 +3,10 @@
  * matrices: the same device arrays, the same process. Elements are small whole numbers, so that
  * both are right to the last bit or wrong; a wrong result ends the program with status 1.
  *
- *   gemm_batch_peer [batch | thin]    both, or one of the two */
+ *   gemm_batch_peer [batch | thin]    both, or one of the two
+ *   gemm_batch_peer host [N]          squares in pageable host memory beside the same on the
+ * device; N is 16384 if not given */
+#include <chrono>
 #include <cublas_v2.h>
 #include <string.h>
 
@@ -162,6 +165,52 @@ static void race_thins(const race &r) {
         race_thin<T>(r, s);
 }
 
+static double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+/* A product of host matrices takes as long as that of device matrices if all copies are hidden. */
+template <class T>
+static void race_host(const race &r, size_t n) {
+    const shape s = {n, n, n, 1, false, false};
+    const size_t bytes = n * n * sizeof(T);
+    const arrays<T> x(s);
+    const auto multiply = [&](const T *a, const T *b, T *c) {
+        check_weft(r.ctx, weft_gemm(r.ctx, kind<T>::how, kind<T>::type, kind<T>::type, n, n, n, 1,
+                                    a, n, b, n, 0, c, n));
+        check_weft(r.ctx, weft_sync(r.ctx));
+    };
+    T *const a = (T *)malloc(bytes), *const b = (T *)malloc(bytes), *const c = (T *)malloc(bytes);
+    if (!a || !b || !c) {
+        fprintf(stderr, "peer: no host memory for three matrices of %zu bytes\n", bytes);
+        exit(1);
+    }
+    CUDA(cudaMemcpy(a, x.a.p, bytes, cudaMemcpyDefault));
+    CUDA(cudaMemcpy(b, x.b.p, bytes, cudaMemcpyDefault));
+    double seconds[2] = {1e9, 1e9}; /* on the device, on the host: the best of three */
+    for (int pass = 0; pass < 3; pass++)
+        for (int host = 0; host < 2; host++) {
+            const double begin = now();
+            if (host)
+                multiply(a, b, c);
+            else
+                multiply(x.a.p, x.b.p, x.c.p);
+            seconds[host] = std::min(seconds[host], now() - begin);
+        }
+    CUDA(cudaMemcpy(x.theirs.p, c, bytes, cudaMemcpyDefault));
+    const bool ok = is_same(x.c.p, x.theirs.p, n * n);
+    printf("{\"op\":\"gemm\",\"type\":\"%s\",\"n\":%zu,\"host_data\":true,\"variant\":\"%s\","
+           "\"seconds\":%.4g,\"tflops\":%.2f,\"device_seconds\":%.4g,\"share_of_device\":%.3f,"
+           "\"ok\":%s}\n",
+           kind<T>::name, n, weft_used(r.ctx, "gemm"), seconds[1], s.flops() / seconds[1] * 1e-12,
+           seconds[0], seconds[0] / seconds[1], ok ? "true" : "false");
+    all_ok = all_ok && ok;
+    free(a);
+    free(b);
+    free(c);
+}
+
 int main(int argc, char **argv) {
     race r = {};
     if (weft_open(&r.ctx, "gpu") != WEFT_OK) {
@@ -179,6 +228,11 @@ int main(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "thin") == 0) {
         race_thins<float>(r);
         race_thins<double>(r);
+    }
+    if (argc > 1 && strcmp(argv[1], "host") == 0) {
+        const size_t n = argc > 2 ? strtoull(argv[2], NULL, 10) : 16384;
+        race_host<float>(r, n);
+        race_host<double>(r, n);
     }
     BLAS(cublasDestroy(r.blas));
     weft_close(r.ctx);

@@ -64,8 +64,9 @@ enum {
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. Large host matrices are multiplied piece by piece on a GPU, while
  * the next pieces travel; they need not fit its memory. How they are cut depends on the call and on
- * the device, not on how much of its memory is free. On a GPU, A or B is copied to temporary memory
- * first if its columns (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16 bytes. */
+ * the device, not on how much of its memory is free. On a GPU, A or B may be copied to temporary
+ * memory first if its columns (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16
+ * bytes. */
 WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out,
                                size_t m, size_t n, size_t k, double alpha, const void *a,
                                size_t lda, const void *b, size_t ldb, double beta, void *c,

@@ -9,7 +9,7 @@
 #include "cuda/launch.cuh"
 
 #ifdef WEFT_EMU
-template <int bytes>
+template <int bytes, bool whole_lines = false>
 inline void wi_async_copy(void *shared, const void *global, int valid) {
     emu_async_copy(shared, global, bytes, (size_t)valid);
 }
@@ -22,12 +22,17 @@ inline void wi_async_wait() {
 }
 #else
 /* Copies the first `valid` bytes, a whole number of elements, and makes the others zero. Of
- * `global` nothing else is read; it may be any address if valid is 0. */
-template <int bytes>
+ * `global` nothing else is read; it may be any address if valid is 0. With `whole_lines` the
+ * second-level cache takes in the 128 bytes around: for a matrix whose lines are read on later. */
+template <int bytes, bool whole_lines = false>
 __device__ inline void wi_async_copy(void *shared, const void *global, int valid) {
     static_assert(bytes == 4 || bytes == 8 || bytes == 16, "what one copy may bring");
     const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
-    if constexpr (bytes == 16)
+    if constexpr (bytes == 16 && whole_lines)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to),
+                     "l"(global), "r"(valid)
+                     : "memory");
+    else if constexpr (bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
                      "r"(valid)
                      : "memory");

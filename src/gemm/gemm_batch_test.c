@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of products: every rung, on every place, of matrices a stride apart and at any addresses,
- * against the oracle of gemm's tests; what is promised of bits, and what is refused. */
+ * against the oracle of gemm's tests; and what is promised of bits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -456,98 +456,12 @@ static void alone(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* ---- what is refused ---- */
-
-enum {
-    SIDE = 4,
-    MATRIX = SIDE * SIDE,
-    COUNT = 3,
-    BLOCK_BYTES = 3 * COUNT * MATRIX * (int)sizeof(float)
-};
-
-#define STRIDED_CALL(a, lda, stride_a, b, ldb, stride_b, c, ldc, stride_c, count)                  \
-    weft_gemm_batch_strided(ctx, 0, WEFT_F32, WEFT_F32, SIDE, SIDE, SIDE, 1, a, lda, stride_a, b,  \
-                            ldb, stride_b, 0, c, ldc, stride_c, count)
-
-static void refuse_strided(weft_context *ctx, float *a, float *b, float *c) {
-    static const char name[] = "weft_gemm_batch_strided";
-    test_refused(ctx, STRIDED_CALL(NULL, 4, 16, b, 4, 16, c, 4, 16, 3), WEFT_EARG, name, "a");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, NULL, 4, 16, c, 4, 16, 3), WEFT_EARG, name, "b");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 16, NULL, 4, 16, 3), WEFT_EARG, name, "c");
-    test_refused(ctx, STRIDED_CALL(a, 3, 16, b, 4, 16, c, 4, 16, 3), WEFT_EARG, name, "lda");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 3, 16, c, 4, 16, 3), WEFT_EARG, name, "ldb");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 16, c, 3, 16, 3), WEFT_EARG, name, "ldc");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 16, c, 4, 15, 3), WEFT_EARG, name, "stride_c");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 16, c, 4, 0, 3), WEFT_EARG, name, "stride_c");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 16, c, 8, 4, 3), WEFT_EARG, name, "stride_c");
-    test_refused(ctx, STRIDED_CALL(a, 4, SIZE_MAX / 2, b, 4, 16, c, 4, 16, 3), WEFT_EARG, name,
-                 "stride_a");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 0, c, 4, SIZE_MAX / 2, 9), WEFT_EARG, name,
-                 "stride_c");
-    test_refused(ctx, STRIDED_CALL(a, 4, 16, b, 4, 16, a + 32, 4, 16, 3), WEFT_EARG, name,
-                 "overlap");
-    test_refused(ctx,
-                 weft_gemm_batch_strided(ctx, 64, WEFT_F32, WEFT_F32, 4, 4, 4, 1, a, 4, 16, b, 4,
-                                         16, 0, c, 4, 16, 3),
-                 WEFT_EARG, name, "how");
-    test_refused(ctx,
-                 weft_gemm_batch_strided(ctx, 0, WEFT_I8, WEFT_I8, 4, 4, 4, 1, a, 4, 16, b, 4, 16,
-                                         0, c, 4, 16, 3),
-                 WEFT_EUNSUPPORTED, name, "out");
-    assert_int_equal(STRIDED_CALL(NULL, 4, 16, NULL, 4, 16, NULL, 4, 16, 0), WEFT_OK);
-}
-
-#define POINTERS_CALL(a, lda, b, ldb, c, ldc, count)                                               \
-    weft_gemm_batch(ctx, 0, WEFT_F32, WEFT_F32, SIDE, SIDE, SIDE, 1, a, lda, b, ldb, 0, c, ldc,    \
-                    count)
-
-static void refuse_pointers(weft_context *ctx, float *a, float *b, float *c) {
-    static const char name[] = "weft_gemm_batch";
-    const void *at_a[COUNT], *at_b[COUNT];
-    void *at_c[COUNT];
-    for (size_t i = 0; i < COUNT; i++) {
-        at_a[i] = a + i * MATRIX;
-        at_b[i] = b + i * MATRIX;
-        at_c[i] = c + i * MATRIX;
-    }
-    test_refused(ctx, POINTERS_CALL(NULL, 4, at_b, 4, at_c, 4, 3), WEFT_EARG, name, "a");
-    test_refused(ctx, POINTERS_CALL(at_a, 4, NULL, 4, at_c, 4, 3), WEFT_EARG, name, "b");
-    test_refused(ctx, POINTERS_CALL(at_a, 4, at_b, 4, NULL, 4, 3), WEFT_EARG, name, "c");
-    test_refused(ctx, POINTERS_CALL(at_a, 3, at_b, 4, at_c, 4, 3), WEFT_EARG, name, "lda");
-    test_refused(ctx, POINTERS_CALL(at_a, 4, at_b, 3, at_c, 4, 3), WEFT_EARG, name, "ldb");
-    test_refused(ctx, POINTERS_CALL(at_a, 4, at_b, 4, at_c, 3, 3), WEFT_EARG, name, "ldc");
-    at_a[1] = NULL;
-    test_refused(ctx, POINTERS_CALL(at_a, 4, at_b, 4, at_c, 4, 3), WEFT_EARG, name, "a[1]");
-    at_a[1] = (const char *)a + 1;
-    test_refused(ctx, POINTERS_CALL(at_a, 4, at_b, 4, at_c, 4, 3), WEFT_EARG, name, "a[1]");
-    at_a[1] = a;
-    if (ctx->kind == WI_CUDA) {
-        float on_host[MATRIX];
-        at_c[2] = on_host;
-        test_refused(ctx, POINTERS_CALL(at_a, 4, at_b, 4, at_c, 4, 3), WEFT_EARG, name, "c[2]");
-    }
-    assert_int_equal(POINTERS_CALL(NULL, 4, NULL, 4, NULL, 4, 0), WEFT_OK);
-}
-
-static void arguments(weft_context *ctx) {
-    test_buffer block = test_buffer_open(ctx, ctx->kind == WI_CUDA, BLOCK_BYTES);
-    test_buffer_poison(&block, BLOCK_BYTES, 0);
-    float *const a = (float *)(void *)block.p, *const b = a + COUNT * MATRIX,
-                 *const c = b + COUNT * MATRIX;
-    refuse_strided(ctx, a, b, c);
-    refuse_pointers(ctx, a, b, c);
-    const unsigned char *const bytes = test_buffer_read(&block, "refused calls");
-    for (size_t i = 0; i < BLOCK_BYTES; i++)
-        if (bytes[i] != TEST_POISON)
-            fail_msg("a refused call wrote byte %zu", i);
-    test_buffer_close(&block);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once), TEST_ON_EACH_PLACE(each_tile),
-        TEST_ON_EACH_PLACE(drawn),          TEST_ON_EACH_PLACE(alone),
-        TEST_ON_EACH_PLACE(arguments),
+        TEST_ON_EACH_PLACE(each_rung_once),
+        TEST_ON_EACH_PLACE(each_tile),
+        TEST_ON_EACH_PLACE(drawn),
+        TEST_ON_EACH_PLACE(alone),
     };
     return cmocka_run_group_tests_name("gemm_batch", tests, NULL, NULL);
 }

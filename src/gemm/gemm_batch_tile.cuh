@@ -122,7 +122,7 @@ struct wi_gemm_batch_block {
 #pragma unroll 4
         for (int turn = 0; turn < Share::turns; turn++) {
             const int bytes = (line + turn * step < lines ? there : 0) * (int)sizeof(T);
-            wi_async_copy<16>(to + turn * step * Slab::stride, source, bytes);
+            wi_async_copy<16, true>(to + turn * step * Slab::stride, source, bytes);
             source += (size_t)step * part.ld;
         }
     }

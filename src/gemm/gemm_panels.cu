@@ -328,6 +328,15 @@ static weft_status take_slots(panels *x, size_t memory) {
     return status;
 }
 
+/* Copies end on the device by kernels, which must not wait until a product has ended. */
+static weft_status open_side(panels *x) {
+    int lowest = 0, highest = 0;
+    cudaError_t error = cudaDeviceGetStreamPriorityRange(&lowest, &highest);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithPriority(&x->side, cudaStreamNonBlocking, highest);
+    return wi_cuda(x->ctx, error, "making a stream for copies");
+}
+
 static weft_status open_panels(panels *x) {
     size_t free_bytes = 0, memory = 0;
     weft_status status =
@@ -335,8 +344,7 @@ static weft_status open_panels(panels *x) {
     if (status != WEFT_OK)
         return status;
     cut(x, memory);
-    status = wi_cuda(x->ctx, cudaStreamCreateWithFlags(&x->side, cudaStreamNonBlocking),
-                     "making a stream for copies");
+    status = open_side(x);
     if (status == WEFT_OK)
         status = take_slots(x, memory);
     if (status == WEFT_OK)
