@@ -13,4 +13,4 @@ target_compile_options(weft_blas PRIVATE $<TARGET_PROPERTY:weft_flags,INTERFACE_
 # Its names are declared by cblas.h, which the system has, or by nobody.
 target_compile_options(weft_blas PRIVATE -Wno-missing-prototypes)
 target_link_libraries(weft_blas PRIVATE weft_shared Threads::Threads m)
-install(TARGETS weft_blas)
+add_library(weft::weft_blas ALIAS weft_blas)
