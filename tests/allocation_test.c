@@ -12,6 +12,9 @@
 #include "gemm/gemv.h"
 #include "gemm/ger.h"
 #include "gemm/transpose.h"
+#include "gemm/syrk.h"
+#include "gemm/trmm.h"
+#include "gemm/trsm.h"
 #include "histogram/histogram.h"
 #include "injection.h"
 #include "map/map.h"
@@ -28,9 +31,11 @@ enum {
 #ifdef WEFT_EMU
     COUNT = 12 * 1000 + 7, /* kernels are slow there, and stage_test runs the segments */
     MUST = 0,              /* only the cases that are drawn */
+    ORDER = 100,           /* of a triangle */
 #else
     COUNT = 3 * 1000 * 1000 + 7, /* host arrays of this many floats are staged in segments */
     MUST = 3,                    /* each call on each rung */
+    ORDER = 600,                 /* of a triangle that is cut in halves */
 #endif
     ALLOCATED_BYTES = 1000
 };
@@ -298,6 +303,18 @@ static weft_status run_transpose_in_place(weft_context *ctx, arrays *a) {
     return weft_transpose(ctx, 0, 4, 90, 100, a->z, 90, a->z, 100);
 }
 
+static weft_status run_syrk(weft_context *ctx, arrays *a) {
+    return weft_syrk(ctx, 0, WEFT_F32, 100, 90, 2, a->x, 101, 0, a->z, 100);
+}
+
+static weft_status run_trsm(weft_context *ctx, arrays *a) {
+    return weft_trsm(ctx, WEFT_UNIT_DIAGONAL, WEFT_F32, ORDER, 30, 1, a->x, ORDER + 1, a->z, ORDER);
+}
+
+static weft_status run_trmm(weft_context *ctx, arrays *a) {
+    return weft_trmm(ctx, WEFT_RIGHT, WEFT_F32, 30, ORDER, 1, a->x, ORDER + 1, a->z, 30);
+}
+
 static const public_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
@@ -332,6 +349,9 @@ static const public_call calls[] = {
     {"weft_ger", run_ger, &wi_ger_ladder, NULL},
     {"weft_transpose", run_transpose, &wi_transpose_ladder, NULL},
     {"weft_transpose in place", run_transpose_in_place, NULL, NULL},
+    {"weft_syrk", run_syrk, &wi_syrk_ladder, NULL},
+    {"weft_trsm", run_trsm, &wi_trsm_ladder, NULL},
+    {"weft_trmm", run_trmm, &wi_trmm_ladder, NULL},
     {"weft_histogram", run_histogram, &wi_histogram_ladder, NULL},
     {"weft_histogram of edges", run_histogram_edges, &wi_histogram_ladder, NULL},
     {"weft_histogram of bytes", run_histogram_bytes, &wi_histogram_ladder, NULL},

@@ -67,6 +67,9 @@ static void test_no_context(void **state) {
                      WEFT_EARG);
     assert_int_equal(weft_ger(NULL, 0, WEFT_F32, 1, 1, 1, &x, 1, &x, 1, &y, 1), WEFT_EARG);
     assert_int_equal(weft_transpose(NULL, 0, 4, 1, 1, &x, 1, &y, 1), WEFT_EARG);
+    assert_int_equal(weft_syrk(NULL, 0, WEFT_F32, 1, 1, 1, &x, 1, 0, &y, 1), WEFT_EARG);
+    assert_int_equal(weft_trsm(NULL, 0, WEFT_F32, 1, 1, 1, &x, 1, &y, 1), WEFT_EARG);
+    assert_int_equal(weft_trmm(NULL, 0, WEFT_F32, 1, 1, 1, &x, 1, &y, 1), WEFT_EARG);
     assert_true(y == 2 && position == 3 && bytes == 4);
     uint64_t count = 3;
     const weft_predicate p = {.test = WEFT_GT, .type = WEFT_F32};

@@ -112,6 +112,11 @@ test_climb() {
         expect 0 '"size": "40x7"' "$weft" climb "$op" -p "$place" --m 40 --n 7 --json
         expect 2 'option --k: '"$op"' has no such extent' "$weft" climb "$op" -p "$place" --k 5
     done
+    expect 0 '"size": "40x5"' "$weft" climb trsm -p "$place" --m 40 --n 5 --json
+    expect 0 'B = A B, f32, m x n = 5x40' "$weft" climb trmm -p "$place" --m 5 --n 40 --type f32
+    expect 0 "C = A A', f64, n x k = 40x5" "$weft" climb syrk -p "$place" --n 40 --k 5
+    expect 2 'option --k: trsm has no such extent' "$weft" climb trsm --k 5
+    expect 2 'option --m: syrk has no such extent' "$weft" climb syrk --m 5
     expect 2 'option --k: roofs have no such choice' "$weft" climb roof --k 5
 }
 

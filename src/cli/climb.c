@@ -21,9 +21,9 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 }
 
 static const wi_option m_option = {
-    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; order of a triangle"};
+    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm, trsm, trmm"};
 static const wi_option k_option = {
-    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n"};
+    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm, syrk"};
 
 enum {
     INDENT = 4,

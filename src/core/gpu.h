@@ -28,6 +28,12 @@ bool wi_gpu_present(char *why, size_t bytes);
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes);
 weft_status wi_gpu_free(weft_context *ctx, void *p);
 
+/* Takes memory from which wi_gpu_alloc then serves what fits, so that a call of several steps has
+ * all it needs before the first, and fails between none. Until wi_gpu_release, which the same call
+ * makes when the rest is freed; they do not nest. */
+weft_status wi_gpu_reserve(weft_context *ctx, size_t bytes);
+weft_status wi_gpu_release(weft_context *ctx);
+
 /* Scratch memory that a context keeps from call to call: at least `bytes` on the device, zero when
  * first given out or grown. Each user must leave it as the next use expects it. `key` identifies
  * the block: an address that belongs to the user, such as that of a ladder. Blocks that were
@@ -78,6 +84,11 @@ struct wi_gpu {
     void *outgrown[WI_SCRATCH_BLOCKS *
                    WI_SCRATCH_GROWTHS]; /* blocks that were replaced by larger ones */
     size_t outgrown_count;
+    struct wi_reserve { /* the memory of wi_gpu_reserve; p is NULL without */
+        char *p;
+        size_t bytes, used;
+        size_t taken; /* allocations that are not freed yet: without any, all is free again */
+    } reserve;
     const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */
     unsigned queued_count;              /* how many since the host last waited for all of them */
     struct wi_watch *watch;             /* records launches; or NULL */

@@ -8,7 +8,8 @@
 #include "cpu/team.h"
 
 enum {
-    WHY_BYTES = 256
+    WHY_BYTES = 256,
+    RESERVE_ALIGNMENT = 256 /* as of CUDA's own allocations */
 };
 
 /* After the device is lost, all memory counts as device memory: then neither the device nor this
@@ -81,8 +82,45 @@ static weft_status taking(weft_context *ctx, cudaError_t error, size_t bytes) {
                    cudaGetErrorString(error), memory, wi_cuda_remedy(error));
 }
 
+/* NULL if the reserve has no room for it. */
+static void *take_reserved(struct wi_reserve *reserve, size_t bytes) {
+    const size_t rounded = (bytes + RESERVE_ALIGNMENT - 1) / RESERVE_ALIGNMENT * RESERVE_ALIGNMENT;
+    if (!reserve->p || rounded < bytes || rounded > reserve->bytes - reserve->used)
+        return NULL;
+    void *const p = reserve->p + reserve->used;
+    reserve->used += rounded;
+    reserve->taken++;
+    return p;
+}
+
+/* False if it is not from there. */
+static bool give_reserved(struct wi_reserve *reserve, const void *p) {
+    if (!reserve->p || (const char *)p < reserve->p ||
+        (const char *)p >= reserve->p + reserve->bytes)
+        return false;
+    if (--reserve->taken == 0)
+        reserve->used = 0;
+    return true;
+}
+
+weft_status wi_gpu_reserve(weft_context *ctx, size_t bytes) {
+    void *p;
+    const weft_status status = wi_gpu_alloc(ctx, &p, bytes);
+    if (status == WEFT_OK)
+        ctx->gpu->reserve = (struct wi_reserve){p, bytes, 0, 0};
+    return status;
+}
+
+weft_status wi_gpu_release(weft_context *ctx) {
+    void *const p = ctx->gpu->reserve.p;
+    ctx->gpu->reserve = (struct wi_reserve){NULL, 0, 0, 0};
+    return wi_gpu_free(ctx, p);
+}
+
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
-    *p = NULL;
+    *p = take_reserved(&ctx->gpu->reserve, bytes);
+    if (*p)
+        return WEFT_OK;
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
@@ -96,6 +134,8 @@ weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
 }
 
 weft_status wi_gpu_free(weft_context *ctx, void *p) {
+    if (give_reserved(&ctx->gpu->reserve, p))
+        return WEFT_OK;
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)

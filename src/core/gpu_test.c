@@ -56,6 +56,32 @@ static void test_scratch(weft_context *ctx) {
     assert_true(was_zero(ctx, other, 100));
 }
 
+/* Memory comes from the reserve while it has room, and all of it is there again when nothing is
+ * taken; else, and afterwards, from the pool. */
+static void test_reserve(weft_context *ctx) {
+    if (!ctx->gpu)
+        return;
+    void *first, *second, *other, *again;
+    ok(ctx, wi_gpu_reserve(ctx, 4096));
+    const char *const begin = ctx->gpu->reserve.p, *const end = begin + 4096;
+    ok(ctx, wi_gpu_alloc(ctx, &first, 1000));
+    ok(ctx, wi_gpu_alloc(ctx, &second, 3072));
+    ok(ctx, wi_gpu_alloc(ctx, &other, 1));
+    assert_ptr_equal(first, begin);
+    assert_ptr_equal(second, begin + 1024);
+    assert_true((char *)other < begin || (char *)other >= end);
+    ok(ctx, wi_gpu_free(ctx, first));
+    ok(ctx, wi_gpu_free(ctx, other));
+    ok(ctx, wi_gpu_free(ctx, second));
+    ok(ctx, wi_gpu_alloc(ctx, &again, 4096));
+    assert_ptr_equal(again, begin);
+    ok(ctx, wi_gpu_free(ctx, again));
+    ok(ctx, wi_gpu_release(ctx));
+    ok(ctx, wi_gpu_alloc(ctx, &again, 100));
+    assert_null(ctx->gpu->reserve.p);
+    ok(ctx, wi_gpu_free(ctx, again));
+}
+
 static bool is_refused(const weft_context *ctx, weft_status status) {
     return status == WEFT_EDEVICE && strstr(weft_message(ctx), "forked");
 }
@@ -413,11 +439,11 @@ static void test_current_device(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_streams),
-        TEST_ON_EACH_PLACE(test_default_stream), TEST_ON_EACH_PLACE(test_capture),
-        TEST_ON_EACH_PLACE(test_capture_sorts),  TEST_ON_EACH_PLACE(test_errors),
-        TEST_ON_EACH_PLACE(test_two_contexts),   TEST_ON_EACH_PLACE(test_current_device),
-        TEST_ON_EACH_PLACE(test_fork),
+        TEST_ON_EACH_PLACE(test_scratch),        TEST_ON_EACH_PLACE(test_reserve),
+        TEST_ON_EACH_PLACE(test_streams),        TEST_ON_EACH_PLACE(test_default_stream),
+        TEST_ON_EACH_PLACE(test_capture),        TEST_ON_EACH_PLACE(test_capture_sorts),
+        TEST_ON_EACH_PLACE(test_errors),         TEST_ON_EACH_PLACE(test_two_contexts),
+        TEST_ON_EACH_PLACE(test_current_device), TEST_ON_EACH_PLACE(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

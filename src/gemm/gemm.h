@@ -49,6 +49,14 @@ weft_status wi_gemm_warps(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 
+/* The packed rung in memory of the caller, who makes several products and may not fail between
+ * them: so many bytes, at a multiple of 64. */
+size_t wi_gemm_packed_bytes(const weft_context *ctx, const wi_gemm_args *g);
+void wi_gemm_packed_in(const weft_context *ctx, const wi_gemm_args *g, void *memory);
+
+/* Device memory that any rung takes for this product, at most, while it is queued. */
+size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g);
+
 #ifdef __cplusplus
 }
 #endif

@@ -237,12 +237,7 @@ static void scale(const wi_gemm_args *g) {
         }
 }
 
-weft_status wi_gemm_packed(weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = args;
-    if (g->k == 0) {
-        scale(g);
-        return WEFT_OK;
-    }
+static plan plan_of(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_gemm_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_gemm_simd);
     plan p = {.kernel = &simd->kernel[g->type],
               .simd = simd,
@@ -256,12 +251,34 @@ weft_status wi_gemm_packed(weft_context *ctx, const void *args) {
     choose_sides(g, &p);
     cut(ctx, &p);
     measure_memory(&p);
-    const int team = team_size(ctx, &p);
-    p.memory = wi_host_alloc((size_t)team * p.each);
-    if (!p.memory)
+    return p;
+}
+
+size_t wi_gemm_packed_bytes(const weft_context *ctx, const wi_gemm_args *g) {
+    if (g->k == 0)
+        return 0;
+    const plan p = plan_of(ctx, g);
+    return (size_t)team_size(ctx, &p) * p.each;
+}
+
+void wi_gemm_packed_in(const weft_context *ctx, const wi_gemm_args *g, void *memory) {
+    if (g->k == 0) {
+        scale(g);
+        return;
+    }
+    plan p = plan_of(ctx, g);
+    p.memory = memory;
+    wi_team_run(ctx, team_size(ctx, &p), do_tasks, &p);
+}
+
+weft_status wi_gemm_packed(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const size_t bytes = wi_gemm_packed_bytes(ctx, g);
+    void *const memory = bytes ? wi_host_alloc(bytes) : NULL;
+    if (bytes && !memory)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_gemm: no memory for %zu bytes of packed blocks",
-                       (size_t)team * p.each);
-    wi_team_run(ctx, team, do_tasks, &p);
-    wi_host_free(p.memory);
+                       bytes);
+    wi_gemm_packed_in(ctx, g, memory);
+    wi_host_free(memory);
     return WEFT_OK;
 }

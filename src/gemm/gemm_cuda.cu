@@ -4,11 +4,20 @@
 #include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
 
+static bool is_aligned(const void *p, size_t ld, size_t width) {
+    return wi_is_aligned(p) && ld * width % 16 == 0;
+}
+
+/* Bytes from one line of an aligned copy to the next. */
+static size_t pitch_of(wi_gemm_lines of, size_t width) {
+    return wi_gemm_pieces(of.length * width, 16) * 16;
+}
+
 weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, const void **p,
                           size_t *ld, void **copy) {
-    if (wi_is_aligned(*p) && *ld * width % 16 == 0)
+    if (is_aligned(*p, *ld, width))
         return WEFT_OK;
-    const size_t pitch = wi_gemm_pieces(of.length * width, 16) * 16;
+    const size_t pitch = pitch_of(of, width);
     weft_status status = wi_gpu_alloc(ctx, copy, of.count * pitch);
     if (status == WEFT_OK)
         status = wi_stage_queue_rows(ctx, {(char *)*copy, pitch}, {(char *)*p, *ld * width},
@@ -18,19 +27,38 @@ weft_status wi_gemm_align(weft_context *ctx, wi_gemm_lines of, size_t width, con
     return status;
 }
 
+static wi_gemm_lines lines_of_a(const wi_gemm_args *g) {
+    return g->transposed_a ? wi_gemm_lines{g->m, g->k} : wi_gemm_lines{g->k, g->m};
+}
+static wi_gemm_lines lines_of_b(const wi_gemm_args *g) {
+    return g->transposed_b ? wi_gemm_lines{g->k, g->n} : wi_gemm_lines{g->n, g->k};
+}
+
+/* Copies of what is not aligned; and sums of slices of k, of which there are only as many as fill
+ * the device. */
+size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g) {
+    constexpr size_t sums = 1 << 17; /* on a multiprocessor: twice the most there are */
+    const size_t width = weft_type_size(g->type);
+    const wi_gemm_lines of_a = lines_of_a(g), of_b = lines_of_b(g);
+    size_t bytes = (size_t)ctx->gpu->multiprocessors * sums;
+    if (!is_aligned(g->a, g->lda, width))
+        bytes += of_a.count * pitch_of(of_a, width);
+    if (!is_aligned(g->b, g->ldb, width))
+        bytes += of_b.count * pitch_of(of_b, width);
+    return bytes;
+}
+
 /* Runs the call with operands that are aligned. */
 static weft_status run_aligned(weft_context *ctx, const wi_gemm_args *args,
                                weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
-    const wi_gemm_lines of_a = g.transposed_a ? wi_gemm_lines{g.m, g.k} : wi_gemm_lines{g.k, g.m};
-    const wi_gemm_lines of_b = g.transposed_b ? wi_gemm_lines{g.k, g.n} : wi_gemm_lines{g.n, g.k};
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
-        status = wi_gemm_align(ctx, of_a, width, &g.a, &g.lda, &a);
+        status = wi_gemm_align(ctx, lines_of_a(&g), width, &g.a, &g.lda, &a);
     if (status == WEFT_OK && g.k > 0)
-        status = wi_gemm_align(ctx, of_b, width, &g.b, &g.ldb, &b);
+        status = wi_gemm_align(ctx, lines_of_b(&g), width, &g.b, &g.ldb, &b);
     if (status == WEFT_OK)
         status = run(ctx, &g);
     const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;

@@ -11,11 +11,8 @@ typedef struct work {
     weft_context *ctx;
     const wi_syrk_args *g;
     void *square; /* SIDE x SIDE */
+    void *memory; /* of gemm */
 } work;
-
-static weft_status run_gemm(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_pick(ctx, &wi_gemm_ladder, g->type, g)->run(ctx, g);
-}
 
 static void add_f64(const wi_syrk_args *g, size_t first, size_t n, const double *square) {
     double *const c = (double *)g->c + first * (g->ldc + 1);
@@ -35,51 +32,72 @@ static void add_f32(const wi_syrk_args *g, size_t first, size_t n, const float *
         }
 }
 
-/* The triangle of a square on the diagonal. */
-static weft_status do_square(const work *w, size_t first, size_t n) {
-    const wi_syrk_args *const g = w->g;
-    wi_gemm_args product = wi_syrk_part(g, first, n, first, n);
-    product.alpha = g->alpha;
+/* The whole of a square on the diagonal. */
+static wi_gemm_args square_at(const work *w, size_t first, size_t n) {
+    wi_gemm_args product = wi_syrk_part(w->g, first, n, first, n);
+    product.alpha = w->g->alpha;
     product.c = w->square;
     product.ldc = SIDE;
-    const weft_status status = run_gemm(w->ctx, &product);
-    if (status != WEFT_OK)
-        return status;
-    if (g->type == WEFT_F64)
-        add_f64(g, first, n, w->square);
-    else
-        add_f32(g, first, n, w->square);
-    return WEFT_OK;
+    return product;
+}
+
+static size_t half_of(size_t n) {
+    return (n / 2 + SIDE - 1) / SIDE * SIDE;
+}
+
+/* What of the n rows and columns from `first` on is beside the two halves on the diagonal. */
+static wi_gemm_args beside(const work *w, size_t first, size_t n) {
+    const wi_syrk_args *const g = w->g;
+    const size_t half = half_of(n), rest = n - half, middle = first + half;
+    wi_gemm_args product = g->upper ? wi_syrk_part(g, first, half, middle, rest)
+                                    : wi_syrk_part(g, middle, rest, first, half);
+    const size_t corner = g->upper ? first + middle * g->ldc : middle + first * g->ldc;
+    product.alpha = g->alpha;
+    product.beta = g->beta;
+    product.c = (char *)g->c + corner * weft_type_size(g->type);
+    product.ldc = g->ldc;
+    return product;
 }
 
 /* Rows and columns from `first` on. */
-static weft_status multiply(const work *w, size_t first, size_t n) {
+static void multiply(const work *w, size_t first, size_t n) {
+    if (n <= SIDE) {
+        const wi_gemm_args product = square_at(w, first, n);
+        wi_gemm_packed_in(w->ctx, &product, w->memory);
+        if (w->g->type == WEFT_F64)
+            add_f64(w->g, first, n, w->square);
+        else
+            add_f32(w->g, first, n, w->square);
+        return;
+    }
+    const wi_gemm_args product = beside(w, first, n);
+    wi_gemm_packed_in(w->ctx, &product, w->memory);
+    multiply(w, first, half_of(n));
+    multiply(w, first + half_of(n), n - half_of(n));
+}
+
+/* The most that one of its products needs. */
+static size_t bytes_of(const work *w, size_t n) {
+    const wi_gemm_args product = n <= SIDE ? square_at(w, 0, n) : beside(w, 0, n);
+    const size_t own = wi_gemm_packed_bytes(w->ctx, &product);
     if (n <= SIDE)
-        return do_square(w, first, n);
-    const wi_syrk_args *const g = w->g;
-    const size_t half = (n / 2 + SIDE - 1) / SIDE * SIDE, rest = n - half, middle = first + half;
-    wi_gemm_args beside = g->upper ? wi_syrk_part(g, first, half, middle, rest)
-                                   : wi_syrk_part(g, middle, rest, first, half);
-    const size_t corner = g->upper ? first + middle * g->ldc : middle + first * g->ldc;
-    beside.alpha = g->alpha;
-    beside.beta = g->beta;
-    beside.c = (char *)g->c + corner * weft_type_size(g->type);
-    beside.ldc = g->ldc;
-    weft_status status = run_gemm(w->ctx, &beside);
-    if (status == WEFT_OK)
-        status = multiply(w, first, half);
-    if (status == WEFT_OK)
-        status = multiply(w, middle, rest);
-    return status;
+        return own;
+    const size_t first = bytes_of(w, half_of(n)), second = bytes_of(w, n - half_of(n));
+    const size_t more = first > second ? first : second;
+    return own > more ? own : more;
 }
 
 weft_status wi_syrk_packed(weft_context *ctx, const void *args) {
     const wi_syrk_args *const g = args;
-    const size_t bytes = SIDE * SIDE * weft_type_size(g->type);
-    const work w = {ctx, g, wi_host_alloc(bytes)};
+    const size_t square = SIDE * SIDE * weft_type_size(g->type);
+    work w = {ctx, g, NULL, NULL};
+    const size_t bytes = square + bytes_of(&w, g->n);
+    w.square = wi_host_alloc(bytes);
     if (!w.square)
-        return wi_fail(ctx, WEFT_ENOMEM, "weft_syrk: no memory for %zu bytes of a square", bytes);
-    const weft_status status = multiply(&w, 0, g->n);
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_syrk: no memory for %zu bytes of packed blocks",
+                       bytes);
+    w.memory = (char *)w.square + square;
+    multiply(&w, 0, g->n);
     wi_host_free(w.square);
-    return status;
+    return WEFT_OK;
 }

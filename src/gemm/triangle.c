@@ -124,17 +124,13 @@ wi_triangle wi_triangle_of(const wi_triangle_args *args) {
 
 /* ---- products ---- */
 
-static weft_status run_gemm(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_pick(ctx, &wi_gemm_ladder, g->type, g)->run(ctx, g);
-}
-
 /* The first of these rows in memory. */
 static size_t begin_of(const wi_triangle *t, wi_rows_part rows) {
     return t->backwards ? t->order - rows.first - rows.count : rows.first;
 }
 
-weft_status wi_triangle_multiply(weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
-                                 wi_rows_part others, double alpha, double beta) {
+wi_gemm_args wi_triangle_part(const wi_triangle *t, wi_rows_part rows, wi_rows_part others,
+                              double alpha, double beta) {
     const wi_triangle_args *const g = t->args;
     const size_t width = weft_type_size(g->type), ldx = g->right ? g->ldb : 1;
     const size_t i = begin_of(t, rows), k = begin_of(t, others);
@@ -142,23 +138,35 @@ weft_status wi_triangle_multiply(weft_context *ctx, const wi_triangle *t, wi_row
     const void *const part =
         (const char *)g->a + (turned ? k + i * g->lda : i + k * g->lda) * width;
     const void *const from = (const char *)g->b + k * ldx * width;
-    const wi_gemm_args product = {.type = g->type,
-                                  .out = g->type,
-                                  .accuracy = WI_FULL_F32,
-                                  .transposed_a = !g->right && turned,
-                                  .transposed_b = g->right && !turned,
-                                  .m = g->right ? g->m : rows.count,
-                                  .n = g->right ? rows.count : g->n,
-                                  .k = others.count,
-                                  .alpha = alpha,
-                                  .beta = beta,
-                                  .a = g->right ? from : part,
-                                  .lda = g->right ? g->ldb : g->lda,
-                                  .b = g->right ? part : from,
-                                  .ldb = g->right ? g->lda : g->ldb,
-                                  .c = (char *)g->b + i * ldx * width,
-                                  .ldc = g->ldb};
-    return run_gemm(ctx, &product);
+    return (wi_gemm_args){.type = g->type,
+                          .out = g->type,
+                          .accuracy = WI_FULL_F32,
+                          .transposed_a = !g->right && turned,
+                          .transposed_b = g->right && !turned,
+                          .m = g->right ? g->m : rows.count,
+                          .n = g->right ? rows.count : g->n,
+                          .k = others.count,
+                          .alpha = alpha,
+                          .beta = beta,
+                          .a = g->right ? from : part,
+                          .lda = g->right ? g->ldb : g->lda,
+                          .b = g->right ? part : from,
+                          .ldb = g->right ? g->lda : g->ldb,
+                          .c = (char *)g->b + i * ldx * width,
+                          .ldc = g->ldb};
+}
+
+size_t wi_triangle_bytes(const weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
+                         size_t unit, wi_gemm_bytes *bytes_of) {
+    if (rows.count <= unit)
+        return 0;
+    const wi_rows_part above = wi_triangle_above(rows, unit), below = wi_triangle_below(rows, unit);
+    const wi_gemm_args product = wi_triangle_part(t, below, above, 1, 1);
+    const size_t own = bytes_of(ctx, &product);
+    const size_t first = wi_triangle_bytes(ctx, t, above, unit, bytes_of);
+    const size_t second = wi_triangle_bytes(ctx, t, below, unit, bytes_of);
+    const size_t more = first > second ? first : second;
+    return own > more ? own : more;
 }
 
 weft_status wi_triangle_zero(weft_context *ctx, const wi_triangle_args *args) {
@@ -169,7 +177,7 @@ weft_status wi_triangle_zero(weft_context *ctx, const wi_triangle_args *args) {
                                   .n = args->n,
                                   .c = args->b,
                                   .ldc = args->ldb};
-    return run_gemm(ctx, &nothing);
+    return wi_pick(ctx, &wi_gemm_ladder, args->type, &nothing)->run(ctx, &nothing);
 }
 
 /* ---- openblas ---- */

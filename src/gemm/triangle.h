@@ -46,17 +46,30 @@ typedef struct wi_rows_part {
     size_t first, count;
 } wi_rows_part;
 
-/* X(rows) = alpha T(rows, others) X(others) + beta X(rows), by the fastest rung of gemm. The ranges
- * have no row in common, and that of `others` is before the other. */
-weft_status wi_triangle_multiply(weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
-                                 wi_rows_part others, double alpha, double beta);
+/* X(rows) = alpha T(rows, others) X(others) + beta X(rows), as a product by gemm. The ranges have
+ * no row in common, and that of `others` is before the other. */
+wi_gemm_args wi_triangle_part(const wi_triangle *t, wi_rows_part rows, wi_rows_part others,
+                              double alpha, double beta);
+
+/* The most bytes of all these products, where rows are halved down to `unit` of them: so that
+ * memory is taken before X is touched. */
+typedef size_t wi_gemm_bytes(const weft_context *ctx, const wi_gemm_args *g);
+size_t wi_triangle_bytes(const weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
+                         size_t unit, wi_gemm_bytes *bytes_of);
 
 /* B = 0, by the fastest rung of gemm. */
 weft_status wi_triangle_zero(weft_context *ctx, const wi_triangle_args *args);
 
-/* Where the rows of a range are cut in two: at a multiple of `unit` near the middle. */
-static inline size_t wi_triangle_half(size_t count, size_t unit) {
-    return (count / 2 + unit - 1) / unit * unit;
+/* The two halves of a range; the first is a multiple of `unit`. */
+static inline wi_rows_part wi_triangle_above(wi_rows_part rows, size_t unit) {
+    const size_t half = (rows.count / 2 + unit - 1) / unit * unit;
+    const wi_rows_part above = {rows.first, half};
+    return above;
+}
+static inline wi_rows_part wi_triangle_below(wi_rows_part rows, size_t unit) {
+    const size_t half = (rows.count / 2 + unit - 1) / unit * unit;
+    const wi_rows_part below = {rows.first + half, rows.count - half};
+    return below;
 }
 
 /* The public calls, by the ladder of each. */

@@ -30,20 +30,16 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* The diagonal is not read if it is all ones. */
 static void pack(work *w) {
     const wi_triangle *const t = w->t;
-    const ptrdiff_t corner = (ptrdiff_t)w->rows.first * (t->t_row + t->t_column);
-    size_t to = 0;
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)w->rows.count; i++)
-        for (ptrdiff_t k = 0; k <= i; k++, to++) {
-            const ptrdiff_t at = corner + i * t->t_row + k * t->t_column;
-            const bool one = t->unit && k == i;
-            if (t->type == WEFT_F64)
-                w->packed.f64[to] = one ? 1 : ((const double *)t->t)[at];
-            else
-                w->packed.f32[to] = one ? 1 : ((const float *)t->t)[at];
-        }
+    const ptrdiff_t first = (ptrdiff_t)w->rows.first * (t->t_row + t->t_column);
+    const wi_triangle_corner corner = {
+        .t = (const char *)t->t + first * (ptrdiff_t)weft_type_size(t->type),
+        .t_row = t->t_row,
+        .t_column = t->t_column,
+        .unit = t->unit,
+    };
+    w->kernel->pack(&corner, w->rows.count, w->task == WI_TRIANGLE_SOLVE ? -1 : 1, &w->packed);
 }
 
 /* The rows of X in the columns from j on that a panel holds. */
@@ -81,9 +77,10 @@ static void do_turns(void *user, int rank, int size) {
     }
 }
 
-void wi_triangle_do_block(const weft_context *ctx, const wi_triangle *t, wi_rows_part rows,
-                          wi_triangle_task task, double alpha) {
+void wi_triangle_do_block(const wi_triangle_run *r, wi_rows_part rows, wi_triangle_task task,
+                          double alpha) {
     const wi_triangle_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_triangle_simd);
+    const wi_triangle *const t = r->t;
     work w = {.t = t,
               .kernel = t->type == WEFT_F64 ? &simd->f64 : &simd->f32,
               .rows = rows,
@@ -94,10 +91,30 @@ void wi_triangle_do_block(const weft_context *ctx, const wi_triangle *t, wi_rows
     w.turns = (t->count + each - 1) / each;
     const double products = (double)rows.count * (double)rows.count / 2 * (double)t->count;
     const double worthwhile = products / WORTHWHILE_PRODUCTS;
-    const size_t most = least(w.turns, (size_t)ctx->threads);
-    wi_team_run(ctx,
-                worthwhile < 2              ? 1
-                : worthwhile < (double)most ? (int)worthwhile
-                                            : (int)most,
-                do_turns, &w);
+    const size_t most = least(w.turns, (size_t)r->ctx->threads);
+    const int team = worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
+    wi_team_run(r->ctx, team, do_turns, &w);
+}
+
+void wi_triangle_multiply(const wi_triangle_run *r, wi_rows_part rows, wi_rows_part others,
+                          double alpha, double beta) {
+    const wi_gemm_args product = wi_triangle_part(r->t, rows, others, alpha, beta);
+    wi_gemm_packed_in(r->ctx, &product, r->memory);
+}
+
+weft_status wi_triangle_run_all(weft_context *ctx, const wi_triangle_args *args, const char *call,
+                                void (*body)(const wi_triangle_run *r, wi_rows_part rows,
+                                             double alpha)) {
+    if (args->alpha == 0)
+        return wi_triangle_zero(ctx, args);
+    const wi_triangle t = wi_triangle_of(args);
+    const wi_rows_part all = {0, t.order};
+    const size_t bytes = wi_triangle_bytes(ctx, &t, all, WI_TRIANGLE_SIDE, wi_gemm_packed_bytes);
+    const wi_triangle_run run = {ctx, &t, bytes ? wi_host_alloc(bytes) : NULL};
+    if (bytes && !run.memory)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes of packed blocks", call,
+                       bytes);
+    body(&run, all, t.alpha);
+    wi_host_free(run.memory);
+    return WEFT_OK;
 }

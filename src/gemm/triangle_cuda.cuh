@@ -312,6 +312,11 @@ struct wi_triangle_work {
                            (unsigned)wi_gemm_pieces(p.count, Shape::columns), Shape::threads,
                            wi_triangle_panel<Shape>::shared_bytes, p);
     }
+    /* X(rows) = alpha T(rows, others) X(others) + beta X(rows) */
+    weft_status multiply(wi_rows_part part, wi_rows_part others, double alpha, double beta) const {
+        const wi_gemm_args g = wi_triangle_part(t, part, others, alpha, beta);
+        return wi_pick(ctx, &wi_gemm_ladder, g.type, &g)->run(ctx, &g);
+    }
     /* At most rows() of them, from a multiple of that on. */
     template <bool solves>
     weft_status run_rows(wi_rows_part part, T alpha) const {
@@ -329,16 +334,23 @@ bool wi_triangle_is_narrow(const weft_context *ctx, const wi_triangle *t) {
            wi_triangle_panel<Narrow>::shared_bytes <= ctx->gpu->shared_optin;
 }
 
-/* Takes memory for the diagonal's blocks, and runs `body` with it: prepares them and does the rest.
- */
+/* Takes all memory that the call needs, and runs `body`: it prepares the blocks on the diagonal,
+ * and does the rest. */
 template <class T, class F>
-weft_status wi_triangle_with_diagonal(weft_context *ctx, const wi_triangle *t, const F &body) {
+weft_status wi_triangle_run(weft_context *ctx, const wi_triangle *t, const F &body) {
     wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
+    const size_t bytes = wi_triangle_bytes(ctx, t, {0, t->order}, work.rows(), wi_gemm_most_bytes);
     weft_status status =
         wi_gpu_alloc(ctx, (void **)&work.diagonal, work.blocks() * wi_triangle_block * sizeof(T));
     if (status != WEFT_OK)
         return status;
-    status = body(work);
+    if (bytes > 0)
+        status = wi_gpu_reserve(ctx, bytes);
+    if (status == WEFT_OK) {
+        status = body(work);
+        const weft_status released = bytes > 0 ? wi_gpu_release(ctx) : WEFT_OK;
+        status = status == WEFT_OK ? released : status;
+    }
     const weft_status freed = wi_gpu_free(ctx, work.diagonal);
     return status == WEFT_OK ? freed : status;
 }

@@ -20,7 +20,7 @@ typedef struct subject {
 
 #ifdef WEFT_EMU
 enum {
-    MOST_PRODUCTS = 1 << 17,
+    MOST_PRODUCTS = 1 << 16,
     MUST = 2 /* each rung with each combination of flags */
 };
 #else

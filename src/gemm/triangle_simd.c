@@ -25,6 +25,6 @@ enum {
 #include "gemm/triangle_simd_block.inc"
 
 const wi_triangle_simd WI_FOR_ISA(wi_triangle_simd) = {
-    .f64 = {COLUMNS_f64, load_f64, store_f64, solve_f64, multiply_f64},
-    .f32 = {COLUMNS_f32, load_f32, store_f32, solve_f32, multiply_f32},
+    .f64 = {COLUMNS_f64, pack_f64, load_f64, store_f64, solve_f64, multiply_f64},
+    .f32 = {COLUMNS_f32, pack_f32, load_f32, store_f32, solve_f32, multiply_f32},
 };

@@ -3,6 +3,7 @@
 #ifndef WI_TRIANGLE_SIMD_H
 #define WI_TRIANGLE_SIMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cpu/isa.h"
@@ -20,11 +21,19 @@ typedef struct wi_triangle_panel {
     ptrdiff_t x_row, x_column;
 } wi_triangle_panel;
 
+/* A block T where it lies: element (i, k) is at t[i t_row + k t_column]. */
+typedef struct wi_triangle_corner {
+    const void *t;
+    ptrdiff_t t_row, t_column;
+    bool unit; /* its diagonal is all ones, and not read */
+} wi_triangle_corner;
+
 /* A panel X of `columns` columns of `order` rows, row after row without gaps; a block T, row after
- * row, of each what is left of the diagonal and the diagonal.  X = alpha T \ X, where the caller
- * has multiplied by alpha, or X = alpha T X. */
+ * row, of each what is left of the diagonal, times `sign`, and the diagonal. X = T \ X takes a sign
+ * of -1, and X = alpha T X one of 1. */
 typedef struct wi_triangle_kernel {
     size_t columns;
+    void (*pack)(const wi_triangle_corner *from, size_t order, double sign, void *t);
     void (*load)(const wi_triangle_panel *from, double by, void *x); /* and multiplies */
     void (*store)(const wi_triangle_panel *to, const void *x);
     void (*solve)(size_t order, const void *t, void *x);

@@ -94,11 +94,11 @@ template <class T>
 static weft_status solve(const wi_triangle_work<T> &work, wi_rows_part rows, double alpha) {
     if (rows.count <= work.rows())
         return work.template run_rows<true>(rows, (T)alpha);
-    const size_t half = wi_triangle_half(rows.count, work.rows());
-    const wi_rows_part above = {rows.first, half}, below = {rows.first + half, rows.count - half};
+    const wi_rows_part above = wi_triangle_above(rows, work.rows());
+    const wi_rows_part below = wi_triangle_below(rows, work.rows());
     weft_status status = solve(work, above, alpha);
     if (status == WEFT_OK)
-        status = wi_triangle_multiply(work.ctx, work.t, below, above, -1, alpha);
+        status = work.multiply(below, above, -1, alpha);
     if (status == WEFT_OK)
         status = solve(work, below, 1);
     return status;
@@ -106,7 +106,7 @@ static weft_status solve(const wi_triangle_work<T> &work, wi_rows_part rows, dou
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_triangle *t) {
-    return wi_triangle_with_diagonal<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
+    return wi_triangle_run<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
         const weft_status status =
             WEFT_LAUNCH(invert<T>, ctx, (unsigned)work.blocks(), inverters, 0, (const T *)t->t,
                         t->t_row, t->t_column, t->order, t->unit, work.diagonal);

@@ -83,8 +83,8 @@ static void singular(weft_context *ctx) {
             triangle p = {.row = rows[k],
                           .type = (stored + k) % 2 ? WEFT_F32 : WEFT_F64,
                           .how = flags_of(stored) & ~(unsigned)WEFT_UNIT_DIAGONAL,
-                          .m = 70,
-                          .n = 70,
+                          .m = flags_of(stored) & WEFT_RIGHT ? 3 : 70,
+                          .n = flags_of(stored) & WEFT_RIGHT ? 70 : 3,
                           .ld = {71, 72},
                           .alpha = 1,
                           .device = ALL_ON_DEVICE};
