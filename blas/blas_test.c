@@ -269,13 +269,13 @@ static void test_norms(void **state) {
 
 static void *multiply(void *seed) {
     enum {
-        N = 70
+        N = 110 /* so that a product has several threads */
     };
     const int n = N;
     const float alpha = 1, beta = 0;
     float *const a = malloc(3 * N * N * sizeof *a), *const b = a + N * N, *const c = b + N * N;
     intptr_t wrong = a == NULL;
-    for (int turn = 0; a && turn < 20; turn++) {
+    for (int turn = 0; a && turn < 200; turn++) {
         for (int k = 0; k < N * N; k++) {
             a[k] = (float)((k + turn + (int)(intptr_t)seed) % 5);
             b[k] = k / N == k % N;
