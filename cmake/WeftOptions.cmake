@@ -15,6 +15,7 @@ option(WEFT_WERROR "Treat compiler warnings as errors" ${PROJECT_IS_TOP_LEVEL})
 option(WEFT_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(WEFT_FUZZ "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 option(WEFT_QUICK_KERNELS "Compile kernels to see that they compile: quickly, and slow to run" OFF)
+option(WEFT_BLAS "Build libweft_blas, the names of BLAS on top of the library" ON)
 option(WEFT_BENCH "Build bench/peers, the libraries raced against weft" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

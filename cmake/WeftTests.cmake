@@ -37,6 +37,18 @@ if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped} $<$<BOOL:${WEFT_CUDA_ON}>:${wrapped_cuda}>)
 endif()
 
+# libweft_blas, by its own names.
+if(TARGET weft_blas)
+    add_executable(blas_test ${PROJECT_SOURCE_DIR}/blas/blas_test.c)
+    set_target_properties(blas_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
+                                               ENABLE_EXPORTS ON)
+    target_compile_options(blas_test PRIVATE -Wno-missing-prototypes)
+    target_include_directories(blas_test PRIVATE ${PROJECT_SOURCE_DIR}/include)
+    target_link_libraries(blas_test PRIVATE weft_blas PkgConfig::CMOCKA Threads::Threads m)
+    add_test(NAME blas_test COMMAND blas_test)
+    set_tests_properties(blas_test PROPERTIES TIMEOUT 600 ENVIRONMENT WEFT_BLAS_PLACE=cpu:2)
+endif()
+
 # What kernels can do, launches of kernels among it, and how devices fail; on emu WeftEmu.cmake
 # builds them once more.
 if(WEFT_CUDA_ON)
@@ -79,7 +91,7 @@ target_link_libraries(terminal PRIVATE weft_flags)
 
 # Foreign programs cannot load a library that was built for the sanitizers.
 if(WEFT_SANITIZE)
-    list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/install_test\\.sh$")
+    list(FILTER WEFT_TEST_SH EXCLUDE REGEX "/(install|blas_testers)_test\\.sh$")
 endif()
 foreach(source IN LISTS WEFT_TEST_SH)
     get_filename_component(name ${source} NAME_WE)

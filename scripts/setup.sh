@@ -23,6 +23,7 @@ need() { # need TEST-COMMAND... -- PACKAGE
 has_libc() { echo '#include <stdio.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_metis() { echo '#include <metis.h>' | "${CC:-cc}" -fsyntax-only -x c -; }
 has_openblas() { /sbin/ldconfig -p | grep 'libopenblas\.so\.0 '; } # rung left_looking loads it
+has_blas_testers() { compgen -G '/usr/lib/*/blas/xblat2d'; }
 has_clang_format_14() {
     have clang-format-14 || [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]
 }
@@ -68,6 +69,7 @@ look() {
     ci)
         need_test
         need_format
+        need has_blas_testers -- libblas-test
         ;;
     *)
         echo "usage: $0 build|test|format|lint|fuzz|ci" >&2

@@ -71,11 +71,30 @@ check_find_package() { # check_find_package LANGUAGE SOURCE-FOLDER
     check_program "$build/consumer_static" static
 }
 
+# A program that knows BLAS alone, linked with libweft_blas, which finds libweft beside it.
+check_blas() {
+    [ -e "$library/libweft_blas.so" ] || return 0
+    local -a flags
+    read -ra flags <<<"$(pkg-config --libs weft_blas)"
+    cat >"$work/blas.c" <<'END'
+double dasum_(const int *n, const double *x, const int *incx);
+double cblas_ddot(int n, const double *x, int incx, const double *y, int incy);
+int main(void) {
+    const double x[3] = {1, -2, 3};
+    const int n = 3, one = 1;
+    return dasum_(&n, x, &one) == 6 && cblas_ddot(3, x, 1, x, -1) == 10 ? 0 : 1;
+}
+END
+    quietly "$CC" "$work/blas.c" -o "$work/blas" "${flags[@]}" -Wl,-rpath,"$library"
+    quietly "$work/blas"
+}
+
 consumers=$WEFT_SOURCE/tests/install
 check_files
 check_pkg_config c "$CC" "-std=c17 -Wall -Wextra -Wpedantic -Werror" "$consumers/c/consumer.c"
 check_pkg_config cxx "$CXX" "-std=c++11 -Wall -Wextra -Wpedantic -Werror" \
     "$consumers/cxx/consumer.cpp"
+check_blas
 check_find_package c "$consumers/c"
 check_find_package cxx "$consumers/cxx"
 echo "install_test: C and C++ consumers of $version run, shared and static, from pkg-config and CMake"

@@ -79,19 +79,21 @@ static void compare(weft_context *one, weft_context *other, size_t m, size_t n) 
         }
 }
 
-static void test_threads(void **state) {
-    (void)state;
-    weft_context *const one = test_open("cpu:1"), *const three = test_open("cpu:3");
-    compare(one, three, 300, 6001);
-    compare(one, three, 6001, 300);
-    weft_close(one);
-    weft_close(three);
-}
-
 /* The slices of a GPU end in any order, and are added up in their own. */
 static void twice(weft_context *ctx) {
     compare(ctx, ctx, 37, 601);
     compare(ctx, ctx, 300, 41);
+}
+
+#ifndef WEFT_EMU
+
+static void test_threads(void **state) {
+    (void)state;
+    weft_context *const one = test_open("cpu:1"), *const three = test_open("cpu:3");
+    compare(one, three, 150, 4500);
+    compare(one, three, 4500, 150);
+    weft_close(one);
+    weft_close(three);
 }
 
 /* On a cpu an element is what it is alone. */
@@ -166,6 +168,8 @@ static void test_large_transpose(void **state) {
     free(b);
     weft_close(ctx);
 }
+
+#endif
 
 /* ---- what is refused ---- */
 
@@ -289,9 +293,14 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),          TEST_ON_EACH_PLACE(twice),
-        cmocka_unit_test(test_elements_alone),   cmocka_unit_test(test_large_transpose),
-        cmocka_unit_test(test_instruction_sets), TEST_ON_EACH_PLACE(arguments),
+#ifndef WEFT_EMU /* the cpu's own, which the usual program has */
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_elements_alone),
+        cmocka_unit_test(test_large_transpose),
+        cmocka_unit_test(test_instruction_sets),
+#endif
+        TEST_ON_EACH_PLACE(twice),
+        TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("vector_calls", tests, NULL, NULL);
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrong arguments. The reference library prints and stops the program (Fortran) or prints and ends
+ * it (C); testers and programs bring functions of their own with these names, which the dynamic
+ * linker then takes instead. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas.h"
+
+WB_EXPORT __attribute__((weak)) void xerbla_(const char *name, const int *info, size_t length) {
+    fprintf(stderr, " ** On entry to %.*s parameter number %2d had an illegal value\n",
+            (int)strnlen(name, length), name, *info);
+    exit(EXIT_FAILURE);
+}
+
+WB_EXPORT __attribute__((weak)) void cblas_xerbla(int position, const char *name,
+                                                  const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (position)
+        fprintf(stderr, "Parameter %d to routine %s was incorrect\n", position, name);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    exit(EXIT_FAILURE);
+}
+
+WB_EXPORT __attribute__((weak)) int RowMajorStrg;
+
+void wb_wrong(wb_caller who, int info) {
+    RowMajorStrg = who.layout == WB_ROW_MAJOR;
+    if (who.layout)
+        cblas_xerbla(info + 1, who.name, "");
+    else
+        xerbla_(who.name, &info, strlen(who.name));
+}
+
+void wb_wrong_layout(const char *name, int layout) {
+    RowMajorStrg = 0;
+    cblas_xerbla(1, name, "Illegal layout setting, %d\n", layout);
+}
+
+void wb_wrong_option(const char *name, int position, const char *which, int value) {
+    RowMajorStrg = 0; /* these come in the order of C's arguments */
+    cblas_xerbla(position, name, "Illegal %s setting, %d\n", which, value);
+}
