@@ -36,6 +36,9 @@ endforeach()
 if(TARGET allocation_test)
     target_link_options(allocation_test PRIVATE ${wrapped} $<$<BOOL:${WEFT_CUDA_ON}>:${wrapped_cuda}>)
 endif()
+if(TARGET chol_tops_test)
+    target_link_options(chol_tops_test PRIVATE -Wl,--wrap=wi_dense_forward)
+endif()
 
 # What kernels can do, launches of kernels among it, and how devices fail; on emu WeftEmu.cmake
 # builds them once more.
