@@ -12,6 +12,25 @@ set(wrapped_cuda cudaMalloc cudaMallocAsync cudaMallocFromPoolAsync cudaMallocHo
 list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
 list(TRANSFORM wrapped_cuda PREPEND -Wl,--wrap=)
 
+# The cases of the slices, SLICE_cases.c, for the two programs that test all calls.
+set(declared)
+set(listed)
+foreach(source IN LISTS WEFT_CASES_C)
+    get_filename_component(name ${source} NAME_WE)
+    string(APPEND declared "extern const test_cases wi_${name};\n")
+    string(APPEND listed "    &wi_${name},\n")
+endforeach()
+set(all_cases ${PROJECT_BINARY_DIR}/tests/all_cases.c)
+file(CONFIGURE OUTPUT ${all_cases} CONTENT
+     "#include \"cases.h\"\n${declared}const test_cases *const test_all_cases[] = {\n${listed}    NULL};\n")
+set(tests_of_cases arguments_test allocation_test)
+function(weft_cases name)
+    add_library(${name} OBJECT ${WEFT_CASES_C} ${all_cases})
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_link_libraries(${name} PRIVATE ${ARGN} weft_flags PkgConfig::CMOCKA)
+endfunction()
+weft_cases(weft_cases)
+
 foreach(source IN LISTS WEFT_TEST_C)
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source} $<TARGET_OBJECTS:weft_testing>)
@@ -27,6 +46,9 @@ foreach(source IN LISTS WEFT_TEST_C)
     elseif(name MATCHES "^chol_") # threads that wait for each other all the time
         set_tests_properties(${name} PROPERTIES PROCESSORS 2 COST 1000) # first, while both are free
     endif()
+endforeach()
+foreach(test IN LISTS tests_of_cases)
+    target_sources(${test} PRIVATE $<TARGET_OBJECTS:weft_cases>)
 endforeach()
 foreach(test climb_test choice_test)
     if(TARGET ${test})
