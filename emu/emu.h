@@ -220,6 +220,10 @@ void run_grids(); /* until none is left */
 void give_way();  /* switches; the running fibre stays ready */
 /* The same in a waiting loop; if no thread makes progress, this ends in a report. */
 void spin(Where where, const char *what);
+/* The running fibre waits until another makes it ready; run_next, called next, switches. */
+void wait_in(Group *group, const emu_site &at, unsigned mask, uint64_t value);
+void make_ready(Fibre *f);
+void run_next(Context *from);
 
 /* ---- limits and planted faults (limits.cpp) ---- */
 

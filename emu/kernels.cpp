@@ -35,15 +35,9 @@ static struct {
     uint64_t turns; /* left for the block */
 } starved;
 
-/* A barrier in shared memory, which changes only atomically. */
-struct Barrier {
-    uint64_t expected : 16, pending : 16, phase : 1;
-    int64_t bytes : 31; /* announced and not yet arrived */
-};
-
 /* ---- which thread runs ---- */
 
-static void make_ready(Fibre *f) {
+void emu::make_ready(Fibre *f) {
     f->state = READY;
     ready.push_back(f);
 }
@@ -84,7 +78,7 @@ static Fibre *choose() {
 }
 
 /* Switches to another thread, or to the host if a cluster has ended. */
-static void run_next(Context *from) {
+void emu::run_next(Context *from) {
     steps++;
     Fibre *const before = self;
     if (ready.empty() && !ended)
@@ -119,8 +113,7 @@ void emu_spin(emu_site at) {
     spin(at, at.what);
 }
 
-/* Waits until another thread makes this one ready. */
-static void wait_in(Group *group, const emu_site &at, unsigned mask, uint64_t value) {
+void emu::wait_in(Group *group, const emu_site &at, unsigned mask, uint64_t value) {
     note_place(at, at.what, mask);
     self->group = group;
     self->value = value;
@@ -197,89 +190,6 @@ unsigned __activemask() {
     for (const Fibre *f : self->groups[0]->fibres)
         mask |= (unsigned)(f->state == READY) << f->index.lane;
     return mask;
-}
-
-/* ---- bulk copies and their barriers ---- */
-
-static Barrier *barrier_at(uint64_t *word, int kind, Where where, const char *what) {
-    check_access(word, sizeof *word, kind, true, where, what);
-    return (Barrier *)word;
-}
-
-/* Counts an arrival; when everything has arrived, the phase ends. */
-static void count_in(Barrier *b, unsigned arrivals, int64_t bytes) {
-    pass_clock(b, EMU_WRITE);
-    b->pending -= arrivals;
-    b->bytes -= bytes;
-    if (b->pending > 0 || b->bytes != 0)
-        return;
-    b->phase ^= 1;
-    b->pending = b->expected;
-    idle_spins = 0;
-    for (Fibre *f : self->block->fibres)
-        if (f->state == WAITING && !f->group && f->value == (uint64_t)b)
-            make_ready(f);
-}
-
-void emu_barrier_init(uint64_t *barrier, unsigned count) {
-    *barrier_at(barrier, EMU_WRITE, __builtin_return_address(0), "barrier init") = {count, count, 0,
-                                                                                    0};
-}
-
-void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
-    const Where caller = __builtin_return_address(0);
-    Barrier *const b = barrier_at(barrier, EMU_BOTH, caller, "arrival");
-    if (b->pending == 0)
-        report(caller, "more arrivals in a phase than the %u the barrier was initialised with",
-               (unsigned)b->expected);
-    count_in(b, 1, -(int64_t)bytes);
-    give_way();
-}
-
-/* A copy ends as late as possible: when somebody has waited for its barrier or, for a copy to
- * global memory, when the thread that began it has waited. */
-static void finish_copies(const void *until) {
-    for (Copy &copy : self->block->copies)
-        if (copy.until == until) {
-            move_bytes(copy.to, copy.from, copy.bytes);
-            copy.until = nullptr;
-        }
-}
-
-void emu_barrier_wait(uint64_t *barrier, unsigned parity, emu_site at) {
-    const Barrier *const b = barrier_at(barrier, EMU_READ, at, at.what);
-    give_way();
-    if (b->phase == parity) {
-        wait_in(nullptr, at, 0, (uint64_t)b);
-        run_next(&self->context);
-    }
-    finish_copies(b);
-    pass_clock(b, EMU_READ);
-}
-
-static void begin_copy(const Copy &copy, Where where) {
-    if (((uintptr_t)copy.to | (uintptr_t)copy.from | copy.bytes) % 16 != 0)
-        report(where, "bulk copy of %zu bytes from %p to %p: all must be multiples of 16",
-               copy.bytes, copy.from, copy.to);
-    check_access(copy.from, copy.bytes, EMU_READ | by_engine, false, where, "bulk copy");
-    check_access(copy.to, copy.bytes, EMU_WRITE | by_engine, false, where, "bulk copy");
-    if (copy.until != self)
-        forget_marks(copy.to, copy.bytes); /* uninitialized until the copy has ended */
-    self->block->copies.push_back(copy);
-    give_way();
-}
-
-void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier) {
-    begin_copy({barrier, shared, global, bytes}, __builtin_return_address(0));
-    count_in((Barrier *)barrier, 0, (int64_t)bytes);
-}
-
-void emu_bulk_store(void *global, const void *shared, size_t bytes) {
-    begin_copy({self, global, shared, bytes}, __builtin_return_address(0));
-}
-
-void emu_bulk_wait() {
-    finish_copies(self);
 }
 
 /* ---- threads, blocks, clusters ---- */
