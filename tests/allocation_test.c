@@ -14,12 +14,14 @@
 #include "testing.h"
 
 enum {
-    COUNT = TEST_CALL_ELEMENTS,
 #ifdef WEFT_EMU
-    MUST = 0, /* only the cases that are drawn */
+    GPU_ELEMENTS = 12 * 1000 + 7, /* kernels are slow there; stage_test runs the segments */
+    MUST = 0,                     /* only the cases that are drawn */
 #else
-    MUST = 3, /* each call on each rung */
+    GPU_ELEMENTS = 3 * 1000 * 1000 + 7, /* so many floats on the host are staged in segments */
+    MUST = 3,                           /* each call on each rung */
 #endif
+    CPU_ELEMENTS = 400 * 1000 + 7, /* enough for all threads of a context */
     MOST_CALLS = 512
 };
 
@@ -47,13 +49,16 @@ static int allocations(void) {
 /* Arrays for the whole test, and what z and result hold before a call. */
 typedef struct rig {
     weft_context *owner; /* allocated what is on the device */
+    size_t n;
     test_buffer x, y, z, result;
     test_random random; /* draws the cases to run, under slow sanitizers */
 } rig;
 
 static rig rig_open(weft_context *owner, bool device) {
-    size_t bytes = COUNT * sizeof(float);
+    const size_t n = owner->kind == WI_CUDA ? GPU_ELEMENTS : CPU_ELEMENTS;
+    const size_t bytes = n * sizeof(float);
     rig r = {.owner = owner,
+             .n = n,
              .x = test_buffer_open(owner, device, bytes),
              .y = test_buffer_open(owner, device, bytes),
              .z = test_buffer_open(owner, device, bytes),
@@ -61,7 +66,7 @@ static rig rig_open(weft_context *owner, bool device) {
              .random = test_random_at(device)};
     float *ones = malloc(bytes);
     assert_non_null(ones);
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < n; i++) {
         ones[i] = 1;
     }
     test_buffer_load(&r.x, ones, bytes, 0);
@@ -155,8 +160,12 @@ static bool fail_one(rig *r, const test_call *call, const wi_row *row, const wi_
                      int which) {
     char what[128];
     const char *place = weft_place(r->owner);
-    test_arrays a = {(float *)r->x.p, (float *)r->y.p, (float *)r->z.p, r->result.p, NULL,
-                     allocations};
+    test_arrays a = {.n = r->n,
+                     .x = (float *)r->x.p,
+                     .y = (float *)r->y.p,
+                     .z = (float *)r->z.p,
+                     .result = r->result.p,
+                     .allocations = allocations};
     weft_context *ctx = open_watched(place, call, row, stage_row);
     snprintf(what, sizeof what, "%s on %s, variant %s, allocation %d failed", call->name, place,
              row ? row->name : "auto", which);
@@ -180,7 +189,7 @@ static bool fail_one(rig *r, const test_call *call, const wi_row *row, const wi_
         }
     }
     close_watched(ctx, &a, what);
-    test_buffer_poison(&r->z, COUNT * sizeof(float), 0);
+    test_buffer_poison(&r->z, r->n * sizeof(float), 0);
     test_buffer_poison(&r->result, 8, 0);
     return injected;
 }

@@ -6,17 +6,11 @@
 
 #include "testing.h"
 
-enum {
-#ifdef WEFT_EMU
-    TEST_CALL_ELEMENTS = 12 * 1000 + 7, /* kernels are slow there; stage_test runs the segments */
-#else
-    TEST_CALL_ELEMENTS = 3 * 1000 * 1000 + 7 /* so many floats on the host are staged in segments */
-#endif
-};
-
-/* Arrays of TEST_CALL_ELEMENTS floats, in host or device memory. A call whose allocation fails must
- * leave z and the 8 bytes of the result as they were. */
+/* Arrays of n floats, in host or device memory; on a GPU place so many that those on the host are
+ * staged in segments. A call whose allocation fails must leave z and the 8 bytes of the result as
+ * they were. */
 typedef struct test_arrays {
+    size_t n;
     float *x, *y; /* all elements 1 */
     float *z;
     void *result;

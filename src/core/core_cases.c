@@ -64,7 +64,7 @@ static weft_status run_alloc(weft_context *ctx, test_arrays *a) {
 }
 
 static weft_status run_copy(weft_context *ctx, test_arrays *a) {
-    return weft_copy(ctx, a->z, a->x, TEST_CALL_ELEMENTS * sizeof *a->x);
+    return weft_copy(ctx, a->z, a->x, a->n * sizeof *a->x);
 }
 
 static weft_status run_sync(weft_context *ctx, test_arrays *a) {

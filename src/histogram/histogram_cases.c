@@ -70,20 +70,19 @@ static void histogram_bins(weft_context *ctx) {
 
 static weft_status run_histogram(weft_context *ctx, test_arrays *a) {
     const weft_bins bins = {.count = 1000, .lo = 0.1, .hi = 1.7};
-    return weft_histogram(ctx, WEFT_F32, TEST_CALL_ELEMENTS, 1, a->x, &bins, WEFT_OVERWRITE,
-                          WEFT_U32, a->z, NULL);
+    return weft_histogram(ctx, WEFT_F32, a->n, 1, a->x, &bins, WEFT_OVERWRITE, WEFT_U32, a->z,
+                          NULL);
 }
 
 static weft_status run_histogram_edges(weft_context *ctx, test_arrays *a) {
     const double edges[] = {-1, 0, 1, 1, 2.5};
     const weft_bins bins = {.count = 4, .edges = edges};
-    return weft_histogram(ctx, WEFT_BF16, TEST_CALL_ELEMENTS, 2, a->x, &bins, WEFT_OVERWRITE,
-                          WEFT_U64, a->z, NULL);
+    return weft_histogram(ctx, WEFT_BF16, a->n, 2, a->x, &bins, WEFT_OVERWRITE, WEFT_U64, a->z,
+                          NULL);
 }
 
 static weft_status run_histogram_bytes(weft_context *ctx, test_arrays *a) {
-    return weft_histogram(ctx, WEFT_U8, TEST_CALL_ELEMENTS, 4, a->x, NULL, WEFT_OVERWRITE, WEFT_U32,
-                          a->z, NULL);
+    return weft_histogram(ctx, WEFT_U8, a->n, 4, a->x, NULL, WEFT_OVERWRITE, WEFT_U32, a->z, NULL);
 }
 
 static const test_refusal refusals[] = {

@@ -116,24 +116,23 @@ static void empty(weft_context *ctx) {
 static const float two = 2;
 
 static weft_status run_add(weft_context *ctx, test_arrays *a) {
-    return weft_add(ctx, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->y, a->z);
+    return weft_add(ctx, WEFT_F32, a->n, a->x, a->y, a->z);
 }
 
 static weft_status run_axpy(weft_context *ctx, test_arrays *a) {
-    return weft_axpy(ctx, WEFT_F32, TEST_CALL_ELEMENTS, &two, a->x, a->z);
+    return weft_axpy(ctx, WEFT_F32, a->n, &two, a->x, a->z);
 }
 
 static weft_status run_fill(weft_context *ctx, test_arrays *a) {
-    return weft_fill(ctx, WEFT_F32, TEST_CALL_ELEMENTS, &two, a->z);
+    return weft_fill(ctx, WEFT_F32, a->n, &two, a->z);
 }
 
 static weft_status run_iota(weft_context *ctx, test_arrays *a) {
-    return weft_iota(ctx, WEFT_F32, TEST_CALL_ELEMENTS, &two, &two, a->z);
+    return weft_iota(ctx, WEFT_F32, a->n, &two, &two, a->z);
 }
 
 static weft_status run_add_matrix(weft_context *ctx, test_arrays *a) {
-    return weft_add_matrix(ctx, WEFT_F32, TEST_CALL_ELEMENTS / 1000, 900, a->x, 1000, a->y, 1000,
-                           a->z, 1000);
+    return weft_add_matrix(ctx, WEFT_F32, a->n / 1000, 900, a->x, 1000, a->y, 1000, a->z, 1000);
 }
 
 static const test_refusal refusals[] = {

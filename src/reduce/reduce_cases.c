@@ -86,19 +86,19 @@ static void empty(weft_context *ctx) {
 /* ---- allocations ---- */
 
 static weft_status run_sum(weft_context *ctx, test_arrays *a) {
-    return weft_reduce(ctx, WEFT_SUM, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->result);
+    return weft_reduce(ctx, WEFT_SUM, WEFT_F32, a->n, a->x, a->result);
 }
 
 static weft_status run_argmax(weft_context *ctx, test_arrays *a) {
-    return weft_reduce(ctx, WEFT_ARGMAX, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->result);
+    return weft_reduce(ctx, WEFT_ARGMAX, WEFT_F32, a->n, a->x, a->result);
 }
 
 static weft_status run_nrm2(weft_context *ctx, test_arrays *a) {
-    return weft_reduce(ctx, WEFT_NRM2, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->result);
+    return weft_reduce(ctx, WEFT_NRM2, WEFT_F32, a->n, a->x, a->result);
 }
 
 static weft_status run_dot(weft_context *ctx, test_arrays *a) {
-    return weft_dot(ctx, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->y, a->result);
+    return weft_dot(ctx, WEFT_F32, a->n, a->x, a->y, a->result);
 }
 
 static const test_refusal refusals[] = {

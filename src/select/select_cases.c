@@ -93,25 +93,24 @@ static const weft_predicate wanted = {.test = WEFT_GE, .type = WEFT_F32, .a.f32 
 static const float two = 2;
 
 static weft_status run_select(weft_context *ctx, test_arrays *a) {
-    return weft_select(ctx, wanted, TEST_CALL_ELEMENTS, a->x, a->z, a->result);
+    return weft_select(ctx, wanted, a->n, a->x, a->z, a->result);
 }
 
 static weft_status run_select_wide(weft_context *ctx, test_arrays *a) {
-    return weft_select_where(ctx, wanted, TEST_CALL_ELEMENTS / 3, a->x, 12, a->y, a->z, a->result);
+    return weft_select_where(ctx, wanted, a->n / 3, a->x, 12, a->y, a->z, a->result);
 }
 
 static weft_status run_partition(weft_context *ctx, test_arrays *a) {
-    return weft_partition(ctx, wanted, TEST_CALL_ELEMENTS, a->x, a->z, NULL, a->result);
+    return weft_partition(ctx, wanted, a->n, a->x, a->z, NULL, a->result);
 }
 
 static weft_status run_expand(weft_context *ctx, test_arrays *a) {
-    return weft_expand(ctx, wanted, TEST_CALL_ELEMENTS, a->x, 4, TEST_CALL_ELEMENTS, a->y, &two,
-                       a->z);
+    return weft_expand(ctx, wanted, a->n, a->x, 4, a->n, a->y, &two, a->z);
 }
 
 static weft_status run_run_length(weft_context *ctx, test_arrays *a) {
-    return weft_run_length(ctx, WEFT_F32, TEST_CALL_ELEMENTS / 2, a->x, a->z, WEFT_U32,
-                           a->z + TEST_CALL_ELEMENTS / 2, a->result);
+    return weft_run_length(ctx, WEFT_F32, a->n / 2, a->x, a->z, WEFT_U32, a->z + a->n / 2,
+                           a->result);
 }
 
 static const test_refusal refusals[] = {

@@ -55,126 +55,130 @@ static void without_context(void) {
 /* ---- allocations ---- */
 
 static weft_status run_sort(weft_context *ctx, test_arrays *a) {
-    return weft_sort(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->z);
+    return weft_sort(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->z);
 }
 
 static weft_status ask_sort(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_sort_bytes(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->z, bytes);
+    return weft_sort_bytes(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->z, bytes);
 }
 
 /* Keys in place, and values of a width that no rung moves. All keys are equal, so nothing moves. */
 static weft_status run_sort_pairs(weft_context *ctx, test_arrays *a) {
-    return weft_sort_pairs(ctx, WEFT_DESCENDING, WEFT_F32, TEST_CALL_ELEMENTS / 3, a->x, a->x, 12,
-                           a->y, a->z);
+    return weft_sort_pairs(ctx, WEFT_DESCENDING, WEFT_F32, a->n / 3, a->x, a->x, 12, a->y, a->z);
 }
 
 static weft_status ask_sort_pairs(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_sort_pairs_bytes(ctx, WEFT_DESCENDING, WEFT_F32, TEST_CALL_ELEMENTS / 3, a->x, a->x,
-                                 12, a->y, a->z, bytes);
+    return weft_sort_pairs_bytes(ctx, WEFT_DESCENDING, WEFT_F32, a->n / 3, a->x, a->x, 12, a->y,
+                                 a->z, bytes);
 }
 
 static weft_status run_sort_indices(weft_context *ctx, test_arrays *a) {
-    return weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, WEFT_U32,
-                             a->z);
+    return weft_sort_indices(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, WEFT_U32, a->z);
 }
 
 static weft_status ask_sort_indices(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_sort_indices_bytes(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x,
-                                   WEFT_U32, a->z, bytes);
+    return weft_sort_indices_bytes(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, WEFT_U32, a->z,
+                                   bytes);
 }
 
-static const uint64_t offsets[] = {0, 7, TEST_CALL_ELEMENTS / 2, TEST_CALL_ELEMENTS / 2,
-                                   TEST_CALL_ELEMENTS};
+enum {
+    SEGMENTS = 4
+};
+
+static uint64_t offsets[SEGMENTS + 1];
+
+static void set_offsets(size_t n) {
+    offsets[1] = 7;
+    offsets[2] = offsets[3] = n / 2;
+    offsets[SEGMENTS] = n;
+}
 
 static weft_status run_segments(weft_context *ctx, test_arrays *a) {
-    return weft_sort_segments(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->z, 0,
-                              NULL, NULL, 4, offsets);
+    set_offsets(a->n);
+    return weft_sort_segments(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->z, 0, NULL, NULL,
+                              SEGMENTS, offsets);
 }
 
 static weft_status ask_segments(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_sort_segments_bytes(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->z,
-                                    0, NULL, NULL, 4, offsets, bytes);
+    set_offsets(a->n);
+    return weft_sort_segments_bytes(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->z, 0, NULL, NULL,
+                                    SEGMENTS, offsets, bytes);
 }
 
 static const weft_field fields[] = {{8, WEFT_F32, WEFT_DESCENDING}, {1, WEFT_U16, WEFT_ASCENDING}};
 
 static weft_status run_records(weft_context *ctx, test_arrays *a) {
-    return weft_sort_records(ctx, TEST_CALL_ELEMENTS / 3, 12, a->x, a->z, fields, 2);
+    return weft_sort_records(ctx, a->n / 3, 12, a->x, a->z, fields, 2);
 }
 
 static weft_status ask_records(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_sort_records_bytes(ctx, TEST_CALL_ELEMENTS / 3, 12, a->x, a->z, fields, 2, bytes);
+    return weft_sort_records_bytes(ctx, a->n / 3, 12, a->x, a->z, fields, 2, bytes);
 }
 
 static weft_status run_merge(weft_context *ctx, test_arrays *a) {
-    return weft_merge(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS / 2, a->x,
-                      TEST_CALL_ELEMENTS - TEST_CALL_ELEMENTS / 2, a->y, a->z, 0, NULL, NULL, NULL);
+    return weft_merge(ctx, WEFT_ASCENDING, WEFT_F32, a->n / 2, a->x, a->n - a->n / 2, a->y, a->z, 0,
+                      NULL, NULL, NULL);
 }
 
 static weft_status ask_merge(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_merge_bytes(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS / 2, a->x,
-                            TEST_CALL_ELEMENTS - TEST_CALL_ELEMENTS / 2, a->y, a->z, 0, NULL, NULL,
-                            NULL, bytes);
+    return weft_merge_bytes(ctx, WEFT_ASCENDING, WEFT_F32, a->n / 2, a->x, a->n - a->n / 2, a->y,
+                            a->z, 0, NULL, NULL, NULL, bytes);
 }
 
 /* Two outputs in host memory, so small that the driver copies them from a GPU. The rungs of staging
  * that copy whole arrays, which this test forces, allocate for each copy, so also for the second
  * output after the first is written; the rung that the library chooses keeps its buffers. */
-enum {
-    ODD = TEST_CALL_ELEMENTS / 16
-};
+static size_t odd(const test_arrays *a) {
+    return a->n / 16;
+}
 
 /* Values of one word each, at unaligned addresses: in device memory they are moved by position, but
  * copies of host arrays are aligned. */
 static weft_status run_sort_odd(weft_context *ctx, test_arrays *a) {
-    return weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_F32, ODD, a->x, a->z, 4, (char *)a->y + 1,
-                           (char *)(a->z + TEST_CALL_ELEMENTS / 2) + 1);
+    return weft_sort_pairs(ctx, WEFT_ASCENDING, WEFT_F32, odd(a), a->x, a->z, 4, (char *)a->y + 1,
+                           (char *)(a->z + a->n / 2) + 1);
 }
 
 static weft_status ask_sort_odd(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_sort_pairs_bytes(ctx, WEFT_ASCENDING, WEFT_F32, ODD, a->x, a->z, 4,
-                                 (char *)a->y + 1, (char *)(a->z + TEST_CALL_ELEMENTS / 2) + 1,
-                                 bytes);
+    return weft_sort_pairs_bytes(ctx, WEFT_ASCENDING, WEFT_F32, odd(a), a->x, a->z, 4,
+                                 (char *)a->y + 1, (char *)(a->z + a->n / 2) + 1, bytes);
 }
 
 static weft_status run_merge_odd(weft_context *ctx, test_arrays *a) {
-    return weft_merge(ctx, WEFT_DESCENDING, WEFT_F32, ODD, a->x, 1000, a->y, a->z, 4,
-                      (char *)a->x + 1, (char *)a->y + 1,
-                      (char *)(a->z + TEST_CALL_ELEMENTS / 2) + 1);
+    return weft_merge(ctx, WEFT_DESCENDING, WEFT_F32, odd(a), a->x, 1000, a->y, a->z, 4,
+                      (char *)a->x + 1, (char *)a->y + 1, (char *)(a->z + a->n / 2) + 1);
 }
 
 static weft_status ask_merge_odd(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_merge_bytes(ctx, WEFT_DESCENDING, WEFT_F32, ODD, a->x, 1000, a->y, a->z, 4,
-                            (char *)a->x + 1, (char *)a->y + 1,
-                            (char *)(a->z + TEST_CALL_ELEMENTS / 2) + 1, bytes);
+    return weft_merge_bytes(ctx, WEFT_DESCENDING, WEFT_F32, odd(a), a->x, 1000, a->y, a->z, 4,
+                            (char *)a->x + 1, (char *)a->y + 1, (char *)(a->z + a->n / 2) + 1,
+                            bytes);
 }
 
 static weft_status run_is_sorted(weft_context *ctx, test_arrays *a) {
-    return weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->result);
+    return weft_is_sorted(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->result);
 }
 
 static weft_status run_search(weft_context *ctx, test_arrays *a) {
-    return weft_search(ctx, WEFT_UPPER, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, 1000,
-                       a->y, (uint64_t *)a->z);
+    return weft_search(ctx, WEFT_UPPER, WEFT_ASCENDING, WEFT_F32, a->n, a->x, 1000, a->y,
+                       (uint64_t *)a->z);
 }
 
 static weft_status run_top_k(weft_context *ctx, test_arrays *a) {
-    return weft_top_k(ctx, WEFT_DESCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, 1000, a->z, NULL);
+    return weft_top_k(ctx, WEFT_DESCENDING, WEFT_F32, a->n, a->x, 1000, a->z, NULL);
 }
 
 static weft_status ask_top_k(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_top_k_bytes(ctx, WEFT_DESCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x, 1000, a->z,
-                            NULL, bytes);
+    return weft_top_k_bytes(ctx, WEFT_DESCENDING, WEFT_F32, a->n, a->x, 1000, a->z, NULL, bytes);
 }
 
 static weft_status run_top_many(weft_context *ctx, test_arrays *a) {
-    return weft_top_k(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x,
-                      TEST_CALL_ELEMENTS / 3, NULL, (uint64_t *)a->z);
+    return weft_top_k(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->n / 3, NULL, (uint64_t *)a->z);
 }
 
 static weft_status ask_top_many(weft_context *ctx, const test_arrays *a, size_t *bytes) {
-    return weft_top_k_bytes(ctx, WEFT_ASCENDING, WEFT_F32, TEST_CALL_ELEMENTS, a->x,
-                            TEST_CALL_ELEMENTS / 3, NULL, (uint64_t *)a->z, bytes);
+    return weft_top_k_bytes(ctx, WEFT_ASCENDING, WEFT_F32, a->n, a->x, a->n / 3, NULL,
+                            (uint64_t *)a->z, bytes);
 }
 
 static const test_call calls[] = {
