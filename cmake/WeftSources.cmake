@@ -25,7 +25,9 @@ file(GLOB WEFT_FUZZ_C CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.
 file(GLOB WEFT_FUZZ_CALLS_C CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/calls/*.c)
 
 set(WEFT_C ${slice_c})
-list(FILTER WEFT_C EXCLUDE REGEX "_(test|climb|simd)\\.c$")
+list(FILTER WEFT_C EXCLUDE REGEX "_(test|cases|climb|simd)\\.c$")
+set(WEFT_CASES_C ${slice_c}) # for the tests of all calls
+list(FILTER WEFT_CASES_C INCLUDE REGEX "_cases\\.c$")
 list(FILTER WEFT_C EXCLUDE REGEX "/io/png\\.c$") # needs libpng: for the command and the tests only
 set(WEFT_SIMD_C ${slice_c})
 list(FILTER WEFT_SIMD_C INCLUDE REGEX "_simd\\.c$")

@@ -50,15 +50,19 @@ struct emu::Known : std::vector<std::pair<uint32_t, uint64_t>> { /* times by key
         const auto at = std::lower_bound(begin(), end(), std::make_pair(key, time));
         return at != end() && at->first == key;
     }
+    /* Is anything known of some threads or warps of a block, and not of others? */
+    bool has_parts(const Keys &keys) const {
+        const auto at =
+            std::lower_bound(begin(), end(), std::make_pair(keys.block + 1, (uint64_t)0));
+        return at != end() && at->first < keys.block + 2 * most_threads;
+    }
     /* Up to when all is known of what has that key; 0: of nothing. */
     uint64_t time_of(uint32_t key) const {
         const auto at = std::lower_bound(begin(), end(), std::make_pair(key, (uint64_t)0));
         return at != end() && at->first == key ? at->second : 0;
     }
-    bool has(const Keys &keys, uint64_t time) const {
-        const auto at = std::lower_bound(begin(), end(), std::make_pair(keys.block, time));
-        return at != end() && at->first < keys.block + 2 * most_threads &&
-               (at->first == keys.block || has(keys.warp, time) || has(keys.thread, time));
+    bool has_part(const Keys &keys, uint64_t time) const {
+        return has(keys.warp, time) || has(keys.thread, time);
     }
     /* Both lists are sorted by key, so one pass compares them. */
     bool has_all(const Known &other) const {
@@ -266,11 +270,12 @@ static bool of_own_block(const Cell &c) {
 }
 
 /* Has the running thread seen that access, of another thread? What was written before a kernel is
- * read by many threads that know the same: what they know of whole blocks is looked up once. */
+ * read by many threads that know the same: what they know of a block is looked up once. */
 static bool seen_before(const Cell &c) {
     static struct {
         uint64_t serial, time;
         unsigned slot;
+        bool parts;
     } found[256]; /* by slot */
     const Known *const seen = self->seen.get();
     if (!seen)
@@ -278,8 +283,8 @@ static bool seen_before(const Cell &c) {
     auto &f = found[c.slot() % 256];
     const Keys keys(c.slot(), c.thread());
     if (f.serial != seen->serial.number || f.slot != c.slot())
-        f = {seen->serial.number, seen->time_of(keys.block), c.slot()};
-    return c.time() <= f.time || seen->has(keys, c.time());
+        f = {seen->serial.number, seen->time_of(keys.block), c.slot(), seen->has_parts(keys)};
+    return c.time() <= f.time || (f.parts && seen->has_part(keys, c.time()));
 }
 
 /* Was that access, if there was one, ordered before what the running thread does now? */

@@ -21,7 +21,8 @@ if command -v ccache >/dev/null; then
 fi
 cmake -S "$tree" -B "$build" -G "Unix Makefiles" -DWEFT_CUDA=OFF -DWEFT_TESTS=ON -DWEFT_EMU=ON \
     "${launcher[@]}" >/dev/null
-cmake --build "$build" -j "$(nproc)" --target negate_test emu_negate_test weft_command >/dev/null
-ctest --test-dir "$build" --no-tests=error -R '^(emu_)?negate_test'
+cmake --build "$build" -j "$(nproc)" --target negate_test emu_negate_test arguments_test \
+    weft_command >/dev/null
+ctest --test-dir "$build" --no-tests=error -R '^(emu_)?negate_test|^arguments_test'
 "$build/weft" climb negate --n 1e6
 echo 'sample: built, tested, climbed'

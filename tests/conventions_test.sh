@@ -42,9 +42,9 @@ check_homes() {
     outside '^src/comm/' '# *include *[<"](nccl|mpi)\.h' |
         breach_lines "nccl.h or mpi.h included outside src/comm"
     # blas/errors.c does as BLAS demands
-    outside '^(src/cli|tests|bench|emu)/|^blas/errors\.c|_test\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
+    outside '^(src/cli|tests|bench|emu)/|^blas/errors\.c|_(test|cases)\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
         breach_lines "the library prints, exits or aborts"
-    outside '^(src/cpu/team\.c|emu/|tests/|bench/)|_test\.c$' \
+    outside '^(src/cpu/team\.c|emu/|tests/|bench/)|_(test|cases)\.c$' \
         '# *pragma omp +(parallel|for|task|sections|single)|<omp\.h>|pthread_create' |
         breach_lines "threads not from src/cpu/team.c"
     code | grep -E '^src/.*\.cuh?$' | xargs grep -nE '(^|[^a-z_])(malloc|free)\(|= new ' |
@@ -56,7 +56,7 @@ check_homes() {
 # of ladders (climb) itself and the base, a slice itself, other slices and the base; its *_climb.c
 # and *_climb.h climb too; cli all of them. Tests may include what they test.
 check_floors() {
-    code | grep '^src/' | grep -v '_test\.c$' | xargs grep -nE '^ *# *include "[a-z0-9_]+/' | awk -F: '
+    code | grep '^src/' | grep -vE '_(test|cases)\.c$' | xargs grep -nE '^ *# *include "[a-z0-9_]+/' | awk -F: '
         function floor_of(folder) {
             if (folder ~ /^(core|cpu|cuda|comm|io)$/) return "base"
             return folder ~ /^(climb|cli|weft)$/ ? folder : "slice"
@@ -93,6 +93,16 @@ check_headers_stand_alone() {
 declared_calls() {
     grep -hoE 'WEFT_API [^;{]*\(' include/weft/*.h | grep -oE 'weft_[a-z0-9_]+\($' | tr -d '(' |
         sort -u
+}
+
+# Every public call that takes a context is made without one in the cases of its slice.
+check_cases() {
+    local call cases
+    cases=$(cat src/*/*_cases.c | tr '\n' ' ')
+    cat include/weft/*.h | tr '\n' ' ' | grep -oE '\<weft_[a-z0-9_]+\(weft_context \*ctx' |
+        sed 's/(.*//' | sort -u | while read -r call; do
+        [[ $cases == *[^a-z_]"$call"\(NULL* ]] || echo "$call"
+    done | breach_lines "without a case in a src/*/*_cases.c" || true
 }
 
 # What the shared library offers is what the headers declare, no less and no more.
@@ -137,6 +147,7 @@ check_homes
 check_floors
 check_sizes
 check_headers_stand_alone
+check_cases
 check_exports
 if [ "$breaches" -gt 0 ]; then
     echo "conventions_test: $breaches breaches" >&2

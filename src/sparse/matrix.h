@@ -53,6 +53,15 @@ weft_status wi_sparse_make_room(weft_context *ctx, const char *call, weft_sparse
 /* Fills row_start, col, at and fingerprint from start and row. */
 void wi_sparse_index_rows(weft_sparse *matrix);
 
+/* A hash of the pattern: start and row. */
+uint64_t wi_sparse_fingerprint(const weft_sparse *matrix);
+
+/* If both halves of a symmetric matrix are given, each entry once, in order by columns or by rows,
+ * then fills all but the values and the fingerprint of a matrix that has begun, and sets `paired`.
+ * If not, `paired` stays false, and the matrix is to be begun anew. */
+weft_status wi_sparse_take_pairs(weft_context *ctx, const char *call, const wi_triplets *given,
+                                 weft_sparse *matrix);
+
 /* Builds a matrix from triplets, which it copies. */
 weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_triplets *given,
                             weft_sparse **matrix);

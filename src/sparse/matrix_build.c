@@ -13,7 +13,6 @@ typedef struct builder {
     weft_storage storage;
     size_t rows, cols, n;
     const int64_t *row, *col;
-    size_t kept; /* entries that are not in an ignored half */
     weft_sparse *matrix;
 } builder;
 
@@ -73,7 +72,7 @@ static void accumulate(int64_t *count, size_t n) {
         count[k + 1] += count[k];
 }
 
-static uint64_t fingerprint(const weft_sparse *m) {
+uint64_t wi_sparse_fingerprint(const weft_sparse *m) {
     uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ m->cols;
     for (size_t j = 0; j < m->cols; j++) {
         for (int64_t k = m->start[j]; k < m->start[j + 1]; k++) {
@@ -104,7 +103,7 @@ void wi_sparse_index_rows(weft_sparse *m) {
     /* each row's start has moved on to the start of the next */
     memmove(m->row_start + 1, m->row_start, m->rows * sizeof *m->row_start);
     m->row_start[0] = 0;
-    m->fingerprint = fingerprint(m);
+    m->fingerprint = wi_sparse_fingerprint(m);
 }
 
 static weft_status check_index(const builder *b, size_t k, const char *what, int64_t index,
@@ -173,69 +172,82 @@ static weft_status take_ordered(const builder *b) {
     return WEFT_OK;
 }
 
-/* by_row lists the kept entries by the rows they are held in, those of one row in the order given;
- * `next` has room for rows + 1. */
-static void list_by_row(builder *b, int64_t *by_row, int64_t *next) {
+/* The kept entries by the rows they are held in, those of one row in the order given. Row i has
+ * those from where row i - 1 ends to row_start[i]. */
+typedef struct listing {
+    int64_t *entry;  /* its number among the given */
+    int64_t *column; /* it is held in; ~column if it was given on the other side of the diagonal */
+    int64_t *work;   /* an element for each column */
+} listing;
+
+static void list_by_row(const builder *b, const listing *list) {
+    weft_sparse *const m = b->matrix;
+    int64_t *const next = m->row_start;
     memset(next, 0, (b->rows + 1) * sizeof *next);
-    b->kept = 0;
     for (size_t k = 0; k < b->n; k++) {
         const spot s = spot_of(b, k);
         next[s.row + 1] += s.row >= 0;
-        b->kept += s.row >= 0;
     }
     accumulate(next, b->rows);
     for (size_t k = 0; k < b->n; k++) {
         const spot s = spot_of(b, k);
-        if (s.row < 0)
-            b->matrix->home[k] = wi_left_out;
-        else
-            by_row[next[s.row]++] = (int64_t)k;
+        if (s.row < 0) {
+            m->home[k] = wi_left_out;
+            continue;
+        }
+        const int64_t t = next[s.row]++;
+        list->entry[t] = (int64_t)k;
+        list->column[t] = s.mirrored ? ~s.col : s.col;
     }
 }
 
-/* start: counts the distinct entries of each column; `last` has room for cols. */
-static void count_places(const builder *b, const int64_t *by_row, int64_t *last) {
+static inline int64_t unmirrored(int64_t index) {
+    return index < 0 ? ~index : index;
+}
+
+/* start: counts the distinct entries of each column. */
+static void count_places(const builder *b, const listing *list) {
     weft_sparse *const m = b->matrix;
+    int64_t *const last = list->work, t = 0;
     memset(last, -1, m->cols * sizeof *last);
-    for (size_t t = 0; t < b->kept; t++) {
-        const spot s = spot_of(b, (size_t)by_row[t]);
-        m->start[s.col + 1] += last[s.col] != s.row;
-        last[s.col] = s.row;
+    for (int64_t i = 0; i < (int64_t)m->rows; i++) {
+        for (; t < m->row_start[i]; t++) {
+            const int64_t col = unmirrored(list->column[t]);
+            m->start[col + 1] += last[col] != i;
+            last[col] = i;
+        }
     }
     accumulate(m->start, m->cols);
 }
 
-/* row and home; `next` has room for cols. */
-static void place(const builder *b, const int64_t *by_row, int64_t *next) {
+/* row and home. Returns whether FULL has a duplicate on one side of the diagonal: `at`, which is
+ * filled later, holds meanwhile the sides on which an entry was met. */
+static bool place(const builder *b, const listing *list) {
     weft_sparse *const m = b->matrix;
+    const bool full = b->storage == WEFT_SYMMETRIC_FULL;
+    int64_t *const next = list->work, t = 0, repeated = 0;
     if (m->cols)
         memcpy(next, m->start, m->cols * sizeof *next);
-    for (size_t t = 0; t < b->kept; t++) {
-        const size_t k = (size_t)by_row[t];
-        const spot s = spot_of(b, k);
-        int64_t *const free = &next[s.col];
-        if (*free == m->start[s.col] || m->row[*free - 1] != s.row)
-            m->row[(*free)++] = s.row;
-        m->home[k] = s.mirrored ? ~(*free - 1) : *free - 1;
+    for (int64_t i = 0; i < (int64_t)m->rows; i++) {
+        for (; t < m->row_start[i]; t++) {
+            const bool mirrored = list->column[t] < 0;
+            const int64_t col = unmirrored(list->column[t]);
+            const bool met = next[col] > m->start[col] && m->row[next[col] - 1] == i;
+            const int64_t entry = met ? next[col] - 1 : next[col]++;
+            m->row[entry] = i;
+            m->home[list->entry[t]] = mirrored ? ~entry : entry;
+            if (!full)
+                continue;
+            const int64_t side = mirrored ? 2 : 1, sides = met ? m->at[entry] : 0;
+            repeated |= sides & side;
+            m->at[entry] = sides | side;
+        }
     }
-}
-
-/* Does FULL have a duplicate on one side of the diagonal? */
-static bool has_repeats(const weft_sparse *m) {
-    const size_t entries = (size_t)m->start[m->cols];
-    for (size_t k = 0; k < entries; k++)
-        m->sums[k] = m->mirror_sums[k] = 0;
-    for (size_t k = 0; k < m->given; k++) {
-        double *const seen = m->home[k] >= 0 ? &m->sums[m->home[k]] : &m->mirror_sums[~m->home[k]];
-        if (*seen != 0)
-            return true;
-        *seen = 1;
-    }
-    return false;
+    return repeated;
 }
 
 /* Allocates room for the sums of values; m->home is known. */
-static weft_status take_sums(const builder *b) {
+static weft_status take_sums(const builder *b, bool repeated) {
     weft_sparse *const m = b->matrix;
     const char *const call = b->voice->call;
     const size_t entries = (size_t)m->start[m->cols];
@@ -247,34 +259,52 @@ static weft_status take_sums(const builder *b) {
     m->mirror_sums = wi_sparse_take(b->ctx, call, entries);
     if (!m->mirror_sums)
         return WEFT_ENOMEM;
-    if (!has_repeats(m))
+    if (!repeated)
         return WEFT_OK;
     m->summed_sizes = wi_sparse_take(b->ctx, call, entries);
     return m->summed_sizes ? WEFT_OK : WEFT_ENOMEM;
 }
 
-static weft_status take_unordered(builder *b) {
+static weft_status take_unordered(const builder *b) {
     weft_sparse *const m = b->matrix;
     const char *const call = b->voice->call;
-    const size_t n = b->n, most = m->rows > m->cols ? m->rows : m->cols;
-    int64_t *const by_row = wi_sparse_take(b->ctx, call, n);
-    int64_t *const work = wi_sparse_take(b->ctx, call, most + 1);
+    const size_t n = b->n;
+    const listing list = {.entry = wi_sparse_take(b->ctx, call, n),
+                          .column = wi_sparse_take(b->ctx, call, n),
+                          .work = wi_sparse_take(b->ctx, call, m->cols)};
+    bool repeated = false;
     weft_status status = WEFT_ENOMEM;
     m->home = wi_sparse_take(b->ctx, call, n);
-    if (!by_row || !work || !m->home)
+    if (!list.entry || !list.column || !list.work || !m->home)
         goto done;
-    list_by_row(b, by_row, work);
-    count_places(b, by_row, work);
+    list_by_row(b, &list);
+    count_places(b, &list);
     status = wi_sparse_make_room(b->ctx, call, m);
     if (status != WEFT_OK)
         goto done;
     m->given = n;
-    place(b, by_row, work);
-    status = take_sums(b);
+    repeated = place(b, &list);
 done:
-    wi_host_free(by_row);
-    wi_host_free(work);
-    return status;
+    wi_host_free(list.entry);
+    wi_host_free(list.column);
+    wi_host_free(list.work);
+    return status == WEFT_OK ? take_sums(b, repeated) : status;
+}
+
+static weft_status take_pattern(builder *b, const wi_triplets *given) {
+    weft_context *const ctx = b->ctx;
+    const char *const call = b->voice->call;
+    weft_status status = wi_sparse_begin(ctx, call, b->storage, b->rows, b->cols, &b->matrix);
+    if (status == WEFT_OK && b->storage == WEFT_SYMMETRIC_FULL) {
+        status = wi_sparse_take_pairs(ctx, call, given, b->matrix);
+        if (status != WEFT_OK || b->matrix->paired)
+            return status;
+        weft_sparse_destroy(b->matrix);
+        status = wi_sparse_begin(ctx, call, b->storage, b->rows, b->cols, &b->matrix);
+    }
+    if (status != WEFT_OK)
+        return status;
+    return in_order(b) ? take_ordered(b) : take_unordered(b);
 }
 
 /* How far apart the two halves may be, relative to the size of an entry. The default is 64 units in
@@ -296,19 +326,19 @@ weft_status wi_sparse_build(weft_context *ctx, const wi_voice *voice, const wi_t
     *matrix = NULL;
     weft_status status = check_entries(&b);
     if (status == WEFT_OK)
-        status =
-            wi_sparse_begin(ctx, voice->call, given->storage, given->rows, given->cols, &b.matrix);
+        status = take_pattern(&b, given);
     if (status == WEFT_OK) {
         b.matrix->tolerance = tolerance_of(given->symmetry_tolerance);
-        status = in_order(&b) ? take_ordered(&b) : take_unordered(&b);
-    }
-    if (status == WEFT_OK)
         status = wi_sparse_set_values(ctx, voice, b.matrix, given->value);
+    }
     if (status != WEFT_OK) {
         weft_sparse_destroy(b.matrix);
         return status;
     }
-    wi_sparse_index_rows(b.matrix);
+    if (b.matrix->paired)
+        b.matrix->fingerprint = wi_sparse_fingerprint(b.matrix);
+    else
+        wi_sparse_index_rows(b.matrix);
     *matrix = b.matrix;
     return WEFT_OK;
 }

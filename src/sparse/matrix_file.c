@@ -98,6 +98,7 @@ static void forget_order_given(weft_sparse *m) {
     wi_host_free(m->summed_sizes);
     m->home = NULL;
     m->sums = m->mirror_sums = m->summed_sizes = NULL;
+    m->paired = m->by_rows = false;
     m->given = (size_t)m->start[m->cols];
     if (m->symmetric)
         m->storage = WEFT_SYMMETRIC_LOWER;

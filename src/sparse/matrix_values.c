@@ -30,7 +30,23 @@ static place place_of(const wi_voice *voice, const weft_sparse *m, int64_t entry
     const int64_t first = wi_first_number(voice);
     const int64_t row = m->row[entry] + first, col = column_of(m, entry) + first;
     const bool upper = m->storage == WEFT_SYMMETRIC_UPPER || m->storage == WEFT_SYMMETRIC_USE_UPPER;
-    return mirrored || upper ? (place){col, row} : (place){row, col};
+    return mirrored != m->by_rows || upper ? (place){col, row} : (place){row, col};
+}
+
+static uint64_t bits_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Are all numbers finite? Others have all bits of the exponent set, so that one more carries into
+ * the sign: no branch for each number. */
+static bool all_finite(const double *x, size_t n) {
+    const uint64_t exponent = UINT64_C(0x7FF) << 52, one = UINT64_C(1) << 52;
+    uint64_t carries = 0;
+    for (size_t k = 0; k < n; k++)
+        carries |= (bits_of(x[k]) & exponent) + one;
+    return !(carries >> 63);
 }
 
 static weft_status not_finite(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
@@ -44,7 +60,8 @@ static weft_status not_finite(weft_context *ctx, const wi_voice *voice, const we
 
 static weft_status check_sums(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
                               const double *sums, bool mirrored) {
-    for (int64_t k = 0; k < m->start[m->cols]; k++) {
+    const int64_t entries = all_finite(sums, (size_t)m->start[m->cols]) ? 0 : m->start[m->cols];
+    for (int64_t k = 0; k < entries; k++) {
         if (isfinite(sums[k]))
             continue;
         const place p = place_of(voice, m, k, mirrored);
@@ -104,7 +121,7 @@ typedef struct unlike {
 
 static weft_status not_symmetric(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
                                  const unlike *worst) {
-    const place p = place_of(voice, m, worst->entry, false);
+    const place p = place_of(voice, m, worst->entry, m->by_rows);
     char below[NUMBER_BYTES], above[NUMBER_BYTES];
     print_apart(worst->below + 0.0, worst->above + 0.0, below, above); /* no "-0" */
     return wi_fail(
@@ -138,7 +155,7 @@ static weft_status join_halves(weft_context *ctx, const wi_voice *voice, weft_sp
             asymmetry = larger(asymmetry, apart);
             if (!(apart <= m->tolerance && m->tolerance > 0) &&
                 (worst.entry < 0 || apart > worst.apart))
-                worst = (unlike){k, a, b, apart};
+                worst = m->by_rows ? (unlike){k, b, a, apart} : (unlike){k, a, b, apart};
         }
     }
     if (worst.entry >= 0)
@@ -148,6 +165,28 @@ static weft_status join_halves(weft_context *ctx, const wi_voice *voice, weft_sp
 }
 
 /* ---- all values ---- */
+
+enum {
+    BLOCK = 4096 /* values between two looks at whether the halves still agree */
+};
+
+/* Most symmetric matrices are so to the last bit. For a matrix whose entries are in pairs this is
+ * seen as soon as the second of a pair comes, without summing each half on its own: then sums = the
+ * values. False if two differ, or one is not finite: sum_values will see to it. */
+static bool take_equal_pairs(weft_sparse *m, const double *value) {
+    uint64_t differ = 0;
+    for (size_t begin = 0; begin < m->given && !differ; begin += BLOCK) {
+        const size_t end = begin + BLOCK < m->given ? begin + BLOCK : m->given;
+        for (size_t k = begin; k < end; k++) {
+            const int64_t home = m->home[k];
+            if (home >= 0)
+                m->sums[home] = value[k];
+            else
+                differ |= bits_of(m->sums[~home]) ^ bits_of(value[k]);
+        }
+    }
+    return !differ && all_finite(m->sums, (size_t)m->start[m->cols]);
+}
 
 static void clear_sums(weft_sparse *m) {
     for (int64_t k = 0; k < m->start[m->cols]; k++) {
@@ -186,19 +225,31 @@ static weft_status sum_values(weft_context *ctx, const wi_voice *voice, weft_spa
     return status;
 }
 
-weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_sparse *m,
-                                 const double *value) {
-    for (size_t k = 0; k < m->given; k++) {
+static weft_status check_finite(weft_context *ctx, const wi_voice *voice, const weft_sparse *m,
+                                const double *value) {
+    const size_t given = all_finite(value, m->given) ? 0 : m->given;
+    for (size_t k = 0; k < given; k++) {
         if (!isfinite(value[k]) && !(m->home && m->home[k] == wi_left_out))
             return not_finite(ctx, voice, m, k, value[k]);
     }
+    return WEFT_OK;
+}
+
+weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_sparse *m,
+                                 const double *value) {
     const size_t bytes = (size_t)m->start[m->cols] * sizeof *m->value;
-    if (m->home) {
-        const weft_status status = sum_values(ctx, voice, m, value);
-        if (status != WEFT_OK)
-            return status;
-        value = m->sums;
+    weft_status status = WEFT_OK;
+    if (m->paired && take_equal_pairs(m, value)) {
+        m->asymmetry = 0;
+    } else {
+        status = check_finite(ctx, voice, m, value);
+        if (status == WEFT_OK && m->home)
+            status = sum_values(ctx, voice, m, value);
     }
+    if (status != WEFT_OK)
+        return status;
+    if (m->home)
+        value = m->sums;
     if (bytes)
         memmove(m->value, value, bytes); /* may be weft_sparse_values's */
     return WEFT_OK;

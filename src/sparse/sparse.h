@@ -31,6 +31,10 @@ struct weft_sparse {
      * k. */
     size_t given;
     int64_t *home;
+    /* Both halves are given, each entry once, by columns or by rows: the first value for an entry
+     * has home >= 0, its image, which comes later, has home < 0. So by rows, those with home < 0
+     * are below the diagonal; otherwise they are above it. */
+    bool paired, by_rows;
     double *sums;         /* room for new values */
     double *mirror_sums;  /* for WEFT_SYMMETRIC_FULL, the same for their mirror images */
     double *summed_sizes; /* if there are duplicates, half the sum of |value| over both sides; else

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/sparse.h"
+#include "sparse/matrix.h"
 #include "testing.h"
 
 enum {
@@ -124,10 +124,23 @@ static weft_status create(weft_context *ctx, const problem *p, order o, bool com
                                        WEFT_I64, p->row, p->col, p->value);
 }
 
+/* Row i again, without the diagonal: the same entries from the side of the rows. */
+static void check_row(const weft_sparse *m, int64_t i, int64_t *count) {
+    int64_t last = -1;
+    for (int64_t k = m->row_start[i]; k < m->row_start[i + 1]; k++) {
+        const int64_t col = m->col[k], at = m->at[k];
+        assert_in_range(col, last + 1, i - 1);
+        assert_in_range(at, m->start[col], m->start[col + 1] - 1);
+        assert_int_equal(m->row[at], i);
+        last = col;
+        (*count)++;
+    }
+}
+
 /* The lower half of the oracle, including zeros of either half. */
 static void check_held(const problem *p, const weft_sparse *m) {
     const int64_t *const start = weft_sparse_starts(m), *const row = weft_sparse_row_indices(m);
-    int64_t k = 0;
+    int64_t k = 0, off_diagonal = 0, in_rows = 0;
     for (size_t j = 0; j < p->n; j++) {
         assert_int_equal(start[j], k);
         for (size_t i = j; i < p->n; i++) {
@@ -135,10 +148,15 @@ static void check_held(const problem *p, const weft_sparse *m) {
                 continue;
             assert_int_equal(row[k], i);
             assert_true(weft_sparse_values(m)[k] == p->dense[i][j]);
+            off_diagonal += i != j;
             k++;
         }
     }
     assert_int_equal(start[p->n], k);
+    for (size_t i = 0; i < p->n; i++)
+        check_row(m, (int64_t)i, &in_rows);
+    assert_int_equal(in_rows, off_diagonal);
+    assert_true(m->fingerprint == wi_sparse_fingerprint(m));
 }
 
 /* Is a matrix taken as symmetric exactly if it is? */
@@ -388,11 +406,69 @@ static void half_messages(weft_context *ctx) {
     weft_sparse_destroy(m);
 }
 
+/* Gives `p` in each order with entry (i, j) = x; every refusal has to contain `words`. */
+static void say_in_every_order(weft_context *ctx, problem *p, int64_t i, int64_t j, double x,
+                               weft_status expected, const char *words) {
+    test_random r = test_random_at(4);
+    for (unsigned o = 0; o < ORDERS; o++) {
+        weft_sparse *m = NULL;
+        put_in_order(&r, p, (order)o);
+        for (size_t k = 0; k < p->entries; k++) {
+            if (p->row[k] == i && p->col[k] == j)
+                p->value[k] = x;
+        }
+        const weft_status status = create(ctx, p, (order)o, true, &m);
+        if (status != expected || !strstr(weft_message(ctx), words))
+            fail_msg("order %u, status %d: %s", o, (int)status, weft_message(ctx));
+        weft_sparse_destroy(m);
+    }
+}
+
+/* Whichever half comes first, messages name the caller's rows and columns. */
+static void messages_in_every_order(weft_context *ctx) {
+    static problem p;
+    for (int below = 0; below < 2; below++) {
+        p = (problem){.n = 3};
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t j = 0; j < 3; j++)
+                add_entry(&p, i, j, i == j ? 4 : 1);
+        }
+        const int64_t i = below ? 2 : 1, j = below ? 1 : 2;
+        say_in_every_order(ctx, &p, 1, 1, INFINITY, WEFT_ENONFINITE, "row 1 and column 1 (");
+        say_in_every_order(ctx, &p, 1, 1, 4, WEFT_OK, "");
+        say_in_every_order(ctx, &p, i, j, NAN, WEFT_ENONFINITE,
+                           below ? "row 2 and column 1 (" : "row 1 and column 2 (");
+        say_in_every_order(ctx, &p, i, j, 3, WEFT_EARG,
+                           below ? "row 2 of column 1 holds 3, row 1 of column 2 1 ("
+                                 : "row 2 of column 1 holds 1, row 1 of column 2 3 (");
+    }
+}
+
+/* Zeros of both signs are equal, and become +0.0. */
+static void zeros_of_both_signs(weft_context *ctx) {
+    static const int64_t start[] = {0, 2, 4}, index[] = {0, 1, 0, 1};
+    for (int k = 0; k < 4; k++) {
+        const double value[] = {1, k & 1 ? -0.0 : 0.0, k & 2 ? -0.0 : 0.0, 1};
+        weft_sparse *m;
+        assert_int_equal(weft_sparse_create_csr(ctx, &m, WEFT_SYMMETRIC_FULL, 2, 2, WEFT_I64, start,
+                                                index, value),
+                         WEFT_OK);
+        assert_true(weft_sparse_values(m)[1] == 0);
+        assert_true(!!signbit(weft_sparse_values(m)[1]) == (k == 3));
+        weft_sparse_destroy(m);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(every_order), TEST_ON_EACH_PLACE(upper_half_missing),
-        TEST_ON_EACH_PLACE(tolerance),   TEST_ON_EACH_PLACE(assembly),
-        TEST_ON_EACH_PLACE(one_half),    TEST_ON_EACH_PLACE(half_messages),
+        TEST_ON_EACH_PLACE(every_order),
+        TEST_ON_EACH_PLACE(upper_half_missing),
+        TEST_ON_EACH_PLACE(tolerance),
+        TEST_ON_EACH_PLACE(assembly),
+        TEST_ON_EACH_PLACE(one_half),
+        TEST_ON_EACH_PLACE(half_messages),
+        TEST_ON_EACH_PLACE(messages_in_every_order),
+        TEST_ON_EACH_PLACE(zeros_of_both_signs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,40 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of the sparse slice whose allocations allocation_test.c fails. They have their own
- * small matrices and do not use that test's arrays. */
-#ifndef WEFT_SPARSE_CALLS_H
-#define WEFT_SPARSE_CALLS_H
-
+/* The calls of sparse for the tests of all calls: with no context, and with each of their
+ * allocations failed. */
 #include <math.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "injection.h"
+#include "cases.h"
 #include "sparse/chol.h"
 #include "sparse/order.h"
-#include "testing.h"
 
-struct arrays;
+static void without_context(void) {
+    float x = 1;
+    weft_sparse *matrix = (weft_sparse *)&x;
+    const int64_t index[2] = {0, 0};
+    const double value = 1;
+    double number = 3;
+    assert_int_equal(weft_sparse_create_csc(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, WEFT_I64,
+                                            index, index, &value),
+                     WEFT_EARG);
+    assert_int_equal(weft_sparse_create_csr(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, WEFT_I64,
+                                            index, index, &value),
+                     WEFT_EARG);
+    assert_int_equal(weft_sparse_create_triplets(NULL, &matrix, WEFT_SYMMETRIC_LOWER, 1, 1, 1,
+                                                 WEFT_I64, index, index, &value),
+                     WEFT_EARG);
+    assert_int_equal(weft_sparse_create(NULL, &matrix, NULL), WEFT_EARG);
+    assert_int_equal(weft_sparse_read(NULL, &matrix, "x.mtx"), WEFT_EARG);
+    assert_int_equal(weft_sparse_read_as(NULL, &matrix, "x.mtx", WEFT_GENERAL, 0), WEFT_EARG);
+    assert_int_equal(weft_sparse_write(NULL, matrix, "x.mtx"), WEFT_EARG);
+    assert_int_equal(weft_sparse_update(NULL, matrix, 1, &value), WEFT_EARG);
+    assert_int_equal(weft_sparse_multiply(NULL, matrix, 0, NULL, 1, NULL, 1), WEFT_EARG);
+    weft_chol *plan = (weft_chol *)&x;
+    weft_chol_report report = {.size = sizeof report};
+    assert_int_equal(weft_chol_analyze(NULL, matrix, NULL, &plan), WEFT_EARG);
+    assert_int_equal(weft_chol_reserve(NULL, plan, 1), WEFT_EARG);
+    assert_int_equal(weft_chol_on_progress(NULL, plan, NULL, NULL), WEFT_EARG);
+    assert_int_equal(weft_chol_factor(NULL, plan, matrix), WEFT_EARG);
+    assert_int_equal(weft_chol_direction(NULL, plan, &number), WEFT_EARG);
+    assert_int_equal(weft_chol_solve(NULL, plan, matrix, NULL, 1, &value, 1, &number, 1),
+                     WEFT_EARG);
+    assert_int_equal(weft_chol_condition(NULL, plan, matrix, &number), WEFT_EARG);
+    assert_int_equal(weft_chol_get_report(NULL, plan, &report), WEFT_EARG);
+    assert_int_equal(weft_chol_save(NULL, plan, "x"), WEFT_EARG);
+    assert_int_equal(weft_chol_load(NULL, "x", &plan), WEFT_EARG);
+    assert_ptr_equal(plan, &x);
+    assert_true(number == 3);
+}
+
+/* ---- allocations ----
+ *
+ * The calls have small matrices of their own. */
 
 /* Indices out of order, each entry given twice: so every allocation is made. */
-static inline weft_status run_sparse(weft_context *ctx, struct arrays *a) {
-    (void)a;
+static weft_status run_sparse(weft_context *ctx, test_arrays *a) {
     static const int32_t row[] = {2, 0, 1, 1, 0, 2}, col[] = {1, 0, 2, 1, 0, 2};
     static const double value[] = {5, 1, 5, 2, 1, 3}, x[] = {1, 1, 1};
     double y[3];
     weft_sparse *matrix;
     weft_status status = weft_sparse_create_triplets(ctx, &matrix, WEFT_SYMMETRIC_FULL, 3, 3, 6,
                                                      WEFT_I32, row, col, value);
-    const int before = counted;
+    const int before = a->allocations();
     if (status == WEFT_OK)
         status = weft_sparse_update(ctx, matrix, 6, value);
     if (status == WEFT_OK)
         status = weft_sparse_multiply(ctx, matrix, 1, x, 3, y, 3);
-    assert_int_equal(counted, before); /* new values and products allocate nothing */
+    assert_int_equal(a->allocations(), before); /* new values and products allocate nothing */
     weft_sparse_destroy(matrix);
     return status;
 }
 
-static inline weft_status run_sparse_rows(weft_context *ctx, struct arrays *a) {
+static weft_status run_sparse_rows(weft_context *ctx, test_arrays *a) {
     (void)a;
     static const int32_t start[] = {0, 1, 2}, col[] = {1, 0};
     static const double value[] = {1, 2};
@@ -46,7 +82,7 @@ static inline weft_status run_sparse_rows(weft_context *ctx, struct arrays *a) {
 }
 
 /* A file in memory, read with both its halves. */
-static inline weft_status read_text(weft_context *ctx, int *descriptor, const char *text) {
+static weft_status read_text(weft_context *ctx, int *descriptor, const char *text) {
     char path[64];
     if (*descriptor == 0) {
         *descriptor = memfd_create("matrix", 0);
@@ -60,7 +96,7 @@ static inline weft_status read_text(weft_context *ctx, int *descriptor, const ch
 }
 
 /* A dense matrix; and one that is built twice, because its halves differ. */
-static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
+static weft_status run_sparse_read(weft_context *ctx, test_arrays *a) {
     (void)a;
     static int dense, apart;
     const weft_status status =
@@ -72,7 +108,7 @@ static inline weft_status run_sparse_read(weft_context *ctx, struct arrays *a) {
 }
 
 /* A path of four columns: analyzed, saved to a file in memory, and loaded. */
-static inline weft_status run_chol(weft_context *ctx, struct arrays *a) {
+static weft_status run_chol(weft_context *ctx, test_arrays *a) {
     (void)a;
     static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
     static const int64_t permutation[] = {2, 0, 3, 1};
@@ -102,7 +138,7 @@ static inline weft_status run_chol(weft_context *ctx, struct arrays *a) {
 }
 
 /* The analysis of a strip of 2 x 1200 points: long enough to be dissected. */
-static inline weft_status run_strip(weft_context *ctx, struct arrays *a) {
+static weft_status run_strip(weft_context *ctx, test_arrays *a) {
     (void)a;
     enum {
         N = 2400
@@ -135,8 +171,8 @@ static inline weft_status run_strip(weft_context *ctx, struct arrays *a) {
 
 /* Factors the matrix times 2^power, which allocates if that is tiny; if the allocation fails, the
  * earlier factor, of the matrix times 2^before, must still work. */
-static inline weft_status factor_times(weft_context *ctx, weft_chol *plan, weft_sparse *matrix,
-                                       int power, int before) {
+static weft_status factor_times(weft_context *ctx, weft_chol *plan, weft_sparse *matrix, int power,
+                                int before) {
     double x[4] = {1, 2, 3, 4}, value[7];
     for (size_t k = 0; k < 7; k++)
         value[k] = ldexp(weft_sparse_values(matrix)[k], power - before);
@@ -152,26 +188,29 @@ static inline weft_status factor_times(weft_context *ctx, weft_chol *plan, weft_
 }
 
 /* What can be repeated with a plan: none of it may allocate. */
-static inline weft_status run_again(weft_context *ctx, weft_chol *plan, weft_sparse *matrix) {
+static weft_status run_again(weft_context *ctx, const test_arrays *a, weft_chol *plan,
+                             weft_sparse *matrix) {
     const weft_chol_solve_options refined = {.size = sizeof refined, .refine = 2};
     double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, condition;
     weft_status status = weft_chol_factor(ctx, plan, matrix);
     if (status == WEFT_OK)
         status = factor_times(ctx, plan, matrix, -600, 0);
-    const int before = counted;
+    const int before = a->allocations();
     if (status == WEFT_OK)
         status = weft_chol_factor(ctx, plan, matrix);
     if (status == WEFT_OK)
         status = weft_chol_solve(ctx, plan, matrix, &refined, 2, x, 4, x, 4);
     if (status == WEFT_OK)
         status = weft_chol_condition(ctx, plan, matrix, &condition);
-    if (status == WEFT_OK && counted != before)
-        fail_msg("factored and solved again: %d allocations", counted - before);
+    if (status == WEFT_OK && a->allocations() != before)
+        fail_msg("factored and solved again: %d allocations", a->allocations() - before);
     return status;
 }
 
 /* Every variant in turn; if one gets no memory, the factor of the one before must still work. */
-static inline weft_status run_variants(weft_context *ctx, weft_chol *plan, weft_sparse *matrix) {
+static weft_status run_variants(weft_context *ctx, const test_arrays *a, weft_chol *plan,
+                                weft_sparse *matrix) {
+    (void)a;
     int before = 0;
     weft_status status = weft_chol_factor(ctx, plan, matrix);
     for (size_t k = 0; status == WEFT_OK && k < wi_sparse_ladder.count; k++) {
@@ -184,9 +223,9 @@ static inline weft_status run_variants(weft_context *ctx, weft_chol *plan, weft_
 }
 
 /* A path of four columns, factored with as many threads as there are. */
-static inline weft_status factor_path(weft_context *ctx,
-                                      weft_status (*run)(weft_context *ctx, weft_chol *plan,
-                                                         weft_sparse *matrix)) {
+static weft_status factor_path(weft_context *ctx, const test_arrays *a,
+                               weft_status (*run)(weft_context *ctx, const test_arrays *a,
+                                                  weft_chol *plan, weft_sparse *matrix)) {
     static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
     static const double value[] = {2, -1, 2, -1, 2, -1, 2};
     weft_sparse *matrix;
@@ -202,20 +241,29 @@ static inline weft_status factor_path(weft_context *ctx,
         status = weft_chol_reserve(ctx, plan, 2);
     }
     if (status == WEFT_OK)
-        status = run(ctx, plan, matrix);
+        status = run(ctx, a, plan, matrix);
     weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
     return status;
 }
 
-static inline weft_status run_factor(weft_context *ctx, struct arrays *a) {
-    (void)a;
-    return factor_path(ctx, run_again);
+static weft_status run_factor(weft_context *ctx, test_arrays *a) {
+    return factor_path(ctx, a, run_again);
 }
 
-static inline weft_status run_every_factor(weft_context *ctx, struct arrays *a) {
-    (void)a;
-    return factor_path(ctx, run_variants);
+static weft_status run_every_factor(weft_context *ctx, test_arrays *a) {
+    return factor_path(ctx, a, run_variants);
 }
 
-#endif
+static const test_call calls[] = {
+    {"weft_sparse_create_triplets", run_sparse, NULL, NULL},
+    {"weft_sparse_create_csr", run_sparse_rows, NULL, NULL},
+    {"weft_sparse_read", run_sparse_read, NULL, NULL},
+    {"weft_chol_analyze", run_chol, &wi_sparse_order_ladder, NULL},
+    {"weft_chol_analyze by dissection", run_strip, NULL, NULL},
+    {"weft_chol_factor", run_factor, &wi_sparse_ladder, NULL},
+    {"weft_chol_factor by all variants", run_every_factor, NULL, NULL},
+};
+
+const test_cases wi_sparse_cases = {
+    .without_context = without_context, .calls = calls, .call_count = sizeof calls / sizeof *calls};
