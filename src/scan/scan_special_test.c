@@ -214,63 +214,6 @@ static void typed_calls(weft_context *ctx) {
     assert_true(y[0] == 1 && y[1] == 1 && y[2] == 2);
 }
 
-/* ---- parts ---- */
-
-enum {
-    PARTS_N = 3000,
-    CUT = 1024 /* so that both parts are aligned */
-};
-
-/* One call, and then the same call in two parts, of which the second starts with the carry of the
- * first, as host arrays are scanned on a GPU place. */
-static void one_call_in_parts(rig *r, const wi_row *row, weft_op op, weft_type type,
-                              uint64_t *carry) {
-    static uint64_t x[PARTS_N], expected[PARTS_N], init;
-    const size_t size = test_size_of(type);
-    test_random random = test_random_at((uint64_t)op * WEFT_TYPE_COUNT + type);
-    test_fill(&random, TEST_ANY, type, PARTS_N, x);
-    test_fill(&random, TEST_ANY, type, 1, &init);
-    memcpy(expected, scan(r, row, WEFT_INCLUSIVE, op, type, PARTS_N, x, 0, &init), PARTS_N * size);
-    test_buffer_poison(&r->y, PARTS_N * size, 0);
-    wi_scan_args args = {.op = op,
-                         .kind = WEFT_INCLUSIVE,
-                         .type = type,
-                         .n = CUT,
-                         .x = r->x.p,
-                         .y = r->y.p,
-                         .init = test_load(type, &init, 0).u,
-                         .carry_out = carry};
-    assert_int_equal(wi_run(r->ctx, &wi_scan_ladder, "weft_scan", type, &args), WEFT_OK);
-    args.n = PARTS_N - CUT;
-    args.x = r->x.p + CUT * size;
-    args.y = r->y.p + CUT * size;
-    args.carry_in = carry;
-    args.carry_out = NULL;
-    assert_int_equal(wi_run(r->ctx, &wi_scan_ladder, "weft_scan", type, &args), WEFT_OK);
-    if (memcmp(test_buffer_read(&r->y, "y"), expected, PARTS_N * size) != 0)
-        fail_msg("%s: %s of %s in two parts differs from one call", row->name, test_op_name(op),
-                 test_type_name(type));
-}
-
-static void carries_of_parts(weft_context *ctx) {
-    void *carry;
-    if (ctx->kind != WI_CUDA)
-        return;
-    rig r = rig_open(ctx);
-    assert_int_equal(weft_alloc(ctx, &carry, sizeof(uint64_t)), WEFT_OK);
-    for (size_t k = 0; k < wi_scan_ladder.count; k++) {
-        const wi_row *const row = &wi_scan_ladder.rows[k];
-        if (!row->seconds || !wi_row_serves(row, ctx))
-            continue;
-        for (int op = WEFT_SUM; op <= WEFT_XOR; op++)
-            for (int type = WEFT_I8; type <= WEFT_U64; type++)
-                one_call_in_parts(&r, row, (weft_op)op, (weft_type)type, carry);
-    }
-    test_use(ctx, "scan", NULL);
-    weft_free(ctx, carry);
-    rig_close(&r);
-}
-
 /* ---- the same bits ---- */
 
 /* Data of a float type for sums and for products, the same throughout a run of the test. */
@@ -371,8 +314,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(special_values),        TEST_ON_EACH_PLACE(initial_values),
         TEST_ON_EACH_PLACE(f32_is_carried_in_f64), TEST_ON_EACH_PLACE(bitwise_on_floats),
-        TEST_ON_EACH_PLACE(typed_calls),           TEST_ON_EACH_PLACE(carries_of_parts),
-        cmocka_unit_test(test_same_bits),
+        TEST_ON_EACH_PLACE(typed_calls),           cmocka_unit_test(test_same_bits),
     };
     return cmocka_run_group_tests_name("scan, special values", tests, NULL, NULL);
 }
