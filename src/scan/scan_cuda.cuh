@@ -35,10 +35,8 @@ __device__ inline V wi_larger(V a, V b) {
         return b > a ? b : a;
 }
 
-template <weft_op operator_>
+template <weft_op op>
 struct wi_scan_op {
-    static constexpr weft_op op = operator_;
-
     /* a op b, as Value or as Carry. */
     template <class V>
     static __device__ inline V combine(V a, V b) {
@@ -96,7 +94,6 @@ struct wi_scan_params {
     uint64_t init;
     const uint64_t *carry_in;
     uint64_t *carry_out;
-    uint64_t flip; /* see wi_with_flipped_scan */
 
     __device__ wi_scan_carry<T> start() const {
         return wi_carry_from<wi_scan_carry<T>>(carry_in ? *carry_in : init);
@@ -105,14 +102,9 @@ struct wi_scan_params {
 
 template <class T>
 wi_scan_params<T> wi_scan_typed(const wi_scan_args *args) {
-    return {(const T *)args->x,
-            (T *)args->y,
-            args->n,
-            args->kind == WEFT_EXCLUSIVE,
-            args->init,
-            (const uint64_t *)args->carry_in,
-            (uint64_t *)args->carry_out,
-            0};
+    return {(const T *)args->x,           (T *)args->y, args->n,
+            args->kind == WEFT_EXCLUSIVE, args->init,   (const uint64_t *)args->carry_in,
+            (uint64_t *)args->carry_out};
 }
 
 /* Calls f(wi_scan_op) for the operators that T has: bitwise ones for integers only. */
@@ -145,51 +137,28 @@ weft_status wi_with_scan_op(weft_op op, F f) {
     return WEFT_EUNSUPPORTED;
 }
 
-/* Is an element combined with its bits flipped, those that are set in wi_scan_params.flip? */
-template <class Op, class T>
-constexpr bool wi_flips = !wi_traits<T>::is_float && (Op::op == WEFT_MIN || Op::op == WEFT_OR);
-
-/* Every element of 8 bytes with these bits set. */
-template <class T>
-uint64_t wi_in_each_element(T bits) {
-    uint64_t all = 0;
-    for (size_t k = 0; k < sizeof all; k += sizeof(T))
-        all |= (uint64_t)bits << 8 * k;
-    return all;
-}
-
-/* Calls f(type tag, wi_scan_op, flip). Operators that differ in which bits are flipped share their
- * kernels: -1 - x reverses the order of integers, the sign bit takes signed ones to unsigned, so
- * all smallest and largest are smallest unsigned elements; and a & b = ~(~a | ~b). */
+/* Calls f(type tag, wi_scan_op); only for MIN and MAX does the sign of integers matter. */
 template <class F>
-weft_status wi_with_flipped_scan(weft_type type, weft_op op, F f) {
-    const bool is_signed =
-        type == WEFT_I8 || type == WEFT_I16 || type == WEFT_I32 || type == WEFT_I64;
-    return wi_with_unsigned_type(type, [=](auto tag) {
+weft_status wi_with_scan(weft_type type, weft_op op, F f) {
+    const auto any = [=](auto tag) {
         using T = typename decltype(tag)::type;
-        if constexpr (!wi_traits<T>::is_float) {
-            const T sign = is_signed ? (T)((T)1 << (8 * sizeof(T) - 1)) : (T)0, all = (T) ~(T)0;
-            if (op == WEFT_MIN)
-                return f(tag, wi_scan_op<WEFT_MIN>{}, wi_in_each_element<T>(sign));
-            if (op == WEFT_MAX)
-                return f(tag, wi_scan_op<WEFT_MIN>{}, wi_in_each_element<T>((T)(sign ^ all)));
-            if (op == WEFT_AND)
-                return f(tag, wi_scan_op<WEFT_OR>{}, wi_in_each_element<T>(all));
-            if (op == WEFT_OR)
-                return f(tag, wi_scan_op<WEFT_OR>{}, (uint64_t)0);
-            if (op == WEFT_XOR)
-                return f(tag, wi_scan_op<WEFT_XOR>{}, (uint64_t)0);
-        } else {
-            if (op == WEFT_MIN)
-                return f(tag, wi_scan_op<WEFT_MIN>{}, (uint64_t)0);
-            if (op == WEFT_MAX)
-                return f(tag, wi_scan_op<WEFT_MAX>{}, (uint64_t)0);
-        }
-        if (op == WEFT_SUM)
-            return f(tag, wi_scan_op<WEFT_SUM>{}, (uint64_t)0);
-        return op == WEFT_PRODUCT ? f(tag, wi_scan_op<WEFT_PRODUCT>{}, (uint64_t)0)
-                                  : WEFT_EUNSUPPORTED;
-    });
+        return wi_with_scan_op<T>(op, [=](auto o) { return f(tag, o); });
+    };
+    const auto ordered = [=](auto tag) {
+        if (op == WEFT_MIN)
+            return f(tag, wi_scan_op<WEFT_MIN>{});
+        return f(tag, wi_scan_op<WEFT_MAX>{});
+    };
+    const bool ordering = op == WEFT_MIN || op == WEFT_MAX;
+    if (ordering && type == WEFT_I8)
+        return ordered(wi_tag<int8_t>{});
+    if (ordering && type == WEFT_I16)
+        return ordered(wi_tag<int16_t>{});
+    if (ordering && type == WEFT_I32)
+        return ordered(wi_tag<int32_t>{});
+    if (ordering && type == WEFT_I64)
+        return ordered(wi_tag<int64_t>{});
+    return wi_with_unsigned_type(type, any);
 }
 
 #endif

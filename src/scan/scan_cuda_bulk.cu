@@ -16,7 +16,6 @@ template <class Op, class T>
 struct block {
     using C = wi_scan_carry<T>;
     using Vector = wi_vector<T>;
-    using Row = typename wi_choose<wi_flips<Op, T>, Vector, const Vector &>::type;
     using ring_block = wi_ring_block<scan_shape, Op, C>;
 
     const ring_block &ring;
@@ -46,18 +45,11 @@ struct block {
                wi_lane();
     }
 
-    /* The same vector, as the operator takes it. */
-    __device__ Row row_of(int k, int part, int row) const {
-        if constexpr (wi_flips<Op, T>)
-            return wi_flipped<Op>(*vector_of(k, part, row), p.flip);
-        else
-            return *vector_of(k, part, row);
-    }
-
     /* For the totaller: loads a part of the incomplete tile. */
     __device__ void fetch_broken(int k, int part, uint64_t tile) const {
         for (int row = 0; row < wi_part_rows; row++)
-            *vector_of(k, part, row) = wi_read_vector<Op>(p, wi_place_in<T>(tile, part, row), true);
+            *vector_of(k, part, row) =
+                wi_read_vector<Op>(p.x, wi_place_in<T>(tile, part, row), p.n, true);
     }
 
     __device__ C total(int k, uint64_t tile) const {
@@ -65,8 +57,8 @@ struct block {
         for (int part = 0; part < scan_shape::parts; part++) {
             if (!is_whole(tile))
                 fetch_broken(k, part, tile);
-            const C of_part =
-                wi_part_total<Op, T>([&](int row) -> Row { return row_of(k, part, row); });
+            const C of_part = wi_part_total<Op, T>(
+                [&](int row) -> const Vector & { return *vector_of(k, part, row); });
             if (wi_lane() == part)
                 mine = of_part;
         }
@@ -78,13 +70,13 @@ struct block {
         Vector x[wi_part_rows];
 #pragma unroll
         for (int row = 0; row < wi_part_rows; row++)
-            x[row] = row_of(k, part, row);
+            x[row] = *vector_of(k, part, row);
         ring.release(k);
         C carry = ring.carries(k)[part];
 #pragma unroll
         for (int row = 0; row < wi_part_rows; row++)
             wi_write_vector(p.y, wi_place_in<T>(tile, part, row), p.n, true,
-                            wi_flipped<Op>(wi_scan_row<Op>(x[row], p.exclusive, &carry), p.flip));
+                            wi_scan_row<Op>(x[row], p.exclusive, &carry));
     }
 };
 
@@ -99,12 +91,11 @@ __global__ void __launch_bounds__(wi_ring_block<scan_shape, Op, wi_scan_carry<T>
     const wi_ring_block<scan_shape, Op, C> ring = {l, r, wi_lookback_epoch(l)};
     const block<Op, T> b = {ring, p, memory};
     ring.work(
-        wi_flipped_start<Op>(p),
-        [&](int k, uint64_t tile, wi_barrier *loaded) { b.load(k, tile, loaded); },
+        p.start(), [&](int k, uint64_t tile, wi_barrier *loaded) { b.load(k, tile, loaded); },
         [](int, uint64_t, int) {}, [&](int k, uint64_t tile) { return b.total(k, tile); },
         [&](C all) {
             if (p.carry_out)
-                wi_hand_on<Op>(p, all);
+                *p.carry_out = wi_carry_bits(all);
         },
         [&](int k, uint64_t tile, int part) { b.scan(k, tile, part); });
 #endif
@@ -112,7 +103,7 @@ __global__ void __launch_bounds__(wi_ring_block<scan_shape, Op, wi_scan_carry<T>
 
 weft_status wi_scan_bulk(weft_context *ctx, const void *arguments) {
     const wi_scan_args *args = (const wi_scan_args *)arguments;
-    return wi_with_flipped_scan(args->type, args->op, [=](auto tag, auto op, uint64_t flip) {
+    return wi_with_scan(args->type, args->op, [=](auto tag, auto op) {
         using T = typename decltype(tag)::type;
         constexpr size_t shared = scan_shape::slots * wi_tile_bytes;
         constexpr int threads = wi_ring_block<scan_shape, decltype(op), wi_scan_carry<T>>::threads;
@@ -124,9 +115,7 @@ weft_status wi_scan_bulk(weft_context *ctx, const void *arguments) {
             return status;
         const uint64_t resident = (uint64_t)ctx->gpu->multiprocessors;
         const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
-        wi_scan_params<T> p = wi_scan_typed<T>(args);
-        p.flip = flip;
-        return WEFT_LAUNCH((bulk<decltype(op), T>), ctx, blocks, threads, shared, p,
-                           wi_lookback_in(scratch, tiles));
+        return WEFT_LAUNCH((bulk<decltype(op), T>), ctx, blocks, threads, shared,
+                           wi_scan_typed<T>(args), wi_lookback_in(scratch, tiles));
     });
 }

@@ -27,48 +27,14 @@ __device__ inline size_t wi_place_in(uint64_t tile, int part, int row) {
                                             sizeof(T);
 }
 
-/* x with the bits flipped that this operator flips. */
+/* The vector at x[at]; elements from n on are replaced by the identity. */
 template <class Op, class T>
-__device__ inline wi_vector<T> wi_flipped(const wi_vector<T> &x, uint64_t flip) {
-    if constexpr (wi_flips<Op, T>) {
-        wi_vector<uint64_t> words = wi_bit_cast<wi_vector<uint64_t>>(x);
-        words.at[0] ^= flip;
-        words.at[1] ^= flip;
-        return wi_bit_cast<wi_vector<T>>(words);
-    } else {
-        return x;
-    }
-}
-
-/* What passes from tile to tile, from what the call was given, and back. */
-template <class Op, class T>
-__device__ inline wi_scan_carry<T> wi_flipped_start(const wi_scan_params<T> &p) {
-    if constexpr (wi_flips<Op, T>)
-        return (wi_scan_carry<T>)(T)(p.start() ^ p.flip);
-    else
-        return p.start();
-}
-template <class Op, class T>
-__device__ inline void wi_hand_on(const wi_scan_params<T> &p, wi_scan_carry<T> carry) {
-    if constexpr (wi_flips<Op, T>)
-        *p.carry_out = (T)(carry ^ p.flip);
-    else
-        *p.carry_out = wi_carry_bits(carry);
-}
-
-/* The vector at x[at]; elements from n on are such that the operator takes them for its identity.
- */
-template <class Op, class T>
-__device__ inline wi_vector<T> wi_read_vector(const wi_scan_params<T> &p, size_t at, bool aligned) {
-    const T *const x = p.x;
-    const size_t n = p.n;
+__device__ inline wi_vector<T> wi_read_vector(const T *x, size_t at, size_t n, bool aligned) {
     if (aligned && at + wi_vector<T>::count <= n)
         return *(const wi_vector<T> *)(x + at);
     T pad;
     if constexpr (wi_traits<T>::is_float)
         pad = (T)Op::template identity<wi_scan_value<T>>();
-    else if constexpr (wi_flips<Op, T>)
-        pad = (T)(Op::template identity<T>() ^ p.flip);
     else
         pad = Op::template identity<T>();
     wi_vector<T> vector;
