@@ -129,7 +129,7 @@ static bool measure(weft_context *ctx, cublasHandle_t blas, int w, size_t k) {
 }
 
 int main(void) {
-    static const size_t depths[] = {1, 16, 64, 500, 4096, 16384};
+    static const size_t depths[] = {16, 17, 64, 500, 4096, 16384};
     weft_context *ctx = NULL;
     cublasHandle_t blas;
     if (weft_open(&ctx, "gpu") != WEFT_OK) {

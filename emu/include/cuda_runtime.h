@@ -24,7 +24,6 @@ __asm__(".set memcpy, emu_memcpy\n.set memmove, emu_memmove\n.set memset, emu_me
 #define __global__
 #define __device__
 #define __grid_constant__
-#define __noinline__ __attribute__((noinline))
 #define __host__
 #define __constant__ static
 #define __forceinline__ inline

@@ -213,6 +213,10 @@ static weft_status check_forced(weft_context *ctx, const wi_ladder *ladder, cons
                    row->name, ladder->op, reason);
 }
 
+bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder) {
+    return ctx->forced[index_of(ladder)];
+}
+
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args) {
     const size_t op = index_of(ladder);

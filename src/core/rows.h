@@ -75,6 +75,9 @@ bool wi_row_can(const wi_row *row, const weft_context *ctx, weft_type type, cons
 const wi_row *wi_pick(const weft_context *ctx, const wi_ladder *ladder, weft_type type,
                       const void *args);
 
+/* Has the user named the row that is to run? Then nothing else may. */
+bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder);
+
 /* Runs the forced row, or else wi_pick's. `call` is the public name, for messages, and `type` the
  * one that rows must take. */
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,

@@ -225,15 +225,16 @@ struct wi_gemm_boxed_block {
         const Sum alpha = g.alpha, beta = g.beta;
         using run = wi_gemm_run<To, Adder::run>;
         const bool aligned = (uintptr_t)tile % sizeof(run) == 0 && ldc % Adder::run == 0;
-        sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
-            To *const at = tile + (size_t)i + (size_t)j * ldc;
-            if ((size_t)j >= columns || (size_t)i >= rows)
-                return;
-            if (aligned && (size_t)(i + Adder::run) <= rows)
-                wi_gemm_update_run((run *)at, alpha, x, beta);
-            else
-                wi_gemm_update_edge(at, rows - (size_t)i, alpha, x, beta);
-        });
+        if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n)
+            sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
+                wi_gemm_update_run((run *)(tile + (size_t)i + (size_t)j * ldc), alpha, x, beta);
+            });
+        else
+            sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
+                if ((size_t)j < columns && (size_t)i < rows)
+                    wi_gemm_update_edge(tile + (size_t)i + (size_t)j * ldc, rows - (size_t)i,
+                                        aligned, alpha, x, beta);
+            });
     }
 
     __device__ void add(int adder) const {

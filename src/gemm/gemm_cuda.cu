@@ -134,7 +134,7 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
 }
 
 /* Where an element has no parts, fused multiply-adds do the work instead; and where their memory is
- * not to be had. */
+ * not to be had, unless the user wants this rung. */
 weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
     wi_gemm_args g = *(const wi_gemm_args *)args;
     unsigned *unfit = NULL;
@@ -148,7 +148,8 @@ weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
         status = wi_gemm_ring_parts(ctx, &g, unfit);
         if (status == WEFT_OK)
             g.when = {unfit, 1};
-        if (status == WEFT_OK || status == WEFT_ENOMEM)
+        const bool may_do_without = status == WEFT_ENOMEM && !wi_is_forced(ctx, &wi_gemm_ladder);
+        if (status == WEFT_OK || may_do_without)
             status = wi_gemm_pipeline(ctx, &g);
     }
     const weft_status freed = unfit ? wi_gpu_free(ctx, unfit) : WEFT_OK;

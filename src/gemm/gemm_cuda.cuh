@@ -78,10 +78,16 @@ __device__ inline void wi_gemm_update_run(wi_gemm_run<Out, count> *c, Sum alpha,
     *c = x;
 }
 
-/* The same of those that are there, aligned or not: seldom called, and short in code. */
+/* The same of the first `there` elements, by one access if these are all and aligned: seldom
+ * called, and short in code. */
 template <class Out, class Sum, int count>
-__device__ __noinline__ void wi_gemm_update_edge(Out *c, size_t there, Sum alpha,
-                                                 wi_gemm_run<Sum, count> sum, Sum beta) {
+__device__ __attribute__((noinline)) void
+wi_gemm_update_edge(Out *c, size_t there, bool aligned, Sum alpha, wi_gemm_run<Sum, count> sum,
+                    Sum beta) {
+    if (aligned && there >= (size_t)count) {
+        wi_gemm_update_run((wi_gemm_run<Out, count> *)c, alpha, sum, beta);
+        return;
+    }
 #pragma unroll
     for (int q = 0; q < count; q++)
         if ((size_t)q < there)
