@@ -105,11 +105,11 @@ static void forced_misfit(weft_context *ctx) {
 static const float two = 2;
 
 static weft_status run_scan(weft_context *ctx, test_arrays *a) {
-    return weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, TEST_CALL_ELEMENTS, a->x, a->z, &two);
+    return weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, a->n, a->x, a->z, &two);
 }
 
 static weft_status run_scan_bytes(weft_context *ctx, test_arrays *a) {
-    return weft_scan(ctx, WEFT_EXCLUSIVE, WEFT_MAX, WEFT_I8, TEST_CALL_ELEMENTS, a->x, a->z, NULL);
+    return weft_scan(ctx, WEFT_EXCLUSIVE, WEFT_MAX, WEFT_I8, a->n, a->x, a->z, NULL);
 }
 
 static const test_refusal refusals[] = {
