@@ -55,23 +55,40 @@ struct wi_gemm_panel {
 };
 
 /* How tiles are dealt out. The first `whole` tiles go to one block each, in turn. Those left over
- * would keep but a few blocks busy: they are cut into `slices` along k. Each slice leaves its sums
- * in `partial`; the warp that ends last adds them up, in order. */
+ * would keep but some blocks busy: all their steps of k, one tile after the other, are cut into
+ * equal shares, one for each block. A share has parts of one tile or two, for it is no longer than
+ * a tile's steps. Where a tile has several slices each leaves its sums in `partial`, and the warp
+ * that ends last adds them up, in order. */
 template <class Sum>
 struct wi_gemm_deal {
-    size_t whole, slices;
-    size_t depth; /* of a slice, whole steps */
-    Sum *partial;
+    size_t whole, rest;  /* tiles */
+    size_t steps, share; /* of a tile, of a share */
+    Sum *partial;        /* two tiles for each share */
     unsigned *ended; /* how many slices have, for each warp of a tile that is cut; 0 at the end */
     wi_gemm_condition when;
+
+    __host__ __device__ size_t shares() const {
+        return wi_gemm_pieces(rest * steps, share);
+    }
+    /* Of a tile that is cut: its first and last share. */
+    __device__ size_t first_share(size_t cut) const {
+        return cut * steps / share;
+    }
+    __device__ size_t last_share(size_t cut) const {
+        return ((cut + 1) * steps - 1) / share;
+    }
+    /* Where in `partial` a share has its part of the tile. */
+    __device__ size_t place(size_t of_share, size_t cut) const {
+        return 2 * of_share + (of_share * share / steps == cut ? 0 : 1);
+    }
 };
 
 /* A piece of the work. */
 struct wi_gemm_item {
     size_t row, column;
     size_t first, end; /* of k */
-    size_t cut, slice; /* which of the tiles that are cut, if it is one */
     bool whole;
+    size_t cut, share; /* which of the tiles that are cut, and whose part of it, if not whole */
 };
 
 template <class Shape, bool a_by_k, bool b_by_k>
@@ -128,20 +145,22 @@ struct wi_gemm_boxed_block {
         }
     };
 
-    __device__ wi_gemm_item item(size_t i, size_t tiles_m, size_t tiles_n) const {
-        wi_gemm_item to = {0, 0, 0, g.k, 0, 0, i < deal.whole};
-        size_t tile = i;
-        if (!to.whole) {
-            to.cut = (i - deal.whole) / deal.slices;
-            to.slice = (i - deal.whole) % deal.slices;
-            tile = deal.whole + to.cut;
-            to.first = to.slice * deal.depth;
-            to.end = g.k - to.first < deal.depth ? g.k : to.first + deal.depth;
-        }
-        const wi_gemm_place at = wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n);
-        to.row = at.row * Shape::tile_m;
-        to.column = at.column * Shape::tile_n;
-        return to;
+    /* The part of share number `share` that begins `done` steps behind the share's own beginning;
+     * adds its steps to `done`, and makes that 0 at the share's end. */
+    __device__ wi_gemm_item part(size_t share, size_t &done) const {
+        const size_t all = deal.rest * deal.steps, from = share * deal.share;
+        const size_t to = from + deal.share < all ? from + deal.share : all;
+        const size_t cut = (from + done) / deal.steps, first = from + done - cut * deal.steps;
+        const size_t left = to - from - done, in_tile = deal.steps - first;
+        const size_t end = first + (left < in_tile ? left : in_tile);
+        done = left <= in_tile ? 0 : done + in_tile;
+        return {0,
+                0,
+                first * depth,
+                end * depth < g.k ? end * depth : g.k,
+                deal.first_share(cut) == deal.last_share(cut),
+                cut,
+                share};
     }
 
     /* Calls f(item) for each piece of this block's work. */
@@ -149,9 +168,20 @@ struct wi_gemm_boxed_block {
     __device__ void each_item(F f) const {
         const size_t tiles_m = wi_gemm_pieces(g.m, Shape::tile_m);
         const size_t tiles_n = wi_gemm_pieces(g.n, Shape::tile_n);
-        const size_t items = deal.whole + (tiles_m * tiles_n - deal.whole) * deal.slices;
-        for (size_t i = blockIdx.x; i < items; i += gridDim.x)
-            f(item(i, tiles_m, tiles_n));
+        const size_t items = deal.whole + deal.shares();
+        size_t done = 0;
+        for (size_t i = blockIdx.x; i < items; i += done == 0 ? gridDim.x : 0) {
+            wi_gemm_item item = {0, 0, 0, g.k, true, 0, 0};
+            size_t tile = i;
+            if (i >= deal.whole) {
+                item = part(i - deal.whole, done);
+                tile = deal.whole + item.cut;
+            }
+            const wi_gemm_place at = wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n);
+            item.row = at.row * Shape::tile_m;
+            item.column = at.column * Shape::tile_n;
+            f(item);
+        }
     }
 
     /* The copier's work, by one thread. */
@@ -185,11 +215,11 @@ struct wi_gemm_boxed_block {
 
     /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
     __device__ bool join(const wi_gemm_item &item, int adder, Sum (&sum)[Adder::count]) const {
-        const size_t stride = (size_t)Adder::count * 32, apart = stride * Shape::adders;
-        const size_t warp = item.cut * Shape::adders + (size_t)adder;
-        Sum *const first = deal.partial + item.cut * deal.slices * apart + (size_t)adder * stride +
-                           (size_t)wi_lane();
-        Sum *const mine = first + item.slice * apart;
+        constexpr size_t of_warp = (size_t)Adder::count * 32, of_tile = of_warp * Shape::adders;
+        Sum *const partial = deal.partial + (size_t)adder * of_warp + (size_t)wi_lane();
+        Sum *const mine = partial + deal.place(item.share, item.cut) * of_tile;
+        unsigned *const ended = &deal.ended[item.cut * Shape::adders + (size_t)adder];
+        const size_t from = deal.first_share(item.cut), to = deal.last_share(item.cut);
 #pragma unroll
         for (int q = 0; q < Adder::count; q++)
             mine[q * 32] = sum[q];
@@ -197,21 +227,24 @@ struct wi_gemm_boxed_block {
         unsigned before = 0;
         if (wi_lane() == 0) {
             __threadfence();
-            before = atomicAdd(&deal.ended[warp], 1u);
+            before = atomicAdd(ended, 1u);
             __threadfence();
         }
         __syncwarp();
-        if (wi_shuffle(before, 0) + 1 < deal.slices)
+        if (wi_shuffle(before, 0) < to - from)
             return false;
         if (wi_lane() == 0)
-            deal.ended[warp] = 0;
+            *ended = 0;
+        const Sum *const first = partial + deal.place(from, item.cut) * of_tile;
 #pragma unroll
         for (int q = 0; q < Adder::count; q++)
             sum[q] = first[q * 32];
-        for (size_t slice = 1; slice < deal.slices; slice++)
+        for (size_t share = from + 1; share <= to; share++) {
+            const Sum *const next = partial + deal.place(share, item.cut) * of_tile;
 #pragma unroll
             for (int q = 0; q < Adder::count; q++)
-                sum[q] = wi_plus(sum[q], first[slice * apart + q * 32]);
+                sum[q] = wi_plus(sum[q], next[q * 32]);
+        }
         return true;
     }
 
@@ -283,6 +316,7 @@ struct wi_gemm_boxed_shape {
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
+    static constexpr int join_steps = 8; /* as long as sums take to be joined, about */
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {
         return 0;

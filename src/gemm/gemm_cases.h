@@ -93,9 +93,10 @@ static inline weft_status call_gemm(weft_context *ctx, const product *p, const v
 /* May this row refuse the call? */
 static inline bool may_refuse(const product *p) {
     const bool wide = p->types.type == WEFT_F64 || p->types.type == WEFT_F32;
-    if (!p->row || strcmp(p->row->name, "serial") == 0 || strcmp(p->row->name, "packed") == 0)
+    if (!p->row || strcmp(p->row->name, "ring") == 0 || strcmp(p->row->name, "serial") == 0 ||
+        strcmp(p->row->name, "packed") == 0)
         return false;
-    if (strcmp(p->row->name, "tensor") == 0 || strcmp(p->row->name, "ring") == 0)
+    if (strcmp(p->row->name, "tensor") == 0)
         return p->types.type == WEFT_F32 && !(p->how & WEFT_TF32);
     if (strcmp(p->row->name, "parts") == 0)
         return p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT) || p->k < 16;

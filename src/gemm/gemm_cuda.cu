@@ -51,7 +51,7 @@ static wi_gemm_lines lines_of_b(const wi_gemm_args *g) {
 /* Copies of what is not aligned, or turned; parts of f32; and sums of slices of k, of which there
  * are only as many as fill the device. */
 size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g) {
-    constexpr size_t sums = 1 << 17; /* on a multiprocessor: twice the most there are */
+    constexpr size_t sums = 1 << 18; /* on a multiprocessor, of two tiles */
     const size_t width = weft_type_size(g->type);
     const size_t elements = (g->m + g->n) * (pitch_of({1, g->k}, width) / width);
     const wi_gemm_lines of_a = lines_of_a(g), of_b = lines_of_b(g);
@@ -64,20 +64,28 @@ size_t wi_gemm_most_bytes(const weft_context *ctx, const wi_gemm_args *g) {
     return bytes + (g->type == WEFT_F32 ? parts_width : turned_width) * elements;
 }
 
-/* Runs the call with operands that are aligned and, if it must be so, lie along k. */
-static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, bool along_k,
+/* How operands are to lie. */
+enum layout {
+    AS_THEY_DO,
+    ALONG_K,
+    ACROSS_K
+};
+
+/* Runs the call with operands that are aligned, and lie as they must. */
+static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, layout wanted,
                                 weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
-    const bool turn_a = along_k && !g.transposed_a, turn_b = along_k && g.transposed_b;
+    const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
+    const bool turn_b = wanted == (g.transposed_b ? ALONG_K : ACROSS_K);
     void *a = NULL, *b = NULL;
     weft_status status = WEFT_OK;
     if (g.k > 0)
         status = (turn_a ? turn : wi_gemm_align)(ctx, lines_of_a(&g), width, &g.a, &g.lda, &a);
     if (status == WEFT_OK && g.k > 0)
         status = (turn_b ? turn : wi_gemm_align)(ctx, lines_of_b(&g), width, &g.b, &g.ldb, &b);
-    g.transposed_a = g.transposed_a || along_k;
-    g.transposed_b = g.transposed_b && !along_k;
+    g.transposed_a = g.transposed_a != turn_a;
+    g.transposed_b = g.transposed_b != turn_b;
     if (status == WEFT_OK)
         status = run(ctx, &g);
     const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;
@@ -86,7 +94,7 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, boo
 }
 
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args) {
-    return run_prepared(ctx, (const wi_gemm_args *)args, false, wi_gemm_pipeline_f32);
+    return run_prepared(ctx, (const wi_gemm_args *)args, AS_THEY_DO, wi_gemm_pipeline_f32);
 }
 
 static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
@@ -105,7 +113,7 @@ static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
 }
 
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args) {
-    return run_prepared(ctx, (const wi_gemm_args *)args, false, tensor_of_type);
+    return run_prepared(ctx, (const wi_gemm_args *)args, AS_THEY_DO, tensor_of_type);
 }
 
 #ifdef WEFT_RING
@@ -114,7 +122,7 @@ static weft_status ring_of_type(weft_context *ctx, const wi_gemm_args *g) {
     case WEFT_F64:
         return wi_gemm_ring_f64(ctx, g);
     case WEFT_F32:
-        return wi_gemm_ring_tf32(ctx, g);
+        return g->accuracy == WI_TF32 ? wi_gemm_ring_tf32(ctx, g) : wi_gemm_ring_f32(ctx, g);
     case WEFT_F16:
         return wi_gemm_ring_f16(ctx, g);
     case WEFT_BF16:
@@ -124,13 +132,16 @@ static weft_status ring_of_type(weft_context *ctx, const wi_gemm_args *g) {
     }
 }
 
-/* With k = 0 there is nothing to bring. */
+/* With k = 0 there is nothing to bring. Tensor cores take tf32 and i8 along k alone; fused
+ * multiply-adds want f32 across. */
 weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = (const wi_gemm_args *)args;
     if (g->k == 0)
         return wi_gemm_tensor(ctx, g);
+    if (g->type == WEFT_F32 && g->accuracy != WI_TF32)
+        return run_prepared(ctx, g, ACROSS_K, ring_of_type);
     const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
-    return run_prepared(ctx, g, along_k, ring_of_type);
+    return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }
 
 /* Where an element has no parts, fused multiply-adds do the work instead; and where their memory is

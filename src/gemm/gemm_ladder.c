@@ -44,8 +44,7 @@ static const char *fits_ring_sizes(const weft_context *ctx, const wi_gemm_args *
 }
 
 static const char *fits_ring(const weft_context *ctx, const void *args) {
-    const char *const why = fits_ring_sizes(ctx, args);
-    return why ? why : fits_tensor(ctx, args);
+    return fits_ring_sizes(ctx, args);
 }
 
 enum {
@@ -131,7 +130,18 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double begins = 0.5 * m->launch_s;
+    const bool across = g->type == WEFT_F32 && g->accuracy != WI_TF32;
+    const bool along = (g->type == WEFT_F32 || g->type == WEFT_I8) && !across;
+    const bool turns_a = g->transposed_a ? across : along;
+    const bool turns_b = g->transposed_b ? along : across;
+    const double width = (double)weft_type_size(g->type), k = (double)g->k;
+    double begins = 0.5 * m->launch_s;
+    if (turns_a)
+        begins += m->launch_s + wi_seconds_moving(m, 2 * width * (double)g->m * k);
+    if (turns_b)
+        begins += m->launch_s + wi_seconds_moving(m, 2 * width * (double)g->n * k);
+    if (across)
+        return begins + tiles_seconds(ctx, g, 0.78 * m->f32_flops);
     switch (g->type) {
     case WEFT_F64:
         return begins + tiles_seconds(ctx, g, 1.8 * m->f64_flops);

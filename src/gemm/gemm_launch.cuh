@@ -110,6 +110,7 @@ weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_bf16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_i8(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *g, unsigned *unfit);
+weft_status wi_gemm_ring_f32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f64(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f16(weft_context *ctx, const wi_gemm_args *g);
