@@ -62,7 +62,7 @@ struct wi_gemm_panel {
 template <class Sum>
 struct wi_gemm_deal {
     size_t whole, rest;  /* tiles */
-    size_t steps, share; /* of a tile, of a share */
+    size_t steps, share; /* of a tile that is cut, of a share; k may end before the steps do */
     Sum *partial;        /* two tiles for each share */
     unsigned *ended; /* how many slices have, for each warp of a tile that is cut; 0 at the end */
     wi_gemm_condition when;
@@ -316,7 +316,8 @@ struct wi_gemm_boxed_shape {
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
-    static constexpr int join_steps = 8; /* as long as sums take to be joined, about */
+    static constexpr int join_steps = 24;    /* in which sums are joined, about */
+    static constexpr bool any_share = false; /* gemm_boxes_launch.cuh */
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {
         return 0;

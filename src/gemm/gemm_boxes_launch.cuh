@@ -8,21 +8,26 @@
 #include "gemm/gemm_boxes.cuh"
 
 /* Slices of a tile, at most: they are added up by one block. */
-constexpr size_t wi_gemm_most_slices_of_tile = 16;
+constexpr size_t wi_gemm_most_slices_of_tile = 64;
 
-/* Who does what; `rest` is 0 where cutting tiles would not repay their sums' way through memory. */
+/* Who does what; `rest` is 0 where cutting tiles would not repay their sums' way through memory.
+ * Shares are whole slices where blocks must meet in the second-level cache, side by side at the
+ * same k, as memory would be too slow for each alone. */
 template <class Shape>
 wi_gemm_deal<typename Shape::Sum> wi_gemm_deal_out(const weft_context *ctx, const wi_gemm_args *g) {
     const size_t units = (size_t)ctx->gpu->multiprocessors;
     const size_t line = wi_box_line / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
     const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
-    const size_t rest = tiles % units;
-    const size_t even = wi_gemm_pieces(rest * steps, units);
+    const size_t rest = tiles % units, room = rest ? units / rest : 1;
+    const size_t slices = room < wi_gemm_most_slices_of_tile ? room : wi_gemm_most_slices_of_tile;
     const size_t least = wi_gemm_pieces(steps, wi_gemm_most_slices_of_tile);
-    const size_t share = even > least ? even : least;
+    const size_t even = wi_gemm_pieces(rest * steps, units);
+    size_t share = Shape::any_share ? even : wi_gemm_pieces(steps, slices);
+    share = share > least ? share : least;
     if (rest == 0 || share + Shape::join_steps >= steps)
         return {tiles, 0, steps, steps, NULL, NULL, g->when};
-    return {tiles - rest, rest, steps, share, NULL, NULL, g->when};
+    const size_t cut = Shape::any_share ? steps : wi_gemm_pieces(steps, share) * share;
+    return {tiles - rest, rest, cut, share, NULL, NULL, g->when};
 }
 
 /* How long a product takes beside others: tiles in turn, times their size. */

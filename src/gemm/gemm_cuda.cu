@@ -144,26 +144,39 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
     return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }
 
-/* Where an element has no parts, fused multiply-adds do the work instead; and where their memory is
- * not to be had, unless the user wants this rung. */
-weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
-    wi_gemm_args g = *(const wi_gemm_args *)args;
+/* Where an element has no parts, fused multiply-adds do the work instead. */
+static weft_status queue_parts(weft_context *ctx, wi_gemm_args g) {
     unsigned *unfit = NULL;
-    if (g.k == 0)
-        return wi_gemm_pipeline(ctx, &g);
     weft_status status = wi_gpu_alloc(ctx, (void **)&unfit, sizeof *unfit);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_cuda(ctx, cudaMemsetAsync(unfit, 0, sizeof *unfit, ctx->gpu->stream),
+                     "cudaMemsetAsync: before elements are split");
     if (status == WEFT_OK)
-        status = wi_cuda(ctx, cudaMemsetAsync(unfit, 0, sizeof *unfit, ctx->gpu->stream),
-                         "cudaMemsetAsync: before elements are split");
-    if (status == WEFT_OK) {
         status = wi_gemm_ring_parts(ctx, &g, unfit);
-        if (status == WEFT_OK)
-            g.when = {unfit, 1};
-        const bool may_do_without = status == WEFT_ENOMEM && !wi_is_forced(ctx, &wi_gemm_ladder);
-        if (status == WEFT_OK || may_do_without)
-            status = wi_gemm_pipeline(ctx, &g);
-    }
-    const weft_status freed = unfit ? wi_gpu_free(ctx, unfit) : WEFT_OK;
+    g.when = {unfit, 1};
+    if (status == WEFT_OK)
+        status = wi_gemm_pipeline(ctx, &g);
+    const weft_status freed = wi_gpu_free(ctx, unfit);
     return status == WEFT_OK ? freed : status;
+}
+
+/* All memory is taken first, so that none lacks between the two. Without it there are no parts,
+ * unless the user wants this rung. */
+weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    constexpr size_t of_the_flag = 256;
+    if (g->k == 0)
+        return wi_gemm_pipeline(ctx, g);
+    if (ctx->gpu->reserve.p) /* by a call of several steps, for all of them */
+        return queue_parts(ctx, *g);
+    weft_status status = wi_gpu_reserve(ctx, wi_gemm_most_bytes(ctx, g) + of_the_flag);
+    if (status == WEFT_ENOMEM && !wi_is_forced(ctx, &wi_gemm_ladder))
+        return wi_gemm_pipeline(ctx, g);
+    if (status != WEFT_OK)
+        return status;
+    status = queue_parts(ctx, *g);
+    const weft_status released = wi_gpu_release(ctx);
+    return status == WEFT_OK ? released : status;
 }
 #endif
