@@ -6,12 +6,21 @@
 
 weft_status wi_gemm_batch_queued(weft_context *ctx, const void *args) {
     const wi_gemm_batch_args *const g = (const wi_gemm_batch_args *)args;
-    weft_status status = WEFT_OK;
+    size_t bytes = 0;
+    for (size_t i = 0; i < g->count; i++) {
+        const wi_gemm_args one = wi_gemm_batch_product(g, i);
+        const size_t most = wi_gemm_most_bytes(ctx, &one);
+        bytes = most > bytes ? most : bytes;
+    }
+    weft_status status = wi_gpu_reserve(ctx, bytes); /* so that none fails behind another */
+    if (status != WEFT_OK)
+        return status;
     for (size_t i = 0; i < g->count && status == WEFT_OK; i++) {
         const wi_gemm_args one = wi_gemm_batch_product(g, i);
         status = wi_run(ctx, &wi_gemm_ladder, "weft_gemm_batch", one.type, &one);
     }
-    return status;
+    const weft_status released = wi_gpu_release(ctx);
+    return status == WEFT_OK ? released : status;
 }
 
 /* ---- a block for each tile ---- */
