@@ -189,10 +189,7 @@ static void choose_extents(rig *r, product *p, size_t n, size_t shape) {
     }
     if (test_below(&r->random, 16) == 0)
         p->k = 0;
-    while (p->m * p->k > most_products) {
-        size_t *const smaller = p->m <= p->k ? &p->m : &p->k;
-        *smaller = (*smaller + 1) / 2;
-    }
+    test_shrink(&p->m, &p->k, most_products);
     p->n = 1;
 }
 

@@ -196,10 +196,7 @@ static void choose_extents(rig *r, update *u, size_t n, size_t shape) {
     const size_t other = short_sizes[test_below(&r->random, sizeof short_sizes / sizeof(size_t))];
     u->m = shape == 1 ? other : n;
     u->n = shape == 2 ? other : n;
-    while (u->m * u->n > most_elements) {
-        size_t *const smaller = u->m < u->n ? &u->m : &u->n;
-        *smaller = (*smaller + 1) / 2;
-    }
+    test_shrink(&u->m, &u->n, most_elements);
     u->lda = length_of(u) + (test_below(&r->random, 2) ? test_below(&r->random, MOST_GAP) : 0);
     u->incx = test_strides[test_below(&r->random, TEST_STRIDES)];
     u->incy = test_strides[test_below(&r->random, TEST_STRIDES)];

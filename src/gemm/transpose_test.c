@@ -136,10 +136,7 @@ static void choose_extents(rig *r, turning *t, size_t n, size_t shape) {
         t->n = n / 2 + test_below(&r->random, n + 1);
     if (t->home == SQUARE)
         t->m = t->n = n < 200 ? n : 200;
-    while (t->m * t->n > most_elements) {
-        size_t *const smaller = t->m <= t->n ? &t->m : &t->n;
-        *smaller = (*smaller + 1) / 2;
-    }
+    test_shrink(&t->m, &t->n, most_elements);
     if (t->home == SQUARE)
         t->m = t->n = t->m < t->n ? t->m : t->n;
 }
