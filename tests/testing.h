@@ -28,6 +28,7 @@ uint64_t test_seed(void);
 test_random test_random_at(uint64_t stream);
 uint64_t test_bits(test_random *r);
 uint64_t test_below(test_random *r, uint64_t bound); /* 0 ... bound - 1 */
+double test_unit(test_random *r);                    /* in [-1, 1) */
 
 /* Halves the smaller of two extents, or once that is 1 the larger, until their product is at most
  * `most`. */
@@ -38,7 +39,6 @@ static inline void test_shrink(size_t *a, size_t *b, size_t most) {
         *shrinks = (*shrinks + 1) / 2;
     }
 }
-double test_unit(test_random *r); /* in [-1, 1) */
 
 /* ---- places ---- */
 

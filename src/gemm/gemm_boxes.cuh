@@ -8,11 +8,19 @@
  *   T, Out, Sum          the types
  *   tile_m, tile_n       of C's tile
  *   slots                of the ring
- *   adders, warps        of a block; the copier comes after the adders
- *   band                 gemm_cuda.cuh: how many columns of tiles go down together
- *   Adder<A, B>          an adder's sums: gemm_groups.cuh, gemm_doubles.cuh
- *   parts                of which A and B are the sums
- *   factors, part_a, part_b  how many products of parts make one, and which: gemm_parts.cuh */
+ *   adders, warps        of a block; the copier comes after the adders, the others do nothing
+ *   copier_registers, adder_registers   of a thread of each
+ *   band                 how many columns of tiles go down together: gemm_cuda.cuh
+ *   join_steps           in how many steps the sums of slices are joined, about
+ *   any_share            may tiles be cut anywhere? gemm_boxes_launch.cuh
+ *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
+ *   parts, factors, part_a, part_b   A and B are sums of `parts` matrices, and of the products of
+ *                        these `factors` are added, in this order: gemm_parts.cuh
+ *
+ * An Adder holds `count` sums of one thread, `run` of which lie together in C:
+ *
+ *   add_up(block, steps, turn)   waits for so many slots, adds their products, gives them back
+ *   each(f)                      calls f(row, column, run of sums) */
 #ifndef WI_GEMM_BOXES_CUH
 #define WI_GEMM_BOXES_CUH
 
@@ -64,7 +72,7 @@ struct wi_gemm_deal {
     size_t whole, rest;  /* tiles */
     size_t steps, share; /* of a tile that is cut, of a share; k may end before the steps do */
     Sum *partial;        /* two tiles for each share */
-    unsigned *ended; /* how many slices have, for each warp of a tile that is cut; 0 at the end */
+    unsigned *ended;     /* slices that have, for each warp of a tile that is cut; 0 at the end */
     wi_gemm_condition when;
 
     __host__ __device__ size_t shares() const {
@@ -316,8 +324,8 @@ struct wi_gemm_boxed_shape {
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
-    static constexpr int join_steps = 24;    /* in which sums are joined, about */
-    static constexpr bool any_share = false; /* gemm_boxes_launch.cuh */
+    static constexpr int join_steps = 24;
+    static constexpr bool any_share = false;
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {
         return 0;

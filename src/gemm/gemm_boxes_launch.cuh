@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a product by boxes is launched: the matrices are described to the copy engine, and tiles of C
  * are dealt out to as many blocks as there are multiprocessors. All lines of A and B begin at
- * multiples of 16 bytes, k > 0, and sizes are below 2^31. */
+ * multiples of 16 bytes, k > 0, and sizes are at most 2^30. */
 #ifndef WI_GEMM_BOXES_LAUNCH_CUH
 #define WI_GEMM_BOXES_LAUNCH_CUH
 

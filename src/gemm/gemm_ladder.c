@@ -35,16 +35,17 @@ static const char *fits_tensor(const weft_context *ctx, const void *args) {
 }
 
 #    ifdef WEFT_RING
-static const char *fits_ring_sizes(const weft_context *ctx, const wi_gemm_args *g) {
-    if (ctx->gpu->capability != 90)
-        return "needs a GPU of compute capability 9.0";
-    if (g->m > INT32_MAX || g->n > INT32_MAX || g->k > INT32_MAX)
-        return "needs sizes below 2^31";
-    return NULL;
-}
+enum {
+    RING_MOST = 1 << 30 /* boxes have coordinates of 32 bits, with a sign */
+};
 
 static const char *fits_ring(const weft_context *ctx, const void *args) {
-    return fits_ring_sizes(ctx, args);
+    const wi_gemm_args *const g = args;
+    if (ctx->gpu->capability != 90)
+        return "needs a GPU of compute capability 9.0";
+    if (g->m > RING_MOST || g->n > RING_MOST || g->k > RING_MOST)
+        return "needs sizes of at most 2^30";
+    return NULL;
 }
 
 enum {
@@ -57,7 +58,7 @@ static const char *fits_parts(const weft_context *ctx, const void *args) {
         return "adds products of parts of f32: leave out WEFT_F32_STRICT and WEFT_TF32 to allow it";
     if (g->k > 0 && g->k < PARTS_LEAST_K)
         return "is as accurate as f32 from k = 16 on";
-    return fits_ring_sizes(ctx, g);
+    return fits_ring(ctx, g);
 }
 #    endif
 
