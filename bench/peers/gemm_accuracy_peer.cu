@@ -3,11 +3,10 @@
  * library chooses by itself, and cuBLAS's, for numbers of several kinds. Errors count in
  * 2^-24 sum |a| |b| of their element. The program fails if ours are more than twice those of fused
  * multiply-adds, in the mean square or at most. */
-#include <cublas_v2.h>
 #include <math.h>
 #include <string.h>
 
-#include "peer.cuh"
+#include "cublas.cuh"
 
 constexpr size_t rows = 1024;
 
@@ -113,9 +112,8 @@ static bool measure(weft_context *ctx, cublasHandle_t blas, int w, size_t k) {
     check_weft(ctx, weft_use(ctx, "gemm", "parts"));
     const errors parts = errors_how(ctx, x, k, 0, right, size);
     check_weft(ctx, weft_use(ctx, "gemm", NULL));
-    if (cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, (int)rows, (int)rows, (int)k, &one, x.a.p,
-                    (int)rows, x.b.p, (int)k, &zero, x.c.p, (int)rows) != CUBLAS_STATUS_SUCCESS)
-        exit(1);
+    BLAS(cublasSgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, (int)rows, (int)rows, (int)k, &one, x.a.p,
+                     (int)rows, x.b.p, (int)k, &zero, x.c.p, (int)rows));
     CUDA(cudaDeviceSynchronize());
     const errors theirs = errors_of(x.c, right, size);
     const bool ok = parts.most <= 2 * strict.most && parts.mean_square <= 2 * strict.mean_square;
@@ -130,19 +128,10 @@ static bool measure(weft_context *ctx, cublasHandle_t blas, int w, size_t k) {
 
 int main(void) {
     static const size_t depths[] = {16, 17, 64, 500, 4096, 16384};
-    weft_context *ctx = NULL;
-    cublasHandle_t blas;
-    if (weft_open(&ctx, "gpu") != WEFT_OK) {
-        fprintf(stderr, "peer: %s\n", weft_message(NULL));
-        return 77;
-    }
-    if (cublasCreate(&blas) != CUBLAS_STATUS_SUCCESS)
-        return 1;
+    const race r;
     bool ok = true;
     for (int w = 0; w < WAYS; w++)
         for (const size_t k : depths)
-            ok = measure(ctx, blas, w, k) && ok;
-    cublasDestroy(blas);
-    weft_close(ctx);
+            ok = measure(r.ctx, r.blas, w, k) && ok;
     return ok ? 0 : 1;
 }

@@ -7,26 +7,11 @@
  *   gemm_batch_peer host [N]          squares in pageable host memory beside the same on the
  * device; N is 16384 if not given */
 #include <chrono>
-#include <cublas_v2.h>
 #include <string.h>
 
-#include "peer.cuh"
+#include "cublas.cuh"
 
 static bool all_ok = true;
-
-static void check_blas(cublasStatus_t status, const char *doing) {
-    if (status == CUBLAS_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuBLAS status %d\n", doing, (int)status);
-    exit(1);
-}
-#define BLAS(call) check_blas(call, #call)
-
-struct race {
-    weft_context *ctx;
-    cudaStream_t stream;
-    cublasHandle_t blas;
-};
 
 /* Stored by columns without gaps; a factor may be stored as its transpose. */
 struct shape {
@@ -212,15 +197,7 @@ static void race_host(const race &r, size_t n) {
 }
 
 int main(int argc, char **argv) {
-    race r = {};
-    if (weft_open(&r.ctx, "gpu") != WEFT_OK) {
-        fprintf(stderr, "peer: %s\n", weft_message(NULL));
-        return 77;
-    }
-    CUDA(cudaStreamCreate(&r.stream));
-    check_weft(r.ctx, weft_set_stream(r.ctx, r.stream));
-    BLAS(cublasCreate(&r.blas));
-    BLAS(cublasSetStream(r.blas, r.stream));
+    const race r;
     if (argc < 2 || strcmp(argv[1], "batch") == 0) {
         race_batches<float>(r);
         race_batches<double>(r);
@@ -234,7 +211,5 @@ int main(int argc, char **argv) {
         race_host<float>(r, n);
         race_host<double>(r, n);
     }
-    BLAS(cublasDestroy(r.blas));
-    weft_close(r.ctx);
     return all_ok ? 0 : 1;
 }

@@ -5,12 +5,11 @@
  * status 1. Then they are random, which takes more power, and both are timed in turns.
  *
  *   gemm_peer [TYPE]    all types, or one of f64, f32, strict, tf32, f16, bf16, i8 */
-#include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <string.h>
 
-#include "peer.cuh"
+#include "cublas.cuh"
 
 static bool all_ok = true;
 constexpr int times_checked = 3;
@@ -46,20 +45,6 @@ static const kind kinds[] = {
     {"f16", WEFT_F16, WEFT_F16, 0, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, false},
     {"bf16", WEFT_BF16, WEFT_BF16, 0, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, false},
     {"i8", WEFT_I8, WEFT_I32, 0, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, true}};
-
-static void check_blas(cublasStatus_t status, const char *doing) {
-    if (status == CUBLAS_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuBLAS status %d\n", doing, (int)status);
-    exit(1);
-}
-#define BLAS(call) check_blas(call, #call)
-
-struct race {
-    weft_context *ctx;
-    cudaStream_t stream;
-    cublasHandle_t blas;
-};
 
 template <class T>
 static void fill_as(void *p, size_t n, uint64_t seed, bool whole) {
@@ -151,15 +136,7 @@ static void run(const race &r, const kind &t, const shape &s) {
 }
 
 int main(int argc, char **argv) {
-    race r = {};
-    if (weft_open(&r.ctx, "gpu") != WEFT_OK) {
-        fprintf(stderr, "peer: %s\n", weft_message(NULL));
-        return 77;
-    }
-    CUDA(cudaStreamCreate(&r.stream));
-    check_weft(r.ctx, weft_set_stream(r.ctx, r.stream));
-    BLAS(cublasCreate(&r.blas));
-    BLAS(cublasSetStream(r.blas, r.stream));
+    const race r;
     /* Else some of its sums of f16 and bf16 are rounded on the way, and cannot be compared. */
     BLAS(cublasSetMathMode(r.blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     for (const kind &t : kinds) {
@@ -170,7 +147,5 @@ int main(int argc, char **argv) {
         for (const shape &s : others)
             run(r, t, s);
     }
-    BLAS(cublasDestroy(r.blas));
-    weft_close(r.ctx);
     return all_ok ? 0 : 1;
 }

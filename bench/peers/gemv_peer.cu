@@ -4,10 +4,9 @@
  * right to the last bit or wrong; a wrong result ends the program with status 1.
  *
  *   gemv_peer [OP]    all of gemv, ger and transpose, or one of them */
-#include <cublas_v2.h>
 #include <string.h>
 
-#include "peer.cuh"
+#include "cublas.cuh"
 
 static bool all_ok = true;
 
@@ -18,19 +17,8 @@ struct shape {
 static const shape shapes[] = {{16384, 16384}, {1 << 20, 64}, {64, 1 << 20}, {8192, 8192},
                                {4095, 4097},   {1000, 1000},  {1024, 1024},  {100, 100}};
 
-static void check_blas(cublasStatus_t status, const char *doing) {
-    if (status == CUBLAS_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuBLAS status %d\n", doing, (int)status);
-    exit(1);
-}
-#define BLAS(call) check_blas(call, #call)
-
-struct race {
-    weft_context *ctx;
-    cudaStream_t stream;
-    cublasHandle_t blas;
-    double read_gbps, copy_gbps; /* roofs */
+struct race_to_roofs : race {
+    double read_gbps = 0, copy_gbps = 0;
 };
 
 /* ---- cuBLAS by type ---- */
@@ -71,8 +59,9 @@ static weft_type type_of() {
 
 /* ---- races ---- */
 
-static void tell(const race &r, const char *op, const char *type, const shape &s, double bytes,
-                 double seconds, double peer, const char *roof, double roof_gbps, bool ok) {
+static void tell(const race_to_roofs &r, const char *op, const char *type, const shape &s,
+                 double bytes, double seconds, double peer, const char *roof, double roof_gbps,
+                 bool ok) {
     printf("{\"op\":\"%s\",\"type\":\"%s\",\"m\":%zu,\"n\":%zu,\"bytes\":%.0f,\"seconds\":%.4g,"
            "\"gbps\":%.1f,\"peer\":\"cuBLAS\",\"peer_seconds\":%.4g,\"peer_ratio\":%.3f,"
            "\"roof\":\"%s\",\"roof_gbps\":%.1f,\"roof_share\":%.3f,\"ok\":%s}\n",
@@ -85,7 +74,7 @@ static void tell(const race &r, const char *op, const char *type, const shape &s
 }
 
 template <class T>
-static void run_gemv(const race &r, const shape &s, bool transposed) {
+static void run_gemv(const race_to_roofs &r, const shape &s, bool transposed) {
     const size_t results = transposed ? s.n : s.m, terms = transposed ? s.m : s.n;
     device_array<T> a(s.m * s.n), x(terms), y(results), theirs(results);
     fill_random(a.p, s.m * s.n, 1);
@@ -104,7 +93,7 @@ static void run_gemv(const race &r, const shape &s, bool transposed) {
 }
 
 template <class T>
-static void run_ger(const race &r, const shape &s) {
+static void run_ger(const race_to_roofs &r, const shape &s) {
     device_array<T> a(s.m * s.n), theirs(s.m * s.n), x(s.m), y(s.n);
     fill_random(a.p, s.m * s.n, 1);
     fill_random(theirs.p, s.m * s.n, 1);
@@ -122,7 +111,7 @@ static void run_ger(const race &r, const shape &s) {
 }
 
 template <class T>
-static void run_transpose(const race &r, const shape &s) {
+static void run_transpose(const race_to_roofs &r, const shape &s) {
     device_array<T> a(s.m * s.n), b(s.m * s.n), theirs(s.m * s.n);
     fill_random(a.p, s.m * s.n, 1);
     const double bytes = 2.0 * (double)(s.m * s.n) * sizeof(T);
@@ -137,7 +126,7 @@ static void run_transpose(const race &r, const shape &s) {
 }
 
 /* Elements of widths that cuBLAS has no transpose for; there and back again must be the same. */
-static void run_width(const race &r, size_t width) {
+static void run_width(const race_to_roofs &r, size_t width) {
     const shape s = {(size_t)8192, (size_t)8192};
     const size_t bytes = s.m * s.n * width;
     device_array<uint8_t> a(bytes), b(bytes), c(bytes);
@@ -183,7 +172,7 @@ static double read_roof(cudaStream_t stream, size_t bytes) {
 }
 
 template <class T>
-static void run_all(const race &r, const char *only, const shape &s) {
+static void run_all(const race_to_roofs &r, const char *only, const shape &s) {
     if (!only || strcmp(only, "gemv") == 0) {
         run_gemv<T>(r, s, false);
         run_gemv<T>(r, s, true);
@@ -196,15 +185,7 @@ static void run_all(const race &r, const char *only, const shape &s) {
 
 int main(int argc, char **argv) {
     const char *const only = argc > 1 ? argv[1] : NULL;
-    race r = {};
-    if (weft_open(&r.ctx, "gpu") != WEFT_OK) {
-        fprintf(stderr, "peer: %s\n", weft_message(NULL));
-        return 77;
-    }
-    CUDA(cudaStreamCreate(&r.stream));
-    check_weft(r.ctx, weft_set_stream(r.ctx, r.stream));
-    BLAS(cublasCreate(&r.blas));
-    BLAS(cublasSetStream(r.blas, r.stream));
+    race_to_roofs r;
     r.copy_gbps = copy_roof(r.stream, (size_t)1 << 31);
     r.read_gbps = read_roof(r.stream, (size_t)1 << 31);
     for (const shape &s : shapes) {
@@ -213,7 +194,5 @@ int main(int argc, char **argv) {
     }
     for (size_t width = 1; width <= 16 && (!only || strcmp(only, "transpose") == 0); width++)
         run_width(r, width);
-    BLAS(cublasDestroy(r.blas));
-    weft_close(r.ctx);
     return all_ok ? 0 : 1;
 }

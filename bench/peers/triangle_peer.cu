@@ -5,26 +5,11 @@
  * rounding ends the program with status 1.
  *
  *   triangle_peer [OP [TYPE]]    all, or trsm, trmm or syrk; f64 or f32 */
-#include <cublas_v2.h>
 #include <string.h>
 
-#include "peer.cuh"
+#include "cublas.cuh"
 
 static bool all_ok = true;
-
-static void check_blas(cublasStatus_t status, const char *doing) {
-    if (status == CUBLAS_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuBLAS status %d\n", doing, (int)status);
-    exit(1);
-}
-#define BLAS(call) check_blas(call, #call)
-
-struct race {
-    weft_context *ctx;
-    cudaStream_t stream;
-    cublasHandle_t blas;
-};
 
 /* ---- cuBLAS by type ---- */
 
@@ -230,18 +215,8 @@ static void run(const race &r, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    race r = {};
-    if (weft_open(&r.ctx, "gpu") != WEFT_OK) {
-        fprintf(stderr, "peer: %s\n", weft_message(NULL));
-        return 77;
-    }
-    CUDA(cudaStreamCreate(&r.stream));
-    check_weft(r.ctx, weft_set_stream(r.ctx, r.stream));
-    BLAS(cublasCreate(&r.blas));
-    BLAS(cublasSetStream(r.blas, r.stream));
+    const race r;
     run<double>(r, argc, argv);
     run<float>(r, argc, argv);
-    BLAS(cublasDestroy(r.blas));
-    weft_close(r.ctx);
     return all_ok ? 0 : 1;
 }
