@@ -4,13 +4,7 @@
 #include "columns.h"
 #include "weft/gemm.h"
 
-#define REAL double
-#define TYPE WEFT_F64
-#define LOCAL(name) name##_f64
-#define FORTRAN(name) d##name##_
-#define CBLAS(name) cblas_d##name
-#define NAMED(text) "D" text
-#define CNAMED(text) "cblas_d" text
+#include "as_f64.inc"
 
 #include "loops.inc"
 
@@ -22,21 +16,7 @@
 
 #include "level2_triangular.inc"
 
-#undef REAL
-#undef TYPE
-#undef LOCAL
-#undef FORTRAN
-#undef CBLAS
-#undef NAMED
-#undef CNAMED
-
-#define REAL float
-#define TYPE WEFT_F32
-#define LOCAL(name) name##_f32
-#define FORTRAN(name) s##name##_
-#define CBLAS(name) cblas_s##name
-#define NAMED(text) "S" text
-#define CNAMED(text) "cblas_s" text
+#include "as_f32.inc"
 
 #include "loops.inc"
 
@@ -47,11 +27,3 @@
 #include "triangular.inc"
 
 #include "level2_triangular.inc"
-
-#undef REAL
-#undef TYPE
-#undef LOCAL
-#undef FORTRAN
-#undef CBLAS
-#undef NAMED
-#undef CNAMED
