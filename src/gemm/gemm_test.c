@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gemm/gemm_cases.h"
+#include "gemm/matrix_rig.h"
 #include "limits.h"
 
 enum {
@@ -30,14 +31,6 @@ static const size_t sizes[] = {0,  1,  2,  3,  7,  8,  11, 15, 16,  17,  23,
 static const size_t long_sizes[] = {255, 256, 257, 511, 513, 769, 1021, 2049};
 static const size_t short_sizes[] = {1, 2, 3, 4, 5, 8, 9};
 
-/* Everything a case works in, made once for a place. */
-typedef struct rig {
-    weft_context *ctx;
-    test_random random;
-    test_buffer host[ARRAYS], device[ARRAYS];
-    unsigned char *source[ARRAYS]; /* what the arrays hold before the call */
-} rig;
-
 /* Emu rounds sums as the cpu does. */
 static bool is_gpu(const rig *r) {
 #ifdef WEFT_EMU
@@ -46,27 +39,6 @@ static bool is_gpu(const rig *r) {
 #else
     return r->ctx->kind == WI_CUDA;
 #endif
-}
-
-static rig rig_open(weft_context *ctx) {
-    rig r = {.ctx = ctx, .random = test_random_at(1)};
-    for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, capacity);
-        if (ctx->kind == WI_CUDA)
-            r.device[k] = test_buffer_open(ctx, true, capacity);
-        r.source[k] = malloc(capacity);
-        assert_non_null(r.source[k]);
-    }
-    return r;
-}
-
-static void rig_close(rig *r) {
-    for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->device[k]);
-        free(r->source[k]);
-    }
 }
 
 static const char *describe(const rig *r, const product *p) {
@@ -83,8 +55,7 @@ static const char *describe(const rig *r, const product *p) {
 
 static test_buffer *buffer_of(rig *r, const product *p, int array) {
     const int home = array == B && p->same ? A : array;
-    const bool device = r->ctx->kind == WI_CUDA && (p->device >> home & 1);
-    return device ? &r->device[home] : &r->host[home];
+    return rig_buffer(r, p->device, home);
 }
 
 /* All bits set: NaN, and -1. What a call must not read, or must leave as it is. */
@@ -270,7 +241,7 @@ static test_sweep sweep_of(const size_t *from, size_t count) {
 }
 
 static void usual_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, capacity);
     test_sweep s = sweep_of(sizes, sizeof sizes / sizeof *sizes);
     s.share = 30;
     test_sweep_run(ctx, &r.random, &s, &r);
@@ -279,7 +250,7 @@ static void usual_sizes(weft_context *ctx) {
 
 /* Long in one direction: as far as the cut into blocks goes. */
 static void longer_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, capacity);
     test_sweep s = sweep_of(long_sizes, sizeof long_sizes / sizeof *long_sizes);
     s.extent[2] = 4;
     s.one_in = 64;
@@ -293,7 +264,7 @@ static void longer_sizes(weft_context *ctx) {
 /* Each rung and pair of types at a size where the sums are cut, with everything in its way: gaps,
  * transposed factors, C read. */
 static void each_rung_once(weft_context *ctx) {
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, capacity);
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_gemm_ladder, rows);
     for (size_t k = 0; k < count; k++)
@@ -319,7 +290,7 @@ static void thin_shapes(weft_context *ctx) {
                                        {1, 600, 33},  {600, 1, 0}};
     if (ctx->kind != WI_CUDA)
         return;
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, capacity);
 #ifdef WEFT_EMU
     const size_t least = wi_gemm_thin_least_steps, many = wi_gemm_thin_many_slices;
     wi_gemm_thin_least_steps = 1;

@@ -6,6 +6,7 @@
 
 #include "gemm/gemm_cases.h"
 #include "gemm/gemv.h"
+#include "gemm/matrix_rig.h"
 #include "gemm/vector_cases.h"
 
 enum {
@@ -36,34 +37,6 @@ typedef struct vector_product {
     ptrdiff_t incx, incy;
 } vector_product;
 
-typedef struct rig {
-    weft_context *ctx;
-    test_random random;
-    test_buffer host[ARRAYS], device[ARRAYS];
-    unsigned char *source[ARRAYS];
-} rig;
-
-static rig rig_open(weft_context *ctx) {
-    rig r = {.ctx = ctx, .random = test_random_at(1)};
-    for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, capacity);
-        if (ctx->kind == WI_CUDA)
-            r.device[k] = test_buffer_open(ctx, true, capacity);
-        r.source[k] = malloc(capacity);
-        assert_non_null(r.source[k]);
-    }
-    return r;
-}
-
-static void rig_close(rig *r) {
-    for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->device[k]);
-        free(r->source[k]);
-    }
-}
-
 static const char *describe(const rig *r, const vector_product *v) {
     static char text[400];
     const product *const p = &v->p;
@@ -77,8 +50,7 @@ static const char *describe(const rig *r, const vector_product *v) {
 }
 
 static test_buffer *buffer_of(rig *r, const vector_product *v, int array) {
-    const bool device = r->ctx->kind == WI_CUDA && (v->p.device >> array & 1);
-    return device ? &r->device[array] : &r->host[array];
+    return rig_buffer(r, v->p.device, array);
 }
 
 static size_t count_of(const vector_product *v, int array) {
@@ -238,7 +210,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
 
 static void sweep(weft_context *ctx, const size_t *from, size_t count, unsigned share,
                   unsigned must) {
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, capacity);
     const test_sweep s = {.sizes = from,
                           .size_count = count,
                           .ladder = &wi_gemv_ladder,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "gemm/ger.h"
+#include "gemm/matrix_rig.h"
 #include "gemm/vector_cases.h"
 
 enum {
@@ -48,34 +49,6 @@ typedef struct update {
     unsigned device;
 } update;
 
-typedef struct rig {
-    weft_context *ctx;
-    test_random random;
-    test_buffer host[ARRAYS], device[ARRAYS];
-    unsigned char *source[ARRAYS];
-} rig;
-
-static rig rig_open(weft_context *ctx) {
-    rig r = {.ctx = ctx, .random = test_random_at(1)};
-    for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, capacity);
-        if (ctx->kind == WI_CUDA)
-            r.device[k] = test_buffer_open(ctx, true, capacity);
-        r.source[k] = malloc(capacity);
-        assert_non_null(r.source[k]);
-    }
-    return r;
-}
-
-static void rig_close(rig *r) {
-    for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->device[k]);
-        free(r->source[k]);
-    }
-}
-
 static const char *describe(const rig *r, const update *u) {
     static char text[300];
     snprintf(text, sizeof text,
@@ -88,8 +61,7 @@ static const char *describe(const rig *r, const update *u) {
 }
 
 static test_buffer *buffer_of(rig *r, const update *u, int array) {
-    const bool device = r->ctx->kind == WI_CUDA && (u->device >> array & 1);
-    return device ? &r->device[array] : &r->host[array];
+    return rig_buffer(r, u->device, array);
 }
 
 static size_t lines_of(const update *u) {
@@ -229,7 +201,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
 }
 
 static void all_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, capacity);
     const test_sweep s = {.sizes = sizes,
                           .size_count = sizeof sizes / sizeof *sizes,
                           .ladder = &wi_ger_ladder,

@@ -10,8 +10,8 @@
 #ifdef WEFT_CUDA
 #    include "core/gpu.h"
 #endif
+#include "gemm/matrix_rig.h"
 #include "gemm/syrk.h"
-#include "testing.h"
 
 enum {
     A,
@@ -54,34 +54,6 @@ typedef struct update {
     bool one_unit;   /* of a GPU: as if it had one multiprocessor, for which tiles are large */
 } update;
 
-typedef struct rig {
-    weft_context *ctx;
-    test_random random;
-    test_buffer host[ARRAYS], device[ARRAYS];
-    unsigned char *source[ARRAYS]; /* what the arrays hold before the call */
-} rig;
-
-static rig rig_open(weft_context *ctx) {
-    rig r = {.ctx = ctx, .random = test_random_at(1)};
-    for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, CAPACITY);
-        if (ctx->kind == WI_CUDA)
-            r.device[k] = test_buffer_open(ctx, true, CAPACITY);
-        r.source[k] = malloc(CAPACITY);
-        assert_non_null(r.source[k]);
-    }
-    return r;
-}
-
-static void rig_close(rig *r) {
-    for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->device[k]);
-        free(r->source[k]);
-    }
-}
-
 static bool has(const update *p, unsigned flag) {
     return p->how & flag;
 }
@@ -122,8 +94,7 @@ static const char *describe(const rig *r, const update *p) {
 }
 
 static test_buffer *buffer_of(rig *r, const update *p, int array) {
-    const bool device = r->ctx->kind == WI_CUDA && (p->device >> array & 1);
-    return device ? &r->device[array] : &r->host[array];
+    return rig_buffer(r, p->device, array);
 }
 
 static double drawn(rig *r, const update *p) {
@@ -265,7 +236,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
 }
 
 static void all_rungs(weft_context *ctx) {
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
     const test_sweep all = {.sizes = orders,
                             .size_count = sizeof orders / sizeof *orders,
                             .ladder = &wi_syrk_ladder,
@@ -282,7 +253,7 @@ static void all_rungs(weft_context *ctx) {
 static void several_bands(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
-    rig r = rig_open(ctx);
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
     for (size_t k = 0; k < 4; k++) {
         update p = {.row = test_row_named(&wi_syrk_ladder, "triangle"),
                     .type = WEFT_F32,

@@ -6,6 +6,7 @@
 #ifdef WEFT_CUDA
 #    include "core/gpu.h"
 #endif
+#include "gemm/matrix_rig.h"
 #include "gemm/triangle_cases.h"
 
 /* The call that is tested. */
@@ -39,38 +40,8 @@ static const size_t orders[] = {0,  1,  2,  3,   7,   8,   15,  17,  31,  33,  6
                                 64, 65, 97, 127, 128, 129, 130, 191, 193, 257, 300};
 static const size_t counts[] = {1, 2, 3, 7, 8, 9, 31, 33, 64, 65, 130};
 
-typedef struct rig {
-    weft_context *ctx;
-    const subject *subject;
-    test_random random;
-    test_buffer host[ARRAYS], device[ARRAYS];
-    unsigned char *source[ARRAYS]; /* what the arrays hold before the call */
-} rig;
-
-static rig rig_open(weft_context *ctx, const subject *s) {
-    rig r = {.ctx = ctx, .subject = s, .random = test_random_at(1)};
-    for (int k = 0; k < ARRAYS; k++) {
-        r.host[k] = test_buffer_open(ctx, false, CAPACITY);
-        if (ctx->kind == WI_CUDA)
-            r.device[k] = test_buffer_open(ctx, true, CAPACITY);
-        r.source[k] = malloc(CAPACITY);
-        assert_non_null(r.source[k]);
-    }
-    return r;
-}
-
-static void rig_close(rig *r) {
-    for (int k = 0; k < ARRAYS; k++) {
-        test_buffer_close(&r->host[k]);
-        if (r->ctx->kind == WI_CUDA)
-            test_buffer_close(&r->device[k]);
-        free(r->source[k]);
-    }
-}
-
 static test_buffer *buffer_of(rig *r, const triangle *p, int array) {
-    const bool device = r->ctx->kind == WI_CUDA && (p->device >> array & 1);
-    return device ? &r->device[array] : &r->host[array];
+    return rig_buffer(r, p->device, array);
 }
 
 /* What lies between B's lines, and all of A, is as it was. */
@@ -184,7 +155,8 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
 }
 
 static void sweep(weft_context *ctx, const subject *s) {
-    rig r = rig_open(ctx, s);
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
+    r.subject = s;
     const test_sweep all = {.sizes = orders,
                             .size_count = sizeof orders / sizeof *orders,
                             .ladder = s->ladder,

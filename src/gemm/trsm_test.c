@@ -77,7 +77,8 @@ enum {
 static void singular(weft_context *ctx) {
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t count = test_rows(ctx, &wi_trsm_ladder, rows);
-    rig r = rig_open(ctx, &trsm);
+    rig r = rig_open(ctx, ARRAYS, CAPACITY);
+    r.subject = &trsm;
     for (size_t k = 0; k < count; k++)
         for (size_t stored = 0; stored < STORED; stored += SINGULAR_STEP) {
             triangle p = {.row = rows[k],
