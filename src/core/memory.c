@@ -4,6 +4,9 @@
 
 #include "core/gpu.h"
 #include "core/rowcopy.h"
+#ifdef WEFT_CUDA
+#    include "core/stage.h"
+#endif
 
 bool wi_is_device(const weft_context *ctx, const void *p) {
     return ctx->gpu && wi_gpu_is_device(ctx, p);
@@ -54,6 +57,23 @@ weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t byte
         return wi_gpu_copy(ctx, to, from, bytes);
     wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
                         (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);
+    return WEFT_OK;
+}
+
+weft_status wi_copy_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
+                         size_t row_bytes) {
+#ifdef WEFT_CUDA
+    if (ctx->gpu) {
+        int before;
+        weft_status status = wi_gpu_enter(ctx, &before);
+        if (status != WEFT_OK)
+            return status;
+        status = wi_stage_queue_rows(ctx, to, from, rows, row_bytes, ctx->gpu->stream);
+        wi_gpu_leave(ctx, before);
+        return status;
+    }
+#endif
+    wi_pitched_copy_all(ctx, ctx->threads, to, from, rows, row_bytes);
     return WEFT_OK;
 }
 

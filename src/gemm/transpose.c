@@ -71,6 +71,10 @@ static const wi_row rows[] = {
 
 const wi_ladder wi_transpose_ladder = {"transpose", rows, sizeof rows / sizeof rows[0]};
 
+weft_status wi_transpose_part(weft_context *ctx, const wi_transpose_args *args) {
+    return wi_pick(ctx, &wi_transpose_ladder, WI_NO_TYPE, args)->run(ctx, args);
+}
+
 static weft_status run_ladder(weft_context *ctx, const wi_transpose_args *args) {
     return wi_run(ctx, &wi_transpose_ladder, name, WI_NO_TYPE, args);
 }

@@ -23,6 +23,9 @@ typedef struct wi_transpose_args {
 
 extern const wi_ladder wi_transpose_ladder;
 
+/* Does so by the fastest rung, between wi_gpu_enter and wi_gpu_leave. */
+weft_status wi_transpose_part(weft_context *ctx, const wi_transpose_args *args);
+
 /* The rungs. */
 weft_status wi_transpose_serial(weft_context *ctx, const void *args);
 weft_status wi_transpose_tiles(weft_context *ctx, const void *args);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cholesky: factors of symmetric positive definite matrices, and what is solved with them. */
+#ifndef WEFT_CHOLESKY_H
+#define WEFT_CHOLESKY_H
+
+#include "weft/gemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `how`: WEFT_ROW_MAJOR, WEFT_UPPER_TRIANGLE.
+ *
+ * A = L L' of a symmetric positive definite matrix, n x n, of which the lower triangle is stored: L
+ * takes its place. Or, with WEFT_UPPER_TRIANGLE, A = U' U of the upper triangle.
+ * WEFT_UPPER_TRIANGLE names the triangle as rows and columns are counted, whichever way they are
+ * stored. The other triangle is neither read nor written. (Where a GPU works on A in host memory,
+ * it is copied there and back as it is.)
+ *
+ * The type is f64 or f32; others are WEFT_EUNSUPPORTED. Leading dimensions are as in weft_gemm;
+ * what lies between lines is neither read nor written. With n = 0 nothing is done.
+ *
+ * WEFT_ENOTSPD: A is not positive definite within rounding. The message names the first column,
+ * counted from 0, whose pivot (what is left of its diagonal element, and the square of L's) is not
+ * above 0: the leading block of A that ends there is not positive definite. WEFT_ENONFINITE: the
+ * first pivot that is no finite number above 0 is NaN or infinite. In either case columns of L
+ * (rows of U) before the named one are right, and what follows in the triangle is not to be used.
+ *
+ * The error: each element of L L' is within about n u |L| |L'| of that of A, u = 2^-53 of f64 and
+ * 2^-24 of f32. The same call gives the same bits each time on the same place, whatever the number
+ * of threads. The lower triangle by columns is in memory the upper one by rows, and has the same
+ * bits.
+ *
+ * A may be host or device memory. The call returns when the factorization is done, since it says
+ * whether A is positive definite: it cannot be captured into a CUDA graph. */
+WEFT_API weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n,
+                                          void *a, size_t lda);
+
+/* `how`: WEFT_ROW_MAJOR, WEFT_UPPER_TRIANGLE.
+ *
+ * A X = B: X takes the place of B, n x nrhs. `l` is what weft_cholesky_factor left of A, n x n,
+ * with the same flags; WEFT_ROW_MAJOR holds for B as well. B shares no memory with l, of which only
+ * the one triangle is read. Leading dimensions are as in weft_gemm.
+ *
+ * Triangles are solved by the library's choice of variants of weft_trsm, and what that says of
+ * accuracy holds here. Whether a diagonal element is 0 is not asked. The same call gives the same
+ * bits each time on the same place, whatever the number of threads.
+ *
+ * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
+ * queued on the context's stream. It takes temporary memory as large as B. */
+WEFT_API weft_status weft_cholesky_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
+                                         size_t nrhs, const void *l, size_t lda, void *b,
+                                         size_t ldb);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call that factors, on every kind of place. */
+#include "cholesky/cholesky.h"
+
+#include "core/call.h"
+#include "core/gpu.h"
+
+enum {
+    HOWS = WEFT_ROW_MAJOR | WEFT_UPPER_TRIANGLE
+};
+
+static const char name[] = "weft_cholesky_factor";
+static const char words_on_device; /* its address is the key of that scratch memory */
+
+weft_status wi_cholesky_check(weft_context *ctx, const char *call, weft_type type, unsigned how) {
+    if (wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
+    if (type != WEFT_F64 && type != WEFT_F32)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", call,
+                       weft_type_name(type));
+    if (how & ~(unsigned)HOWS)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: how is %u; it takes WEFT_ROW_MAJOR and WEFT_UPPER_TRIANGLE of "
+                       "weft/gemm.h",
+                       call, how);
+    return WEFT_OK;
+}
+
+typedef struct request {
+    wi_cholesky_args args;
+    int64_t words[WI_CHOLESKY_WORDS]; /* what the rung found */
+} request;
+
+static weft_status run_entered(weft_context *ctx, request *r) {
+    void *first = r->words;
+    weft_status status = WEFT_OK;
+    if (ctx->kind == WI_CUDA)
+        status = wi_gpu_scratch(ctx, &words_on_device, sizeof r->words, &first);
+    if (status != WEFT_OK)
+        return status;
+    r->args.first = first;
+    status = wi_run(ctx, &wi_cholesky_ladder, name, r->args.type, &r->args);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA)
+        status = wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+    return status;
+}
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    request *const r = user;
+    int before;
+    (void)call;
+    r->args.a = part->p[0];
+    r->args.lda = part->ld[0];
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = run_entered(ctx, r);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+static weft_status tell(weft_context *ctx, const int64_t *words) {
+    if (words[WI_CHOLESKY_INFINITE] != WI_CHOLESKY_NONE)
+        return wi_fail(ctx, WEFT_ENONFINITE,
+                       "%s: the pivot of column %lld (counted from 0) is NaN or infinite: a has "
+                       "such an element, or numbers grew beyond its type",
+                       name, (long long)words[WI_CHOLESKY_INFINITE]);
+    if (words[WI_CHOLESKY_INDEFINITE] != WI_CHOLESKY_NONE)
+        return wi_fail(ctx, WEFT_ENOTSPD,
+                       "%s: a is not positive definite: the pivot of column %lld (counted from "
+                       "0) is not above 0; use weft_lu_factor for other matrices",
+                       name, (long long)words[WI_CHOLESKY_INDEFINITE]);
+    return WEFT_OK;
+}
+
+weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n, void *a,
+                                 size_t lda) {
+    weft_status status = wi_check_context(ctx);
+    if (status == WEFT_OK)
+        status = wi_cholesky_check(ctx, name, type, how);
+    if (status != WEFT_OK)
+        return status;
+    const bool by_rows = how & WEFT_ROW_MAJOR, upper = how & WEFT_UPPER_TRIANGLE;
+    request r = {.args = {.type = type, .upper = upper != by_rows, .n = n},
+                 .words = {WI_CHOLESKY_NONE, WI_CHOLESKY_NONE}};
+    const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */
+    const wi_array array = by_rows ? wi_matrix("a", a, n, n, "lda", lda, type, use)
+                                   : wi_columns("a", a, n, n, "lda", lda, type, use);
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, array);
+    status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || n == 0)
+        return status;
+    if (ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: waits to tell whether a is positive definite, and cannot be captured; "
+                       "factor before the capture",
+                       name);
+    status = wi_call_run(ctx, &call, run, &r);
+    return status == WEFT_OK ? tell(ctx, r.words) : status;
+}

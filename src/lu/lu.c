@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call that factors, on every kind of place. */
+#include "lu/lu.h"
+
+#include <string.h>
+
+#include "core/call.h"
+#include "core/gpu.h"
+#include "gemm/transpose.h"
+
+enum {
+    A,
+    PIVOT
+};
+
+static const char name[] = "weft_lu_factor";
+static const char words_on_device; /* its address is the key of that scratch memory */
+
+weft_status wi_lu_check(weft_context *ctx, const char *call, weft_type type, unsigned how,
+                        unsigned allowed, const char *names) {
+    if (wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
+    if (type != WEFT_F64 && type != WEFT_F32)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", call,
+                       weft_type_name(type));
+    if (how & ~allowed)
+        return wi_fail(ctx, WEFT_EARG, "%s: how is %u; it takes %s of weft/gemm.h", call, how,
+                       names);
+    return WEFT_OK;
+}
+
+/* ---- the factorization ---- */
+
+static weft_status factor(weft_context *ctx, const wi_lu_args *args) {
+    return wi_run(ctx, &wi_lu_ladder, name, args->type, args);
+}
+
+/* Of a square matrix stored by rows, in place. */
+static weft_status factor_square(weft_context *ctx, const wi_lu_args *args) {
+    const wi_transpose_args turn = {.width = weft_type_size(args->type),
+                                    .rows = args->n,
+                                    .columns = args->n,
+                                    .a = args->a,
+                                    .lda = args->lda,
+                                    .b = args->a,
+                                    .ldb = args->lda};
+    weft_status status = wi_transpose_part(ctx, &turn);
+    if (status != WEFT_OK)
+        return status;
+    status = factor(ctx, args);
+    const weft_status back = wi_transpose_part(ctx, &turn);
+    return status == WEFT_OK ? back : status;
+}
+
+/* Of another one, by way of a copy. */
+static weft_status factor_copy(weft_context *ctx, const wi_lu_args *args) {
+    const size_t width = weft_type_size(args->type), m = args->m, n = args->n;
+    wi_lu_args columns = *args;
+    columns.lda = m;
+    weft_status status = weft_alloc(ctx, &columns.a, m * n * width);
+    if (status != WEFT_OK)
+        return status;
+    const wi_transpose_args turn = {width, n, m, args->a, args->lda, columns.a, m};
+    const wi_transpose_args back = {width, m, n, columns.a, m, args->a, args->lda};
+    status = wi_transpose_part(ctx, &turn);
+    if (status == WEFT_OK)
+        status = factor(ctx, &columns);
+    if (status == WEFT_OK)
+        status = wi_transpose_part(ctx, &back);
+    const weft_status freed = weft_free(ctx, columns.a);
+    return status == WEFT_OK ? freed : status;
+}
+
+/* ---- the call ---- */
+
+typedef struct request {
+    wi_lu_args args;
+    bool by_rows;
+    int64_t words[WI_LU_WORDS]; /* what the rung found */
+} request;
+
+static weft_status run_entered(weft_context *ctx, request *r) {
+    void *first = r->words;
+    weft_status status = WEFT_OK;
+    if (ctx->kind == WI_CUDA)
+        status = wi_gpu_scratch(ctx, &words_on_device, sizeof r->words, &first);
+    if (status != WEFT_OK)
+        return status;
+    r->args.first = first;
+    if (!r->by_rows)
+        status = factor(ctx, &r->args);
+    else
+        status = (r->args.m == r->args.n ? factor_square : factor_copy)(ctx, &r->args);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA)
+        status = wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+    return status;
+}
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    request *const r = user;
+    int before;
+    (void)call;
+    r->args.a = part->p[A];
+    r->args.lda = part->ld[A];
+    r->args.pivot = part->p[PIVOT];
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = run_entered(ctx, r);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+static weft_status tell(weft_context *ctx, const int64_t *words) {
+    if (words[WI_LU_INFINITE] != WI_LU_NONE)
+        return wi_fail(ctx, WEFT_ENONFINITE,
+                       "%s: the pivot of column %lld (counted from 0) is NaN or infinite: a has "
+                       "such an element, or numbers grew beyond its type; scale its rows and "
+                       "columns",
+                       name, (long long)words[WI_LU_INFINITE]);
+    if (words[WI_LU_SINGULAR] != WI_LU_NONE)
+        return wi_fail(ctx, WEFT_ESINGULAR,
+                       "%s: the pivot of column %lld (counted from 0) is 0, and so is all below "
+                       "it: a is singular; its factors are complete",
+                       name, (long long)words[WI_LU_SINGULAR]);
+    return WEFT_OK;
+}
+
+weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
+                           void *a, size_t lda, int64_t *pivot) {
+    weft_status status = wi_check_context(ctx);
+    if (status == WEFT_OK)
+        status = wi_lu_check(ctx, name, type, how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
+    if (status != WEFT_OK)
+        return status;
+    request r = {.args = {.type = type, .m = m, .n = n},
+                 .by_rows = how & WEFT_ROW_MAJOR,
+                 .words = {WI_LU_NONE, WI_LU_NONE}};
+    const unsigned use = WI_IN | WI_OUT;
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, r.by_rows ? wi_matrix("a", a, m, n, "lda", lda, type, use)
+                                 : wi_columns("a", a, m, n, "lda", lda, type, use));
+    wi_call_add(&call, wi_elements("pivot", pivot, m < n ? m : n, WEFT_I64, WI_OUT));
+    status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || m == 0 || n == 0)
+        return status;
+    if (ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: waits to tell whether a is singular, and cannot be captured; factor "
+                       "before the capture",
+                       name);
+    status = wi_call_run(ctx, &call, run, &r);
+    return status == WEFT_OK ? tell(ctx, r.words) : status;
+}

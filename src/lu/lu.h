@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_LU_H
+#define WI_LU_H
+
+#include "core/rows.h"
+#include "weft/lu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a rung leaves in args.first: the number of a column, or this. */
+#define WI_LU_NONE INT64_MAX
+
+enum {
+    WI_LU_SINGULAR, /* first[this]: the first column whose pivot is exactly 0 */
+    WI_LU_INFINITE, /* ... NaN or infinite */
+    WI_LU_WORDS
+};
+
+/* One call on memory the place can reach, checked, of a matrix stored by columns. m, n > 0.
+ *
+ * Column k < min(m, n): the pivot is the largest in absolute value of rows k ... m - 1, of equals
+ * the one in the first row; a NaN counts as larger than any number, and as equal to another NaN.
+ * The whole rows k and pivot[k] are exchanged, and the elements below the pivot divided by it
+ * unless it is 0. A rung that fails has changed nothing. */
+typedef struct wi_lu_args {
+    weft_type type;
+    size_t m, n;
+    void *a;
+    size_t lda;
+    int64_t *pivot; /* min(m, n) */
+    int64_t *first; /* WI_LU_WORDS words of the place's memory, set by the rung */
+} wi_lu_args;
+
+extern const wi_ladder wi_lu_ladder;
+
+/* The rungs; args is a wi_lu_args. */
+weft_status wi_lu_serial(weft_context *ctx, const void *args);
+
+/* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
+ * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.
+ * All is memory that the place can reach; on a GPU the call is queued. */
+weft_status wi_lu_swap_rows(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
+                            size_t count, const int64_t *pivot, bool forward);
+weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
+                                size_t count, const int64_t *pivot, bool forward);
+
+/* What the public calls check: the type, f64 or f32, and the flags, of which `allowed` are `names`.
+ */
+weft_status wi_lu_check(weft_context *ctx, const char *call, weft_type type, unsigned how,
+                        unsigned allowed, const char *names);
+
+/* One system on memory the place can reach, checked: op(A) X = B. n, nrhs > 0. */
+typedef struct wi_lu_system {
+    weft_type type;
+    bool by_rows; /* lu and B */
+    bool transposed;
+    size_t n, nrhs;
+    const void *lu;
+    size_t lda;
+    const int64_t *pivot;
+    void *b;
+    size_t ldb;
+} wi_lu_system;
+
+/* X in the place of B, which is unchanged if this fails. On a GPU it is queued; between
+ * wi_gpu_enter and wi_gpu_leave. */
+weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s);
+
+/* The same with X, stored by columns without gaps, in place of B: also if lu is stored by rows. If
+ * it fails X is not to be used. */
+weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *x);
+
+/* Refuses pivot[k] below k or not below n, if pivot is host memory. */
+weft_status wi_lu_check_pivots(weft_context *ctx, const char *call, size_t n, const int64_t *pivot);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Systems with the factors of lu. */
+#include "core/call.h"
+#include "core/gpu.h"
+#include "core/rowcopy.h"
+#include "gemm/transpose.h"
+#include "gemm/trsm.h"
+#include "lu/lu.h"
+
+enum {
+    LU,
+    PIVOT,
+    B,
+    HOWS = WEFT_ROW_MAJOR | WEFT_TRANSPOSE_A
+};
+
+static const char name[] = "weft_lu_solve";
+
+weft_status wi_lu_check_pivots(weft_context *ctx, const char *call, size_t n,
+                               const int64_t *pivot) {
+    if (!wi_is_host(ctx, pivot))
+        return WEFT_OK;
+    for (size_t k = 0; k < n; k++)
+        if (pivot[k] < (int64_t)k || (uint64_t)pivot[k] >= n)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: pivot[%zu] is %lld, not a row from %zu to %zu; pass what "
+                           "weft_lu_factor gave",
+                           call, k, (long long)pivot[k], k, n - 1);
+    return WEFT_OK;
+}
+
+/* ---- one system ---- */
+
+/* X = op(T) \ X for one of the two triangles. What is stored by rows is the transpose of what is
+ * stored by columns, and the other triangle. */
+static weft_status solve_triangle(weft_context *ctx, const wi_lu_system *s, bool upper, void *x) {
+    const wi_triangle_args t = {.type = s->type,
+                                .upper = upper != s->by_rows,
+                                .transposed = s->transposed != s->by_rows,
+                                .unit = !upper,
+                                .m = s->n,
+                                .n = s->nrhs,
+                                .alpha = 1,
+                                .a = s->lu,
+                                .lda = s->lda,
+                                .b = x,
+                                .ldb = s->n};
+    return wi_pick(ctx, &wi_trsm_ladder, s->type, &t)->run(ctx, &t);
+}
+
+static weft_status exchange(weft_context *ctx, const wi_lu_system *s, void *x) {
+    return wi_lu_swap_rows(ctx, s->type, s->nrhs, x, s->n, s->n, s->pivot, !s->transposed);
+}
+
+/* A = P' L U: X = U \ (L \ P B); of the transpose, X = P' (L' \ (U' \ B)). */
+weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *x) {
+    weft_status status = s->transposed ? WEFT_OK : exchange(ctx, s, x);
+    if (status == WEFT_OK)
+        status = solve_triangle(ctx, s, s->transposed, x);
+    if (status == WEFT_OK)
+        status = solve_triangle(ctx, s, !s->transposed, x);
+    return status == WEFT_OK && s->transposed ? exchange(ctx, s, x) : status;
+}
+
+/* B to X, which lies by columns without gaps, or back. */
+static weft_status move(weft_context *ctx, const wi_lu_system *s, void *x, bool back) {
+    const size_t width = weft_type_size(s->type);
+    if (s->by_rows) {
+        const wi_transpose_args there = {width, s->nrhs, s->n, s->b, s->ldb, x, s->n};
+        const wi_transpose_args return_ = {width, s->n, s->nrhs, x, s->n, s->b, s->ldb};
+        return wi_transpose_part(ctx, back ? &return_ : &there);
+    }
+    const wi_pitched theirs = {s->b, s->ldb * width}, ours = {x, s->n * width};
+    return wi_copy_rows(ctx, back ? theirs : ours, back ? ours : theirs, s->nrhs, s->n * width);
+}
+
+weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s) {
+    void *x;
+    weft_status status = weft_alloc(ctx, &x, s->n * s->nrhs * weft_type_size(s->type));
+    if (status != WEFT_OK)
+        return status;
+    status = move(ctx, s, x, false);
+    if (status == WEFT_OK)
+        status = wi_lu_solve_columns(ctx, s, x);
+    if (status == WEFT_OK)
+        status = move(ctx, s, x, true);
+    const weft_status freed = weft_free(ctx, x);
+    return status == WEFT_OK ? freed : status;
+}
+
+/* ---- the call ---- */
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_lu_system s = *(const wi_lu_system *)user;
+    int before;
+    (void)call;
+    s.lu = part->p[LU];
+    s.lda = part->ld[LU];
+    s.pivot = part->p[PIVOT];
+    s.b = part->p[B];
+    s.ldb = part->ld[B];
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_lu_solve_system(ctx, &s);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t nrhs,
+                          const void *lu, size_t lda, const int64_t *pivot, void *b, size_t ldb) {
+    weft_status status = wi_check_context(ctx);
+    if (status == WEFT_OK)
+        status = wi_lu_check(ctx, name, type, how, HOWS, "WEFT_ROW_MAJOR and WEFT_TRANSPOSE_A");
+    if (status != WEFT_OK)
+        return status;
+    wi_lu_system s = {.type = type,
+                      .by_rows = how & WEFT_ROW_MAJOR,
+                      .transposed = how & WEFT_TRANSPOSE_A,
+                      .n = n,
+                      .nrhs = nrhs};
+    const unsigned use = WI_IN | WI_OUT;
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, s.by_rows ? wi_matrix("lu", lu, n, n, "lda", lda, type, WI_IN)
+                                 : wi_columns("lu", lu, n, n, "lda", lda, type, WI_IN));
+    wi_call_add(&call, wi_elements("pivot", pivot, n, WEFT_I64, WI_IN));
+    wi_call_add(&call, s.by_rows ? wi_matrix("b", b, n, nrhs, "ldb", ldb, type, use)
+                                 : wi_columns("b", b, n, nrhs, "ldb", ldb, type, use));
+    status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || n == 0 || nrhs == 0)
+        return status;
+    status = wi_lu_check_pivots(ctx, name, n, pivot);
+    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &s) : status;
+}
