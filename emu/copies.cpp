@@ -22,8 +22,8 @@ static Barrier *barrier_at(uint64_t *word, int kind, Where where, const char *wh
     return (Barrier *)word;
 }
 
-/* Counts an arrival; when everything has arrived, the phase ends. */
-static void count_in(Barrier *b, unsigned arrivals, int64_t bytes) {
+/* Counts an arrival at a barrier of that block; when everything has arrived, the phase ends. */
+static void count_in(const Block *block, Barrier *b, unsigned arrivals, int64_t bytes) {
     pass_clock(b, EMU_WRITE);
     b->pending -= arrivals;
     b->bytes -= bytes;
@@ -32,7 +32,7 @@ static void count_in(Barrier *b, unsigned arrivals, int64_t bytes) {
     b->phase ^= 1;
     b->pending = b->expected;
     idle_spins = 0;
-    for (Fibre *f : self->block->fibres)
+    for (Fibre *f : block->fibres)
         if (f->state == WAITING && !f->group && f->value == (uint64_t)b)
             make_ready(f);
 }
@@ -48,7 +48,7 @@ void emu_barrier_arrive(uint64_t *barrier, unsigned bytes) {
     if (b->pending == 0)
         report(caller, "more arrivals in a phase than the %u the barrier was initialised with",
                (unsigned)b->expected);
-    count_in(b, 1, -(int64_t)bytes);
+    count_in(self->block, b, 1, -(int64_t)bytes);
     give_way();
 }
 
@@ -86,7 +86,21 @@ void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *bar
     forget_marks(shared, bytes); /* uninitialized until the copy has ended */
     self->block->copies.push_back({barrier, [=] { move_bytes(shared, global, bytes); }});
     give_way();
-    count_in((Barrier *)barrier, 0, (int64_t)bytes);
+    count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
+}
+
+void emu_send(void *to, const void *value, size_t bytes, uint64_t *barrier, unsigned rank,
+              emu_site at) {
+    void *const there = emu_cluster_map(to, rank, at);
+    Barrier *const b = (Barrier *)emu_cluster_map(barrier, rank, at);
+    Block *const block = self->block->cluster->blocks[rank];
+    std::array<char, 16> kept;
+    memcpy(kept.data(), value, bytes);
+    check_access(there, bytes, EMU_WRITE, false, at, at.what);
+    forget_marks(there, bytes);
+    block->copies.push_back({b, [=] { move_bytes(there, kept.data(), bytes); }});
+    give_way();
+    count_in(block, b, 0, (int64_t)bytes);
 }
 
 void emu_bulk_store(void *global, const void *shared, size_t bytes) {
@@ -167,5 +181,5 @@ void emu_box_load(void *shared, const CUtensorMap *map, int x, int y, int z, uin
                                                   });
                                    }});
     give_way();
-    count_in((Barrier *)barrier, 0, (int64_t)bytes);
+    count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
 }

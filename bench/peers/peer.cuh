@@ -56,18 +56,26 @@ __global__ void draw_all(T *x, size_t n, uint64_t seed) {
         x[i] = (T)draw(seed, i);
 }
 
-/* From -1 to below 1, by the same seed and position; of whole numbers any. */
+__host__ __device__ inline uint64_t draw_bits(uint64_t seed, uint64_t i) {
+    uint64_t z = (i + seed) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+/* From -1 to below 1. */
+__host__ __device__ inline double draw_real(uint64_t seed, uint64_t i) {
+    return (double)(int64_t)draw_bits(seed, i) * 0x1p-63;
+}
+
+/* Such numbers; of whole numbers any. */
 template <class T>
 __global__ void draw_reals(T *x, size_t n, uint64_t seed) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
-        uint64_t z = (i + seed) * 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         if constexpr (sizeof(T) == 1)
-            x[i] = (T)(z >> 56);
+            x[i] = (T)(draw_bits(seed, i) >> 56);
         else
-            x[i] = (T)((double)(int64_t)(z ^ (z >> 31)) * 0x1p-63);
+            x[i] = (T)draw_real(seed, i);
     }
 }
 

@@ -30,7 +30,8 @@ weft_status wi_gpu_free(weft_context *ctx, void *p);
 
 /* Takes memory from which wi_gpu_alloc then serves what fits, so that a call of several steps has
  * all it needs before the first, and fails between none. Until wi_gpu_release, which the same call
- * makes when the rest is freed; they do not nest. */
+ * makes when the rest is freed. A step may do the same within what was taken: nothing more is taken
+ * then, so the first must have asked for enough. Each lane has its own. */
 weft_status wi_gpu_reserve(weft_context *ctx, size_t bytes);
 weft_status wi_gpu_release(weft_context *ctx);
 
@@ -50,6 +51,14 @@ weft_status wi_gpu_set_stream(weft_context *ctx, void *stream);
 bool wi_gpu_is_device(const weft_context *ctx, const void *p);
 bool wi_gpu_is_host(const weft_context *ctx, const void *p);
 
+/* A GPU context has two lanes of work: its stream, and the side lane, a stream of high priority. A
+ * call that forks has queued nothing on the side lane before; between fork and join it may queue on
+ * both, and when it returns they are joined. */
+weft_status wi_gpu_fork(weft_context *ctx); /* the side lane waits for the stream */
+weft_status wi_gpu_join(weft_context *ctx); /* the stream waits for the side lane */
+/* What follows is queued on the side lane, or on the stream again. */
+void wi_gpu_take_side(weft_context *ctx, bool side);
+
 /* Is the context's stream being captured into a graph? If so nothing may wait for it. */
 bool wi_gpu_capturing(const weft_context *ctx);
 
@@ -61,7 +70,8 @@ enum {
     WI_SCRATCH_BLOCKS = 32,  /* kept at once, one for each key */
     WI_SCRATCH_GROWTHS = 40, /* how often a block can double before any address space is full */
     WI_QUEUED_KEPT = 4,      /* names of kernels kept; a power of 2 */
-    WI_LARGEST_CLUSTER = 16  /* blocks; the kernel must ask if it wants more than 8 */
+    WI_LANES = 2,
+    WI_LARGEST_CLUSTER = 16 /* blocks; the kernel must ask if it wants more than 8 */
 };
 
 struct wi_watch;
@@ -72,12 +82,16 @@ struct wi_gpu {
     size_t shared_optin; /* the most shared memory that a block may ask for, in bytes */
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */
+    cudaStream_t side;   /* the side lane; NULL until the first fork */
+    cudaStream_t aside;  /* while work is queued on the side lane: the stream */
+    unsigned lane;       /* where work is queued now: 0, or 1 on the side lane */
     cudaEvent_t order;   /* makes one stream wait for another */
     cudaMemPool_t pool;
     unsigned forks;         /* number of forks in the process's past when the context was opened */
     struct wi_stage *stage; /* pinned buffers, streams for copies; NULL until needed */
     struct wi_block {
         const void *key; /* NULL: this entry and those after it are free */
+        unsigned lane;   /* that uses it */
         void *p;
         size_t bytes;
     } scratch[WI_SCRATCH_BLOCKS];
@@ -88,7 +102,8 @@ struct wi_gpu {
         char *p;
         size_t bytes, used;
         size_t taken; /* allocations that are not freed yet: without any, all is free again */
-    } reserve;
+        unsigned depth; /* steps within that reserved, too */
+    } reserve[WI_LANES];
     const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */
     unsigned queued_count;              /* how many since the host last waited for all of them */
     struct wi_watch *watch;             /* records launches; or NULL */

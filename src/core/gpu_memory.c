@@ -82,6 +82,10 @@ static weft_status taking(weft_context *ctx, cudaError_t error, size_t bytes) {
                    cudaGetErrorString(error), memory, wi_cuda_remedy(error));
 }
 
+static struct wi_reserve *reserve_of(weft_context *ctx) {
+    return &ctx->gpu->reserve[ctx->gpu->lane];
+}
+
 /* NULL if the reserve has no room for it. */
 static void *take_reserved(struct wi_reserve *reserve, size_t bytes) {
     const size_t rounded = (bytes + RESERVE_ALIGNMENT - 1) / RESERVE_ALIGNMENT * RESERVE_ALIGNMENT;
@@ -105,20 +109,30 @@ static bool give_reserved(struct wi_reserve *reserve, const void *p) {
 
 weft_status wi_gpu_reserve(weft_context *ctx, size_t bytes) {
     void *p;
+    struct wi_reserve *const reserve = reserve_of(ctx);
+    if (reserve->p) {
+        reserve->depth++;
+        return WEFT_OK;
+    }
     const weft_status status = wi_gpu_alloc(ctx, &p, bytes);
     if (status == WEFT_OK)
-        ctx->gpu->reserve = (struct wi_reserve){p, bytes, 0, 0};
+        *reserve = (struct wi_reserve){p, bytes, 0, 0, 0};
     return status;
 }
 
 weft_status wi_gpu_release(weft_context *ctx) {
-    void *const p = ctx->gpu->reserve.p;
-    ctx->gpu->reserve = (struct wi_reserve){NULL, 0, 0, 0};
+    struct wi_reserve *const reserve = reserve_of(ctx);
+    void *const p = reserve->p;
+    if (reserve->depth > 0) {
+        reserve->depth--;
+        return WEFT_OK;
+    }
+    *reserve = (struct wi_reserve){NULL, 0, 0, 0, 0};
     return wi_gpu_free(ctx, p);
 }
 
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
-    *p = take_reserved(&ctx->gpu->reserve, bytes);
+    *p = take_reserved(reserve_of(ctx), bytes);
     if (*p)
         return WEFT_OK;
     int before;
@@ -134,7 +148,7 @@ weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes) {
 }
 
 weft_status wi_gpu_free(weft_context *ctx, void *p) {
-    if (give_reserved(&ctx->gpu->reserve, p))
+    if (give_reserved(reserve_of(ctx), p))
         return WEFT_OK;
     int before;
     weft_status status = wi_gpu_enter(ctx, &before);
@@ -197,13 +211,14 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
     struct wi_block *block = ctx->gpu->scratch, *const end = block + WI_SCRATCH_BLOCKS;
     weft_status status = WEFT_OK;
     *p = NULL;
-    while (block < end && block->key && block->key != key)
+    while (block < end && block->key && (block->key != key || block->lane != ctx->gpu->lane))
         block++;
     if (block == end)
         return wi_fail(ctx, WEFT_ENOMEM,
                        "more than %d kinds of scratch memory; raise WI_SCRATCH_BLOCKS",
                        WI_SCRATCH_BLOCKS);
     block->key = key;
+    block->lane = ctx->gpu->lane;
     if (bytes > block->bytes)
         status = grow_scratch(ctx, block, bytes);
     *p = status == WEFT_OK ? block->p : NULL;

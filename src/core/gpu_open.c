@@ -240,6 +240,8 @@ static void close_parts(weft_context *ctx) {
         cudaMemPoolDestroy(gpu->pool);
     if (gpu->order)
         cudaEventDestroy(gpu->order);
+    if (gpu->side)
+        cudaStreamDestroy(gpu->side);
     if (gpu->own)
         cudaStreamDestroy(gpu->own);
 }

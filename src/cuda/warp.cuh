@@ -65,6 +65,22 @@ __device__ inline uint32_t wi_warp_sum(uint32_t x) {
 #endif
 }
 
+/* The largest, or the smallest, of the lanes' numbers, in every lane. */
+__device__ inline uint32_t wi_warp_max(uint32_t x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(wi_all_lanes, x);
+#else
+    return wi_warp_reduce(x, [](uint32_t a, uint32_t b) { return a > b ? a : b; });
+#endif
+}
+__device__ inline uint32_t wi_warp_min(uint32_t x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(wi_all_lanes, x);
+#else
+    return wi_warp_reduce(x, [](uint32_t a, uint32_t b) { return a < b ? a : b; });
+#endif
+}
+
 /* Lane i gets the sum of lanes 0..i. The shuffle instruction itself tells whether there is a lane
  * to add. */
 __device__ inline uint32_t wi_warp_sum_scan(uint32_t x) {

@@ -168,8 +168,6 @@ weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
     constexpr size_t of_the_flag = 256;
     if (g->k == 0)
         return wi_gemm_pipeline(ctx, g);
-    if (ctx->gpu->reserve.p) /* by a call of several steps, for all of them */
-        return queue_parts(ctx, *g);
     weft_status status = wi_gpu_reserve(ctx, wi_gemm_most_bytes(ctx, g) + of_the_flag);
     if (status == WEFT_ENOMEM && !wi_is_forced(ctx, &wi_gemm_ladder))
         return wi_gemm_pipeline(ctx, g);

@@ -334,14 +334,25 @@ bool wi_triangle_is_narrow(const weft_context *ctx, const wi_triangle *t) {
            wi_triangle_panel<Narrow>::shared_bytes <= ctx->gpu->shared_optin;
 }
 
+/* Bytes of temporary memory: what the products take at once, and the blocks on the diagonal. */
+template <class T>
+size_t wi_triangle_product_bytes(const weft_context *ctx, const wi_triangle *t) {
+    const wi_triangle_work<T> work = {(weft_context *)ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
+    return wi_triangle_bytes(ctx, t, {0, t->order}, work.rows(), wi_gemm_most_bytes);
+}
+template <class T>
+size_t wi_triangle_diagonal_bytes(const wi_triangle *t) {
+    return wi_gemm_pieces(t->order, wi_triangle_side) * wi_triangle_block * sizeof(T);
+}
+
 /* Takes all memory that the call needs, and runs `body`: it prepares the blocks on the diagonal,
  * and does the rest. */
 template <class T, class F>
 weft_status wi_triangle_queue(weft_context *ctx, const wi_triangle *t, const F &body) {
     wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
-    const size_t bytes = wi_triangle_bytes(ctx, t, {0, t->order}, work.rows(), wi_gemm_most_bytes);
+    const size_t bytes = wi_triangle_product_bytes<T>(ctx, t);
     weft_status status =
-        wi_gpu_alloc(ctx, (void **)&work.diagonal, work.blocks() * wi_triangle_block * sizeof(T));
+        wi_gpu_alloc(ctx, (void **)&work.diagonal, wi_triangle_diagonal_bytes<T>(t));
     if (status != WEFT_OK)
         return status;
     if (bytes > 0)

@@ -17,6 +17,9 @@ weft_status wi_trsm_packed(weft_context *ctx, const void *args);
 weft_status wi_trsm_column(weft_context *ctx, const void *args);
 weft_status wi_trsm_halves(weft_context *ctx, const void *args);
 
+/* Device memory that the rung users get takes, at most, while it is queued. */
+size_t wi_trsm_most_bytes(const weft_context *ctx, const wi_triangle_args *args);
+
 #ifdef __cplusplus
 }
 #endif

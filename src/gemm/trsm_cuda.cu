@@ -114,6 +114,13 @@ static weft_status run(weft_context *ctx, const wi_triangle *t) {
     });
 }
 
+size_t wi_trsm_most_bytes(const weft_context *ctx, const wi_triangle_args *args) {
+    const wi_triangle t = wi_triangle_of(args);
+    return t.type == WEFT_F64
+               ? wi_triangle_product_bytes<double>(ctx, &t) + wi_triangle_diagonal_bytes<double>(&t)
+               : wi_triangle_product_bytes<float>(ctx, &t) + wi_triangle_diagonal_bytes<float>(&t);
+}
+
 weft_status wi_trsm_halves(weft_context *ctx, const void *args) {
     const wi_triangle_args *const g = (const wi_triangle_args *)args;
     if (g->alpha == 0)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two lanes of a GPU context. */
+#include "core/gpu.h"
+
+static weft_status open_side(weft_context *ctx) {
+    int least, most;
+    if (ctx->gpu->side)
+        return WEFT_OK;
+    weft_status status = wi_cuda(ctx, cudaDeviceGetStreamPriorityRange(&least, &most),
+                                 "asking for the priorities of streams");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaStreamCreateWithPriority(&ctx->gpu->side, cudaStreamNonBlocking, most),
+                         "creating the stream of the side lane");
+    return status;
+}
+
+static weft_status let_wait(weft_context *ctx, cudaStream_t later, cudaStream_t earlier) {
+    const weft_status status =
+        wi_cuda(ctx, cudaEventRecord(ctx->gpu->order, earlier), "marking the work of a lane");
+    return status == WEFT_OK ? wi_cuda(ctx, cudaStreamWaitEvent(later, ctx->gpu->order, 0),
+                                       "making one lane wait for the other")
+                             : status;
+}
+
+weft_status wi_gpu_fork(weft_context *ctx) {
+    const weft_status status = open_side(ctx);
+    return status == WEFT_OK ? let_wait(ctx, ctx->gpu->side, ctx->gpu->stream) : status;
+}
+
+weft_status wi_gpu_join(weft_context *ctx) {
+    return let_wait(ctx, ctx->gpu->stream, ctx->gpu->side);
+}
+
+void wi_gpu_take_side(weft_context *ctx, bool side) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    if (side == (gpu->lane == 1))
+        return;
+    if (side)
+        gpu->aside = gpu->stream;
+    gpu->stream = side ? gpu->side : gpu->aside;
+    gpu->lane = side;
+}

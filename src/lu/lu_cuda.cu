@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of lu on a GPU that are made of panels, products and triangular solves. */
+#include "cuda/launch.cuh"
+#include "gemm/trsm.h"
+#include "lu/lu_cuda.cuh"
+
+/* ---- steps: they run, or are asked how much memory they take ---- */
+
+struct steps {
+    weft_context *ctx;
+    const wi_lu_args *args;
+    size_t *asked; /* not NULL: nothing runs, and the most bytes of a step are found */
+    bool clusters; /* panels are factored in clusters */
+
+    char *at(size_t row, size_t column) const {
+        return wi_lu_at(args, row, column);
+    }
+    size_t panels() const {
+        return args->m < args->n ? args->m : args->n;
+    }
+    weft_status ask(size_t bytes) const {
+        *asked = bytes > *asked ? bytes : *asked;
+        return WEFT_OK;
+    }
+
+    /* A(rows from `first`.end, columns) -= A(the same rows, columns of `first`) A(rows of `first`,
+     * columns) */
+    weft_status multiply(wi_lu_columns first, wi_lu_columns columns) const {
+        wi_gemm_args g = {};
+        g.type = g.out = args->type;
+        g.m = args->m - first.end;
+        g.n = wi_lu_count(columns);
+        g.k = wi_lu_count(first);
+        g.alpha = -1;
+        g.beta = 1;
+        g.a = at(first.end, first.first);
+        g.b = at(first.first, columns.first);
+        g.c = at(first.end, columns.first);
+        g.lda = g.ldb = g.ldc = args->lda;
+        if (g.m == 0 || g.n == 0)
+            return WEFT_OK;
+        if (asked)
+            return ask(wi_gemm_most_bytes(ctx, &g));
+        return wi_pick(ctx, &wi_gemm_ladder, g.type, &g)->run(ctx, &g);
+    }
+    /* A(rows of `first`, columns) = L \ A(rows of `first`, columns), L being the unit lower triangle
+     * there. */
+    weft_status solve(wi_lu_columns first, wi_lu_columns columns) const {
+        wi_triangle_args t = {};
+        t.type = args->type;
+        t.unit = true;
+        t.m = wi_lu_count(first);
+        t.n = wi_lu_count(columns);
+        t.alpha = 1;
+        t.a = at(first.first, first.first);
+        t.b = at(first.first, columns.first);
+        t.lda = t.ldb = args->lda;
+        if (t.n == 0)
+            return WEFT_OK;
+        if (asked)
+            return ask(wi_trsm_most_bytes(ctx, &t));
+        return wi_pick(ctx, &wi_trsm_ladder, t.type, &t)->run(ctx, &t);
+    }
+    /* The exchanges of rows of `from`, in other columns. */
+    weft_status swap(wi_lu_columns from, wi_lu_columns columns) const {
+        if (asked || wi_lu_count(columns) == 0)
+            return WEFT_OK;
+        return wi_lu_exchange(ctx, args->type, wi_lu_count(columns), at(0, columns.first),
+                              args->lda,
+                              {from.first, wi_lu_count(from), args->pivot + from.first, true});
+    }
+    /* All that columns to the right of factored ones need. */
+    weft_status update(wi_lu_columns factored, wi_lu_columns columns) const {
+        weft_status status = swap(factored, columns);
+        if (status == WEFT_OK)
+            status = solve(factored, columns);
+        return status == WEFT_OK ? multiply(factored, columns) : status;
+    }
+
+    /* How wide a panel at this column may be, at most. */
+    size_t width_at(size_t column) const {
+        const size_t by_columns = 32;
+        return clusters ? wi_lu_cluster_width(ctx, args->m - column) : by_columns;
+    }
+    /* One panel, and its effect on the columns of `whole`. */
+    weft_status panel(wi_lu_columns columns, wi_lu_columns whole) const {
+        const wi_lu_panel p = {args, columns.first, wi_lu_count(columns)};
+        weft_status status = WEFT_OK;
+        if (!asked && clusters)
+            status = wi_lu_factor_in_cluster(ctx, &p);
+        else if (!asked)
+            status = wi_lu_factor_by_columns(ctx, &p, columns);
+        if (status == WEFT_OK && !asked)
+            status = wi_lu_apply(ctx, &p, whole);
+        return status == WEFT_OK ? multiply(columns, {columns.end, whole.end}) : status;
+    }
+    /* Panel after panel. */
+    weft_status block(wi_lu_columns whole) const {
+        weft_status status = WEFT_OK;
+        for (size_t k = whole.first; k < whole.end && status == WEFT_OK;) {
+            const size_t width = width_at(k), left = whole.end - k;
+            const wi_lu_columns columns = {k, k + (width < left ? width : left)};
+            status = panel(columns, whole);
+            k = columns.end;
+        }
+        return status;
+    }
+};
+
+/* ---- the ways through a matrix ---- */
+
+using way = weft_status (*)(const steps &);
+
+constexpr size_t block_width = 256;
+
+static wi_lu_columns block_at(const steps &s, size_t column) {
+    const size_t left = s.panels() - column;
+    return {column, column + (left < block_width ? left : block_width)};
+}
+
+static weft_status go_right(const steps &s) {
+    weft_status status = WEFT_OK;
+    for (size_t k = 0; k < s.panels() && status == WEFT_OK; k += block_width) {
+        const wi_lu_columns block = block_at(s, k);
+        status = s.block(block);
+        if (status == WEFT_OK)
+            status = s.swap(block, {0, block.first});
+        if (status == WEFT_OK)
+            status = s.update(block, {block.end, s.args->n});
+    }
+    return status;
+}
+
+/* The left half of the columns, then what it does to the right one, then the right half. */
+static weft_status halve(const steps &s, wi_lu_columns whole) {
+    const size_t panels = (wi_lu_count(whole) + 31) / 32;
+    if (panels <= 2)
+        return s.block(whole);
+    const size_t middle = whole.first + panels / 2 * 32;
+    const wi_lu_columns left = {whole.first, middle}, right = {middle, whole.end};
+    weft_status status = halve(s, left);
+    if (status == WEFT_OK)
+        status = s.update(left, right);
+    if (status == WEFT_OK)
+        status = halve(s, right);
+    return status == WEFT_OK ? s.swap(right, left) : status;
+}
+
+static weft_status go_by_halves(const steps &s) {
+    const wi_lu_columns all = {0, s.panels()};
+    const weft_status status = halve(s, all);
+    return status == WEFT_OK ? s.update(all, {all.end, s.args->n}) : status;
+}
+
+/* While the side lane factors the next block, everything beyond it is updated. */
+static weft_status go_ahead(const steps &s) {
+    wi_lu_columns block = block_at(s, 0);
+    weft_status status = s.block(block);
+    while (status == WEFT_OK && block.end < s.panels()) {
+        const wi_lu_columns next = block_at(s, block.end);
+        status = s.update(block, next);
+        if (status == WEFT_OK && !s.asked)
+            status = wi_gpu_fork(s.ctx);
+        if (status != WEFT_OK)
+            return status;
+        wi_gpu_take_side(s.ctx, !s.asked);
+        status = s.block(next);
+        wi_gpu_take_side(s.ctx, false);
+        if (status == WEFT_OK)
+            status = s.update(block, {next.end, s.args->n});
+        if (status == WEFT_OK)
+            status = s.swap(block, {0, block.first});
+        const weft_status joined = s.asked ? WEFT_OK : wi_gpu_join(s.ctx);
+        status = status == WEFT_OK ? joined : status;
+        block = next;
+    }
+    if (status == WEFT_OK)
+        status = s.swap(block, {0, block.first});
+    return status == WEFT_OK ? s.update(block, {block.end, s.args->n}) : status;
+}
+
+/* ---- the rungs ---- */
+
+/* Takes the memory that any step needs, on both lanes, before the first. */
+static weft_status reserve(weft_context *ctx, size_t bytes, bool both) {
+    weft_status status = wi_gpu_reserve(ctx, bytes);
+    if (status != WEFT_OK || !both)
+        return status;
+    status = wi_gpu_fork(ctx);
+    wi_gpu_take_side(ctx, status == WEFT_OK);
+    if (status == WEFT_OK)
+        status = wi_gpu_reserve(ctx, bytes);
+    wi_gpu_take_side(ctx, false);
+    if (status != WEFT_OK)
+        wi_gpu_release(ctx);
+    return status;
+}
+static weft_status release(weft_context *ctx, bool both) {
+    weft_status status = WEFT_OK;
+    if (both) {
+        wi_gpu_take_side(ctx, true);
+        status = wi_gpu_release(ctx);
+        wi_gpu_take_side(ctx, false);
+    }
+    const weft_status last = wi_gpu_release(ctx);
+    return status == WEFT_OK ? last : status;
+}
+
+static weft_status run(weft_context *ctx, const wi_lu_args *args, way go, bool clusters, bool both) {
+    size_t bytes = 0;
+    steps s = {ctx, args, &bytes, clusters};
+    go(s);
+    s.asked = NULL;
+    weft_status status = wi_lu_clear_words(ctx, args);
+    if (status == WEFT_OK && bytes > 0)
+        status = reserve(ctx, bytes, both);
+    if (status != WEFT_OK)
+        return status;
+    status = go(s);
+    const weft_status released = bytes > 0 ? release(ctx, both) : WEFT_OK;
+    return status == WEFT_OK ? released : status;
+}
+
+__global__ void clear_words(int64_t *first) {
+    for (int word = 0; word < WI_LU_WORDS; word++)
+        first[word] = WI_LU_NONE;
+}
+
+weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args) {
+    return WEFT_LAUNCH(clear_words, ctx, 1, 1, 0, args->first);
+}
+
+weft_status wi_lu_blocked_gpu(weft_context *ctx, const void *args) {
+    return run(ctx, (const wi_lu_args *)args, go_right, false, false);
+}
+weft_status wi_lu_halves(weft_context *ctx, const void *args) {
+    return run(ctx, (const wi_lu_args *)args, go_by_halves, false, false);
+}
+weft_status wi_lu_cluster(weft_context *ctx, const void *args) {
+    return run(ctx, (const wi_lu_args *)args, go_right, true, false);
+}
+weft_status wi_lu_lookahead(weft_context *ctx, const void *args) {
+    return run(ctx, (const wi_lu_args *)args, go_ahead, true, true);
+}

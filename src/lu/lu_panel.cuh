@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A panel in one cluster. A thread has rows in registers from beginning to end. For a column, each
+ * block sends its best row to all the others, and waits for theirs; then every thread knows the
+ * pivot and subtracts. Rows are not moved: a thread keeps account of which row of the result it
+ * has, and writes it there.
+ *
+ * Registers have no addresses, and a loop that is unrolled for each of 32 columns would take longer
+ * to fetch than to run. So the column in turn is always x[0]: to subtract moves all others one place
+ * down, and the multiplier takes the last place. When half of the columns are done, only the other
+ * half goes on to turn. */
+#ifndef WI_LU_PANEL_CUH
+#define WI_LU_PANEL_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/message.cuh"
+#include "cuda/reciprocal.cuh"
+#include "cuda/warp.cuh"
+#include "lu/lu_size.cuh"
+
+/* A block has so many threads of so many rows each, and the panel so many columns, at most. */
+template <class Element, int threads_, int rows_, int width_>
+struct wi_lu_panel_shape {
+    using T = Element;
+    static constexpr int threads = threads_, rows = rows_, width = width_;
+    static constexpr size_t rows_of_block = (size_t)threads * rows;
+};
+
+template <class T>
+struct wi_lu_panel_params {
+    T *a; /* the first element */
+    size_t lda;
+    unsigned rows;
+    int width;      /* at most rows */
+    int64_t number; /* of the first row and column in the whole matrix */
+    int64_t *pivot; /* of the panel */
+    int64_t *first;
+};
+
+/* Columns in turn use slots in turn, so that one is still read while the next is written. */
+template <class Shape>
+struct wi_lu_panel_shared {
+    static constexpr int per_message = 16 / (int)sizeof(typename Shape::T);
+    static constexpr int pieces_of(int elements) {
+        return (elements + per_message - 1) / per_message;
+    }
+    static constexpr int pieces = pieces_of(Shape::width); /* of a row */
+    static constexpr int warps = Shape::threads / 32;
+    wi_message heads[2][WI_LARGEST_CLUSTER];         /* the blocks' candidates */
+    wi_message rows[2][WI_LARGEST_CLUSTER][pieces];  /* and what they are rows of */
+    wi_message warp_heads[2][warps], warp_rows[2][warps][pieces];
+    wi_barrier arrived[2];
+};
+
+template <class Shape>
+struct wi_lu_panel_block {
+    using T = typename Shape::T;
+    using Shared = wi_lu_panel_shared<Shape>;
+    static constexpr int rows = Shape::rows, width = Shape::width, pieces = Shared::pieces,
+                         per_message = Shared::per_message, half = width / 2;
+
+    const wi_lu_panel_params<T> &p;
+    Shared &s;
+    T (&x)[rows][width];
+    uint32_t (&now)[rows]; /* which row of the result each is; wi_lu_no_row: beyond the last */
+    bool (&free)[rows];    /* not a pivot yet */
+
+    __device__ static wi_message packed(const wi_lu_candidate &c) {
+        return {{c.size.high, c.size.low, c.row, 0}};
+    }
+    __device__ static wi_lu_candidate unpacked(const wi_message &m) {
+        return {{m.word[0], m.word[1]}, m.word[2]};
+    }
+
+    __device__ unsigned row_of(int r) const {
+        return (wi_cluster_rank() * rows + (unsigned)r) * Shape::threads + threadIdx.x;
+    }
+    __device__ void load() const {
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            const unsigned row = row_of(r);
+            free[r] = row < p.rows;
+            now[r] = free[r] ? row : wi_lu_no_row;
+#pragma unroll
+            for (int c = 0; c < width; c++)
+                x[r][c] = free[r] && c < p.width ? p.a[row + c * p.lda] : (T)0;
+        }
+    }
+    /* After a full turn of each half, the second comes first. */
+    __device__ void store() const {
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+#pragma unroll
+            for (int c = 0; c < width; c++) {
+                const int column = (c + width / 2) % width;
+                if (now[r] != wi_lu_no_row && column < p.width)
+                    p.a[now[r] + column * p.lda] = x[r][c];
+            }
+    }
+
+    /* Announces what a column brings, while `turning` of them turn. */
+    __device__ void expect(int slot, int turning) const {
+        const uint32_t brought = (uint32_t)(Shared::pieces_of(turning) + 1);
+        wi_barrier_arrive_expect(&s.arrived[slot],
+                                 wi_cluster_size() * brought * (uint32_t)sizeof(wi_message));
+    }
+
+    /* This thread's best row. */
+    __device__ wi_lu_candidate own_best(int &which) const {
+        wi_lu_candidate best = {{0, 0}, wi_lu_no_row};
+        which = 0;
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            const wi_lu_candidate c = {wi_lu_size_of(x[r][0]), now[r]};
+            if (free[r] && (best.row == wi_lu_no_row || c.precedes(best))) {
+                best = c;
+                which = r;
+            }
+        }
+        return best;
+    }
+    /* By the lane that has the warp's best row. */
+    template <int turning>
+    __device__ void propose(int slot, const wi_lu_candidate &best, int which) const {
+        const int warp = (int)threadIdx.x / 32;
+        s.warp_heads[slot][warp] = packed(best);
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+            if (rows == 1 || which == r)
+#pragma unroll
+                for (int piece = 0; piece < Shared::pieces_of(turning); piece++)
+                    memcpy(&s.warp_rows[slot][warp][piece], &x[r][piece * per_message],
+                           sizeof(wi_message));
+    }
+    /* The first `left` elements of a piece of a row; zeros in place of others. */
+    __device__ static wi_message cut(const wi_message &piece, int left) {
+        T u[per_message];
+        wi_message out;
+        memcpy(u, &piece, sizeof u);
+#pragma unroll
+        for (int e = 0; e < per_message; e++)
+            u[e] = e < left ? u[e] : (T)0;
+        memcpy(&out, u, sizeof out);
+        return out;
+    }
+    /* Warps share the blocks to send to, lanes the pieces. Beyond the columns that are left a row
+     * has multipliers, which are not sent. */
+    template <int turning>
+    __device__ void send_best(int slot, int left) const {
+        constexpr int warps = Shared::warps;
+        const int lane = wi_lane();
+        const wi_message none = packed({{0, 0}, wi_lu_no_row});
+        const wi_message head = lane < warps ? s.warp_heads[slot][lane] : none;
+        const int best = wi_lu_best_lane(unpacked(head));
+        const unsigned mine = wi_cluster_rank();
+        for (unsigned to = threadIdx.x / 32; to < wi_cluster_size(); to += warps) {
+            if (lane < Shared::pieces_of(turning))
+                wi_send(&s.rows[slot][mine][lane],
+                        cut(s.warp_rows[slot][best][lane], left - lane * per_message),
+                        &s.arrived[slot], to);
+            if (lane == best)
+                wi_send(&s.heads[slot][mine], head, &s.arrived[slot], to);
+        }
+    }
+
+    /* What becomes of this thread's rows, when row `from` is the pivot of column j. */
+    __device__ void exchange(int j, uint32_t from) const {
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            if (now[r] == from) {
+                now[r] = (uint32_t)j;
+                free[r] = false;
+            } else if (now[r] == (uint32_t)j) {
+                now[r] = from;
+            }
+        }
+    }
+    /* x -= l u, a place down, where l, of what is no pivot yet, is a row's multiplier. */
+    template <int turning>
+    __device__ void eliminate(const wi_message *row) const {
+        T u[per_message], l[rows], last[rows];
+        memcpy(u, &row[0], sizeof u);
+        const T pivot = u[0];
+        const wi_divisor<T> divisor(pivot);
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            const bool divides = free[r] && pivot != 0;
+            l[r] = divides ? divisor.of(x[r][0]) : (T)0;
+            last[r] = divides ? l[r] : x[r][0];
+        }
+#pragma unroll
+        for (int c = 1; c < turning; c++) {
+            if (c % per_message == 0)
+                memcpy(u, &row[c / per_message], sizeof u);
+#pragma unroll
+            for (int r = 0; r < rows; r++)
+                x[r][c - 1] = wi_fma(-l[r], u[c % per_message], x[r][c]);
+        }
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+            x[r][turning - 1] = last[r];
+    }
+
+    /* Column j; two columns later, `two_later` turn. */
+    template <int turning>
+    __device__ void column(int j, int two_later) const {
+        const int slot = j % 2, lane = wi_lane();
+        int which;
+        const wi_lu_candidate own = own_best(which);
+        if (lane == wi_lu_best_lane(own))
+            propose<turning>(slot, own, which);
+        __syncthreads();
+        send_best<turning>(slot, width - j);
+        wi_receive(&s.arrived[slot], (uint32_t)(j / 2 % 2));
+        const wi_lu_candidate none = {{0, 0}, wi_lu_no_row};
+        const wi_lu_candidate head =
+            lane < (int)wi_cluster_size() ? unpacked(s.heads[slot][lane]) : none;
+        const int from = wi_lu_best_lane(head);
+        const wi_lu_candidate pivot = wi_lu_shuffle(head, from);
+        if (wi_cluster_rank() == 0 && threadIdx.x == 0) {
+            p.pivot[j] = p.number + pivot.row;
+            wi_lu_tell<T>(p.first, pivot.size, p.number + j);
+        }
+        exchange(j, pivot.row);
+        eliminate<turning>(s.rows[slot][from]);
+        if (threadIdx.x == 0 && two_later > 0)
+            expect(slot, two_later);
+    }
+
+    /* Beyond the last column of the panel nothing remains but to turn. */
+    template <int turning>
+    __device__ void step(int j, int two_later) const {
+        if (j < p.width)
+            return column<turning>(j, two_later);
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            const T last = x[r][0];
+#pragma unroll
+            for (int c = 1; c < turning; c++)
+                x[r][c - 1] = x[r][c];
+            x[r][turning - 1] = last;
+        }
+    }
+
+    __device__ void run() const {
+        load();
+        if (threadIdx.x == 0) {
+            wi_barrier_init(&s.arrived[0], 1);
+            wi_barrier_init(&s.arrived[1], 1);
+            wi_barrier_publish();
+            expect(0, width);
+            expect(1, width);
+        }
+        wi_cluster_sync();
+#pragma unroll 1
+        for (int j = 0; j < half; j++)
+            step<width>(j, j + 2 < half ? width : half);
+#pragma unroll 1
+        for (int j = half; j < width; j++)
+            step<half>(j, j + 2 < width ? half : 0);
+        store();
+        wi_cluster_sync();
+    }
+};
+
+template <class Shape>
+__global__ void __launch_bounds__(Shape::threads, 1)
+    wi_lu_factor_panel(wi_lu_panel_params<typename Shape::T> p) {
+    using T = typename Shape::T;
+    WEFT_SHARED(wi_lu_panel_shared<Shape>, shared, );
+    T x[Shape::rows][Shape::width];
+    uint32_t now[Shape::rows];
+    bool free[Shape::rows];
+    wi_lu_panel_block<Shape>{p, shared, x, now, free}.run();
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of several rows becomes the pivot. */
+#ifndef WI_LU_SIZE_CUH
+#define WI_LU_SIZE_CUH
+
+#include <string.h>
+
+#include "cuda/warp.cuh"
+#include "lu/lu.h"
+
+/* How large a number is, so that they compare as integers; NaN is larger than all, and equal to
+ * other NaN. */
+struct wi_lu_size {
+    uint32_t high, low;
+};
+__device__ inline wi_lu_size wi_lu_size_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return x != x ? wi_lu_size{~0u, 0} : wi_lu_size{(uint32_t)(bits >> 32) & ~(1u << 31), (uint32_t)bits};
+}
+__device__ inline wi_lu_size wi_lu_size_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return {x != x ? ~0u : bits & ~(1u << 31), 0};
+}
+template <class T>
+__device__ bool wi_lu_is_finite(wi_lu_size s) {
+    return s.high < (sizeof(T) == 8 ? 0x7ff00000u : 0x7f800000u);
+}
+
+/* A row that may become the pivot: how large its element is, and which row it is now. */
+constexpr uint32_t wi_lu_no_row = ~0u;
+struct wi_lu_candidate {
+    wi_lu_size size;
+    uint32_t row;
+
+    __device__ bool precedes(const wi_lu_candidate &other) const {
+        if (size.high != other.size.high)
+            return size.high > other.size.high;
+        return size.low != other.size.low ? size.low > other.size.low : row < other.row;
+    }
+};
+
+/* The lane with the best candidate. Mostly the high word alone decides. */
+__device__ inline int wi_lu_best_lane(const wi_lu_candidate &mine) {
+    const uint32_t high = wi_warp_max(mine.size.high);
+    bool in = mine.size.high == high;
+    unsigned lanes = __ballot_sync(wi_all_lanes, in);
+    if (lanes & (lanes - 1)) {
+        in = wi_warp_max(in ? mine.size.low : 0) == mine.size.low && in;
+        const uint32_t row = wi_warp_min(in ? mine.row : wi_lu_no_row);
+        lanes = __ballot_sync(wi_all_lanes, in && mine.row == row);
+    }
+    return __ffs((int)lanes) - 1;
+}
+
+__device__ inline wi_lu_candidate wi_lu_shuffle(const wi_lu_candidate &c, int lane) {
+    return {{wi_shuffle(c.size.high, lane), wi_shuffle(c.size.low, lane)}, wi_shuffle(c.row, lane)};
+}
+
+/* Records that the pivot of a column is 0, or no number. By one thread; columns come in order. */
+template <class T>
+__device__ void wi_lu_tell(int64_t *first, wi_lu_size pivot, int64_t column) {
+    const int word = wi_lu_is_finite<T>(pivot) ? WI_LU_SINGULAR : WI_LU_INFINITE;
+    const bool odd = word == WI_LU_INFINITE || (pivot.high | pivot.low) == 0;
+    if (odd && first[word] == WI_LU_NONE)
+        first[word] = column;
+}
+
+#endif
