@@ -28,6 +28,7 @@
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_triangle.cuh"
 
 /* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
  * matrix elements lie together along k if `by_k`; each line of a box is then a row (or column),
@@ -74,6 +75,7 @@ struct wi_gemm_deal {
     Sum *partial;        /* two tiles for each share */
     unsigned *ended;     /* slices that have, for each warp of a tile that is cut; 0 at the end */
     wi_gemm_condition when;
+    wi_gemm_wanted wanted;
 
     __host__ __device__ size_t shares() const {
         return wi_gemm_pieces(rest * steps, share);
@@ -108,6 +110,7 @@ struct wi_gemm_boxed_block {
     using A = wi_gemm_panel<T, Shape::tile_m, a_by_k>;
     using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
     using Adder = typename Shape::template Adder<A, B>;
+    using Triangle = wi_gemm_triangle<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
@@ -185,7 +188,9 @@ struct wi_gemm_boxed_block {
                 item = part(i - deal.whole, done);
                 tile = deal.whole + item.cut;
             }
-            const wi_gemm_place at = wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n);
+            const wi_gemm_place at = deal.wanted == WI_ALL
+                                         ? wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n)
+                                         : Triangle(g.n, deal.wanted).place(tile);
             item.row = at.row * Shape::tile_m;
             item.column = at.column * Shape::tile_n;
             f(item);
@@ -266,15 +271,19 @@ struct wi_gemm_boxed_block {
         const Sum alpha = g.alpha, beta = g.beta;
         using run = wi_gemm_run<To, Adder::run>;
         const bool aligned = (uintptr_t)tile % sizeof(run) == 0 && ldc % Adder::run == 0;
-        if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n)
+        if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n &&
+            Triangle::has_all_of(item.row, item.column, deal.wanted))
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 wi_gemm_update_run((run *)(tile + (size_t)i + (size_t)j * ldc), alpha, x, beta);
             });
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
-                if ((size_t)j < columns && (size_t)i < rows)
-                    wi_gemm_update_edge(tile + (size_t)i + (size_t)j * ldc, rows - (size_t)i,
-                                        aligned, alpha, x, beta);
+                const int to_diagonal = (int)(item.column - item.row) + j - i;
+                const wi_gemm_range in =
+                    wi_gemm_range_of<Adder::run>((int)rows - i, to_diagonal, deal.wanted);
+                if ((size_t)j < columns && in.first < in.end)
+                    wi_gemm_update_edge(tile + (size_t)i + (size_t)j * ldc, in, aligned, alpha, x,
+                                        beta);
             });
     }
 
