@@ -12,6 +12,17 @@ __device__ inline int wi_lane() {
     return (int)(threadIdx.x % 32);
 }
 
+/* Lets the warp do nothing for so many clocks. */
+#ifdef WEFT_EMU
+inline void wi_pause(unsigned) {}
+#else
+__device__ inline void wi_pause(unsigned clocks) {
+    const long long begin = clock64();
+    while (clock64() - begin < clocks) {
+    }
+}
+#endif
+
 /* Applies a 32-bit shuffle to every word of x. */
 template <class T, class Shuffle>
 __device__ inline T wi_shuffle_words(T x, Shuffle shuffle) {

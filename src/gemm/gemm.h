@@ -23,6 +23,13 @@ typedef struct wi_gemm_condition {
     unsigned value;
 } wi_gemm_condition;
 
+/* What is wanted of a square C: its diagonal, and what is below or above it. */
+typedef enum wi_gemm_wanted {
+    WI_ALL,
+    WI_LOWER,
+    WI_UPPER
+} wi_gemm_wanted;
+
 /* One call on memory the place can reach, checked. Matrices are stored by columns: a product of
  * matrices stored by rows is that of the transposed ones, B first. m, n > 0; with k = 0, A and B
  * are not read. */
@@ -37,6 +44,8 @@ typedef struct wi_gemm_args {
     void *c;
     size_t ldc;
     wi_gemm_condition when; /* of rungs of f32 on a GPU */
+    wi_gemm_wanted wanted;  /* other than all by `ring` and `parts`, for syrk */
+    unsigned blocks_most;   /* on a GPU: of `ring` and `parts`, so many blocks at a time; 0: all */
 } wi_gemm_args;
 
 extern const wi_ladder wi_gemm_ladder;
@@ -60,6 +69,10 @@ static inline wi_array wi_gemm_matrix(const char *which, const void *p, size_t r
     return by_rows ? wi_matrix(which, p, height, width, ld_name, ld, type, use)
                    : wi_columns(which, p, height, width, ld_name, ld, type, use);
 }
+
+/* What keeps a rung from a call; NULL: nothing. */
+const char *wi_gemm_fits_ring(const weft_context *ctx, const void *args);
+const char *wi_gemm_fits_parts(const weft_context *ctx, const void *args);
 
 /* The rungs. */
 weft_status wi_gemm_serial(weft_context *ctx, const void *args);

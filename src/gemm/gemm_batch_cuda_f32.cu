@@ -12,14 +12,18 @@ struct fma_tile {
     static constexpr int group = side / rows * (side / columns), each = each_;
     static constexpr int stages = stages_, blocks = blocks_, apart = apart_;
     static constexpr int stride_a = side + 4, stride_b = depth + 4;
-    static constexpr bool one_tile = side < 64, n_first = false;
+    static constexpr bool one_tile = side != 64, n_first = false;
 };
 
 using tile8 = fma_tile<8, 8, 4, 4, 32, 2, 4, 8>;
 using tile16 = fma_tile<16, 16, 4, 4, 8, 3, 3, 16>;
+using tile24 = fma_tile<24, 24, 8, 3, 6, 2, 3, 0>;
 using tile32 = fma_tile<32, 32, 8, 4, 4, 2, 3, 0>;
+using tile48 = fma_tile<48, 24, 8, 6, 2, 2, 5, 0>;
 using tile64 = fma_tile<64, 32, 8, 8, 1, 2, 6, 0>;
+using tile96 = fma_tile<96, 16, 8, 6, 1, 3, 2, 0>;
 
 weft_status wi_gemm_batch_tiles_f32(weft_context *ctx, const wi_gemm_batch_args *g) {
-    return wi_gemm_batch_by_size<tile8, tile16, tile32, tile64>(ctx, g);
+    return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, tile64, tile96, tile64>(ctx,
+                                                                                                g);
 }

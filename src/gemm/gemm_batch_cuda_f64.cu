@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of f64: the smallest by fused multiply-adds, others on tensor cores. */
+/* Batches of f64: the smallest, and those of 24, by fused multiply-adds, others on tensor cores. */
 #include "cuda/tensor_f64.cuh"
 #include "gemm/gemm_batch_tensor.cuh"
 
-struct tile8 {
+template <int side, int columns_, int each_, int blocks_, int apart_>
+struct fma_tile {
     using T = double;
-    using Sums = wi_gemm_batch_fma<tile8>;
-    static constexpr int tile_m = 8, tile_n = 8, depth = 8, rows = 4, columns = 4;
-    static constexpr int group = 4, each = 16;
-    static constexpr int stages = 2, blocks = 5, apart = 4;
-    static constexpr int stride_a = 10, stride_b = 10;
+    using Sums = wi_gemm_batch_fma<fma_tile>;
+    static constexpr int tile_m = side, tile_n = side, depth = side, rows = 4, columns = columns_;
+    static constexpr int group = side / rows * (side / columns), each = each_;
+    static constexpr int stages = 2, blocks = blocks_, apart = apart_;
+    static constexpr int stride_a = side + 2, stride_b = side + 2;
     static constexpr bool one_tile = true, n_first = false;
 };
 
@@ -22,13 +23,18 @@ struct tensor_tile {
     static constexpr int group = 32 * warps_m * warps_n, each = each_;
     static constexpr int stages = stages_, blocks = blocks_, apart = 0;
     static constexpr int stride_a = side + 2, stride_b = depth + 8;
-    static constexpr bool one_tile = side < 64;
+    static constexpr bool one_tile = side != 64;
 };
 
+using tile8 = fma_tile<8, 4, 16, 5, 4>;
 using tile16 = tensor_tile<16, 16, 1, 1, 4, 3, 3>;
+using tile24 = fma_tile<24, 6, 4, 2, 0>;
 using tile32 = tensor_tile<32, 32, 1, 2, 2, 2, 3>;
+using tile48 = tensor_tile<48, 48, 3, 2, 1, 2, 2>;
 using tile64 = tensor_tile<64, 32, 2, 2, 1, 2, 2>;
+using tile96 = tensor_tile<96, 16, 3, 4, 1, 4, 1>;
 
 weft_status wi_gemm_batch_tiles_f64(weft_context *ctx, const wi_gemm_batch_args *g) {
-    return wi_gemm_batch_by_size<tile8, tile16, tile32, tile64>(ctx, g);
+    return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, tile64, tile96, tile64>(ctx,
+                                                                                                g);
 }

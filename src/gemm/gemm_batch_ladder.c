@@ -30,10 +30,15 @@ static double up_to(size_t n, double unit) {
     return ceil((double)n / unit) * unit;
 }
 
-/* A side of the smallest tile that holds both extents of C, or of the largest tile there is. */
+/* A side of the smallest tile that holds both extents of C, or of those that larger ones are made
+ * of. */
 static double side_of(const wi_gemm_args *g) {
+    static const size_t sides[] = {8, 16, 24, 32, 48, 64, 96};
     const size_t most = g->m > g->n ? g->m : g->n;
-    return most <= 8 ? 8 : most <= 16 ? 16 : most <= 32 ? 32 : 64;
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        if (most <= sides[i])
+            return (double)sides[i];
+    return 64;
 }
 
 /* One of many products by tiles, at a rate that all multiprocessors reach together; or as long as

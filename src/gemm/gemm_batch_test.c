@@ -25,8 +25,8 @@ static const size_t most_products = 30000, capacity = 200000;
 static const size_t most_products = 300000, capacity = 1 << 20;
 #endif
 
-static const size_t sizes[] = {1,  2,  3,  5,  7,  8,  9,  11, 15, 16,
-                               17, 23, 31, 32, 33, 47, 63, 64, 65, 70};
+static const size_t sizes[] = {1,  2,  3,  5,  7,  8,  9,  11, 15, 16, 17, 23,
+                               24, 31, 32, 33, 47, 48, 63, 64, 65, 70, 96, 97};
 
 /* How the matrices of an array follow each other. */
 typedef enum pattern {
@@ -372,8 +372,9 @@ static void each_rung_once(weft_context *ctx) {
 /* Each size of tiles: some products of a block's second turn, k in several steps, and of the
  * largest several tiles. On emu few blocks share the turns. */
 static void each_tile(weft_context *ctx) {
-    static const size_t shapes[][4] = {
-        {8, 7, 19, 70}, {16, 13, 35, 19}, {31, 32, 40, 9}, {65, 70, 33, 2}};
+    static const size_t shapes[][4] = {{8, 7, 19, 70},  {16, 13, 35, 19}, {24, 24, 25, 13},
+                                       {31, 32, 40, 9}, {48, 48, 50, 5},  {61, 64, 34, 3},
+                                       {96, 90, 20, 2}, {65, 97, 33, 2}};
     rig r = rig_open(ctx);
 #ifdef WEFT_EMU
     const size_t usual = wi_gemm_batch_blocks;

@@ -402,19 +402,15 @@ weft_status wi_gemm_batch_launch(
                        Block::threads, Block::shared_bytes, x);
 }
 
-/* By the smallest tile that holds C. */
-template <class Tile8, class Tile16, class Tile32, class Tile64>
+/* By the first tile that holds C, or else the last. */
+template <class Tile, class... Others>
 weft_status wi_gemm_batch_by_size(weft_context *ctx, const wi_gemm_batch_args *g) {
-    using T = typename Tile8::T;
-    const auto x = wi_gemm_batch_typed<T, T, T>(g);
+    using T = typename Tile::T;
     const size_t most = g->one.m > g->one.n ? g->one.m : g->one.n;
-    if (most <= Tile8::tile_m)
-        return wi_gemm_batch_launch<Tile8>(ctx, x);
-    if (most <= Tile16::tile_m)
-        return wi_gemm_batch_launch<Tile16>(ctx, x);
-    if (most <= Tile32::tile_m)
-        return wi_gemm_batch_launch<Tile32>(ctx, x);
-    return wi_gemm_batch_launch<Tile64>(ctx, x);
+    if constexpr (sizeof...(Others) > 0)
+        if (most > Tile::tile_m)
+            return wi_gemm_batch_by_size<Others...>(ctx, g);
+    return wi_gemm_batch_launch<Tile>(ctx, wi_gemm_batch_typed<T, T, T>(g));
 }
 
 #endif

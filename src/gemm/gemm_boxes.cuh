@@ -13,6 +13,7 @@
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
  *   join_steps           in how many steps the sums of slices are joined, about
  *   any_share            may tiles be cut anywhere? gemm_boxes_launch.cuh
+ *   late_clocks          by which half of the adders stay behind the others where tiles are short
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts, factors, part_a, part_b   A and B are sums of `parts` matrices, and of the products of
  *                        these `factors` are added, in this order: gemm_parts.cuh
@@ -28,6 +29,7 @@
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_triangle.cuh"
 
 /* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
  * matrix elements lie together along k if `by_k`; each line of a box is then a row (or column),
@@ -74,6 +76,8 @@ struct wi_gemm_deal {
     Sum *partial;        /* two tiles for each share */
     unsigned *ended;     /* slices that have, for each warp of a tile that is cut; 0 at the end */
     wi_gemm_condition when;
+    wi_gemm_wanted wanted;
+    unsigned late; /* clocks by which half of the adders stay behind the others */
 
     __host__ __device__ size_t shares() const {
         return wi_gemm_pieces(rest * steps, share);
@@ -108,6 +112,7 @@ struct wi_gemm_boxed_block {
     using A = wi_gemm_panel<T, Shape::tile_m, a_by_k>;
     using B = wi_gemm_panel<T, Shape::tile_n, b_by_k>;
     using Adder = typename Shape::template Adder<A, B>;
+    using Triangle = wi_gemm_triangle<Shape>;
     static constexpr int slots = Shape::slots, depth = A::depth;
     static constexpr int threads = 32 * Shape::warps;
     static constexpr uint32_t slot_bytes = A::bytes + B::bytes;
@@ -185,7 +190,9 @@ struct wi_gemm_boxed_block {
                 item = part(i - deal.whole, done);
                 tile = deal.whole + item.cut;
             }
-            const wi_gemm_place at = wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n);
+            const wi_gemm_place at = deal.wanted == WI_ALL
+                                         ? wi_gemm_place_of<Shape::band>(tile, tiles_m, tiles_n)
+                                         : Triangle(g.n, deal.wanted).place(tile);
             item.row = at.row * Shape::tile_m;
             item.column = at.column * Shape::tile_n;
             f(item);
@@ -266,15 +273,19 @@ struct wi_gemm_boxed_block {
         const Sum alpha = g.alpha, beta = g.beta;
         using run = wi_gemm_run<To, Adder::run>;
         const bool aligned = (uintptr_t)tile % sizeof(run) == 0 && ldc % Adder::run == 0;
-        if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n)
+        if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n &&
+            Triangle::has_all_of(item.row, item.column, deal.wanted))
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 wi_gemm_update_run((run *)(tile + (size_t)i + (size_t)j * ldc), alpha, x, beta);
             });
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
-                if ((size_t)j < columns && (size_t)i < rows)
-                    wi_gemm_update_edge(tile + (size_t)i + (size_t)j * ldc, rows - (size_t)i,
-                                        aligned, alpha, x, beta);
+                const int to_diagonal = (int)(item.column - item.row) + j - i;
+                const wi_gemm_range in =
+                    wi_gemm_range_of<Adder::run>((int)rows - i, to_diagonal, deal.wanted);
+                if ((size_t)j < columns && in.first < in.end)
+                    wi_gemm_update_edge(tile + (size_t)i + (size_t)j * ldc, in, aligned, alpha, x,
+                                        beta);
             });
     }
 
@@ -312,6 +323,8 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
             block.copy(&from_a, &from_b);
     } else {
         wi_take_registers<Shape::adder_registers>();
+        if (warp >= Shape::adders / 2)
+            wi_pause(deal.late);
         block.add(warp);
     }
 }
@@ -326,6 +339,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
     static constexpr int join_steps = 24;
     static constexpr bool any_share = false;
+    static constexpr unsigned late_clocks = 0;
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a product by boxes is launched: the matrices are described to the copy engine, and tiles of C
- * are dealt out to as many blocks as there are multiprocessors. All lines of A and B begin at
- * multiples of 16 bytes, k > 0, and sizes are at most 2^30. */
+ * are dealt out to as many blocks as there are multiprocessors for them. All lines of A and B begin
+ * at multiples of 16 bytes, k > 0, and sizes are at most 2^30. */
 #ifndef WI_GEMM_BOXES_LAUNCH_CUH
 #define WI_GEMM_BOXES_LAUNCH_CUH
 
@@ -10,31 +10,43 @@
 /* Slices of a tile, at most: they are added up by one block. */
 constexpr size_t wi_gemm_most_slices_of_tile = 64;
 
+/* While adders store a tile's sums they do not multiply. Where tiles are short, so that this
+ * counts, and many, half of the adders begin later than the others: as all take as long for a tile,
+ * these stay behind, and half of the adders multiply while the other half stores. */
+template <class Shape>
+unsigned wi_gemm_late(size_t tiles_each, size_t steps) {
+    constexpr size_t least_tiles = 8, most_steps = 48;
+    return tiles_each >= least_tiles && steps <= most_steps ? Shape::late_clocks : 0;
+}
+
 /* Who does what; `rest` is 0 where cutting tiles would not repay their sums' way through memory.
  * Shares are whole slices where blocks must meet in the second-level cache, side by side at the
  * same k, as memory would be too slow for each alone. */
 template <class Shape>
 wi_gemm_deal<typename Shape::Sum> wi_gemm_deal_out(const weft_context *ctx, const wi_gemm_args *g) {
-    const size_t units = (size_t)ctx->gpu->multiprocessors;
+    const size_t units = wi_gemm_units(ctx, g);
     const size_t line = wi_box_line / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles = wi_gemm_pieces(g->m, Shape::tile_m) * wi_gemm_pieces(g->n, Shape::tile_n);
+    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
+                                                   wi_gemm_pieces(g->n, Shape::tile_n)
+                                             : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
     const size_t rest = tiles % units, room = rest ? units / rest : 1;
+    const unsigned late = wi_gemm_late<Shape>(tiles / units, steps);
     const size_t slices = room < wi_gemm_most_slices_of_tile ? room : wi_gemm_most_slices_of_tile;
     const size_t least = wi_gemm_pieces(steps, wi_gemm_most_slices_of_tile);
     const size_t even = wi_gemm_pieces(rest * steps, units);
     size_t share = Shape::any_share ? even : wi_gemm_pieces(steps, slices);
     share = share > least ? share : least;
     if (rest == 0 || share + Shape::join_steps >= steps)
-        return {tiles, 0, steps, steps, NULL, NULL, g->when};
+        return {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, late};
     const size_t cut = Shape::any_share ? steps : wi_gemm_pieces(steps, share) * share;
-    return {tiles - rest, rest, cut, share, NULL, NULL, g->when};
+    return {tiles - rest, rest, cut, share, NULL, NULL, g->when, g->wanted, late};
 }
 
 /* How long a product takes beside others: tiles in turn, times their size. */
 template <class Shape>
 double wi_gemm_cost(const weft_context *ctx, const wi_gemm_args *g) {
     const wi_gemm_deal<typename Shape::Sum> d = wi_gemm_deal_out<Shape>(ctx, g);
-    const size_t units = (size_t)ctx->gpu->multiprocessors;
+    const size_t units = wi_gemm_units(ctx, g);
     double turns = (double)wi_gemm_pieces(d.whole, units);
     if (d.rest > 0)
         turns += (double)(d.share + Shape::join_steps) / (double)d.steps;
@@ -56,7 +68,7 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     using Ring = wi_gemm_boxed_block<Shape, a_by_k, b_by_k>;
     using Sum = typename Shape::Sum;
     static const char ended_key = 0;
-    const size_t units = (size_t)ctx->gpu->multiprocessors;
+    const size_t units = wi_gemm_units(ctx, args);
     wi_gemm_deal<Sum> deal = wi_gemm_deal_out<Shape>(ctx, args);
     const size_t shares = deal.shares(), items = deal.whole + shares;
     wi_boxes a, b;

@@ -139,6 +139,67 @@ static void less_shared_memory(weft_context *ctx) {
 #endif
 }
 
+#ifdef WEFT_RING
+/* C of a product in device memory by the ring. */
+static void multiply_by_ring(weft_context *ctx, weft_type type, unsigned blocks_most,
+                             const test_buffer x[ARRAYS]) {
+    enum {
+        N = 24,
+        K = 400
+    };
+    const wi_gemm_args args = {.type = type,
+                               .out = type,
+                               .accuracy = WI_STRICT_F32,
+                               .transposed_b = true,
+                               .m = N,
+                               .n = N,
+                               .k = K,
+                               .alpha = 1,
+                               .a = x[A].p,
+                               .lda = N,
+                               .b = x[B].p,
+                               .ldb = N,
+                               .c = x[C].p,
+                               .ldc = N,
+                               .blocks_most = blocks_most};
+    assert_int_equal(wi_gemm_ring(ctx, &args), WEFT_OK);
+}
+#endif
+
+/* Where a product may have but some of the multiprocessors, its k is cut as on a device that has no
+ * others: C has the bits that it has there. */
+static void fewer_blocks(weft_context *ctx) {
+#ifdef WEFT_RING
+    enum {
+        BYTES = 24 * 400 * 8,
+        SOME = 3
+    };
+    if (ctx->kind != WI_CUDA || ctx->gpu->capability != 90)
+        return;
+    static unsigned char source[BYTES], first[BYTES];
+    test_buffer x[ARRAYS];
+    for (int k = 0; k < ARRAYS; k++)
+        x[k] = test_buffer_open(ctx, true, BYTES);
+    for (size_t t = 0; t < 2; t++) {
+        test_random random = test_random_at(7);
+        test_fill(&random, TEST_ANY, pairs[t].type, 24 * 400, source);
+        for (int k = 0; k < ARRAYS; k++)
+            test_buffer_load(&x[k], source, BYTES, 0);
+        const int units = ctx->gpu->multiprocessors;
+        ctx->gpu->multiprocessors = SOME;
+        multiply_by_ring(ctx, pairs[t].type, 0, x);
+        ctx->gpu->multiprocessors = units;
+        memcpy(first, test_buffer_read(&x[C], "a small device"), BYTES);
+        multiply_by_ring(ctx, pairs[t].type, SOME, x);
+        assert_memory_equal(first, test_buffer_read(&x[C], "few blocks"), BYTES);
+    }
+    for (int k = 0; k < ARRAYS; k++)
+        test_buffer_close(&x[k]);
+#else
+    (void)ctx;
+#endif
+}
+
 /* C = A B, packed and multiplied by one instruction set. */
 static void multiply_by(wi_isa isa, const rig *r, void *packed_a, void *packed_b, void *c) {
     const product *const p = &r->p;
@@ -278,7 +339,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),         TEST_ON_EACH_PLACE(parts_alone),
         TEST_ON_EACH_PLACE(less_shared_memory), cmocka_unit_test(test_instruction_sets),
-        TEST_ON_EACH_PLACE(arguments),
+        TEST_ON_EACH_PLACE(fewer_blocks),       TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("gemm_calls", tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ enum layout {
 
 /* Runs the call with operands that are aligned, and lie as they must. */
 static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, layout wanted,
-                                weft_status (*run)(weft_context *ctx, const wi_gemm_args *g)) {
+                                wi_gemm_work *run) {
     wi_gemm_args g = *args;
     const size_t width = weft_type_size(g.type);
     const bool turn_a = wanted == (g.transposed_a ? ACROSS_K : ALONG_K);
@@ -144,8 +144,8 @@ weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
     return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }
 
-/* Where an element has no parts, fused multiply-adds do the work instead. */
-static weft_status queue_parts(weft_context *ctx, wi_gemm_args g) {
+/* Where an element has no parts, `instead` does the work. */
+static weft_status queue_parts(weft_context *ctx, wi_gemm_args g, wi_gemm_work *instead) {
     unsigned *unfit = NULL;
     weft_status status = wi_gpu_alloc(ctx, (void **)&unfit, sizeof *unfit);
     if (status != WEFT_OK)
@@ -156,25 +156,33 @@ static weft_status queue_parts(weft_context *ctx, wi_gemm_args g) {
         status = wi_gemm_ring_parts(ctx, &g, unfit);
     g.when = {unfit, 1};
     if (status == WEFT_OK)
-        status = wi_gemm_pipeline(ctx, &g);
+        status = instead(ctx, &g);
     const weft_status freed = wi_gpu_free(ctx, unfit);
     return status == WEFT_OK ? freed : status;
 }
 
-/* All memory is taken first, so that none lacks between the two. Without it there are no parts,
- * unless the user wants this rung. */
-weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
-    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+/* All memory is taken first, so that none lacks between the two. */
+weft_status wi_gemm_parts_or(weft_context *ctx, const wi_gemm_args *g, bool is_forced,
+                             wi_gemm_work *instead) {
     constexpr size_t of_the_flag = 256;
-    if (g->k == 0)
-        return wi_gemm_pipeline(ctx, g);
     weft_status status = wi_gpu_reserve(ctx, wi_gemm_most_bytes(ctx, g) + of_the_flag);
-    if (status == WEFT_ENOMEM && !wi_is_forced(ctx, &wi_gemm_ladder))
-        return wi_gemm_pipeline(ctx, g);
+    if (status == WEFT_ENOMEM && !is_forced)
+        return instead(ctx, g);
     if (status != WEFT_OK)
         return status;
-    status = queue_parts(ctx, *g);
+    status = queue_parts(ctx, *g, instead);
     const weft_status released = wi_gpu_release(ctx);
     return status == WEFT_OK ? released : status;
+}
+
+static weft_status run_pipeline(weft_context *ctx, const wi_gemm_args *g) {
+    return wi_gemm_pipeline(ctx, g);
+}
+
+weft_status wi_gemm_parts(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    if (g->k == 0)
+        return wi_gemm_pipeline(ctx, g);
+    return wi_gemm_parts_or(ctx, g, wi_is_forced(ctx, &wi_gemm_ladder), run_pipeline);
 }
 #endif

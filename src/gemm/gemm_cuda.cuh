@@ -37,6 +37,12 @@ wi_gemm_params<T, Out, Sum> wi_gemm_typed(const wi_gemm_args *g) {
             g->ldc};
 }
 
+/* Multiprocessors that blocks which stay may have, one each: others may be at work beside them. */
+inline size_t wi_gemm_units(const weft_context *ctx, const wi_gemm_args *g) {
+    const size_t all = (size_t)ctx->gpu->multiprocessors;
+    return g->blocks_most > 0 && g->blocks_most < all ? g->blocks_most : all;
+}
+
 __device__ inline bool wi_gemm_holds(const wi_gemm_condition &when) {
     return !when.word || *when.word == when.value;
 }
@@ -78,19 +84,35 @@ __device__ inline void wi_gemm_update_run(wi_gemm_run<Out, count> *c, Sum alpha,
     *c = x;
 }
 
-/* The same of the first `there` elements, by one access if these are all and aligned: seldom
- * called, and short in code. */
+/* Which of a run are wanted, and are there. */
+struct wi_gemm_range {
+    int first, end;
+};
+/* Of a run, `there` rows are left of C, and `to_diagonal` to the diagonal. */
+template <int count>
+__device__ inline wi_gemm_range wi_gemm_range_of(int there, int to_diagonal,
+                                                 wi_gemm_wanted wanted) {
+    wi_gemm_range in = {0, there < count ? there : count};
+    if (wanted == WI_LOWER && to_diagonal > 0)
+        in.first = to_diagonal;
+    if (wanted == WI_UPPER && to_diagonal < in.end)
+        in.end = to_diagonal + 1;
+    return in;
+}
+
+/* The same of some elements, by one access if these are all and aligned: seldom called, and short
+ * in code. */
 template <class Out, class Sum, int count>
 __device__ __attribute__((noinline)) void
-wi_gemm_update_edge(Out *c, size_t there, bool aligned, Sum alpha, wi_gemm_run<Sum, count> sum,
+wi_gemm_update_edge(Out *c, wi_gemm_range in, bool aligned, Sum alpha, wi_gemm_run<Sum, count> sum,
                     Sum beta) {
-    if (aligned && there >= (size_t)count) {
+    if (aligned && in.first == 0 && in.end == count) {
         wi_gemm_update_run((wi_gemm_run<Out, count> *)c, alpha, sum, beta);
         return;
     }
 #pragma unroll
     for (int q = 0; q < count; q++)
-        if ((size_t)q < there)
+        if (q >= in.first && q < in.end)
             wi_gemm_update(c + q, alpha, sum.at[q], beta);
 }
 
@@ -125,6 +147,14 @@ __device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, s
     const size_t within = block - before * tiles_m;
     return {within / width, before + within % width};
 }
+
+typedef weft_status wi_gemm_work(weft_context *ctx, const wi_gemm_args *g);
+
+/* By parts of f32; or by `instead`, which asks g->when, if elements have none. Also if there is no
+ * memory for them, unless the user wants this rung. k > 0. */
+weft_status wi_gemm_parts_or(weft_context *ctx, const wi_gemm_args *g, bool is_forced,
+                             wi_gemm_work *instead);
+
 /* Lines of an operand as it is stored. */
 struct wi_gemm_lines {
     size_t count, length;

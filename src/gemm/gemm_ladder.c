@@ -39,7 +39,7 @@ enum {
     RING_MOST = 1 << 30 /* boxes have coordinates of 32 bits, with a sign */
 };
 
-static const char *fits_ring(const weft_context *ctx, const void *args) {
+const char *wi_gemm_fits_ring(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     if (ctx->gpu->capability != 90)
         return "needs a GPU of compute capability 9.0";
@@ -52,13 +52,13 @@ enum {
     PARTS_LEAST_K = 16 /* a single product has two or three times the error of an f32 product */
 };
 
-static const char *fits_parts(const weft_context *ctx, const void *args) {
+const char *wi_gemm_fits_parts(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     if (g->accuracy != WI_FULL_F32)
         return "adds products of parts of f32: leave out WEFT_F32_STRICT and WEFT_TF32 to allow it";
     if (g->k > 0 && g->k < PARTS_LEAST_K)
         return "is as accurate as f32 from k = 16 on";
-    return fits_ring(ctx, g);
+    return wi_gemm_fits_ring(ctx, g);
 }
 #    endif
 
@@ -259,14 +259,14 @@ static const wi_row rows[] = {
      .what = "blocks stay: the copy engine fills a ring of slots, tensor cores read from it",
      .kinds = WI_ON_CUDA,
      .types = GEMM_TYPES,
-     .misfit = fits_ring,
+     .misfit = wi_gemm_fits_ring,
      .seconds = ring_seconds,
      .run = wi_gemm_ring},
     {.name = "parts",
      .what = "an f32 is the sum of three bf16, a product that of six: tensor cores do these",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_F32),
-     .misfit = fits_parts,
+     .misfit = wi_gemm_fits_parts,
      .seconds = parts_seconds,
      .run = wi_gemm_parts},
 #    endif

@@ -57,9 +57,10 @@ __global__ void split(matrix m, unsigned *unfit) {
         atomicMax(unfit, 1u);
 }
 
-static weft_status launch_split(weft_context *ctx, bool by_k, const matrix &m, unsigned *unfit) {
+static weft_status launch_split(weft_context *ctx, const wi_gemm_args *g, bool by_k,
+                                const matrix &m, unsigned *unfit) {
     const size_t pieces = wi_gemm_pieces(m.length, side) * wi_gemm_pieces(m.lines, side);
-    const size_t most = (size_t)ctx->gpu->multiprocessors * 8;
+    const size_t most = wi_gemm_units(ctx, g) * 8;
     const unsigned blocks = (unsigned)(pieces < most ? pieces : most);
     const dim3 threads(side, rows_at_once);
     return by_k ? WEFT_LAUNCH(split<true>, ctx, blocks, threads, 0, m, unfit)
@@ -72,9 +73,10 @@ weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *args, unsi
     const size_t pitch = wi_gemm_pieces(g.k, 8) * 8;
     const size_t size_a = g.m * pitch, size_b = g.n * pitch;
     const bool a_by_k = g.transposed_a, b_by_k = !g.transposed_b;
+    const bool same = g.a == g.b && g.lda == g.ldb && g.m == g.n && a_by_k == b_by_k;
     __nv_bfloat16 *parts = NULL;
-    weft_status status =
-        wi_gpu_alloc(ctx, (void **)&parts, tile::parts * (size_a + size_b) * sizeof *parts);
+    weft_status status = wi_gpu_alloc(
+        ctx, (void **)&parts, tile::parts * (same ? size_a : size_a + size_b) * sizeof *parts);
     if (status != WEFT_OK)
         return status;
     const matrix a = {
@@ -88,12 +90,12 @@ weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *args, unsi
                       size_b};
     g.type = WEFT_BF16;
     g.a = a.parts;
-    g.b = b.parts;
+    g.b = same ? a.parts : b.parts;
     g.lda = g.ldb = pitch;
     g.when = {unfit, 0};
-    status = launch_split(ctx, a_by_k, a, unfit);
-    if (status == WEFT_OK)
-        status = launch_split(ctx, b_by_k, b, unfit);
+    status = launch_split(ctx, &g, a_by_k, a, unfit);
+    if (status == WEFT_OK && !same)
+        status = launch_split(ctx, &g, b_by_k, b, unfit);
     if (status == WEFT_OK)
         status = wi_gemm_launch_boxed<tile, true, true>(ctx, &g);
     const weft_status freed = wi_gpu_free(ctx, parts);

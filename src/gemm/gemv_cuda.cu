@@ -201,22 +201,24 @@ __global__ void __launch_bounds__(threads) across(wi_gemv_params<T> p, int steps
 
 /* ---- the slices' sums ---- */
 
-constexpr int sum_results = 8, sum_parts = 64; /* of a block */
+constexpr int sum_threads = 512;
+constexpr int many_parts = 64, few_parts = 4; /* sums of a result that are made at once */
 
-/* y from the sums of `slices` slices: of 64 of them after one another, then of those as a tree. */
-template <class T>
-__global__ void __launch_bounds__(sum_results *sum_parts)
-    add_slices(wi_gemv_params<T> p, size_t slices) {
+/* y from the sums of `slices` slices: each part takes every `parts`-th, then those are added up as
+ * a tree. */
+template <class T, int parts>
+__global__ void __launch_bounds__(sum_threads) add_slices(wi_gemv_params<T> p, size_t slices) {
     using Sum = typename wi_gemv_params<T>::Sum;
-    WEFT_SHARED(Sum, sums, [sum_parts][sum_results]);
-    const int place = (int)threadIdx.x % sum_results, part = (int)threadIdx.x / sum_results;
-    const size_t i = (size_t)blockIdx.x * sum_results + place;
+    constexpr int results = sum_threads / parts; /* of a block */
+    WEFT_SHARED(Sum, sums, [parts][results]);
+    const int place = (int)threadIdx.x % results, part = (int)threadIdx.x / results;
+    const size_t i = (size_t)blockIdx.x * results + place;
     Sum sum = 0;
     if (i < p.results)
 #pragma unroll 8
-        for (size_t s = part; s < slices; s += sum_parts)
+        for (size_t s = part; s < slices; s += parts)
             sum += p.partial[s * p.results + i];
-    for (int half = sum_parts / 2; half > 0; half /= 2) {
+    for (int half = parts / 2; half > 0; half /= 2) {
         sums[part][place] = sum;
         __syncthreads();
         if (part < half)
@@ -235,19 +237,26 @@ static size_t least(size_t a, size_t b) {
 
 static const char partial_sums = 0; /* its address is the key of their scratch memory */
 
+template <class T, int parts>
+static weft_status launch_adder(weft_context *ctx, const wi_gemv_params<T> &p, size_t slices) {
+    return WEFT_LAUNCH((add_slices<T, parts>), ctx,
+                       (unsigned)wi_gemm_pieces(p.results, sum_threads / parts), sum_threads, 0, p,
+                       slices);
+}
+
 template <class T>
 static weft_status finish_slices(weft_context *ctx, const wi_gemv_params<T> &p, size_t slices) {
-    return WEFT_LAUNCH(add_slices<T>, ctx, (unsigned)wi_gemm_pieces(p.results, sum_results),
-                       sum_results * sum_parts, 0, p, slices);
+    return slices < many_parts ? launch_adder<T, few_parts>(ctx, p, slices)
+                               : launch_adder<T, many_parts>(ctx, p, slices);
 }
 
 /* Cuts the terms into slices of a multiple of `unit`, so that `tiles` blocks for each are enough
- * for any device; runs(p, slices) launches them. */
+ * for any device; half as many are, if a second kernel is saved. runs(p, slices) launches them. */
 template <class T, class Run>
 static weft_status run_slices(weft_context *ctx, wi_gemv_params<T> p, size_t tiles, size_t unit,
                               Run run) {
     using Sum = typename wi_gemv_params<T>::Sum;
-    const size_t wanted = tiles < wanted_blocks ? least(wanted_blocks / tiles, most_slices) : 1;
+    const size_t wanted = tiles < wanted_blocks / 2 ? least(wanted_blocks / tiles, most_slices) : 1;
     p.slice = wi_gemm_pieces(wi_gemm_pieces(p.terms, wanted), unit) * unit;
     const size_t slices = wi_gemm_pieces(p.terms, p.slice);
     if (slices == 1)

@@ -21,6 +21,7 @@ typedef struct wi_syrk_args {
     size_t lda;
     void *c;
     size_t ldc;
+    unsigned blocks_most; /* as gemm's */
 } wi_syrk_args;
 
 extern const wi_ladder wi_syrk_ladder;
@@ -37,6 +38,8 @@ weft_status wi_syrk_packed(weft_context *ctx, const void *args);
 weft_status wi_syrk_coalesced(weft_context *ctx, const void *args);
 weft_status wi_syrk_product(weft_context *ctx, const void *args);
 weft_status wi_syrk_triangle(weft_context *ctx, const void *args);
+weft_status wi_syrk_ring(weft_context *ctx, const void *args);
+weft_status wi_syrk_parts(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -33,6 +33,7 @@ static wi_gemm_args whole(const wi_syrk_args *s) {
     g.beta = s->beta;
     g.c = s->c;
     g.ldc = s->ldc;
+    g.blocks_most = s->blocks_most;
     return g;
 }
 
@@ -56,20 +57,49 @@ weft_status wi_syrk_product(weft_context *ctx, const void *args) {
     return status == WEFT_OK ? freed : status;
 }
 
-weft_status wi_syrk_triangle(weft_context *ctx, const void *args) {
-    const wi_syrk_args *const s = (const wi_syrk_args *)args;
+static weft_status run_triangle(weft_context *ctx, const wi_gemm_args *g) {
+    const bool is_upper = g->wanted == WI_UPPER;
+    return g->type == WEFT_F64 ? wi_syrk_tiles_f64(ctx, g, is_upper)
+                               : wi_syrk_tiles_f32(ctx, g, is_upper);
+}
+
+/* Runs the call with an A that is aligned. */
+static weft_status run_aligned(weft_context *ctx, const wi_syrk_args *s, wi_gemm_work *run) {
     wi_gemm_args g = whole(s);
     const wi_gemm_lines lines =
         s->transposed ? wi_gemm_lines{s->n, s->k} : wi_gemm_lines{s->k, s->n};
     void *copy = NULL;
     weft_status status = WEFT_OK;
+    g.wanted = s->upper ? WI_UPPER : WI_LOWER;
     if (s->k > 0)
         status = wi_gemm_align(ctx, lines, weft_type_size(s->type), &g.a, &g.lda, &copy);
     g.b = g.a;
     g.ldb = g.lda;
     if (status == WEFT_OK)
-        status = g.type == WEFT_F64 ? wi_syrk_tiles_f64(ctx, &g, s->upper)
-                                    : wi_syrk_tiles_f32(ctx, &g, s->upper);
+        status = run(ctx, &g);
     const weft_status freed = copy ? wi_gpu_free(ctx, copy) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }
+
+weft_status wi_syrk_triangle(weft_context *ctx, const void *args) {
+    return run_aligned(ctx, (const wi_syrk_args *)args, run_triangle);
+}
+
+#ifdef WEFT_RING
+static weft_status run_ring(weft_context *ctx, const wi_gemm_args *g) {
+    return g->k > 0 ? wi_gemm_ring(ctx, g) : run_triangle(ctx, g);
+}
+
+weft_status wi_syrk_ring(weft_context *ctx, const void *args) {
+    return run_aligned(ctx, (const wi_syrk_args *)args, run_ring);
+}
+
+static weft_status run_parts(weft_context *ctx, const wi_gemm_args *g) {
+    return g->k > 0 ? wi_gemm_parts_or(ctx, g, wi_is_forced(ctx, &wi_syrk_ladder), run_triangle)
+                    : run_triangle(ctx, g);
+}
+
+weft_status wi_syrk_parts(weft_context *ctx, const void *args) {
+    return run_aligned(ctx, (const wi_syrk_args *)args, run_parts);
+}
+#endif

@@ -41,6 +41,45 @@ static double triangle_seconds(const weft_context *ctx, const void *args) {
     const double waves = ceil(across * (across + 1) / 2 / m->units);
     return m->launch_s + waves * m->units * 2 * side * side * (double)g->k / flops_per_s(ctx, g);
 }
+
+#    ifdef WEFT_RING
+static const char *fits_ring(const weft_context *ctx, const void *args) {
+    const wi_syrk_args *const g = args;
+    const wi_gemm_args product = wi_syrk_part(g, 0, g->n, 0, g->n);
+    return wi_gemm_fits_ring(ctx, &product);
+}
+
+static const char *fits_parts(const weft_context *ctx, const void *args) {
+    const wi_syrk_args *const g = args;
+    const wi_gemm_args product = wi_syrk_part(g, 0, g->n, 0, g->n);
+    return wi_gemm_fits_parts(ctx, &product);
+}
+
+/* Tiles of the triangle, those on its diagonal whole, are shared out evenly along k, but to no more
+ * than 64 blocks each; then the sums of a tile are joined, which takes as long as so many of k. */
+static double shared_tiles_seconds(const weft_context *ctx, const wi_syrk_args *g, double side,
+                                   double joining, double rate) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double most_shares = 64, n = (double)g->n, k = (double)g->k;
+    const double tiles = ceil((n * (n + 1) / 2 + n * side / 2) / (side * side));
+    const double depth = fmax(tiles * k / m->units, k / most_shares);
+    const double bytes = n * n * (double)weft_type_size(g->type);
+    return 2 * side * side * (depth + joining) * m->units / rate + wi_seconds_moving(m, bytes);
+}
+
+static double ring_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 1.5 * m->launch_s + shared_tiles_seconds(ctx, args, 112, 160, 1.8 * m->f64_flops);
+}
+
+static double parts_seconds(const weft_context *ctx, const void *args) {
+    const wi_syrk_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes_each = 4 + 6;
+    return 4 * m->launch_s + wi_seconds_moving(m, bytes_each * (double)g->n * (double)g->k) +
+           shared_tiles_seconds(ctx, g, 128, 384, 1.7 * m->f32_flops);
+}
+#    endif
 #endif
 
 static const wi_row rows[] = {
@@ -81,6 +120,22 @@ static const wi_row rows[] = {
      .types = SYRK_TYPES,
      .seconds = triangle_seconds,
      .run = wi_syrk_triangle},
+#    ifdef WEFT_RING
+    {.name = "ring",
+     .what = "the same triangle by gemm's ring, what is left of its tiles cut along k",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_F64),
+     .misfit = fits_ring,
+     .seconds = ring_seconds,
+     .run = wi_syrk_ring},
+    {.name = "parts",
+     .what = "an f32 as the sum of three bf16, by gemm's ring",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TYPE(WEFT_F32),
+     .misfit = fits_parts,
+     .seconds = parts_seconds,
+     .run = wi_syrk_parts},
+#    endif
 #endif
 };
 

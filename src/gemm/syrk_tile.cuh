@@ -55,12 +55,12 @@ __device__ wi_gemm_place wi_syrk_place_of(size_t block, size_t n, bool upper) {
 template <class Shape, bool by_k>
 __global__ void __launch_bounds__(32 * Shape::warps_m * Shape::warps_n, Shape::blocks)
     wi_syrk_tiles(wi_gemm_params<typename Shape::T, typename Shape::T, typename Shape::T> g,
-                  bool upper) {
+                  bool upper, wi_gemm_condition when) {
     using Block = wi_gemm_block<Shape, by_k, by_k>;
     WEFT_DYNAMIC_SHARED(memory);
     const wi_gemm_place at = wi_syrk_place_of<Shape>(blockIdx.x, g.n, upper);
     const size_t last_row = at.row + Shape::tile_m - 1, last_column = at.column + Shape::tile_n - 1;
-    if (upper ? at.row > last_column : last_row < at.column)
+    if (!wi_gemm_holds(when) || (upper ? at.row > last_column : last_row < at.column))
         return;
     const Block block = {g, (typename Shape::T *)memory, at.row, at.column, 0, g.k};
     typename Block::Sums sums;
@@ -78,7 +78,7 @@ weft_status wi_syrk_launch_layout(weft_context *ctx, const wi_gemm_args *g, bool
     using Block = wi_gemm_block<Shape, by_k, by_k>;
     return WEFT_LAUNCH((wi_syrk_tiles<Shape, by_k>), ctx,
                        (unsigned)wi_syrk_tile_count<Shape>(g->n, upper), Block::threads,
-                       Block::shared_bytes, (wi_gemm_typed<T, T, T>(g)), upper);
+                       Block::shared_bytes, (wi_gemm_typed<T, T, T>(g)), upper, g->when);
 }
 
 template <class Shape>

@@ -133,9 +133,10 @@ static __device__ void put(const matrices<typename Shape::T> &x, size_t row, siz
             continue;
         const Pack v = tile[line][Shape::place(line, at)];
         typename Shape::T *const to = x.b + column + at * width + (row + line) * x.ldb;
-        if (there == width)
-            *(Pack *)to = v;
-        else
+        /* Had it a branch of its own, the compiler would make elements of this store too. */
+        if constexpr (width > 1)
+            wi_store_if(there == width, (Pack *)to, v);
+        if (width == 1 || there < width)
 #pragma unroll
             for (int e = 0; e < width; e++)
                 if (e < there)

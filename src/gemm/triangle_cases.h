@@ -45,6 +45,7 @@ typedef struct triangle {
     spoiler spoiler;
     unsigned device; /* bit k: array k is device memory, if the place has any */
     bool one_unit;   /* of a GPU: as if it had one multiprocessor, for which panels are wide */
+    bool less_room; /* of a GPU: as if blocks had less shared memory, too little for tensor cores */
 } triangle;
 
 static inline unsigned flags_of(size_t stored) {
@@ -178,10 +179,11 @@ static inline const char *describe_case(const weft_context *ctx, const char *cal
     static char text[300];
     snprintf(text, sizeof text,
              "%s of %s on %s, variant %s, how %#x, %zu x %zu, ld %zu %zu, offsets %zu %zu, alpha "
-             "%g, spoiler %d, device %#x%s",
+             "%g, spoiler %d, device %#x%s%s",
              call, test_type_name(p->type), weft_place(ctx), p->row ? p->row->name : "auto", p->how,
              p->m, p->n, p->ld[A], p->ld[B], p->offset[A], p->offset[B], p->alpha, p->spoiler,
-             p->device, p->one_unit ? ", one multiprocessor" : "");
+             p->device, p->one_unit ? ", one multiprocessor" : "",
+             p->less_room ? ", less shared memory" : "");
     return text;
 }
 

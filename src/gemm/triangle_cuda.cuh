@@ -11,27 +11,48 @@
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/triangle.h"
+#include "gemm/triangle_tensor.cuh"
 
 constexpr int wi_triangle_side = 64; /* of a block */
 
-/* How a panel is gone through: a thread has sums of `wide` columns, there are so many warps, at
- * most `most` blocks on the diagonal, and `slots` for blocks of T, which arrive while others are
- * used. */
-template <class Element, int wide_, int warps_, int most_, int slots_>
+template <class Shape>
+struct wi_triangle_fma;
+
+/* How a panel of so many columns is gone through: there are so many warps, at most `most` blocks on
+ * the diagonal, and `slots` for blocks of T, which arrive while others are used. Lines of shared
+ * memory are `pad` elements longer than what is in them. */
+template <class Element, int columns_, int warps_, int most_, int slots_, int pad_>
 struct wi_triangle_shape {
     using T = Element;
-    static constexpr int wide = wide_, warps = warps_, most = most_, slots = slots_;
-    static constexpr int columns = 32 * wide, threads = 32 * warps;
+    static constexpr int columns = columns_, warps = warps_, most = most_, slots = slots_;
+    static constexpr int threads = 32 * warps, side = wi_triangle_side;
+    static constexpr int t_stride = side + pad_, x_stride = columns + pad_;
     static constexpr int blocks =
         slots == 1 ? 2 : 1; /* on a multiprocessor: one waits, one works */
-    static constexpr size_t rows = (size_t)most * wi_triangle_side;
+    static constexpr size_t rows = (size_t)most * side;
+};
+
+/* A thread has sums of one row group in `wide` columns. */
+template <class T, int wide_, int warps, int most, int slots>
+struct wi_triangle_fma_shape
+    : wi_triangle_shape<T, 32 * wide_, warps, most, slots, 16 / (int)sizeof(T)> {
+    static constexpr int wide = wide_;
+    using Sums = wi_triangle_fma<wi_triangle_fma_shape>;
+};
+
+/* f64 on tensor cores. */
+template <int columns, int slots>
+struct wi_triangle_tensor_shape : wi_triangle_shape<double, columns, 8, 4, slots, 4> {
+    using Sums = wi_triangle_tensor<wi_triangle_tensor_shape>;
 };
 
 /* Where there are enough panels for all multiprocessors, and where there are not. */
+using wi_triangle_tensor_wide = wi_triangle_tensor_shape<64, 2>;
+using wi_triangle_tensor_narrow = wi_triangle_tensor_shape<32, 3>;
 template <class T>
-using wi_triangle_wide = wi_triangle_shape<T, 2, 4, 2, 1>;
+using wi_triangle_wide = wi_triangle_fma_shape<T, 2, 4, 2, 1>;
 template <class T>
-using wi_triangle_narrow = wi_triangle_shape<T, 1, 8, 4, 3>;
+using wi_triangle_narrow = wi_triangle_fma_shape<T, 1, 8, 4, 3>;
 
 /* Elements of a block on the diagonal as kernels take it: (i, k) at i + 64 k, and zeros elsewhere.
  */
@@ -64,25 +85,20 @@ wi_triangle_params<T> wi_triangle_typed(const wi_triangle *t, wi_rows_part rows,
             alpha};
 }
 
+/* What a thread adds up by fused multiply-adds: a warp has 8 or 16 rows of a block of T X, whose
+ * elements of T are the same for all its lanes, and a lane has `wide` columns. */
 template <class Shape>
-struct wi_triangle_panel {
+struct wi_triangle_fma {
     using T = typename Shape::T;
-    static constexpr int side = wi_triangle_side, threads = Shape::threads, wide = Shape::wide;
-    static constexpr int columns = Shape::columns, width = 16 / (int)sizeof(T);
+    static constexpr int side = wi_triangle_side, wide = Shape::wide;
+    static constexpr int width = 16 / (int)sizeof(T);
     static constexpr int group = 8, groups = side / group / Shape::warps;
-    static constexpr int t_stride = side + width, x_stride = columns + width;
-    static constexpr int t_size = side * t_stride;
-    static constexpr size_t shared_bytes =
-        ((size_t)Shape::slots * t_size + Shape::rows * x_stride) * sizeof(T);
     static_assert(group * groups * Shape::warps == side, "warps have all rows of a block");
     struct alignas(wide * sizeof(T)) own {
         T at[wide];
     };
-    using Sums = T[groups][group][wide];
 
-    const wi_triangle_params<T> &p;
-    T *memory, *x; /* shared: slots for blocks of T, and X(i, j) at i x_stride + j */
-    size_t first;  /* column of X */
+    T sums[groups][group][wide];
 
     /* The first row of a warp's group in a block. Of a triangle the lower rows have more to do, so
      * warps that share a scheduler, or the groups of one, come from both ends. */
@@ -90,9 +106,88 @@ struct wi_triangle_panel {
         const int k = (int)threadIdx.x / 32 + g * Shape::warps, half = side / group / 2;
         return group * (k < half ? k : 3 * half - 1 - k);
     }
-    __device__ own *own_part(int row) const {
-        return (own *)(x + row * x_stride + wi_lane() * wide);
+    __device__ static own *own_part(T *x, int row) {
+        return (own *)(x + row * Shape::x_stride + wi_lane() * wide);
     }
+
+    __device__ void clear() {
+#pragma unroll
+        for (int g = 0; g < groups; g++)
+#pragma unroll
+            for (int q = 0; q < group; q++)
+#pragma unroll
+                for (int w = 0; w < wide; w++)
+                    sums[g][q][w] = 0;
+    }
+
+    /* sums += T(rows, k) X(k), of the rows of a group from its `from`-th on. */
+    __device__ void add(int g, const T *t, int row, int k, const own &at_k, int from) {
+#pragma unroll
+        for (int q = 0; q < group; q += width) {
+            const wi_vector<T> v = *(const wi_vector<T> *)(t + row + q + k * Shape::t_stride);
+#pragma unroll
+            for (int e = 0; e < width; e++)
+#pragma unroll
+                for (int w = 0; w < wide; w++)
+                    if (q + e >= from)
+                        sums[g][q + e][w] = wi_fma(v.at[e], at_k.at[w], sums[g][q + e][w]);
+        }
+    }
+    /* By a block of T below the diagonal, and a block of X. */
+    __device__ void add_block(const T *t, T *x) {
+#pragma unroll 2
+        for (int k = 0; k < side; k++) {
+            const own at_k = *own_part(x, k);
+#pragma unroll
+            for (int g = 0; g < groups; g++)
+                add(g, t, row_of(g), k, at_k, 0);
+        }
+    }
+    /* By a block on the diagonal. Its zeros are left out: they would make NaN of infinity. */
+    __device__ void add_triangle(const T *t, T *x) {
+#pragma unroll
+        for (int g = 0; g < groups; g++) {
+            const int row = row_of(g);
+#pragma unroll 2
+            for (int k = 0; k < row; k++)
+                add(g, t, row, k, *own_part(x, k), 0);
+#pragma unroll
+            for (int k = 0; k < group; k++)
+                add(g, t, row, row + k, *own_part(x, row + k), k);
+        }
+    }
+
+    /* f(x, sum) for the thread's elements of a block of X. */
+    template <class F>
+    __device__ void each_own(T *x, const F &f) const {
+#pragma unroll
+        for (int g = 0; g < groups; g++)
+#pragma unroll
+            for (int q = 0; q < group; q++) {
+                own *const at = own_part(x, row_of(g) + q);
+                own x_own = *at;
+#pragma unroll
+                for (int w = 0; w < wide; w++)
+                    f(x_own.at[w], sums[g][q][w]);
+                *at = x_own;
+            }
+    }
+};
+
+template <class Shape>
+struct wi_triangle_panel {
+    using T = typename Shape::T;
+    using Sums = typename Shape::Sums;
+    static constexpr int side = wi_triangle_side, threads = Shape::threads;
+    static constexpr int columns = Shape::columns, width = 16 / (int)sizeof(T);
+    static constexpr int t_stride = Shape::t_stride, x_stride = Shape::x_stride;
+    static constexpr int t_size = side * t_stride;
+    static constexpr size_t shared_bytes =
+        ((size_t)Shape::slots * t_size + Shape::rows * x_stride) * sizeof(T);
+
+    const wi_triangle_params<T> &p;
+    T *memory, *x; /* shared: slots for blocks of T, and X(i, j) at i x_stride + j */
+    size_t first;  /* column of X */
 
     /* Calls f(i, j) for all of `high` x `wide` elements; neighbouring threads go down if `down`. */
     template <int high, int broad, class F>
@@ -137,58 +232,8 @@ struct wi_triangle_panel {
         });
     }
 
-    /* sums += T(rows, k) X(k), of the rows of a group from its `from`-th on. */
-    __device__ static void add(T (&sums)[group][wide], const T *t, int row, int k, const own &at_k,
-                               int from) {
-#pragma unroll
-        for (int q = 0; q < group; q += width) {
-            const wi_vector<T> v = *(const wi_vector<T> *)(t + row + q + k * t_stride);
-#pragma unroll
-            for (int e = 0; e < width; e++)
-#pragma unroll
-                for (int w = 0; w < wide; w++)
-                    if (q + e >= from)
-                        sums[q + e][w] = wi_fma(v.at[e], at_k.at[w], sums[q + e][w]);
-        }
-    }
-    /* By a block below the diagonal, and block s of X. */
-    __device__ void add_block(Sums &sums, const T *t, int s) const {
-#pragma unroll 2
-        for (int k = 0; k < side; k++) {
-            const own at_k = *own_part(s * side + k);
-#pragma unroll
-            for (int g = 0; g < groups; g++)
-                add(sums[g], t, row_of(g), k, at_k, 0);
-        }
-    }
-    /* By a block on the diagonal. Its zeros are left out: they would make NaN of infinity. */
-    __device__ void add_triangle(Sums &sums, const T *t, int s) const {
-#pragma unroll
-        for (int g = 0; g < groups; g++) {
-            const int row = row_of(g);
-#pragma unroll 2
-            for (int k = 0; k < row; k++)
-                add(sums[g], t, row, k, *own_part(s * side + k), 0);
-#pragma unroll
-            for (int k = 0; k < group; k++)
-                add(sums[g], t, row, row + k, *own_part(s * side + row + k), k);
-        }
-    }
-
-    /* f(x, sum) for the thread's elements of block r of X. */
-    template <class F>
-    __device__ void each_own(int r, const Sums &sums, const F &f) const {
-#pragma unroll
-        for (int g = 0; g < groups; g++)
-#pragma unroll
-            for (int q = 0; q < group; q++) {
-                own *const at = own_part(r * side + row_of(g) + q);
-                own x_own = *at;
-#pragma unroll
-                for (int w = 0; w < wide; w++)
-                    f(x_own.at[w], sums[g][q][w]);
-                *at = x_own;
-            }
+    __device__ T *block_of_x(int r) const {
+        return x + r * side * x_stride;
     }
 
     /* Blocks of T in the order of their use: to solve, each row of them from the left to the
@@ -219,21 +264,13 @@ struct wi_triangle_panel {
 
     /* X(r) = alpha X(r) - sums, and then the diagonal's inverse times that. */
     __device__ void solve_block(Sums &sums, const T *t, int r) const {
-        each_own(r, sums, [&](T &own_x, T sum) { own_x = p.alpha * own_x - sum; });
+        T *const own = block_of_x(r);
+        sums.each_own(own, [&](T &own_x, T sum) { own_x = p.alpha * own_x - sum; });
         __syncthreads();
-        clear(sums);
-        add_triangle(sums, t, r);
+        sums.clear();
+        sums.add_triangle(t, own);
         __syncthreads();
-        each_own(r, sums, [&](T &own_x, T sum) { own_x = sum; });
-    }
-    __device__ static void clear(Sums &sums) {
-#pragma unroll
-        for (int g = 0; g < groups; g++)
-#pragma unroll
-            for (int q = 0; q < group; q++)
-#pragma unroll
-                for (int w = 0; w < wide; w++)
-                    sums[g][q][w] = 0;
+        sums.each_own(own, [&](T &own_x, T sum) { own_x = sum; });
     }
 
     /* What a step adds to the sums of its row of blocks, and what becomes of them. */
@@ -241,17 +278,17 @@ struct wi_triangle_panel {
     __device__ void take(Sums &sums, const T *t, step now) const {
         const bool on_diagonal = now.s == now.r;
         if (on_diagonal && !solves)
-            add_triangle(sums, t, now.r);
+            sums.add_triangle(t, block_of_x(now.r));
         if (!on_diagonal)
-            add_block(sums, t, now.s);
+            sums.add_block(t, block_of_x(now.s));
         if (on_diagonal && solves)
             solve_block(sums, t, now.r);
         if (now.s == 0 && !solves) {
             __syncthreads();
-            each_own(now.r, sums, [&](T &own_x, T sum) { own_x = p.alpha * sum; });
+            sums.each_own(block_of_x(now.r), [&](T &own_x, T sum) { own_x = p.alpha * sum; });
         }
         if (solves ? on_diagonal : now.s == 0)
-            clear(sums);
+            sums.clear();
     }
 
     template <bool solves>
@@ -263,7 +300,7 @@ struct wi_triangle_panel {
         for (int slot = 0; slot < Shape::slots; slot++)
             fetch<solves>(next, slot, blocks);
         Sums sums;
-        clear(sums);
+        sums.clear();
         for (int slot = 0; now.r >= 0 && now.r < blocks; now = after<solves>(now)) {
             wi_async_wait<Shape::slots - 1>();
             __syncthreads();
@@ -288,29 +325,49 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     panel.template run<solves>();
 }
 
+/* How panels of a call are gone through. */
+struct wi_triangle_way {
+    bool is_narrow, by_tensor_cores;
+};
+
+template <class Shape>
+bool wi_triangle_has_room(const weft_context *ctx) {
+    return wi_triangle_panel<Shape>::shared_bytes <= ctx->gpu->shared_optin;
+}
+
+template <class T>
+wi_triangle_way wi_triangle_choose(const weft_context *ctx, const wi_triangle *t) {
+    const size_t units = (size_t)ctx->gpu->multiprocessors;
+    if (std::is_same_v<T, double> && wi_triangle_has_room<wi_triangle_tensor_wide>(ctx))
+        return {wi_gemm_pieces(t->count, wi_triangle_tensor_narrow::columns) <= units, true};
+    return {wi_gemm_pieces(t->count, wi_triangle_wide<T>::columns) < units &&
+                wi_triangle_has_room<wi_triangle_narrow<T>>(ctx),
+            false};
+}
+
 /* A call under way. */
 template <class T>
 struct wi_triangle_work {
-    using Wide = wi_triangle_wide<T>;
-    using Narrow = wi_triangle_narrow<T>;
     weft_context *ctx;
     const wi_triangle *t;
     T *diagonal; /* its blocks, or their inverses, one after another */
-    bool is_narrow;
+    wi_triangle_way way;
 
     size_t blocks() const {
         return wi_gemm_pieces(t->order, wi_triangle_side);
     }
+    /* f(a value of the shape) */
+    template <class F>
+    auto with_shape(const F &f) const {
+        if constexpr (std::is_same_v<T, double>)
+            if (way.by_tensor_cores)
+                return way.is_narrow ? f(wi_triangle_tensor_narrow{})
+                                     : f(wi_triangle_tensor_wide{});
+        return way.is_narrow ? f(wi_triangle_narrow<T>{}) : f(wi_triangle_wide<T>{});
+    }
     /* Rows of which kernels here do all; beyond that, gemm does the rest. */
     size_t rows() const {
-        return is_narrow ? Narrow::rows : Wide::rows;
-    }
-
-    template <class Shape, bool solves>
-    weft_status launch(const wi_triangle_params<T> &p) const {
-        return WEFT_LAUNCH((wi_triangle_panels<Shape, solves>), ctx,
-                           (unsigned)wi_gemm_pieces(p.count, Shape::columns), Shape::threads,
-                           wi_triangle_panel<Shape>::shared_bytes, p);
+        return with_shape([](auto shape) { return decltype(shape)::rows; });
     }
     /* X(rows) = alpha T(rows, others) X(others) + beta X(rows) */
     weft_status multiply(wi_rows_part part, wi_rows_part others, double alpha, double beta) const {
@@ -322,22 +379,19 @@ struct wi_triangle_work {
     weft_status run_rows(wi_rows_part part, T alpha) const {
         wi_triangle_params<T> p = wi_triangle_typed(t, part, alpha);
         p.diagonal = diagonal + part.first / wi_triangle_side * wi_triangle_block;
-        return is_narrow ? launch<Narrow, solves>(p) : launch<Wide, solves>(p);
+        return with_shape([&](auto shape) {
+            using Shape = decltype(shape);
+            return WEFT_LAUNCH((wi_triangle_panels<Shape, solves>), ctx,
+                               (unsigned)wi_gemm_pieces(p.count, Shape::columns), Shape::threads,
+                               wi_triangle_panel<Shape>::shared_bytes, p);
+        });
     }
 };
-
-template <class T>
-bool wi_triangle_is_narrow(const weft_context *ctx, const wi_triangle *t) {
-    using Narrow = wi_triangle_narrow<T>;
-    const size_t panels = wi_gemm_pieces(t->count, wi_triangle_wide<T>::columns);
-    return panels < (size_t)ctx->gpu->multiprocessors &&
-           wi_triangle_panel<Narrow>::shared_bytes <= ctx->gpu->shared_optin;
-}
 
 /* Bytes of temporary memory: what the products take at once, and the blocks on the diagonal. */
 template <class T>
 size_t wi_triangle_product_bytes(const weft_context *ctx, const wi_triangle *t) {
-    const wi_triangle_work<T> work = {(weft_context *)ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
+    const wi_triangle_work<T> work = {(weft_context *)ctx, t, NULL, wi_triangle_choose<T>(ctx, t)};
     return wi_triangle_bytes(ctx, t, {0, t->order}, work.rows(), wi_gemm_most_bytes);
 }
 template <class T>
@@ -349,7 +403,7 @@ size_t wi_triangle_diagonal_bytes(const wi_triangle *t) {
  * and does the rest. */
 template <class T, class F>
 weft_status wi_triangle_queue(weft_context *ctx, const wi_triangle *t, const F &body) {
-    wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_is_narrow<T>(ctx, t)};
+    wi_triangle_work<T> work = {ctx, t, NULL, wi_triangle_choose<T>(ctx, t)};
     const size_t bytes = wi_triangle_product_bytes<T>(ctx, t);
     weft_status status =
         wi_gpu_alloc(ctx, (void **)&work.diagonal, wi_triangle_diagonal_bytes<T>(t));

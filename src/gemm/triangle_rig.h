@@ -66,17 +66,22 @@ static void compare_zeros(const triangle *p, const long double *after, const cha
 static weft_status make_call(rig *r, const triangle *p) {
     test_use(r->ctx, r->subject->op, p->row);
 #ifdef WEFT_CUDA
-    const bool changes = r->ctx->kind == WI_CUDA && p->one_unit;
-    const int units = changes ? r->ctx->gpu->multiprocessors : 0;
-    if (changes)
-        r->ctx->gpu->multiprocessors = 1;
+    wi_gpu *const gpu = r->ctx->kind == WI_CUDA ? r->ctx->gpu : NULL;
+    const int units = gpu ? gpu->multiprocessors : 0;
+    const size_t shared = gpu ? gpu->shared_optin : 0;
+    if (gpu && p->one_unit)
+        gpu->multiprocessors = 1;
+    if (gpu && p->less_room)
+        gpu->shared_optin = 99 << 10;
 #endif
     const weft_status status =
         r->subject->call(r->ctx, p->how, p->type, p->m, p->n, p->alpha, buffer_of(r, p, A)->p,
                          p->ld[A], buffer_of(r, p, B)->p, p->ld[B]);
 #ifdef WEFT_CUDA
-    if (changes)
-        r->ctx->gpu->multiprocessors = units;
+    if (gpu) {
+        gpu->multiprocessors = units;
+        gpu->shared_optin = shared;
+    }
 #endif
     return status;
 }
@@ -140,7 +145,8 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
                   .alpha = alphas[at[2]],
                   .spoiler = is_openblas(row) ? NOTHING : (spoiler)at[3],
                   .device = ALL_ON_DEVICE,
-                  .one_unit = test_below(&r->random, 2)};
+                  .one_unit = test_below(&r->random, 2),
+                  .less_room = test_below(&r->random, 4) == 0};
     while (n * n * count > MOST_PRODUCTS && count > 1)
         count /= 2;
     if (n * n * count > MOST_PRODUCTS)

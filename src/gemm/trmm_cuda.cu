@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung of trmm that users get. */
+#include "cuda/tensor_f64.cuh"
 #include "gemm/triangle_cuda.cuh"
 #include "gemm/trmm.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung of trsm that users get. All blocks on the diagonal of T are inverted first, at once;
  * then what is left are products. */
+#include "cuda/tensor_f64.cuh"
 #include "gemm/triangle_cuda.cuh"
 #include "gemm/trsm.h"
 
