@@ -11,6 +11,7 @@ struct steps {
     const wi_lu_args *args;
     size_t *asked; /* not NULL: nothing runs, and the most bytes of a step are found */
     bool clusters; /* panels are factored in clusters */
+    unsigned kept; /* multiprocessors that products with most of the matrix leave to a panel */
 
     char *at(size_t row, size_t column) const {
         return wi_lu_at(args, row, column);
@@ -37,6 +38,7 @@ struct steps {
         g.b = at(first.first, columns.first);
         g.c = at(first.end, columns.first);
         g.lda = g.ldb = g.ldc = args->lda;
+        g.blocks_most = kept ? (unsigned)ctx->gpu->multiprocessors - kept : 0;
         if (g.m == 0 || g.n == 0)
             return WEFT_OK;
         if (asked)
@@ -109,8 +111,6 @@ struct steps {
 
 /* ---- the ways through a matrix ---- */
 
-using way = weft_status (*)(const steps &);
-
 constexpr size_t block_width = 256;
 
 static wi_lu_columns block_at(const steps &s, size_t column) {
@@ -152,34 +152,87 @@ static weft_status go_by_halves(const steps &s) {
     return status == WEFT_OK ? s.update(all, {all.end, s.args->n}) : status;
 }
 
+/* The numbers of rows, for what is exchanged at the end. */
+struct rows_of_blocks {
+    const steps &s;
+    uint32_t *from; /* a column for each block */
+    void *copy;
+
+    size_t blocks() const {
+        return (s.panels() + block_width - 1) / block_width;
+    }
+    size_t from_bytes() const {
+        return s.args->m * blocks() * sizeof *from;
+    }
+    size_t copy_bytes() const {
+        return s.args->m * block_width * weft_type_size(s.args->type);
+    }
+    weft_status open() {
+        weft_status status = wi_gpu_alloc(s.ctx, (void **)&from, from_bytes());
+        if (status == WEFT_OK)
+            status = wi_gpu_alloc(s.ctx, &copy, copy_bytes());
+        return status == WEFT_OK ? wi_lu_number_rows(s.ctx, from, s.args->m, blocks()) : status;
+    }
+    weft_status close() {
+        const weft_status first = copy ? wi_gpu_free(s.ctx, copy) : WEFT_OK;
+        const weft_status second = from ? wi_gpu_free(s.ctx, from) : WEFT_OK;
+        return first == WEFT_OK ? second : first;
+    }
+    /* Block number k is factored: what it exchanged concerns the blocks before it. */
+    weft_status exchange(wi_lu_columns block) const {
+        const size_t before = block.first / block_width;
+        if (before == 0)
+            return WEFT_OK;
+        return wi_lu_exchange(s.ctx, WEFT_F32, before, from, s.args->m,
+                              {block.first, wi_lu_count(block), s.args->pivot + block.first, true});
+    }
+    weft_status permute() const {
+        weft_status status = WEFT_OK;
+        for (size_t k = 0; k + 1 < blocks() && status == WEFT_OK; k++)
+            status = wi_lu_permute(s.ctx, s.args, block_at(s, k * block_width),
+                                   from + k * s.args->m, copy);
+        return status;
+    }
+};
+
 /* While the side lane factors the next block, everything beyond it is updated. */
-static weft_status go_ahead(const steps &s) {
+static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_columns next) {
+    steps beyond = s;
+    beyond.kept = WI_LARGEST_CLUSTER;
+    if (s.asked)
+        return s.block(next), beyond.update(block, {next.end, s.args->n});
+    weft_status status = wi_gpu_fork(s.ctx);
+    if (status != WEFT_OK)
+        return status;
+    wi_gpu_take_side(s.ctx, true);
+    status = s.block(next);
+    wi_gpu_take_side(s.ctx, false);
+    if (status == WEFT_OK)
+        status = beyond.update(block, {next.end, s.args->n});
+    const weft_status joined = wi_gpu_join(s.ctx);
+    return status == WEFT_OK ? joined : status;
+}
+
+static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
     wi_lu_columns block = block_at(s, 0);
     weft_status status = s.block(block);
     while (status == WEFT_OK && block.end < s.panels()) {
         const wi_lu_columns next = block_at(s, block.end);
         status = s.update(block, next);
+        if (status == WEFT_OK)
+            status = update_beyond(s, block, next);
         if (status == WEFT_OK && !s.asked)
-            status = wi_gpu_fork(s.ctx);
-        if (status != WEFT_OK)
-            return status;
-        wi_gpu_take_side(s.ctx, !s.asked);
-        status = s.block(next);
-        wi_gpu_take_side(s.ctx, false);
-        if (status == WEFT_OK)
-            status = s.update(block, {next.end, s.args->n});
-        if (status == WEFT_OK)
-            status = s.swap(block, {0, block.first});
-        const weft_status joined = s.asked ? WEFT_OK : wi_gpu_join(s.ctx);
-        status = status == WEFT_OK ? joined : status;
+            status = rows.exchange(next);
         block = next;
     }
     if (status == WEFT_OK)
-        status = s.swap(block, {0, block.first});
-    return status == WEFT_OK ? s.update(block, {block.end, s.args->n}) : status;
+        status = s.update(block, {block.end, s.args->n});
+    return status == WEFT_OK && !s.asked ? rows.permute() : status;
 }
 
 /* ---- the rungs ---- */
+
+constexpr size_t room_for_gaps = 1 << 12; /* between what is taken at once */
 
 /* Takes the memory that any step needs, on both lanes, before the first. */
 static weft_status reserve(weft_context *ctx, size_t bytes, bool both) {
@@ -206,18 +259,21 @@ static weft_status release(weft_context *ctx, bool both) {
     return status == WEFT_OK ? last : status;
 }
 
-static weft_status run(weft_context *ctx, const wi_lu_args *args, way go, bool clusters, bool both) {
+/* Calls go(steps) twice: to ask, and to run. */
+template <class Go>
+static weft_status run(const steps &asking, bool both, const Go &go) {
     size_t bytes = 0;
-    steps s = {ctx, args, &bytes, clusters};
+    steps s = asking;
+    s.asked = &bytes;
     go(s);
     s.asked = NULL;
-    weft_status status = wi_lu_clear_words(ctx, args);
-    if (status == WEFT_OK && bytes > 0)
-        status = reserve(ctx, bytes, both);
+    weft_status status = wi_lu_clear_words(s.ctx, s.args);
+    if (status == WEFT_OK)
+        status = reserve(s.ctx, bytes + room_for_gaps, both);
     if (status != WEFT_OK)
         return status;
     status = go(s);
-    const weft_status released = bytes > 0 ? release(ctx, both) : WEFT_OK;
+    const weft_status released = release(s.ctx, both);
     return status == WEFT_OK ? released : status;
 }
 
@@ -231,14 +287,20 @@ weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args) {
 }
 
 weft_status wi_lu_blocked_gpu(weft_context *ctx, const void *args) {
-    return run(ctx, (const wi_lu_args *)args, go_right, false, false);
+    return run({ctx, (const wi_lu_args *)args, NULL, false, 0}, false, go_right);
 }
 weft_status wi_lu_halves(weft_context *ctx, const void *args) {
-    return run(ctx, (const wi_lu_args *)args, go_by_halves, false, false);
+    return run({ctx, (const wi_lu_args *)args, NULL, false, 0}, false, go_by_halves);
 }
 weft_status wi_lu_cluster(weft_context *ctx, const void *args) {
-    return run(ctx, (const wi_lu_args *)args, go_right, true, false);
+    return run({ctx, (const wi_lu_args *)args, NULL, true, 0}, false, go_right);
 }
 weft_status wi_lu_lookahead(weft_context *ctx, const void *args) {
-    return run(ctx, (const wi_lu_args *)args, go_ahead, true, true);
+    const steps s = {ctx, (const wi_lu_args *)args, NULL, true, 0};
+    rows_of_blocks rows = {s, NULL, NULL};
+    weft_status status = rows.open();
+    if (status == WEFT_OK)
+        status = run(s, true, [&](const steps &each) { return go_ahead(each, rows); });
+    const weft_status closed = rows.close();
+    return status == WEFT_OK ? closed : status;
 }

@@ -54,4 +54,12 @@ typedef struct wi_lu_exchanges {
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e);
 
+/* index[i + rows k] = i, k < columns. */
+weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns);
+
+/* Row i of the columns of a block becomes what row from[i] was, i = block.end ... m - 1. `copy` has
+ * room for m elements of each column. */
+weft_status wi_lu_permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
+                          const uint32_t *from, void *copy);
+
 #endif

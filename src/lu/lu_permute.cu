@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Exchanges of rows in columns that are done with, all at once at the end: until then only the
+ * numbers of the rows are exchanged, in one column of numbers for each block of columns. */
+#include "cuda/launch.cuh"
+#include "lu/lu_cuda.cuh"
+
+constexpr unsigned movers = 256; /* threads */
+constexpr size_t rows_each = 8;  /* of a thread */
+
+__global__ void __launch_bounds__(movers) number_rows(uint32_t *index, size_t rows, size_t columns) {
+    const size_t stride = (size_t)gridDim.x * movers;
+    for (size_t e = (size_t)blockIdx.x * movers + threadIdx.x; e < rows * columns; e += stride)
+        index[e] = (uint32_t)(e % rows);
+}
+
+template <class T>
+struct permute_params {
+    T *a, *copy; /* row 0, the first column */
+    size_t lda, first, rows, columns, row_blocks;
+    const uint32_t *from; /* which row comes to row i, i >= first */
+};
+
+/* f(row, column) for what this block has of rows `first` ... and of all columns. */
+template <class T, class F>
+__device__ static void each(const permute_params<T> &p, const F &f) {
+    const size_t start = p.first + blockIdx.x % p.row_blocks * rows_each * movers + threadIdx.x;
+    for (size_t c = blockIdx.x / p.row_blocks; c < p.columns; c += gridDim.x / p.row_blocks)
+#pragma unroll
+        for (size_t r = 0; r < rows_each; r++)
+            if (start + r * movers < p.rows)
+                f(start + r * movers, c);
+}
+template <class T>
+__global__ void __launch_bounds__(movers) gather_rows(permute_params<T> p) {
+    each(p, [&](size_t i, size_t c) { p.copy[i + c * p.rows] = p.a[p.from[i] + c * p.lda]; });
+}
+template <class T>
+__global__ void __launch_bounds__(movers) put_back(permute_params<T> p) {
+    each(p, [&](size_t i, size_t c) { p.a[i + c * p.lda] = p.copy[i + c * p.rows]; });
+}
+
+weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns) {
+    const size_t wanted = (rows * columns + movers - 1) / movers;
+    const size_t most = 16 * (size_t)ctx->gpu->multiprocessors;
+    return WEFT_LAUNCH(number_rows, ctx, (unsigned)(wanted < most ? wanted : most), movers, 0,
+                       index, rows, columns);
+}
+
+template <class T>
+static weft_status permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
+                           const uint32_t *from, void *copy) {
+    const size_t rows = args->m - block.end, columns = wi_lu_count(block);
+    const size_t row_blocks = (rows + rows_each * movers - 1) / (rows_each * movers);
+    const permute_params<T> p = {(T *)wi_lu_at(args, 0, block.first), (T *)copy, args->lda,
+                                 block.end, args->m, columns, row_blocks, from};
+    const unsigned blocks = (unsigned)(row_blocks * columns);
+    if (rows == 0)
+        return WEFT_OK;
+    const weft_status status = WEFT_LAUNCH(gather_rows<T>, ctx, blocks, movers, 0, p);
+    return status == WEFT_OK ? WEFT_LAUNCH(put_back<T>, ctx, blocks, movers, 0, p) : status;
+}
+
+weft_status wi_lu_permute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns block,
+                          const uint32_t *from, void *copy) {
+    return args->type == WEFT_F64 ? permute<double>(ctx, args, block, from, copy)
+                                  : permute<float>(ctx, args, block, from, copy);
+}
