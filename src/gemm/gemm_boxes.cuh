@@ -263,6 +263,34 @@ struct wi_gemm_boxed_block {
         return true;
     }
 
+    /* Stores all sums of an adder. Of C, what is to be added is read several runs at a time, before
+     * any is written: for all the compiler knows, what one writes is what the next reads. */
+    template <class To>
+    __device__ void store_all(const Adder &sums, To *tile) const {
+        using run = wi_gemm_run<To, Adder::run>;
+        using sum_run = wi_gemm_run<Sum, Adder::run>;
+        constexpr int runs = Adder::count / Adder::run, at_once = 128 / (int)sizeof(run);
+        const size_t ldc = g.ldc;
+        const Sum alpha = g.alpha, beta = g.beta;
+#pragma unroll
+        for (int first = 0; first < runs; first += at_once) {
+            run old[at_once];
+            int q = 0;
+            sums.each([&](int i, int j, const sum_run &) {
+                if (q >= first && q < first + at_once && beta != (Sum)0)
+                    old[q - first] = *(const run *)(tile + (size_t)i + (size_t)j * ldc);
+                q++;
+            });
+            q = 0;
+            sums.each([&](int i, int j, const sum_run &x) {
+                if (q >= first && q < first + at_once)
+                    *(run *)(tile + (size_t)i + (size_t)j * ldc) =
+                        wi_gemm_updated(old[q - first], alpha, x, beta);
+                q++;
+            });
+        }
+    }
+
     /* Stores an adder's sums in C: elements c and on, by columns. */
     template <class To>
     __device__ void store(const wi_gemm_item &item, const Adder &sums, To *c) const {
@@ -275,9 +303,7 @@ struct wi_gemm_boxed_block {
         const bool aligned = (uintptr_t)tile % sizeof(run) == 0 && ldc % Adder::run == 0;
         if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n &&
             Triangle::has_all_of(item.row, item.column, deal.wanted))
-            sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
-                wi_gemm_update_run((run *)(tile + (size_t)i + (size_t)j * ldc), alpha, x, beta);
-            });
+            store_all(sums, tile);
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 const int to_diagonal = (int)(item.column - item.row) + j - i;

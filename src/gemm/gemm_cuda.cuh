@@ -72,16 +72,20 @@ template <class Out, int count>
 struct alignas(count * sizeof(Out)) wi_gemm_run {
     Out at[count];
 };
+/* alpha sum + beta old; with beta = 0, `old` is not used. */
+template <class Out, class Sum, int count>
+__device__ inline wi_gemm_run<Out, count> wi_gemm_updated(wi_gemm_run<Out, count> old, Sum alpha,
+                                                          const wi_gemm_run<Sum, count> &sum,
+                                                          Sum beta) {
+#pragma unroll
+    for (int q = 0; q < count; q++)
+        wi_gemm_update(&old.at[q], alpha, sum.at[q], beta);
+    return old;
+}
 template <class Out, class Sum, int count>
 __device__ inline void wi_gemm_update_run(wi_gemm_run<Out, count> *c, Sum alpha,
                                           const wi_gemm_run<Sum, count> &sum, Sum beta) {
-    wi_gemm_run<Out, count> x = {};
-    if (beta != (Sum)0)
-        x = *c;
-#pragma unroll
-    for (int q = 0; q < count; q++)
-        wi_gemm_update(&x.at[q], alpha, sum.at[q], beta);
-    *c = x;
+    *c = wi_gemm_updated(beta != (Sum)0 ? *c : wi_gemm_run<Out, count>{}, alpha, sum, beta);
 }
 
 /* Which of a run are wanted, and are there. */

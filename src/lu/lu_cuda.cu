@@ -94,7 +94,9 @@ struct steps {
             status = wi_lu_factor_by_columns(ctx, &p, columns);
         if (status == WEFT_OK && !asked)
             status = wi_lu_apply(ctx, &p, whole);
-        return status == WEFT_OK ? multiply(columns, {columns.end, whole.end}) : status;
+        if (status == WEFT_OK && !asked)
+            status = wi_lu_update(ctx, &p, {columns.end, whole.end});
+        return status;
     }
     /* Panel after panel. */
     weft_status block(wi_lu_columns whole) const {

@@ -54,6 +54,10 @@ typedef struct wi_lu_exchanges {
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e);
 
+/* A(below the panel, columns) -= A(below, panel) A(rows of the panel, columns), for a panel of at
+ * most 32 columns. */
+weft_status wi_lu_update(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns columns);
+
 /* index[i + rows k] = i, k < columns. */
 weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns);
 

@@ -41,7 +41,7 @@ struct wi_lu_panel_params {
 template <class Shape>
 struct wi_lu_panel_shared {
     static constexpr int per_message = 16 / (int)sizeof(typename Shape::T);
-    static constexpr int pieces_of(int elements) {
+    __host__ __device__ static constexpr int pieces_of(int elements) {
         return (elements + per_message - 1) / per_message;
     }
     static constexpr int pieces = pieces_of(Shape::width); /* of a row */

@@ -1,86 +1,95 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges of rows on a GPU. Each thread follows one row through all the exchanges; then rows move
- * in one step, column by column. */
+/* Exchanges of rows on a GPU. A first kernel follows each row through all the exchanges; then a
+ * second moves rows in one step, column by column. */
 #include "cuda/launch.cuh"
 #include "lu/lu_cuda.cuh"
 
-constexpr int most = 256;          /* exchanges made at once */
-constexpr int threads = 2 * most;  /* for the rows k, and for the rows pivot[k] */
-constexpr int columns = 4;         /* that a thread moves at a time */
+constexpr int most = 256;     /* exchanges made at once */
+constexpr int rows = 2 * most; /* that may move: the rows k, and the rows pivot[k] */
+constexpr int tracers = 32;   /* threads of a block that follows rows: few, as they wait for themselves */
+constexpr int columns = 4;    /* that a thread moves at a time */
 
-template <class T>
-struct swap_params {
-    size_t n;
-    T *x;
-    size_t ldx, first; /* exchanges first ... first + count - 1 */
-    int count;
-    const int64_t *pivot; /* of row `first` */
+/* Exchanges first ... first + count - 1; pivot is that of row `first`. */
+struct exchanges {
+    int first, count;
+    const int64_t *pivot;
     bool forward;
 };
 
-/* Where the row of this thread goes; moves is false if there is none. */
+/* Where a row goes; from < 0: nowhere. */
 struct move {
-    int64_t from, to;
-    bool moves;
+    int from, to;
 };
 
-template <class T>
-__device__ static move trace(const swap_params<T> &p, const int64_t *pivot) {
-    const int thread = (int)threadIdx.x, k = thread % most;
+__device__ static move trace(const exchanges &e, const int *pivot, int thread) {
+    const int k = thread % most, end = e.first + e.count;
     const bool is_partner = thread >= most;
-    const int64_t end = (int64_t)p.first + p.count;
-    if (k >= p.count || (is_partner && pivot[k] < end))
-        return {0, 0, false};
-    const int64_t from = is_partner ? pivot[k] : (int64_t)p.first + k;
-    int64_t to = from;
+    if (k >= e.count || (is_partner && pivot[k] < end))
+        return {-1, -1};
+    const int from = is_partner ? pivot[k] : e.first + k;
+    int to = from;
     bool last = true;
-    for (int step = 0; step < p.count; step++) {
-        const int i = p.forward ? step : p.count - 1 - step;
-        const int64_t row = (int64_t)p.first + i, with = pivot[i];
+#pragma unroll 8
+    for (int step = 0; step < e.count; step++) {
+        const int i = e.forward ? step : e.count - 1 - step;
+        const int row = e.first + i, with = pivot[i];
+        last = last && (with != from || i <= k);
         to = to == row ? with : to == with ? row : to;
-        last = last && !(is_partner && i > k && with == from);
     }
-    return {from, to, last && from != to};
+    return {(last || !is_partner) && from != to ? from : -1, to};
+}
+
+__global__ void __launch_bounds__(tracers) trace_rows(exchanges e, move *moves) {
+    WEFT_SHARED(int, pivot, [most]);
+    for (int k = (int)threadIdx.x; k < e.count; k += tracers)
+        pivot[k] = (int)e.pivot[k];
+    __syncthreads();
+    const int thread = (int)blockIdx.x * tracers + (int)threadIdx.x;
+    moves[thread] = trace(e, pivot, thread);
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads) swap_rows(swap_params<T> p) {
-    WEFT_SHARED(int64_t, pivot, [most]);
-    if ((int)threadIdx.x < p.count)
-        pivot[threadIdx.x] = p.pivot[threadIdx.x];
-    __syncthreads();
-    const move m = trace(p, pivot);
-    for (size_t j = (size_t)blockIdx.x * columns; j < p.n; j += (size_t)gridDim.x * columns) {
+__global__ void __launch_bounds__(rows) move_rows(size_t n, T *x, size_t ldx, const move *moves) {
+    const move m = moves[threadIdx.x];
+    const bool moving = m.from >= 0;
+    for (size_t j = (size_t)blockIdx.x * columns; j < n; j += (size_t)gridDim.x * columns) {
         T old[columns];
 #pragma unroll
         for (int c = 0; c < columns; c++)
-            old[c] = m.moves && j + c < p.n ? p.x[m.from + (j + c) * p.ldx] : (T)0;
+            old[c] = moving && j + c < n ? x[(size_t)m.from + (j + c) * ldx] : (T)0;
         __syncthreads();
 #pragma unroll
         for (int c = 0; c < columns; c++)
-            if (m.moves && j + c < p.n)
-                p.x[m.to + (j + c) * p.ldx] = old[c];
+            if (moving && j + c < n)
+                x[(size_t)m.to + (j + c) * ldx] = old[c];
     }
 }
 
 template <class T>
-static weft_status swap(weft_context *ctx, size_t n, void *x, size_t ldx, wi_lu_exchanges e) {
-    const size_t pieces = (e.count + most - 1) / most, wanted = (n + columns - 1) / columns;
-    const size_t fill = 4 * (size_t)ctx->gpu->multiprocessors;
-    weft_status status = WEFT_OK;
-    for (size_t step = 0; step < pieces && status == WEFT_OK; step++) {
-        const size_t done = most * (e.forward ? step : pieces - 1 - step), left = e.count - done;
-        const swap_params<T> p = {n,         (T *)x, ldx, e.first + done, (int)(left < most ? left : most),
-                                  e.pivot + done, e.forward};
-        status = WEFT_LAUNCH(swap_rows<T>, ctx, (unsigned)(wanted < fill ? wanted : fill), threads,
-                             0, p);
-    }
+static weft_status exchange(weft_context *ctx, size_t n, T *x, size_t ldx, const exchanges &e,
+                            move *moves) {
+    const size_t wanted = (n + columns - 1) / columns, fill = 4 * (size_t)ctx->gpu->multiprocessors;
+    weft_status status = WEFT_LAUNCH(trace_rows, ctx, rows / tracers, tracers, 0, e, moves);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(move_rows<T>, ctx, (unsigned)(wanted < fill ? wanted : fill), rows, 0,
+                             n, x, ldx, moves);
     return status;
 }
 
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e) {
-    return type == WEFT_F64 ? swap<double>(ctx, n, x, ldx, e) : swap<float>(ctx, n, x, ldx, e);
+    static const char moves_key = 0;
+    const size_t pieces = (e.count + most - 1) / most;
+    move *moves;
+    weft_status status = wi_gpu_scratch(ctx, &moves_key, rows * sizeof *moves, (void **)&moves);
+    for (size_t step = 0; step < pieces && status == WEFT_OK; step++) {
+        const size_t done = most * (e.forward ? step : pieces - 1 - step), left = e.count - done;
+        const exchanges piece = {(int)(e.first + done), (int)(left < most ? left : most),
+                                 e.pivot + done, e.forward};
+        status = type == WEFT_F64 ? exchange(ctx, n, (double *)x, ldx, piece, moves)
+                                  : exchange(ctx, n, (float *)x, ldx, piece, moves);
+    }
+    return status;
 }
 
 weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
