@@ -132,8 +132,9 @@ EMU_ENUM(State, READY, WAITING, ENDED);
 /* What waits at one barrier: the lanes of a warp, or the threads of a block or cluster. */
 struct Group {
     std::vector<Fibre *> fibres;
-    size_t size = 0, waiting = 0, ended = 0; /* lanes that a warp does not have count as ended */
-    uint64_t time = 0;                       /* when all of it last met */
+    size_t size = 0, waiting = 0, ended = 0;  /* lanes that a warp does not have count as ended */
+    uint64_t time = 0;                        /* when all of it last met */
+    std::vector<unsigned char> gathered = {}; /* of a warp, what its lanes let each other read */
     bool over() const {
         return ended == size;
     }
@@ -160,8 +161,9 @@ struct Fibre {
     Group *group = nullptr;
     int op = 0, source = 0;
     uint64_t value = 0, result = 0;
-    uint64_t time = 0; /* of its accesses */
-    Seen seen = {};    /* of other threads' work */
+    unsigned gathers = 0; /* gatherings that it took part in */
+    uint64_t time = 0;    /* of its accesses */
+    Seen seen = {};       /* of other threads' work */
     Fence fence = {};
     Seen unfenced = {};                       /* what its next fence will make visible to it */
     std::vector<uint64_t> engine_fences = {}; /* when it showed its writes to the copy engine */

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <utility>
 
@@ -133,6 +134,8 @@ static uint64_t warp_result(Fibre *f, const std::vector<Fibre *> &here) {
     const std::vector<Fibre *> &lanes = f->group->fibres;
     const size_t source = (size_t)f->source;
     uint64_t bits = 0;
+    if (f->op == EMU_GATHER)
+        return 0;
     if (f->op != EMU_SHUFFLE) {
         for (const Fibre *other : here)
             if (f->op == EMU_MATCH ? other->value == f->value : other->value != 0)
@@ -189,6 +192,18 @@ uint64_t emu_meet(emu_op op, emu_site at, unsigned mask, uint64_t value, int sou
     settle(self);
     run_next(&self->context);
     return self->result;
+}
+
+/* Two places in turn: a lane may be on its way to the next gathering while others still read this
+ * one. */
+const unsigned char *emu_gather(const void *mine, size_t bytes, emu_site at) {
+    constexpr size_t all_bytes = 32 * emu_gather_bytes;
+    std::vector<unsigned char> &places = self->groups[0]->gathered;
+    places.resize(2 * all_bytes);
+    unsigned char *const all = places.data() + self->gathers++ % 2 * all_bytes;
+    memcpy(all + (size_t)self->index.lane * emu_gather_bytes, mine, bytes);
+    emu_meet(EMU_GATHER, at, ~0u);
+    return all;
 }
 
 unsigned __activemask() {

@@ -269,6 +269,20 @@ static bool of_own_block(const Cell &c) {
     return c.slot() == self->block->slot && c.time() > self->block->start;
 }
 
+/* Has `seen` that access of a thread, or of its warp? One access often touched many words, as a
+ * copy of a box does, so answers are kept. */
+static bool seen_part(const Known &seen, const Keys &keys, const Cell &c) {
+    static struct {
+        uint64_t serial, who;
+        bool yes;
+    } answers[1024];
+    const uint64_t mixed = (c.who + seen.serial.number * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    auto &answer = answers[mixed >> 54];
+    if (answer.serial != seen.serial.number || answer.who != c.who)
+        answer = {seen.serial.number, c.who, seen.has_part(keys, c.time())};
+    return answer.yes;
+}
+
 /* Has the running thread seen that access, of another thread? What was written before a kernel is
  * read by many threads that know the same: what they know of a block is looked up once. */
 static bool seen_before(const Cell &c) {
@@ -284,7 +298,7 @@ static bool seen_before(const Cell &c) {
     const Keys keys(c.slot(), c.thread());
     if (f.serial != seen->serial.number || f.slot != c.slot())
         f = {seen->serial.number, seen->time_of(keys.block), c.slot(), seen->has_parts(keys)};
-    return c.time() <= f.time || (f.parts && seen->has_part(keys, c.time()));
+    return c.time() <= f.time || (f.parts && seen_part(*seen, keys, c));
 }
 
 /* Was that access, if there was one, ordered before what the running thread does now? */

@@ -277,6 +277,10 @@ test_climb() {
     same 0 $? "$place: demo"
     json_valid 'demo --json' 3 <"$folder/demo.json"
     expect 0 'every result checked' "$weft" demo -p "$place" --n 64Ki
+    for op in -1 1h nan 3601; do
+        expect 1 "WEFT_SECONDS: \"$op\" is not a time; set it to" env "WEFT_SECONDS=$op" \
+            "$weft" climb scan -p "$place" --n 100
+    done
 }
 
 # All roofs of a cpu, and none that it does not have; the bytes that the passes of sort's rungs move.

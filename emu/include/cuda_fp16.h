@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 /* A float with 1 sign bit, 15 - fraction_bits bits of exponent, and fraction_bits. `hidden` is the
@@ -32,6 +33,14 @@ struct emu_float16 {
     }
     operator float() const {
         const int exponent = (bits & infinity) / hidden, fraction = bits & (hidden - 1);
+        if (exponent > 0 && exponent < infinity / hidden) { /* as most are */
+            const uint32_t wide = (uint32_t)(bits >> 15) << 31 |
+                                  (uint32_t)(exponent - bias + 127) << 23 |
+                                  (uint32_t)fraction << (23 - fraction_bits);
+            float value;
+            memcpy(&value, &wide, sizeof value);
+            return value;
+        }
         float magnitude = std::ldexp((float)(exponent ? fraction + hidden : fraction),
                                      std::max(exponent, 1) - bias - fraction_bits);
         if (exponent == infinity / hidden)

@@ -98,7 +98,8 @@ void *emu_cluster_map(void *mine, unsigned rank, emu_site at);
 /* Waits for the lanes of the warp in `mask`, or for all of the block or cluster. Returns the bits
  * of a vote, the value from lane `source`, or how many threads of the block give a nonzero value.
  */
-EMU_ENUM(emu_op, EMU_SYNCWARP, EMU_SHUFFLE, EMU_BALLOT, EMU_MATCH, EMU_BLOCK, EMU_CLUSTER);
+EMU_ENUM(emu_op, EMU_SYNCWARP, EMU_SHUFFLE, EMU_GATHER, EMU_BALLOT, EMU_MATCH, EMU_BLOCK,
+         EMU_CLUSTER);
 uint64_t emu_meet(emu_op op, emu_site at, unsigned mask, uint64_t value = 0, int source = 0);
 #define emu_cluster_barrier(at) emu_meet(EMU_CLUSTER, at, 0)
 #define EMU_BARRIER(name, value) ((int)emu_meet(EMU_BLOCK, EMU_HERE(name), 0, (value) != 0))
@@ -116,6 +117,19 @@ inline void __syncwarp(unsigned mask = ~0u, EMU_SITE("__syncwarp")) {
 #define __any_sync(mask, value) (EMU_VOTE("__any_sync", mask, value) != 0)
 #define __all_sync(mask, value) (EMU_VOTE("__all_sync", mask, !(value)) == 0)
 unsigned __activemask();
+
+/* Lets all lanes of a warp read `bytes` bytes of each: what takes many shuffles, in one meeting.
+ * Lane k's begin at k times emu_gather_bytes, and stay there until the next gathering but one. */
+constexpr size_t emu_gather_bytes = 96;
+const unsigned char *emu_gather(const void *mine, size_t bytes, emu_site at);
+/* Word i of a lane's. */
+template <class T>
+__attribute__((no_sanitize("thread"))) inline T emu_gathered(const unsigned char *all, int lane,
+                                                             int i) {
+    T word;
+    memcpy(&word, all + (size_t)lane * emu_gather_bytes + (size_t)i * sizeof word, sizeof word);
+    return word;
+}
 
 template <class To, class From>
 inline To emu_bits(From from) {

@@ -247,13 +247,16 @@ static void check_rungs(weft_context *ctx, const wi_climb *climb, void *problem)
 /* Is it an extent that the climb was asked for, or none? */
 static bool is_asked_for(const wi_setup *setup, size_t extent) {
     return extent == 0 || extent == setup->extent[0] || extent == setup->n ||
-           extent == setup->extent[2];
+           extent == setup->extent[2] || extent == setup->extent[3];
 }
 
-/* Products of a few columns of few terms. */
+/* Products of a few columns of few terms, of a batch three. */
 static void check_extents(weft_context *ctx, const wi_climb *climb) {
-    const wi_setup setup = {
-        .ctx = ctx, .type = climb->type, .n = SMALL_N, .extent = {40, SMALL_N + 1, 7}, .seed = 1};
+    const wi_setup setup = {.ctx = ctx,
+                            .type = climb->type,
+                            .n = SMALL_N,
+                            .extent = {40, SMALL_N + 1, 7, 3},
+                            .seed = 1};
     wi_facts facts;
     void *problem;
     char why[128];

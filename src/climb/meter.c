@@ -13,7 +13,7 @@ enum {
     MOST_ARENA_BYTES = 1 << 30
 };
 
-static const double usual_budget_seconds = 0.4;
+static const double usual_budget_seconds = 0.4, most_budget_seconds = 3600;
 
 double wi_now(void) {
     struct timespec t;
@@ -51,14 +51,35 @@ weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_
     return status;
 }
 
+/* WEFT_SECONDS, or the usual. */
+static weft_status choose_budget(weft_context *ctx, double *seconds) {
+    const char *const wish = getenv("WEFT_SECONDS");
+    char *end = NULL;
+    *seconds = usual_budget_seconds;
+    if (!wish || !*wish)
+        return WEFT_OK;
+    *seconds = strtod(wish, &end);
+    if (!*end && *seconds >= 0 && *seconds <= most_budget_seconds)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "WEFT_SECONDS: \"%.64s\" is not a time; set it to 0 ... %.0f seconds, or unset "
+                   "it for %g",
+                   wish, most_budget_seconds, usual_budget_seconds);
+}
+
 weft_status wi_meter_open(wi_meter *meter, weft_context *ctx) {
+    double seconds;
+    *meter = (wi_meter){.ctx = ctx};
+    const weft_status status = choose_budget(ctx, &seconds);
+    if (status != WEFT_OK)
+        return status;
     const size_t cache = wi_machine_of(ctx)->cache_bytes;
     size_t bytes = cache + cache / 2;
     bytes = bytes < LEAST_ARENA_BYTES ? LEAST_ARENA_BYTES : bytes;
     /* a GPU reads a smaller arena too quickly to time */
     if (bytes > MOST_ARENA_BYTES || ctx->kind == WI_CUDA)
         bytes = MOST_ARENA_BYTES;
-    return wi_meter_open_with(meter, ctx, bytes, usual_budget_seconds);
+    return wi_meter_open_with(meter, ctx, bytes, seconds);
 }
 
 void wi_meter_close(wi_meter *meter) {
@@ -91,6 +112,11 @@ weft_status wi_meter_once(const wi_meter *meter, const wi_timed *timed, double *
     return status;
 }
 
+bool wi_meter_goes_on(const wi_meter *meter, size_t count, double start) {
+    const size_t least = meter->budget_seconds > 0 ? WI_LEAST_SAMPLES : 1;
+    return count < WI_MOST_SAMPLES && (count < least || wi_now() - start < meter->budget_seconds);
+}
+
 /* Times with the host's clock. */
 static weft_status time_on_host(const wi_meter *meter, const wi_timed *timed, double *seconds) {
     double samples[WI_MOST_SAMPLES], unused;
@@ -98,8 +124,7 @@ static weft_status time_on_host(const wi_meter *meter, const wi_timed *timed, do
     size_t count = 0;
     weft_status status = wi_meter_once(meter, timed, &unused);
     const double start = wi_now();
-    while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < meter->budget_seconds)) {
+    while (status == WEFT_OK && wi_meter_goes_on(meter, count, start)) {
         if (flush)
             wi_cpu_flush(meter);
         status = wi_meter_once(meter, timed, &samples[count++]);

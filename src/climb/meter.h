@@ -16,7 +16,8 @@ struct wi_meter {
     size_t cache_bytes; /* of the place's last cache */
     void *arena;        /* memory of the place, larger than that cache */
     size_t arena_bytes;
-    double budget_seconds; /* after that long, no more samples than the minimum are taken */
+    double budget_seconds; /* after that long, no more samples than the minimum are taken; 0: a
+                              single sample, which tells little */
 };
 
 /* Something to time. */
@@ -32,12 +33,15 @@ enum {
     WI_MOST_SAMPLES = 51
 };
 
+/* Times each run for as long as the environment's WEFT_SECONDS says. */
 weft_status wi_meter_open(wi_meter *meter, weft_context *ctx);
 
 /* The same with an arena of that many bytes (or as many as memory allows) and that budget. */
 weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_bytes,
                                double budget_seconds);
 void wi_meter_close(wi_meter *meter);
+/* After `count` samples, of which the first began at `start`: is there to be another? */
+bool wi_meter_goes_on(const wi_meter *meter, size_t count, double start);
 
 /* The monotonic clock, in seconds. */
 double wi_now(void);

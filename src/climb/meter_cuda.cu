@@ -56,8 +56,7 @@ static weft_status take_samples(const wi_meter *meter, const wi_timed *timed,
         batch = first > batch_seconds / MOST_IN_BATCH ? (int)(batch_seconds / first) + 1
                                                       : MOST_IN_BATCH;
     const double start = wi_now();
-    while (status == WEFT_OK && count < WI_MOST_SAMPLES &&
-           (count < WI_LEAST_SAMPLES || wi_now() - start < meter->budget_seconds))
+    while (status == WEFT_OK && wi_meter_goes_on(meter, count, start))
         status = sample(meter, timed, cold, batch, event, &samples[count++]);
     if (status == WEFT_OK)
         *seconds = wi_median(samples, count);

@@ -7,12 +7,17 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "cpu/team.h"
 
 enum {
     LINE_BYTES = 64,
-    SPINS_BEFORE_YIELD = 64
+    /* How often a helper looks for work before it calls sched_yield at each look, and before it
+     * sleeps instead (about a millisecond later). */
+    BUSY = 64,
+    YIELDING = BUSY + (1 << 11),
+    SLEEP_NS = 50000
 };
 
 /* One direction, fill or drain: the pieces of segments 0 ... limit - 1 may be taken. */
@@ -68,6 +73,17 @@ static void raise_limit(const wi_conveyor *c, side *s, size_t limit) {
                           memory_order_release);
 }
 
+/* Waits a little before a helper's look number k for work. */
+static void wait_to_look(unsigned k) {
+    const struct timespec nap = {0, SLEEP_NS};
+    if (k < BUSY)
+        wi_cpu_relax();
+    else if (k < YIELDING)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
 static void assist(belt *b) {
     unsigned idle = 0;
     while (!atomic_load_explicit(&b->stop, memory_order_relaxed)) {
@@ -75,10 +91,8 @@ static void assist(belt *b) {
             idle = 0;
         else if (handed_out(b->c, &b->fill) && handed_out(b->c, &b->drain))
             return;
-        else if (++idle < SPINS_BEFORE_YIELD)
-            wi_cpu_relax();
         else
-            sched_yield();
+            wait_to_look(++idle);
     }
 }
 

@@ -4,19 +4,48 @@
 #ifndef WI_GROUP_EMU_CUH
 #define WI_GROUP_EMU_CUH
 
-/* Element p along k of row (or column) i. */
-template <class T, bool by_k>
-inline float wi_group_element(const wi_group_operand &x, int i, int p) {
-    const int across = 128 / (int)sizeof(T); /* elements of a line */
-    const int line = by_k ? i : p, place = by_k ? p : i % across;
-    const size_t at = (size_t)line * 128 + (size_t)place * sizeof(T) +
-                      (by_k ? 0 : (size_t)(i / across) * x.panel_bytes);
+/* So many elements side by side; a struct, so that emu checks them as one access. */
+template <class T, int count>
+struct alignas(count * sizeof(T)) wi_group_elements {
+    T at[count];
+};
+
+/* Those that lie `at` bytes behind the first of an operand, as lines are shuffled. */
+template <class T, int count>
+inline wi_group_elements<T, count> wi_group_read(const wi_group_operand &x, size_t at) {
     const uintptr_t from = (uintptr_t)x.start + at;
-    const T *const element = (const T *)(from ^ (from >> 7 & 7) << 4);
+    return *(const wi_group_elements<T, count> *)(from ^ (from >> 7 & 7) << 4);
+}
+template <class T>
+inline float wi_group_value(T element) {
     if constexpr (std::is_same_v<T, float>)
-        return wi_bit_cast<float>(wi_bit_cast<uint32_t>(*element) & ~(uint32_t)0x1fff);
+        return wi_bit_cast<float>(wi_bit_cast<uint32_t>(element) & ~(uint32_t)0x1fff);
     else
-        return (float)*element;
+        return (float)element;
+}
+
+/* Rows (or columns) i ... i + rows - 1, all of k. */
+template <class T, bool by_k, int rows>
+inline void wi_group_load(const wi_group_operand &x, int i,
+                          float (&value)[rows][32 / (int)sizeof(T)]) {
+    constexpr int across = 128 / (int)sizeof(T), chunk = 16 / (int)sizeof(T), depth = 2 * chunk;
+    if constexpr (by_k) {
+        for (int r = 0; r < rows; r++)
+            for (int p = 0; p < depth; p += chunk) {
+                const auto part =
+                    wi_group_read<T, chunk>(x, (size_t)(i + r) * 128 + (size_t)p * sizeof(T));
+                for (int e = 0; e < chunk; e++)
+                    value[r][p + e] = wi_group_value(part.at[e]);
+            }
+    } else {
+        for (int p = 0; p < depth; p++) {
+            const auto part =
+                wi_group_read<T, rows>(x, (size_t)p * 128 + (size_t)(i % across) * sizeof(T) +
+                                              (size_t)(i / across) * x.panel_bytes);
+            for (int r = 0; r < rows; r++)
+                value[r][p] = wi_group_value(part.at[r]);
+        }
+    }
 }
 
 template <class T, bool a_by_k, bool b_by_k, class Sum, int sums>
@@ -25,17 +54,18 @@ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
     constexpr int depth = 32 / (int)sizeof(T);
     const int first = (int)threadIdx.x / 32 % 4 * 16 + wi_lane() / 4;
     const int column = wi_lane() % 4 * 2;
-    float x[2][depth];
+    float x[2][1][depth], y[2][depth];
     for (int r = 0; r < 2; r++)
-        for (int p = 0; p < depth; p++)
-            x[r][p] = wi_group_element<T, a_by_k>(a, first + 8 * r, p);
-    for (int j = 0; j < sums / 4; j++)
+        wi_group_load<T, a_by_k>(a, first + 8 * r, x[r]);
+    for (int j = 0; j < sums / 4; j++) {
+        wi_group_load<T, b_by_k>(b, 8 * j + column, y);
         for (int c = 0; c < 2; c++)
-            for (int p = 0; p < depth; p++) {
-                const float y = wi_group_element<T, b_by_k>(b, 8 * j + column + c, p);
-                for (int r = 0; r < 2; r++)
-                    sum[4 * j + 2 * r + c] = wi_plus(sum[4 * j + 2 * r + c], (Sum)(x[r][p] * y));
-            }
+            for (int p = 0; p < depth; p++)
+                for (int r = 0; r < 2; r++) {
+                    Sum &to = sum[4 * j + 2 * r + c];
+                    to = wi_plus(to, (Sum)(x[r][0][p] * y[c][p]));
+                }
+    }
 }
 
 inline void wi_group_begin() {}

@@ -4,17 +4,33 @@
 #ifndef WI_TENSOR_EMU_CUH
 #define WI_TENSOR_EMU_CUH
 
+/* The registers of a lane for one product. */
+template <class T, int m, int n>
+struct wi_multiply_operands {
+    T a[m], b[n];
+};
+template <class T, int m, int n>
+inline const unsigned char *wi_gather_operands(const T (&a)[m], const T (&b)[n]) {
+    wi_multiply_operands<T, m, n> mine;
+    static_assert(sizeof mine <= emu_gather_bytes, "all registers at once");
+    memcpy(mine.a, a, sizeof a);
+    memcpy(mine.b, b, sizeof b);
+    return emu_gather(&mine, sizeof mine, EMU_HERE("mma"));
+}
+
 /* Each lane gets its rows of A and columns of B from the lanes that hold them; `add(d, a, b)` adds
  * to d the products of the registers a and b. */
 template <class D, class Add>
 inline void wi_multiply_twin(D (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], Add add) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const unsigned char *const all = wi_gather_operands(a, b);
     for (int q = 0; q < 4; q++) {
         for (int half = 0; half < 2; half++) {
-            const uint32_t upper = wi_shuffle(a[2 * half], 4 * g + q);
-            const uint32_t lower = wi_shuffle(a[2 * half + 1], 4 * g + q);
+            const uint32_t upper = emu_gathered<uint32_t>(all, 4 * g + q, 2 * half);
+            const uint32_t lower = emu_gathered<uint32_t>(all, 4 * g + q, 2 * half + 1);
             for (int column = 0; column < 2; column++) {
-                const uint32_t theirs = wi_shuffle(b[half], 4 * (2 * t + column) + q);
+                const int holder = 4 * (2 * t + column) + q;
+                const uint32_t theirs = emu_gathered<uint32_t>(all, holder, 4 + half);
                 d[column] = add(d[column], upper, theirs);
                 d[2 + column] = add(d[2 + column], lower, theirs);
             }
@@ -52,26 +68,49 @@ inline void wi_multiply_int8(int32_t (&d)[4], const uint32_t (&a)[4], const uint
 }
 inline void wi_multiply_f64(double (&d)[2], double a, double b) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
-    for (int q = 0; q < 4; q++) {
-        const double mine = wi_shuffle(a, 4 * g + q);
+    const double mine[] = {a}, theirs[] = {b};
+    const unsigned char *const all = wi_gather_operands(mine, theirs);
+    for (int q = 0; q < 4; q++)
         for (int column = 0; column < 2; column++)
-            d[column] = fma(mine, wi_shuffle(b, 4 * (2 * t + column) + q), d[column]);
-    }
+            d[column] = fma(emu_gathered<double>(all, 4 * g + q, 0),
+                            emu_gathered<double>(all, 4 * (2 * t + column) + q, 1), d[column]);
+}
+/* tensor_f64.cuh's: k4 such products for the upper eight rows, and as many for the lower. */
+template <int k4>
+inline void wi_multiply_f64(double (&d)[4], const double (&a)[2 * k4], const double (&b)[k4]) {
+    const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const unsigned char *const all = wi_gather_operands(a, b);
+    for (int k = 0; k < 4 * k4; k++)
+        for (int column = 0; column < 2; column++) {
+            const int q = k % 4, i = k / 4, holder = 4 * (2 * t + column) + q;
+            const double y = emu_gathered<double>(all, holder, 2 * k4 + i);
+            d[column] = fma(emu_gathered<double>(all, 4 * g + q, 2 * i), y, d[column]);
+            d[2 + column] = fma(emu_gathered<double>(all, 4 * g + q, 2 * i + 1), y, d[2 + column]);
+        }
 }
 
-inline const uint16_t *wi_row_of(const void *row, int lane) {
-    return (const uint16_t *)wi_shuffle((uintptr_t)row, lane);
+/* The rows that the lanes name. */
+struct wi_rows {
+    const unsigned char *all;
+    const uint16_t *of(int lane) const {
+        return emu_gathered<const uint16_t *>(all, lane, 0);
+    }
+};
+inline wi_rows wi_gather_rows(const void *row) {
+    return {emu_gather(&row, sizeof row, EMU_HERE("ldmatrix"))};
 }
 inline void wi_load_matrices(uint32_t (&part)[4], const void *row) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const wi_rows rows = wi_gather_rows(row);
     for (int i = 0; i < 4; i++)
-        part[i] = *(const uint32_t *)(wi_row_of(row, 8 * i + g) + 2 * t);
+        part[i] = *(const uint32_t *)(rows.of(8 * i + g) + 2 * t);
 }
 inline void wi_load_matrices_transposed(uint32_t (&part)[4], const void *row) {
     const int g = wi_lane() / 4, t = wi_lane() % 4;
+    const wi_rows rows = wi_gather_rows(row);
     for (int i = 0; i < 4; i++) {
-        const uint16_t *const first = wi_row_of(row, 8 * i + 2 * t);
-        const uint16_t *const second = wi_row_of(row, 8 * i + 2 * t + 1);
+        const uint16_t *const first = rows.of(8 * i + 2 * t);
+        const uint16_t *const second = rows.of(8 * i + 2 * t + 1);
         part[i] = first[g] | (uint32_t)second[g] << 16;
     }
 }

@@ -27,7 +27,7 @@ __device__ inline void wi_multiply_f64(double (&d)[4], const double (&a)[4], con
                  : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
                  : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
-#else
+#elif !defined(WEFT_EMU)
 template <int k4>
 __device__ inline void wi_multiply_f64(double (&d)[4], const double (&a)[2 * k4],
                                        const double (&b)[k4]) {

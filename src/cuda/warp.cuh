@@ -23,11 +23,18 @@ __device__ inline void wi_pause(unsigned clocks) {
 }
 #endif
 
-/* Applies a 32-bit shuffle to every word of x. */
+/* What one shuffle moves: 32 bits. Emu moves more, as it takes long for lanes to meet. */
+#ifdef WEFT_EMU
+using wi_shuffle_word = uint64_t;
+#else
+using wi_shuffle_word = uint32_t;
+#endif
+
+/* Applies a shuffle to every word of x. */
 template <class T, class Shuffle>
 __device__ inline T wi_shuffle_words(T x, Shuffle shuffle) {
-    constexpr int words = (sizeof(T) + 3) / 4;
-    uint32_t word[words] = {};
+    constexpr int words = (sizeof(T) + sizeof(wi_shuffle_word) - 1) / sizeof(wi_shuffle_word);
+    wi_shuffle_word word[words] = {};
     memcpy(word, &x, sizeof x);
 #pragma unroll
     for (int i = 0; i < words; i++)
@@ -38,20 +45,23 @@ __device__ inline T wi_shuffle_words(T x, Shuffle shuffle) {
 
 template <class T>
 __device__ inline T wi_shuffle(T x, int lane) {
-    return wi_shuffle_words(x, [=](uint32_t w) { return __shfl_sync(wi_all_lanes, w, lane); });
+    return wi_shuffle_words(x,
+                            [=](wi_shuffle_word w) { return __shfl_sync(wi_all_lanes, w, lane); });
 }
 template <class T>
 __device__ inline T wi_shuffle_xor(T x, int mask) {
-    return wi_shuffle_words(x, [=](uint32_t w) { return __shfl_xor_sync(wi_all_lanes, w, mask); });
+    return wi_shuffle_words(
+        x, [=](wi_shuffle_word w) { return __shfl_xor_sync(wi_all_lanes, w, mask); });
 }
 template <class T>
 __device__ inline T wi_shuffle_up(T x, int lanes) {
-    return wi_shuffle_words(x, [=](uint32_t w) { return __shfl_up_sync(wi_all_lanes, w, lanes); });
+    return wi_shuffle_words(
+        x, [=](wi_shuffle_word w) { return __shfl_up_sync(wi_all_lanes, w, lanes); });
 }
 template <class T>
 __device__ inline T wi_shuffle_down(T x, int lanes) {
-    return wi_shuffle_words(x,
-                            [=](uint32_t w) { return __shfl_down_sync(wi_all_lanes, w, lanes); });
+    return wi_shuffle_words(
+        x, [=](wi_shuffle_word w) { return __shfl_down_sync(wi_all_lanes, w, lanes); });
 }
 
 /* The values of all 32 lanes combined, in every lane; in lane order, by the same tree every time.

@@ -253,6 +253,7 @@ static void longer_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, capacity);
     test_sweep s = sweep_of(long_sizes, sizeof long_sizes / sizeof *long_sizes);
     s.extent[2] = 4;
+    s.must = 0; /* each rung, of any type: such cases take long */
     s.one_in = 64;
     s.share = 15;
     test_sweep_run(ctx, &r.random, &s, &r);
@@ -276,6 +277,36 @@ static void each_rung_once(weft_context *ctx) {
             p.k = ctx->kind == WI_CPU ? 601 : 41;
             choose_numbers(&r, &p, 15, 1);
             choose_layout(&r, &p, k + t);
+            run_case(&r, &p);
+        }
+    rig_close(&r);
+}
+
+/* Products so deep that every slot of a ring is used again, of two tiles of C, which is less than
+ * the multiprocessors are: their steps of k, an odd number, are then dealt out in shares, and those
+ * of f64 may end in the next tile. */
+static void deep_products(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = ctx->kind == WI_CUDA ? test_rows(ctx, &wi_gemm_ladder, rows) : 0;
+    for (size_t k = 0; k < count; k++)
+        for (size_t t = 0; t < PAIRS; t++) {
+            const bool parts = rows[k] && strcmp(rows[k]->name, "parts") == 0;
+            if (!parts && !(rows[k] && strcmp(rows[k]->name, "ring") == 0))
+                continue;
+            product p = {.row = rows[k],
+                         .types = pairs[t],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = 100,
+                         .n = 100};
+            const size_t step = 128 / test_size_of(p.types.type);
+            p.k = step * (p.types.type == WEFT_F64 ? 23 : 9) - 5;
+            if (parts && p.types.type != WEFT_F32)
+                continue;
+            p.alpha = p.beta = 1;
+            p.pattern = p.types.type == WEFT_I8 ? TEST_ANY : TEST_SMALL;
+            choose_layout(&r, &p, test_below(&r.random, STORED));
             run_case(&r, &p);
         }
     rig_close(&r);
@@ -319,9 +350,8 @@ static void thin_shapes(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once),
-        TEST_ON_EACH_PLACE(thin_shapes),
-        TEST_ON_EACH_PLACE(usual_sizes),
+        TEST_ON_EACH_PLACE(each_rung_once), TEST_ON_EACH_PLACE(thin_shapes),
+        TEST_ON_EACH_PLACE(deep_products),  TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);

@@ -34,14 +34,17 @@ WI_INLINE uint32_t slot_at(double at, double count) {
 #define LINEAR_SLOTS linear_slots_f64
 #include "histogram/histogram_simd_float.inc"
 
+/* Without conditions: a compiler that makes branches of them cannot vectorise the loop, and half of
+ * those would be predicted wrongly. */
 static void number_pairs(size_t n, const uint8_t *x, uint16_t *pairs) {
 #pragma omp simd
     for (size_t k = 0; k < n; k++) {
         uint16_t both;
         memcpy(&both, x + 2 * k, sizeof both);
         const int16_t up = (int16_t)((both - (both << 8)) & 0xff00); /* high - low, times 256 */
-        const uint16_t from = up < 0 ? both >> 8 : both & 0xff;
-        pairs[k] = (uint16_t)((up < 0 ? -up : up) | from);
+        const uint16_t falls = (uint16_t)(up >> 15); /* all bits set if high < low */
+        const uint16_t from = (uint16_t)((both >> 8 & falls) | (both & 0xff & ~falls));
+        pairs[k] = (uint16_t)((uint16_t)((up ^ falls) - falls) | from);
     }
 }
 

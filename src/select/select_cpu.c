@@ -13,44 +13,15 @@
 
 #include "cpu/stream.h"
 #include "cpu/team.h"
-#include "select/select_simd.h"
+#include "select/select_plan.h"
 
 enum {
-    BLOCK_BYTES = 1 << 17, /* of the widest array: three blocks fit a second-level cache */
-    TILE_BYTES = 1 << 10,  /* the same; between two tiles, part of the block before is written */
-    KEEP_BYTES = 1 << 12,  /* the same, if that is written during a tile */
-    /* Larger outputs would not stay in a cache until they are next used. */
-    STREAM_BYTES = 1 << 24,
     /* How often a thread looks for a count before it counts that block itself: longer than a
      * running thread needs for a block. */
     PATIENCE = 1 << 9
 };
 
 #define UNKNOWN UINT32_MAX
-
-/* The outputs of a block. */
-enum {
-    KEPT,
-    REST,
-    POSITIONS,
-    OUTPUTS
-};
-
-typedef struct plan {
-    const wi_select_args *args;
-    const wi_select_simd *simd;
-    wi_select_job job;
-    int tested_log;            /* log2 of tested_bytes */
-    size_t width;              /* bytes of an element that is moved */
-    size_t tile, tiles, block; /* elements of a tile, tiles of a block, elements of a block */
-    size_t blocks, whole_blocks;
-    size_t size[OUTPUTS];              /* bytes of an element of each output; 0: not wanted */
-    char *to[OUTPUTS];                 /* where each output of all blocks begins */
-    size_t marks_bytes, room[OUTPUTS]; /* for a block */
-    bool in_place;                     /* the output overwrites the input */
-    bool keeps; /* it only selects the tested elements themselves, with streaming stores */
-    void (*store)(void *to, const void *from, size_t bytes);
-} plan;
 
 /* What the threads know about one another. */
 typedef struct relay {
@@ -66,77 +37,30 @@ typedef struct parcel {
 } parcel;
 
 typedef struct worker {
-    const plan *p;
+    const wi_select_plan *p;
     relay *r;
-    uint64_t *marks;         /* of a block */
-    parcel packed[OUTPUTS];  /* of this block */
-    parcel pending[OUTPUTS]; /* of `pending_block` */
+    uint64_t *marks;                   /* of a block */
+    parcel packed[WI_SELECT_OUTPUTS];  /* of this block */
+    parcel pending[WI_SELECT_OUTPUTS]; /* of `pending_block` */
     size_t pending_block;
     bool addressed; /* is its place in the output known? */
     size_t known;   /* the counts of so many blocks are added up */
     uint64_t kept;  /* in those blocks, so many elements are kept */
 } worker;
 
-static int log_of(size_t bytes) {
-    return __builtin_ctzll(bytes);
+static size_t worker_bytes(const wi_select_plan *p) {
+    return p->marks_bytes + 2 * (p->room[WI_SELECT_TO_KEPT] + p->room[WI_SELECT_TO_REST] +
+                                 p->room[WI_SELECT_TO_POSITIONS]);
 }
 
-static size_t round_up(size_t bytes) {
-    return (bytes + WI_LINE_BYTES - 1) / WI_LINE_BYTES * WI_LINE_BYTES;
+static size_t counts_bytes(const wi_select_plan *p) {
+    return wi_select_round_up(p->blocks * sizeof(_Atomic uint32_t));
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-static void store_plain(void *to, const void *from, size_t bytes) {
-    memcpy(to, from, bytes);
-}
-
-static plan make_plan(const wi_select_args *args) {
-    plan p = {.args = args,
-              .simd = WI_OF_ISA(wi_cpu_isa(), wi_select_simd),
-              .job = args->job,
-              .tested_log = log_of(args->tested_bytes),
-              .width = args->unit * args->units};
-    if (args->job == WI_SELECT_KEEP) {
-        p.size[KEPT] = args->kept ? p.width : 0;
-        p.size[REST] = args->rest || args->rest_follows ? p.width : 0;
-        p.size[POSITIONS] = args->positions ? args->position_bytes : 0;
-    }
-    const size_t widest = larger(larger(args->tested_bytes, p.width), p.size[POSITIONS]);
-    p.keeps = args->job == WI_SELECT_KEEP && !args->unique && args->x == args->tested &&
-              args->units == 1 && p.width == args->tested_bytes &&
-              args->n * p.width >= STREAM_BYTES && p.size[KEPT] && !p.size[REST] &&
-              !p.size[POSITIONS];
-    p.tile = larger((p.keeps ? KEEP_BYTES : TILE_BYTES) / widest / 64 * 64, 64);
-    p.tiles = larger(BLOCK_BYTES / (p.tile * widest), 1);
-    p.block = p.tile * p.tiles;
-    p.whole_blocks = args->n / p.block;
-    p.blocks = p.whole_blocks + (args->n % p.block != 0);
-    p.marks_bytes = round_up(p.block / 8);
-    for (int k = 0; k < OUTPUTS; k++)
-        p.room[k] = p.size[k] ? round_up(p.block * p.size[k] + WI_SELECT_SLACK_BYTES) : 0;
-    p.to[KEPT] = args->kept;
-    p.to[REST] = args->rest;
-    p.to[POSITIONS] = args->positions;
-    p.in_place = args->x && (args->x == args->kept || args->x == args->rest);
-    p.store = args->n * p.width >= STREAM_BYTES ? p.simd->stream : store_plain;
-    return p;
-}
-
-static size_t worker_bytes(const plan *p) {
-    return p->marks_bytes + 2 * (p->room[KEPT] + p->room[REST] + p->room[POSITIONS]);
-}
-
-static size_t counts_bytes(const plan *p) {
-    return round_up(p->blocks * sizeof(_Atomic uint32_t));
-}
-
-static worker make_worker(const plan *p, relay *r, char *memory) {
+static worker make_worker(const wi_select_plan *p, relay *r, char *memory) {
     worker w = {.p = p, .r = r, .marks = (uint64_t *)(void *)memory};
     memory += p->marks_bytes;
-    for (int k = 0; k < OUTPUTS; k++) {
+    for (int k = 0; k < WI_SELECT_OUTPUTS; k++) {
         w.packed[k].buffer = memory;
         w.pending[k].buffer = memory + p->room[k];
         memory += 2 * p->room[k];
@@ -149,7 +73,7 @@ static size_t elements_of(size_t n, size_t first, size_t most) {
 }
 
 /* Marks elements [first, first + n); returns how many are wanted. */
-static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
+static size_t mark(const wi_select_plan *p, size_t first, size_t n, uint64_t *marks) {
     const wi_select_args *args = p->args;
     const char *const x = (const char *)args->tested + first * args->tested_bytes;
     if (!args->unique)
@@ -172,8 +96,9 @@ static size_t mark(const plan *p, size_t first, size_t n, uint64_t *marks) {
 /* ---- passing on counts ---- */
 
 /* Counts block k in place of a thread that may have lost its core to another process. */
-static uint32_t count_for_another(const plan *p, size_t k) {
-    uint64_t marks[KEEP_BYTES / 64]; /* a tile has at most as many elements as bytes, or 64 */
+static uint32_t count_for_another(const wi_select_plan *p, size_t k) {
+    uint64_t
+        marks[WI_SELECT_KEEP_BYTES / 64]; /* a tile has at most as many elements as bytes, or 64 */
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
     size_t count = 0;
     for (size_t at = 0; at < n; at += p->tile)
@@ -210,11 +135,11 @@ static bool learn_kept(worker *w, size_t k, bool wait) {
 /* ---- packing ---- */
 
 /* Packs elements of any width. */
-static void pack(const plan *p, size_t first, size_t n, const uint64_t *marks, uint64_t flip,
-                 char *to) {
+static void pack(const wi_select_plan *p, size_t first, size_t n, const uint64_t *marks,
+                 uint64_t flip, char *to) {
     const char *const x = (const char *)p->args->x + first * p->width;
     if (p->args->units == 1 && p->width <= 8) {
-        p->simd->pack[log_of(p->width)](x, n, marks, flip, to);
+        p->simd->pack[wi_select_log_of(p->width)](x, n, marks, flip, to);
         return;
     }
     for (size_t w = 0; 64 * w < n; w++)
@@ -224,8 +149,9 @@ static void pack(const plan *p, size_t first, size_t n, const uint64_t *marks, u
         }
 }
 
-static void pack_positions(const plan *p, size_t first, size_t n, const uint64_t *marks, char *to) {
-    const size_t bytes = p->size[POSITIONS];
+static void pack_positions(const wi_select_plan *p, size_t first, size_t n, const uint64_t *marks,
+                           char *to) {
+    const size_t bytes = p->size[WI_SELECT_TO_POSITIONS];
     for (size_t w = 0; 64 * w < n; w++)
         for (uint64_t word = marks[w]; word; word &= word - 1, to += bytes) {
             const uint64_t at = first + 64 * w + (size_t)__builtin_ctzll(word);
@@ -239,16 +165,19 @@ static void pack_positions(const plan *p, size_t first, size_t n, const uint64_t
 
 /* Adds a tile's elements, `count` of which are marked, to the block's outputs. */
 static void pack_tile(worker *w, size_t first, size_t n, const uint64_t *marks, size_t count) {
-    const plan *const p = w->p;
-    const size_t counts[OUTPUTS] = {[KEPT] = count, [REST] = n - count, [POSITIONS] = count};
-    for (int k = 0; k < OUTPUTS; k++) {
+    const wi_select_plan *const p = w->p;
+    const size_t counts[WI_SELECT_OUTPUTS] = {[WI_SELECT_TO_KEPT] = count,
+                                              [WI_SELECT_TO_REST] = n - count,
+                                              [WI_SELECT_TO_POSITIONS] = count};
+    for (int k = 0; k < WI_SELECT_OUTPUTS; k++) {
         parcel *const packed = &w->packed[k];
         if (!p->size[k])
             continue;
-        if (k == POSITIONS)
+        if (k == WI_SELECT_TO_POSITIONS)
             pack_positions(p, first, n, marks, packed->buffer + packed->bytes);
         else
-            pack(p, first, n, marks, k == REST ? UINT64_MAX : 0, packed->buffer + packed->bytes);
+            pack(p, first, n, marks, k == WI_SELECT_TO_REST ? UINT64_MAX : 0,
+                 packed->buffer + packed->bytes);
         packed->bytes += counts[k] * p->size[k];
     }
 }
@@ -265,13 +194,14 @@ static bool address(worker *w, size_t tiles) {
     const size_t first = w->pending_block * w->p->block;
     if (w->addressed || !learn_kept(w, w->pending_block, tiles == 0))
         return w->addressed;
-    const uint64_t before[OUTPUTS] = {
-        [KEPT] = w->kept, [REST] = first - w->kept, [POSITIONS] = w->kept};
-    for (int k = 0; k < OUTPUTS; k++) {
+    const uint64_t before[WI_SELECT_OUTPUTS] = {[WI_SELECT_TO_KEPT] = w->kept,
+                                                [WI_SELECT_TO_REST] = first - w->kept,
+                                                [WI_SELECT_TO_POSITIONS] = w->kept};
+    for (int k = 0; k < WI_SELECT_OUTPUTS; k++) {
         if (!w->p->size[k])
             continue;
         w->pending[k].to = w->p->to[k] + before[k] * w->p->size[k];
-        w->pending[k].part = tiles ? round_up(w->pending[k].bytes / tiles + 1) : 0;
+        w->pending[k].part = tiles ? wi_select_round_up(w->pending[k].bytes / tiles + 1) : 0;
     }
     return w->addressed = true;
 }
@@ -281,7 +211,7 @@ static bool address(worker *w, size_t tiles) {
 static void write_some(worker *w, size_t tiles) {
     if (!address(w, tiles))
         return;
-    for (int k = 0; k < OUTPUTS; k++) {
+    for (int k = 0; k < WI_SELECT_OUTPUTS; k++) {
         parcel *const pending = &w->pending[k];
         const size_t left = pending->bytes - pending->written;
         const size_t beyond = ((uintptr_t)pending->to + pending->written) % WI_LINE_BYTES;
@@ -292,7 +222,7 @@ static void write_some(worker *w, size_t tiles) {
 /* Writes all of it. */
 static void write_rest(worker *w) {
     address(w, 0);
-    for (int k = 0; k < OUTPUTS; k++)
+    for (int k = 0; k < WI_SELECT_OUTPUTS; k++)
         write(w, &w->pending[k], w->pending[k].bytes - w->pending[k].written);
 }
 
@@ -300,7 +230,7 @@ static void write_rest(worker *w) {
 static void turn(worker *w, size_t k) {
     w->pending_block = k;
     w->addressed = false;
-    for (int o = 0; o < OUTPUTS; o++) {
+    for (int o = 0; o < WI_SELECT_OUTPUTS; o++) {
         const parcel written = w->pending[o];
         w->pending[o] = w->packed[o];
         w->packed[o] = (parcel){.buffer = written.buffer};
@@ -309,28 +239,29 @@ static void turn(worker *w, size_t k) {
 
 /* Prefetches one tile's share of a whole block of elements of `bytes` bytes: lines from all over
  * it. */
-WI_INLINE void fetch_share(const plan *p, const void *elements, size_t bytes, size_t block,
-                           size_t tile) {
+WI_INLINE void fetch_share(const wi_select_plan *p, const void *elements, size_t bytes,
+                           size_t block, size_t tile) {
     const char *const x = (const char *)elements + block * p->block * bytes;
     const size_t each = p->tile * bytes / WI_LINE_BYTES, lines = each * p->tiles;
     for (size_t line = tile * each; line < (tile + 1) * each; line++)
         wi_prefetch(x + wi_fetch_order(line, lines) * WI_LINE_BYTES, WI_LINE_BYTES);
 }
 
-WI_INLINE void fetch_tile(const plan *p, size_t block, size_t tile) {
+WI_INLINE void fetch_tile(const wi_select_plan *p, size_t block, size_t tile) {
     const wi_select_args *args = p->args;
     if (block >= p->whole_blocks)
         return;
     fetch_share(p, args->tested, args->tested_bytes, block, tile);
-    if ((p->size[KEPT] || p->size[REST]) && args->x != args->tested)
+    if ((p->size[WI_SELECT_TO_KEPT] || p->size[WI_SELECT_TO_REST]) && args->x != args->tested)
         fetch_share(p, args->x, p->width, block, tile);
 }
 
 /* Tests and packs tile t of block k; writes and prefetches meanwhile. The tile is whole, and so is
  * block `next` if there is one. Returns how many elements are kept. */
 static size_t keep_tile(worker *w, size_t k, size_t next, size_t t) {
-    const plan *const p = w->p;
-    parcel *const packed = &w->packed[KEPT], *const pending = &w->pending[KEPT];
+    const wi_select_plan *const p = w->p;
+    parcel *const packed = &w->packed[WI_SELECT_TO_KEPT], *const pending =
+                                                              &w->pending[WI_SELECT_TO_KEPT];
     const size_t tile_bytes = p->tile * p->width, block_bytes = p->block * p->width;
     const char *const x = p->args->x;
     const bool goes = address(w, p->tiles - t);
@@ -359,7 +290,7 @@ static size_t keep_tile(worker *w, size_t k, size_t next, size_t t) {
 /* Marks and packs tile t of block k, then writes and prefetches. Returns how many elements are
  * wanted. */
 static size_t mark_tile(worker *w, size_t k, size_t next, size_t t, size_t tiles) {
-    const plan *const p = w->p;
+    const wi_select_plan *const p = w->p;
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
     const size_t at = t * p->tile, in_tile = elements_of(n, at, p->tile);
     uint64_t *const marks = w->marks + at / 64;
@@ -373,7 +304,7 @@ static size_t mark_tile(worker *w, size_t k, size_t next, size_t t, size_t tiles
 /* Marks and packs block k and publishes its count; meanwhile writes what is pending and prefetches
  * block `next`. */
 static void do_block(worker *w, size_t k, size_t next) {
-    const plan *const p = w->p;
+    const wi_select_plan *const p = w->p;
     const size_t first = k * p->block, n = elements_of(p->args->n, first, p->block);
     const size_t tiles = (n - 1) / p->tile + 1;
     const bool keeps = p->keeps && k < p->whole_blocks;
@@ -386,7 +317,7 @@ static void do_block(worker *w, size_t k, size_t next) {
 
 /* Moves elements to the wanted places of block k. */
 static void expand_block(worker *w, size_t k) {
-    const plan *const p = w->p;
+    const wi_select_plan *const p = w->p;
     const wi_select_args *args = p->args;
     const void *const fill = args->fill ? args->fill : args->fill_bytes;
     const size_t first = k * p->block, n = elements_of(args->n, first, p->block);
@@ -410,7 +341,7 @@ static size_t take_block(relay *r) {
 }
 
 static void do_blocks(worker w) {
-    const plan *const p = w.p;
+    const wi_select_plan *const p = w.p;
     size_t k = take_block(w.r);
     while (k < p->blocks) {
         const size_t next = take_block(w.r);
@@ -427,7 +358,7 @@ static void do_blocks(worker w) {
 
 /* The arguments of the threads. */
 typedef struct job {
-    const plan *p;
+    const wi_select_plan *p;
     relay *r;
     char *memory; /* for the workers */
 } job;
@@ -440,7 +371,7 @@ static void do_part(void *user, int rank, int size) {
 
 /* Does all blocks; returns the number of wanted elements. `memory` is for the counts of all blocks
  * and, after them, for the workers. */
-static uint64_t do_all(const weft_context *ctx, const plan *p, int team, char *memory) {
+static uint64_t do_all(const weft_context *ctx, const wi_select_plan *p, int team, char *memory) {
     relay r = {.counts = (_Atomic uint32_t *)(void *)memory};
     atomic_init(&r.taken, 0);
     for (size_t k = 0; k < p->blocks; k++)
@@ -454,8 +385,9 @@ static uint64_t do_all(const weft_context *ctx, const plan *p, int team, char *m
 
 weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
     const wi_select_args *args = arguments;
-    plan p = make_plan(args);
-    const int team = wi_team_size(ctx, p.blocks, args->n * larger(p.width, args->tested_bytes));
+    wi_select_plan p = wi_select_make_plan(args);
+    const int team =
+        wi_team_size(ctx, p.blocks, args->n * wi_select_larger(p.width, args->tested_bytes));
     const size_t bytes = counts_bytes(&p) + (size_t)team * worker_bytes(&p);
     char *const memory = wi_host_alloc(bytes);
     if (!memory)
@@ -466,8 +398,9 @@ weft_status wi_select_threads(weft_context *ctx, const void *arguments) {
     if (args->rest_follows) {
         wi_select_args count = *args;
         count.job = WI_SELECT_JUST_COUNT;
-        const plan counting = make_plan(&count);
-        p.to[REST] = (char *)args->kept + do_all(ctx, &counting, team, memory) * p.width;
+        const wi_select_plan counting = wi_select_make_plan(&count);
+        p.to[WI_SELECT_TO_REST] =
+            (char *)args->kept + do_all(ctx, &counting, team, memory) * p.width;
     }
     const uint64_t kept = do_all(ctx, &p, team, memory);
     wi_host_free(memory);
