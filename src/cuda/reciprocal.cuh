@@ -32,7 +32,8 @@ struct wi_divisor {
     T x, reciprocal;
     bool quick;
 
-    __device__ explicit wi_divisor(T x_) : x(x_), reciprocal(wi_reciprocal(x_)) {
+    __device__ explicit wi_divisor(T x_) : wi_divisor(x_, wi_reciprocal(x_)) {}
+    __device__ wi_divisor(T x_, T reciprocal_) : x(x_), reciprocal(reciprocal_) {
         const T size = x < 0 ? -x : x;
         quick = size >= (T)1e-30 && size <= (T)1e30;
     }

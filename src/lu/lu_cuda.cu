@@ -98,16 +98,22 @@ struct steps {
             status = wi_lu_update(ctx, &p, {columns.end, whole.end});
         return status;
     }
-    /* Panel after panel. */
-    weft_status block(wi_lu_columns whole) const {
+    wi_lu_columns panel_at(size_t column, wi_lu_columns whole) const {
+        const size_t width = width_at(column), left = whole.end - column;
+        return {column, column + (width < left ? width : left)};
+    }
+    /* Panel after panel, from a column on. */
+    weft_status block_from(size_t column, wi_lu_columns whole) const {
         weft_status status = WEFT_OK;
-        for (size_t k = whole.first; k < whole.end && status == WEFT_OK;) {
-            const size_t width = width_at(k), left = whole.end - k;
-            const wi_lu_columns columns = {k, k + (width < left ? width : left)};
+        while (column < whole.end && status == WEFT_OK) {
+            const wi_lu_columns columns = panel_at(column, whole);
             status = panel(columns, whole);
-            k = columns.end;
+            column = columns.end;
         }
         return status;
+    }
+    weft_status block(wi_lu_columns whole) const {
+        return block_from(whole.first, whole);
     }
 };
 
@@ -197,20 +203,31 @@ struct rows_of_blocks {
     }
 };
 
-/* While the side lane factors the next block, everything beyond it is updated. */
+/* While the side lane factors the next block, what is beyond it is updated. The long product begins
+ * when the second panel does, so that its blocks leave the panels the multiprocessors they have: for
+ * a cluster these must be neighbours. */
 static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_columns next) {
+    const wi_lu_columns rest = {next.end, s.args->n}, first = s.panel_at(next.first, next);
     steps beyond = s;
     beyond.kept = WI_LARGEST_CLUSTER;
-    if (s.asked)
-        return s.block(next), beyond.update(block, {next.end, s.args->n});
     weft_status status = wi_gpu_fork(s.ctx);
     if (status != WEFT_OK)
         return status;
     wi_gpu_take_side(s.ctx, true);
-    status = s.block(next);
+    status = s.panel(first, next);
     wi_gpu_take_side(s.ctx, false);
     if (status == WEFT_OK)
-        status = beyond.update(block, {next.end, s.args->n});
+        status = s.swap(block, rest);
+    if (status == WEFT_OK)
+        status = s.solve(block, rest);
+    if (status == WEFT_OK)
+        status = wi_gpu_join(s.ctx);
+    wi_gpu_take_side(s.ctx, true);
+    if (status == WEFT_OK)
+        status = s.block_from(first.end, next);
+    wi_gpu_take_side(s.ctx, false);
+    if (status == WEFT_OK)
+        status = beyond.multiply(block, rest);
     const weft_status joined = wi_gpu_join(s.ctx);
     return status == WEFT_OK ? joined : status;
 }
@@ -221,7 +238,9 @@ static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
     while (status == WEFT_OK && block.end < s.panels()) {
         const wi_lu_columns next = block_at(s, block.end);
         status = s.update(block, next);
-        if (status == WEFT_OK)
+        if (status == WEFT_OK && s.asked)
+            status = s.update(block, {next.end, s.args->n});
+        else if (status == WEFT_OK)
             status = update_beyond(s, block, next);
         if (status == WEFT_OK && !s.asked)
             status = rows.exchange(next);

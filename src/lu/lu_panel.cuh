@@ -65,8 +65,11 @@ struct wi_lu_panel_block {
     uint32_t (&now)[rows]; /* which row of the result each is; wi_lu_no_row: beyond the last */
     bool (&free)[rows];    /* not a pivot yet */
 
-    __device__ static wi_message packed(const wi_lu_candidate &c) {
-        return {{c.size.high, c.size.low, c.row, 0}};
+    __device__ static wi_message packed(const wi_lu_candidate &c, bool is_negative) {
+        return {{c.size.high, c.size.low, c.row, is_negative ? 1u << 31 : 0u}};
+    }
+    __device__ static wi_message no_candidate() {
+        return packed({{0, 0}, wi_lu_no_row}, false);
     }
     __device__ static wi_lu_candidate unpacked(const wi_message &m) {
         return {{m.word[0], m.word[1]}, m.word[2]};
@@ -105,32 +108,38 @@ struct wi_lu_panel_block {
                                  wi_cluster_size() * brought * (uint32_t)sizeof(wi_message));
     }
 
-    /* This thread's best row. */
-    __device__ wi_lu_candidate own_best(int &which) const {
-        wi_lu_candidate best = {{0, 0}, wi_lu_no_row};
-        which = 0;
+    /* This thread's best row, and the lanes of its warp that may have a better one. */
+    struct contest {
+        wi_lu_candidate best;
+        int which;
+        unsigned lanes;
+    };
+    __device__ contest compete() const {
+        contest own = {{{0, 0}, wi_lu_no_row}, 0, 0};
 #pragma unroll
         for (int r = 0; r < rows; r++) {
             const wi_lu_candidate c = {wi_lu_size_of(x[r][0]), now[r]};
-            if (free[r] && (best.row == wi_lu_no_row || c.precedes(best))) {
-                best = c;
-                which = r;
+            if (free[r] && (own.best.row == wi_lu_no_row || c.precedes(own.best))) {
+                own.best = c;
+                own.which = r;
             }
         }
-        return best;
+        own.lanes = wi_lu_best_lanes(own.best);
+        return own;
     }
     /* By the lane that has the warp's best row. */
     template <int turning>
-    __device__ void propose(int slot, const wi_lu_candidate &best, int which) const {
+    __device__ void propose(int slot, const contest &own) const {
         const int warp = (int)threadIdx.x / 32;
-        s.warp_heads[slot][warp] = packed(best);
 #pragma unroll
         for (int r = 0; r < rows; r++)
-            if (rows == 1 || which == r)
+            if (rows == 1 || own.which == r) {
+                s.warp_heads[slot][warp] = packed(own.best, x[r][0] < 0);
 #pragma unroll
                 for (int piece = 0; piece < Shared::pieces_of(turning); piece++)
                     memcpy(&s.warp_rows[slot][warp][piece], &x[r][piece * per_message],
                            sizeof(wi_message));
+            }
     }
     /* The first `left` elements of a piece of a row; zeros in place of others. */
     __device__ static wi_message cut(const wi_message &piece, int left) {
@@ -149,8 +158,7 @@ struct wi_lu_panel_block {
     __device__ void send_best(int slot, int left) const {
         constexpr int warps = Shared::warps;
         const int lane = wi_lane();
-        const wi_message none = packed({{0, 0}, wi_lu_no_row});
-        const wi_message head = lane < warps ? s.warp_heads[slot][lane] : none;
+        const wi_message head = lane < warps ? s.warp_heads[slot][lane] : no_candidate();
         const int best = wi_lu_best_lane(unpacked(head));
         const unsigned mine = wi_cluster_rank();
         for (unsigned to = threadIdx.x / 32; to < wi_cluster_size(); to += warps) {
@@ -175,13 +183,15 @@ struct wi_lu_panel_block {
             }
         }
     }
-    /* x -= l u, a place down, where l, of what is no pivot yet, is a row's multiplier. */
+    /* x -= l u, a place down, where l, of what is no pivot yet, is a row's multiplier. The contest of
+     * the next column begins as soon as its elements are known. */
     template <int turning>
-    __device__ void eliminate(const wi_message *row) const {
+    __device__ contest eliminate(const wi_message *row, T reciprocal) const {
         T u[per_message], l[rows], last[rows];
         memcpy(u, &row[0], sizeof u);
         const T pivot = u[0];
-        const wi_divisor<T> divisor(pivot);
+        const wi_divisor<T> divisor(pivot, reciprocal);
+        contest next = {};
 #pragma unroll
         for (int r = 0; r < rows; r++) {
             const bool divides = free[r] && pivot != 0;
@@ -195,43 +205,46 @@ struct wi_lu_panel_block {
 #pragma unroll
             for (int r = 0; r < rows; r++)
                 x[r][c - 1] = wi_fma(-l[r], u[c % per_message], x[r][c]);
+            if (c == 1)
+                next = compete();
         }
 #pragma unroll
         for (int r = 0; r < rows; r++)
             x[r][turning - 1] = last[r];
+        return next;
     }
 
-    /* Column j; two columns later, `two_later` turn. */
+    /* Column j; two columns later, `two_later` turn. Returns the contest of the next column. */
     template <int turning>
-    __device__ void column(int j, int two_later) const {
+    __device__ contest column(int j, const contest &own, int two_later) const {
         const int slot = j % 2, lane = wi_lane();
-        int which;
-        const wi_lu_candidate own = own_best(which);
-        if (lane == wi_lu_best_lane(own))
-            propose<turning>(slot, own, which);
+        if (lane == wi_lu_best_of(own.lanes, own.best))
+            propose<turning>(slot, own);
         __syncthreads();
         send_best<turning>(slot, width - j);
         wi_receive(&s.arrived[slot], (uint32_t)(j / 2 % 2));
-        const wi_lu_candidate none = {{0, 0}, wi_lu_no_row};
-        const wi_lu_candidate head =
-            lane < (int)wi_cluster_size() ? unpacked(s.heads[slot][lane]) : none;
-        const int from = wi_lu_best_lane(head);
-        const wi_lu_candidate pivot = wi_lu_shuffle(head, from);
+        const wi_message head =
+            lane < (int)wi_cluster_size() ? s.heads[slot][lane] : no_candidate();
+        const wi_lu_candidate of_block = unpacked(head);
+        T number;
+        wi_lu_number(of_block.size, head.word[3], number);
+        const T reciprocal = wi_reciprocal(number);
+        const int from = wi_lu_best_lane(of_block);
+        const wi_lu_candidate pivot = wi_lu_shuffle(of_block, from);
         if (wi_cluster_rank() == 0 && threadIdx.x == 0) {
             p.pivot[j] = p.number + pivot.row;
             wi_lu_tell<T>(p.first, pivot.size, p.number + j);
         }
         exchange(j, pivot.row);
-        eliminate<turning>(s.rows[slot][from]);
+        const contest next = eliminate<turning>(s.rows[slot][from], wi_shuffle(reciprocal, from));
         if (threadIdx.x == 0 && two_later > 0)
             expect(slot, two_later);
+        return next;
     }
 
     /* Beyond the last column of the panel nothing remains but to turn. */
     template <int turning>
-    __device__ void step(int j, int two_later) const {
-        if (j < p.width)
-            return column<turning>(j, two_later);
+    __device__ void turn() const {
 #pragma unroll
         for (int r = 0; r < rows; r++) {
             const T last = x[r][0];
@@ -240,6 +253,13 @@ struct wi_lu_panel_block {
                 x[r][c - 1] = x[r][c];
             x[r][turning - 1] = last;
         }
+    }
+    template <int turning>
+    __device__ void step(int j, contest &own, int two_later) const {
+        if (j < p.width)
+            own = column<turning>(j, own, two_later);
+        else
+            turn<turning>();
     }
 
     __device__ void run() const {
@@ -252,12 +272,13 @@ struct wi_lu_panel_block {
             expect(1, width);
         }
         wi_cluster_sync();
+        contest own = compete();
 #pragma unroll 1
         for (int j = 0; j < half; j++)
-            step<width>(j, j + 2 < half ? width : half);
+            step<width>(j, own, j + 2 < half ? width : half);
 #pragma unroll 1
         for (int j = half; j < width; j++)
-            step<half>(j, j + 2 < width ? half : 0);
+            step<half>(j, own, j + 2 < width ? half : 0);
         store();
         wi_cluster_sync();
     }

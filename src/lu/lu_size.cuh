@@ -23,6 +23,15 @@ __device__ inline wi_lu_size wi_lu_size_of(float x) {
     memcpy(&bits, &x, sizeof bits);
     return {x != x ? ~0u : bits & ~(1u << 31), 0};
 }
+/* The number of that size, with the sign in the top bit. */
+__device__ inline void wi_lu_number(wi_lu_size size, uint32_t sign, double &x) {
+    const uint64_t bits = (uint64_t)(size.high | sign) << 32 | size.low;
+    memcpy(&x, &bits, sizeof x);
+}
+__device__ inline void wi_lu_number(wi_lu_size size, uint32_t sign, float &x) {
+    const uint32_t bits = size.high | sign;
+    memcpy(&x, &bits, sizeof x);
+}
 template <class T>
 __device__ bool wi_lu_is_finite(wi_lu_size s) {
     return s.high < (sizeof(T) == 8 ? 0x7ff00000u : 0x7f800000u);
@@ -41,17 +50,22 @@ struct wi_lu_candidate {
     }
 };
 
-/* The lane with the best candidate. Mostly the high word alone decides. */
-__device__ inline int wi_lu_best_lane(const wi_lu_candidate &mine) {
-    const uint32_t high = wi_warp_max(mine.size.high);
-    bool in = mine.size.high == high;
-    unsigned lanes = __ballot_sync(wi_all_lanes, in);
+/* Which lanes may have the best candidate, and which one has. Mostly the high word alone decides. */
+__device__ inline unsigned wi_lu_best_lanes(const wi_lu_candidate &mine) {
+    return __ballot_sync(wi_all_lanes, mine.size.high == wi_warp_max(mine.size.high));
+}
+__device__ inline int wi_lu_best_of(unsigned lanes, const wi_lu_candidate &mine) {
     if (lanes & (lanes - 1)) {
-        in = wi_warp_max(in ? mine.size.low : 0) == mine.size.low && in;
+        bool in = lanes >> wi_lane() & 1;
+        const uint32_t low = wi_warp_max(in ? mine.size.low : 0);
+        in = in && mine.size.low == low;
         const uint32_t row = wi_warp_min(in ? mine.row : wi_lu_no_row);
         lanes = __ballot_sync(wi_all_lanes, in && mine.row == row);
     }
     return __ffs((int)lanes) - 1;
+}
+__device__ inline int wi_lu_best_lane(const wi_lu_candidate &mine) {
+    return wi_lu_best_of(wi_lu_best_lanes(mine), mine);
 }
 
 __device__ inline wi_lu_candidate wi_lu_shuffle(const wi_lu_candidate &c, int lane) {
