@@ -62,6 +62,12 @@ const char *wi_gemm_fits_parts(const weft_context *ctx, const void *args) {
 }
 #    endif
 
+static const char *fits_gemv(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    return g->m == 1 || g->n == 1 ? NULL : "needs a C of one row or column";
+}
+
 enum {
     THIN_MOST = 64
 };
@@ -91,6 +97,14 @@ static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, doub
 
 static double pipeline_seconds(const weft_context *ctx, const void *args) {
     return tiles_seconds(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
+}
+
+/* As fast as memory brings the matrix. */
+static double gemv_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = (double)weft_type_size(g->type) * (double)(g->m * g->n) * (double)g->k;
+    return 2 * m->launch_s + wi_seconds_moving(m, bytes);
 }
 
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
@@ -253,6 +267,13 @@ static const wi_row rows[] = {
      .types = WIDE_FLOATS,
      .run = wi_gemm_warps},
 #    endif
+    {.name = "gemv",
+     .what = "for a C of one row or column: a matrix times a vector",
+     .kinds = WI_ON_CUDA,
+     .types = WI_FLOATS,
+     .misfit = fits_gemv,
+     .seconds = gemv_seconds,
+     .run = wi_gemm_by_gemv},
     {.name = "thin",
      .what = "for a thin C: the long factor is read once, k is cut for all blocks",
      .kinds = WI_ON_CUDA,

@@ -317,6 +317,28 @@ static void thin_shapes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* C of one row or one column, stored in each way. */
+static void one_line(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t t = 0; t < PAIRS - 1; t++)
+        for (size_t stored = 0; stored < STORED; stored++)
+            for (size_t row = 0; row < 2; row++) {
+                product p = {.row = test_row_named(&wi_gemm_ladder, "gemv"),
+                             .types = pairs[t],
+                             .device = ALL_ON_DEVICE,
+                             .on_gpu = is_gpu(&r),
+                             .m = row ? 1 : 70,
+                             .n = row ? 61 : 1,
+                             .k = stored == 7 ? 0 : 45};
+                choose_numbers(&r, &p, (stored + t) % SCALINGS, stored % KINDS);
+                choose_layout(&r, &p, stored);
+                run_case(&r, &p);
+            }
+    rig_close(&r);
+}
+
 /* Where f32 is multiplied by parts of its elements, one that has none does no harm to others, nor
  * to the sums it is in: here infinity, and a number that would be rounded to it. */
 static void elements_without_parts(weft_context *ctx) {
@@ -351,8 +373,11 @@ static void elements_without_parts(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once),         TEST_ON_EACH_PLACE(thin_shapes),
-        TEST_ON_EACH_PLACE(elements_without_parts), TEST_ON_EACH_PLACE(usual_sizes),
+        TEST_ON_EACH_PLACE(each_rung_once),
+        TEST_ON_EACH_PLACE(thin_shapes),
+        TEST_ON_EACH_PLACE(elements_without_parts),
+        TEST_ON_EACH_PLACE(one_line),
+        TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
