@@ -32,7 +32,7 @@ static weft_status multiply_tall(weft_context *ctx, const wi_gemm_thin_product<f
     if (g.thin <= 24)
         return wi_gemm_thin_launch<tall<24, 12, 3, 4>>(ctx, g.x);
     if (g.thin <= 36)
-        return wi_gemm_thin_launch<tall<36, 12, 2, 4>>(ctx, g.x);
+        return wi_gemm_thin_launch<tall<36, 12, 3, 3>>(ctx, g.x);
     return wi_gemm_thin_launch<tall<64, 16, 3, 2>>(ctx, g.x);
 }
 
@@ -53,7 +53,7 @@ template <int thin, int stages, int blocks>
 using split_flat = wi_gemm_batch_split_tile<thin, 128, 32, 1, 4, 1, stages, blocks, false>;
 
 using split_square32 = wi_gemm_batch_split_tile<32, 32, 32, 1, 1, 4, 2, 3, true>;
-using split_square64 = wi_gemm_batch_split_tile<64, 64, 32, 2, 2, 1, 3, 4, true>;
+using split_square64 = wi_gemm_batch_split_tile<64, 64, 32, 2, 2, 1, 3, 3, true>;
 
 static weft_status split_long(weft_context *ctx, const wi_gemm_thin_product<float> &g) {
     if (g.along_k)
