@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batches of f32, by fused multiply-adds. */
-#include "gemm/gemm_batch_tile.cuh"
+/* Batches of f32, by fused multiply-adds; large ones on tensor cores too. */
+#include "gemm/gemm_batch_split.cuh"
 
 template <int side, int depth_, int rows_, int columns_, int each_, int stages_, int blocks_,
           int apart_>
@@ -23,7 +23,13 @@ using tile48 = fma_tile<48, 24, 8, 6, 2, 2, 5, 0>;
 using tile64 = fma_tile<64, 32, 8, 8, 1, 2, 6, 0>;
 using tile96 = fma_tile<96, 16, 8, 6, 1, 3, 2, 0>;
 
+using split64 = wi_gemm_batch_split_tile<64, 64, 32, 2, 2, 1, 3, 3, false>;
+using split96 = wi_gemm_batch_split_tile<96, 96, 32, 3, 4, 1, 3, 1, true>;
+
 weft_status wi_gemm_batch_tiles_f32(weft_context *ctx, const wi_gemm_batch_args *g) {
+    if (wi_gemm_may_split(&g->one))
+        return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, split64, split96,
+                                     split64>(ctx, g);
     return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, tile64, tile96, tile64>(ctx,
                                                                                                 g);
 }

@@ -32,7 +32,7 @@ using tile24 = fma_tile<24, 6, 4, 2, 0>;
 using tile32 = tensor_tile<32, 32, 1, 2, 2, 2, 3>;
 using tile48 = tensor_tile<48, 48, 3, 2, 1, 2, 2>;
 using tile64 = tensor_tile<64, 32, 2, 2, 1, 2, 2>;
-using tile96 = tensor_tile<96, 16, 3, 4, 1, 4, 1>;
+using tile96 = tensor_tile<96, 16, 3, 4, 1, 3, 1>;
 
 weft_status wi_gemm_batch_tiles_f64(weft_context *ctx, const wi_gemm_batch_args *g) {
     return wi_gemm_batch_by_size<tile8, tile16, tile24, tile32, tile48, tile64, tile96, tile64>(ctx,

@@ -380,9 +380,10 @@ static void each_tile(weft_context *ctx) {
     const size_t usual = wi_gemm_batch_blocks;
     wi_gemm_batch_blocks = 2;
 #endif
-    for (size_t t = 0; t < 2; t++)
+    for (size_t t = 0; t < 3; t++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-            batch b = {.p = {.types = pairs[t],
+            batch b = {.p = {.types = pairs[t > 0],
+                             .how = t == 2 ? WEFT_F32_STRICT : 0,
                              .device = ALL_ON_DEVICE,
                              .m = shapes[s][0],
                              .n = shapes[s][1],

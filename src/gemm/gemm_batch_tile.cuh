@@ -44,6 +44,17 @@ struct wi_gemm_batch_part {
     bool turned; /* lines of shared memory cross those of the matrix */
 };
 
+/* The first `there` of some sums to C, where they lie `step` apart. Called for edges, and short in
+ * code: in place, it would be half of a kernel. */
+template <class T>
+__device__ __attribute__((noinline)) void wi_gemm_batch_store(T *to, size_t step, int there,
+                                                              T alpha, wi_vector<T> sum, T beta) {
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        if (e < there)
+            wi_gemm_update(to + (size_t)e * step, alpha, sum.at[e], beta);
+}
+
 template <class Shape>
 struct wi_gemm_batch_block {
     using T = typename Shape::T;
@@ -205,24 +216,16 @@ struct wi_gemm_batch_block {
         }
     }
 
-    /* Or to a part of one, of `rows` x `columns`. The loop is not unrolled, for which the sums must
-     * leave the registers: else it would be half of the kernel, and its addresses would take
-     * registers from the products. */
+    /* Or to a part of one, of `rows` x `columns`. */
     __device__ void store_part(const wi_gemm_params<T, T, T> &g, T *to, const Sums &sums, int rows,
                                int columns) const {
         const size_t row_step = x.c_by_rows ? g.ldc : 1, column_step = x.c_by_rows ? 1 : g.ldc;
-        wi_vector<T> all[Sums::vectors];
 #pragma unroll
-        for (int v = 0; v < Sums::vectors; v++)
-            all[v] = sums.at(v);
-#pragma unroll 1
         for (int v = 0; v < Sums::vectors; v++) {
             const int i = Sums::row_at(v), j = Sums::column_at(v);
-#pragma unroll
-            for (int e = 0; e < wide; e++)
-                if (i + e < rows && j < columns)
-                    wi_gemm_update(to + (size_t)(i + e) * row_step + (size_t)j * column_step,
-                                   g.alpha, all[v].at[e], g.beta);
+            if (i < rows && j < columns)
+                wi_gemm_batch_store(to + (size_t)i * row_step + (size_t)j * column_step, row_step,
+                                    rows - i, g.alpha, sums.at(v), g.beta);
         }
     }
 

@@ -3,6 +3,7 @@
  * begin elsewhere is copied first, which costs less than copies of single elements would. */
 #include "core/stage.h"
 #include "gemm/gemm_launch.cuh"
+#include "gemm/gemv.h"
 #include "gemm/transpose.h"
 
 static bool is_aligned(const void *p, size_t ld, size_t width) {
@@ -91,6 +92,29 @@ static weft_status run_prepared(weft_context *ctx, const wi_gemm_args *args, lay
     const weft_status freed_a = a ? wi_gpu_free(ctx, a) : WEFT_OK;
     const weft_status freed_b = b ? wi_gpu_free(ctx, b) : WEFT_OK;
     return status != WEFT_OK ? status : freed_a != WEFT_OK ? freed_a : freed_b;
+}
+
+/* A column of C is op(A) times one of op(B); a row is op(B)' times one of op(A). */
+weft_status wi_gemm_by_gemv(weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    const bool column = g->n == 1, transposed = column ? g->transposed_a : !g->transposed_b;
+    const size_t results = column ? g->m : g->n;
+    const size_t x_step = column ? (g->transposed_b ? g->ldb : 1) : g->transposed_a ? 1 : g->lda;
+    wi_gemv_args v = {};
+    v.type = g->type;
+    v.out = g->out;
+    v.transposed = transposed;
+    v.rows = transposed ? g->k : results;
+    v.columns = transposed ? results : g->k;
+    v.results = results;
+    v.terms = g->k;
+    v.alpha = g->alpha;
+    v.beta = g->beta;
+    v.a = column ? g->a : g->b;
+    v.lda = column ? g->lda : g->ldb;
+    v.x = {(void *)(uintptr_t)(column ? g->b : g->a), (ptrdiff_t)x_step};
+    v.y = {g->c, column ? 1 : (ptrdiff_t)g->ldc};
+    return wi_gemv_slices(ctx, &v);
 }
 
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args) {

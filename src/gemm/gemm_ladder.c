@@ -62,6 +62,12 @@ const char *wi_gemm_fits_parts(const weft_context *ctx, const void *args) {
 }
 #    endif
 
+static const char *fits_gemv(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    return g->m == 1 || g->n == 1 ? NULL : "needs a C of one row or column";
+}
+
 enum {
     THIN_MOST = 64
 };
@@ -93,6 +99,14 @@ static double pipeline_seconds(const weft_context *ctx, const void *args) {
     return tiles_seconds(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
 }
 
+/* As fast as memory brings the matrix. */
+static double gemv_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = (double)weft_type_size(g->type) * (double)(g->m * g->n) * (double)g->k;
+    return 2 * m->launch_s + wi_seconds_moving(m, bytes);
+}
+
 /* The thin side as the tiles have it; of the other only what there is. k is cut, so that all
  * multiprocessors work. */
 static double thin_seconds(const weft_context *ctx, const void *args) {
@@ -107,7 +121,9 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
                         : least <= 48 ? 48
                                       : 64;
     const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
-    const double rate = g->type == WEFT_F64 ? 1.2 * m->f64_flops : 0.7 * m->f32_flops;
+    const double of_f64 = thin == 36 || thin == 48 ? 0.7 : 1.1;
+    const double of_f32 = g->accuracy == WI_STRICT_F32 ? 0.45 : 1; /* else on tensor cores */
+    const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : of_f32 * m->f32_flops;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
     return 3 * m->launch_s + fmax(2 * thin * length * k / rate, wi_seconds_moving(m, bytes));
@@ -128,6 +144,22 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
 }
 
 #    ifdef WEFT_RING
+/* By tiles of C of `high` rows, in whole turns of all multiprocessors; k of what is left is cut,
+ * into 64 shares of a tile at most, whose sums take as long to join as so many of k. */
+static double shared_tiles_seconds(const wi_machine *m, const wi_gemm_args *g, double high,
+                                   double flops_per_s) {
+    const double wide = 128, most_shares = 64, joining = 160, k = (double)g->k;
+    const double tiles = ceil((double)g->m / high) * ceil((double)g->n / wide);
+    const double rest = fmod(tiles, m->units);
+    const double share = fmax(rest * k / m->units, k / most_shares) + joining;
+    const double depth = floor(tiles / m->units) * k + (rest > 0 ? fmin(k, share) : 0);
+    const double elements = ((double)g->m + (double)g->n) * k;
+    const double sums = (double)g->m * (double)g->n;
+    const double working = 2 * high * wide * depth * m->units / flops_per_s;
+    return m->launch_s + fmax(working, wi_seconds_moving(m, 8 * elements)) +
+           wi_seconds_moving(m, 8 * sums);
+}
+
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
@@ -145,7 +177,8 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
         return begins + tiles_seconds(ctx, g, 0.78 * m->f32_flops);
     switch (g->type) {
     case WEFT_F64:
-        return begins + tiles_seconds(ctx, g, 1.8 * m->f64_flops);
+        return begins + fmin(shared_tiles_seconds(m, g, 96, 1.8 * m->f64_flops),
+                             shared_tiles_seconds(m, g, 64, 1.65 * m->f64_flops));
     case WEFT_F32:
         return begins + tiles_seconds(ctx, g, 5.5 * m->f32_flops);
     case WEFT_I8:
@@ -234,6 +267,13 @@ static const wi_row rows[] = {
      .types = WIDE_FLOATS,
      .run = wi_gemm_warps},
 #    endif
+    {.name = "gemv",
+     .what = "for a C of one row or column: a matrix times a vector",
+     .kinds = WI_ON_CUDA,
+     .types = WI_FLOATS,
+     .misfit = fits_gemv,
+     .seconds = gemv_seconds,
+     .run = wi_gemm_by_gemv},
     {.name = "thin",
      .what = "for a thin C: the long factor is read once, k is cut for all blocks",
      .kinds = WI_ON_CUDA,

@@ -2,12 +2,11 @@
 /* f32 by products of its parts, in a ring of boxes. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_parts.cuh"
+#include "gemm/gemm_split.cuh"
 
 using tile = wi_gemm_parts_shape<6>;
 
 constexpr int side = 32, rows_at_once = 8; /* of a piece */
-/* Smaller ones but 0 have parts that are too small for bf16, larger ones may round to infinity. */
-constexpr float least_size = 0x1p-100f, end_of_sizes = 0x1p127f;
 
 /* An f32 matrix as it is stored, and where its parts go: along k, a line every `pitch`. */
 struct matrix {
@@ -16,10 +15,6 @@ struct matrix {
     __nv_bfloat16 *parts;
     size_t pitch, apart;
 };
-
-__device__ inline bool is_unfit(float x) {
-    return x != 0 && !(fabsf(x) >= least_size && fabsf(x) < end_of_sizes);
-}
 
 __device__ inline void store_parts(float x, __nv_bfloat16 *to, size_t apart) {
 #pragma unroll
@@ -41,7 +36,7 @@ __global__ void split(matrix m, unsigned *unfit) {
         for (size_t y = threadIdx.y; y < side; y += rows_at_once)
             if (line + y < m.lines && place + threadIdx.x < m.length) {
                 const float x = m.x[(line + y) * m.ld + place + threadIdx.x];
-                any = any || is_unfit(x);
+                any = any || wi_gemm_has_no_parts(x);
                 piece[y][threadIdx.x] = x;
             }
         __syncthreads();

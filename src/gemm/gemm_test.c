@@ -348,10 +348,68 @@ static void thin_shapes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* C of one row or one column, stored in each way. */
+static void one_line(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t t = 0; t < PAIRS - 1; t++)
+        for (size_t stored = 0; stored < STORED; stored++)
+            for (size_t row = 0; row < 2; row++) {
+                product p = {.row = test_row_named(&wi_gemm_ladder, "gemv"),
+                             .types = pairs[t],
+                             .device = ALL_ON_DEVICE,
+                             .on_gpu = is_gpu(&r),
+                             .m = row ? 1 : 70,
+                             .n = row ? 61 : 1,
+                             .k = stored == 7 ? 0 : 45};
+                choose_numbers(&r, &p, (stored + t) % SCALINGS, stored % KINDS);
+                choose_layout(&r, &p, stored);
+                run_case(&r, &p);
+            }
+    rig_close(&r);
+}
+
+/* Where f32 is multiplied by parts of its elements, one that has none does no harm to others, nor
+ * to the sums it is in: here infinity, and a number that would be rounded to it. */
+static void elements_without_parts(weft_context *ctx) {
+    enum {
+        M = 100,
+        N = 20,
+        K = 50,
+        AT = 7
+    };
+    static float a[M * K], b[K * N], c[M * N];
+    if (ctx->kind != WI_CUDA)
+        return;
+    for (size_t i = 0; i < M * K; i++)
+        a[i] = 1 + (float)(i % 97) / 8192;
+    for (size_t i = 0; i < K * N; i++)
+        b[i] = 0.25F - (float)(i % 89) / 65536;
+    a[AT + AT * M] = INFINITY;
+    a[AT + 1 + AT * M] = FLT_MAX;
+    test_use(ctx, "gemm", test_row_named(&wi_gemm_ladder, "thin"));
+    assert_int_equal(weft_gemm(ctx, 0, WEFT_F32, WEFT_F32, M, N, K, 1, a, M, b, K, 0, c, M),
+                     WEFT_OK);
+    for (size_t j = 0; j < N; j++)
+        for (size_t i = 0; i < M; i++) {
+            double sum = 0;
+            for (size_t k = 0; k < K; k++)
+                sum += (double)a[i + k * M] * (double)b[k + j * K];
+            const double got = (double)c[i + j * M], within = 1e-5 * sum;
+            if (isinf(sum) ? got != sum : !(fabs(got - sum) <= within))
+                fail_msg("element (%zu, %zu) is %g, should be %g", i, j, got, sum);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once), TEST_ON_EACH_PLACE(thin_shapes),
-        TEST_ON_EACH_PLACE(deep_products),  TEST_ON_EACH_PLACE(usual_sizes),
+        TEST_ON_EACH_PLACE(each_rung_once),
+        TEST_ON_EACH_PLACE(thin_shapes),
+        TEST_ON_EACH_PLACE(deep_products),
+        TEST_ON_EACH_PLACE(elements_without_parts),
+        TEST_ON_EACH_PLACE(one_line),
+        TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
