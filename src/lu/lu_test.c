@@ -13,12 +13,12 @@ enum {
 
 #ifdef WEFT_EMU
 enum {
-    MOST_PRODUCTS = 1 << 17,
+    MOST_PRODUCTS = 1 << 21,
     MUST = 0
 };
 #else
 enum {
-    MOST_PRODUCTS = 1 << 21,
+    MOST_PRODUCTS = 1 << 24,
     MUST = 5 /* each rung with each type and kind */
 };
 #endif
