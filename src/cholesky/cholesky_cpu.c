@@ -3,6 +3,7 @@
  * depend on how columns are cut alone, as those of the products do: not on the number of threads.
  */
 #include <math.h>
+#include <string.h>
 
 #include "cholesky/cholesky.h"
 #include "cholesky/cholesky_simd.h"
