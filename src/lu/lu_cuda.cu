@@ -307,7 +307,7 @@ weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args) {
     return WEFT_LAUNCH(clear_words, ctx, 1, 1, 0, args->first);
 }
 
-weft_status wi_lu_blocked_gpu(weft_context *ctx, const void *args) {
+weft_status wi_lu_panels(weft_context *ctx, const void *args) {
     return run({ctx, (const wi_lu_args *)args, NULL, false, 0}, false, go_right);
 }
 weft_status wi_lu_halves(weft_context *ctx, const void *args) {
@@ -316,7 +316,7 @@ weft_status wi_lu_halves(weft_context *ctx, const void *args) {
 weft_status wi_lu_cluster(weft_context *ctx, const void *args) {
     return run({ctx, (const wi_lu_args *)args, NULL, true, 0}, false, go_right);
 }
-weft_status wi_lu_lookahead(weft_context *ctx, const void *args) {
+weft_status wi_lu_overlapped(weft_context *ctx, const void *args) {
     const steps s = {ctx, (const wi_lu_args *)args, NULL, true, 0};
     rows_of_blocks rows = {s, NULL, NULL};
     weft_status status = rows.open();

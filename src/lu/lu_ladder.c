@@ -1,11 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of lu: which calls each can do, and what it costs. */
+#include <math.h>
+
 #include "core/gpu.h"
+#include "cpu/blas.h"
 #include "lu/lu.h"
 
 enum {
     LU_TYPES = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
 };
+
+static const char *fits_openblas(const weft_context *ctx, const void *args) {
+    const wi_lu_args *const g = args;
+    (void)ctx;
+    if (g->m > INT32_MAX || g->n > INT32_MAX || g->lda > INT32_MAX)
+        return "counts with 32 bits: needs sizes below 2^31";
+    return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
+}
+
+/* Panels of `wide` columns are eliminated one by one, on one thread at a fifth of its peak, or on
+ * that of all if others have other work; the rest is products; and each column has `column_s` of
+ * calls. Seen on a Zen 3: README.md. */
+typedef struct cost {
+    double wide, column_s;
+    double peak; /* share of the peak that products reach */
+    double start_s;
+    bool hidden; /* panels are, behind products */
+} cost;
+
+static double seconds_of(const weft_context *ctx, const wi_lu_args *g, const cost *c) {
+    const wi_machine *const machine = wi_machine_of(ctx);
+    const double peak = g->type == WEFT_F64 ? machine->f64_flops : machine->f32_flops;
+    const double m = (double)g->m, n = (double)g->n, r = fmin(m, n);
+    const double flops = 2 * (m * n * r - (m + n) * r * r / 2 + r * r * r / 3);
+    const double panels = fmin(flops, m * r * c->wide), one = c->hidden ? 1 : machine->units;
+    return c->start_s + panels / (0.2 * peak / one) + (flops - panels) / (c->peak * peak) +
+           r * c->column_s;
+}
+
+static double blocked_seconds(const weft_context *ctx, const void *args) {
+    static const cost own = {.wide = 64, .column_s = 6e-8, .peak = 0.7};
+    return seconds_of(ctx, args, &own);
+}
+
+static double recursive_seconds(const weft_context *ctx, const void *args) {
+    static const cost own = {.wide = 8, .column_s = 1.5e-7, .peak = 0.7};
+    return seconds_of(ctx, args, &own);
+}
+
+/* Up to 1280 columns it is the same as "recursive". */
+static double lookahead_seconds(const weft_context *ctx, const void *args) {
+    static const cost own = {
+        .wide = 8, .column_s = 1.5e-7, .peak = 0.72, .start_s = 1e-3, .hidden = true};
+    return seconds_of(ctx, args, &own);
+}
 
 #ifdef WEFT_CUDA
 static const char *fits_cluster(const weft_context *ctx, const void *args) {
@@ -17,7 +65,7 @@ static const char *fits_cluster(const weft_context *ctx, const void *args) {
 }
 
 /* A column's way through memory or a cluster, and the products, at the rate these reach. */
-static double seconds(const weft_context *ctx, const wi_lu_args *a, double of_column) {
+static double seconds_on_gpu(const weft_context *ctx, const wi_lu_args *a, double of_column) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = (double)(a->m < a->n ? a->m : a->n);
     const double flops = 2 * least * ((double)a->m * (double)a->n -
@@ -26,10 +74,10 @@ static double seconds(const weft_context *ctx, const wi_lu_args *a, double of_co
     return least * of_column + flops / peak;
 }
 static double halves_seconds(const weft_context *ctx, const void *args) {
-    return seconds(ctx, args, 5 * wi_machine_of(ctx)->launch_s);
+    return seconds_on_gpu(ctx, args, 5 * wi_machine_of(ctx)->launch_s);
 }
-static double lookahead_seconds(const weft_context *ctx, const void *args) {
-    return seconds(ctx, args, 0.5 * wi_machine_of(ctx)->launch_s);
+static double overlapped_seconds(const weft_context *ctx, const void *args) {
+    return seconds_on_gpu(ctx, args, 0.5 * wi_machine_of(ctx)->launch_s);
 }
 #endif
 
@@ -38,8 +86,31 @@ static const wi_row rows[] = {
      .what = "elimination as on paper, a column after the other",
      .kinds = WI_ON_CPU,
      .types = LU_TYPES,
-     .seconds = wi_no_rival,
      .run = wi_lu_serial},
+    {.name = "openblas",
+     .what = "the library that most programs use",
+     .kinds = WI_ON_CPU,
+     .types = LU_TYPES,
+     .misfit = fits_openblas,
+     .run = wi_lu_openblas},
+    {.name = "blocked",
+     .what = "64 columns at a time, what is right of them by gemm",
+     .kinds = WI_ON_CPU,
+     .types = LU_TYPES,
+     .seconds = blocked_seconds,
+     .run = wi_lu_blocked},
+    {.name = "recursive",
+     .what = "half of the columns, a product, the other half; down to 8 columns in registers",
+     .kinds = WI_ON_CPU,
+     .types = LU_TYPES,
+     .seconds = recursive_seconds,
+     .run = wi_lu_recursive},
+    {.name = "lookahead",
+     .what = "the next 256 columns are eliminated while the rest is still updated",
+     .kinds = WI_ON_CPU,
+     .types = LU_TYPES,
+     .seconds = lookahead_seconds,
+     .run = wi_lu_lookahead},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
     {.name = "three_kernels",
@@ -48,11 +119,11 @@ static const wi_row rows[] = {
      .types = LU_TYPES,
      .run = wi_lu_three_kernels},
 #    endif
-    {.name = "blocked_gpu",
+    {.name = "panels",
      .what = "panels of 32 columns, and products for the rest",
      .kinds = WI_ON_CUDA,
      .types = LU_TYPES,
-     .run = wi_lu_blocked_gpu},
+     .run = wi_lu_panels},
     {.name = "halves",
      .what = "half of the columns, their effect on the others, then these",
      .kinds = WI_ON_CUDA,
@@ -65,13 +136,13 @@ static const wi_row rows[] = {
      .types = LU_TYPES,
      .misfit = fits_cluster,
      .run = wi_lu_cluster},
-    {.name = "lookahead",
+    {.name = "overlapped",
      .what = "the next panel while products are made",
      .kinds = WI_ON_CUDA,
      .types = LU_TYPES,
      .misfit = fits_cluster,
-     .seconds = lookahead_seconds,
-     .run = wi_lu_lookahead},
+     .seconds = overlapped_seconds,
+     .run = wi_lu_overlapped},
 #endif
 };
 
