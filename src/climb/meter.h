@@ -5,6 +5,7 @@
 #define WI_METER_H
 
 #include "climb/roof.h"
+#include "core/core.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,9 +39,6 @@ weft_status wi_meter_open(wi_meter *meter, weft_context *ctx);
 weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_bytes,
                                double budget_seconds);
 void wi_meter_close(wi_meter *meter);
-
-/* The monotonic clock, in seconds. */
-double wi_now(void);
 
 /* The machine's memory; 0: not known. */
 size_t wi_memory_bytes(void);
