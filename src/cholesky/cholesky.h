@@ -38,6 +38,9 @@ extern const wi_ladder wi_cholesky_ladder;
 
 /* The rungs; args is a wi_cholesky_args. */
 weft_status wi_cholesky_serial(weft_context *ctx, const void *args);
+weft_status wi_cholesky_openblas(weft_context *ctx, const void *args);
+weft_status wi_cholesky_blocked(weft_context *ctx, const void *args);
+weft_status wi_cholesky_recursive(weft_context *ctx, const void *args);
 
 /* What the public calls check: the type, f64 or f32, and the flags. */
 weft_status wi_cholesky_check(weft_context *ctx, const char *call, weft_type type, unsigned how);

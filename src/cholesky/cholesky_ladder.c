@@ -1,18 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of cholesky: which calls each can do, and what it costs. */
 #include "cholesky/cholesky.h"
+#include "cpu/blas.h"
 
 enum {
     CHOLESKY_TYPES = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
 };
+
+static const char *fits_openblas(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    (void)ctx;
+    if (g->n > INT32_MAX || g->lda > INT32_MAX)
+        return "counts with 32 bits: needs sizes below 2^31";
+    return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
+}
 
 static const wi_row rows[] = {
     {.name = "serial",
      .what = "the formula, a column after the other",
      .kinds = WI_ON_CPU,
      .types = CHOLESKY_TYPES,
-     .seconds = wi_no_rival,
      .run = wi_cholesky_serial},
+    {.name = "openblas",
+     .what = "the library that most programs use",
+     .kinds = WI_ON_CPU,
+     .types = CHOLESKY_TYPES,
+     .misfit = fits_openblas,
+     .run = wi_cholesky_openblas},
+    {.name = "blocked",
+     .what = "64 columns at a time, what is right of them by syrk",
+     .kinds = WI_ON_CPU,
+     .types = CHOLESKY_TYPES,
+     .run = wi_cholesky_blocked},
+    {.name = "recursive",
+     .what = "half of the columns, a product, the other half; down to blocks of 64",
+     .kinds = WI_ON_CPU,
+     .types = CHOLESKY_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_cholesky_recursive},
 };
 
 const wi_ladder wi_cholesky_ladder = {"cholesky", rows, sizeof rows / sizeof rows[0]};

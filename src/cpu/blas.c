@@ -30,6 +30,9 @@ static void load(void) {
         find(library, "dtrmm_", &blas.dtrmm, sizeof blas.dtrmm) &&
         find(library, "strmm_", &blas.strmm, sizeof blas.strmm) &&
         find(library, "dpotrf_", &blas.dpotrf, sizeof blas.dpotrf) &&
+        find(library, "spotrf_", &blas.spotrf, sizeof blas.spotrf) &&
+        find(library, "dgetrf_", &blas.dgetrf, sizeof blas.dgetrf) &&
+        find(library, "sgetrf_", &blas.sgetrf, sizeof blas.sgetrf) &&
         find(library, "openblas_set_num_threads", &blas.set_threads, sizeof blas.set_threads) &&
         find(library, "openblas_get_num_threads", &blas.get_threads, sizeof blas.get_threads);
     if (library && !loaded)

@@ -32,6 +32,9 @@ typedef struct wi_blas {
                   const int *m, const int *n, const float *alpha, const float *a, const int *lda,
                   float *b, const int *ldb);
     void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
+    void (*spotrf)(const char *uplo, const int *n, float *a, const int *lda, int *info);
+    void (*dgetrf)(const int *m, const int *n, double *a, const int *lda, int *pivot, int *info);
+    void (*sgetrf)(const int *m, const int *n, float *a, const int *lda, int *pivot, int *info);
     void (*set_threads)(int threads);
     int (*get_threads)(void);
 } wi_blas;

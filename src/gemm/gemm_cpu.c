@@ -3,13 +3,14 @@
  * task packs a block of B that the last-level cache holds and blocks of A for the one below, and
  * multiplies them; the sums of each `depth` products are made apart and then added to C. So an
  * element's bits depend on its row of A, its column of B and k alone: not on how C is cut, nor on
- * who else works. */
+ * who else works. Large products are left to gemm_large.c. */
 #include <stdatomic.h>
 #include <string.h>
 
 #include "cpu/half.h"
 #include "cpu/team.h"
 #include "gemm/gemm.h"
+#include "gemm/gemm_large.h"
 #include "gemm/gemm_simd.h"
 
 enum {
@@ -272,6 +273,8 @@ void wi_gemm_packed_alone(const wi_gemm_args *g, void *memory) {
 size_t wi_gemm_packed_bytes(const weft_context *ctx, const wi_gemm_args *g) {
     if (g->k == 0)
         return 0;
+    if (wi_gemm_is_large(g))
+        return wi_gemm_large_bytes(g);
     const plan p = plan_of(ctx->threads, g);
     return (size_t)team_size(ctx, &p) * p.each;
 }
@@ -279,6 +282,10 @@ size_t wi_gemm_packed_bytes(const weft_context *ctx, const wi_gemm_args *g) {
 void wi_gemm_packed_in(const weft_context *ctx, const wi_gemm_args *g, void *memory) {
     if (g->k == 0) {
         scale(g);
+        return;
+    }
+    if (wi_gemm_is_large(g)) {
+        wi_gemm_large_in(ctx, g, memory);
         return;
     }
     plan p = plan_of(ctx->threads, g);

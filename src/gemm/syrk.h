@@ -38,6 +38,11 @@ weft_status wi_syrk_coalesced(weft_context *ctx, const void *args);
 weft_status wi_syrk_product(weft_context *ctx, const void *args);
 weft_status wi_syrk_triangle(weft_context *ctx, const void *args);
 
+/* The packed rung in memory of the caller, who makes several calls and may not fail between them:
+ * so many bytes, at a multiple of 64. */
+size_t wi_syrk_packed_bytes(const weft_context *ctx, const wi_syrk_args *g);
+void wi_syrk_packed_in(const weft_context *ctx, const wi_syrk_args *g, void *memory);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,103 +1,195 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packed rung of syrk: what is beside the diagonal by gemm, in squares that are halved; small
- * squares on the diagonal as a whole and apart from C, which takes one triangle of them. */
+/* The packed rung of syrk. All of op(A) is packed once for each `depth` products, as the rows of a
+ * product; then threads take strips of C's columns, pack these as the columns of the product, and
+ * multiply. Of C's squares on the diagonal the whole is made, apart from C, which takes one
+ * triangle of them. So an element's bits depend on its row and column of A and k alone. */
+#include <stdatomic.h>
+
+#include "cpu/team.h"
+#include "gemm/gemm_simd.h"
 #include "gemm/syrk.h"
 
 enum {
-    SIDE = 64 /* of a square on the diagonal */
+    SIDE = 48, /* of a square on the diagonal: a multiple of the rows and columns of all tiles */
+    STRIP_BYTES = 384 << 10,       /* of packed columns: most of a second-level cache */
+    PIECE_ROWS = 8 * SIDE,         /* that a thread packs at a time */
+    STRIPS_A_THREAD = 4,           /* so that none waits long for the last */
+    WORTHWHILE_PRODUCTS = 1 << 18, /* a thread: waking one takes some 5 us */
+    ALIGNMENT = 64
 };
 
-typedef struct work {
-    weft_context *ctx;
+typedef struct plan {
     const wi_syrk_args *g;
-    void *square; /* SIDE x SIDE */
-    void *memory; /* of gemm */
-} work;
+    const wi_gemm_kernel *kernel;
+    size_t width; /* of an element */
+    int team;
+    size_t strip;            /* columns */
+    size_t rows_bytes, each; /* of all packed rows; of a thread's memory */
+    char *rows, *own;        /* packed; of the first thread */
+    size_t p, k;             /* products under way: those from p on, k of them */
+    atomic_size_t next;
+} plan;
 
-static void add_f64(const wi_syrk_args *g, size_t first, size_t n, const double *square) {
-    double *const c = (double *)g->c + first * (g->ldc + 1);
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = g->upper ? 0 : j; i < (g->upper ? j + 1 : n); i++) {
-            double *const to = &c[i + j * g->ldc];
-            *to = g->beta == 0 ? square[i + j * SIDE] : square[i + j * SIDE] + g->beta * *to;
-        }
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
-static void add_f32(const wi_syrk_args *g, size_t first, size_t n, const float *square) {
-    float *const c = (float *)g->c + first * (g->ldc + 1), beta = (float)g->beta;
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = g->upper ? 0 : j; i < (g->upper ? j + 1 : n); i++) {
-            float *const to = &c[i + j * g->ldc];
-            *to = beta == 0 ? square[i + j * SIDE] : square[i + j * SIDE] + beta * *to;
-        }
+static size_t round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
 }
 
-/* The whole of a square on the diagonal. */
-static wi_gemm_args square_at(const work *w, size_t first, size_t n) {
-    wi_gemm_args product = wi_syrk_part(w->g, first, n, first, n);
-    product.alpha = w->g->alpha;
-    product.c = w->square;
-    product.ldc = SIDE;
-    return product;
-}
+/* ---- packing ---- */
 
-static size_t half_of(size_t n) {
-    return (n / 2 + SIDE - 1) / SIDE * SIDE;
-}
-
-/* What of the n rows and columns from `first` on is beside the two halves on the diagonal. */
-static wi_gemm_args beside(const work *w, size_t first, size_t n) {
+/* Rows i and on of op(A), the products under way. */
+static wi_gemm_side side_at(const plan *w, size_t i) {
     const wi_syrk_args *const g = w->g;
-    const size_t half = half_of(n), rest = n - half, middle = first + half;
-    wi_gemm_args product = g->upper ? wi_syrk_part(g, first, half, middle, rest)
-                                    : wi_syrk_part(g, middle, rest, first, half);
-    const size_t corner = g->upper ? first + middle * g->ldc : middle + first * g->ldc;
-    product.alpha = g->alpha;
-    product.beta = g->beta;
-    product.c = (char *)g->c + corner * weft_type_size(g->type);
-    product.ldc = g->ldc;
-    return product;
+    const size_t at = g->transposed ? i * g->lda + w->p : i + w->p * g->lda;
+    return (wi_gemm_side){(const char *)g->a + at * w->width, g->lda, g->transposed};
 }
 
-/* Rows and columns from `first` on. */
-static void multiply(const work *w, size_t first, size_t n) {
-    if (n <= SIDE) {
-        const wi_gemm_args product = square_at(w, first, n);
-        wi_gemm_packed_in(w->ctx, &product, w->memory);
-        if (w->g->type == WEFT_F64)
-            add_f64(w->g, first, n, w->square);
+static void pack_pieces(void *user, int rank, int size) {
+    plan *const w = user;
+    (void)rank;
+    (void)size;
+    for (size_t i; (i = PIECE_ROWS * atomic_fetch_add(&w->next, 1)) < w->g->n;) {
+        const wi_gemm_side side = side_at(w, i);
+        w->kernel->pack_a(&side, least(PIECE_ROWS, w->g->n - i), w->k,
+                          w->rows + i * w->k * w->width);
+    }
+}
+
+/* ---- products ---- */
+
+#define NAME(f) f##_f64
+#define WORD double
+#include "gemm/syrk_cpu_loops.inc"
+
+#define NAME(f) f##_f32
+#define WORD float
+#include "gemm/syrk_cpu_loops.inc"
+
+/* Rows i ... i + m - 1 of `n` packed columns; of C or, with beta = 0, of something else. */
+static void multiply(const plan *w, size_t i, size_t m, const char *columns, size_t n, void *c,
+                     size_t ldc, double beta) {
+    const wi_gemm_block block = {.m = m,
+                                 .n = n,
+                                 .k = w->k,
+                                 .a = w->rows + i * w->k * w->width,
+                                 .b = columns,
+                                 .c = c,
+                                 .row_step = 1,
+                                 .column_step = ldc,
+                                 .alpha = w->g->alpha,
+                                 .beta = beta};
+    if (m > 0)
+        w->kernel->multiply(&block);
+}
+
+static double beta_of(const plan *w) {
+    return w->p == 0 ? w->g->beta : 1;
+}
+
+/* Rows i ... end - 1 of columns j ... j + n - 1, where all of C counts. */
+static void multiply_beside(const plan *w, size_t i, size_t end, const char *columns, size_t j,
+                            size_t n) {
+    char *const c = (char *)w->g->c + (i + j * w->g->ldc) * w->width;
+    multiply(w, i, end - i, columns, n, c, w->g->ldc, beta_of(w));
+}
+
+static void multiply_square(const plan *w, size_t j, size_t n, const char *columns, void *square) {
+    multiply(w, j, n, columns, n, square, SIDE, 0);
+    if (w->g->type == WEFT_F64)
+        add_f64(w->g, j, n, square, beta_of(w));
+    else
+        add_f32(w->g, j, n, square, (float)beta_of(w));
+}
+
+static void do_strip(const plan *w, size_t j, char *own) {
+    const size_t end = least(j + w->strip, w->g->n);
+    const wi_gemm_side side = side_at(w, j);
+    char *const columns = own + round_up(SIDE * SIDE * w->width, ALIGNMENT);
+    w->kernel->pack_b(&side, end - j, w->k, columns);
+    for (size_t s = j; s < end; s += SIDE) {
+        const size_t n = least(SIDE, end - s);
+        const char *const some = columns + (s - j) * w->k * w->width;
+        multiply_square(w, s, n, some, own);
+        if (w->g->upper)
+            multiply_beside(w, j, s, some, s, n);
         else
-            add_f32(w->g, first, n, w->square);
+            multiply_beside(w, s + n, end, some, s, n);
+    }
+    if (w->g->upper)
+        multiply_beside(w, 0, j, columns, j, end - j);
+    else
+        multiply_beside(w, end, w->g->n, columns, j, end - j);
+}
+
+/* The longest strips first: those on the left of a lower triangle. */
+static void do_strips(void *user, int rank, int size) {
+    plan *const w = user;
+    const size_t strips = (w->g->n + w->strip - 1) / w->strip;
+    (void)size;
+    for (size_t s; (s = atomic_fetch_add(&w->next, 1)) < strips;)
+        do_strip(w, (w->g->upper ? strips - 1 - s : s) * w->strip, w->own + (size_t)rank * w->each);
+}
+
+/* ---- the plan ---- */
+
+static int team_of(const weft_context *ctx, const wi_syrk_args *g) {
+    const double products = (double)g->n * (double)g->n / 2 * (double)g->k;
+    const double worthwhile = products / WORTHWHILE_PRODUCTS;
+    const size_t most = least((g->n + SIDE - 1) / SIDE, (size_t)ctx->threads);
+    return worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
+}
+
+/* Of k > 0. */
+static plan plan_of(const weft_context *ctx, const wi_syrk_args *g) {
+    const wi_gemm_kernel *const kernel = &WI_OF_ISA(wi_cpu_isa(), wi_gemm_simd)->kernel[g->type];
+    const size_t width = weft_type_size(g->type), line = least(g->k, kernel->depth) * width;
+    plan w = {.g = g, .kernel = kernel, .width = width, .team = team_of(ctx, g)};
+    const size_t shares = w.team > 1 ? (size_t)w.team * STRIPS_A_THREAD : 1;
+    const size_t some = round_up((g->n + shares - 1) / shares, SIDE);
+    w.strip = least(some, STRIP_BYTES / line / SIDE * SIDE);
+    w.rows_bytes = round_up(round_up(g->n, SIDE) * line, ALIGNMENT);
+    w.each = round_up(SIDE * SIDE * width, ALIGNMENT) + round_up(w.strip * line, ALIGNMENT);
+    return w;
+}
+
+size_t wi_syrk_packed_bytes(const weft_context *ctx, const wi_syrk_args *g) {
+    if (g->k == 0)
+        return 0;
+    const plan w = plan_of(ctx, g);
+    return w.rows_bytes + (size_t)w.team * w.each;
+}
+
+void wi_syrk_packed_in(const weft_context *ctx, const wi_syrk_args *g, void *memory) {
+    if (g->k == 0) {
+        if (g->type == WEFT_F64)
+            scale_f64(g, g->beta);
+        else
+            scale_f32(g, (float)g->beta);
         return;
     }
-    const wi_gemm_args product = beside(w, first, n);
-    wi_gemm_packed_in(w->ctx, &product, w->memory);
-    multiply(w, first, half_of(n));
-    multiply(w, first + half_of(n), n - half_of(n));
-}
-
-/* The most that one of its products needs. */
-static size_t bytes_of(const work *w, size_t n) {
-    const wi_gemm_args product = n <= SIDE ? square_at(w, 0, n) : beside(w, 0, n);
-    const size_t own = wi_gemm_packed_bytes(w->ctx, &product);
-    if (n <= SIDE)
-        return own;
-    const size_t first = bytes_of(w, half_of(n)), second = bytes_of(w, n - half_of(n));
-    const size_t more = first > second ? first : second;
-    return own > more ? own : more;
+    plan w = plan_of(ctx, g);
+    w.rows = memory;
+    w.own = w.rows + w.rows_bytes;
+    for (; w.p < g->k; w.p += w.kernel->depth) {
+        w.k = least(w.kernel->depth, g->k - w.p);
+        atomic_store(&w.next, 0);
+        wi_team_run(ctx, w.team, pack_pieces, &w);
+        atomic_store(&w.next, 0);
+        wi_team_run(ctx, w.team, do_strips, &w);
+    }
 }
 
 weft_status wi_syrk_packed(weft_context *ctx, const void *args) {
     const wi_syrk_args *const g = args;
-    const size_t square = SIDE * SIDE * weft_type_size(g->type);
-    work w = {ctx, g, NULL, NULL};
-    const size_t bytes = square + bytes_of(&w, g->n);
-    w.square = wi_host_alloc(bytes);
-    if (!w.square)
+    const size_t bytes = wi_syrk_packed_bytes(ctx, g);
+    void *const memory = bytes ? wi_host_alloc(bytes) : NULL;
+    if (bytes && !memory)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_syrk: no memory for %zu bytes of packed blocks",
                        bytes);
-    w.memory = (char *)w.square + square;
-    multiply(&w, 0, g->n);
-    wi_host_free(w.square);
+    wi_syrk_packed_in(ctx, g, memory);
+    wi_host_free(memory);
     return WEFT_OK;
 }

@@ -17,6 +17,11 @@ weft_status wi_trsm_packed(weft_context *ctx, const void *args);
 weft_status wi_trsm_column(weft_context *ctx, const void *args);
 weft_status wi_trsm_halves(weft_context *ctx, const void *args);
 
+/* The packed rung in memory of the caller, who makes several calls and may not fail between them:
+ * so many bytes, at a multiple of 64. alpha is not 0. */
+size_t wi_trsm_packed_bytes(const weft_context *ctx, const wi_triangle_args *args);
+void wi_trsm_packed_in(weft_context *ctx, const wi_triangle_args *args, void *memory);
+
 #ifdef __cplusplus
 }
 #endif

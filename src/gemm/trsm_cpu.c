@@ -18,6 +18,19 @@ static void solve(const wi_triangle_run *r, wi_rows_part rows, double alpha) {
     solve(r, below, 1);
 }
 
+size_t wi_trsm_packed_bytes(const weft_context *ctx, const wi_triangle_args *args) {
+    const wi_triangle t = wi_triangle_of(args);
+    const wi_rows_part all = {0, t.order};
+    return wi_triangle_bytes(ctx, &t, all, WI_TRIANGLE_SIDE, wi_gemm_packed_bytes);
+}
+
+void wi_trsm_packed_in(weft_context *ctx, const wi_triangle_args *args, void *memory) {
+    const wi_triangle t = wi_triangle_of(args);
+    const wi_triangle_run run = {ctx, &t, memory};
+    const wi_rows_part all = {0, t.order};
+    solve(&run, all, t.alpha);
+}
+
 weft_status wi_trsm_packed(weft_context *ctx, const void *args) {
     return wi_triangle_run_all(ctx, args, "weft_trsm", solve);
 }

@@ -37,12 +37,18 @@ extern const wi_ladder wi_lu_ladder;
 
 /* The rungs; args is a wi_lu_args. */
 weft_status wi_lu_serial(weft_context *ctx, const void *args);
+weft_status wi_lu_openblas(weft_context *ctx, const void *args);
+weft_status wi_lu_blocked(weft_context *ctx, const void *args);
+weft_status wi_lu_recursive(weft_context *ctx, const void *args);
 
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.
  * All is memory that the place can reach; on a GPU the call is queued. */
 weft_status wi_lu_swap_rows(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                             size_t count, const int64_t *pivot, bool forward);
+/* Exchanges first ... end - 1 alone, forward, on a cpu. */
+void wi_lu_swap_some(const weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
+                     size_t first, size_t end, const int64_t *pivot);
 weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                                 size_t count, const int64_t *pivot, bool forward);
 
