@@ -166,13 +166,25 @@ static void balance(linear_system *s, bool rows) {
     }
 }
 
+/* Rows and columns times powers of two that bring the diagonal between 1 and 4. */
+static void balance_both(linear_system *s) {
+    int power[80];
+    for (size_t i = 0; i < s->n; i++)
+        power[i] = -(int)floor(ilogb(s->a[i * s->n + i]) / 2.0);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->n; j++)
+            s->a[i * s->n + j] = ldexp(s->a[i * s->n + j], power[i] + power[j]);
+}
+
 /* The condition of H, the matrix as it was equilibrated. */
 static double condition_of(const linear_system *s, const weft_report *report) {
     linear_system h = system_of(s->type, s->n, 0);
     memcpy(h.a, s->a, s->n * s->n * sizeof *h.a);
-    if (report->row_power_least != 0 || report->row_power_most != 0)
+    if (s->spd && report->equilibrated)
+        balance_both(&h);
+    else if (report->row_power_least != 0 || report->row_power_most != 0)
         balance(&h, true);
-    if (report->column_power_least != 0 || report->column_power_most != 0)
+    if (!s->spd && (report->column_power_least != 0 || report->column_power_most != 0))
         balance(&h, false);
     const double condition = true_condition(&h);
     free_system(&h);
