@@ -193,7 +193,7 @@ static weft_status refine(group *g, int most) {
     return status;
 }
 
-/* ---- where that stalls: corrections by GMRES, a column at a time ---- */
+/* ---- where that stalls or is slow: corrections by GMRES, a column at a time ---- */
 
 static weft_status step_alone(group *g, size_t j, bool *converged) {
     wi_system *const s = g->s;
@@ -238,9 +238,11 @@ static weft_status refine_alone(group *g, size_t j, int most, bool *converged) {
 
 static weft_status refine_stalled(group *g, int most) {
     weft_status status = WEFT_OK;
+    const bool is_mixed = g->s->factor != g->s->args->type;
     bool converged = !(g->s->condition >= 0x1p53); /* else it is hopeless */
     for (size_t j = 0; j < g->count && converged && status == WEFT_OK; j++)
-        if (g->column[j].stalled && isfinite(g->column[j].most) && g->column[j].most > 0)
+        if ((g->column[j].stalled || (is_mixed && g->column[j].active)) &&
+            isfinite(g->column[j].most) && g->column[j].most > 0)
             status = refine_alone(g, j, most, &converged);
     return status;
 }
@@ -273,7 +275,7 @@ static weft_status weigh(group *g) {
 }
 
 static weft_status sum_up(const group *g) {
-    const wi_system *const s = g->s;
+    wi_system *const s = g->s;
     weft_report *const report = s->report;
     for (size_t j = 0; j < g->count; j++) {
         const progress *const p = &g->column[j];
@@ -290,6 +292,7 @@ static weft_status sum_up(const group *g) {
                                                                : (double)INFINITY);
         report->forward_estimate = wi_larger(report->forward_estimate, p->left);
         report->stalled += p->stalled;
+        s->lost = s->lost || p->active;
     }
     report->refinements = g->steps > report->refinements ? g->steps : report->refinements;
     return WEFT_OK;

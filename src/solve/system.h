@@ -165,8 +165,8 @@ typedef struct wi_system {
     double error_unit;                           /* u of the type that x is returned in */
     double condition;                            /* estimate; 0: not made yet */
     bool refines_inverse; /* the factors alone are too inaccurate an inverse: by GMRES then */
-    bool lost;            /* GMRES did not converge where the estimates needed it */
-    double *krylov;       /* its vectors; NULL: not taken yet */
+    bool lost;      /* GMRES did not converge for the estimates, or refinement had not ended */
+    double *krylov; /* its vectors; NULL: not taken yet */
     struct wi_block {
         void *p;
         bool host;
