@@ -32,7 +32,7 @@ wi_grid wi_grid_mirrored(const wi_grid *g) {
 /* ---- memory ---- */
 
 static weft_status keep(wi_system *s, void *memory, size_t bytes, bool host, void *p) {
-    s->block[s->blocks++] = (struct wi_block){memory, host};
+    s->block[s->blocks++] = (struct wi_system_block){memory, host};
     s->bytes += bytes;
     memcpy(p, &memory, sizeof memory);
     return WEFT_OK;

@@ -7,6 +7,8 @@
 #ifndef WI_SYSTEM_H
 #define WI_SYSTEM_H
 
+#include <string.h>
+
 #include "core/call.h"
 #include "core/rows.h"
 #include "weft/solve.h"
@@ -167,7 +169,7 @@ typedef struct wi_system {
     bool refines_inverse; /* the factors alone are too inaccurate an inverse: by GMRES then */
     bool lost;      /* GMRES did not converge for the estimates, or refinement had not ended */
     double *krylov; /* its vectors; NULL: not taken yet */
-    struct wi_block {
+    struct wi_system_block {
         void *p;
         bool host;
     } block[WI_SYSTEM_BLOCKS];
@@ -227,7 +229,7 @@ weft_status wi_estimate_norm(const wi_operator *m, size_t n, double *x, double *
 
 /* ---- numbers ---- */
 
-#if defined(__CUDACC__) || defined(WI_SYSTEM_CUDA)
+#ifdef __CUDACC__
 #    define WI_SYSTEM_BOTH __host__ __device__
 #else
 #    define WI_SYSTEM_BOTH
@@ -237,7 +239,7 @@ weft_status wi_estimate_norm(const wi_operator *m, size_t n, double *x, double *
 WI_SYSTEM_BOTH static inline double wi_power_of_2(int p) {
     const uint64_t bits = (uint64_t)(p + 1023) << 52;
     double power;
-    __builtin_memcpy(&power, &bits, sizeof power);
+    memcpy(&power, &bits, sizeof power);
     return power;
 }
 
@@ -253,7 +255,7 @@ WI_SYSTEM_BOTH static inline double wi_times_power(double x, int p) {
 /* The exponent of x: 2^e <= |x| < 2^(e+1). */
 WI_SYSTEM_BOTH static inline int32_t wi_exponent(double x) {
     uint64_t bits;
-    __builtin_memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &x, sizeof bits);
     const int32_t e = (int32_t)(bits >> 52 & 0x7ff);
     if (e == 0x7ff)
         return WI_EXPONENT_OF_BAD;
@@ -262,7 +264,7 @@ WI_SYSTEM_BOTH static inline int32_t wi_exponent(double x) {
     if (bits << 1 == 0)
         return WI_EXPONENT_OF_0;
     x *= 0x1p54;
-    __builtin_memcpy(&bits, &x, sizeof bits);
+    memcpy(&bits, &x, sizeof bits);
     return (int32_t)(bits >> 52 & 0x7ff) - 1023 - 54;
 }
 
