@@ -20,11 +20,13 @@ extern "C" {
  * The type is f64 or f32; others are WEFT_EUNSUPPORTED. Leading dimensions are as in weft_gemm;
  * what lies between lines is neither read nor written. With n = 0 nothing is done.
  *
- * WEFT_ENOTSPD: A is not positive definite within rounding. The message names the first column,
+ * WEFT_ENOTSPD: A is not positive definite within rounding. The message names the first column j,
  * counted from 0, whose pivot (what is left of its diagonal element, and the square of L's) is not
  * above 0: the leading block of A that ends there is not positive definite. WEFT_ENONFINITE: the
- * first pivot that is no finite number above 0 is NaN or infinite. In either case columns of L
- * (rows of U) before the named one are right, and what follows in the triangle is not to be used.
+ * first pivot that is no finite number above 0 is NaN or infinite. In either case rows 0 ... j of L
+ * (columns of U) are right up to column j - 1, and element (j, j) is the pivot; what else is in the
+ * triangle is not to be used. With these rows, d = (-y, 1, 0 ... 0) where L11' y = (row j of L)'
+ * has d' A d = the pivot: it shows that A is not positive definite.
  *
  * The error: each element of L L' is within about n u |L| |L'| of that of A, u = 2^-53 of f64 and
  * 2^-24 of f32. The same call gives the same bits each time on the same place, whatever the number

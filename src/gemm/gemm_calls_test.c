@@ -46,21 +46,6 @@ static unsigned char *multiplied(const rig *r, weft_context *ctx) {
     return c;
 }
 
-static void test_threads(void **state) {
-    (void)state;
-    weft_context *const one = test_open("cpu:1"), *const three = test_open("cpu:3");
-    for (size_t t = 0; t < PAIRS; t++) {
-        rig r = rig_open(pairs[t], t % 2 ? WEFT_TRANSPOSE_A : WEFT_TRANSPOSE_B, 431, 617, 530);
-        unsigned char *const a = multiplied(&r, one), *const b = multiplied(&r, three);
-        assert_memory_equal(a, b, bytes_of(&r.p, C));
-        free(a);
-        free(b);
-        rig_close(&r);
-    }
-    weft_close(one);
-    weft_close(three);
-}
-
 /* Rows i ... and columns j ... of a product, computed alone, are what they are in all of it. */
 static void compare_part(const rig *r, weft_context *ctx, const unsigned char *whole, size_t i,
                          size_t m, size_t j, size_t n) {
@@ -86,6 +71,24 @@ static void compare_part(const rig *r, weft_context *ctx, const unsigned char *w
                          weft_place(ctx), x, y, m, n, p->k, p->m, p->n, p->k);
         }
     free(c);
+}
+
+/* Products that are large enough to be packed by all threads, and parts of them that are not. */
+static void test_threads(void **state) {
+    (void)state;
+    weft_context *const one = test_open("cpu:1"), *const three = test_open("cpu:3");
+    for (size_t t = 0; t < PAIRS; t++) {
+        rig r = rig_open(pairs[t], t % 2 ? WEFT_TRANSPOSE_A : WEFT_TRANSPOSE_B, 431, 617, 530);
+        unsigned char *const a = multiplied(&r, one), *const b = multiplied(&r, three);
+        assert_memory_equal(a, b, bytes_of(&r.p, C));
+        compare_part(&r, three, a, 5, 60, 7, 90);
+        compare_part(&r, one, a, 371, 60, 516, 101);
+        free(a);
+        free(b);
+        rig_close(&r);
+    }
+    weft_close(one);
+    weft_close(three);
 }
 
 /* OpenBLAS promises nothing of the kind, and a GPU only where k is not cut. */
