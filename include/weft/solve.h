@@ -116,7 +116,7 @@ typedef struct weft_report {
  * factored in f32 and X refined until it is as accurate as with FULL, with GMRES where plain
  * refinement does not converge; where that fails too, and if A's entries do not fit f32, A is
  * factored in f64 after all, and report->fell_back says so. AUTO takes this way where it is
- * predicted to be faster and the condition estimate is below 2^18.
+ * predicted to be faster, and leaves it where a step of refinement gains less than four bits.
  *
  * The same call gives the same bits each time on the same place, whatever the number of threads.
  *

@@ -23,9 +23,9 @@ enum {
 
 /* ---- the rungs ---- */
 
-/* Beyond this condition the library does not choose factors of f32: corrections by them alone would
- * take too many steps, and it is not known how far beyond. */
-static const double most_condition = 0x1p18;
+/* Where steps of refinement multiply the error by more than this, factors of f32 say too little
+ * about A: they are not used unless they are asked for, and then with GMRES. */
+static const double most_contraction = 0x1p-4;
 
 /* The answer of a system that is solved. */
 static weft_status hand_out(wi_system *s) {
@@ -50,10 +50,18 @@ static weft_status hand_out(wi_system *s) {
     return status;
 }
 
-/* Is an answer by factors of f32 as good as one by factors of f64 would be? */
-static bool is_good(const wi_system *s, bool chosen) {
-    return !s->lost && s->report->stalled == 0 &&
-           (!chosen || s->report->condition_estimate <= most_condition);
+/* Is the answer by factors of f32 as good as one by factors of f64 would be? */
+static bool is_good(const wi_system *s) {
+    return !s->lost && s->report->stalled == 0;
+}
+
+/* Are factors of f32 worth going on with? With `chosen` nobody asked for them. */
+static weft_status judge_mixed(wi_system *s, bool chosen, bool *refused) {
+    double contraction;
+    const weft_status status = wi_system_contraction(s, &contraction);
+    s->refines_inverse = !(contraction <= most_contraction);
+    *refused = chosen && s->refines_inverse;
+    return status;
 }
 
 /* Factors and solves. *refused: factors of f32 were tried, and another way has to be. With `chosen`
@@ -78,15 +86,17 @@ static weft_status solve_by(weft_context *ctx, const wi_solve_args *args, weft_t
                                          status == WEFT_ENONFINITE)));
     const double middle = wi_now();
     args->report->factor_seconds += middle - begin;
+    if (status == WEFT_OK && !*refused && is_mixed)
+        status = judge_mixed(&s, chosen, refused);
     if (status == WEFT_OK && !*refused)
         status = wi_system_judge_factors(&s);
-    *refused = *refused || (status == WEFT_OK && is_mixed && !is_good(&s, chosen));
+    *refused = *refused || (status == WEFT_OK && is_mixed && !is_good(&s));
     if (status == WEFT_OK && !*refused)
         status = wi_system_solve(&s);
     if (status == WEFT_OK && !*refused)
         status = wi_system_bound(&s);
     *refused = *refused || (is_mixed && status == WEFT_ENONFINITE && s.report->variant) ||
-               (status == WEFT_OK && is_mixed && !is_good(&s, chosen));
+               (status == WEFT_OK && is_mixed && !is_good(&s));
     if (status == WEFT_OK && !*refused)
         status = hand_out(&s);
     args->report->bytes = s.bytes > args->report->bytes ? s.bytes : args->report->bytes;
@@ -155,25 +165,29 @@ static double pass_seconds(const weft_context *ctx, const wi_solve_args *g, weft
                              (double)g->n * (double)g->n * (double)weft_type_size(type));
 }
 
-/* Two steps of refinement, and ten solutions for the estimates. */
-static double direct_seconds(const weft_context *ctx, const void *args) {
-    const wi_solve_args *const g = args;
-    return factor_seconds(ctx, g, g->type) + 14 * pass_seconds(ctx, g, g->type);
+/* Residuals of all right-hand sides: ten operations for each element, far from the peak. */
+static double residual_seconds(const weft_context *ctx, const wi_solve_args *g) {
+    return 40 * (double)g->n * (double)g->n * (double)g->rhs / wi_machine_of(ctx)->f64_flops;
 }
 
-/* Some more steps, and what a fallback would cost where matrices are seldom that bad. */
+/* A step of refinement, and ten solutions for the estimates. */
+static double direct_seconds(const weft_context *ctx, const void *args) {
+    const wi_solve_args *const g = args;
+    return factor_seconds(ctx, g, g->type) + 14 * pass_seconds(ctx, g, g->type) +
+           2 * residual_seconds(ctx, g);
+}
+
+/* Some more steps, and the few matrices for which it will not be enough. */
 static double mixed_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
-    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 16 * pass_seconds(ctx, g, WEFT_F32) +
-           8 * pass_seconds(ctx, g, WEFT_F64);
+    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 24 * pass_seconds(ctx, g, WEFT_F32) +
+           10 * pass_seconds(ctx, g, WEFT_F64) + 6 * residual_seconds(ctx, g);
 }
 
 static const char *fits_mixed(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
     (void)ctx;
-    if (g->options.no_estimates && g->options.precision != WEFT_PRECISION_MIXED)
-        return "needs the estimates, to know whether f32 is enough";
-    return g->options.refine < 0 ? "needs refinement" : NULL;
+    return g->options.refine < 0 ? "refines its factors, and options.refine allows no step" : NULL;
 }
 
 static const wi_row rows[] = {

@@ -211,6 +211,8 @@ weft_status wi_system_invert(wi_system *s, bool transposed, double *y, bool *con
 
 /* Solves for all right-hand sides, to s->z, and fills the errors in the report. */
 weft_status wi_system_solve(wi_system *s);
+/* By how much a step of refinement multiplies the error, at worst, as far as it shows. */
+weft_status wi_system_contraction(wi_system *s, double *worst);
 /* The condition number; growth; determinant. */
 weft_status wi_system_judge_factors(wi_system *s);
 /* The bound of the forward error, after wi_system_solve. */
