@@ -150,38 +150,42 @@ weft_status wi_solve_mixed(weft_context *ctx, const void *args) {
 
 /* ---- the choice ---- */
 
+/* At half the peak of multiply-adds. Both types have the same number of panels to wait for. */
 static double factor_seconds(const weft_context *ctx, const wi_solve_args *g, weft_type type) {
-    const wi_lu_args lu = {.type = type, .m = g->n, .n = g->n, .lda = g->n};
-    const wi_cholesky_args cholesky = {.type = type, .n = g->n, .lda = g->n};
-    const wi_ladder *const ladder = g->spd ? &wi_cholesky_ladder : &wi_lu_ladder;
-    const void *const args = g->spd ? (const void *)&cholesky : (const void *)&lu;
-    const wi_row *const row = wi_pick(ctx, ladder, type, args);
-    return row ? row->seconds(ctx, args) : 0;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double n = (double)g->n, flops = (g->spd ? 1 : 2) * n * n * n / 3;
+    return 2 * flops / (type == WEFT_F64 ? m->f64_flops : m->f32_flops);
 }
 
-/* A pass over a matrix n x n of a type, bound by memory. */
-static double pass_seconds(const weft_context *ctx, const wi_solve_args *g, weft_type type) {
-    return wi_seconds_moving(wi_machine_of(ctx),
-                             (double)g->n * (double)g->n * (double)weft_type_size(type));
+/* A solution with one right-hand side: a pass over the factors, and on a GPU some launches for each
+ * block of 64. */
+static double substitution_seconds(const weft_context *ctx, const wi_solve_args *g,
+                                   weft_type type) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double n = (double)g->n, waits = ctx->kind == WI_CPU ? 0 : n / 16 * m->launch_s;
+    return wi_seconds_moving(m, n * n * (double)weft_type_size(type)) + waits;
 }
 
 /* Residuals of all right-hand sides: ten operations for each element, far from the peak. */
 static double residual_seconds(const weft_context *ctx, const wi_solve_args *g) {
-    return 40 * (double)g->n * (double)g->n * (double)g->rhs / wi_machine_of(ctx)->f64_flops;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double n = (double)g->n;
+    return wi_seconds_moving(m, n * n * sizeof(double)) +
+           40 * n * n * (double)g->rhs / m->f64_flops;
 }
 
 /* A step of refinement, and ten solutions for the estimates. */
 static double direct_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
-    return factor_seconds(ctx, g, g->type) + 14 * pass_seconds(ctx, g, g->type) +
+    return factor_seconds(ctx, g, g->type) + 12 * substitution_seconds(ctx, g, g->type) +
            2 * residual_seconds(ctx, g);
 }
 
-/* Some more steps, and the few matrices for which it will not be enough. */
+/* Some more steps, three trials, and the few matrices for which it will not be enough. */
 static double mixed_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
-    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 24 * pass_seconds(ctx, g, WEFT_F32) +
-           10 * pass_seconds(ctx, g, WEFT_F64) + 6 * residual_seconds(ctx, g);
+    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 19 * substitution_seconds(ctx, g, WEFT_F32) +
+           9 * residual_seconds(ctx, g);
 }
 
 static const char *fits_mixed(const weft_context *ctx, const void *args) {

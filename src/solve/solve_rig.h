@@ -267,4 +267,39 @@ static inline void check_backward_error(const linear_system *s, const weft_repor
         fail_msg("%s: the backward error is %.3g, and %.3g is reported", what, truth, told);
 }
 
+/* ---- systems that are good ---- */
+
+static inline void fill_general(test_random *r, linear_system *s) {
+    for (size_t k = 0; k < s->n * s->n; k++)
+        s->a[k] = test_unit(r);
+    for (size_t k = 0; k < s->n * s->rhs; k++)
+        s->b[k] = test_unit(r);
+    round_system(s);
+}
+
+static inline void fill_spd(test_random *r, linear_system *s) {
+    const size_t n = s->n;
+    fill_general(r, s);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < i; j++)
+            s->a[i * n + j] = s->a[j * n + i];
+        s->a[i * n + i] = (double)n / 2 + 1 + fabs(s->a[i * n + i]);
+    }
+    round_system(s);
+}
+
+static inline void check_good(weft_context *ctx, const linear_system *s, weft_status status,
+                              const weft_report *report, const char *what) {
+    if (status != WEFT_OK)
+        fail_msg("%s: %s: %s", what, weft_status_name(status), weft_message(ctx));
+    check_backward_error(s, report, what);
+    const double unit = unit_of(s->type);
+    if (!(report->backward_error <= 4 * unit * sqrt((double)s->n)))
+        fail_msg("%s: the backward error is %.3g", what, report->backward_error);
+    assert_int_equal(report->n, s->n);
+    assert_int_equal(report->right_hand_sides, s->rhs);
+    assert_true(report->column == SIZE_MAX);
+    assert_true(report->normwise_error <= 2 * report->backward_error);
+}
+
 #endif
