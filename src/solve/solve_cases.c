@@ -6,7 +6,11 @@
 #include "solve/system.h"
 
 enum {
+#ifdef WEFT_EMU
+    ORDER = 7,
+#else
     ORDER = 20,
+#endif
     SIDE = 4
 };
 

@@ -267,6 +267,11 @@ static weft_status multiply(weft_context *ctx, const wi_product *p) {
     return WEFT_OK;
 }
 
+static size_t room_bytes(const wi_product *p) {
+    (void)p;
+    return 0;
+}
+
 /* ---- columns of blocks of vectors ---- */
 
 /* `column` for each of `count` columns of n numbers. */
@@ -423,6 +428,7 @@ const wi_system_place wi_system_on_cpu = {.rows_range = rows_range,
                                           .first_bad = first_bad,
                                           .copy = copy,
                                           .multiply = multiply,
+                                          .room_bytes = room_bytes,
                                           .peaks = peaks,
                                           .columns_most = columns_most,
                                           .misfit = misfit,

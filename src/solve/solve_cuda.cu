@@ -369,6 +369,16 @@ static weft_status weigh(weft_context *ctx, size_t n, size_t count, const double
     return for_each(ctx, weighing{n, count, r, size, most, slack, w}, n, 1);
 }
 
-const wi_system_place wi_system_on_cuda = {
-    rows_range, first_bad, copy, wi_system_multiply_cuda, peaks, columns_most, misfit, narrow, add,
-    settle,     store,     weigh};
+const wi_system_place wi_system_on_cuda = {rows_range,
+                                           first_bad,
+                                           copy,
+                                           wi_system_multiply_cuda,
+                                           wi_system_room_bytes_cuda,
+                                           peaks,
+                                           columns_most,
+                                           misfit,
+                                           narrow,
+                                           add,
+                                           settle,
+                                           store,
+                                           weigh};

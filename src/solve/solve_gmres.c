@@ -12,8 +12,9 @@ enum {
     MOST_CYCLES = 3
 };
 
-static const double wanted = 0x1p-30; /* of the residual, relative to y; and what is */
-static const double enough = 0x1p-12; /* accepted after the last cycle */
+static const double wanted = 0x1p-30; /* of the residual, relative to y; but less than */
+static const double noise = 0x1p-50;  /* relative to |H| |d| cannot be had */
+static const double enough = 0x1p-12; /* is accepted after the last cycle */
 
 /* Vectors v[0], v[1] ... are orthonormal, z[k] = H \ v[k] roughly, and H z = v h: the Hessenberg
  * matrix h is made triangular by rotations as it grows, and they turn the residual too. */
@@ -107,12 +108,14 @@ static weft_status run_cycle(cycle *c, double size, double goal, double *d) {
     return WEFT_OK;
 }
 
-/* v[0] = b - H d; returns its size in *size. */
-static weft_status find_residual(cycle *c, const double *b, const double *d, double *size) {
+/* v[0] = b - H d; returns its size in *size, and in *floor what d's own rounding makes of it. */
+static weft_status find_residual(cycle *c, const double *b, const double *d, double *size,
+                                 double *floor) {
     const weft_status status = wi_system_multiply(c->s, c->transposed, d, c->v);
     for (size_t e = 0; e < c->n; e++)
         c->v[e] = b[e] - c->v[e];
     *size = sqrt(dot(c->n, c->v, c->v));
+    *floor = noise * (c->transposed ? c->s->norm_1 : c->s->norm) * sqrt(dot(c->n, d, d));
     return status;
 }
 
@@ -134,13 +137,14 @@ weft_status wi_system_gmres(wi_system *s, bool transposed, double *y, bool *conv
     memcpy(c.v, y, n * sizeof *b);
     memset(d, 0, n * sizeof *d);
     const double whole = sqrt(dot(n, b, b));
-    double size = whole;
-    for (int k = 0; k < MOST_CYCLES && size > wanted * whole && status == WEFT_OK; k++) {
+    double size = whole, floor = 0;
+    for (int k = 0; k < MOST_CYCLES && size > wanted * whole && size > floor && status == WEFT_OK;
+         k++) {
         status = run_cycle(&c, size, wanted * whole, d);
         if (status == WEFT_OK)
-            status = find_residual(&c, b, d, &size);
+            status = find_residual(&c, b, d, &size, &floor);
     }
-    if (!(size <= enough * whole))
+    if (!(size <= enough * whole || size <= floor))
         *converged = false;
     memcpy(y, d, n * sizeof *y);
     return status;

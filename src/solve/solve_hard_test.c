@@ -256,7 +256,7 @@ static bool fits_f32(const hard *h) {
 #ifdef WEFT_EMU
 enum {
     LARGEST = 12,
-    ONE_IN = 3
+    ONE_IN = 4
 };
 #else
 enum {

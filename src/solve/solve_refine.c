@@ -41,7 +41,8 @@ static wi_product residual_of(const group *g) {
                         .x = g->z,
                         .c = s->c,
                         .r = s->r,
-                        .size = s->size};
+                        .size = s->size,
+                        .room = s->room};
 }
 
 /* Largest elements of columns, to the host. */
@@ -140,12 +141,13 @@ static weft_status take(group *g, bool first) {
 }
 
 /* Is a correction of this size to be added, and another one to be computed? If it is more than half
- * of the one before, the factors are too far from H, and the correction is as wrong as z. */
-static void judge(progress *p, double unit, double size) {
+ * of the one before, the factors are too far from H, and the correction is as wrong as z. The next
+ * one is expected to be smaller by the same ratio, but no less than `least` of it. */
+static void judge(progress *p, double unit, double least, double size) {
     const bool last = size <= 2 * unit;
     p->taken = last || size <= p->size / 2;
     p->stalled = !p->taken;
-    const double left = p->taken ? size / p->size * size : size;
+    const double left = p->taken ? fmax(size / p->size, least) * size : size;
     p->active = p->taken && !last && !(left <= unit * margin);
     p->size = size;
     p->left = left <= 1 ? fmax(left, unit) : 1;
@@ -172,7 +174,7 @@ static weft_status step(group *g, bool *any) {
         progress *const p = &g->column[j];
         p->taken = false;
         if (p->active)
-            judge(p, s->error_unit, wi_times_power(size[j], g->power[j]) / p->most);
+            judge(p, s->error_unit, 0, wi_times_power(size[j], g->power[j]) / p->most);
         *any = *any || p->taken;
     }
     if (status != WEFT_OK || !*any)
@@ -195,7 +197,7 @@ static weft_status refine(group *g, int most) {
 
 /* ---- where that stalls or is slow: corrections by GMRES, a column at a time ---- */
 
-static weft_status step_alone(group *g, size_t j, bool *converged) {
+static weft_status step_alone(group *g, size_t j, bool first, bool *converged) {
     wi_system *const s = g->s;
     double *const y = s->vector;
     const size_t line = s->n * sizeof *y;
@@ -208,8 +210,11 @@ static weft_status step_alone(group *g, size_t j, bool *converged) {
     double most = 0;
     for (size_t i = 0; i < s->n; i++)
         most = wi_larger(most, fabs(y[i]));
+    /* The first is taken however large: factors that miss a direction have made z too small. */
+    if (first)
+        p->size = fmax(1, 2 * most / p->most);
     if (*converged)
-        judge(p, s->error_unit, most / p->most);
+        judge(p, s->error_unit, 0x1p-4, most / p->most);
     else
         p->taken = p->active = false;
     if (!p->taken)
@@ -227,23 +232,30 @@ static weft_status step_alone(group *g, size_t j, bool *converged) {
 static weft_status refine_alone(group *g, size_t j, int most, bool *converged) {
     weft_status status = WEFT_OK;
     g->column[j].active = true;
-    g->column[j].size = 1;
     *converged = true;
     for (int k = 0; k < most && g->column[j].active && *converged && status == WEFT_OK; k++) {
-        status = step_alone(g, j, converged);
+        status = step_alone(g, j, k == 0, converged);
         g->steps += g->column[j].taken;
     }
     return status;
 }
 
+/* Not where it is hopeless, and no longer than the factorization has taken or some hundred
+ * iterations: with many right-hand sides other factors are cheaper. */
+static bool may_go_on(const wi_system *s) {
+    return !(s->condition >= 0x1p53) && s->report->iterations < 500 + s->n / 20;
+}
+
 static weft_status refine_stalled(group *g, int most) {
+    wi_system *const s = g->s;
+    const bool is_mixed = s->factor != s->args->type;
     weft_status status = WEFT_OK;
-    const bool is_mixed = g->s->factor != g->s->args->type;
-    bool converged = !(g->s->condition >= 0x1p53); /* else it is hopeless */
-    for (size_t j = 0; j < g->count && converged && status == WEFT_OK; j++)
-        if ((g->column[j].stalled || (is_mixed && g->column[j].active)) &&
-            isfinite(g->column[j].most) && g->column[j].most > 0)
+    bool converged = true;
+    for (size_t j = 0; j < g->count && converged && may_go_on(s) && status == WEFT_OK; j++) {
+        const progress *const p = &g->column[j];
+        if ((p->stalled || (is_mixed && p->active)) && isfinite(p->most) && p->most > 0)
             status = refine_alone(g, j, most, &converged);
+    }
     return status;
 }
 

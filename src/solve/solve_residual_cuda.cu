@@ -122,27 +122,34 @@ static weft_status launch_part(weft_context *ctx, const wi_grid *g, piece p, siz
     });
 }
 
-weft_status wi_system_multiply_cuda(weft_context *ctx, const wi_product *p) {
-    const size_t n = p->g.rows;
+static size_t all_slots(const wi_product *p) {
     const wi_grid mirrored = wi_grid_mirrored(&p->g);
-    const size_t own = slots_of(&p->g), slots = own + (p->symmetric ? slots_of(&mirrored) : 0);
-    const size_t most = p->count < (size_t)at_once ? p->count : (size_t)at_once;
-    void *slot;
-    weft_status status = wi_gpu_alloc(ctx, &slot, slots * most * n * sizeof(sums));
-    if (status != WEFT_OK)
-        return status;
+    return slots_of(&p->g) + (p->symmetric ? slots_of(&mirrored) : 0);
+}
+
+static size_t together(const wi_product *p) {
+    return p->count < (size_t)at_once ? p->count : (size_t)at_once;
+}
+
+size_t wi_system_room_bytes_cuda(const wi_product *p) {
+    return all_slots(p) * together(p) * p->g.rows * sizeof(sums);
+}
+
+weft_status wi_system_multiply_cuda(weft_context *ctx, const wi_product *p) {
+    const size_t n = p->g.rows, most = together(p);
+    const wi_grid mirrored = wi_grid_mirrored(&p->g);
+    weft_status status = WEFT_OK;
     for (size_t j = 0; j < p->count && status == WEFT_OK; j += most) {
         const size_t left = p->count - j;
         const piece part = {n, p->g.columns, left < most ? left : most, p->x + j * p->g.columns,
-                            (sums *)slot};
+                            (sums *)p->room};
         status = launch_part(ctx, &p->g, part, 0);
         if (status == WEFT_OK && p->symmetric)
-            status = launch_part(ctx, &mirrored, part, own);
+            status = launch_part(ctx, &mirrored, part, slots_of(&p->g));
         if (status == WEFT_OK)
-            status =
-                WEFT_LAUNCH(finish, ctx, (unsigned)wi_pieces(n * part.count, threads), threads, 0,
-                            part, slots, p->c ? p->c + j * n : NULL, p->r + j * n, p->size + j * n);
+            status = WEFT_LAUNCH(finish, ctx, (unsigned)wi_pieces(n * part.count, threads), threads,
+                                 0, part, all_slots(p), p->c ? p->c + j * n : NULL, p->r + j * n,
+                                 p->size + j * n);
     }
-    const weft_status freed = wi_gpu_free(ctx, slot);
-    return status == WEFT_OK ? freed : status;
+    return status;
 }

@@ -191,7 +191,8 @@ static weft_status norm_of(wi_system *s, bool columns, double *norm) {
                           .count = 1,
                           .x = s->v,
                           .r = s->v + s->n,
-                          .size = s->v + 2 * s->n};
+                          .size = s->v + 2 * s->n,
+                          .room = s->room};
     weft_status status = wi_system_put(s, s->v, sum, line);
     if (status == WEFT_OK)
         status = s->place->multiply(s->ctx, &p);

@@ -79,6 +79,15 @@ static size_t bytes_of(size_t rows, size_t columns, size_t width) {
     return bytes;
 }
 
+/* What products with H or its transpose need. */
+static size_t room_of(const wi_system *s) {
+    const wi_product own = {.g = s->a, .symmetric = s->args->spd, .count = s->group};
+    const wi_product turned = {
+        .g = wi_grid_turned(&s->a), .symmetric = s->args->spd, .count = s->group};
+    const size_t one = s->place->room_bytes(&own), other = s->place->room_bytes(&turned);
+    return one > other ? one : other;
+}
+
 static weft_status take_all(wi_system *s) {
     const size_t n = s->n, group = s->group, width = weft_type_size(s->factor);
     const size_t block = bytes_of(n, group, sizeof(double)), line = n * sizeof(double);
@@ -99,6 +108,8 @@ static weft_status take_all(wi_system *s) {
         status = wi_system_take(s, group * (2 * sizeof *s->words + sizeof *s->powers), &s->words);
     if (status == WEFT_OK)
         status = wi_system_take(s, 3 * line, &s->v);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, room_of(s), &s->room);
     if (status == WEFT_OK)
         status = wi_system_take_host(s, 4 * line, &s->vector);
     if (status == WEFT_OK)
@@ -252,7 +263,8 @@ weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, d
                           .count = 1,
                           .x = s->v,
                           .r = s->v + s->n,
-                          .size = s->v + 2 * s->n};
+                          .size = s->v + 2 * s->n,
+                          .room = s->room};
     weft_status status = wi_system_put(s, s->v, y, line);
     if (status == WEFT_OK)
         status = s->place->multiply(s->ctx, &p);

@@ -19,7 +19,7 @@ extern "C" {
 
 enum {
     WI_SYSTEM_GROUP = 64,          /* right-hand sides worked on together */
-    WI_SYSTEM_BLOCKS = 16,         /* blocks of memory */
+    WI_SYSTEM_BLOCKS = 20,         /* blocks of memory */
     WI_EXPONENT_OF_0 = -(1 << 20), /* what stands for the exponent of 0; */
     WI_EXPONENT_OF_BAD = 1 << 20   /* and of NaN and infinity */
 };
@@ -56,6 +56,7 @@ typedef struct wi_product {
     size_t count;
     const double *x, *c; /* c may be NULL: 0 */
     double *r, *size;
+    void *room; /* of room_bytes for the same g, symmetric and count */
 } wi_product;
 
 /* The worst of each column of a block n x count. */
@@ -89,6 +90,7 @@ typedef struct wi_system_place {
     /* to[i + j ld] = element (i, j), rounded to `type`. */
     weft_status (*copy)(weft_context *ctx, const wi_grid *g, weft_type type, void *to, size_t ld);
     weft_status (*multiply)(weft_context *ctx, const wi_product *p);
+    size_t (*room_bytes)(const wi_product *p);
     /* power[j] = the largest exponent in column j of a grid, which may exceed that of a double. */
     weft_status (*peaks)(weft_context *ctx, const wi_grid *g, int32_t *power);
     /* most[j] = the largest |element| of a column of n elements of a type. */
@@ -154,6 +156,7 @@ typedef struct wi_system {
     double *c, *r, *size;              /* n x group */
     double *w;                         /* weights of the forward bound */
     double *v;                         /* 3 n: vectors of the host, on their way */
+    void *room;                        /* of products */
     void *d;                           /* n x group, of the type `factor` */
     double *words;                     /* 2 group figures on the place, */
     int32_t *powers;                   /* and powers */
