@@ -3,6 +3,7 @@
  * depend on how columns are cut alone, as those of the products do: not on the number of threads.
  */
 #include <math.h>
+#include <string.h>
 
 #include "cholesky/cholesky.h"
 #include "cholesky/cholesky_simd.h"
@@ -10,7 +11,8 @@
 #include "gemm/trsm.h"
 
 enum {
-    SIDE = WI_CHOLESKY_SIDE
+    SIDE = WI_CHOLESKY_SIDE,
+    PANEL = 256 /* columns that "recursive" takes from the others at once: the depth of a product */
 };
 
 typedef struct work {
@@ -143,8 +145,10 @@ static void do_blocks(const work *w) {
 
 /* ---- recursive ---- */
 
+/* A panel of several, or half of one. */
 static columns left_half(columns c) {
-    return (columns){c.first, (c.count / 2 + SIDE - 1) / SIDE * SIDE};
+    const size_t half = (c.count / 2 + SIDE - 1) / SIDE * SIDE;
+    return (columns){c.first, c.count > 2 * PANEL ? PANEL : half};
 }
 
 static columns right_half(columns c) {

@@ -4,6 +4,10 @@
 
 #include "cpu/lanes.h"
 
+enum {
+    TOGETHER = 4 /* vectors of a column that stay in registers while others are taken from it */
+};
+
 WI_INLINE float square_root_f32(float x) {
     return (float)wi_sqrt(x); /* rounding twice gives the same */
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The packed rung of syrk. All of op(A) is packed once for each `depth` products, as the rows of a
  * product; then threads take strips of C's columns, pack these as the columns of the product, and
- * multiply. Of C's squares on the diagonal the whole is made, apart from C, which takes one
- * triangle of them. So an element's bits depend on its row and column of A and k alone. */
+ * multiply. Of C's squares on the diagonal, which are as small as tiles allow, the whole is made,
+ * apart from C, which takes one triangle of them. So an element's bits depend on its row and column
+ * of A and k alone. */
+#include <math.h>
 #include <stdatomic.h>
 
 #include "cpu/team.h"
@@ -10,9 +12,9 @@
 #include "gemm/syrk.h"
 
 enum {
-    SIDE = 48, /* of a square on the diagonal: a multiple of the rows and columns of all tiles */
+    MOST_SIDE = 48,                /* of a square on the diagonal: the most rows that a tile has */
     STRIP_BYTES = 384 << 10,       /* of packed columns: most of a second-level cache */
-    PIECE_ROWS = 8 * SIDE,         /* that a thread packs at a time */
+    PIECE_ROWS = 8 * MOST_SIDE,    /* that a thread packs at a time */
     STRIPS_A_THREAD = 4,           /* so that none waits long for the last */
     WORTHWHILE_PRODUCTS = 1 << 18, /* a thread: waking one takes some 5 us */
     ALIGNMENT = 64
@@ -23,7 +25,8 @@ typedef struct plan {
     const wi_gemm_kernel *kernel;
     size_t width; /* of an element */
     int team;
-    size_t strip;            /* columns */
+    size_t side;  /* of a square on the diagonal: a multiple of a tile's rows and columns */
+    size_t strip; /* columns, a multiple of it */
     size_t rows_bytes, each; /* of all packed rows; of a thread's memory */
     char *rows, *own;        /* packed; of the first thread */
     size_t p, k;             /* products under way: those from p on, k of them */
@@ -62,15 +65,17 @@ static void pack_pieces(void *user, int rank, int size) {
 
 #define NAME(f) f##_f64
 #define WORD double
+#define PLUS_PRODUCT fma
 #include "gemm/syrk_cpu_loops.inc"
 
 #define NAME(f) f##_f32
 #define WORD float
+#define PLUS_PRODUCT fmaf
 #include "gemm/syrk_cpu_loops.inc"
 
-/* Rows i ... i + m - 1 of `n` packed columns; of C or, with beta = 0, of something else. */
-static void multiply(const plan *w, size_t i, size_t m, const char *columns, size_t n, void *c,
-                     size_t ldc, double beta) {
+/* Rows i ... i + m - 1 of `n` packed columns: C, or something else, = alpha products + beta C. */
+static void multiply(const plan *w, size_t i, size_t m, const char *columns, size_t n, double alpha,
+                     double beta, void *c, size_t ldc) {
     const wi_gemm_block block = {.m = m,
                                  .n = n,
                                  .k = w->k,
@@ -79,7 +84,7 @@ static void multiply(const plan *w, size_t i, size_t m, const char *columns, siz
                                  .c = c,
                                  .row_step = 1,
                                  .column_step = ldc,
-                                 .alpha = w->g->alpha,
+                                 .alpha = alpha,
                                  .beta = beta};
     if (m > 0)
         w->kernel->multiply(&block);
@@ -93,24 +98,24 @@ static double beta_of(const plan *w) {
 static void multiply_beside(const plan *w, size_t i, size_t end, const char *columns, size_t j,
                             size_t n) {
     char *const c = (char *)w->g->c + (i + j * w->g->ldc) * w->width;
-    multiply(w, i, end - i, columns, n, c, w->g->ldc, beta_of(w));
+    multiply(w, i, end - i, columns, n, w->g->alpha, beta_of(w), c, w->g->ldc);
 }
 
 static void multiply_square(const plan *w, size_t j, size_t n, const char *columns, void *square) {
-    multiply(w, j, n, columns, n, square, SIDE, 0);
+    multiply(w, j, n, columns, n, 1, 0, square, w->side);
     if (w->g->type == WEFT_F64)
-        add_f64(w->g, j, n, square, beta_of(w));
+        add_f64(w->g, j, n, square, w->side, beta_of(w));
     else
-        add_f32(w->g, j, n, square, (float)beta_of(w));
+        add_f32(w->g, j, n, square, w->side, (float)beta_of(w));
 }
 
 static void do_strip(const plan *w, size_t j, char *own) {
     const size_t end = least(j + w->strip, w->g->n);
     const wi_gemm_side side = side_at(w, j);
-    char *const columns = own + round_up(SIDE * SIDE * w->width, ALIGNMENT);
+    char *const columns = own + MOST_SIDE * MOST_SIDE * w->width;
     w->kernel->pack_b(&side, end - j, w->k, columns);
-    for (size_t s = j; s < end; s += SIDE) {
-        const size_t n = least(SIDE, end - s);
+    for (size_t s = j; s < end; s += w->side) {
+        const size_t n = least(w->side, end - s);
         const char *const some = columns + (s - j) * w->k * w->width;
         multiply_square(w, s, n, some, own);
         if (w->g->upper)
@@ -138,7 +143,7 @@ static void do_strips(void *user, int rank, int size) {
 static int team_of(const weft_context *ctx, const wi_syrk_args *g) {
     const double products = (double)g->n * (double)g->n / 2 * (double)g->k;
     const double worthwhile = products / WORTHWHILE_PRODUCTS;
-    const size_t most = least((g->n + SIDE - 1) / SIDE, (size_t)ctx->threads);
+    const size_t most = least((g->n + MOST_SIDE - 1) / MOST_SIDE, (size_t)ctx->threads);
     return worthwhile < 2 ? 1 : worthwhile < (double)most ? (int)worthwhile : (int)most;
 }
 
@@ -148,10 +153,11 @@ static plan plan_of(const weft_context *ctx, const wi_syrk_args *g) {
     const size_t width = weft_type_size(g->type), line = least(g->k, kernel->depth) * width;
     plan w = {.g = g, .kernel = kernel, .width = width, .team = team_of(ctx, g)};
     const size_t shares = w.team > 1 ? (size_t)w.team * STRIPS_A_THREAD : 1;
-    const size_t some = round_up((g->n + shares - 1) / shares, SIDE);
-    w.strip = least(some, STRIP_BYTES / line / SIDE * SIDE);
-    w.rows_bytes = round_up(round_up(g->n, SIDE) * line, ALIGNMENT);
-    w.each = round_up(SIDE * SIDE * width, ALIGNMENT) + round_up(w.strip * line, ALIGNMENT);
+    w.side = kernel->rows % kernel->columns ? 2 * kernel->rows : kernel->rows;
+    const size_t some = round_up((g->n + shares - 1) / shares, w.side);
+    w.strip = least(some, STRIP_BYTES / line / w.side * w.side);
+    w.rows_bytes = round_up(round_up(g->n, kernel->rows) * line, ALIGNMENT);
+    w.each = MOST_SIDE * MOST_SIDE * width + round_up(w.strip * line, ALIGNMENT);
     return w;
 }
 

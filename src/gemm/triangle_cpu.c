@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "cpu/team.h"
-#include "gemm/triangle_simd.h"
 
 enum {
     WORTHWHILE_PRODUCTS = 1 << 18, /* a thread: waking one takes some 5 us */
@@ -18,6 +17,7 @@ typedef struct work {
     wi_rows_part rows;
     wi_triangle_task task;
     double alpha;
+    bool reciprocals; /* as kernel->pack says */
     _Alignas(64) union {
         double f64[WI_TRIANGLE_PACKED];
         float f32[WI_TRIANGLE_PACKED];
@@ -39,7 +39,7 @@ static void pack(work *w) {
         .t_column = t->t_column,
         .unit = t->unit,
     };
-    w->kernel->pack(&corner, w->rows.count, w->task == WI_TRIANGLE_SOLVE ? -1 : 1, &w->packed);
+    w->reciprocals = w->kernel->pack(&corner, w->rows.count, w->task, &w->packed);
 }
 
 /* The rows of X in the columns from j on that a panel holds. */
@@ -56,7 +56,7 @@ static void do_panel(const work *w, size_t j, void *panel) {
     };
     if (w->task == WI_TRIANGLE_SOLVE) {
         kernel->load(&place, w->alpha, panel);
-        kernel->solve(place.order, &w->packed, panel);
+        kernel->solve(place.order, w->reciprocals, &w->packed, panel);
     } else {
         kernel->load(&place, 1, panel);
         kernel->multiply(place.order, w->alpha, &w->packed, panel);

@@ -3,11 +3,7 @@
 #define WI_TRIANGLE_CPU_H
 
 #include "gemm/triangle.h"
-
-typedef enum wi_triangle_task {
-    WI_TRIANGLE_SOLVE,   /* X = alpha T \ X */
-    WI_TRIANGLE_MULTIPLY /* X = alpha T X */
-} wi_triangle_task;
+#include "gemm/triangle_simd.h"
 
 /* A call under way. */
 typedef struct wi_triangle_run {

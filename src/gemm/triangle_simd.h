@@ -28,15 +28,21 @@ typedef struct wi_triangle_corner {
     bool unit; /* its diagonal is all ones, and not read */
 } wi_triangle_corner;
 
+typedef enum wi_triangle_task {
+    WI_TRIANGLE_SOLVE,   /* X = alpha T \ X */
+    WI_TRIANGLE_MULTIPLY /* X = alpha T X */
+} wi_triangle_task;
+
 /* A panel X of `columns` columns of `order` rows, row after row without gaps; a block T, row after
- * row, of each what is left of the diagonal, times `sign`, and the diagonal. X = T \ X takes a sign
- * of -1, and X = alpha T X one of 1. */
+ * row, of each what is left of the diagonal, and the diagonal. To solve, what is left of it is
+ * packed with the other sign, and, if `pack` returns true, the diagonal's reciprocals in its place:
+ * dividing takes as long as several products. */
 typedef struct wi_triangle_kernel {
     size_t columns;
-    void (*pack)(const wi_triangle_corner *from, size_t order, double sign, void *t);
+    bool (*pack)(const wi_triangle_corner *from, size_t order, wi_triangle_task task, void *t);
     void (*load)(const wi_triangle_panel *from, double by, void *x); /* and multiplies */
     void (*store)(const wi_triangle_panel *to, const void *x);
-    void (*solve)(size_t order, const void *t, void *x);
+    void (*solve)(size_t order, bool reciprocals, const void *t, void *x);
     void (*multiply)(size_t order, double alpha, const void *t, void *x);
 } wi_triangle_kernel;
 
