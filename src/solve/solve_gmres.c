@@ -12,9 +12,10 @@ enum {
     MOST_CYCLES = 3
 };
 
-static const double wanted = 0x1p-30; /* of the residual, relative to y; but less than */
-static const double noise = 0x1p-50;  /* relative to |H| |d| cannot be had */
-static const double enough = 0x1p-12; /* is accepted after the last cycle */
+/* The residual that ends it, relative to y, is so small because of directions that H all but
+ * annihilates: much of y's part in them may be missing from d before it shows in the residual. But
+ * no residual can be less than some rounding errors of H d. */
+static const double wanted = 0x1p-48, noise = 0x1p-50;
 
 /* Vectors v[0], v[1] ... are orthonormal, z[k] = H \ v[k] roughly, and H z = v h: the Hessenberg
  * matrix h is made triangular by rotations as it grows, and they turn the residual too. */
@@ -144,7 +145,7 @@ weft_status wi_system_gmres(wi_system *s, bool transposed, double *y, bool *conv
         if (status == WEFT_OK)
             status = find_residual(&c, b, d, &size, &floor);
     }
-    if (!(size <= enough * whole || size <= floor))
+    if (!(size <= wanted * whole || size <= 4 * floor))
         *converged = false;
     memcpy(y, d, n * sizeof *y);
     return status;
