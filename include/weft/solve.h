@@ -104,6 +104,7 @@ typedef struct weft_report {
  * options and report may be NULL. The report is filled, as far as its size says, when the call
  * returns WEFT_OK, WEFT_ESINGULAR or WEFT_ENOTSPD. X is unchanged unless it returns WEFT_OK.
  *
+ * Rows and columns in messages and in the report are those of op(A), counted from 0.
  * WEFT_ENONFINITE: A or B has an entry that is not finite; the message names the first one, by
  * columns. Or X has a number that the type cannot hold.
  * WEFT_ESINGULAR: a pivot is exactly zero. The message and report->column name the first column
