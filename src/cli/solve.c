@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `weft solve`: solves a sparse symmetric positive definite system, and reports time, memory and
- * accuracy. */
+/* `weft solve`: solves a system, and reports time, memory and accuracy. Here, of sparse symmetric
+ * positive definite matrices; solve_dense.c has dense ones. */
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -8,11 +8,14 @@
 #include "cli/matrix.h"
 #include "cli/memory.h"
 #include "cli/rhs.h"
+#include "cli/solve_dense.h"
 #include "cli/text.h"
 #include "climb/meter.h"
 
 static const wi_option refine_option = {
-    .name = "refine", .letter = 'r', .help = "refine x with residuals in twice the precision"};
+    .name = "refine",
+    .letter = 'r',
+    .help = "refine a sparse x with residuals in twice the precision"};
 static const wi_option repeat_option = {.name = "repeat",
                                         .value = "COUNT",
                                         .help =
@@ -276,9 +279,30 @@ static wi_exit run(solving *s) {
     return WI_EXIT_OK;
 }
 
+/* Refuses options that are about matrices of the other kind. */
+static wi_exit check_kind(const wi_arguments *args, bool dense) {
+    static const wi_option *const of_sparse[] = {
+        &wi_ordering_option, &wi_half_option, &wi_symmetry_tolerance_option, &repeat_option, NULL};
+    static const wi_option *const of_dense[] = {&wi_spd_option, &wi_precision_option, NULL};
+    for (const wi_option *const *at = dense ? of_sparse : of_dense; *at; at++)
+        if (wi_given(args, *at))
+            return wi_usage(args->command, "option --%s: %s is a %s; leave it out", (*at)->name,
+                            wi_matrix_name(args),
+                            dense ? "dense matrix, and the option is about sparse ones"
+                                  : "sparse matrix, and the option is about dense ones (.npy)");
+    return WI_EXIT_OK;
+}
+
 static wi_exit execute(const wi_arguments *args) {
     solving s = {.args = args};
+    bool dense = false;
     wi_exit result = check_options(args, &s.repeats);
+    if (result == WI_EXIT_OK)
+        result = wi_is_dense(args, &dense);
+    if (result == WI_EXIT_OK)
+        result = check_kind(args, dense);
+    if (result == WI_EXIT_OK && dense)
+        return wi_solve_dense(args);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sparse", &s.ctx);
     if (result == WI_EXIT_OK)
@@ -301,6 +325,8 @@ static const wi_option *const options[] = {&wi_rhs_option,
                                            &wi_variant_option,
                                            &refine_option,
                                            &repeat_option,
+                                           &wi_spd_option,
+                                           &wi_precision_option,
                                            &wi_place_option,
                                            &wi_json_option,
                                            &wi_help_option,
@@ -308,23 +334,30 @@ static const wi_option *const options[] = {&wi_rhs_option,
 
 const wi_command wi_solve_command = {
     .name = "solve",
-    .operand_text = "A.mtx",
-    .summary = "solve a sparse symmetric positive definite system",
-    .details = "Solves A X = B by Cholesky factorization, for one or many right-hand sides, and "
-               "reports ordering, fill, memory, times, and how accurate X is. Without --rhs B is "
-               "A times a column of ones, so that X is known. A matrix that is not positive "
-               "definite is refused with the column that shows it. If a file gives both halves, "
-               "entries a[i][j] and a[j][i] that differ by no more than --symmetry-tolerance, "
-               "relative to the larger of their size and of sqrt(a[i][i] a[j][j]), become their "
-               "mean, and the largest difference is reported; --half takes one half as it is. A "
-               "file name of - is standard input.",
+    .operand_text = "A.mtx|A.npy",
+    .summary = "solve a system: sparse positive definite, or dense",
+    .details =
+        "Solves A X = B for one or many right-hand sides, and reports times, memory, and "
+        "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
+        ".npy of f64 or f32 in either order, is solved by elimination with row pivoting "
+        "or, with --spd, by Cholesky factorization, and always refined; --precision mixed "
+        "factors f64 in f32; --variant takes direct or mixed there. A sparse matrix, .mtx, "
+        "is symmetric positive definite, and the report says ordering and fill. Of a matrix "
+        "that is given as positive definite in .npy the lower triangle is read. One "
+        "that is singular or not positive "
+        "definite is refused with the column that shows it. If a sparse file gives both "
+        "halves, entries a[i][j] and a[j][i] that differ by no more than --symmetry-tolerance, "
+        "relative to the larger of their size and of sqrt(a[i][i] a[j][j]), become their "
+        "mean, and the largest difference is reported; --half takes one half as it is. A "
+        "file name of - is standard input.",
     .examples = {{"weft solve A.mtx", "how well this solver does on this matrix"},
                  {"weft solve A.mtx -b b.npy -o x.npy --refine", "as accurate as it gets"},
+                 {"weft solve A.npy -b b.npy -o x.npy", "a dense system"},
                  {"gzip -dc A.mtx.gz | weft solve - -o x.npy", "from a pipe"},
                  {"weft solve A.mtx --ordering dissect --repeat 5 --json", "for programs"}},
     .options = options,
     .ladder = "sparse",
-    .suffixes = "mtx",
+    .suffixes = "mtx npy",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

@@ -3,7 +3,6 @@
 #include "climb/meter.h"
 
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "weft/map.h"
@@ -14,12 +13,6 @@ enum {
 };
 
 static const double usual_budget_seconds = 0.4, most_budget_seconds = 3600;
-
-double wi_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 size_t wi_memory_bytes(void) {
     const long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);

@@ -5,6 +5,7 @@
 #define WI_METER_H
 
 #include "climb/roof.h"
+#include "core/core.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,9 +43,6 @@ weft_status wi_meter_open_with(wi_meter *meter, weft_context *ctx, size_t arena_
 void wi_meter_close(wi_meter *meter);
 /* After `count` samples, of which the first began at `start`: is there to be another? */
 bool wi_meter_goes_on(const wi_meter *meter, size_t count, double start);
-
-/* The monotonic clock, in seconds. */
-double wi_now(void);
 
 /* The machine's memory; 0: not known. */
 size_t wi_memory_bytes(void);

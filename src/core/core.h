@@ -124,6 +124,9 @@ void wi_host_free(void *p);
 void *wi_host_map(size_t bytes);
 void wi_host_unmap(void *p, size_t bytes);
 
+/* The monotonic clock, in seconds. */
+double wi_now(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -225,15 +225,19 @@ weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
     weft_status status = !row     ? none_fits(ctx, ladder, call, type, args)
                          : forced ? check_forced(ctx, ladder, call, type, args, row)
                                   : WEFT_OK;
-    if (status != WEFT_OK)
-        return status;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): none_fits fails */
+    return status == WEFT_OK ? wi_run_row(ctx, ladder, row, args) : status;
+}
+
+weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,
+                       const void *args) {
     int before;
-    status = wi_gpu_enter(ctx, &before);
+    weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = row->run(ctx, args); /* NOLINT(clang-analyzer-core.NullDereference): none_fits fails */
+    status = row->run(ctx, args);
     wi_gpu_leave(ctx, before);
     if (status == WEFT_OK)
-        ctx->used[op] = row;
+        ctx->used[index_of(ladder)] = row;
     return status;
 }

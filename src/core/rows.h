@@ -83,6 +83,10 @@ bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder);
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args);
 
+/* Runs this row, of those that can do the call. */
+weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,
+                       const void *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,7 +2,6 @@
 /* The public calls of the analysis: order, analyze, report. */
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "sparse/chol.h"
 #include "sparse/order.h"
@@ -11,12 +10,6 @@ static const char name[] = "weft_chol_analyze";
 
 /* The longest that `best` may spend on a second ordering, unless the options say otherwise. */
 static const double default_seconds = 60;
-
-double wi_chol_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan) {
     *plan = wi_host_alloc(sizeof **plan);
@@ -127,7 +120,7 @@ static weft_status order(weft_context *ctx, const weft_chol_options *options,
 
 static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
                            const weft_chol_options *options, weft_chol *plan) {
-    const double begin = wi_chol_now();
+    const double begin = wi_now();
     const size_t bytes = matrix->cols * sizeof(int64_t);
     wi_pattern graph;
     weft_status status = wi_pattern_build(ctx, name, matrix, &graph);
@@ -139,10 +132,10 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
                          name, bytes);
         goto done;
     }
-    const double order_begin = wi_chol_now();
+    const double order_begin = wi_now();
     double flops;
     status = order(ctx, options, &graph, perm, &flops, &plan->report.ordering);
-    const double order_end = wi_chol_now();
+    const double order_end = wi_now();
     if (status == WEFT_OK)
         status =
             wi_symbolic_build(ctx, name, &graph, perm, flops, &wi_relax_default, &plan->symbolic);
@@ -152,7 +145,7 @@ static weft_status analyze(weft_context *ctx, const weft_sparse *matrix,
     plan->report.nnz_a = (size_t)matrix->start[matrix->cols];
     plan->report.order_seconds = order_end - order_begin;
     wi_chol_describe(plan);
-    plan->report.analyze_seconds = wi_chol_now() - begin;
+    plan->report.analyze_seconds = wi_now() - begin;
 done:
     wi_host_free(perm);
     wi_pattern_free(&graph);

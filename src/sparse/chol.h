@@ -186,9 +186,6 @@ weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan
 /* Fills the report's facts about the structure. */
 void wi_chol_describe(weft_chol *plan);
 
-/* The monotonic clock, in seconds. */
-double wi_chol_now(void);
-
 /* Checks that the plan is valid, and that the matrix has its pattern. */
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan);
 weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft_chol *plan,

@@ -240,7 +240,7 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
         status = wi_chol_check_matrix(ctx, call, plan, matrix);
     if (status != WEFT_OK)
         return status;
-    const double begin = wi_chol_now();
+    const double begin = wi_now();
     status = wi_numbers_reserve(ctx, call, plan, 1);
     if (status == WEFT_OK)
         status = wi_numbers_map(ctx, call, plan, matrix);
@@ -258,7 +258,7 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     if (status != WEFT_OK)
         return status;
     plan->state = WI_CHOL_FACTORED;
-    plan->report.factor_seconds = wi_chol_now() - begin;
+    plan->report.factor_seconds = wi_now() - begin;
     return WEFT_OK;
 }
 

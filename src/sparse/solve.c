@@ -217,7 +217,7 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
         status = wi_chol_check_factor(ctx, name, plan);
     if (status != WEFT_OK)
         return status;
-    const double begin = wi_chol_now();
+    const double begin = wi_now();
     const size_t rows = (size_t)plan->symbolic.n, most = n < WI_CHOL_RHS ? n : WI_CHOL_RHS;
     status = check_arrays(ctx, rows, n, b, ldb, x, ldx);
     if (status == WEFT_OK)
@@ -245,6 +245,6 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
         sum_up(&all, &g);
     }
     if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)
-        note_report(plan, wi_chol_now() - begin, &all);
+        note_report(plan, wi_now() - begin, &all);
     return status;
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Factors of f32 for systems of f64: refinement, GMRES, falling back, and when the library chooses
+ * them; and that each call gives the same bits each time. */
+#include "solve/solve_rig.h"
+
+enum {
+#ifdef WEFT_EMU
+    CONDITION_ORDER = 6,
+    CONDITION_STEP = 3,
+#else
+    CONDITION_ORDER = 60,
+    CONDITION_STEP = 1,
+#endif
+    CHOSEN_ORDER = 300 /* from where on f32 can pay */
+};
+
+/* a = (1 - 2 u ut) a for a random unit vector u; or from the right. */
+static void reflect(test_random *r, size_t n, double *a, bool right) {
+    double u[CHOSEN_ORDER], size = 0;
+    for (size_t i = 0; i < n; i++) {
+        u[i] = test_unit(r);
+        size += u[i] * u[i];
+    }
+    for (size_t k = 0; k < n; k++) {
+        double along = 0;
+        for (size_t i = 0; i < n; i++)
+            along += u[i] * a[right ? k * n + i : i * n + k];
+        for (size_t i = 0; i < n; i++)
+            a[right ? k * n + i : i * n + k] -= 2 * u[i] * along / size;
+    }
+}
+
+/* Singular values from 1 down to 1 / condition. */
+static void fill_condition(test_random *r, linear_system *s, double condition) {
+    const size_t n = s->n;
+    memset(s->a, 0, n * n * sizeof *s->a);
+    for (size_t i = 0; i < n; i++)
+        s->a[i * (n + 1)] = pow(condition, -(double)i / (double)(n - 1));
+    for (int k = 0; k < 4; k++) {
+        const test_random same = *r;
+        reflect(r, n, s->a, false);
+        if (s->spd)
+            *r = same;
+        reflect(r, n, s->a, true);
+    }
+    for (size_t i = 0; i < n && s->spd; i++)
+        for (size_t j = 0; j < i; j++)
+            s->a[i * n + j] = s->a[j * n + i];
+    for (size_t k = 0; k < n * s->rhs; k++)
+        s->b[k] = test_unit(r);
+}
+
+/* Plain refinement, GMRES and falling back each have their range of conditions. */
+static void mixed(weft_context *ctx) {
+    test_random random = test_random_at(8);
+    bool with_gmres = false, fallen = false;
+    const weft_solve_options o = {.size = sizeof o, .precision = WEFT_PRECISION_MIXED};
+    for (int k = 1; k <= 16; k += CONDITION_STEP) {
+        for (int spd = 0; spd < 2; spd++) {
+            if (CONDITION_STEP > 1 && spd != k % 2)
+                continue;
+            linear_system s = system_of(WEFT_F64, CONDITION_ORDER, 2);
+            weft_report report = {.size = sizeof report};
+            char what[64];
+            snprintf(what, sizeof what, "condition 1e%d%s", k, spd ? ", spd" : "");
+            s.spd = spd;
+            fill_condition(&random, &s, pow(10, k));
+            const weft_status status = solve_system(ctx, &s, &o, &report);
+            if (status == WEFT_ENOTSPD && k > 14) {
+                free_system(&s);
+                continue;
+            }
+            check_good(ctx, &s, status, &report, what);
+            assert_true(k > 13 || report.forward_estimate < 0x1p-50);
+            if (k < 5)
+                assert_true(report.iterations == 0 && !report.fell_back);
+            if (k < 8)
+                assert_true(report.factor_type == WEFT_F32 && !report.fell_back);
+            if (report.fell_back) {
+                assert_string_equal(report.method, "direct");
+                assert_int_equal(report.factor_type, WEFT_F64);
+            }
+            with_gmres = with_gmres || (report.iterations > 0 && !report.fell_back);
+            fallen = fallen || report.fell_back;
+            free_system(&s);
+        }
+    }
+    assert_true(with_gmres && (fallen || CONDITION_STEP > 1)); /* small ones need not */
+    linear_system s = system_of(WEFT_F64, CONDITION_ORDER, 1);
+    const weft_solve_options few = {
+        .size = sizeof few, .refine = 1, .precision = WEFT_PRECISION_MIXED};
+    weft_report report = {.size = sizeof report};
+    fill_condition(&random, &s, 1e3);
+    check_good(ctx, &s, solve_system(ctx, &s, &few, &report), &report, "one step of refinement");
+    assert_true(report.refinements <= 2 && report.forward_estimate < 0x1p-50);
+    free_system(&s);
+    assert_string_equal(weft_message(ctx), "");
+}
+
+#ifndef WEFT_EMU
+/* The library chooses factors of f32 where they are predicted to be faster, here by a machine with
+ * fast f32, and leaves them without GMRES. */
+static void chosen(weft_context *ctx) {
+    test_random random = test_random_at(9);
+    const wi_machine before = *wi_machine_of(ctx);
+    wi_machine fast_f32 = before;
+    fast_f32.f64_flops = 1e3;
+    fast_f32.f32_flops = fast_f32.bytes_per_s = fast_f32.cache_bytes_per_s = 1e15;
+    fast_f32.launch_s = 0;
+    linear_system s = system_of(WEFT_F64, CHOSEN_ORDER, 1);
+    weft_report report = {.size = sizeof report};
+    fill_condition(&random, &s, 100);
+    ctx->machine = fast_f32;
+    assert_int_equal(solve_system(ctx, &s, NULL, &report), WEFT_OK);
+    assert_string_equal(report.method, "mixed");
+    fill_condition(&random, &s, 1e12);
+    check_good(ctx, &s, solve_system(ctx, &s, NULL, &report), &report, "chosen");
+    assert_string_equal(report.method, "direct");
+    assert_true(report.fell_back && report.iterations == 0);
+    for (size_t k = 0; k < s.n * s.n; k++) /* f32 does not hold them all, however scaled */
+        s.a[k] = k % (s.n + 1) ? s.a[k] * 0x1p-180 : 1;
+    check_good(ctx, &s, solve_system(ctx, &s, NULL, &report), &report, "beyond f32");
+    assert_true(report.fell_back);
+    const weft_solve_options full = {.size = sizeof full, .precision = WEFT_PRECISION_FULL};
+    assert_int_equal(solve_system(ctx, &s, &full, &report), WEFT_OK);
+    assert_false(report.fell_back);
+    ctx->machine = before;
+    free_system(&s);
+}
+#endif
+
+/* ---- the same bits ---- */
+
+#ifdef WEFT_EMU
+enum {
+    SAME_ORDER = 20
+};
+static const char *const same_places[] = {TEST_GPU, TEST_GPU};
+#else
+enum {
+    SAME_ORDER = 300
+};
+static const char *const same_places[] = {"cpu:1", "cpu:3"};
+#endif
+
+static void same_bits(void **state) {
+    (void)state;
+    weft_context *const one = test_open(same_places[0]), *const other = test_open(same_places[1]);
+    test_random random = test_random_at(10);
+    for (int k = 0; k < 4; k++) {
+        linear_system s = system_of(k == 3 ? WEFT_F32 : WEFT_F64, SAME_ORDER, 3);
+        double *const x = malloc(s.n * s.rhs * sizeof *x);
+        weft_report first = {.size = sizeof first}, second = first;
+        const weft_solve_options o = {
+            .size = sizeof o, .precision = k == 1 ? WEFT_PRECISION_MIXED : WEFT_PRECISION_AUTO};
+        assert_non_null(x);
+        s.spd = k == 2;
+        s.how = k & 1 ? WEFT_ROW_MAJOR : 0;
+        (s.spd ? fill_spd : fill_general)(&random, &s);
+        assert_int_equal(solve_system(one, &s, &o, &first), WEFT_OK);
+        memcpy(x, s.x, s.n * s.rhs * sizeof *x);
+        assert_int_equal(solve_system(other, &s, &o, &second), WEFT_OK);
+        assert_memory_equal(x, s.x, s.n * s.rhs * sizeof *x);
+        assert_true(first.condition_estimate == second.condition_estimate);
+        assert_true(first.backward_error == second.backward_error);
+        assert_true(first.forward_bound == second.forward_bound);
+        assert_true(first.log_abs_det == second.log_abs_det);
+        free(x);
+        free_system(&s);
+    }
+    weft_close(one);
+    weft_close(other);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(mixed),
+#ifndef WEFT_EMU
+        TEST_ON_EACH_PLACE(chosen),
+#endif
+        cmocka_unit_test(same_bits),
+    };
+    return cmocka_run_group_tests_name("solve_mixed", tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Solutions and iterative refinement: z + d with H d = c - H z, repeated. The residual is summed in
+ * twice the precision of f64, so each step reduces the error by a factor of about cond(H) u of the
+ * factors, down to the last bits of z. The backward error may be at its best long before; the sizes
+ * of the corrections show the progress (Demmel, Hida, Kahan, Li, Mukherjee and Riedy 2006). */
+#include <math.h>
+#include <string.h>
+
+#include "solve/system.h"
+
+enum {
+    USUAL_STEPS = 10,
+    IN_RANGE = 300 /* right-hand sides within 2^+-this are not shifted */
+};
+
+/* Elements of z as small as this, relative to the largest, are also right to their last bits. */
+static const double margin = 0x1p-10;
+
+/* One right-hand side: sizes of z and of its residual; its error; the latest correction relative to
+ * z, and an estimate of the error that remains. z itself counts as the first correction, to 0. */
+typedef struct progress {
+    double most, error, residual, right;
+    double size, left;
+    bool active, taken, stalled;
+} progress;
+
+typedef struct group {
+    wi_system *s;
+    size_t first, count; /* right-hand sides */
+    double *z;
+    int32_t power[WI_SYSTEM_GROUP];
+    progress column[WI_SYSTEM_GROUP];
+    size_t steps;
+} group;
+
+static wi_product residual_of(const group *g) {
+    const wi_system *const s = g->s;
+    return (wi_product){.g = s->a,
+                        .symmetric = s->args->spd,
+                        .count = g->count,
+                        .x = g->z,
+                        .c = s->c,
+                        .r = s->r,
+                        .size = s->size,
+                        .room = s->room};
+}
+
+/* Largest elements of columns, to the host. */
+static weft_status most_of(const group *g, weft_type type, const void *x, double *most) {
+    wi_system *const s = g->s;
+    const weft_status status = s->place->columns_most(s->ctx, type, s->n, g->count, x, s->words);
+    return status == WEFT_OK ? wi_system_get(s, most, s->words, g->count * sizeof *most) : status;
+}
+
+/* The residual and the errors of z. */
+static weft_status measure(group *g) {
+    wi_system *const s = g->s;
+    const wi_product product = residual_of(g);
+    const wi_misfit_args misfit = {.n = s->n,
+                                   .count = g->count,
+                                   .r = s->r,
+                                   .size = s->size,
+                                   .c = s->c,
+                                   .row_most = s->row_most,
+                                   .most = s->words,
+                                   .error = s->words + s->group};
+    double most[WI_SYSTEM_GROUP], residual[WI_SYSTEM_GROUP], error[WI_SYSTEM_GROUP];
+    weft_status status = s->place->multiply(s->ctx, &product);
+    if (status == WEFT_OK)
+        status = most_of(g, WEFT_F64, s->r, residual);
+    if (status == WEFT_OK)
+        status = most_of(g, WEFT_F64, g->z, most);
+    if (status == WEFT_OK)
+        status = s->place->misfit(s->ctx, &misfit);
+    if (status == WEFT_OK)
+        status = wi_system_get(s, error, misfit.error, g->count * sizeof *error);
+    for (size_t j = 0; j < g->count && status == WEFT_OK; j++) {
+        g->column[j].most = most[j];
+        g->column[j].residual = residual[j];
+        g->column[j].error = error[j];
+    }
+    return status;
+}
+
+static weft_status put_powers(const group *g, const int32_t *power) {
+    return wi_system_put(g->s, g->s->powers, power, g->count * sizeof *power);
+}
+
+/* c = 2^-shift R b, with the largest numbers of extreme columns near 1. */
+static weft_status load(group *g) {
+    wi_system *const s = g->s;
+    wi_grid b = s->args->b;
+    double right[WI_SYSTEM_GROUP];
+    b.p = (const char *)b.p + g->first * b.across * weft_type_size(b.type);
+    b.columns = g->count;
+    b.row_power = s->a.row_power;
+    weft_status status = s->place->peaks(s->ctx, &b, s->powers);
+    if (status == WEFT_OK)
+        status = wi_system_get(s, g->power, s->powers, g->count * sizeof *g->power);
+    for (size_t j = 0; j < g->count && status == WEFT_OK; j++) {
+        const int32_t peak = g->power[j];
+        const bool is_far = peak != WI_EXPONENT_OF_0 && (peak > IN_RANGE || peak < -IN_RANGE);
+        s->shift[g->first + j] = is_far ? peak : 0;
+        g->power[j] = is_far ? -peak : 0;
+    }
+    if (status == WEFT_OK)
+        status = put_powers(g, g->power);
+    b.column_power = s->powers;
+    if (status == WEFT_OK)
+        status = s->place->copy(s->ctx, &b, WEFT_F64, s->c, s->n);
+    if (status == WEFT_OK)
+        status = most_of(g, WEFT_F64, s->c, right);
+    for (size_t j = 0; j < g->count && status == WEFT_OK; j++)
+        g->column[j] = (progress){.right = right[j], .size = 1};
+    return status;
+}
+
+/* d = H \ (2^-power from), by the factors, where 2^power is the size of each column. */
+static weft_status correct(group *g, const double *from, const double *size) {
+    wi_system *const s = g->s;
+    for (size_t j = 0; j < g->count; j++) {
+        const int32_t e = wi_exponent(size[j]);
+        g->power[j] = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
+    }
+    weft_status status = put_powers(g, g->power);
+    if (status == WEFT_OK)
+        status = s->place->narrow(s->ctx, s->factor, s->n, g->count, from, s->powers, s->d);
+    return status == WEFT_OK ? wi_system_substitute(s, false, g->count) : status;
+}
+
+/* z = d, or z += d for the columns that take it. */
+static weft_status take(group *g, bool first) {
+    wi_system *const s = g->s;
+    for (size_t j = 0; j < g->count && !first; j++)
+        if (!g->column[j].taken)
+            g->power[j] = WI_EXPONENT_OF_0;
+    const weft_status status = put_powers(g, g->power);
+    return status == WEFT_OK
+               ? s->place->add(s->ctx, s->factor, s->n, g->count, s->d, s->powers, first, g->z)
+               : status;
+}
+
+/* Is a correction of this size to be added, and another one to be computed? If it is more than half
+ * of the one before, the factors are too far from H, and the correction is as wrong as z. The next
+ * one is expected to be smaller by the same ratio, but no less than `least` of it. */
+static void judge(progress *p, double unit, double least, double size) {
+    const bool last = size <= 2 * unit;
+    p->taken = last || size <= p->size / 2;
+    p->stalled = !p->taken;
+    const double left = p->taken ? fmax(size / p->size, least) * size : size;
+    p->active = p->taken && !last && !(left <= unit * margin);
+    p->size = size;
+    p->left = left <= 1 ? fmax(left, unit) : 1;
+}
+
+static size_t count_active(const group *g) {
+    size_t count = 0;
+    for (size_t j = 0; j < g->count; j++)
+        count += g->column[j].active;
+    return count;
+}
+
+/* One step for all active columns; *any: some have taken their correction. */
+static weft_status step(group *g, bool *any) {
+    wi_system *const s = g->s;
+    double size[WI_SYSTEM_GROUP];
+    for (size_t j = 0; j < g->count; j++)
+        size[j] = g->column[j].residual;
+    weft_status status = correct(g, s->r, size);
+    if (status == WEFT_OK)
+        status = most_of(g, s->factor, s->d, size);
+    *any = false;
+    for (size_t j = 0; j < g->count && status == WEFT_OK; j++) {
+        progress *const p = &g->column[j];
+        p->taken = false;
+        if (p->active)
+            judge(p, s->error_unit, 0, wi_times_power(size[j], g->power[j]) / p->most);
+        *any = *any || p->taken;
+    }
+    if (status != WEFT_OK || !*any)
+        return status;
+    status = take(g, false);
+    return status == WEFT_OK ? measure(g) : status;
+}
+
+static weft_status refine(group *g, int most) {
+    weft_status status = WEFT_OK;
+    bool any = true;
+    for (size_t j = 0; j < g->count; j++)
+        g->column[j].active = most > 0 && g->column[j].residual != 0;
+    for (int k = 0; k < most && any && count_active(g) > 0 && status == WEFT_OK; k++) {
+        status = step(g, &any);
+        g->steps += any;
+    }
+    return status;
+}
+
+/* ---- where that stalls or is slow: corrections by GMRES, a column at a time ---- */
+
+static weft_status step_alone(group *g, size_t j, bool first, bool *converged) {
+    wi_system *const s = g->s;
+    double *const y = s->vector;
+    const size_t line = s->n * sizeof *y;
+    progress *const p = &g->column[j];
+    weft_status status = wi_system_get(s, y, s->r + j * s->n, line);
+    if (status == WEFT_OK)
+        status = wi_system_gmres(s, false, y, converged);
+    if (status != WEFT_OK)
+        return status;
+    double most = 0;
+    for (size_t i = 0; i < s->n; i++)
+        most = wi_larger(most, fabs(y[i]));
+    /* The first is taken however large: factors that miss a direction have made z too small. */
+    if (first)
+        p->size = fmax(1, 2 * most / p->most);
+    if (*converged)
+        judge(p, s->error_unit, 0x1p-4, most / p->most);
+    else
+        p->taken = p->active = false;
+    if (!p->taken)
+        return WEFT_OK;
+    for (size_t k = 0; k < g->count; k++)
+        g->power[k] = 0;
+    status = put_powers(g, g->power);
+    if (status == WEFT_OK)
+        status = wi_system_put(s, s->v, y, line);
+    if (status == WEFT_OK)
+        status = s->place->add(s->ctx, WEFT_F64, s->n, 1, s->v, s->powers, false, g->z + j * s->n);
+    return status == WEFT_OK ? measure(g) : status;
+}
+
+static weft_status refine_alone(group *g, size_t j, int most, bool *converged) {
+    weft_status status = WEFT_OK;
+    g->column[j].active = true;
+    *converged = true;
+    for (int k = 0; k < most && g->column[j].active && *converged && status == WEFT_OK; k++) {
+        status = step_alone(g, j, k == 0, converged);
+        g->steps += g->column[j].taken;
+    }
+    return status;
+}
+
+/* Not where it is hopeless, and no longer than the factorization has taken or some hundred
+ * iterations: with many right-hand sides other factors are cheaper. */
+static bool may_go_on(const wi_system *s) {
+    return !(s->condition >= 0x1p53) && s->report->iterations < 500 + s->n / 20;
+}
+
+static weft_status refine_stalled(group *g, int most) {
+    wi_system *const s = g->s;
+    const bool is_mixed = s->factor != s->args->type;
+    weft_status status = WEFT_OK;
+    bool converged = true;
+    for (size_t j = 0; j < g->count && converged && may_go_on(s) && status == WEFT_OK; j++) {
+        const progress *const p = &g->column[j];
+        if ((p->stalled || (is_mixed && p->active)) && isfinite(p->most) && p->most > 0)
+            status = refine_alone(g, j, most, &converged);
+    }
+    return status;
+}
+
+/* ---- a group ---- */
+
+/* z becomes what the caller's type holds of it. */
+static weft_status settle(group *g) {
+    wi_system *const s = g->s;
+    bool far = s->args->type == WEFT_F32 || s->host_row_power;
+    for (size_t j = 0; j < g->count; j++)
+        far = far || s->shift[g->first + j] != 0;
+    if (!far)
+        return WEFT_OK;
+    weft_status status = put_powers(g, s->shift + g->first);
+    if (status == WEFT_OK)
+        status = s->place->settle(s->ctx, s->args->type, s->n, g->count, s->a.column_power,
+                                  s->powers, g->z);
+    return status == WEFT_OK ? measure(g) : status;
+}
+
+static weft_status weigh(group *g) {
+    wi_system *const s = g->s;
+    const double n = (double)s->n;
+    const weft_status status =
+        s->place->columns_most(s->ctx, WEFT_F64, s->n, g->count, g->z, s->words);
+    return status == WEFT_OK ? s->place->weigh(s->ctx, s->n, g->count, s->r, s->size, s->words,
+                                               n * n * 0x1p-105, s->w)
+                             : status;
+}
+
+static weft_status sum_up(const group *g) {
+    wi_system *const s = g->s;
+    weft_report *const report = s->report;
+    for (size_t j = 0; j < g->count; j++) {
+        const progress *const p = &g->column[j];
+        const double size = s->norm * p->most + p->right;
+        if (!isfinite(p->most))
+            return wi_fail(s->ctx, WEFT_ENONFINITE,
+                           "%s: column %zu of the solution has numbers too large for %s; scale a "
+                           "or b",
+                           s->call, g->first + j, weft_type_name(s->args->type));
+        report->backward_error = wi_larger(report->backward_error, p->error);
+        report->normwise_error =
+            wi_larger(report->normwise_error, p->residual == 0 ? 0
+                                              : isfinite(size) ? p->residual / size
+                                                               : (double)INFINITY);
+        report->forward_estimate = wi_larger(report->forward_estimate, p->left);
+        report->stalled += p->stalled;
+        s->lost = s->lost || p->active;
+    }
+    report->refinements = g->steps > report->refinements ? g->steps : report->refinements;
+    return WEFT_OK;
+}
+
+static weft_status solve_group(group *g) {
+    const wi_system *const s = g->s;
+    const int asked = s->args->options.refine, most = asked == 0 ? USUAL_STEPS : asked;
+    double size[WI_SYSTEM_GROUP];
+    weft_status status = load(g);
+    for (size_t j = 0; j < g->count; j++)
+        size[j] = g->column[j].right;
+    if (status == WEFT_OK)
+        status = correct(g, s->c, size);
+    if (status == WEFT_OK)
+        status = take(g, true);
+    if (status == WEFT_OK)
+        status = measure(g);
+    if (status == WEFT_OK)
+        status = refine(g, most);
+    if (status == WEFT_OK && most > 0)
+        status = refine_stalled(g, most);
+    if (status == WEFT_OK)
+        status = settle(g);
+    if (status == WEFT_OK)
+        status = weigh(g);
+    return status == WEFT_OK ? sum_up(g) : status;
+}
+
+weft_status wi_system_solve(wi_system *s) {
+    weft_status status;
+    memset(s->vector, 0, s->n * sizeof *s->vector);
+    status = wi_system_put(s, s->w, s->vector, s->n * sizeof *s->vector);
+    for (size_t j = 0; j < s->args->rhs && status == WEFT_OK; j += s->group) {
+        const size_t left = s->args->rhs - j;
+        group g = {
+            .s = s, .first = j, .count = left < s->group ? left : s->group, .z = s->z + j * s->n};
+        status = solve_group(&g);
+    }
+    return status;
+}

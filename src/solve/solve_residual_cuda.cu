@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Residuals in twice the precision of f64 on a GPU. A row's terms are summed in parts, one slot for
+ * each, and the slots in order: the same bits each time. */
+#include "solve/solve_cuda.cuh"
+
+constexpr int threads = 128;
+#ifdef WEFT_EMU
+constexpr size_t chunk = 16; /* so that its small matrices have several */
+#else
+constexpr size_t chunk = 512; /* columns of a part, where a thread goes along a row */
+#endif
+constexpr int at_once = 4; /* right-hand sides */
+
+namespace {
+
+/* A sum in twice the precision, and the sum of sizes. */
+struct sums {
+    double high, low, size;
+
+    /* The errors of the product and of the sum (Knuth) go to `low`. */
+    __device__ void subtract(double a, double x) {
+        const double product = a * x, error = fma(-a, x, product);
+        const double sum = high - product, part = sum - high;
+        low += ((high - (sum - part)) - (product + part)) + error;
+        size += fabs(product);
+        high = sum;
+    }
+    __device__ void add(const sums &other) {
+        const double sum = high + other.high, part = sum - high;
+        low += (high - (sum - part)) + (other.high - part) + other.low;
+        size += other.size;
+        high = sum;
+    }
+};
+
+/* A product with at most `at_once` right-hand sides. */
+struct piece {
+    size_t n, columns, count;
+    const double *x;
+    sums *slot; /* of each row and right-hand side, slot after slot */
+
+    __device__ sums &at(size_t number, size_t i, size_t r) const {
+        return slot[(number * count + r) * n + i];
+    }
+};
+
+} // namespace
+
+/* A thread for a part of a row. */
+template <class T>
+static __global__ void __launch_bounds__(threads)
+    down(wi_typed_grid<T> a, piece p, size_t first_slot) {
+    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x, first = blockIdx.y * chunk;
+    if (i >= p.n)
+        return;
+    const size_t begin = wi_half_begin(a.g.half, i), end = wi_half_end(a.g.half, i, p.columns);
+    sums s[at_once] = {};
+    for (size_t j = first > begin ? first : begin; j < end && j < first + chunk; j++) {
+        const double element = a.at(i, j);
+#pragma unroll
+        for (int r = 0; r < at_once; r++)
+            if ((size_t)r < p.count)
+                s[r].subtract(element, p.x[j + (size_t)r * p.columns]);
+    }
+#pragma unroll
+    for (int r = 0; r < at_once; r++)
+        if ((size_t)r < p.count)
+            p.at(first_slot + blockIdx.y, i, (size_t)r) = s[r];
+}
+
+/* A warp for a row, which is one part. */
+template <class T>
+static __global__ void __launch_bounds__(threads)
+    along(wi_typed_grid<T> a, piece p, size_t first_slot) {
+    const size_t i = ((size_t)blockIdx.x * threads + threadIdx.x) / 32;
+    if (i >= p.n)
+        return;
+    const size_t end = wi_half_end(a.g.half, i, p.columns);
+    sums s[at_once] = {};
+    for (size_t j = wi_half_begin(a.g.half, i) + (size_t)wi_lane(); j < end; j += 32) {
+        const double element = a.at(i, j);
+#pragma unroll
+        for (int r = 0; r < at_once; r++)
+            if ((size_t)r < p.count)
+                s[r].subtract(element, p.x[j + (size_t)r * p.columns]);
+    }
+#pragma unroll
+    for (int r = 0; r < at_once; r++) {
+        const sums all = wi_warp_reduce(s[r], [](sums x, const sums &y) {
+            x.add(y);
+            return x;
+        });
+        if (wi_lane() == 0 && (size_t)r < p.count)
+            p.at(first_slot, i, (size_t)r) = all;
+    }
+}
+
+static __global__ void __launch_bounds__(threads)
+    finish(piece p, size_t slots, const double *c, double *residual, double *size) {
+    const size_t e = (size_t)blockIdx.x * threads + threadIdx.x;
+    if (e >= p.n * p.count)
+        return;
+    const size_t i = e % p.n, r = e / p.n;
+    sums s = {c ? c[e] : 0, 0, 0};
+    for (size_t k = 0; k < slots; k++)
+        s.add(p.at(k, i, r));
+    residual[e] = s.high + s.low;
+    size[e] = s.size;
+}
+
+static size_t slots_of(const wi_grid *g) {
+    return g->down == 1 ? wi_pieces(g->columns, chunk) : 1;
+}
+
+static weft_status launch_part(weft_context *ctx, const wi_grid *g, piece p, size_t first_slot) {
+    return wi_with_grid(g, [=](auto a) {
+        using T = typename decltype(a)::type;
+        const dim3 tiles((unsigned)wi_pieces(p.n, threads), (unsigned)slots_of(g));
+        return g->down == 1 ? WEFT_LAUNCH(down<T>, ctx, tiles, threads, 0, a, p, first_slot)
+                            : WEFT_LAUNCH(along<T>, ctx, (unsigned)wi_pieces(p.n, threads / 32),
+                                          threads, 0, a, p, first_slot);
+    });
+}
+
+static size_t all_slots(const wi_product *p) {
+    const wi_grid mirrored = wi_grid_mirrored(&p->g);
+    return slots_of(&p->g) + (p->symmetric ? slots_of(&mirrored) : 0);
+}
+
+static size_t together(const wi_product *p) {
+    return p->count < (size_t)at_once ? p->count : (size_t)at_once;
+}
+
+size_t wi_system_room_bytes_cuda(const wi_product *p) {
+    return all_slots(p) * together(p) * p->g.rows * sizeof(sums);
+}
+
+weft_status wi_system_multiply_cuda(weft_context *ctx, const wi_product *p) {
+    const size_t n = p->g.rows, most = together(p);
+    const wi_grid mirrored = wi_grid_mirrored(&p->g);
+    weft_status status = WEFT_OK;
+    for (size_t j = 0; j < p->count && status == WEFT_OK; j += most) {
+        const size_t left = p->count - j;
+        const piece part = {n, p->g.columns, left < most ? left : most, p->x + j * p->g.columns,
+                            (sums *)p->room};
+        status = launch_part(ctx, &p->g, part, 0);
+        if (status == WEFT_OK && p->symmetric)
+            status = launch_part(ctx, &mirrored, part, slots_of(&p->g));
+        if (status == WEFT_OK)
+            status = WEFT_LAUNCH(finish, ctx, (unsigned)wi_pieces(n * part.count, threads), threads,
+                                 0, part, all_slots(p), p->c ? p->c + j * n : NULL, p->r + j * n,
+                                 p->size + j * n);
+    }
+    return status;
+}

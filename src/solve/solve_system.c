@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A system's memory, its factorization, and substitution with the factors. */
+#include <string.h>
+
+#include "cholesky/cholesky.h"
+#include "core/gpu.h"
+#include "gemm/trsm.h"
+#include "lu/lu.h"
+#include "solve/system.h"
+
+/* ---- grids ---- */
+
+wi_grid wi_grid_turned(const wi_grid *g) {
+    static const wi_half turned[] = {WI_ALL, WI_UPPER, WI_LOWER, WI_ABOVE, WI_BELOW};
+    return (wi_grid){.type = g->type,
+                     .half = turned[g->half],
+                     .rows = g->columns,
+                     .columns = g->rows,
+                     .p = g->p,
+                     .down = g->across,
+                     .across = g->down,
+                     .row_power = g->column_power,
+                     .column_power = g->row_power};
+}
+
+wi_grid wi_grid_mirrored(const wi_grid *g) {
+    wi_grid mirrored = wi_grid_turned(g);
+    mirrored.half = g->half == WI_LOWER ? WI_ABOVE : WI_BELOW;
+    return mirrored;
+}
+
+/* ---- memory ---- */
+
+static weft_status keep(wi_system *s, void *memory, size_t bytes, bool host, void *p) {
+    s->block[s->blocks++] = (struct wi_system_block){memory, host};
+    s->bytes += bytes;
+    memcpy(p, &memory, sizeof memory);
+    return WEFT_OK;
+}
+
+weft_status wi_system_take_host(wi_system *s, size_t bytes, void *p) {
+    void *const memory = wi_host_alloc(bytes > 0 ? bytes : 1);
+    if (!memory)
+        return wi_fail(s->ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes of workspace; free some",
+                       s->call, bytes);
+    return keep(s, memory, bytes, true, p);
+}
+
+weft_status wi_system_take(wi_system *s, size_t bytes, void *p) {
+    void *memory;
+    if (s->ctx->kind == WI_CPU)
+        return wi_system_take_host(s, bytes, p);
+    const weft_status status = wi_gpu_alloc(s->ctx, &memory, bytes > 0 ? bytes : 1);
+    return status == WEFT_OK ? keep(s, memory, bytes, false, p) : status;
+}
+
+static weft_status move(wi_system *s, void *to, const void *from, size_t bytes) {
+    if (s->ctx->kind == WI_CUDA && bytes > 0)
+        return wi_gpu_copy(s->ctx, to, from, bytes);
+    if (bytes > 0)
+        memcpy(to, from, bytes);
+    return WEFT_OK;
+}
+
+weft_status wi_system_get(wi_system *s, void *host, const void *place, size_t bytes) {
+    return move(s, host, place, bytes);
+}
+
+weft_status wi_system_put(wi_system *s, void *place, const void *host, size_t bytes) {
+    return move(s, place, host, bytes);
+}
+
+/* Bytes of `count` elements of `width`, or too many. */
+static size_t bytes_of(size_t rows, size_t columns, size_t width) {
+    size_t count, bytes;
+    if (__builtin_mul_overflow(rows, columns, &count) ||
+        __builtin_mul_overflow(count, width, &bytes))
+        return SIZE_MAX / 2;
+    return bytes;
+}
+
+/* What products with H or its transpose need. */
+static size_t room_of(const wi_system *s) {
+    const wi_product own = {.g = s->a, .symmetric = s->args->spd, .count = s->group};
+    const wi_product turned = {
+        .g = wi_grid_turned(&s->a), .symmetric = s->args->spd, .count = s->group};
+    const size_t one = s->place->room_bytes(&own), other = s->place->room_bytes(&turned);
+    return one > other ? one : other;
+}
+
+static weft_status take_all(wi_system *s) {
+    const size_t n = s->n, group = s->group, width = weft_type_size(s->factor);
+    const size_t block = bytes_of(n, group, sizeof(double)), line = n * sizeof(double);
+    weft_status status = wi_system_take(s, bytes_of(s->ld, n, width), &s->f);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, n * sizeof *s->pivot, &s->pivot);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, WI_LU_WORDS * sizeof *s->first, &s->first);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, 3 * line, &s->row_most);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, bytes_of(n, s->args->rhs, sizeof(double)), &s->z);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, 3 * block, &s->c);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, bytes_of(n, group, width), &s->d);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, group * (2 * sizeof *s->words + sizeof *s->powers), &s->words);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, 3 * line, &s->v);
+    if (status == WEFT_OK)
+        status = wi_system_take(s, room_of(s), &s->room);
+    if (status == WEFT_OK)
+        status = wi_system_take_host(s, 4 * line, &s->vector);
+    if (status == WEFT_OK)
+        status = wi_system_take_host(s, s->args->rhs * sizeof *s->shift, &s->shift);
+    if (status != WEFT_OK)
+        return status;
+    s->w = s->row_most + n;
+    s->r = s->c + n * group;
+    s->size = s->r + n * group;
+    s->powers = (int32_t *)(void *)(s->words + 2 * group);
+    return WEFT_OK;
+}
+
+weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
+                           weft_type factor) {
+    const size_t rhs = args->rhs;
+    *s = (wi_system){.ctx = ctx,
+                     .args = args,
+                     .place = &wi_system_on_cpu,
+                     .call = args->call,
+                     .report = args->report,
+                     .n = args->n,
+                     .group = rhs < 1                 ? 1
+                              : rhs < WI_SYSTEM_GROUP ? rhs
+                                                      : WI_SYSTEM_GROUP,
+                     .a = args->a,
+                     .factor = factor,
+                     .ld = (args->n + 3) / 4 * 4,
+                     .error_unit = args->type == WEFT_F64 ? 0x1p-53 : 0x1p-24};
+#ifdef WEFT_CUDA
+    if (ctx->kind == WI_CUDA)
+        s->place = &wi_system_on_cuda;
+#endif
+    return take_all(s);
+}
+
+void wi_system_close(wi_system *s) {
+    for (int k = 0; k < s->blocks; k++) {
+        if (s->block[k].host)
+            wi_host_free(s->block[k].p);
+        else
+            wi_gpu_free(s->ctx, s->block[k].p);
+    }
+}
+
+/* ---- factors ---- */
+
+static weft_status run_factor(wi_system *s) {
+    if (s->args->spd) {
+        const wi_cholesky_args args = {s->factor, false, s->n, s->f, s->ld, s->first};
+        return wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->factor, &args);
+    }
+    const wi_lu_args args = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
+    return wi_run(s->ctx, &wi_lu_ladder, s->call, s->factor, &args);
+}
+
+_Static_assert((int)WI_LU_SINGULAR == (int)WI_CHOLESKY_INDEFINITE &&
+                   (int)WI_LU_INFINITE == (int)WI_CHOLESKY_INFINITE &&
+                   (int)WI_LU_WORDS == (int)WI_CHOLESKY_WORDS && WI_LU_NONE == WI_CHOLESKY_NONE,
+               "both tell what they found in the same way");
+
+/* H itself, or its lower triangle, to f. */
+static weft_status fill(wi_system *s) {
+    const wi_grid a = s->a.half == WI_UPPER ? wi_grid_turned(&s->a) : s->a;
+    return s->place->copy(s->ctx, &a, s->factor, s->f, s->ld);
+}
+
+weft_status wi_system_factor(wi_system *s) {
+    int64_t found[WI_LU_WORDS];
+    weft_status status = fill(s);
+    if (status == WEFT_OK)
+        status = run_factor(s);
+    if (status == WEFT_OK)
+        status = wi_system_get(s, found, s->first, sizeof found);
+    if (status != WEFT_OK)
+        return status;
+    s->report->variant = weft_used(s->ctx, s->args->spd ? "cholesky" : "lu");
+    s->report->factor_type = s->factor;
+    if (found[WI_LU_INFINITE] != WI_LU_NONE)
+        return wi_fail(s->ctx, WEFT_ENONFINITE,
+                       "%s: the pivot of column %lld is not finite: a's entries grow too much in "
+                       "elimination for %s; scale a, or solve in f64",
+                       s->call, (long long)found[WI_LU_INFINITE], weft_type_name(s->factor));
+    if (found[WI_LU_SINGULAR] != WI_LU_NONE)
+        return wi_system_refuse(s, s->args->spd ? WEFT_ENOTSPD : WEFT_ESINGULAR,
+                                (size_t)found[WI_LU_SINGULAR]);
+    return WEFT_OK;
+}
+
+static weft_status triangle(wi_system *s, bool upper, bool transposed, bool unit, size_t count) {
+    const wi_triangle_args args = {.type = s->factor,
+                                   .upper = upper,
+                                   .transposed = transposed,
+                                   .unit = unit,
+                                   .m = s->n,
+                                   .n = count,
+                                   .alpha = 1,
+                                   .a = s->f,
+                                   .lda = s->ld,
+                                   .b = s->d,
+                                   .ldb = s->n};
+    return wi_pick(s->ctx, &wi_trsm_ladder, s->factor, &args)->run(s->ctx, &args);
+}
+
+weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count) {
+    weft_status status = WEFT_OK;
+    if (s->args->spd) {
+        status = triangle(s, false, false, false, count);
+        return status == WEFT_OK ? triangle(s, false, true, false, count) : status;
+    }
+    if (!transposed)
+        status = wi_lu_swap_rows(s->ctx, s->factor, count, s->d, s->n, s->n, s->pivot, true);
+    if (status == WEFT_OK)
+        status = triangle(s, transposed, transposed, !transposed, count);
+    if (status == WEFT_OK)
+        status = triangle(s, !transposed, transposed, transposed, count);
+    if (status == WEFT_OK && transposed)
+        status = wi_lu_swap_rows(s->ctx, s->factor, count, s->d, s->n, s->n, s->pivot, false);
+    return status;
+}
+
+/* ---- vectors of the host ---- */
+
+static double largest(size_t n, const double *y) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = wi_larger(most, y[i] < 0 ? -y[i] : y[i]);
+    return most;
+}
+
+weft_status wi_system_apply(wi_system *s, bool transposed, double *y) {
+    const int32_t e = wi_exponent(largest(s->n, y));
+    const int32_t power = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
+    const size_t line = s->n * sizeof *y;
+    weft_status status = wi_system_put(s, s->v, y, line);
+    if (status == WEFT_OK)
+        status = wi_system_put(s, s->powers, &power, sizeof power);
+    if (status == WEFT_OK)
+        status = s->place->narrow(s->ctx, s->factor, s->n, 1, s->v, s->powers, s->d);
+    if (status == WEFT_OK)
+        status = wi_system_substitute(s, transposed, 1);
+    if (status == WEFT_OK)
+        status = s->place->add(s->ctx, s->factor, s->n, 1, s->d, s->powers, true, s->v);
+    return status == WEFT_OK ? wi_system_get(s, y, s->v, line) : status;
+}
+
+weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, double *out) {
+    const size_t line = s->n * sizeof *y;
+    const wi_product p = {.g = transposed && !s->args->spd ? wi_grid_turned(&s->a) : s->a,
+                          .symmetric = s->args->spd,
+                          .count = 1,
+                          .x = s->v,
+                          .r = s->v + s->n,
+                          .size = s->v + 2 * s->n,
+                          .room = s->room};
+    weft_status status = wi_system_put(s, s->v, y, line);
+    if (status == WEFT_OK)
+        status = s->place->multiply(s->ctx, &p);
+    if (status == WEFT_OK)
+        status = wi_system_get(s, out, p.r, line);
+    for (size_t i = 0; i < s->n && status == WEFT_OK; i++)
+        out[i] = -out[i];
+    return status;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A dense system while it is solved. Internal.
+ *
+ * H z = c is the system that is worked on: H = R A C, z = 2^-shift C^-1 x, c = 2^-shift R b, where
+ * R and C are diagonal, and all factors are powers of two. A itself is never changed: its entries
+ * are scaled when they are read. z, c and residuals are f64 by columns, also of f32 systems. */
+#ifndef WI_SYSTEM_H
+#define WI_SYSTEM_H
+
+#include <string.h>
+
+#include "core/call.h"
+#include "core/rows.h"
+#include "weft/solve.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_SYSTEM_GROUP = 64,          /* right-hand sides worked on together */
+    WI_SYSTEM_BLOCKS = 20,         /* blocks of memory */
+    WI_EXPONENT_OF_0 = -(1 << 20), /* what stands for the exponent of 0; */
+    WI_EXPONENT_OF_BAD = 1 << 20   /* and of NaN and infinity */
+};
+
+/* Which elements of a grid there are: (i, j) with ... */
+typedef enum wi_half {
+    WI_ALL,
+    WI_LOWER, /* j <= i */
+    WI_UPPER, /* j >= i */
+    WI_BELOW, /* j < i */
+    WI_ABOVE  /* j > i */
+} wi_half;
+
+/* A matrix: element (i, j) is p[i * down + j * across] 2^(row_power[i] + column_power[j]). */
+typedef struct wi_grid {
+    weft_type type;
+    wi_half half;
+    size_t rows, columns;
+    const void *p;
+    size_t down, across;
+    const int32_t *row_power, *column_power; /* NULL: all 0 */
+} wi_grid;
+
+/* The transpose. */
+wi_grid wi_grid_turned(const wi_grid *g);
+/* Of a symmetric matrix of which `g` is one half: the other half, without the diagonal. */
+wi_grid wi_grid_mirrored(const wi_grid *g);
+
+/* r = c - G x and size = |G| |x|, for `count` columns of `rows` numbers each. Sums in r have twice
+ * the precision of f64. */
+typedef struct wi_product {
+    wi_grid g;
+    bool symmetric; /* g is one half of G */
+    size_t count;
+    const double *x, *c; /* c may be NULL: 0 */
+    double *r, *size;
+    void *room; /* of room_bytes for the same g, symmetric and count */
+} wi_product;
+
+/* The worst of each column of a block n x count. */
+typedef struct wi_misfit_args {
+    size_t n, count;
+    const double *r, *size, *c;
+    const double *row_most; /* largest entry of each row of H */
+    const double *most;     /* largest |z| of each column */
+    double *error;          /* result, for each column */
+} wi_misfit_args;
+
+/* Where x goes, and what it is made of. */
+typedef struct wi_answer {
+    weft_type type;
+    size_t n, count;
+    const double *z;
+    const int32_t *column_power, *shift; /* column_power may be NULL: all 0 */
+    void *x;
+    size_t down, across;
+} wi_answer;
+
+/* What works on the numbers of a system, on each kind of place. All arrays are memory of the place;
+ * blocks of vectors have no gaps. Queued on a GPU. */
+typedef struct wi_system_place {
+    /* The largest |element| of each row, NaN or infinity if there is one; and the least that is not
+     * 0, INFINITY if there is none. */
+    weft_status (*rows_range)(weft_context *ctx, const wi_grid *g, double *most, double *least);
+    /* *at, on the place, = the number of the first element, counted by columns, that is NaN or
+     * infinite; UINT64_MAX: none. */
+    weft_status (*first_bad)(weft_context *ctx, const wi_grid *g, uint64_t *at);
+    /* to[i + j ld] = element (i, j), rounded to `type`. */
+    weft_status (*copy)(weft_context *ctx, const wi_grid *g, weft_type type, void *to, size_t ld);
+    weft_status (*multiply)(weft_context *ctx, const wi_product *p);
+    size_t (*room_bytes)(const wi_product *p);
+    /* power[j] = the largest exponent in column j of a grid, which may exceed that of a double. */
+    weft_status (*peaks)(weft_context *ctx, const wi_grid *g, int32_t *power);
+    /* most[j] = the largest |element| of a column of n elements of a type. */
+    weft_status (*columns_most)(weft_context *ctx, weft_type type, size_t n, size_t count,
+                                const void *x, double *most);
+    weft_status (*misfit)(weft_context *ctx, const wi_misfit_args *m);
+    /* d = 2^-power[j] r, rounded to `type`. */
+    weft_status (*narrow)(weft_context *ctx, weft_type type, size_t n, size_t count,
+                          const double *r, const int32_t *power, void *d);
+    /* z = 2^power[j] d if this is the first, else z += 2^power[j] d, but for columns where power[j]
+     * is WI_EXPONENT_OF_0. */
+    weft_status (*add)(weft_context *ctx, weft_type type, size_t n, size_t count, const void *d,
+                       const int32_t *power, bool first, double *z);
+    /* z = what is left of it as x = 2^(column_power[i] + shift[j]) z of `type`; NaN and infinity
+     * where x overflows. */
+    weft_status (*settle)(weft_context *ctx, weft_type type, size_t n, size_t count,
+                          const int32_t *column_power, const int32_t *shift, double *z);
+    /* x[i * down + j * across] = 2^(column_power[i] + shift[j]) z, rounded to `type`. */
+    weft_status (*store)(weft_context *ctx, const wi_answer *x);
+    /* w[i] = max(w[i], (|r| + slack size) / most[j]) over the columns with most[j] > 0. */
+    weft_status (*weigh)(weft_context *ctx, size_t n, size_t count, const double *r,
+                         const double *size, const double *most, double slack, double *w);
+} wi_system_place;
+
+extern const wi_system_place wi_system_on_cpu;
+#ifdef WEFT_CUDA
+extern const wi_system_place wi_system_on_cuda;
+#endif
+
+/* One call, checked, on memory the place can reach. */
+typedef struct wi_solve_args {
+    const char *call;
+    weft_type type;
+    bool spd;
+    size_t n, rhs;
+    wi_grid a, b; /* op(A); of a symmetric matrix one half */
+    void *x;
+    size_t x_down, x_across;
+    weft_solve_options options;
+    weft_report *report;
+} wi_solve_args;
+
+extern const wi_ladder wi_solve_ladder;
+weft_status wi_solve_direct(weft_context *ctx, const void *args);
+weft_status wi_solve_mixed(weft_context *ctx, const void *args);
+
+typedef struct wi_system {
+    weft_context *ctx;
+    const wi_solve_args *args;
+    const wi_system_place *place;
+    const char *call;
+    weft_report *report;
+    size_t n, group; /* group: right-hand sides worked on together, at least 1 */
+    wi_grid a;       /* H */
+    weft_type factor;
+    size_t ld;                         /* of f */
+    void *f;                           /* the factors */
+    int64_t *pivot;                    /* of LU */
+    int64_t *first;                    /* what the factorization found */
+    int32_t *row_power, *column_power; /* on the place, if it is scaled */
+    double *row_most;                  /* of H */
+    double *z;                         /* n x rhs */
+    double *c, *r, *size;              /* n x group */
+    double *w;                         /* weights of the forward bound */
+    double *v;                         /* 3 n: vectors of the host, on their way */
+    void *room;                        /* of products */
+    void *d;                           /* n x group, of the type `factor` */
+    double *words;                     /* 2 group figures on the place, */
+    int32_t *powers;                   /* and powers */
+    /* On the host: */
+    int32_t *host_row_power, *host_column_power; /* NULL: not scaled */
+    int32_t *shift;                              /* for each right-hand side */
+    double *vector;                              /* 4 n */
+    double most_of_a;                            /* the largest entry of H, and */
+    double norm;                                 /* its infinity norm */
+    double norm_1;                               /* and 1-norm */
+    double error_unit;                           /* u of the type that x is returned in */
+    double condition;                            /* estimate; 0: not made yet */
+    bool refines_inverse; /* the factors alone are too inaccurate an inverse: by GMRES then */
+    bool lost;      /* GMRES did not converge for the estimates, or refinement had not ended */
+    double *krylov; /* its vectors; NULL: not taken yet */
+    struct wi_system_block {
+        void *p;
+        bool host;
+    } block[WI_SYSTEM_BLOCKS];
+    int blocks;
+    size_t bytes;
+} wi_system;
+
+/* ---- memory; messages name the call ---- */
+
+/* bytes may be 0. Freed by wi_system_close. */
+weft_status wi_system_take(wi_system *s, size_t bytes, void *p);      /* on the place */
+weft_status wi_system_take_host(wi_system *s, size_t bytes, void *p); /* on the host */
+/* Copies between the host and the place, waiting for what is queued. */
+weft_status wi_system_get(wi_system *s, void *host, const void *place, size_t bytes);
+weft_status wi_system_put(wi_system *s, void *place, const void *host, size_t bytes);
+
+weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args *args,
+                           weft_type factor);
+void wi_system_close(wi_system *s);
+
+/* ---- steps ---- */
+
+/* Refuses entries of A and B that are not finite, and chooses R and C. */
+weft_status wi_system_scale(wi_system *s);
+/* Do all entries of H fit `type` without a loss but rounding? */
+weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits);
+/* Copies H to f, and factors it. WEFT_ESINGULAR and WEFT_ENOTSPD come with message and witness. */
+weft_status wi_system_factor(wi_system *s);
+/* d = H \ d or Ht \ d, by the factors: `count` columns. */
+weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count);
+/* The same for a vector of f64 on the host. */
+weft_status wi_system_apply(wi_system *s, bool transposed, double *y);
+/* out = H y or Ht y, vectors on the host. */
+weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, double *out);
+/* The same, accurately even if the factors are not: by GMRES, unless *converged becomes false. */
+weft_status wi_system_gmres(wi_system *s, bool transposed, double *y, bool *converged);
+/* One or the other, as s->refines_inverse says. */
+weft_status wi_system_invert(wi_system *s, bool transposed, double *y, bool *converged);
+
+/* Solves for all right-hand sides, to s->z, and fills the errors in the report. */
+weft_status wi_system_solve(wi_system *s);
+/* By how much a step of refinement multiplies the error, at worst, as far as it shows. */
+weft_status wi_system_contraction(wi_system *s, double *worst);
+/* The condition number; growth; determinant. */
+weft_status wi_system_judge_factors(wi_system *s);
+/* The bound of the forward error, after wi_system_solve. */
+weft_status wi_system_bound(wi_system *s);
+/* After a pivot that is zero or not positive: the message and the witness; returns `status`. */
+weft_status wi_system_refuse(wi_system *s, weft_status status, size_t column);
+
+/* y = M x and its transpose, on vectors of the host, for an estimate of |M| in the 1-norm. */
+typedef struct wi_operator {
+    wi_system *system;
+    weft_status (*apply)(const struct wi_operator *m, bool transposed, double *y);
+    const double *weight;
+    bool *converged;
+} wi_operator;
+weft_status wi_estimate_norm(const wi_operator *m, size_t n, double *x, double *y, double *norm);
+
+/* ---- numbers ---- */
+
+#ifdef __CUDACC__
+#    define WI_SYSTEM_BOTH __host__ __device__
+#else
+#    define WI_SYSTEM_BOTH
+#endif
+
+/* 2^p of a double's range, -1022 <= p <= 1023. */
+WI_SYSTEM_BOTH static inline double wi_power_of_2(int p) {
+    const uint64_t bits = (uint64_t)(p + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* 2^p x, |p| <= 6000, rounded if it is subnormal. */
+WI_SYSTEM_BOTH static inline double wi_times_power(double x, int p) {
+    if (p >= -1000 && p <= 1000)
+        return x * wi_power_of_2(p);
+    const int most = p < -2900 ? -2900 : p > 2900 ? 2900 : p, third = most / 3;
+    const double power = wi_power_of_2(third);
+    return x * power * power * wi_power_of_2(most - 2 * third);
+}
+
+/* The exponent of x: 2^e <= |x| < 2^(e+1). */
+WI_SYSTEM_BOTH static inline int32_t wi_exponent(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int32_t e = (int32_t)(bits >> 52 & 0x7ff);
+    if (e == 0x7ff)
+        return WI_EXPONENT_OF_BAD;
+    if (e > 0)
+        return e - 1023;
+    if (bits << 1 == 0)
+        return WI_EXPONENT_OF_0;
+    x *= 0x1p54;
+    memcpy(&bits, &x, sizeof bits);
+    return (int32_t)(bits >> 52 & 0x7ff) - 1023 - 54;
+}
+
+/* The larger of two sizes; NaN is larger than anything. */
+WI_SYSTEM_BOTH static inline double wi_larger(double a, double b) {
+    return a >= b || a != a ? a : b;
+}
+
+/* |r| / (size + |c|) of a row, as weft_report defines the componentwise backward error; a is the
+ * largest entry of the row times the largest |z|. */
+WI_SYSTEM_BOTH static inline double wi_row_error(double r, double size, double c, double a,
+                                                 double tiny) {
+    const double scale = size + c <= tiny * (a + c) ? size + a : size + c;
+    return r == 0 && scale == 0 ? 0 : r / scale;
+}
+
+/* Columns of row i of a half. */
+WI_SYSTEM_BOTH static inline size_t wi_half_begin(wi_half half, size_t i) {
+    return half == WI_UPPER ? i : half == WI_ABOVE ? i + 1 : 0;
+}
+WI_SYSTEM_BOTH static inline size_t wi_half_end(wi_half half, size_t i, size_t columns) {
+    const size_t end = half == WI_LOWER ? i + 1 : half == WI_BELOW ? i : columns;
+    return end < columns ? end : columns;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
