@@ -26,9 +26,9 @@ enum {
 
 /* Which elements of a grid there are: (i, j) with ... */
 typedef enum wi_half {
-    WI_ALL,
-    WI_LOWER, /* j <= i */
-    WI_UPPER, /* j >= i */
+    WI_STORED_ALL,
+    WI_STORED_LOWER, /* j <= i */
+    WI_STORED_UPPER, /* j >= i */
     WI_BELOW, /* j < i */
     WI_ABOVE  /* j > i */
 } wi_half;
@@ -288,10 +288,10 @@ WI_SYSTEM_BOTH static inline double wi_row_error(double r, double size, double c
 
 /* Columns of row i of a half. */
 WI_SYSTEM_BOTH static inline size_t wi_half_begin(wi_half half, size_t i) {
-    return half == WI_UPPER ? i : half == WI_ABOVE ? i + 1 : 0;
+    return half == WI_STORED_UPPER ? i : half == WI_ABOVE ? i + 1 : 0;
 }
 WI_SYSTEM_BOTH static inline size_t wi_half_end(wi_half half, size_t i, size_t columns) {
-    const size_t end = half == WI_LOWER ? i + 1 : half == WI_BELOW ? i : columns;
+    const size_t end = half == WI_STORED_LOWER ? i + 1 : half == WI_BELOW ? i : columns;
     return end < columns ? end : columns;
 }
 
