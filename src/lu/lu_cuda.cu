@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of lu on a GPU that are made of panels, products and triangular solves. */
 #include "cuda/launch.cuh"
-#include "gemm/trsm.h"
+#include "gemm/gemm.h"
 #include "lu/lu_cuda.cuh"
 
 /* ---- steps: they run, or are asked how much memory they take ---- */
@@ -24,12 +24,12 @@ struct steps {
         return WEFT_OK;
     }
 
-    /* A(rows from `first`.end, columns) -= A(the same rows, columns of `first`) A(rows of `first`,
-     * columns) */
-    weft_status multiply(wi_lu_columns first, wi_lu_columns columns) const {
+    /* A(rows first.end ... end - 1, columns) -= A(the same rows, columns of `first`) A(rows of
+     * `first`, columns) */
+    weft_status multiply(wi_lu_columns first, size_t end, wi_lu_columns columns) const {
         wi_gemm_args g = {};
         g.type = g.out = args->type;
-        g.m = args->m - first.end;
+        g.m = end - first.end;
         g.n = wi_lu_count(columns);
         g.k = wi_lu_count(first);
         g.alpha = -1;
@@ -48,20 +48,14 @@ struct steps {
     /* A(rows of `first`, columns) = L \ A(rows of `first`, columns), L being the unit lower triangle
      * there. */
     weft_status solve(wi_lu_columns first, wi_lu_columns columns) const {
-        wi_triangle_args t = {};
-        t.type = args->type;
-        t.unit = true;
-        t.m = wi_lu_count(first);
-        t.n = wi_lu_count(columns);
-        t.alpha = 1;
-        t.a = at(first.first, first.first);
-        t.b = at(first.first, columns.first);
-        t.lda = t.ldb = args->lda;
-        if (t.n == 0)
-            return WEFT_OK;
-        if (asked)
-            return ask(wi_trsm_most_bytes(ctx, &t));
-        return wi_pick(ctx, &wi_trsm_ladder, t.type, &t)->run(ctx, &t);
+        const size_t half = (wi_lu_count(first) / 2 + 31) / 32 * 32;
+        if (wi_lu_count(first) <= wi_lu_most_substituted)
+            return asked ? WEFT_OK : wi_lu_substitute(ctx, args, first, columns);
+        const wi_lu_columns upper = {first.first, first.first + half};
+        weft_status status = solve(upper, columns);
+        if (status == WEFT_OK)
+            status = multiply(upper, first.end, columns);
+        return status == WEFT_OK ? solve({upper.end, first.end}, columns) : status;
     }
     /* The exchanges of rows of `from`, in other columns. */
     weft_status swap(wi_lu_columns from, wi_lu_columns columns) const {
@@ -76,7 +70,7 @@ struct steps {
         weft_status status = swap(factored, columns);
         if (status == WEFT_OK)
             status = solve(factored, columns);
-        return status == WEFT_OK ? multiply(factored, columns) : status;
+        return status == WEFT_OK ? multiply(factored, args->m, columns) : status;
     }
 
     /* How wide a panel at this column may be, at most. */
@@ -227,7 +221,7 @@ static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_colu
         status = s.block_from(first.end, next);
     wi_gpu_take_side(s.ctx, false);
     if (status == WEFT_OK)
-        status = beyond.multiply(block, rest);
+        status = beyond.multiply(block, s.args->m, rest);
     const weft_status joined = wi_gpu_join(s.ctx);
     return status == WEFT_OK ? joined : status;
 }

@@ -58,6 +58,14 @@ weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x,
  * most 32 columns. */
 weft_status wi_lu_update(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns columns);
 
+/* A(rows of the triangle, columns) = L \ A(rows of the triangle, columns), L being the unit lower
+ * triangle on the diagonal in these columns. */
+enum {
+    wi_lu_most_substituted = 256
+};
+weft_status wi_lu_substitute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
+                             wi_lu_columns columns);
+
 /* index[i + rows k] = i, k < columns. */
 weft_status wi_lu_number_rows(weft_context *ctx, uint32_t *index, size_t rows, size_t columns);
 
