@@ -58,7 +58,8 @@ static void run_case(rig *r) {
         assert_int_equal(weft_copy(r->ctx, at[k], r->x[k], bytes_of(p, k)), WEFT_OK);
     }
     if (call_gemm(r->ctx, p, at[A], at[B], at[C]) != WEFT_OK)
-        fail_msg("%s", weft_message(r->ctx));
+        fail_msg("%s of %zu x %zu x %zu, how %#x, %s: %s", test_type_name(p->types.type), p->m,
+                 p->n, p->k, p->how, weft_used(r->ctx, "gemm"), weft_message(r->ctx));
     if (p->device >> C & 1)
         assert_int_equal(weft_copy(r->ctx, r->x[C], at[C], bytes_of(p, C)), WEFT_OK);
     if (memcmp(r->x[C], r->right, bytes_of(p, C)) != 0)
@@ -111,8 +112,8 @@ static void test_pieces(void **state) {
 static void test_little_memory(void **state) {
     (void)state;
     weft_context *const ctx = test_open(TEST_GPU);
-    static const size_t shapes[][3] = {{17, 16, 200}, {20, 30, 12}, {20, 50, 12}, {100, 33, 60}};
-    in_pieces(ctx, (size_t)64 << 10, shapes, sizeof shapes / sizeof *shapes);
+    static const size_t shapes[][3] = {{17, 16, 400}, {20, 30, 24}, {20, 50, 24}, {200, 33, 50}};
+    in_pieces(ctx, (size_t)128 << 10, shapes, sizeof shapes / sizeof *shapes);
     weft_close(ctx);
 }
 

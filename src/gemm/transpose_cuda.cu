@@ -67,17 +67,22 @@ struct tile_shape {
 
 } // namespace
 
-/* Loads up to `width` elements, of which `there` exist. */
-template <class Pack, class T, int width>
-static __device__ Pack load(const T *p, int there) {
-    if (there >= width)
-        return *(const Pack *)p;
-    Pack v = {};
+/* Loads a pack of which `there` elements exist. Four bytes are loaded as a word, which turn_bytes
+ * takes: as bytes the compiler would take them apart. */
+template <bool is_whole, class T, int width>
+static __device__ void load(pack<T, width> &v, const T *p, int there) {
+    if constexpr (is_whole && sizeof(T) == 1 && width == 4) {
+        const uint32_t word = *(const uint32_t *)p;
+        memcpy(&v, &word, sizeof word);
+    } else if (is_whole || there >= width) {
+        v = *(const pack<T, width> *)p;
+    } else {
+        v = {};
 #pragma unroll
-    for (int e = 0; e < width; e++)
-        if (e < there)
-            v.at[e] = p[e];
-    return v;
+        for (int e = 0; e < width; e++)
+            if (e < there)
+                v.at[e] = p[e];
+    }
 }
 
 /* How many of `width` elements from `first` on lie before `end`: 0 or less if none. */
@@ -85,8 +90,40 @@ static __device__ int left_of(size_t first, size_t end, int width) {
     return first >= end ? 0 : end - first < (size_t)width ? (int)(end - first) : width;
 }
 
+/* Four packs of four bytes each, turned: first single bytes change places, then pairs of them. */
+template <class Pack>
+static __device__ void turn_bytes(const Pack (&v)[4], Pack (&turned)[4]) {
+    constexpr uint32_t even = 0x00ff00ff, low = 0x0000ffff;
+    uint32_t x[4], y[4];
+    memcpy(x, v, sizeof x);
+#pragma unroll
+    for (int k = 0; k < 4; k += 2) {
+        y[k] = (x[k] & even) | (x[k + 1] & even) << 8;
+        y[k + 1] = (x[k] >> 8 & even) | (x[k + 1] & ~even);
+    }
+#pragma unroll
+    for (int k = 0; k < 2; k++) {
+        x[k] = (y[k] & low) | y[k + 2] << 16;
+        x[k + 2] = y[k] >> 16 | (y[k + 2] & ~low);
+    }
+    memcpy(turned, x, sizeof x);
+}
+
+/* A square, turned. */
+template <class Pack, int width>
+static __device__ void turn(const Pack (&v)[width], Pack (&turned)[width]) {
+    if constexpr (sizeof(Pack) == 4 && width == 4) /* bytes */
+        turn_bytes(v, turned);
+    else
+#pragma unroll
+        for (int e = 0; e < width; e++)
+#pragma unroll
+            for (int k = 0; k < width; k++)
+                turned[e].at[k] = v[k].at[e];
+}
+
 /* The tile of A whose first element is (row, column), turned. */
-template <class Shape>
+template <class Shape, bool is_whole>
 static __device__ void take(const matrices<typename Shape::T> &x, size_t row, size_t column,
                             typename Shape::Tile &tile) {
     using Pack = typename Shape::Pack;
@@ -97,29 +134,26 @@ static __device__ void take(const matrices<typename Shape::T> &x, size_t row, si
         const int index = (int)threadIdx.x + s * threads;
         const size_t i = row + index % Shape::across * width;
         const size_t j = column + index / Shape::across * width;
-        const int there = left_of(i, x.rows, width);
+        const int there = is_whole ? width : left_of(i, x.rows, width);
 #pragma unroll
         for (int e = 0; e < width; e++)
-            if (there > 0 && j + e < x.columns)
-                v[s][e] = load<Pack, typename Shape::T, width>(x.a + i + (j + e) * x.lda, there);
+            if (is_whole || (there > 0 && j + e < x.columns))
+                load<is_whole>(v[s][e], x.a + i + (j + e) * x.lda, there);
     }
 #pragma unroll
     for (int s = 0; s < Shape::squares; s++) {
         const int index = (int)threadIdx.x + s * threads;
         const int line = index % Shape::across * width, at = index / Shape::across;
+        Pack turned[width];
+        turn<Pack, width>(v[s], turned);
 #pragma unroll
-        for (int e = 0; e < width; e++) {
-            Pack turned;
-#pragma unroll
-            for (int k = 0; k < width; k++)
-                turned.at[k] = v[s][k].at[e];
-            tile[line + e][Shape::place(line + e, at)] = turned;
-        }
+        for (int e = 0; e < width; e++)
+            tile[line + e][Shape::place(line + e, at)] = turned[e];
     }
 }
 
 /* A turned tile to B, where element (row, column) of A goes to (column, row). */
-template <class Shape>
+template <class Shape, bool is_whole>
 static __device__ void put(const matrices<typename Shape::T> &x, size_t row, size_t column,
                            const typename Shape::Tile &tile) {
     using Pack = typename Shape::Pack;
@@ -128,8 +162,8 @@ static __device__ void put(const matrices<typename Shape::T> &x, size_t row, siz
     for (int first = 0; first < packs; first += threads) {
         const int index = first + (int)threadIdx.x;
         const int line = index / Shape::across, at = index % Shape::across;
-        const int there = left_of(column + at * width, x.columns, width);
-        if (row + line >= x.rows || there == 0)
+        const int there = is_whole ? width : left_of(column + at * width, x.columns, width);
+        if (!is_whole && (row + line >= x.rows || there == 0))
             continue;
         const Pack v = tile[line][Shape::place(line, at)];
         typename Shape::T *const to = x.b + column + at * width + (row + line) * x.ldb;
@@ -144,14 +178,21 @@ static __device__ void put(const matrices<typename Shape::T> &x, size_t row, siz
     }
 }
 
+/* One tile, without a question where both matrices have all of it. */
 template <class Shape>
 static __global__ void __launch_bounds__(threads) packs(matrices<typename Shape::T> x) {
     WEFT_SHARED(typename Shape::Tile, tile, );
     const size_t tiles = wi_gemm_pieces(x.rows, Shape::side);
     const size_t row = blockIdx.x % tiles * Shape::side, column = blockIdx.x / tiles * Shape::side;
-    take<Shape>(x, row, column, tile);
-    __syncthreads();
-    put<Shape>(x, row, column, tile);
+    if (row + Shape::side <= x.rows && column + Shape::side <= x.columns) {
+        take<Shape, true>(x, row, column, tile);
+        __syncthreads();
+        put<Shape, true>(x, row, column, tile);
+    } else {
+        take<Shape, false>(x, row, column, tile);
+        __syncthreads();
+        put<Shape, false>(x, row, column, tile);
+    }
 }
 
 /* In place: the block of a tile below the diagonal exchanges it with the one above. */
@@ -164,13 +205,13 @@ static __global__ void __launch_bounds__(threads) swaps(matrices<typename Shape:
     const size_t row = down * Shape::side, column = over * Shape::side;
     if (down < over)
         return;
-    take<Shape>(x, row, column, low);
+    take<Shape, false>(x, row, column, low);
     if (down != over)
-        take<Shape>(x, column, row, high);
+        take<Shape, false>(x, column, row, high);
     __syncthreads();
-    put<Shape>(x, row, column, low);
+    put<Shape, false>(x, row, column, low);
     if (down != over)
-        put<Shape>(x, column, row, high);
+        put<Shape, false>(x, column, row, high);
 }
 
 template <class Shape>

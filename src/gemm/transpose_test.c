@@ -174,6 +174,22 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
     return true;
 }
 
+/* Tiles that both matrices have all of, and others beside them. */
+static void whole_tiles(rig *r) {
+    enum {
+        LD = 144
+    };
+    for (size_t width = 1; width <= 16; width *= 2) {
+        const turning t = {.width = width,
+                           .m = 130,
+                           .n = 131,
+                           .ld = {LD, LD},
+                           .home = APART,
+                           .device = BOTH_ON_DEVICE};
+        run_case(r, &t);
+    }
+}
+
 static void all_sizes(weft_context *ctx) {
     rig r = {.ctx = ctx, .random = test_random_at(1)};
     for (int k = 0; k < ARRAYS; k++) {
@@ -193,6 +209,7 @@ static void all_sizes(weft_context *ctx) {
                           .one_in = 4,
                           .run = run_drawn};
     test_sweep_run(ctx, &r.random, &s, &r);
+    whole_tiles(&r);
     for (int k = 0; k < ARRAYS; k++) {
         test_buffer_close(&r.host[k]);
         if (ctx->kind == WI_CUDA)
