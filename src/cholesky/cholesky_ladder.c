@@ -38,6 +38,21 @@ static const wi_row rows[] = {
      .types = CHOLESKY_TYPES,
      .seconds = wi_no_rival,
      .run = wi_cholesky_recursive},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {.name = "columns",
+     .what = "two kernels a column: make it one of L, subtract its products",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .run = wi_cholesky_columns},
+#    endif
+    {.name = "halves",
+     .what = "half of the columns, a product, the other half; blocks of 64 in shared memory",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_cholesky_halves},
+#endif
 };
 
 const wi_ladder wi_cholesky_ladder = {"cholesky", rows, sizeof rows / sizeof rows[0]};

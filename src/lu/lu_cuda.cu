@@ -292,13 +292,13 @@ static weft_status run(const steps &asking, bool both, const Go &go) {
     return status == WEFT_OK ? released : status;
 }
 
-__global__ void clear_words(int64_t *first) {
+__global__ void clear_lu_words(int64_t *first) {
     for (int word = 0; word < WI_LU_WORDS; word++)
         first[word] = WI_LU_NONE;
 }
 
 weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args) {
-    return WEFT_LAUNCH(clear_words, ctx, 1, 1, 0, args->first);
+    return WEFT_LAUNCH(clear_lu_words, ctx, 1, 1, 0, args->first);
 }
 
 weft_status wi_lu_panels(weft_context *ctx, const void *args) {

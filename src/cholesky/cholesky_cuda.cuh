@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rungs of cholesky on a GPU share. */
+#ifndef WI_CHOLESKY_CUDA_CUH
+#define WI_CHOLESKY_CUDA_CUH
+
+#include "cholesky/cholesky.h"
+#include "core/gpu.h"
+#include "cuda/launch.cuh"
+#include "cuda/types.cuh"
+
+/* L(i, j), which of an upper factor is its element (j, i). */
+inline void *wi_cholesky_at(const wi_cholesky_args *args, size_t i, size_t j) {
+    const size_t at = args->upper ? j + i * args->lda : i + j * args->lda;
+    return (char *)args->a + at * weft_type_size(args->type);
+}
+
+/* Sets the words of args->first to WI_CHOLESKY_NONE. */
+weft_status wi_cholesky_clear_words(weft_context *ctx, const wi_cholesky_args *args);
+
+template <class T>
+__device__ bool wi_cholesky_is_pivot(T x) {
+    return x > 0 && x - x == 0;
+}
+__device__ inline bool wi_cholesky_has_failed(const int64_t *first) {
+    return first[WI_CHOLESKY_INDEFINITE] != WI_CHOLESKY_NONE ||
+           first[WI_CHOLESKY_INFINITE] != WI_CHOLESKY_NONE;
+}
+/* Records that the pivot of a column is none. */
+template <class T>
+__device__ void wi_cholesky_tell(int64_t *first, T pivot, int64_t column) {
+    first[pivot - pivot == 0 ? WI_CHOLESKY_INDEFINITE : WI_CHOLESKY_INFINITE] = column;
+}
+
+#endif
