@@ -111,7 +111,7 @@ static weft_status take_all(wi_system *s) {
     if (status == WEFT_OK)
         status = wi_system_take(s, room_of(s), &s->room);
     if (status == WEFT_OK)
-        status = wi_system_take_host(s, 4 * line, &s->vector);
+        status = wi_system_take_host(s, 5 * line, &s->vector);
     if (status == WEFT_OK)
         status = wi_system_take_host(s, s->args->rhs * sizeof *s->shift, &s->shift);
     if (status != WEFT_OK)
@@ -132,7 +132,7 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
                      .call = args->call,
                      .report = args->report,
                      .n = args->n,
-                     .group = rhs < 1                 ? 1
+                     .group = rhs < WI_ASCENTS        ? WI_ASCENTS
                               : rhs < WI_SYSTEM_GROUP ? rhs
                                                       : WI_SYSTEM_GROUP,
                      .a = args->a,
@@ -240,20 +240,26 @@ static double largest(size_t n, const double *y) {
     return most;
 }
 
-weft_status wi_system_apply(wi_system *s, bool transposed, double *y) {
-    const int32_t e = wi_exponent(largest(s->n, y));
-    const int32_t power = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
-    const size_t line = s->n * sizeof *y;
-    weft_status status = wi_system_put(s, s->v, y, line);
+weft_status wi_system_apply(wi_system *s, bool transposed, size_t count, double *const y[]) {
+    const size_t line = s->n * sizeof **y;
+    int32_t power[WI_ASCENTS];
+    weft_status status = WEFT_OK;
+    for (size_t k = 0; k < count && status == WEFT_OK; k++) {
+        const int32_t e = wi_exponent(largest(s->n, y[k]));
+        power[k] = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
+        status = wi_system_put(s, s->v + k * s->n, y[k], line);
+    }
     if (status == WEFT_OK)
-        status = wi_system_put(s, s->powers, &power, sizeof power);
+        status = wi_system_put(s, s->powers, power, count * sizeof *power);
     if (status == WEFT_OK)
-        status = s->place->narrow(s->ctx, s->factor, s->n, 1, s->v, s->powers, s->d);
+        status = s->place->narrow(s->ctx, s->factor, s->n, count, s->v, s->powers, s->d);
     if (status == WEFT_OK)
-        status = wi_system_substitute(s, transposed, 1);
+        status = wi_system_substitute(s, transposed, count);
     if (status == WEFT_OK)
-        status = s->place->add(s->ctx, s->factor, s->n, 1, s->d, s->powers, true, s->v);
-    return status == WEFT_OK ? wi_system_get(s, y, s->v, line) : status;
+        status = s->place->add(s->ctx, s->factor, s->n, count, s->d, s->powers, true, s->v);
+    for (size_t k = 0; k < count && status == WEFT_OK; k++)
+        status = wi_system_get(s, y[k], s->v + k * s->n, line);
+    return status;
 }
 
 weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, double *out) {
