@@ -40,6 +40,7 @@ weft_status wi_lu_serial(weft_context *ctx, const void *args);
 weft_status wi_lu_openblas(weft_context *ctx, const void *args);
 weft_status wi_lu_blocked(weft_context *ctx, const void *args);
 weft_status wi_lu_recursive(weft_context *ctx, const void *args);
+weft_status wi_lu_lookahead_cpu(weft_context *ctx, const void *args);
 
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.

@@ -17,26 +17,41 @@ static const char *fits_openblas(const weft_context *ctx, const void *args) {
     return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
 }
 
-/* Panels of `wide` columns are eliminated one by one, on one thread at a fifth of its peak; the
- * rest is products, by all threads; and each column has `column_s` of calls. Seen on a Zen 3:
- * README.md.
- */
-static double seconds_of(const weft_context *ctx, const wi_lu_args *g, double wide,
-                         double column_s) {
+/* Panels of `wide` columns are eliminated one by one, on one thread at a fifth of its peak, or on
+ * that of all if others have other work; the rest is products; and each column has `column_s` of
+ * calls. Seen on a Zen 3: README.md. */
+typedef struct cost {
+    double wide, column_s;
+    double peak; /* share of the peak that products reach */
+    double start_s;
+    bool hidden; /* panels are, behind products */
+} cost;
+
+static double seconds_of(const weft_context *ctx, const wi_lu_args *g, const cost *c) {
     const wi_machine *const machine = wi_machine_of(ctx);
     const double peak = g->type == WEFT_F64 ? machine->f64_flops : machine->f32_flops;
     const double m = (double)g->m, n = (double)g->n, r = fmin(m, n);
     const double flops = 2 * (m * n * r - (m + n) * r * r / 2 + r * r * r / 3);
-    const double panels = fmin(flops, m * r * wide);
-    return panels / (0.2 * peak / machine->units) + (flops - panels) / (0.7 * peak) + r * column_s;
+    const double panels = fmin(flops, m * r * c->wide), one = c->hidden ? 1 : machine->units;
+    return c->start_s + panels / (0.2 * peak / one) + (flops - panels) / (c->peak * peak) +
+           r * c->column_s;
 }
 
 static double blocked_seconds(const weft_context *ctx, const void *args) {
-    return seconds_of(ctx, args, 64, 6e-8);
+    static const cost own = {.wide = 64, .column_s = 6e-8, .peak = 0.7};
+    return seconds_of(ctx, args, &own);
 }
 
 static double recursive_seconds(const weft_context *ctx, const void *args) {
-    return seconds_of(ctx, args, 8, 1.5e-7);
+    static const cost own = {.wide = 8, .column_s = 1.5e-7, .peak = 0.7};
+    return seconds_of(ctx, args, &own);
+}
+
+/* Up to 1280 columns it is the same as "recursive". */
+static double lookahead_seconds(const weft_context *ctx, const void *args) {
+    static const cost own = {
+        .wide = 8, .column_s = 1.5e-7, .peak = 0.72, .start_s = 1e-3, .hidden = true};
+    return seconds_of(ctx, args, &own);
 }
 
 static const wi_row rows[] = {
@@ -63,6 +78,12 @@ static const wi_row rows[] = {
      .types = LU_TYPES,
      .seconds = recursive_seconds,
      .run = wi_lu_recursive},
+    {.name = "lookahead",
+     .what = "the next 256 columns are eliminated while the rest is still updated",
+     .kinds = WI_ON_CPU,
+     .types = LU_TYPES,
+     .seconds = lookahead_seconds,
+     .run = wi_lu_lookahead_cpu},
 };
 
 const wi_ladder wi_lu_ladder = {"lu", rows, sizeof rows / sizeof rows[0]};

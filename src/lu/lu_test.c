@@ -307,43 +307,96 @@ static void spoiled(weft_context *ctx) {
     rig_close(&r);
 }
 
-/* ---- the same bits ---- */
+/* ---- many columns: the same bits for all threads ---- */
+
+enum {
+    ROWS = 1600,
+    COLUMNS = 1550 /* for two steps of "lookahead", and its tail */
+};
+
+/* x = U x and then L x, and the same of the sizes: y. The vector is as long as the larger side. */
+static void multiply_factors(const double *f, long double *x, long double *y) {
+    for (size_t i = 0; i < COLUMNS; i++) {
+        long double sum = 0, size = 0;
+        for (size_t j = i; j < COLUMNS; j++) {
+            sum += f[i + j * ROWS] * x[j];
+            size += fabsl(f[i + j * ROWS]) * y[j];
+        }
+        x[i] = sum;
+        y[i] = size;
+    }
+    for (size_t i = ROWS; i-- > 0;) {
+        const size_t end = least(i, COLUMNS);
+        long double sum = i < COLUMNS ? x[i] : 0, size = i < COLUMNS ? y[i] : 0;
+        for (size_t k = 0; k < end; k++) {
+            sum += f[i + k * ROWS] * x[k];
+            size += fabsl(f[i + k * ROWS]) * y[k];
+        }
+        x[i] = sum;
+        y[i] = size;
+    }
+}
+
+/* P A v = L U v for a vector v. */
+static void check_by_vector(test_random *r, const double *a, const double *f,
+                            const int64_t *pivot) {
+    long double *const right = table_of(ROWS, 1), *const x = table_of(ROWS, 1);
+    long double *const y = table_of(ROWS, 1);
+    check_pivots(ROWS, COLUMNS, pivot, "a large matrix");
+    for (size_t j = 0; j < COLUMNS; j++) {
+        x[j] = test_unit(r);
+        y[j] = fabsl(x[j]);
+        for (size_t i = 0; i < ROWS; i++)
+            right[i] += a[i + j * ROWS] * x[j];
+    }
+    permute(1, COLUMNS, pivot, right);
+    multiply_factors(f, x, y);
+    for (size_t i = 0; i < ROWS; i++)
+        if (!(fabsl(x[i] - right[i]) <= 8 * sqrtl(COLUMNS) * DBL_EPSILON * y[i]))
+            fail_msg("row %zu of L U v is %Lg, not %Lg", i, x[i], right[i]);
+    free(right);
+    free(x);
+    free(y);
+}
+
+/* Factors a copy of A, stored by columns or, transposed first, by rows; both come out by columns.
+ */
+static void factor_large(const char *place, const char *variant, bool by_rows, const double *a,
+                         double *x, int64_t *pivot) {
+    weft_context *const ctx = test_open(place);
+    assert_int_equal(weft_use(ctx, "lu", variant), WEFT_OK);
+    memcpy(x, a, sizeof *x * ROWS * COLUMNS);
+    if (by_rows)
+        assert_int_equal(weft_transpose(ctx, 0, sizeof *x, ROWS, COLUMNS, x, ROWS, x, COLUMNS),
+                         WEFT_OK);
+    assert_int_equal(weft_lu_factor(ctx, by_rows ? WEFT_ROW_MAJOR : 0, WEFT_F64, ROWS, COLUMNS, x,
+                                    by_rows ? COLUMNS : ROWS, pivot),
+                     WEFT_OK);
+    if (by_rows)
+        assert_int_equal(weft_transpose(ctx, 0, sizeof *x, COLUMNS, ROWS, x, COLUMNS, x, ROWS),
+                         WEFT_OK);
+    weft_close(ctx);
+}
 
 static void test_threads(void **state) {
+    static const char *const variants[] = {"blocked", "recursive", "lookahead"};
     static const char *const places[] = {"cpu:1", "cpu:2", "cpu:4"};
-    enum {
-        ROWS = 700,
-        COLUMNS = 650
-    };
+    static int64_t pivot[COLUMNS], first_pivot[COLUMNS];
     const size_t bytes = sizeof(double) * ROWS * COLUMNS;
     double *const a = malloc(bytes), *const first = malloc(bytes), *const x = malloc(bytes);
-    int64_t pivot[COLUMNS], first_pivot[COLUMNS];
     test_random random = test_random_at(5);
     (void)state;
     assert_true(a && first && x);
     test_fill(&random, TEST_ANY, WEFT_F64, (size_t)ROWS * COLUMNS, a);
-    for (int variant = 0; variant < 2; variant++)
-        for (int k = 0; k < 6; k++) { /* by columns, and its transpose by rows */
-            weft_context *const ctx = test_open(places[k % 3]);
-            assert_int_equal(weft_use(ctx, "lu", variant ? "blocked" : "recursive"), WEFT_OK);
-            memcpy(x, a, bytes);
-            if (k >= 3)
-                assert_int_equal(
-                    weft_transpose(ctx, 0, sizeof *x, ROWS, COLUMNS, a, ROWS, x, COLUMNS), WEFT_OK);
-            assert_int_equal(weft_lu_factor(ctx, k < 3 ? 0 : WEFT_ROW_MAJOR, WEFT_F64, ROWS,
-                                            COLUMNS, x, k < 3 ? ROWS : COLUMNS, pivot),
-                             WEFT_OK);
-            if (k >= 3)
-                assert_int_equal(
-                    weft_transpose(ctx, 0, sizeof *x, COLUMNS, ROWS, x, COLUMNS, x, ROWS), WEFT_OK);
-            if (k == 0)
-                memcpy(first, x, bytes);
-            if (k == 0)
-                memcpy(first_pivot, pivot, sizeof pivot);
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        factor_large(places[v], variants[v], v == 2, a, first, first_pivot);
+        check_by_vector(&random, a, first, first_pivot);
+        for (size_t k = 0; k < 2; k++) {
+            factor_large(places[(v + k + 1) % 3], variants[v], v != 2, a, x, pivot);
             assert_memory_equal(x, first, bytes);
             assert_memory_equal(pivot, first_pivot, sizeof pivot);
-            weft_close(ctx);
         }
+    }
     free(a);
     free(first);
     free(x);

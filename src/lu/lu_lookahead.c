@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rung "lookahead" of lu on a cpu. A panel that is done is taken from the others, which threads
+ * share strip by strip. The first strip is the next panel, and who has it eliminates it as well:
+ * meanwhile the rest of the matrix is still being updated. Exchanges of rows reach the columns of
+ * panels that are done at the end. */
+#include <stdatomic.h>
+
+#include "cpu/team.h"
+#include "gemm/gemm_simd.h"
+#include "lu/lu_cpu.h"
+
+enum {
+    PANEL = 256,    /* columns: the depth of a product */
+    STRIP = 192,    /* columns whose packed products stay in a second-level cache */
+    TAIL = 1024,    /* columns that are left to "recursive": strips are too few for threads */
+    PIECE = 8 * 48, /* rows of L that a thread packs at a time: a multiple of a tile's */
+    ALIGNMENT = 64
+};
+
+typedef struct step {
+    const wi_lu_work *w;
+    const wi_gemm_kernel *kernel;
+    weft_context alone;             /* the context with one thread */
+    size_t width;                   /* of an element */
+    wi_lu_columns done, next, rest; /* rest: those after the next panel */
+    char *packed, *own;             /* L below the panel that is done; memory of the first thread */
+    size_t strip_bytes, each;
+    atomic_size_t count;
+} step;
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t most(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t round_up(size_t x, size_t unit) {
+    return (x + unit - 1) / unit * unit;
+}
+
+static size_t steps_of(const wi_lu_args *g) {
+    return least(g->m, g->n);
+}
+
+/* ---- one step ---- */
+
+static void pack_pieces(void *user, int rank, int size) {
+    step *const s = user;
+    const wi_lu_args *const g = s->w->g;
+    const size_t below = s->next.first, rows = g->m - below;
+    (void)rank;
+    (void)size;
+    for (size_t i; (i = PIECE * atomic_fetch_add(&s->count, 1)) < rows;) {
+        const wi_gemm_side side = {wi_lu_at(g, below + i, s->done.first), g->lda, false};
+        s->kernel->pack_a(&side, least(PIECE, rows - i), PANEL, s->packed + i * PANEL * s->width);
+    }
+}
+
+/* Takes the panel that is done from these columns, at most STRIP. */
+static void take_strip(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
+    const wi_lu_args *const g = s->w->g;
+    const size_t below = s->next.first;
+    const wi_triangle_args triangle = wi_lu_triangle_of(own, s->done, c);
+    const wi_gemm_side side = {wi_lu_at(g, s->done.first, c.first), g->lda, true};
+    const wi_gemm_block block = {.m = g->m - below,
+                                 .n = c.count,
+                                 .k = PANEL,
+                                 .a = s->packed,
+                                 .b = strip,
+                                 .c = wi_lu_at(g, below, c.first),
+                                 .row_step = 1,
+                                 .column_step = g->lda,
+                                 .alpha = -1,
+                                 .beta = 1};
+    wi_lu_exchange(own, s->done, c);
+    wi_trsm_packed_in(own->ctx, &triangle, own->memory);
+    s->kernel->pack_b(&side, c.count, PANEL, strip);
+    s->kernel->multiply(&block);
+}
+
+static void take_all(const step *s, const wi_lu_work *own, wi_lu_columns c, char *strip) {
+    for (size_t j = 0; j < c.count; j += STRIP) {
+        const wi_lu_columns some = {c.first + j, least(STRIP, c.count - j)};
+        take_strip(s, own, some, strip);
+    }
+}
+
+/* Task 0 is the next panel, the others are strips of the rest. */
+static void do_tasks(void *user, int rank, int size) {
+    step *const s = user;
+    weft_context alone = s->alone;
+    char *const strip = s->own + (size_t)rank * s->each;
+    const wi_lu_work own = {&alone, s->w->g, s->w->eliminate, strip + s->strip_bytes};
+    (void)size;
+    for (size_t task; (task = atomic_fetch_add(&s->count, 1)) * STRIP < s->rest.count + STRIP;) {
+        if (task == 0) {
+            take_all(s, &own, s->next, strip);
+            wi_lu_halve(&own, s->next);
+            continue;
+        }
+        const size_t j = (task - 1) * STRIP;
+        const wi_lu_columns c = {s->rest.first + j, least(STRIP, s->rest.count - j)};
+        take_strip(s, &own, c, strip);
+    }
+}
+
+static void do_step(step *s) {
+    weft_context *const ctx = s->w->ctx;
+    atomic_store(&s->count, 0);
+    wi_team_run(ctx, ctx->threads, pack_pieces, s);
+    atomic_store(&s->count, 0);
+    wi_team_run(ctx, ctx->threads, do_tasks, s);
+}
+
+/* ---- all of them ---- */
+
+/* Is there a panel after this one that is not part of the tail? */
+static bool goes_on(const wi_lu_args *g, size_t first) {
+    return steps_of(g) > first + PANEL + TAIL;
+}
+
+static step step_of(const wi_lu_work *w) {
+    const wi_lu_args *const g = w->g;
+    const size_t width = weft_type_size(g->type), rest = g->n - PANEL;
+    step s = {.w = w,
+              .kernel = &WI_OF_ISA(wi_cpu_isa(), wi_gemm_simd)->kernel[g->type],
+              .alone = *w->ctx,
+              .width = width};
+    s.alone.threads = 1;
+    const wi_lu_work own = {&s.alone, g, w->eliminate, NULL};
+    const wi_lu_columns first = {0, PANEL}, strip = {PANEL, least(STRIP, rest)};
+    const wi_triangle_args triangle = wi_lu_triangle_of(&own, first, strip);
+    s.strip_bytes = STRIP * PANEL * width;
+    s.each = round_up(s.strip_bytes + most(wi_trsm_packed_bytes(&s.alone, &triangle),
+                                           wi_lu_bytes_of_halves(&own, first)),
+                      ALIGNMENT);
+    return s;
+}
+
+static size_t bytes_of_packed(const step *s) {
+    return round_up(round_up(s->w->g->m, s->kernel->rows) * PANEL * s->width, ALIGNMENT);
+}
+
+/* What is left when no step is: the columns from `first` on, which are done up to the end of
+ * `done`.
+ */
+static wi_lu_columns tail_of(const wi_lu_args *g, wi_lu_columns done) {
+    const size_t first = done.first + done.count;
+    return (wi_lu_columns){first, steps_of(g) - first};
+}
+
+static size_t bytes_of_all(const wi_lu_work *w) {
+    const wi_lu_args *const g = w->g;
+    wi_lu_columns done = {0, least(PANEL, steps_of(g))};
+    size_t bytes = wi_lu_bytes_of_halves(w, done);
+    if (goes_on(g, 0)) {
+        const step s = step_of(w);
+        bytes = most(bytes, bytes_of_packed(&s) + (size_t)w->ctx->threads * s.each);
+    }
+    while (goes_on(g, done.first))
+        done.first += PANEL;
+    const wi_lu_columns tail = tail_of(g, done);
+    bytes = most(bytes, wi_lu_bytes_of_take(w, done, wi_lu_right_of(g, done)));
+    bytes = most(bytes, wi_lu_bytes_of_halves(w, tail));
+    return most(bytes, wi_lu_bytes_of_take(w, tail, wi_lu_right_of(g, tail)));
+}
+
+/* The steps; the last panel that is done. */
+static wi_lu_columns do_steps(const wi_lu_work *w) {
+    const wi_lu_args *const g = w->g;
+    step s = step_of(w);
+    s.packed = w->memory;
+    s.own = s.packed + bytes_of_packed(&s);
+    s.done = (wi_lu_columns){0, PANEL};
+    for (; goes_on(g, s.done.first); s.done = s.next) {
+        s.next = (wi_lu_columns){s.done.first + PANEL, PANEL};
+        s.rest = wi_lu_right_of(g, s.next);
+        do_step(&s);
+    }
+    return s.done;
+}
+
+static void do_all(const wi_lu_work *w) {
+    const wi_lu_args *const g = w->g;
+    wi_lu_columns done = {0, least(PANEL, steps_of(g))};
+    wi_lu_halve(w, done);
+    if (goes_on(g, 0))
+        done = do_steps(w);
+    const wi_lu_columns tail = tail_of(g, done);
+    wi_lu_take(w, done, wi_lu_right_of(g, done));
+    if (tail.count > 0) {
+        wi_lu_halve(w, tail);
+        wi_lu_take(w, tail, wi_lu_right_of(g, tail));
+    }
+    for (size_t first = 0; first <= done.first; first += PANEL) {
+        const wi_lu_columns panel = {first, done.count};
+        wi_lu_exchange(w, tail_of(g, panel), panel);
+    }
+}
+
+weft_status wi_lu_lookahead_cpu(weft_context *ctx, const void *args) {
+    return wi_lu_run(ctx, args, bytes_of_all, do_all);
+}
