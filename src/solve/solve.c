@@ -283,7 +283,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     wi_solve_args args = r->args;
     args.a = grid_of(r, part->p[A], part->ld[A], args.n);
     if (args.spd)
-        args.a.half = r->how & WEFT_UPPER_TRIANGLE ? WI_UPPER : WI_LOWER;
+        args.a.half = r->how & WEFT_UPPER_TRIANGLE ? WI_HALF_UPPER : WI_HALF_LOWER;
     else if (r->how & WEFT_TRANSPOSE_A)
         args.a = wi_grid_turned(&args.a);
     args.b = grid_of(r, part->p[B], part->ld[B], args.rhs);

@@ -9,7 +9,7 @@
 
 static wi_grid factor_grid(const wi_system *s) {
     return (wi_grid){.type = s->factor,
-                     .half = s->args->spd ? WI_LOWER : WI_UPPER,
+                     .half = s->args->spd ? WI_HALF_LOWER : WI_HALF_UPPER,
                      .rows = s->n,
                      .columns = s->n,
                      .p = s->f,
@@ -39,7 +39,7 @@ static weft_status find_determinant(wi_system *s) {
     int64_t exponent = 0;
     const size_t n = s->n;
     wi_grid g = factor_grid(s);
-    g.half = WI_ALL;
+    g.half = WI_HALF_ALL;
     g.columns = 1;
     g.down = s->ld + 1;
     weft_status status = s->place->copy(s->ctx, &g, WEFT_F64, s->v, n);

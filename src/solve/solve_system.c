@@ -11,7 +11,8 @@
 /* ---- grids ---- */
 
 wi_grid wi_grid_turned(const wi_grid *g) {
-    static const wi_half turned[] = {WI_ALL, WI_UPPER, WI_LOWER, WI_ABOVE, WI_BELOW};
+    static const wi_half turned[] = {WI_HALF_ALL, WI_HALF_UPPER, WI_HALF_LOWER, WI_HALF_ABOVE,
+                                     WI_HALF_BELOW};
     return (wi_grid){.type = g->type,
                      .half = turned[g->half],
                      .rows = g->columns,
@@ -25,7 +26,7 @@ wi_grid wi_grid_turned(const wi_grid *g) {
 
 wi_grid wi_grid_mirrored(const wi_grid *g) {
     wi_grid mirrored = wi_grid_turned(g);
-    mirrored.half = g->half == WI_LOWER ? WI_ABOVE : WI_BELOW;
+    mirrored.half = g->half == WI_HALF_LOWER ? WI_HALF_ABOVE : WI_HALF_BELOW;
     return mirrored;
 }
 
@@ -173,7 +174,7 @@ _Static_assert((int)WI_LU_SINGULAR == (int)WI_CHOLESKY_INDEFINITE &&
 
 /* H itself, or its lower triangle, to f. */
 static weft_status fill(wi_system *s) {
-    const wi_grid a = s->a.half == WI_UPPER ? wi_grid_turned(&s->a) : s->a;
+    const wi_grid a = s->a.half == WI_HALF_UPPER ? wi_grid_turned(&s->a) : s->a;
     return s->place->copy(s->ctx, &a, s->factor, s->f, s->ld);
 }
 

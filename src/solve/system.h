@@ -26,11 +26,11 @@ enum {
 
 /* Which elements of a grid there are: (i, j) with ... */
 typedef enum wi_half {
-    WI_ALL,
-    WI_LOWER, /* j <= i */
-    WI_UPPER, /* j >= i */
-    WI_BELOW, /* j < i */
-    WI_ABOVE  /* j > i */
+    WI_HALF_ALL,
+    WI_HALF_LOWER, /* j <= i */
+    WI_HALF_UPPER, /* j >= i */
+    WI_HALF_BELOW, /* j < i */
+    WI_HALF_ABOVE  /* j > i */
 } wi_half;
 
 /* A matrix: element (i, j) is p[i * down + j * across] 2^(row_power[i] + column_power[j]). */
@@ -301,10 +301,10 @@ WI_SYSTEM_BOTH static inline double wi_row_error(double r, double size, double c
 
 /* Columns of row i of a half. */
 WI_SYSTEM_BOTH static inline size_t wi_half_begin(wi_half half, size_t i) {
-    return half == WI_UPPER ? i : half == WI_ABOVE ? i + 1 : 0;
+    return half == WI_HALF_UPPER ? i : half == WI_HALF_ABOVE ? i + 1 : 0;
 }
 WI_SYSTEM_BOTH static inline size_t wi_half_end(wi_half half, size_t i, size_t columns) {
-    const size_t end = half == WI_LOWER ? i + 1 : half == WI_BELOW ? i : columns;
+    const size_t end = half == WI_HALF_LOWER ? i + 1 : half == WI_HALF_BELOW ? i : columns;
     return end < columns ? end : columns;
 }
 
