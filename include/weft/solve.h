@@ -32,8 +32,8 @@ typedef struct weft_solve_options {
                    then as many may follow with GMRES */
     weft_precision precision;
     weft_equilibrate equilibrate;
-    /* 1: spends no time on condition_estimate, forward_bound and growth, which take about ten
-     * solutions with one right-hand side. They are NaN then. */
+    /* 1: spends no time on condition_estimate, forward_bound and growth, which take about six
+     * solutions with two right-hand sides. They are NaN then. */
     int no_estimates;
     /* Host memory for n numbers, or NULL. After WEFT_ESINGULAR, and after WEFT_ENOTSPD, it holds v
      * that proves it, with v[column] = 1, where column is that of the report: op(A) v = 0 within

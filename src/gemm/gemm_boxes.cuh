@@ -264,17 +264,19 @@ struct wi_gemm_boxed_block {
     }
 
     /* Stores all sums of an adder. Of C, what is to be added is read several runs at a time, before
-     * any is written: for all the compiler knows, what one writes is what the next reads. */
+     * any is written: for all the compiler knows, what one writes is what the next reads. With more
+     * at a time registers run out, and a kernel that hands registers from warp to warp must not
+     * spill: on an H200 its sums were wrong then. */
     template <class To>
     __device__ void store_all(const Adder &sums, To *tile) const {
         using run = wi_gemm_run<To, Adder::run>;
         using sum_run = wi_gemm_run<Sum, Adder::run>;
-        constexpr int runs = Adder::count / Adder::run, at_once = 128 / (int)sizeof(run);
+        constexpr int runs = Adder::count / Adder::run, at_once = 64 / (int)sizeof(run);
         const size_t ldc = g.ldc;
         const Sum alpha = g.alpha, beta = g.beta;
 #pragma unroll
         for (int first = 0; first < runs; first += at_once) {
-            run old[at_once];
+            run old[at_once] = {};
             int q = 0;
             sums.each([&](int i, int j, const sum_run &) {
                 if (q >= first && q < first + at_once && beta != (Sum)0)

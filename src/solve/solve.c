@@ -174,17 +174,17 @@ static double residual_seconds(const weft_context *ctx, const wi_solve_args *g) 
            40 * n * n * (double)g->rhs / m->f64_flops;
 }
 
-/* A step of refinement, and ten solutions for the estimates. */
+/* A step of refinement, and six solutions for the estimates. */
 static double direct_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
-    return factor_seconds(ctx, g, g->type) + 12 * substitution_seconds(ctx, g, g->type) +
+    return factor_seconds(ctx, g, g->type) + 8 * substitution_seconds(ctx, g, g->type) +
            2 * residual_seconds(ctx, g);
 }
 
 /* Some more steps, three trials, and the few matrices for which it will not be enough. */
 static double mixed_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
-    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 19 * substitution_seconds(ctx, g, WEFT_F32) +
+    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 15 * substitution_seconds(ctx, g, WEFT_F32) +
            9 * residual_seconds(ctx, g);
 }
 
@@ -283,7 +283,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     wi_solve_args args = r->args;
     args.a = grid_of(r, part->p[A], part->ld[A], args.n);
     if (args.spd)
-        args.a.half = r->how & WEFT_UPPER_TRIANGLE ? WI_STORED_UPPER : WI_STORED_LOWER;
+        args.a.half = r->how & WEFT_UPPER_TRIANGLE ? WI_HALF_UPPER : WI_HALF_LOWER;
     else if (r->how & WEFT_TRANSPOSE_A)
         args.a = wi_grid_turned(&args.a);
     args.b = grid_of(r, part->p[B], part->ld[B], args.rhs);

@@ -170,11 +170,11 @@ static void strip_down(const strip *s, const wi_grid *g) {
         size_t i = s->first;
         const size_t end = s->first + s->rows;
         /* rows i with an element in column j; that of a half is one range */
-        if (g->half == WI_STORED_LOWER || g->half == WI_BELOW)
-            i = i > j + (g->half == WI_BELOW) ? i : j + (g->half == WI_BELOW);
-        const size_t stop = g->half == WI_STORED_UPPER   ? least(end, j + 1)
-                            : g->half == WI_ABOVE ? least(end, j)
-                                                  : end;
+        if (g->half == WI_HALF_LOWER || g->half == WI_HALF_BELOW)
+            i = i > j + (g->half == WI_HALF_BELOW) ? i : j + (g->half == WI_HALF_BELOW);
+        const size_t stop = g->half == WI_HALF_UPPER   ? least(end, j + 1)
+                            : g->half == WI_HALF_ABOVE ? least(end, j)
+                                                       : end;
         if (i >= stop)
             continue;
         const double *const a = elements(s, g, i, j, stop - i, false, room);

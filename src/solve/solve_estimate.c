@@ -5,94 +5,11 @@
 
 #include "solve/system.h"
 
-/* ---- the norm of what can only be multiplied by ---- */
-
-static double sum_of_sizes(size_t n, const double *y) {
-    double sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum += fabs(y[k]);
-    return sum;
-}
-
-/* |M x| for a vector for which the ascent below is known to fail. */
-static weft_status try_waves(const wi_operator *m, size_t n, double *y, double *norm) {
-    for (size_t k = 0; k < n; k++)
-        y[k] = (k % 2 ? -1 : 1) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
-    const weft_status status = m->apply(m, false, y);
-    *norm = wi_larger(4 * sum_of_sizes(n, y) / (3 * (double)n), *norm);
-    return status;
-}
-
-/* |M| in the 1-norm is the maximum of |M x| over |x| = 1, and is reached at a unit vector. From x
- * the steepest ascent leads to e[j], where j is the largest element of Mt sign(M x), unless x is a
- * local maximum. */
-weft_status wi_estimate_norm(const wi_operator *m, size_t n, double *x, double *y, double *norm) {
-    enum {
-        MOST_STEPS = 5
-    };
-    *norm = 0;
-    for (size_t k = 0; k < n; k++)
-        x[k] = y[k] = 1 / (double)n;
-    for (int step = 0; step < MOST_STEPS; step++) {
-        size_t highest = 0;
-        double along = 0;
-        weft_status status = m->apply(m, false, y);
-        const double size = sum_of_sizes(n, y);
-        if (status != WEFT_OK)
-            return status;
-        if (!isfinite(size)) {
-            *norm = (double)INFINITY;
-            return WEFT_OK;
-        }
-        if (!(size > *norm))
-            break;
-        *norm = size;
-        for (size_t k = 0; k < n; k++)
-            y[k] = copysign(1, y[k]);
-        status = m->apply(m, true, y);
-        if (status != WEFT_OK)
-            return status;
-        for (size_t k = 0; k < n; k++) {
-            along += y[k] * x[k];
-            highest = fabs(y[k]) > fabs(y[highest]) ? k : highest;
-        }
-        if (fabs(y[highest]) <= along)
-            break;
-        for (size_t k = 0; k < n; k++)
-            x[k] = y[k] = k == highest;
-    }
-    return try_waves(m, n, y, norm);
-}
-
-static weft_status inverse(const wi_operator *m, bool transposed, double *y) {
-    return wi_system_invert(m->system, transposed, y, m->converged);
-}
-
-/* M = W H^-t, whose 1-norm is the infinity norm of H^-1 W: of | H^-1 | w. */
-static weft_status weighted_inverse(const wi_operator *m, bool transposed, double *y) {
-    const size_t n = m->system->n;
-    for (size_t k = 0; k < n && transposed; k++)
-        y[k] *= m->weight[k];
-    const weft_status status = inverse(m, !transposed, y);
-    for (size_t k = 0; k < n && !transposed; k++)
-        y[k] *= m->weight[k];
-    return status;
-}
-
-/* ---- condition, growth, determinant ---- */
-
-static weft_status find_condition(wi_system *s, bool *converged) {
-    const wi_operator m = {s, inverse, NULL, converged};
-    double size;
-    const weft_status status = wi_estimate_norm(&m, s->n, s->vector, s->vector + s->n, &size);
-    const double condition = size * s->norm_1;
-    s->condition = isnan(condition) ? (double)INFINITY : condition;
-    return status;
-}
+/* ---- growth, determinant ---- */
 
 static wi_grid factor_grid(const wi_system *s) {
     return (wi_grid){.type = s->factor,
-                     .half = s->args->spd ? WI_STORED_LOWER : WI_STORED_UPPER,
+                     .half = s->args->spd ? WI_HALF_LOWER : WI_HALF_UPPER,
                      .rows = s->n,
                      .columns = s->n,
                      .p = s->f,
@@ -122,7 +39,7 @@ static weft_status find_determinant(wi_system *s) {
     int64_t exponent = 0;
     const size_t n = s->n;
     wi_grid g = factor_grid(s);
-    g.half = WI_STORED_ALL;
+    g.half = WI_HALF_ALL;
     g.columns = 1;
     g.down = s->ld + 1;
     weft_status status = s->place->copy(s->ctx, &g, WEFT_F64, s->v, n);
@@ -148,7 +65,7 @@ static weft_status find_determinant(wi_system *s) {
 static weft_status contract(wi_system *s, double *v, double *product, double *ratio) {
     weft_status status = wi_system_multiply(s, false, v, product);
     if (status == WEFT_OK)
-        status = wi_system_apply(s, false, product);
+        status = wi_system_apply(s, false, 1, &product);
     double before = 0, after = 0;
     for (size_t i = 0; i < s->n && status == WEFT_OK; i++) {
         before = wi_larger(before, fabs(v[i]));
@@ -184,19 +101,38 @@ weft_status wi_system_contraction(wi_system *s, double *worst) {
 }
 
 weft_status wi_system_judge_factors(wi_system *s) {
+    const weft_status status = find_determinant(s);
+    return status != WEFT_OK || s->args->options.no_estimates ? status : find_growth(s);
+}
+
+/* ---- condition, and the forward error ---- */
+
+static wi_ascent ascent_in(const wi_system *s, size_t first, const double *weight) {
+    return (wi_ascent){
+        .weight = weight, .x = s->vector + first * s->n, .y = s->vector + (first + 1) * s->n};
+}
+
+static weft_status climb(wi_system *s, wi_ascent *all, int count) {
     bool converged = true;
-    weft_status status = find_determinant(s);
-    if (status != WEFT_OK || s->args->options.no_estimates)
-        return status;
-    status = find_growth(s);
-    if (status == WEFT_OK)
-        status = find_condition(s, &converged);
-    s->lost = !converged;
-    s->report->condition_estimate = s->condition;
+    const weft_status status = wi_system_climb(s, all, count, &converged);
+    s->lost = s->lost || !converged;
     return status;
 }
 
-/* ---- the forward error ---- */
+static void note_condition(wi_system *s, const wi_ascent *a) {
+    const double condition = a->norm * s->norm_1;
+    s->condition = isnan(condition) ? (double)INFINITY : condition;
+    s->report->condition_estimate = s->condition;
+}
+
+weft_status wi_system_find_condition(wi_system *s) {
+    wi_ascent a = ascent_in(s, 0, NULL);
+    if (s->condition > 0 || s->args->options.no_estimates)
+        return WEFT_OK;
+    const weft_status status = climb(s, &a, 1);
+    note_condition(s, &a);
+    return status;
+}
 
 /* Do the factors say anything about H^-1? */
 static bool is_known(const wi_system *s) {
@@ -205,20 +141,23 @@ static bool is_known(const wi_system *s) {
     return s->condition * unit * growth < 0x1p-3;
 }
 
+/* Both climbs together, if the condition is not known yet. */
 weft_status wi_system_bound(wi_system *s) {
-    double *const weight = s->vector + 2 * s->n, size;
-    bool converged = true;
-    const wi_operator m = {s, weighted_inverse, weight, &converged};
-    if (s->args->options.no_estimates || s->args->rhs == 0)
+    double *const weight = s->vector + 4 * s->n;
+    const bool known = s->condition > 0;
+    wi_ascent all[WI_ASCENTS] = {ascent_in(s, 2, weight), ascent_in(s, 0, NULL)};
+    if (s->args->options.no_estimates)
         return WEFT_OK;
-    s->report->forward_bound = (double)INFINITY;
-    if (!is_known(s))
-        return WEFT_OK;
+    if (s->args->rhs == 0)
+        return wi_system_find_condition(s);
     weft_status status = wi_system_get(s, weight, s->w, s->n * sizeof *weight);
     if (status == WEFT_OK)
-        status = wi_estimate_norm(&m, s->n, s->vector, s->vector + s->n, &size);
-    if (status == WEFT_OK && converged && !isnan(size))
-        s->report->forward_bound = 3 * size;
-    s->lost = s->lost || !converged;
-    return status;
+        status = climb(s, all, known ? 1 : 2);
+    if (status != WEFT_OK)
+        return status;
+    if (!known)
+        note_condition(s, &all[1]);
+    s->report->forward_bound =
+        is_known(s) && !s->lost && !isnan(all[0].norm) ? 3 * all[0].norm : (double)INFINITY;
+    return WEFT_OK;
 }

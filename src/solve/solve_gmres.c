@@ -90,7 +90,7 @@ static weft_status run_cycle(cycle *c, double size, double goal, double *d) {
     while (k < MOST_STEPS && fabs(c->residual[k]) > goal) {
         double *const z = c->z + (size_t)k * n, *const w = c->v + (size_t)(k + 1) * n;
         memcpy(z, c->v + (size_t)k * n, n * sizeof *z);
-        weft_status status = wi_system_apply(c->s, c->transposed, z);
+        weft_status status = wi_system_apply(c->s, c->transposed, 1, &z);
         if (status == WEFT_OK)
             status = wi_system_multiply(c->s, c->transposed, z, w);
         if (status != WEFT_OK)
@@ -151,7 +151,12 @@ weft_status wi_system_gmres(wi_system *s, bool transposed, double *y, bool *conv
     return status;
 }
 
-weft_status wi_system_invert(wi_system *s, bool transposed, double *y, bool *converged) {
-    return s->refines_inverse ? wi_system_gmres(s, transposed, y, converged)
-                              : wi_system_apply(s, transposed, y);
+weft_status wi_system_invert(wi_system *s, bool transposed, size_t count, double *const y[],
+                             bool *converged) {
+    weft_status status = WEFT_OK;
+    if (!s->refines_inverse)
+        return wi_system_apply(s, transposed, count, y);
+    for (size_t k = 0; k < count && status == WEFT_OK; k++)
+        status = wi_system_gmres(s, transposed, y[k], converged);
+    return status;
 }

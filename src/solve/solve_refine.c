@@ -249,8 +249,10 @@ static bool may_go_on(const wi_system *s) {
 static weft_status refine_stalled(group *g, int most) {
     wi_system *const s = g->s;
     const bool is_mixed = s->factor != s->args->type;
-    weft_status status = WEFT_OK;
-    bool converged = true;
+    bool converged = true, stalled = false;
+    for (size_t j = 0; j < g->count; j++)
+        stalled = stalled || g->column[j].stalled;
+    weft_status status = stalled && !is_mixed ? wi_system_find_condition(s) : WEFT_OK;
     for (size_t j = 0; j < g->count && converged && may_go_on(s) && status == WEFT_OK; j++) {
         const progress *const p = &g->column[j];
         if ((p->stalled || (is_mixed && p->active)) && isfinite(p->most) && p->most > 0)

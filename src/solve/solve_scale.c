@@ -62,7 +62,7 @@ static weft_status rows_of(wi_system *s, const wi_grid *g, double *most) {
     weft_status status = s->place->rows_range(s->ctx, g, s->row_most, s->w);
     if (status == WEFT_OK)
         status = wi_system_get(s, most, s->row_most, line);
-    if (status != WEFT_OK || g->half == WI_STORED_ALL)
+    if (status != WEFT_OK || g->half == WI_HALF_ALL)
         return status;
     const wi_grid mirrored = wi_grid_mirrored(g);
     status = s->place->rows_range(s->ctx, &mirrored, s->row_most, s->w);
@@ -131,7 +131,7 @@ static weft_status put_powers(wi_system *s) {
 static weft_status balance_both(wi_system *s) {
     wi_grid diagonal = s->a;
     diagonal.columns = 1;
-    diagonal.half = WI_STORED_ALL;
+    diagonal.half = WI_HALF_ALL;
     diagonal.down = s->a.down + s->a.across;
     diagonal.across = 0;
     double *const d = s->vector;

@@ -11,7 +11,8 @@
 /* ---- grids ---- */
 
 wi_grid wi_grid_turned(const wi_grid *g) {
-    static const wi_half turned[] = {WI_STORED_ALL, WI_STORED_UPPER, WI_STORED_LOWER, WI_ABOVE, WI_BELOW};
+    static const wi_half turned[] = {WI_HALF_ALL, WI_HALF_UPPER, WI_HALF_LOWER, WI_HALF_ABOVE,
+                                     WI_HALF_BELOW};
     return (wi_grid){.type = g->type,
                      .half = turned[g->half],
                      .rows = g->columns,
@@ -25,7 +26,7 @@ wi_grid wi_grid_turned(const wi_grid *g) {
 
 wi_grid wi_grid_mirrored(const wi_grid *g) {
     wi_grid mirrored = wi_grid_turned(g);
-    mirrored.half = g->half == WI_STORED_LOWER ? WI_ABOVE : WI_BELOW;
+    mirrored.half = g->half == WI_HALF_LOWER ? WI_HALF_ABOVE : WI_HALF_BELOW;
     return mirrored;
 }
 
@@ -111,7 +112,7 @@ static weft_status take_all(wi_system *s) {
     if (status == WEFT_OK)
         status = wi_system_take(s, room_of(s), &s->room);
     if (status == WEFT_OK)
-        status = wi_system_take_host(s, 4 * line, &s->vector);
+        status = wi_system_take_host(s, 5 * line, &s->vector);
     if (status == WEFT_OK)
         status = wi_system_take_host(s, s->args->rhs * sizeof *s->shift, &s->shift);
     if (status != WEFT_OK)
@@ -132,7 +133,7 @@ weft_status wi_system_open(wi_system *s, weft_context *ctx, const wi_solve_args 
                      .call = args->call,
                      .report = args->report,
                      .n = args->n,
-                     .group = rhs < 1                 ? 1
+                     .group = rhs < WI_ASCENTS        ? WI_ASCENTS
                               : rhs < WI_SYSTEM_GROUP ? rhs
                                                       : WI_SYSTEM_GROUP,
                      .a = args->a,
@@ -173,7 +174,7 @@ _Static_assert((int)WI_LU_SINGULAR == (int)WI_CHOLESKY_INDEFINITE &&
 
 /* H itself, or its lower triangle, to f. */
 static weft_status fill(wi_system *s) {
-    const wi_grid a = s->a.half == WI_STORED_UPPER ? wi_grid_turned(&s->a) : s->a;
+    const wi_grid a = s->a.half == WI_HALF_UPPER ? wi_grid_turned(&s->a) : s->a;
     return s->place->copy(s->ctx, &a, s->factor, s->f, s->ld);
 }
 
@@ -240,20 +241,26 @@ static double largest(size_t n, const double *y) {
     return most;
 }
 
-weft_status wi_system_apply(wi_system *s, bool transposed, double *y) {
-    const int32_t e = wi_exponent(largest(s->n, y));
-    const int32_t power = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
-    const size_t line = s->n * sizeof *y;
-    weft_status status = wi_system_put(s, s->v, y, line);
+weft_status wi_system_apply(wi_system *s, bool transposed, size_t count, double *const y[]) {
+    const size_t line = s->n * sizeof **y;
+    int32_t power[WI_ASCENTS];
+    weft_status status = WEFT_OK;
+    for (size_t k = 0; k < count && status == WEFT_OK; k++) {
+        const int32_t e = wi_exponent(largest(s->n, y[k]));
+        power[k] = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
+        status = wi_system_put(s, s->v + k * s->n, y[k], line);
+    }
     if (status == WEFT_OK)
-        status = wi_system_put(s, s->powers, &power, sizeof power);
+        status = wi_system_put(s, s->powers, power, count * sizeof *power);
     if (status == WEFT_OK)
-        status = s->place->narrow(s->ctx, s->factor, s->n, 1, s->v, s->powers, s->d);
+        status = s->place->narrow(s->ctx, s->factor, s->n, count, s->v, s->powers, s->d);
     if (status == WEFT_OK)
-        status = wi_system_substitute(s, transposed, 1);
+        status = wi_system_substitute(s, transposed, count);
     if (status == WEFT_OK)
-        status = s->place->add(s->ctx, s->factor, s->n, 1, s->d, s->powers, true, s->v);
-    return status == WEFT_OK ? wi_system_get(s, y, s->v, line) : status;
+        status = s->place->add(s->ctx, s->factor, s->n, count, s->d, s->powers, true, s->v);
+    for (size_t k = 0; k < count && status == WEFT_OK; k++)
+        status = wi_system_get(s, y[k], s->v + k * s->n, line);
+    return status;
 }
 
 weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, double *out) {

@@ -26,11 +26,11 @@ enum {
 
 /* Which elements of a grid there are: (i, j) with ... */
 typedef enum wi_half {
-    WI_STORED_ALL,
-    WI_STORED_LOWER, /* j <= i */
-    WI_STORED_UPPER, /* j >= i */
-    WI_BELOW, /* j < i */
-    WI_ABOVE  /* j > i */
+    WI_HALF_ALL,
+    WI_HALF_LOWER, /* j <= i */
+    WI_HALF_UPPER, /* j >= i */
+    WI_HALF_BELOW, /* j < i */
+    WI_HALF_ABOVE  /* j > i */
 } wi_half;
 
 /* A matrix: element (i, j) is p[i * down + j * across] 2^(row_power[i] + column_power[j]). */
@@ -143,7 +143,7 @@ typedef struct wi_system {
     const wi_system_place *place;
     const char *call;
     weft_report *report;
-    size_t n, group; /* group: right-hand sides worked on together, at least 1 */
+    size_t n, group; /* group: right-hand sides worked on together, at least WI_ASCENTS */
     wi_grid a;       /* H */
     weft_type factor;
     size_t ld;                         /* of f */
@@ -163,7 +163,7 @@ typedef struct wi_system {
     /* On the host: */
     int32_t *host_row_power, *host_column_power; /* NULL: not scaled */
     int32_t *shift;                              /* for each right-hand side */
-    double *vector;                              /* 4 n */
+    double *vector;                              /* 5 n */
     double most_of_a;                            /* the largest entry of H, and */
     double norm;                                 /* its infinity norm */
     double norm_1;                               /* and 1-norm */
@@ -203,34 +203,47 @@ weft_status wi_system_fits(wi_system *s, weft_type type, bool *fits);
 weft_status wi_system_factor(wi_system *s);
 /* d = H \ d or Ht \ d, by the factors: `count` columns. */
 weft_status wi_system_substitute(wi_system *s, bool transposed, size_t count);
-/* The same for a vector of f64 on the host. */
-weft_status wi_system_apply(wi_system *s, bool transposed, double *y);
+/* The same for vectors of f64 on the host, `count` of them and WI_ASCENTS at most. */
+weft_status wi_system_apply(wi_system *s, bool transposed, size_t count, double *const y[]);
 /* out = H y or Ht y, vectors on the host. */
 weft_status wi_system_multiply(wi_system *s, bool transposed, const double *y, double *out);
 /* The same, accurately even if the factors are not: by GMRES, unless *converged becomes false. */
 weft_status wi_system_gmres(wi_system *s, bool transposed, double *y, bool *converged);
 /* One or the other, as s->refines_inverse says. */
-weft_status wi_system_invert(wi_system *s, bool transposed, double *y, bool *converged);
+weft_status wi_system_invert(wi_system *s, bool transposed, size_t count, double *const y[],
+                             bool *converged);
 
 /* Solves for all right-hand sides, to s->z, and fills the errors in the report. */
 weft_status wi_system_solve(wi_system *s);
 /* By how much a step of refinement multiplies the error, at worst, as far as it shows. */
 weft_status wi_system_contraction(wi_system *s, double *worst);
-/* The condition number; growth; determinant. */
+/* Growth and determinant. */
 weft_status wi_system_judge_factors(wi_system *s);
-/* The bound of the forward error, after wi_system_solve. */
+/* The condition number, unless it is known. */
+weft_status wi_system_find_condition(wi_system *s);
+/* The same and the bound of the forward error, after wi_system_solve. */
 weft_status wi_system_bound(wi_system *s);
 /* After a pivot that is zero or not positive: the message and the witness; returns `status`. */
 weft_status wi_system_refuse(wi_system *s, weft_status status, size_t column);
 
-/* y = M x and its transpose, on vectors of the host, for an estimate of |M| in the 1-norm. */
-typedef struct wi_operator {
-    wi_system *system;
-    weft_status (*apply)(const struct wi_operator *m, bool transposed, double *y);
-    const double *weight;
-    bool *converged;
-} wi_operator;
-weft_status wi_estimate_norm(const wi_operator *m, size_t n, double *x, double *y, double *norm);
+/* A norm that is looked for: that of M = H^-1 or, with weights, of M = W H^-t, in the 1-norm. The
+ * latter is the infinity norm of H^-1 W. */
+enum {
+    WI_ASCENTS = 2 /* at once */
+};
+typedef struct wi_ascent {
+    const double *weight; /* NULL: none */
+    double *x, *y;        /* n each */
+    double norm;          /* the result */
+    int step;
+    enum {
+        WI_ASCENT_APPLY, /* y = M x is next, */
+        WI_ASCENT_TURN,  /* y = Mt y, */
+        WI_ASCENT_WAVES, /* or M times the last vector to be tried */
+        WI_ASCENT_ENDED
+    } phase;
+} wi_ascent;
+weft_status wi_system_climb(wi_system *s, wi_ascent *all, int count, bool *converged);
 
 /* ---- numbers ---- */
 
@@ -288,10 +301,10 @@ WI_SYSTEM_BOTH static inline double wi_row_error(double r, double size, double c
 
 /* Columns of row i of a half. */
 WI_SYSTEM_BOTH static inline size_t wi_half_begin(wi_half half, size_t i) {
-    return half == WI_STORED_UPPER ? i : half == WI_ABOVE ? i + 1 : 0;
+    return half == WI_HALF_UPPER ? i : half == WI_HALF_ABOVE ? i + 1 : 0;
 }
 WI_SYSTEM_BOTH static inline size_t wi_half_end(wi_half half, size_t i, size_t columns) {
-    const size_t end = half == WI_STORED_LOWER ? i + 1 : half == WI_BELOW ? i : columns;
+    const size_t end = half == WI_HALF_LOWER ? i + 1 : half == WI_HALF_BELOW ? i : columns;
     return end < columns ? end : columns;
 }
 
