@@ -159,10 +159,18 @@ static weft_status run_nothing(weft_context *ctx, const void *args) {
 
 /* Rows in the order of map's, of which the factors are: "serial" and "threads". */
 static wi_row mock_rows[] = {
-    {.name = "serial", .kinds = WI_ON_CPU, .types = WI_ALL_TYPES, .seconds = one_second,
-     .shape = shape_of, .run = run_nothing},
-    {.name = "threads", .kinds = WI_ON_CPU, .types = WI_ALL_TYPES, .seconds = two_seconds,
-     .shape = shape_of, .run = run_nothing},
+    {.name = "serial",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = one_second,
+     .shape = shape_of,
+     .run = run_nothing},
+    {.name = "threads",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = two_seconds,
+     .shape = shape_of,
+     .run = run_nothing},
 };
 static const wi_ladder mock_ladder = {"map", mock_rows, 2};
 
@@ -241,8 +249,8 @@ static void test_forecast(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(test_damaged),   TEST_ON_EACH_PLACE(test_others),
-        cmocka_unit_test(test_choice),      cmocka_unit_test(test_public_call),
+        TEST_ON_EACH_PLACE(test_damaged), TEST_ON_EACH_PLACE(test_others),
+        cmocka_unit_test(test_choice),    cmocka_unit_test(test_public_call),
         cmocka_unit_test(test_forecast),
     };
     return cmocka_run_group_tests_name("tuning", tests, make_path, remove_file);
