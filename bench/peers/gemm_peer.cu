@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Races gemm against cuBLAS on the same device arrays in the same process: squares, updates with a
- * short inner size, and shapes that are long in one direction. First elements are small whole
- * numbers, so that both are right to the last bit or wrong; a wrong result ends the program with
- * status 1. Then they are random, which takes more power, and both are timed in turns.
+ * short inner size, and shapes that are long in one direction. A wrong result ends the program with
+ * status 1.
  *
  *   gemm_peer [TYPE]    all types, or one of f64, f32, strict, tf32, f16, bf16, i8 */
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <string.h>
 
-#include "cublas.cuh"
-
-static bool all_ok = true;
-constexpr int times_checked = 3;
-
-struct shape {
-    size_t m, n, k;
-};
+#include "gemm_race.cuh"
 
 static const shape squares[] = {{1000, 1000, 1000},   {1024, 1024, 1024}, {2000, 2000, 2000},
                                 {4096, 4096, 4096},   {4095, 4097, 4099}, {8192, 8192, 8192},
@@ -25,127 +15,18 @@ static const shape others[] = {{16384, 16384, 128}, {16384, 16384, 256}, {16384,
                                {4096, 4096, 64},    {64, 64, 1 << 20},   {8192, 16, 8192},
                                {33, 8192, 8192},    {8192, 1, 8192}};
 
-/* A type of weft's and how cuBLAS is asked for the same. */
-struct kind {
-    const char *name;
-    weft_type type, out;
-    unsigned how;
-    cudaDataType_t cuda_type, cuda_out;
-    cublasComputeType_t compute;
-    bool transposed_a; /* for i8 cuBLAS wants A along k */
-};
-
-static const kind kinds[] = {
-    {"f64", WEFT_F64, WEFT_F64, 0, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, false},
-    {"f32", WEFT_F32, WEFT_F32, 0, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, false},
-    {"strict", WEFT_F32, WEFT_F32, WEFT_F32_STRICT, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-     false},
-    {"tf32", WEFT_F32, WEFT_F32, WEFT_TF32, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
-     false},
-    {"f16", WEFT_F16, WEFT_F16, 0, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, false},
-    {"bf16", WEFT_BF16, WEFT_BF16, 0, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, false},
-    {"i8", WEFT_I8, WEFT_I32, 0, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, true}};
-
-template <class T>
-static void fill_as(void *p, size_t n, uint64_t seed, bool whole) {
-    if (whole)
-        fill_random((T *)p, n, seed);
-    else
-        fill_reals((T *)p, n, seed);
-}
-static void fill_kind(const kind &t, void *p, size_t n, uint64_t seed, bool whole) {
-    switch (t.type) {
-    case WEFT_F64:
-        return fill_as<double>(p, n, seed, whole);
-    case WEFT_F32:
-        return fill_as<float>(p, n, seed, whole);
-    case WEFT_F16:
-        return fill_as<__half>(p, n, seed, whole);
-    case WEFT_BF16:
-        return fill_as<__nv_bfloat16>(p, n, seed, whole);
-    default:
-        return fill_as<int8_t>(p, n, seed, whole);
-    }
-}
-
-static bool is_same_kind(const kind &t, const void *a, const void *b, size_t n) {
-    switch (weft_type_size(t.out)) {
-    case 8:
-        return is_same((const uint64_t *)a, (const uint64_t *)b, n);
-    case 4:
-        return is_same((const uint32_t *)a, (const uint32_t *)b, n);
-    default:
-        return is_same((const uint16_t *)a, (const uint16_t *)b, n);
-    }
-}
-
-static void peer_product(const race &r, const kind &t, const shape &s, const void *a, const void *b,
-                         void *c) {
-    const double one = 1, zero = 0;
-    const float one_f = 1, zero_f = 0;
-    const int one_i = 1, zero_i = 0;
-    const bool wide = t.type == WEFT_F64, whole = t.type == WEFT_I8;
-    const void *const alpha = wide ? (const void *)&one : whole ? (const void *)&one_i : &one_f;
-    const void *const beta = wide ? (const void *)&zero : whole ? (const void *)&zero_i : &zero_f;
-    BLAS(cublasGemmEx(r.blas, t.transposed_a ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N, (int)s.m,
-                      (int)s.n, (int)s.k, alpha, a, t.cuda_type, (int)(t.transposed_a ? s.k : s.m),
-                      b, t.cuda_type, (int)s.k, beta, c, t.cuda_out, (int)s.m, t.compute,
-                      CUBLAS_GEMM_DEFAULT));
-}
-
-static void product(const race &r, const kind &t, const shape &s, const void *a, const void *b,
-                    void *c) {
-    check_weft(r.ctx,
-               weft_gemm(r.ctx, t.how | (t.transposed_a ? WEFT_TRANSPOSE_A : 0), t.type, t.out, s.m,
-                         s.n, s.k, 1, a, t.transposed_a ? s.k : s.m, b, s.k, 0, c, s.m));
-}
-
-static void run(const race &r, const kind &t, const shape &s) {
-    const size_t width = weft_type_size(t.type), out_width = weft_type_size(t.out);
-    device_array<char> a(s.m * s.k * width), b(s.k * s.n * width), c(s.m * s.n * out_width),
-        theirs(s.m * s.n * out_width);
-    if (t.transposed_a && (s.m % 4 != 0 || s.n % 4 != 0 || s.k % 4 != 0))
-        return; /* cuBLAS takes no such sizes */
-    fill_kind(t, a.p, s.m * s.k, 1, true);
-    fill_kind(t, b.p, s.k * s.n, 2, true);
-    peer_product(r, t, s, a.p, b.p, theirs.p);
-    bool ok = true;
-    for (int time = 0; time < times_checked; time++) {
-        CUDA(cudaMemset(c.p, 0xff, s.m * s.n * out_width));
-        product(r, t, s, a.p, b.p, c.p);
-        CUDA(cudaStreamSynchronize(r.stream));
-        const bool same = is_same_kind(t, c.p, theirs.p, s.m * s.n);
-        if (!same)
-            fprintf(stderr, "DIFF %s %zu %zu %zu time %d\n", t.name, s.m, s.n, s.k, time);
-        ok = ok && same;
-    }
-    fill_kind(t, a.p, s.m * s.k, 1, false);
-    fill_kind(t, b.p, s.k * s.n, 2, false);
-    double seconds = 0, peer = 0;
-    seconds_in_turns(
-        r.stream, s.m * s.n * s.k / 64, [&] { product(r, t, s, a.p, b.p, c.p); },
-        [&] { peer_product(r, t, s, a.p, b.p, theirs.p); }, &seconds, &peer);
-    const double flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
-    printf("{\"op\":\"gemm\",\"type\":\"%s\",\"m\":%zu,\"n\":%zu,\"k\":%zu,\"variant\":\"%s\","
-           "\"seconds\":%.4g,\"tflops\":%.2f,\"peer\":\"cuBLAS\",\"peer_seconds\":%.4g,"
-           "\"peer_tflops\":%.2f,\"peer_ratio\":%.3f,\"ok\":%s}\n",
-           t.name, s.m, s.n, s.k, weft_used(r.ctx, "gemm"), seconds, flops / seconds * 1e-12, peer,
-           flops / peer * 1e-12, peer / seconds, ok ? "true" : "false");
-    fflush(stdout);
-    all_ok = all_ok && ok;
-}
-
 int main(int argc, char **argv) {
     const race r;
+    bool all_ok = true;
     /* Else some of its sums of f16 and bf16 are rounded on the way, and cannot be compared. */
     BLAS(cublasSetMathMode(r.blas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION));
     for (const kind &t : kinds) {
         if (argc > 1 && strcmp(argv[1], t.name) != 0)
             continue;
         for (const shape &s : squares)
-            run(r, t, s);
+            all_ok = run(r, t, s).ok && all_ok;
         for (const shape &s : others)
-            run(r, t, s);
+            all_ok = run(r, t, s).ok && all_ok;
     }
     return all_ok ? 0 : 1;
 }

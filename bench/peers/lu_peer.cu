@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Races the factorizations of dense matrices against cuSOLVER's 64-bit interface, in turns, on the
- * same random matrices in the same process. A system is solved with weft's factors; a backward error
- * of 16 n^(1/2) units and more ends the program with status 1.
+ * same random matrices in the same process. A system is solved with weft's factors; a backward
+ * error of 16 n^(1/2) units and more ends the program with status 1.
  *
  *   lu_peer [OP [TYPE [RUNG [N]]]]    lu or cholesky; f64 or f32; a rung, or - for the library's
  *                                     choice; one order in place of a list */
@@ -84,7 +84,8 @@ struct solver {
                                     pivots, type, device, device_bytes, host, host_bytes, info));
         else
             SOLVER(cusolverDnXpotrf(handle, parameters, CUBLAS_FILL_MODE_LOWER, (int64_t)n, type, a,
-                                    (int64_t)n, type, device, device_bytes, host, host_bytes, info));
+                                    (int64_t)n, type, device, device_bytes, host, host_bytes,
+                                    info));
     }
 };
 
@@ -141,7 +142,8 @@ static void race_factor(const race &r, const char *op, const char *rung, size_t 
     check_weft(r.ctx, weft_use(r.ctx, op, strcmp(rung, "-") == 0 ? NULL : rung));
     device_array<T> a(n * n), work(n * n);
     device_array<int64_t> pivots(n);
-    draw_matrix<<<filling_blocks, filling_threads>>>(a.p, n, 1, is_lu ? (T)0 : (T)(2 * sqrt((double)n)));
+    draw_matrix<<<filling_blocks, filling_threads>>>(a.p, n, 1,
+                                                     is_lu ? (T)0 : (T)(2 * sqrt((double)n)));
     solver<T> peer(r, is_lu, n, work.p);
     std::vector<double> ours, theirs;
     double error = 0;
@@ -184,7 +186,8 @@ int main(int argc, char **argv) {
     for (const char *op : {"lu", "cholesky"})
         for (const char *type : {"f64", "f32"})
             for (size_t n : orders) {
-                if ((argc > 1 && strcmp(argv[1], op) != 0) || (argc > 2 && strcmp(argv[2], type) != 0))
+                if ((argc > 1 && strcmp(argv[1], op) != 0) ||
+                    (argc > 2 && strcmp(argv[2], type) != 0))
                     continue;
                 if (argc > 4)
                     n = strtoull(argv[4], NULL, 10);

@@ -43,8 +43,9 @@ typedef struct weft_context weft_context;
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * Environment variables are read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
  * WEFT_THREADS (the number of threads, for "cpu" without a number; on a GPU place, of the threads
- * that copy host data), WEFT_VARIANT (see weft_use), and OMP_NUM_THREADS. An empty variable counts
- * as unset. On failure *ctx is NULL and weft_message(NULL) says why.
+ * that copy host data), WEFT_VARIANT (see weft_use), WEFT_TUNING (see weft_set_tuning), and
+ * OMP_NUM_THREADS. An empty variable counts as unset. On failure *ctx is NULL and
+ * weft_message(NULL) says why.
  *
  * Threads. If neither the place nor WEFT_THREADS gives their number, it is the smallest of three:
  * the cores that the calling thread's affinity allows, the CPU quota of the process's control
@@ -89,6 +90,16 @@ WEFT_API const char *weft_version(void);
  * WEFT_VARIANT="scan:lookback,reduce:serial" does the same for every context opened, and ignores
  * variants that belong to another kind of place. */
 WEFT_API weft_status weft_use(weft_context *ctx, const char *op, const char *variant);
+
+/* Reads a table that `weft tune` has measured on this device, and corrects by it the times that the
+ * library predicts when it chooses a variant: what was seen to be slower than predicted is chosen
+ * less often. NULL drops the table. A forced variant (weft_use) runs whatever the table says.
+ * Results are as right as without, but where variants round differently their bits may change, as
+ * with another device. A table of another device, kind of place or version of the library is
+ * refused with WEFT_EUNSUPPORTED and a damaged one with WEFT_EFORMAT; the table before stays then.
+ * WEFT_TUNING=FILE does the same for every context opened, but ignores a table of another kind of
+ * place. */
+WEFT_API weft_status weft_set_tuning(weft_context *ctx, const char *path);
 
 /* The variant that the latest successful call of `op` on this context ran; NULL if none did. */
 WEFT_API const char *weft_used(const weft_context *ctx, const char *op);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung of cholesky on a GPU that users get: half of the columns, a product, the other half, down
- * to blocks that shared memory holds. */
+/* The rung of cholesky on a GPU that users get: half of the columns, a product, the other half,
+ * down to blocks that shared memory holds. */
 #include "cholesky/cholesky_cuda.cuh"
 #include "gemm/syrk.h"
 #include "gemm/trsm.h"

@@ -48,8 +48,9 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *args) {
     weft_status status = wi_cholesky_clear_words(ctx, args);
     for (size_t k = 0; k < args->n && status == WEFT_OK; k++) {
         const size_t left = args->n - k - 1;
-        const column_params<T> p = {(T *)args->a, args->upper ? args->lda : 1,
-                                    args->upper ? 1 : args->lda, args->n, k, args->first};
+        const column_params<T> p = {
+            (T *)args->a, args->upper ? args->lda : 1, args->upper ? 1 : args->lda, args->n, k,
+            args->first};
         status = WEFT_LAUNCH(scale_column<T>, ctx, 1, threads, 0, p);
         if (status == WEFT_OK && left > 0)
             status = WEFT_LAUNCH(subtract_column<T>, ctx, (unsigned)(left < most ? left : most),

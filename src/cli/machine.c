@@ -10,25 +10,6 @@
 #include "core/cores.h"
 #include "core/gpu.h"
 
-/* The value of the first line of /proc/cpuinfo that begins with `key`. */
-static bool read_cpuinfo(const char *key, char *value, size_t bytes) {
-    char line[1024];
-    bool found = false;
-    FILE *const file = fopen("/proc/cpuinfo", "r");
-    if (!file)
-        return false;
-    while (!found && fgets(line, sizeof line, file)) {
-        const char *const colon = strchr(line, ':');
-        if (!colon || strncmp(line, key, strlen(key)) != 0)
-            continue;
-        const char *const text = colon + 1 + strspn(colon + 1, " \t");
-        snprintf(value, bytes, "%.*s", (int)strcspn(text, "\n"), text);
-        found = true;
-    }
-    fclose(file);
-    return found;
-}
-
 static void list_instructions(char *list, size_t bytes) {
     snprintf(list, bytes, "%s",
 #if defined(__x86_64__)
@@ -64,9 +45,7 @@ static size_t positive(long value) {
 
 void wi_cpu_describe(wi_cpu_facts *facts) {
     *facts = (wi_cpu_facts){.cores = wi_cores_allowed()};
-    if (!read_cpuinfo("model name", facts->model, sizeof facts->model) &&
-        !read_cpuinfo("Model", facts->model, sizeof facts->model))
-        snprintf(facts->model, sizeof facts->model, "unknown processor");
+    wi_cpu_name(facts->model, sizeof facts->model);
     facts->level_1 = positive(sysconf(_SC_LEVEL1_DCACHE_SIZE));
     facts->level_2 = positive(sysconf(_SC_LEVEL2_CACHE_SIZE));
     facts->level_3 = positive(sysconf(_SC_LEVEL3_CACHE_SIZE));

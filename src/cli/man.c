@@ -160,6 +160,8 @@ static const char ending[] =
     "default: 0.4. Each runs at least nine times, or with 0 once.\n"
     ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: one for each core that the\n"
     "process may use.\n"
+    ".TP\n.B WEFT_TUNING\nA table of weft tune, by which variants are chosen; it must be of this\n"
+    "device and version. One of another kind of place is passed over.\n"
     ".TP\n.B WEFT_VARIANT\nRungs to use, for example scan:lookback,reduce:serial.\n"
     ".TP\n.B NO_COLOR\nIf set, nothing is coloured. Colours are for terminals only.\n"
     ".TP\n.B TERM\nIf dumb or not set, there are neither colours nor progress.\n"

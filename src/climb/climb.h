@@ -29,6 +29,7 @@ typedef struct wi_setup {
     /* If the climb has extents: each of them, as far as n allows; 0: n. */
     size_t extent[WI_EXTENTS];
     uint64_t seed;
+    bool rounds; /* f32 may be rounded to tf32, if the climb has that choice */
 } wi_setup;
 
 /* The size of a problem: a count n, or several extents, such as m x n x k of a matrix product. */
@@ -68,6 +69,7 @@ typedef struct wi_climb {
     size_t usual_n;          /* if the user names none; 0: enough to leave the caches */
     size_t first_n;          /* where rungs begin; 0: 1024 */
     bool has_extents;        /* m, n and k, which can be asked for one by one */
+    bool may_round;          /* setup.rounds makes a difference */
     unsigned lacks;          /* save these: WI_LACKS_M, WI_LACKS_K */
     size_t usual_side;       /* not 0: a fourth extent counts products of m x n x k, which are as
                                 large as this if the user does not say; n is the number of products */

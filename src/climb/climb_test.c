@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "climb/rung.h"
+#include "climb/tune.h"
 #include "core/gpu.h"
+#include "core/tuning.h"
 #include "testing.h"
 
 enum {
@@ -344,11 +346,74 @@ static void test_roofs(weft_context *ctx) {
     wi_meter_close(&meter);
 }
 
+/* ---- tuning ---- */
+
+/* Two rungs on three problems, of which the model is wrong about one, and a sample of rounded f32.
+ */
+static const wi_sample planted[] = {
+    {0, 0, WEFT_F32, WI_SHAPE_THIN, 1, 2},
+    {1, 0, WEFT_F32, WI_SHAPE_THIN, 2, 1},
+    {0, 1, WEFT_F32, WI_SHAPE_LARGE, 1, 1},
+    {1, 1, WEFT_F32, WI_SHAPE_LARGE, 2, 2},
+    {0, 2, WEFT_F32, WI_SHAPE_LARGE, 1, 1},
+    {1, 2, WEFT_F32, WI_SHAPE_LARGE, 2, 2},
+    {0, 2, WEFT_F32, WI_ROUNDED + WI_SHAPE_LARGE, 1, 1e9},
+};
+
+enum {
+    PLANTED = sizeof planted / sizeof *planted
+};
+
+static void test_factors(void **state) {
+    (void)state;
+    wi_sample at[PLANTED];
+    double ratios[PLANTED];
+    size_t count;
+    memcpy(at, planted, sizeof at);
+    const wi_samples s = {
+        .at = at, .ratios = ratios, .count = PLANTED, .room = PLANTED, .problems = 3};
+    assert_true(wi_tune_factor(&s, 0, WEFT_F32, WI_SHAPE_THIN, &count) == 2 && count == 1);
+    assert_true(wi_tune_factor(&s, 1, WEFT_F32, WI_SHAPE_THIN, &count) == 0.5 && count == 1);
+    assert_true(wi_tune_factor(&s, 0, WEFT_F32, WI_SHAPE_ANY, &count) == 1 && count == 3);
+    assert_true(wi_tune_factor(&s, 0, WEFT_F64, WI_SHAPE_ANY, &count) == 0 && count == 0);
+    assert_true(wi_tune_factor(&s, 0, WEFT_F32, WI_ROUNDED, &count) == WI_TUNING_MOST);
+    const wi_tune_loss loss = wi_tune_find_loss(&s, WEFT_F32, WI_SHAPE_ANY);
+    assert_int_equal(loss.problems, 3);
+    assert_true(loss.model > 1.25 && loss.model < 1.27); /* the third root of 2 */
+    assert_true(loss.table == 1);
+    assert_int_equal(wi_tune_find_loss(&s, WEFT_F32, WI_ROUNDED).problems, 0);
+}
+
+/* Measures what one operation's rungs take on a small problem. */
+static size_t count_samples(weft_context *ctx, const char *op, weft_type type) {
+    wi_meter meter;
+    wi_samples samples = {.climb = wi_find_climb(op)};
+    const wi_setup setup = {.ctx = ctx, .type = type, .n = 64, .seed = 1};
+    ok(ctx, wi_meter_open_with(&meter, ctx, ARENA_BYTES, 0));
+    ok(ctx, wi_tune_problem(&samples, &meter, &setup));
+    assert_int_equal(samples.problems, 1);
+    for (size_t k = 0; k < samples.count; k++)
+        assert_true(samples.at[k].predicted > 0 && samples.at[k].seconds > 0 &&
+                    samples.at[k].type == type);
+    const size_t count = samples.count;
+    wi_tune_free(&samples);
+    wi_meter_close(&meter);
+    assert_null(ctx->forecast);
+    return count;
+}
+
+static void test_tune(weft_context *ctx) {
+    assert_true(count_samples(ctx, "scan", WEFT_F32) >= (ctx->kind == WI_CPU ? 2 : 1));
+    const size_t of_gemm = count_samples(ctx, "gemm", WEFT_F64);
+    assert_true(ctx->kind == WI_CPU ? of_gemm == 0 : of_gemm >= 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),         cmocka_unit_test(test_ratio_at_one_size),
         cmocka_unit_test(test_wrong_results), cmocka_unit_test(test_pool),
         TEST_ON_EACH_PLACE(test_climbs),      TEST_ON_EACH_PLACE(test_roofs),
+        cmocka_unit_test(test_factors),       TEST_ON_EACH_PLACE(test_tune),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include "core/cores.h"
 #include "core/gpu.h"
+#include "core/tuning.h"
 #include "core/variant.h"
 #include "cpu/team.h"
 
@@ -163,6 +164,9 @@ weft_status weft_open(weft_context **ctx, const char *place) {
     const char *const variants = variable("WEFT_VARIANT");
     if (variants)
         status = wi_use_list(opened, "WEFT_VARIANT", variants);
+    const char *const tuning = variable("WEFT_TUNING");
+    if (tuning && status == WEFT_OK)
+        status = wi_set_tuning(opened, "WEFT_TUNING", tuning, true);
 done:
     if (status == WEFT_OK) {
         *ctx = opened;
@@ -179,5 +183,6 @@ void weft_close(weft_context *ctx) {
     if (ctx->gpu)
         wi_gpu_close(ctx);
     wi_team_close(ctx->team);
+    wi_tuning_free(ctx->tuning);
     wi_host_free(ctx);
 }

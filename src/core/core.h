@@ -30,6 +30,8 @@ enum {
 typedef struct wi_gpu wi_gpu;
 typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
+struct wi_forecast;
+struct wi_tuning;
 
 struct weft_context {
     wi_kind kind;
@@ -40,6 +42,8 @@ struct weft_context {
     char message[WI_MESSAGE_BYTES];
     const wi_row *forced[WI_MAX_OPS]; /* by index in wi_ops; NULL: the library chooses */
     const wi_row *used[WI_MAX_OPS];   /* the rung that ran last */
+    struct wi_tuning *tuning;         /* core/tuning.h: what rungs were measured to take; or NULL */
+    struct wi_forecast *forecast;     /* core/tuning.h: records predictions; or NULL */
     wi_gpu *gpu;                      /* NULL on the cpu */
     wi_team *team;                    /* cpu/team.h: the threads */
 };

@@ -16,6 +16,7 @@ static void without_context(void) {
     assert_int_equal(weft_copy(NULL, &y, &x, sizeof x), WEFT_EARG);
     assert_int_equal(weft_sync(NULL), WEFT_EARG);
     assert_int_equal(weft_set_stream(NULL, NULL), WEFT_EARG);
+    assert_int_equal(weft_set_tuning(NULL, NULL), WEFT_EARG);
     assert_true(y == 2);
 }
 

@@ -101,7 +101,7 @@ struct wi_gpu {
     struct wi_reserve { /* the memory of wi_gpu_reserve; p is NULL without */
         char *p;
         size_t bytes, used;
-        size_t taken; /* allocations that are not freed yet: without any, all is free again */
+        size_t taken;   /* allocations that are not freed yet: without any, all is free again */
         unsigned depth; /* steps within that reserved, too */
     } reserve[WI_LANES];
     const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */

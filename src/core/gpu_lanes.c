@@ -9,8 +9,9 @@ static weft_status open_side(weft_context *ctx) {
     weft_status status = wi_cuda(ctx, cudaDeviceGetStreamPriorityRange(&least, &most),
                                  "asking for the priorities of streams");
     if (status == WEFT_OK)
-        status = wi_cuda(ctx, cudaStreamCreateWithPriority(&ctx->gpu->side, cudaStreamNonBlocking, most),
-                         "creating the stream of the side lane");
+        status =
+            wi_cuda(ctx, cudaStreamCreateWithPriority(&ctx->gpu->side, cudaStreamNonBlocking, most),
+                    "creating the stream of the side lane");
     return status;
 }
 

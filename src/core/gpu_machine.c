@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of a GPU, from its attributes. Drivers tell clocks and widths; what share of the peak
  * a copy reaches and what a launch takes were seen on an H200. */
+#include <stdio.h>
+
 #include "core/gpu.h"
 
 static const double memory_share = 0.85;        /* of the peak: 4.18 of 4.92 TB/s */
@@ -39,4 +41,19 @@ wi_machine wi_machine_of_gpu(int device, int capability) {
         .units = units,
         .unit_hz = hz,
     };
+}
+
+void wi_gpu_name(int device, char *name, size_t bytes) {
+#ifdef WEFT_EMU
+    (void)device;
+    snprintf(name, bytes, "emu");
+#else
+    struct cudaDeviceProp properties;
+    if (cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
+        snprintf(name, bytes, "%s", properties.name);
+        return;
+    }
+    cudaGetLastError();
+    snprintf(name, bytes, "unknown GPU");
+#endif
 }

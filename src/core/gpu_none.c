@@ -22,6 +22,11 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     return refuse(ctx);
 }
 
+void wi_gpu_name(int device, char *name, size_t bytes) {
+    (void)device;
+    snprintf(name, bytes, "none");
+}
+
 void wi_gpu_close(weft_context *ctx) {
     (void)ctx;
 }

@@ -3,6 +3,8 @@
  * years have in common. */
 #include "core/machine.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/core.h"
@@ -50,6 +52,30 @@ wi_machine wi_machine_of_cpu(int threads) {
         .units = threads,
         .unit_hz = usual_hz,
     };
+}
+
+/* The value of the first line of /proc/cpuinfo that begins with `key`. */
+static bool read_cpuinfo(const char *key, char *value, size_t bytes) {
+    char line[1024];
+    bool found = false;
+    FILE *const file = fopen("/proc/cpuinfo", "r");
+    if (!file)
+        return false;
+    while (!found && fgets(line, sizeof line, file)) {
+        const char *const colon = strchr(line, ':');
+        if (!colon || strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *const text = colon + 1 + strspn(colon + 1, " \t");
+        snprintf(value, bytes, "%.*s", (int)strcspn(text, "\n"), text);
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+void wi_cpu_name(char *name, size_t bytes) {
+    if (!read_cpuinfo("model name", name, bytes) && !read_cpuinfo("Model", name, bytes))
+        snprintf(name, bytes, "unknown processor");
 }
 
 const wi_machine *wi_machine_of(const weft_context *ctx) {

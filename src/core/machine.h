@@ -25,6 +25,10 @@ typedef struct wi_machine {
 
 const wi_machine *wi_machine_of(const weft_context *ctx);
 
+/* What the maker calls the processor, as the system tells it, or the GPU. */
+void wi_cpu_name(char *name, size_t bytes);
+void wi_gpu_name(int device, char *name, size_t bytes);
+
 /* For weft_open. */
 wi_machine wi_machine_of_cpu(int threads);
 wi_machine wi_machine_of_gpu(int device, int capability);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/gpu.h"
+#include "core/tuning.h"
 #include "core/variant.h"
 
 #define WI_LADDER(name) WI_OP(name)
@@ -158,15 +159,22 @@ bool wi_row_can(const wi_row *row, const weft_context *ctx, weft_type type, cons
     return takes(row, type) && !(row->misfit && row->misfit(ctx, args));
 }
 
+static unsigned shape_of(const wi_row *row, const void *args) {
+    return row->shape ? row->shape(args) : WI_SHAPE_ANY;
+}
+
 const wi_row *wi_pick(const weft_context *ctx, const wi_ladder *ladder, weft_type type,
                       const void *args) {
     const wi_row *best = NULL;
     double least = INFINITY;
+    const size_t op = ctx->tuning ? index_of(ladder) : 0;
     for (size_t k = 0; k < ladder->count; k++) {
         const wi_row *const row = &ladder->rows[k];
         if (!row->seconds || !wi_row_serves(row, ctx) || !wi_row_can(row, ctx, type, args))
             continue;
-        const double seconds = row->seconds(ctx, args);
+        double seconds = row->seconds(ctx, args);
+        if (ctx->tuning)
+            seconds *= wi_tuning_factor(ctx->tuning, op, k, type, shape_of(row, args));
         if (seconds <= least) {
             best = row;
             least = seconds;
@@ -213,6 +221,18 @@ static weft_status check_forced(weft_context *ctx, const wi_ladder *ladder, cons
                    row->name, ladder->op, reason);
 }
 
+/* Adds what the row predicts of the call to ctx->forecast, if that is about this ladder. */
+static void forecast(const weft_context *ctx, const wi_ladder *ladder, const wi_row *row,
+                     weft_type type, const void *args) {
+    wi_forecast *const told = ctx->forecast;
+    if (!told || told->ladder != ladder || !row->seconds)
+        return;
+    told->seconds += row->seconds(ctx, args);
+    told->calls++;
+    told->type = type;
+    told->shape = shape_of(row, args);
+}
+
 bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder) {
     return ctx->forced[index_of(ladder)];
 }
@@ -225,8 +245,10 @@ weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
     weft_status status = !row     ? none_fits(ctx, ladder, call, type, args)
                          : forced ? check_forced(ctx, ladder, call, type, args, row)
                                   : WEFT_OK;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): none_fits fails */
-    return status == WEFT_OK ? wi_run_row(ctx, ladder, row, args) : status;
+    if (status != WEFT_OK)
+        return status;
+    forecast(ctx, ladder, row, type, args);
+    return wi_run_row(ctx, ladder, row, args);
 }
 
 weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,

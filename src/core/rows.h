@@ -51,6 +51,9 @@ struct wi_row {
     /* How long it would take, predicted from the call and wi_machine_of(ctx). A row without does
      * not run unless it is forced: it is there to be read and measured. */
     double (*seconds)(const weft_context *ctx, const void *args);
+    /* The class of calls (core/tuning.h) in which a table of tuning has a factor for `seconds` of
+     * its own; NULL: it has one factor for all calls of a type. */
+    unsigned (*shape)(const void *args);
     weft_status (*run)(weft_context *ctx, const void *args);
 };
 

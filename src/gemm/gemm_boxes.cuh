@@ -14,6 +14,7 @@
  *   join_steps           in how many steps the sums of slices are joined, about
  *   any_share            may tiles be cut anywhere? gemm_boxes_launch.cuh
  *   late_clocks          by which half of the adders stay behind the others where tiles are short
+ *   read_bytes           of C that a thread reads at once, to add to them
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts, factors, part_a, part_b   A and B are sums of `parts` matrices, and of the products of
  *                        these `factors` are added, in this order: gemm_parts.cuh
@@ -271,7 +272,8 @@ struct wi_gemm_boxed_block {
     __device__ void store_all(const Adder &sums, To *tile) const {
         using run = wi_gemm_run<To, Adder::run>;
         using sum_run = wi_gemm_run<Sum, Adder::run>;
-        constexpr int runs = Adder::count / Adder::run, at_once = 64 / (int)sizeof(run);
+        constexpr int runs = Adder::count / Adder::run,
+                      at_once = Shape::read_bytes / (int)sizeof(run);
         const size_t ldc = g.ldc;
         const Sum alpha = g.alpha, beta = g.beta;
 #pragma unroll
@@ -368,6 +370,7 @@ struct wi_gemm_boxed_shape {
     static constexpr int join_steps = 24;
     static constexpr bool any_share = false;
     static constexpr unsigned late_clocks = 0;
+    static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {
         return 0;

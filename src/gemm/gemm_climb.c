@@ -57,7 +57,7 @@ static weft_status multiply(const wi_data *data, unsigned how) {
 /* A rung that rounds f32 is given leave to. */
 static weft_status call(void *problem) {
     const wi_data *const data = problem;
-    const weft_status status = multiply(data, 0);
+    const weft_status status = multiply(data, data->setup.rounds ? WEFT_TF32 : 0);
     return status == WEFT_EUNSUPPORTED && data->setup.type == WEFT_F32 ? multiply(data, WEFT_TF32)
                                                                        : status;
 }
@@ -234,6 +234,7 @@ const wi_climb wi_gemm_climb = {
     .example = "C = A B",
     .type = WEFT_F32,
     .has_extents = true,
+    .may_round = true,
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

@@ -99,7 +99,7 @@ struct wi_gemm_floats {
 
 template <int tile_m, int tile_n, int slots>
 struct wi_gemm_floats_shape : wi_gemm_boxed_shape<float, float, float, tile_m, tile_n, slots, 8> {
-    static constexpr int join_steps = 3;
+    static constexpr int join_steps = 3, read_bytes = 128;
     static constexpr bool any_share = true;
     template <class A, class B>
     using Adder = wi_gemm_floats<wi_gemm_floats_shape, A, B>;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/gpu.h"
+#include "core/tuning.h"
 #include "cpu/blas.h"
 #include "gemm/gemm.h"
 
@@ -81,6 +82,26 @@ static const char *fits_thin(const weft_context *ctx, const void *args) {
 }
 
 /* ---- what they cost ---- */
+
+enum {
+    LONG_TIMES = 8,          /* k is short or tall if it differs from m and n by that factor */
+    SMALL_PRODUCTS = 1 << 27 /* 512^3: below, launches and waves matter more than rates */
+};
+
+/* In what shapes of products the costs below may be wrong by different factors. */
+static unsigned shape_of(const void *args) {
+    const wi_gemm_args *const g = args;
+    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    const double least = fmin(m, n), most = fmax(m, n);
+    const unsigned accuracy = g->type == WEFT_F32 && g->accuracy == WI_TF32 ? WI_ROUNDED : 0;
+    if (k >= LONG_TIMES * most)
+        return accuracy + WI_SHAPE_TALL;
+    if (least <= THIN_MOST && most > THIN_MOST)
+        return accuracy + (m < n ? WI_SHAPE_FLAT : WI_SHAPE_THIN);
+    if (k * LONG_TIMES <= least)
+        return accuracy + WI_SHAPE_SHORT;
+    return accuracy + (m * n * k < SMALL_PRODUCTS ? WI_SHAPE_SMALL : WI_SHAPE_LARGE);
+}
 
 /* By tiles of C at a rate that all multiprocessors reach together, in whole waves, or as long as
  * memory takes for A and B; then C's way to memory. */
@@ -280,12 +301,14 @@ static const wi_row rows[] = {
      .types = WIDE_FLOATS,
      .misfit = fits_thin,
      .seconds = thin_seconds,
+     .shape = shape_of,
      .run = wi_gemm_thin},
     {.name = "pipeline",
      .what = "tiles come by asynchronous copies, several steps ahead",
      .kinds = WI_ON_CUDA,
      .types = WI_TYPE(WEFT_F32),
      .seconds = pipeline_seconds,
+     .shape = shape_of,
      .run = wi_gemm_pipeline},
     {.name = "tensor",
      .what = "the same tiles, multiplied by tensor cores",
@@ -293,6 +316,7 @@ static const wi_row rows[] = {
      .types = GEMM_TYPES,
      .misfit = fits_tensor,
      .seconds = tensor_seconds,
+     .shape = shape_of,
      .run = wi_gemm_tensor},
 #    ifdef WEFT_RING
     {.name = "ring",
@@ -301,6 +325,7 @@ static const wi_row rows[] = {
      .types = GEMM_TYPES,
      .misfit = wi_gemm_fits_ring,
      .seconds = ring_seconds,
+     .shape = shape_of,
      .run = wi_gemm_ring},
     {.name = "parts",
      .what = "an f32 is the sum of three bf16, a product that of six: tensor cores do these",
@@ -308,6 +333,7 @@ static const wi_row rows[] = {
      .types = WI_TYPE(WEFT_F32),
      .misfit = wi_gemm_fits_parts,
      .seconds = parts_seconds,
+     .shape = shape_of,
      .run = wi_gemm_parts},
 #    endif
 #endif

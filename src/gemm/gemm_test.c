@@ -404,12 +404,9 @@ static void elements_without_parts(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once),
-        TEST_ON_EACH_PLACE(thin_shapes),
-        TEST_ON_EACH_PLACE(deep_products),
-        TEST_ON_EACH_PLACE(elements_without_parts),
-        TEST_ON_EACH_PLACE(one_line),
-        TEST_ON_EACH_PLACE(usual_sizes),
+        TEST_ON_EACH_PLACE(each_rung_once), TEST_ON_EACH_PLACE(thin_shapes),
+        TEST_ON_EACH_PLACE(deep_products),  TEST_ON_EACH_PLACE(elements_without_parts),
+        TEST_ON_EACH_PLACE(one_line),       TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);

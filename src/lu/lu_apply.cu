@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a panel does to the columns beside it: a warp takes a column of 32 rows through the exchanges
- * and, to the right, through the panel's unit lower triangle. */
+/* What a panel does to the columns beside it: a warp takes a column of 32 rows through the
+ * exchanges and, to the right, through the panel's unit lower triangle. */
 #include "cuda/launch.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
@@ -15,8 +15,9 @@ struct apply_params {
     T *a; /* row `first` of the whole matrix, column 0 */
     size_t lda;
     int width;
-    size_t first, left, right, count; /* columns left ... first - 1, and right ..., `count` in all */
-    const int64_t *pivot;             /* of the panel */
+    size_t first, left, right,
+        count;            /* columns left ... first - 1, and right ..., `count` in all */
+    const int64_t *pivot; /* of the panel */
 };
 
 /* Where rows of a panel go by its exchanges: this lane's row, and the row it was exchanged with if
@@ -63,7 +64,8 @@ __global__ void __launch_bounds__(32 * warps) apply(apply_params<T> p) {
         l[c][lane] = lane < p.width ? p.a[lane + (p.first + c) * p.lda] : (T)0;
     const moves m = trace(p.pivot, p.first, p.width);
     __syncthreads();
-    for (size_t n = (size_t)blockIdx.x * warps + warp; n < p.count; n += (size_t)gridDim.x * warps) {
+    for (size_t n = (size_t)blockIdx.x * warps + warp; n < p.count;
+         n += (size_t)gridDim.x * warps) {
         const bool after = n >= p.first - p.left;
         T *const column = p.a + (after ? p.right + n - (p.first - p.left) : p.left + n) * p.lda;
         const T own = lane < p.width ? column[m.own] : (T)0;

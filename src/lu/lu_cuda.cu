@@ -45,8 +45,8 @@ struct steps {
             return ask(wi_gemm_most_bytes(ctx, &g));
         return wi_pick(ctx, &wi_gemm_ladder, g.type, &g)->run(ctx, &g);
     }
-    /* A(rows of `first`, columns) = L \ A(rows of `first`, columns), L being the unit lower triangle
-     * there. */
+    /* A(rows of `first`, columns) = L \ A(rows of `first`, columns), L being the unit lower
+     * triangle there. */
     weft_status solve(wi_lu_columns first, wi_lu_columns columns) const {
         const size_t half = (wi_lu_count(first) / 2 + 31) / 32 * 32;
         if (wi_lu_count(first) <= wi_lu_most_substituted)
@@ -198,8 +198,8 @@ struct rows_of_blocks {
 };
 
 /* While the side lane factors the next block, what is beyond it is updated. The long product begins
- * when the second panel does, so that its blocks leave the panels the multiprocessors they have: for
- * a cluster these must be neighbours. */
+ * when the second panel does, so that its blocks leave the panels the multiprocessors they have:
+ * for a cluster these must be neighbours. */
 static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_columns next) {
     const wi_lu_columns rest = {next.end, s.args->n}, first = s.panel_at(next.first, next);
     steps beyond = s;

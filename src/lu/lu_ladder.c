@@ -68,8 +68,9 @@ static const char *fits_cluster(const weft_context *ctx, const void *args) {
 static double seconds_on_gpu(const weft_context *ctx, const wi_lu_args *a, double of_column) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double least = (double)(a->m < a->n ? a->m : a->n);
-    const double flops = 2 * least * ((double)a->m * (double)a->n -
-                                      ((double)a->m + (double)a->n) * least / 2 + least * least / 3);
+    const double flops = 2 * least *
+                         ((double)a->m * (double)a->n - ((double)a->m + (double)a->n) * least / 2 +
+                          least * least / 3);
     const double peak = a->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
     return least * of_column + flops / peak;
 }

@@ -51,7 +51,8 @@ static weft_status launch(weft_context *ctx, const wi_lu_panel *panel) {
                                      (int64_t)panel->first,
                                      args->pivot + panel->first,
                                      args->first};
-    return WEFT_LAUNCH_CLUSTER(wi_lu_factor_panel<Shape>, ctx, blocks, Shape::threads, blocks, 0, p);
+    return WEFT_LAUNCH_CLUSTER(wi_lu_factor_panel<Shape>, ctx, blocks, Shape::threads, blocks, 0,
+                               p);
 }
 
 template <class T>
@@ -66,7 +67,7 @@ static weft_status factor(weft_context *ctx, const wi_lu_panel *panel) {
     if (rows <= most_rows<tall<T>>(WI_LARGEST_CLUSTER))
         return launch<tall<T>>(ctx, panel);
     return rows <= most_rows<taller<T>>(WI_LARGEST_CLUSTER) ? launch<taller<T>>(ctx, panel)
-                                                             : launch<tallest<T>>(ctx, panel);
+                                                            : launch<tallest<T>>(ctx, panel);
 }
 
 weft_status wi_lu_factor_in_cluster(weft_context *ctx, const wi_lu_panel *panel) {

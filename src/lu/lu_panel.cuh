@@ -5,9 +5,9 @@
  * has, and writes it there.
  *
  * Registers have no addresses, and a loop that is unrolled for each of 32 columns would take longer
- * to fetch than to run. So the column in turn is always x[0]: to subtract moves all others one place
- * down, and the multiplier takes the last place. When half of the columns are done, only the other
- * half goes on to turn. */
+ * to fetch than to run. So the column in turn is always x[0]: to subtract moves all others one
+ * place down, and the multiplier takes the last place. When half of the columns are done, only the
+ * other half goes on to turn. */
 #ifndef WI_LU_PANEL_CUH
 #define WI_LU_PANEL_CUH
 
@@ -46,8 +46,8 @@ struct wi_lu_panel_shared {
     }
     static constexpr int pieces = pieces_of(Shape::width); /* of a row */
     static constexpr int warps = Shape::threads / 32;
-    wi_message heads[2][WI_LARGEST_CLUSTER];         /* the blocks' candidates */
-    wi_message rows[2][WI_LARGEST_CLUSTER][pieces];  /* and what they are rows of */
+    wi_message heads[2][WI_LARGEST_CLUSTER];        /* the blocks' candidates */
+    wi_message rows[2][WI_LARGEST_CLUSTER][pieces]; /* and what they are rows of */
     wi_message warp_heads[2][warps], warp_rows[2][warps][pieces];
     wi_barrier arrived[2];
 };
@@ -183,8 +183,8 @@ struct wi_lu_panel_block {
             }
         }
     }
-    /* x -= l u, a place down, where l, of what is no pivot yet, is a row's multiplier. The contest of
-     * the next column begins as soon as its elements are known. */
+    /* x -= l u, a place down, where l, of what is no pivot yet, is a row's multiplier. The contest
+     * of the next column begins as soon as its elements are known. */
     template <int turning>
     __device__ contest eliminate(const wi_message *row, T reciprocal) const {
         T u[per_message], l[rows], last[rows];

@@ -7,7 +7,8 @@
 constexpr unsigned movers = 256; /* threads */
 constexpr size_t rows_each = 8;  /* of a thread */
 
-__global__ void __launch_bounds__(movers) number_rows(uint32_t *index, size_t rows, size_t columns) {
+__global__ void __launch_bounds__(movers)
+    number_rows(uint32_t *index, size_t rows, size_t columns) {
     const size_t stride = (size_t)gridDim.x * movers;
     for (size_t e = (size_t)blockIdx.x * movers + threadIdx.x; e < rows * columns; e += stride)
         index[e] = (uint32_t)(e % rows);
@@ -51,8 +52,14 @@ static weft_status permute(weft_context *ctx, const wi_lu_args *args, wi_lu_colu
                            const uint32_t *from, void *copy) {
     const size_t rows = args->m - block.end, columns = wi_lu_count(block);
     const size_t row_blocks = (rows + rows_each * movers - 1) / (rows_each * movers);
-    const permute_params<T> p = {(T *)wi_lu_at(args, 0, block.first), (T *)copy, args->lda,
-                                 block.end, args->m, columns, row_blocks, from};
+    const permute_params<T> p = {(T *)wi_lu_at(args, 0, block.first),
+                                 (T *)copy,
+                                 args->lda,
+                                 block.end,
+                                 args->m,
+                                 columns,
+                                 row_blocks,
+                                 from};
     const unsigned blocks = (unsigned)(row_blocks * columns);
     if (rows == 0)
         return WEFT_OK;

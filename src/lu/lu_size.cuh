@@ -16,7 +16,8 @@ struct wi_lu_size {
 __device__ inline wi_lu_size wi_lu_size_of(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return x != x ? wi_lu_size{~0u, 0} : wi_lu_size{(uint32_t)(bits >> 32) & ~(1u << 31), (uint32_t)bits};
+    return x != x ? wi_lu_size{~0u, 0}
+                  : wi_lu_size{(uint32_t)(bits >> 32) & ~(1u << 31), (uint32_t)bits};
 }
 __device__ inline wi_lu_size wi_lu_size_of(float x) {
     uint32_t bits;
@@ -50,7 +51,8 @@ struct wi_lu_candidate {
     }
 };
 
-/* Which lanes may have the best candidate, and which one has. Mostly the high word alone decides. */
+/* Which lanes may have the best candidate, and which one has. Mostly the high word alone decides.
+ */
 __device__ inline unsigned wi_lu_best_lanes(const wi_lu_candidate &mine) {
     return __ballot_sync(wi_all_lanes, mine.size.high == wi_warp_max(mine.size.high));
 }

@@ -8,11 +8,11 @@
 #include "cuda/warp.cuh"
 #include "lu/lu_cuda.cuh"
 
-constexpr int side = 32;                /* of a triangle on the diagonal */
-constexpr int threads = 256;            /* and rows, at most */
+constexpr int side = 32;     /* of a triangle on the diagonal */
+constexpr int threads = 256; /* and rows, at most */
 constexpr int warps = threads / 32;
-constexpr int wide = 32;                /* columns of a block */
-constexpr int stride = threads + 1;     /* of X in shared memory, which is stored by columns */
+constexpr int wide = 32;            /* columns of a block */
+constexpr int stride = threads + 1; /* of X in shared memory, which is stored by columns */
 static_assert(threads == wi_lu_most_substituted, "a thread for each row");
 
 template <class T>
@@ -45,8 +45,8 @@ struct substitution {
     __device__ void load(int k) const {
         const int row = (int)threadIdx.x;
         for (int c = 0; c < side; c++)
-            l[c][row] = row > k + c && row < p.order && k + c < p.order ? p.l[row + (k + c) * p.ld]
-                                                                        : (T)0;
+            l[c][row] =
+                row > k + c && row < p.order && k + c < p.order ? p.l[row + (k + c) * p.ld] : (T)0;
     }
     /* Rows k ... k + 31 of this warp's columns. */
     __device__ void solve(int k) const {

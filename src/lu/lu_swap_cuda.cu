@@ -4,10 +4,11 @@
 #include "cuda/launch.cuh"
 #include "lu/lu_cuda.cuh"
 
-constexpr int most = 256;     /* exchanges made at once */
+constexpr int most = 256;      /* exchanges made at once */
 constexpr int rows = 2 * most; /* that may move: the rows k, and the rows pivot[k] */
-constexpr int tracers = 32;   /* threads of a block that follows rows: few, as they wait for themselves */
-constexpr int columns = 4;    /* that a thread moves at a time */
+constexpr int tracers =
+    32; /* threads of a block that follows rows: few, as they wait for themselves */
+constexpr int columns = 4; /* that a thread moves at a time */
 
 /* Exchanges first ... first + count - 1; pivot is that of row `first`. */
 struct exchanges {

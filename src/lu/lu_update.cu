@@ -6,8 +6,8 @@
 #include "lu/lu_cuda.cuh"
 
 constexpr int most_k = 32;
-constexpr int side = 64;            /* of a block's tile of C */
-constexpr int threads = 256;        /* 16 x 16 */
+constexpr int side = 64;                         /* of a block's tile of C */
+constexpr int threads = 256;                     /* 16 x 16 */
 constexpr int across = 16, each = side / across; /* a thread has each x each elements */
 
 template <class T>
