@@ -63,7 +63,7 @@ static void test_reserve(weft_context *ctx) {
         return;
     void *first, *second, *other, *again;
     ok(ctx, wi_gpu_reserve(ctx, 4096));
-    const char *const begin = ctx->gpu->reserve.p, *const end = begin + 4096;
+    const char *const begin = ctx->gpu->reserve[0].p, *const end = begin + 4096;
     ok(ctx, wi_gpu_alloc(ctx, &first, 1000));
     ok(ctx, wi_gpu_alloc(ctx, &second, 3072));
     ok(ctx, wi_gpu_alloc(ctx, &other, 1));
@@ -78,7 +78,7 @@ static void test_reserve(weft_context *ctx) {
     ok(ctx, wi_gpu_free(ctx, again));
     ok(ctx, wi_gpu_release(ctx));
     ok(ctx, wi_gpu_alloc(ctx, &again, 100));
-    assert_null(ctx->gpu->reserve.p);
+    assert_null(ctx->gpu->reserve[0].p);
     ok(ctx, wi_gpu_free(ctx, again));
 }
 

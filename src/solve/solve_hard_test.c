@@ -30,7 +30,7 @@ static void vandermonde(size_t n, double *a) {
     EACH(pow((double)(i + 1) / (double)n, (double)j))
 }
 static void chebyshev(size_t n, double *a) {
-    EACH(pow(cos(M_PI * ((double)i + 0.5) / (double)n), (double)j))
+    EACH(pow(cos(3.14159265358979323846 * ((double)i + 0.5) / (double)n), (double)j))
 }
 /* Elimination with row pivoting doubles the last column at each step. */
 static void growth(size_t n, double *a) {
@@ -93,7 +93,7 @@ static void cauchy(size_t n, double *a) {
     EACH(1 / ((double)i + 1 + (double)j * 0.999 + 0.3))
 }
 static void sines(size_t n, double *a) {
-    EACH(sqrt(2 / ((double)n + 1)) * sin(M_PI * (double)((i + 1) * (j + 1)) / ((double)n + 1)))
+    EACH(sqrt(2 / ((double)n + 1)) * sin(3.14159265358979323846 * (double)((i + 1) * (j + 1)) / ((double)n + 1)))
 }
 static void staircase(size_t n, double *a) {
     EACH(i == j ? 1 : j > i ? -1 : 0)
