@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(threads)
         wi_cholesky_tell(first, l[done][done], number + done);
     for (int e = (int)threadIdx.x; e < side * side; e += threads) {
         const int i = e % side, j = e / side;
-        if (i >= j && i < order && j < done)
+        if (i >= j && i < order && (j < done || (j == done && i == j))) /* the pivot tells why */
             a[i * down + j * across] = l[j][i];
     }
 }

@@ -6,14 +6,14 @@
 constexpr unsigned threads = 256;
 
 template <class T>
-struct column_params {
+struct cholesky_column {
     T *a; /* L(i, j) is a[i * down + j * across] */
     size_t down, across, n, column;
     int64_t *first;
 };
 
 template <class T>
-__global__ void __launch_bounds__(threads) scale_column(column_params<T> p) {
+__global__ void __launch_bounds__(threads) scale_column(cholesky_column<T> p) {
     T *const x = p.a + p.column * p.across;
     const T pivot = x[p.column * p.down];
     const bool failed = wi_cholesky_has_failed(p.first);
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads) scale_column(column_params<T> p) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads) subtract_column(column_params<T> p) {
+__global__ void __launch_bounds__(threads) subtract_column(cholesky_column<T> p) {
     const T *const l = p.a + p.column * p.across;
     if (wi_cholesky_has_failed(p.first))
         return;
@@ -48,7 +48,7 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *args) {
     weft_status status = wi_cholesky_clear_words(ctx, args);
     for (size_t k = 0; k < args->n && status == WEFT_OK; k++) {
         const size_t left = args->n - k - 1;
-        const column_params<T> p = {
+        const cholesky_column<T> p = {
             (T *)args->a, args->upper ? args->lda : 1, args->upper ? 1 : args->lda, args->n, k,
             args->first};
         status = WEFT_LAUNCH(scale_column<T>, ctx, 1, threads, 0, p);

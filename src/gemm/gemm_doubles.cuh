@@ -126,7 +126,6 @@ template <int tile_m, int tile_n, int warps_m_, int warps_n_, int slots>
 struct wi_gemm_doubles_shape
     : wi_gemm_boxed_shape<double, double, double, tile_m, tile_n, slots, 8> {
     static constexpr int warps_m = warps_m_, warps_n = warps_n_, join_steps = 10;
-    static constexpr unsigned late_clocks = 6000; /* four steps */
     static constexpr bool any_share = true;
     template <class A, class B>
     using Adder = wi_gemm_doubles<wi_gemm_doubles_shape, A, B>;

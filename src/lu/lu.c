@@ -92,7 +92,9 @@ static weft_status run_entered(weft_context *ctx, request *r) {
     else
         status = (r->args.m == r->args.n ? factor_square : factor_copy)(ctx, &r->args);
     if (status == WEFT_OK && ctx->kind == WI_CUDA)
-        status = wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+        return wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+    if (ctx->kind == WI_CUDA)
+        wi_gpu_sync(ctx); /* the caller's matrix may still be on its way back */
     return status;
 }
 

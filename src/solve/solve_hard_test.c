@@ -93,7 +93,8 @@ static void cauchy(size_t n, double *a) {
     EACH(1 / ((double)i + 1 + (double)j * 0.999 + 0.3))
 }
 static void sines(size_t n, double *a) {
-    EACH(sqrt(2 / ((double)n + 1)) * sin(3.14159265358979323846 * (double)((i + 1) * (j + 1)) / ((double)n + 1)))
+    EACH(sqrt(2 / ((double)n + 1)) *
+         sin(3.14159265358979323846 * (double)((i + 1) * (j + 1)) / ((double)n + 1)))
 }
 static void staircase(size_t n, double *a) {
     EACH(i == j ? 1 : j > i ? -1 : 0)
