@@ -6,6 +6,7 @@
  *   gemm_peer [TYPE]    all types, or one of f64, f32, strict, tf32, f16, bf16, i8 */
 #include <string.h>
 
+#include "cublas.cuh"
 #include "gemm_race.cuh"
 
 static const shape squares[] = {{1000, 1000, 1000},   {1024, 1024, 1024}, {2000, 2000, 2000},

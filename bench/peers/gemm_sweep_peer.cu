@@ -6,6 +6,7 @@
  *   gemm_sweep_peer [TYPE]    all types, or one of f64, f32, tf32, f16, bf16 */
 #include <string.h>
 
+#include "cublas.cuh"
 #include "gemm_race.cuh"
 
 static const shape shapes[] = {

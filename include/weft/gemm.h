@@ -60,10 +60,9 @@ enum {
  * The error of an element of f32 is at most about k 2^-24 sum |a| |b| unless WEFT_TF32 is given.
  * Without WEFT_F32_STRICT a GPU may compute a product of f32 as six of bf16 on tensor cores, with
  * sums that are rounded every 64 of k: errors were seen to be at most 0.8 of those of fused
- * multiply-adds. It needs temporary memory, half as much again as A and B take. Where C is thin,
- * and in batches, it may be three of tf32 with sums rounded every 32 of k, without such memory.
- * Without memory, or where an element is infinite, NaN, at least 2^127, or below 2^-100 and not 0,
- * fused multiply-adds do the work. Tensor cores, which a GPU uses for f16, bf16 and tf32, cut sums
+ * multiply-adds. It needs temporary memory, half as much again as A and B take; without it, or
+ * where an element is infinite, NaN, at least 2^127, or below 2^-100 and not 0, these do the work.
+ * Tensor cores, which a GPU uses for f16, bf16 and tf32, cut sums
  * in f32 instead of rounding them: twice that; and factors of f16 below 2^-14 count there as if
  * they were 2^-14.
  *

@@ -12,17 +12,6 @@ __device__ inline int wi_lane() {
     return (int)(threadIdx.x % 32);
 }
 
-/* Lets the warp do nothing for so many clocks. */
-#ifdef WEFT_EMU
-inline void wi_pause(unsigned) {}
-#else
-__device__ inline void wi_pause(unsigned clocks) {
-    const long long begin = clock64();
-    while (clock64() - begin < clocks) {
-    }
-}
-#endif
-
 /* What one shuffle moves: 32 bits. Emu moves more, as it takes long for lanes to meet. */
 #ifdef WEFT_EMU
 using wi_shuffle_word = uint64_t;

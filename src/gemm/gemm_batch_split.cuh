@@ -13,7 +13,9 @@
 
 #include "cuda/tensor.cuh"
 #include "gemm/gemm_batch_tile.cuh"
-#include "gemm/gemm_split.cuh"
+
+/* k from which on the sum of three products is as accurate as fused multiply-adds. */
+constexpr size_t wi_gemm_split_least_k = 16;
 
 template <class Shape>
 struct wi_gemm_batch_split_f32 {
@@ -85,6 +87,17 @@ struct wi_gemm_batch_split_f32 {
         return !__any_sync(wi_all_lanes, unfit);
     }
 
+    /* x = high + low, both tf32, high rounded to the nearest. */
+    __device__ static void split(float x, uint32_t &high_part, uint32_t &low_part) {
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        high_part = (bits + (1u << 12)) & ~((1u << 13) - 1);
+        float rounded;
+        memcpy(&rounded, &high_part, sizeof rounded);
+        const float rest = x - rounded;
+        memcpy(&low_part, &rest, sizeof low_part);
+    }
+
     /* sums += the products of eight of k: q = 2 half and 2 half + 1. */
     __device__ static void multiply(const Operands &o, int half, Sums &sums) {
         uint32_t x[2][2 * high][4], y[2][wide][2]; /* high parts, low parts */
@@ -92,13 +105,12 @@ struct wi_gemm_batch_split_f32 {
         for (int i = 0; i < 2 * high; i++)
 #pragma unroll
             for (int q = 0; q < 4; q++)
-                wi_gemm_split(o.x[i / 2][2 * half + q / 2].at[i % 2 * 2 + q % 2], x[0][i][q],
-                              x[1][i][q]);
+                split(o.x[i / 2][2 * half + q / 2].at[i % 2 * 2 + q % 2], x[0][i][q], x[1][i][q]);
 #pragma unroll
         for (int j = 0; j < wide; j++)
 #pragma unroll
             for (int q = 0; q < 2; q++)
-                wi_gemm_split(o.y[j][2 * half + q], y[0][j][q], y[1][j][q]);
+                split(o.y[j][2 * half + q], y[0][j][q], y[1][j][q]);
 #pragma unroll
         for (int product = 0; product < 3; product++)
 #pragma unroll
@@ -181,5 +193,11 @@ struct wi_gemm_batch_split_tile {
     static constexpr int stride_a = m + 8, stride_b = depth + 4;
     static constexpr bool one_tile = one_tile_;
 };
+
+/* May the sums of a product be made so? On an H200 their errors were up to 2.6 times those of fused
+ * multiply-adds, which is too much where the accuracy of f32 is asked for. */
+inline bool wi_gemm_may_split(const wi_gemm_args *g) {
+    return g->accuracy == WI_TF32 && g->k >= wi_gemm_split_least_k;
+}
 
 #endif

@@ -13,7 +13,6 @@
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
  *   join_steps           in how many steps the sums of slices are joined, about
  *   any_share            may tiles be cut anywhere? gemm_boxes_launch.cuh
- *   late_clocks          by which half of the adders stay behind the others where tiles are short
  *   read_bytes           of C that a thread reads at once, to add to them
  *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
  *   parts, factors, part_a, part_b   A and B are sums of `parts` matrices, and of the products of
@@ -78,7 +77,6 @@ struct wi_gemm_deal {
     unsigned *ended;     /* slices that have, for each warp of a tile that is cut; 0 at the end */
     wi_gemm_condition when;
     wi_gemm_wanted wanted;
-    unsigned late; /* clocks by which half of the adders stay behind the others */
 
     __host__ __device__ size_t shares() const {
         return wi_gemm_pieces(rest * steps, share);
@@ -353,8 +351,6 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
             block.copy(&from_a, &from_b);
     } else {
         wi_take_registers<Shape::adder_registers>();
-        if (warp >= Shape::adders / 2)
-            wi_pause(deal.late);
         block.add(warp);
     }
 }
@@ -369,7 +365,6 @@ struct wi_gemm_boxed_shape {
     static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
     static constexpr int join_steps = 24;
     static constexpr bool any_share = false;
-    static constexpr unsigned late_clocks = 0;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {

@@ -10,15 +10,6 @@
 /* Slices of a tile, at most: they are added up by one block. */
 constexpr size_t wi_gemm_most_slices_of_tile = 64;
 
-/* While adders store a tile's sums they do not multiply. Where tiles are short, so that this
- * counts, and many, half of the adders begin later than the others: as all take as long for a tile,
- * these stay behind, and half of the adders multiply while the other half stores. */
-template <class Shape>
-unsigned wi_gemm_late(size_t tiles_each, size_t steps) {
-    constexpr size_t least_tiles = 8, most_steps = 48;
-    return tiles_each >= least_tiles && steps <= most_steps ? Shape::late_clocks : 0;
-}
-
 /* Who does what; `rest` is 0 where cutting tiles would not repay their sums' way through memory.
  * Shares are whole slices where blocks must meet in the second-level cache, side by side at the
  * same k, as memory would be too slow for each alone. */
@@ -30,16 +21,15 @@ wi_gemm_deal<typename Shape::Sum> wi_gemm_deal_out(const weft_context *ctx, cons
                                                    wi_gemm_pieces(g->n, Shape::tile_n)
                                              : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
     const size_t rest = tiles % units, room = rest ? units / rest : 1;
-    const unsigned late = wi_gemm_late<Shape>(tiles / units, steps);
     const size_t slices = room < wi_gemm_most_slices_of_tile ? room : wi_gemm_most_slices_of_tile;
     const size_t least = wi_gemm_pieces(steps, wi_gemm_most_slices_of_tile);
     const size_t even = wi_gemm_pieces(rest * steps, units);
     size_t share = Shape::any_share ? even : wi_gemm_pieces(steps, slices);
     share = share > least ? share : least;
     if (rest == 0 || share + Shape::join_steps >= steps)
-        return {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted, late};
+        return {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted};
     const size_t cut = Shape::any_share ? steps : wi_gemm_pieces(steps, share) * share;
-    return {tiles - rest, rest, cut, share, NULL, NULL, g->when, g->wanted, late};
+    return {tiles - rest, rest, cut, share, NULL, NULL, g->when, g->wanted};
 }
 
 /* How long a product takes beside others: tiles in turn, times their size. */

@@ -47,6 +47,13 @@ __device__ inline bool wi_gemm_holds(const wi_gemm_condition &when) {
     return !when.word || *when.word == when.value;
 }
 
+/* Is x not the sum of two or three smaller floats? Other ones but 0 have parts that are too small,
+ * or may round to infinity. */
+__device__ inline bool wi_gemm_has_no_parts(float x) {
+    constexpr float least = 0x1p-100f, end = 0x1p127f;
+    return x != 0 && !(fabsf(x) >= least && fabsf(x) < end);
+}
+
 /* Sums of i8 wrap. */
 __device__ inline float wi_gemm_scaled(float x, float y) {
     return x * y;

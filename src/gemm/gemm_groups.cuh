@@ -76,7 +76,6 @@ struct wi_gemm_group {
 
 template <class Element, class Out, class Sum, int tile_m, int slots>
 struct wi_gemm_groups_shape : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, 128, slots, 16> {
-    static constexpr unsigned late_clocks = 2000; /* two steps, of four slots */
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };

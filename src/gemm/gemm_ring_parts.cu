@@ -2,7 +2,6 @@
 /* f32 by products of its parts, in a ring of boxes. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_parts.cuh"
-#include "gemm/gemm_split.cuh"
 
 using tile = wi_gemm_parts_shape<6>;
 

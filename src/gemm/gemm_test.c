@@ -389,7 +389,7 @@ static void elements_without_parts(weft_context *ctx) {
     a[AT + AT * M] = INFINITY;
     a[AT + 1 + AT * M] = FLT_MAX;
     test_use(ctx, "gemm", test_row_named(&wi_gemm_ladder, "thin"));
-    assert_int_equal(weft_gemm(ctx, 0, WEFT_F32, WEFT_F32, M, N, K, 1, a, M, b, K, 0, c, M),
+    assert_int_equal(weft_gemm(ctx, WEFT_TF32, WEFT_F32, WEFT_F32, M, N, K, 1, a, M, b, K, 0, c, M),
                      WEFT_OK);
     for (size_t j = 0; j < N; j++)
         for (size_t i = 0; i < M; i++) {

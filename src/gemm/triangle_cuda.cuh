@@ -11,7 +11,6 @@
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/triangle.h"
-#include "gemm/triangle_split.cuh"
 #include "gemm/triangle_tensor.cuh"
 
 constexpr int wi_triangle_side = 64; /* of a block */
@@ -45,11 +44,6 @@ struct wi_triangle_fma_shape
 template <int columns, int slots>
 struct wi_triangle_tensor_shape : wi_triangle_shape<double, columns, 8, 4, slots, 4> {
     using Sums = wi_triangle_tensor<wi_triangle_tensor_shape>;
-};
-
-/* f32 on tensor cores. */
-struct wi_triangle_split_shape : wi_triangle_shape<float, 128, 8, 4, 2, 8> {
-    using Sums = wi_triangle_split<wi_triangle_split_shape>;
 };
 
 /* Where there are enough panels for all multiprocessors, and where there are not. */
@@ -346,10 +340,6 @@ wi_triangle_way wi_triangle_choose(const weft_context *ctx, const wi_triangle *t
     const size_t units = (size_t)ctx->gpu->multiprocessors;
     if (std::is_same_v<T, double> && wi_triangle_has_room<wi_triangle_tensor_wide>(ctx))
         return {wi_gemm_pieces(t->count, wi_triangle_tensor_narrow::columns) <= units, true};
-    const size_t split_panels = wi_gemm_pieces(t->count, wi_triangle_split_shape::columns);
-    if (std::is_same_v<T, float> && 4 * split_panels >= 3 * units &&
-        wi_triangle_has_room<wi_triangle_split_shape>(ctx))
-        return {false, true};
     return {wi_gemm_pieces(t->count, wi_triangle_wide<T>::columns) < units &&
                 wi_triangle_has_room<wi_triangle_narrow<T>>(ctx),
             false};
@@ -373,9 +363,6 @@ struct wi_triangle_work {
             if (way.by_tensor_cores)
                 return way.is_narrow ? f(wi_triangle_tensor_narrow{})
                                      : f(wi_triangle_tensor_wide{});
-        if constexpr (std::is_same_v<T, float>)
-            if (way.by_tensor_cores)
-                return f(wi_triangle_split_shape{});
         return way.is_narrow ? f(wi_triangle_narrow<T>{}) : f(wi_triangle_wide<T>{});
     }
     /* Rows of which kernels here do all; beyond that, gemm does the rest. */
