@@ -319,7 +319,7 @@ static bool before(const Cell &c) {
     return seen_before(c);
 }
 
-/* Was that write made visible to the copy engine before what the running thread does now? */
+/* Did its thread tell the copy engine of that access before what the running thread does now? */
 static bool engine_sees(const Cell &c) {
     const Block *const block = blocks[c.slot()];
     if (c.time() == 0 || c.engine() || !block || c.time() <= block->start)
@@ -345,12 +345,12 @@ static void check_order(const Cell &c, const char *did, const Cell &now, const c
            source_of(c.where()).c_str());
 }
 
-static void check_engine(const Cell &c, const Cell &now) {
+static void check_engine(const Cell &c, const char *did, const Cell &now) {
     if ((c.bytes() & now.bytes()) && !engine_sees(c))
         report(now.where(),
-               "a bulk copy of shared memory may come before what thread %u wrote there: that "
+               "a bulk copy of shared memory may come before what thread %u %s there: that "
                "thread has not called fence.proxy.async since, at\n      %s",
-               c.thread(), source_of(c.where()).c_str());
+               c.thread(), did, source_of(c.where()).c_str());
 }
 
 /* Two reads are kept: the last, and one that is not ordered before the later ones. */
@@ -372,7 +372,10 @@ void emu::check_race(size_t offset, size_t bytes, int kind, bool ordered, Where 
                                            (at + 4 > end ? 15u >> (at + 4 - end) : 15));
         check_order(word.write, "wrote", now, kind & EMU_WRITE ? "writes" : "reads", shared);
         if (now.engine() && shared)
-            check_engine(word.write, now);
+            check_engine(word.write, "wrote", now);
+        if (now.engine() && shared && kind & EMU_WRITE)
+            for (const Cell &read : word.reads)
+                check_engine(read, "read", now);
         if (kind & EMU_WRITE) {
             check_order(word.reads[0], "read", now, "writes", shared);
             check_order(word.reads[1], "read", now, "writes", shared);

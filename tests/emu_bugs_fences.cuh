@@ -59,6 +59,34 @@ void run_reload() {
     finish();
 }
 
+/* ---- a slot loaded again while what it had before may still be on its way to registers ---- */
+
+template <bool wrong>
+__global__ void overtaken(const int *p, int *out) {
+    WEFT_SHARED(int4, tile, [8]);
+    WEFT_SHARED(wi_barrier, arrived, );
+    if (threadIdx.x == 0)
+        wi_barrier_init(&arrived, 1);
+    __syncthreads();
+    for (uint32_t parity = 0; parity < 2; parity++) {
+        if (threadIdx.x == 0) {
+            wi_barrier_arrive_expect(&arrived, sizeof tile);
+            wi_bulk_load(&tile, p, sizeof tile, &arrived); /* caught: overtaken */
+        }
+        wi_barrier_wait(&arrived, parity);
+        out[threadIdx.x] = tile[threadIdx.x % 8].x;
+        if (!wrong)
+            wi_bulk_fence();
+        __syncthreads();
+    }
+}
+
+template <bool wrong>
+void run_overtaken() {
+    LAUNCH(overtaken<wrong>, 1, 32, nullptr, zeroed_ints(32), device_ints(32));
+    finish();
+}
+
 /* ---- a store of data that the copy engine may not see yet ---- */
 
 template <bool wrong>
@@ -103,6 +131,7 @@ void run_leak() {
 const Bug fence_bugs[] = {
     BUG(ticket, "data race"),
     BUG(reload, "fence.proxy.async"),
+    BUG(overtaken, "fence.proxy.async"),
     BUG(unseen, "fence.proxy.async"),
     BUG(leak, "never freed"),
 };

@@ -90,7 +90,9 @@ __device__ inline void wi_bulk_wait_all() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/* Each thread that wrote shared memory calls this before the copy engine reads it. */
+/* Each thread that wrote shared memory calls this before the copy engine reads or writes it; each
+ * that read some, before it lets the copy engine write there. A barrier alone is not enough: on an
+ * H200 a thread's arrival overtook its own loads, and these brought what came next. */
 __device__ inline void wi_bulk_fence() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }

@@ -70,8 +70,11 @@ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
 
 inline void wi_group_begin() {}
 inline void wi_group_commit() {}
+/* Tensor cores read as the copy engine does; here threads read, and what they read is over now. */
 template <int pending>
-inline void wi_group_wait() {}
+inline void wi_group_wait() {
+    emu_bulk_fence();
+}
 template <int registers>
 inline void wi_keep_registers() {}
 template <int registers>

@@ -111,8 +111,9 @@ struct wi_ring_block {
             wi_lookback_leave(l, gridDim.x);
     }
 
-    /* For a finisher: this warp no longer needs the tile's slot. */
+    /* For a finisher: this warp has read what it needs of the tile's slot. */
     __device__ void release(int k) const {
+        wi_bulk_fence();
         wi_barrier_arrive(&r.empty[k % Shape::slots]);
     }
 

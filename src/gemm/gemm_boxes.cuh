@@ -20,7 +20,7 @@
  *
  * An Adder holds `count` sums of one thread, `run` of which lie together in C:
  *
- *   add_up(block, steps, turn)   waits for so many slots, adds their products, gives them back
+ *   add_up(block, steps, turn)   waits for so many slots, adds their products, releases them
  *   each(f)                      calls f(row, column, run of sums) */
 #ifndef WI_GEMM_BOXES_CUH
 #define WI_GEMM_BOXES_CUH
@@ -220,11 +220,17 @@ struct wi_gemm_boxed_block {
         wi_barrier_wait(&b.full[t.slot], t.parity);
         return slot + (uint32_t)t.slot * slot_bytes;
     }
-    /* For an adder: its warp has read all that it needs of the slot. */
+    /* For an adder: its warp needs the slot no more. Tensor cores have read it, as the copy engine
+     * does, and are done. */
     __device__ void release(const turn &t) const {
         __syncwarp();
         if (wi_lane() == 0)
             wi_barrier_arrive(&b.empty[t.slot]);
+    }
+    /* The same, if lanes have read it themselves. */
+    __device__ void release_read(const turn &t) const {
+        wi_bulk_fence();
+        release(t);
     }
 
     /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
@@ -264,8 +270,7 @@ struct wi_gemm_boxed_block {
 
     /* Stores all sums of an adder. Of C, what is to be added is read several runs at a time, before
      * any is written: for all the compiler knows, what one writes is what the next reads. With more
-     * at a time registers run out, and a kernel that hands registers from warp to warp must not
-     * spill: on an H200 its sums were wrong then. */
+     * at a time registers run out. */
     template <class To>
     __device__ void store_all(const Adder &sums, To *tile) const {
         using run = wi_gemm_run<To, Adder::run>;

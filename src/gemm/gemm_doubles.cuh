@@ -94,9 +94,9 @@ struct wi_gemm_doubles {
         take(slot, 0, now);
         for (size_t s = 0; s < steps; s++) {
             take(slot, 1, next);
-            ring.release(t);
-            t.next();
             add(now);
+            ring.release_read(t); /* by now the loads are over: the fence need not wait for them */
+            t.next();
             if (s + 1 < steps) {
                 slot = ring.wait(t);
                 take(slot, 0, now);

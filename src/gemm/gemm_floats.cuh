@@ -77,7 +77,7 @@ struct wi_gemm_floats {
                 }
                 lines += unrolled * wi_box_line;
             }
-            ring.release(t);
+            ring.release_read(t);
             t.next();
         }
     }
