@@ -77,6 +77,9 @@ static double seconds_on_gpu(const weft_context *ctx, const wi_lu_args *a, doubl
 static double halves_seconds(const weft_context *ctx, const void *args) {
     return seconds_on_gpu(ctx, args, 5 * wi_machine_of(ctx)->launch_s);
 }
+static double overlapped_seconds(const weft_context *ctx, const void *args) {
+    return seconds_on_gpu(ctx, args, 0.5 * wi_machine_of(ctx)->launch_s);
+}
 #endif
 
 static const wi_row rows[] = {
@@ -139,6 +142,7 @@ static const wi_row rows[] = {
      .kinds = WI_ON_CUDA,
      .types = LU_TYPES,
      .misfit = fits_cluster,
+     .seconds = overlapped_seconds,
      .run = wi_lu_overlapped},
 #endif
 };
