@@ -89,12 +89,12 @@ void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *bar
     count_in(self->block, (Barrier *)barrier, 0, (int64_t)bytes);
 }
 
-void emu_send(void *to, const void *value, size_t bytes, uint64_t *barrier, unsigned rank,
-              emu_site at) {
+void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu_site at) {
+    constexpr size_t bytes = 16;
     void *const there = emu_cluster_map(to, rank, at);
     Barrier *const b = (Barrier *)emu_cluster_map(barrier, rank, at);
     Block *const block = self->block->cluster->blocks[rank];
-    std::array<char, 16> kept;
+    std::array<char, bytes> kept;
     memcpy(kept.data(), value, bytes);
     check_access(there, bytes, EMU_WRITE, false, at, at.what);
     forget_marks(there, bytes);

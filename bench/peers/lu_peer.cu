@@ -5,24 +5,12 @@
  *
  *   lu_peer [OP [TYPE [RUNG [N]]]]    lu or cholesky; f64 or f32; a rung, or - for the library's
  *                                     choice; one order in place of a list */
-#include <cusolverDn.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <algorithm>
-#include <chrono>
 #include <vector>
 
-#include "cublas.cuh"
-
-static void check_solver(cusolverStatus_t status, const char *doing) {
-    if (status == CUSOLVER_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuSOLVER status %d\n", doing, (int)status);
-    exit(1);
-}
-#define SOLVER(call) check_solver(call, #call)
+#include "cusolver.cuh"
 
 static bool all_ok = true;
 
@@ -38,56 +26,6 @@ __global__ void draw_matrix(T *a, size_t n, uint64_t seed, T diagonal) {
         a[e] = i == j ? x + diagonal : x;
     }
 }
-
-/* ---- cuSOLVER ---- */
-
-template <class T>
-struct solver {
-    static constexpr cudaDataType type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
-    cusolverDnHandle_t handle = nullptr;
-    cusolverDnParams_t parameters = nullptr;
-    size_t n, device_bytes = 0, host_bytes = 0;
-    bool is_lu;
-    void *device = nullptr, *host = nullptr;
-    int64_t *pivots = nullptr;
-    int *info = nullptr;
-
-    solver(const race &r, bool is_lu_, size_t n_, T *a) : n(n_), is_lu(is_lu_) {
-        SOLVER(cusolverDnCreate(&handle));
-        SOLVER(cusolverDnSetStream(handle, r.stream));
-        SOLVER(cusolverDnCreateParams(&parameters));
-        if (is_lu)
-            SOLVER(cusolverDnXgetrf_bufferSize(handle, parameters, (int64_t)n, (int64_t)n, type, a,
-                                               (int64_t)n, type, &device_bytes, &host_bytes));
-        else
-            SOLVER(cusolverDnXpotrf_bufferSize(handle, parameters, CUBLAS_FILL_MODE_LOWER,
-                                               (int64_t)n, type, a, (int64_t)n, type, &device_bytes,
-                                               &host_bytes));
-        CUDA(cudaMalloc(&device, device_bytes + 1));
-        CUDA(cudaMalloc((void **)&pivots, n * sizeof *pivots));
-        CUDA(cudaMalloc((void **)&info, sizeof *info));
-        host = malloc(host_bytes + 1);
-    }
-    ~solver() {
-        cudaFree(device);
-        cudaFree(pivots);
-        cudaFree(info);
-        free(host);
-        cusolverDnDestroyParams(parameters);
-        cusolverDnDestroy(handle);
-    }
-    solver(const solver &) = delete;
-    solver &operator=(const solver &) = delete;
-    void factor(T *a) {
-        if (is_lu)
-            SOLVER(cusolverDnXgetrf(handle, parameters, (int64_t)n, (int64_t)n, type, a, (int64_t)n,
-                                    pivots, type, device, device_bytes, host, host_bytes, info));
-        else
-            SOLVER(cusolverDnXpotrf(handle, parameters, CUBLAS_FILL_MODE_LOWER, (int64_t)n, type, a,
-                                    (int64_t)n, type, device, device_bytes, host, host_bytes,
-                                    info));
-    }
-};
 
 /* ---- races ---- */
 
@@ -129,11 +67,6 @@ static double backward_error(const race &r, bool is_lu, size_t n, const T *a, co
     return largest(b.p, n) / (largest(x.p, n) * (double)n / 2 * sqrt((double)n) * unit);
 }
 
-static double now() {
-    using namespace std::chrono;
-    return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
 template <class T>
 static void race_factor(const race &r, const char *op, const char *rung, size_t n) {
     const weft_type type = sizeof(T) == 8 ? WEFT_F64 : WEFT_F32;
@@ -144,7 +77,7 @@ static void race_factor(const race &r, const char *op, const char *rung, size_t 
     device_array<int64_t> pivots(n);
     draw_matrix<<<filling_blocks, filling_threads>>>(a.p, n, 1,
                                                      is_lu ? (T)0 : (T)(2 * sqrt((double)n)));
-    solver<T> peer(r, is_lu, n, work.p);
+    cusolver<T> peer(r, n, work.p);
     std::vector<double> ours, theirs;
     double error = 0;
     for (int turn = 0; turn <= turns; turn++)
@@ -156,8 +89,10 @@ static void race_factor(const race &r, const char *op, const char *rung, size_t 
                 check_weft(r.ctx, weft_lu_factor(r.ctx, 0, type, n, n, work.p, n, pivots.p));
             else if (own)
                 check_weft(r.ctx, weft_cholesky_factor(r.ctx, 0, type, n, work.p, n));
+            else if (is_lu)
+                peer.lu(work.p);
             else
-                peer.factor(work.p);
+                peer.cholesky(work.p);
             CUDA(cudaStreamSynchronize(r.stream));
             if (turn > 0)
                 (own ? ours : theirs).push_back(now() - start);

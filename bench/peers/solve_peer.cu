@@ -6,69 +6,14 @@
  *
  *   solve_peer [WAY [N [NRHS]]]    direct, mixed or auto, or - for all; one order in place of a
  * list */
-#include <cusolverDn.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <algorithm>
-#include <chrono>
 #include <vector>
 
-#include "cublas.cuh"
-
-static void check_solver(cusolverStatus_t status, const char *doing) {
-    if (status == CUSOLVER_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuSOLVER status %d\n", doing, (int)status);
-    exit(1);
-}
-#define SOLVER(call) check_solver(call, #call)
+#include "cusolver.cuh"
 
 static bool all_ok = true;
-
-/* A \ B by cuSOLVER, in place of A and B. */
-struct solver {
-    cusolverDnHandle_t handle = nullptr;
-    cusolverDnParams_t parameters = nullptr;
-    int64_t n, rhs, *pivots = nullptr;
-    size_t device_bytes = 0, host_bytes = 0;
-    void *device = nullptr, *host = nullptr;
-    int *info = nullptr;
-
-    solver(const race &r, size_t n_, size_t rhs_, double *a) : n((int64_t)n_), rhs((int64_t)rhs_) {
-        SOLVER(cusolverDnCreate(&handle));
-        SOLVER(cusolverDnSetStream(handle, r.stream));
-        SOLVER(cusolverDnCreateParams(&parameters));
-        SOLVER(cusolverDnXgetrf_bufferSize(handle, parameters, n, n, CUDA_R_64F, a, n, CUDA_R_64F,
-                                           &device_bytes, &host_bytes));
-        CUDA(cudaMalloc(&device, device_bytes + 1));
-        CUDA(cudaMalloc((void **)&pivots, n_ * sizeof *pivots));
-        CUDA(cudaMalloc((void **)&info, sizeof *info));
-        host = malloc(host_bytes + 1);
-    }
-    ~solver() {
-        cudaFree(device);
-        cudaFree(pivots);
-        cudaFree(info);
-        free(host);
-        cusolverDnDestroyParams(parameters);
-        cusolverDnDestroy(handle);
-    }
-    solver(const solver &) = delete;
-    solver &operator=(const solver &) = delete;
-    void solve(double *a, double *b) {
-        SOLVER(cusolverDnXgetrf(handle, parameters, n, n, CUDA_R_64F, a, n, pivots, CUDA_R_64F,
-                                device, device_bytes, host, host_bytes, info));
-        SOLVER(cusolverDnXgetrs(handle, parameters, CUBLAS_OP_N, n, rhs, CUDA_R_64F, a, n, pivots,
-                                CUDA_R_64F, b, n, info));
-    }
-};
-
-static double now() {
-    using namespace std::chrono;
-    return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
 
 static double median(std::vector<double> &x) {
     std::sort(x.begin(), x.end());
@@ -109,14 +54,15 @@ static void race_solve(const race &r, const way &w, size_t n, size_t rhs) {
     device_array<double> a(n * n), work(n * n), b(n * rhs), x(n * rhs);
     fill_reals(a.p, n * n, 1);
     fill_reals(b.p, n * rhs, 2);
-    solver peer(r, n, rhs, work.p);
+    cusolver<double> peer(r, n, work.p);
     std::vector<double> ours, theirs;
     for (int turn = 0; turn <= turns; turn++) {
         CUDA(cudaMemcpyAsync(work.p, a.p, n * n * sizeof(double), cudaMemcpyDefault, r.stream));
         CUDA(cudaMemcpyAsync(x.p, b.p, n * rhs * sizeof(double), cudaMemcpyDefault, r.stream));
         CUDA(cudaStreamSynchronize(r.stream));
         const double start = now();
-        peer.solve(work.p, x.p);
+        peer.lu(work.p);
+        peer.substitute(work.p, x.p, rhs);
         CUDA(cudaStreamSynchronize(r.stream));
         const double middle = now();
         check_weft(r.ctx, weft_solve(r.ctx, 0, WEFT_F64, n, rhs, a.p, n, b.p, n, x.p, n, &options,

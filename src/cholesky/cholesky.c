@@ -13,11 +13,9 @@ static const char name[] = "weft_cholesky_factor";
 static const char words_on_device; /* its address is the key of that scratch memory */
 
 weft_status wi_cholesky_check(weft_context *ctx, const char *call, weft_type type, unsigned how) {
-    if (wi_check_type(ctx, call, type) != WEFT_OK)
-        return WEFT_EARG;
-    if (type != WEFT_F64 && type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", call,
-                       weft_type_name(type));
+    const weft_status known = wi_check_wide_float(ctx, call, type);
+    if (known != WEFT_OK)
+        return known;
     if (how & ~(unsigned)HOWS)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: how is %u; it takes WEFT_ROW_MAJOR and WEFT_UPPER_TRIANGLE of "
@@ -41,7 +39,9 @@ static weft_status run_entered(weft_context *ctx, request *r) {
     r->args.first = first;
     status = wi_run(ctx, &wi_cholesky_ladder, name, r->args.type, &r->args);
     if (status == WEFT_OK && ctx->kind == WI_CUDA)
-        status = wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+        return wi_gpu_copy(ctx, r->words, first, sizeof r->words);
+    if (ctx->kind == WI_CUDA)
+        wi_gpu_sync(ctx); /* the caller's matrix may still be on its way back */
     return status;
 }
 

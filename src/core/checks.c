@@ -60,6 +60,14 @@ weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type) {
                    (int)type, WEFT_I8, weft_type_name(WEFT_I8), WEFT_F64, weft_type_name(WEFT_F64));
 }
 
+weft_status wi_check_wide_float(weft_context *ctx, const char *call, weft_type type) {
+    const weft_status status = wi_check_type(ctx, call, type);
+    if (status != WEFT_OK || type == WEFT_F64 || type == WEFT_F32)
+        return status;
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", call,
+                   weft_type_name(type));
+}
+
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type) {
     /* No C object is larger than PTRDIFF_MAX bytes. */

@@ -71,6 +71,8 @@ bool wi_is_control(const char *text);
  * the public name. */
 weft_status wi_check_context(const weft_context *ctx); /* WEFT_EARG if ctx is NULL */
 weft_status wi_check_type(weft_context *ctx, const char *call, weft_type type);
+/* f64 or f32; WEFT_EUNSUPPORTED for other types. */
+weft_status wi_check_wide_float(weft_context *ctx, const char *call, weft_type type);
 /* Checks that n elements of `type` fit the address space, that `p` is not NULL unless n is 0, and
  * that it is aligned as C aligns such elements. */
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,

@@ -15,7 +15,7 @@ struct alignas(16) wi_message {
 #ifdef WEFT_EMU
 inline void wi_send(wi_message *to, const wi_message &m, wi_barrier *b, unsigned rank,
                     EMU_SITE("wi_send")) {
-    emu_send(to, &m, sizeof m, b, rank, at);
+    emu_send(to, &m, b, rank, at);
 }
 inline void wi_receive(wi_barrier *b, uint32_t parity, EMU_SITE("wi_receive")) {
     emu_barrier_wait(b, parity, at);

@@ -22,11 +22,9 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
 }
 
 static weft_status check(weft_context *ctx, unsigned how, weft_type type) {
-    if (wi_check_type(ctx, name, type) != WEFT_OK)
-        return WEFT_EARG;
-    if (type != WEFT_F64 && type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", name,
-                       weft_type_name(type));
+    const weft_status known = wi_check_wide_float(ctx, name, type);
+    if (known != WEFT_OK)
+        return known;
     if (how & ~(unsigned)HOWS)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: how is %u; it takes WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A and "

@@ -18,11 +18,9 @@ static const char words_on_device; /* its address is the key of that scratch mem
 
 weft_status wi_lu_check(weft_context *ctx, const char *call, weft_type type, unsigned how,
                         unsigned allowed, const char *names) {
-    if (wi_check_type(ctx, call, type) != WEFT_OK)
-        return WEFT_EARG;
-    if (type != WEFT_F64 && type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", call,
-                       weft_type_name(type));
+    const weft_status known = wi_check_wide_float(ctx, call, type);
+    if (known != WEFT_OK)
+        return known;
     if (how & ~allowed)
         return wi_fail(ctx, WEFT_EARG, "%s: how is %u; it takes %s of weft/gemm.h", call, how,
                        names);

@@ -58,11 +58,9 @@ weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x,
  * most 32 columns. */
 weft_status wi_lu_update(weft_context *ctx, const wi_lu_panel *panel, wi_lu_columns columns);
 
+constexpr size_t wi_lu_most_substituted = 256; /* rows */
 /* A(rows of the triangle, columns) = L \ A(rows of the triangle, columns), L being the unit lower
- * triangle on the diagonal in these columns. */
-enum {
-    wi_lu_most_substituted = 256
-};
+ * triangle on the diagonal in these columns, of so many rows at most. */
 weft_status wi_lu_substitute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
                              wi_lu_columns columns);
 

@@ -249,11 +249,9 @@ static weft_status check_options(weft_context *ctx, const char *call, weft_type 
 static weft_status check_how(weft_context *ctx, const char *call, bool spd, unsigned how,
                              weft_type type) {
     const unsigned other = spd ? WEFT_UPPER_TRIANGLE : WEFT_TRANSPOSE_A;
-    if (wi_check_type(ctx, call, type) != WEFT_OK)
-        return WEFT_EARG;
-    if (type != WEFT_F64 && type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64 and f32", call,
-                       weft_type_name(type));
+    const weft_status known = wi_check_wide_float(ctx, call, type);
+    if (known != WEFT_OK)
+        return known;
     if (how & ~(WEFT_ROW_MAJOR | other))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: how is %u; it takes WEFT_ROW_MAJOR and %s of "
