@@ -2,8 +2,8 @@
 /* A few right-hand sides: T is read once. A block of threads has 64 rows at a time; it takes what
  * is left of the diagonal from its right-hand sides as the unknowns before it become known, then
  * multiplies by the inverse of the block on the diagonal, and publishes its own unknowns. Parts of
- * T are on their way before the unknowns that they meet are known, so a link of the chain is what it
- * takes to hand over 64 numbers and to multiply twice.
+ * T are on their way before the unknowns that they meet are known, so a link of the chain is what
+ * it takes to hand over 64 numbers and to multiply twice.
  *
  * In shared memory and registers rows and columns are counted as they lie in memory: backwards in T
  * if its rows are counted from the last to the first. */
@@ -162,8 +162,8 @@ struct chain_rows {
     /* Starts the copy that the row's step needs; the last step is for the diagonal. */
     __device__ void fetch(size_t step) const {
         if (step < row) {
-            const T *const from = p.t + (ptrdiff_t)row_at(row, 0) * p.t_row +
-                                  (ptrdiff_t)row_at(step, 0) * p.t_column;
+            const T *const from =
+                p.t + (ptrdiff_t)row_at(row, 0) * p.t_row + (ptrdiff_t)row_at(step, 0) * p.t_column;
             if (p.aligned && (row + 1) * side <= p.order)
                 fetch_whole(slot(step), from);
             else
@@ -336,27 +336,16 @@ static weft_status launch_count(weft_context *ctx, const wi_triangle *t, const T
     const int rhs = t->count < 3 ? (int)t->count : WI_TRSM_CHAIN_MOST;
     const size_t words = wi_gemm_pieces(t->order, wi_triangle_side) * wi_triangle_side * rhs;
     void *scratch;
-    const weft_status status = wi_gpu_scratch(
-        ctx, &key, sizeof(wi_lookback_header) + words * sizeof(wi_pair), &scratch);
+    const weft_status status =
+        wi_gpu_scratch(ctx, &key, sizeof(wi_lookback_header) + words * sizeof(wi_pair), &scratch);
     if (status != WEFT_OK)
         return status;
     wi_lookback line = {};
     line.header = (wi_lookback_header *)scratch;
-    const wi_chain_params<T> p = {(const T *)t->t,
-                                  t->t_row,
-                                  t->t_column,
-                                  (T *)t->x,
-                                  t->x_row,
-                                  t->x_column,
-                                  t->order,
-                                  t->args->lda,
-                                  (int)t->count,
-                                  t->backwards,
-                                  is_aligned<T>(t),
-                                  (T)t->alpha,
-                                  inverses,
-                                  line,
-                                  (wi_pair *)(line.header + 1)};
+    const wi_chain_params<T> p = {
+        (const T *)t->t,  t->t_row,    t->t_column,  (T *)t->x,     t->x_row,
+        t->x_column,      t->order,    t->args->lda, (int)t->count, t->backwards,
+        is_aligned<T>(t), (T)t->alpha, inverses,     line,          (wi_pair *)(line.header + 1)};
     switch (rhs) {
     case 1:
         return launch_layout<T, 1>(ctx, p);

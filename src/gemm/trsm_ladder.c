@@ -12,7 +12,8 @@ enum {
 static const char *fits_chain(const weft_context *ctx, const void *args) {
     const wi_triangle_args *const g = args;
     (void)ctx;
-    return (g->right ? g->m : g->n) > WI_TRSM_CHAIN_MOST ? "takes at most 8 right-hand sides" : NULL;
+    return (g->right ? g->m : g->n) > WI_TRSM_CHAIN_MOST ? "takes at most 8 right-hand sides"
+                                                         : NULL;
 }
 
 enum {

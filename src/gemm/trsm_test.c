@@ -142,10 +142,8 @@ static void arguments(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(all_rungs),
-        TEST_ON_EACH_PLACE(singular),
-        TEST_ON_EACH_PLACE(long_chain),
-        cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(all_rungs),  TEST_ON_EACH_PLACE(singular),
+        TEST_ON_EACH_PLACE(long_chain), cmocka_unit_test(test_threads),
         TEST_ON_EACH_PLACE(arguments),
     };
     return cmocka_run_group_tests_name("trsm", tests, NULL, NULL);
