@@ -151,8 +151,15 @@ __device__ inline void wi_store_if(bool condition, T *p, T x) {
 inline void wi_spin(EMU_SITE("wi_spin")) {
     emu_spin(at);
 }
+/* The same where the wait is long: looks seldom, so that those who wait for less see it sooner. */
+inline void wi_rest(EMU_SITE("wi_rest")) {
+    emu_spin(at);
+}
 #else
 __device__ inline void wi_spin() {}
+__device__ inline void wi_rest() {
+    __nanosleep(500);
+}
 #endif
 
 #endif

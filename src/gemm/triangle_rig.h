@@ -8,6 +8,7 @@
 #endif
 #include "gemm/matrix_rig.h"
 #include "gemm/triangle_cases.h"
+#include "gemm/trsm.h"
 
 /* The call that is tested. */
 typedef struct subject {
@@ -134,11 +135,18 @@ static void choose_layout(rig *r, triangle *p) {
     }
 }
 
+/* How many right-hand sides; the rung chain takes few. */
+static size_t draw_count(test_random *r, const wi_row *row) {
+    if (row && strcmp(row->name, "chain") == 0)
+        return 1 + test_below(r, WI_TRSM_CHAIN_MOST);
+    return counts[test_below(r, sizeof counts / sizeof *counts)];
+}
+
 /* Axes: the type; the flags; alpha; kind of numbers. */
 static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]) {
     static const double alphas[SCALINGS] = {1, -1, 0.3, 0};
     rig *const r = user;
-    size_t count = counts[test_below(&r->random, sizeof counts / sizeof *counts)];
+    size_t count = draw_count(&r->random, row);
     triangle p = {.row = row,
                   .type = at[0] ? WEFT_F32 : WEFT_F64,
                   .how = flags_of(at[1]),

@@ -16,6 +16,15 @@ weft_status wi_trsm_openblas(weft_context *ctx, const void *args);
 weft_status wi_trsm_packed(weft_context *ctx, const void *args);
 weft_status wi_trsm_column(weft_context *ctx, const void *args);
 weft_status wi_trsm_halves(weft_context *ctx, const void *args);
+weft_status wi_trsm_chain(weft_context *ctx, const void *args);
+
+enum {
+    WI_TRSM_CHAIN_MOST = 8 /* right-hand sides that the rung chain takes */
+};
+
+/* On a GPU: the inverses of T's blocks on the diagonal, 64 x 64 each, one after another: (i, k) of
+ * one at i + 64 k. The last is filled up with ones on its diagonal. */
+weft_status wi_trsm_invert(weft_context *ctx, const wi_triangle *t, void *inverses);
 
 /* Device memory that the rung users get takes, at most, while it is queued. */
 size_t wi_trsm_most_bytes(const weft_context *ctx, const wi_triangle_args *args);

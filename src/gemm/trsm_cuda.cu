@@ -106,11 +106,21 @@ static weft_status solve(const wi_triangle_work<T> &work, wi_rows_part rows, dou
 }
 
 template <class T>
+static weft_status launch_inverters(weft_context *ctx, const wi_triangle *t, T *inverses) {
+    return WEFT_LAUNCH(invert<T>, ctx, (unsigned)wi_gemm_pieces(t->order, wi_triangle_side),
+                       inverters, 0, (const T *)t->t, t->t_row, t->t_column, t->order, t->unit,
+                       inverses);
+}
+
+weft_status wi_trsm_invert(weft_context *ctx, const wi_triangle *t, void *inverses) {
+    return t->type == WEFT_F64 ? launch_inverters(ctx, t, (double *)inverses)
+                               : launch_inverters(ctx, t, (float *)inverses);
+}
+
+template <class T>
 static weft_status run(weft_context *ctx, const wi_triangle *t) {
     return wi_triangle_queue<T>(ctx, t, [&](const wi_triangle_work<T> &work) {
-        const weft_status status =
-            WEFT_LAUNCH(invert<T>, ctx, (unsigned)work.blocks(), inverters, 0, (const T *)t->t,
-                        t->t_row, t->t_column, t->order, t->unit, work.diagonal);
+        const weft_status status = wi_trsm_invert(ctx, t, work.diagonal);
         return status == WEFT_OK ? solve(work, {0, t->order}, t->alpha) : status;
     });
 }

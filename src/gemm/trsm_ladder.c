@@ -1,10 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of trsm: which calls each can do, and what it costs. */
+#include <math.h>
+
 #include "gemm/trsm.h"
 
 enum {
     TRSM_TYPES = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
 };
+
+#ifdef WEFT_CUDA
+static const char *fits_chain(const weft_context *ctx, const void *args) {
+    const wi_triangle_args *const g = args;
+    (void)ctx;
+    return (g->right ? g->m : g->n) > WI_TRSM_CHAIN_MOST ? "takes at most 8 right-hand sides"
+                                                         : NULL;
+}
+
+enum {
+    SIDE = 64,   /* of a block on the diagonal */
+    PANEL = 256, /* rows of which one kernel of `halves` does all */
+    LINK = 1600  /* cycles in which `chain` goes from one block to the next */
+};
+
+static double order_of(const wi_triangle_args *g) {
+    return (double)(g->right ? g->n : g->m);
+}
+
+/* Products at half the peak; of few columns each panel and each product is a wait, and inverses
+ * are another. */
+static double halves_seconds(const weft_context *ctx, const void *args) {
+    const wi_triangle_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double flops = order_of(g) * (double)g->m * (double)g->n;
+    const double kernels = 2 + 3 * ceil(order_of(g) / PANEL);
+    return kernels * m->launch_s + 2 * flops / (g->type == WEFT_F64 ? m->f64_flops : m->f32_flops);
+}
+
+/* Either the chain of blocks is what takes long, or reading T is. */
+static double chain_seconds(const weft_context *ctx, const void *args) {
+    const wi_triangle_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double order = order_of(g), bytes = order * order / 2 * (double)weft_type_size(g->type);
+    const double links = ceil(order / SIDE) * LINK;
+    return 4 * m->launch_s + fmax(wi_seconds_working(m, links, 1), wi_seconds_moving(m, bytes));
+}
+#endif
 
 static const wi_row rows[] = {
     {.name = "serial",
@@ -36,8 +76,15 @@ static const wi_row rows[] = {
      .what = "solve half, multiply, solve half; by inverses of diagonal blocks",
      .kinds = WI_ON_CUDA,
      .types = TRSM_TYPES,
-     .seconds = wi_no_rival,
+     .seconds = halves_seconds,
      .run = wi_trsm_halves},
+    {.name = "chain",
+     .what = "few right-hand sides: one kernel, whose blocks hand on 64 unknowns at a time",
+     .kinds = WI_ON_CUDA,
+     .types = TRSM_TYPES,
+     .misfit = fits_chain,
+     .seconds = chain_seconds,
+     .run = wi_trsm_chain},
 #endif
 };
 

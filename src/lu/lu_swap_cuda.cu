@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges of rows on a GPU. A first kernel follows each row through all the exchanges; then a
- * second moves rows in one step, column by column. */
+/* Exchanges of rows on a GPU, 256 of them at a time. A first kernel follows each row through the
+ * exchanges of its piece, of all pieces at once; then a second makes the moves of one piece after
+ * the other, column by column. */
 #include "cuda/launch.cuh"
 #include "lu/lu_cuda.cuh"
 
-constexpr int most = 256;      /* exchanges made at once */
+constexpr int most = 256;      /* exchanges of a piece */
 constexpr int rows = 2 * most; /* that may move: the rows k, and the rows pivot[k] */
 constexpr int tracers =
     32; /* threads of a block that follows rows: few, as they wait for themselves */
-constexpr int columns = 4; /* that a thread moves at a time */
+constexpr unsigned tracing = rows / tracers; /* blocks for a piece */
+constexpr int columns = 4;                   /* that a thread moves at a time */
 
 /* Exchanges first ... first + count - 1; pivot is that of row `first`. */
 struct exchanges {
@@ -40,40 +42,61 @@ __device__ static move trace(const exchanges &e, const int *pivot, int thread) {
     return {(last || !is_partner) && from != to ? from : -1, to};
 }
 
-__global__ void __launch_bounds__(tracers) trace_rows(exchanges e, move *moves) {
+/* Piece k of `pieces`, in the order in which they are made. */
+__device__ static exchanges piece_of(const exchanges &e, int pieces, int k) {
+    const int done = most * (e.forward ? k : pieces - 1 - k), left = e.count - done;
+    return {e.first + done, left < most ? left : most, e.pivot + done, e.forward};
+}
+
+__global__ void __launch_bounds__(tracers) trace_rows(exchanges all, int pieces, move *moves) {
     WEFT_SHARED(int, pivot, [most]);
+    const exchanges e = piece_of(all, pieces, (int)(blockIdx.x / tracing));
     for (int k = (int)threadIdx.x; k < e.count; k += tracers)
         pivot[k] = (int)e.pivot[k];
     __syncthreads();
-    const int thread = (int)blockIdx.x * tracers + (int)threadIdx.x;
-    moves[thread] = trace(e, pivot, thread);
+    const int thread = (int)(blockIdx.x % tracing) * tracers + (int)threadIdx.x;
+    moves[(size_t)blockIdx.x * tracers + threadIdx.x] = trace(e, pivot, thread);
+}
+
+/* The moves of one piece, in `there` columns from x on. */
+template <class T>
+__device__ static void move_columns(const move &m, T *x, size_t ldx, size_t there) {
+    const bool moving = m.from >= 0;
+    T old[columns];
+#pragma unroll
+    for (size_t c = 0; c < columns; c++)
+        old[c] = moving && c < there ? x[(size_t)m.from + c * ldx] : (T)0;
+    __syncthreads();
+#pragma unroll
+    for (size_t c = 0; c < columns; c++)
+        if (moving && c < there)
+            x[(size_t)m.to + c * ldx] = old[c];
 }
 
 template <class T>
-__global__ void __launch_bounds__(rows) move_rows(size_t n, T *x, size_t ldx, const move *moves) {
-    const move m = moves[threadIdx.x];
-    const bool moving = m.from >= 0;
+__global__ void __launch_bounds__(rows)
+    move_rows(size_t n, T *x, size_t ldx, const move *moves, int pieces) {
     for (size_t j = (size_t)blockIdx.x * columns; j < n; j += (size_t)gridDim.x * columns) {
-        T old[columns];
-#pragma unroll
-        for (int c = 0; c < columns; c++)
-            old[c] = moving && j + c < n ? x[(size_t)m.from + (j + c) * ldx] : (T)0;
-        __syncthreads();
-#pragma unroll
-        for (int c = 0; c < columns; c++)
-            if (moving && j + c < n)
-                x[(size_t)m.to + (j + c) * ldx] = old[c];
+        move m = moves[threadIdx.x];
+        for (int k = 0; k < pieces; k++) {
+            const move next = k + 1 < pieces ? moves[(size_t)(k + 1) * rows + threadIdx.x] : m;
+            if (k > 0)
+                __syncthreads();
+            move_columns(m, x + j * ldx, ldx, n - j);
+            m = next;
+        }
     }
 }
 
 template <class T>
 static weft_status exchange(weft_context *ctx, size_t n, T *x, size_t ldx, const exchanges &e,
-                            move *moves) {
+                            int pieces, move *moves) {
     const size_t wanted = (n + columns - 1) / columns, fill = 4 * (size_t)ctx->gpu->multiprocessors;
-    weft_status status = WEFT_LAUNCH(trace_rows, ctx, rows / tracers, tracers, 0, e, moves);
+    weft_status status =
+        WEFT_LAUNCH(trace_rows, ctx, (unsigned)pieces * tracing, tracers, 0, e, pieces, moves);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(move_rows<T>, ctx, (unsigned)(wanted < fill ? wanted : fill), rows, 0,
-                             n, x, ldx, moves);
+                             n, x, ldx, moves, pieces);
     return status;
 }
 
@@ -81,16 +104,16 @@ weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x,
                            wi_lu_exchanges e) {
     static const char moves_key = 0;
     const size_t pieces = (e.count + most - 1) / most;
+    const exchanges all = {(int)e.first, (int)e.count, e.pivot, e.forward};
     move *moves;
-    weft_status status = wi_gpu_scratch(ctx, &moves_key, rows * sizeof *moves, (void **)&moves);
-    for (size_t step = 0; step < pieces && status == WEFT_OK; step++) {
-        const size_t done = most * (e.forward ? step : pieces - 1 - step), left = e.count - done;
-        const exchanges piece = {(int)(e.first + done), (int)(left < most ? left : most),
-                                 e.pivot + done, e.forward};
-        status = type == WEFT_F64 ? exchange(ctx, n, (double *)x, ldx, piece, moves)
-                                  : exchange(ctx, n, (float *)x, ldx, piece, moves);
-    }
-    return status;
+    if (pieces == 0)
+        return WEFT_OK;
+    const weft_status status =
+        wi_gpu_scratch(ctx, &moves_key, pieces * rows * sizeof *moves, (void **)&moves);
+    if (status != WEFT_OK)
+        return status;
+    return type == WEFT_F64 ? exchange(ctx, n, (double *)x, ldx, all, (int)pieces, moves)
+                            : exchange(ctx, n, (float *)x, ldx, all, (int)pieces, moves);
 }
 
 weft_status wi_lu_swap_rows_gpu(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,

@@ -8,6 +8,7 @@
 
 #include "cholesky/cholesky.h"
 #include "core/gpu.h"
+#include "gemm/trsm.h"
 #include "lu/lu.h"
 #include "solve/system.h"
 
@@ -157,13 +158,14 @@ static double factor_seconds(const weft_context *ctx, const wi_solve_args *g, we
     return 2 * flops / (type == WEFT_F64 ? m->f64_flops : m->f32_flops);
 }
 
-/* A solution with one right-hand side: a pass over the factors, and on a GPU some launches for each
- * block of 64. */
+/* A solution with one right-hand side: on a cpu a pass over the factors. */
 static double substitution_seconds(const weft_context *ctx, const wi_solve_args *g,
                                    weft_type type) {
-    const wi_machine *const m = wi_machine_of(ctx);
-    const double n = (double)g->n, waits = ctx->kind == WI_CPU ? 0 : n / 16 * m->launch_s;
-    return wi_seconds_moving(m, n * n * (double)weft_type_size(type)) + waits;
+    const double n = (double)g->n;
+    const wi_triangle_args half = {.type = type, .m = g->n, .n = 1, .alpha = 1};
+    if (ctx->kind == WI_CPU)
+        return wi_seconds_moving(wi_machine_of(ctx), n * n * (double)weft_type_size(type));
+    return 2 * wi_pick(ctx, &wi_trsm_ladder, type, &half)->seconds(ctx, &half);
 }
 
 /* Residuals of all right-hand sides: ten operations for each element, far from the peak. */
