@@ -50,33 +50,44 @@ struct wi_strip_params {
     float weight[Shape::weights]; /* fused: of the row, then of the column */
 };
 
+/* A lane's share of a row where it lies beyond the border in part, or is not aligned. */
+template <class Shape>
+__device__ inline void wi_strip_copy_edge(const wi_strip_params<Shape> &p,
+                                          const typename Shape::In *line, bool is_there, int first,
+                                          typename Shape::In *to) {
+    using In = typename Shape::In;
+#pragma unroll 1
+    for (int at = (int)threadIdx.x % wi_strip_lanes; at < Shape::length; at += wi_strip_lanes) {
+        const int e = first - Shape::margin + at;
+        const int pixel = (e + Shape::margin * Shape::channels) / Shape::channels -
+                          Shape::margin; /* rounded down also where it is negative */
+        const int there = is_there ? wi_convolve_pixel(p.m.border, pixel, p.m.width) : -1;
+        const int source = there * Shape::channels + (e - pixel * Shape::channels);
+        if constexpr (sizeof(In) == 4)
+            wi_async_copy<4>(to + at, there < 0 ? line : line + source, there < 0 ? 0 : 4);
+        else
+            to[at] = there < 0 ? (In)0 : line[source];
+    }
+}
+
 /* A row of a warp's strip, on its way to the ring. */
 template <class Shape>
-__device__ inline void wi_strip_copy(const wi_strip_params<Shape> &p, size_t image, int first,
-                                     int row, typename Shape::In *to) {
-    using In = typename Shape::In;
+__device__ inline void wi_strip_copy(const wi_strip_params<Shape> &p, const typename Shape::In *x,
+                                     int first, bool is_inside, int row, typename Shape::In *to) {
+    constexpr int copies = Shape::length / Shape::chunk;
+    const int lane = (int)threadIdx.x % wi_strip_lanes;
     const int from = wi_convolve_pixel(p.m.border, row, p.m.height);
-    const In *const x = (const In *)p.m.x + image + (size_t)(from < 0 ? 0 : from) * p.m.ldx;
-    for (int at = (int)threadIdx.x % wi_strip_lanes * Shape::chunk; at < Shape::length;
-         at += wi_strip_lanes * Shape::chunk) {
-        const int e = first - Shape::margin + at;
-        const bool is_inside = e >= 0 && e + Shape::chunk <= p.elements;
-        if (from < 0 || (is_inside && p.aligned_x)) {
-            wi_async_copy<wi_strip_chunk>(to + at, from < 0 ? x : x + e,
-                                          from < 0 ? 0 : wi_strip_chunk);
-            continue;
-        }
-        for (int k = 0; k < Shape::chunk; k++) {
-            const int pixel = (e + k + Shape::margin * Shape::channels) / Shape::channels -
-                              Shape::margin; /* rounded down also where it is negative */
-            const int there = wi_convolve_pixel(p.m.border, pixel, p.m.width);
-            const int source = there * Shape::channels + (e + k - pixel * Shape::channels);
-            if constexpr (sizeof(In) == 4)
-                wi_async_copy<4>(to + at + k, there < 0 ? x : x + source, there < 0 ? 0 : 4);
-            else
-                to[at + k] = there < 0 ? (In)0.0f : x[source];
-        }
+    const typename Shape::In *const line = x + (size_t)(from < 0 ? 0 : from) * p.m.ldx;
+    if (!is_inside || from < 0) {
+        wi_strip_copy_edge(p, line, from >= 0, first, to);
+        return;
     }
+#pragma unroll
+    for (int k = 0; k < copies; k += wi_strip_lanes)
+        if (k + wi_strip_lanes <= copies || lane < copies - k)
+            wi_async_copy<wi_strip_chunk>(to + (k + lane) * Shape::chunk,
+                                          line + first - Shape::margin + (k + lane) * Shape::chunk,
+                                          wi_strip_chunk);
 }
 
 /* A few elements that a lane reads from shared memory at once. */
@@ -196,9 +207,14 @@ __device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t imag
         return;
     }
 #pragma unroll
-    for (int k = 0; k < Shape::across; k++)
-        if (e + k >= 0 && e + k < p.out_elements)
-            wi_convolve_store(p.m, at + (size_t)(e + k), v[k]);
+    for (int k = 0; k < Shape::across; k++) {
+        if (e + k < 0 || e + k >= p.out_elements)
+            continue;
+        if (p.m.out == WEFT_F32)
+            ((float *)p.m.y)[at + e + k] = v[k];
+        else if constexpr (sizeof(In) == 1)
+            ((uint8_t *)p.m.y)[at + e + k] = (uint8_t)wi_convolve_whole(v[k], 255, p.m.truncates);
+    }
 }
 
 /* A band of a strip of one image for each warp. */
@@ -217,13 +233,16 @@ static __global__ void __launch_bounds__(Shape::threads)
     const int top = (int)at.down * p.band + p.shift; /* the row of x of the first output row */
     const int left = p.m.out_height - (int)at.down * p.band;
     const int steps = (left < p.band ? left : p.band) + side - 1;
-    const size_t image = at.plane * p.m.apart_x, out_image = at.plane * p.m.apart_y;
+    const size_t out_image = at.plane * p.m.apart_y;
+    const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
+    const bool is_inside =
+        p.aligned_x && first >= Shape::margin && first + Shape::width + Shape::margin <= p.elements;
     In(*const row)[Shape::length] = rings[warp].row;
     if (first >= p.elements)
         return;
     for (int t = 0; t < ahead; t++) {
         if (t < steps)
-            wi_strip_copy(p, image, first, top - side / 2 + t, row[t]);
+            wi_strip_copy(p, x, first, is_inside, top - side / 2 + t, row[t]);
         wi_async_commit();
     }
     float sum[side][Shape::across] = {};
@@ -234,7 +253,7 @@ static __global__ void __launch_bounds__(Shape::threads)
         wi_strip_take<Shape>(row[t % ahead], window);
         __syncwarp();
         if (t + ahead < steps)
-            wi_strip_copy(p, image, first, top - side / 2 + t + ahead, row[t % ahead]);
+            wi_strip_copy(p, x, first, is_inside, top - side / 2 + t + ahead, row[t % ahead]);
         wi_async_commit();
         wi_strip_add(p, window, sum, done);
         if (t >= side - 1)
