@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call of convolve. */
+#include "convolve/convolve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/call.h"
+#include "core/gpu.h"
+
+static const char name[] = "weft_convolve";
+
+enum {
+    X,
+    Y,
+    MOST_CHANNELS = 4,
+    ALL_FLAGS = WEFT_CORRELATE | WEFT_DENSE | WEFT_SUMS_F64 | WEFT_TRUNCATE
+};
+
+static bool is_pixel_type(weft_type type) {
+    return type == WEFT_U8 || type == WEFT_U16 || type == WEFT_F16 || type == WEFT_F32 ||
+           type == WEFT_F64;
+}
+
+static weft_status check_types(weft_context *ctx, const weft_convolution *c) {
+    if (wi_check_type(ctx, name, c->type) != WEFT_OK)
+        return WEFT_EARG;
+    if (!is_pixel_type(c->type))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: type is %s; there are u8, u16, f16, f32 and f64", name,
+                       weft_type_name(c->type));
+    if (c->out == c->type || (c->out == WEFT_F32 && c->type != WEFT_F64))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: out is %s; of images of %s pass %s%s", name,
+                   weft_type_name(c->out), weft_type_name(c->type), weft_type_name(c->type),
+                   c->type == WEFT_F32 || c->type == WEFT_F64 ? "" : " or f32");
+}
+
+static weft_status check_size(weft_context *ctx, const char *what, size_t size, size_t least) {
+    if (size >= least && size <= WI_CONVOLVE_MOST)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG, "%s: %s is %zu; pass %zu to %d", name, what, size, least,
+                   WI_CONVOLVE_MOST);
+}
+
+static weft_status check_sizes(weft_context *ctx, const weft_convolution *c) {
+    weft_status status = check_size(ctx, "width", c->width, 0);
+    if (status == WEFT_OK)
+        status = check_size(ctx, "height", c->height, 0);
+    if (status == WEFT_OK)
+        status = check_size(ctx, "filter_width", c->filter_width, 1);
+    if (status == WEFT_OK)
+        status = check_size(ctx, "filter_height", c->filter_height, 1);
+    if (status == WEFT_OK && (c->channels < 1 || c->channels > MOST_CHANNELS))
+        status = wi_fail(ctx, WEFT_EARG, "%s: channels is %u; pass 1 to %d", name, c->channels,
+                         MOST_CHANNELS);
+    if (status == WEFT_OK)
+        status = check_size(ctx, "width * channels", c->width * c->channels, 0);
+    if (status == WEFT_OK)
+        status = check_size(ctx, "filter_width * channels", c->filter_width * c->channels, 1);
+    return status;
+}
+
+static weft_status check_choices(weft_context *ctx, const weft_convolution *c) {
+    if ((unsigned)c->border > WEFT_BORDER_VALID)
+        return wi_fail(ctx, WEFT_EARG, "%s: border %d is not a weft_border; pass WEFT_BORDER_...",
+                       name, (int)c->border);
+    if (c->how & ~(unsigned)ALL_FLAGS)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: how is %u; it takes WEFT_CORRELATE, WEFT_DENSE, WEFT_SUMS_F64 and "
+                       "WEFT_TRUNCATE",
+                       name, c->how);
+    if (c->filters > 1 && c->filters % c->channels != 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: filters is %zu; pass 1, or a multiple of the %u channels", name,
+                       c->filters, c->channels);
+    return WEFT_OK;
+}
+
+/* How many weights there are. */
+static weft_status count_weights(weft_context *ctx, const weft_convolution *c, size_t *count) {
+    const size_t filters = c->filters ? c->filters : 1;
+    if (!__builtin_mul_overflow(c->filter_width, c->filter_height, count) &&
+        !__builtin_mul_overflow(*count, filters, count) &&
+        *count <= PTRDIFF_MAX / (4 * sizeof(double)))
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: %zu filters of %zu x %zu weights do not fit the address space; check "
+                   "filters, filter_width and filter_height",
+                   name, filters, c->filter_width, c->filter_height);
+}
+
+static size_t size_less(size_t n, size_t filter, weft_border border) {
+    if (border != WEFT_BORDER_VALID)
+        return n;
+    return n < filter ? 0 : n - filter + 1;
+}
+
+static wi_convolve_args args_of(const weft_convolution *c) {
+    const bool correlates = c->how & WEFT_CORRELATE, is_valid = c->border == WEFT_BORDER_VALID;
+    const size_t across = c->filter_width / 2, down = c->filter_height / 2;
+    wi_convolve_args a = {.type = c->type,
+                          .out = c->out,
+                          .doubles = c->how & WEFT_SUMS_F64 || c->type == WEFT_F64,
+                          .truncates = c->how & WEFT_TRUNCATE,
+                          .border = c->border,
+                          .channels = c->channels,
+                          .width = c->width,
+                          .height = c->height,
+                          .out_width = size_less(c->width, c->filter_width, c->border),
+                          .out_height = size_less(c->height, c->filter_height, c->border),
+                          .images = c->images,
+                          .filter_width = c->filter_width,
+                          .filter_height = c->filter_height,
+                          .left = correlates ? across : c->filter_width - 1 - across,
+                          .above = correlates ? down : c->filter_height - 1 - down,
+                          .filters = c->filters ? c->filters : 1};
+    if (is_valid)
+        a.left = a.above = 0;
+    return a;
+}
+
+/* A stack of images as one matrix. */
+static wi_array stack(const char *what, const void *p, size_t images, size_t height, size_t width,
+                      size_t apart, const char *ld_name, size_t ld, weft_type type, unsigned use) {
+    const size_t all = images && height && width ? (images - 1) * apart + height : 0;
+    return wi_matrix(what, p, all, width, ld_name, ld, type, use);
+}
+
+/* Fills in distances that were left out, and refuses those that are too small. */
+static weft_status check_distances(weft_context *ctx, const weft_convolution *c,
+                                   wi_convolve_args *a, size_t apart[2]) {
+    a->ldx = c->ldx ? c->ldx : a->width * a->channels;
+    a->ldy = c->ldy ? c->ldy : a->out_width * a->channels;
+    apart[X] = c->apart_x ? c->apart_x : a->height;
+    apart[Y] = c->apart_y ? c->apart_y : a->out_height;
+    if (apart[X] < a->height || apart[Y] < a->out_height)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %s is %zu, less than the %zu rows of an image; pass the rows from one "
+                       "image to the next",
+                       name, apart[X] < a->height ? "apart_x" : "apart_y",
+                       apart[X] < a->height ? apart[X] : apart[Y],
+                       apart[X] < a->height ? a->height : a->out_height);
+    for (int k = X; k <= Y; k++) {
+        size_t rows;
+        if (__builtin_mul_overflow(a->images, apart[k], &rows) ||
+            __builtin_add_overflow(rows, apart[k], &rows))
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: %zu images, %zu rows apart, exceed the address space; check images "
+                           "and %s",
+                           name, a->images, apart[k], k == X ? "apart_x" : "apart_y");
+    }
+    return WEFT_OK;
+}
+
+static weft_status describe(weft_context *ctx, const weft_convolution *c, const void *x, void *y,
+                            size_t weights, wi_convolve_args *a, wi_call *call) {
+    size_t apart[2];
+    weft_status status = check_distances(ctx, c, a, apart);
+    if (status == WEFT_OK)
+        status = wi_call_check_one(ctx, name,
+                                   wi_elements("filter", c->filter, weights, WEFT_F64, WI_IN));
+    if (status != WEFT_OK)
+        return status;
+    a->apart_x = apart[X] * a->ldx;
+    a->apart_y = apart[Y] * a->ldy;
+    const bool has_gaps = a->images > 1 && apart[Y] > a->out_height;
+    wi_call_begin(call, name, 0, 0);
+    wi_call_add(call, stack("x", x, a->images, a->height, a->width * a->channels, apart[X], "ldx",
+                            a->ldx, a->type, WI_IN));
+    wi_call_add(call, stack("y", y, a->images, a->out_height, a->out_width * a->channels, apart[Y],
+                            "ldy", a->ldy, a->out, has_gaps ? WI_IN | WI_OUT : WI_OUT));
+    return wi_call_check(ctx, call);
+}
+
+/* Distances in a copy on a GPU are those of images without gaps between rows. */
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_convolve_args args = *(const wi_convolve_args *)user;
+    args.apart_x = args.apart_x / args.ldx * part->ld[X];
+    args.apart_y = args.apart_y / args.ldy * part->ld[Y];
+    args.ldx = part->ld[X];
+    args.ldy = part->ld[Y];
+    args.x = part->p[X];
+    args.y = part->p[Y];
+    return wi_run(ctx, &wi_convolve_ladder, call->name, args.type, &args);
+}
+
+/* The weights in the order in which a correlation uses them; refuses those that are not finite. */
+static weft_status turn(weft_context *ctx, const weft_convolution *c, const wi_convolve_args *a,
+                        const double *from, double *to) {
+    const size_t one = a->filter_width * a->filter_height;
+    for (size_t f = 0; f < a->filters; f++)
+        for (size_t k = 0; k < one; k++) {
+            const double weight = from[f * one + k];
+            const double rounded = a->doubles ? weight : (float)weight;
+            if (!isfinite(rounded))
+                return wi_fail(ctx, WEFT_EARG,
+                               "%s: filter[%zu] is %g, not finite%s; pass finite weights", name,
+                               f * one + k, weight, isfinite(weight) ? " in f32" : "");
+            to[f * one + (c->how & WEFT_CORRELATE ? k : one - 1 - k)] = weight;
+        }
+    return WEFT_OK;
+}
+
+/* Runs the call with weights that this thread can read. `room` is for twice as many. */
+static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
+                            wi_call *call, const double *weights, double *room) {
+    const size_t columns = a->filters * a->filter_height, rows = a->filters * a->filter_width;
+    double *const factors = room + a->filters * a->filter_width * a->filter_height;
+    const weft_status status = turn(ctx, c, a, weights, room);
+    if (status != WEFT_OK || a->images == 0 || a->out_width == 0 || a->out_height == 0)
+        return status;
+    a->filter = room;
+    const bool is_shorter = columns + rows < a->filters * a->filter_width * a->filter_height;
+    const bool has_factors = is_shorter && wi_convolve_factors(a, factors, factors + columns);
+    if (has_factors) {
+        a->column = factors;
+        a->row = factors + columns;
+    }
+    a->separates = has_factors && !(c->how & WEFT_DENSE);
+    return wi_call_run(ctx, call, run, a);
+}
+
+/* The same with weights in device memory. */
+static weft_status run_fetched(weft_context *ctx, const weft_convolution *c, wi_convolve_args *a,
+                               wi_call *call, size_t weights, double *room) {
+    double *const fetched = room + 2 * weights;
+    if (wi_gpu_capturing(ctx))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: filter is device memory, which cannot be read during a stream capture; "
+                       "pass host memory",
+                       name);
+    const weft_status status = weft_copy(ctx, fetched, c->filter, weights * sizeof *fetched);
+    return status == WEFT_OK ? run_with(ctx, c, a, call, fetched, room) : status;
+}
+
+weft_status weft_convolve(weft_context *ctx, const weft_convolution *c, const void *x, void *y) {
+    size_t weights = 0;
+    wi_call call;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!c)
+        return wi_fail(ctx, WEFT_EARG, "%s: c is NULL; pass a weft_convolution", name);
+    weft_status status = check_types(ctx, c);
+    if (status == WEFT_OK)
+        status = check_sizes(ctx, c);
+    if (status == WEFT_OK)
+        status = check_choices(ctx, c);
+    if (status == WEFT_OK)
+        status = count_weights(ctx, c, &weights);
+    if (status != WEFT_OK)
+        return status;
+    wi_convolve_args args = args_of(c);
+    status = describe(ctx, c, x, y, weights, &args, &call);
+    if (status != WEFT_OK)
+        return status;
+    double *const room = wi_host_alloc(3 * weights * sizeof *room);
+    if (!room)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for copies of %zu weights", name, weights);
+    status = wi_is_host(ctx, c->filter) ? run_with(ctx, c, &args, &call, c->filter, room)
+                                        : run_fetched(ctx, c, &args, &call, weights, room);
+    wi_host_free(room);
+    return status;
+}

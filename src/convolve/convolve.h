@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_CONVOLVE_H
+#define WI_CONVOLVE_H
+
+#include "core/rows.h"
+#include "weft/convolve.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_CONVOLVE_MOST = (1 << 30) - 1, /* elements of a row, rows of an image, sides of a filter */
+    WI_CONVOLVE_TAUGHT_WEIGHTS = 900, /* that teaching rungs take as parameters of a kernel */
+    WI_CONVOLVE_TAUGHT_SIDE = 64      /* of a filter whose tile fits shared memory */
+};
+
+/* One checked call on memory that the place can access. It is a correlation: filters are turned if
+ * they need be. Sizes are in pixels, distances in elements. */
+typedef struct wi_convolve_args {
+    weft_type type, out;
+    bool doubles, truncates;
+    weft_border border;
+    size_t channels;
+    size_t width, height, out_width, out_height, images;
+    const void *x;
+    void *y;
+    size_t ldx, ldy, apart_x, apart_y;
+    size_t filter_width, filter_height;
+    size_t left, above; /* pixels of a filter before the one that is computed */
+    size_t filters;
+    const double *filter;       /* in host memory */
+    const double *column, *row; /* of each filter, if all are separable; else NULL */
+    bool separates;             /* the rule is to compute it by factors, on every place */
+} wi_convolve_args;
+
+extern const wi_ladder wi_convolve_ladder;
+
+/* Writes each filter's column (filter_height weights) and row (filter_width). False if one of them
+ * is not separable. */
+bool wi_convolve_factors(const wi_convolve_args *args, double *column, double *row);
+
+/* Two calls that filter the rows and then the columns; `between` has room for their sums,
+ * wi_convolve_between elements of f32 or f64. */
+size_t wi_convolve_between(const wi_convolve_args *args);
+wi_convolve_args wi_convolve_of_rows(const wi_convolve_args *args, void *between);
+wi_convolve_args wi_convolve_of_columns(const wi_convolve_args *args, const void *between);
+
+/* The rungs. */
+weft_status wi_convolve_serial(weft_context *ctx, const void *args);
+weft_status wi_convolve_threads(weft_context *ctx, const void *args);
+weft_status wi_convolve_separable(weft_context *ctx, const void *args);
+weft_status wi_convolve_direct(weft_context *ctx, const void *args);
+weft_status wi_convolve_constant(weft_context *ctx, const void *args);
+weft_status wi_convolve_tile(weft_context *ctx, const void *args);
+weft_status wi_convolve_blocks(weft_context *ctx, const void *args);
+weft_status wi_convolve_rows(weft_context *ctx, const void *args);
+weft_status wi_convolve_two_pass(weft_context *ctx, const void *args);
+weft_status wi_convolve_fused(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs threads and separable: a thread takes bands of rows, in blocks of columns whose lines
+ * stay in its cache. */
+#include <string.h>
+
+#include "convolve/convolve_simd.h"
+#include "cpu/team.h"
+
+enum {
+    CACHE_BYTES = 1 << 18, /* for the lines of a block */
+    LEAST_BLOCK = 256,     /* elements */
+    MOST_BLOCK = 4096,
+    LEAST_BAND = 32 /* rows; lines above and below a band are taken twice */
+};
+
+static size_t pieces(size_t n, size_t size) {
+    return (n + size - 1) / size;
+}
+
+static size_t round_up(size_t n, size_t to) {
+    return pieces(n, to) * to;
+}
+
+static size_t sum_bytes(const wi_convolve_args *a) {
+    return a->doubles ? sizeof(double) : sizeof(float);
+}
+
+static wi_convolve_plan plan_of(const wi_convolve_args *a, bool by_factors, int threads) {
+    const bool apart = a->filters > 1 && a->channels > 1;
+    wi_convolve_plan p = {.args = a,
+                          .by_factors = by_factors,
+                          .step = apart ? 1 : a->channels,
+                          .apart = a->channels,
+                          .parts = apart ? a->channels : 1};
+    p.length = a->out_width * p.step;
+    /* Lines are taken four at a time. */
+    p.kept = round_up(a->filter_height + WI_CONVOLVE_ROWS - 1, WI_CONVOLVE_ROWS);
+    p.block = round_up(CACHE_BYTES / (p.kept * sum_bytes(a)) + 1, LEAST_BLOCK);
+    p.block = p.block > MOST_BLOCK ? MOST_BLOCK : p.block;
+    p.block = p.block > p.length ? p.length : p.block;
+    p.pitch = round_up(p.block + (a->filter_width - 1) * p.step, 16) + 2 * WI_CONVOLVE_SPARE;
+    p.band = a->out_height / (4 * (size_t)threads) + 1;
+    p.band = round_up(p.band < LEAST_BAND ? LEAST_BAND : p.band, WI_CONVOLVE_ROWS);
+    p.band =
+        p.band < 4 * a->filter_height ? round_up(4 * a->filter_height, WI_CONVOLVE_ROWS) : p.band;
+    p.blocks = pieces(p.length, p.block);
+    p.bands = pieces(a->out_height, p.band);
+    return p;
+}
+
+/* The weights in the type of the sums. */
+static void put_weights(const wi_convolve_plan *p, void *weights) {
+    const wi_convolve_args *const a = p->args;
+    const size_t rows = a->filters * a->filter_width, columns = a->filters * a->filter_height;
+    const size_t n = p->by_factors ? rows + columns : rows * a->filter_height;
+    for (size_t k = 0; k < n; k++) {
+        const double weight = !p->by_factors ? a->filter[k]
+                              : k < rows     ? a->row[k]
+                                             : a->column[k - rows];
+        if (a->doubles)
+            ((double *)weights)[k] = weight;
+        else
+            ((float *)weights)[k] = (float)weight;
+    }
+}
+
+typedef struct job {
+    wi_convolve_plan plan;
+    wi_convolve_work work;
+    char *room;
+    size_t room_bytes; /* of a thread */
+    size_t count;
+} job;
+
+static void run_share(void *user, int rank, int team) {
+    const job *const j = user;
+    const size_t end = wi_team_share(j->count, rank + 1, team);
+    for (size_t k = wi_team_share(j->count, rank, team); k < end; k++)
+        j->work(&j->plan, k, j->room + (size_t)rank * j->room_bytes);
+}
+
+static weft_status run(weft_context *ctx, const wi_convolve_args *a, bool by_factors) {
+    const wi_convolve_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_convolve_simd);
+    const size_t flops =
+        a->out_width * a->out_height * a->channels * a->images *
+        (by_factors ? a->filter_width + a->filter_height : a->filter_width * a->filter_height);
+    const int threads = wi_team_size(ctx, (size_t)ctx->threads, flops);
+    job j = {.plan = plan_of(a, by_factors, threads), .work = a->doubles ? simd->f64 : simd->f32};
+    const size_t weights = round_up(
+        a->filters *
+            (by_factors ? a->filter_width + a->filter_height : a->filter_width * a->filter_height) *
+            sum_bytes(a),
+        64);
+    j.count = j.plan.parts * j.plan.blocks * j.plan.bands * a->images;
+    j.room_bytes = round_up(wi_convolve_lines(&j.plan) * j.plan.pitch * sum_bytes(a) +
+                                j.plan.kept * sizeof(void *),
+                            64);
+    const int team = j.count < (size_t)threads ? (int)j.count : threads;
+    char *const memory = wi_host_alloc(weights + (size_t)team * j.room_bytes);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_convolve: no memory for %zu bytes of rows",
+                       weights + (size_t)team * j.room_bytes);
+    put_weights(&j.plan, memory);
+    j.plan.weights = memory;
+    j.room = memory + weights;
+    memset(j.room, 0, (size_t)team * j.room_bytes); /* vectors touch what lies behind lines */
+    wi_team_run(ctx, team, run_share, &j);
+    wi_host_free(memory);
+    return WEFT_OK;
+}
+
+weft_status wi_convolve_threads(weft_context *ctx, const void *args) {
+    return run(ctx, args, false);
+}
+
+weft_status wi_convolve_separable(weft_context *ctx, const void *args) {
+    return run(ctx, args, true);
+}

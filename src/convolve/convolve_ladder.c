@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of convolve: what they can do, and what they cost. */
+#include <math.h>
+
+#include "convolve/convolve.h"
+#include "convolve/convolve_sizes.h"
+#include "cpu/team.h"
+
+#define TAUGHT (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_U8))
+#define PIXELS (TAUGHT | WI_TYPE(WEFT_U16) | WI_TYPE(WEFT_F16) | WI_TYPE(WEFT_F64))
+
+/* ---- what rungs can do ---- */
+
+static const char *fits_factors(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    (void)ctx;
+    return a->column ? NULL
+                     : "needs filters that are products of a column and a row, with fewer weights";
+}
+
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+static const char *fits_taught(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    (void)ctx;
+    if (a->type != a->out || (a->type != WEFT_F32 && a->type != WEFT_U8) || a->doubles)
+        return "needs images and outputs of f32, or of u8, and sums in f32";
+    return a->filters > 1 ? "needs one filter for all" : NULL;
+}
+
+static const char *fits_parameters(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    if (fits_taught(ctx, args))
+        return fits_taught(ctx, args);
+    return a->filter_width * a->filter_height > WI_CONVOLVE_TAUGHT_WEIGHTS
+               ? "needs at most 900 weights: they are parameters of the kernel"
+               : NULL;
+}
+
+static const char *fits_tile(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    const char *const why = fits_parameters(ctx, args);
+    if (why)
+        return why;
+    return a->filter_width > WI_CONVOLVE_TAUGHT_SIDE || a->filter_height > WI_CONVOLVE_TAUGHT_SIDE
+               ? "needs filters of at most 64 columns and rows, whose tile fits shared memory"
+               : NULL;
+}
+#    endif
+
+static const char *fits_strips(const wi_convolve_args *a) {
+    if (a->doubles)
+        return "needs sums in f32";
+    if (a->filters > 1)
+        return "needs one filter for all";
+    if (a->filter_width != a->filter_height)
+        return "needs square filters";
+    if (!(a->type == WEFT_F32 && a->channels == 1) &&
+        !(a->type == WEFT_U8 && (a->channels == 1 || a->channels == 3)))
+        return "needs images of f32 with one channel, or of u8 with one or three";
+    return NULL;
+}
+
+#    define CASE(size) case size:
+
+static const char *fits_rows(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    (void)ctx;
+    if (fits_strips(a))
+        return fits_strips(a);
+    if (a->type == WEFT_F32)
+        switch (a->filter_width) { WI_CONVOLVE_ROWS_F32(CASE) return NULL; }
+    else if (a->channels == 1)
+        switch (a->filter_width) { WI_CONVOLVE_ROWS_U8(CASE) return NULL; }
+    else
+        switch (a->filter_width) { WI_CONVOLVE_ROWS_RGB(CASE) return NULL; }
+    return "needs a filter of a side that a kernel was made for: 3, 5, 7 ... 17, fewer of u8";
+}
+
+static const char *fits_fused(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    if (fits_factors(ctx, args))
+        return fits_factors(ctx, args);
+    if (fits_strips(a))
+        return fits_strips(a);
+    if (a->type == WEFT_F32)
+        switch (a->filter_width) { WI_CONVOLVE_FUSED_F32(CASE) return NULL; }
+    else if (a->channels == 1)
+        switch (a->filter_width) { WI_CONVOLVE_FUSED_U8(CASE) return NULL; }
+    else
+        switch (a->filter_width) { WI_CONVOLVE_FUSED_RGB(CASE) return NULL; }
+    return "needs a filter of a side that a kernel was made for: 3, 5 ... 17, 21, 25, 33, fewer of "
+           "u8";
+}
+#endif
+
+/* ---- what they cost ---- */
+
+static double outputs_of(const wi_convolve_args *a) {
+    return (double)a->images * (double)a->out_height * (double)a->out_width * (double)a->channels;
+}
+
+static double inputs_of(const wi_convolve_args *a) {
+    return (double)a->images * (double)a->height * (double)a->width * (double)a->channels;
+}
+
+static double bytes_of(const wi_convolve_args *a) {
+    return inputs_of(a) * (double)weft_type_size(a->type) +
+           outputs_of(a) * (double)weft_type_size(a->out);
+}
+
+/* Additions and multiplications. */
+static double dense_flops(const wi_convolve_args *a) {
+    return 2 * outputs_of(a) * (double)a->filter_width * (double)a->filter_height;
+}
+
+static double factor_flops(const wi_convolve_args *a) {
+    return 2 * outputs_of(a) * (double)(a->filter_width + a->filter_height);
+}
+
+/* Which order sums are made in follows from the filter, not from what is faster here. */
+static double if_dense(const wi_convolve_args *a, double seconds) {
+    return a->separates ? INFINITY : seconds;
+}
+
+static double if_separable(const wi_convolve_args *a, double seconds) {
+    return a->separates ? seconds : INFINITY;
+}
+
+/* Cycles of a thread with AVX2 are `per_flop` for each f32 operation, and of f64 twice as many. */
+static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops) {
+    const double per_flop = 1.0 / 16, per_pixel = 1.5;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double cycles = (flops * per_flop + inputs_of(a) * per_pixel) * wi_narrower(m);
+    const int team = wi_team_size(ctx, (size_t)-1, (size_t)(bytes_of(a) + flops / 8));
+    return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
+}
+
+static double threads_seconds(const weft_context *ctx, const void *args) {
+    return if_dense(args, cpu_seconds(ctx, args, dense_flops(args)));
+}
+
+static double separable_seconds(const weft_context *ctx, const void *args) {
+    return if_separable(args, cpu_seconds(ctx, args, factor_flops(args)));
+}
+
+#ifdef WEFT_CUDA
+/* Written and read once more by two passes. */
+static double bytes_between(const wi_convolve_args *a) {
+    return 2 * (double)wi_convolve_between(a) * (a->doubles ? 8 : 4);
+}
+
+/* Arithmetic and memory overlap where a rung is good at it. */
+static double gpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops,
+                          double share_of_peak, double bytes) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double peak = a->doubles ? m->f64_flops : m->f32_flops;
+    const double working = flops / (share_of_peak * peak);
+    const double moving = wi_seconds_moving(m, bytes);
+    return m->launch_s + (working > moving ? working : moving);
+}
+
+static double blocks_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    return if_dense(a, gpu_seconds(ctx, a, dense_flops(a), 0.4, 1.6 * bytes_of(a)));
+}
+
+static double rows_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    return if_dense(a, gpu_seconds(ctx, a, dense_flops(a), 0.7, 1.15 * bytes_of(a)));
+}
+
+static double two_pass_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    return if_separable(
+        a, gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a))));
+}
+
+static double fused_seconds(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    return if_separable(a, gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a)));
+}
+#endif
+
+static const wi_row rows[] = {
+    {.name = "serial",
+     .what = "the loops you would write",
+     .kinds = WI_ON_CPU,
+     .types = PIXELS,
+     .run = wi_convolve_serial},
+    {.name = "threads",
+     .what = "vector registers, four rows for each load, all cores",
+     .kinds = WI_ON_CPU,
+     .types = PIXELS,
+     .seconds = threads_seconds,
+     .run = wi_convolve_threads},
+    {.name = "separable",
+     .what = "rows first, then columns: w + h products instead of w h",
+     .kinds = WI_ON_CPU,
+     .types = PIXELS,
+     .misfit = fits_factors,
+     .seconds = separable_seconds,
+     .run = wi_convolve_separable},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {.name = "direct",
+     .what = "one thread for one pixel, all from global memory",
+     .kinds = WI_ON_CUDA,
+     .types = TAUGHT,
+     .misfit = fits_taught,
+     .run = wi_convolve_direct},
+    {.name = "constant",
+     .what = "the filter in constant memory",
+     .kinds = WI_ON_CUDA,
+     .types = TAUGHT,
+     .misfit = fits_parameters,
+     .run = wi_convolve_constant},
+    {.name = "tile",
+     .what = "pixels and those around them in a tile in shared memory",
+     .kinds = WI_ON_CUDA,
+     .types = TAUGHT,
+     .misfit = fits_tile,
+     .run = wi_convolve_tile},
+#    endif
+    {.name = "blocks",
+     .what = "4 x 4 pixels a thread in registers, the filter piece by piece",
+     .kinds = WI_ON_CUDA,
+     .types = PIXELS,
+     .seconds = blocks_seconds,
+     .run = wi_convolve_blocks},
+    {.name = "rows",
+     .what = "warps go down the image; a row meets all output rows it belongs to",
+     .kinds = WI_ON_CUDA,
+     .types = TAUGHT,
+     .misfit = fits_rows,
+     .seconds = rows_seconds,
+     .run = wi_convolve_rows},
+    {.name = "two_pass",
+     .what = "separable: rows to memory, then columns",
+     .kinds = WI_ON_CUDA,
+     .types = PIXELS,
+     .misfit = fits_factors,
+     .seconds = two_pass_seconds,
+     .run = wi_convolve_two_pass},
+    {.name = "fused",
+     .what = "separable: both in one pass, in registers",
+     .kinds = WI_ON_CUDA,
+     .types = TAUGHT,
+     .misfit = fits_fused,
+     .seconds = fused_seconds,
+     .run = wi_convolve_fused},
+#endif
+};
+
+const wi_ladder wi_convolve_ladder = {"convolve", rows, sizeof rows / sizeof rows[0]};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The work of a thread of convolve, compiled for each instruction set. */
+#ifndef WI_CONVOLVE_SIMD_H
+#define WI_CONVOLVE_SIMD_H
+
+#include "convolve/convolve.h"
+#include "cpu/isa.h"
+
+enum {
+    WI_CONVOLVE_ROWS = 4,  /* output rows that are computed together */
+    WI_CONVOLVE_SPARE = 64 /* elements behind a line that whole vectors may touch */
+};
+
+/* How a call is divided. Lines are the elements that are computed together: all channels of a row
+ * or, if channels have different filters, one channel. */
+typedef struct wi_convolve_plan {
+    const wi_convolve_args *args;
+    bool by_factors;
+    size_t step;   /* elements from a pixel to the next in a line: the channels, or 1 */
+    size_t apart;  /* the same in x and y: the channels */
+    size_t parts;  /* lines of a row of x or y: 1, or the channels */
+    size_t length; /* elements of an output line */
+    size_t block;  /* elements of a line that are computed at a time */
+    size_t band;   /* rows of a piece of work */
+    size_t blocks, bands;
+    size_t pitch; /* of lines in `room` */
+    size_t kept;  /* lines of x, or filtered rows, that are kept */
+    const void
+        *weights; /* rounded to f32 if sums are; all filters, or all rows, then all columns */
+} wi_convolve_plan;
+
+/* Lines of `pitch` elements that a thread needs. */
+static inline size_t wi_convolve_lines(const wi_convolve_plan *plan) {
+    return plan->kept + 2 * WI_CONVOLVE_ROWS;
+}
+
+/* Does piece `piece` of parts * blocks * bands * images. `room` has wi_convolve_lines lines, of f32
+ * or f64. */
+typedef void (*wi_convolve_work)(const wi_convolve_plan *plan, size_t piece, void *room);
+
+typedef struct wi_convolve_simd {
+    wi_convolve_work f32, f64;
+} wi_convolve_simd;
+
+WI_DECLARE_ISAS(wi_convolve_simd, wi_convolve_simd);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every rung of convolve, on every place: types, borders, filters of all sizes, separable or not,
+ * larger than the image, one or several; channels, batches, gaps, alignments, host and device
+ * memory. Outputs are compared bit by bit, as they are the same everywhere. */
+#include <stdio.h>
+#include <string.h>
+
+#include "convolve/convolve.h"
+#include "convolve/convolve_oracle.h"
+#include "gemm/matrix_rig.h"
+
+enum {
+    X,
+    Y,
+    FILTER,
+    ARRAYS,
+    MOST_WEIGHTS = 4096,
+    MOST_GAP = 5,
+    MOST_OFFSET = 7,
+    ALL_ON_DEVICE = 7
+};
+
+#ifdef WEFT_EMU
+static const size_t most_pixels = 2500, most_products = 60000, capacity = 1 << 19;
+#else
+static const size_t most_pixels = 20000, most_products = 1500000, capacity = 1 << 21;
+#endif
+
+static const weft_type types[][2] = {
+    {WEFT_U8, WEFT_U8},   {WEFT_U8, WEFT_F32},  {WEFT_U16, WEFT_U16}, {WEFT_U16, WEFT_F32},
+    {WEFT_F16, WEFT_F16}, {WEFT_F16, WEFT_F32}, {WEFT_F32, WEFT_F32}, {WEFT_F64, WEFT_F64}};
+static const size_t widths[] = {1,  2,   3,   5,   8,   15,  16,  17,  33,
+                                64, 100, 127, 129, 161, 300, 515, 1030};
+static const size_t heights[] = {1, 2, 3, 4, 7, 9, 16, 23, 33, 40};
+static const size_t sides[] = {1, 2, 3, 4, 5, 6, 7, 9, 11, 15, 17, 21, 33, 37, 65};
+
+enum {
+    TYPES = sizeof types / sizeof *types,
+    BORDERS = 5,
+    FILTERS = 3, /* any; separable; as kernels were made for */
+    KINDS = 4,   /* of numbers */
+    WIDTHS = sizeof widths / sizeof *widths,
+    HEIGHTS = sizeof heights / sizeof *heights,
+    SIDES = sizeof sides / sizeof *sides
+};
+
+/* A case: the call, and how it is made. */
+typedef struct picture {
+    const wi_row *row;
+    oracle o;
+    size_t offset[ARRAYS];
+    test_pattern pattern;
+    unsigned device;
+} picture;
+
+static double weights[MOST_WEIGHTS], columns[MOST_WEIGHTS], lines[MOST_WEIGHTS];
+
+static const char *describe(const rig *r, const picture *p) {
+    static char text[500];
+    const weft_convolution *const c = &p->o.c;
+    snprintf(
+        text, sizeof text,
+        "%s to %s on %s, variant %s, how %#x, border %d, %zu images of %zu x %zu x %u, filters "
+        "%zu of %zu x %zu%s, ld %zu %zu, apart %zu %zu, offsets %zu %zu, pattern %d, device "
+        "%#x",
+        test_type_name(c->type), test_type_name(c->out), weft_place(r->ctx),
+        p->row ? p->row->name : "auto", c->how, (int)c->border, c->images, c->width, c->height,
+        c->channels, c->filters, c->filter_width, c->filter_height,
+        p->o.by_factors ? " by factors" : "", c->ldx, c->ldy, c->apart_x, c->apart_y, p->offset[X],
+        p->offset[Y], (int)p->pattern, p->device);
+    return text;
+}
+
+static size_t elements_of(const picture *p, int array) {
+    const weft_convolution *const c = &p->o.c;
+    const size_t width = array == X ? c->width : oracle_width(&p->o);
+    const size_t height = array == X ? c->height : oracle_height(&p->o);
+    const size_t ld = array == X ? c->ldx : c->ldy, apart = array == X ? c->apart_x : c->apart_y;
+    if (array == FILTER)
+        return c->filters * c->filter_width * c->filter_height;
+    return width && height && c->images
+               ? ((c->images - 1) * apart + height - 1) * ld + width * c->channels
+               : 0;
+}
+
+static weft_type type_of(const picture *p, int array) {
+    return array == X ? p->o.c.type : array == Y ? p->o.c.out : WEFT_F64;
+}
+
+/* ---- drawing a case ---- */
+
+static size_t draw_of(rig *r, const size_t *from, size_t n) {
+    return from[test_below(&r->random, n)];
+}
+
+static bool is_named(const wi_row *row, const char *name) {
+    return row && strcmp(row->name, name) == 0;
+}
+
+static bool is_separable_rung(const wi_row *row) {
+    return is_named(row, "two_pass") || is_named(row, "fused") || is_named(row, "separable");
+}
+
+/* Weights that f32 holds, or not; products of a column and a row, or not; now and then one filter
+ * of zeros. */
+static void draw_weights(rig *r, const picture *p, bool separable) {
+    const weft_convolution *const c = &p->o.c;
+    const size_t one = c->filter_width * c->filter_height;
+    for (size_t f = 0; f < c->filters; f++) {
+        double column[MOST_WEIGHTS], row[MOST_WEIGHTS];
+        const bool is_zero = test_below(&r->random, 20) == 0;
+        for (size_t j = 0; j < c->filter_height; j++)
+            column[j] = test_unit(&r->random);
+        for (size_t i = 0; i < c->filter_width; i++)
+            row[i] = test_unit(&r->random);
+        for (size_t k = 0; k < one; k++) {
+            const double drawn = p->pattern == TEST_SMALL ? (double)test_below(&r->random, 7) - 3
+                                                          : test_unit(&r->random);
+            const double product = column[k / c->filter_width] * row[k % c->filter_width];
+            weights[f * one + k] = is_zero ? 0 : separable ? product : drawn;
+        }
+    }
+}
+
+static void draw_filter(rig *r, picture *p, size_t kind) {
+    weft_convolution *const c = &p->o.c;
+    static const size_t made[] = {3, 5, 9};
+    do {
+        c->filter_width = draw_of(r, sides, SIDES);
+        c->filter_height = draw_of(r, sides, SIDES);
+    } while (c->filter_width * c->filter_height * 4 > MOST_WEIGHTS);
+    c->filters = 1;
+    if (kind == 0 && test_below(&r->random, 2))
+        c->filters = c->channels * (1 + test_below(&r->random, 4 / c->channels));
+    if (kind == 2 || is_named(p->row, "rows") || is_named(p->row, "fused")) {
+        c->filter_width = c->filter_height = draw_of(r, made, 3);
+        c->filters = 1;
+    }
+    draw_weights(r, p, kind == 1 || is_separable_rung(p->row) || test_below(&r->random, 4) == 0);
+}
+
+static void draw_places(rig *r, picture *p) {
+    weft_convolution *const c = &p->o.c;
+    const bool is_tidy = test_below(&r->random, 3) == 0;
+    const size_t gap = is_tidy ? 0 : test_below(&r->random, MOST_GAP);
+    c->ldx = c->width * c->channels + gap;
+    c->ldy = oracle_width(&p->o) * c->channels + (is_tidy ? 0 : test_below(&r->random, MOST_GAP));
+    if (is_tidy) { /* as the fastest kernels want it */
+        c->ldx = (c->ldx + 15) / 16 * 16;
+        c->ldy = (c->ldy + 15) / 16 * 16;
+    }
+    c->apart_x = c->height + test_below(&r->random, 2) * test_below(&r->random, 3);
+    c->apart_y = oracle_height(&p->o) + test_below(&r->random, 2) * test_below(&r->random, 3);
+    for (int k = X; k <= Y; k++)
+        p->offset[k] = is_tidy ? 0 : test_below(&r->random, MOST_OFFSET);
+    p->device =
+        test_below(&r->random, 4) ? ALL_ON_DEVICE : (unsigned)test_below(&r->random, ALL_ON_DEVICE);
+}
+
+static void draw_images(rig *r, picture *p, size_t width, size_t type) {
+    weft_convolution *const c = &p->o.c;
+    c->type = types[type][0];
+    c->out = types[type][1];
+    c->width = width;
+    c->height = draw_of(r, heights, HEIGHTS);
+    c->channels = 1 + (unsigned)test_below(&r->random, 4);
+    if (is_named(p->row, "rows") || is_named(p->row, "fused"))
+        c->channels = c->type == WEFT_U8 && test_below(&r->random, 2) ? 3 : 1;
+    c->images = test_below(&r->random, 4) ? 1 : test_below(&r->random, 4);
+    while (c->width * c->height * c->channels * (c->images ? c->images : 1) > most_pixels)
+        c->height > 1 ? c->height-- : c->width--;
+}
+
+/* ---- what a rung may refuse ---- */
+
+static bool may_refuse(const picture *p) {
+    const weft_convolution *const c = &p->o.c;
+    oracle any = p->o;
+    if (!p->row)
+        return false;
+    if (is_separable_rung(p->row) && !oracle_factor(&any))
+        return true;
+    const bool is_taught =
+        is_named(p->row, "direct") || is_named(p->row, "constant") || is_named(p->row, "tile");
+    const bool is_strips = is_named(p->row, "rows") || is_named(p->row, "fused");
+    if (is_taught)
+        return c->type != c->out || (c->type != WEFT_U8 && c->type != WEFT_F32) ||
+               oracle_sums_f64(&p->o) || c->filters > 1 ||
+               (!is_named(p->row, "direct") && c->filter_width * c->filter_height > 900) ||
+               (is_named(p->row, "tile") && (c->filter_width > 64 || c->filter_height > 64));
+    return is_strips &&
+           (oracle_sums_f64(&p->o) || c->filters > 1 || c->filter_width != c->filter_height ||
+            !((c->type == WEFT_F32 && c->channels == 1) ||
+              (c->type == WEFT_U8 && (c->channels == 1 || c->channels == 3))) ||
+            c->filter_width % 2 == 0 || c->filter_width > 7 || c->filter_width == 1
+#ifdef WEFT_EMU
+            || true /* few kernels */
+#endif
+           );
+}
+
+/* ---- a case ---- */
+
+static test_buffer *buffer_of(rig *r, const picture *p, int array) {
+    return rig_buffer(r, p->device, array);
+}
+
+static void load(rig *r, picture *p) {
+    for (int k = X; k <= Y; k++) {
+        const size_t width = test_size_of(type_of(p, k)), n = elements_of(p, k);
+        test_fill(&r->random, k == X ? p->pattern : TEST_ANY, type_of(p, k), n, r->source[k]);
+        test_buffer_load(buffer_of(r, p, k), r->source[k], n * width, p->offset[k] * width);
+    }
+    memcpy(r->source[FILTER], weights, elements_of(p, FILTER) * sizeof(double));
+    test_buffer_load(buffer_of(r, p, FILTER), weights, elements_of(p, FILTER) * sizeof(double), 0);
+    p->o.x = r->source[X];
+}
+
+static void compare_element(const rig *r, const picture *p, size_t image, size_t row, size_t column,
+                            size_t channel, const unsigned char *got, unsigned char *left) {
+    const weft_convolution *const c = &p->o.c;
+    const size_t at = (image * c->apart_y + row) * c->ldy + column * c->channels + channel;
+    const size_t width = test_size_of(c->out);
+    long double exact, magnitude;
+    const double sum = oracle_sum(&p->o, image, channel, row, column, &exact, &magnitude);
+    const test_value right = oracle_output(&p->o, sum), now = test_load(c->out, got, at);
+    if (!oracle_is_near(&p->o, sum, exact, magnitude))
+        fail_msg("%s: the promised order gives %.17g, far from %.17Lg", describe(r, p), sum, exact);
+    if (!test_same(c->out, right, now))
+        fail_msg("%s: image %zu, row %zu, column %zu, channel %zu is %s, should be %s",
+                 describe(r, p), image, row, column, channel, test_text(c->out, now),
+                 test_text(c->out, right));
+    memcpy(left + at * width, r->source[Y] + at * width, width);
+}
+
+/* Every output, and that nothing between them was written. */
+static void compare(rig *r, const picture *p) {
+    const weft_convolution *const c = &p->o.c;
+    const size_t bytes = elements_of(p, Y) * test_size_of(c->out);
+    unsigned char *const got = malloc(bytes + 1), *const left = malloc(bytes + 1);
+    assert_non_null(got);
+    assert_non_null(left);
+    memcpy(got, test_buffer_read(buffer_of(r, p, Y), describe(r, p)), bytes);
+    memcpy(left, got, bytes);
+    for (size_t image = 0; image < c->images; image++)
+        for (size_t row = 0; row < oracle_height(&p->o); row++)
+            for (size_t column = 0; column < oracle_width(&p->o); column++)
+                for (size_t channel = 0; channel < c->channels; channel++)
+                    compare_element(r, p, image, row, column, channel, got, left);
+    if (memcmp(left, r->source[Y], bytes) != 0)
+        fail_msg("%s: something between rows or images was written", describe(r, p));
+    free(got);
+    free(left);
+}
+
+static bool run_case(rig *r, picture *p) {
+    weft_convolution call = p->o.c;
+    load(r, p);
+    call.filter = (const double *)(const void *)buffer_of(r, p, FILTER)->p;
+    test_use(r->ctx, "convolve", p->row);
+    const weft_status status =
+        weft_convolve(r->ctx, &call, buffer_of(r, p, X)->p, buffer_of(r, p, Y)->p);
+    if (status == WEFT_EUNSUPPORTED && may_refuse(p))
+        return false;
+    if (status != WEFT_OK)
+        fail_msg("%s: %s: %s", describe(r, p), weft_status_name(status), weft_message(r->ctx));
+    const bool is_empty = elements_of(p, Y) == 0;
+    if (!is_empty) {
+        test_used(r->ctx, "convolve", p->row, describe(r, p));
+        compare(r, p);
+    }
+    if (memcmp(test_buffer_read(buffer_of(r, p, X), describe(r, p)), r->source[X],
+               elements_of(p, X) * test_size_of(call.type)) != 0)
+        fail_msg("%s: x was changed", describe(r, p));
+    return !is_empty;
+}
+
+/* Axes: the types; the border; the kind of filter; the kind of numbers. */
+static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]) {
+    static const test_pattern patterns[KINDS] = {TEST_SMALL, TEST_ANY, TEST_ANY, TEST_NANS};
+    rig *const r = user;
+    picture p = {.row = row, .pattern = patterns[at[3]]};
+    weft_convolution *const c = &p.o.c;
+    c->border = (weft_border)at[1];
+    c->how = (unsigned)test_below(&r->random, 16);
+    if (is_named(row, "rows") || is_named(row, "fused") || test_below(&r->random, 2))
+        c->how &= ~(unsigned)WEFT_SUMS_F64;
+    draw_images(r, &p, n, at[0]);
+    draw_filter(r, &p, at[2]);
+    c->filter = weights;
+    p.o.column = columns;
+    p.o.row = lines;
+    if (c->width * c->height * c->channels * c->images * c->filter_width * c->filter_height >
+        most_products)
+        return false;
+    draw_places(r, &p);
+    p.o.by_factors = oracle_factor(&p.o) && (row ? is_separable_rung(row) : !(c->how & WEFT_DENSE));
+    return run_case(r, &p);
+}
+
+static void all_pictures(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    const test_sweep s = {.sizes = widths,
+                          .size_count = WIDTHS,
+                          .ladder = &wi_convolve_ladder,
+                          .extent = {TYPES, BORDERS, FILTERS, KINDS},
+                          .must = 1,
+                          .share = 100,
+                          .one_in = 4,
+                          .run = run_drawn};
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(all_pictures),
+    };
+    return cmocka_run_group_tests_name("convolve", tests, NULL, NULL);
+}
