@@ -7,6 +7,7 @@
  *   triangle_peer [OP [TYPE]]    all, or trsm, trmm or syrk; f64 or f32 */
 #include <string.h>
 
+#include "cublas.cuh"
 #include "triangle_race.cuh"
 
 static bool all_ok = true;

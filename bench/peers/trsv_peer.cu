@@ -6,6 +6,7 @@
  *   trsv_peer [TYPE]    f64 or f32 */
 #include <string.h>
 
+#include "cublas.cuh"
 #include "triangle_race.cuh"
 
 static bool all_ok = true;
