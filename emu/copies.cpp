@@ -103,6 +103,13 @@ void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu
     count_in(block, b, 0, (int64_t)bytes);
 }
 
+/* Changes nothing, and what it brings may still be written by whom it likes. */
+void emu_bulk_prefetch(const void *global, size_t bytes) {
+    if (((uintptr_t)global | bytes) % 16 != 0)
+        report(__builtin_return_address(0),
+               "prefetch of %zu bytes from %p: both must be multiples of 16", bytes, global);
+}
+
 void emu_bulk_store(void *global, const void *shared, size_t bytes) {
     check_sixteen(global, shared, bytes, __builtin_return_address(0));
     self->block->copies.push_back({self, [=] { move_bytes(global, shared, bytes); }});

@@ -13,6 +13,7 @@
 struct shape {
     size_t m, n, k;
     bool transposed_a = false, transposed_b = false;
+    int beta = 0; /* or 1 */
 };
 
 /* A type of weft's and how cuBLAS is asked for the same. */
@@ -76,17 +77,17 @@ static bool has_a_transposed(const kind &t, const shape &s) {
 
 static void peer_product(const race &r, const kind &t, const shape &s, const void *a, const void *b,
                          void *c) {
-    const double one = 1, zero = 0;
-    const float one_f = 1, zero_f = 0;
-    const int one_i = 1, zero_i = 0;
+    const double one = 1, beta = s.beta;
+    const float one_f = 1, beta_f = (float)s.beta;
+    const int one_i = 1;
     const bool wide = t.type == WEFT_F64, whole = t.type == WEFT_I8;
     const void *const alpha = wide ? (const void *)&one : whole ? (const void *)&one_i : &one_f;
-    const void *const beta = wide ? (const void *)&zero : whole ? (const void *)&zero_i : &zero_f;
+    const void *const factor = wide ? (const void *)&beta : whole ? (const void *)&s.beta : &beta_f;
     const bool turned = has_a_transposed(t, s);
     BLAS(cublasGemmEx(r.blas, turned ? CUBLAS_OP_T : CUBLAS_OP_N,
                       s.transposed_b ? CUBLAS_OP_T : CUBLAS_OP_N, (int)s.m, (int)s.n, (int)s.k,
                       alpha, a, t.cuda_type, (int)(turned ? s.k : s.m), b, t.cuda_type,
-                      (int)(s.transposed_b ? s.n : s.k), beta, c, t.cuda_out, (int)s.m, t.compute,
+                      (int)(s.transposed_b ? s.n : s.k), factor, c, t.cuda_out, (int)s.m, t.compute,
                       CUBLAS_GEMM_DEFAULT));
 }
 
@@ -96,7 +97,12 @@ static void product(const race &r, const kind &t, const shape &s, const void *a,
     const unsigned how =
         t.how | (turned ? WEFT_TRANSPOSE_A : 0) | (s.transposed_b ? WEFT_TRANSPOSE_B : 0);
     check_weft(r.ctx, weft_gemm(r.ctx, how, t.type, t.out, s.m, s.n, s.k, 1, a, turned ? s.k : s.m,
-                                b, s.transposed_b ? s.n : s.k, 0, c, s.m));
+                                b, s.transposed_b ? s.n : s.k, s.beta, c, s.m));
+}
+
+/* C begins as 0 if it is read, else as what is seen if it is. */
+static void spoil(const kind &t, const shape &s, void *c) {
+    CUDA(cudaMemset(c, s.beta ? 0 : 0xff, s.m * s.n * weft_type_size(t.out)));
 }
 
 /* Is ours right, each of a few times? Theirs is the judge, on whole numbers. */
@@ -104,10 +110,13 @@ static bool is_right(const race &r, const kind &t, const shape &s, const void *a
                      void *c, void *theirs) {
     constexpr int times_checked = 3;
     bool ok = true;
-    peer_product(r, t, s, a, b, theirs);
+    spoil(t, s, theirs);
+    for (int call = 0; call <= s.beta; call++)
+        peer_product(r, t, s, a, b, theirs);
     for (int time = 0; time < times_checked; time++) {
-        CUDA(cudaMemset(c, 0xff, s.m * s.n * weft_type_size(t.out)));
-        product(r, t, s, a, b, c);
+        spoil(t, s, c);
+        for (int call = 0; call <= s.beta; call++)
+            product(r, t, s, a, b, c);
         CUDA(cudaStreamSynchronize(r.stream));
         const bool same = is_same_kind(t, c, theirs, s.m * s.n);
         if (!same)
@@ -141,11 +150,11 @@ static gemm_result run(const race &r, const kind &t, const shape &s) {
         [&] { peer_product(r, t, s, a.p, b.p, theirs.p); }, &seconds, &peer);
     const double flops = 2.0 * (double)s.m * (double)s.n * (double)s.k;
     printf("{\"op\":\"gemm\",\"type\":\"%s\",\"m\":%zu,\"n\":%zu,\"k\":%zu,\"transposes\":\"%c%c\","
-           "\"variant\":\"%s\",\"seconds\":%.4g,\"tflops\":%.2f,\"peer\":\"cuBLAS\","
+           "\"beta\":%d,\"variant\":\"%s\",\"seconds\":%.4g,\"tflops\":%.2f,\"peer\":\"cuBLAS\","
            "\"peer_seconds\":%.4g,\"peer_tflops\":%.2f,\"peer_ratio\":%.3f,\"ok\":%s}\n",
            t.name, s.m, s.n, s.k, has_a_transposed(t, s) ? 'T' : 'N', s.transposed_b ? 'T' : 'N',
-           weft_used(r.ctx, "gemm"), seconds, flops / seconds * 1e-12, peer, flops / peer * 1e-12,
-           peer / seconds, ok ? "true" : "false");
+           s.beta, weft_used(r.ctx, "gemm"), seconds, flops / seconds * 1e-12, peer,
+           flops / peer * 1e-12, peer / seconds, ok ? "true" : "false");
     fflush(stdout);
     return {ok, true, peer / seconds};
 }

@@ -236,6 +236,7 @@ void emu_barrier_wait(uint64_t *barrier, unsigned parity, EMU_SITE("barrier wait
 /* A message of 16 bytes to another block of the cluster. */
 void emu_send(void *to, const void *value, uint64_t *barrier, unsigned rank, emu_site at);
 void emu_bulk_load(void *shared, const void *global, size_t bytes, uint64_t *barrier);
+void emu_bulk_prefetch(const void *global, size_t bytes);
 void emu_bulk_store(void *global, const void *shared, size_t bytes);
 void emu_bulk_wait();
 void emu_bulk_fence();

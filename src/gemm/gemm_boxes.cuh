@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks that stay and take one tile of C after another, with a warp of its own, the copier, that
  * keeps a ring of slots in shared memory full: the copy engine brings a slot the boxes of A and B
- * of one step of k, 128 bytes of it. The other warps, the adders, wait for a slot, use it up and
- * give it back. So the copies for the next tile run while the sums of this one are stored. A Shape
- * says how large everything is:
+ * of one step of k, 128 bytes of it, and has C's tile ready in the second-level cache. The other
+ * warps, the adders, wait for a slot, use it up and give it back. So the copies for the next tile
+ * run while the sums of this one are stored. A Shape says how large everything is:
  *
  *   T, Out, Sum          the types
  *   tile_m, tile_n       of C's tile
@@ -198,21 +198,48 @@ struct wi_gemm_boxed_block {
         }
     }
 
-    /* The copier's work, by one thread. */
+    /* The copier's work, by its warp: one lane starts the copies. */
     __device__ void copy(const wi_boxes *from_a, const wi_boxes *from_b) const {
         turn t = {0, 1}; /* a slot that was never used is empty */
         each_item([&](const wi_gemm_item &item) {
-            for (size_t p = item.first; p < item.end; p += depth)
-                for (int factor = 0; factor < Shape::factors; factor++, t.next()) {
-                    wi_barrier *const full = &b.full[t.slot];
-                    char *const to = slot + (uint32_t)t.slot * slot_bytes;
-                    wi_barrier_wait(&b.empty[t.slot], t.parity);
-                    wi_barrier_arrive_expect(full, slot_bytes);
-                    A::load(to, from_a, (int)item.row, (int)p, Shape::part_a(factor), full);
-                    B::load(to + A::bytes, from_b, (int)item.column, (int)p, Shape::part_b(factor),
-                            full);
-                }
+            if (g.beta != (Sum)0 && item.whole)
+                fetch(item);
+            if (wi_lane() == 0)
+                copy_item(item, from_a, from_b, t);
+            __syncwarp();
         });
+    }
+    __device__ void copy_item(const wi_gemm_item &item, const wi_boxes *from_a,
+                              const wi_boxes *from_b, turn &t) const {
+        for (size_t p = item.first; p < item.end; p += depth)
+            for (int factor = 0; factor < Shape::factors; factor++, t.next()) {
+                wi_barrier *const full = &b.full[t.slot];
+                char *const to = slot + (uint32_t)t.slot * slot_bytes;
+                wi_barrier_wait(&b.empty[t.slot], t.parity);
+                wi_barrier_arrive_expect(full, slot_bytes);
+                A::load(to, from_a, (int)item.row, (int)p, Shape::part_a(factor), full);
+                B::load(to + A::bytes, from_b, (int)item.column, (int)p, Shape::part_b(factor),
+                        full);
+            }
+    }
+    /* Brings C's tile to the second-level cache, so that those who add to it wait less. */
+    template <class To>
+    __device__ void fetch_tile(const wi_gemm_item &item, const To *c) const {
+        const To *const tile = c + item.row + item.column * g.ldc;
+        constexpr uint32_t bytes = Shape::tile_m * (uint32_t)sizeof(To);
+        if ((uintptr_t)tile % 16 == 0 && g.ldc * sizeof(To) % 16 == 0 &&
+            item.row + Shape::tile_m <= g.m)
+            for (size_t j = (size_t)wi_lane(); j < (size_t)Shape::tile_n && item.column + j < g.n;
+                 j += 32)
+                wi_bulk_prefetch(tile + j * g.ldc, bytes);
+    }
+    __device__ void fetch(const wi_gemm_item &item) const {
+        if constexpr (sizeof(Out) == 2)
+            if (g.c_f32) {
+                fetch_tile(item, g.c_f32);
+                return;
+            }
+        fetch_tile(item, g.c);
     }
 
     /* For an adder: waits until the slot is full; returns A, behind which is B. */
@@ -352,7 +379,7 @@ __global__ void __launch_bounds__(32 * Shape::warps, 1)
     const int warp = (int)threadIdx.x / 32;
     if (warp >= Shape::adders) {
         wi_keep_registers<Shape::copier_registers>();
-        if (warp == Shape::adders && wi_lane() == 0)
+        if (warp == Shape::adders)
             block.copy(&from_a, &from_b);
     } else {
         wi_take_registers<Shape::adder_registers>();
