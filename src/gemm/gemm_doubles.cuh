@@ -127,6 +127,7 @@ struct wi_gemm_doubles_shape
     : wi_gemm_boxed_shape<double, double, double, tile_m, tile_n, slots, 8> {
     static constexpr int warps_m = warps_m_, warps_n = warps_n_, join_steps = 10;
     static constexpr bool any_share = true;
+    static constexpr int read_bytes = 128;
     template <class A, class B>
     using Adder = wi_gemm_doubles<wi_gemm_doubles_shape, A, B>;
 };
