@@ -48,7 +48,7 @@ endif()
 if(WEFT_CUDA_ON)
     include(CheckCompilerFlag)
     set(compress --compress-mode=size)
-    set(quick --Ofast-compile=mid)
+    set(quick --Ofast-compile=max)
     if(WEFT_QUICK_KERNELS)
         check_compiler_flag(CUDA ${quick} WEFT_CUDA_IS_QUICK)
         if(WEFT_CUDA_IS_QUICK)
@@ -77,6 +77,12 @@ if(WEFT_CUDA_ON)
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()
+
+# What is linked as device code cannot stay PTX: with an architecture NN-virtual it is made for NN.
+function(weft_needs_machine_code)
+    string(REPLACE "-virtual" "-real" real "${CMAKE_CUDA_ARCHITECTURES}")
+    set_target_properties(${ARGN} PROPERTIES CUDA_ARCHITECTURES "${real}")
+endfunction()
 
 # nvcc compiles a source to PTX, for each architecture anew, and PTX to machine code. The PTX for 8.0
 # is as good for 9.0 as its own: the machine code has the same bytes. So with the usual

@@ -125,20 +125,25 @@ foreach(switch CONTEXT UCONTEXT)
     set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS emu)
 endforeach()
 
-# Eight seeds for every program, two of each policy: label seed_K has the runs with seed K, and
-# scripts/test.sh chooses four of them for `make test`.
+# Eight seeds for every program, two of each policy. `make test` runs two of them, seeds s and s + 2,
+# one orderly policy and one wild: label round_K has the runs of round K of four, in which half of the
+# programs have the two other policies. scripts/test.sh chooses the round.
 set(emu_seeds 0 1 2 3 4 5 6 7)
 if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
 endif()
+set(emu_programs 0)
 function(weft_emu_runs name environment)
     foreach(seed IN LISTS emu_seeds)
         string(REPLACE "@SEED@" ${seed} arguments "${ARGN}")
+        math(EXPR round "(${seed} % 2 + ${seed} / 4 * 2 + ${emu_programs}) % 4")
         add_test(NAME ${name}_${seed} COMMAND ${name} ${arguments})
         set_tests_properties(
-            ${name}_${seed} PROPERTIES TIMEOUT 600 LABELS "emu;seed_${seed}" ENVIRONMENT
+            ${name}_${seed} PROPERTIES TIMEOUT 600 LABELS "emu;round_${round}" ENVIRONMENT
                                        "WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};${environment}")
     endforeach()
+    math(EXPR programs "${emu_programs} + 1")
+    set(emu_programs ${programs} PARENT_SCOPE)
 endfunction()
 
 # Every test that opens each place runs here as well, if there are kernels beside it or it tells GPUs
