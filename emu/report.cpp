@@ -46,8 +46,8 @@ uint64_t emu::random_below(uint64_t bound) {
 
 /* ---- places in the source ---- */
 
-/* A source place is encoded as the line and the address of the file's name: counted from the start of
- * this library, or of the program, whose kernels are its tests' own. */
+/* A source place is encoded as the line and the address of the file's name: counted from the start
+ * of this library, or of the program, whose kernels are its tests' own. */
 constexpr uint64_t is_site = (uint64_t)1 << 47, is_in_program = (uint64_t)1 << 46;
 constexpr uint64_t most_lines = 1 << 15, most_bytes = is_in_program / most_lines;
 extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
@@ -66,9 +66,8 @@ static const char *start_of_program() {
 Where::Where(const emu_site &at) : bits(is_site | (unsigned)at.line) {
     static const char *const program = start_of_program();
     const uint64_t in_library = (uint64_t)(at.file - &__ehdr_start);
-    bits |= in_library < most_bytes
-                ? in_library * most_lines
-                : is_in_program | (uint64_t)(at.file - program) * most_lines;
+    bits |= in_library < most_bytes ? in_library * most_lines
+                                    : is_in_program | (uint64_t)(at.file - program) * most_lines;
 }
 
 static std::string line_of(uint64_t bits) {
