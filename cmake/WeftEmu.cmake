@@ -68,6 +68,8 @@ set_target_properties(weft_emu_c PROPERTIES C_VISIBILITY_PRESET default)
 add_library(weft_emu_runtime OBJECT ${emu_runtime})
 target_link_libraries(weft_emu_runtime PRIVATE weft_emu_flags)
 target_compile_options(weft_emu_runtime PRIVATE -O2 -g1 -ftls-model=initial-exec ${emu_sanitize})
+# As one source: every access of a kernel goes through three of its files.
+set_target_properties(weft_emu_runtime PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 
 set(emu_simd)
 foreach(isa IN LISTS isas)
