@@ -70,6 +70,9 @@ set_target_properties(
                SOVERSION ${PROJECT_VERSION_MAJOR}
                LINK_DEPENDS ${version_script})
 target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script})
+if(CMAKE_BUILD_TYPE STREQUAL "Release") # users need the names of its calls only
+    target_link_options(weft_shared PRIVATE -Wl,-s)
+endif()
 if(NOT WEFT_SANITIZE AND NOT WEFT_FUZZ) # clang leaves the sanitizers' symbols to the program
     target_link_options(weft_shared PRIVATE -Wl,-z,defs)
 endif()

@@ -156,6 +156,11 @@ check_listing() {
         echo "with git: $listed" | breach_lines "not listed as .gitignore src/a.c"
 }
 
+# A planted fault whose lines are gone tests nothing.
+check_planted_faults() {
+    { scripts/mutants.sh --fit || true; } | breach_lines "a planted fault that does not fit"
+}
+
 # The breaches are counted in this shell, so that pipes do not lose the count.
 shopt -s lastpipe
 check_listing
@@ -167,6 +172,7 @@ check_sizes
 check_headers_stand_alone
 check_cases
 check_exports
+check_planted_faults
 if [ "$breaches" -gt 0 ]; then
     echo "conventions_test: $breaches breaches" >&2
     exit 1
