@@ -34,10 +34,10 @@ demo: ## set up, build, and show every operation on the best place of this machi
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@$(DEMO_BUILD)/weft demo
 
-# Kernels that nothing here can run are compiled only to see that they compile: quickly and for one
-# architecture, in a folder of its own, so that what is installed from $(BUILD) is whole.
+# Kernels that nothing here can run are compiled only to see that they compile: to PTX, with little
+# optimisation, in a folder of its own, so that what is installed from $(BUILD) is whole.
 TEST_BUILD = $(if $(GPU)$(wildcard $(BUILD)/Makefile),$(BUILD),build-test)
-QUICK_KERNELS = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90-real \
+QUICK_KERNELS = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90-virtual \
     -DWEFT_QUICK_KERNELS=ON)
 
 .PHONY: test

@@ -48,12 +48,8 @@ endif()
 if(WEFT_CUDA_ON)
     include(CheckCompilerFlag)
     set(compress --compress-mode=size)
-    set(quick --Ofast-compile=mid)
     if(WEFT_QUICK_KERNELS)
-        check_compiler_flag(CUDA ${quick} WEFT_CUDA_IS_QUICK)
-        if(WEFT_CUDA_IS_QUICK)
-            target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${quick}>)
-        endif()
+        check_compiler_flag(CUDA --Ofast-compile=max WEFT_CUDA_IS_QUICK)
     elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
         # Every driver for CUDA 13 reads code that is compressed this way; not every driver for 12.
         check_compiler_flag(CUDA ${compress} WEFT_CUDA_COMPRESSES)
@@ -74,9 +70,20 @@ if(WEFT_CUDA_ON)
     # programs link with nothing but the C runtime.
     # The host code only launches: -O1 compiles it faster.
     set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-O1)
+    set(WEFT_RING_OPTIONS ${WEFT_KERNEL_OPTIONS})
+    if(WEFT_CUDA_IS_QUICK) # where tensor cores run in groups, max has many remarks to make
+        list(APPEND WEFT_KERNEL_OPTIONS --Ofast-compile=max)
+        list(APPEND WEFT_RING_OPTIONS --Ofast-compile=mid)
+    endif()
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()
+
+# What is linked as device code cannot stay PTX: with an architecture NN-virtual it is made for NN.
+function(weft_needs_machine_code)
+    string(REPLACE "-virtual" "-real" real "${CMAKE_CUDA_ARCHITECTURES}")
+    set_target_properties(${ARGN} PROPERTIES CUDA_ARCHITECTURES "${real}")
+endfunction()
 
 # nvcc compiles a source to PTX, for each architecture anew, and PTX to machine code. The PTX for 8.0
 # is as good for 9.0 as its own: the machine code has the same bytes. So with the usual

@@ -23,7 +23,7 @@ if(WEFT_KERNELS)
 endif()
 if(WEFT_RING_KERNELS)
     weft_objects(weft_ring_kernels ${WEFT_RING_KERNELS})
-    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS}
+    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_RING_OPTIONS}
                            --generate-code=arch=compute_90a,code=[sm_90a])
     set_target_properties(weft_ring_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
     target_compile_definitions(weft_flags INTERFACE WEFT_RING=1)
@@ -70,6 +70,9 @@ set_target_properties(
                SOVERSION ${PROJECT_VERSION_MAJOR}
                LINK_DEPENDS ${version_script})
 target_link_options(weft_shared PRIVATE -Wl,--version-script=${version_script})
+if(CMAKE_BUILD_TYPE STREQUAL "Release") # users need the names of its calls only
+    target_link_options(weft_shared PRIVATE -Wl,-s)
+endif()
 if(NOT WEFT_SANITIZE AND NOT WEFT_FUZZ) # clang leaves the sanitizers' symbols to the program
     target_link_options(weft_shared PRIVATE -Wl,-z,defs)
 endif()

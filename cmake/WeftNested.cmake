@@ -9,6 +9,7 @@ if(WEFT_NESTED)
     set_target_properties(
         weft_nested PROPERTIES CUDA_SEPARABLE_COMPILATION ON CUDA_RESOLVE_DEVICE_SYMBOLS ON
                                POSITION_INDEPENDENT_CODE ON LINKER_LANGUAGE CUDA)
+    weft_needs_machine_code(weft_nested)
     target_link_libraries(weft_nested PRIVATE weft_flags)
     target_compile_options(weft_nested
                            PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${WEFT_KERNEL_OPTIONS}>)

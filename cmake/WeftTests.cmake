@@ -83,6 +83,7 @@ if(WEFT_CUDA_ON)
         set_target_properties(
             ${name} PROPERTIES CUDA_SEPARABLE_COMPILATION ON RUNTIME_OUTPUT_DIRECTORY
                                                              ${PROJECT_BINARY_DIR}/tests)
+        weft_needs_machine_code(${name})
         target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
         target_link_libraries(${name} PRIVATE weft_static PkgConfig::CMOCKA)
         add_test(NAME ${name} COMMAND ${name})

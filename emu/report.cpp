@@ -2,6 +2,9 @@
 /* Settings from the environment, the random generator that all choices use, and reports. */
 #include "emu.h"
 
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,23 +46,49 @@ uint64_t emu::random_below(uint64_t bound) {
 
 /* ---- places in the source ---- */
 
-/* A source place is encoded as the address of the file's name in the program, and the line. */
-constexpr uint64_t is_site = (uint64_t)1 << 47, most_lines = 1 << 15;
-extern "C" const char __executable_start;
+/* A source place is encoded as the line and the address of the file's name: counted from the start
+ * of this library, or of the program, whose kernels are its tests' own. */
+constexpr uint64_t is_site = (uint64_t)1 << 47, is_in_program = (uint64_t)1 << 46;
+constexpr uint64_t most_lines = 1 << 15, most_bytes = is_in_program / most_lines;
+extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
 
-Where::Where(const emu_site &at)
-    : bits(is_site | (uint64_t)(at.file - &__executable_start) * most_lines | (unsigned)at.line) {}
+/* The first object that the loader tells of is the program. */
+static int take_start(dl_phdr_info *object, size_t, void *start) {
+    *(const char **)start = (const char *)object->dlpi_addr;
+    return 1;
+}
+static const char *start_of_program() {
+    const char *start = nullptr;
+    dl_iterate_phdr(take_start, &start);
+    return start;
+}
+
+Where::Where(const emu_site &at) : bits(is_site | (unsigned)at.line) {
+    static const char *const program = start_of_program();
+    const uint64_t in_library = (uint64_t)(at.file - &__ehdr_start);
+    bits |= in_library < most_bytes ? in_library * most_lines
+                                    : is_in_program | (uint64_t)(at.file - program) * most_lines;
+}
+
+static std::string line_of(uint64_t bits) {
+    const char *const start = bits & is_in_program ? start_of_program() : &__ehdr_start;
+    return start + bits % is_in_program / most_lines + (":" + std::to_string(bits % most_lines));
+}
 
 std::string emu::source_of(Where where) {
     constexpr char inlined[] = "(inlined by) ";
-    char command[256], line[1024];
+    char command[PATH_MAX + 64], program[64], line[1024];
+    Dl_info object;
     if (where.bits & is_site)
-        return &__executable_start + (where.bits & ~is_site) / most_lines +
-               (":" + std::to_string(where.bits % most_lines));
+        return line_of(where.bits);
     if (where.bits == 0)
         return "an unknown place";
-    snprintf(command, sizeof command, "addr2line -e /proc/%d/exe -fCip %#zx 2>/dev/null", getpid(),
-             (const char *)where.bits - 1 - &__executable_start);
+    if (!dladdr((const void *)where.bits, &object))
+        return "code without line numbers";
+    snprintf(program, sizeof program, "/proc/%d/exe", getpid());
+    snprintf(command, sizeof command, "addr2line -e '%s' -fCip %#zx 2>/dev/null",
+             object.dli_fbase == &__ehdr_start ? object.dli_fname : program,
+             (const char *)where.bits - 1 - (const char *)object.dli_fbase);
     std::string text;
     FILE *const pipe = popen(command, "r");
     while (pipe && fgets(line, sizeof line, pipe)) {

@@ -4,6 +4,7 @@
 # program that is to see it, and runs that until it fails. Says which faults were killed and which
 # survived; fails if one survived or fits the code no more. With names, only those faults.
 #   scripts/mutants.sh [NAME...]
+#   scripts/mutants.sh --fit        only says which faults fit the code no more
 #
 # A list has paragraphs of lines that begin with a word:
 #   fault NAME      what follows is this fault
@@ -105,6 +106,11 @@ passes_without() { # passes_without PROGRAM SEEDS
     [ "${passes[$1]}" = yes ]
 }
 
+misfit() {
+    echo "ERROR     $name: the lines it replaces are not in $file, or more than once"
+    errors=$((errors + 1))
+}
+
 # The fault read last, if there is one and it is asked for.
 run_fault() {
     if [ -z "$name" ] || [[ -n "$asked" && " $asked " != *" $name "* ]]; then
@@ -112,14 +118,17 @@ run_fault() {
     fi
     local begun=$SECONDS
     count=$((count + 1))
+    if [ "$fit_only" = yes ]; then
+        plant "$source/$file" "${old%$'\n'}" "${new%$'\n'}" >/dev/null || misfit
+        return
+    fi
     if ! passes_without "$test" "${seeds:-2}"; then
         echo "ERROR     $name: $test does not build, or fails, without any fault"
         errors=$((errors + 1))
         return
     fi
     if ! plant "$source/$file" "${old%$'\n'}" "${new%$'\n'}" >"$work/planted"; then
-        echo "ERROR     $name: the lines it replaces are not in $file, or more than once"
-        errors=$((errors + 1))
+        misfit
         return
     fi
     cp "$work/planted" "$tree/$file"
@@ -160,13 +169,19 @@ read_faults() {
     run_fault
 }
 
-asked=$*
+fit_only=no asked=$*
 count=0 survived=0 errors=0 ran=''
-copy_tree
-configure
+if [ "$asked" = --fit ]; then
+    fit_only=yes asked=''
+else
+    copy_tree
+    configure
+fi
 for list in "$source"/tests/mutants/*.txt; do
     read_faults <"$list"
 done
-echo "mutants: $((count - survived - errors)) of $count killed," \
-    "$survived survived, $errors could not be tried"
+if [ "$fit_only" = no ]; then
+    echo "mutants: $((count - survived - errors)) of $count killed," \
+        "$survived survived, $errors could not be tried"
+fi
 [ "$count" -gt 0 ] && [ $((survived + errors)) -eq 0 ]

@@ -74,6 +74,23 @@ check_floors() {
         }' | breach_lines "an include from a lower floor to a higher"
 }
 
+# A type of a .cu file is that file's own: on emu, and in host code, templates of one name that take
+# types of one name are one function, whichever file's it is.
+check_types_of_kernels() {
+    code | grep -E '^(src|tests)/.*\.cu$' | xargs awk '
+        FNR == 1 { hidden = 0 }
+        /^namespace \{/ { hidden = 1 }
+        /^\} +\/\/ namespace/ { hidden = 0 }
+        !hidden && /^(struct|class|union|enum) [a-z]/ && !/;$/ {
+            name = $0
+            sub(/^((enum )?(struct|class|union)|enum) (alignas\(.*\) )?/, "", name)
+            sub(/[^A-Za-z0-9_].*/, "", name)
+            if (name in home && home[name] != FILENAME)
+                print name ", in " home[name] " and " FILENAME
+            home[name] = FILENAME
+        }' | breach_lines "one name for types of two .cu files"
+}
+
 check_sizes() {
     code | xargs wc -l | awk '$2 != "total" && $1 >= 700 {print $2 ", " $1 " lines"}' |
         breach_lines "longer than 700 lines"
@@ -139,16 +156,23 @@ check_listing() {
         echo "with git: $listed" | breach_lines "not listed as .gitignore src/a.c"
 }
 
+# A planted fault whose lines are gone tests nothing.
+check_planted_faults() {
+    { scripts/mutants.sh --fit || true; } | breach_lines "a planted fault that does not fit"
+}
+
 # The breaches are counted in this shell, so that pipes do not lose the count.
 shopt -s lastpipe
 check_listing
 check_licence_lines
 check_homes
 check_floors
+check_types_of_kernels
 check_sizes
 check_headers_stand_alone
 check_cases
 check_exports
+check_planted_faults
 if [ "$breaches" -gt 0 ]; then
     echo "conventions_test: $breaches breaches" >&2
     exit 1

@@ -4,9 +4,9 @@
 #include "gemm/gemm_batch_tensor.cuh"
 
 template <int side, int columns_, int each_, int blocks_, int apart_>
-struct fma_tile {
+struct f64_tile {
     using T = double;
-    using Sums = wi_gemm_batch_fma<fma_tile>;
+    using Sums = wi_gemm_batch_fma<f64_tile>;
     static constexpr int tile_m = side, tile_n = side, depth = side, rows = 4, columns = columns_;
     static constexpr int group = side / rows * (side / columns), each = each_;
     static constexpr int stages = 2, blocks = blocks_, apart = apart_;
@@ -26,9 +26,9 @@ struct tensor_tile {
     static constexpr bool one_tile = side != 64;
 };
 
-using tile8 = fma_tile<8, 4, 16, 5, 4>;
+using tile8 = f64_tile<8, 4, 16, 5, 4>;
 using tile16 = tensor_tile<16, 16, 1, 1, 4, 3, 3>;
-using tile24 = fma_tile<24, 6, 4, 2, 0>;
+using tile24 = f64_tile<24, 6, 4, 2, 0>;
 using tile32 = tensor_tile<32, 32, 1, 2, 2, 2, 3>;
 using tile48 = tensor_tile<48, 48, 3, 2, 1, 2, 2>;
 using tile64 = tensor_tile<64, 32, 2, 2, 1, 2, 2>;

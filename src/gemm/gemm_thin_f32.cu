@@ -7,9 +7,9 @@
 /* The long side as rows, and as columns; both sides short. */
 template <int m, int n, int depth_, int rows_, int columns_, int each_, int stages_, int blocks_,
           bool n_first_, bool one_tile_>
-struct tile {
+struct thin_tile_f32 {
     using T = float;
-    using Sums = wi_gemm_batch_fma<tile>;
+    using Sums = wi_gemm_batch_fma<thin_tile_f32>;
     static constexpr int tile_m = m, tile_n = n, depth = depth_;
     static constexpr int rows = rows_, columns = columns_;
     static constexpr int group = m / rows * (n / columns), each = each_;
@@ -19,12 +19,12 @@ struct tile {
 };
 
 template <int thin, int share, int stages, int blocks>
-using tall = tile<256, thin, 16, 8, share, 1, stages, blocks, false, false>;
+using tall = thin_tile_f32<256, thin, 16, 8, share, 1, stages, blocks, false, false>;
 template <int thin, int share, int blocks>
-using flat = tile<thin, 256, 16, share, 8, 1, 2, blocks, true, false>;
+using flat = thin_tile_f32<thin, 256, 16, share, 8, 1, 2, blocks, true, false>;
 
-using square32 = tile<32, 32, 32, 8, 4, 4, 2, 3, false, true>;
-using square64 = tile<64, 64, 32, 8, 8, 1, 2, 6, false, true>;
+using square32 = thin_tile_f32<32, 32, 32, 8, 4, 4, 2, 3, false, true>;
+using square64 = thin_tile_f32<64, 64, 32, 8, 8, 1, 2, 6, false, true>;
 
 static weft_status multiply_tall(weft_context *ctx, const wi_gemm_thin_product<float> &g) {
     if (g.thin <= 16)

@@ -7,9 +7,9 @@
 /* The long side as rows, and as columns; both sides short. */
 template <int m, int n, int depth_, int warps_m_, int warps_n_, int each_, int stages_, int blocks_,
           bool one_tile_>
-struct tile {
+struct thin_tile_f64 {
     using T = double;
-    using Sums = wi_gemm_batch_tensor_f64<tile>;
+    using Sums = wi_gemm_batch_tensor_f64<thin_tile_f64>;
     static constexpr int tile_m = m, tile_n = n, depth = depth_;
     static constexpr int warps_m = warps_m_, warps_n = warps_n_;
     static constexpr int group = 32 * warps_m * warps_n, each = each_;
@@ -19,12 +19,12 @@ struct tile {
 };
 
 template <int thin, int blocks>
-using tall = tile<128, thin, 16, 4, 1, 1, 3, blocks, false>;
+using tall = thin_tile_f64<128, thin, 16, 4, 1, 1, 3, blocks, false>;
 template <int thin, int stages, int blocks>
-using flat = tile<thin, 128, 16, 1, 4, 1, stages, blocks, false>;
+using flat = thin_tile_f64<thin, 128, 16, 1, 4, 1, stages, blocks, false>;
 
-using square32 = tile<32, 32, 32, 1, 2, 2, 2, 3, true>;
-using square64 = tile<64, 64, 32, 2, 2, 1, 2, 2, true>;
+using square32 = thin_tile_f64<32, 32, 32, 1, 2, 2, 2, 3, true>;
+using square64 = thin_tile_f64<64, 64, 32, 2, 2, 1, 2, 2, true>;
 
 static weft_status multiply_tall(weft_context *ctx, const wi_gemm_thin_product<double> &g) {
     if (g.thin <= 8)

@@ -287,12 +287,14 @@ struct wi_lu_panel_block {
 template <class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1)
     wi_lu_factor_panel(wi_lu_panel_params<typename Shape::T> p) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using T = typename Shape::T;
     WEFT_SHARED(wi_lu_panel_shared<Shape>, shared, );
     T x[Shape::rows][Shape::width];
     uint32_t now[Shape::rows];
     bool free[Shape::rows];
     wi_lu_panel_block<Shape>{p, shared, x, now, free}.run();
+#endif
 }
 
 #endif

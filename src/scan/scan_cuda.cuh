@@ -85,8 +85,9 @@ struct wi_scan_op {
 };
 
 /* The parts of wi_scan_args that a kernel needs, with types. */
-template <class T>
+template <class Element>
 struct wi_scan_params {
+    using T = Element;
     const T *x;
     T *y;
     size_t n;
@@ -94,6 +95,8 @@ struct wi_scan_params {
     uint64_t init;
     const uint64_t *carry_in;
     uint64_t *carry_out;
+    uint64_t flip; /* bits of every element that are flipped, repeated; see scan_tile.cuh */
+    uint64_t sign; /* the sign bit of signed integers, which a carry extends */
 
     __device__ wi_scan_carry<T> start() const {
         return wi_carry_from<wi_scan_carry<T>>(carry_in ? *carry_in : init);
@@ -102,9 +105,15 @@ struct wi_scan_params {
 
 template <class T>
 wi_scan_params<T> wi_scan_typed(const wi_scan_args *args) {
-    return {(const T *)args->x,           (T *)args->y, args->n,
-            args->kind == WEFT_EXCLUSIVE, args->init,   (const uint64_t *)args->carry_in,
-            (uint64_t *)args->carry_out};
+    return {(const T *)args->x,
+            (T *)args->y,
+            args->n,
+            args->kind == WEFT_EXCLUSIVE,
+            args->init,
+            (const uint64_t *)args->carry_in,
+            (uint64_t *)args->carry_out,
+            0,
+            0};
 }
 
 /* Calls f(wi_scan_op) for the operators that T has: bitwise ones for integers only. */
@@ -135,30 +144,6 @@ weft_status wi_with_scan_op(weft_op op, F f) {
         }
     }
     return WEFT_EUNSUPPORTED;
-}
-
-/* Calls f(type tag, wi_scan_op); only for MIN and MAX does the sign of integers matter. */
-template <class F>
-weft_status wi_with_scan(weft_type type, weft_op op, F f) {
-    const auto any = [=](auto tag) {
-        using T = typename decltype(tag)::type;
-        return wi_with_scan_op<T>(op, [=](auto o) { return f(tag, o); });
-    };
-    const auto ordered = [=](auto tag) {
-        if (op == WEFT_MIN)
-            return f(tag, wi_scan_op<WEFT_MIN>{});
-        return f(tag, wi_scan_op<WEFT_MAX>{});
-    };
-    const bool ordering = op == WEFT_MIN || op == WEFT_MAX;
-    if (ordering && type == WEFT_I8)
-        return ordered(wi_tag<int8_t>{});
-    if (ordering && type == WEFT_I16)
-        return ordered(wi_tag<int16_t>{});
-    if (ordering && type == WEFT_I32)
-        return ordered(wi_tag<int32_t>{});
-    if (ordering && type == WEFT_I64)
-        return ordered(wi_tag<int64_t>{});
-    return wi_with_unsigned_type(type, any);
 }
 
 #endif

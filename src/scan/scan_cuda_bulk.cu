@@ -13,7 +13,7 @@ struct scan_shape {
 };
 
 template <class Op, class T>
-struct block {
+struct scan_block {
     using C = wi_scan_carry<T>;
     using Vector = wi_vector<T>;
     using ring_block = wi_ring_block<scan_shape, Op, C>;
@@ -48,8 +48,7 @@ struct block {
     /* For the totaller: loads a part of the incomplete tile. */
     __device__ void fetch_broken(int k, int part, uint64_t tile) const {
         for (int row = 0; row < wi_part_rows; row++)
-            *vector_of(k, part, row) =
-                wi_read_vector<Op>(p.x, wi_place_in<T>(tile, part, row), p.n, true);
+            *vector_of(k, part, row) = wi_read_vector<Op>(p, wi_place_in<T>(tile, part, row), true);
     }
 
     __device__ C total(int k, uint64_t tile) const {
@@ -58,7 +57,7 @@ struct block {
             if (!is_whole(tile))
                 fetch_broken(k, part, tile);
             const C of_part = wi_part_total<Op, T>(
-                [&](int row) -> const Vector & { return *vector_of(k, part, row); });
+                [&](int row) { return wi_flipped<Op>(p, *vector_of(k, part, row)); });
             if (wi_lane() == part)
                 mine = of_part;
         }
@@ -70,13 +69,13 @@ struct block {
         Vector x[wi_part_rows];
 #pragma unroll
         for (int row = 0; row < wi_part_rows; row++)
-            x[row] = *vector_of(k, part, row);
+            x[row] = wi_flipped<Op>(p, *vector_of(k, part, row));
         ring.release(k);
         C carry = ring.carries(k)[part];
 #pragma unroll
         for (int row = 0; row < wi_part_rows; row++)
             wi_write_vector(p.y, wi_place_in<T>(tile, part, row), p.n, true,
-                            wi_scan_row<Op>(x[row], p.exclusive, &carry));
+                            wi_flipped<Op>(p, wi_scan_row<Op>(x[row], p.exclusive, &carry)));
     }
 };
 
@@ -89,13 +88,14 @@ __global__ void __launch_bounds__(wi_ring_block<scan_shape, Op, wi_scan_carry<T>
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(ring_memory, r, );
     const wi_ring_block<scan_shape, Op, C> ring = {l, r, wi_lookback_epoch(l)};
-    const block<Op, T> b = {ring, p, memory};
+    const scan_block<Op, T> b = {ring, p, memory};
     ring.work(
-        p.start(), [&](int k, uint64_t tile, wi_barrier *loaded) { b.load(k, tile, loaded); },
+        wi_scan_start<Op>(p),
+        [&](int k, uint64_t tile, wi_barrier *loaded) { b.load(k, tile, loaded); },
         [](int, uint64_t, int) {}, [&](int k, uint64_t tile) { return b.total(k, tile); },
         [&](C all) {
             if (p.carry_out)
-                *p.carry_out = wi_carry_bits(all);
+                wi_scan_hand_on<Op>(p, all);
         },
         [&](int k, uint64_t tile, int part) { b.scan(k, tile, part); });
 #endif
@@ -103,8 +103,8 @@ __global__ void __launch_bounds__(wi_ring_block<scan_shape, Op, wi_scan_carry<T>
 
 weft_status wi_scan_bulk(weft_context *ctx, const void *arguments) {
     const wi_scan_args *args = (const wi_scan_args *)arguments;
-    return wi_with_scan(args->type, args->op, [=](auto tag, auto op) {
-        using T = typename decltype(tag)::type;
+    return wi_with_scan(args, [=](auto p, auto op) {
+        using T = typename decltype(p)::T;
         constexpr size_t shared = scan_shape::slots * wi_tile_bytes;
         constexpr int threads = wi_ring_block<scan_shape, decltype(op), wi_scan_carry<T>>::threads;
         const uint64_t tiles = wi_tiles_of(args->n, wi_tile_elements<T>);
@@ -115,7 +115,7 @@ weft_status wi_scan_bulk(weft_context *ctx, const void *arguments) {
             return status;
         const uint64_t resident = (uint64_t)ctx->gpu->multiprocessors;
         const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
-        return WEFT_LAUNCH((bulk<decltype(op), T>), ctx, blocks, threads, shared,
-                           wi_scan_typed<T>(args), wi_lookback_in(scratch, tiles));
+        return WEFT_LAUNCH((bulk<decltype(op), T>), ctx, blocks, threads, shared, p,
+                           wi_lookback_in(scratch, tiles));
     });
 }

@@ -29,12 +29,12 @@ __device__ wi_scan_carry<T> carry_of_warp(const wi_lookback &l, uint64_t epoch, 
         if (wi_lane() == 0)
             wi_publish_total(l, epoch, tile, total);
         C after;
-        const C carry = wi_find_carry<Op>(l, epoch, tile, p.start(), total, &after);
+        const C carry = wi_find_carry<Op>(l, epoch, tile, wi_scan_start<Op>(p), total, &after);
         const C of_lane = wi_part_carry<Op>(carry, scanned);
         if (wi_lane() < warps)
             shared[wi_lane()] = of_lane;
         if (wi_lane() == 0 && tile == l.tiles - 1 && p.carry_out)
-            *p.carry_out = wi_carry_bits(after);
+            wi_scan_hand_on<Op>(p, after);
     } else if (warp == 1 && wi_ends_group(tile)) {
         wi_publish_group<Op, C>(l, epoch, tile);
     }
@@ -60,28 +60,29 @@ __global__ void __launch_bounds__(threads, resident<T>)
     wi_vector<T> x[wi_part_rows];
 #pragma unroll
     for (int row = 0; row < wi_part_rows; row++)
-        x[row] = wi_read_vector<Op>(p.x, wi_place_in<T>(tile, part, row), p.n, aligned_x);
+        x[row] =
+            wi_flipped<Op>(p, wi_read_vector<Op>(p, wi_place_in<T>(tile, part, row), aligned_x));
     const C total = wi_part_total<Op, T>([&](int row) { return x[row]; });
     C carry = carry_of_warp<Op>(l, epoch, tile, p, total);
 #pragma unroll
     for (int row = 0; row < wi_part_rows; row++)
         wi_write_vector(p.y, wi_place_in<T>(tile, part, row), p.n, aligned_y,
-                        wi_scan_row<Op>(x[row], p.exclusive, &carry));
+                        wi_flipped<Op>(p, wi_scan_row<Op>(x[row], p.exclusive, &carry)));
     if (threadIdx.x == 0)
         wi_lookback_leave(l, gridDim.x);
 }
 
 weft_status wi_scan_lookback(weft_context *ctx, const void *arguments) {
     const wi_scan_args *args = (const wi_scan_args *)arguments;
-    return wi_with_scan(args->type, args->op, [=](auto tag, auto op) {
-        using T = typename decltype(tag)::type;
+    return wi_with_scan(args, [=](auto p, auto op) {
+        using T = typename decltype(p)::T;
         const uint64_t tiles = wi_tiles_of(args->n, wi_tile_elements<T>);
         void *scratch;
         weft_status status =
             wi_gpu_scratch(ctx, &wi_scan_ladder, wi_lookback_bytes(tiles), &scratch);
         if (status != WEFT_OK)
             return status;
-        return WEFT_LAUNCH((lookback<decltype(op), T>), ctx, (unsigned)tiles, threads, 0,
-                           wi_scan_typed<T>(args), wi_lookback_in(scratch, tiles));
+        return WEFT_LAUNCH((lookback<decltype(op), T>), ctx, (unsigned)tiles, threads, 0, p,
+                           wi_lookback_in(scratch, tiles));
     });
 }

@@ -28,7 +28,7 @@ struct first_run {
 constexpr uint64_t no_run = ~(uint64_t)0; /* its position if there is none */
 
 template <class Shape, class P, wi_select_output output>
-struct block {
+struct select_block {
     using ring_block = wi_ring_block<Shape, wi_add_counts, uint64_t>;
 
     const ring_block &ring;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(wi_ring_block<Shape, wi_add_counts, uint64_t>:
     WEFT_DYNAMIC_SHARED(memory);
     WEFT_SHARED(ring_memory, r, );
     WEFT_SHARED(counts_memory, counts, );
-    using B = block<Shape, P, output>;
+    using B = select_block<Shape, P, output>;
     const typename B::ring_block ring = {l, r, wi_lookback_epoch(l)};
     const B b = {ring, p, form, counts, memory, first_runs};
     if (output == WI_OUTPUT_REST && p.rest_follows)

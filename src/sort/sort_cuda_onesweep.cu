@@ -73,7 +73,7 @@ constexpr size_t line_bytes = 256;
 
 /* How a call is divided, and the offsets of its temporary memory. Offset 0 is where the part begins
  * that must be zero at first. */
-struct layout {
+struct onesweep_layout {
     int passes;
     unsigned tiles, portions; /* tiles of each portion */
     size_t counts, next_tile, status, zeros, begins, plan, keys[2], values, bytes;
@@ -84,10 +84,10 @@ static size_t lined(size_t bytes) {
 }
 
 template <class K, class V, bool large>
-static layout lay_out(const wi_sort_args *a) {
+static onesweep_layout lay_out(const wi_sort_args *a) {
     const size_t tile = wi_tile<K, V, large>::keys;
     const size_t tiles = (a->n + tile - 1) / tile, most = wi_portion_keys / tile;
-    layout l = {};
+    onesweep_layout l = {};
     l.passes = (int)((a->end_bit - a->first_bit + wi_digit_bits - 1) / wi_digit_bits);
     l.portions = (unsigned)((tiles + most - 1) / most);
     l.tiles = (unsigned)((tiles + l.portions - 1) / l.portions);
@@ -107,7 +107,8 @@ static layout lay_out(const wi_sort_args *a) {
 }
 
 template <class K, class V>
-static wi_pass<K, V> pass_of(const wi_sort_args *a, const layout *l, unsigned char *memory) {
+static wi_pass<K, V> pass_of(const wi_sort_args *a, const onesweep_layout *l,
+                             unsigned char *memory) {
     wi_pass<K, V> p = {};
     p.keys[WI_SORT_IN] = (K *)a->x;
     p.keys[WI_SORT_OUT] = a->y ? (K *)a->y : (K *)(memory + l->keys[1]);
@@ -144,7 +145,7 @@ static size_t ties_of(const wi_sort_args *a) {
 }
 
 template <class K>
-static weft_status launch_counts(weft_context *ctx, const wi_sort_args *a, const layout *l,
+static weft_status launch_counts(weft_context *ctx, const wi_sort_args *a, const onesweep_layout *l,
                                  unsigned char *memory) {
     wi_count_args<K> c = {};
     c.x = (const K *)a->x;
@@ -178,7 +179,7 @@ static weft_status launch_counts(weft_context *ctx, const wi_sort_args *a, const
 }
 
 template <class K, class V, bool large>
-static weft_status launch_passes(weft_context *ctx, const wi_sort_args *a, const layout *l,
+static weft_status launch_passes(weft_context *ctx, const wi_sort_args *a, const onesweep_layout *l,
                                  unsigned char *memory) {
     using tile = wi_tile<K, V, large>;
     wi_pass<K, V> p = pass_of<K, V>(a, l, memory);
@@ -209,7 +210,7 @@ static weft_status launch_passes(weft_context *ctx, const wi_sort_args *a, const
 
 template <class K, class V, bool large>
 static weft_status run(weft_context *ctx, const wi_sort_args *a) {
-    const layout l = lay_out<K, V, large>(a);
+    const onesweep_layout l = lay_out<K, V, large>(a);
     if (a->bytes) {
         *a->bytes += l.bytes;
         return WEFT_OK;

@@ -95,15 +95,15 @@ static size_t words_of(const wi_records_args *args) {
 
 /* Temporary memory, as offsets in one block. The list of records reuses the memory of spare items,
  * and the copy for sorting records in place that of the other words. */
-struct layout {
+struct records_layout {
     size_t items, spare, splits, rest, bytes;
 };
 
-static layout plan(const wi_records_args *args) {
+static records_layout plan(const wi_records_args *args) {
     const size_t n = args->n, tile = wi_merge_tile<numbered, wi_no_value>;
     const size_t rest = (words_of(args) - 1) * n * sizeof(uint64_t);
     const size_t copy = args->out == args->records ? n * args->record_bytes : 0;
-    layout l;
+    records_layout l;
     l.items = 0;
     l.spare = n * sizeof(numbered);
     l.splits = l.spare + n * sizeof(numbered);
@@ -153,7 +153,7 @@ static weft_status move_records(weft_context *ctx, const wi_records_args *args,
 }
 
 static weft_status sort_records(weft_context *ctx, const wi_records_args *args, char *memory,
-                                const layout &l) {
+                                const records_layout &l) {
     numbered *const items = (numbered *)(memory + l.items);
     numbered *const spare = (numbered *)(memory + l.spare);
     uint64_t *const rest = (uint64_t *)(memory + l.rest);
@@ -172,7 +172,7 @@ static weft_status sort_records(weft_context *ctx, const wi_records_args *args, 
 
 weft_status wi_sort_records_by_fields(weft_context *ctx, const void *arguments) {
     const wi_records_args *const args = (const wi_records_args *)arguments;
-    const layout l = plan(args);
+    const records_layout l = plan(args);
     if (args->bytes) {
         *args->bytes += l.bytes;
         return WEFT_OK;

@@ -143,7 +143,7 @@ __global__ void scatter_digits(step<K, V> s, const uint32_t *begins) {
 /* ---- passes ---- */
 
 /* The temporary memory of a sort by passes: elements between passes, and the counts. */
-struct layout {
+struct steps_layout {
     size_t keys[2], values, words, bytes;
 };
 
@@ -152,9 +152,9 @@ static size_t lined(size_t bytes) {
     return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
-static layout lay_out(const wi_sort_args *a, size_t words) {
+static steps_layout lay_out(const wi_sort_args *a, size_t words) {
     const size_t key_bytes = lined(a->n * weft_type_size(a->type));
-    layout l = {};
+    steps_layout l = {};
     l.keys[1] = l.keys[0] + key_bytes;
     l.values = l.keys[1] + (a->y ? 0 : key_bytes);
     l.words = l.values + lined(a->n * a->value_bytes);
@@ -223,7 +223,7 @@ struct by_digit {
 /* Passes alternate between arrays so that the last one writes the output. If the sort is in place
  * and their number is odd, the first pass would write to what it reads: it then reads a copy. */
 template <class Way, class K, class V>
-static weft_status run_passes(weft_context *ctx, const wi_sort_args *a, const layout *l,
+static weft_status run_passes(weft_context *ctx, const wi_sort_args *a, const steps_layout *l,
                               unsigned char *memory) {
     K *const keys[2] = {a->y ? (K *)a->y : (K *)(memory + l->keys[1]), (K *)(memory + l->keys[0])};
     V *const values[2] = {(V *)a->values_out, (V *)(memory + l->values)};
@@ -274,7 +274,7 @@ static weft_status with_widths(const wi_sort_args *a, F f) {
 
 template <class Way>
 static weft_status run(weft_context *ctx, const wi_sort_args *a) {
-    const layout l = lay_out(a, Way::words(a->n));
+    const steps_layout l = lay_out(a, Way::words(a->n));
     if (a->bytes) {
         *a->bytes += l.bytes;
         return WEFT_OK;

@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(threads)
 /* ---- the call ---- */
 
 /* Temporary memory, as offsets in one block. Counts and threshold start as zeros. */
-struct layout {
+struct top_k_layout {
     size_t counts, last, tiles, elements, positions, bytes;
 };
 
@@ -231,8 +231,8 @@ static size_t tiles_of(size_t n) {
     return (n + tile - 1) / tile;
 }
 
-static layout plan(const wi_top_k_args *args) {
-    layout l;
+static top_k_layout plan(const wi_top_k_args *args) {
+    top_k_layout l;
     l.counts = 0;
     l.last = l.counts + bins * sizeof(unsigned long long);
     l.tiles = l.last + (sizeof(threshold) + 15) / 16 * 16;
@@ -283,7 +283,7 @@ __global__ void begin(threshold *last, uint64_t k, uint32_t bits) {
 
 template <class U>
 static weft_status select_first(weft_context *ctx, const wi_top_k_args *args, char *memory,
-                                const layout &l) {
+                                const top_k_layout &l) {
     const wi_key_map<U> map = wi_key_map_of<U>(args->type, args->descending);
     threshold *const last = (threshold *)(memory + l.last);
     winners *const tiles = (winners *)(memory + l.tiles);
@@ -312,7 +312,7 @@ static weft_status select_first(weft_context *ctx, const wi_top_k_args *args, ch
 
 weft_status wi_top_k_digits(weft_context *ctx, const void *arguments) {
     const wi_top_k_args *const args = (const wi_top_k_args *)arguments;
-    const layout l = plan(args);
+    const top_k_layout l = plan(args);
     if (args->bytes) {
         *args->bytes += l.bytes;
         return sort_winners(ctx, args, (const void *)l.elements, (const uint64_t *)l.positions);
