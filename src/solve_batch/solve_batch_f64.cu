@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small systems of f64. */
+#include "solve_batch/solve_batch_cuda.cuh"
+
+weft_status wi_solve_batch_registers_f64(weft_context *ctx, const wi_solve_batch_args *g) {
+    return wi_batch_of_type<double>(ctx, g);
+}
