@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* X = L \ X for a unit lower triangle L of at most 256 rows, by substitution: what is computed with
  * the inverse of a triangle may be less exact. A block keeps some columns of X in shared memory. It
- * goes down 32 rows at a time: each warp solves with the triangle there, a column after the other,
- * then each thread subtracts what these rows do to its own row. */
+ * goes down 32 rows at a time: each warp solves with the triangle there for its columns, then all
+ * threads subtract what these rows do to the rows below, four rows by some columns a thread, while
+ * the next 32 columns of L are on their way. */
 #include "cuda/launch.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
@@ -11,8 +12,7 @@
 constexpr int side = 32;     /* of a triangle on the diagonal */
 constexpr int threads = 256; /* and rows, at most */
 constexpr int warps = threads / 32;
-constexpr int wide = 32;            /* columns of a block */
-constexpr int stride = threads + 1; /* of X in shared memory, which is stored by columns */
+constexpr int across = 4, high = threads / across; /* threads that subtract, by columns and rows */
 static_assert(threads == wi_lu_most_substituted, "a thread for each row");
 
 template <class T>
@@ -23,106 +23,163 @@ struct substitute_params {
     int order;
 };
 
-template <class T>
+/* For `wide` columns of X a block. */
+template <class T, int wide>
 struct substitution {
-    const substitute_params<T> &p;
-    T *x;                  /* shared: X(i, c) at x[c * stride + i] */
-    T (&l)[side][threads]; /* shared: the part of L below and on the triangle, by columns */
-    size_t first;          /* column of X */
+    static constexpr int solved_each = wide / warps; /* columns of a warp that solves */
+    static constexpr int taken_each = wide / across; /* columns of a thread that subtracts */
+    static constexpr int at_once = 16 / (int)sizeof(T);
+    struct alignas(16) pack {
+        T at[at_once];
+    };
+    struct memory {
+        T l[side][threads]; /* the part of L below and on the triangle, by columns */
+        T x[wide][threads];
+    };
 
-    __device__ int there() const {
-        const size_t left = p.columns - first;
-        return left < wide ? (int)left : wide;
+    const substitute_params<T> &p;
+    memory &m;
+    size_t first; /* column of X */
+
+    __device__ bool has(int c) const {
+        return first + (size_t)c < p.columns && (int)threadIdx.x < p.order;
     }
-    template <class F>
-    __device__ void each(const F &f) const {
-        const int row = (int)threadIdx.x;
-        for (int c = 0; c < there(); c++)
-            if (row < p.order)
-                f(x[c * stride + row], p.x[row + (first + c) * p.ld]);
+    __device__ T *element(int c) const {
+        return p.x + threadIdx.x + (first + (size_t)c) * p.ld;
     }
-    /* Columns k ... k + 31 of L, from row k on; zeros where there is none. */
-    __device__ void load(int k) const {
+    /* This thread's row of columns k ... k + 31 of L, below the diagonal; else zeros. */
+    __device__ void fetch(int k, T (&next)[side]) const {
         const int row = (int)threadIdx.x;
+#pragma unroll
         for (int c = 0; c < side; c++)
-            l[c][row] =
-                row > k + c && row < p.order && k + c < p.order ? p.l[row + (k + c) * p.ld] : (T)0;
+            next[c] = row > k + c && row < p.order ? p.l[row + (size_t)(k + c) * p.ld] : (T)0;
+    }
+    __device__ void put(const T (&next)[side]) const {
+#pragma unroll
+        for (int c = 0; c < side; c++)
+            m.l[c][threadIdx.x] = next[c];
     }
     /* Rows k ... k + 31 of this warp's columns. */
     __device__ void solve(int k) const {
-        const int lane = wi_lane();
-        for (int c = (int)threadIdx.x / 32; c < there(); c += warps) {
-            T mine = x[c * stride + k + lane];
+        const int lane = wi_lane(), warp = (int)threadIdx.x / 32;
+        T mine[solved_each];
+#pragma unroll
+        for (int q = 0; q < solved_each; q++)
+            mine[q] = m.x[warp + q * warps][k + lane];
 #pragma unroll 8
-            for (int i = 0; i < side; i++) {
-                const T known = wi_shuffle(mine, i);
-                mine = lane > i ? wi_fma(-l[i][k + lane], known, mine) : mine;
+        for (int i = 0; i < side; i++) {
+            const T l = m.l[i][k + lane];
+#pragma unroll
+            for (int q = 0; q < solved_each; q++) {
+                const T known = wi_shuffle(mine[q], i);
+                mine[q] = lane > i ? wi_fma(-l, known, mine[q]) : mine[q];
             }
-            x[c * stride + k + lane] = mine;
         }
+#pragma unroll
+        for (int q = 0; q < solved_each; q++)
+            m.x[warp + q * warps][k + lane] = mine[q];
     }
-    /* What rows k ... k + 31 do to this thread's row below them. */
+    /* What rows k ... k + 31 do to the rows below, of which a thread has every 64th. */
+    template <int rows>
     __device__ void subtract(int k) const {
-        constexpr int at_once = 8;
-        const int row = (int)threadIdx.x;
-        if (row < k + side || row >= p.order)
-            return;
-        for (int c = 0; c < there(); c += at_once) {
-            T rest[at_once];
+        const int row = k + side + (int)threadIdx.x % high;
+        const int column = (int)threadIdx.x / high * taken_each;
+        T rest[rows][taken_each];
 #pragma unroll
-            for (int q = 0; q < at_once; q++)
-                rest[q] = x[(c + q) * stride + row];
-#pragma unroll 4
-            for (int i = 0; i < side; i++)
+        for (int r = 0; r < rows; r++)
 #pragma unroll
-                for (int q = 0; q < at_once; q++)
-                    rest[q] = wi_fma(-l[i][row], x[(c + q) * stride + k + i], rest[q]);
+            for (int c = 0; c < taken_each; c++)
+                rest[r][c] = row + r * high < threads ? m.x[column + c][row + r * high] : (T)0;
+#pragma unroll 2
+        for (int i = 0; i < side; i += at_once) {
+            pack known[taken_each];
 #pragma unroll
-            for (int q = 0; q < at_once; q++)
-                x[(c + q) * stride + row] = rest[q];
+            for (int c = 0; c < taken_each; c++)
+                known[c] = *(const pack *)&m.x[column + c][k + i];
+#pragma unroll
+            for (int e = 0; e < at_once; e++)
+#pragma unroll
+                for (int r = 0; r < rows; r++) {
+                    const T l = row + r * high < threads ? m.l[i + e][row + r * high] : (T)0;
+#pragma unroll
+                    for (int c = 0; c < taken_each; c++)
+                        rest[r][c] = wi_fma(-l, known[c].at[e], rest[r][c]);
+                }
         }
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+#pragma unroll
+            for (int c = 0; c < taken_each; c++)
+                if (row + r * high < threads)
+                    m.x[column + c][row + r * high] = rest[r][c];
+    }
+    __device__ void subtract_below(int k) const {
+        const int below = p.order - k - side;
+        if (below > 3 * high)
+            subtract<4>(k);
+        else if (below > 2 * high)
+            subtract<3>(k);
+        else if (below > high)
+            subtract<2>(k);
+        else if (below > 0)
+            subtract<1>(k);
     }
     __device__ void run() const {
-        for (int e = (int)threadIdx.x; e < wide * stride; e += threads)
-            x[e] = 0;
-        __syncthreads();
-        each([](T &shared, T &global) { shared = global; });
+        T next[side];
+        fetch(0, next);
+#pragma unroll 8
+        for (int c = 0; c < wide; c++)
+            m.x[c][threadIdx.x] = has(c) ? *element(c) : (T)0;
         for (int k = 0; k < p.order; k += side) {
-            load(k);
+            put(next);
             __syncthreads();
             solve(k);
+            if (k + side < p.order)
+                fetch(k + side, next);
             __syncthreads();
-            subtract(k);
+            subtract_below(k);
             __syncthreads();
         }
-        each([](T &shared, T &global) { global = shared; });
+#pragma unroll 8
+        for (int c = 0; c < wide; c++)
+            if (has(c))
+                *element(c) = m.x[c][threadIdx.x];
     }
 };
 
-template <class T>
-__global__ void __launch_bounds__(threads) substitute(substitute_params<T> p) {
+template <class T, int wide>
+__global__ void __launch_bounds__(threads, 1) substitute(substitute_params<T> p) {
     WEFT_DYNAMIC_SHARED(memory);
-    T(&l)[side][threads] = *(T(*)[side][threads])memory;
-    T *const x = (T *)(memory + sizeof(l));
-    substitution<T>{p, x, l, (size_t)blockIdx.x * wide}.run();
+    using Substitution = substitution<T, wide>;
+    Substitution{p, *(typename Substitution::memory *)memory, (size_t)blockIdx.x * wide}.run();
 }
 
-template <class T>
+template <class T, int wide>
 static weft_status launch(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
                           wi_lu_columns columns) {
     const size_t count = wi_lu_count(columns);
-    const size_t shared_bytes = (side * threads + wide * stride) * sizeof(T);
     const substitute_params<T> p = {(const T *)wi_lu_at(args, triangle.first, triangle.first),
                                     (T *)wi_lu_at(args, triangle.first, columns.first), args->lda,
                                     count, (int)wi_lu_count(triangle)};
+    return WEFT_LAUNCH((substitute<T, wide>), ctx, (unsigned)((count + wide - 1) / wide), threads,
+                       sizeof(typename substitution<T, wide>::memory), p);
+}
+
+/* Few columns are spread over more blocks, whose chains are shorter. */
+template <class T>
+static weft_status spread(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
+                          wi_lu_columns columns) {
+    constexpr int few = 8, many = 32;
+    const size_t count = wi_lu_count(columns);
     if (count == 0)
         return WEFT_OK;
-    return WEFT_LAUNCH(substitute<T>, ctx, (unsigned)((count + wide - 1) / wide), threads,
-                       shared_bytes, p);
+    return count <= few * (size_t)ctx->gpu->multiprocessors
+               ? launch<T, few>(ctx, args, triangle, columns)
+               : launch<T, many>(ctx, args, triangle, columns);
 }
 
 weft_status wi_lu_substitute(weft_context *ctx, const wi_lu_args *args, wi_lu_columns triangle,
                              wi_lu_columns columns) {
-    return args->type == WEFT_F64 ? launch<double>(ctx, args, triangle, columns)
-                                  : launch<float>(ctx, args, triangle, columns);
+    return args->type == WEFT_F64 ? spread<double>(ctx, args, triangle, columns)
+                                  : spread<float>(ctx, args, triangle, columns);
 }
