@@ -12,6 +12,7 @@ struct steps {
     size_t *asked; /* not NULL: nothing runs, and the most bytes of a step are found */
     bool clusters; /* panels are factored in clusters */
     unsigned kept; /* multiprocessors that products with most of the matrix leave to a panel */
+    size_t wide;   /* columns of a block, a multiple of 256 */
 
     char *at(size_t row, size_t column) const {
         return wi_lu_at(args, row, column);
@@ -113,16 +114,23 @@ struct steps {
 
 /* ---- the ways through a matrix ---- */
 
-constexpr size_t block_width = 256;
+constexpr size_t usual_width = 256;
+
+/* Products with a longer inner size are faster, but the next block takes as much longer: where
+ * these hide it, blocks are wide. Seen on an H200. */
+static size_t width_of_blocks(const wi_lu_args *args) {
+    const size_t least = args->m < args->n ? args->m : args->n;
+    return least >= (args->type == WEFT_F64 ? 24576 : 8192) ? 2 * usual_width : usual_width;
+}
 
 static wi_lu_columns block_at(const steps &s, size_t column) {
     const size_t left = s.panels() - column;
-    return {column, column + (left < block_width ? left : block_width)};
+    return {column, column + (left < s.wide ? left : s.wide)};
 }
 
 static weft_status go_right(const steps &s) {
     weft_status status = WEFT_OK;
-    for (size_t k = 0; k < s.panels() && status == WEFT_OK; k += block_width) {
+    for (size_t k = 0; k < s.panels() && status == WEFT_OK; k += s.wide) {
         const wi_lu_columns block = block_at(s, k);
         status = s.block(block);
         if (status == WEFT_OK)
@@ -161,13 +169,13 @@ struct rows_of_blocks {
     void *copy;
 
     size_t blocks() const {
-        return (s.panels() + block_width - 1) / block_width;
+        return (s.panels() + s.wide - 1) / s.wide;
     }
     size_t from_bytes() const {
         return s.args->m * blocks() * sizeof *from;
     }
     size_t copy_bytes() const {
-        return s.args->m * block_width * weft_type_size(s.args->type);
+        return s.args->m * s.wide * weft_type_size(s.args->type);
     }
     weft_status open() {
         weft_status status = wi_gpu_alloc(s.ctx, (void **)&from, from_bytes());
@@ -182,7 +190,7 @@ struct rows_of_blocks {
     }
     /* Block number k is factored: what it exchanged concerns the blocks before it. */
     weft_status exchange(wi_lu_columns block) const {
-        const size_t before = block.first / block_width;
+        const size_t before = block.first / s.wide;
         if (before == 0)
             return WEFT_OK;
         return wi_lu_exchange(s.ctx, WEFT_F32, before, from, s.args->m,
@@ -191,17 +199,30 @@ struct rows_of_blocks {
     weft_status permute() const {
         weft_status status = WEFT_OK;
         for (size_t k = 0; k + 1 < blocks() && status == WEFT_OK; k++)
-            status = wi_lu_permute(s.ctx, s.args, block_at(s, k * block_width),
-                                   from + k * s.args->m, copy);
+            status =
+                wi_lu_permute(s.ctx, s.args, block_at(s, k * s.wide), from + k * s.args->m, copy);
         return status;
     }
 };
 
+/* How many of these columns are multiplied while a block is factored. A column of the block takes
+ * 2.2 us with what comes between panels, and the products reach 1.1 times the rate of fused
+ * multiply-adds: seen on an H200. */
+static size_t multiplied_beside(const steps &s, wi_lu_columns block, wi_lu_columns rest) {
+    const wi_machine *const m = wi_machine_of(s.ctx);
+    const double rate = 1.1 * (s.args->type == WEFT_F64 ? m->f64_flops : m->f32_flops);
+    const double a_column = 2.0 * (double)(s.args->m - block.end) * (double)wi_lu_count(block);
+    const double columns = 2.2e-6 * (double)s.wide * rate / a_column;
+    const size_t whole = ((size_t)columns / 256 + 1) * 256;
+    return whole < wi_lu_count(rest) ? whole : wi_lu_count(rest);
+}
+
 /* While the side lane factors the next block, what is beyond it is updated. The long product begins
  * when the second panel does, so that its blocks leave the panels the multiprocessors they have:
- * for a cluster these must be neighbours. */
+ * for a cluster these must be neighbours. When the block is done the rest is multiplied by all. */
 static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_columns next) {
     const wi_lu_columns rest = {next.end, s.args->n}, first = s.panel_at(next.first, next);
+    const size_t split = next.end + multiplied_beside(s, block, rest);
     steps beyond = s;
     beyond.kept = WI_LARGEST_CLUSTER;
     weft_status status = wi_gpu_fork(s.ctx);
@@ -221,9 +242,11 @@ static weft_status update_beyond(const steps &s, wi_lu_columns block, wi_lu_colu
         status = s.block_from(first.end, next);
     wi_gpu_take_side(s.ctx, false);
     if (status == WEFT_OK)
-        status = beyond.multiply(block, s.args->m, rest);
+        status = beyond.multiply(block, s.args->m, {rest.first, split});
     const weft_status joined = wi_gpu_join(s.ctx);
-    return status == WEFT_OK ? joined : status;
+    if (status == WEFT_OK)
+        status = joined;
+    return status == WEFT_OK ? s.multiply(block, s.args->m, {split, rest.end}) : status;
 }
 
 static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
@@ -302,16 +325,17 @@ weft_status wi_lu_clear_words(weft_context *ctx, const wi_lu_args *args) {
 }
 
 weft_status wi_lu_panels(weft_context *ctx, const void *args) {
-    return run({ctx, (const wi_lu_args *)args, NULL, false, 0}, false, go_right);
+    return run({ctx, (const wi_lu_args *)args, NULL, false, 0, usual_width}, false, go_right);
 }
 weft_status wi_lu_halves(weft_context *ctx, const void *args) {
-    return run({ctx, (const wi_lu_args *)args, NULL, false, 0}, false, go_by_halves);
+    return run({ctx, (const wi_lu_args *)args, NULL, false, 0, usual_width}, false, go_by_halves);
 }
 weft_status wi_lu_cluster(weft_context *ctx, const void *args) {
-    return run({ctx, (const wi_lu_args *)args, NULL, true, 0}, false, go_right);
+    return run({ctx, (const wi_lu_args *)args, NULL, true, 0, usual_width}, false, go_right);
 }
 weft_status wi_lu_overlapped(weft_context *ctx, const void *args) {
-    const steps s = {ctx, (const wi_lu_args *)args, NULL, true, 0};
+    const wi_lu_args *const a = (const wi_lu_args *)args;
+    const steps s = {ctx, a, NULL, true, 0, width_of_blocks(a)};
     rows_of_blocks rows = {s, NULL, NULL};
     weft_status status = rows.open();
     if (status == WEFT_OK)
