@@ -151,9 +151,16 @@ weft_status wi_solve_mixed(weft_context *ctx, const void *args) {
 
 /* ---- the choice ---- */
 
-/* At half the peak of multiply-adds. Both types have the same number of panels to wait for. */
+/* On a cpu at half the peak of multiply-adds. Both types have the same number of panels to wait
+ * for. */
 static double factor_seconds(const weft_context *ctx, const wi_solve_args *g, weft_type type) {
     const wi_machine *const m = wi_machine_of(ctx);
+    const wi_lu_args lu = {.type = type, .m = g->n, .n = g->n};
+    const wi_cholesky_args cholesky = {.type = type, .n = g->n};
+    if (ctx->kind != WI_CPU && g->spd)
+        return wi_pick(ctx, &wi_cholesky_ladder, type, &cholesky)->seconds(ctx, &cholesky);
+    if (ctx->kind != WI_CPU)
+        return wi_pick(ctx, &wi_lu_ladder, type, &lu)->seconds(ctx, &lu);
     const double n = (double)g->n, flops = (g->spd ? 1 : 2) * n * n * n / 3;
     return 2 * flops / (type == WEFT_F64 ? m->f64_flops : m->f32_flops);
 }
@@ -183,10 +190,13 @@ static double direct_seconds(const weft_context *ctx, const void *args) {
            2 * residual_seconds(ctx, g);
 }
 
-/* Some more steps, three trials, and the few matrices for which it will not be enough. */
+/* Some more steps, three trials, and the matrices for which it will not be enough: on a GPU, where
+ * matrices are large, perhaps half of them. */
 static double mixed_seconds(const weft_context *ctx, const void *args) {
     const wi_solve_args *const g = args;
-    return 1.2 * factor_seconds(ctx, g, WEFT_F32) + 15 * substitution_seconds(ctx, g, WEFT_F32) +
+    const double again = ctx->kind == WI_CPU ? 0.2 * factor_seconds(ctx, g, WEFT_F32)
+                                             : 0.5 * factor_seconds(ctx, g, WEFT_F64);
+    return factor_seconds(ctx, g, WEFT_F32) + again + 15 * substitution_seconds(ctx, g, WEFT_F32) +
            9 * residual_seconds(ctx, g);
 }
 
