@@ -48,8 +48,12 @@ endif()
 if(WEFT_CUDA_ON)
     include(CheckCompilerFlag)
     set(compress --compress-mode=size)
+    set(quick --Ofast-compile=max)
     if(WEFT_QUICK_KERNELS)
-        check_compiler_flag(CUDA --Ofast-compile=max WEFT_CUDA_IS_QUICK)
+        check_compiler_flag(CUDA ${quick} WEFT_CUDA_IS_QUICK)
+        if(WEFT_CUDA_IS_QUICK)
+            target_compile_options(weft_flags INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${quick}>)
+        endif()
     elseif(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
         # Every driver for CUDA 13 reads code that is compressed this way; not every driver for 12.
         check_compiler_flag(CUDA ${compress} WEFT_CUDA_COMPRESSES)
@@ -68,13 +72,11 @@ if(WEFT_CUDA_ON)
                              -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
     # Without exceptions, RTTI and guarded statics the kernels' host code needs no libstdc++, so C
     # programs link with nothing but the C runtime.
-    # The host code only launches: -O1 compiles it faster.
+    # The host code only launches: -O1 compiles it faster. nvcc's own -O3 is for host code alone too,
+    # and would come after it.
+    string(REGEX REPLACE "(^| )(-O[0-9s])" "\\1-Xcompiler=\\2" CMAKE_CUDA_FLAGS_RELEASE
+           "${CMAKE_CUDA_FLAGS_RELEASE}")
     set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-O1)
-    set(WEFT_RING_OPTIONS ${WEFT_KERNEL_OPTIONS})
-    if(WEFT_CUDA_IS_QUICK) # where tensor cores run in groups, max has many remarks to make
-        list(APPEND WEFT_KERNEL_OPTIONS --Ofast-compile=max)
-        list(APPEND WEFT_RING_OPTIONS --Ofast-compile=mid)
-    endif()
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()

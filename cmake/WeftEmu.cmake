@@ -75,6 +75,7 @@ set(emu_simd)
 foreach(isa IN LISTS isas)
     if(TARGET weft_simd_${isa})
         list(APPEND emu_simd $<TARGET_OBJECTS:weft_simd_${isa}> $<TARGET_OBJECTS:weft_climbs_${isa}>)
+        set_target_properties(weft_simd_${isa} weft_climbs_${isa} PROPERTIES C_VISIBILITY_PRESET default)
     endif()
 endforeach()
 # One shared library: programs that each hold a copy have 50 MB. The tests see all of its names, and may

@@ -23,7 +23,7 @@ if(WEFT_KERNELS)
 endif()
 if(WEFT_RING_KERNELS)
     weft_objects(weft_ring_kernels ${WEFT_RING_KERNELS})
-    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_RING_OPTIONS}
+    target_compile_options(weft_ring_kernels PRIVATE ${WEFT_KERNEL_OPTIONS}
                            --generate-code=arch=compute_90a,code=[sm_90a])
     set_target_properties(weft_ring_kernels PROPERTIES CUDA_ARCHITECTURES OFF)
     target_compile_definitions(weft_flags INTERFACE WEFT_RING=1)
