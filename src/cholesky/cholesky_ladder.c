@@ -57,6 +57,12 @@ static const wi_row rows[] = {
      .types = CHOLESKY_TYPES,
      .seconds = wi_no_rival,
      .run = wi_cholesky_panels},
+    {.name = "overlapped",
+     .what =
+         "the next 256 columns on a lane of high priority, while the last are taken from the rest",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .run = wi_cholesky_overlapped},
 #endif
 };
 
