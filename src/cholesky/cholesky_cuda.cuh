@@ -8,6 +8,8 @@
 #include "cuda/launch.cuh"
 #include "cuda/types.cuh"
 
+constexpr int wi_cholesky_side = 64; /* columns of a panel, at most */
+
 /* L(i, j), which of an upper factor is its element (j, i). */
 inline void *wi_cholesky_at(const wi_cholesky_args *args, size_t i, size_t j) {
     const size_t at = args->upper ? j + i * args->lda : i + j * args->lda;
@@ -16,6 +18,10 @@ inline void *wi_cholesky_at(const wi_cholesky_args *args, size_t i, size_t j) {
 
 /* Sets the words of args->first to WI_CHOLESKY_NONE. */
 weft_status wi_cholesky_clear_words(weft_context *ctx, const wi_cholesky_args *args);
+
+/* Makes these columns, of which all before them are taken off, columns of L. */
+weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, size_t first,
+                              size_t columns);
 
 template <class T>
 __device__ bool wi_cholesky_is_pivot(T x) {

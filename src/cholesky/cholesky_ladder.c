@@ -50,8 +50,19 @@ static const wi_row rows[] = {
      .what = "half of the columns, a product, the other half; blocks of 64 in shared memory",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
-     .seconds = wi_no_rival,
      .run = wi_cholesky_halves},
+    {.name = "panels",
+     .what = "64 columns at a time, as far down as they reach: their block in registers",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_cholesky_panels},
+    {.name = "overlapped",
+     .what =
+         "the next 256 columns on a lane of high priority, while the last are taken from the rest",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .run = wi_cholesky_overlapped},
 #endif
 };
 

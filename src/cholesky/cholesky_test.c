@@ -3,6 +3,7 @@
  * and what is said of pivots that are not above 0, infinite or NaN; and solutions. What is not to
  * be read holds NaN. */
 #include "cholesky/cholesky.h"
+#include "limits.h"
 #include "lu/lu_rig.h"
 
 enum {
@@ -190,12 +191,22 @@ static void check_solution(rig *r, const problem *p, const long double *a) {
     free(x);
 }
 
+/* Blocks of columns that small matrices have several of. */
+static void lower_limit(test_random *r) {
+#ifdef WEFT_EMU
+    wi_cholesky_block = test_below(r, 4) ? 64 : 256;
+#else
+    (void)r;
+#endif
+}
+
 static problem draw(rig *r, const wi_row *row, weft_type type, size_t n, unsigned how) {
     problem p = {.row = row,
                  .a = {.type = type, .by_rows = how & 1, .rows = n, .columns = n},
                  .b = {.type = type, .by_rows = how & 1, .rows = n},
                  .upper = how & 2,
                  .device = ALL_ON_DEVICE};
+    lower_limit(&r->random);
     p.b.columns = columns[test_below(&r->random, sizeof columns / sizeof *columns)];
     choose_layout(&r->random, &p.a);
     choose_layout(&r->random, &p.b);

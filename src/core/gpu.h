@@ -58,6 +58,9 @@ weft_status wi_gpu_fork(weft_context *ctx); /* the side lane waits for the strea
 weft_status wi_gpu_join(weft_context *ctx); /* the stream waits for the side lane */
 /* What follows is queued on the side lane, or on the stream again. */
 void wi_gpu_take_side(weft_context *ctx, bool side);
+/* wi_gpu_reserve on both lanes, of a call that has not forked yet; and wi_gpu_release. */
+weft_status wi_gpu_reserve_lanes(weft_context *ctx, size_t bytes);
+weft_status wi_gpu_release_lanes(weft_context *ctx);
 
 /* Is the context's stream being captured into a graph? If so nothing may wait for it. */
 bool wi_gpu_capturing(const weft_context *ctx);

@@ -41,3 +41,25 @@ void wi_gpu_take_side(weft_context *ctx, bool side) {
     gpu->stream = side ? gpu->side : gpu->aside;
     gpu->lane = side;
 }
+
+weft_status wi_gpu_reserve_lanes(weft_context *ctx, size_t bytes) {
+    weft_status status = wi_gpu_reserve(ctx, bytes);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_gpu_fork(ctx);
+    wi_gpu_take_side(ctx, status == WEFT_OK);
+    if (status == WEFT_OK)
+        status = wi_gpu_reserve(ctx, bytes);
+    wi_gpu_take_side(ctx, false);
+    if (status != WEFT_OK)
+        wi_gpu_release(ctx);
+    return status;
+}
+
+weft_status wi_gpu_release_lanes(weft_context *ctx) {
+    wi_gpu_take_side(ctx, true);
+    const weft_status side = wi_gpu_release(ctx);
+    wi_gpu_take_side(ctx, false);
+    const weft_status own = wi_gpu_release(ctx);
+    return side == WEFT_OK ? own : side;
+}

@@ -272,31 +272,6 @@ static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
 
 constexpr size_t room_for_gaps = 1 << 12; /* between what is taken at once */
 
-/* Takes the memory that any step needs, on both lanes, before the first. */
-static weft_status reserve(weft_context *ctx, size_t bytes, bool both) {
-    weft_status status = wi_gpu_reserve(ctx, bytes);
-    if (status != WEFT_OK || !both)
-        return status;
-    status = wi_gpu_fork(ctx);
-    wi_gpu_take_side(ctx, status == WEFT_OK);
-    if (status == WEFT_OK)
-        status = wi_gpu_reserve(ctx, bytes);
-    wi_gpu_take_side(ctx, false);
-    if (status != WEFT_OK)
-        wi_gpu_release(ctx);
-    return status;
-}
-static weft_status release(weft_context *ctx, bool both) {
-    weft_status status = WEFT_OK;
-    if (both) {
-        wi_gpu_take_side(ctx, true);
-        status = wi_gpu_release(ctx);
-        wi_gpu_take_side(ctx, false);
-    }
-    const weft_status last = wi_gpu_release(ctx);
-    return status == WEFT_OK ? last : status;
-}
-
 /* Calls go(steps) twice: to ask, and to run. */
 template <class Go>
 static weft_status run(const steps &asking, bool both, const Go &go) {
@@ -307,11 +282,11 @@ static weft_status run(const steps &asking, bool both, const Go &go) {
     s.asked = NULL;
     weft_status status = wi_lu_clear_words(s.ctx, s.args);
     if (status == WEFT_OK)
-        status = reserve(s.ctx, bytes + room_for_gaps, both);
+        status = (both ? wi_gpu_reserve_lanes : wi_gpu_reserve)(s.ctx, bytes + room_for_gaps);
     if (status != WEFT_OK)
         return status;
     status = go(s);
-    const weft_status released = release(s.ctx, both);
+    const weft_status released = (both ? wi_gpu_release_lanes : wi_gpu_release)(s.ctx);
     return status == WEFT_OK ? released : status;
 }
 
