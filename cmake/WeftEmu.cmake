@@ -8,6 +8,7 @@ set(src ${PROJECT_SOURCE_DIR}/src)
 
 file(GLOB emu_c CONFIGURE_DEPENDS ${src}/*/*.c)
 list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|cases|simd)\\.c|/core/gpu_none\\.c|/io/png\\.c)$")
+list(FILTER emu_c EXCLUDE REGEX ${WEFT_NOT_HERE})
 file(GLOB emu_kernels CONFIGURE_DEPENDS ${src}/*/*.cu)
 list(FILTER emu_kernels EXCLUDE REGEX "/src/cli/[^/]*$")
 if(NOT WEFT_LADDER)
