@@ -62,6 +62,7 @@ struct wi_comm {
     const wi_comm_table *calls;
     int rank, size;
     int host_rank, host_size; /* among the ranks of this machine */
+    size_t piece;             /* elements in one message, at most; the same on all ranks */
     void *state;              /* the backend's own */
     const char *call;         /* the public call that runs, for messages */
     bool broken;
@@ -69,6 +70,7 @@ struct wi_comm {
     char about[WI_COMM_ABOUT_BYTES]; /* the backend, for reports */
     uint64_t own_count;              /* see weft_own_count */
     uint64_t *words;                 /* room for WI_COMM_WORDS of each rank */
+    size_t *ones;                    /* a 1 for each rank */
 };
 
 /* The backend for one rank; fills what of ctx->comm is its. */

@@ -185,9 +185,9 @@ static char *out(void *p, size_t i, weft_type type) {
 }
 
 /* Piece `turn` of n elements: where it begins, and how many there are. */
-static size_t piece_of(const wi_mpi *m, size_t n, size_t turn, size_t *first) {
-    *first = turn * m->piece;
-    return *first < n ? smaller(n - *first, m->piece) : 0;
+static size_t piece_of(const weft_context *ctx, size_t n, size_t turn, size_t *first) {
+    *first = turn * ctx->comm->piece;
+    return *first < n ? smaller(n - *first, ctx->comm->piece) : 0;
 }
 
 /* ---- the steps ---- */
@@ -204,9 +204,9 @@ static weft_status barrier(weft_context *ctx) {
 static weft_status broadcast(weft_context *ctx, void *data, size_t n, weft_type type, int root) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin(ctx);
-    for (size_t i = 0; i < n && status == WEFT_OK; i += m->piece) {
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, m->piece);
+        const int count = (int)smaller(n - i, ctx->comm->piece);
         const int error =
             MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all, &request);
         status = finish(ctx, error, request);
@@ -218,9 +218,9 @@ static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t 
                           weft_op op, int root) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
-    for (size_t i = 0; i < n && status == WEFT_OK; i += m->piece) {
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, m->piece);
+        const int count = (int)smaller(n - i, ctx->comm->piece);
         void *const result = ctx->comm->rank == root ? out(to, i, type) : NULL;
         const int error = MPI_Ireduce(at(from, i, type), result, count, mpi_type(type), mpi_op(op),
                                       root, m->all, &request);
@@ -233,9 +233,9 @@ static weft_status all_reduce(weft_context *ctx, const void *from, void *to, siz
                               weft_type type, weft_op op) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
-    for (size_t i = 0; i < n && status == WEFT_OK; i += m->piece) {
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, m->piece);
+        const int count = (int)smaller(n - i, ctx->comm->piece);
         const int error = MPI_Iallreduce(at(from, i, type), out(to, i, type), count,
                                          mpi_type(type), mpi_op(op), m->all, &request);
         status = finish(ctx, error, request);
@@ -247,9 +247,9 @@ static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t 
                           weft_op op) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
-    for (size_t i = 0; i < n && status == WEFT_OK; i += m->piece) {
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, m->piece);
+        const int count = (int)smaller(n - i, ctx->comm->piece);
         const int error = MPI_Iexscan(at(from, i, type), out(to, i, type), count, mpi_type(type),
                                       mpi_op(op), m->all, &request);
         status = finish(ctx, error, request);
@@ -261,7 +261,7 @@ static weft_status reduce_scatter(weft_context *ctx, const void *from, void *to,
                                   weft_type type, weft_op op) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin_reducing(ctx, type, op);
-    if (status == WEFT_OK && n <= m->piece) {
+    if (status == WEFT_OK && n <= ctx->comm->piece) {
         MPI_Request request;
         const int error = MPI_Ireduce_scatter_block(from, to, (int)n, mpi_type(type), mpi_op(op),
                                                     m->all, &request);
@@ -284,11 +284,11 @@ static int begin_pieces(weft_context *ctx, const void *from, const size_t sent[]
     *error = MPI_SUCCESS;
     for (int r = 0; r < ctx->comm->size && *error == MPI_SUCCESS; r++) {
         const bool other = r != ctx->comm->rank;
-        const size_t n_recv = piece_of(m, got[r], turn, &first);
+        const size_t n_recv = piece_of(ctx, got[r], turn, &first);
         if (other && n_recv > 0)
             *error = MPI_Irecv(out(to, recv_at + first, type), (int)n_recv, mpi_type(type), r,
                                DATA_TAG, m->all, &m->requests[count++]);
-        const size_t n_send = piece_of(m, sent[r], turn, &first);
+        const size_t n_send = piece_of(ctx, sent[r], turn, &first);
         if (other && n_send > 0 && *error == MPI_SUCCESS)
             *error = MPI_Isend(at(from, send_at + first, type), (int)n_send, mpi_type(type), r,
                                DATA_TAG, m->all, &m->requests[count++]);
@@ -304,7 +304,7 @@ static size_t turns_of(const weft_context *ctx, const size_t sent[], const size_
         most = sent[r] > most ? sent[r] : most;
         most = got[r] > most ? got[r] : most;
     }
-    return most == 0 ? 0 : (most - 1) / state_of(ctx)->piece + 1;
+    return most == 0 ? 0 : (most - 1) / ctx->comm->piece + 1;
 }
 
 static void copy_own(const weft_context *ctx, const void *from, const size_t sent[], bool same,
@@ -348,11 +348,11 @@ static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
     const int size = ctx->comm->size;
     size_t all = 0;
     for (int r = 0; r < size; r++) {
-        m->counts[r] = (int)smaller(counts[r], m->piece);
-        m->offsets[r] = (int)smaller(all, m->piece);
+        m->counts[r] = (int)smaller(counts[r], ctx->comm->piece);
+        m->offsets[r] = (int)smaller(all, ctx->comm->piece);
         all += counts[r];
     }
-    if (all > m->piece) {
+    if (all > ctx->comm->piece) {
         for (int r = 0; r < size; r++)
             m->sent[r] = counts[ctx->comm->rank];
         return exchange(ctx, from, m->sent, true, to, counts, type);
@@ -369,7 +369,7 @@ static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
 static weft_status all_gather(weft_context *ctx, const void *from, void *to, size_t n,
                               weft_type type) {
     wi_mpi *const m = state_of(ctx);
-    if (n > m->piece / (size_t)ctx->comm->size) {
+    if (n > ctx->comm->piece / (size_t)ctx->comm->size) {
         for (int r = 0; r < ctx->comm->size; r++)
             m->sent[r] = n;
         return exchange(ctx, from, m->sent, true, to, m->sent, type);
@@ -387,9 +387,9 @@ static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type
                         int to_rank) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin(ctx);
-    for (size_t i = 0; i < n && status == WEFT_OK; i += m->piece) {
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, m->piece);
+        const int count = (int)smaller(n - i, ctx->comm->piece);
         const int error = MPI_Isend(at(data, i, type), count, mpi_type(type), to_rank, DATA_TAG,
                                     m->all, &request);
         status = finish(ctx, error, request);
@@ -400,9 +400,9 @@ static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type
 static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank) {
     const wi_mpi *const m = state_of(ctx);
     weft_status status = begin(ctx);
-    for (size_t i = 0; i < n && status == WEFT_OK; i += m->piece) {
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
-        const int count = (int)smaller(n - i, m->piece);
+        const int count = (int)smaller(n - i, ctx->comm->piece);
         const int error = MPI_Irecv(out(data, i, type), count, mpi_type(type), from_rank, DATA_TAG,
                                     m->all, &request);
         status = finish(ctx, error, request);

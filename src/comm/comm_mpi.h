@@ -12,8 +12,7 @@ typedef struct wi_mpi {
     MPI_Comm all;   /* for the steps; a copy of the caller's communicator */
     MPI_Comm notes; /* for notes about ranks that have died; another copy */
     wi_peers *peers;
-    size_t piece; /* elements in one message, at most; the same on all ranks */
-    int note;     /* the rank that has died, while notes about it are under way */
+    int note; /* the rank that has died, while notes about it are under way */
     /* Room for the arguments of a step: 2 requests for each rank, and a number of each. */
     MPI_Request *requests;
     int *counts, *offsets;

@@ -55,7 +55,7 @@ static wi_mpi *take_state(int size) {
         sizeof *m + n * (sizeof *m->sent + 2 * sizeof *m->requests + 2 * sizeof *m->counts));
     if (!m)
         return NULL;
-    *m = (wi_mpi){.piece = PIECE};
+    *m = (wi_mpi){.note = -1};
     m->sent = (size_t *)(void *)(m + 1);
     m->requests = (MPI_Request *)(void *)(m->sent + n);
     m->counts = (int *)(void *)(m->requests + 2 * n);
@@ -113,6 +113,7 @@ static weft_status join(weft_context *ctx, MPI_Comm given) {
     m->notes = notes;
     comm->state = m;
     comm->calls = &wi_comm_mpi;
+    comm->piece = PIECE;
     atomic_fetch_add(&open_contexts, 1);
     return WEFT_OK;
 }

@@ -117,6 +117,11 @@ weft_status wi_all_counts(weft_context *ctx, uint64_t n, uint64_t *before, uint6
     return status;
 }
 
+weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t got[]) {
+    const wi_comm *const comm = ctx->comm;
+    return comm->calls->all_to_all_v(ctx, sent, comm->ones, got, comm->ones, WEFT_U64);
+}
+
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p) {
     size_t bytes;
     *p = NULL;

@@ -9,16 +9,25 @@
 #define WI_DIST_H
 
 #include "comm/comm.h"
+#include "core/call.h"
 #include "core/rows.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Is this one of several ranks? */
+/* Does the context stand for several ranks? Then the call's checks return nothing to the caller: all
+ * that they say goes to wi_dist_run. NULL is no such context. */
 static inline bool wi_is_dist(const weft_context *ctx) {
-    return ctx->comm;
+    return ctx && ctx->comm;
 }
+
+/* The arguments of most distributed rungs: the checked description of the call, and the arguments
+ * that a local rung gets. If the checks have failed neither is valid, and the rung does not run. */
+typedef struct wi_dist_args {
+    const wi_call *call;
+    const void *args;
+} wi_dist_args;
 
 /* Opens a distributed place, "mpi" or "mpi:LOCAL", into a new context; `handed` as in
  * wi_comm_mpi_open. Collective. */
@@ -49,6 +58,9 @@ weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const
 
 /* *before = the sum of n over the ranks before this one, *total = over all ranks. */
 weft_status wi_all_counts(weft_context *ctx, uint64_t n, uint64_t *before, uint64_t *total);
+
+/* got[r] = what rank r has in its sent[] for this rank. */
+weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t got[]);
 
 /* Host memory for a rung; n elements of `width` bytes. */
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);

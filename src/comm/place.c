@@ -73,6 +73,18 @@ static void describe(weft_context *ctx) {
              gpus > 0 && comm->host_size > gpus ? ", which share its GPUs" : "");
 }
 
+static weft_status take_room(weft_context *ctx, const char *source) {
+    wi_comm *const comm = ctx->comm;
+    const size_t size = (size_t)comm->size;
+    comm->words = wi_host_alloc(size * (WI_COMM_WORDS * sizeof(uint64_t) + sizeof(size_t)));
+    if (!comm->words)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for a communicator", source);
+    comm->ones = (size_t *)(comm->words + size * WI_COMM_WORDS);
+    for (size_t r = 0; r < size; r++)
+        comm->ones[r] = 1;
+    return WEFT_OK;
+}
+
 weft_status wi_dist_open(weft_context *ctx, const char *source, const char *place,
                          const void *handed) {
     ctx->comm = wi_host_alloc(sizeof *ctx->comm);
@@ -82,11 +94,8 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
     weft_status status = wi_comm_mpi_open(ctx, handed);
     if (status != WEFT_OK)
         return status;
-    const size_t words = (size_t)ctx->comm->size * WI_COMM_WORDS;
-    ctx->comm->words = wi_host_alloc(words * sizeof(uint64_t));
-    if (!ctx->comm->words)
-        status = wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for a communicator", source);
-    else
+    status = take_room(ctx, source);
+    if (status == WEFT_OK)
         status = open_child(ctx, source, place[3] ? place + 4 : "");
     status = wi_agree(ctx, 0, status);
     if (status != WEFT_OK)
