@@ -30,8 +30,8 @@ static void name_place(const weft_context *ctx, const char *wish, char *place, s
     char why[WI_MESSAGE_BYTES];
     const char *const threads = getenv("WEFT_THREADS"); /* then it decides, as on place "cpu" */
     const bool gpu = strcmp(wish, GPU) == 0 || (!*wish && wi_gpu_present(why, sizeof why));
-    if (gpu && wi_gpu_count() > 0)
-        snprintf(place, room, GPU ":%d", ctx->comm->host_rank % wi_gpu_count());
+    if (gpu && wi_gpu_visible() > 0)
+        snprintf(place, room, GPU ":%d", ctx->comm->host_rank % wi_gpu_visible());
     else if ((strcmp(wish, "cpu") == 0 || !*wish) && !(threads && *threads))
         snprintf(place, room, "cpu:%d", threads_of(ctx->comm));
     else
@@ -63,7 +63,7 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
 /* What weft_comm tells. */
 static void describe(weft_context *ctx) {
     wi_comm *const comm = ctx->comm;
-    const int gpus = ctx->gpu ? wi_gpu_count() : 0;
+    const int gpus = ctx->gpu ? wi_gpu_visible() : 0;
     char library[WI_COMM_ABOUT_BYTES];
     if (comm->size == 1)
         return;

@@ -36,7 +36,7 @@ bool wi_gpu_present(char *why, size_t bytes) {
     return false;
 }
 
-int wi_gpu_count(void) {
+int wi_gpu_visible(void) {
     return 0;
 }
 

@@ -117,7 +117,7 @@ bool wi_gpu_present(char *why, size_t bytes) {
     return present;
 }
 
-int wi_gpu_count(void) {
+int wi_gpu_visible(void) {
     int count = 0;
     if (!may_use_cuda() || cudaGetDeviceCount(&count) != cudaSuccess) {
         cudaGetLastError();
