@@ -62,6 +62,40 @@ if(TARGET chol_tops_test)
     target_link_options(chol_tops_test PRIVATE -Wl,--wrap=wi_dense_forward)
 endif()
 
+# The calls over ranks: one program, run alone and by mpirun.
+file(GLOB dist_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dist/*.c)
+set(dist_ranks 2 4 7)
+# Runs PROGRAM on place PLACE with several numbers of ranks, more than there are cores, and once with
+# a rank that dies. LABEL is empty or a label of ctest.
+function(weft_dist_runs program place label)
+    add_test(NAME ${program}_1 COMMAND ${program} ${place})
+    set_tests_properties(${program}_1 PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "${label}")
+    if(NOT WEFT_MPI_ON OR NOT MPIEXEC_EXECUTABLE)
+        return()
+    endif()
+    set(mpirun ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
+    set(root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    foreach(ranks IN LISTS dist_ranks)
+        add_test(NAME ${program}_${ranks}
+                 COMMAND ${mpirun} -np ${ranks} $<TARGET_FILE:${program}> ${place})
+        set_tests_properties(${program}_${ranks} PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
+                                                            "${root}" LABELS "${label}")
+    endforeach()
+    add_test(NAME ${program}_killed
+             COMMAND ${mpirun} --enable-recovery -np 4 $<TARGET_FILE:${program}> ${place} kill)
+    set_tests_properties(
+        ${program}_killed
+        PROPERTIES TIMEOUT 60 PROCESSORS 2 ENVIRONMENT "${root}" LABELS "${label}"
+                   PASS_REGULAR_EXPRESSION "survived.*survived.*survived" FAIL_REGULAR_EXPRESSION
+                   "FAILED")
+endfunction()
+add_executable(dist_test ${dist_c} $<TARGET_OBJECTS:weft_testing>)
+set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
+                                           ${PROJECT_BINARY_DIR}/tests)
+target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(dist_test PRIVATE weft_static PkgConfig::CMOCKA)
+weft_dist_runs(dist_test mpi:cpu:1 "")
+
 # libweft_blas, by its own names.
 if(TARGET weft_blas)
     add_executable(blas_test ${PROJECT_SOURCE_DIR}/blas/blas_test.c)

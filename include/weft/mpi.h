@@ -9,25 +9,26 @@
  *
  *     "mpi"         the best place of each rank: a GPU if one works, else cores
  *     "mpi:cpu"     cores, divided among the ranks of a machine; "mpi:cpu:4": four threads each
- *     "mpi:gpu"     a GPU; the ranks of a machine take its GPUs in turn, and share them if there are
- *                   fewer; "mpi:gpu:1": the GPU numbered 1
+ *     "mpi:gpu"     a GPU; the ranks of a machine take its GPUs in turn, and share them if there
+ * are fewer; "mpi:gpu:1": the GPU numbered 1
  *
- * Calls that have no distributed variant yet return WEFT_EUNSUPPORTED on all ranks. Memory (weft_alloc,
- * weft_copy), streams and settings (weft_use, weft_set_tuning) are a rank's own affair. Every other
- * call, weft_open and weft_close included, begins and ends with all ranks: it waits for them, and it
- * has ended well on all of them or fails on all. A rank whose arguments were refused, or whose memory
- * ran out, returns its own status; the others return WEFT_ECOMM, and their message names the rank
- * and its reason. On device memory, too, calls return when the answer is there.
+ * Calls that have no distributed variant yet return WEFT_EUNSUPPORTED on all ranks. Memory
+ * (weft_alloc, weft_copy), streams and settings (weft_use, weft_set_tuning) are a rank's own
+ * affair. Every other call, weft_open and weft_close included, begins and ends with all ranks: it
+ * waits for them, and it has ended well on all of them or fails on all. A rank whose arguments were
+ * refused, or whose memory ran out, returns its own status; the others return WEFT_ECOMM, and their
+ * message names the rank and its reason. On device memory, too, calls return when the answer is
+ * there.
  *
- * After WEFT_ECOMM because a rank has died, or has left the order of calls, the context only returns
- * WEFT_ECOMM. Close it and end the program without further MPI calls: outputs of the failed call are
- * undefined, and MPI may still write to them. A rank of the same machine that has died is noticed
- * within a second if mpirun lets the others live (--enable-recovery in Open MPI); without that
- * mpirun ends them all.
+ * After WEFT_ECOMM because a rank has died, or has left the order of calls, the context only
+ * returns WEFT_ECOMM. Close it and end the program without further MPI calls: outputs of the failed
+ * call are undefined, and MPI may still write to them. A rank of the same machine that has died is
+ * noticed within a second if mpirun lets the others live (--enable-recovery in Open MPI); without
+ * that mpirun ends them all.
  *
  * MPI is initialised by the first place that needs it, if the program has not done so, and is then
- * finalised when the process ends. MPI itself, which exists once a process, is the only state of the
- * library outside of contexts. If the program initialises it, it must do so with
+ * finalised when the process ends. MPI itself, which exists once a process, is the only state of
+ * the library outside of contexts. If the program initialises it, it must do so with
  * MPI_THREAD_MULTIPLE if several threads use MPI or weft contexts of place mpi at the same time. */
 #ifndef WEFT_MPI_H
 #define WEFT_MPI_H

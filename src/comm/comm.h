@@ -40,8 +40,8 @@ typedef struct wi_comm_table {
     /* from has n elements for each rank; to = the n of this rank, combined over all ranks */
     weft_status (*reduce_scatter)(weft_context *ctx, const void *from, void *to, size_t n,
                                   weft_type type, weft_op op);
-    /* from = sent[0] elements for rank 0, then sent[1] for rank 1, ...; to = got[r] elements of each
-     * rank r, in the order of ranks */
+    /* from = sent[0] elements for rank 0, then sent[1] for rank 1, ...; to = got[r] elements of
+     * each rank r, in the order of ranks */
     weft_status (*all_to_all_v)(weft_context *ctx, const void *from, const size_t sent[], void *to,
                                 const size_t got[], weft_type type);
     /* to = the elements of all ranks before this one, combined; rank 0's stays as it is */

@@ -16,6 +16,7 @@ enum {
     SPINS = 200,          /* tests without a pause */
     YIELDS = 2000,        /* and then so many that only yield the core */
     PAUSE_NS = 50 * 1000, /* later pauses */
+    PROBES = 100,         /* until a note that was sent has surely come */
     NOTE_TAG = 1,
     DATA_TAG = 2
 };
@@ -59,19 +60,19 @@ static weft_status mpi_failed(weft_context *ctx, int error) {
     return wi_comm_break(ctx, why);
 }
 
+/* A rank that was told of a death ends, too; so what others say of the first death goes before what
+ * is seen here, and they have said it before they end. */
 static weft_status look_for_dead(weft_context *ctx) {
     const wi_mpi *const m = state_of(ctx);
-    const int ended = wi_peers_ended(m->peers);
-    if (ended >= 0) {
-        send_notes(ctx, ended);
-        return rank_ended(ctx, ended);
-    }
-    int noted = 0, rank = -1;
-    MPI_Iprobe(MPI_ANY_SOURCE, NOTE_TAG, m->notes, &noted, MPI_STATUS_IGNORE);
-    if (!noted)
+    int ended = wi_peers_ended(m->peers), noted = 0;
+    for (int turn = 0; turn < (ended < 0 ? 1 : PROBES) && !noted; turn++)
+        MPI_Iprobe(MPI_ANY_SOURCE, NOTE_TAG, m->notes, &noted, MPI_STATUS_IGNORE);
+    if (noted)
+        MPI_Recv(&ended, 1, MPI_INT, MPI_ANY_SOURCE, NOTE_TAG, m->notes, MPI_STATUS_IGNORE);
+    if (ended < 0)
         return WEFT_OK;
-    MPI_Recv(&rank, 1, MPI_INT, MPI_ANY_SOURCE, NOTE_TAG, m->notes, MPI_STATUS_IGNORE);
-    return rank_ended(ctx, rank);
+    send_notes(ctx, ended);
+    return rank_ended(ctx, ended);
 }
 
 /* ---- waiting ---- */
@@ -236,8 +237,8 @@ static weft_status all_reduce(weft_context *ctx, const void *from, void *to, siz
     for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
         MPI_Request request;
         const int count = (int)smaller(n - i, ctx->comm->piece);
-        const int error = MPI_Iallreduce(at(from, i, type), out(to, i, type), count,
-                                         mpi_type(type), mpi_op(op), m->all, &request);
+        const int error = MPI_Iallreduce(at(from, i, type), out(to, i, type), count, mpi_type(type),
+                                         mpi_op(op), m->all, &request);
         status = finish(ctx, error, request);
     }
     return status;
@@ -316,8 +317,7 @@ static void copy_own(const weft_context *ctx, const void *from, const size_t sen
         send_at += same ? 0 : sent[r];
     }
     if (sent[rank] > 0)
-        memcpy(out(to, recv_at, type), at(from, send_at, type),
-               sent[rank] * weft_type_size(type));
+        memcpy(out(to, recv_at, type), at(from, send_at, type), sent[rank] * weft_type_size(type));
 }
 
 static weft_status exchange(weft_context *ctx, const void *from, const size_t sent[], bool same,
@@ -378,8 +378,8 @@ static weft_status all_gather(weft_context *ctx, const void *from, void *to, siz
     if (status != WEFT_OK)
         return status;
     MPI_Request request;
-    const int error = MPI_Iallgather(from, (int)n, mpi_type(type), to, (int)n, mpi_type(type),
-                                     m->all, &request);
+    const int error =
+        MPI_Iallgather(from, (int)n, mpi_type(type), to, (int)n, mpi_type(type), m->all, &request);
     return finish(ctx, error, request);
 }
 

@@ -55,9 +55,8 @@ static weft_status share_difference(weft_context *ctx, uint64_t alike) {
     if (status != WEFT_OK)
         return status;
     snprintf(why, sizeof why,
-             "the ranks are out of step: rank %d calls %.64s, with other arguments than rank 0 or "
-             "instead of another call; make the same calls with the same type, operation and "
-             "options on all ranks",
+             "the ranks are out of step: rank %d calls %.64s, and rank 0 another function, or the "
+             "same with another type, operation or option; make the same calls on all ranks",
              (int)lowest, text);
     return wi_comm_break(ctx, why);
 }
@@ -84,7 +83,7 @@ weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *
     const wi_row *row = NULL;
     ctx->comm->call = call;
     if (status == WEFT_OK)
-        status = wi_choose(ctx, ladder, call, type, args, &row);
+        status = wi_choose_row(ctx, ladder, call, type, args, &row);
     alike = wi_alike_bytes(wi_alike(alike, (uint64_t)type), call, strlen(call));
     if (row)
         alike = wi_alike_bytes(alike, row->name, strlen(row->name));

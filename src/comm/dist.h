@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/* Does the context stand for several ranks? Then the call's checks return nothing to the caller: all
- * that they say goes to wi_dist_run. NULL is no such context. */
+/* Does the context stand for several ranks? Then the call's checks return nothing to the caller:
+ * all that they say goes to wi_dist_run. NULL is no such context. */
 static inline bool wi_is_dist(const weft_context *ctx) {
     return ctx && ctx->comm;
 }
@@ -40,13 +40,13 @@ void wi_dist_close(weft_context *ctx);
 uint64_t wi_alike(uint64_t before, uint64_t argument);
 uint64_t wi_alike_bytes(uint64_t before, const void *p, size_t bytes);
 
-/* All ranks learn whether all are well; `alike` must be the same on all. Returns `status` where that
- * is not WEFT_OK, and on the other ranks WEFT_ECOMM with a message that names the first rank that
- * failed, and why. */
+/* All ranks learn whether all are well; `alike` must be the same on all. Returns `status` where
+ * that is not WEFT_OK, and on the other ranks WEFT_ECOMM with a message that names the first rank
+ * that failed, and why. */
 weft_status wi_agree(weft_context *ctx, uint64_t alike, weft_status status);
 
-/* Runs a public call over all ranks. `status` is what this rank's checks have said; the rung runs if
- * they said WEFT_OK on all of them. Returns WEFT_OK if the call has ended well on all. */
+/* Runs a public call over all ranks. `status` is what this rank's checks have said; the rung runs
+ * if they said WEFT_OK on all of them. Returns WEFT_OK if the call has ended well on all. */
 weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
                         weft_type type, uint64_t alike, weft_status status, const void *args);
 

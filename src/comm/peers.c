@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A process that has ended is seen by its file descriptor (pidfd_open), which becomes readable then:
- * whatever ended it, and no matter whether anybody has waited for it. */
+/* A process that has ended is seen by its file descriptor (pidfd_open), which becomes readable
+ * then: whatever ended it, and no matter whether anybody has waited for it. */
 #include "comm/peers.h"
 
 #include <errno.h>

@@ -42,10 +42,11 @@ static void name_place(const weft_context *ctx, const char *wish, char *place, s
 static weft_status open_child(weft_context *ctx, const char *source, const char *wish) {
     char place[WI_PLACE_BYTES];
     if (strncmp(wish, "mpi", 3) == 0 || strlen(wish) >= sizeof place - 4)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: \"%.64s\" is not a place of one rank; after \"mpi:\" write cpu, cpu:N, "
-                       GPU " or " GPU ":K",
-                       source, wish);
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: \"%.64s\" is not a place of one rank; after \"mpi:\" write cpu, cpu:N, " GPU
+            " or " GPU ":K",
+            source, wish);
     name_place(ctx, wish, place, sizeof place);
     const weft_status status = weft_open(&ctx->child, place);
     if (status != WEFT_OK)

@@ -96,10 +96,11 @@ static weft_status check_pair(weft_context *ctx, const wi_call *call, int i, int
 weft_status wi_check_local(weft_context *ctx, const char *call) {
     if (!ctx->comm)
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                   "%s: it has no variant over ranks yet, and place %s has them; gather the parts on "
-                   "one rank and call it on a place of its own, as \"%s\"",
-                   call, ctx->place, ctx->child->place);
+    return wi_fail(
+        ctx, WEFT_EUNSUPPORTED,
+        "%s: it has no variant over ranks yet, and place %s has them; gather the parts on "
+        "one rank and call it on a place of its own, as \"%s\"",
+        call, ctx->place, ctx->child->place);
 }
 
 weft_status wi_call_check(weft_context *ctx, wi_call *call) {

@@ -100,8 +100,8 @@ static inline wi_array wi_columns(const char *name, const void *p, size_t rows, 
  */
 weft_status wi_call_check(weft_context *ctx, wi_call *call);
 
-/* Refuses a call that has no rung for several ranks, on a place that has them; wi_call_check does so,
- * too. */
+/* Refuses a call that has no rung for several ranks, on a place that has them; wi_call_check does
+ * so, too. */
 weft_status wi_check_local(weft_context *ctx, const char *call);
 
 /* wi_call_check for a call with one array, and none for several ranks. */

@@ -249,8 +249,8 @@ bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder) {
     return ctx->forced[index_of(ladder)];
 }
 
-weft_status wi_choose(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
-                      const void *args, const wi_row **row) {
+weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                          weft_type type, const void *args, const wi_row **row) {
     const wi_row *const forced = ctx->forced[index_of(ladder)];
     *row = forced ? forced : wi_pick(ctx, ladder, type, args);
     if (!*row)
@@ -261,7 +261,7 @@ weft_status wi_choose(weft_context *ctx, const wi_ladder *ladder, const char *ca
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args) {
     const wi_row *row;
-    const weft_status status = wi_choose(ctx, ladder, call, type, args, &row);
+    const weft_status status = wi_choose_row(ctx, ladder, call, type, args, &row);
     if (status != WEFT_OK)
         return status;
     forecast(ctx, ladder, row, type, args);

@@ -87,8 +87,8 @@ weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
                    const void *args);
 
 /* Chooses the row that wi_run would run. */
-weft_status wi_choose(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
-                      const void *args, const wi_row **row);
+weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                          weft_type type, const void *args, const wi_row **row);
 
 /* Runs this row, of those that can do the call. */
 weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,

@@ -172,7 +172,8 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
 }
 
 /* Runs the call; `edges` can be read by this thread. */
-static weft_status run(weft_context *ctx, const wi_histogram_request *r, wi_call *call, const double *edges) {
+static weft_status run(weft_context *ctx, const wi_histogram_request *r, wi_call *call,
+                       const double *edges) {
     weft_bins bins = {.count = 0};
     if (r->bins) {
         bins = *r->bins;
@@ -190,7 +191,8 @@ static weft_status run(weft_context *ctx, const wi_histogram_request *r, wi_call
     return wi_call_run(ctx, call, run_part, &args);
 }
 
-static weft_status run_with_fetched_edges(weft_context *ctx, const wi_histogram_request *r, wi_call *call) {
+static weft_status run_with_fetched_edges(weft_context *ctx, const wi_histogram_request *r,
+                                          wi_call *call) {
     const size_t bytes = call->array[EDGES].bytes;
     double *const edges = wi_host_alloc(bytes);
     if (!edges)
@@ -220,7 +222,8 @@ weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned
                            weft_type count_type, void *counts, void *outside) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const wi_histogram_request r = {type, count_type, n, channels, x, bins, counting, counts, outside};
+    const wi_histogram_request r = {type, count_type, n,      channels, x,
+                                    bins, counting,   counts, outside};
     wi_call call;
     weft_status status = check_request(ctx, &r);
     if (status == WEFT_OK)

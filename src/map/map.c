@@ -126,12 +126,11 @@ weft_status wi_map_call_run(weft_context *ctx, wi_call *call, wi_map_args *args)
     return empty ? WEFT_OK : wi_call_run(ctx, call, run_part, args);
 }
 
-/* What ranks must pass alike: the parts of a matrix lie one below the other. */
-static uint64_t alike_of(const wi_map_args *args, const matrix *arrays) {
-    const uint64_t alike = wi_alike(0, args->op), cols = arrays[0].ld_name ? args->cols : 0;
+/* What ranks must pass alike. */
+static uint64_t alike_of(const wi_map_args *args) {
     const size_t size = weft_type_size(args->type);
-    return wi_alike_bytes(wi_alike_bytes(wi_alike(alike, cols), args->a.bytes, size),
-                          args->b.bytes, size);
+    return wi_alike_bytes(wi_alike_bytes(wi_alike(0, args->op), args->a.bytes, size), args->b.bytes,
+                          size);
 }
 
 static void describe(wi_call *call, const wi_map_args *args, const matrix *arrays, int count) {
@@ -156,7 +155,7 @@ static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, c
         status = wi_call_check(ctx, &call);
     }
     if (wi_is_dist(ctx))
-        return wi_dist_run(ctx, &wi_map_ladder, name, args->type, alike_of(args, arrays), status,
+        return wi_dist_run(ctx, &wi_map_ladder, name, args->type, alike_of(args), status,
                            &(wi_dist_args){&call, args});
     return status == WEFT_OK ? wi_map_call_run(ctx, &call, args) : status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* map over ranks: every rank maps its own part. Only iota needs to know how many elements are before
- * it. */
+/* map over ranks: every rank maps its own part. Only iota needs to know how many elements are
+ * before it. */
 #include "comm/dist.h"
 #include "map/map.h"
 

@@ -55,7 +55,8 @@ weft_status wi_reduce_call_run(weft_context *ctx, wi_call *call, wi_reduce_args 
 
 extern const wi_ladder wi_reduce_ladder;
 
-/* The rungs; `ranks` gets wi_dist_args. `result` is host memory on the cpu, and memory that the device can access on a GPU. */
+/* The rungs; `ranks` gets wi_dist_args. `result` is host memory on the cpu, and memory that the
+ * device can access on a GPU. */
 weft_status wi_reduce_serial(weft_context *ctx, const void *args);
 weft_status wi_reduce_threads(weft_context *ctx, const void *args);
 weft_status wi_reduce_tree_global(weft_context *ctx, const void *args);

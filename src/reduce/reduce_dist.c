@@ -72,10 +72,8 @@ static weft_status combine(weft_context *ctx, const wi_reduce_args *args, const 
     const weft_type type = partial_type(args->op, args->type);
     const size_t width = weft_type_size(type);
     char *const values = (char *)ctx->comm->words + (size_t)size * sizeof *all;
-    wi_reduce_args last = {.op = combining(args->op, args->type),
-                           .type = type,
-                           .x = values,
-                           .result = result};
+    wi_reduce_args last = {
+        .op = combining(args->op, args->type), .type = type, .x = values, .result = result};
     for (int r = 0; r < size; r++) {
         if (all[r].n > 0)
             memcpy(values + width * last.n++, &all[r].bits, width);

@@ -6,8 +6,8 @@
 
 #include "comm/dist.h"
 #include "cpu/order.h"
-#include "scan/scan.h"
 #include "reduce/reduce.h"
+#include "scan/scan.h"
 
 enum {
     STRIP = 1 << 20 /* elements that are scanned to find the total of AND, OR and XOR */

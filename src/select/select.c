@@ -164,7 +164,8 @@ static wi_array count_of(uint64_t *count) {
     return wi_elements("count", count, 1, WEFT_U64, WI_OUT);
 }
 
-/* `status` is what the checks of other arguments have said; if not WEFT_OK, nothing else is valid. */
+/* `status` is what the checks of other arguments have said; if not WEFT_OK, nothing else is valid.
+ */
 static weft_status check_and_run(weft_context *ctx, const char *name, wi_call *call,
                                  wi_select_args *args, weft_type index_type, weft_status status) {
     uint64_t alike = 0;

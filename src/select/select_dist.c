@@ -123,7 +123,7 @@ static uint64_t length_behind(const uint64_t *all, int r, int size) {
 
 static weft_status join_runs(weft_context *ctx, const wi_select_request *r, uint64_t *own) {
     const wi_array *const values = &r->call->array[WI_SELECT_Y],
-                         *const lengths = &r->call->array[WI_SELECT_POSITIONS];
+                          *const lengths = &r->call->array[WI_SELECT_POSITIONS];
     const wi_comm *const comm = ctx->comm;
     uint64_t ends[WORDS];
     const uint64_t *all = NULL;
@@ -164,17 +164,17 @@ weft_status wi_select_ranks(weft_context *ctx, const void *request) {
     uint64_t own = 0, before = 0, all_n = 0, count = 0, unused;
     weft_status status = wi_all_counts(ctx, r->args->n, &before, &all_n);
     if (status == WEFT_OK && r->args->position_bytes > 0)
-        status = wi_check_index_type(ctx, r->call->name,
-                                     r->args->unique ? "length_type" : "index_type", r->index_type,
-                                     r->args->unique || all_n == 0 ? all_n : all_n - 1);
+        status =
+            wi_check_index_type(ctx, r->call->name, r->args->unique ? "length_type" : "index_type",
+                                r->index_type, r->args->unique || all_n == 0 ? all_n : all_n - 1);
     if (status != WEFT_OK)
         return status; /* the same on all ranks */
     status = wi_agree(ctx, 0, select_own(ctx, r, &own));
     if (status == WEFT_OK && r->args->unique)
         status = join_runs(ctx, r, &own);
     else if (status == WEFT_OK && r->args->position_bytes > 0)
-        status = shift_positions(ctx, (void *)(uintptr_t)positions->p, own, positions->width,
-                                 before);
+        status =
+            shift_positions(ctx, (void *)(uintptr_t)positions->p, own, positions->width, before);
     status = wi_agree(ctx, 0, status);
     if (status == WEFT_OK)
         status = wi_all_counts(ctx, own, &unused, &count);

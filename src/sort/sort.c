@@ -357,7 +357,8 @@ static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_arg
     if (status == WEFT_OK) {
         call = wi_sort_call_of(&args);
         call.array[WI_SORT_Y] = call.array[WI_SORT_VALUES] = (wi_array){.name = NULL};
-        call.array[WI_SORT_VALUES_OUT] = wi_elements("indices", indices, args.n, index_type, WI_OUT);
+        call.array[WI_SORT_VALUES_OUT] =
+            wi_elements("indices", indices, args.n, index_type, WI_OUT);
     }
     return check_and_run(ctx, &call, &args, status);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The key at which the share of each rank begins is found by bisection over all possible keys: every
- * rank counts, in its sorted part, how many keys are not above the middle, for all shares at once,
- * and the sum over ranks halves the range. Then the equal keys are divided in the order of ranks. */
+/* The key at which the share of each rank begins is found by bisection over all possible keys:
+ * every rank counts, in its sorted part, how many keys are not above the middle, for all shares at
+ * once, and the sum over ranks halves the range. Then the equal keys are divided in the order of
+ * ranks. */
 #include "sort/sort_cut.h"
 
 #include <string.h>
@@ -189,8 +190,8 @@ weft_status wi_sort_cut_find(weft_context *ctx, wi_sort_cut *cut) {
 
 weft_status wi_sort_cut_exchange(weft_context *ctx, wi_sort_cut *cut, int k, const void *from,
                                  void *to, size_t width) {
-    size_t *const sent = (size_t *)line(ctx, cut, SCALED_SENT),
-                  *const got = (size_t *)line(ctx, cut, SCALED_GOT);
+    size_t *const sent = (size_t *)line(ctx, cut, SCALED_SENT), *const got = (size_t *)line(
+                                                                    ctx, cut, SCALED_GOT);
     for (int r = 0; r < ctx->comm->size; r++) {
         sent[r] = cut->sent[k][r] * width;
         got[r] = cut->got[k][r] * width;

@@ -11,8 +11,8 @@ enum {
     WI_SORT_RUNS = 2
 };
 
-/* One or two arrays in order, of which every rank has a part, in host memory. Among equal keys those
- * of the first array come first, and in each array those of lower ranks. */
+/* One or two arrays in order, of which every rank has a part, in host memory. Among equal keys
+ * those of the first array come first, and in each array those of lower ranks. */
 typedef struct wi_sort_cut {
     weft_type type;
     bool descending;

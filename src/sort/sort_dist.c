@@ -84,8 +84,8 @@ static weft_status run(work *w) {
     if (status == WEFT_OK)
         status = wi_sort_cut_find(ctx, &w->cut);
     if (status == WEFT_OK)
-        status = wi_sort_cut_exchange(ctx, &w->cut, 0, w->keys, w->got_keys,
-                                      weft_type_size(a->type));
+        status =
+            wi_sort_cut_exchange(ctx, &w->cut, 0, w->keys, w->got_keys, weft_type_size(a->type));
     if (status == WEFT_OK && a->value_bytes > 0)
         status = wi_sort_cut_exchange(ctx, &w->cut, 0, w->values, w->got_values, a->value_bytes);
     return status == WEFT_OK ? sort_share(w) : status;

@@ -39,8 +39,8 @@ static weft_status bring_all(work *w) {
     for (int k = A; k <= B && status == WEFT_OK; k++) {
         status = bring(w->ctx, keys[k], n[k], size, &w->copy[k], &w->cut.x[k]);
         if (status == WEFT_OK)
-            status = bring(w->ctx, values[k], n[k], a->value_bytes, &w->copy_values[k],
-                           &w->values[k]);
+            status =
+                bring(w->ctx, values[k], n[k], a->value_bytes, &w->copy_values[k], &w->values[k]);
     }
     return status;
 }
@@ -82,10 +82,10 @@ static weft_status run(work *w) {
         status = exchange(w);
     if (status != WEFT_OK)
         return status;
-    return wi_local(w->ctx, weft_merge(w->ctx->child, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING,
-                                       a->type, w->n[A], w->got[A], w->n[B], w->got[B], a->out,
-                                       a->value_bytes, w->got_values[A], w->got_values[B],
-                                       a->values_out));
+    return wi_local(w->ctx,
+                    weft_merge(w->ctx->child, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING,
+                               a->type, w->n[A], w->got[A], w->n[B], w->got[B], a->out,
+                               a->value_bytes, w->got_values[A], w->got_values[B], a->values_out));
 }
 
 weft_status wi_merge_ranks(weft_context *ctx, const void *arguments) {

@@ -30,9 +30,9 @@ static weft_status look_at_part(weft_context *ctx, const wi_sorted_args *a, uint
     const wi_sort_key key = wi_sort_key_of(a->type, a->descending);
     const size_t at[2] = {0, a->n > 0 ? a->n - 1 : 0};
     own[COUNT] = a->n;
-    weft_status status = wi_local(
-        ctx, weft_is_sorted(ctx->child, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, a->type,
-                            a->n, a->x, &own[FALL]));
+    weft_status status =
+        wi_local(ctx, weft_is_sorted(ctx->child, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING,
+                                     a->type, a->n, a->x, &own[FALL]));
     for (int k = 0; k < 2 && a->n > 0 && status == WEFT_OK; k++) {
         uint64_t bits;
         status = read_element(ctx, a->x, at[k], size, &bits);
@@ -190,10 +190,10 @@ static weft_status take_others(work *w) {
 /* Finds, in this rank's part, where the elements belong that ranks want here. */
 static weft_status answer(work *w) {
     const wi_search_args *const a = w->args;
-    const weft_status status = wi_local(
-        w->ctx, weft_search(w->ctx->child, a->upper ? WEFT_UPPER : WEFT_LOWER,
-                            a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, a->type, a->n, a->x,
-                            w->n_others, w->others, w->others_answers));
+    const weft_status status =
+        wi_local(w->ctx, weft_search(w->ctx->child, a->upper ? WEFT_UPPER : WEFT_LOWER,
+                                     a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, a->type,
+                                     a->n, a->x, w->n_others, w->others, w->others_answers));
     for (size_t j = 0; j < w->n_others && status == WEFT_OK; j++)
         w->others_answers[j] += w->before;
     return status;

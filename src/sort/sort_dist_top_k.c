@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_k over ranks: the first k of each part come to all ranks, and each takes the first k of those.
- * Parts come in the order of ranks, so of equal elements the first in the whole is taken first. */
+/* top_k over ranks: the first k of each part come to all ranks, and each takes the first k of
+ * those. Parts come in the order of ranks, so of equal elements the first in the whole is taken
+ * first. */
 #include "comm/dist.h"
 #include "sort/sort_run.h"
 
@@ -9,10 +10,10 @@ typedef struct work {
     weft_context *ctx;
     const wi_top_k_args *args;
     weft_order order;
-    size_t own;    /* how many this rank offers */
-    size_t all;    /* and all ranks */
-    size_t *of;    /* and each */
-    void *values;  /* of this rank's */
+    size_t own;   /* how many this rank offers */
+    size_t all;   /* and all ranks */
+    size_t *of;   /* and each */
+    void *values; /* of this rank's */
     uint64_t *positions;
     void *all_values;
     uint64_t *all_positions;
@@ -85,8 +86,8 @@ static weft_status gather(work *w) {
 static weft_status put_out(work *w) {
     const wi_top_k_args *const a = w->args;
     weft_context *const child = w->ctx->child;
-    weft_status status = weft_top_k(child, w->order, a->type, w->all, w->all_values, a->k,
-                                    a->values, w->found);
+    weft_status status =
+        weft_top_k(child, w->order, a->type, w->all, w->all_values, a->k, a->values, w->found);
     for (size_t j = 0; j < a->k && status == WEFT_OK; j++)
         w->found[j] = w->all_positions[w->found[j]];
     if (status == WEFT_OK && a->positions && a->k > 0)
@@ -96,8 +97,7 @@ static weft_status put_out(work *w) {
 
 weft_status wi_top_k_ranks(weft_context *ctx, const void *arguments) {
     const wi_top_k_args *const a = ((const wi_dist_args *)arguments)->args;
-    work w = {
-        .ctx = ctx, .args = a, .order = a->descending ? WEFT_DESCENDING : WEFT_ASCENDING};
+    work w = {.ctx = ctx, .args = a, .order = a->descending ? WEFT_DESCENDING : WEFT_ASCENDING};
     uint64_t before;
     weft_status status = meet(&w, &before);
     if (status == WEFT_OK)

@@ -343,8 +343,8 @@ static weft_status check_and_run(weft_context *ctx, weft_order order, wi_top_k_a
     if (status == WEFT_OK)
         status = check_arrays(ctx, a, &call);
     if (wi_is_dist(ctx) && !a->bytes)
-        return wi_dist_run(ctx, &wi_top_k_ladder, a->call, a->type, wi_alike(wi_alike(0, order), a->k),
-                           status, &(wi_dist_args){&call, a});
+        return wi_dist_run(ctx, &wi_top_k_ladder, a->call, a->type,
+                           wi_alike(wi_alike(0, order), a->k), status, &(wi_dist_args){&call, a});
     if (status != WEFT_OK)
         return status;
     if (a->bytes)
