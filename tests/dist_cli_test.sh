@@ -8,6 +8,7 @@ if [ "${WEFT_MPI:-0}" != 1 ] || [ -z "${MPIRUN:-}" ]; then
     expect 1 'this build of weft has no MPI.*libopenmpi-dev' "$weft" reduce /dev/null --place mpi
     echo "without MPI only its absence is tested"
     finish
+    exit
 fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 

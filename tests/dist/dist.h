@@ -28,6 +28,10 @@ typedef struct dist_part {
 
 dist_part dist_deal(test_random *r, dist_shape shape, size_t n);
 
+/* Are these cases to be run? On place cpu all of them; on place emu, which is slow, small ones with
+ * two shapes that are drawn. All ranks answer alike. */
+bool dist_wanted(test_random *r, size_t n);
+
 /* A number from 0 to bound - 1 that all ranks draw alike. */
 size_t dist_draw(test_random *r, size_t bound);
 

@@ -20,7 +20,8 @@ static void for_each(uint64_t stream,
     int type = 0;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++)
-            body(&r, (dist_shape)shape, sizes[k], (weft_type)(type++ % WEFT_TYPE_COUNT));
+            if (dist_wanted(&r, sizes[k]))
+                body(&r, (dist_shape)shape, sizes[k], (weft_type)(type++ % WEFT_TYPE_COUNT));
 }
 
 /* ---- map ---- */

@@ -13,11 +13,17 @@ weft_context *dist_ctx, *dist_one;
 int dist_rank, dist_ranks;
 
 enum {
-    SKIPPED = 77
+    SKIPPED = 77,
+    SLOW_MOST = 400
 };
 
 size_t dist_draw(test_random *r, size_t bound) {
     return (size_t)test_below(r, bound);
+}
+
+bool dist_wanted(test_random *r, size_t n) {
+    const bool slow = test_place_is_gpu(weft_place(dist_ctx) + strlen("mpi:"));
+    return !slow || (n <= SLOW_MOST && dist_draw(r, DIST_SHAPES) < 2);
 }
 
 dist_part dist_deal(test_random *r, dist_shape shape, size_t n) {
@@ -62,7 +68,8 @@ enum {
 
 dist_array dist_take(test_random *r, const void *from, size_t bytes) {
     dist_array a = {.bytes = bytes,
-                    .device = dist_draw(r, 2) && test_place_is_gpu(weft_place(dist_ctx) + 4)};
+                    .device = dist_draw(r, 2) &&
+                              test_place_is_gpu(weft_place(dist_ctx) + strlen("mpi:"))};
     unsigned char *const fill = host(bytes + GUARD);
     memset(fill, TEST_POISON, bytes + GUARD);
     if (from)
