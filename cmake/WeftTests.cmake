@@ -96,6 +96,13 @@ target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(dist_test PRIVATE weft_static PkgConfig::CMOCKA)
 weft_dist_runs(dist_test mpi:cpu:1 "")
 
+# One program for all places; same_program_test.sh runs it.
+set(same_program ${PROJECT_SOURCE_DIR}/tests/same/same_program.c)
+add_executable(same_program ${same_program})
+set_target_properties(same_program PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
+                                              ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(same_program PRIVATE weft_static)
+
 # libweft_blas, by its own names.
 if(TARGET weft_blas)
     add_executable(blas_test ${PROJECT_SOURCE_DIR}/blas/blas_test.c)
