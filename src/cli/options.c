@@ -50,7 +50,7 @@ const wi_option wi_place_option = {.name = "place",
                                    .letter = 'p',
                                    .value = "PLACE",
                                    .help =
-                                       "cpu, cpu:4 (threads), gpu, gpu:1, mpi; default: the best",
+                                       "cpu, cpu:4 (threads), gpu, gpu:1, mpi; or the best",
                                    .list = list_places};
 const wi_option wi_variant_option = {.name = "variant",
                                      .letter = 'v',

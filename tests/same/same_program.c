@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One program for all places: same_program PLACE prints the same lines on each of them. What each
- * process has of an output goes into the lines as a sum of its elements times their positions in the
- * whole, which depends on every element and on where it is. */
+ * process has of an output goes into the lines as a sum of its elements times their positions in
+ * the whole, which depends on every element and on where it is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <weft/weft.h>
