@@ -108,7 +108,6 @@ endif()
 
 if(WEFT_MPI_ON)
     target_include_directories(weft_flags SYSTEM INTERFACE ${MPI_C_INCLUDE_DIRS})
-    target_compile_definitions(weft_flags INTERFACE WEFT_MPI=1)
     target_link_libraries(weft_flags INTERFACE ${MPI_C_LIBRARIES})
 endif()
 
