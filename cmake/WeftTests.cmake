@@ -69,12 +69,14 @@ set(dist_ranks 2 4 7)
 # a rank that dies. LABEL is empty or a label of ctest.
 function(weft_dist_runs program place label)
     add_test(NAME ${program}_1 COMMAND ${program} ${place})
-    set_tests_properties(${program}_1 PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "${label}")
+    set_tests_properties(${program}_1 PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "${label}"
+                                                 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     if(NOT WEFT_MPI_ON OR NOT MPIEXEC_EXECUTABLE)
         return()
     endif()
     set(mpirun ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
-    set(root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+    set(root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+             ASAN_OPTIONS=detect_leaks=0) # MPI keeps some memory to the end
     foreach(ranks IN LISTS dist_ranks)
         add_test(NAME ${program}_${ranks}
                  COMMAND ${mpirun} -np ${ranks} $<TARGET_FILE:${program}> ${place})

@@ -11,6 +11,7 @@ if [ "${WEFT_MPI:-0}" != 1 ] || [ -z "${MPIRUN:-}" ]; then
     exit
 fi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export ASAN_OPTIONS=detect_leaks=0 # MPI keeps some memory to the end
 
 # over RANKS COMMAND...
 over() {
