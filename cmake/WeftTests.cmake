@@ -91,6 +91,15 @@ function(weft_dist_runs program place label)
                    PASS_REGULAR_EXPRESSION "survived.*survived.*survived" FAIL_REGULAR_EXPRESSION
                    "FAILED")
 endfunction()
+if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
+    add_test(NAME comm_mpi_test_3
+             COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -np 3
+                     $<TARGET_FILE:comm_mpi_test>)
+    set_tests_properties(
+        comm_mpi_test comm_mpi_test_3
+        PROPERTIES TIMEOUT 60 ENVIRONMENT
+                   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
+endif()
 add_executable(dist_test ${dist_c} $<TARGET_OBJECTS:weft_testing>)
 set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
                                            ${PROJECT_BINARY_DIR}/tests)

@@ -64,6 +64,7 @@ void dist_give(dist_array *a);
 /* The tests of a file, in dist_test.c's order. */
 void dist_test_comm(void **state);
 void dist_test_agreement(void **state);
+void dist_test_open(void **state);
 void dist_test_memory(void **state);
 void dist_test_unsupported(void **state);
 void dist_test_map(void **state);

@@ -47,6 +47,20 @@ void dist_test_agreement(void **state) {
     assert_true(sum == 6.0F * (float)dist_ranks);
 }
 
+/* A place that one rank cannot open. */
+void dist_test_open(void **state) {
+    (void)state;
+    char word[32];
+    weft_context *ctx = NULL;
+    const bool wrong = dist_rank == culprit();
+    const weft_status status = weft_open(&ctx, wrong ? "mpi:cpu:0" : "mpi:cpu:1");
+    snprintf(word, sizeof word, "%d", culprit());
+    test_refused(NULL, status, wrong ? WEFT_EARG : WEFT_ECOMM, "weft_open", wrong ? NULL : word);
+    assert_null(ctx);
+    assert_int_equal(weft_open(&ctx, "mpi:mpi"), WEFT_EARG);
+    assert_int_equal(weft_open(&ctx, "mpi:nowhere"), WEFT_EARG);
+}
+
 /* One rank may take no more memory than it has. AddressSanitizer would end it instead. */
 void dist_test_memory(void **state) {
     (void)state;

@@ -137,6 +137,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
         cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
         cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
+        cmocka_unit_test(dist_test_open),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_close(dist_ctx);
