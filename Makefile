@@ -21,6 +21,10 @@ $(BUILD)/Makefile:
 setup: ## install what a build and the tests need, or say what is missing
 	@scripts/setup.sh test
 
+.PHONY: setup-mpi
+setup-mpi: ## install Open MPI, for places over ranks; configure again afterwards
+	@scripts/setup.sh mpi
+
 # Kernels take longest to build: where there is no GPU to run them, a demo goes without. A folder of
 # its own has code for this processor alone.
 GPU = $(wildcard /dev/nvidiactl /dev/dxg)

@@ -87,6 +87,9 @@ target_link_libraries(
 if(WEFT_METIS_ON)
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:metis>)
 endif()
+if(WEFT_MPI_ON)
+    target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:${MPI_C_LIBRARIES}>)
+endif()
 if(WEFT_CUDA_ON) # weftConfig.cmake finds it again
     target_link_libraries(weft_static INTERFACE $<INSTALL_INTERFACE:CUDA::cudart_static>)
 endif()

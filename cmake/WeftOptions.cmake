@@ -7,6 +7,8 @@ set(WEFT_TESTS AUTO CACHE STRING "Tests: ON, OFF, or AUTO (on if cmocka is found
 set_property(CACHE WEFT_TESTS PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_METIS AUTO CACHE STRING "Nested dissection by METIS: ON, OFF, or AUTO (on if found)")
 set_property(CACHE WEFT_METIS PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_MPI AUTO CACHE STRING "Places over ranks: ON, OFF, or AUTO (on if MPI is found)")
+set_property(CACHE WEFT_MPI PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_ISA ALL CACHE STRING "CPU code: ALL, for any processor, or NATIVE, for this one alone")
 set_property(CACHE WEFT_ISA PROPERTY STRINGS ALL NATIVE)
 option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)
@@ -59,6 +61,17 @@ if(NOT WEFT_METIS STREQUAL "OFF")
     endif()
 endif()
 
+set(WEFT_MPI_ON OFF)
+if(NOT WEFT_MPI STREQUAL "OFF")
+    find_package(MPI QUIET COMPONENTS C)
+    if(MPI_C_FOUND AND MPI_C_VERSION VERSION_GREATER_EQUAL 3.0)
+        set(WEFT_MPI_ON ON)
+    elseif(NOT WEFT_MPI STREQUAL "AUTO")
+        message(FATAL_ERROR "WEFT_MPI is ON, but there is no MPI of standard 3 or later: "
+                            "install libopenmpi-dev (make setup-mpi does)")
+    endif()
+endif()
+
 # weft_flags: what every object of this project is compiled with. Fused multiply-add only where the
 # source says fma(), so that results do not depend on the compiler's taste; of OpenMP only its word
 # that a loop may be vectorized, which takes no library.
@@ -91,6 +104,11 @@ if(WEFT_METIS_ON)
     target_include_directories(weft_flags SYSTEM INTERFACE ${WEFT_METIS_INCLUDE})
     target_compile_definitions(weft_flags INTERFACE WEFT_METIS=1)
     target_link_libraries(weft_flags INTERFACE ${WEFT_METIS_LIBRARY})
+endif()
+
+if(WEFT_MPI_ON)
+    target_include_directories(weft_flags SYSTEM INTERFACE ${MPI_C_INCLUDE_DIRS})
+    target_link_libraries(weft_flags INTERFACE ${MPI_C_LIBRARIES})
 endif()
 
 if(WEFT_SANITIZE OR WEFT_FUZZ)

@@ -42,6 +42,14 @@ list(FILTER slice_tests INCLUDE REGEX "_test\\.c$")
 list(APPEND WEFT_TEST_C ${slice_tests})
 list(FILTER WEFT_CLI_C EXCLUDE REGEX "_test\\.c$")
 
+# Files that stand in for others: one of each pair is compiled.
+set(WEFT_NOT_HERE "/comm/comm_mpi(_open|_test)?\\.c$")
+if(WEFT_MPI_ON)
+    set(WEFT_NOT_HERE "/comm/comm_mpi_none\\.c$")
+endif()
+list(FILTER WEFT_C EXCLUDE REGEX ${WEFT_NOT_HERE})
+list(FILTER WEFT_TEST_C EXCLUDE REGEX ${WEFT_NOT_HERE})
+
 if(WEFT_CUDA_ON)
     set(WEFT_KERNELS ${slice_cuda})
     list(FILTER WEFT_C EXCLUDE REGEX "/core/gpu_none\\.c$")

@@ -62,6 +62,58 @@ if(TARGET chol_tops_test)
     target_link_options(chol_tops_test PRIVATE -Wl,--wrap=wi_dense_forward)
 endif()
 
+# The calls over ranks: one program, run alone and by mpirun.
+file(GLOB dist_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/dist/*.c)
+set(dist_ranks 2 4 7)
+# Runs PROGRAM on place PLACE with several numbers of ranks, more than there are cores, and once with
+# a rank that dies. LABEL is empty or a label of ctest.
+function(weft_dist_runs program place label)
+    add_test(NAME ${program}_1 COMMAND ${program} ${place})
+    set_tests_properties(${program}_1 PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "${label}"
+                                                 ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    if(NOT WEFT_MPI_ON OR NOT MPIEXEC_EXECUTABLE)
+        return()
+    endif()
+    set(mpirun ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none)
+    set(root OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+             ASAN_OPTIONS=detect_leaks=0) # MPI keeps some memory to the end
+    foreach(ranks IN LISTS dist_ranks)
+        add_test(NAME ${program}_${ranks}
+                 COMMAND ${mpirun} -np ${ranks} $<TARGET_FILE:${program}> ${place})
+        set_tests_properties(${program}_${ranks} PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT
+                                                            "${root}" LABELS "${label}")
+    endforeach()
+    add_test(NAME ${program}_killed
+             COMMAND ${mpirun} --enable-recovery -np 4 $<TARGET_FILE:${program}> ${place} kill)
+    set_tests_properties(
+        ${program}_killed
+        PROPERTIES TIMEOUT 60 PROCESSORS 2 ENVIRONMENT "${root}" LABELS "${label}"
+                   PASS_REGULAR_EXPRESSION "survived.*survived.*survived" FAIL_REGULAR_EXPRESSION
+                   "FAILED")
+endfunction()
+if(WEFT_MPI_ON AND MPIEXEC_EXECUTABLE)
+    add_test(NAME comm_mpi_test_3
+             COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -np 3
+                     $<TARGET_FILE:comm_mpi_test>)
+    set_tests_properties(
+        comm_mpi_test comm_mpi_test_3
+        PROPERTIES TIMEOUT 60 ENVIRONMENT
+                   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;ASAN_OPTIONS=detect_leaks=0")
+endif()
+add_executable(dist_test ${dist_c} $<TARGET_OBJECTS:weft_testing>)
+set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
+                                           ${PROJECT_BINARY_DIR}/tests)
+target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(dist_test PRIVATE weft_static PkgConfig::CMOCKA)
+weft_dist_runs(dist_test mpi:cpu:1 "")
+
+# One program for all places; same_program_test.sh runs it.
+set(same_program ${PROJECT_SOURCE_DIR}/tests/same/same_program.c)
+add_executable(same_program ${same_program})
+set_target_properties(same_program PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
+                                              ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(same_program PRIVATE weft_static)
+
 # libweft_blas, by its own names.
 if(TARGET weft_blas)
     add_executable(blas_test ${PROJECT_SOURCE_DIR}/blas/blas_test.c)
@@ -127,6 +179,6 @@ foreach(source IN LISTS WEFT_TEST_SH)
         PROPERTIES
             TIMEOUT 600
             ENVIRONMENT
-            "WEFT=${PROJECT_BINARY_DIR}/weft;WEFT_BUILD=${PROJECT_BINARY_DIR};WEFT_SOURCE=${PROJECT_SOURCE_DIR};WEFT_PNG=$<BOOL:${PNG_FOUND}>;CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND}"
+            "WEFT=${PROJECT_BINARY_DIR}/weft;WEFT_BUILD=${PROJECT_BINARY_DIR};WEFT_SOURCE=${PROJECT_SOURCE_DIR};WEFT_PNG=$<BOOL:${PNG_FOUND}>;WEFT_MPI=$<BOOL:${WEFT_MPI_ON}>;MPIRUN=$<$<BOOL:${WEFT_MPI_ON}>:${MPIEXEC_EXECUTABLE}>;CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND}"
     )
 endforeach()

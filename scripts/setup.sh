@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
-# command and stops. Quick and quiet when nothing is missing. It never installs CUDA or MPI.
-#   scripts/setup.sh build|test|format|lint|fuzz|ci
+# command and stops. Quick and quiet when nothing is missing. What the tests only wish for, MPI, it
+# installs where it may, and does without elsewhere. It never installs CUDA.
+#   scripts/setup.sh build|test|mpi|format|lint|fuzz|ci
 set -euo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -11,6 +12,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
 missing=()
+wished=()
 need() { # need TEST-COMMAND... -- PACKAGE
     local test=()
     while [ "$1" != -- ]; do
@@ -28,6 +30,13 @@ has_clang_format_14() {
     have clang-format-14 || [[ $(clang-format --version 2>/dev/null) == *"version 14."* ]]
 }
 
+has_mpi() { have mpicc && have mpirun; }
+
+wish_mpi() { has_mpi || wished=(libopenmpi-dev openmpi-bin); }
+need_mpi() {
+    need have mpicc -- libopenmpi-dev
+    need have mpirun -- openmpi-bin
+}
 need_build() {
     need have cmake -- cmake
     need have make -- make
@@ -42,6 +51,7 @@ need_test() {
     need pkg-config --exists cmocka -- libcmocka-dev
     need pkg-config --exists libpng -- libpng-dev
     need has_openblas -- libopenblas0
+    wish_mpi
 }
 need_format() { need has_clang_format_14 -- clang-format-14; }
 need_lint() {
@@ -63,6 +73,7 @@ look() {
     case $purpose in
     build) need_build ;;
     test) need_test ;;
+    mpi) need_mpi ;;
     format) need_format ;;
     lint) need_lint ;;
     fuzz) need_fuzz ;;
@@ -72,21 +83,21 @@ look() {
         need has_blas_testers -- libblas-test
         ;;
     *)
-        echo "usage: $0 build|test|format|lint|fuzz|ci" >&2
+        echo "usage: $0 build|test|mpi|format|lint|fuzz|ci" >&2
         exit 2
         ;;
     esac
 }
 
-install_missing() {
+install() { # install PACKAGE...
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
         as_root=(sudo -n)
     fi
-    echo "setup: installing ${missing[*]}"
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    echo "setup: installing $*"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 may_install() {
@@ -96,7 +107,7 @@ may_install() {
 look
 if [ ${#missing[@]} -gt 0 ]; then
     if may_install; then
-        install_missing
+        install "${missing[@]}"
         look
     fi
     if [ ${#missing[@]} -gt 0 ]; then
@@ -104,6 +115,11 @@ if [ ${#missing[@]} -gt 0 ]; then
         echo "    sudo apt-get update && sudo apt-get install -y ${missing[*]}" >&2
         exit 1
     fi
+fi
+
+if [ ${#wished[@]} -gt 0 ]; then
+    { may_install && install "${wished[@]}"; } ||
+        echo "setup: no ${wished[*]} here, so places over ranks are not tested"
 fi
 
 if have cmake; then

@@ -40,6 +40,7 @@ typedef struct weft_context weft_context;
  *     "cpu:4"    four threads
  *     "gpu"      the best GPU
  *     "gpu:1"    the GPU numbered 1
+ *     "mpi"      many processes, each with its part of every array: see weft/mpi.h
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * Environment variables are read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
  * WEFT_THREADS (the number of threads, for "cpu" without a number; on a GPU place, of the threads
@@ -64,8 +65,8 @@ typedef struct weft_context weft_context;
  * the fork can only be closed. */
 WEFT_API weft_status weft_open(weft_context **ctx, const char *place);
 
-/* Waits for all work, then frees the context and all it owns. Free memory from weft_alloc first:
- * this does not. NULL is allowed. */
+/* Waits for all work (on place mpi, also for the other ranks), then frees the context and all it
+ * owns. Free memory from weft_alloc first: this does not. NULL is allowed. */
 WEFT_API void weft_close(weft_context *ctx);
 
 /* The place a context is open on, written in full: "cpu:2", "gpu:0". */

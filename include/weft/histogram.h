@@ -52,7 +52,10 @@ typedef enum weft_counting {
  * memory and must not overlap counts or outside. They are read and checked before the call returns;
  * on a GPU it waits for the stream to do so. A call with edges cannot be captured into a graph; one
  * with even bins can. WEFT_ACCUMULATE reads counts and outside, WEFT_OVERWRITE does not. The counts
- * are exact: the same at every place. */
+ * are exact: the same at every place.
+ *
+ * Over ranks (place mpi) every rank passes its part of x, and all get the counts of the whole,
+ * which count_type must hold. Bins, channels and counting are the same on all. */
 WEFT_API weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned channels,
                                     const void *x, const weft_bins *bins, weft_counting counting,
                                     weft_type count_type, void *counts, void *outside);

@@ -13,7 +13,10 @@
  *
  * Matrices: `rows` runs of `cols` elements each; consecutive rows start `ld` elements apart, and ld
  * >= cols. Memory between cols and ld is neither read nor written. (For a column-major matrix swap
- * the meaning of rows and cols.) */
+ * the meaning of rows and cols.)
+ *
+ * Over ranks (place mpi) every rank passes its part of each array; iota counts on from rank to
+ * rank, and scalars are the same on all. */
 #ifndef WEFT_MAP_H
 #define WEFT_MAP_H
 

@@ -38,7 +38,12 @@
  * of the first NaN. -0.0 counts as smaller than +0.0 in MIN, MAX, ARGMIN and ARGMAX.
  *
  * Reproducibility: the same input gives the same bits on every run at one place; on the cpu the
- * bits do not depend on the number of threads or on the instruction set either. */
+ * bits do not depend on the number of threads or on the instruction set either.
+ *
+ * Over ranks (place mpi) every rank passes its part of x (and y), and all get the result of the
+ * whole; positions are those in the whole. What is exact has the bits of one place; sums and
+ * products of floats are those of the parts, in f64, combined in the order of the ranks and rounded
+ * once. */
 #ifndef WEFT_REDUCE_H
 #define WEFT_REDUCE_H
 

@@ -42,7 +42,10 @@ typedef enum weft_scan_kind {
  * that is out of range, outputs are undefined: right, infinite or NaN.
  *
  * The same input gives the same bits on every run at one place; on the cpu the bits do not depend
- * on the number of threads or the instruction set either. */
+ * on the number of threads or the instruction set either.
+ *
+ * Over ranks (place mpi) every rank passes its part of x, and its y continues those of the ranks
+ * before; `init` is that of rank 0. Integers have the bits of one place. */
 WEFT_API weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type,
                                size_t n, const void *x, void *y, const void *init);
 

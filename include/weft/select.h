@@ -12,7 +12,13 @@
  * a call says so; any other overlap is WEFT_EARG.
  *
  * The result is the same on every run, at every place and for every variant. Elements are copied
- * bit for bit. */
+ * bit for bit.
+ *
+ * Over ranks (place mpi) every rank passes its part of each array and keeps what is selected from
+ * it, so that the whole output lies in the order of the ranks. `count` is the number on all ranks,
+ * and weft_own_count (weft/mpi.h) tells that of this one. Positions are those in the whole. A run
+ * of equal elements that crosses ranks belongs to the rank where it begins. weft_partition needs z
+ * there; weft_expand is not offered yet. */
 #ifndef WEFT_SELECT_H
 #define WEFT_SELECT_H
 

@@ -31,7 +31,15 @@
  * takes once and keeps until it is closed: on a GPU, scratch memory and, from the first large host
  * array on, the buffers that host arrays pass through, 64 MiB of pinned memory and as much device
  * memory. These calls use the addresses of the arrays, not their contents; but offsets in host
- * memory and fields are checked as in the call itself. If refused they do not change *bytes. */
+ * memory and fields are checked as in the call itself. If refused they do not change *bytes.
+ *
+ * Over ranks (place mpi) every rank passes its part of each array. After a sort each has as many
+ * elements as it brought, in the order of the whole, and after a merge as many as it brought of
+ * both; positions are those in the whole. It is exact whatever the keys are, stable, and has the
+ * bits of one place. weft_search takes each rank's own wanted elements; weft_is_sorted and
+ * weft_top_k, whose k is the same on all, give all ranks the result. Merging arrays that are not in
+ * order may be WEFT_EARG. Segments, records and the calls that end in _bytes are not offered yet.
+ */
 #ifndef WEFT_SORT_H
 #define WEFT_SORT_H
 

@@ -2,6 +2,7 @@
 /* `weft add`: the sum of two arrays, element by element. */
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/map.h"
@@ -33,15 +34,15 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "map", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &a);
+        result = wi_load_part(args, ctx, args->operand[0], &a);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[1], &b);
+        result = wi_load_part(args, ctx, args->operand[1], &b);
     if (result == WI_EXIT_OK)
         result = wi_check_alike(args, &a.layout, &b.layout);
     if (result == WI_EXIT_OK)
         result = compute(ctx, &a, &b);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &a);
+        result = wi_save_part(args, ctx, &wi_output_option, &a);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "add", "map", ctx, &a.layout);
     wi_npy_free(&a);
@@ -68,6 +69,7 @@ const wi_command wi_add_command = {
                  {"weft add a.npy - -o - <b.npy >sum.npy", "in a pipe"}},
     .options = options,
     .ladder = "map",
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 2,
     .most_operands = 2,

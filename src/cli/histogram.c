@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/chart.h"
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "io/image.h"
@@ -30,8 +31,9 @@ enum {
 
 /* One run of the command: what is counted, and the counts. */
 typedef struct task {
-    wi_npy array; /* the array, or the samples of the image */
-    size_t pixels;
+    wi_npy array;  /* the array, or the samples of the image */
+    size_t pixels; /* of this rank */
+    size_t whole;  /* of all ranks */
     unsigned channels;
     bool is_image;
     unsigned most; /* the largest possible sample of the image */
@@ -56,8 +58,8 @@ static weft_status take_image(task *t, weft_status status, wi_image *image) {
 }
 
 /* Finds the kind of file from its first byte. ungetc works on a pipe too. */
-static weft_status read_any(const wi_arguments *args, FILE *file, const char *name, task *t,
-                            wi_note *note) {
+static weft_status read_any(const wi_arguments *args, const weft_context *ctx, FILE *file,
+                            const char *name, task *t, wi_note *note) {
     wi_image image;
     const int first = getc(file);
     if (first != EOF)
@@ -71,14 +73,15 @@ static weft_status read_any(const wi_arguments *args, FILE *file, const char *na
                             "%s: this is not a .npy, PGM, PPM or PNG file; convert other images, "
                             "such as JPEG, to PNG or PPM",
                             name);
-    const weft_status status = wi_npy_read(
-        file, name, wi_given(args, &wi_type_option) ? &args->type : NULL, &t->array, note);
+    const weft_status status =
+        wi_npy_read_part(file, name, wi_given(args, &wi_type_option) ? &args->type : NULL,
+                         weft_rank(ctx), weft_ranks(ctx), &t->array, note);
     t->pixels = t->array.layout.count;
     t->channels = 1;
     return status;
 }
 
-static wi_exit load(const wi_arguments *args, task *t) {
+static wi_exit load(const wi_arguments *args, weft_context *ctx, task *t) {
     wi_note note = {""};
     const char *const path = args->operand[0];
     const bool standard = strcmp(path, "-") == 0;
@@ -86,12 +89,13 @@ static wi_exit load(const wi_arguments *args, task *t) {
     const wi_exit result = wi_open_input(args, path, "file", &file);
     if (result != WI_EXIT_OK)
         return result;
-    const weft_status status = read_any(args, file, standard ? "standard input" : path, t, &note);
+    const weft_status status =
+        read_any(args, ctx, file, standard ? "standard input" : path, t, &note);
     wi_close_input(file);
-    if (status == WEFT_OK)
-        return WI_EXIT_OK;
-    wi_say_error("%s", note.text);
-    return WI_EXIT_FAILED;
+    t->whole = t->is_image ? t->pixels : wi_npy_whole(&t->array.layout);
+    if (t->is_image && weft_rank(ctx) > 0)
+        t->pixels = 0; /* an image is rank 0's part */
+    return wi_agree_loaded(args, ctx, status, &note);
 }
 
 /* ---- the bins ---- */
@@ -132,13 +136,14 @@ static wi_exit find_finite_range(const wi_arguments *args, weft_context *ctx, co
                      layout->count);
     else if (weft_select(ctx, p, layout->count, array->data, finite.data, &count) != WEFT_OK)
         result = wi_session_failed(ctx);
-    else if (count == layout->count)
+    else if (count == wi_npy_whole(layout))
         wi_say_error("histogram: %s: the largest element is as large as %s can be, and a bin ends "
                      "above it; give the range with --lo and --hi",
                      args->operand[0], weft_type_name(layout->type));
     else {
-        wi_npy_flatten(&finite, count);
-        result = find_range(args, ctx, &finite, lo, hi);
+        result = wi_take_own(ctx, &finite, &count);
+        if (result == WI_EXIT_OK)
+            result = find_range(args, ctx, &finite, lo, hi);
     }
     wi_npy_free(&finite);
     return result;
@@ -150,7 +155,7 @@ static wi_exit find_range(const wi_arguments *args, weft_context *ctx, const wi_
                           double *lo, double *hi) {
     const wi_npy_layout *const layout = &array->layout;
     uint64_t least = 0, most = 0;
-    if (layout->count == 0) {
+    if (wi_npy_whole(layout) == 0) {
         *lo = 0;
         *hi = 1;
         return WI_EXIT_OK;
@@ -223,7 +228,8 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         wi_json_string(&json, "place", weft_place(ctx));
         wi_json_string(&json, "file", args->operand[0]);
         wi_json_string(&json, "type", weft_type_name(t->array.layout.type));
-        wi_json_count(&json, "n", t->pixels);
+        wi_json_ranks(&json, ctx);
+        wi_json_count(&json, "n", t->whole);
         wi_json_string(&json, "channel", channel_name(t, c));
         wi_json_count(&json, "bins", t->bins.count);
         wi_json_element(&json, "lo", WEFT_F64, &t->bins.lo);
@@ -267,6 +273,8 @@ static wi_exit save(const wi_arguments *args, const task *t) {
 
 static wi_exit show(const wi_arguments *args, const weft_context *ctx, const task *t) {
     const bool saves = wi_given(args, &wi_output_option);
+    if (weft_rank(ctx) > 0)
+        return WI_EXIT_OK; /* rank 0 knows all, too */
     const wi_exit result = saves ? save(args, t) : WI_EXIT_OK;
     if (result != WI_EXIT_OK)
         return result;
@@ -286,7 +294,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "histogram", &ctx);
     if (result == WI_EXIT_OK)
-        result = load(args, &t);
+        result = load(args, ctx, &t);
     if (result == WI_EXIT_OK)
         result = choose_bins(args, ctx, &t);
     if (result == WI_EXIT_OK)
@@ -321,6 +329,7 @@ const wi_command wi_histogram_command = {
                  {"weft histogram x.npy --json", "for programs: an object for each channel"}},
     .options = options,
     .ladder = "histogram",
+    .over_ranks = true,
     .suffixes = "npy pgm ppm png",
     .least_operands = 1,
     .most_operands = 1,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/ops.h"
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/reduce.h"
@@ -30,7 +31,8 @@ static void print_json(const wi_arguments *args, const wi_op_name *op, const wef
     wi_json_string(&json, "place", weft_place(ctx));
     wi_json_string(&json, "file", args->operand[0]);
     wi_json_string(&json, "type", weft_type_name(x->layout.type));
-    wi_json_count(&json, "n", x->layout.count);
+    wi_json_ranks(&json, ctx);
+    wi_json_count(&json, "n", wi_npy_whole(&x->layout));
     wi_json_string(&json, "result_type", weft_type_name(o->type));
     if (o->nowhere)
         wi_json_null(&json, "result");
@@ -73,7 +75,7 @@ static weft_status compute(weft_context *ctx, const wi_op_name *op, const wi_npy
                        weft_type_name(layout->type));
     if (op->pairs)
         return weft_dot(ctx, layout->type, layout->count, x->data, y->data, o->value);
-    o->nowhere = is_position(op) && layout->count == 0;
+    o->nowhere = is_position(op) && wi_npy_whole(layout) == 0;
     return weft_reduce(ctx, op->op, layout->type, layout->count, x->data, o->value);
 }
 
@@ -99,16 +101,16 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "reduce", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &x);
+        result = wi_load_part(args, ctx, args->operand[0], &x);
     if (result == WI_EXIT_OK && op->pairs)
-        result = wi_load(args, args->operand[1], &y);
+        result = wi_load_part(args, ctx, args->operand[1], &y);
     if (result == WI_EXIT_OK && op->pairs)
         result = wi_check_alike(args, &x.layout, &y.layout);
     if (result == WI_EXIT_OK)
         result = arrange(op, &x, &y);
     if (result == WI_EXIT_OK && compute(ctx, op, &x, &y, &o) != WEFT_OK)
         result = wi_session_failed(ctx);
-    if (result == WI_EXIT_OK) {
+    if (result == WI_EXIT_OK && weft_rank(ctx) == 0) {
         if (wi_given(args, &wi_json_option))
             print_json(args, op, ctx, &x, &o);
         else
@@ -143,6 +145,7 @@ const wi_command wi_reduce_command = {
                  {"gzip -dc x.npy.gz | weft reduce - --op nrm2", "from a pipe"}},
     .options = options,
     .ladder = "reduce",
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 2,

@@ -3,6 +3,7 @@
 #include "weft/scan.h"
 
 #include "cli/ops.h"
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -58,11 +59,11 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "scan", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &array);
+        result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
         result = compute(args, op, ctx, &array);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &array);
+        result = wi_save_part(args, ctx, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, op->name, "scan", ctx, &array.layout);
     wi_npy_free(&array);
@@ -87,6 +88,7 @@ const wi_command wi_scan_command = {
                  {"weft scan - --op max -o - <x.npy | weft reduce -", "in a pipe"}},
     .options = options,
     .ladder = "scan",
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,

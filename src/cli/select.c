@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -75,11 +76,11 @@ static wi_exit read_test(const wi_arguments *args, weft_type type, weft_predicat
 }
 
 /* Reads the file, and the file of the elements to test if there is one. */
-static wi_exit load(const wi_arguments *args, wi_npy *array, wi_npy *tested) {
+static wi_exit load(const wi_arguments *args, weft_context *ctx, wi_npy *array, wi_npy *tested) {
     wi_note note = {""};
-    wi_exit result = wi_load(args, args->operand[0], array);
+    wi_exit result = wi_load_part(args, ctx, args->operand[0], array);
     if (result == WI_EXIT_OK && args->operands > 1)
-        result = wi_load_any(args, args->operand[1], NULL, tested);
+        result = wi_load_any_part(args, ctx, args->operand[1], NULL, tested);
     if (result != WI_EXIT_OK)
         return result;
     if (wi_npy_to_c_order(array, &note) != WEFT_OK || wi_npy_to_c_order(tested, &note) != WEFT_OK) {
@@ -124,8 +125,7 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
     else if (result == WI_EXIT_OK && weft_select_where(ctx, p, array->layout.count, s, width,
                                                        array->data, array->data, &count) != WEFT_OK)
         result = wi_session_failed(ctx);
-    wi_npy_flatten(array, count);
-    return result;
+    return result == WI_EXIT_OK ? wi_take_own(ctx, array, &count) : result;
 }
 
 static wi_exit execute(const wi_arguments *args) {
@@ -138,11 +138,11 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "select", &ctx);
     if (result == WI_EXIT_OK)
-        result = load(args, &array, &tested);
+        result = load(args, ctx, &array, &tested);
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &tested);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &array);
+        result = wi_save_part(args, ctx, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "select", "select", ctx, &array.layout);
     wi_npy_free(&array);
@@ -170,6 +170,7 @@ const wi_command wi_select_command = {
                  {"weft select x.npy -w 1..5 -o - | weft reduce -", "in a pipe"}},
     .options = options,
     .ladder = "select",
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 2,

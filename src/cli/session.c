@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "cli/ops.h"
+#include "cli/ranks.h"
 #include "cli/text.h"
 #include "core/rows.h"
+#include "weft/mpi.h"
 
 static bool has_rungs(const char *op, wi_kind kind) {
     wi_words rungs = {.at = NULL};
@@ -63,6 +65,14 @@ static const char *usual_place(const char *op) {
     return op && maybe_gpu && is_cpu_only(op) ? "cpu" : NULL;
 }
 
+static wi_exit only_one_rank(const wi_arguments *args, const weft_context *ctx) {
+    if (weft_rank(ctx) == 0)
+        wi_say_error("%s: it does not work over ranks, as place %s does; choose place cpu or gpu, "
+                     "and start it without mpirun",
+                     args->command->name, weft_place(ctx));
+    return WI_EXIT_FAILED;
+}
+
 wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context **ctx) {
     const char *const place = wi_value(args, &wi_place_option);
     const weft_status status = weft_open(ctx, place ? place : usual_place(op));
@@ -75,7 +85,9 @@ wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context *
         wi_say_error("%s", weft_message(NULL));
         return WI_EXIT_FAILED;
     }
-    const wi_exit result = fit(args, op, *ctx);
+    const wi_exit result = weft_ranks(*ctx) > 1 && !args->command->over_ranks
+                               ? only_one_rank(args, *ctx)
+                               : fit(args, op, *ctx);
     if (result != WI_EXIT_OK) {
         weft_close(*ctx);
         *ctx = NULL;
@@ -84,7 +96,10 @@ wi_exit wi_session_open(const wi_arguments *args, const char *op, weft_context *
 }
 
 wi_exit wi_session_failed(const weft_context *ctx) {
-    wi_say_error("%s", weft_message(ctx));
+    if (weft_ranks(ctx) > 1)
+        wi_say_error("rank %d: %s", weft_rank(ctx), weft_message(ctx));
+    else
+        wi_say_error("%s", weft_message(ctx));
     return WI_EXIT_FAILED;
 }
 
@@ -176,15 +191,16 @@ wi_exit wi_need_output(const wi_arguments *args) {
 void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder,
                     const weft_context *ctx, const wi_npy_layout *layout) {
     wi_json json;
-    if (!wi_given(args, &wi_json_option))
+    if (!wi_given(args, &wi_json_option) || weft_rank(ctx) > 0)
         return;
     wi_json_open(&json);
     wi_json_string(&json, "op", op);
     wi_json_string(&json, "variant", weft_used(ctx, ladder));
     wi_json_string(&json, "place", weft_place(ctx));
+    wi_json_ranks(&json, ctx);
     wi_json_string(&json, "file", args->operand[0]);
     wi_json_string(&json, "type", weft_type_name(layout->type));
-    wi_json_count(&json, "n", layout->count);
+    wi_json_count(&json, "n", wi_npy_whole(layout));
     wi_json_string(&json, "output", wi_value(args, &wi_output_option));
     wi_json_close(&json);
 }

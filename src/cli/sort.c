@@ -2,6 +2,7 @@
 /* `weft sort`: the array in a file in order, or the positions that put it there. */
 #include "weft/sort.h"
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 
@@ -52,11 +53,11 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sort", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &array);
+        result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array);
     if (result == WI_EXIT_OK)
-        result = wi_save(args, &wi_output_option, &array);
+        result = wi_save_part(args, ctx, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "sort", "sort", ctx, &array.layout);
     wi_npy_free(&array);
@@ -82,6 +83,7 @@ const wi_command wi_sort_command = {
                  {"weft sort - -o - <x.npy | weft scan - -o sums.npy", "in a pipe"}},
     .options = options,
     .ladder = "sort",
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,

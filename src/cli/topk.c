@@ -2,6 +2,7 @@
 /* `weft topk`: the largest or smallest elements of the array in a file, and where they are. */
 #include <stdio.h>
 
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/sort.h"
@@ -38,6 +39,7 @@ static void print_found(const wi_arguments *args, const weft_context *ctx,
         wi_json_open(&json);
         wi_json_string(&json, "op", "topk");
         wi_json_string(&json, "place", weft_place(ctx));
+        wi_json_ranks(&json, ctx);
         wi_json_string(&json, "file", args->operand[0]);
         wi_json_string(&json, "type", weft_type_name(layout->type));
         wi_json_count(&json, "rank", i);
@@ -63,6 +65,8 @@ static wi_exit save_found(const wi_arguments *args, const weft_context *ctx,
 
 static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy_layout *layout,
                     const found *f) {
+    if (weft_rank(ctx) > 0)
+        return WI_EXIT_OK; /* rank 0 knows all, too */
     if (wi_given(args, &wi_output_option))
         return save_found(args, ctx, layout, f);
     print_found(args, ctx, layout, f);
@@ -73,8 +77,8 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
     wi_note note = {""};
     const wi_npy_layout *const layout = &array->layout;
     const weft_order order = wi_given(args, &smallest_option) ? WEFT_ASCENDING : WEFT_DESCENDING;
-    if (f->k > layout->count)
-        f->k = layout->count;
+    if (f->k > wi_npy_whole(layout))
+        f->k = wi_npy_whole(layout);
     if (wi_npy_to_c_order(array, &note) != WEFT_OK) {
         wi_say_error("%s", note.text);
         return WI_EXIT_FAILED;
@@ -109,7 +113,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, NULL, &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &array);
+        result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &f);
     if (result == WI_EXIT_OK)
@@ -138,6 +142,7 @@ const wi_command wi_topk_command = {
                  {"weft topk x.npy --k 3 --smallest --json", "the three smallest"},
                  {"weft topk x.npy -k 1e3 --indices -o where.npy", "where the largest are"}},
     .options = options,
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,

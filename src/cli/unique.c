@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft unique`: removes elements that equal the one before, and counts how often each occurred. */
+#include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
 #include "weft/select.h"
@@ -11,10 +12,11 @@ static const wi_option lengths_option = {.name = "lengths",
                                          .file = WI_FILE_WRITTEN};
 
 /* Writes the lengths of runs to --lengths. */
-static wi_exit save_lengths(const wi_arguments *args, wi_npy *lengths, uint64_t count) {
+static wi_exit save_lengths(const wi_arguments *args, weft_context *ctx, wi_npy *lengths,
+                            const uint64_t *count) {
     lengths->layout.type = WEFT_U64;
-    wi_npy_flatten(lengths, count);
-    return wi_save(args, &lengths_option, lengths);
+    const wi_exit result = wi_take_own(ctx, lengths, count);
+    return result != WI_EXIT_OK ? result : wi_save_part(args, ctx, &lengths_option, lengths);
 }
 
 /* In place, in C order. */
@@ -42,8 +44,10 @@ static wi_exit compute(const wi_arguments *args, weft_context *ctx, wi_npy *arra
     }
     if (status != WEFT_OK)
         return wi_session_failed(ctx);
-    wi_npy_flatten(array, count);
-    return wi_given(args, &lengths_option) ? save_lengths(args, lengths, count) : WI_EXIT_OK;
+    const wi_exit result = wi_take_own(ctx, array, &count);
+    return result == WI_EXIT_OK && wi_given(args, &lengths_option)
+               ? save_lengths(args, ctx, lengths, &count)
+               : result;
 }
 
 static wi_exit execute(const wi_arguments *args) {
@@ -56,11 +60,11 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "select", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_load(args, args->operand[0], &array);
+        result = wi_load_part(args, ctx, args->operand[0], &array);
     if (result == WI_EXIT_OK)
         result = compute(args, ctx, &array, &lengths);
     if (result == WI_EXIT_OK && saves)
-        result = wi_save(args, &wi_output_option, &array);
+        result = wi_save_part(args, ctx, &wi_output_option, &array);
     if (result == WI_EXIT_OK)
         wi_print_saved(args, "unique", "select", ctx, &array.layout);
     wi_npy_free(&array);
@@ -86,6 +90,7 @@ const wi_command wi_unique_command = {
                  {"weft unique x.npy -o v.npy --lengths n.npy", "run-length encoding"}},
     .options = options,
     .ladder = "select",
+    .over_ranks = true,
     .suffixes = "npy",
     .least_operands = 1,
     .most_operands = 1,

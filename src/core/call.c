@@ -93,8 +93,18 @@ static weft_status check_pair(weft_context *ctx, const wi_call *call, int i, int
     return wi_check_overlap(ctx, call->name, a->name, a->p, a->bytes, b->name, b->p, b->bytes);
 }
 
+weft_status wi_check_local(weft_context *ctx, const char *call) {
+    if (!ctx->comm)
+        return WEFT_OK;
+    return wi_fail(
+        ctx, WEFT_EUNSUPPORTED,
+        "%s: it has no variant over ranks yet, and place %s has them; gather the parts on "
+        "one rank and call it on a place of its own, as \"%s\"",
+        call, ctx->place, ctx->child->place);
+}
+
 weft_status wi_call_check(weft_context *ctx, wi_call *call) {
-    weft_status status = WEFT_OK;
+    weft_status status = call->distributed ? WEFT_OK : wi_check_local(ctx, call->name);
     for (int k = 0; k < call->count && status == WEFT_OK; k++)
         status = check_array(ctx, call->name, &call->array[k]);
     for (int k = 1; k < call->count && status == WEFT_OK; k++)
@@ -104,5 +114,6 @@ weft_status wi_call_check(weft_context *ctx, wi_call *call) {
 }
 
 weft_status wi_call_check_one(weft_context *ctx, const char *call, wi_array array) {
-    return check_array(ctx, call, &array);
+    const weft_status status = wi_check_local(ctx, call);
+    return status == WEFT_OK ? check_array(ctx, call, &array) : status;
 }

@@ -52,6 +52,7 @@ typedef struct wi_call {
      * nothing; the bytes of copies are added here, and the function that runs a part adds its own.
      */
     size_t *asked;
+    bool distributed; /* it has a rung for several ranks; wi_call_check refuses others there */
 } wi_call;
 
 /* Begins the description of a call; wi_call_add appends its arrays. rows and cols as in wi_call. An
@@ -62,6 +63,7 @@ static inline void wi_call_begin(wi_call *call, const char *name, size_t rows, s
     call->rows = rows;
     call->cols = cols;
     call->asked = NULL;
+    call->distributed = false;
 }
 static inline wi_array *wi_call_add(wi_call *call, wi_array array) {
     call->array[call->count] = array;
@@ -98,7 +100,11 @@ static inline wi_array wi_columns(const char *name, const void *p, size_t rows, 
  */
 weft_status wi_call_check(weft_context *ctx, wi_call *call);
 
-/* The same for a call with one array. */
+/* Refuses a call that has no rung for several ranks, on a place that has them; wi_call_check does
+ * so, too. */
+weft_status wi_check_local(weft_context *ctx, const char *call);
+
+/* wi_call_check for a call with one array, and none for several ranks. */
 weft_status wi_call_check_one(weft_context *ctx, const char *call, wi_array array);
 
 /* A part of a call, all of it or one segment, on memory that the place can access. */

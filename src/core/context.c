@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/dist.h"
 #include "core/cores.h"
 #include "core/gpu.h"
 #include "core/tuning.h"
 #include "core/variant.h"
 #include "cpu/team.h"
+#include "weft/mpi.h"
 
 #ifdef WEFT_EMU /* this build has no GPU but the stand-in of emu/ */
 #    define GPU "emu"
@@ -75,7 +77,7 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
     return wi_fail(
         ctx, WEFT_EARG,
         "%s: \"%.64s\" is not a place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
-        "to %d, \"" GPU "\", and \"" GPU ":K\" for the GPU numbered K",
+        "to %d, \"" GPU "\", \"" GPU ":K\" for the GPU numbered K, and \"mpi\"",
         source, place, MOST_THREADS);
 }
 
@@ -122,9 +124,13 @@ static weft_status open_gpu(weft_context *ctx, int ordinal) {
     return status == WEFT_OK ? wi_gpu_open(ctx, ordinal) : status;
 }
 
+static bool is_distributed(const char *place) {
+    return strncmp(place, "mpi", 3) == 0 && (place[3] == '\0' || place[3] == ':');
+}
+
 /* Opens the place named, by the caller or by WEFT_PLACE, or else the best there is. */
-static weft_status open_place(weft_context *ctx, const char *place) {
-    const char *source = "weft_open";
+static weft_status open_place(weft_context *ctx, const char *place, const void *handed) {
+    const char *source = handed ? "weft_open_mpi" : "weft_open";
     if (!place) {
         place = variable("WEFT_PLACE");
         source = "WEFT_PLACE";
@@ -136,6 +142,13 @@ static weft_status open_place(weft_context *ctx, const char *place) {
         ctx->message[0] = '\0';
         return open_cpu(ctx, BEST);
     }
+    if (is_distributed(place))
+        return wi_dist_open(ctx, source, place, handed);
+    if (handed)
+        return wi_fail(ctx, WEFT_EARG,
+                       "weft_open_mpi: \"%.64s\" is not a place over ranks; write \"mpi\", or "
+                       "\"mpi:cpu\"",
+                       place);
     place_wish wish = {WI_CPU, BEST};
     const weft_status status = parse_place(ctx, source, place, &wish);
     if (status != WEFT_OK)
@@ -143,31 +156,32 @@ static weft_status open_place(weft_context *ctx, const char *place) {
     return wish.kind == WI_CPU ? open_cpu(ctx, wish.number) : open_gpu(ctx, wish.number);
 }
 
-weft_status weft_open(weft_context **ctx, const char *place) {
-    if (!ctx)
-        return wi_fail(NULL, WEFT_EARG, "weft_open: ctx is NULL; pass the address of a pointer");
+/* Opens what belongs to a context whatever its place is, and reads the environment. */
+static weft_status complete(weft_context *ctx) {
+    weft_status status = WEFT_OK;
+    if (!ctx->team)
+        ctx->team = wi_team_open(ctx->threads);
+    if (!ctx->team)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_open: no host memory for %d threads", ctx->threads);
+    const char *const variants = variable("WEFT_VARIANT");
+    if (variants)
+        status = wi_use_list(ctx, "WEFT_VARIANT", variants);
+    const char *const tuning = variable("WEFT_TUNING");
+    if (tuning && !ctx->child && status == WEFT_OK)
+        status = wi_set_tuning(ctx, "WEFT_TUNING", tuning, true);
+    return status;
+}
+
+static weft_status open_context(weft_context **ctx, const char *place, const void *handed) {
     *ctx = NULL;
     weft_context *const opened = wi_host_alloc(sizeof *opened);
     if (!opened)
         return wi_fail(NULL, WEFT_ENOMEM, "weft_open: no host memory for a context (%zu bytes)",
                        sizeof *opened);
     *opened = (weft_context){0};
-    weft_status status = open_place(opened, place);
-    if (status != WEFT_OK)
-        goto done;
-    opened->team = wi_team_open(opened->threads);
-    if (!opened->team) {
-        status = wi_fail(opened, WEFT_ENOMEM, "weft_open: no host memory for %d threads",
-                         opened->threads);
-        goto done;
-    }
-    const char *const variants = variable("WEFT_VARIANT");
-    if (variants)
-        status = wi_use_list(opened, "WEFT_VARIANT", variants);
-    const char *const tuning = variable("WEFT_TUNING");
-    if (tuning && status == WEFT_OK)
-        status = wi_set_tuning(opened, "WEFT_TUNING", tuning, true);
-done:
+    weft_status status = open_place(opened, place, handed);
+    if (status == WEFT_OK)
+        status = complete(opened);
     if (status == WEFT_OK) {
         *ctx = opened;
     } else {
@@ -177,9 +191,30 @@ done:
     return status;
 }
 
+weft_status weft_open(weft_context **ctx, const char *place) {
+    if (!ctx)
+        return wi_fail(NULL, WEFT_EARG, "weft_open: ctx is NULL; pass the address of a pointer");
+    return open_context(ctx, place, NULL);
+}
+
+weft_status weft_open_mpi(weft_context **ctx, const char *place, const void *comm) {
+    static const char name[] = "weft_open_mpi";
+    if (!ctx)
+        return wi_fail(NULL, WEFT_EARG, "%s: ctx is NULL; pass the address of a pointer", name);
+    *ctx = NULL;
+    if (!comm)
+        return wi_fail(NULL, WEFT_EARG, "%s: comm is NULL; pass the address of an MPI_Comm", name);
+    return open_context(ctx, place ? place : "mpi", comm);
+}
+
 void weft_close(weft_context *ctx) {
     if (!ctx)
         return;
+    if (ctx->comm) {
+        wi_dist_close(ctx);
+        wi_host_free(ctx);
+        return;
+    }
     if (ctx->gpu)
         wi_gpu_close(ctx);
     wi_team_close(ctx->team);

@@ -30,6 +30,7 @@ enum {
 typedef struct wi_gpu wi_gpu;
 typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
+struct wi_comm;
 struct wi_forecast;
 struct wi_tuning;
 
@@ -46,6 +47,8 @@ struct weft_context {
     struct wi_forecast *forecast;     /* core/tuning.h: records predictions; or NULL */
     wi_gpu *gpu;                      /* NULL on the cpu */
     wi_team *team;                    /* cpu/team.h: the threads */
+    struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
+    weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
 };
 
 /* Records a message (printf-like, one line, no full stop at its end) and returns `status`, so that

@@ -3,6 +3,7 @@
  * each of their allocations failed. */
 #include "arguments.h"
 #include "cases.h"
+#include "weft/mpi.h"
 
 static void without_context(void) {
     float x = 1, y = 2;
@@ -17,6 +18,15 @@ static void without_context(void) {
     assert_int_equal(weft_sync(NULL), WEFT_EARG);
     assert_int_equal(weft_set_stream(NULL, NULL), WEFT_EARG);
     assert_int_equal(weft_set_tuning(NULL, NULL), WEFT_EARG);
+    uint64_t count = 1, own;
+    assert_int_equal(weft_own_count(NULL, &count, &own), WEFT_EARG);
+    assert_int_equal(weft_open_mpi(NULL, "mpi", &x), WEFT_EARG);
+    weft_context *ctx = (weft_context *)(void *)&x;
+    assert_int_equal(weft_open_mpi(&ctx, "mpi", NULL), WEFT_EARG);
+    assert_null(ctx);
+    assert_int_equal(weft_rank(NULL), 0);
+    assert_int_equal(weft_ranks(NULL), 1);
+    assert_string_equal(weft_comm(NULL), "");
     assert_true(y == 2);
 }
 
@@ -27,6 +37,11 @@ static void null_arguments(weft_context *ctx) {
     REFUSED("weft_alloc", "memory", weft_alloc(ctx, NULL, 4));
     REFUSED("weft_use", "op", weft_use(ctx, NULL, "serial"));
     assert_int_equal(weft_free(ctx, NULL), WEFT_OK);
+    uint64_t count = 3, own = 0;
+    REFUSED("weft_own_count", "count", weft_own_count(ctx, NULL, &own));
+    REFUSED("weft_own_count", "own", weft_own_count(ctx, &count, NULL));
+    assert_int_equal(weft_own_count(ctx, &count, &own), WEFT_OK);
+    assert_true(own == 3);
     rig_close(&r);
 }
 

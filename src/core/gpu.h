@@ -24,6 +24,9 @@ void wi_gpu_leave(weft_context *ctx, int before);
 /* Would a GPU place open? If not, `why` (of `bytes` bytes) gets the reason. */
 bool wi_gpu_present(char *why, size_t bytes);
 
+/* How many GPUs the process sees; 0 if CUDA does not answer. */
+int wi_gpu_visible(void);
+
 /* Stream-ordered device memory. */
 weft_status wi_gpu_alloc(weft_context *ctx, void **p, size_t bytes);
 weft_status wi_gpu_free(weft_context *ctx, void *p);

@@ -36,6 +36,10 @@ bool wi_gpu_present(char *why, size_t bytes) {
     return false;
 }
 
+int wi_gpu_visible(void) {
+    return 0;
+}
+
 weft_status wi_gpu_enter(weft_context *ctx, int *before) {
     *before = 0;
     return ctx->kind == WI_CPU ? WEFT_OK : refuse(ctx);

@@ -117,6 +117,15 @@ bool wi_gpu_present(char *why, size_t bytes) {
     return present;
 }
 
+int wi_gpu_visible(void) {
+    int count = 0;
+    if (!may_use_cuda() || cudaGetDeviceCount(&count) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return count;
+}
+
 /* wi_gpu_enter, also for a device that is lost. */
 static weft_status make_current(weft_context *ctx, int *before) {
     if (ctx->gpu->forks != wi_forks())

@@ -54,17 +54,26 @@ static size_t index_of(const wi_ladder *ladder) {
 }
 
 bool wi_row_serves(const wi_row *row, const weft_context *ctx) {
-    return row->scope == WI_LOCAL && (row->kinds >> ctx->kind & 1);
+    const wi_scope scope = ctx->comm ? WI_DISTRIBUTED : WI_LOCAL;
+    return row->scope == scope && (row->kinds >> ctx->kind & 1);
+}
+
+/* The context that the row is to be forced in: on a distributed place, local rows serve each rank's
+ * own. NULL: the row does not serve this place. */
+static weft_context *served_by(const wi_row *row, weft_context *ctx) {
+    if (wi_row_serves(row, ctx))
+        return ctx;
+    return ctx->child && wi_row_serves(row, ctx->child) ? ctx->child : NULL;
 }
 
 /* The row named, one that serves the place before others; NULL if there is none. */
-static const wi_row *find_row(const weft_context *ctx, const wi_ladder *ladder, word variant) {
+static const wi_row *find_row(weft_context *ctx, const wi_ladder *ladder, word variant) {
     const wi_row *other = NULL;
     for (size_t k = 0; k < ladder->count; k++) {
         const wi_row *const row = &ladder->rows[k];
         if (!is_word(row->name, variant))
             continue;
-        if (wi_row_serves(row, ctx))
+        if (served_by(row, ctx))
             return row;
         other = row;
     }
@@ -101,13 +110,16 @@ static weft_status force(weft_context *ctx, const char *call, word op, word vari
         return unknown_op(ctx, call, op);
     if (is_word("auto", variant)) {
         ctx->forced[k] = NULL;
+        if (ctx->child)
+            ctx->child->forced[k] = NULL;
         return WEFT_OK;
     }
     const wi_row *const row = find_row(ctx, wi_ops[k], variant);
     if (!row)
         return unknown_variant(ctx, call, wi_ops[k], variant);
-    if (wi_row_serves(row, ctx))
-        ctx->forced[k] = row;
+    weft_context *const served = served_by(row, ctx);
+    if (served)
+        served->forced[k] = row;
     else if (!lenient)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: variant %s of %s runs on a %s place, and this one is %s", call,
@@ -237,14 +249,19 @@ bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder) {
     return ctx->forced[index_of(ladder)];
 }
 
+weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                          weft_type type, const void *args, const wi_row **row) {
+    const wi_row *const forced = ctx->forced[index_of(ladder)];
+    *row = forced ? forced : wi_pick(ctx, ladder, type, args);
+    if (!*row)
+        return none_fits(ctx, ladder, call, type, args);
+    return forced ? check_forced(ctx, ladder, call, type, args, forced) : WEFT_OK;
+}
+
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args) {
-    const size_t op = index_of(ladder);
-    const wi_row *const forced = ctx->forced[op];
-    const wi_row *const row = forced ? forced : wi_pick(ctx, ladder, type, args);
-    weft_status status = !row     ? none_fits(ctx, ladder, call, type, args)
-                         : forced ? check_forced(ctx, ladder, call, type, args, row)
-                                  : WEFT_OK;
+    const wi_row *row;
+    const weft_status status = wi_choose_row(ctx, ladder, call, type, args, &row);
     if (status != WEFT_OK)
         return status;
     forecast(ctx, ladder, row, type, args);

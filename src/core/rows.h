@@ -17,7 +17,7 @@ enum {
 
 typedef enum wi_scope {
     WI_LOCAL,      /* one device, or the threads of one process */
-    WI_DISTRIBUTED /* several together: of no place yet */
+    WI_DISTRIBUTED /* several ranks together: src/comm */
 } wi_scope;
 
 /* Types, as a set. */
@@ -85,6 +85,10 @@ bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder);
  * one that rows must take. */
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args);
+
+/* Chooses the row that wi_run would run. */
+weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                          weft_type type, const void *args, const wi_row **row);
 
 /* Runs this row, of those that can do the call. */
 weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row *row,

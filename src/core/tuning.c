@@ -87,5 +87,9 @@ weft_status wi_set_tuning(weft_context *ctx, const char *call, const char *path,
 weft_status weft_set_tuning(weft_context *ctx, const char *path) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    return wi_set_tuning(ctx, "weft_set_tuning", path, false);
+    weft_context *const local = ctx->child ? ctx->child : ctx; /* it is about local rungs */
+    const weft_status status = wi_set_tuning(local, "weft_set_tuning", path, false);
+    if (status != WEFT_OK && local != ctx)
+        memcpy(ctx->message, local->message, sizeof ctx->message);
+    return status;
 }

@@ -3,6 +3,7 @@
  * access. */
 #include "histogram/histogram.h"
 
+#include "comm/dist.h"
 #include "core/call.h"
 #include "core/gpu.h"
 
@@ -49,22 +50,11 @@ static weft_status check_bins(weft_context *ctx, weft_type type, const weft_bins
     return bins->edges ? WEFT_OK : check_even(ctx, bins);
 }
 
-/* The arguments of a call. */
-typedef struct request {
-    weft_type type, count_type;
-    size_t n;
-    unsigned channels;
-    const void *x;
-    const weft_bins *bins;
-    weft_counting counting;
-    void *counts, *outside;
-} request;
-
-static size_t bin_count(const request *r) {
+size_t wi_histogram_bins(const wi_histogram_request *r) {
     return r->bins ? r->bins->count : (size_t)1 << 8 * weft_type_size(r->type);
 }
 
-static weft_status check_request(weft_context *ctx, const request *r) {
+static weft_status check_request(weft_context *ctx, const wi_histogram_request *r) {
     weft_status status = wi_check_type(ctx, name, r->type);
     if (status != WEFT_OK)
         return status;
@@ -90,15 +80,16 @@ enum {
     ARRAYS
 };
 
-static weft_status describe(weft_context *ctx, const request *r, wi_call *call) {
+static weft_status describe(weft_context *ctx, const wi_histogram_request *r, wi_call *call) {
     const unsigned counted = WI_WHOLE | WI_OUT | (r->counting == WEFT_ACCUMULATE ? WI_IN : 0);
     const double *const edges = r->bins ? r->bins->edges : NULL;
     if (r->n > PTRDIFF_MAX / r->channels)
         return wi_fail(ctx, WEFT_EARG, "%s: n is %zu, more pixels than memory has room for", name,
                        r->n);
-    const size_t n = r->n * r->channels, counts = bin_count(r) * r->channels;
+    const size_t n = r->n * r->channels, counts = wi_histogram_bins(r) * r->channels;
     *call = (wi_call){
         .name = name,
+        .distributed = true,
         .array = {[X] = wi_elements("x", r->x, n, r->type, WI_IN),
                   [COUNTS] = wi_elements("counts", r->counts, counts, r->count_type, counted),
                   [OUTSIDE] = wi_elements("outside", r->outside, (size_t)WI_OUTSIDE * r->channels,
@@ -181,7 +172,8 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
 }
 
 /* Runs the call; `edges` can be read by this thread. */
-static weft_status run(weft_context *ctx, const request *r, wi_call *call, const double *edges) {
+static weft_status run(weft_context *ctx, const wi_histogram_request *r, wi_call *call,
+                       const double *edges) {
     weft_bins bins = {.count = 0};
     if (r->bins) {
         bins = *r->bins;
@@ -199,7 +191,8 @@ static weft_status run(weft_context *ctx, const request *r, wi_call *call, const
     return wi_call_run(ctx, call, run_part, &args);
 }
 
-static weft_status run_with_fetched_edges(weft_context *ctx, const request *r, wi_call *call) {
+static weft_status run_with_fetched_edges(weft_context *ctx, const wi_histogram_request *r,
+                                          wi_call *call) {
     const size_t bytes = call->array[EDGES].bytes;
     double *const edges = wi_host_alloc(bytes);
     if (!edges)
@@ -211,16 +204,32 @@ static weft_status run_with_fetched_edges(weft_context *ctx, const request *r, w
     return status;
 }
 
+/* What ranks must pass alike. Edges are compared only by their number. */
+static uint64_t alike_of(const wi_histogram_request *r) {
+    uint64_t alike = wi_alike(0, r->count_type);
+    alike = wi_alike(wi_alike(alike, r->channels), r->counting);
+    if (!r->bins)
+        return alike;
+    alike = wi_alike(wi_alike(alike, r->bins->count), r->bins->edges != NULL);
+    if (r->bins->edges)
+        return alike;
+    return wi_alike_bytes(wi_alike_bytes(alike, &r->bins->lo, sizeof(double)), &r->bins->hi,
+                          sizeof(double));
+}
+
 weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned channels,
                            const void *x, const weft_bins *bins, weft_counting counting,
                            weft_type count_type, void *counts, void *outside) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const request r = {type, count_type, n, channels, x, bins, counting, counts, outside};
+    const wi_histogram_request r = {type, count_type, n,      channels, x,
+                                    bins, counting,   counts, outside};
     wi_call call;
     weft_status status = check_request(ctx, &r);
     if (status == WEFT_OK)
         status = describe(ctx, &r, &call);
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_histogram_ladder, name, type, alike_of(&r), status, &r);
     if (status != WEFT_OK)
         return status;
     const double *const edges = bins ? bins->edges : NULL;

@@ -55,7 +55,22 @@ void wi_counts_clear(const wi_histogram_args *args);
 /* Does `threads` count the n bytes of a thread two at a time? */
 bool wi_histogram_counts_pairs(const wi_histogram_args *args, size_t n);
 
+/* The arguments of the public call, which rung `ranks` gets. */
+typedef struct wi_histogram_request {
+    weft_type type, count_type;
+    size_t n;
+    unsigned channels;
+    const void *x;
+    const weft_bins *bins;
+    weft_counting counting;
+    void *counts, *outside;
+} wi_histogram_request;
+
+/* The number of bins of a channel. */
+size_t wi_histogram_bins(const wi_histogram_request *r);
+
 /* ---- the rungs ---- */
+weft_status wi_histogram_ranks(weft_context *ctx, const void *request);
 weft_status wi_histogram_serial(weft_context *ctx, const void *args);
 weft_status wi_histogram_threads(weft_context *ctx, const void *args);
 weft_status wi_histogram_global(weft_context *ctx, const void *args);

@@ -196,6 +196,13 @@ static const wi_row rows[] = {
      .seconds = lanes_seconds,
      .run = wi_histogram_lanes},
 #endif
+    {.name = "ranks",
+     .what = "every rank counts its own part, and the counts are added up",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_histogram_ranks},
 };
 
 const wi_ladder wi_histogram_ladder = {"histogram", rows, sizeof rows / sizeof rows[0]};

@@ -88,21 +88,68 @@ static void swap_bytes(void *data, size_t count, size_t size) {
     }
 }
 
-weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
-                        wi_note *note) {
-    const wi_source s = {file, name, note};
-    wi_npy_layout *const layout = &array->layout;
-    *array = (wi_npy){.data = NULL};
-    weft_status status = read_layout(&s, layout);
+/* Reads all that comes before the elements; *bytes is how much they take. */
+static weft_status read_head(const wi_source *s, const weft_type *type, wi_npy_layout *layout,
+                             size_t *bytes) {
+    weft_status status = read_layout(s, layout);
     if (status == WEFT_OK)
-        status = check_type(&s, type, layout);
-    const size_t size = status == WEFT_OK ? weft_type_size(layout->type) : 0;
-    size_t bytes = 0;
-    if (status == WEFT_OK && __builtin_mul_overflow(layout->count, size, &bytes))
-        status = wi_note_fail(note, WEFT_EFORMAT,
+        status = check_type(s, type, layout);
+    if (status == WEFT_OK &&
+        __builtin_mul_overflow(layout->count, weft_type_size(layout->type), bytes))
+        status = wi_note_fail(s->note, WEFT_EFORMAT,
                               "%s: the shape in the .npy header asks for more bytes than 64 bits "
                               "can count",
-                              name);
+                              s->name);
+    return status;
+}
+
+/* Goes on to the part of a rank; layout->count becomes its elements, and *bytes what they take. */
+static weft_status skip_to_part(const wi_source *s, int rank, int ranks, wi_npy_layout *layout,
+                                size_t *bytes) {
+    const size_t size = weft_type_size(layout->type), whole = layout->count;
+    const size_t parts = (size_t)ranks, r = (size_t)rank;
+    const size_t first = whole / parts * r + (whole % parts < r ? whole % parts : r);
+    size_t left;
+    if (layout->fortran_order && layout->dims > 1)
+        return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
+                            "%s: the array is in Fortran order, and ranks take parts in C order; "
+                            "save it by numpy.ascontiguousarray",
+                            s->name);
+    if (!wi_source_left(s->file, &left))
+        return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
+                            "%s: ranks cannot share a pipe; name a file that all of them can read",
+                            s->name);
+    if (left < *bytes)
+        return wi_source_cut_short(s, "array", *bytes, left);
+    if (fseeko(s->file, (off_t)(first * size), SEEK_CUR) != 0)
+        return wi_note_fail(s->note, WEFT_EIO, "%s: reading failed: %s", s->name, strerror(errno));
+    layout->fortran_order = false;
+    layout->count = whole / parts + (r < whole % parts);
+    *bytes = layout->count * size;
+    return WEFT_OK;
+}
+
+weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
+                        wi_note *note) {
+    return wi_npy_read_part(file, name, type, 0, 1, array, note);
+}
+
+size_t wi_npy_whole(const wi_npy_layout *layout) {
+    size_t count = 1;
+    for (size_t k = 0; k < layout->dims; k++)
+        count *= layout->shape[k];
+    return count;
+}
+
+weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
+                             int ranks, wi_npy *array, wi_note *note) {
+    const wi_source s = {file, name, note};
+    wi_npy_layout *const layout = &array->layout;
+    size_t bytes = 0;
+    *array = (wi_npy){.data = NULL};
+    weft_status status = read_head(&s, type, layout, &bytes);
+    if (status == WEFT_OK && ranks > 1)
+        status = skip_to_part(&s, rank, ranks, layout, &bytes);
     if (status == WEFT_OK)
         status = wi_source_read(&s, "array", bytes, &array->data);
     if (status != WEFT_OK) {
@@ -110,7 +157,7 @@ weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_
         return status;
     }
     if (layout->swapped)
-        swap_bytes(array->data, layout->count, size);
+        swap_bytes(array->data, layout->count, weft_type_size(layout->type));
     layout->swapped = false;
     return WEFT_OK;
 }
@@ -169,6 +216,11 @@ void wi_npy_flatten(wi_npy *array, size_t count) {
                                     .dims = 1,
                                     .shape = {count},
                                     .count = count};
+}
+
+void wi_npy_flatten_part(wi_npy *array, size_t count, size_t whole) {
+    wi_npy_flatten(array, count);
+    array->layout.shape[0] = whole;
 }
 
 void wi_npy_free(wi_npy *array) {

@@ -45,6 +45,15 @@ typedef struct wi_npy {
 weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_npy *array,
                         wi_note *note);
 
+/* The same for one of several ranks that divide an array among them: reads part `rank` of `ranks`
+ * equal parts, in C order, of a regular file. layout.count is then the number of its elements, and
+ * the shape still that of the whole. */
+weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
+                             int ranks, wi_npy *array, wi_note *note);
+
+/* How many elements an array of this shape has. */
+size_t wi_npy_whole(const wi_npy_layout *layout);
+
 /* Writes the array as version 1.0, in this machine's byte order. */
 weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_note *note);
 
@@ -53,6 +62,8 @@ weft_status wi_npy_to_c_order(wi_npy *array, wi_note *note);
 
 /* Gives the array one dimension, its first `count` elements. */
 void wi_npy_flatten(wi_npy *array, size_t count);
+/* The same for this rank's part of an array of `whole` elements. */
+void wi_npy_flatten_part(wi_npy *array, size_t count, size_t whole);
 
 /* Frees the memory. An empty array is allowed. */
 void wi_npy_free(wi_npy *array);

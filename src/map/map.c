@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "comm/dist.h"
 #include "core/call.h"
 #include "cpu/team.h"
 
@@ -84,6 +85,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_map_vector},
 #endif
+    {.name = "ranks",
+     .what = "every rank maps its own part",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_map_ranks},
 };
 
 const wi_ladder wi_map_ladder = {"map", rows, sizeof rows / sizeof rows[0]};
@@ -113,22 +121,43 @@ typedef struct matrix {
     size_t ld;
 } matrix;
 
-/* Checks and runs a call on `count` arrays, the last of which is written. */
-static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
-                       int count) {
+weft_status wi_map_call_run(weft_context *ctx, wi_call *call, wi_map_args *args) {
+    const bool empty = args->rows == 0 || args->cols == 0;
+    return empty ? WEFT_OK : wi_call_run(ctx, call, run_part, args);
+}
+
+/* What ranks must pass alike. */
+static uint64_t alike_of(const wi_map_args *args) {
+    const size_t size = weft_type_size(args->type);
+    return wi_alike_bytes(wi_alike_bytes(wi_alike(0, args->op), args->a.bytes, size), args->b.bytes,
+                          size);
+}
+
+static void describe(wi_call *call, const wi_map_args *args, const matrix *arrays, int count) {
     const unsigned out = args->op == WI_MAP_AXPY ? WI_IN | WI_OUT : WI_OUT;
-    wi_call call;
-    wi_call_begin(&call, name, args->rows, args->cols);
     for (int k = 0; k < count; k++) {
         const matrix *const m = &arrays[k];
-        wi_call_add(&call, wi_matrix(m->name, m->p, args->rows, args->cols, m->ld_name, m->ld,
-                                     args->type, k == count - 1 ? out : WI_IN));
+        wi_call_add(call, wi_matrix(m->name, m->p, args->rows, args->cols, m->ld_name, m->ld,
+                                    args->type, k == count - 1 ? out : WI_IN));
     }
-    call.array[count - 1].in_place = (1u << (count - 1)) - 1;
-    const weft_status status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || args->rows == 0 || args->cols == 0)
-        return status;
-    return wi_call_run(ctx, &call, run_part, args);
+    call->array[count - 1].in_place = (1u << (count - 1)) - 1;
+}
+
+/* Checks and runs a call on `count` arrays, the last of which is written; `status` is what the
+ * checks of the other arguments have said. */
+static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
+                       int count, weft_status status) {
+    wi_call call;
+    wi_call_begin(&call, name, args->rows, args->cols);
+    call.distributed = true;
+    if (status == WEFT_OK) {
+        describe(&call, args, arrays, count);
+        status = wi_call_check(ctx, &call);
+    }
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_map_ladder, name, args->type, alike_of(args), status,
+                           &(wi_dist_args){&call, args});
+    return status == WEFT_OK ? wi_map_call_run(ctx, &call, args) : status;
 }
 
 static weft_status check(weft_context *ctx, const char *call, weft_type type) {
@@ -149,7 +178,7 @@ static weft_status add(weft_context *ctx, const char *name, weft_type type, size
                        size_t ldz) {
     wi_map_args args = {.op = WI_MAP_ADD, .type = type, .rows = n_rows, .cols = cols};
     const matrix arrays[] = {{"x", "ldx", x, ldx}, {"y", "ldy", y, ldy}, {"z", "ldz", z, ldz}};
-    return check(ctx, name, type) == WEFT_OK ? run(ctx, name, &args, arrays, 3) : WEFT_EARG;
+    return run(ctx, name, &args, arrays, 3, check(ctx, name, type));
 }
 
 static weft_status axpy(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
@@ -157,31 +186,32 @@ static weft_status axpy(weft_context *ctx, const char *name, weft_type type, siz
                         size_t ldy) {
     wi_map_args args = {.op = WI_MAP_AXPY, .type = type, .rows = n_rows, .cols = cols};
     const matrix arrays[] = {{"x", "ldx", x, ldx}, {"y", "ldy", y, ldy}};
-    if (check(ctx, name, type) != WEFT_OK ||
-        take_scalar(ctx, name, "alpha", type, alpha, &args.a) != WEFT_OK)
-        return WEFT_EARG;
-    return run(ctx, name, &args, arrays, 2);
+    weft_status status = check(ctx, name, type);
+    if (status == WEFT_OK)
+        status = take_scalar(ctx, name, "alpha", type, alpha, &args.a);
+    return run(ctx, name, &args, arrays, 2, status);
 }
 
 static weft_status fill(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
                         size_t cols, const void *value, void *x, size_t ldx) {
     wi_map_args args = {.op = WI_MAP_FILL, .type = type, .rows = n_rows, .cols = cols};
     const matrix array = {"x", "ldx", x, ldx};
-    if (check(ctx, name, type) != WEFT_OK ||
-        take_scalar(ctx, name, "value", type, value, &args.a) != WEFT_OK)
-        return WEFT_EARG;
-    return run(ctx, name, &args, &array, 1);
+    weft_status status = check(ctx, name, type);
+    if (status == WEFT_OK)
+        status = take_scalar(ctx, name, "value", type, value, &args.a);
+    return run(ctx, name, &args, &array, 1, status);
 }
 
 static weft_status iota(weft_context *ctx, const char *name, weft_type type, size_t n_rows,
                         size_t cols, const void *start, const void *step, void *x, size_t ldx) {
     wi_map_args args = {.op = WI_MAP_IOTA, .type = type, .rows = n_rows, .cols = cols};
     const matrix array = {"x", "ldx", x, ldx};
-    if (check(ctx, name, type) != WEFT_OK ||
-        take_scalar(ctx, name, "start", type, start, &args.a) != WEFT_OK ||
-        take_scalar(ctx, name, "step", type, step, &args.b) != WEFT_OK)
-        return WEFT_EARG;
-    return run(ctx, name, &args, &array, 1);
+    weft_status status = check(ctx, name, type);
+    if (status == WEFT_OK)
+        status = take_scalar(ctx, name, "start", type, start, &args.a);
+    if (status == WEFT_OK)
+        status = take_scalar(ctx, name, "step", type, step, &args.b);
+    return run(ctx, name, &args, &array, 1, status);
 }
 
 weft_status weft_add(weft_context *ctx, weft_type type, size_t n, const void *x, const void *y,

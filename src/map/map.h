@@ -2,6 +2,7 @@
 #ifndef WI_MAP_H
 #define WI_MAP_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/map.h"
 
@@ -37,13 +38,17 @@ typedef struct wi_map_args {
 
 extern const wi_ladder wi_map_ladder;
 
-/* The rungs. */
+/* Runs a checked call on this place alone; nothing if it is empty. */
+weft_status wi_map_call_run(weft_context *ctx, wi_call *call, wi_map_args *args);
+
+/* The rungs; `ranks` gets wi_dist_args. */
 weft_status wi_map_serial(weft_context *ctx, const void *args);
 weft_status wi_map_threads(weft_context *ctx, const void *args);
 weft_status wi_map_one_each(weft_context *ctx, const void *args);
 weft_status wi_map_blocks_2d(weft_context *ctx, const void *args);
 weft_status wi_map_grid_stride(weft_context *ctx, const void *args);
 weft_status wi_map_vector(weft_context *ctx, const void *args);
+weft_status wi_map_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

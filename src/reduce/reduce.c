@@ -3,7 +3,7 @@
  * access. */
 #include "reduce/reduce.h"
 
-#include "core/call.h"
+#include "comm/dist.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
 
@@ -74,6 +74,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_reduce_one_pass},
 #endif
+    {.name = "ranks",
+     .what = "every rank reduces its part, then all the parts' results",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_reduce_ranks},
 };
 
 const wi_ladder wi_reduce_ladder = {"reduce", rows, sizeof rows / sizeof rows[0]};
@@ -88,7 +95,7 @@ static int reduction_of(weft_op op) {
     return reductions[op];
 }
 
-static weft_type result_type_of(wi_reduction op, weft_type type) {
+weft_type wi_reduce_result_type(wi_reduction op, weft_type type) {
     bool floating = wi_type_is_float(type);
     weft_type wide_float = type == WEFT_F64 ? WEFT_F64 : WEFT_F32;
     switch (op) {
@@ -120,7 +127,7 @@ weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *result_type)
     int reduction = reduction_of(op);
     if (reduction == NOT_OFFERED)
         return WEFT_EUNSUPPORTED;
-    *result_type = result_type_of((wi_reduction)reduction, type);
+    *result_type = wi_reduce_result_type((wi_reduction)reduction, type);
     return WEFT_OK;
 }
 
@@ -134,6 +141,10 @@ enum {
 static weft_status take_states(weft_context *ctx, wi_reduce_args *args, const wi_part *part) {
     static const char key;
     void *states;
+    if (part->last && args->wide && ctx->kind == WI_CUDA) {
+        args->state_out = args->result; /* the accumulator there is that f64 */
+        args->result = NULL;
+    }
     if (part->index == 0 && part->last)
         return WEFT_OK;
     const weft_status status =
@@ -163,49 +174,69 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
 }
 
 /* A result in host memory may be at any address. */
-static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_args *args) {
-    const weft_type result_type = result_type_of(args->op, args->type);
+void wi_reduce_describe(weft_context *ctx, const char *name, const wi_reduce_args *args,
+                        wi_call *call) {
+    const weft_type type = args->wide ? WEFT_F64 : wi_reduce_result_type(args->op, args->type);
     const unsigned at_any = args->result && wi_is_host(ctx, args->result) ? WI_UNALIGNED : 0;
     const unsigned optional = args->op == WI_RED_DOT ? 0 : WI_OPTIONAL;
-    wi_call call;
-    wi_call_begin(&call, name, 1, args->n);
-    wi_call_add(&call, wi_elements("x", args->x, args->n, args->type, WI_IN));
-    wi_call_add(&call, wi_elements("y", args->y, args->n, args->type, WI_IN | optional));
-    wi_call_add(&call,
-                wi_elements("result", args->result, 1, result_type, WI_OUT | WI_WHOLE | at_any));
-    const weft_status status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK)
-        return status;
+    wi_call_begin(call, name, 1, args->n);
+    call->distributed = true;
+    wi_call_add(call, wi_elements("x", args->x, args->n, args->type, WI_IN));
+    wi_call_add(call, wi_elements("y", args->y, args->n, args->type, WI_IN | optional));
+    wi_call_add(call, wi_elements("result", args->result, 1, type, WI_OUT | WI_WHOLE | at_any));
+}
+
+weft_status wi_reduce_call_run(weft_context *ctx, wi_call *call, wi_reduce_args *args) {
     if (args->n == 0 && wi_is_host(ctx, args->result))
         return wi_reduce_serial(ctx, args); /* no kernel needed */
-    return wi_call_run(ctx, &call, run, args);
+    return wi_call_run(ctx, call, run, args);
+}
+
+/* `status` is what the checks of the type and the op have said. */
+static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_args *args,
+                                 weft_status status) {
+    wi_call call;
+    if (status == WEFT_OK) {
+        wi_reduce_describe(ctx, name, args, &call);
+        status = wi_call_check(ctx, &call);
+    }
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_reduce_ladder, name, args->type, wi_alike(0, args->op), status,
+                           &(wi_dist_args){&call, args});
+    return status == WEFT_OK ? wi_reduce_call_run(ctx, &call, args) : status;
+}
+
+static weft_status check_op(weft_context *ctx, const char *call, weft_op op) {
+    if ((unsigned)op >= WEFT_OP_COUNT)
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
+                       call, (int)op);
+    if (reduction_of(op) == NOT_OFFERED)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: op AND, OR and XOR are offered by weft_scan only; pass WEFT_SUM, "
+                       "PRODUCT, MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
+                       call);
+    return WEFT_OK;
 }
 
 weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n, const void *x,
                         void *result) {
     static const char call[] = "weft_reduce";
-    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
-                       call, (int)op);
-    int reduction = reduction_of(op);
-    if (reduction == NOT_OFFERED)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op AND, OR and XOR are offered by weft_scan only; pass WEFT_SUM, "
-                       "PRODUCT, MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
-                       call);
-    wi_reduce_args args = {
-        .op = (wi_reduction)reduction, .type = type, .n = n, .x = x, .result = result};
-    return check_and_run(ctx, call, &args);
+    weft_status status = wi_check_type(ctx, call, type);
+    if (status == WEFT_OK)
+        status = check_op(ctx, call, op);
+    wi_reduce_args args = {.type = type, .n = n, .x = x, .result = result};
+    args.op = status == WEFT_OK ? (wi_reduction)reduction_of(op) : WI_RED_SUM;
+    return check_and_run(ctx, call, &args, status);
 }
 
 weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x, const void *y,
                      void *result) {
     static const char call[] = "weft_dot";
-    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     wi_reduce_args args = {
         .op = WI_RED_DOT, .type = type, .n = n, .x = x, .y = y, .result = result};
-    return check_and_run(ctx, call, &args);
+    return check_and_run(ctx, call, &args, wi_check_type(ctx, call, type));
 }

@@ -2,6 +2,7 @@
 #ifndef WI_REDUCE_H
 #define WI_REDUCE_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/reduce.h"
 
@@ -39,17 +40,30 @@ typedef struct wi_reduce_args {
     const void *state_in; /* on the device: accumulator of earlier elements; NULL: none */
     void *state_out;      /* in device memory: receives the accumulator; NULL for the last call */
     void *result;         /* receives the rounded result; NULL if more segments follow */
+    bool wide; /* `result` receives the accumulator instead: an f64, of NRM2 the sum of squares. For
+                  SUM, PRODUCT, NRM1, NRM2 and DOT of f16, bf16 and f32, which are rounded to f32 */
 } wi_reduce_args;
+
+/* The type of the result. */
+weft_type wi_reduce_result_type(wi_reduction op, weft_type type);
+
+/* Runs a call, whose arrays are checked, on this place alone. wi_reduce_describe makes the
+ * description of one with the arrays of args; `call` gets the public name. */
+void wi_reduce_describe(weft_context *ctx, const char *name, const wi_reduce_args *args,
+                        wi_call *call);
+weft_status wi_reduce_call_run(weft_context *ctx, wi_call *call, wi_reduce_args *args);
 
 extern const wi_ladder wi_reduce_ladder;
 
-/* The rungs. `result` is host memory on the cpu, and memory that the device can access on a GPU. */
+/* The rungs; `ranks` gets wi_dist_args. `result` is host memory on the cpu, and memory that the
+ * device can access on a GPU. */
 weft_status wi_reduce_serial(weft_context *ctx, const void *args);
 weft_status wi_reduce_threads(weft_context *ctx, const void *args);
 weft_status wi_reduce_tree_global(weft_context *ctx, const void *args);
 weft_status wi_reduce_tree_shared(weft_context *ctx, const void *args);
 weft_status wi_reduce_shuffle(weft_context *ctx, const void *args);
 weft_status wi_reduce_one_pass(weft_context *ctx, const void *args);
+weft_status wi_reduce_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -179,7 +179,7 @@ static uint64_t bits_of_key(const plan *p, int64_t key) {
 static void put_value(const plan *p, double value) {
     float rounded = (float)value;
     bool short_float = wi_type_is_float(p->args.type) && p->args.type != WEFT_F64;
-    if (short_float)
+    if (short_float && !p->args.wide)
         memcpy(p->args.result, &rounded, sizeof rounded);
     else
         memcpy(p->args.result, &value, sizeof value);
@@ -205,7 +205,9 @@ static void finish(const plan *p, const wi_partial *sum) {
         put_integer(p, p->args.first + locate(p, sum), sizeof(uint64_t));
         break;
     case WI_RED_NRM2:
-        put_value(p, p->merge == ADD_SQUARES ? norm_of_squares(sum) : sqrt(sum->value));
+        put_value(p, p->merge == ADD_SQUARES ? norm_of_squares(sum)
+                     : p->args.wide          ? sum->value
+                                             : sqrt(sum->value));
         break;
     case WI_RED_NRMINF:
         put_integer(p, sum->integer, wi_type_is_float(p->args.type) ? size : sizeof(uint64_t));

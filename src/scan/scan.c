@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "comm/dist.h"
 #include "core/call.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
@@ -142,6 +143,13 @@ static const wi_row rows[] = {
      .seconds = bulk_seconds,
      .run = wi_scan_bulk},
 #endif
+    {.name = "ranks",
+     .what = "the totals of all ranks' parts, then every rank scans its own from there",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_scan_ranks},
 };
 
 const wi_ladder wi_scan_ladder = {"scan", rows, sizeof rows / sizeof rows[0]};
@@ -173,14 +181,14 @@ static weft_status check_kind(weft_context *ctx, const wi_scan_args *args) {
     return check_op(ctx, args->op, args->type);
 }
 
-static uint64_t carry_of_double(double value) {
+uint64_t wi_scan_carry_of_double(double value) {
     uint64_t carry;
     memcpy(&carry, &value, sizeof carry);
     return carry;
 }
 
 /* An element in the form of a carry: f64 for floats, else extended to 64 bits by sign or zero. */
-static uint64_t carry_of(weft_type type, const void *element) {
+uint64_t wi_scan_carry_of(weft_type type, const void *element) {
     union {
         uint64_t bits;
         weft_f16 f16;
@@ -192,13 +200,13 @@ static uint64_t carry_of(weft_type type, const void *element) {
     memcpy(&value, element, size);
     switch (type) {
     case WEFT_F16:
-        return carry_of_double(weft_f16_to_float(value.f16));
+        return wi_scan_carry_of_double(weft_f16_to_float(value.f16));
     case WEFT_BF16:
-        return carry_of_double(weft_bf16_to_float(value.bf16));
+        return wi_scan_carry_of_double(weft_bf16_to_float(value.bf16));
     case WEFT_F32:
-        return carry_of_double(value.f32);
+        return wi_scan_carry_of_double(value.f32);
     case WEFT_F64:
-        return carry_of_double(value.f64);
+        return wi_scan_carry_of_double(value.f64);
     default:
         break;
     }
@@ -211,13 +219,13 @@ static uint64_t carry_of(weft_type type, const void *element) {
 static uint64_t float_identity(weft_op op) {
     switch (op) {
     case WEFT_PRODUCT:
-        return carry_of_double(1);
+        return wi_scan_carry_of_double(1);
     case WEFT_MIN:
-        return carry_of_double(INFINITY);
+        return wi_scan_carry_of_double(INFINITY);
     case WEFT_MAX:
-        return carry_of_double(-INFINITY);
+        return wi_scan_carry_of_double(-INFINITY);
     default:
-        return carry_of_double(0);
+        return wi_scan_carry_of_double(0);
     }
 }
 
@@ -239,31 +247,34 @@ static uint64_t integer_identity(weft_op op, weft_type type) {
     }
 }
 
+uint64_t wi_scan_identity(weft_op op, weft_type type) {
+    return wi_type_is_float(type) ? float_identity(op) : integer_identity(op, type);
+}
+
 /* Sets init or carry_in from the caller's element. An 8-byte element in device memory already has
  * the form of a carry, and the kernel reads it there; a shorter one is copied to the host, which
  * waits for the stream. */
 static weft_status take_init(weft_context *ctx, wi_scan_args *args, const void *init) {
-    bool floating = wi_type_is_float(args->type);
     if (!init) {
-        args->init = floating ? float_identity(args->op) : integer_identity(args->op, args->type);
+        args->init = wi_scan_identity(args->op, args->type);
         return WEFT_OK;
     }
     size_t size = weft_type_size(args->type);
     if (wi_is_host(ctx, init)) {
-        args->init = carry_of(args->type, init);
+        args->init = wi_scan_carry_of(args->type, init);
         return WEFT_OK;
     }
     weft_status status = wi_check_array(ctx, name, "init", init, 1, args->type);
     if (status != WEFT_OK)
         return status;
-    if (size == CARRY_BYTES && wi_is_device(ctx, init) &&
+    if (size == CARRY_BYTES && wi_is_device(ctx, init) && !wi_is_dist(ctx) &&
         !wi_overlap(init, size, args->y, args->n * size)) {
         args->carry_in = init;
         return WEFT_OK;
     }
     uint64_t element = 0;
     status = weft_copy(ctx, &element, init, size);
-    args->init = carry_of(args->type, &element);
+    args->init = wi_scan_carry_of(args->type, &element);
     return status;
 }
 
@@ -298,6 +309,10 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status == WEFT_OK ? wi_run(ctx, &wi_scan_ladder, call->name, args.type, &args) : status;
 }
 
+weft_status wi_scan_call_run(weft_context *ctx, wi_call *call, wi_scan_args *args) {
+    return args->n > 0 ? wi_call_run(ctx, call, run, args) : WEFT_OK;
+}
+
 weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type, size_t n,
                       const void *x, void *y, const void *init) {
     if (wi_check_context(ctx) != WEFT_OK)
@@ -307,10 +322,14 @@ weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_t
     wi_call_begin(&call, name, 1, n);
     wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
     wi_call_add(&call, wi_elements("y", y, n, type, WI_OUT))->in_place = 1u << X;
+    call.distributed = true;
     weft_status status = check_kind(ctx, &args);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
-    if (status == WEFT_OK && n > 0)
+    if (status == WEFT_OK && (n > 0 || wi_is_dist(ctx)))
         status = take_init(ctx, &args, init);
-    return status == WEFT_OK && n > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_scan_ladder, name, type, wi_alike(wi_alike(0, op), kind),
+                           status, &(wi_dist_args){&call, &args});
+    return status == WEFT_OK ? wi_scan_call_run(ctx, &call, &args) : status;
 }

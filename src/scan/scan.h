@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/scan.h"
 
@@ -36,7 +37,16 @@ static inline double wi_carry_value(uint64_t carry) {
     return value;
 }
 
-/* The rungs. */
+/* The initial value NULL, and an element, in the form of a carry. */
+uint64_t wi_scan_identity(weft_op op, weft_type type);
+uint64_t wi_scan_carry_of(weft_type type, const void *element);
+/* The carry of a number, of a float type. */
+uint64_t wi_scan_carry_of_double(double value);
+
+/* Runs a checked call on this place alone, from args->init or args->carry_in on. */
+weft_status wi_scan_call_run(weft_context *ctx, wi_call *call, wi_scan_args *args);
+
+/* The rungs; `ranks` gets wi_dist_args. */
 weft_status wi_scan_serial(weft_context *ctx, const void *args);
 weft_status wi_scan_blocked(weft_context *ctx, const void *args);
 weft_status wi_scan_all_prefixes(weft_context *ctx, const void *args);
@@ -47,6 +57,7 @@ weft_status wi_scan_two_sweep_padded(weft_context *ctx, const void *args);
 weft_status wi_scan_three_pass(weft_context *ctx, const void *args);
 weft_status wi_scan_lookback(weft_context *ctx, const void *args);
 weft_status wi_scan_bulk(weft_context *ctx, const void *args);
+weft_status wi_scan_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "comm/dist.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
 
@@ -107,6 +108,13 @@ static const wi_row rows[] = {
      .seconds = bulk_seconds,
      .run = wi_select_bulk},
 #endif
+    {.name = "ranks",
+     .what = "every rank selects from its own part",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_select_ranks},
 };
 
 const wi_ladder wi_select_ladder = {"select", rows, sizeof rows / sizeof rows[0]};
@@ -132,6 +140,16 @@ static weft_status check_begin(weft_context *ctx, const char *call, const weft_p
     return wi_check_context(ctx) == WEFT_OK ? check_predicate(ctx, call, p) : WEFT_EARG;
 }
 
+/* Over ranks, that all outputs are a part of the whole output. */
+static weft_status check_whole(weft_context *ctx, const wi_call *call, const wi_select_args *args) {
+    if (!wi_is_dist(ctx) || !args->rest_follows)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                   "%s: z is NULL, and over ranks the rest cannot follow in y, of which every rank "
+                   "has a part; pass z",
+                   call->name);
+}
+
 /* ---- the calls ---- */
 
 static wi_select_args args_of(const weft_predicate *p, size_t n) {
@@ -146,10 +164,28 @@ static wi_array count_of(uint64_t *count) {
     return wi_elements("count", count, 1, WEFT_U64, WI_OUT);
 }
 
-static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_select_args *args) {
-    call->count = WI_SELECT_ARRAYS;
-    const weft_status status = wi_call_check(ctx, call);
-    return status == WEFT_OK ? wi_select_run(ctx, call, args) : status;
+/* `status` is what the checks of other arguments have said; if not WEFT_OK, nothing else is valid.
+ */
+static weft_status check_and_run(weft_context *ctx, const char *name, wi_call *call,
+                                 wi_select_args *args, weft_type index_type, weft_status status) {
+    uint64_t alike = 0;
+    if (status == WEFT_OK) {
+        call->name = name;
+        call->count = WI_SELECT_ARRAYS;
+        call->distributed = true;
+        status = wi_call_check(ctx, call);
+    }
+    if (status == WEFT_OK)
+        status = check_whole(ctx, call, args);
+    if (!wi_is_dist(ctx))
+        return status == WEFT_OK ? wi_select_run(ctx, call, args) : status;
+    if (status == WEFT_OK) {
+        alike = wi_alike(wi_alike(0, args->tested_bytes), args->units * args->unit);
+        alike = wi_alike(wi_alike(alike, args->range.low), args->range.span);
+        alike = wi_alike(wi_alike(alike, args->range.negate), index_type);
+    }
+    return wi_dist_run(ctx, &wi_select_ladder, name, WI_NO_TYPE, alike, status,
+                       &(wi_select_request){call, args, index_type});
 }
 
 /* select and partition, checked except for their arrays: s is tested; elements of x go to y and z.
@@ -169,7 +205,12 @@ static weft_status move(weft_context *ctx, const char *name, const weft_predicat
     args.rest_follows = partition && !z.p;
     if (!args.rest_follows)
         call.array[WI_SELECT_Y].in_place = 1u << WI_SELECT_X | (same ? 1u << WI_SELECT_S : 0);
-    return check_and_run(ctx, &call, &args);
+    return check_and_run(ctx, name, &call, &args, WEFT_U8, WEFT_OK);
+}
+
+/* A call whose arguments, but for its arrays, were refused. */
+static weft_status refused(weft_context *ctx, const char *name, weft_status status) {
+    return check_and_run(ctx, name, NULL, NULL, WEFT_U8, status);
 }
 
 /* The same for elements of p's own type. */
@@ -177,7 +218,7 @@ static weft_status move_typed(weft_context *ctx, const char *call, const weft_pr
                               size_t n, const void *x, void *y, void *z, uint64_t *count,
                               bool partition) {
     if (check_begin(ctx, call, p) != WEFT_OK)
-        return WEFT_EARG;
+        return refused(ctx, call, WEFT_EARG);
     const wi_array in = wi_elements("x", x, n, p->type, WI_IN);
     return move(ctx, call, p, in, in, wi_elements("y", y, n, p->type, WI_OUT),
                 wi_elements("z", z, n, p->type, WI_OUT | WI_OPTIONAL), count, partition);
@@ -187,7 +228,7 @@ static weft_status move_where(weft_context *ctx, const char *call, const weft_pr
                               size_t n, const void *s, size_t width, const void *x, void *y,
                               void *z, uint64_t *count, bool partition) {
     if (check_begin(ctx, call, p) != WEFT_OK || check_width(ctx, call, width) != WEFT_OK)
-        return WEFT_EARG;
+        return refused(ctx, call, WEFT_EARG);
     return move(ctx, call, p, wi_elements("s", s, n, p->type, WI_IN),
                 wi_items("x", x, n, width, WI_IN), wi_items("y", y, n, width, WI_OUT),
                 wi_items("z", z, n, width, WI_OUT | WI_OPTIONAL), count, partition);
@@ -217,31 +258,31 @@ weft_status weft_select_count(weft_context *ctx, weft_predicate p, size_t n, con
                               uint64_t *count) {
     static const char name[] = "weft_select_count";
     if (check_begin(ctx, name, &p) != WEFT_OK)
-        return WEFT_EARG;
+        return refused(ctx, name, WEFT_EARG);
     wi_select_args args = args_of(&p, n);
     args.job = WI_SELECT_JUST_COUNT;
     wi_call call = {.name = name,
                     .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN),
                               [WI_SELECT_COUNT] = count_of(count)}};
-    return check_and_run(ctx, &call, &args);
+    return check_and_run(ctx, name, &call, &args, WEFT_U8, WEFT_OK);
 }
 
 weft_status weft_select_indices(weft_context *ctx, weft_predicate p, size_t n, const void *x,
                                 weft_type index_type, void *y, uint64_t *count) {
     static const char name[] = "weft_select_indices";
     if (check_begin(ctx, name, &p) != WEFT_OK)
-        return WEFT_EARG;
+        return refused(ctx, name, WEFT_EARG);
     const weft_status status =
         wi_check_index_type(ctx, name, "index_type", index_type, n > 0 ? n - 1 : 0);
     if (status != WEFT_OK)
-        return status;
+        return refused(ctx, name, status);
     wi_select_args args = args_of(&p, n);
     args.position_bytes = weft_type_size(index_type);
     wi_call call = {.name = name,
                     .array = {[WI_SELECT_S] = wi_elements("x", x, n, p.type, WI_IN),
                               [WI_SELECT_POSITIONS] = wi_elements("y", y, n, index_type, WI_OUT),
                               [WI_SELECT_COUNT] = count_of(count)}};
-    return check_and_run(ctx, &call, &args);
+    return check_and_run(ctx, name, &call, &args, index_type, WEFT_OK);
 }
 
 weft_status weft_expand(weft_context *ctx, weft_predicate p, size_t n, const void *s, size_t width,
@@ -286,14 +327,14 @@ static weft_status find_runs(weft_context *ctx, const char *name, weft_type type
                               [WI_SELECT_Y] = values,
                               [WI_SELECT_POSITIONS] = lengths,
                               [WI_SELECT_COUNT] = count_of(count)}};
-    return check_and_run(ctx, &call, &args);
+    return check_and_run(ctx, name, &call, &args, lengths.type, WEFT_OK);
 }
 
 weft_status weft_unique(weft_context *ctx, weft_type type, size_t n, const void *x, void *y,
                         uint64_t *count) {
     static const char name[] = "weft_unique";
     if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, name, type) != WEFT_OK)
-        return WEFT_EARG;
+        return refused(ctx, name, WEFT_EARG);
     return find_runs(ctx, name, type, n, x, wi_elements("y", y, n, type, WI_OUT),
                      (wi_array){.name = NULL}, count);
 }
@@ -302,10 +343,10 @@ weft_status weft_run_length(weft_context *ctx, weft_type type, size_t n, const v
                             void *values, weft_type length_type, void *lengths, uint64_t *count) {
     static const char name[] = "weft_run_length";
     if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, name, type) != WEFT_OK)
-        return WEFT_EARG;
+        return refused(ctx, name, WEFT_EARG);
     const weft_status status = wi_check_index_type(ctx, name, "length_type", length_type, n);
     if (status != WEFT_OK)
-        return status;
+        return refused(ctx, name, status);
     return find_runs(ctx, name, type, n, x, wi_elements("values", values, n, type, WI_OUT),
                      wi_elements("lengths", lengths, n, length_type, WI_OUT), count);
 }

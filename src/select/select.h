@@ -82,6 +82,16 @@ weft_status wi_select_run(weft_context *ctx, wi_call *call, wi_select_args *args
 /* On the cpu: turns the positions where `count` runs begin into the runs' lengths. */
 void wi_select_take_distances(const wi_select_args *args, uint64_t count);
 
+/* What the rung over ranks gets. Its outputs are as of one rank; then the count becomes that of
+ * all, positions those in the whole, and runs that begin on a rank before go there. */
+typedef struct wi_select_request {
+    const wi_call *call;
+    const wi_select_args *args;
+    weft_type index_type; /* of positions or lengths, if asked for */
+} wi_select_request;
+
+weft_status wi_select_ranks(weft_context *ctx, const void *request);
+
 /* The rungs. */
 weft_status wi_select_serial(weft_context *ctx, const void *arguments);
 weft_status wi_select_threads(weft_context *ctx, const void *arguments);

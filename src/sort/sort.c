@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "comm/dist.h"
+
 /* ---- checks ---- */
 
 weft_status wi_sort_check_order(weft_context *ctx, const char *call, weft_order order) {
@@ -206,12 +208,24 @@ weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, 
     return status;
 }
 
-static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args *args) {
-    weft_status status = wi_call_check(ctx, call);
+/* `status` is what the checks of other arguments have said; if not WEFT_OK, `call` is not valid. */
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args *args,
+                                 weft_status status) {
+    const bool asks = args->bytes;
+    if (status == WEFT_OK) {
+        call->distributed = !asks;
+        status = wi_call_check(ctx, call);
+    }
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, args->call, args->n, args->value_bytes);
     if (status == WEFT_OK)
         status = check_bits(ctx, args);
+    if (wi_is_dist(ctx) && !asks) {
+        uint64_t alike = wi_alike(wi_alike(0, args->descending), args->value_bytes);
+        alike = wi_alike(wi_alike(alike, args->first_bit), args->end_bit);
+        return wi_dist_run(ctx, &wi_sort_ladder, args->call, args->type, alike, status,
+                           &(wi_dist_args){call, args});
+    }
     if (status != WEFT_OK)
         return status;
     if (args->n > 0 && args->first_bit < args->end_bit)
@@ -219,6 +233,11 @@ static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args 
     if (args->bytes)
         *args->bytes = 0;
     return args->n > 0 && !args->bytes ? copy_all(ctx, args) : WEFT_OK;
+}
+
+weft_status wi_sort_run_here(weft_context *ctx, wi_sort_args *args) {
+    wi_call call = wi_sort_call_of(args);
+    return check_and_run(ctx, &call, args, WEFT_OK);
 }
 
 static wi_sort_args whole_keys(const char *call, weft_order order, weft_type type, size_t n,
@@ -234,11 +253,14 @@ static wi_sort_args whole_keys(const char *call, weft_order order, weft_type typ
 
 /* ---- the public calls ---- */
 
-static weft_status sort(weft_context *ctx, weft_order order, wi_sort_args args) {
-    if (wi_sort_check_keys(ctx, args.call, order, args.type) != WEFT_OK)
-        return WEFT_EARG;
-    wi_call call = wi_sort_call_of(&args);
-    return check_and_run(ctx, &call, &args);
+static weft_status sort(weft_context *ctx, weft_order order, wi_sort_args args,
+                        weft_status status) {
+    wi_call call;
+    if (status == WEFT_OK)
+        status = wi_sort_check_keys(ctx, args.call, order, args.type);
+    if (status == WEFT_OK)
+        call = wi_sort_call_of(&args);
+    return check_and_run(ctx, &call, &args, status);
 }
 
 /* The same, but only finds how much memory it takes. */
@@ -246,14 +268,14 @@ static weft_status ask(weft_context *ctx, weft_order order, wi_sort_args args, s
     args.bytes = bytes;
     if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
         return WEFT_EARG;
-    return sort(ctx, order, args);
+    return sort(ctx, order, args, WEFT_OK);
 }
 
 weft_status weft_sort(weft_context *ctx, weft_order order, weft_type type, size_t n, const void *x,
                       void *y) {
     wi_sort_args args = whole_keys("weft_sort", order, type, n, x, y);
     args.plain = true;
-    return sort(ctx, order, args);
+    return sort(ctx, order, args, WEFT_OK);
 }
 
 weft_status weft_sort_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
@@ -281,7 +303,7 @@ weft_status weft_sort_pairs(weft_context *ctx, weft_order order, weft_type type,
     args.value_bytes = value_bytes;
     args.values = values;
     args.values_out = values_out;
-    return check_has_values(ctx, &args) == WEFT_OK ? sort(ctx, order, args) : WEFT_EARG;
+    return sort(ctx, order, args, check_has_values(ctx, &args));
 }
 
 weft_status weft_sort_pairs_bytes(weft_context *ctx, weft_order order, weft_type type, size_t n,
@@ -308,7 +330,8 @@ weft_status weft_sort_bits(weft_context *ctx, weft_order order, weft_type type, 
                            unsigned end_bit, size_t n, const void *keys, void *keys_out,
                            size_t value_bytes, const void *values, void *values_out) {
     const wi_sort_args args = whole_keys("weft_sort_bits", order, type, n, keys, keys_out);
-    return sort(ctx, order, some_bits(args, first_bit, end_bit, value_bytes, values, values_out));
+    return sort(ctx, order, some_bits(args, first_bit, end_bit, value_bytes, values, values_out),
+                WEFT_OK);
 }
 
 weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, weft_type type,
@@ -323,19 +346,21 @@ weft_status weft_sort_bits_bytes(weft_context *ctx, weft_order order, weft_type 
 /* The positions are values that the caller does not pass. */
 static weft_status sort_indices(weft_context *ctx, weft_order order, wi_sort_args args,
                                 weft_type index_type, void *indices) {
-    if (wi_sort_check_keys(ctx, args.call, order, args.type) != WEFT_OK)
-        return WEFT_EARG;
-    const weft_status status =
-        wi_check_index_type(ctx, args.call, "index_type", index_type, args.n > 0 ? args.n - 1 : 0);
-    if (status != WEFT_OK)
-        return status;
+    wi_call call;
+    weft_status status = wi_sort_check_keys(ctx, args.call, order, args.type);
+    if (status == WEFT_OK)
+        status = wi_check_index_type(ctx, args.call, "index_type", index_type,
+                                     args.n > 0 ? args.n - 1 : 0);
     args.plain = true;
     args.value_bytes = weft_type_size(index_type);
     args.values_out = indices;
-    wi_call call = wi_sort_call_of(&args);
-    call.array[WI_SORT_Y] = call.array[WI_SORT_VALUES] = (wi_array){.name = NULL};
-    call.array[WI_SORT_VALUES_OUT] = wi_elements("indices", indices, args.n, index_type, WI_OUT);
-    return check_and_run(ctx, &call, &args);
+    if (status == WEFT_OK) {
+        call = wi_sort_call_of(&args);
+        call.array[WI_SORT_Y] = call.array[WI_SORT_VALUES] = (wi_array){.name = NULL};
+        call.array[WI_SORT_VALUES_OUT] =
+            wi_elements("indices", indices, args.n, index_type, WI_OUT);
+    }
+    return check_and_run(ctx, &call, &args, status);
 }
 
 weft_status weft_sort_indices(weft_context *ctx, weft_order order, weft_type type, size_t n,

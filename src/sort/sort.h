@@ -58,6 +58,13 @@ weft_status wi_sort_split_bits(weft_context *ctx, const void *args);
 weft_status wi_sort_digits4(weft_context *ctx, const void *args);
 weft_status wi_sort_onesweep(weft_context *ctx, const void *args);
 
+/* Over ranks; all get wi_dist_args. */
+weft_status wi_sort_ranks(weft_context *ctx, const void *args);
+weft_status wi_merge_ranks(weft_context *ctx, const void *args);
+weft_status wi_is_sorted_ranks(weft_context *ctx, const void *args);
+weft_status wi_search_ranks(weft_context *ctx, const void *args);
+weft_status wi_top_k_ranks(weft_context *ctx, const void *args);
+
 /* The arguments of the other calls: checked, on memory that the place can access directly. Each
  * call has a ladder. */
 typedef struct wi_segments_args {

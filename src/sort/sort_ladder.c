@@ -131,6 +131,13 @@ static const wi_row rows[] = {
      .seconds = onesweep_seconds,
      .run = wi_sort_onesweep},
 #endif
+    {.name = "ranks",
+     .what = "parts sorted, cut where the ranks' shares begin, exchanged and sorted again",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_sort_ranks},
 };
 
 const wi_ladder wi_sort_ladder = {"sort", rows, sizeof rows / sizeof rows[0]};

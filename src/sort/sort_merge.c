@@ -3,6 +3,7 @@
  * finds where each begins in the inputs, and threads merge the pieces. */
 #include <string.h>
 
+#include "comm/dist.h"
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 #include "sort/sort_scalar.h"
@@ -90,6 +91,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_merge_paths},
 #endif
+    {.name = "ranks",
+     .what = "parts cut where the ranks' shares begin, exchanged and merged",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_merge_ranks},
 };
 
 const wi_ladder wi_merge_ladder = {"merge", rows, sizeof rows / sizeof rows[0]};
@@ -153,12 +161,20 @@ static wi_merge_args args_of(const char *call, weft_order order, weft_type type,
 
 static weft_status check_and_run(weft_context *ctx, weft_order order, wi_merge_args *args) {
     const size_t n = args->na + args->nb;
-    if (wi_sort_check_keys(ctx, args->call, order, args->type) != WEFT_OK)
-        return WEFT_EARG;
-    wi_call call = call_of(args);
-    weft_status status = wi_call_check(ctx, &call);
+    const bool asks = args->bytes;
+    wi_call call;
+    weft_status status = wi_sort_check_keys(ctx, args->call, order, args->type);
+    if (status == WEFT_OK) {
+        call = call_of(args);
+        call.distributed = !asks;
+        status = wi_call_check(ctx, &call);
+    }
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, args->call, n, args->value_bytes);
+    if (wi_is_dist(ctx) && !asks)
+        return wi_dist_run(ctx, &wi_merge_ladder, args->call, args->type,
+                           wi_alike(wi_alike(0, order), args->value_bytes), status,
+                           &(wi_dist_args){&call, args});
     if (status != WEFT_OK)
         return status;
     if (args->bytes)

@@ -33,6 +33,9 @@ void wi_sort_place(wi_sort_args *args, const wi_part *part, size_t *asked);
 /* wi_call_run, also for a call that only asks for its bytes. */
 weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *args);
 
+/* Sorts on this place alone, arrays in host or device memory. Their checks are part of it. */
+weft_status wi_sort_run_here(weft_context *ctx, wi_sort_args *args);
+
 /* Allocates temporary memory of the place. */
 weft_status wi_sort_take(weft_context *ctx, const char *call, size_t bytes, void **p);
 void wi_sort_give(weft_context *ctx, void *p);

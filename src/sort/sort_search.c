@@ -2,6 +2,7 @@
 /* Calls about arrays in order: is it in order, and where would an element belong? */
 #include <stdatomic.h>
 
+#include "comm/dist.h"
 #include "cpu/team.h"
 #include "reduce/reduce.h"
 #include "sort/sort_run.h"
@@ -76,6 +77,13 @@ static const wi_row is_sorted_rows[] = {
      .seconds = wi_no_rival,
      .run = wi_is_sorted_neighbours},
 #endif
+    {.name = "ranks",
+     .what = "every rank looks at its part, and at the end of the one before",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_is_sorted_ranks},
 };
 
 const wi_ladder wi_is_sorted_ladder = {"is_sorted", is_sorted_rows,
@@ -91,15 +99,22 @@ static weft_status run_sorted(weft_context *ctx, wi_call *call, const wi_part *p
 weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
                            const void *x, uint64_t *position) {
     static const char name[] = "weft_is_sorted";
-    wi_sorted_args args = {
-        .call = name, .type = type, .descending = order == WEFT_DESCENDING, .n = n};
-    if (wi_sort_check_keys(ctx, name, order, type) != WEFT_OK)
-        return WEFT_EARG;
-    wi_call call = {.name = name,
-                    .array = {wi_elements("x", x, n, type, WI_IN),
-                              wi_elements("position", position, 1, WEFT_U64, WI_OUT)},
-                    .count = 2};
-    const weft_status status = wi_call_check(ctx, &call);
+    wi_sorted_args args = {.call = name,
+                           .type = type,
+                           .descending = order == WEFT_DESCENDING,
+                           .n = n,
+                           .x = x,
+                           .position = position};
+    wi_call call = {.name = name, .count = 2, .distributed = true};
+    weft_status status = wi_sort_check_keys(ctx, name, order, type);
+    if (status == WEFT_OK) {
+        call.array[0] = wi_elements("x", x, n, type, WI_IN);
+        call.array[1] = wi_elements("position", position, 1, WEFT_U64, WI_OUT);
+        status = wi_call_check(ctx, &call);
+    }
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_is_sorted_ladder, name, type, wi_alike(0, order), status,
+                           &(wi_dist_args){&call, &args});
     return status == WEFT_OK ? wi_call_run(ctx, &call, run_sorted, &args) : status;
 }
 
@@ -150,6 +165,13 @@ static const wi_row search_rows[] = {
      .seconds = wi_no_rival,
      .run = wi_search_bisect},
 #endif
+    {.name = "ranks",
+     .what = "every wanted element is sent to the rank where it belongs",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_search_ranks},
 };
 
 const wi_ladder wi_search_ladder = {"search", search_rows,
@@ -170,6 +192,17 @@ static weft_status run_search(weft_context *ctx, wi_call *call, const wi_part *p
     return wi_run(ctx, &wi_search_ladder, call->name, args.type, &args);
 }
 
+static weft_status check_search(weft_context *ctx, const char *name, weft_bound bound,
+                                weft_order order, weft_type type) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (bound != WEFT_LOWER && bound != WEFT_UPPER)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: bound %d is not a weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
+                       (int)bound);
+    return wi_sort_check_keys(ctx, name, order, type);
+}
+
 weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, weft_type type,
                         size_t n, const void *x, size_t m, const void *wanted,
                         uint64_t *positions) {
@@ -179,21 +212,20 @@ weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, w
                            .descending = order == WEFT_DESCENDING,
                            .upper = bound == WEFT_UPPER,
                            .n = n,
-                           .m = m};
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    if (bound != WEFT_LOWER && bound != WEFT_UPPER)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: bound %d is not a weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
-                       (int)bound);
-    if (wi_sort_check_keys(ctx, name, order, type) != WEFT_OK)
-        return WEFT_EARG;
-    wi_call call = {
-        .name = name,
-        .array = {[X] = wi_elements("x", x, n, type, WI_IN),
-                  [WANTED] = wi_elements("wanted", wanted, m, type, WI_IN),
-                  [POSITIONS] = wi_elements("positions", positions, m, WEFT_U64, WI_OUT)},
-        .count = ARRAYS};
-    const weft_status status = wi_call_check(ctx, &call);
+                           .x = x,
+                           .m = m,
+                           .wanted = wanted,
+                           .positions = positions};
+    wi_call call = {.name = name, .count = ARRAYS, .distributed = true};
+    weft_status status = check_search(ctx, name, bound, order, type);
+    if (status == WEFT_OK) {
+        call.array[X] = wi_elements("x", x, n, type, WI_IN);
+        call.array[WANTED] = wi_elements("wanted", wanted, m, type, WI_IN);
+        call.array[POSITIONS] = wi_elements("positions", positions, m, WEFT_U64, WI_OUT);
+        status = wi_call_check(ctx, &call);
+    }
+    if (wi_is_dist(ctx))
+        return wi_dist_run(ctx, &wi_search_ladder, name, type, wi_alike(wi_alike(0, order), bound),
+                           status, &(wi_dist_args){&call, &args});
     return status == WEFT_OK && m > 0 ? wi_call_run(ctx, &call, run_search, &args) : status;
 }

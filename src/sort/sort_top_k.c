@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "comm/dist.h"
 #include "cpu/team.h"
 #include "sort/sort_few.h"
 #include "sort/sort_parts.h"
@@ -281,6 +282,13 @@ static const wi_row rows[] = {
      .seconds = wi_no_rival,
      .run = wi_top_k_digits},
 #endif
+    {.name = "ranks",
+     .what = "the first k of each part, and of those the first k",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_top_k_ranks},
 };
 
 const wi_ladder wi_top_k_ladder = {"top_k", rows, sizeof rows / sizeof rows[0]};
@@ -301,8 +309,9 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_run(ctx, &wi_top_k_ladder, call->name, args.type, &args);
 }
 
+/* Over ranks, k counts from the whole, which the rung knows. */
 static weft_status check_k(weft_context *ctx, const wi_top_k_args *a) {
-    if (a->k > a->n)
+    if (a->k > a->n && !wi_is_dist(ctx))
         return wi_fail(ctx, WEFT_EARG, "%s: k is %zu, and there are %zu elements; pass k <= n",
                        a->call, a->k, a->n);
     if (a->k > 0 && !a->values && !a->positions)
@@ -312,20 +321,30 @@ static weft_status check_k(weft_context *ctx, const wi_top_k_args *a) {
     return WEFT_OK;
 }
 
-static weft_status check_and_run(weft_context *ctx, weft_order order, wi_top_k_args *a) {
+static weft_status check_arrays(weft_context *ctx, const wi_top_k_args *a, wi_call *call) {
     const unsigned wanted = WI_OUT | WI_OPTIONAL;
-    if (wi_sort_check_keys(ctx, a->call, order, a->type) != WEFT_OK || check_k(ctx, a) != WEFT_OK)
-        return WEFT_EARG;
-    wi_call call = {
+    *call = (wi_call){
         .name = a->call,
         .array = {[X] = wi_elements("x", a->x, a->n, a->type, WI_IN),
                   [VALUES] = wi_elements("values", a->values, a->k, a->type, wanted),
                   [POSITIONS] = wi_elements("positions", a->positions, a->k, WEFT_U64, wanted)},
         .count = ARRAYS,
-        .asked = a->bytes};
-    weft_status status = wi_call_check(ctx, &call);
+        .asked = a->bytes,
+        .distributed = !a->bytes};
+    const weft_status status = wi_call_check(ctx, call);
+    return status == WEFT_OK ? wi_sort_check_room(ctx, a->call, a->n, 0) : status;
+}
+
+static weft_status check_and_run(weft_context *ctx, weft_order order, wi_top_k_args *a) {
+    wi_call call;
+    weft_status status = wi_sort_check_keys(ctx, a->call, order, a->type);
     if (status == WEFT_OK)
-        status = wi_sort_check_room(ctx, a->call, a->n, 0);
+        status = check_k(ctx, a);
+    if (status == WEFT_OK)
+        status = check_arrays(ctx, a, &call);
+    if (wi_is_dist(ctx) && !a->bytes)
+        return wi_dist_run(ctx, &wi_top_k_ladder, a->call, a->type,
+                           wi_alike(wi_alike(0, order), a->k), status, &(wi_dist_args){&call, a});
     if (status != WEFT_OK)
         return status;
     if (a->bytes)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of commands that work over ranks. */
+#include "cli/ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+#include "comm/dist.h"
+
+/* All ranks learn whether all are well. Every failure is printed by the rank that has it. */
+static wi_exit agree(const wi_arguments *args, weft_context *ctx, weft_status status) {
+    if (weft_ranks(ctx) > 1) {
+        ctx->comm->call = args->command->name;
+        status = wi_agree(ctx, 0, status);
+    }
+    return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(ctx);
+}
+
+wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,
+                        const wi_note *note) {
+    if (status != WEFT_OK)
+        wi_fail(ctx, status, "%s", note->text);
+    return agree(args, ctx, status);
+}
+
+wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                         const weft_type *type, wi_npy *array) {
+    wi_note note = {""};
+    FILE *file = NULL;
+    *array = (wi_npy){.data = NULL};
+    if (weft_ranks(ctx) == 1)
+        return wi_load_any(args, path, type, array);
+    weft_status status = WEFT_OK;
+    if (!wi_is_standard(path))
+        file = fopen(path, "rb");
+    if (wi_is_standard(path))
+        status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
+                              "ranks cannot share standard input; name a file that all can read");
+    else if (!file)
+        status = wi_note_fail(&note, WEFT_EIO, "%s: opening failed: %s", path, strerror(errno));
+    else
+        status = wi_npy_read_part(file, path, type, weft_rank(ctx), weft_ranks(ctx), array, &note);
+    if (file)
+        fclose(file);
+    return wi_agree_loaded(args, ctx, status, &note);
+}
+
+wi_exit wi_load_part(const wi_arguments *args, weft_context *ctx, const char *path, wi_npy *array) {
+    const bool typed = wi_given(args, &wi_type_option);
+    return wi_load_any_part(args, ctx, path, typed ? &args->type : NULL, array);
+}
+
+/* ---- saving ---- */
+
+static bool write_at(int descriptor, const void *p, size_t bytes, size_t at) {
+    const char *from = p;
+    while (bytes > 0) {
+        const ssize_t done = pwrite(descriptor, from, bytes, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        from += done;
+        at += (size_t)done;
+        bytes -= (size_t)done;
+    }
+    return true;
+}
+
+/* Writes this rank's part, and rank 0 the header, into the unfinished file. */
+static weft_status write_part(weft_context *ctx, const char *path, const wi_npy *array,
+                              size_t before) {
+    char header[4096];
+    const size_t size = weft_type_size(array->layout.type);
+    const size_t length = wi_npy_format(&array->layout, header);
+    const int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    bool written = descriptor >= 0;
+    if (written && weft_rank(ctx) == 0)
+        written = write_at(descriptor, header, length, 0);
+    if (written)
+        written =
+            write_at(descriptor, array->data, array->layout.count * size, length + before * size) &&
+            (fsync(descriptor) == 0 || errno == EINVAL);
+    const int error = errno;
+    if (descriptor >= 0 && close(descriptor) != 0)
+        written = false;
+    return written ? WEFT_OK
+                   : wi_fail(ctx, WEFT_EIO, "%s: writing failed: %s", path, strerror(error));
+}
+
+/* Rank 0 makes the unfinished file and tells the others its name. */
+static wi_exit share_file(const wi_arguments *args, weft_context *ctx, const char *path,
+                          wi_output *output, char name[WI_PATH_BYTES]) {
+    weft_status status = WEFT_OK;
+    name[0] = '\0';
+    if (wi_is_standard(path))
+        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
+                         "ranks cannot share standard output; name a file that all can write");
+    else if (weft_rank(ctx) == 0 && wi_output_open(path, output) != WI_EXIT_OK)
+        status = wi_fail(ctx, WEFT_EIO, "%s: no part of it can be written", path);
+    else if (weft_rank(ctx) == 0)
+        memcpy(name, output->target.temporary, WI_PATH_BYTES);
+    if (status == WEFT_OK && weft_rank(ctx) == 0 && !name[0]) {
+        wi_output_end(output, false);
+        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
+                         "%s: ranks write their parts into a file, and this is none", path);
+    }
+    const wi_exit result = agree(args, ctx, status);
+    if (result != WI_EXIT_OK)
+        return result;
+    status = ctx->comm->calls->broadcast(ctx, name, WI_PATH_BYTES, WEFT_U8, 0);
+    return agree(args, ctx, status);
+}
+
+wi_exit wi_save_part(const wi_arguments *args, weft_context *ctx, const wi_option *option,
+                     const wi_npy *array) {
+    if (weft_ranks(ctx) == 1)
+        return wi_save(args, option, array);
+    uint64_t before = 0, total;
+    char name[WI_PATH_BYTES];
+    wi_output output;
+    weft_status status = wi_all_counts(ctx, array->layout.count, &before, &total);
+    wi_exit result = agree(args, ctx, status);
+    if (result == WI_EXIT_OK)
+        result = share_file(args, ctx, wi_value(args, option), &output, name);
+    if (result != WI_EXIT_OK)
+        return result;
+    result = agree(args, ctx, write_part(ctx, name, array, before));
+    if (weft_rank(ctx) == 0)
+        result = wi_output_end(&output, result == WI_EXIT_OK);
+    return result;
+}
+
+/* ---- what else knows ranks ---- */
+
+wi_exit wi_take_own(weft_context *ctx, wi_npy *array, const uint64_t *count) {
+    uint64_t own;
+    if (weft_own_count(ctx, count, &own) != WEFT_OK)
+        return wi_session_failed(ctx);
+    wi_npy_flatten_part(array, own, *count);
+    return WI_EXIT_OK;
+}
+
+void wi_json_ranks(wi_json *json, const weft_context *ctx) {
+    if (weft_ranks(ctx) == 1)
+        return;
+    wi_json_count(json, "ranks", (size_t)weft_ranks(ctx));
+    wi_json_string(json, "comm", weft_comm(ctx));
+}

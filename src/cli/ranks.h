@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of commands that work over ranks: every rank reads its part of an array, and writes its
+ * part of the result into the same file. On a place of one process these are wi_load and wi_save.
+ */
+#ifndef WI_CLI_RANKS_H
+#define WI_CLI_RANKS_H
+
+#include "cli/session.h"
+#include "cli/text.h"
+#include "weft/mpi.h"
+
+/* As wi_load and wi_load_any. If one rank fails, all do. */
+wi_exit wi_load_part(const wi_arguments *args, weft_context *ctx, const char *path, wi_npy *array);
+wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
+                         const weft_type *type, wi_npy *array);
+
+/* Has every rank loaded its part? `note` says why this one has not. */
+wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,
+                        const wi_note *note);
+
+/* As wi_save. An array of one dimension may have any number of elements on each rank; others are
+ * written where they were read. */
+wi_exit wi_save_part(const wi_arguments *args, weft_context *ctx, const wi_option *option,
+                     const wi_npy *array);
+
+/* Flattens the array to what a select has left in it; `count` is what the select has set. */
+wi_exit wi_take_own(weft_context *ctx, wi_npy *array, const uint64_t *count);
+
+/* Adds how ranks communicate, if there are several. */
+void wi_json_ranks(wi_json *json, const weft_context *ctx);
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Communication over MPI. Every step is non-blocking and waited for in one place, `wait_all`, which
+ * also looks whether all ranks are still alive, so that a rank that has died does not leave the
+ * others waiting. The waiting ranks of its machine see that; they tell the ranks of other machines
+ * by a note. */
+#include "comm/comm_mpi.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "comm/peers.h"
+
+enum {
+    SPINS = 200,          /* tests without a pause */
+    YIELDS = 2000,        /* and then so many that only yield the core */
+    PAUSE_NS = 50 * 1000, /* later pauses */
+    PROBES = 100,         /* until a note that was sent has surely come */
+    NOTE_TAG = 1,
+    DATA_TAG = 2
+};
+
+static const double look_s = 0.05; /* between two looks at the other ranks */
+
+static wi_mpi *state_of(const weft_context *ctx) {
+    return ctx->comm->state;
+}
+
+/* ---- failures ---- */
+
+/* Tells all ranks that rank `ended` has died. Nobody waits for these notes. */
+static void send_notes(const weft_context *ctx, int ended) {
+    wi_mpi *const m = state_of(ctx);
+    m->note = ended;
+    for (int r = 0; r < ctx->comm->size; r++) {
+        MPI_Request request;
+        if (r != ctx->comm->rank && r != ended &&
+            MPI_Isend(&m->note, 1, MPI_INT, r, NOTE_TAG, m->notes, &request) == MPI_SUCCESS)
+            MPI_Request_free(&request);
+    }
+}
+
+static weft_status rank_ended(weft_context *ctx, int rank) {
+    char why[WI_MESSAGE_BYTES];
+    snprintf(why, sizeof why,
+             "rank %d of %d has ended without closing its context; close this one, end the "
+             "program and see what stopped that rank",
+             rank, ctx->comm->size);
+    wi_mpi_spoil();
+    return wi_comm_break(ctx, why);
+}
+
+static weft_status mpi_failed(weft_context *ctx, int error) {
+    char text[MPI_MAX_ERROR_STRING] = "", why[WI_MESSAGE_BYTES];
+    int length = 0;
+    MPI_Error_string(error, text, &length);
+    snprintf(why, sizeof why, "MPI on rank %d says: %.300s", ctx->comm->rank, text);
+    wi_mpi_spoil();
+    return wi_comm_break(ctx, why);
+}
+
+/* A rank that was told of a death ends, too; so what others say of the first death goes before what
+ * is seen here, and they have said it before they end. */
+static weft_status look_for_dead(weft_context *ctx) {
+    const wi_mpi *const m = state_of(ctx);
+    int ended = wi_peers_ended(m->peers), noted = 0;
+    for (int turn = 0; turn < (ended < 0 ? 1 : PROBES) && !noted; turn++)
+        MPI_Iprobe(MPI_ANY_SOURCE, NOTE_TAG, m->notes, &noted, MPI_STATUS_IGNORE);
+    if (noted)
+        MPI_Recv(&ended, 1, MPI_INT, MPI_ANY_SOURCE, NOTE_TAG, m->notes, MPI_STATUS_IGNORE);
+    if (ended < 0)
+        return WEFT_OK;
+    send_notes(ctx, ended);
+    return rank_ended(ctx, ended);
+}
+
+/* ---- waiting ---- */
+
+static void pause_a_little(unsigned turn) {
+    if (turn >= YIELDS)
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    else if (turn >= SPINS)
+        sched_yield();
+}
+
+static weft_status wait_all(weft_context *ctx, MPI_Request *requests, int count) {
+    double looked = wi_now();
+    for (unsigned turn = 0;; turn++) {
+        int done = 0;
+        const int error = MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE);
+        if (error != MPI_SUCCESS)
+            return mpi_failed(ctx, error);
+        if (done)
+            return WEFT_OK;
+        pause_a_little(turn);
+        if (turn < YIELDS || wi_now() - looked < look_s)
+            continue;
+        looked = wi_now();
+        const weft_status status = look_for_dead(ctx);
+        if (status != WEFT_OK)
+            return status;
+    }
+}
+
+/* Waits for a request that MPI has begun, or not. */
+static weft_status finish(weft_context *ctx, int error, MPI_Request request) {
+    return error == MPI_SUCCESS ? wait_all(ctx, &request, 1) : mpi_failed(ctx, error);
+}
+
+/* Every step begins with this. */
+static weft_status begin(weft_context *ctx) {
+    int over = 0;
+    MPI_Finalized(&over);
+    if (over && !ctx->comm->broken)
+        return wi_comm_break(ctx, "MPI has been finalised; close the context before that");
+    return wi_comm_check(ctx);
+}
+
+/* ---- types ---- */
+
+static MPI_Datatype mpi_type(weft_type type) {
+    switch (type) {
+    case WEFT_I8:
+        return MPI_INT8_T;
+    case WEFT_I16:
+        return MPI_INT16_T;
+    case WEFT_I32:
+        return MPI_INT32_T;
+    case WEFT_I64:
+        return MPI_INT64_T;
+    case WEFT_U8:
+        return MPI_UINT8_T;
+    case WEFT_U32:
+        return MPI_UINT32_T;
+    case WEFT_U64:
+        return MPI_UINT64_T;
+    case WEFT_F32:
+        return MPI_FLOAT;
+    case WEFT_F64:
+        return MPI_DOUBLE;
+    default:
+        return MPI_UINT16_T; /* u16, and the bits of f16 and bf16 */
+    }
+}
+
+static MPI_Op mpi_op(weft_op op) {
+    switch (op) {
+    case WEFT_SUM:
+        return MPI_SUM;
+    case WEFT_PRODUCT:
+        return MPI_PROD;
+    case WEFT_MIN:
+        return MPI_MIN;
+    case WEFT_MAX:
+        return MPI_MAX;
+    case WEFT_AND:
+        return MPI_BAND;
+    case WEFT_OR:
+        return MPI_BOR;
+    default:
+        return MPI_BXOR;
+    }
+}
+
+static weft_status begin_reducing(weft_context *ctx, weft_type type, weft_op op) {
+    const bool sum = op == WEFT_SUM && (type == WEFT_F32 || type == WEFT_F64);
+    if (!sum && (wi_type_is_float(type) || op > WEFT_XOR))
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: communication does not reduce %s with op %d",
+                       ctx->comm->call, weft_type_name(type), (int)op);
+    return begin(ctx);
+}
+
+/* ---- pieces: MPI counts in int ---- */
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static const char *at(const void *p, size_t i, weft_type type) {
+    return (const char *)p + i * weft_type_size(type);
+}
+
+static char *out(void *p, size_t i, weft_type type) {
+    return (char *)p + i * weft_type_size(type);
+}
+
+/* Piece `turn` of n elements: where it begins, and how many there are. */
+static size_t piece_of(const weft_context *ctx, size_t n, size_t turn, size_t *first) {
+    *first = turn * ctx->comm->piece;
+    return *first < n ? smaller(n - *first, ctx->comm->piece) : 0;
+}
+
+/* ---- the steps ---- */
+
+static weft_status barrier(weft_context *ctx) {
+    const weft_status status = begin(ctx);
+    if (status != WEFT_OK)
+        return status;
+    MPI_Request request;
+    const int error = MPI_Ibarrier(state_of(ctx)->all, &request);
+    return finish(ctx, error, request);
+}
+
+static weft_status broadcast(weft_context *ctx, void *data, size_t n, weft_type type, int root) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin(ctx);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        MPI_Request request;
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int error =
+            MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all, &request);
+        status = finish(ctx, error, request);
+    }
+    return status;
+}
+
+static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
+                          weft_op op, int root) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin_reducing(ctx, type, op);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        MPI_Request request;
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        void *const result = ctx->comm->rank == root ? out(to, i, type) : NULL;
+        const int error = MPI_Ireduce(at(from, i, type), result, count, mpi_type(type), mpi_op(op),
+                                      root, m->all, &request);
+        status = finish(ctx, error, request);
+    }
+    return status;
+}
+
+static weft_status all_reduce(weft_context *ctx, const void *from, void *to, size_t n,
+                              weft_type type, weft_op op) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin_reducing(ctx, type, op);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        MPI_Request request;
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int error = MPI_Iallreduce(at(from, i, type), out(to, i, type), count, mpi_type(type),
+                                         mpi_op(op), m->all, &request);
+        status = finish(ctx, error, request);
+    }
+    return status;
+}
+
+static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
+                          weft_op op) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin_reducing(ctx, type, op);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        MPI_Request request;
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int error = MPI_Iexscan(at(from, i, type), out(to, i, type), count, mpi_type(type),
+                                      mpi_op(op), m->all, &request);
+        status = finish(ctx, error, request);
+    }
+    return status;
+}
+
+static weft_status reduce_scatter(weft_context *ctx, const void *from, void *to, size_t n,
+                                  weft_type type, weft_op op) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin_reducing(ctx, type, op);
+    if (status == WEFT_OK && n <= ctx->comm->piece) {
+        MPI_Request request;
+        const int error = MPI_Ireduce_scatter_block(from, to, (int)n, mpi_type(type), mpi_op(op),
+                                                    m->all, &request);
+        return finish(ctx, error, request);
+    }
+    for (int r = 0; r < ctx->comm->size && status == WEFT_OK; r++)
+        status = reduce(ctx, at(from, (size_t)r * n, type), to, n, type, op, r);
+    return status;
+}
+
+/* ---- exchange ---- */
+
+/* Begins to send and to receive piece `turn` of what goes to, and comes from, each other rank.
+ * Returns the number of requests, or -1 after *error. With `same`, all ranks get the same. */
+static int begin_pieces(weft_context *ctx, const void *from, const size_t sent[], bool same,
+                        void *to, const size_t got[], weft_type type, size_t turn, int *error) {
+    wi_mpi *const m = state_of(ctx);
+    int count = 0;
+    size_t send_at = 0, recv_at = 0, first;
+    *error = MPI_SUCCESS;
+    for (int r = 0; r < ctx->comm->size && *error == MPI_SUCCESS; r++) {
+        const bool other = r != ctx->comm->rank;
+        const size_t n_recv = piece_of(ctx, got[r], turn, &first);
+        if (other && n_recv > 0)
+            *error = MPI_Irecv(out(to, recv_at + first, type), (int)n_recv, mpi_type(type), r,
+                               DATA_TAG, m->all, &m->requests[count++]);
+        const size_t n_send = piece_of(ctx, sent[r], turn, &first);
+        if (other && n_send > 0 && *error == MPI_SUCCESS)
+            *error = MPI_Isend(at(from, send_at + first, type), (int)n_send, mpi_type(type), r,
+                               DATA_TAG, m->all, &m->requests[count++]);
+        recv_at += got[r];
+        send_at += same ? 0 : sent[r];
+    }
+    return *error == MPI_SUCCESS ? count : -1;
+}
+
+static size_t turns_of(const weft_context *ctx, const size_t sent[], const size_t got[]) {
+    size_t most = 0;
+    for (int r = 0; r < ctx->comm->size; r++) {
+        most = sent[r] > most ? sent[r] : most;
+        most = got[r] > most ? got[r] : most;
+    }
+    return most == 0 ? 0 : (most - 1) / ctx->comm->piece + 1;
+}
+
+static void copy_own(const weft_context *ctx, const void *from, const size_t sent[], bool same,
+                     void *to, const size_t got[], weft_type type) {
+    const int rank = ctx->comm->rank;
+    size_t send_at = 0, recv_at = 0;
+    for (int r = 0; r < rank; r++) {
+        recv_at += got[r];
+        send_at += same ? 0 : sent[r];
+    }
+    if (sent[rank] > 0)
+        memcpy(out(to, recv_at, type), at(from, send_at, type), sent[rank] * weft_type_size(type));
+}
+
+static weft_status exchange(weft_context *ctx, const void *from, const size_t sent[], bool same,
+                            void *to, const size_t got[], weft_type type) {
+    wi_mpi *const m = state_of(ctx);
+    weft_status status = begin(ctx);
+    if (status != WEFT_OK)
+        return status;
+    copy_own(ctx, from, sent, same, to, got, type);
+    const size_t turns = turns_of(ctx, sent, got);
+    for (size_t turn = 0; turn < turns && status == WEFT_OK; turn++) {
+        int error;
+        const int count = begin_pieces(ctx, from, sent, same, to, got, type, turn, &error);
+        status = count < 0 ? mpi_failed(ctx, error) : wait_all(ctx, m->requests, count);
+    }
+    return status;
+}
+
+static weft_status all_to_all_v(weft_context *ctx, const void *from, const size_t sent[], void *to,
+                                const size_t got[], weft_type type) {
+    return exchange(ctx, from, sent, false, to, got, type);
+}
+
+/* All ranks know all counts, so all go the same way here. */
+static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
+                                const size_t counts[], weft_type type) {
+    wi_mpi *const m = state_of(ctx);
+    const int size = ctx->comm->size;
+    size_t all = 0;
+    for (int r = 0; r < size; r++) {
+        m->counts[r] = (int)smaller(counts[r], ctx->comm->piece);
+        m->offsets[r] = (int)smaller(all, ctx->comm->piece);
+        all += counts[r];
+    }
+    if (all > ctx->comm->piece) {
+        for (int r = 0; r < size; r++)
+            m->sent[r] = counts[ctx->comm->rank];
+        return exchange(ctx, from, m->sent, true, to, counts, type);
+    }
+    const weft_status status = begin(ctx);
+    if (status != WEFT_OK)
+        return status;
+    MPI_Request request;
+    const int error = MPI_Iallgatherv(from, m->counts[ctx->comm->rank], mpi_type(type), to,
+                                      m->counts, m->offsets, mpi_type(type), m->all, &request);
+    return finish(ctx, error, request);
+}
+
+static weft_status all_gather(weft_context *ctx, const void *from, void *to, size_t n,
+                              weft_type type) {
+    wi_mpi *const m = state_of(ctx);
+    if (n > ctx->comm->piece / (size_t)ctx->comm->size) {
+        for (int r = 0; r < ctx->comm->size; r++)
+            m->sent[r] = n;
+        return exchange(ctx, from, m->sent, true, to, m->sent, type);
+    }
+    const weft_status status = begin(ctx);
+    if (status != WEFT_OK)
+        return status;
+    MPI_Request request;
+    const int error =
+        MPI_Iallgather(from, (int)n, mpi_type(type), to, (int)n, mpi_type(type), m->all, &request);
+    return finish(ctx, error, request);
+}
+
+static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type type,
+                        int to_rank) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin(ctx);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        MPI_Request request;
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int error = MPI_Isend(at(data, i, type), count, mpi_type(type), to_rank, DATA_TAG,
+                                    m->all, &request);
+        status = finish(ctx, error, request);
+    }
+    return status;
+}
+
+static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank) {
+    const wi_mpi *const m = state_of(ctx);
+    weft_status status = begin(ctx);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        MPI_Request request;
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int error = MPI_Irecv(out(data, i, type), count, mpi_type(type), from_rank, DATA_TAG,
+                                    m->all, &request);
+        status = finish(ctx, error, request);
+    }
+    return status;
+}
+
+const wi_comm_table wi_comm_mpi = {.name = "mpi",
+                                   .barrier = barrier,
+                                   .broadcast = broadcast,
+                                   .reduce = reduce,
+                                   .all_reduce = all_reduce,
+                                   .all_gather = all_gather,
+                                   .all_gather_v = all_gather_v,
+                                   .reduce_scatter = reduce_scatter,
+                                   .all_to_all_v = all_to_all_v,
+                                   .exscan = exscan,
+                                   .send = send,
+                                   .recv = recv,
+                                   .close = wi_comm_mpi_close};

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Agreement of the ranks, and the run of a distributed rung. */
+#include "comm/dist.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint64_t wi_alike_bytes(uint64_t before, const void *p, size_t bytes) {
+    const unsigned char *const b = p;
+    uint64_t h = before ^ 0xcbf29ce484222325;
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ b[i]) * 0x100000001b3; /* FNV-1a */
+    return h;
+}
+
+uint64_t wi_alike(uint64_t before, uint64_t argument) {
+    return wi_alike_bytes(before, &argument, sizeof argument);
+}
+
+/* ---- agreement ---- */
+
+/* Gives all ranks the text of one. */
+static weft_status share_text(weft_context *ctx, int from_rank, const char *own,
+                              char text[WI_MESSAGE_BYTES]) {
+    memset(text, 0, WI_MESSAGE_BYTES);
+    strncpy(text, own, WI_MESSAGE_BYTES - 1);
+    return ctx->comm->calls->broadcast(ctx, text, WI_MESSAGE_BYTES, WEFT_U8, from_rank);
+}
+
+static weft_status share_failure(weft_context *ctx, int rank, weft_status status) {
+    char text[WI_MESSAGE_BYTES], own[WI_MESSAGE_BYTES];
+    memcpy(own, ctx->message, sizeof own);
+    const weft_status shared = share_text(ctx, rank, status == WEFT_OK ? "" : own, text);
+    if (status != WEFT_OK) {
+        memcpy(ctx->message, own, sizeof own);
+        return status;
+    }
+    return shared != WEFT_OK
+               ? shared
+               : wi_fail(ctx, WEFT_ECOMM, "%s: rank %d failed: %s", ctx->comm->call, rank, text);
+}
+
+/* The ranks are out of step. Says which the first one is that differs from rank 0. */
+static weft_status share_difference(weft_context *ctx, uint64_t alike) {
+    const wi_comm *const comm = ctx->comm;
+    uint64_t first = alike, differs, lowest = 0;
+    char text[WI_MESSAGE_BYTES], why[WI_MESSAGE_BYTES];
+    weft_status status = comm->calls->broadcast(ctx, &first, 1, WEFT_U64, 0);
+    if (status != WEFT_OK)
+        return status;
+    differs = first == alike ? (uint64_t)comm->size : (uint64_t)comm->rank;
+    status = comm->calls->all_reduce(ctx, &differs, &lowest, 1, WEFT_U64, WEFT_MIN);
+    if (status == WEFT_OK)
+        status = share_text(ctx, (int)lowest, comm->call, text);
+    if (status != WEFT_OK)
+        return status;
+    snprintf(why, sizeof why,
+             "the ranks are out of step: rank %d calls %.64s, and rank 0 another function, or the "
+             "same with another type, operation or option; make the same calls on all ranks",
+             (int)lowest, text);
+    return wi_comm_break(ctx, why);
+}
+
+weft_status wi_agree(weft_context *ctx, uint64_t alike, weft_status status) {
+    const wi_comm *const comm = ctx->comm;
+    if (comm->broken)
+        return status == WEFT_OK ? wi_comm_check(ctx) : status;
+    const uint64_t well = (uint64_t)comm->size;
+    const uint64_t own[3] = {status == WEFT_OK ? well : (uint64_t)comm->rank, alike, ~alike};
+    uint64_t least[3] = {0};
+    const weft_status reached = comm->calls->all_reduce(ctx, own, least, 3, WEFT_U64, WEFT_MIN);
+    if (reached != WEFT_OK)
+        return status == WEFT_OK ? reached : status;
+    if (least[0] != well)
+        return share_failure(ctx, (int)least[0], status);
+    return least[1] == ~least[2] ? WEFT_OK : share_difference(ctx, alike);
+}
+
+/* ---- running ---- */
+
+weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                        weft_type type, uint64_t alike, weft_status status, const void *args) {
+    const wi_row *row = NULL;
+    ctx->comm->call = call;
+    if (status == WEFT_OK)
+        status = wi_choose_row(ctx, ladder, call, type, args, &row);
+    alike = wi_alike_bytes(wi_alike(alike, (uint64_t)type), call, strlen(call));
+    if (row)
+        alike = wi_alike_bytes(alike, row->name, strlen(row->name));
+    status = wi_agree(ctx, alike, status);
+    if (status != WEFT_OK)
+        return status;
+    return wi_agree(ctx, alike, wi_run_row(ctx, ladder, row, args));
+}
+
+weft_status wi_local(weft_context *ctx, weft_status status) {
+    if (status != WEFT_OK)
+        memcpy(ctx->message, ctx->child->message, sizeof ctx->message);
+    return status;
+}
+
+weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all) {
+    wi_comm *const comm = ctx->comm;
+    *all = comm->words;
+    return comm->calls->all_gather(ctx, own, comm->words, n, WEFT_U64);
+}
+
+weft_status wi_all_counts(weft_context *ctx, uint64_t n, uint64_t *before, uint64_t *total) {
+    const uint64_t *all;
+    const weft_status status = wi_all_words(ctx, &n, 1, &all);
+    *before = *total = 0;
+    for (int r = 0; r < ctx->comm->size && status == WEFT_OK; r++) {
+        *before += r < ctx->comm->rank ? all[r] : 0;
+        *total += all[r];
+    }
+    return status;
+}
+
+weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t got[]) {
+    const wi_comm *const comm = ctx->comm;
+    return comm->calls->all_to_all_v(ctx, sent, comm->ones, got, comm->ones, WEFT_U64);
+}
+
+weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p) {
+    size_t bytes;
+    *p = NULL;
+    if (n == 0 || width == 0)
+        return WEFT_OK;
+    if (!__builtin_mul_overflow(n, width, &bytes))
+        *p = wi_host_alloc(bytes);
+    if (*p)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu elements of %zu bytes",
+                   ctx->comm->call, n, width);
+}

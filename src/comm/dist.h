@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every distributed rung stands on. A distributed context has a communicator (ctx->comm) and a
+ * context for the work of this rank alone (ctx->child), with whom it shares the device, the stream
+ * and the threads. Public calls on it, and only those on it, run rows of scope WI_DISTRIBUTED.
+ *
+ * A rung must never leave other ranks waiting: what can fail on one rank alone (memory, the local
+ * call) stands between two steps of communication, and wi_agree stands before the next. */
+#ifndef WI_DIST_H
+#define WI_DIST_H
+
+#include "comm/comm.h"
+#include "core/call.h"
+#include "core/rows.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Does the context stand for several ranks? Then the call's checks return nothing to the caller:
+ * all that they say goes to wi_dist_run. NULL is no such context. */
+static inline bool wi_is_dist(const weft_context *ctx) {
+    return ctx && ctx->comm;
+}
+
+/* The arguments of most distributed rungs: the checked description of the call, and the arguments
+ * that a local rung gets. If the checks have failed neither is valid, and the rung does not run. */
+typedef struct wi_dist_args {
+    const wi_call *call;
+    const void *args;
+} wi_dist_args;
+
+/* Opens a distributed place, "mpi" or "mpi:LOCAL", into a new context; `handed` as in
+ * wi_comm_mpi_open. Collective. */
+weft_status wi_dist_open(weft_context *ctx, const char *source, const char *place,
+                         const void *handed);
+/* Waits until the other ranks close their contexts, too, or have failed. */
+void wi_dist_close(weft_context *ctx);
+
+/* A number that stands for the arguments that all ranks must pass alike: begin with 0. */
+uint64_t wi_alike(uint64_t before, uint64_t argument);
+uint64_t wi_alike_bytes(uint64_t before, const void *p, size_t bytes);
+
+/* All ranks learn whether all are well; `alike` must be the same on all. Returns `status` where
+ * that is not WEFT_OK, and on the other ranks WEFT_ECOMM with a message that names the first rank
+ * that failed, and why. */
+weft_status wi_agree(weft_context *ctx, uint64_t alike, weft_status status);
+
+/* Runs a public call over all ranks. `status` is what this rank's checks have said; the rung runs
+ * if they said WEFT_OK on all of them. Returns WEFT_OK if the call has ended well on all. */
+weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
+                        weft_type type, uint64_t alike, weft_status status, const void *args);
+
+/* Ends a local call: the message of the child, if it failed, becomes the context's own. */
+weft_status wi_local(weft_context *ctx, weft_status status);
+
+/* all[r * n + k] = own[k] of rank r; n <= WI_COMM_WORDS. Valid until the next such step. */
+weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all);
+
+/* *before = the sum of n over the ranks before this one, *total = over all ranks. */
+weft_status wi_all_counts(weft_context *ctx, uint64_t n, uint64_t *before, uint64_t *total);
+
+/* got[r] = what rank r has in its sent[] for this rank. */
+weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t got[]);
+
+/* Host memory for a rung; n elements of `width` bytes. */
+weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

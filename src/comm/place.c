@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens and closes distributed places: a communicator, and each rank's own place. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comm/dist.h"
+#include "core/cores.h"
+#include "core/gpu.h"
+#include "weft/mpi.h"
+
+#ifdef WEFT_EMU
+#    define GPU "emu"
+#else
+#    define GPU "gpu"
+#endif
+
+/* The cores of the machine, divided among its ranks, unless this rank is bound to fewer. */
+static int threads_of(const wi_comm *comm) {
+    const int quota = wi_cores_of_quota(""), usual = wi_cores_usual();
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    cores = quota > 0 && quota < cores ? quota : cores;
+    const int share = cores / comm->host_size > 1 ? cores / comm->host_size : 1;
+    return usual < share ? usual : share;
+}
+
+/* Completes what the user has said of each rank's own place. */
+static void name_place(const weft_context *ctx, const char *wish, char *place, size_t room) {
+    char why[WI_MESSAGE_BYTES];
+    const char *const threads = getenv("WEFT_THREADS"); /* then it decides, as on place "cpu" */
+    const bool gpu = strcmp(wish, GPU) == 0 || (!*wish && wi_gpu_present(why, sizeof why));
+    if (gpu && wi_gpu_visible() > 0)
+        snprintf(place, room, GPU ":%d", ctx->comm->host_rank % wi_gpu_visible());
+    else if ((strcmp(wish, "cpu") == 0 || !*wish) && !(threads && *threads))
+        snprintf(place, room, "cpu:%d", threads_of(ctx->comm));
+    else
+        snprintf(place, room, "%s", *wish ? wish : "cpu");
+}
+
+/* Opens the context for this rank's own work, and shares what it has. */
+static weft_status open_child(weft_context *ctx, const char *source, const char *wish) {
+    char place[WI_PLACE_BYTES];
+    if (strncmp(wish, "mpi", 3) == 0 || strlen(wish) >= sizeof place - 4)
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: \"%.64s\" is not a place of one rank; after \"mpi:\" write cpu, cpu:N, " GPU
+            " or " GPU ":K",
+            source, wish);
+    name_place(ctx, wish, place, sizeof place);
+    const weft_status status = weft_open(&ctx->child, place);
+    if (status != WEFT_OK)
+        return wi_fail(ctx, status, "%s", weft_message(NULL));
+    const weft_context *const child = ctx->child;
+    ctx->kind = child->kind;
+    ctx->threads = child->threads;
+    ctx->device = child->device;
+    ctx->machine = child->machine;
+    ctx->gpu = child->gpu;
+    ctx->team = child->team;
+    return WEFT_OK;
+}
+
+/* What weft_comm tells. */
+static void describe(weft_context *ctx) {
+    wi_comm *const comm = ctx->comm;
+    const int gpus = ctx->gpu ? wi_gpu_visible() : 0;
+    char library[WI_COMM_ABOUT_BYTES];
+    if (comm->size == 1)
+        return;
+    memcpy(library, comm->about, sizeof library);
+    snprintf(comm->about, sizeof comm->about, "%.60s: %d ranks, %d on this machine%s", library,
+             comm->size, comm->host_size,
+             gpus > 0 && comm->host_size > gpus ? ", which share its GPUs" : "");
+}
+
+static weft_status take_room(weft_context *ctx, const char *source) {
+    wi_comm *const comm = ctx->comm;
+    const size_t size = (size_t)comm->size;
+    comm->words = wi_host_alloc(size * (WI_COMM_WORDS * sizeof(uint64_t) + sizeof(size_t)));
+    if (!comm->words)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for a communicator", source);
+    comm->ones = (size_t *)(comm->words + size * WI_COMM_WORDS);
+    for (size_t r = 0; r < size; r++)
+        comm->ones[r] = 1;
+    return WEFT_OK;
+}
+
+weft_status wi_dist_open(weft_context *ctx, const char *source, const char *place,
+                         const void *handed) {
+    ctx->comm = wi_host_alloc(sizeof *ctx->comm);
+    if (!ctx->comm)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for a communicator", source);
+    *ctx->comm = (wi_comm){.call = source};
+    weft_status status = wi_comm_mpi_open(ctx, handed);
+    if (status != WEFT_OK)
+        return status;
+    status = take_room(ctx, source);
+    if (status == WEFT_OK)
+        status = open_child(ctx, source, place[3] ? place + 4 : "");
+    status = wi_agree(ctx, 0, status);
+    if (status != WEFT_OK)
+        return status;
+    snprintf(ctx->place, sizeof ctx->place, "mpi:%.27s", ctx->child->place);
+    describe(ctx);
+    return WEFT_OK;
+}
+
+void wi_dist_close(weft_context *ctx) {
+    static const char name[] = "weft_close";
+    wi_comm *const comm = ctx->comm;
+    if (comm->calls && ctx->place[0]) { /* it was open */
+        comm->call = name;
+        wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK);
+    }
+    if (comm->calls)
+        comm->calls->close(ctx);
+    weft_close(ctx->child);
+    if (comm->broken)
+        return; /* MPI may still write to its words */
+    wi_host_free(comm->words);
+    wi_host_free(comm);
+}
+
+/* ---- public ---- */
+
+int weft_rank(const weft_context *ctx) {
+    return ctx && ctx->comm ? ctx->comm->rank : 0;
+}
+
+int weft_ranks(const weft_context *ctx) {
+    return ctx && ctx->comm ? ctx->comm->size : 1;
+}
+
+const char *weft_comm(const weft_context *ctx) {
+    return ctx && ctx->comm ? ctx->comm->about : "";
+}
+
+weft_status weft_own_count(weft_context *ctx, const uint64_t *count, uint64_t *own) {
+    static const char name[] = "weft_own_count";
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!count || !own)
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass the address of a uint64_t", name,
+                       count ? "own" : "count");
+    if (!ctx->comm)
+        return weft_copy(ctx, own, count, sizeof *own);
+    *own = ctx->comm->own_count;
+    return WEFT_OK;
+}

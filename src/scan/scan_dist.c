@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan over ranks: the totals of the parts come to all ranks, and every rank scans its part from
+ * where those before it end. Totals are carries, in f64 for floats, combined in the order of the
+ * ranks. */
+#include <math.h>
+
+#include "comm/dist.h"
+#include "cpu/order.h"
+#include "reduce/reduce.h"
+#include "scan/scan.h"
+
+enum {
+    STRIP = 1 << 20 /* elements that are scanned to find the total of AND, OR and XOR */
+};
+
+/* ---- the total of a part ---- */
+
+/* Are all of a sum's terms -0.0? Then it is -0.0, too. */
+static weft_status find_zero(weft_context *child, const wi_scan_args *args, double *total) {
+    uint64_t bits = 0;
+    double extreme[2] = {0};
+    weft_status status = WEFT_OK;
+    for (int k = 0; k < 2 && status == WEFT_OK; k++) {
+        status = weft_reduce(child, k ? WEFT_MAX : WEFT_MIN, args->type, args->n, args->x, &bits);
+        extreme[k] = wi_carry_value(wi_scan_carry_of(args->type, &bits));
+    }
+    if (extreme[0] == 0 && extreme[1] == 0 && signbit(extreme[1]))
+        *total = -0.0;
+    return status;
+}
+
+/* SUM and PRODUCT of floats, in f64. */
+static weft_status total_of_floats(weft_context *child, const wi_scan_args *args, double *total) {
+    wi_call call;
+    wi_reduce_args sum = {.op = args->op == WEFT_SUM ? WI_RED_SUM : WI_RED_PRODUCT,
+                          .type = args->type,
+                          .n = args->n,
+                          .x = args->x,
+                          .result = total,
+                          .wide = args->type != WEFT_F64};
+    wi_reduce_describe(child, "weft_scan", &sum, &call);
+    weft_status status = wi_call_check(child, &call);
+    if (status == WEFT_OK)
+        status = wi_reduce_call_run(child, &call, &sum);
+    if (status == WEFT_OK && args->op == WEFT_SUM && *total == 0)
+        status = find_zero(child, args, total);
+    return status;
+}
+
+/* AND, OR and XOR, which weft_reduce does not offer: the last elements of scans of strips. */
+static weft_status total_of_bits(weft_context *child, const wi_scan_args *args, uint64_t *total) {
+    const size_t size = weft_type_size(args->type), strip = args->n < STRIP ? args->n : STRIP;
+    void *scanned;
+    weft_status status = weft_alloc(child, &scanned, strip * size);
+    *total = wi_scan_identity(args->op, args->type);
+    for (size_t i = 0; i < args->n && status == WEFT_OK; i += strip) {
+        const size_t n = args->n - i < strip ? args->n - i : strip;
+        status = weft_scan(child, WEFT_INCLUSIVE, args->op, args->type, n,
+                           (const char *)args->x + i * size, scanned, total);
+        if (status == WEFT_OK)
+            status = weft_copy(child, total, (char *)scanned + (n - 1) * size, size);
+    }
+    weft_free(child, scanned);
+    *total = wi_scan_carry_of(args->type, total);
+    return status;
+}
+
+static weft_status total_of(weft_context *child, const wi_scan_args *args, uint64_t *total) {
+    double sum = 0;
+    weft_status status;
+    if (args->op >= WEFT_AND)
+        return total_of_bits(child, args, total);
+    if (wi_type_is_float(args->type) && args->op <= WEFT_PRODUCT) {
+        status = total_of_floats(child, args, &sum);
+        *total = wi_scan_carry_of_double(sum);
+        return status;
+    }
+    status = weft_reduce(child, args->op, args->type, args->n, args->x, total);
+    *total = wi_scan_carry_of(args->type, total);
+    return status;
+}
+
+/* ---- carries ---- */
+
+static double combine_floats(weft_op op, double a, double b) {
+    switch (op) {
+    case WEFT_SUM:
+        return a + b;
+    case WEFT_PRODUCT:
+        return a * b;
+    case WEFT_MIN:
+        return wi_comes_before(b, a) ? b : a;
+    default:
+        return wi_comes_before(-b, -a) ? b : a;
+    }
+}
+
+static uint64_t combine_integers(weft_op op, weft_type type, uint64_t a, uint64_t b) {
+    const bool less = wi_type_is_signed(type) ? (int64_t)b < (int64_t)a : b < a;
+    switch (op) {
+    case WEFT_SUM:
+        return a + b;
+    case WEFT_PRODUCT:
+        return a * b;
+    case WEFT_MIN:
+        return less ? b : a;
+    case WEFT_MAX:
+        return less ? a : b;
+    case WEFT_AND:
+        return a & b;
+    case WEFT_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static uint64_t combine(weft_op op, weft_type type, uint64_t a, uint64_t b) {
+    if (wi_type_is_float(type))
+        return wi_scan_carry_of_double(combine_floats(op, wi_carry_value(a), wi_carry_value(b)));
+    const uint64_t both = combine_integers(op, type, a, b);
+    return wi_scan_carry_of(type, &both);
+}
+
+enum {
+    COUNT,
+    TOTAL,
+    INIT,
+    WORDS
+};
+
+weft_status wi_scan_ranks(weft_context *ctx, const void *arguments) {
+    const wi_dist_args *const dist = arguments;
+    wi_scan_args args = *(const wi_scan_args *)dist->args;
+    wi_call call = *dist->call;
+    uint64_t own[WORDS] = {[COUNT] = args.n, [INIT] = args.init};
+    const uint64_t *all = NULL;
+    weft_status status = WEFT_OK;
+    if (args.n > 0)
+        status = wi_local(ctx, total_of(ctx->child, &args, &own[TOTAL]));
+    status = wi_agree(ctx, 0, status);
+    if (status == WEFT_OK)
+        status = wi_all_words(ctx, own, WORDS, &all);
+    if (status != WEFT_OK)
+        return status;
+    args.init = all[INIT];
+    for (int r = 0; r < ctx->comm->rank; r++, all += WORDS) {
+        if (all[COUNT] > 0)
+            args.init = combine(args.op, args.type, args.init, all[TOTAL]);
+    }
+    return wi_local(ctx, wi_scan_call_run(ctx->child, &call, &args));
+}

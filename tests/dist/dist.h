@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests over ranks share. All ranks draw the same whole arrays from the same seed, and
+ * deal them out in the same way; each passes its part to the call on place mpi, and the whole to
+ * the same call on place cpu, whose answer its own part must equal. */
+#ifndef WEFT_TEST_DIST_H
+#define WEFT_TEST_DIST_H
+
+#include "testing.h"
+
+/* The place over ranks, and a place of this process alone. */
+extern weft_context *dist_ctx, *dist_one;
+extern int dist_rank, dist_ranks;
+
+/* How a whole is dealt out to ranks. */
+typedef enum dist_shape {
+    DIST_EVEN,
+    DIST_UNEVEN,
+    DIST_SOME_EMPTY,
+    DIST_ALL_ON_FIRST,
+    DIST_ALL_ON_LAST,
+    DIST_SHAPES
+} dist_shape;
+
+/* The part of this rank: where it begins in the whole, and its length. */
+typedef struct dist_part {
+    size_t first, n;
+} dist_part;
+
+dist_part dist_deal(test_random *r, dist_shape shape, size_t n);
+
+/* Are these cases to be run? On place cpu all of them; on place emu, which is slow, small ones with
+ * two shapes that are drawn. All ranks answer alike. */
+bool dist_wanted(test_random *r, size_t n);
+
+/* A number from 0 to bound - 1 that all ranks draw alike. */
+size_t dist_draw(test_random *r, size_t bound);
+
+/* A whole array of n elements. */
+void *dist_whole(test_random *r, test_pattern pattern, weft_type type, size_t n);
+
+/* Memory of `bytes` bytes that begins with those at `from`, unless NULL: host memory or, on a GPU
+ * place for about every second array, device memory. */
+typedef struct dist_array {
+    void *p;
+    size_t bytes;
+    bool device;
+} dist_array;
+
+dist_array dist_take(test_random *r, const void *from, size_t bytes);
+/* Fails the test if the array does not begin with these `bytes` bytes, or if what follows them has
+ * been written to. */
+void dist_expect(const dist_array *a, const void *wanted, size_t bytes, const char *what);
+/* Copies the array to new host memory. */
+void *dist_fetch(const dist_array *a);
+void dist_give(dist_array *a);
+
+#define dist_ok(ctx, call)                                                                         \
+    do {                                                                                           \
+        const weft_status status_ = (call);                                                        \
+        if (status_ != WEFT_OK)                                                                    \
+            fail_msg("%s: %s", weft_status_name(status_), weft_message(ctx));                      \
+    } while (0)
+
+/* The tests of a file, in dist_test.c's order. */
+void dist_test_comm(void **state);
+void dist_test_agreement(void **state);
+void dist_test_open(void **state);
+void dist_test_memory(void **state);
+void dist_test_unsupported(void **state);
+void dist_test_map(void **state);
+void dist_test_reduce(void **state);
+void dist_test_scan(void **state);
+void dist_test_histogram(void **state);
+void dist_test_select(void **state);
+void dist_test_unique(void **state);
+void dist_test_sort(void **state);
+void dist_test_merge(void **state);
+void dist_test_search(void **state);
+void dist_test_top_k(void **state);
+void dist_test_order(void **state);
+void dist_test_leaving(void **state);
+
+/* Instead of the tests: one rank dies in mid-operation. */
+int dist_kill(const char *place);
+
+#endif

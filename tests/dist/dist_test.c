@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls over ranks, run by mpirun with several numbers of ranks:
+ *     mpirun -np 4 dist_test PLACE       all tests on place PLACE, as mpi:cpu
+ *     mpirun -np 4 dist_test PLACE kill  one rank dies (--enable-recovery keeps the others alive)
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dist.h"
+
+weft_context *dist_ctx, *dist_one;
+int dist_rank, dist_ranks;
+
+enum {
+    SKIPPED = 77,
+    SLOW_MOST = 400
+};
+
+size_t dist_draw(test_random *r, size_t bound) {
+    return (size_t)test_below(r, bound);
+}
+
+bool dist_wanted(test_random *r, size_t n) {
+    const bool slow = test_place_is_gpu(weft_place(dist_ctx) + strlen("mpi:"));
+    return !slow || (n <= SLOW_MOST && dist_draw(r, DIST_SHAPES) < 2);
+}
+
+dist_part dist_deal(test_random *r, dist_shape shape, size_t n) {
+    dist_part part = {0};
+    size_t begin = 0;
+    for (int k = 0; k < dist_ranks; k++) {
+        const size_t left = n - begin, even = n / (size_t)dist_ranks;
+        size_t own = k == dist_ranks - 1 ? left : even;
+        const bool last = k == dist_ranks - 1;
+        if (shape == DIST_UNEVEN)
+            own = last ? left : dist_draw(r, left / 2 + 2) % (left + 1);
+        else if (shape == DIST_SOME_EMPTY)
+            own = last ? left : k % 2 ? 0 : dist_draw(r, left + 1);
+        else if (shape == DIST_ALL_ON_FIRST)
+            own = k == 0 ? n : 0;
+        else if (shape == DIST_ALL_ON_LAST)
+            own = last ? n : 0;
+        if (k == dist_rank)
+            part = (dist_part){begin, own};
+        begin += own;
+    }
+    return part;
+}
+
+static void *host(size_t bytes) {
+    void *const p = malloc(bytes + 1);
+    assert_non_null(p);
+    return p;
+}
+
+void *dist_whole(test_random *r, test_pattern pattern, weft_type type, size_t n) {
+    void *const p = host(n * test_size_of(type));
+    test_fill(r, pattern, type, n, p);
+    return p;
+}
+
+/* ---- arrays ---- */
+
+enum {
+    GUARD = 64
+};
+
+dist_array dist_take(test_random *r, const void *from, size_t bytes) {
+    dist_array a = {.bytes = bytes,
+                    .device = dist_draw(r, 2) &&
+                              test_place_is_gpu(weft_place(dist_ctx) + strlen("mpi:"))};
+    unsigned char *const fill = host(bytes + GUARD);
+    memset(fill, TEST_POISON, bytes + GUARD);
+    if (from)
+        memcpy(fill, from, bytes);
+    if (!a.device) {
+        a.p = fill;
+        return a;
+    }
+    dist_ok(dist_ctx, weft_alloc(dist_ctx, &a.p, bytes + GUARD));
+    dist_ok(dist_ctx, weft_copy(dist_ctx, a.p, fill, bytes + GUARD));
+    free(fill);
+    return a;
+}
+
+void *dist_fetch(const dist_array *a) {
+    unsigned char *const got = host(a->bytes + GUARD);
+    dist_ok(dist_ctx, weft_copy(dist_ctx, got, a->p, a->bytes + GUARD));
+    return got;
+}
+
+void dist_expect(const dist_array *a, const void *wanted, size_t bytes, const char *what) {
+    unsigned char *const got = dist_fetch(a);
+    if (bytes > 0 && memcmp(got, wanted, bytes) != 0) {
+        size_t at = 0;
+        while (got[at] == ((const unsigned char *)wanted)[at])
+            at++;
+        fail_msg("%s: rank %d of %d: byte %zu of %zu differs", what, dist_rank, dist_ranks, at,
+                 bytes);
+    }
+    for (size_t k = a->bytes; k < a->bytes + GUARD; k++) {
+        if (got[k] != TEST_POISON)
+            fail_msg("%s: rank %d of %d wrote behind its array", what, dist_rank, dist_ranks);
+    }
+    free(got);
+}
+
+void dist_give(dist_array *a) {
+    if (a->device)
+        dist_ok(dist_ctx, weft_free(dist_ctx, a->p));
+    else
+        free(a->p);
+}
+
+int main(int argc, char **argv) {
+    const char *const place = argc > 1 ? argv[1] : "mpi:cpu:1";
+    if (argc > 2 && strcmp(argv[2], "kill") == 0)
+        return dist_kill(place);
+    const weft_status status = weft_open(&dist_ctx, place);
+    if (status == WEFT_EUNSUPPORTED) {
+        printf("dist_test: skipped: %s\n", weft_message(NULL));
+        return SKIPPED;
+    }
+    if (status != WEFT_OK || weft_open(&dist_one, "cpu:1") != WEFT_OK) {
+        printf("dist_test: %s\n", weft_message(NULL));
+        return 1;
+    }
+    dist_rank = weft_rank(dist_ctx);
+    dist_ranks = weft_ranks(dist_ctx);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dist_test_comm),   cmocka_unit_test(dist_test_agreement),
+        cmocka_unit_test(dist_test_memory), cmocka_unit_test(dist_test_unsupported),
+        cmocka_unit_test(dist_test_map),    cmocka_unit_test(dist_test_reduce),
+        cmocka_unit_test(dist_test_scan),   cmocka_unit_test(dist_test_histogram),
+        cmocka_unit_test(dist_test_select), cmocka_unit_test(dist_test_unique),
+        cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
+        cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
+        cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
+        cmocka_unit_test(dist_test_open),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_close(dist_ctx);
+    weft_close(dist_one);
+    return failed;
+}

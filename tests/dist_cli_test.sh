@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests of the command over ranks: the same files and the same lines as on one place. Needs mpirun,
+# and a build with MPI.
+. "$(dirname "$0")/command.sh"
+
+if [ "${WEFT_MPI:-0}" != 1 ] || [ -z "${MPIRUN:-}" ]; then
+    expect 1 'this build of weft has no MPI.*libopenmpi-dev' "$weft" reduce /dev/null --place mpi
+    echo "without MPI only its absence is tested"
+    finish
+    exit
+fi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export ASAN_OPTIONS=detect_leaks=0 # MPI keeps some memory to the end
+
+# over RANKS COMMAND...
+over() {
+    local ranks=$1
+    shift
+    $MPIRUN --oversubscribe --bind-to none -np "$ranks" "$weft" "$@" --place mpi:cpu:1
+}
+
+# files NAME COMMAND...: what the command writes to -o over 3 ranks and alone.
+files() {
+    local name=$1
+    shift
+    expect 0 '' "$weft" "$@" --place cpu:1 -o "$folder/one.npy"
+    expect 0 '' over 3 "$@" -o "$folder/all.npy"
+    checks=$((checks + 1))
+    cmp -s "$folder/one.npy" "$folder/all.npy" || fail "$name over 3 ranks writes another file"
+}
+
+# lines COMMAND...: what it prints.
+lines() {
+    same "$("$weft" "$@" --place cpu:1)" "$(over 3 "$@")" "weft $*"
+}
+
+npy x.npy "'<i4'" '(200,)' "$(for k in $(seq 200); do printf '\\x%02x\\0\\0\\0' $((k * k % 7)); done)"
+npy m.npy "'|i1'" '(4, 3)' "$(printf '\\x%02x' 3 1 1 2 2 2 5 9 9 0 9 1)"
+npy f.npy "'|i1'" '(2, 3)' "$(printf '\\x%02x' 1 4 2 5 3 6)" True
+npy tiny.npy "'|u1'" '(1,)' '\x07'
+x=$folder/x.npy m=$folder/m.npy
+
+files scan scan "$x"
+files "an exclusive scan" scan "$m" --exclusive
+files sort sort "$m" --descending
+files "sort --indices" sort "$x" --indices
+files add add "$m" "$m"
+files select select "$x" --where '>1'
+files "select --indices" select "$m" --where '>1' --indices
+files "select by a second file" select "$m" "$m"
+files unique unique "$m"
+files "scan of one element" scan "$folder/tiny.npy"
+expect 0 '' over 3 unique "$m" -o "$folder/all.npy" --lengths "$folder/all_lengths.npy"
+expect 0 '' "$weft" unique "$m" -p cpu:1 -o "$folder/one.npy" --lengths "$folder/one_lengths.npy"
+checks=$((checks + 1))
+cmp -s "$folder/one_lengths.npy" "$folder/all_lengths.npy" || fail "lengths of runs differ"
+lines reduce "$x"
+lines reduce "$m" --op argmax
+lines reduce "$m" "$m" --op dot
+lines topk "$x" --k 3
+lines topk "$m" --k 20
+files histogram histogram "$x" --bins 5
+expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
+    over 2 scan "$x" -o "$folder/all.npy" --json
+
+# what cannot be shared, and what is not there: every rank ends, and one line says why
+expect 1 'ranks cannot share standard input' over 2 reduce -
+expect 1 'opening failed' over 2 reduce "$folder/none.npy"
+expect 1 'Fortran order' over 2 reduce "$folder/f.npy"
+expect 1 'no part of it can be written|cannot write' over 2 scan "$x" -o "$folder/none/y.npy"
+expect 1 'climb: it does not work over ranks' over 2 climb scan
+same '' "$(find "$folder" -name '*.part')" "unfinished files left"
+
+finish
