@@ -175,10 +175,9 @@ static void draw_images(rig *r, picture *p, size_t width, size_t type) {
 
 static bool may_refuse(const picture *p) {
     const weft_convolution *const c = &p->o.c;
-    oracle any = p->o;
     if (!p->row)
         return false;
-    if (is_separable_rung(p->row) && !oracle_factor(&any))
+    if (is_separable_rung(p->row) != p->o.by_factors)
         return true;
     const bool is_taught =
         is_named(p->row, "direct") || is_named(p->row, "constant") || is_named(p->row, "tile");
@@ -294,7 +293,11 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
         most_products)
         return false;
     draw_places(r, &p);
-    p.o.by_factors = oracle_factor(&p.o) && (row ? is_separable_rung(row) : !(c->how & WEFT_DENSE));
+    if (row && !is_separable_rung(row))
+        c->how |= WEFT_DENSE;
+    if (is_separable_rung(row))
+        c->how &= ~(unsigned)WEFT_DENSE;
+    p.o.by_factors = !(c->how & WEFT_DENSE) && oracle_factor(&p.o);
     return run_case(r, &p);
 }
 
