@@ -102,7 +102,7 @@ static bool output_kind(const char *path, const wi_picture *picture, wi_picture_
     else if (ends_in(path, ".pgm") || ends_in(path, ".ppm"))
         *kind = WI_PICTURE_PNM;
     else
-        return strchr(path, '/') == path || wi_is_standard(path); /* a device: as it came */
+        return wi_is_standard(path);
     return true;
 }
 

@@ -172,8 +172,7 @@ static double rows_seconds(const weft_context *ctx, const void *args) {
 
 static double two_pass_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return if_separable(
-        a, gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a))));
+    return gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a)));
 }
 
 static double fused_seconds(const weft_context *ctx, const void *args) {

@@ -36,10 +36,13 @@ weft_status wi_pnm_write(FILE *file, const char *name, const wi_image *image, wi
             "%s: PGM and PPM hold no alpha channel, which this image has; write .png "
             "or .npy",
             name);
+    char header[64];
+    const int length =
+        snprintf(header, sizeof header, "P%c\n%zu %zu\n%u\n", image->channels == 1 ? '5' : '6',
+                 image->width, image->height, image->most);
     errno = 0;
-    if (fprintf(file, "P%c\n%zu %zu\n%u\n", image->channels == 1 ? '5' : '6', image->width,
-                image->height, image->most) < 0 ||
-        !put_samples(file, image) || fflush(file) != 0)
+    if (fwrite(header, 1, (size_t)length, file) != (size_t)length || !put_samples(file, image) ||
+        fflush(file) != 0)
         return wi_note_fail(note, WEFT_EIO, "%s: writing failed: %s", name, strerror(errno));
     return WEFT_OK;
 }
