@@ -21,19 +21,22 @@ __host__ __device__ constexpr int wi_strip_round_up(int n, int to) {
     return (n + to - 1) / to * to;
 }
 
-/* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. */
-template <class In_, int side_, int channels_, bool is_fused_>
+/* Filters of `side` x `side` over images of In with `channels` in a pixel, all with one filter. A
+ * lane has `groups` of neighbouring elements, a warp's width of them apart, so that neighbouring
+ * lanes access neighbouring addresses; `ahead` rows are on their way. */
+template <class In_, int side_, int channels_, bool is_fused_, int groups_ = 1, int ahead_ = 8>
 struct wi_strip_shape {
     using In = In_;
     static constexpr int side = side_, channels = channels_;
     static constexpr bool is_fused = is_fused_;
-    static constexpr int across = sizeof(In) == 1 ? 8 : 4; /* elements of a lane */
-    static constexpr int reach = side / 2 * channels;      /* elements on either side of one */
+    static constexpr int groups = groups_, ahead = ahead_;
+    static constexpr int across = sizeof(In) == 1 ? 8 : 4; /* elements of a group */
+    static constexpr int group_width = wi_strip_lanes * across;
+    static constexpr int reach = side / 2 * channels; /* elements on either side of one */
     static constexpr int chunk = wi_strip_chunk / (int)sizeof(In);
     static constexpr int margin = wi_strip_round_up(reach, chunk); /* of a row in the ring */
-    static constexpr int width = wi_strip_lanes * across;
+    static constexpr int width = group_width * groups;
     static constexpr int length = width + 2 * margin;
-    static constexpr int ahead = 8;                                 /* rows of the ring */
     static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
     static constexpr int weights = is_fused ? 2 * side : side * side;
     static constexpr int threads = wi_strip_lanes * wi_strip_warps;
@@ -105,64 +108,81 @@ __device__ inline float wi_strip_number(uint8_t v) {
     return wi_bit_cast<float>(0x4b000000u | v) - 0x1p23f;
 }
 
-/* A lane's pixels and those beside them. */
+/* The pixels that a lane computes with: those of a group and beside it. */
 template <class Shape>
-__device__ inline void wi_strip_take(const typename Shape::In *row,
-                                     float (&window)[Shape::across + 2 * Shape::reach]) {
-    using Pack = wi_strip_pack<Shape>;
-    constexpr int packs = 1 + 2 * Shape::beside / Shape::across;
-    constexpr int skipped = Shape::beside - Shape::reach;
-    const Pack *const from =
-        (const Pack *)(row + Shape::margin - Shape::beside) + threadIdx.x % wi_strip_lanes;
+struct wi_strip_window {
+    static constexpr int count = Shape::across + 2 * Shape::reach;
+    float at[Shape::groups][count];
+
+    __device__ void take(const typename Shape::In *row) {
+        using Pack = wi_strip_pack<Shape>;
+        constexpr int packs = 1 + 2 * Shape::beside / Shape::across;
+        constexpr int skipped = Shape::beside - Shape::reach;
+        const Pack *const from =
+            (const Pack *)(row + Shape::margin - Shape::beside) + threadIdx.x % wi_strip_lanes;
 #pragma unroll
-    for (int k = 0; k < packs; k++) {
-        const Pack pack = from[k];
+        for (int g = 0; g < Shape::groups; g++)
 #pragma unroll
-        for (int v = 0; v < Shape::across; v++) {
-            const int at = k * Shape::across + v - skipped;
-            if (at >= 0 && at < Shape::across + 2 * Shape::reach)
-                window[at] = wi_strip_number(pack.at[v]);
-        }
+            for (int k = 0; k < packs; k++) {
+                const Pack pack = from[g * wi_strip_lanes + k];
+#pragma unroll
+                for (int v = 0; v < Shape::across; v++) {
+                    const int i = k * Shape::across + v - skipped;
+                    if (i >= 0 && i < count)
+                        at[g][i] = wi_strip_number(pack.at[v]);
+                }
+            }
     }
-}
+};
+
+/* Sums of a lane's elements. */
+template <class Shape>
+struct wi_strip_sums {
+    float at[Shape::groups][Shape::across];
+
+    /* Adds w times the pixels `by` elements further on. */
+    __device__ void add(float w, const wi_strip_window<Shape> &x, int by) {
+#pragma unroll
+        for (int g = 0; g < Shape::groups; g++)
+#pragma unroll
+            for (int v = 0; v < Shape::across; v++)
+                at[g][v] = fmaf(w, x.at[g][v + by], at[g][v]);
+    }
+    __device__ void add(float w, const wi_strip_sums &x) {
+#pragma unroll
+        for (int g = 0; g < Shape::groups; g++)
+#pragma unroll
+            for (int v = 0; v < Shape::across; v++)
+                at[g][v] = fmaf(w, x.at[g][v], at[g][v]);
+    }
+};
 
 /* Adds a row's products to the sums of all rows that it belongs to; those of the first are complete
- * and go to `done`. */
+ * and are returned. */
 template <class Shape>
-__device__ inline void wi_strip_add(const wi_strip_params<Shape> &p,
-                                    const float (&window)[Shape::across + 2 * Shape::reach],
-                                    float (&sum)[Shape::side][Shape::across],
-                                    float (&done)[Shape::across]) {
-    constexpr int side = Shape::side, across = Shape::across;
-    float filtered[across] = {};
+__device__ inline wi_strip_sums<Shape> wi_strip_add(const wi_strip_params<Shape> &p,
+                                                    const wi_strip_window<Shape> &x,
+                                                    wi_strip_sums<Shape> (&sum)[Shape::side]) {
+    constexpr int side = Shape::side;
+    wi_strip_sums<Shape> filtered = {}, done = {};
     if constexpr (Shape::is_fused)
 #pragma unroll
         for (int i = 0; i < side; i++)
-#pragma unroll
-            for (int v = 0; v < across; v++)
-                filtered[v] = fmaf(p.weight[i], window[v + i * Shape::channels], filtered[v]);
+            filtered.add(p.weight[i], x, i * Shape::channels);
 #pragma unroll
     for (int j = side - 1; j >= 0; j--) {
-        float moved[across];
-#pragma unroll
-        for (int v = 0; v < across; v++)
-            moved[v] = j > 0 ? sum[j - 1 < 0 ? 0 : j - 1][v] : 0;
-        if constexpr (Shape::is_fused) {
-#pragma unroll
-            for (int v = 0; v < across; v++)
-                moved[v] = fmaf(p.weight[side + j], filtered[v], moved[v]);
-        } else {
+        wi_strip_sums<Shape> moved = {};
+        if (j > 0)
+            moved = sum[j - 1 < 0 ? 0 : j - 1];
+        if constexpr (Shape::is_fused)
+            moved.add(p.weight[side + j], filtered);
+        else
 #pragma unroll
             for (int i = 0; i < side; i++)
-#pragma unroll
-                for (int v = 0; v < across; v++)
-                    moved[v] =
-                        fmaf(p.weight[j * side + i], window[v + i * Shape::channels], moved[v]);
-        }
-#pragma unroll
-        for (int v = 0; v < across; v++)
-            (j == side - 1 ? done[v] : sum[j][v]) = moved[v];
+                moved.add(p.weight[j * side + i], x, i * Shape::channels);
+        (j == side - 1 ? done : sum[j]) = moved;
     }
+    return done;
 }
 
 /* Elements that a lane writes at once. */
@@ -191,29 +211,36 @@ __device__ inline void wi_strip_write(const wi_convolve_images &m, uint8_t *to,
     *(wi_strip_out<uint8_t, count> *)to = out;
 }
 
-/* A lane's pixels of an output row. */
-template <class Shape>
-__device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t image, int first,
-                                    int row, const float (&v)[Shape::across]) {
-    using In = typename Shape::In;
-    const int e =
-        first + (int)threadIdx.x % wi_strip_lanes * Shape::across - p.shift * Shape::channels;
-    const size_t at = image + (size_t)row * p.m.ldy;
+/* A group of a lane's pixels, where they begin at element e of the output row `to`. */
+template <class Shape, class Out>
+__device__ inline void wi_strip_put_group(const wi_strip_params<Shape> &p, Out *to, int e,
+                                          const float (&v)[Shape::across]) {
     if (p.aligned_y && e >= 0 && e + Shape::across <= p.out_elements) {
-        if (p.m.out == WEFT_F32)
-            wi_strip_write(p.m, (float *)p.m.y + at + e, v);
-        else if constexpr (sizeof(In) == 1)
-            wi_strip_write(p.m, (uint8_t *)p.m.y + at + e, v);
+        wi_strip_write(p.m, to + e, v);
         return;
     }
 #pragma unroll
-    for (int k = 0; k < Shape::across; k++) {
-        if (e + k < 0 || e + k >= p.out_elements)
-            continue;
-        if (p.m.out == WEFT_F32)
-            ((float *)p.m.y)[at + e + k] = v[k];
-        else if constexpr (sizeof(In) == 1)
-            ((uint8_t *)p.m.y)[at + e + k] = (uint8_t)wi_convolve_whole(v[k], 255, p.m.truncates);
+    for (int k = 0; k < Shape::across; k++)
+        if (e + k >= 0 && e + k < p.out_elements) {
+            if constexpr (sizeof(Out) == 1)
+                to[e + k] = (uint8_t)wi_convolve_whole(v[k], 255, p.m.truncates);
+            else
+                to[e + k] = v[k];
+        }
+}
+
+/* A lane's pixels of the output row that begins at element `at`. */
+template <class Shape>
+__device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t at, int first,
+                                    const wi_strip_sums<Shape> &sums) {
+    const int e =
+        first + (int)threadIdx.x % wi_strip_lanes * Shape::across - p.shift * Shape::channels;
+#pragma unroll
+    for (int g = 0; g < Shape::groups; g++) {
+        if (sizeof(typename Shape::In) == 4 || p.m.out == WEFT_F32)
+            wi_strip_put_group(p, (float *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
+        else
+            wi_strip_put_group(p, (uint8_t *)p.m.y + at, e + g * Shape::group_width, sums.at[g]);
     }
 }
 
@@ -233,8 +260,8 @@ static __global__ void __launch_bounds__(Shape::threads)
     const int top = (int)at.down * p.band + p.shift; /* the row of x of the first output row */
     const int left = p.m.out_height - (int)at.down * p.band;
     const int steps = (left < p.band ? left : p.band) + side - 1;
-    const size_t out_image = at.plane * p.m.apart_y;
     const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
+    size_t to = at.plane * p.m.apart_y + (size_t)(top - p.shift) * p.m.ldy;
     const bool is_inside =
         p.aligned_x && first >= Shape::margin && first + Shape::width + Shape::margin <= p.elements;
     In(*const row)[Shape::length] = rings[warp].row;
@@ -245,19 +272,21 @@ static __global__ void __launch_bounds__(Shape::threads)
             wi_strip_copy(p, x, first, is_inside, top - side / 2 + t, row[t]);
         wi_async_commit();
     }
-    float sum[side][Shape::across] = {};
+    wi_strip_sums<Shape> sum[side] = {};
     for (int t = 0; t < steps; t++) {
-        float window[Shape::across + 2 * Shape::reach], done[Shape::across];
+        wi_strip_window<Shape> window;
         wi_async_wait<ahead - 1>();
         __syncwarp();
-        wi_strip_take<Shape>(row[t % ahead], window);
+        window.take(row[t % ahead]);
         __syncwarp();
         if (t + ahead < steps)
             wi_strip_copy(p, x, first, is_inside, top - side / 2 + t + ahead, row[t % ahead]);
         wi_async_commit();
-        wi_strip_add(p, window, sum, done);
-        if (t >= side - 1)
-            wi_strip_put(p, out_image, first, top - p.shift + t - (side - 1), done);
+        const wi_strip_sums<Shape> done = wi_strip_add(p, window, sum);
+        if (t >= side - 1) {
+            wi_strip_put(p, to, first, done);
+            to += p.m.ldy;
+        }
     }
 }
 
