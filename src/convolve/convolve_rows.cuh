@@ -40,6 +40,13 @@ struct wi_strip_shape {
     static constexpr int beside = wi_strip_round_up(reach, across); /* read by a lane */
     static constexpr int weights = is_fused ? 2 * side : side * side;
     static constexpr int threads = wi_strip_lanes * wi_strip_warps;
+    /* Registers of a lane, about, and how many blocks of a multiprocessor that leaves room for. */
+    static constexpr int registers = ((side - 1) * across + across + 2 * reach) * groups + 36;
+    static constexpr int blocks = registers <= 64    ? 8
+                                  : registers <= 80  ? 6
+                                  : registers <= 128 ? 4
+                                  : registers <= 168 ? 3
+                                                     : 2;
 };
 
 template <class Shape>
@@ -53,45 +60,127 @@ struct wi_strip_params {
     float weight[Shape::weights]; /* fused: of the row, then of the column */
 };
 
-/* A lane's share of a row where it lies beyond the border in part, or is not aligned. */
+/* How a warp brings rows of its strip to its ring. Inside the image a row is whole chunks. Where a
+ * strip reaches beyond the image, each lane has one of the elements that no whole chunk brings, if
+ * there are no more than lanes: it finds out once what stands for it, so that such strips are as
+ * fast as others. Rows that are not aligned come element by element. */
 template <class Shape>
-__device__ inline void wi_strip_copy_edge(const wi_strip_params<Shape> &p,
-                                          const typename Shape::In *line, bool is_there, int first,
-                                          typename Shape::In *to) {
+struct wi_strip_loader {
     using In = typename Shape::In;
-#pragma unroll 1
-    for (int at = (int)threadIdx.x % wi_strip_lanes; at < Shape::length; at += wi_strip_lanes) {
-        const int e = first - Shape::margin + at;
+    const wi_strip_params<Shape> &p;
+    const In *x;     /* the image */
+    int first;       /* element of a row where the strip begins */
+    bool is_inside;  /* all chunks of the strip are */
+    bool is_general; /* element by element */
+    int from, to;    /* of this lane's element, in x and in the ring; `to` < 0: it has none */
+    In late;         /* an element on its way that no asynchronous copy brings */
+    In *late_to;
+
+    __device__ wi_strip_loader(const wi_strip_params<Shape> &params, const In *image, int begin)
+        : p(params), x(image), first(begin), from(-1), to(-1), late(0), late_to(nullptr) {
+        is_inside = p.aligned_x && first >= Shape::margin &&
+                    first + Shape::width + Shape::margin <= p.elements;
+        is_general = !p.aligned_x;
+        if (!is_inside && !is_general)
+            find_element();
+    }
+
+    /* The element of x that stands for element e; -1: it is 0. */
+    __device__ int stands_for(int e) const {
         const int pixel = (e + Shape::margin * Shape::channels) / Shape::channels -
                           Shape::margin; /* rounded down also where it is negative */
-        const int there = is_there ? wi_convolve_pixel(p.m.border, pixel, p.m.width) : -1;
-        const int source = there * Shape::channels + (e - pixel * Shape::channels);
-        if constexpr (sizeof(In) == 4)
-            wi_async_copy<4>(to + at, there < 0 ? line : line + source, there < 0 ? 0 : 4);
-        else
-            to[at] = there < 0 ? (In)0 : line[source];
+        const int there = wi_convolve_pixel(p.m.border, pixel, p.m.width);
+        return there < 0 ? -1 : there * Shape::channels + (e - pixel * Shape::channels);
     }
-}
 
-/* A row of a warp's strip, on its way to the ring. */
-template <class Shape>
-__device__ inline void wi_strip_copy(const wi_strip_params<Shape> &p, const typename Shape::In *x,
-                                     int first, bool is_inside, int row, typename Shape::In *to) {
-    constexpr int copies = Shape::length / Shape::chunk;
-    const int lane = (int)threadIdx.x % wi_strip_lanes;
-    const int from = wi_convolve_pixel(p.m.border, row, p.m.height);
-    const typename Shape::In *const line = x + (size_t)(from < 0 ? 0 : from) * p.m.ldx;
-    if (!is_inside || from < 0) {
-        wi_strip_copy_edge(p, line, from >= 0, first, to);
-        return;
+    /* All lanes go the same way: warps stay together. */
+    __device__ void find_element() {
+        const int lane = (int)threadIdx.x % wi_strip_lanes;
+        const int before = first == 0 ? Shape::reach : 0;
+        const int begin = p.elements / Shape::chunk * Shape::chunk;
+        const int strip_end = first + Shape::width + Shape::margin;
+        const int end =
+            p.elements + Shape::reach < strip_end ? p.elements + Shape::reach : strip_end;
+        const int count = before + (end > begin ? end - begin : 0);
+        const int e = lane < before ? lane - before : begin + lane - before;
+        is_general = count > wi_strip_lanes;
+        from = stands_for(e);
+        to = lane < count ? e - first + Shape::margin : -1;
     }
+
+    /* Nothing is left to chance in what lies beyond the image. */
+    __device__ void clear(In *ring) const {
+        if (!is_inside && !is_general)
+            for (int k = (int)threadIdx.x % wi_strip_lanes; k < Shape::ahead * Shape::length;
+                 k += wi_strip_lanes)
+                ring[k] = 0;
+        __syncwarp();
+    }
+
+    /* An element that was loaded a row ago goes to the ring; nobody waits for it. */
+    __device__ void flush() {
+        if (sizeof(In) < 4 && late_to) {
+            *late_to = late;
+            late_to = nullptr;
+        }
+    }
+
+    __device__ void copy_elements(const In *line, bool is_there, In *ring) const {
+#pragma unroll 1
+        for (int at = (int)threadIdx.x % wi_strip_lanes; at < Shape::length; at += wi_strip_lanes) {
+            const int source = is_there ? stands_for(first - Shape::margin + at) : -1;
+            if constexpr (sizeof(In) == 4)
+                wi_async_copy<4>(ring + at, source < 0 ? line : line + source, source < 0 ? 0 : 4);
+            else
+                ring[at] = source < 0 ? (In)0 : line[source];
+        }
+    }
+
+    __device__ void copy_beyond(const In *line, In *ring) {
+        if constexpr (sizeof(In) == 4) {
+            if (to >= 0)
+                wi_async_copy<4>(ring + to, from < 0 ? line : line + from, from < 0 ? 0 : 4);
+        } else if (to >= 0) {
+            late = from < 0 ? (In)0 : line[from];
+            late_to = ring + to;
+        }
+    }
+
+    /* The whole chunks of a row, of which a strip beyond the border lacks some. */
+    template <bool is_whole>
+    __device__ void copy_chunks(const In *line, int valid, In *ring) const {
+        constexpr int copies = Shape::length / Shape::chunk;
+        const int lane = (int)threadIdx.x % wi_strip_lanes;
 #pragma unroll
-    for (int k = 0; k < copies; k += wi_strip_lanes)
-        if (k + wi_strip_lanes <= copies || lane < copies - k)
-            wi_async_copy<wi_strip_chunk>(to + (k + lane) * Shape::chunk,
-                                          line + first - Shape::margin + (k + lane) * Shape::chunk,
-                                          wi_strip_chunk);
-}
+        for (int k = 0; k < copies; k += wi_strip_lanes) {
+            const int at = (k + lane) * Shape::chunk, e = first - Shape::margin + at;
+            if ((k + wi_strip_lanes <= copies || lane < copies - k) &&
+                (is_whole || valid == 0 || (e >= 0 && e + Shape::chunk <= p.elements)))
+                wi_async_copy<wi_strip_chunk>(ring + at, valid ? line + e : x, valid);
+        }
+    }
+
+    __device__ void copy_edge(int row, In *ring) {
+        const int there = wi_convolve_pixel(p.m.border, row, p.m.height);
+        const In *const line = x + (size_t)(there < 0 ? 0 : there) * p.m.ldx;
+        flush();
+        if (is_general) {
+            copy_elements(line, there >= 0, ring);
+            return;
+        }
+        copy_chunks<false>(line, there < 0 ? 0 : wi_strip_chunk, ring);
+        if (!is_inside && there >= 0)
+            copy_beyond(line, ring);
+    }
+
+    /* A row of the strip, on its way to the ring. */
+    __device__ void copy(int row, In *ring) {
+        if (is_inside && row >= 0 && row < p.m.height)
+            copy_chunks<true>(x + (size_t)row * p.m.ldx, wi_strip_chunk, ring);
+        else
+            copy_edge(row, ring);
+    }
+};
 
 /* A few elements that a lane reads from shared memory at once. */
 template <class Shape>
@@ -246,7 +335,7 @@ __device__ inline void wi_strip_put(const wi_strip_params<Shape> &p, size_t at, 
 
 /* A band of a strip of one image for each warp. */
 template <class Shape>
-static __global__ void __launch_bounds__(Shape::threads)
+static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     wi_strips(const __grid_constant__ wi_strip_params<Shape> p) {
     using In = typename Shape::In;
     struct alignas(16) ring {
@@ -262,25 +351,26 @@ static __global__ void __launch_bounds__(Shape::threads)
     const int steps = (left < p.band ? left : p.band) + side - 1;
     const In *const x = (const In *)p.m.x + at.plane * p.m.apart_x;
     size_t to = at.plane * p.m.apart_y + (size_t)(top - p.shift) * p.m.ldy;
-    const bool is_inside =
-        p.aligned_x && first >= Shape::margin && first + Shape::width + Shape::margin <= p.elements;
     In(*const row)[Shape::length] = rings[warp].row;
     if (first >= p.elements)
         return;
+    wi_strip_loader<Shape> loader(p, x, first);
+    loader.clear(row[0]);
     for (int t = 0; t < ahead; t++) {
         if (t < steps)
-            wi_strip_copy(p, x, first, is_inside, top - side / 2 + t, row[t]);
+            loader.copy(top - side / 2 + t, row[t]);
         wi_async_commit();
     }
     wi_strip_sums<Shape> sum[side] = {};
     for (int t = 0; t < steps; t++) {
         wi_strip_window<Shape> window;
         wi_async_wait<ahead - 1>();
+        loader.flush();
         __syncwarp();
         window.take(row[t % ahead]);
         __syncwarp();
         if (t + ahead < steps)
-            wi_strip_copy(p, x, first, is_inside, top - side / 2 + t + ahead, row[t % ahead]);
+            loader.copy(top - side / 2 + t + ahead, row[t % ahead]);
         wi_async_commit();
         const wi_strip_sums<Shape> done = wi_strip_add(p, window, sum);
         if (t >= side - 1) {
