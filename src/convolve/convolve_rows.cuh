@@ -380,27 +380,30 @@ static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
 }
 
-/* Bands as high as leave every multiprocessor the same number of blocks, but not so low that the
- * rows above and below them, which are read again, count. */
+/* How high bands are. Where memory is the limit, low ones: many blocks, of which some always load
+ * while others compute. Where arithmetic is, as high as leave every multiprocessor the same number
+ * of blocks, for the rows above a band are computed again. */
+template <class Shape>
+size_t wi_strip_band(size_t rows, size_t columns, size_t resident) {
+    constexpr size_t low = Shape::side <= 5 ? 32 : 64, most = 384, least = 2 * Shape::side;
+    constexpr bool is_memory_bound = Shape::side <= (Shape::is_fused ? 17 : 7);
+    const size_t turn = resident > columns ? resident / columns : 1; /* bands at a time */
+    size_t bands = wi_convolve_pieces(rows, low);
+    if (!is_memory_bound)
+        bands = wi_convolve_pieces(rows, most * turn) * turn;
+    bands = bands < turn ? turn : bands;
+    const size_t band = wi_convolve_pieces(rows, bands);
+    return band < least ? least : band;
+}
+
 template <class Shape>
 weft_status wi_strip_divide(weft_context *ctx, const wi_convolve_args *args,
                             wi_strip_params<Shape> *p) {
-    constexpr size_t most_rows = 384;
     size_t resident;
     const weft_status status =
         wi_resident_blocks(ctx, wi_strips<Shape>, Shape::threads, 0, &resident);
     p->strips = wi_convolve_pieces((size_t)p->elements, (size_t)Shape::width * wi_strip_warps);
-    const size_t columns = p->strips * args->images;
-    size_t bands = 1;
-    for (size_t turns = 1; turns < 64; turns++) {
-        bands = turns * resident / columns;
-        bands = bands < 1 ? 1 : bands;
-        if (bands * most_rows >= args->out_height)
-            break;
-    }
-    const size_t least = 4 * (size_t)Shape::side;
-    const size_t band = wi_convolve_pieces(args->out_height, bands);
-    p->band = (int)(band < least ? least : band);
+    p->band = (int)wi_strip_band<Shape>(args->out_height, p->strips * args->images, resident);
     p->bands = wi_convolve_pieces(args->out_height, (size_t)p->band);
     return status;
 }
