@@ -63,9 +63,8 @@ static const char *fits_strips(const wi_convolve_args *a) {
         return "needs one filter for all";
     if (a->filter_width != a->filter_height)
         return "needs square filters";
-    if (!(a->type == WEFT_F32 && a->channels == 1) &&
-        !(a->type == WEFT_U8 && (a->channels == 1 || a->channels == 3)))
-        return "needs images of f32 with one channel, or of u8 with one or three";
+    if (!(a->type == WEFT_F32 && a->channels == 1) && !(a->type == WEFT_U8 && a->channels != 2))
+        return "needs images of f32 with one channel, or of u8 with one, three or four";
     return NULL;
 }
 
