@@ -187,6 +187,43 @@ test_histogram() {
         "$folder/most.npy" -p "$place"
 }
 
+test_convolve() {
+    local place=$1 corpus=$WEFT_SOURCE/tests/fuzz
+    printf 'P5 3 2 255\n\1\2\3\4\5\377' >"$folder/tiny.pgm"
+    npy shift.npy "'<f8'" '(1, 3)' '\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' # 1 0 0
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f box:1 -o "$folder/out.npy"
+    same '1 2 3 4 5 255' "$(elements out.npy u1 128)" "$place: convolve by one pixel"
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f "$folder/shift.npy" -o "$folder/out.npy"
+    same '2 3 3 5 255 255' "$(elements out.npy u1 128)" "$place: a convolution turns its filter"
+    "$weft" convolve - -p "$place" -f "$folder/shift.npy" --correlate --border zero -o - \
+        <"$folder/tiny.pgm" | tail -c 6 >"$folder/raw"
+    same '0 1 2 0 4 5' "$(od -An -tu1 "$folder/raw" | xargs)" "$place: a correlation does not; in a pipe"
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f sobel --border valid -o "$folder/out.npy"
+    grep -aq "'shape': (0, 1)" "$folder/out.npy" || fail "$place: nothing valid"
+    "$weft" convolve "$corpus/pnm/plain_rgb16.ppm" -p "$place" -f gauss:0.7 -o "$folder/out.ppm"
+    expect 0 '"channel": "blue".*"hi": 1001' "$weft" histogram -p "$place" "$folder/out.ppm" --json
+    "$weft" convolve "$folder/tiny.pgm" -p "$place" -f emboss -o "$folder/out.pgm" --json |
+        json_valid 'convolve --json' 1
+    if [ "${WEFT_PNG:-0}" = 1 ]; then
+        "$weft" convolve "$corpus/png/gray_alpha8.png" -p "$place" -f sharpen:2 -o "$folder/out.png"
+        expect 0 '"channel": "alpha"' "$weft" histogram -p "$place" "$folder/out.png" --json
+        expect 1 'malformed PNG' "$weft" convolve "$corpus/png/cut_short.png" -f box:3 -o "$folder/x.png"
+    fi
+    expect 1 'cut short' "$weft" convolve "$corpus/pnm/lying_size.pgm" -f box:3 -o "$folder/x.pgm"
+    expect 1 'no image' "$weft" convolve "$folder/bytes.npy" -f box:3 -o "$folder/x.npy"
+    expect 1 'filter\[0\] is nan, not finite' "$weft" convolve "$folder/tiny.pgm" -p "$place" \
+        -f "$folder/undefined.npy" -o "$folder/x.pgm"
+    expect 2 'option --filter is missing' "$weft" convolve "$folder/tiny.pgm" -o "$folder/x.pgm"
+    expect 2 'no filter "gaus"; did you mean "gauss"' "$weft" convolve "$folder/tiny.pgm" -f gaus \
+        -o "$folder/x.pgm"
+    expect 2 'write gauss:SIGMA' "$weft" convolve "$folder/tiny.pgm" -f gauss:0 -o "$folder/x.pgm"
+    expect 2 'write box:SIDE' "$weft" convolve "$folder/tiny.pgm" -f box:0 -o "$folder/x.pgm"
+    expect 2 'did you mean "clamp"' "$weft" convolve "$folder/tiny.pgm" -f box:3 --border clmp \
+        -o "$folder/x.pgm"
+    expect 2 'write .pgm or .png' "$weft" convolve "$folder/tiny.pgm" -f box:3 -o "$folder/x.ppm"
+    expect 2 'does not say which kind' "$weft" convolve "$folder/tiny.pgm" -f box:3 -o "$folder/x.jpg"
+}
+
 test_sort_and_topk() {
     local place=$1
     npy fives.npy "'<i4'" '(2, 3)' \
@@ -644,6 +681,7 @@ for place in $places; do
     test_scan_and_add "$place"
     test_sort_and_topk "$place"
     test_histogram "$place"
+    test_convolve "$place"
     test_select_and_unique "$place"
     test_climb "$place"
 done

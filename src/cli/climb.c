@@ -21,9 +21,13 @@ static void list_ladders(const wi_command *command, wi_words *words) {
 }
 
 static const wi_option m_option = {
-    .name = "m", .value = "COUNT", .help = "rows of a product, if not as --n; of gemm, trsm, trmm"};
+    .name = "m",
+    .value = "COUNT",
+    .help = "rows of a product or image, if not as --n; of gemm, trsm, trmm, convolve"};
 static const wi_option k_option = {
-    .name = "k", .value = "COUNT", .help = "terms of its sums, if not as --n; of gemm, syrk"};
+    .name = "k",
+    .value = "COUNT",
+    .help = "terms of its sums, if not as --n; of gemm, syrk; of convolve the side of the filter"};
 static const wi_option count_option = {
     .name = "count", .value = "COUNT", .help = "number of products; of gemm_batch"};
 
@@ -357,8 +361,9 @@ static size_t extent_of(const wi_arguments *args, const wi_option *option, size_
     return extent;
 }
 
-/* m, n and k of a product, and of a batch the number of products; *n, what --n says or the usual
- * scale, becomes the largest. False, with a message, if one makes no sense. */
+/* m, n and k of a product, and of a batch the number of products; of an image its rows, columns and
+ * the side of the filter. *n, what --n says or the usual scale, becomes the largest. False, with a
+ * message, if one makes no sense. */
 static bool take_extents(const wi_arguments *args, const wi_climb *climb, size_t *n,
                          size_t extent[WI_EXTENTS]) {
     if (!climb->has_extents)
@@ -367,7 +372,7 @@ static bool take_extents(const wi_arguments *args, const wi_climb *climb, size_t
     const size_t side = batch && !wi_given(args, &wi_n_option) ? climb->usual_side : *n;
     extent[0] = extent_of(args, &m_option, side);
     extent[1] = side;
-    extent[2] = extent[0] ? extent_of(args, &k_option, side) : 0;
+    extent[2] = extent[0] ? extent_of(args, &k_option, climb->usual_k ? climb->usual_k : side) : 0;
     extent[3] = batch && extent[2] ? extent_of(args, &count_option, climb->usual_n) : 0;
     *n = 0;
     for (int e = 0; e < WI_EXTENTS; e++)

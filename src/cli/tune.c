@@ -32,7 +32,11 @@ static const size_t products[][EXTENTS] = {
     {16, 4096, 4096},   {33, 8192, 2048},   {4096, 4096, 64},    {4096, 4096, 256},
     {2000, 3000, 100},  {64, 64, 1 << 18},  {256, 256, 1 << 15}, {128, 96, 20000}};
 
+/* Of filters. */
+static const size_t filter_sides[] = {3, 5, 9, 17};
+
 enum {
+    FILTER_SIDES = sizeof filter_sides / sizeof *filter_sides,
     PRODUCTS = sizeof products / sizeof *products
 };
 
@@ -82,6 +86,8 @@ static wi_setup problem_of(const tuner *t, const wi_climb *climb, weft_type type
             setup.extent[e] = scaled(products[index][e], n);
             setup.n = setup.extent[e] > setup.n ? setup.extent[e] : setup.n;
         }
+        if (climb->usual_k)
+            setup.extent[EXTENTS - 1] = filter_sides[index % FILTER_SIDES];
     } else {
         for (size_t k = 0; k < index && setup.n > LEAST_N; k++)
             setup.n /= STEP;

@@ -71,6 +71,7 @@ typedef struct wi_climb {
     bool has_extents;        /* m, n and k, which can be asked for one by one */
     bool may_round;          /* setup.rounds makes a difference */
     unsigned lacks;          /* save these: WI_LACKS_M, WI_LACKS_K */
+    size_t usual_k;          /* k if the user does not say; 0: n */
     size_t usual_side;       /* not 0: a fourth extent counts products of m x n x k, which are as
                                 large as this if the user does not say; n is the number of products */
     /* Allocates and fills a problem; on failure nothing stays allocated. */

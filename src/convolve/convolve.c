@@ -212,12 +212,11 @@ static weft_status run_with(weft_context *ctx, const weft_convolution *c, wi_con
         return status;
     a->filter = room;
     const bool is_shorter = columns + rows < a->filters * a->filter_width * a->filter_height;
-    const bool has_factors = is_shorter && wi_convolve_factors(a, factors, factors + columns);
-    if (has_factors) {
+    if (is_shorter && !(c->how & WEFT_DENSE) &&
+        wi_convolve_factors(a, factors, factors + columns)) {
         a->column = factors;
         a->row = factors + columns;
     }
-    a->separates = has_factors && !(c->how & WEFT_DENSE);
     return wi_call_run(ctx, call, run, a);
 }
 

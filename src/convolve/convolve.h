@@ -30,8 +30,7 @@ typedef struct wi_convolve_args {
     size_t left, above; /* pixels of a filter before the one that is computed */
     size_t filters;
     const double *filter;       /* in host memory */
-    const double *column, *row; /* of each filter, if all are separable; else NULL */
-    bool separates;             /* the rule is to compute it by factors, on every place */
+    const double *column, *row; /* of each filter, if the call is computed by them; else NULL */
 } wi_convolve_args;
 
 extern const wi_ladder wi_convolve_ladder;

@@ -33,9 +33,9 @@ static void without_context(void) {
 /* Refused with a message that has `word`, if one member is changed. */
 #define BAD(word, member, value)                                                                   \
     do {                                                                                           \
-        weft_convolution c = good();                                                               \
-        c.member = (value);                                                                        \
-        REFUSED(call, word, weft_convolve(ctx, &c, r.x, r.y));                                     \
+        weft_convolution changed = good();                                                         \
+        changed.member = (value);                                                                  \
+        REFUSED(call, word, weft_convolve(ctx, &changed, r.x, r.y));                               \
     } while (0)
 
 static void arguments(weft_context *ctx) {
@@ -65,7 +65,7 @@ static void arguments(weft_context *ctx) {
     BAD("images", images, SIZE_MAX);
     BAD("filters", filters, SIZE_MAX);
     special[7] = NAN;
-    BAD("filter[7]", filter, special);
+    BAD("filter", filter, special);
     special[7] = 1e300; /* infinite in f32 */
     BAD("f32", filter, special);
     rig_close(&r);

@@ -48,8 +48,7 @@ static int64_t factor(size_t k) {
     return (int64_t)1 << k % 3;
 }
 
-static weft_status call(void *problem) {
-    const wi_data *const data = problem;
+static weft_status filter_with(const wi_data *data, unsigned how) {
     const wi_setup *const s = &data->setup;
     const size_t side = s->extent[SIDE];
     double filter[MOST_SIDE * MOST_SIDE];
@@ -62,11 +61,17 @@ static weft_status call(void *problem) {
                                 .channels = 1,
                                 .images = 1,
                                 .border = WEFT_BORDER_CLAMP,
-                                .how = WEFT_CORRELATE,
+                                .how = WEFT_CORRELATE | how,
                                 .filter_width = side,
                                 .filter_height = side,
                                 .filter = filter};
     return weft_convolve(s->ctx, &c, data->x, data->z);
+}
+
+/* A rung that computes all products is told to. */
+static weft_status call(void *problem) {
+    const weft_status status = filter_with(problem, 0);
+    return status == WEFT_EUNSUPPORTED ? filter_with(problem, WEFT_DENSE) : status;
 }
 
 /* ---- the oracle: 64-bit integers ---- */
@@ -151,6 +156,7 @@ const wi_climb wi_convolve_climb = {
     .example = "separable filter of an image",
     .type = WEFT_F32,
     .has_extents = true,
+    .usual_k = USUAL_SIDE,
     .first_n = FIRST_N,
     .usual_n = USUAL_N,
     .make = make,

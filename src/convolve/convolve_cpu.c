@@ -7,10 +7,11 @@
 #include "cpu/team.h"
 
 enum {
-    CACHE_BYTES = 1 << 18, /* for the lines of a block */
+    CACHE_BYTES = 1 << 16, /* for the lines of a block */
     LEAST_BLOCK = 256,     /* elements */
     MOST_BLOCK = 4096,
-    LEAST_BAND = 32 /* rows; lines above and below a band are taken twice */
+    STREAM_BYTES = 1 << 24, /* an output that no cache would keep */
+    LEAST_BAND = 32         /* rows; lines above and below a band are taken twice */
 };
 
 static size_t pieces(size_t n, size_t size) {
@@ -43,6 +44,8 @@ static wi_convolve_plan plan_of(const wi_convolve_args *a, bool by_factors, int 
     p.band = round_up(p.band < LEAST_BAND ? LEAST_BAND : p.band, WI_CONVOLVE_ROWS);
     p.band =
         p.band < 4 * a->filter_height ? round_up(4 * a->filter_height, WI_CONVOLVE_ROWS) : p.band;
+    p.streams = a->out_height * a->out_width * a->channels * a->images * weft_type_size(a->out) >=
+                STREAM_BYTES;
     p.blocks = pieces(p.length, p.block);
     p.bands = pieces(a->out_height, p.band);
     return p;

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* convolve on a GPU, for every call: a block has a tile of the output in registers, and brings one
  * piece of the filter after the other to shared memory, with the pixels that the piece lies on. A
- * thread has 4 x 4 pixels: an access to shared memory brings 4 pixels, which meet 4 weights, and
- * weights meet 4 rows. */
+ * thread has 8 rows of 4 pixels: an access to shared memory brings 4 pixels of a row of x, which
+ * meet 4 weights for each of the output rows that they belong to. */
 #include "convolve/convolve_cuda.cuh"
 #include "core/gpu.h"
 
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
 constexpr int quad = 4; /* neighbouring pixels of a thread, and weights of a step */
-constexpr int high = 4; /* rows of a thread */
-constexpr int tile_width = lanes * quad, tile_height = warps * high;
-constexpr int piece_rows = 16, piece_columns = 32; /* of a filter */
-constexpr int long_columns = 64;                   /* of a piece of one row */
+constexpr int tile_width = lanes * quad;
+constexpr int most_rows = 32, most_weights = 512; /* of a piece of the filter */
 constexpr size_t most_blocks = 0x7fffffff;
 constexpr size_t put_bytes = 3072; /* of weights that a kernel takes as parameters */
+
+/* Rows of a thread, and columns of a piece: shared memory has room for half as many f64. */
+template <class Sum>
+constexpr int high = 32 / (int)sizeof(Sum);
+template <class Sum>
+constexpr int tile_height = warps *high<Sum>;
+template <class Sum>
+constexpr int most_columns = 512 / (int)sizeof(Sum);
 
 namespace {
 
@@ -24,7 +30,8 @@ struct params {
     size_t count, blocks_across, blocks_down; /* of filters; of tiles */
     size_t planes;                            /* images times channels */
     int filter_width, filter_height, left, above;
-    int piece_width, piece_height, pitch;
+    int piece_width, piece_height;
+    int pitch, weights_room; /* of pixels, and for weights, in shared memory */
 };
 
 template <class Sum>
@@ -80,19 +87,31 @@ weft_status wi_convolve_check_grid(weft_context *ctx, size_t blocks) {
                    blocks);
 }
 
-/* Brings the pixels that a piece of the filter meets: `rows` rows of `columns` from (row, column)
- * of the plane on; and zeros behind a row, which whole packs reach. */
+/* A piece of the filter, and the output tile that it is added to. */
+struct piece {
+    int row, column, width, height; /* of the filter */
+    int top, left, rows, columns;   /* of the output; what exists of the tile */
+};
+
+__host__ __device__ constexpr int round_up(int n, int to) {
+    return (n + to - 1) / to * to;
+}
+
+/* Brings the pixels that a piece meets, and zeros behind a row, which whole packs reach. */
 template <class Sum>
-static __device__ void take_pixels(const params<Sum> &p, size_t plane, int row, int column,
-                                   int rows, int columns, Sum *tile) {
+static __device__ void take_pixels(const params<Sum> &p, size_t plane, const piece &f, Sum *tile) {
     const wi_convolve_images &m = p.m;
     const size_t image = plane / m.channels * m.apart_x, channel = plane % m.channels;
+    const int rows = round_up(f.rows, high<Sum>) + f.height - 1;
+    const int columns = round_up(f.columns, quad) + f.width - 1;
+    const int padded = round_up(columns, quad) + quad;
+    const int top = f.top - p.above + f.row, left = f.left - p.left + f.column;
     for (int r = (int)threadIdx.x / lanes; r < rows; r += warps) {
-        const int from = wi_convolve_pixel(m.border, row + r, m.height);
+        const int from = wi_convolve_pixel(m.border, top + r, m.height);
         const size_t first = image + (size_t)(from < 0 ? 0 : from) * m.ldx + channel;
-        for (int c = (int)threadIdx.x % lanes; c < p.pitch; c += lanes) {
+        for (int c = (int)threadIdx.x % lanes; c < padded; c += lanes) {
             const int at =
-                from < 0 || c >= columns ? -1 : wi_convolve_pixel(m.border, column + c, m.width);
+                from < 0 || c >= columns ? -1 : wi_convolve_pixel(m.border, left + c, m.width);
             tile[r * p.pitch + c] =
                 at < 0 ? (Sum)0
                        : wi_convolve_load<Sum>(m.type, m.x, first + (size_t)at * m.channels);
@@ -100,95 +119,137 @@ static __device__ void take_pixels(const params<Sum> &p, size_t plane, int row, 
     }
 }
 
-/* The products of up to four neighbouring weights with 4 x 4 pixels. `now` and `next` are the
- * pixels that they meet. */
+/* Brings its weights, in rows of whole packs. */
 template <class Sum>
-static __device__ inline void add_products(Sum (&sum)[quad], const Sum (&weight)[quad],
-                                           const pack<Sum> &now, const pack<Sum> &next, int count) {
+static __device__ void take_weights(const params<Sum> &p, const Sum *filter, const piece &f,
+                                    Sum *weights) {
+    const int padded = round_up(f.width, quad);
+    for (int k = (int)threadIdx.x; k < padded * f.height; k += threads) {
+        const int j = k / padded, i = k % padded;
+        weights[k] =
+            i < f.width ? filter[(size_t)(f.row + j) * p.filter_width + f.column + i] : (Sum)0;
+    }
+}
+
+/* The products of up to four weights with 4 pixels. `now` and `next` are the pixels they meet. */
+template <class Sum>
+static __device__ inline void add_quad(Sum (&sum)[quad], const pack<Sum> &weight,
+                                       const pack<Sum> &now, const pack<Sum> &next, int count) {
 #pragma unroll
     for (int i = 0; i < quad; i++) {
         if (i >= count)
             break;
 #pragma unroll
         for (int v = 0; v < quad; v++)
-            sum[v] = wi_fma(
-                weight[i], i + v < quad ? now.at[(i + v) % quad] : next.at[(i + v) % quad], sum[v]);
+            sum[v] =
+                wi_fma(weight.at[i],
+                       i + v < quad ? now.at[(i + v) % quad] : next.at[(i + v) % quad], sum[v]);
     }
 }
 
-/* All products of a piece, whose weights are rows of `width`, with the pixels of a thread. */
+/* Adds the products of a row of pixels with one row of weights for each of `rows` output rows; that
+ * of the next output row is the one before. */
+template <int rows, class Sum>
+static __device__ void add_line(const Sum *line, const Sum *weights, int width,
+                                Sum (&sum)[rows][quad]) {
+    const int padded = round_up(width, quad);
+    pack<Sum> now = *(const pack<Sum> *)line;
+    int i = 0;
+    for (; i + quad <= width; i += quad) {
+        const pack<Sum> next = *(const pack<Sum> *)(line + i + quad);
+#pragma unroll
+        for (int o = 0; o < rows; o++)
+            add_quad(sum[o], *(const pack<Sum> *)(weights - o * padded + i), now, next, quad);
+        now = next;
+    }
+    if (i < width) {
+        const pack<Sum> next = *(const pack<Sum> *)(line + i + quad);
+#pragma unroll
+        for (int o = 0; o < rows; o++)
+            add_quad(sum[o], *(const pack<Sum> *)(weights - o * padded + i), now, next, width - i);
+    }
+}
+
+/* All products of a piece with the pixels of a thread. Of each output row they are added in the
+ * order of the filter's rows. */
 template <class Sum>
-static __device__ void add_piece(const Sum *weights, int width, int height, const Sum *pixels,
-                                 int pitch, Sum (&sum)[high][quad]) {
-    for (int j = 0; j < height; j++) {
-        pack<Sum> now[high];
-#pragma unroll
-        for (int r = 0; r < high; r++)
-            now[r] = *(const pack<Sum> *)(pixels + (r * warps + j) * pitch);
-        for (int i = 0; i < width; i += quad) {
-            const int count = width - i < quad ? width - i : quad;
-            Sum weight[quad];
-#pragma unroll
-            for (int k = 0; k < quad; k++)
-                weight[k] = k < count ? weights[j * width + i + k] : (Sum)0;
-#pragma unroll
-            for (int r = 0; r < high; r++) {
-                const pack<Sum> next =
-                    *(const pack<Sum> *)(pixels + (r * warps + j) * pitch + i + quad);
-                if (count == quad)
-                    add_products(sum[r], weight, now[r], next, quad);
-                else
-                    add_products(sum[r], weight, now[r], next, count);
-                now[r] = next;
-            }
+static __device__ void add_piece(const piece &f, const Sum *weights, const Sum *pixels, int pitch,
+                                 Sum (&sum)[high<Sum>][quad]) {
+    const int padded = round_up(f.width, quad);
+    for (int t = 0; t < f.height + high<Sum> - 1; t++) {
+        const Sum *const line = pixels + t * pitch, *const row = weights + t * padded;
+        if (t >= high<Sum> - 1 && t < f.height) {
+            add_line<high<Sum>>(line, row, f.width, sum);
+            continue;
         }
+#pragma unroll
+        for (int o = 0; o < high<Sum>; o++)
+            if (t - o >= 0 && t - o < f.height) {
+                Sum(&one)[1][quad] = *(Sum(*)[1][quad]) & sum[o];
+                add_line<1>(line, row - o * padded, f.width, one);
+            }
     }
 }
 
 template <class Sum>
 static __device__ void put_pixels(const params<Sum> &p, size_t plane, int row, int column,
-                                  const Sum (&sum)[high][quad]) {
+                                  const Sum (&sum)[high<Sum>][quad]) {
     const wi_convolve_images &m = p.m;
     const size_t image = plane / m.channels * m.apart_y, channel = plane % m.channels;
 #pragma unroll
-    for (int r = 0; r < high; r++)
+    for (int r = 0; r < high<Sum>; r++)
 #pragma unroll
         for (int v = 0; v < quad; v++)
-            if (row + r * warps < m.out_height && column + v < m.out_width)
+            if (row + r < m.out_height && column + v < m.out_width)
                 wi_convolve_store(m,
-                                  image + (size_t)(row + r * warps) * m.ldy +
+                                  image + (size_t)(row + r) * m.ldy +
                                       (size_t)(column + v) * m.channels + channel,
                                   sum[r][v]);
 }
 
 /* One tile of one channel of one image. */
 template <class Sum>
-static __global__ void __launch_bounds__(threads) blocks(const __grid_constant__ params<Sum> p) {
+static __global__ void __launch_bounds__(threads, 2) blocks(const __grid_constant__ params<Sum> p) {
     WEFT_DYNAMIC_SHARED(shared);
-    Sum *const pixels = (Sum *)shared;
-    const int rows = tile_height + p.piece_height - 1;
-    Sum *const weights = pixels + rows * p.pitch;
+    Sum *const weights = (Sum *)shared;
+    Sum *const pixels = weights + p.weights_room;
     const wi_convolve_tile_at at = wi_convolve_tile_of(blockIdx.x, p.blocks_across, p.blocks_down);
     const Sum *const filter =
         p.filters + at.plane % p.count * (size_t)p.filter_width * (size_t)p.filter_height;
-    const int row = (int)at.down * tile_height, column = (int)at.across * tile_width;
-    const int x = (int)threadIdx.x % lanes * quad, y = (int)threadIdx.x / lanes;
-    Sum sum[high][quad] = {};
-    for (int j = 0; j < p.filter_height; j += p.piece_height)
-        for (int i = 0; i < p.filter_width; i += p.piece_width) {
-            const int width =
-                p.filter_width - i < p.piece_width ? p.filter_width - i : p.piece_width;
-            const int height =
-                p.filter_height - j < p.piece_height ? p.filter_height - j : p.piece_height;
+    const int x = (int)threadIdx.x % lanes * quad, y = (int)threadIdx.x / lanes * high<Sum>;
+    piece f = {};
+    f.top = (int)at.down * tile_height<Sum>;
+    f.left = (int)at.across * tile_width;
+    f.rows = p.m.out_height - f.top < tile_height<Sum> ? p.m.out_height - f.top : tile_height<Sum>;
+    f.columns = p.m.out_width - f.left < tile_width ? p.m.out_width - f.left : tile_width;
+    Sum sum[high<Sum>][quad] = {};
+    for (f.row = 0; f.row < p.filter_height; f.row += p.piece_height)
+        for (f.column = 0; f.column < p.filter_width; f.column += p.piece_width) {
+            const int width = p.filter_width - f.column, height = p.filter_height - f.row;
+            f.width = width < p.piece_width ? width : p.piece_width;
+            f.height = height < p.piece_height ? height : p.piece_height;
             __syncthreads();
-            take_pixels(p, at.plane, row - p.above + j, column - p.left + i,
-                        tile_height + height - 1, tile_width + width - 1, pixels);
-            for (int k = (int)threadIdx.x; k < width * height; k += threads)
-                weights[k] = filter[(size_t)(j + k / width) * p.filter_width + i + k % width];
+            take_pixels(p, at.plane, f, pixels);
+            take_weights(p, filter, f, weights);
             __syncthreads();
-            add_piece(weights, width, height, pixels + y * p.pitch + x, p.pitch, sum);
+            if (y < f.rows && x < f.columns)
+                add_piece(f, weights, pixels + y * p.pitch + x, p.pitch, sum);
         }
-    put_pixels(p, at.plane, row + y, column + x, sum);
+    put_pixels(p, at.plane, f.top + y, f.left + x, sum);
+}
+
+/* Sums go along whole rows of the filter, so that only pieces of one row may be shorter. */
+template <class Sum>
+static void cut_filter(params<Sum> *p) {
+    const int rows = most_weights / round_up(p->filter_width, quad);
+    p->piece_width = p->filter_width < most_columns<Sum> ? p->filter_width : most_columns<Sum>;
+    p->piece_height = p->filter_width > most_columns<Sum> || rows < 1 ? 1 : rows;
+    if (p->piece_height > most_rows)
+        p->piece_height = most_rows;
+    if (p->piece_height > p->filter_height)
+        p->piece_height = p->filter_height;
+    p->weights_room = round_up(p->piece_width, quad) * p->piece_height;
+    p->pitch = round_up(tile_width + p->piece_width - 1, quad) + quad;
 }
 
 template <class Sum>
@@ -206,18 +267,12 @@ static weft_status run_blocks(weft_context *ctx, const wi_convolve_args *args) {
     p.filter_height = (int)args->filter_height;
     p.left = (int)args->left;
     p.above = (int)args->above;
-    /* Sums go along whole rows of the filter: only pieces of one row may be shorter. */
-    const bool is_wide = p.filter_width > piece_columns;
-    p.piece_width = !is_wide                        ? p.filter_width
-                    : p.filter_width > long_columns ? long_columns
-                                                    : p.filter_width;
-    p.piece_height = is_wide ? 1 : p.filter_height < piece_rows ? p.filter_height : piece_rows;
-    p.pitch = (int)wi_convolve_pieces((size_t)(tile_width + p.piece_width - 1), quad) * quad + quad;
+    cut_filter(&p);
     p.blocks_across = wi_convolve_pieces(args->out_width, tile_width);
-    p.blocks_down = wi_convolve_pieces(args->out_height, tile_height);
+    p.blocks_down = wi_convolve_pieces(args->out_height, tile_height<Sum>);
     const size_t count = p.blocks_across * p.blocks_down * p.planes;
-    const size_t elements = (size_t)(tile_height + p.piece_height - 1) * (size_t)p.pitch +
-                            (size_t)(p.piece_width * p.piece_height);
+    const size_t elements =
+        (size_t)p.weights_room + (size_t)(tile_height<Sum> + p.piece_height - 1) * (size_t)p.pitch;
     status = wi_convolve_check_grid(ctx, count);
     if (status != WEFT_OK)
         return status;

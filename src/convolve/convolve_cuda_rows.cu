@@ -10,6 +10,7 @@
 #define F32(size) CASE(float, 1, size)
 #define U8(size) CASE(uint8_t, 1, size)
 #define RGB(size) CASE(uint8_t, 3, size)
+#define RGBA(size) CASE(uint8_t, 4, size)
 
 static weft_status run_f32(weft_context *ctx, const wi_convolve_args *args) {
     switch (args->filter_width) { WI_CONVOLVE_ROWS_F32(F32) }
@@ -26,9 +27,16 @@ static weft_status run_rgb(weft_context *ctx, const wi_convolve_args *args) {
     return WEFT_EUNSUPPORTED;
 }
 
+static weft_status run_rgba(weft_context *ctx, const wi_convolve_args *args) {
+    switch (args->filter_width) { WI_CONVOLVE_ROWS_RGB(RGBA) }
+    return WEFT_EUNSUPPORTED;
+}
+
 weft_status wi_convolve_rows(weft_context *ctx, const void *arguments) {
     const wi_convolve_args *const args = (const wi_convolve_args *)arguments;
-    return args->type == WEFT_F32 ? run_f32(ctx, args)
-           : args->channels == 1  ? run_u8(ctx, args)
-                                  : run_rgb(ctx, args);
+    if (args->type == WEFT_F32)
+        return run_f32(ctx, args);
+    return args->channels == 1   ? run_u8(ctx, args)
+           : args->channels == 3 ? run_rgb(ctx, args)
+                                 : run_rgba(ctx, args);
 }

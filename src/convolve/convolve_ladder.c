@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of convolve: what they can do, and what they cost. */
-#include <math.h>
-
 #include "convolve/convolve.h"
 #include "convolve/convolve_sizes.h"
 #include "cpu/team.h"
@@ -11,18 +9,28 @@
 
 /* ---- what rungs can do ---- */
 
+/* Which order sums are made in follows from the call, not from what is fast here. */
+static const char *fits_dense(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    (void)ctx;
+    return a->column ? "does not compute by a column and a row, as this filter is; pass WEFT_DENSE"
+                     : NULL;
+}
+
 static const char *fits_factors(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
     (void)ctx;
     return a->column ? NULL
-                     : "needs filters that are products of a column and a row, with fewer weights";
+                     : "needs filters that are products of a column and a row with fewer weights, "
+                       "and no WEFT_DENSE";
 }
 
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
 static const char *fits_taught(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    (void)ctx;
+    if (fits_dense(ctx, args))
+        return fits_dense(ctx, args);
     if (a->type != a->out || (a->type != WEFT_F32 && a->type != WEFT_U8) || a->doubles)
         return "needs images and outputs of f32, or of u8, and sums in f32";
     return a->filters > 1 ? "needs one filter for all" : NULL;
@@ -55,9 +63,8 @@ static const char *fits_strips(const wi_convolve_args *a) {
         return "needs one filter for all";
     if (a->filter_width != a->filter_height)
         return "needs square filters";
-    if (!(a->type == WEFT_F32 && a->channels == 1) &&
-        !(a->type == WEFT_U8 && (a->channels == 1 || a->channels == 3)))
-        return "needs images of f32 with one channel, or of u8 with one or three";
+    if (!(a->type == WEFT_F32 && a->channels == 1) && !(a->type == WEFT_U8 && a->channels != 2))
+        return "needs images of f32 with one channel, or of u8 with one, three or four";
     return NULL;
 }
 
@@ -65,7 +72,8 @@ static const char *fits_strips(const wi_convolve_args *a) {
 
 static const char *fits_rows(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    (void)ctx;
+    if (fits_dense(ctx, args))
+        return fits_dense(ctx, args);
     if (fits_strips(a))
         return fits_strips(a);
     if (a->type == WEFT_F32)
@@ -118,15 +126,6 @@ static double factor_flops(const wi_convolve_args *a) {
     return 2 * outputs_of(a) * (double)(a->filter_width + a->filter_height);
 }
 
-/* Which order sums are made in follows from the filter, not from what is faster here. */
-static double if_dense(const wi_convolve_args *a, double seconds) {
-    return a->separates ? INFINITY : seconds;
-}
-
-static double if_separable(const wi_convolve_args *a, double seconds) {
-    return a->separates ? seconds : INFINITY;
-}
-
 /* Cycles of a thread with AVX2 are `per_flop` for each f32 operation, and of f64 twice as many. */
 static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, double flops) {
     const double per_flop = 1.0 / 16, per_pixel = 1.5;
@@ -137,11 +136,11 @@ static double cpu_seconds(const weft_context *ctx, const wi_convolve_args *a, do
 }
 
 static double threads_seconds(const weft_context *ctx, const void *args) {
-    return if_dense(args, cpu_seconds(ctx, args, dense_flops(args)));
+    return cpu_seconds(ctx, args, dense_flops(args));
 }
 
 static double separable_seconds(const weft_context *ctx, const void *args) {
-    return if_separable(args, cpu_seconds(ctx, args, factor_flops(args)));
+    return cpu_seconds(ctx, args, factor_flops(args));
 }
 
 #ifdef WEFT_CUDA
@@ -162,23 +161,22 @@ static double gpu_seconds(const weft_context *ctx, const wi_convolve_args *a, do
 
 static double blocks_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return if_dense(a, gpu_seconds(ctx, a, dense_flops(a), 0.4, 1.6 * bytes_of(a)));
+    return gpu_seconds(ctx, a, dense_flops(a), 0.4, 1.6 * bytes_of(a));
 }
 
 static double rows_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return if_dense(a, gpu_seconds(ctx, a, dense_flops(a), 0.7, 1.15 * bytes_of(a)));
+    return gpu_seconds(ctx, a, dense_flops(a), 0.7, 1.15 * bytes_of(a));
 }
 
 static double two_pass_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return if_separable(
-        a, gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a))));
+    return gpu_seconds(ctx, a, factor_flops(a), 0.3, 1.6 * (bytes_of(a) + bytes_between(a)));
 }
 
 static double fused_seconds(const weft_context *ctx, const void *args) {
     const wi_convolve_args *const a = args;
-    return if_separable(a, gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a)));
+    return gpu_seconds(ctx, a, factor_flops(a), 0.6, 1.2 * bytes_of(a));
 }
 #endif
 
@@ -187,11 +185,13 @@ static const wi_row rows[] = {
      .what = "the loops you would write",
      .kinds = WI_ON_CPU,
      .types = PIXELS,
+     .misfit = fits_dense,
      .run = wi_convolve_serial},
     {.name = "threads",
      .what = "vector registers, four rows for each load, all cores",
      .kinds = WI_ON_CPU,
      .types = PIXELS,
+     .misfit = fits_dense,
      .seconds = threads_seconds,
      .run = wi_convolve_threads},
     {.name = "separable",
@@ -226,6 +226,7 @@ static const wi_row rows[] = {
      .what = "4 x 4 pixels a thread in registers, the filter piece by piece",
      .kinds = WI_ON_CUDA,
      .types = PIXELS,
+     .misfit = fits_dense,
      .seconds = blocks_seconds,
      .run = wi_convolve_blocks},
     {.name = "rows",

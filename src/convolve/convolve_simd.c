@@ -6,6 +6,7 @@
 #include "convolve/convolve_border.h"
 #include "cpu/half_simd.h"
 #include "cpu/lanes.h"
+#include "cpu/stream.h"
 
 enum {
     /* Vectors of a row that are computed together: with four rows that fills the registers. */
@@ -13,8 +14,6 @@ enum {
 };
 
 typedef float wi_floats_there __attribute__((vector_size(WI_VECTOR_BYTES), aligned(4), may_alias));
-
-/* ---- pixels to numbers ---- */
 
 #define SUM float
 #define VECTOR wi_floats

@@ -25,6 +25,7 @@ typedef struct wi_convolve_plan {
     size_t blocks, bands;
     size_t pitch; /* of lines in `room` */
     size_t kept;  /* lines of x, or filtered rows, that are kept */
+    bool streams; /* outputs bypass the cache */
     const void
         *weights; /* rounded to f32 if sums are; all filters, or all rows, then all columns */
 } wi_convolve_plan;

@@ -165,7 +165,9 @@ static void draw_images(rig *r, picture *p, size_t width, size_t type) {
     c->height = draw_of(r, heights, HEIGHTS);
     c->channels = 1 + (unsigned)test_below(&r->random, 4);
     if (is_named(p->row, "rows") || is_named(p->row, "fused"))
-        c->channels = c->type == WEFT_U8 && test_below(&r->random, 2) ? 3 : 1;
+        c->channels = c->type == WEFT_U8 && test_below(&r->random, 2)
+                          ? 3 + (unsigned)test_below(&r->random, 2)
+                          : 1;
     c->images = test_below(&r->random, 4) ? 1 : test_below(&r->random, 4);
     while (c->width * c->height * c->channels * (c->images ? c->images : 1) > most_pixels)
         c->height > 1 ? c->height-- : c->width--;
@@ -175,10 +177,9 @@ static void draw_images(rig *r, picture *p, size_t width, size_t type) {
 
 static bool may_refuse(const picture *p) {
     const weft_convolution *const c = &p->o.c;
-    oracle any = p->o;
     if (!p->row)
         return false;
-    if (is_separable_rung(p->row) && !oracle_factor(&any))
+    if (is_separable_rung(p->row) != p->o.by_factors)
         return true;
     const bool is_taught =
         is_named(p->row, "direct") || is_named(p->row, "constant") || is_named(p->row, "tile");
@@ -191,7 +192,7 @@ static bool may_refuse(const picture *p) {
     return is_strips &&
            (oracle_sums_f64(&p->o) || c->filters > 1 || c->filter_width != c->filter_height ||
             !((c->type == WEFT_F32 && c->channels == 1) ||
-              (c->type == WEFT_U8 && (c->channels == 1 || c->channels == 3))) ||
+              (c->type == WEFT_U8 && c->channels != 2)) ||
             c->filter_width % 2 == 0 || c->filter_width > 7 || c->filter_width == 1
 #ifdef WEFT_EMU
             || true /* few kernels */
@@ -294,7 +295,11 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
         most_products)
         return false;
     draw_places(r, &p);
-    p.o.by_factors = oracle_factor(&p.o) && (row ? is_separable_rung(row) : !(c->how & WEFT_DENSE));
+    if (row && !is_separable_rung(row))
+        c->how |= WEFT_DENSE;
+    if (is_separable_rung(row))
+        c->how &= ~(unsigned)WEFT_DENSE;
+    p.o.by_factors = !(c->how & WEFT_DENSE) && oracle_factor(&p.o);
     return run_case(r, &p);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading PNG files through libpng. It is part of the command only, so that users of the library do
- * not need libpng. */
+/* Reading and writing PNG files through libpng. It is part of the command only, so that users of
+ * the library do not need libpng. */
 #include "io/image.h"
 #include "io/source.h"
 
@@ -111,6 +111,80 @@ weft_status wi_png_read(FILE *file, const char *name, wi_image *image, wi_note *
         wi_image_free(&r.image);
     return status;
 }
+/* ---- writing ---- */
+
+/* The data of libpng's callbacks. */
+typedef struct writing {
+    const char *name;
+    wi_note *note;
+    png_structp png;
+    png_infop info;
+    unsigned char *row;
+} writing;
+
+static void stop_writing(png_structp png, png_const_charp message) {
+    const writing *const w = png_get_error_ptr(png);
+    wi_note_fail(w->note, WEFT_EIO, "%s: writing failed: %s", w->name,
+                 errno ? strerror(errno) : message);
+    png_longjmp(png, 1);
+}
+
+/* A row with the high byte of a sample first, stretched to the full range. */
+static void form_row(const wi_image *image, size_t row, unsigned char *to) {
+    const size_t n = image->width * image->channels;
+    const bool wide = image->type == WEFT_U16;
+    const unsigned full = wide ? UINT16_MAX : UINT8_MAX;
+    for (size_t i = 0; i < n; i++) {
+        unsigned v = wide ? ((const uint16_t *)image->data)[row * n + i]
+                          : ((const uint8_t *)image->data)[row * n + i];
+        if (image->most != full)
+            v = (unsigned)(((uint64_t)v * full + image->most / 2) / image->most);
+        if (wide)
+            *to++ = (unsigned char)(v >> 8);
+        *to++ = (unsigned char)v;
+    }
+}
+
+static weft_status write_image(writing *w, FILE *file, const wi_image *image) {
+    static const int kinds[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                PNG_COLOR_TYPE_RGB_ALPHA};
+    if (setjmp(png_jmpbuf(w->png)))
+        return WEFT_EIO;
+    errno = 0;
+    png_init_io(w->png, file);
+    png_set_IHDR(w->png, w->info, (png_uint_32)image->width, (png_uint_32)image->height,
+                 image->type == WEFT_U16 ? 16 : 8, kinds[image->channels - 1], PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(w->png, w->info);
+    for (size_t row = 0; row < image->height; row++) {
+        form_row(image, row, w->row);
+        png_write_row(w->png, w->row);
+    }
+    png_write_end(w->png, w->info);
+    return fflush(file) == 0 ? WEFT_OK
+                             : wi_note_fail(w->note, WEFT_EIO, "%s: writing failed: %s", w->name,
+                                            strerror(errno));
+}
+
+weft_status wi_png_write(FILE *file, const char *name, const wi_image *image, wi_note *note) {
+    writing w = {.name = name, .note = note};
+    weft_status status = WEFT_ENOMEM;
+    if (image->width > PNG_UINT_31_MAX || image->height > PNG_UINT_31_MAX || image->width == 0 ||
+        image->height == 0)
+        return wi_note_fail(note, WEFT_EUNSUPPORTED,
+                            "%s: PNG cannot hold an image of %zu x %zu pixels; write .npy", name,
+                            image->width, image->height);
+    w.row = wi_host_alloc(image->width * image->channels * weft_type_size(image->type));
+    w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &w, stop_writing, pass_over);
+    w.info = w.png ? png_create_info_struct(w.png) : NULL;
+    if (w.info && w.row)
+        status = write_image(&w, file, image);
+    else
+        wi_note_fail(note, WEFT_ENOMEM, "%s: no memory for a PNG writer", name);
+    png_destroy_write_struct(&w.png, &w.info);
+    wi_host_free(w.row);
+    return status;
+}
 #else
 weft_status wi_png_read(FILE *file, const char *name, wi_image *image, wi_note *note) {
     (void)file;
@@ -118,6 +192,15 @@ weft_status wi_png_read(FILE *file, const char *name, wi_image *image, wi_note *
     return wi_note_fail(note, WEFT_EUNSUPPORTED,
                         "%s: this build reads no PNG files: libpng was not there when it was "
                         "configured; install libpng-dev and build again, or convert to PPM",
+                        name);
+}
+
+weft_status wi_png_write(FILE *file, const char *name, const wi_image *image, wi_note *note) {
+    (void)file;
+    (void)image;
+    return wi_note_fail(note, WEFT_EUNSUPPORTED,
+                        "%s: this build writes no PNG files: libpng was not there when it was "
+                        "configured; install libpng-dev and build again, or write .ppm or .pgm",
                         name);
 }
 #endif
