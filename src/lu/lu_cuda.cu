@@ -272,6 +272,17 @@ static weft_status go_ahead(const steps &s, const rows_of_blocks &rows) {
 
 constexpr size_t room_for_gaps = 1 << 12; /* between what is taken at once */
 
+/* On both lanes, or on the stream alone. */
+static weft_status reserve_exchanges(const steps &s, bool both) {
+    const weft_status status = wi_lu_reserve_exchanges(s.ctx, s.panels());
+    if (status != WEFT_OK || !both)
+        return status;
+    wi_gpu_take_side(s.ctx, true);
+    const weft_status side = wi_lu_reserve_exchanges(s.ctx, s.panels());
+    wi_gpu_take_side(s.ctx, false);
+    return side;
+}
+
 /* Calls go(steps) twice: to ask, and to run. */
 template <class Go>
 static weft_status run(const steps &asking, bool both, const Go &go) {
@@ -285,7 +296,9 @@ static weft_status run(const steps &asking, bool both, const Go &go) {
         status = (both ? wi_gpu_reserve_lanes : wi_gpu_reserve)(s.ctx, bytes + room_for_gaps);
     if (status != WEFT_OK)
         return status;
-    status = go(s);
+    status = reserve_exchanges(s, both);
+    if (status == WEFT_OK)
+        status = go(s);
     const weft_status released = (both ? wi_gpu_release_lanes : wi_gpu_release)(s.ctx);
     return status == WEFT_OK ? released : status;
 }

@@ -53,6 +53,9 @@ typedef struct wi_lu_exchanges {
 /* The same of wi_lu_swap_rows, from row `first` on. x is row 0 of X, which has n columns. */
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e);
+/* Takes the memory that up to `count` of them need on this lane, so that none fails for it later.
+ */
+weft_status wi_lu_reserve_exchanges(weft_context *ctx, size_t count);
 
 /* A(below the panel, columns) -= A(below, panel) A(rows of the panel, columns), for a panel of at
  * most 32 columns. */

@@ -100,16 +100,25 @@ static weft_status exchange(weft_context *ctx, size_t n, T *x, size_t ldx, const
     return status;
 }
 
+static weft_status take_moves(weft_context *ctx, size_t count, move **moves) {
+    static const char moves_key = 0;
+    const size_t pieces = (count + most - 1) / most;
+    return wi_gpu_scratch(ctx, &moves_key, pieces * rows * sizeof **moves, (void **)moves);
+}
+
+weft_status wi_lu_reserve_exchanges(weft_context *ctx, size_t count) {
+    move *moves;
+    return take_moves(ctx, count, &moves);
+}
+
 weft_status wi_lu_exchange(weft_context *ctx, weft_type type, size_t n, void *x, size_t ldx,
                            wi_lu_exchanges e) {
-    static const char moves_key = 0;
     const size_t pieces = (e.count + most - 1) / most;
     const exchanges all = {(int)e.first, (int)e.count, e.pivot, e.forward};
     move *moves;
     if (pieces == 0)
         return WEFT_OK;
-    const weft_status status =
-        wi_gpu_scratch(ctx, &moves_key, pieces * rows * sizeof *moves, (void **)&moves);
+    const weft_status status = take_moves(ctx, e.count, &moves);
     if (status != WEFT_OK)
         return status;
     return type == WEFT_F64 ? exchange(ctx, n, (double *)x, ldx, all, (int)pieces, moves)
