@@ -23,7 +23,7 @@ enum {
 #ifdef WEFT_EMU
 static const size_t most_pixels = 2500, most_products = 60000, capacity = 1 << 19;
 #else
-static const size_t most_pixels = 20000, most_products = 1500000, capacity = 1 << 21;
+static const size_t most_pixels = 12000, most_products = 300000, capacity = 1 << 21;
 #endif
 
 static const weft_type types[][2] = {
@@ -310,7 +310,7 @@ static void all_pictures(weft_context *ctx) {
                           .ladder = &wi_convolve_ladder,
                           .extent = {TYPES, BORDERS, FILTERS, KINDS},
                           .must = 1,
-                          .share = 100,
+                          .share = 60,
                           .one_in = 4,
                           .run = run_drawn};
     test_sweep_run(ctx, &r.random, &s, &r);
