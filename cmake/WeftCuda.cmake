@@ -72,10 +72,7 @@ if(WEFT_CUDA_ON)
                              -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
     # Without exceptions, RTTI and guarded statics the kernels' host code needs no libstdc++, so C
     # programs link with nothing but the C runtime.
-    # The host code only launches: -O1 compiles it faster. nvcc's own -O3 is for host code alone too,
-    # and would come after it.
-    string(REGEX REPLACE "(^| )(-O[0-9s])" "\\1-Xcompiler=\\2" CMAKE_CUDA_FLAGS_RELEASE
-           "${CMAKE_CUDA_FLAGS_RELEASE}")
+    # The host code only launches: -O1 compiles it faster.
     set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-O1)
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
