@@ -88,7 +88,7 @@ weft_status wi_convolve_check_grid(weft_context *ctx, size_t blocks) {
 }
 
 /* A piece of the filter, and the output tile that it is added to. */
-struct piece {
+struct filter_piece {
     int row, column, width, height; /* of the filter */
     int top, left, rows, columns;   /* of the output; what exists of the tile */
 };
@@ -99,7 +99,8 @@ __host__ __device__ constexpr int round_up(int n, int to) {
 
 /* Brings the pixels that a piece meets, and zeros behind a row, which whole packs reach. */
 template <class Sum>
-static __device__ void take_pixels(const params<Sum> &p, size_t plane, const piece &f, Sum *tile) {
+static __device__ void take_pixels(const params<Sum> &p, size_t plane, const filter_piece &f,
+                                   Sum *tile) {
     const wi_convolve_images &m = p.m;
     const size_t image = plane / m.channels * m.apart_x, channel = plane % m.channels;
     const int rows = round_up(f.rows, high<Sum>) + f.height - 1;
@@ -121,7 +122,7 @@ static __device__ void take_pixels(const params<Sum> &p, size_t plane, const pie
 
 /* Brings its weights, in rows of whole packs. */
 template <class Sum>
-static __device__ void take_weights(const params<Sum> &p, const Sum *filter, const piece &f,
+static __device__ void take_weights(const params<Sum> &p, const Sum *filter, const filter_piece &f,
                                     Sum *weights) {
     const int padded = round_up(f.width, quad);
     for (int k = (int)threadIdx.x; k < padded * f.height; k += threads) {
@@ -173,8 +174,8 @@ static __device__ void add_line(const Sum *line, const Sum *weights, int width,
 /* All products of a piece with the pixels of a thread. Of each output row they are added in the
  * order of the filter's rows. */
 template <class Sum>
-static __device__ void add_piece(const piece &f, const Sum *weights, const Sum *pixels, int pitch,
-                                 Sum (&sum)[high<Sum>][quad]) {
+static __device__ void add_piece(const filter_piece &f, const Sum *weights, const Sum *pixels,
+                                 int pitch, Sum (&sum)[high<Sum>][quad]) {
     const int padded = round_up(f.width, quad);
     for (int t = 0; t < f.height + high<Sum> - 1; t++) {
         const Sum *const line = pixels + t * pitch, *const row = weights + t * padded;
@@ -217,7 +218,7 @@ static __global__ void __launch_bounds__(threads, 2) blocks(const __grid_constan
     const Sum *const filter =
         p.filters + at.plane % p.count * (size_t)p.filter_width * (size_t)p.filter_height;
     const int x = (int)threadIdx.x % lanes * quad, y = (int)threadIdx.x / lanes * high<Sum>;
-    piece f = {};
+    filter_piece f = {};
     f.top = (int)at.down * tile_height<Sum>;
     f.left = (int)at.across * tile_width;
     f.rows = p.m.out_height - f.top < tile_height<Sum> ? p.m.out_height - f.top : tile_height<Sum>;

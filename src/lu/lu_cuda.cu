@@ -205,16 +205,17 @@ struct rows_of_blocks {
     }
 };
 
-/* How many of these columns are multiplied while a block is factored. A column of the block takes
- * 2.2 us with what comes between panels, and the products reach 1.1 times the rate of fused
- * multiply-adds: seen on an H200. */
+/* How many of these columns are multiplied while a block is factored: of a usual block all, of a
+ * wide one what takes as long. A column of the block takes 2.2 us with what comes between panels,
+ * and the products reach 1.1 times the rate of fused multiply-adds: seen on an H200. */
 static size_t multiplied_beside(const steps &s, wi_lu_columns block, wi_lu_columns rest) {
     const wi_machine *const m = wi_machine_of(s.ctx);
     const double rate = 1.1 * (s.args->type == WEFT_F64 ? m->f64_flops : m->f32_flops);
     const double a_column = 2.0 * (double)(s.args->m - block.end) * (double)wi_lu_count(block);
     const double columns = 2.2e-6 * (double)s.wide * rate / a_column;
-    const size_t whole = ((size_t)columns / 256 + 1) * 256;
-    return whole < wi_lu_count(rest) ? whole : wi_lu_count(rest);
+    const size_t beside = ((size_t)columns / usual_width + 1) * usual_width;
+    const bool some = s.wide > usual_width && beside < wi_lu_count(rest);
+    return some ? beside : wi_lu_count(rest);
 }
 
 /* While the side lane factors the next block, what is beyond it is updated. The long product begins
