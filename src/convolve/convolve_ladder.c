@@ -68,35 +68,42 @@ static const char *fits_strips(const wi_convolve_args *a) {
     return NULL;
 }
 
-#    define CASE(size) case size:
+/* Is `side` one of these? 0 ends them. */
+static bool is_one_of(const size_t *sides, size_t side) {
+    while (*sides && *sides != side)
+        sides++;
+    return *sides;
+}
 
 static const char *fits_rows(const weft_context *ctx, const void *args) {
+    static const size_t of_f32[] = {WI_CONVOLVE_ROWS_F32, 0}, of_u8[] = {WI_CONVOLVE_ROWS_U8, 0},
+                        of_rgb[] = {WI_CONVOLVE_ROWS_RGB, 0};
     const wi_convolve_args *const a = args;
     if (fits_dense(ctx, args))
         return fits_dense(ctx, args);
     if (fits_strips(a))
         return fits_strips(a);
-    if (a->type == WEFT_F32)
-        switch (a->filter_width) { WI_CONVOLVE_ROWS_F32(CASE) return NULL; }
-    else if (a->channels == 1)
-        switch (a->filter_width) { WI_CONVOLVE_ROWS_U8(CASE) return NULL; }
-    else
-        switch (a->filter_width) { WI_CONVOLVE_ROWS_RGB(CASE) return NULL; }
+    if (is_one_of(a->type == WEFT_F32 ? of_f32
+                  : a->channels == 1  ? of_u8
+                                      : of_rgb,
+                  a->filter_width))
+        return NULL;
     return "needs a filter of a side that a kernel was made for: 3, 5, 7 ... 17, fewer of u8";
 }
 
 static const char *fits_fused(const weft_context *ctx, const void *args) {
+    static const size_t of_f32[] = {WI_CONVOLVE_FUSED_F32, 0}, of_u8[] = {WI_CONVOLVE_FUSED_U8, 0},
+                        of_rgb[] = {WI_CONVOLVE_FUSED_RGB, 0};
     const wi_convolve_args *const a = args;
     if (fits_factors(ctx, args))
         return fits_factors(ctx, args);
     if (fits_strips(a))
         return fits_strips(a);
-    if (a->type == WEFT_F32)
-        switch (a->filter_width) { WI_CONVOLVE_FUSED_F32(CASE) return NULL; }
-    else if (a->channels == 1)
-        switch (a->filter_width) { WI_CONVOLVE_FUSED_U8(CASE) return NULL; }
-    else
-        switch (a->filter_width) { WI_CONVOLVE_FUSED_RGB(CASE) return NULL; }
+    if (is_one_of(a->type == WEFT_F32 ? of_f32
+                  : a->channels == 1  ? of_u8
+                                      : of_rgb,
+                  a->filter_width))
+        return NULL;
     return "needs a filter of a side that a kernel was made for: 3, 5 ... 17, 21, 25, 33, fewer of "
            "u8";
 }

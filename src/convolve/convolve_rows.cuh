@@ -438,4 +438,15 @@ weft_status wi_strip_run(weft_context *ctx, const wi_convolve_args *args) {
     return WEFT_LAUNCH(wi_strips<Shape>, ctx, (unsigned)blocks, Shape::threads, 0, p);
 }
 
+/* By the kernel of the filter's side, which is one of these. */
+template <class In, int channels, bool is_fused, int... sides>
+weft_status wi_strip_choose(weft_context *ctx, const wi_convolve_args *args) {
+    weft_status status = WEFT_EUNSUPPORTED;
+    ((status = args->filter_width == (size_t)sides
+                   ? wi_strip_run<wi_strip_shape<In, sides, channels, is_fused>>(ctx, args)
+                   : status),
+     ...);
+    return status;
+}
+
 #endif

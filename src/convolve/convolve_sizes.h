@@ -5,22 +5,19 @@
 #define WI_CONVOLVE_SIZES_H
 
 #ifdef WEFT_EMU
-#    define WI_CONVOLVE_ROWS_F32(side) side(3) side(5)
-#    define WI_CONVOLVE_ROWS_U8(side) side(5)
-#    define WI_CONVOLVE_ROWS_RGB(side) side(3)
-#    define WI_CONVOLVE_FUSED_F32(side) side(3) side(9)
-#    define WI_CONVOLVE_FUSED_U8(side) side(5)
-#    define WI_CONVOLVE_FUSED_RGB(side) side(3)
+#    define WI_CONVOLVE_ROWS_F32 3, 5
+#    define WI_CONVOLVE_ROWS_U8 5
+#    define WI_CONVOLVE_ROWS_RGB 3
+#    define WI_CONVOLVE_FUSED_F32 3, 9
+#    define WI_CONVOLVE_FUSED_U8 5
+#    define WI_CONVOLVE_FUSED_RGB 3
 #else
-#    define WI_CONVOLVE_ROWS_F32(side)                                                             \
-        side(3) side(5) side(7) side(9) side(11) side(13) side(15) side(17)
-#    define WI_CONVOLVE_ROWS_U8(side) side(3) side(5) side(7) side(9)
-#    define WI_CONVOLVE_ROWS_RGB(side) side(3) side(5) side(7)
-#    define WI_CONVOLVE_FUSED_F32(side)                                                            \
-        side(3) side(5) side(7) side(9) side(11) side(13) side(15) side(17) side(21) side(25)      \
-            side(33)
-#    define WI_CONVOLVE_FUSED_U8(side) side(3) side(5) side(7) side(9) side(13) side(17)
-#    define WI_CONVOLVE_FUSED_RGB(side) side(3) side(5) side(7) side(9)
+#    define WI_CONVOLVE_ROWS_F32 3, 5, 7, 9, 11, 13, 15, 17
+#    define WI_CONVOLVE_ROWS_U8 3, 5, 7, 9
+#    define WI_CONVOLVE_ROWS_RGB 3, 5, 7
+#    define WI_CONVOLVE_FUSED_F32 3, 5, 7, 9, 11, 13, 15, 17, 21, 25, 33
+#    define WI_CONVOLVE_FUSED_U8 3, 5, 7, 9, 13, 17
+#    define WI_CONVOLVE_FUSED_RGB 3, 5, 7, 9
 #endif
 
 #endif
