@@ -9,6 +9,7 @@
  * if its rows are counted from the last to the first. */
 #include "cuda/async.cuh"
 #include "cuda/lookback.cuh"
+#include "cuda/tensor_f64.cuh"
 #include "gemm/triangle_cuda.cuh"
 #include "gemm/trsm.h"
 
