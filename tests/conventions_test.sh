@@ -74,6 +74,34 @@ check_floors() {
         }' | breach_lines "an include from a lower floor to a higher"
 }
 
+# weft_share_ptx in cmake/WeftCuda.cmake makes one PTX for 8.0 and 9.0 of a source unless the source
+# itself names what only 9.0 has. One that comes by it through other headers alone would fail to
+# compile, but only in a build for both.
+check_sources_apart() {
+    code | grep -E '^src/.*\.(cu|cuh)$' | grep -vE '_ring_[a-z0-9]+\.cu$|_nested_steps\.cu$' |
+        xargs awk '
+        FNR == 1 { files[++count] = FILENAME }
+        /__CUDA_ARCH__|WEFT_CLUSTER|cuda\/(bulk|ring|cluster|tensor_f64)[.]cuh/ { named[FILENAME] = 1 }
+        /^#ifdef WI_SHARED_PTX/ { apart[FILENAME] = 1 }
+        /^# *include "/ { split($0, part, "\""); includes[FILENAME] = includes[FILENAME] " src/" part[2] }
+        END {
+            for (changed = 1; changed;) {
+                changed = 0
+                for (k = 1; k <= count; k++) {
+                    many = split(includes[files[k]], header, " ")
+                    for (i = 1; i <= many; i++)
+                        if (header[i] in apart && !(files[k] in apart)) {
+                            apart[files[k]] = changed = 1
+                            via[files[k]] = header[i]
+                        }
+                }
+            }
+            for (k = 1; k <= count; k++)
+                if (files[k] ~ /\.cu$/ && files[k] in apart && !(files[k] in named))
+                    print files[k] ", by " via[files[k]]
+        }' | breach_lines "a source that does not name what only 9.0 has"
+}
+
 # A type of a .cu file is that file's own: on emu, and in host code, templates of one name that take
 # types of one name are one function, whichever file's it is.
 check_types_of_kernels() {
@@ -167,6 +195,7 @@ check_listing
 check_licence_lines
 check_homes
 check_floors
+check_sources_apart
 check_types_of_kernels
 check_sizes
 check_headers_stand_alone

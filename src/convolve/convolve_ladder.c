@@ -68,11 +68,13 @@ static const char *fits_strips(const wi_convolve_args *a) {
     return NULL;
 }
 
-/* Is `side` one of these? 0 ends them. */
-static bool is_one_of(const size_t *sides, size_t side) {
-    while (*sides && *sides != side)
-        sides++;
-    return *sides;
+/* Is the filter's side one of those for images of this kind? 0 ends them. */
+static bool has_kernel(const wi_convolve_args *a, const size_t *of_f32, const size_t *of_u8,
+                       const size_t *of_rgb) {
+    const size_t *side = a->type == WEFT_F32 ? of_f32 : a->channels == 1 ? of_u8 : of_rgb;
+    while (*side && *side != a->filter_width)
+        side++;
+    return *side;
 }
 
 static const char *fits_rows(const weft_context *ctx, const void *args) {
@@ -83,10 +85,7 @@ static const char *fits_rows(const weft_context *ctx, const void *args) {
         return fits_dense(ctx, args);
     if (fits_strips(a))
         return fits_strips(a);
-    if (is_one_of(a->type == WEFT_F32 ? of_f32
-                  : a->channels == 1  ? of_u8
-                                      : of_rgb,
-                  a->filter_width))
+    if (has_kernel(a, of_f32, of_u8, of_rgb))
         return NULL;
     return "needs a filter of a side that a kernel was made for: 3, 5, 7 ... 17, fewer of u8";
 }
@@ -99,10 +98,7 @@ static const char *fits_fused(const weft_context *ctx, const void *args) {
         return fits_factors(ctx, args);
     if (fits_strips(a))
         return fits_strips(a);
-    if (is_one_of(a->type == WEFT_F32 ? of_f32
-                  : a->channels == 1  ? of_u8
-                                      : of_rgb,
-                  a->filter_width))
+    if (has_kernel(a, of_f32, of_u8, of_rgb))
         return NULL;
     return "needs a filter of a side that a kernel was made for: 3, 5 ... 17, 21, 25, 33, fewer of "
            "u8";
