@@ -9,10 +9,14 @@
 extern unsigned wi_group;      /* tiles of a group of look-back: 1 ... 32 */
 extern size_t wi_portion_keys; /* keys that a pass of onesweep takes at a time: at least one tile */
 extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */
-extern unsigned wi_top_k_scanners;      /* threads that scan the tiles' counts: whole warps */
-extern size_t wi_gather_first;          /* the number of gather's first word */
-extern size_t wi_gemm_panels_from;      /* bytes of host matrices that are multiplied in pieces */
-extern size_t wi_gemm_panels_least;     /* rows and columns of a piece, at least */
+extern unsigned wi_top_k_scanners;  /* threads that scan the tiles' counts: whole warps */
+extern size_t wi_gather_first;      /* the number of gather's first word */
+extern size_t wi_gemm_panels_from;  /* bytes of host matrices that are multiplied in pieces */
+extern size_t wi_gemm_panels_least; /* rows and columns of a piece, at least */
+extern int wi_gemm_only_tile_m;     /* with the next: the only tiles of `ring`; 0: any */
+extern int wi_gemm_only_tile_n;
+extern double wi_gemm_price_by_warps; /* factors of how dear it is to join slices of k */
+extern double wi_gemm_price_by_kernel;
 extern size_t wi_gemm_thin_least_steps; /* of a slice of k */
 extern size_t wi_gemm_thin_many_slices; /* that threads share */
 extern size_t wi_cholesky_block;        /* columns taken from the rest at once: panels of 64 */

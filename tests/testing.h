@@ -208,7 +208,7 @@ size_t test_rows(const weft_context *ctx, const wi_ladder *ladder, const wi_row 
 const wi_row *test_row_named(const wi_ladder *ladder, const char *name); /* which must exist */
 
 enum {
-    TEST_MAX_ROWS = 16
+    TEST_MAX_ROWS = 24
 };
 
 /* ---- statuses ---- */

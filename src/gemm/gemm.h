@@ -46,7 +46,12 @@ typedef struct wi_gemm_args {
     wi_gemm_condition when; /* of rungs of f32 on a GPU */
     wi_gemm_wanted wanted;  /* other than all by `ring` and `parts`, for syrk */
     unsigned blocks_most;   /* on a GPU: of `ring` and `parts`, so many blocks at a time; 0: all */
+    bool c_by_rows;         /* within `ring`, of shapes that may */
 } wi_gemm_args;
+
+enum {
+    WI_GEMM_OUTER_TERMS = 16 /* of the rung `outer`, which keeps them in shared memory */
+};
 
 extern const wi_ladder wi_gemm_ladder;
 
@@ -74,6 +79,22 @@ static inline wi_array wi_gemm_matrix(const char *which, const void *p, size_t r
 const char *wi_gemm_fits_ring(const weft_context *ctx, const void *args);
 const char *wi_gemm_fits_parts(const weft_context *ctx, const void *args);
 
+/* Do the tiles of f64 and f32 copy single elements of operands that are not aligned? Where that
+ * takes less time than copies of the operands. */
+static inline bool wi_gemm_takes_elements(const wi_gemm_args *g) {
+    const double most_products = 1 << 30;
+    return (g->type == WEFT_F64 || (g->type == WEFT_F32 && g->accuracy != WI_TF32)) &&
+           (double)g->m * (double)g->n * (double)g->k <= most_products;
+}
+
+/* What `ring` is predicted to take, without copies of operands that are not aligned, or turned. */
+double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_f32_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_f16_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_bf16_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_i8_seconds(const weft_context *ctx, const wi_gemm_args *g);
+
 /* The rungs. */
 weft_status wi_gemm_serial(weft_context *ctx, const void *args);
 weft_status wi_gemm_packed(weft_context *ctx, const void *args);
@@ -88,6 +109,7 @@ weft_status wi_gemm_vector(weft_context *ctx, const void *args);
 weft_status wi_gemm_doubled(weft_context *ctx, const void *args);
 weft_status wi_gemm_warps(weft_context *ctx, const void *args);
 weft_status wi_gemm_thin(weft_context *ctx, const void *args);
+weft_status wi_gemm_outer(weft_context *ctx, const void *args);
 weft_status wi_gemm_by_gemv(weft_context *ctx, const void *args);
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);

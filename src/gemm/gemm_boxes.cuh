@@ -11,12 +11,12 @@
  *   adders, warps        of a block; the copier comes after the adders, the others do nothing
  *   copier_registers, adder_registers   of a thread of each
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
- *   join_steps           in how many steps the sums of slices are joined, about
- *   any_share            may tiles be cut anywhere? gemm_boxes_launch.cuh
- *   read_bytes           of C that a thread reads at once, to add to them
- *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
- *   parts, factors, part_a, part_b   A and B are sums of `parts` matrices, and of the products of
- *                        these `factors` are added, in this order: gemm_parts.cuh
+ *   rate                 flops a second of all blocks together, beside those of multiply-adds of
+ * Sum any_share            may tiles be cut anywhere? gemm_deal.cuh may_turn_c           may C be
+ * stored by rows? read_bytes           of C that a thread reads at once, to add to them Adder<A, B>
+ * gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh parts, factors, part_a, part_b   A and B are
+ * sums of `parts` matrices, and of the products of these `factors` are added, in this order:
+ * gemm_parts.cuh
  *
  * An Adder holds `count` sums of one thread, `run` of which lie together in C:
  *
@@ -29,6 +29,7 @@
 #include "cuda/group.cuh"
 #include "cuda/warp.cuh"
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_deal.cuh"
 #include "gemm/gemm_triangle.cuh"
 
 /* An operand in a slot: `extent` rows of A, or columns of B, by `depth` of k. In the caller's
@@ -61,36 +62,6 @@ struct wi_gemm_panel {
         return by_k ? (uint32_t)(i * wi_box_line + p * (int)sizeof(T))
                     : (uint32_t)(i / across) * box_bytes +
                           (uint32_t)(p * wi_box_line + i % across * (int)sizeof(T));
-    }
-};
-
-/* How tiles are dealt out. The first `whole` tiles go to one block each, in turn. Those left over
- * would keep but some blocks busy: all their steps of k, one tile after the other, are cut into
- * equal shares, one for each block. A share has parts of one tile or two, for it is no longer than
- * a tile's steps. Where a tile has several slices each leaves its sums in `partial`, and the warp
- * that ends last adds them up, in order. */
-template <class Sum>
-struct wi_gemm_deal {
-    size_t whole, rest;  /* tiles */
-    size_t steps, share; /* of a tile that is cut, of a share; k may end before the steps do */
-    Sum *partial;        /* two tiles for each share */
-    unsigned *ended;     /* slices that have, for each warp of a tile that is cut; 0 at the end */
-    wi_gemm_condition when;
-    wi_gemm_wanted wanted;
-
-    __host__ __device__ size_t shares() const {
-        return wi_gemm_pieces(rest * steps, share);
-    }
-    /* Of a tile that is cut: its first and last share. */
-    __device__ size_t first_share(size_t cut) const {
-        return cut * steps / share;
-    }
-    __device__ size_t last_share(size_t cut) const {
-        return ((cut + 1) * steps - 1) / share;
-    }
-    /* Where in `partial` a share has its part of the tile. */
-    __device__ size_t place(size_t of_share, size_t cut) const {
-        return 2 * of_share + (of_share * share / steps == cut ? 0 : 1);
     }
 };
 
@@ -222,12 +193,15 @@ struct wi_gemm_boxed_block {
                         full);
             }
     }
+    __device__ bool has_turned_c() const {
+        return Shape::may_turn_c && g.c_by_rows;
+    }
     /* Brings C's tile to the second-level cache, so that those who add to it wait less. */
     template <class To>
     __device__ void fetch_tile(const wi_gemm_item &item, const To *c) const {
         const To *const tile = c + item.row + item.column * g.ldc;
         constexpr uint32_t bytes = Shape::tile_m * (uint32_t)sizeof(To);
-        if ((uintptr_t)tile % 16 == 0 && g.ldc * sizeof(To) % 16 == 0 &&
+        if (!has_turned_c() && (uintptr_t)tile % 16 == 0 && g.ldc * sizeof(To) % 16 == 0 &&
             item.row + Shape::tile_m <= g.m)
             for (size_t j = (size_t)wi_lane(); j < (size_t)Shape::tile_n && item.column + j < g.n;
                  j += 32)
@@ -258,6 +232,15 @@ struct wi_gemm_boxed_block {
     __device__ void release_read(const turn &t) const {
         wi_bulk_fence();
         release(t);
+    }
+
+    /* Where a slice leaves its sums, a tile by columns, for the kernel that adds up all slices. */
+    __device__ Sum *slice_of(const wi_gemm_item &item) const {
+        constexpr size_t of_tile = (size_t)Shape::tile_m * Shape::tile_n;
+        return deal.partial + deal.place(item.share, item.cut) * of_tile;
+    }
+    __device__ bool is_left(const wi_gemm_item &item) const {
+        return !item.whole && !deal.ended;
     }
 
     /* Leaves a slice's sums for the warp that ends last; for that one, gets those of all slices. */
@@ -299,13 +282,11 @@ struct wi_gemm_boxed_block {
      * any is written: for all the compiler knows, what one writes is what the next reads. With more
      * at a time registers run out. */
     template <class To>
-    __device__ void store_all(const Adder &sums, To *tile) const {
+    __device__ void store_all(const Adder &sums, To *tile, size_t ldc, Sum alpha, Sum beta) const {
         using run = wi_gemm_run<To, Adder::run>;
         using sum_run = wi_gemm_run<Sum, Adder::run>;
         constexpr int runs = Adder::count / Adder::run,
                       at_once = Shape::read_bytes / (int)sizeof(run);
-        const size_t ldc = g.ldc;
-        const Sum alpha = g.alpha, beta = g.beta;
 #pragma unroll
         for (int first = 0; first < runs; first += at_once) {
             run old[at_once] = {};
@@ -325,27 +306,29 @@ struct wi_gemm_boxed_block {
         }
     }
 
-    /* Stores an adder's sums in C: elements c and on, by columns. */
+    /* Stores an adder's sums in C: elements c and on. */
     template <class To>
     __device__ void store(const wi_gemm_item &item, const Adder &sums, To *c) const {
         if (item.row >= g.m || item.column >= g.n)
             return;
-        To *const tile = c + item.row + item.column * g.ldc;
-        const size_t rows = g.m - item.row, columns = g.n - item.column, ldc = g.ldc;
+        const size_t down = has_turned_c() ? g.ldc : 1, across = has_turned_c() ? 1 : g.ldc;
+        To *const tile = c + item.row * down + item.column * across;
+        const size_t rows = g.m - item.row, columns = g.n - item.column;
         const Sum alpha = g.alpha, beta = g.beta;
         using run = wi_gemm_run<To, Adder::run>;
-        const bool aligned = (uintptr_t)tile % sizeof(run) == 0 && ldc % Adder::run == 0;
+        const bool aligned =
+            down == 1 && (uintptr_t)tile % sizeof(run) == 0 && across % Adder::run == 0;
         if (aligned && rows >= (size_t)Shape::tile_m && columns >= (size_t)Shape::tile_n &&
             Triangle::has_all_of(item.row, item.column, deal.wanted))
-            store_all(sums, tile);
+            store_all(sums, tile, across, alpha, beta);
         else
             sums.each([&](int i, int j, const wi_gemm_run<Sum, Adder::run> &x) {
                 const int to_diagonal = (int)(item.column - item.row) + j - i;
                 const wi_gemm_range in =
                     wi_gemm_range_of<Adder::run>((int)rows - i, to_diagonal, deal.wanted);
                 if ((size_t)j < columns && in.first < in.end)
-                    wi_gemm_update_edge(tile + (size_t)i + (size_t)j * ldc, in, aligned, alpha, x,
-                                        beta);
+                    wi_gemm_update_edge(tile + (size_t)i * down + (size_t)j * across, down, in,
+                                        aligned, alpha, x, beta);
             });
     }
 
@@ -355,6 +338,10 @@ struct wi_gemm_boxed_block {
             Adder sums(adder);
             const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
             sums.add_up(*this, steps * (size_t)Shape::factors, t);
+            if (is_left(item)) {
+                store_all(sums, slice_of(item), Shape::tile_m, (Sum)1, (Sum)0);
+                return;
+            }
             if (!item.whole && !join(item, adder, sums.sum))
                 return;
             if constexpr (sizeof(Out) == 2)
@@ -395,8 +382,7 @@ struct wi_gemm_boxed_shape {
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
     static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
-    static constexpr int join_steps = 24;
-    static constexpr bool any_share = false;
+    static constexpr bool any_share = false, may_turn_c = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
     __device__ static constexpr int part_a(int) {

@@ -7,42 +7,6 @@
 
 #include "gemm/gemm_boxes.cuh"
 
-/* Slices of a tile, at most: they are added up by one block. */
-constexpr size_t wi_gemm_most_slices_of_tile = 64;
-
-/* Who does what; `rest` is 0 where cutting tiles would not repay their sums' way through memory.
- * Shares are whole slices where blocks must meet in the second-level cache, side by side at the
- * same k, as memory would be too slow for each alone. */
-template <class Shape>
-wi_gemm_deal<typename Shape::Sum> wi_gemm_deal_out(const weft_context *ctx, const wi_gemm_args *g) {
-    const size_t units = wi_gemm_units(ctx, g);
-    const size_t line = wi_box_line / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
-    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
-                                                   wi_gemm_pieces(g->n, Shape::tile_n)
-                                             : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
-    const size_t rest = tiles % units, room = rest ? units / rest : 1;
-    const size_t slices = room < wi_gemm_most_slices_of_tile ? room : wi_gemm_most_slices_of_tile;
-    const size_t least = wi_gemm_pieces(steps, wi_gemm_most_slices_of_tile);
-    const size_t even = wi_gemm_pieces(rest * steps, units);
-    size_t share = Shape::any_share ? even : wi_gemm_pieces(steps, slices);
-    share = share > least ? share : least;
-    if (rest == 0 || share + Shape::join_steps >= steps)
-        return {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted};
-    const size_t cut = Shape::any_share ? steps : wi_gemm_pieces(steps, share) * share;
-    return {tiles - rest, rest, cut, share, NULL, NULL, g->when, g->wanted};
-}
-
-/* How long a product takes beside others: tiles in turn, times their size. */
-template <class Shape>
-double wi_gemm_cost(const weft_context *ctx, const wi_gemm_args *g) {
-    const wi_gemm_deal<typename Shape::Sum> d = wi_gemm_deal_out<Shape>(ctx, g);
-    const size_t units = wi_gemm_units(ctx, g);
-    double turns = (double)wi_gemm_pieces(d.whole, units);
-    if (d.rest > 0)
-        turns += (double)(d.share + Shape::join_steps) / (double)d.steps;
-    return turns * Shape::tile_m * Shape::tile_n;
-}
-
 /* The boxes of an operand with `extent` rows (or columns), in `parts` matrices without gaps. */
 template <class Panel>
 weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void *p, size_t ld,
@@ -53,13 +17,29 @@ weft_status wi_gemm_describe_boxes(weft_context *ctx, weft_type type, const void
     return wi_gpu_describe_boxes(ctx, &from, Panel::box_lines, boxes);
 }
 
+/* Adds up what slices have left. */
+template <class Shape, class Params>
+weft_status wi_gemm_join_after(weft_context *ctx, const Params &g, size_t units,
+                               const wi_gemm_deal<typename Shape::Sum> &deal) {
+    constexpr size_t elements = (size_t)Shape::tile_m * Shape::tile_n;
+    const wi_gemm_tiling t = {Shape::tile_m, Shape::tile_n, Shape::band};
+    const size_t slices = wi_gemm_pieces(deal.steps, deal.share);
+    const int lanes = wi_gemm_joining_lanes(units, deal.rest * elements, slices);
+    return WEFT_LAUNCH(
+        (wi_gemm_join_slices<typename Shape::T, typename Shape::Out, typename Shape::Sum>), ctx,
+        (unsigned)(deal.rest * (elements / (size_t)lanes)), wi_gemm_joiners, 0, g, deal, t, lanes);
+}
+
+/* Of the scratch memory where warps count slices: 0 before a product, and after it. */
+inline const char wi_gemm_ended_key = 0;
+
 template <class Shape, bool a_by_k, bool b_by_k>
 weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     using Ring = wi_gemm_boxed_block<Shape, a_by_k, b_by_k>;
     using Sum = typename Shape::Sum;
-    static const char ended_key = 0;
     const size_t units = wi_gemm_units(ctx, args);
-    wi_gemm_deal<Sum> deal = wi_gemm_deal_out<Shape>(ctx, args);
+    const wi_gemm_plan<Sum> plan = wi_gemm_plan_for<Shape>(ctx, args);
+    wi_gemm_deal<Sum> deal = plan.deal;
     const size_t shares = deal.shares(), items = deal.whole + shares;
     wi_boxes a, b;
     weft_status status = wi_gemm_describe_boxes<typename Ring::A>(
@@ -67,9 +47,10 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     if (status == WEFT_OK)
         status = wi_gemm_describe_boxes<typename Ring::B>(ctx, args->type, args->b, args->ldb,
                                                           args->n, args->k, Shape::parts, &b);
-    if (status == WEFT_OK && deal.rest > 0)
-        status = wi_gpu_scratch(ctx, &ended_key, deal.rest * Shape::adders * sizeof *deal.ended,
-                                (void **)&deal.ended);
+    if (status == WEFT_OK && deal.rest > 0 && !plan.joins_after)
+        status =
+            wi_gpu_scratch(ctx, &wi_gemm_ended_key, deal.rest * Shape::adders * sizeof *deal.ended,
+                           (void **)&deal.ended);
     if (status == WEFT_OK && deal.rest > 0)
         status = wi_gpu_alloc(ctx, (void **)&deal.partial,
                               2 * shares * Shape::tile_m * Shape::tile_n * sizeof(Sum));
@@ -79,6 +60,8 @@ weft_status wi_gemm_launch_boxed(weft_context *ctx, const wi_gemm_args *args) {
     status = WEFT_LAUNCH((wi_gemm_boxed<Shape, a_by_k, b_by_k>), ctx,
                          (unsigned)(items < units ? items : units), Ring::threads,
                          Ring::shared_bytes, a, b, g, deal);
+    if (status == WEFT_OK && plan.joins_after)
+        status = wi_gemm_join_after<Shape>(ctx, g, units, deal);
     const weft_status freed = deal.rest > 0 ? wi_gpu_free(ctx, deal.partial) : WEFT_OK;
     return status == WEFT_OK ? freed : status;
 }
@@ -93,10 +76,66 @@ weft_status wi_gemm_boxed_by_layout(weft_context *ctx, const wi_gemm_args *g) {
                            : wi_gemm_launch_boxed<Shape, false, true>(ctx, g);
 }
 
-/* Small tiles bring more to shared memory for each product: they must be ahead by a tenth. */
-template <class Large, class Small>
-bool wi_gemm_prefers_large(const weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_cost<Large>(ctx, g) <= 1.1 * wi_gemm_cost<Small>(ctx, g);
+/* The shape that is best for a product, and its prediction. */
+struct wi_gemm_choice {
+    double seconds;
+    wi_gemm_work *run;
+    bool turns_c; /* computes C' = op(B)' op(A)' */
+};
+
+/* The product of the transposes in the other order: C is then stored by rows. */
+inline wi_gemm_args wi_gemm_turned(const wi_gemm_args *g) {
+    wi_gemm_args turned = *g;
+    turned.m = g->n;
+    turned.n = g->m;
+    turned.a = g->b;
+    turned.b = g->a;
+    turned.lda = g->ldb;
+    turned.ldb = g->lda;
+    turned.transposed_a = !g->transposed_b;
+    turned.transposed_b = !g->transposed_a;
+    turned.c_by_rows = true;
+    return turned;
+}
+
+/* The blocks' own time, or the memory's for A and B if that is longer; then C's way to memory. */
+template <class Shape>
+double wi_gemm_boxed_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double factors =
+        (double)weft_type_size(g->type) * ((double)g->m + (double)g->n) * (double)g->k;
+    const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
+    const double working = wi_gemm_plan_for<Shape>(ctx, g).seconds,
+                 moving = wi_seconds_moving(m, factors);
+    return 1.5 * m->launch_s + (working > moving ? working : moving) + wi_seconds_moving(m, sums);
+}
+
+/* On emu tests leave only one shape, of so many elements in a tile, to be considered. */
+WI_LIMIT(int, wi_gemm_only_tile_m, 0)
+WI_LIMIT(int, wi_gemm_only_tile_n, 0)
+
+/* Takes the shape, as it is or turned, if it is better than the best so far. */
+template <class Shape>
+void wi_gemm_consider(const weft_context *ctx, const wi_gemm_args *g, wi_gemm_work *run,
+                      wi_gemm_choice *best) {
+    if (wi_gemm_only_tile_m > 0 &&
+        (Shape::tile_m != wi_gemm_only_tile_m || Shape::tile_n != wi_gemm_only_tile_n))
+        return;
+    const double seconds = wi_gemm_boxed_seconds<Shape>(ctx, g);
+    if (!best->run || seconds < best->seconds)
+        *best = {seconds, run, false};
+    if (!Shape::may_turn_c || g->wanted != WI_ALL)
+        return;
+    const wi_gemm_args turned = wi_gemm_turned(g);
+    const double of_turned = wi_gemm_boxed_seconds<Shape>(ctx, &turned);
+    if (of_turned < best->seconds)
+        *best = {of_turned, run, true};
+}
+
+inline weft_status wi_gemm_run_choice(weft_context *ctx, const wi_gemm_args *g,
+                                      const wi_gemm_choice &choice) {
+    const wi_gemm_args turned = wi_gemm_turned(g);
+    return choice.run(ctx, choice.turns_c ? &turned : g);
 }
 
 #endif

@@ -102,6 +102,8 @@ static inline bool may_refuse(const product *p) {
         return p->types.type != WEFT_F32 || p->how & (WEFT_TF32 | WEFT_F32_STRICT) || p->k < 16;
     if (strcmp(p->row->name, "pipeline") == 0)
         return p->types.type != WEFT_F32;
+    if (strcmp(p->row->name, "outer") == 0)
+        return p->types.type == WEFT_I8 || p->k > WI_GEMM_OUTER_TERMS;
     if (strcmp(p->row->name, "gemv") == 0)
         return p->types.type == WEFT_I8 || (p->m > 1 && p->n > 1);
     if (strcmp(p->row->name, "thin") == 0 && wide)

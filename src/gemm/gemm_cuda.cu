@@ -117,8 +117,17 @@ weft_status wi_gemm_by_gemv(weft_context *ctx, const void *args) {
     return wi_gemv_slices(ctx, &v);
 }
 
+/* Is it better to copy elements of A and B than to align them first? */
+static bool prefers_elements(const wi_gemm_args *g) {
+    const size_t width = weft_type_size(g->type);
+    return wi_gemm_takes_elements(g) &&
+           !(is_aligned(g->a, g->lda, width) && is_aligned(g->b, g->ldb, width));
+}
+
 weft_status wi_gemm_pipeline(weft_context *ctx, const void *args) {
-    return run_prepared(ctx, (const wi_gemm_args *)args, AS_THEY_DO, wi_gemm_pipeline_f32);
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    return prefers_elements(g) ? wi_gemm_pipeline_f32_elements(ctx, g)
+                               : run_prepared(ctx, g, AS_THEY_DO, wi_gemm_pipeline_f32);
 }
 
 static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
@@ -137,7 +146,10 @@ static weft_status tensor_of_type(weft_context *ctx, const wi_gemm_args *g) {
 }
 
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args) {
-    return run_prepared(ctx, (const wi_gemm_args *)args, AS_THEY_DO, tensor_of_type);
+    const wi_gemm_args *const g = (const wi_gemm_args *)args;
+    return g->type == WEFT_F64 && prefers_elements(g) && wi_gemm_has_room_for_elements_f64(ctx)
+               ? wi_gemm_tensor_f64_elements(ctx, g)
+               : run_prepared(ctx, g, AS_THEY_DO, tensor_of_type);
 }
 
 #ifdef WEFT_RING
@@ -146,7 +158,7 @@ static weft_status ring_of_type(weft_context *ctx, const wi_gemm_args *g) {
     case WEFT_F64:
         return wi_gemm_ring_f64(ctx, g);
     case WEFT_F32:
-        return g->accuracy == WI_TF32 ? wi_gemm_ring_tf32(ctx, g) : wi_gemm_ring_f32(ctx, g);
+        return wi_gemm_ring_tf32(ctx, g);
     case WEFT_F16:
         return wi_gemm_ring_f16(ctx, g);
     case WEFT_BF16:
@@ -156,14 +168,16 @@ static weft_status ring_of_type(weft_context *ctx, const wi_gemm_args *g) {
     }
 }
 
-/* With k = 0 there is nothing to bring. Tensor cores take tf32 and i8 along k alone; fused
- * multiply-adds want f32 across. */
+/* With k = 0 there is nothing to bring. Tensor cores take tf32 and i8 along k alone; the largest
+ * tiles of fused multiply-adds want f32 across. */
 weft_status wi_gemm_ring(weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = (const wi_gemm_args *)args;
     if (g->k == 0)
         return wi_gemm_tensor(ctx, g);
     if (g->type == WEFT_F32 && g->accuracy != WI_TF32)
-        return run_prepared(ctx, g, ACROSS_K, ring_of_type);
+        return wi_gemm_ring_f32_wants_across(ctx, g)
+                   ? run_prepared(ctx, g, ACROSS_K, wi_gemm_ring_f32_across)
+                   : run_prepared(ctx, g, AS_THEY_DO, wi_gemm_ring_f32);
     const bool along_k = g->type == WEFT_F32 || g->type == WEFT_I8;
     return run_prepared(ctx, g, along_k ? ALONG_K : AS_THEY_DO, ring_of_type);
 }

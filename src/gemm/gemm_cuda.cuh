@@ -18,6 +18,7 @@ struct wi_gemm_params {
     Out *c;
     float *c_f32; /* of 16-bit floats: C if it is f32, else NULL */
     size_t ldc;
+    bool c_by_rows;
 };
 
 template <class T, class Out, class Sum>
@@ -34,7 +35,8 @@ wi_gemm_params<T, Out, Sum> wi_gemm_typed(const wi_gemm_args *g) {
             g->ldb,
             is_f32 ? NULL : (Out *)g->c,
             is_f32 ? (float *)g->c : NULL,
-            g->ldc};
+            g->ldc,
+            g->c_by_rows};
 }
 
 /* Multiprocessors that blocks which stay may have, one each: others may be at work beside them. */
@@ -111,12 +113,12 @@ __device__ inline wi_gemm_range wi_gemm_range_of(int there, int to_diagonal,
     return in;
 }
 
-/* The same of some elements, by one access if these are all and aligned: seldom called, and short
- * in code. */
+/* The same of some elements, `down` apart, by one access if these are all and aligned: seldom
+ * called, and short in code. */
 template <class Out, class Sum, int count>
 __device__ __attribute__((noinline)) void
-wi_gemm_update_edge(Out *c, wi_gemm_range in, bool aligned, Sum alpha, wi_gemm_run<Sum, count> sum,
-                    Sum beta) {
+wi_gemm_update_edge(Out *c, size_t down, wi_gemm_range in, bool aligned, Sum alpha,
+                    wi_gemm_run<Sum, count> sum, Sum beta) {
     if (aligned && in.first == 0 && in.end == count) {
         wi_gemm_update_run((wi_gemm_run<Out, count> *)c, alpha, sum, beta);
         return;
@@ -124,20 +126,24 @@ wi_gemm_update_edge(Out *c, wi_gemm_range in, bool aligned, Sum alpha, wi_gemm_r
 #pragma unroll
     for (int q = 0; q < count; q++)
         if (q >= in.first && q < in.end)
-            wi_gemm_update(c + q, alpha, sum.at[q], beta);
+            wi_gemm_update(c + (size_t)q * down, alpha, sum.at[q], beta);
 }
 
-/* Element (i, j) of C from the sum of its products. */
+/* The element of C at a place from the sum of its products. */
 template <class T, class Out, class Sum>
-__device__ inline void wi_gemm_store(const wi_gemm_params<T, Out, Sum> &g, size_t i, size_t j,
-                                     Sum sum) {
-    const size_t at = i + j * g.ldc;
+__device__ inline void wi_gemm_store_at(const wi_gemm_params<T, Out, Sum> &g, size_t at, Sum sum) {
     if constexpr (sizeof(Out) == 2)
         if (g.c_f32) {
             wi_gemm_update(g.c_f32 + at, g.alpha, sum, g.beta);
             return;
         }
     wi_gemm_update(g.c + at, g.alpha, sum, g.beta);
+}
+/* Element (i, j), of C by columns. */
+template <class T, class Out, class Sum>
+__device__ inline void wi_gemm_store(const wi_gemm_params<T, Out, Sum> &g, size_t i, size_t j,
+                                     Sum sum) {
+    wi_gemm_store_at(g, i + j * g.ldc, sum);
 }
 
 /* Pieces of `size` that cover n. */
@@ -150,13 +156,16 @@ __host__ __device__ constexpr size_t wi_gemm_pieces(size_t n, size_t size) {
 struct wi_gemm_place {
     size_t row, column;
 };
-template <int columns>
-__device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, size_t tiles_n) {
-    constexpr size_t band = columns;
+__device__ inline wi_gemm_place wi_gemm_place_in(size_t block, size_t tiles_m, size_t tiles_n,
+                                                 size_t band) {
     const size_t before = block / (band * tiles_m) * band;
     const size_t width = tiles_n - before < band ? tiles_n - before : band;
     const size_t within = block - before * tiles_m;
     return {within / width, before + within % width};
+}
+template <int columns>
+__device__ inline wi_gemm_place wi_gemm_place_of(size_t block, size_t tiles_m, size_t tiles_n) {
+    return wi_gemm_place_in(block, tiles_m, tiles_n, columns);
 }
 
 typedef weft_status wi_gemm_work(weft_context *ctx, const wi_gemm_args *g);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adders of f32: fused multiply-adds, in the order of k. A thread has 8 x 16 sums. A and B lie
- * across: a line of a box has one k of 32 rows (or columns), of which lanes take four at a time.
- * Eight of k are unrolled, and no more: all 32 would not fit the cache of instructions. */
+/* Adders of f32: fused multiply-adds, in the order of k. A thread has rows x columns sums, in
+ * groups of four.
+ *
+ * Where an operand lies across, a line of a box has one k of 32 rows (or columns), of which lanes
+ * take four at a time. Where it lies along k, a line is a row, of which lanes take four of k at a
+ * time; neighbouring lanes then have neighbouring rows, so that they read from different banks. */
 #ifndef WI_GEMM_FLOATS_CUH
 #define WI_GEMM_FLOATS_CUH
 
@@ -10,16 +13,14 @@
 
 template <class Shape, class A, class B>
 struct wi_gemm_floats {
-    static constexpr int lanes_m = 8, lanes_n = 4, rows = 8, columns = 16;
+    static constexpr int lanes_m = 8, lanes_n = 4, rows = Shape::rows, columns = Shape::columns;
     static constexpr int warp_m = lanes_m * rows, warp_n = lanes_n * columns;
     static constexpr int warps_m = Shape::tile_m / warp_m;
-    static constexpr int count = rows * columns, run = 4, unrolled = 8;
-    static_assert(!A::by_k && !B::by_k, "lines across");
+    static constexpr int count = rows * columns, run = A::by_k ? 1 : 4;
+    static constexpr int chunk = 16, fours = 2; /* fours of k that are unrolled: all eight would
+                                                   not fit the cache of instructions */
+    using four = wi_vector<float>;
     static_assert(warps_m * (Shape::tile_n / warp_n) == Shape::adders, "a part for each adder");
-
-    struct Operands {
-        wi_vector<float> x[rows / 4], y[columns / 4];
-    };
 
     int row, column; /* of the warp's first element in the tile */
     float sum[count];
@@ -32,51 +33,82 @@ struct wi_gemm_floats {
     }
 
     __device__ static int row_of(int q) {
-        return q / 4 * 4 * lanes_m + wi_lane() % lanes_m * 4 + q % 4;
+        const int lane = wi_lane() % lanes_m;
+        return A::by_k ? q * lanes_m + lane : q / 4 * 4 * lanes_m + lane * 4 + q % 4;
     }
     __device__ static int column_of(int q) {
         return q / 4 * 4 * lanes_n + wi_lane() / lanes_m * 4 + q % 4;
     }
 
-    /* Chunk c of line k is where chunk c ^ (k % 8) would be. The lane's own part of that is few
-     * numbers, which the compiler keeps: what depends on i or j is added. */
-    __device__ void take(const char *slot, int k, Operands &o) const {
-        constexpr int chunk = 16, chunks = 8;
-        const int lane_m = wi_lane() % lanes_m, lane_n = wi_lane() / lanes_m;
-        const char *const a = slot + A::at(row, k) + (lane_m ^ k % chunks) * chunk;
-        const char *const b = slot + A::bytes + B::at(column, k) + (lane_n ^ k % 4) * chunk;
+    /* An operand's elements of one k: where it lies across, from line k % 8 of eight of k. `lanes`
+     * share a row of chunks, of which `lane` is one: chunk c of line k is where chunk c ^ (k % 8)
+     * would be. What depends on the lane alone is few numbers, which the compiler keeps. */
+    template <class Operand, int lanes, int size>
+    __device__ static void take_across(const char *slot, int first, int lane, int k,
+                                       float (&x)[size]) {
+        constexpr int chunks = 8;
+        const int skipped = lanes * size % 32 == 0 ? 0 : first / 4 % chunks;
 #pragma unroll
-        for (int i = 0; i < rows / 4; i++)
-            o.x[i] = *(const wi_vector<float> *)(a + A::at(4 * lanes_m * i, 0));
+        for (int i = 0; i < size / 4; i++) {
+            const int past = skipped + lanes * i; /* chunks, before the lane's */
+            const char *const box = slot + Operand::at((first / 32 + past / chunks) * 32, k);
+            const four v = *(const four *)(box + ((past % chunks + lane) ^ k % chunks) * chunk);
 #pragma unroll
-        for (int j = 0; j < columns / 4; j++)
-            o.y[j] = *(const wi_vector<float> *)(b + B::at(8 * lanes_n * (j / 2), 0) +
-                                                 ((j % 2) ^ (k / 4 % 2)) * 4 * chunk);
+            for (int q = 0; q < 4; q++)
+                x[4 * i + q] = v.at[q];
+        }
+    }
+    /* Four of k of rows (or columns), which lie along k. */
+    template <class Operand, class Place, int size>
+    __device__ static void take_along(const char *slot, int first, Place place, int k,
+                                      four (&x)[size]) {
+#pragma unroll
+        for (int q = 0; q < size; q++)
+            x[q] = *(const four *)(slot + wi_box_place(Operand::at(first + place(q), k)));
     }
 
-    __device__ void add(const Operands &o) {
+    __device__ void add(const float (&x)[rows], const float (&y)[columns]) {
 #pragma unroll
         for (int j = 0; j < columns; j++)
 #pragma unroll
             for (int i = 0; i < rows; i++)
-                sum[j * rows + i] =
-                    wi_fma(o.x[i / 4].at[i % 4], o.y[j / 4].at[j % 4], sum[j * rows + i]);
+                sum[j * rows + i] = wi_fma(x[i], y[j], sum[j * rows + i]);
+    }
+
+    __device__ void add_four(const char *slot, int k) {
+        four a_along[rows], b_along[columns];
+        if constexpr (A::by_k)
+            take_along<A>(slot, row, row_of, k, a_along);
+        if constexpr (B::by_k)
+            take_along<B>(slot + A::bytes, column, column_of, k, b_along);
+#pragma unroll
+        for (int s = 0; s < 4; s++) {
+            float x[rows], y[columns];
+            if constexpr (!A::by_k)
+                take_across<A, lanes_m>(slot, row, wi_lane() % lanes_m, k + s, x);
+            if constexpr (!B::by_k)
+                take_across<B, lanes_n>(slot + A::bytes, column, wi_lane() / lanes_m, k + s, y);
+            if constexpr (A::by_k)
+#pragma unroll
+                for (int i = 0; i < rows; i++)
+                    x[i] = a_along[i].at[s];
+            if constexpr (B::by_k)
+#pragma unroll
+                for (int j = 0; j < columns; j++)
+                    y[j] = b_along[j].at[s];
+            add(x, y);
+        }
     }
 
     template <class Ring>
     __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
         for (size_t s = 0; s < steps; s++) {
-            const char *lines = ring.wait(t);
+            const char *const slot = ring.wait(t);
 #pragma unroll 1
-            for (int first = 0; first < A::depth; first += unrolled) {
+            for (int first = 0; first < A::depth; first += 4 * fours)
 #pragma unroll
-                for (int k = 0; k < unrolled; k++) {
-                    Operands o;
-                    take(lines, k, o);
-                    add(o);
-                }
-                lines += unrolled * wi_box_line;
-            }
+                for (int k = 0; k < 4 * fours; k += 4)
+                    add_four(slot, first + k);
             ring.release_read(t);
             t.next();
         }
@@ -87,20 +119,22 @@ struct wi_gemm_floats {
 #pragma unroll
         for (int j = 0; j < columns; j++)
 #pragma unroll
-            for (int i = 0; i < rows; i += 4) {
-                wi_gemm_run<float, run> four;
+            for (int i = 0; i < rows; i += run) {
+                wi_gemm_run<float, run> together;
 #pragma unroll
-                for (int q = 0; q < 4; q++)
-                    four.at[q] = sum[j * rows + i + q];
-                f(row + row_of(i), column + column_of(j), four);
+                for (int q = 0; q < run; q++)
+                    together.at[q] = sum[j * rows + i + q];
+                f(row + row_of(i), column + column_of(j), together);
             }
     }
 };
 
-template <int tile_m, int tile_n, int slots>
+/* Rates are in percent of the peak of multiply-adds. */
+template <int tile_m, int tile_n, int rows_, int columns_, int slots, int percent, bool may_turn_c_>
 struct wi_gemm_floats_shape : wi_gemm_boxed_shape<float, float, float, tile_m, tile_n, slots, 8> {
-    static constexpr int join_steps = 3, read_bytes = 128;
-    static constexpr bool any_share = true;
+    static constexpr int rows = rows_, columns = columns_, read_bytes = 128;
+    static constexpr double rate = percent / 100.0;
+    static constexpr bool any_share = true, may_turn_c = may_turn_c_;
     template <class A, class B>
     using Adder = wi_gemm_floats<wi_gemm_floats_shape, A, B>;
 };

@@ -74,8 +74,10 @@ struct wi_gemm_group {
     }
 };
 
-template <class Element, class Out, class Sum, int tile_m, int slots>
+/* Rates are in percent of multiply-adds of f32. */
+template <class Element, class Out, class Sum, int tile_m, int slots, int percent>
 struct wi_gemm_groups_shape : wi_gemm_boxed_shape<Element, Out, Sum, tile_m, 128, slots, 16> {
+    static constexpr double rate = percent / 100.0;
     template <class A, class B>
     using Adder = wi_gemm_group<wi_gemm_groups_shape, A, B>;
 };

@@ -69,6 +69,14 @@ static const char *fits_gemv(const weft_context *ctx, const void *args) {
     return g->m == 1 || g->n == 1 ? NULL : "needs a C of one row or column";
 }
 
+static const char *fits_outer(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    (void)ctx;
+    return g->k <= WI_GEMM_OUTER_TERMS && g->wanted == WI_ALL
+               ? NULL
+               : "needs k of at most 16, which it keeps in shared memory";
+}
+
 enum {
     THIN_MOST = 64
 };
@@ -116,8 +124,45 @@ static double tiles_seconds(const weft_context *ctx, const wi_gemm_args *g, doub
     return m->launch_s + fmax(working, wi_seconds_moving(m, factors)) + wi_seconds_moving(m, sums);
 }
 
+static double copying_seconds(const weft_context *ctx, size_t lines, double length, double width) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return m->launch_s + wi_seconds_moving(m, 2 * width * (double)lines * length);
+}
+
+/* To copy operands whose lines are not aligned; `turned` ones are copied anyway. */
+static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, bool turned_a,
+                               bool turned_b) {
+    const size_t width = weft_type_size(g->type);
+    double seconds = 0;
+    if (turned_a || g->lda * width % 16 != 0)
+        seconds += copying_seconds(ctx, g->m, (double)g->k, (double)width);
+    if (turned_b || g->ldb * width % 16 != 0)
+        seconds += copying_seconds(ctx, g->n, (double)g->k, (double)width);
+    return seconds;
+}
+
+/* Tiles of what is not aligned: small ones take single elements. */
+static double tiles_as_they_lie(const weft_context *ctx, const wi_gemm_args *g,
+                                double flops_per_s) {
+    const double copies = aligning_seconds(ctx, g, false, false);
+    if (copies == 0 || !wi_gemm_takes_elements(g))
+        return copies + tiles_seconds(ctx, g, flops_per_s);
+    return tiles_seconds(ctx, g, 0.8 * flops_per_s);
+}
+
 static double pipeline_seconds(const weft_context *ctx, const void *args) {
-    return tiles_seconds(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
+    return tiles_as_they_lie(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
+}
+
+/* As fast as memory takes C, or half as fast as multiply-adds could be. */
+static double outer_seconds(const weft_context *ctx, const void *args) {
+    const wi_gemm_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double sums = (double)g->m * (double)g->n;
+    const double bytes = (double)weft_type_size(g->out) * sums * (g->beta == 0 ? 1 : 2);
+    const double peak = g->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
+    return 1.2 * m->launch_s +
+           fmax(wi_seconds_moving(m, bytes), 2 * sums * (double)g->k / (0.5 * peak));
 }
 
 /* As fast as memory brings the matrix. */
@@ -143,7 +188,7 @@ static double thin_seconds(const weft_context *ctx, const void *args) {
                                       : 64;
     const double length = most <= 32 ? 32 : most <= 64 ? 64 : ceil(most / 128) * 128;
     const double of_f64 = thin == 36 || thin == 48 ? 0.7 : 1.1;
-    const double of_f32 = g->accuracy == WI_TF32 ? 1 : 0.45; /* on tensor cores, or not */
+    const double of_f32 = g->accuracy == WI_TF32 ? 0.22 : 0.42; /* on tensor cores, or not */
     const double rate = g->type == WEFT_F64 ? of_f64 * m->f64_flops : of_f32 * m->f32_flops;
     const double k = (double)g->k, width = (double)weft_type_size(g->type);
     const double bytes = width * (most * k + least * k + 2 * most * least);
@@ -158,57 +203,33 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
     case WEFT_F64: { /* a tile's beginning and end take as long as 120 of k: nothing hides them */
         wi_gemm_args longer = *g;
         longer.k += 120;
-        return tiles_seconds(ctx, &longer, 1.7 * m->f64_flops);
+        return tiles_as_they_lie(ctx, &longer, 1.7 * m->f64_flops);
     }
     case WEFT_F32:
-        return tiles_seconds(ctx, g, 2.7 * m->f32_flops);
+        return aligning_seconds(ctx, g, false, false) + tiles_seconds(ctx, g, 2.7 * m->f32_flops);
     default:
-        return tiles_seconds(ctx, g, 4.5 * m->f32_flops);
+        return aligning_seconds(ctx, g, false, false) + tiles_seconds(ctx, g, 4.5 * m->f32_flops);
     }
 }
 
 #    ifdef WEFT_RING
-/* By tiles of C of `high` rows, in whole turns of all multiprocessors; k of what is left is cut,
- * into 64 shares of a tile at most, whose sums take as long to join as so many of k. */
-static double shared_tiles_seconds(const wi_machine *m, const wi_gemm_args *g, double high,
-                                   double flops_per_s) {
-    const double wide = 128, most_shares = 64, joining = 160, k = (double)g->k;
-    const double tiles = ceil((double)g->m / high) * ceil((double)g->n / wide);
-    const double rest = fmod(tiles, m->units);
-    const double share = fmax(rest * k / m->units, k / most_shares) + joining;
-    const double depth = floor(tiles / m->units) * k + (rest > 0 ? fmin(k, share) : 0);
-    const double elements = ((double)g->m + (double)g->n) * k;
-    const double sums = (double)g->m * (double)g->n;
-    const double working = 2 * high * wide * depth * m->units / flops_per_s;
-    return m->launch_s + fmax(working, wi_seconds_moving(m, 8 * elements)) +
-           wi_seconds_moving(m, 8 * sums);
-}
-
+/* Operands whose lines are not aligned are copied; tf32 and i8 are turned to lie along k. */
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
-    const wi_machine *const m = wi_machine_of(ctx);
-    const bool across = g->type == WEFT_F32 && g->accuracy != WI_TF32;
-    const bool along = (g->type == WEFT_F32 || g->type == WEFT_I8) && !across;
-    const bool turns_a = g->transposed_a ? across : along;
-    const bool turns_b = g->transposed_b ? along : across;
-    const double width = (double)weft_type_size(g->type), k = (double)g->k;
-    double begins = 0.5 * m->launch_s;
-    if (turns_a)
-        begins += m->launch_s + wi_seconds_moving(m, 2 * width * (double)g->m * k);
-    if (turns_b)
-        begins += m->launch_s + wi_seconds_moving(m, 2 * width * (double)g->n * k);
-    if (across)
-        return begins + tiles_seconds(ctx, g, 0.78 * m->f32_flops);
+    const bool along = (g->type == WEFT_F32 && g->accuracy == WI_TF32) || g->type == WEFT_I8;
+    const double copies =
+        aligning_seconds(ctx, g, along && !g->transposed_a, along && g->transposed_b);
     switch (g->type) {
     case WEFT_F64:
-        return begins + fmin(shared_tiles_seconds(m, g, 96, 1.8 * m->f64_flops),
-                             shared_tiles_seconds(m, g, 64, 1.65 * m->f64_flops));
+        return copies + wi_gemm_ring_f64_seconds(ctx, g);
     case WEFT_F32:
-        return begins + tiles_seconds(ctx, g, 5.5 * m->f32_flops);
+        return copies + (along ? wi_gemm_ring_tf32_seconds : wi_gemm_ring_f32_seconds)(ctx, g);
     case WEFT_I8:
-        return begins + tiles_seconds(ctx, g, 20 * m->f32_flops);
+        return copies + wi_gemm_ring_i8_seconds(ctx, g);
+    case WEFT_F16:
+        return copies + wi_gemm_ring_f16_seconds(ctx, g);
     default:
-        return begins + tiles_seconds(ctx, g, 11 * m->f32_flops);
+        return copies + wi_gemm_ring_bf16_seconds(ctx, g);
     }
 }
 
@@ -298,6 +319,14 @@ static const wi_row rows[] = {
      .misfit = fits_gemv,
      .seconds = gemv_seconds,
      .run = wi_gemm_by_gemv},
+    {.name = "outer",
+     .what = "for few terms: all of them in shared memory, C written by whole lines",
+     .kinds = WI_ON_CUDA,
+     .types = WI_FLOATS,
+     .misfit = fits_outer,
+     .seconds = outer_seconds,
+     .shape = shape_of,
+     .run = wi_gemm_outer},
     {.name = "thin",
      .what = "for a thin C: the long factor is read once, k is cut for all blocks",
      .kinds = WI_ON_CUDA,

@@ -104,6 +104,9 @@ weft_status wi_gemm_by_size(weft_context *ctx, const wi_gemm_args *g) {
 
 /* The types' own, each compiled apart. */
 weft_status wi_gemm_pipeline_f32(weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_pipeline_f32_elements(weft_context *ctx, const wi_gemm_args *g);
+bool wi_gemm_has_room_for_elements_f64(const weft_context *ctx);
+weft_status wi_gemm_tensor_f64_elements(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_f64(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_tf32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_f16(weft_context *ctx, const wi_gemm_args *g);
@@ -111,6 +114,10 @@ weft_status wi_gemm_tensor_bf16(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_tensor_i8(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *g, unsigned *unfit);
 weft_status wi_gemm_ring_f32(weft_context *ctx, const wi_gemm_args *g);
+/* The largest tiles of f32 want operands that lie across: are they the best with the time to turn
+ * what lies along k? */
+bool wi_gemm_ring_f32_wants_across(const weft_context *ctx, const wi_gemm_args *g);
+weft_status wi_gemm_ring_f32_across(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f64(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g);
 weft_status wi_gemm_ring_f16(weft_context *ctx, const wi_gemm_args *g);

@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* f64 by a ring of boxes. */
+/* f64 by a ring of boxes. The long and thin tiles are for a thin C; the square ones for a small C.
+ */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_doubles.cuh"
 
-using large = wi_gemm_doubles_shape<96, 128, 2, 4, 7>;
-using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8>;
+using large = wi_gemm_doubles_shape<96, 128, 2, 4, 7, 180, false>;
+using small = wi_gemm_doubles_shape<64, 128, 2, 4, 8, 158, true>;
+using square = wi_gemm_doubles_shape<64, 64, 2, 4, 12, 130, false>;
+using thin32 = wi_gemm_doubles_shape<128, 32, 4, 2, 10, 110, true>;
+using thin16 = wi_gemm_doubles_shape<128, 16, 8, 1, 11, 60, true>;
 
+static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
+    wi_gemm_choice best = {};
+    wi_gemm_consider<large>(ctx, g, wi_gemm_boxed_by_layout<large>, &best);
+    wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
+    if (g->wanted != WI_ALL)
+        return best;
+    wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
+    wi_gemm_consider<thin32>(ctx, g, wi_gemm_boxed_by_layout<thin32>, &best);
+    wi_gemm_consider<thin16>(ctx, g, wi_gemm_boxed_by_layout<thin16>, &best);
+    return best;
+}
+
+double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    return choose(ctx, g).seconds;
+}
 weft_status wi_gemm_ring_f64(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_prefers_large<large, small>(ctx, g) ? wi_gemm_boxed_by_layout<large>(ctx, g)
-                                                       : wi_gemm_boxed_by_layout<small>(ctx, g);
+    return wi_gemm_run_choice(ctx, g, choose(ctx, g));
 }

@@ -3,11 +3,19 @@
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_groups.cuh"
 
-using large = wi_gemm_groups_shape<float, float, float, 256, 4>;
-using small = wi_gemm_groups_shape<float, float, float, 128, 6>;
+using large = wi_gemm_groups_shape<float, float, float, 256, 4, 550>;
+using small = wi_gemm_groups_shape<float, float, float, 128, 6, 500>;
 
+static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
+    wi_gemm_choice best = {};
+    wi_gemm_consider<large>(ctx, g, wi_gemm_launch_boxed<large, true, true>, &best);
+    wi_gemm_consider<small>(ctx, g, wi_gemm_launch_boxed<small, true, true>, &best);
+    return best;
+}
+
+double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g) {
+    return choose(ctx, g).seconds;
+}
 weft_status wi_gemm_ring_tf32(weft_context *ctx, const wi_gemm_args *g) {
-    return wi_gemm_prefers_large<large, small>(ctx, g)
-               ? wi_gemm_launch_boxed<large, true, true>(ctx, g)
-               : wi_gemm_launch_boxed<small, true, true>(ctx, g);
+    return wi_gemm_run_choice(ctx, g, choose(ctx, g));
 }

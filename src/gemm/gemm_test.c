@@ -312,6 +312,57 @@ static void deep_products(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Each shape of the ring's tiles, its slices joined in both ways. Where C is low and the tile is
+ * not, the product is turned. Elsewhere than on emu the library chooses the tiles. */
+static const struct {
+    weft_type type;
+    int tile_m, tile_n;
+} ring_tiles[] = {{WEFT_F64, 96, 128},  {WEFT_F64, 64, 128}, {WEFT_F64, 64, 64},
+                  {WEFT_F64, 128, 32},  {WEFT_F64, 128, 16}, {WEFT_F32, 128, 256},
+                  {WEFT_F32, 128, 128}, {WEFT_F32, 256, 64}, {WEFT_F32, 256, 32},
+                  {WEFT_F16, 256, 128}, {WEFT_F16, 128, 128}};
+
+static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
+    const weft_type type = ring_tiles[tile].type;
+    product p = {.row = test_row_named(&wi_gemm_ladder, "ring"),
+                 .types = {type, type},
+                 .device = ALL_ON_DEVICE,
+                 .on_gpu = is_gpu(r),
+                 .m = is_low ? 21 : 141,
+                 .n = is_low ? 141 : 21,
+                 .alpha = 1,
+                 .beta = stored % 3 == 0 ? 0 : 1,
+                 .pattern = TEST_SMALL};
+    const size_t step = 128 / test_size_of(type);
+    p.k = step * (type == WEFT_F64 ? 11 : 5) - 3;
+    if (type == WEFT_F32)
+        p.how = WEFT_F32_STRICT;
+    choose_layout(r, &p, stored);
+    run_case(r, &p);
+}
+
+static void ring_shapes(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t tile = 0; tile < sizeof ring_tiles / sizeof *ring_tiles; tile++)
+        for (unsigned stored = 0; stored < STORED; stored++) {
+#ifdef WEFT_EMU
+            const bool by_warps = test_below(&r.random, 2);
+            wi_gemm_only_tile_m = ring_tiles[tile].tile_m;
+            wi_gemm_only_tile_n = ring_tiles[tile].tile_n;
+            wi_gemm_price_by_warps = by_warps ? 0 : 1e9;
+            wi_gemm_price_by_kernel = by_warps ? 1e9 : 0;
+#endif
+            run_ring_tile(&r, tile, test_below(&r.random, 2), stored);
+        }
+#ifdef WEFT_EMU
+    wi_gemm_only_tile_m = wi_gemm_only_tile_n = 0;
+    wi_gemm_price_by_warps = wi_gemm_price_by_kernel = 1;
+#endif
+    rig_close(&r);
+}
+
 /* Each tile of the rung for a thin C, its k cut into slices where there are few tiles. On emu a few
  * steps are slices, and many of them. */
 static void thin_shapes(weft_context *ctx) {
@@ -345,6 +396,27 @@ static void thin_shapes(weft_context *ctx) {
     wi_gemm_thin_least_steps = least;
     wi_gemm_thin_many_slices = many;
 #endif
+    rig_close(&r);
+}
+
+/* Few terms: their own rung, with C's rows and columns beyond a block's, and at odd addresses. */
+static void few_terms(weft_context *ctx) {
+    if (ctx->kind != WI_CUDA)
+        return;
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t t = 0; t < PAIRS - 1; t++)
+        for (size_t stored = 0; stored < STORED; stored++) {
+            product p = {.row = test_row_named(&wi_gemm_ladder, "outer"),
+                         .types = pairs[t],
+                         .device = ALL_ON_DEVICE,
+                         .on_gpu = is_gpu(&r),
+                         .m = 200 + 100 * (stored % 3),
+                         .n = 30 + stored,
+                         .k = (stored * 5 + t) % (WI_GEMM_OUTER_TERMS + 1)};
+            choose_numbers(&r, &p, (stored + t) % SCALINGS, stored % KINDS);
+            choose_layout(&r, &p, stored);
+            run_case(&r, &p);
+        }
     rig_close(&r);
 }
 
@@ -404,9 +476,14 @@ static void elements_without_parts(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(each_rung_once), TEST_ON_EACH_PLACE(thin_shapes),
-        TEST_ON_EACH_PLACE(deep_products),  TEST_ON_EACH_PLACE(elements_without_parts),
-        TEST_ON_EACH_PLACE(one_line),       TEST_ON_EACH_PLACE(usual_sizes),
+        TEST_ON_EACH_PLACE(each_rung_once),
+        TEST_ON_EACH_PLACE(thin_shapes),
+        TEST_ON_EACH_PLACE(deep_products),
+        TEST_ON_EACH_PLACE(ring_shapes),
+        TEST_ON_EACH_PLACE(elements_without_parts),
+        TEST_ON_EACH_PLACE(one_line),
+        TEST_ON_EACH_PLACE(few_terms),
+        TEST_ON_EACH_PLACE(usual_sizes),
         TEST_ON_EACH_PLACE(longer_sizes),
     };
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);

@@ -7,6 +7,7 @@
  *   warps_m, warps_n         how warps divide C's tile
  *   stages                   steps in shared memory at once
  *   blocks                   on a multiprocessor at once, at least
+ *   by_elements              are operands copied so, as they may not be aligned?
  *   Sums<A, B>               what a thread adds up, and how: gemm_warp.cuh
  *   may_lie_along_k          in shared memory, if it does in the caller's matrix
  *   pad_by_k, pad_across     elements between lines of a tile, which keep banks apart
@@ -41,10 +42,11 @@ struct wi_gemm_slab {
 };
 
 /* The part of an operand's tiles that a thread copies: the same few chunks of each tile, of 16
- * bytes where lines stay lines. Lines of the matrix begin at multiples of 16 bytes. */
-template <class T, class Slab, int threads>
+ * bytes where lines stay lines. Lines of the matrix begin at multiples of 16 bytes, unless chunks
+ * are elements. */
+template <class T, class Slab, int threads, bool by_elements>
 struct wi_gemm_loader {
-    static constexpr int chunk = Slab::turned ? 1 : 16 / (int)sizeof(T);
+    static constexpr int chunk = Slab::turned || by_elements ? 1 : 16 / (int)sizeof(T);
     static constexpr int chunks = Slab::length / chunk; /* in a line */
     static constexpr int step = threads / chunks;       /* lines that all threads take at once */
     static constexpr int turns = (Slab::lines + step - 1) / step;
@@ -150,8 +152,8 @@ struct wi_gemm_block {
     }
 
     __device__ void add_up(Sums &sums) const {
-        const wi_gemm_loader<T, A, threads> load_a(g.a, g.lda, row, g.m);
-        const wi_gemm_loader<T, B, threads> load_b(g.b, g.ldb, column, g.n);
+        const wi_gemm_loader<T, A, threads, Shape::by_elements> load_a(g.a, g.lda, row, g.m);
+        const wi_gemm_loader<T, B, threads, Shape::by_elements> load_b(g.b, g.ldb, column, g.n);
         const size_t steps = wi_gemm_pieces(end - first, Shape::tile_k);
         size_t p = first; /* of the step that is loaded next */
         const auto load = [&](int slot) {

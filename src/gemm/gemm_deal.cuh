@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How tiles of C are dealt out to blocks that stay. The first `whole` tiles go to one block each,
+ * in turn. Those left over would keep but some blocks busy: all their steps of k, one tile after
+ * the other, are cut into equal shares, one for each block. A share has parts of one tile or two,
+ * for it is no longer than a tile's steps.
+ *
+ * Where a tile has several slices each leaves its sums in `partial`. A few are added up, in order,
+ * by the warp that ends last; many by a kernel that runs afterwards, on the whole device. */
+#ifndef WI_GEMM_DEAL_CUH
+#define WI_GEMM_DEAL_CUH
+
+#include <math.h>
+
+#include "core/machine.h"
+#include "cuda/limit.cuh"
+#include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_triangle.cuh"
+
+template <class Sum>
+struct wi_gemm_deal {
+    size_t whole, rest;  /* tiles */
+    size_t steps, share; /* of a tile that is cut, of a share; k may end before the steps do */
+    Sum *partial;        /* two tiles for each share */
+    unsigned *ended;     /* slices that have, for each warp of a tile that is cut, 0 at the end; or
+                          * NULL: a kernel adds up the slices */
+    wi_gemm_condition when;
+    wi_gemm_wanted wanted;
+
+    __host__ __device__ size_t shares() const {
+        return wi_gemm_pieces(rest * steps, share);
+    }
+    /* Of a tile that is cut: its first and last share. */
+    __device__ size_t first_share(size_t cut) const {
+        return cut * steps / share;
+    }
+    __device__ size_t last_share(size_t cut) const {
+        return ((cut + 1) * steps - 1) / share;
+    }
+    /* Where in `partial` a share has its part of the tile, which is its first or its second. */
+    __device__ size_t place(size_t of_share, size_t cut) const {
+        return 2 * of_share + (of_share * share >= cut * steps ? 0 : 1);
+    }
+};
+
+/* ---- the kernel that adds up slices ---- */
+
+struct wi_gemm_tiling {
+    size_t tile_m, tile_n, band;
+};
+
+constexpr int wi_gemm_joiners = 256;
+
+/* `lanes` of a block's threads have an element each of a tile, and so many groups of them as there
+ * are add up some slices each; the first then adds up what the groups have. */
+template <class T, class Out, class Sum>
+__global__ void __launch_bounds__(wi_gemm_joiners)
+    wi_gemm_join_slices(wi_gemm_params<T, Out, Sum> g, wi_gemm_deal<Sum> deal, wi_gemm_tiling t,
+                        int lanes) {
+    WEFT_SHARED(Sum, sums, [wi_gemm_joiners]);
+    if (!wi_gemm_holds(deal.when))
+        return;
+    const int groups = wi_gemm_joiners / lanes;
+    const int lane = (int)threadIdx.x % lanes, group = (int)threadIdx.x / lanes;
+    const size_t elements = t.tile_m * t.tile_n, pieces = elements / (size_t)lanes;
+    const size_t cut = blockIdx.x / pieces;
+    const size_t e = blockIdx.x % pieces * (size_t)lanes + (size_t)lane;
+    const wi_gemm_place at = wi_gemm_place_in(deal.whole + cut, wi_gemm_pieces(g.m, t.tile_m),
+                                              wi_gemm_pieces(g.n, t.tile_n), t.band);
+    const size_t i = at.row * t.tile_m + e % t.tile_m, j = at.column * t.tile_n + e / t.tile_m;
+    const size_t from = deal.first_share(cut), end = deal.last_share(cut) + 1;
+    const size_t each = wi_gemm_pieces(end - from, (size_t)groups);
+    const size_t first = from + (size_t)group * each;
+    const size_t past = first + each < end ? first + each : end;
+    const bool is_there = i < g.m && j < g.n;
+    Sum sum = 0;
+    if (is_there)
+#pragma unroll 8
+        for (size_t s = first; s < past; s++)
+            sum = wi_plus(sum, deal.partial[deal.place(s, cut) * elements + e]);
+    sums[threadIdx.x] = sum;
+    __syncthreads();
+    if (group > 0 || !is_there)
+        return;
+    for (int other = 1; other < groups; other++)
+        sum = wi_plus(sum, sums[other * lanes + lane]);
+    wi_gemm_store_at(g, g.c_by_rows ? i * g.ldc + j : i + j * g.ldc, sum);
+}
+
+/* As many groups as keep the device busy, and no more than there are slices. */
+inline int wi_gemm_joining_lanes(size_t units, size_t elements, size_t slices) {
+    constexpr size_t of_unit = 2048, least = 16;
+    size_t groups = 1;
+    while (groups < wi_gemm_joiners / least && groups * 2 <= slices &&
+           elements * groups < units * of_unit)
+        groups *= 2;
+    return (int)(wi_gemm_joiners / groups);
+}
+
+/* ---- how it is chosen ---- */
+
+template <class Sum>
+struct wi_gemm_plan {
+    wi_gemm_deal<Sum> deal;
+    bool joins_after; /* by the kernel */
+    double seconds;   /* of the blocks that stay, and of the kernel */
+};
+
+/* How long parts of the work take, in seconds. */
+template <class Shape>
+struct wi_gemm_pace {
+    static constexpr double elements = (double)Shape::tile_m * Shape::tile_n;
+    double step, slice;      /* on one multiprocessor: of a tile, and to add one to the sums */
+    double begin, after;     /* to cut tiles at all: by warps, by the kernel */
+    double after_each_share; /* the kernel's way through memory */
+
+    explicit wi_gemm_pace(const wi_machine *m) {
+        using Sum = typename Shape::Sum;
+        constexpr double depth = 128.0 / sizeof(typename Shape::T);
+        constexpr double of_all = 2.5; /* a multiprocessor alone has so many times its part */
+        const double peak = sizeof(Sum) == 8 ? m->f64_flops : m->f32_flops;
+        const double bytes = elements * sizeof(Sum);
+        step = 2 * elements * depth * m->units / (Shape::rate * peak);
+        slice = bytes * m->units / (of_all * m->bytes_per_s);
+        begin = 0.5 * m->launch_s;
+        after = 1.2 * m->launch_s;
+        after_each_share = 2 * bytes / m->cache_bytes_per_s;
+    }
+};
+
+constexpr size_t wi_gemm_most_slices_of_tile = 256;
+
+/* On emu tests make one of the ways to join slices cheap, or both dear. */
+WI_LIMIT(double, wi_gemm_price_by_warps, 1)
+WI_LIMIT(double, wi_gemm_price_by_kernel, 1)
+
+/* One way to cut the tiles left over. */
+struct wi_gemm_cut {
+    size_t share;
+    bool is_aligned, joins_after;
+    double seconds;
+};
+
+/* Tries shares of so many steps. Where slices of all tiles begin at the same k, blocks meet in the
+ * second-level cache; else each brings its operands from memory, if that cache does not hold all of
+ * them. */
+template <class Shape>
+void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, const wi_gemm_args *g,
+                       size_t rest, size_t steps, size_t share, bool is_aligned,
+                       wi_gemm_cut *best) {
+    constexpr double line = 128, sides = Shape::tile_m + Shape::tile_n;
+    const size_t slices = wi_gemm_pieces(steps, share) + (is_aligned ? 0 : 1);
+    const size_t count = is_aligned ? rest * slices : wi_gemm_pieces(rest * steps, share);
+    const double by_warps = wi_gemm_price_by_warps * (pace.begin + (double)slices * pace.slice);
+    const double by_kernel =
+        wi_gemm_price_by_kernel * (pace.after + (double)count * pace.after_each_share);
+    const bool after = g->wanted == WI_ALL && by_kernel < by_warps;
+    const double all = line * ((double)g->m + (double)g->n) * (double)steps;
+    const double bytes = line * sides * (double)(rest * steps);
+    const double moving = is_aligned                      ? 0
+                          : all <= (double)m->cache_bytes ? bytes / m->cache_bytes_per_s
+                                                          : bytes / m->bytes_per_s;
+    const double working = (double)share * pace.step;
+    const double seconds = (working > moving ? working : moving) + (after ? by_kernel : by_warps);
+    if (share < steps && seconds < best->seconds)
+        *best = {share, is_aligned, after, seconds};
+}
+
+/* Tiles stay whole where cutting them would not repay the sums' way through memory. Of aligned
+ * slices as many are tried as there is room for, and the numbers from which on more would cost more
+ * to join than they save. */
+template <class Shape>
+wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, size_t rest,
+                             size_t steps, size_t units) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const wi_gemm_pace<Shape> pace(m);
+    const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
+    wi_gemm_cut best = {steps, true, false, (double)steps * pace.step};
+    if (Shape::any_share)
+        wi_gemm_try_share(m, pace, g, rest, steps, even, false, &best);
+    const double whole = (double)steps * pace.step;
+    const double of_kernel = (double)rest * pace.after_each_share;
+    const size_t counts[] = {room, (size_t)sqrt(whole / pace.slice),
+                             (size_t)sqrt(whole / of_kernel)};
+    for (const size_t count : counts) {
+        const size_t most = count < room ? count : room;
+        const size_t slices =
+            most < wi_gemm_most_slices_of_tile ? most : wi_gemm_most_slices_of_tile;
+        if (slices >= 2)
+            wi_gemm_try_share(m, pace, g, rest, steps, wi_gemm_pieces(steps, slices), true, &best);
+    }
+    return best;
+}
+
+template <class Shape>
+wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, const wi_gemm_args *g) {
+    const size_t units = wi_gemm_units(ctx, g);
+    const size_t line = 128 / sizeof(typename Shape::T), steps = wi_gemm_pieces(g->k, line);
+    const size_t tiles = g->wanted == WI_ALL ? wi_gemm_pieces(g->m, Shape::tile_m) *
+                                                   wi_gemm_pieces(g->n, Shape::tile_n)
+                                             : wi_gemm_triangle<Shape>(g->n, g->wanted).count();
+    const size_t rest = tiles % units;
+    wi_gemm_plan<typename Shape::Sum> plan = {
+        {tiles, 0, steps, steps, NULL, NULL, g->when, g->wanted}, false, 0};
+    plan.seconds = wi_gemm_pace<Shape>(wi_machine_of(ctx)).step * (double)(tiles / units * steps);
+    if (rest == 0 || steps == 0)
+        return plan;
+    const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, steps, units);
+    plan.seconds += cut.seconds;
+    if (cut.share == steps)
+        return plan;
+    plan.joins_after = cut.joins_after;
+    plan.deal.whole = tiles - rest;
+    plan.deal.rest = rest;
+    plan.deal.share = cut.share;
+    if (cut.is_aligned)
+        plan.deal.steps = wi_gemm_pieces(steps, cut.share) * cut.share;
+    return plan;
+}
+
+#endif
