@@ -57,6 +57,12 @@ static const wi_row rows[] = {
      .types = CHOLESKY_TYPES,
      .seconds = wi_no_rival,
      .run = wi_cholesky_panels},
+    {.name = "steps",
+     .what = "64 columns in one kernel: a warp factors, four substitute, other blocks update",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_cholesky_stepwise},
     {.name = "overlapped",
      .what =
          "the next 256 columns on a lane of high priority, while the last are taken from the rest",
