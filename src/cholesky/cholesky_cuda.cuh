@@ -28,7 +28,10 @@ weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, s
 typedef struct wi_cholesky_steps {
     size_t first, columns;
     unsigned blocks_most; /* that share the tiles of 64 columns */
+    void *copies;         /* memory of wi_cholesky_copies, also of the other lane */
 } wi_cholesky_steps;
+
+weft_status wi_cholesky_copies(weft_context *ctx, void **copies);
 
 /* Makes them columns of L. With first = 0 it clears the words, too. */
 weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,

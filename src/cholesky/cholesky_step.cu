@@ -312,12 +312,7 @@ static weft_status launch_step(weft_context *ctx, wi_cholesky_step_params<T> p,
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_cholesky_steps *s) {
-    static const char key = 0;
-    void *copies;
-    weft_status status = wi_gpu_scratch(ctx, &key, 2 * side * side * sizeof(double), &copies);
-    if (status != WEFT_OK)
-        return status;
-    T *const copy[2] = {(T *)copies, (T *)copies + side * side};
+    T *const copy[2] = {(T *)s->copies, (T *)s->copies + side * side};
     wi_cholesky_step_params<T> p = {};
     p.a = (T *)g->a;
     p.down = g->upper ? g->lda : 1;
@@ -329,13 +324,18 @@ static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_ch
     p.first = g->first;
     p.clears = s->first == 0;
     p.out = copy[p.begin % 2];
-    status = WEFT_LAUNCH(begin_steps<T>, ctx, 1, copiers, 0, p);
+    weft_status status = WEFT_LAUNCH(begin_steps<T>, ctx, 1, copiers, 0, p);
     for (p.column = p.begin; p.column < p.end && status == WEFT_OK; p.column++) {
         p.in = copy[p.column % 2];
         p.out = copy[(p.column + 1) % 2];
         status = launch_step(ctx, p, s->blocks_most);
     }
     return status;
+}
+
+weft_status wi_cholesky_copies(weft_context *ctx, void **copies) {
+    static const char key = 0;
+    return wi_gpu_scratch(ctx, &key, 2 * side * side * sizeof(double), copies);
 }
 
 weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,
@@ -345,6 +345,7 @@ weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *arg
 
 weft_status wi_cholesky_stepwise(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const g = (const wi_cholesky_args *)args;
-    const wi_cholesky_steps all = {0, g->n, ~0u};
-    return wi_cholesky_run_steps(ctx, g, &all);
+    wi_cholesky_steps all = {0, g->n, ~0u, NULL};
+    const weft_status status = wi_cholesky_copies(ctx, &all.copies);
+    return status == WEFT_OK ? wi_cholesky_run_steps(ctx, g, &all) : status;
 }

@@ -195,6 +195,8 @@ static void check_solution(rig *r, const problem *p, const long double *a) {
 static void lower_limit(test_random *r) {
 #ifdef WEFT_EMU
     wi_cholesky_block = test_below(r, 4) ? 64 : 256;
+    wi_cholesky_ahead = 64;
+    wi_cholesky_tail = test_below(r, 2) ? 64 : test_below(r, 2) ? 20 : 3072;
 #else
     (void)r;
 #endif
