@@ -20,6 +20,8 @@ extern double wi_gemm_price_by_kernel;
 extern size_t wi_gemm_thin_least_steps; /* of a slice of k */
 extern size_t wi_gemm_thin_many_slices; /* that threads share */
 extern size_t wi_cholesky_block;        /* columns taken from the rest at once: panels of 64 */
+extern size_t wi_cholesky_ahead;        /* columns of the smallest blocks: a multiple of 64 */
+extern size_t wi_cholesky_tail;         /* columns left to steps alone */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
 #endif
 

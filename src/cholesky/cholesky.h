@@ -39,8 +39,8 @@ extern const wi_ladder wi_cholesky_ladder;
 /* The rungs; args is a wi_cholesky_args. */
 weft_status wi_cholesky_serial(weft_context *ctx, const void *args);
 weft_status wi_cholesky_columns(weft_context *ctx, const void *args);
-weft_status wi_cholesky_halves(weft_context *ctx, const void *args);
 weft_status wi_cholesky_panels(weft_context *ctx, const void *args);
+weft_status wi_cholesky_stepwise(weft_context *ctx, const void *args);
 weft_status wi_cholesky_overlapped(weft_context *ctx, const void *args);
 weft_status wi_cholesky_openblas(weft_context *ctx, const void *args);
 weft_status wi_cholesky_blocked(weft_context *ctx, const void *args);

@@ -23,6 +23,20 @@ weft_status wi_cholesky_clear_words(weft_context *ctx, const wi_cholesky_args *a
 weft_status wi_cholesky_panel(weft_context *ctx, const wi_cholesky_args *args, size_t first,
                               size_t columns);
 
+/* A matrix's columns first ... first + columns - 1, first a multiple of 64, and so are they unless
+ * they are the last; all before them are taken off. */
+typedef struct wi_cholesky_steps {
+    size_t first, columns;
+    unsigned blocks_most; /* that share the tiles of 64 columns */
+    void *copies;         /* memory of wi_cholesky_copies, also of the other lane */
+} wi_cholesky_steps;
+
+weft_status wi_cholesky_copies(weft_context *ctx, void **copies);
+
+/* Makes them columns of L. With first = 0 it clears the words, too. */
+weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,
+                                  const wi_cholesky_steps *steps);
+
 template <class T>
 __device__ bool wi_cholesky_is_pivot(T x) {
     return x > 0 && x - x == 0;

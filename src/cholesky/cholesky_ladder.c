@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of cholesky: which calls each can do, and what it costs. */
-#include "cholesky/cholesky.h"
+#include "cholesky/cholesky_cost.h"
 #include "cpu/blas.h"
 
 enum {
@@ -46,22 +46,22 @@ static const wi_row rows[] = {
      .types = CHOLESKY_TYPES,
      .run = wi_cholesky_columns},
 #    endif
-    {.name = "halves",
-     .what = "half of the columns, a product, the other half; blocks of 64 in shared memory",
-     .kinds = WI_ON_CUDA,
-     .types = CHOLESKY_TYPES,
-     .run = wi_cholesky_halves},
     {.name = "panels",
      .what = "64 columns at a time, as far down as they reach: their block in registers",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
-     .seconds = wi_no_rival,
      .run = wi_cholesky_panels},
-    {.name = "overlapped",
-     .what =
-         "the next 256 columns on a lane of high priority, while the last are taken from the rest",
+    {.name = "steps",
+     .what = "64 columns in one kernel: a warp factors, four substitute, other blocks update",
      .kinds = WI_ON_CUDA,
      .types = CHOLESKY_TYPES,
+     .seconds = wi_cholesky_steps_seconds,
+     .run = wi_cholesky_stepwise},
+    {.name = "overlapped",
+     .what = "steps for the next columns on a side lane, while the last are taken from the rest",
+     .kinds = WI_ON_CUDA,
+     .types = CHOLESKY_TYPES,
+     .seconds = wi_cholesky_overlapped_seconds,
      .run = wi_cholesky_overlapped},
 #endif
 };

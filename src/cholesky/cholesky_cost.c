@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cholesky/cholesky_cost.h"
+
+#include <math.h>
+
+#include "core/machine.h"
+
+/* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
+ * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
+static const double step_cycles = 14000, tile_cycles = 7000, update_cycles = 5000;
+enum {
+    SIDE = 64,
+    SLOTS = 2,
+    UNITS_STEP = 4 /* the numbers of multiprocessors that are tried */
+};
+
+static size_t least_of(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static double tiles_of(size_t n) {
+    return ceil((double)n / SIDE);
+}
+
+size_t wi_cholesky_block_width(size_t left, size_t least, size_t tail) {
+    if (left <= tail)
+        return left;
+    const size_t width = left >= 4 * tail ? 4 * least : left >= 2 * tail ? 2 * least : least;
+    return least_of(left, width);
+}
+
+/* Of the first `columns` of a matrix of this order, on so many multiprocessors. */
+static double seconds_of_steps(const wi_machine *m, size_t order, size_t columns, int units) {
+    const double rows = tiles_of(order), end = tiles_of(columns), slots = SLOTS * (double)units;
+    double seconds = m->launch_s;
+    for (double k = 0; k < end; k++) {
+        const double below = rows - 1 - k, beyond = end - 1 - k;
+        const double updates = k > 0 ? beyond * (rows - 1) - beyond * (k + end) / 2 : 0;
+        const double more = fmax(0, below - slots), first = fmax(1, fmin(below, slots));
+        const double chain = step_cycles + more / slots * tile_cycles;
+        const double work =
+            (first * step_cycles + more * tile_cycles + updates * update_cycles) / slots;
+        seconds += m->launch_s + fmax(chain, work) / m->unit_hz;
+    }
+    return seconds;
+}
+
+static double product_seconds(const weft_context *ctx, const wi_syrk_args *product) {
+    return wi_pick(ctx, &wi_syrk_ladder, product->type, product)->seconds(ctx, product);
+}
+
+/* Both lanes, with the best share of the multiprocessors for the side lane. */
+static double seconds_of_lanes(const weft_context *ctx, const wi_syrk_args *product, size_t order,
+                               size_t columns, unsigned *units) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double whole = product_seconds(ctx, product);
+    double best = INFINITY;
+    *units = 1;
+    for (int side = least_of(UNITS_STEP, (size_t)m->units); side <= (m->units + 1) / 2;
+         side += UNITS_STEP) {
+        const double main = whole * m->units / (m->units - side);
+        const double both = fmax(main, seconds_of_steps(m, order, columns, side));
+        if (both < best) {
+            best = both;
+            *units = (unsigned)side;
+        }
+    }
+    return best;
+}
+
+unsigned wi_cholesky_side_units(const weft_context *ctx, const wi_syrk_args *product, size_t order,
+                                size_t columns) {
+    unsigned units;
+    (void)seconds_of_lanes(ctx, product, order, columns, &units);
+    return units;
+}
+
+/* ---- rungs ---- */
+
+double wi_cholesky_steps_seconds(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = (double)g->n * (double)g->n * (double)weft_type_size(g->type);
+    return seconds_of_steps(m, g->n, g->n, m->units) +
+           (bytes > (double)m->cache_bytes ? tiles_of(g->n) / 3 * wi_seconds_moving(m, bytes) : 0);
+}
+
+/* A block of columns, and the next one brought up to date before both lanes go on. */
+double wi_cholesky_overlapped_seconds(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    size_t left = g->n, width = wi_cholesky_block_width(left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
+    double seconds = seconds_of_steps(m, left, width, m->units);
+    for (left -= width; left > 0; left -= width) {
+        const size_t before = width;
+        width = wi_cholesky_block_width(left, WI_CHOLESKY_AHEAD, WI_CHOLESKY_TAIL);
+        const wi_syrk_args next = {.type = g->type, .n = width, .k = before};
+        const wi_syrk_args rest = {.type = g->type, .n = left - width, .k = before};
+        unsigned units;
+        seconds += 4 * m->launch_s + product_seconds(ctx, &next);
+        seconds += left > width ? seconds_of_lanes(ctx, &rest, left, width, &units)
+                                : seconds_of_steps(m, left, width, m->units);
+    }
+    return seconds;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A step: 64 columns become columns of L in one kernel, and those after them are brought up to
+ * date. Some blocks of threads have a tile of these columns each, and the tile on the diagonal: one
+ * warp factors it, and four make their tile's rows rows of L, a strip of 16 columns behind. All
+ * find the same factor, which nobody has to wait for. Other blocks take what the step before left
+ * to be taken from the tiles beyond.
+ *
+ * Nothing that a block reads is written in the same step: the tile on the diagonal is read from a
+ * copy, which the step before left; and columns are brought up to date one step late, but for the
+ * tiles on the diagonal, which the owner of their row has. */
+#include "cholesky/cholesky_tile.cuh"
+#include "cuda/async.cuh"
+
+#include "cuda/tensor_f64.cuh"
+
+constexpr int side = wi_cholesky_side;
+constexpr int copiers = 256;
+constexpr int solvers = 32 * wi_strips, threads = solvers + 32;
+
+template <class T>
+struct wi_cholesky_step_params {
+    T *a; /* L(i, j) is a[i * down + j * across] */
+    size_t down, across, n;
+    unsigned tiles;      /* rows of tiles */
+    unsigned column;     /* of tiles: this step's */
+    unsigned begin, end; /* the columns of tiles that are taken from each other */
+    unsigned solving;    /* blocks that have tiles of this column */
+    const T *in;         /* the tile on the diagonal, by columns without gaps */
+    T *out;              /* the next one */
+    int64_t *first;
+    bool clears; /* the words of `first`, before all steps */
+
+    __device__ T *tile(unsigned i, unsigned j) const {
+        return a + (size_t)i * side * down + (size_t)j * side * across;
+    }
+    __device__ int rows(unsigned i) const {
+        const size_t left = n - (size_t)i * side;
+        return left < side ? (int)left : side;
+    }
+};
+
+template <class T>
+struct step_memory {
+    wi_tile_factor<T> factor;
+    T left[wi_tile_size];  /* L(i, column - 1), then tile (i, column) */
+    T right[wi_tile_size]; /* L(column, column - 1), then tile (i, i) */
+};
+
+template <class T>
+struct step {
+    const wi_cholesky_step_params<T> &p;
+    step_memory<T> &m;
+    int warp;
+    wi_strip_sums<T, side / 8> sums; /* of a warp's strip of tile (i, column) */
+
+    __device__ bool factors() const {
+        return warp == wi_strips;
+    }
+    __device__ int strip_row() const {
+        return warp * wi_strip;
+    }
+
+    /* ---- tiles from and to memory ---- */
+
+    /* f(i, j) for the elements of a tile, neighbours in memory by neighbouring threads. */
+    template <class F>
+    __device__ void each(int thread, int count, F f) const {
+#pragma unroll 4
+        for (int e = thread; e < side * side; e += count) {
+            const int u = e % side, v = e / side;
+            f(p.down == 1 ? u : v, p.down == 1 ? v : u);
+        }
+    }
+    /* Starts a copy of the tile; of one on the diagonal the lower triangle, and zeros. */
+    __device__ void fetch(T *to, unsigned row, unsigned column) const {
+        const T *const from = p.tile(row, column);
+        const int rows = p.rows(row);
+        each((int)threadIdx.x, solvers, [&](int i, int j) {
+            const bool there = i < rows && (row != column || i >= j);
+            wi_async_copy<(int)sizeof(T)>(to + i + j * wi_tile_pitch,
+                                          there ? from + i * p.down + j * p.across : p.a,
+                                          there ? (int)sizeof(T) : 0);
+        });
+    }
+    __device__ void fetch_diagonal() const {
+        constexpr int width = wi_vector<T>::count, packs = side / width;
+        for (int e = (int)threadIdx.x; e < packs * side; e += threads)
+            wi_async_copy<16>(m.factor.tile + e % packs * width + e / packs * wi_tile_pitch,
+                              p.in + e * width, 16);
+    }
+    /* f(x, place) of each of a lane's sums of a warp's strip of tile (i, j) that is there. */
+    template <class F>
+    __device__ void each_sum(unsigned i, unsigned j, F f) {
+        const int row = strip_row() + wi_lane() / 4, rows = p.rows(i);
+        T *at = p.tile(i, j) + row * p.down + wi_lane() % 4 * 2 * p.across;
+#pragma unroll
+        for (int c = 0; c < side / 8; c++) {
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                if (row + e / 2 * 8 < rows)
+                    f(sums.at[c][e], at + e / 2 * 8 * p.down + e % 2 * p.across);
+            at += 8 * p.across;
+        }
+    }
+    __device__ void load_sums(unsigned i, unsigned j) {
+        sums = {};
+        each_sum(i, j, [](T &x, const T *from) { x = *from; });
+    }
+    __device__ void store_sums(unsigned i, unsigned j) {
+        each_sum(i, j, [](T &x, T *to) { *to = x; });
+    }
+    __device__ void store_rows(unsigned i) const {
+        T *const to = p.tile(i, p.column);
+        const int rows = p.rows(i);
+        each((int)threadIdx.x, solvers, [&](int row, int column) {
+            if (row < rows)
+                to[row * p.down + column * p.across] = m.left[row + column * wi_tile_pitch];
+        });
+    }
+    /* By the warp that factors: of a factor that failed, the columns before, and the pivot. */
+    __device__ void store_factor() const {
+        T *const to = p.tile(p.column, p.column);
+        const int rows = p.rows(p.column), done = m.factor.done;
+        each(wi_lane(), 32, [&](int i, int j) {
+            if (i < rows && j <= i && (j < done || (j == done && i == done)))
+                to[i * p.down + j * p.across] =
+                    j == done ? m.factor.pivot : m.factor.tile[i + j * wi_tile_pitch];
+        });
+    }
+
+    /* ---- parts of a step ---- */
+
+    /* Tile (i, i) loses what row i of this column has with itself. 20 pieces of 16 x 8 are not
+     * above the diagonal, five for each warp. The next tile is left for the next step, as one of
+     * 64 x 64. */
+    __device__ void update_diagonal(unsigned i) const {
+        const int rows = p.rows(i);
+        const bool is_next = i == p.column + 1;
+        T *const to = is_next ? p.out : p.tile(i, i);
+        const size_t down = is_next ? 1 : p.down, across = is_next ? side : p.across;
+#pragma unroll 1
+        for (int piece = 5 * warp; piece < 5 * warp + 5; piece++) {
+            const int s = piece < 2 ? 0 : piece < 6 ? 1 : piece < 12 ? 2 : 3;
+            const int row = s * wi_strip, column = (piece - s * (s + 1)) * 8;
+            wi_strip_sums<T, 1> part;
+            part.load(m.right + row + column * wi_tile_pitch);
+            part.subtract(m.left + row, m.left + column, side);
+            part.each([=](T &x, int r, int c) {
+                const int u = row + r, v = column + c;
+                if (is_next || (u < rows && u >= v))
+                    to[u * down + v * across] = u < rows ? x : (T)(u == v);
+            });
+        }
+    }
+    static constexpr int meetings = wi_strips + 3; /* of a tile after the first */
+    /* Where all threads of the block meet, whichever part they have. */
+    __device__ static void meet() {
+        __syncthreads();
+    }
+    /* What solving warps do with tile i while the factor's strips become known, one between two
+     * meetings. False if a pivot is none. */
+    __device__ bool solve(unsigned i) {
+        const bool takes = p.column > p.begin, has_tile = i < p.tiles;
+        T *const own = m.left + strip_row();
+        if (takes && has_tile) {
+            fetch(m.left, i, p.column - 1);
+            fetch(m.right, p.column, p.column - 1);
+        }
+        wi_async_commit();
+        wi_async_wait<1>();
+        meet();
+        if (has_tile)
+            load_sums(i, p.column);
+        wi_async_wait<0>();
+        meet();
+        if (takes && has_tile)
+            sums.subtract(own, m.right, side);
+        __syncwarp();
+        sums.store(own);
+        __syncwarp();
+        meet();
+        if (i < p.end && has_tile)
+            fetch(m.right, i, i);
+        wi_async_commit();
+#pragma unroll 1
+        for (int b = 0; b < wi_strips; b++) {
+            if (b >= 2)
+                meet();
+            if (b == wi_strips - 1 && m.factor.done < side)
+                return false;
+            wi_substitute(m.factor, own, b);
+        }
+        wi_async_wait<0>();
+        meet();
+        if (i < p.end && has_tile)
+            update_diagonal(i);
+        if (has_tile)
+            store_rows(i);
+        return true;
+    }
+    /* Tells of a pivot that is none. The next diagonal has none either. */
+    __device__ void fail() const {
+        if (blockIdx.x > 0)
+            return;
+        if (!wi_cholesky_has_failed(p.first)) {
+            store_factor();
+            __syncwarp();
+            if (wi_lane() == 0)
+                wi_cholesky_tell(p.first, m.factor.pivot, (int64_t)p.column * side + m.factor.done);
+        }
+        if (wi_lane() == 0 && p.column + 1 < p.end)
+            p.out[0] = -1;
+    }
+    __device__ void factor() const {
+        wi_async_wait<0>();
+#pragma unroll 1
+        for (int b = 0; b < wi_strips; b++) {
+            meet();
+            wi_factorer<T>{m.factor}.run(b);
+        }
+        meet();
+        if (m.factor.done < side) {
+            fail();
+            return;
+        }
+        if (blockIdx.x == 0)
+            store_factor();
+        meet();
+        for (unsigned i = p.column + 1 + blockIdx.x + p.solving; i < p.tiles; i += p.solving)
+            for (int k = 0; k < meetings; k++)
+                meet();
+    }
+    __device__ void run() {
+        unsigned i = p.column + 1 + blockIdx.x;
+        if (threadIdx.x == 0)
+            m.factor.done = side;
+        fetch_diagonal();
+        wi_async_commit();
+        if (factors()) {
+            factor();
+            return;
+        }
+        bool goes_on = solve(i);
+        for (i += p.solving; goes_on && i < p.tiles; i += p.solving) {
+            meet(); /* the last tile is done */
+            goes_on = solve(i);
+        }
+    }
+    /* A tile beyond this column, from the top of a column of tiles to its end. */
+    __device__ void update(unsigned number) {
+        unsigned j = p.column + 1;
+        for (unsigned below; number >= (below = p.tiles - 1 - j); j++)
+            number -= below;
+        const unsigned i = j + 1 + number;
+        if (!factors()) {
+            fetch(m.left, i, p.column - 1);
+            fetch(m.right, j, p.column - 1);
+            load_sums(i, j);
+        }
+        wi_async_commit();
+        wi_async_wait<0>();
+        __syncthreads();
+        if (!factors()) {
+            sums.subtract(m.left + strip_row(), m.right, side);
+            store_sums(i, j);
+        }
+    }
+};
+
+template <class T>
+__global__ void __launch_bounds__(threads, 2) step_of_columns(wi_cholesky_step_params<T> p) {
+    WEFT_DYNAMIC_SHARED(memory);
+    const int warp = wi_shuffle((int)threadIdx.x / 32, 0); /* known to be the same in all lanes */
+    step<T> s = {p, *(step_memory<T> *)memory, warp, {}};
+    if (blockIdx.x < p.solving)
+        s.run();
+    else
+        s.update(blockIdx.x - p.solving);
+}
+
+/* Before the first step of some: the copy of the tile on the diagonal. */
+template <class T>
+__global__ void __launch_bounds__(copiers) begin_steps(wi_cholesky_step_params<T> p) {
+    const T *const from = p.tile(p.begin, p.begin);
+    const int rows = p.rows(p.begin);
+    const bool failed = !p.clears && wi_cholesky_has_failed(p.first);
+    __syncthreads();
+    if (p.clears && threadIdx.x < WI_CHOLESKY_WORDS)
+        p.first[threadIdx.x] = WI_CHOLESKY_NONE;
+    for (int e = (int)threadIdx.x; e < side * side; e += copiers) {
+        const int i = p.down == 1 ? e % side : e / side, j = p.down == 1 ? e / side : e % side;
+        const T x = i < rows && j <= i ? from[i * p.down + j * p.across] : (T)(i == j);
+        p.out[i + j * side] = failed ? (T)-1 : x;
+    }
+}
+
+/* ---- launches ---- */
+
+template <class T>
+static weft_status launch_step(weft_context *ctx, wi_cholesky_step_params<T> p,
+                               unsigned blocks_most) {
+    const unsigned below = p.tiles - 1 - p.column;
+    size_t updates = 0;
+    if (p.column > p.begin)
+        for (unsigned j = p.column + 1; j < p.end; j++)
+            updates += p.tiles - 1 - j;
+    p.solving = below < blocks_most ? below : blocks_most;
+    p.solving = p.solving > 0 ? p.solving : 1;
+    return WEFT_LAUNCH(step_of_columns<T>, ctx, (unsigned)(p.solving + updates), threads,
+                       sizeof(step_memory<T>), p);
+}
+
+template <class T>
+static weft_status run(weft_context *ctx, const wi_cholesky_args *g, const wi_cholesky_steps *s) {
+    T *const copy[2] = {(T *)s->copies, (T *)s->copies + side * side};
+    wi_cholesky_step_params<T> p = {};
+    p.a = (T *)g->a;
+    p.down = g->upper ? g->lda : 1;
+    p.across = g->upper ? 1 : g->lda;
+    p.n = g->n;
+    p.tiles = (unsigned)((g->n - 1) / side + 1);
+    p.begin = (unsigned)(s->first / side);
+    p.end = (unsigned)((s->first + s->columns - 1) / side + 1);
+    p.first = g->first;
+    p.clears = s->first == 0;
+    p.out = copy[p.begin % 2];
+    weft_status status = WEFT_LAUNCH(begin_steps<T>, ctx, 1, copiers, 0, p);
+    for (p.column = p.begin; p.column < p.end && status == WEFT_OK; p.column++) {
+        p.in = copy[p.column % 2];
+        p.out = copy[(p.column + 1) % 2];
+        status = launch_step(ctx, p, s->blocks_most);
+    }
+    return status;
+}
+
+weft_status wi_cholesky_copies(weft_context *ctx, void **copies) {
+    static const char key = 0;
+    return wi_gpu_scratch(ctx, &key, 2 * side * side * sizeof(double), copies);
+}
+
+weft_status wi_cholesky_run_steps(weft_context *ctx, const wi_cholesky_args *args,
+                                  const wi_cholesky_steps *steps) {
+    return args->type == WEFT_F64 ? run<double>(ctx, args, steps) : run<float>(ctx, args, steps);
+}
+
+weft_status wi_cholesky_stepwise(weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = (const wi_cholesky_args *)args;
+    wi_cholesky_steps all = {0, g->n, ~0u, NULL};
+    const weft_status status = wi_cholesky_copies(ctx, &all.copies);
+    return status == WEFT_OK ? wi_cholesky_run_steps(ctx, g, &all) : status;
+}
