@@ -131,6 +131,10 @@ static inline size_t wi_fft_number_bytes(weft_type type) {
 /* Are all prime factors at most 13? */
 bool wi_fft_is_smooth(size_t n);
 
+/* The radices of which n is the product, falling and as few as can be: up to `most`, or 11 and 13.
+ * Returns how many; 0 if n is 1. n is smooth, at most 2^14. */
+size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix);
+
 /* ---- engines and rungs ---- */
 
 weft_status wi_fft_definition(weft_context *ctx, const void *args);

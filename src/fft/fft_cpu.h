@@ -5,8 +5,8 @@
 
 #include "fft/fft.h"
 
-/* Moves and folds, one row after the other. */
-weft_status wi_fft_move_rows(weft_context *ctx, const wi_fft_move *m);
-weft_status wi_fft_fold_rows(weft_context *ctx, const wi_fft_fold *f);
+/* Rows first ... end - 1 of all, one after the other. */
+void wi_fft_move_some(const wi_fft_move *m, size_t first, size_t end);
+void wi_fft_fold_some(const wi_fft_fold *f, size_t first, size_t end);
 
 #endif

@@ -160,28 +160,6 @@ static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queu
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
 }
 
-/* Radices of which n is the product, as few as can be; 0 if n has other factors. */
-static unsigned radices_of(unsigned n, unsigned most, unsigned *radix) {
-    static const unsigned all[] = {16, 13, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2};
-    unsigned best = 0, rest[WI_FFT_MOST_STAGES];
-    if (n == 1)
-        return 0;
-    for (unsigned r : all) {
-        if (r > most || n % r != 0)
-            continue;
-        const unsigned count = n == r ? 1 : 1 + radices_of(n / r, r, rest);
-        if (n != r && count == 1)
-            continue;
-        if (best && count >= best)
-            continue;
-        best = count;
-        radix[0] = r;
-        for (unsigned k = 1; k < count; k++)
-            radix[k] = rest[k - 1];
-    }
-    return best;
-}
-
 /* Lines of a block: about so many numbers. */
 template <class T>
 static unsigned line_bits_of(const wi_fft_lines *l) {
@@ -199,7 +177,7 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
     wi_fft_pass<T> p;
     any_stages s = {};
     s.n = (unsigned)l->n;
-    s.count = radices_of(s.n, 16, radix);
+    s.count = (unsigned)wi_fft_radices(l->n, 16, radix);
     s.line_bits = line_bits_of<T>(l);
     for (unsigned k = 0; k < s.count; k++) {
         const unsigned m = s.n / radix[k], sets = m << s.line_bits, most = (unsigned)most_of(radix[k]);

@@ -13,25 +13,31 @@
 
 typedef void line_work(const wi_fft_lines *l, const void *table, size_t in, size_t out, void *room);
 
-weft_status wi_fft_move_rows(weft_context *ctx, const wi_fft_move *m) {
-    const size_t rows = wi_fft_loops_lines(&m->loops);
-    (void)ctx;
-    for (size_t row = 0; row < rows; row++) {
+void wi_fft_move_some(const wi_fft_move *m, size_t first, size_t end) {
+    for (size_t row = first; row < end; row++) {
         size_t in, out;
         wi_fft_loops_at(&m->loops, row, &in, &out);
         (m->type == WEFT_F64 ? move_f64 : move_f32)(m, in, out);
     }
-    return WEFT_OK;
 }
 
-weft_status wi_fft_fold_rows(weft_context *ctx, const wi_fft_fold *f) {
-    const size_t rows = wi_fft_loops_lines(&f->loops);
-    (void)ctx;
-    for (size_t row = 0; row < rows; row++) {
+void wi_fft_fold_some(const wi_fft_fold *f, size_t first, size_t end) {
+    for (size_t row = first; row < end; row++) {
         size_t in, out;
         wi_fft_loops_at(&f->loops, row, &in, &out);
         (f->type == WEFT_F64 ? fold_f64 : fold_f32)(f, in, out);
     }
+}
+
+static weft_status move_all(weft_context *ctx, const wi_fft_move *m) {
+    (void)ctx;
+    wi_fft_move_some(m, 0, wi_fft_loops_lines(&m->loops));
+    return WEFT_OK;
+}
+
+static weft_status fold_all(weft_context *ctx, const wi_fft_fold *f) {
+    (void)ctx;
+    wi_fft_fold_some(f, 0, wi_fft_loops_lines(&f->loops));
     return WEFT_OK;
 }
 
@@ -84,8 +90,8 @@ weft_status wi_fft_definition(weft_context *ctx, const void *args) {
                                          .any_length = true,
                                          .prepare = prepare,
                                          .lines = define,
-                                         .move = wi_fft_move_rows,
-                                         .fold = wi_fft_fold_rows};
+                                         .move = move_all,
+                                         .fold = fold_all};
     return wi_fft_drive(ctx, &engine, args);
 }
 
@@ -93,7 +99,7 @@ weft_status wi_fft_radix2(weft_context *ctx, const void *args) {
     static const wi_fft_engine engine = {.takes = takes_all,
                                          .prepare = prepare,
                                          .lines = double_up,
-                                         .move = wi_fft_move_rows,
-                                         .fold = wi_fft_fold_rows};
+                                         .move = move_all,
+                                         .fold = fold_all};
     return wi_fft_drive(ctx, &engine, args);
 }
