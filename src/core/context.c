@@ -10,6 +10,7 @@
 #include "core/tuning.h"
 #include "core/variant.h"
 #include "cpu/team.h"
+#include "fft/fft_tables.h"
 #include "weft/mpi.h"
 
 #ifdef WEFT_EMU /* this build has no GPU but the stand-in of emu/ */
@@ -215,6 +216,7 @@ void weft_close(weft_context *ctx) {
         wi_host_free(ctx);
         return;
     }
+    wi_fft_tables_free(ctx);
     if (ctx->gpu)
         wi_gpu_close(ctx);
     wi_team_close(ctx->team);

@@ -44,6 +44,12 @@ weft_status wi_gpu_release(weft_context *ctx);
  * outgrown are kept until the context closes, so that a captured graph stays valid. */
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
+/* Device memory with a copy of `bytes` bytes of host memory, for a table that is kept until the
+ * context closes; does not become part of a graph that is captured. wi_gpu_drop, before the context
+ * closes, waits for the stream and frees it. */
+weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t bytes);
+void wi_gpu_drop(weft_context *ctx, void *p);
+
 weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes);
 /* Queues a copy from device memory to device memory without asking CUDA about the pointers: memory
  * allocated while a stream is captured exists only when the graph runs. */

@@ -224,3 +224,43 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
     *p = status == WEFT_OK ? block->p : NULL;
     return status;
 }
+
+/* Fills fresh memory on the context's own stream, and waits, as zeroed_block does. */
+static weft_status filled_block(weft_context *ctx, void **p, const void *from, size_t bytes) {
+    struct wi_gpu *const gpu = ctx->gpu;
+    weft_status status = taking(ctx, cudaMallocFromPoolAsync(p, bytes, gpu->pool, gpu->own), bytes);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_cuda(ctx, cudaMemcpyAsync(*p, from, bytes, cudaMemcpyHostToDevice, gpu->own),
+                     "copying a table to the device");
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaStreamSynchronize(gpu->own), "waiting for a table");
+    if (status != WEFT_OK)
+        cudaFreeAsync(*p, gpu->own);
+    return status;
+}
+
+weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t bytes) {
+    int before;
+    *p = NULL;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    status = filled_block(ctx, p, from, bytes);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+void wi_gpu_drop(weft_context *ctx, void *p) {
+    int before;
+    if (wi_gpu_enter(ctx, &before) != WEFT_OK)
+        return;
+    if (!wi_gpu_capturing(ctx))
+        cudaStreamSynchronize(ctx->gpu->stream);
+    cudaFreeAsync(p, ctx->gpu->own);
+    cudaGetLastError(); /* clear the error: the context is about to close */
+    wi_gpu_leave(ctx, before);
+}

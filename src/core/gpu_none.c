@@ -131,3 +131,15 @@ weft_status wi_stage_run(weft_context *ctx, const wi_stage_args *args) {
 void wi_stage_close(weft_context *ctx) {
     (void)ctx;
 }
+
+weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t bytes) {
+    (void)from;
+    (void)bytes;
+    *p = NULL;
+    return refuse(ctx);
+}
+
+void wi_gpu_drop(weft_context *ctx, void *p) {
+    (void)ctx;
+    (void)p;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Races fft against cuFFT, on the same device arrays in the same process, out of place, beside a plain
+ * copy. Results of both are compared with each other: a wrong one ends the program with status 1.
+ *
+ *     fft_peer               all races
+ *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
+ *     fft_peer sweep [MOST]  c64 of all lengths from 2 to MOST (4096), 2^24 numbers each */
+#include <cufft.h>
+#include <math.h>
+#include <string.h>
+
+#include "peer.cuh"
+
+static bool all_ok = true;
+
+constexpr int no_race = 77;
+
+struct track {
+    weft_context *ctx;
+    cudaStream_t stream;
+    double copy_gbps;
+};
+
+struct race {
+    const char *name;
+    bool is_double;
+    int rank;
+    size_t n[3], batch;
+};
+
+static size_t line_numbers(const race &r) {
+    size_t n = 1;
+    for (int k = 0; k < r.rank; k++)
+        n *= r.n[k];
+    return n;
+}
+
+static void check_cufft(cufftResult result, const char *doing) {
+    if (result == CUFFT_SUCCESS)
+        return;
+    fprintf(stderr, "peer: %s: cuFFT result %d\n", doing, (int)result);
+    exit(1);
+}
+#define CHECKED(call) check_cufft(call, #call)
+
+/* Sums of squares of a - b and of a. */
+template <class T>
+__global__ void differ(const T *a, const T *b, size_t n, double *sums) {
+    double wrong = 0, size = 0;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x) {
+        const double d = (double)a[i] - (double)b[i];
+        wrong += d * d;
+        size += (double)a[i] * (double)a[i];
+    }
+    atomicAdd(&sums[0], wrong);
+    atomicAdd(&sums[1], size);
+}
+
+template <class T>
+static double difference(const T *a, const T *b, size_t n) {
+    device_array<double> sums(2);
+    double host[2] = {0, 0};
+    CUDA(cudaMemset(sums.p, 0, sizeof host));
+    differ<<<filling_blocks, filling_threads>>>(a, b, n, sums.p);
+    CUDA(cudaMemcpy(host, sums.p, sizeof host, cudaMemcpyDefault));
+    return sqrt(host[0] / host[1]);
+}
+
+static cufftHandle plan_of(const track &t, const race &r) {
+    cufftHandle plan;
+    size_t room = 0;
+    long long n[3] = {(long long)r.n[0], (long long)r.n[1], (long long)r.n[2]};
+    const long long all = (long long)line_numbers(r);
+    CHECKED(cufftCreate(&plan));
+    CHECKED(cufftMakePlanMany64(plan, r.rank, n, NULL, 1, all, NULL, 1, all,
+                                r.is_double ? CUFFT_Z2Z : CUFFT_C2C, (long long)r.batch, &room));
+    CHECKED(cufftSetStream(plan, t.stream));
+    return plan;
+}
+
+static void execute(cufftHandle plan, const float *x, float *y) {
+    CHECKED(cufftExecC2C(plan, (cufftComplex *)x, (cufftComplex *)y, CUFFT_FORWARD));
+}
+static void execute(cufftHandle plan, const double *x, double *y) {
+    CHECKED(cufftExecZ2Z(plan, (cufftDoubleComplex *)x, (cufftDoubleComplex *)y, CUFFT_FORWARD));
+}
+
+template <class T>
+static void run(const track &t, const race &r) {
+    const size_t numbers = line_numbers(r) * r.batch;
+    const double bytes = 4.0 * (double)numbers * sizeof(T) * r.rank;
+    device_array<T> x(2 * numbers), y(2 * numbers), z(2 * numbers);
+    fill_reals(x.p, 2 * numbers, 5);
+    weft_fft_description d = {};
+    d.type = r.is_double ? WEFT_F64 : WEFT_F32;
+    d.rank = (unsigned)r.rank;
+    for (int k = 0; k < r.rank; k++)
+        d.n[k] = r.n[k];
+    d.batch = r.batch;
+    const cufftHandle plan = plan_of(t, r);
+    const double peer =
+        device_seconds(t.stream, numbers * 4 * sizeof(T), [&] { execute(plan, x.p, z.p); });
+    check_weft(t.ctx, weft_fft_prepare(t.ctx, &d));
+    const double seconds = device_seconds(t.stream, numbers * 4 * sizeof(T), [&] {
+        check_weft(t.ctx, weft_fft(t.ctx, &d, x.p, y.p));
+    });
+    CUDA(cudaStreamSynchronize(t.stream));
+    CHECKED(cufftDestroy(plan));
+    const double wrong = difference(z.p, y.p, 2 * numbers);
+    const bool ok = wrong <= (r.is_double ? 0x1p-53 : 0x1p-24) * 4 *
+                                 sqrt(log2((double)line_numbers(r)) + 4);
+    all_ok = all_ok && ok;
+    printf("{\"op\":\"fft, %s\",\"n\":[%zu,%zu,%zu],\"rank\":%d,\"batch\":%zu,\"variant\":\"%s\","
+           "\"seconds\":%.4g,\"gbps\":%.0f,\"copy_share\":%.3f,\"peer\":\"cuFFT\","
+           "\"peer_seconds\":%.4g,\"peer_ratio\":%.3f,\"difference\":%.2g,\"ok\":%s}\n",
+           r.name, r.n[0], r.n[1], r.n[2], r.rank, r.batch, weft_used(t.ctx, "fft"), seconds,
+           bytes / seconds * 1e-9, bytes / seconds * 1e-9 / t.copy_gbps, peer, peer / seconds, wrong,
+           ok ? "true" : "false");
+    fflush(stdout);
+}
+
+static void start(const track &t, const race &r) {
+    if (r.is_double)
+        run<double>(t, r);
+    else
+        run<float>(t, r);
+}
+
+/* Lengths with as many transforms as make about `numbers` numbers; of c128 half as many. */
+static void lengths(const track &t, bool is_double) {
+    static const size_t n[] = {1 << 8,  1 << 9,  1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1000,
+                               19683,   16807,   1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 24,
+                               1 << 27, 1021};
+    const size_t numbers = (size_t)1 << (is_double ? 26 : 27);
+    for (const size_t each : n) {
+        const size_t batch = numbers / each ? numbers / each : 1;
+        start(t, {is_double ? "c128" : "c64", is_double, 1, {each, 1, 1}, batch});
+    }
+    start(t, {is_double ? "c128 single" : "c64 single", is_double, 1, {1 << 20, 1, 1}, 1});
+    start(t, {is_double ? "c128 single" : "c64 single", is_double, 1, {1 << 24, 1, 1}, 1});
+}
+
+int main(int argc, char **argv) {
+    const char *const only = argc > 1 ? argv[1] : "";
+    const size_t most = argc > 2 ? (size_t)strtoull(argv[2], nullptr, 10) : 4096;
+    track t = {};
+    if (weft_open(&t.ctx, "gpu") != WEFT_OK) {
+        fprintf(stderr, "fft_peer: no race: %s\n", weft_message(nullptr));
+        return no_race;
+    }
+    CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
+    check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
+    t.copy_gbps = copy_roof(t.stream, (size_t)1 << 30);
+    if (strcmp(only, "sweep") == 0) {
+        for (size_t n = 2; n <= most; n++)
+            run<float>(t, {"sweep", false, 1, {n, 1, 1}, ((size_t)1 << 24) / n});
+    } else {
+        if (strncmp("c64", only, strlen(only)) == 0)
+            lengths(t, false);
+        if (strncmp("c128", only, strlen(only)) == 0)
+            lengths(t, true);
+        if (strncmp("2d", only, strlen(only)) == 0) {
+            start(t, {"2d c64", false, 2, {8192, 8192, 1}, 1});
+            start(t, {"2d c128", true, 2, {8192, 8192, 1}, 1});
+        }
+        if (strncmp("3d", only, strlen(only)) == 0)
+            start(t, {"3d c64", false, 3, {512, 512, 512}, 1});
+    }
+    weft_close(t.ctx);
+    CUDA(cudaStreamDestroy(t.stream));
+    return all_ok ? 0 : 1;
+}

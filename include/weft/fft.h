@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fft: discrete Fourier transforms. */
+#ifndef WEFT_FFT_H
+#define WEFT_FFT_H
+
+#include "weft/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WEFT_FFT_DIMENSIONS = 3 /* of a transform, at most */
+};
+
+/* What is transformed into what. */
+typedef enum weft_fft_kind {
+    WEFT_FFT_COMPLEX = 0,     /* complex to complex, of the same lengths */
+    WEFT_FFT_REAL_TO_COMPLEX, /* forward; only elements 0 to n / 2 of the last dimension are kept */
+    WEFT_FFT_COMPLEX_TO_REAL  /* inverse, of what the former gives */
+} weft_fft_kind;
+
+typedef enum weft_fft_direction {
+    WEFT_FFT_FORWARD = 0, /* exp(-2 pi i j k / n) */
+    WEFT_FFT_INVERSE      /* exp(+2 pi i j k / n) */
+} weft_fft_direction;
+
+/* A transform. All members that are 0 have a meaning, so that an initializer can leave them out.
+ * Distances are in elements of the array, which are real or complex numbers. */
+typedef struct weft_fft_description {
+    weft_type type; /* f32 or f64: of real numbers, and of each part of complex ones */
+    weft_fft_kind kind;
+    weft_fft_direction direction;  /* of WEFT_FFT_COMPLEX; the other kinds have theirs */
+    unsigned rank;                 /* dimensions: 1 to 3 */
+    size_t n[WEFT_FFT_DIMENSIONS]; /* lengths, of real numbers if one side is real; those of the last
+                                      dimension are next to each other unless strides are given */
+    size_t batch;                  /* how many transforms; with 0 nothing is done */
+    double scale;                  /* what results are multiplied by; 0 means 1 */
+    size_t stride_x[WEFT_FFT_DIMENSIONS]; /* from an index of a dimension to the next; all 0: no gaps,
+                                             last dimension fastest */
+    size_t stride_y[WEFT_FFT_DIMENSIONS];
+    size_t apart_x; /* from one transform of the batch to the next; 0: no gaps */
+    size_t apart_y;
+} weft_fft_description;
+
+/* Transforms x into y: with n the product of the lengths and s the scale, in one dimension
+ *
+ *     forward: y(k) = s sum over j of x(j) exp(-2 pi i j k / n)
+ *     inverse: y(k) = s sum over j of x(j) exp(+2 pi i j k / n)
+ *
+ * and in more dimensions the same along each. An inverse after a forward transform gives n x; pass
+ * scale = 1 / n to one of them to get x.
+ *
+ * A complex number is its real and then its imaginary part, as in C and in C++; arrays of them begin
+ * at a multiple of its size. Real input has a transform with y(n - k) = conj(y(k)) (in each dimension
+ * at once), so WEFT_FFT_REAL_TO_COMPLEX writes only elements 0 to n / 2 of the last dimension, and
+ * WEFT_FFT_COMPLEX_TO_REAL reads only these; it ignores the imaginary parts of element 0 and, if the
+ * last length is even, of element n / 2 of one-dimensional transforms.
+ *
+ * Lengths may be any numbers of at least 1: those with prime factors up to 13 take about
+ * n log n operations, and others are computed by a convolution (Bluestein's algorithm) of two to four
+ * times their length. The rms error of a result, relative to its rms size, is about
+ * eps sqrt(log2 n), where eps is 2^-24 or 2^-53: twiddle factors are rounded from long double.
+ * A call gives the same bits each time on the same place with the same variant.
+ *
+ * y may be x. Then complex transforms have the same strides and distances in both; of real ones
+ * rows begin at the same addresses: strides of real numbers are twice those of complex ones, and those
+ * of the last dimension are 1. Without strides the row of real numbers is then taken to have 2 (n / 2
+ * + 1) elements, as it must. Else x and y share no memory, and x is left as it was. Elements of y
+ * must not share addresses; what lies between them is left as it was.
+ *
+ * Arrays may be host or device memory, mixed freely; with both on the device the call is queued on
+ * the context's stream. Tables of twiddle factors are made at the first call for a length and kept
+ * in the context. */
+WEFT_API weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x,
+                              void *y);
+
+/* Makes the tables that a call with this description needs, so that weft_fft does not have to. */
+WEFT_API weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d);
+
+/* Sets *x_bytes and *y_bytes to the sizes of the arrays that a call with x != y needs, and
+ * *scratch_bytes to the temporary memory of the place that it takes besides, tables excluded. Each
+ * pointer may be NULL. */
+WEFT_API weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d,
+                                    size_t *x_bytes, size_t *y_bytes, size_t *scratch_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls of fft. */
+#include "fft/fft.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/call.h"
+
+enum {
+    X,
+    Y
+};
+
+static bool is_real(const weft_fft_description *d, int array) {
+    return d->kind == (array == X ? WEFT_FFT_REAL_TO_COMPLEX : WEFT_FFT_COMPLEX_TO_REAL);
+}
+
+/* Elements of dimension k of an array. */
+static size_t length_of(const weft_fft_description *d, int array, unsigned k) {
+    const bool is_half = d->kind != WEFT_FFT_COMPLEX && !is_real(d, array) && k + 1 == d->rank;
+    return is_half ? d->n[k] / 2 + 1 : d->n[k];
+}
+
+/* ---- checks ---- */
+
+static weft_status check_choices(weft_context *ctx, const char *call,
+                                 const weft_fft_description *d) {
+    const weft_status status = wi_check_wide_float(ctx, call, d->type);
+    if (status != WEFT_OK)
+        return status;
+    if ((unsigned)d->kind > WEFT_FFT_COMPLEX_TO_REAL)
+        return wi_fail(ctx, WEFT_EARG, "%s: kind %d is not a weft_fft_kind; pass WEFT_FFT_...", call,
+                       (int)d->kind);
+    if ((unsigned)d->direction > WEFT_FFT_INVERSE)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: direction %d is not a weft_fft_direction; pass WEFT_FFT_FORWARD or "
+                       "WEFT_FFT_INVERSE",
+                       call, (int)d->direction);
+    if (d->kind == WEFT_FFT_REAL_TO_COMPLEX && d->direction == WEFT_FFT_INVERSE)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: direction is inverse, but real numbers to complex ones is a forward "
+                       "transform; pass WEFT_FFT_COMPLEX_TO_REAL for its inverse",
+                       call);
+    if (!isfinite(d->scale))
+        return wi_fail(ctx, WEFT_EARG, "%s: scale is %g, not finite; pass 0 for 1", call, d->scale);
+    return WEFT_OK;
+}
+
+static weft_status check_lengths(weft_context *ctx, const char *call,
+                                 const weft_fft_description *d) {
+    size_t all = 32; /* bytes of a number, and to spare: chirps need up to four times as many */
+    if (d->rank < 1 || d->rank > WEFT_FFT_DIMENSIONS)
+        return wi_fail(ctx, WEFT_EARG, "%s: rank is %u; pass 1 to %d dimensions", call, d->rank,
+                       WEFT_FFT_DIMENSIONS);
+    for (unsigned k = 0; k < d->rank; k++)
+        if (d->n[k] == 0)
+            return wi_fail(ctx, WEFT_EARG, "%s: n[%u] is 0; pass lengths of at least 1", call, k);
+    for (unsigned k = 0; k < d->rank; k++)
+        if (__builtin_mul_overflow(all, d->n[k] + 2, &all) || all > PTRDIFF_MAX / 4)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: transforms of this many numbers do not fit the address space; check "
+                           "n[%u]",
+                           call, k);
+    if (d->batch && __builtin_mul_overflow(all, d->batch, &all))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: %zu transforms do not fit the address space; check batch", call,
+                       d->batch);
+    return WEFT_OK;
+}
+
+/* Strides that were left out: no gaps, but for rows of real numbers that share memory with complex
+ * ones, which have room for both. */
+static void fill_strides(const weft_fft_description *d, int array, bool in_place, size_t *strides,
+                         size_t *apart) {
+    size_t step = 1;
+    bool are_given = false;
+    for (unsigned k = 0; k < d->rank; k++)
+        are_given = are_given || strides[k];
+    for (unsigned k = d->rank; k > 0 && !are_given; k--) {
+        const bool is_row = k == d->rank && is_real(d, array) && in_place;
+        strides[k - 1] = step;
+        step *= is_row ? 2 * (d->n[k - 1] / 2 + 1) : length_of(d, array, k - 1);
+    }
+    if (*apart)
+        return;
+    *apart = step;
+    for (unsigned k = 0; k < d->rank && are_given; k++) {
+        const size_t end = strides[k] * length_of(d, array, k);
+        *apart = end > *apart ? end : *apart;
+    }
+}
+
+/* Elements from the first to the end of the last; 0 if there are more than memory has. */
+static size_t extent_of(const weft_fft_description *d, int array) {
+    const size_t *const strides = array == X ? d->stride_x : d->stride_y;
+    size_t last = 0, way;
+    for (unsigned k = 0; k < d->rank; k++)
+        if (__builtin_mul_overflow(length_of(d, array, k) - 1, strides[k], &way) ||
+            __builtin_add_overflow(last, way, &last))
+            return 0;
+    if (__builtin_mul_overflow(d->batch - 1, array == X ? d->apart_x : d->apart_y, &way) ||
+        __builtin_add_overflow(last, way, &last) || last > PTRDIFF_MAX / 32)
+        return 0;
+    return last + 1;
+}
+
+static weft_status check_strides(weft_context *ctx, const char *call,
+                                 const weft_fft_description *d) {
+    for (int array = X; array <= Y; array++) {
+        const char *const letter = array == X ? "x" : "y";
+        const size_t *const strides = array == X ? d->stride_x : d->stride_y;
+        for (unsigned k = 0; k < d->rank; k++)
+            if (strides[k] == 0 && length_of(d, array, k) > 1)
+                return wi_fail(ctx, WEFT_EARG,
+                               "%s: stride_%s[%u] is 0 while others are not; pass all of them, or "
+                               "none",
+                               call, letter, k);
+        if (d->batch && extent_of(d, array) == 0)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: %s does not fit the address space; check stride_%s and apart_%s",
+                           call, letter, letter, letter);
+    }
+    return WEFT_OK;
+}
+
+/* Do rows begin at the same addresses in x and y? */
+static weft_status check_in_place(weft_context *ctx, const char *call,
+                                  const weft_fft_description *d) {
+    const size_t of_x = is_real(d, Y) ? 2 : 1, of_y = is_real(d, X) ? 2 : 1;
+    const bool is_mixed = of_x * of_y == 2;
+    bool agrees = d->batch == 1 || d->apart_x * of_x == d->apart_y * of_y;
+    for (unsigned k = 0; k < d->rank; k++) {
+        const bool is_last = k + 1 == d->rank;
+        if (d->n[k] > 1)
+            agrees = agrees && (is_mixed && is_last
+                                    ? d->stride_x[k] == 1 && d->stride_y[k] == 1
+                                    : d->stride_x[k] * of_x == d->stride_y[k] * of_y);
+    }
+    if (agrees)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: x and y are the same array, but their strides or distances put rows at "
+                   "different addresses; pass equal ones%s",
+                   call, is_mixed ? ", twice as large for real numbers, and last strides of 1" : "");
+}
+
+/* Checks a description and fills in what was left out. */
+static weft_status complete(weft_context *ctx, const char *call, const weft_fft_description *given,
+                            bool in_place, weft_fft_description *d) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!given)
+        return wi_fail(ctx, WEFT_EARG, "%s: d is NULL; pass a weft_fft_description", call);
+    weft_status status = check_choices(ctx, call, given);
+    if (status == WEFT_OK)
+        status = check_lengths(ctx, call, given);
+    if (status != WEFT_OK)
+        return status;
+    *d = *given;
+    d->scale = d->scale == 0 ? 1 : d->scale;
+    fill_strides(d, X, in_place, d->stride_x, &d->apart_x);
+    fill_strides(d, Y, in_place, d->stride_y, &d->apart_y);
+    status = check_strides(ctx, call, d);
+    return status == WEFT_OK && in_place ? check_in_place(ctx, call, d) : status;
+}
+
+/* ---- calls ---- */
+
+/* Real numbers of an array, from the first to the end of the last. */
+static size_t reals_of(const weft_fft_description *d, int array) {
+    return d->batch == 0 ? 0 : extent_of(d, array) * (is_real(d, array) ? 1 : 2);
+}
+
+/* Has an array numbers that the call does not use? */
+static bool has_gaps(const weft_fft_description *d, int array) {
+    size_t numbers = d->batch;
+    for (unsigned k = 0; k < d->rank; k++)
+        numbers *= length_of(d, array, k);
+    return numbers != extent_of(d, array);
+}
+
+static weft_status check_complex(weft_context *ctx, const char *call, const char *what,
+                                 const void *p, weft_type type) {
+    const size_t width = wi_fft_number_bytes(type);
+    if ((uintptr_t)p % width == 0)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: %s is not at a multiple of %zu bytes, the size of its complex numbers; copy "
+                   "it to memory that is",
+                   call, what, width);
+}
+
+static weft_status describe(weft_context *ctx, const weft_fft_description *d, const void *x,
+                            void *y, wi_call *call) {
+    size_t reals[] = {reals_of(d, X), reals_of(d, Y)};
+    if (x == y) /* the longer, as both are one array */
+        reals[X] = reals[Y] = reals[X] > reals[Y] ? reals[X] : reals[Y];
+    wi_call_add(call, wi_elements("x", x, reals[X], d->type, WI_IN));
+    wi_call_add(call, wi_elements("y", y, reals[Y], d->type,
+                                  d->batch && has_gaps(d, Y) ? WI_IN | WI_OUT : WI_OUT))
+        ->in_place = 1 << X;
+    weft_status status = wi_call_check(ctx, call);
+    if (status == WEFT_OK && !is_real(d, X))
+        status = check_complex(ctx, call->name, "x", x, d->type);
+    if (status == WEFT_OK && !is_real(d, Y))
+        status = check_complex(ctx, call->name, "y", y, d->type);
+    return status;
+}
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_fft_args args = *(const wi_fft_args *)user;
+    args.x = part->p[X];
+    args.y = part->p[Y];
+    return wi_run(ctx, &wi_fft_ladder, call->name, args.d.type, &args);
+}
+
+weft_status weft_fft(weft_context *ctx, const weft_fft_description *d, const void *x, void *y) {
+    wi_fft_args args = {.x = x, .y = y};
+    wi_call call;
+    wi_call_begin(&call, "weft_fft", 0, 0);
+    weft_status status = complete(ctx, call.name, d, x == y && x, &args.d);
+    if (status == WEFT_OK)
+        status = describe(ctx, &args.d, x, y, &call);
+    return status == WEFT_OK && args.d.batch > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+}
+
+weft_status weft_fft_prepare(weft_context *ctx, const weft_fft_description *d) {
+    static const char call[] = "weft_fft_prepare";
+    wi_fft_args args = {.prepares = true};
+    weft_status status = complete(ctx, call, d, false, &args.d);
+    if (status == WEFT_OK)
+        status = wi_check_local(ctx, call);
+    return status == WEFT_OK && args.d.batch > 0
+               ? wi_run(ctx, &wi_fft_ladder, call, args.d.type, &args)
+               : status;
+}
+
+weft_status weft_fft_bytes(weft_context *ctx, const weft_fft_description *d, size_t *x_bytes,
+                           size_t *y_bytes, size_t *scratch_bytes) {
+    static const char call[] = "weft_fft_bytes";
+    size_t scratch = 0;
+    wi_fft_args args = {.asks_bytes = &scratch};
+    weft_status status = complete(ctx, call, d, false, &args.d);
+    if (status == WEFT_OK)
+        status = wi_check_local(ctx, call);
+    if (status == WEFT_OK && args.d.batch > 0)
+        status = wi_run(ctx, &wi_fft_ladder, call, args.d.type, &args);
+    if (status != WEFT_OK)
+        return status;
+    if (x_bytes)
+        *x_bytes = reals_of(&args.d, X) * weft_type_size(args.d.type);
+    if (y_bytes)
+        *y_bytes = reals_of(&args.d, Y) * weft_type_size(args.d.type);
+    if (scratch_bytes)
+        *scratch_bytes = scratch;
+    return WEFT_OK;
+}

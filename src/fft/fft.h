@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fft: a call becomes a chain of simpler works, mostly transforms of many lines of complex numbers,
+ * which an engine does: loops on the cpu, or kernels. Each rung is an engine. */
+#ifndef WI_FFT_H
+#define WI_FFT_H
+
+#include "core/rows.h"
+#include "weft/fft.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_FFT_LOOPS = 6, /* around a line: other dimensions, the batch, and two of a cut line */
+    WI_FFT_MOST_CUT = 1024, /* the longest lines that engines cut lines into */
+    WI_FFT_MOST_PRIME = 13 /* larger prime factors need Bluestein's algorithm */
+};
+
+/* One checked call on memory that the place can access; strides and distances are filled in. */
+typedef struct wi_fft_args {
+    weft_fft_description d;
+    const void *x;
+    void *y;
+    bool prepares;      /* only tables are made */
+    size_t *asks_bytes; /* not NULL: only the scratch memory is counted */
+} wi_fft_args;
+
+extern const wi_ladder wi_fft_ladder;
+
+/* Loops over lines: the first is the innermost. Steps are in numbers, real or complex as the arrays
+ * are. */
+typedef struct wi_fft_loops {
+    int used;
+    size_t count[WI_FFT_LOOPS];
+    size_t in[WI_FFT_LOOPS], out[WI_FFT_LOOPS];
+} wi_fft_loops;
+
+/* Transforms of lines of n complex numbers, forward; with swaps, real and imaginary parts change
+ * places on the way in and out, which makes it inverse. In place if x is y and steps are equal. */
+typedef struct wi_fft_lines {
+    weft_type type;
+    size_t n;
+    const void *x;
+    void *y;
+    size_t stride_in, stride_out;
+    wi_fft_loops loops;
+    bool swaps_in, swaps_out;
+    double scale;
+    /* Not 0: result k of a line is multiplied by exp(-2 pi i k l / period), where l is the line's
+     * number in loop `turning`. */
+    size_t period;
+    int turning; /* -1 without period */
+} wi_fft_lines;
+
+/* Copies rows of numbers: n_in are read and n_out written, zeros for those that are missing. */
+typedef struct wi_fft_move {
+    weft_type type;
+    const void *x;
+    void *y;
+    size_t n_in, n_out;
+    bool real_in, real_out;
+    bool mirrors; /* missing element k is the conjugate of n_out - k, not 0 */
+    bool swaps_in, swaps_out; /* before and after the product with `table` */
+    const void *table;        /* n_in complex numbers that multiply; or NULL */
+    double scale;
+    size_t stride_in, stride_out;
+    wi_fft_loops loops;
+} wi_fft_move;
+
+/* Between a real line of even length n and the complex one of half that length that has the same
+ * memory: after a forward transform gives elements 0 to n / 2 of the real line's, before an inverse
+ * one takes them. Rows have no gaps inside; x may be y. */
+typedef struct wi_fft_fold {
+    weft_type type;
+    bool is_inverse;
+    size_t n;
+    const void *x;
+    void *y;
+    const void *roots; /* exp(-2 pi i k / n) for k up to n / 2 */
+    size_t stride_in, stride_out;
+    wi_fft_loops loops;
+} wi_fft_fold;
+
+/* What does the works of a rung. */
+typedef struct wi_fft_engine {
+    bool any_length; /* lines of any length; else none with prime factors above 13 */
+    /* Can it transform such lines in one go? */
+    bool (*takes)(const weft_context *ctx, const wi_fft_lines *l);
+    /* May a line be cut into lines of this length, which are then strided? */
+    bool (*cuts)(weft_type type, size_t n);
+    size_t kept_bytes; /* intermediate results of so many bytes stay in a cache; 0: any number */
+    size_t together;   /* lines next to each other that it should get together, at least */
+    weft_status (*prepare)(weft_context *ctx, const wi_fft_lines *l);
+    weft_status (*lines)(weft_context *ctx, const wi_fft_lines *l);
+    weft_status (*move)(weft_context *ctx, const wi_fft_move *m);
+    weft_status (*fold)(weft_context *ctx, const wi_fft_fold *f);
+} wi_fft_engine;
+
+/* Does a call with an engine (fft_drive.c, fft_lines.c). */
+weft_status wi_fft_drive(weft_context *ctx, const wi_fft_engine *engine, const wi_fft_args *args);
+
+/* What a call in progress knows. */
+typedef struct wi_fft_job {
+    weft_context *ctx;
+    const wi_fft_engine *engine;
+    const wi_fft_args *args;
+    size_t bytes; /* of scratch memory taken now; while it is counted, the most is kept */
+} wi_fft_job;
+
+weft_status wi_fft_take(wi_fft_job *job, size_t bytes, void **p);
+weft_status wi_fft_give(wi_fft_job *job, void *p, size_t bytes, weft_status status);
+/* Lines of any length. */
+weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l);
+weft_status wi_fft_do_move(wi_fft_job *job, const wi_fft_move *m);
+weft_status wi_fft_do_fold(wi_fft_job *job, const wi_fft_fold *f);
+
+/* Adds a loop; one of a single turn is left out. */
+void wi_fft_loop_add(wi_fft_loops *loops, size_t count, size_t in, size_t out);
+size_t wi_fft_loops_lines(const wi_fft_loops *loops);
+/* Puts the shortest steps first and joins loops that go on where the one before ends. Loop *turning
+ * stays one by itself, and its new number is stored; pass -1 for none. */
+void wi_fft_loops_sort(wi_fft_loops *loops, int *turning);
+/* Where line number `line` of all begins. */
+void wi_fft_loops_at(const wi_fft_loops *loops, size_t line, size_t *in, size_t *out);
+
+static inline size_t wi_fft_number_bytes(weft_type type) {
+    return 2 * weft_type_size(type);
+}
+
+/* Are all prime factors at most 13? */
+bool wi_fft_is_smooth(size_t n);
+
+/* The radices of which n is the product, falling and as few as can be: up to `most`, or 11 and 13.
+ * Returns how many; 0 if n is 1. n is smooth, at most 2^14. */
+size_t wi_fft_radices(size_t n, unsigned most, unsigned *radix);
+
+/* ---- engines and rungs ---- */
+
+weft_status wi_fft_definition(weft_context *ctx, const void *args);
+weft_status wi_fft_radix2(weft_context *ctx, const void *args);
+weft_status wi_fft_threads(weft_context *ctx, const void *args);
+weft_status wi_fft_definition_gpu(weft_context *ctx, const void *args);
+weft_status wi_fft_stages(weft_context *ctx, const void *args);
+weft_status wi_fft_shared(weft_context *ctx, const void *args);
+weft_status wi_fft_registers(weft_context *ctx, const void *args);
+weft_status wi_fft_cached(weft_context *ctx, const void *args);
+weft_status wi_fft_clusters(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs registers and cached: lines in blocks, by kernels made for a length or by one for any
+ * length. */
+#include "fft/fft_cuda.h"
+
+#include "fft/fft_block.cuh"
+
+/* ---- the kernel for any length ---- */
+
+constexpr unsigned most_threads = 512;
+
+namespace {
+
+struct any_stage {
+    unsigned radix;
+    wi_fft_divisor before, m;
+    unsigned twiddles; /* where its table begins */
+};
+struct any_stages {
+    unsigned n, count, line_bits;
+    any_stage at[WI_FFT_MOST_STAGES];
+};
+
+} // namespace
+
+/* Sets of R numbers that a thread has at most. */
+__host__ __device__ constexpr int most_of(unsigned radix) {
+    return radix == 2 ? 8 : radix == 3 ? 5 : radix == 4 ? 4 : radix == 5 ? 3 : radix <= 8 ? 2 : 1;
+}
+
+#define STAGE(R)                                                                                   \
+    case R:                                                                                        \
+        block.template stage<R, most_of(R)>(s.before, s.m, k == 0, k + 1 == stages.count,          \
+                                            p.twiddles + s.twiddles);                              \
+        break;
+
+template <class T>
+static __global__ void __launch_bounds__(most_threads)
+    any_length(const __grid_constant__ wi_fft_pass<T> p, const __grid_constant__ any_stages stages) {
+    WEFT_DYNAMIC_SHARED(shared);
+    const wi_fft_place at = wi_fft_place_of(p.grid, p.turning);
+    const unsigned pitch = wi_fft_pitch<T>(stages.n);
+    wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
+    const wi_fft_block<T> block = {p,        at,    numbers,          numbers + p.grid.lines * pitch,
+                                   stages.n, pitch, stages.line_bits, blockDim.x};
+    block.fill_turns(stages.at[stages.count - 1].radix);
+    if (stages.count == 1)
+        __syncthreads();
+#pragma unroll 1
+    for (unsigned k = 0; k < stages.count; k++) {
+        const any_stage &s = stages.at[k];
+        switch (s.radix) {
+            STAGE(2)
+            STAGE(3)
+            STAGE(4)
+            STAGE(5)
+            STAGE(6)
+            STAGE(7)
+            STAGE(8)
+            STAGE(9)
+            STAGE(10)
+            STAGE(11)
+            STAGE(13)
+            STAGE(16)
+        }
+    }
+}
+#undef STAGE
+
+/* ---- kernels for one length ---- */
+
+/* How a kernel with these radices works: so many numbers and threads in a block. */
+template <class T, int points, int threads_, int... radices>
+struct shape {
+    using Type = T;
+    static constexpr unsigned threads = threads_, n = (1 * ... * radices), stages = sizeof...(radices);
+    static constexpr unsigned lines = points / n;
+    static constexpr unsigned line_bits =
+        lines >= 64 ? 6 : lines >= 32 ? 5 : lines >= 16 ? 4 : lines >= 8 ? 3 : lines >= 4 ? 2 : lines / 2;
+    static constexpr unsigned radix[] = {radices...};
+    static constexpr unsigned last = radix[stages - 1];
+    static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, n, last);
+    static_assert(lines == 1u << line_bits, "blocks have a power of 2 of lines");
+
+    template <int before, int R, int... rest>
+    static __device__ __forceinline__ void run(const wi_fft_block<T> &block,
+                                               const wi_fft_number<T> *twiddles) {
+        constexpr int m = (int)n / R, most = (int)((lines * m + threads - 1) / threads);
+        block.template stage<R, most>(wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1,
+                                      sizeof...(rest) == 0, twiddles);
+        if constexpr (sizeof...(rest) > 0)
+            run<before * R, rest...>(block, twiddles + (before > 1 ? (R - 1) * before : 0));
+    }
+    static __device__ __forceinline__ void run_all(const wi_fft_block<T> &block) {
+        run<1, radices...>(block, block.p.twiddles);
+    }
+};
+
+template <class Shape>
+static __global__ void __launch_bounds__(Shape::threads)
+    one_length(const __grid_constant__ wi_fft_pass<typename Shape::Type> p) {
+    using T = typename Shape::Type;
+    constexpr unsigned pitch = wi_fft_pitch<T>(Shape::n);
+    WEFT_DYNAMIC_SHARED(shared);
+    const wi_fft_place at = wi_fft_place_of(p.grid, p.turning);
+    wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
+    const wi_fft_block<T> block = {p,        at,    numbers,          numbers + Shape::lines * pitch,
+                                   Shape::n, pitch, Shape::line_bits, Shape::threads};
+    block.fill_turns(Shape::last);
+    Shape::run_all(block);
+}
+
+/* ---- launches ---- */
+
+template <class T>
+static weft_type type_of() {
+    return sizeof(T) == sizeof(double) ? WEFT_F64 : WEFT_F32;
+}
+
+template <class T>
+static weft_status pass_of(weft_context *ctx, const wi_fft_lines *l, const unsigned *radix,
+                           unsigned stages, unsigned lines, wi_fft_pass<T> *p, unsigned *blocks) {
+    wi_fft_table_key key = {};
+    const void *twiddles = NULL, *powers = NULL;
+    key.kind = WI_FFT_STAGES_OF;
+    key.type = type_of<T>();
+    key.n = l->n;
+    for (unsigned k = 0; k < stages; k++)
+        key.radix[k] = (unsigned char)radix[k];
+    weft_status status = wi_fft_table(ctx, &key, &twiddles);
+    *p = {};
+    if (status == WEFT_OK && l->period)
+        status = wi_fft_powers_of(ctx, key.type, l->period, &powers, &p->powers.bits);
+    if (status != WEFT_OK || !blocks)
+        return status;
+    p->x = (const wi_fft_number<T> *)l->x;
+    p->y = (wi_fft_number<T> *)l->y;
+    p->stride_in = l->stride_in;
+    p->stride_out = l->stride_out;
+    p->twiddles = (const wi_fft_number<T> *)twiddles;
+    p->powers.table = (const wi_fft_number<T> *)powers;
+    p->turning = l->period ? l->turning : -1;
+    p->swaps_in = l->swaps_in;
+    p->swaps_out = l->swaps_out;
+    p->lines_in = l->loops.used > 0 && l->loops.in[0] < l->stride_in;
+    p->lines_out = l->loops.used > 0 && l->loops.out[0] < l->stride_out;
+    p->scale = (T)l->scale;
+    return wi_fft_grid_of(ctx, &l->loops, lines, &p->grid, blocks);
+}
+
+/* `queues`: else only tables are made. */
+template <class Shape>
+static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    wi_fft_pass<typename Shape::Type> p;
+    unsigned blocks = 0;
+    const weft_status status = pass_of(ctx, l, Shape::radix, Shape::stages, Shape::lines, &p,
+                                       queues ? &blocks : NULL);
+    if (status != WEFT_OK || !queues)
+        return status;
+    return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
+}
+
+/* Lines of a block: about so many numbers. */
+template <class T>
+static unsigned line_bits_of(const wi_fft_lines *l) {
+    constexpr size_t points = sizeof(T) == 8 ? 2048 : 4096;
+    const size_t lines = l->loops.used > 0 ? l->loops.count[0] : 1;
+    unsigned bits = 0;
+    while (bits < 7 && l->n << (bits + 1) <= points && (size_t)1 << bits < lines)
+        bits++;
+    return bits;
+}
+
+template <class T>
+static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    unsigned radix[WI_FFT_MOST_STAGES], blocks = 0, before = 1, twiddles = 0, threads = 32;
+    wi_fft_pass<T> p;
+    any_stages s = {};
+    s.n = (unsigned)l->n;
+    s.count = (unsigned)wi_fft_radices(l->n, 16, radix);
+    s.line_bits = line_bits_of<T>(l);
+    for (unsigned k = 0; k < s.count; k++) {
+        const unsigned m = s.n / radix[k], sets = m << s.line_bits, most = (unsigned)most_of(radix[k]);
+        const unsigned wanted = ((sets + most - 1) / most + 31) / 32 * 32;
+        s.at[k] = {radix[k], wi_fft_divisor_of(before), wi_fft_divisor_of(m), twiddles};
+        twiddles += before > 1 ? (radix[k] - 1) * before : 0;
+        before *= radix[k];
+        threads = wanted > threads ? wanted : threads;
+    }
+    const weft_status status =
+        pass_of(ctx, l, radix, s.count, 1u << s.line_bits, &p, queues ? &blocks : NULL);
+    if (status != WEFT_OK || !queues)
+        return status;
+    return WEFT_LAUNCH(any_length<T>, ctx, blocks, threads,
+                       wi_fft_shared_bytes<T>(1u << s.line_bits, s.n, radix[s.count - 1]), p, s);
+}
+
+#define SHAPE(...)                                                                                 \
+    case shape<__VA_ARGS__>::n:                                                                    \
+        return run_shape<shape<__VA_ARGS__>>(ctx, l, queues)
+
+static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    switch (l->n) {
+        SHAPE(float, 4096, 256, 16, 8);
+        SHAPE(float, 4096, 256, 16, 16);
+        SHAPE(float, 4096, 256, 8, 8, 8);
+        SHAPE(float, 8192, 512, 16, 8, 8);
+        SHAPE(float, 8192, 512, 16, 16, 8);
+        SHAPE(float, 8192, 512, 16, 16, 16);
+        SHAPE(float, 8192, 512, 16, 8, 8, 8);
+        SHAPE(float, 16384, 1024, 16, 16, 8, 8);
+    default:
+        return run_any<float>(ctx, l, queues);
+    }
+}
+
+static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    switch (l->n) {
+        SHAPE(double, 2048, 128, 16, 8);
+        SHAPE(double, 2048, 128, 16, 16);
+        SHAPE(double, 4096, 256, 8, 8, 8);
+        SHAPE(double, 4096, 256, 16, 8, 8);
+        SHAPE(double, 4096, 256, 16, 16, 8);
+        SHAPE(double, 4096, 256, 16, 16, 16);
+        SHAPE(double, 8192, 512, 16, 8, 8, 8);
+    default:
+        return run_any<double>(ctx, l, queues);
+    }
+}
+
+weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l) {
+    return l->type == WEFT_F64 ? run_f64(ctx, l, true) : run_f32(ctx, l, true);
+}
+
+weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l) {
+    return l->type == WEFT_F64 ? run_f64(ctx, l, false) : run_f32(ctx, l, false);
+}
+
+/* Lines next to each other should be read in pieces of 64 bytes or more. */
+bool wi_fft_block_cuts(weft_type type, size_t n) {
+    const bool is_power = (n & (n - 1)) == 0, is_wide = type == WEFT_F64;
+    return n <= (size_t)(is_power ? 1024 : is_wide ? 256 : 512);
+}
+
+bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
+    const bool is_power = (l->n & (l->n - 1)) == 0, is_wide = l->type == WEFT_F64;
+    const bool is_strided = l->loops.used > 0 && (l->loops.in[0] < l->stride_in ||
+                                                  l->loops.out[0] < l->stride_out);
+    (void)ctx;
+    if (is_strided)
+        return wi_fft_block_cuts(l->type, l->n);
+    return l->n <= (size_t)(is_power ? 16384 : 4096) >> is_wide;
+}
+
+/* ---- the rungs ---- */
+
+constexpr size_t together = 32;
+constexpr size_t kept_bytes = (size_t)20 << 20; /* beside what is read and written meanwhile */
+
+weft_status wi_fft_registers(weft_context *ctx, const void *args) {
+    static const wi_fft_engine engine = {
+        false,    wi_fft_block_takes,   wi_fft_block_cuts,  0,
+        together, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
+        wi_fft_fold_cuda};
+    return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
+}
+
+weft_status wi_fft_cached(weft_context *ctx, const void *args) {
+    static const wi_fft_engine engine = {
+        false,    wi_fft_block_takes,   wi_fft_block_cuts,  kept_bytes,
+        together, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
+        wi_fft_fold_cuda};
+    return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves and folds on a GPU: a thread takes a number, or a pair; and what launches need. */
+#include "fft/fft_cuda.cuh"
+
+constexpr unsigned move_threads = 256;
+constexpr size_t most_blocks = 0x7fffffff;
+
+weft_status wi_fft_grid_of(weft_context *ctx, const wi_fft_loops *loops, unsigned lines,
+                           wi_fft_grid *grid, unsigned *blocks) {
+    size_t count = 1;
+    *grid = {};
+    grid->lines = lines;
+    grid->used = loops->used > 0 ? loops->used : 1;
+    grid->count[0] = 1;
+    for (int k = 0; k < loops->used; k++) {
+        if (loops->count[k] > most_blocks)
+            return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                           "weft_fft: %zu lines in a row are more than %zu; transform fewer at a "
+                           "time",
+                           loops->count[k], most_blocks);
+        grid->count[k] = (unsigned)loops->count[k];
+        grid->in[k] = loops->in[k];
+        grid->out[k] = loops->out[k];
+        count *= k > 0 ? loops->count[k] : 1;
+    }
+    grid->across = (grid->count[0] + lines - 1) / lines;
+    count *= grid->across;
+    if (count > most_blocks)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "weft_fft: %zu blocks are more than a launch takes; transform a smaller "
+                       "batch at a time",
+                       count);
+    *blocks = (unsigned)count;
+    return WEFT_OK;
+}
+
+weft_status wi_fft_powers_of(weft_context *ctx, weft_type type, size_t period, const void **table,
+                             unsigned *bits) {
+    wi_fft_table_key key = {};
+    key.kind = WI_FFT_POWERS;
+    key.type = type;
+    key.n = period;
+    key.part = wi_fft_powers_part(period);
+    *bits = 0;
+    while ((size_t)1 << *bits < key.part)
+        ++*bits;
+    return wi_fft_table(ctx, &key, table);
+}
+
+/* A row per block of the grid; the numbers of a row are cut into pieces of a block's threads. */
+namespace {
+
+struct move_params {
+    wi_fft_move m;
+    wi_fft_grid grid;
+    unsigned pieces;
+};
+struct fold_params {
+    wi_fft_fold f;
+    wi_fft_grid grid;
+    unsigned pieces;
+};
+
+} // namespace
+
+/* Where a row begins, and which piece of it this block has. */
+static __device__ size_t locate(const wi_fft_grid &g, unsigned pieces, size_t *in, size_t *out) {
+    size_t rest = blockIdx.x / pieces;
+    *in = *out = 0;
+    for (int k = 0; k < g.used; k++) {
+        const size_t number = rest % g.count[k];
+        rest /= g.count[k];
+        *in += number * g.in[k];
+        *out += number * g.out[k];
+    }
+    return (size_t)(blockIdx.x % pieces) * move_threads + threadIdx.x;
+}
+
+template <class T>
+static __device__ wi_fft_number<T> moved(const wi_fft_move &m, size_t in, size_t k) {
+    const bool is_mirror = k >= m.n_in;
+    const size_t at = in + (is_mirror ? m.n_out - k : k) * m.stride_in;
+    wi_fft_number<T> v = {0, 0};
+    if (is_mirror && !m.mirrors)
+        return v;
+    if (m.real_in)
+        v.re = ((const T *)m.x)[at];
+    else
+        v = ((const wi_fft_number<T> *)m.x)[at];
+    if (is_mirror)
+        v.im = -v.im;
+    v = wi_fft_swapped(v, m.swaps_in);
+    if (m.table)
+        v = wi_fft_product(v, ((const wi_fft_number<T> *)m.table)[k]);
+    return wi_fft_swapped(v, m.swaps_out);
+}
+
+template <class T>
+static __global__ void move(const __grid_constant__ move_params p) {
+    size_t in, out;
+    const size_t k = locate(p.grid, p.pieces, &in, &out);
+    if (k >= p.m.n_out)
+        return;
+    const wi_fft_number<T> v = moved<T>(p.m, in, k);
+    const T scale = (T)p.m.scale;
+    out += k * p.m.stride_out;
+    if (p.m.real_out)
+        ((T *)p.m.y)[out] = v.re * scale;
+    else
+        ((wi_fft_number<T> *)p.m.y)[out] = {v.re * scale, v.im * scale};
+}
+
+/* Elements k and n / 2 - k, as in fft_cpu_loops.inc. */
+template <class T>
+static __global__ void fold(const __grid_constant__ fold_params p) {
+    using number = wi_fft_number<T>;
+    const wi_fft_fold &f = p.f;
+    const size_t half = f.n / 2;
+    size_t in, out;
+    const size_t k = locate(p.grid, p.pieces, &in, &out), back = half - k;
+    if (2 * k > half)
+        return;
+    const number *const x = (const number *)f.x + in;
+    number *const y = (number *)f.y + out;
+    const T scale = f.is_inverse ? (T)1 : (T)0.5;
+    const number w = ((const number *)f.roots)[k];
+    number a = x[k * f.stride_in];
+    number b = x[(k > 0 ? back : f.is_inverse ? half : 0) * f.stride_in];
+    if (k == 0 && f.is_inverse)
+        a.im = b.im = 0;
+    const number sum = {(a.re + b.re) * scale, (a.im - b.im) * scale};
+    const number less = {(a.re - b.re) * scale, (a.im + b.im) * scale};
+    const number turn = f.is_inverse ? number{w.im, w.re} : number{w.im, -w.re};
+    const number odd = wi_fft_product(less, turn);
+    y[k * f.stride_out] = {sum.re + odd.re, sum.im + odd.im};
+    if (back != k && (k > 0 || !f.is_inverse))
+        y[back * f.stride_out] = {sum.re - odd.re, odd.im - sum.im};
+}
+
+/* A grid of rows, each cut into pieces of a block's threads. */
+static weft_status rows_of(weft_context *ctx, const wi_fft_loops *loops, size_t n,
+                           wi_fft_grid *grid, unsigned *pieces, unsigned *blocks) {
+    const size_t cut = (n + move_threads - 1) / move_threads;
+    const weft_status status = wi_fft_grid_of(ctx, loops, 1, grid, blocks);
+    if (status != WEFT_OK)
+        return status;
+    if (cut > most_blocks / *blocks)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "weft_fft: %u rows of %zu numbers are more than a launch takes; transform a "
+                       "smaller batch at a time",
+                       *blocks, n);
+    *pieces = (unsigned)cut;
+    *blocks *= *pieces;
+    return WEFT_OK;
+}
+
+weft_status wi_fft_move_cuda(weft_context *ctx, const wi_fft_move *m) {
+    move_params p = {};
+    unsigned blocks = 0;
+    p.m = *m;
+    const weft_status status = rows_of(ctx, &m->loops, m->n_out, &p.grid, &p.pieces, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    return m->type == WEFT_F64 ? WEFT_LAUNCH(move<double>, ctx, blocks, move_threads, 0, p)
+                               : WEFT_LAUNCH(move<float>, ctx, blocks, move_threads, 0, p);
+}
+
+weft_status wi_fft_fold_cuda(weft_context *ctx, const wi_fft_fold *f) {
+    fold_params p = {};
+    unsigned blocks = 0;
+    p.f = *f;
+    const weft_status status = rows_of(ctx, &f->loops, f->n / 4 + 1, &p.grid, &p.pieces, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    return f->type == WEFT_F64 ? WEFT_LAUNCH(fold<double>, ctx, blocks, move_threads, 0, p)
+                               : WEFT_LAUNCH(fold<float>, ctx, blocks, move_threads, 0, p);
+}

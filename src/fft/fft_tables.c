@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of twiddle factors. */
+#include "fft/fft_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/gpu.h"
+
+typedef struct complex_long {
+    long double re, im;
+} complex_long;
+
+/* A table of the context. */
+struct wi_fft_kept {
+    struct wi_fft_kept *next;
+    wi_fft_table_key key;
+    void *table; /* in memory of the place */
+    bool is_host;
+};
+
+static const long double pi = 3.14159265358979323846264338327950288L;
+
+/* exp(-2 pi i k / n), k < n: the angle is brought to an eighth of the circle first, which is exact. */
+static complex_long root(size_t k, size_t n) {
+    const bool is_below = k > n - k;
+    const size_t up = is_below ? n - k : k; /* up to n / 2 */
+    const bool is_left = up > n / 4 && 4 * up > n;
+    const size_t twice = is_left ? n - 2 * up : 2 * up; /* angle pi twice / n, up to pi / 2 */
+    const bool is_high = 2 * twice > n / 2 && 4 * twice > n;
+    const long double angle =
+        is_high ? pi * (long double)(n - 2 * twice) / (2 * (long double)n)
+                : pi * (long double)twice / (long double)n;
+    long double c = cosl(angle), s = sinl(angle);
+    if (is_high) {
+        const long double swap = c;
+        c = s;
+        s = swap;
+    }
+    return (complex_long){is_left ? -c : c, is_below ? s : -s};
+}
+
+static void put(weft_type type, void *to, size_t i, complex_long v) {
+    if (type == WEFT_F64) {
+        ((double *)to)[2 * i] = (double)v.re;
+        ((double *)to)[2 * i + 1] = (double)v.im;
+    } else {
+        ((float *)to)[2 * i] = (float)v.re;
+        ((float *)to)[2 * i + 1] = (float)v.im;
+    }
+}
+
+static void put_part(weft_type type, void *to, size_t i, long double v) {
+    if (type == WEFT_F64)
+        ((double *)to)[i] = (double)v;
+    else
+        ((float *)to)[i] = (float)v;
+}
+
+/* ---- contents ---- */
+
+static size_t count_stages(const wi_fft_table_key *key) {
+    size_t before = 1, count = 0;
+    for (const unsigned char *r = key->radix; *r; r++) {
+        count += before > 1 ? (*r - 1) * before : 0;
+        before *= *r;
+    }
+    return count;
+}
+
+static void fill_stages(const wi_fft_table_key *key, void *to) {
+    size_t before = 1, at = 0;
+    for (const unsigned char *r = key->radix; *r; r++) {
+        for (size_t k = 1; before > 1 && k < *r; k++)
+            for (size_t j = 0; j < before; j++)
+                put(key->type, to, at++, root(j * k, before * *r));
+        before *= *r;
+    }
+}
+
+size_t wi_fft_powers_part(size_t period) {
+    size_t part = 1;
+    while (part * part < period)
+        part *= 2;
+    return part;
+}
+
+static size_t powers_rows(const wi_fft_table_key *key) {
+    return (key->n + key->part - 1) / key->part;
+}
+
+static void fill_powers(const wi_fft_table_key *key, void *to) {
+    for (size_t k = 0; k < key->part; k++)
+        put(key->type, to, k, root(k % key->n, key->n));
+    for (size_t k = 0; k < powers_rows(key); k++)
+        put(key->type, to, key->part + k, root(k * key->part % key->n, key->n));
+}
+
+static void fill_lanes(const wi_fft_table_key *key, void *to) {
+    for (size_t k = 0; k < key->rows; k++)
+        for (size_t lane = 0; lane < key->part; lane++) {
+            const complex_long v = root(k * lane % key->n, key->n);
+            put_part(key->type, to, 2 * k * key->part + lane, v.re);
+            put_part(key->type, to, (2 * k + 1) * key->part + lane, v.im);
+        }
+}
+
+/* exp(-pi i k^2 / n). */
+static complex_long chirp(size_t k, size_t n) {
+    const unsigned __int128 square = (unsigned __int128)k * k;
+    return root((size_t)(square % (2 * n)), 2 * n);
+}
+
+/* Radix 2, in place: `n` is a power of 2. */
+static void transform(complex_long *x, size_t n) {
+    for (size_t i = 1, j = 0; i < n; i++) {
+        size_t bit = n / 2;
+        for (; j & bit; bit /= 2)
+            j ^= bit;
+        j |= bit;
+        if (i < j) {
+            const complex_long swap = x[i];
+            x[i] = x[j];
+            x[j] = swap;
+        }
+    }
+    for (size_t half = 1; half < n; half *= 2)
+        for (size_t k = 0; k < half; k++) {
+            const complex_long w = root(k, 2 * half);
+            for (size_t i = k; i < n; i += 2 * half) {
+                complex_long *const a = x + i, *const b = x + i + half;
+                const complex_long t = {b->re * w.re - b->im * w.im, b->re * w.im + b->im * w.re};
+                *b = (complex_long){a->re - t.re, a->im - t.im};
+                *a = (complex_long){a->re + t.re, a->im + t.im};
+            }
+        }
+}
+
+static weft_status fill_spectrum(weft_context *ctx, const wi_fft_table_key *key, void *to) {
+    const size_t n = key->n, m = key->part;
+    complex_long *const x = wi_host_alloc(m * sizeof *x);
+    if (!x)
+        return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu numbers of a table", m);
+    for (size_t k = 0; k < m; k++)
+        x[k] = (complex_long){0, 0};
+    for (size_t k = 0; k < n; k++) {
+        const complex_long c = chirp(k, n);
+        x[k] = x[(m - k) % m] = (complex_long){c.re / (long double)m, -c.im / (long double)m};
+    }
+    transform(x, m);
+    for (size_t k = 0; k < m; k++)
+        put(key->type, to, k, x[k]);
+    wi_host_free(x);
+    return WEFT_OK;
+}
+
+static size_t count_of(const wi_fft_table_key *key) {
+    switch (key->kind) {
+    case WI_FFT_STAGES_OF:
+        return count_stages(key);
+    case WI_FFT_ROOTS:
+        return key->n / 2 + 1;
+    case WI_FFT_POWERS:
+        return key->part + powers_rows(key);
+    case WI_FFT_LANES:
+        return key->rows * key->part;
+    case WI_FFT_CHIRP:
+        return key->n;
+    default:
+        return key->part;
+    }
+}
+
+static weft_status fill(weft_context *ctx, const wi_fft_table_key *key, void *to) {
+    switch (key->kind) {
+    case WI_FFT_STAGES_OF:
+        fill_stages(key, to);
+        break;
+    case WI_FFT_ROOTS:
+        for (size_t k = 0; k <= key->n / 2; k++)
+            put(key->type, to, k, root(k, key->n));
+        break;
+    case WI_FFT_POWERS:
+        fill_powers(key, to);
+        break;
+    case WI_FFT_LANES:
+        fill_lanes(key, to);
+        break;
+    case WI_FFT_CHIRP:
+        for (size_t k = 0; k < key->n; k++)
+            put(key->type, to, k, chirp(k, key->n));
+        break;
+    default:
+        return fill_spectrum(ctx, key, to);
+    }
+    return WEFT_OK;
+}
+
+/* ---- keeping ---- */
+
+static bool is_same(const wi_fft_table_key *a, const wi_fft_table_key *b) {
+    return a->kind == b->kind && a->type == b->type && a->n == b->n && a->part == b->part &&
+           a->rows == b->rows && memcmp(a->radix, b->radix, sizeof a->radix) == 0;
+}
+
+static weft_status no_memory(weft_context *ctx, size_t bytes) {
+    return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for a table of %zu bytes", bytes);
+}
+
+static weft_status make(weft_context *ctx, struct wi_fft_kept *kept) {
+    const size_t bytes = (count_of(&kept->key) + 1) * 2 * weft_type_size(kept->key.type);
+    void *const host = wi_host_alloc(bytes);
+    if (!host)
+        return no_memory(ctx, bytes);
+    memset(host, 0, bytes);
+    weft_status status = fill(ctx, &kept->key, host);
+    kept->table = host;
+    kept->is_host = true;
+    if (status == WEFT_OK && ctx->kind != WI_CPU) {
+        kept->is_host = false;
+        status = wi_gpu_keep(ctx, &kept->table, host, bytes);
+        wi_host_free(host);
+    } else if (status != WEFT_OK) {
+        wi_host_free(host);
+    }
+    return status;
+}
+
+weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const void **table) {
+    for (const struct wi_fft_kept *k = ctx->fft_tables; k; k = k->next)
+        if (is_same(&k->key, key)) {
+            *table = k->table;
+            return WEFT_OK;
+        }
+    struct wi_fft_kept *const kept = wi_host_alloc(sizeof *kept);
+    if (!kept)
+        return no_memory(ctx, sizeof *kept);
+    *kept = (struct wi_fft_kept){.key = *key};
+    const weft_status status = make(ctx, kept);
+    if (status != WEFT_OK) {
+        wi_host_free(kept);
+        return status;
+    }
+    kept->next = ctx->fft_tables;
+    ctx->fft_tables = kept;
+    *table = kept->table;
+    return WEFT_OK;
+}
+
+void wi_fft_tables_free(weft_context *ctx) {
+    while (ctx->fft_tables) {
+        struct wi_fft_kept *const kept = ctx->fft_tables;
+        ctx->fft_tables = kept->next;
+        if (kept->is_host)
+            wi_host_free(kept->table);
+        else
+            wi_gpu_drop(ctx, kept->table);
+        wi_host_free(kept);
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of roots of unity and the like, made when first needed and kept in the context: computed in
+ * long double and rounded once. On a GPU they are in device memory. */
+#ifndef WI_FFT_TABLES_H
+#define WI_FFT_TABLES_H
+
+#include "core/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wi_fft_table_kind {
+    WI_FFT_STAGES_OF, /* of each stage but the first, w^(j k) with w = exp(-2 pi i / (R before)):
+                         rows k = 1 ... R - 1 of `before` numbers, where `before` is the product of
+                         the radices before R */
+    WI_FFT_ROOTS,     /* w^k for k up to n / 2, w = exp(-2 pi i / n) */
+    WI_FFT_POWERS,    /* w^k for k < part, then w^(part k): two factors give each power */
+    WI_FFT_LANES,     /* w^(k lane) in rows of `part` lanes for k < rows: real parts, imaginary parts */
+    WI_FFT_CHIRP,     /* exp(-pi i k^2 / n) */
+    WI_FFT_SPECTRUM   /* the transform of length `part` of the conjugate chirp, over `part` */
+} wi_fft_table_kind;
+
+typedef struct wi_fft_table_key {
+    wi_fft_table_kind kind;
+    weft_type type;
+    size_t n, part, rows;
+    unsigned char radix[24]; /* of WI_FFT_STAGES_OF; 0 after the last */
+} wi_fft_table_key;
+
+/* Finds or makes a table. */
+weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const void **table);
+
+/* Numbers of the first part of WI_FFT_POWERS: a power of 2. */
+size_t wi_fft_powers_part(size_t period);
+
+void wi_fft_tables_free(weft_context *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
