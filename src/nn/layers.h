@@ -49,7 +49,8 @@ typedef struct wi_sampling {
     int height, width, out_height, out_width;
     int kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w; /* of pooling */
     int kind;                                                 /* weft_pooling, weft_interpolation */
-    bool narrow; /* products of up-sampling fit 32 bits */
+    bool narrow;           /* products of up-sampling fit 32 bits */
+    double part_h, part_w; /* 1 / (2 out_height), 1 / (2 out_width) */
 } wi_sampling;
 
 /* One checked call on memory that the place can access. */

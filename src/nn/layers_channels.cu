@@ -27,6 +27,7 @@ struct channel_params {
     unsigned parts;
     bool planes;
     double epsilon, momentum;
+    wi_layer_finder finder;
 };
 
 /* The arrays of a call, of one type. */
@@ -195,29 +196,28 @@ static __global__ void __launch_bounds__(threads)
 /* ---- elements ---- */
 
 /* Inference has its factors in the arrays of the call. */
-template <class T>
+template <wi_layer Layer, class T>
 static __device__ T made_of(const channel_params &p, const channel_arrays<T> &a,
                             const channel_factors *factors, size_t i, unsigned c) {
-    if (p.layer == WI_LAYER_BIAS)
+    if constexpr (Layer == WI_LAYER_BIAS)
         return a.x[i] + a.shift[c];
-    if (p.layer == WI_LAYER_NORM_INFERENCE) {
+    else if constexpr (Layer == WI_LAYER_NORM_INFERENCE) {
         const T times = (T)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon));
         return (a.x[i] - a.mean[c]) * times + a.shift[c];
-    }
-    const channel_factors f = factors[c];
-    if (p.layer == WI_LAYER_NORM)
-        return (a.x[i] - (T)f.minus) * (T)f.times + (T)f.plus;
-    return (T)(f.times * (double)a.dy[i] + f.minus * (double)a.x[i] + f.plus);
+    } else if constexpr (Layer == WI_LAYER_NORM)
+        return (a.x[i] - (T)factors[c].minus) * (T)factors[c].times + (T)factors[c].plus;
+    else
+        return (T)(factors[c].times * (double)a.dy[i] + factors[c].minus * (double)a.x[i] +
+                   factors[c].plus);
 }
 
-template <class T>
-static __global__ void __launch_bounds__(threads)
-    make_elements(channel_params p, channel_arrays<T> a, const channel_factors *factors, size_t n) {
-    const size_t image = (size_t)p.channels * p.plane;
-    wi_layer_each_of(n, [=](size_t i) {
-        const unsigned rest = (unsigned)(i % image);
-        a.y[i] = made_of(p, a, factors, i, p.planes ? rest / p.plane : rest % p.channels);
-    });
+template <wi_layer Layer, class T>
+static __global__ void __launch_bounds__(threads, 4)
+    make_elements(const __grid_constant__ channel_params p,
+                  const __grid_constant__ channel_arrays<T> a, const channel_factors *factors,
+                  size_t n) {
+    wi_layer_each_of(
+        n, [&](size_t i) { a.y[i] = made_of<Layer>(p, a, factors, i, p.finder.of(i).channel); });
 }
 
 /* ---- launches ---- */
@@ -295,7 +295,20 @@ static weft_status make_all(weft_context *ctx, const channel_params &p, const ch
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK || n == 0)
         return status;
-    return WEFT_LAUNCH(make_elements<T>, ctx, (unsigned)blocks, threads, 0, p, a, factors, n);
+    switch (p.layer) {
+    case WI_LAYER_BIAS:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_BIAS, T>), ctx, (unsigned)blocks, threads, 0, p,
+                           a, factors, n);
+    case WI_LAYER_NORM_INFERENCE:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM_INFERENCE, T>), ctx, (unsigned)blocks,
+                           threads, 0, p, a, factors, n);
+    case WI_LAYER_NORM:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM, T>), ctx, (unsigned)blocks, threads, 0, p,
+                           a, factors, n);
+    default:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM_BACK, T>), ctx, (unsigned)blocks, threads,
+                           0, p, a, factors, n);
+    }
 }
 
 /* Sums, what is made of them, and the elements. */
@@ -335,6 +348,7 @@ weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
     p.epsilon = a->factor[0];
     p.momentum = a->factor[1];
     p.parts = parts_of(ctx, p);
+    p.finder = wi_layer_finder(p.planes, a->n, p.channels, p.plane);
     return wi_layer_with_type(a->type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         const channel_arrays<T> arrays = arrays_of<T>(a);

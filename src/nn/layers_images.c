@@ -31,6 +31,8 @@ static wi_sampling sampling_of(const weft_images *x, const weft_images *y, int k
                          .out_height = (int)y->h,
                          .out_width = (int)y->w,
                          .kind = kind,
+                         .part_h = y->h ? 0.5 / (double)y->h : 0,
+                         .part_w = y->w ? 0.5 / (double)y->w : 0,
                          .narrow = products * (x->h > x->w ? x->h : x->w) <= UINT32_MAX};
 }
 
@@ -69,10 +71,12 @@ static weft_status check_pool(weft_context *ctx, const char *call, const weft_im
         status = check_pad(ctx, call, &down);
     if (status == WEFT_OK)
         status = check_pad(ctx, call, &across);
+    if (status != WEFT_OK)
+        return status;
     *y = *x;
     y->h = x->h ? wi_window_count(&down, x->h) : 0;
     y->w = x->w ? wi_window_count(&across, x->w) : 0;
-    return status == WEFT_OK ? wi_images_check(ctx, call, "the result", y) : status;
+    return wi_images_check(ctx, call, "the result", y);
 }
 
 static wi_sampling pooling_of(const weft_images *x, const weft_images *y, const weft_pool *pool) {

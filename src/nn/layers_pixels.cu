@@ -18,39 +18,30 @@ namespace {
 
 struct sampled {
     wi_sampling z;
-    wi_image_steps to; /* of what is made */
-    unsigned width, plane, channels;
-    bool planes;
+    wi_layer_finder finder; /* of what is made */
+    wi_layer_divisor width;
 };
 
 } // namespace
 
-/* Calls f(image, channel, row, column) for element i. */
-template <class F>
-static __device__ void at_element(const sampled &p, size_t i, F f) {
-    const size_t image = i / p.to.n;
-    const unsigned rest = (unsigned)(i - image * p.to.n);
-    const unsigned channel = p.planes ? rest / p.plane : rest % p.channels;
-    const unsigned in_plane = p.planes ? rest % p.plane : rest / p.channels;
-    f(image, (size_t)channel, (int)(in_plane / p.width), (int)(in_plane % p.width));
-}
-
 template <class T, wi_layer Layer>
-static __global__ void __launch_bounds__(wi_layer_threads)
+static __global__ void __launch_bounds__(wi_layer_threads, 4)
     sample_all(const __grid_constant__ sampled p, size_t n, const T *x, const T *dy, T *to) {
-    wi_layer_each_of(n, [=](size_t i) {
-        at_element(p, i, [=](size_t image, size_t channel, int row, int column) {
-            const T *const of_x = x + (image * p.z.x.n + channel * p.z.x.c);
-            const T *const of_y = dy + (image * p.z.y.n + channel * p.z.y.c);
-            if constexpr (Layer == WI_LAYER_POOL)
-                to[i] = pool(&p.z, of_x, row, column);
-            else if constexpr (Layer == WI_LAYER_POOL_BACK)
-                to[i] = pool_back(&p.z, of_x, of_y, row, column);
-            else if constexpr (Layer == WI_LAYER_UPSAMPLE)
-                to[i] = upsample(&p.z, of_x, row, column);
-            else
-                to[i] = upsample_back(&p.z, of_y, row, column);
-        });
+    constexpr bool gathers = Layer == WI_LAYER_POOL_BACK || Layer == WI_LAYER_UPSAMPLE_BACK;
+    wi_layer_each_of<gathers ? 1 : wi_layer_each>(n, [=](size_t i) {
+        const wi_layer_finder::place at = p.finder.of(i);
+        const int row = (int)p.width.of(at.in_plane);
+        const int column = (int)(at.in_plane - (unsigned)row * p.width.by);
+        const T *const of_x = x + (at.image * p.z.x.n + at.channel * p.z.x.c);
+        const T *const of_y = dy + (at.image * p.z.y.n + at.channel * p.z.y.c);
+        if constexpr (Layer == WI_LAYER_POOL)
+            to[i] = pool(&p.z, of_x, row, column);
+        else if constexpr (Layer == WI_LAYER_POOL_BACK)
+            to[i] = pool_back(&p.z, of_x, of_y, row, column);
+        else if constexpr (Layer == WI_LAYER_UPSAMPLE)
+            to[i] = upsample(&p.z, of_x, row, column);
+        else
+            to[i] = upsample_back(&p.z, of_y, row, column);
     });
 }
 
@@ -60,11 +51,10 @@ static weft_status run(weft_context *ctx, const wi_layer_args *a) {
     const wi_sampling &z = a->sampling;
     sampled p = {};
     p.z = z;
-    p.to = back ? z.x : z.y;
-    p.width = (unsigned)(back ? z.width : z.out_width);
-    p.plane = p.width * (unsigned)(back ? z.height : z.out_height);
-    p.channels = (unsigned)a->in.c;
-    p.planes = a->in.layout == WEFT_NCHW;
+    const unsigned width = (unsigned)(back ? z.width : z.out_width);
+    const unsigned height = (unsigned)(back ? z.height : z.out_height);
+    p.finder = wi_layer_finder(a->in.layout == WEFT_NCHW, a->n, a->in.c, width * height);
+    p.width = wi_layer_divisor(width);
     const T *const first = (const T *)a->array[0], *const second = (const T *)a->array[1];
     const size_t blocks = wi_layer_pieces(a->n, wi_layer_block);
     const weft_status status = wi_layer_check_grid(ctx, blocks);

@@ -43,41 +43,14 @@ WI_PIXELS_INLINE span windows_over(int row, int kernel, int stride, int pad, int
     return over;
 }
 
-/* Between which two rows of x a row of y lies, and how far from the first to the second. */
+/* Between which two rows of x a row of y lies. */
 typedef struct sample {
     int first, second;
-    double part;
 } sample;
 
 /* floor(a / b) of whole numbers that are not negative. */
 WI_PIXELS_INLINE int quotient_of(bool narrow, long long a, long long b) {
     return narrow ? (int)((unsigned)a / (unsigned)b) : (int)(a / b);
-}
-
-WI_PIXELS_INLINE sample sample_at(const wi_sampling *z, int p, int extent, int out) {
-    const long long twice = 2 * (long long)out, centre = (2 * (long long)p + 1) * extent;
-    sample s;
-    s.part = 0;
-    if (z->kind == WEFT_NEAREST) {
-        s.first = s.second = quotient_of(z->narrow, centre, twice);
-        return s;
-    }
-    const long long at = centre > out ? centre - out : 0;
-    s.first = quotient_of(z->narrow, at, twice);
-    s.second = s.first + 1;
-    s.part = (double)(at - s.first * twice) / (double)twice;
-    if (s.second >= extent) {
-        s.first = s.second = extent - 1;
-        s.part = 0;
-    }
-    return s;
-}
-
-/* How much of a sample is of this row. */
-WI_PIXELS_INLINE double share_of(const wi_sampling *z, const sample *s, int row) {
-    if (z->kind == WEFT_NEAREST || s->first == s->second)
-        return s->first == row ? 1 : 0;
-    return s->first == row ? 1 - s->part : s->second == row ? s->part : 0;
 }
 
 /* A row of y that is no later than the first that takes of this row of x. */
