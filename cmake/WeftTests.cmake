@@ -47,6 +47,18 @@ foreach(source IN LISTS WEFT_TEST_C)
         set_tests_properties(${name} PROPERTIES PROCESSORS 2 COST 1000) # first, while both are free
     endif()
 endforeach()
+# The examples, built as a user's program would be, by public headers alone; run for a few steps.
+file(GLOB WEFT_EXAMPLES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
+foreach(source IN LISTS WEFT_EXAMPLES)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRECTORY
+                                             ${PROJECT_BINARY_DIR}/examples)
+    target_link_libraries(${name} PRIVATE weft_static m)
+endforeach()
+add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 120 --least 80)
+set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
+
 foreach(test IN LISTS tests_of_cases)
     target_sources(${test} PRIVATE $<TARGET_OBJECTS:weft_cases>)
 endforeach()

@@ -24,7 +24,7 @@ typedef enum wi_kind {
 enum {
     WI_MESSAGE_BYTES = 512,
     WI_PLACE_BYTES = 32,
-    WI_MAX_OPS = 32
+    WI_MAX_OPS = 48
 };
 
 typedef struct wi_gpu wi_gpu;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_CONV_H
+#define WI_CONV_H
+
+#include "core/rows.h"
+#include "nn/images.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum wi_conv_pass {
+    WI_CONV_FORWARD, /* writes y */
+    WI_CONV_DATA,    /* writes x */
+    WI_CONV_WEIGHTS  /* writes f */
+} wi_conv_pass;
+
+/* One checked call on memory that the place can access; what it writes has elements. x, f and y are
+ * the arrays or, where the call computes it, their gradients. */
+typedef struct wi_conv_args {
+    wi_conv_pass pass;
+    weft_images in, out;
+    size_t groups, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
+    void *x, *f, *y;
+} wi_conv_args;
+
+extern const wi_ladder wi_conv_ladder;
+
+/* Channels of x, and filters, of a group. */
+static inline size_t wi_conv_channels(const wi_conv_args *a) {
+    return a->in.c / a->groups;
+}
+static inline size_t wi_conv_filters(const wi_conv_args *a) {
+    return a->out.c / a->groups;
+}
+
+/* Weights of a filter. */
+static inline size_t wi_conv_weights(const wi_conv_args *a) {
+    return wi_conv_channels(a) * a->kernel_h * a->kernel_w;
+}
+
+/* Elements from one filter, channel, row or column of weights to the next. */
+static inline wi_image_steps wi_conv_filter_steps(const wi_conv_args *a) {
+    const weft_images filters = {a->in.type,          a->in.layout, a->out.c,
+                                 wi_conv_channels(a), a->kernel_h,  a->kernel_w};
+    return wi_image_steps_of(&filters);
+}
+
+/* Additions and multiplications. */
+static inline double wi_conv_flops(const wi_conv_args *a) {
+    return 2 * (double)a->out.n * (double)a->out.h * (double)a->out.w * (double)a->out.c *
+           (double)wi_conv_weights(a);
+}
+
+/* Is the matrix of columns (conv_columns.h) the image itself? */
+static inline bool wi_conv_is_pointwise(const wi_conv_args *a) {
+    return a->kernel_h == 1 && a->kernel_w == 1 && a->stride_h == 1 && a->stride_w == 1 &&
+           a->pad_h == 0 && a->pad_w == 0;
+}
+
+/* The rungs. */
+weft_status wi_conv_serial(weft_context *ctx, const void *args);
+weft_status wi_conv_columns(weft_context *ctx, const void *args);
+weft_status wi_conv_direct(weft_context *ctx, const void *args);
+weft_status wi_conv_unrolled(weft_context *ctx, const void *args);
+weft_status wi_conv_implicit(weft_context *ctx, const void *args);
+weft_status wi_conv_depthwise(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conv by products of matrices that are never laid out: tiles of the matrix of columns are gathered
+ * from the images into shared memory.
+ *
+ * A pass is a sum over taps and pixels. A tap is a place in the window of a pixel: it has an offset
+ * in memory from the pixel's own place, and says by how many rows and columns it lies away, so that
+ * two comparisons tell whether it is inside of the image.
+ *
+ *     forward   y(filter, pixel)  = sum over taps of packed(tap, filter) x(pixel + tap)
+ *     data      dx(channel, pixel) = sum over taps of packed(tap, channel) dy(pixel + tap)
+ *     weights   df(filter, tap)   = sum over pixels of dy(filter, pixel) x(pixel + tap)
+ *
+ * In the gradient for data the pixels of x that lie a stride apart meet the same weights; each such
+ * class of pixels is a product of its own, with no product wasted. */
+#ifndef WI_CONV_IMPLICIT_CUH
+#define WI_CONV_IMPLICIT_CUH
+
+#include "cuda/async.cuh"
+#include "cuda/types.cuh"
+#include "nn/conv_cuda.cuh"
+
+constexpr int wi_conv_depth = 8;  /* taps, or pixels, that are multiplied from one stage */
+constexpr int wi_conv_stages = 4; /* in shared memory at a time */
+constexpr int wi_conv_pad = 4;    /* so that a column of a tile meets all banks */
+
+struct wi_conv_tap {
+    int offset;          /* in elements */
+    short rows, columns; /* away from the pixel */
+};
+
+/* How pixels of a launch are found in the images that are gathered. */
+struct wi_conv_grid {
+    int height, width;                    /* of an image, in pixels of the launch */
+    int step_h, step_w, first_h, first_w; /* their rows in the gathered images: first + i step */
+    wi_image_steps from;                  /* steps in the gathered images */
+    int from_height, from_width;
+};
+
+/* One launch, of one group after the other. `rows` are filters or channels, `columns` pixels or, of
+ * the gradient for weights, taps; `terms` are taps or pixels. */
+template <class T>
+struct wi_conv_product_of {
+    wi_conv_grid grid;
+    const T *gathered;
+    const wi_conv_tap *taps;
+    const T *factor; /* packed weights [group][tap][pitch]; of the gradient for weights dy */
+    T *to, *partial;
+    size_t pitch;          /* of packed weights */
+    size_t gathered_group; /* elements from a group to the next */
+    size_t factor_group, to_group;
+    wi_image_steps factor_steps; /* of dy */
+    wi_image_steps to_steps;     /* n, h and w of pixels (or w of taps), c of rows */
+    int rows, columns, terms;
+    int groups, slices, slice_terms; /* terms of a slice; sums of slices go to `partial` */
+    int row_tiles, column_tiles;
+};
+
+/* Four elements that are moved together. */
+template <class T>
+struct alignas(16) wi_conv_four {
+    T at[4];
+};
+
+/* A tile of rows x columns, of which each thread has 4 * Quads by 4 * Quads. With Rows_first the
+ * threads of a warp lie along the rows, which then are contiguous in the result. */
+template <class T, int Threads, int Quads, bool Rows_first>
+struct wi_conv_tile {
+    static constexpr int threads = Threads, quads = Quads, columns = 64 * Quads;
+    static constexpr int rows = Threads / 16 * 4 * Quads;
+    static constexpr int row_pitch = rows + wi_conv_pad, column_pitch = columns + wi_conv_pad;
+    static constexpr int stage = wi_conv_depth * (row_pitch + column_pitch);
+    static constexpr bool rows_first = Rows_first;
+
+    T sum[4 * Quads][4 * Quads];
+
+    /* Element e of this thread's rows, or columns. */
+    static __device__ int row(int e) {
+        const int lane = Rows_first ? (int)threadIdx.x % (Threads / 16) : (int)threadIdx.x / 16;
+        return e / 4 * (rows / Quads) + lane * 4 + e % 4;
+    }
+    static __device__ int column(int e) {
+        const int lane = Rows_first ? (int)threadIdx.x / (Threads / 16) : (int)threadIdx.x % 16;
+        return e / 4 * (columns / Quads) + lane * 4 + e % 4;
+    }
+
+    __device__ void clear() {
+#pragma unroll
+        for (int i = 0; i < 4 * Quads; i++)
+#pragma unroll
+            for (int j = 0; j < 4 * Quads; j++)
+                sum[i][j] = 0;
+    }
+
+    /* sum += the products of one stage. */
+    __device__ void multiply(const T *a, const T *b) {
+#pragma unroll
+        for (int k = 0; k < wi_conv_depth; k++, a += row_pitch, b += column_pitch) {
+            wi_conv_four<T> left[Quads], right[Quads];
+#pragma unroll
+            for (int q = 0; q < Quads; q++) {
+                left[q] = *(const wi_conv_four<T> *)(a + row(4 * q));
+                right[q] = *(const wi_conv_four<T> *)(b + column(4 * q));
+            }
+#pragma unroll
+            for (int i = 0; i < 4 * Quads; i++)
+#pragma unroll
+                for (int j = 0; j < 4 * Quads; j++)
+                    sum[i][j] = wi_fma(left[i / 4].at[i % 4], right[j / 4].at[j % 4], sum[i][j]);
+        }
+    }
+};
+
+/* Which tile a block makes. Tiles of one column stand side by side, as they gather the same. */
+struct wi_conv_block {
+    int row, column, slice, group, first, end; /* the first row and column; the terms */
+};
+
+template <class Tile, class T>
+__device__ inline wi_conv_block wi_conv_block_of(const wi_conv_product_of<T> &p) {
+    unsigned rest = blockIdx.x;
+    wi_conv_block b;
+    b.row = (int)(rest % (unsigned)p.row_tiles) * Tile::rows;
+    rest /= (unsigned)p.row_tiles;
+    b.column = (int)(rest % (unsigned)p.column_tiles) * Tile::columns;
+    rest /= (unsigned)p.column_tiles;
+    b.slice = (int)(rest % (unsigned)p.slices);
+    b.group = (int)(rest / (unsigned)p.slices);
+    b.first = b.slice * p.slice_terms;
+    b.end = p.terms - b.first < p.slice_terms ? p.terms : b.first + p.slice_terms;
+    return b;
+}
+
+/* Runs the stages: load(stage memory, first term) queues copies, and the tile multiplies. */
+template <class Tile, class T, class Load>
+__device__ inline void wi_conv_run(Tile &tile, T *shared, const wi_conv_block &b, Load load) {
+    const int steps = (b.end - b.first + wi_conv_depth - 1) / wi_conv_depth;
+    for (int s = 0; s < wi_conv_stages - 1; s++) {
+        if (s < steps)
+            load(shared + s * Tile::stage, b.first + s * wi_conv_depth);
+        wi_async_commit();
+    }
+    for (int s = 0; s < steps; s++) {
+        const int next = s + wi_conv_stages - 1;
+        wi_async_wait<wi_conv_stages - 2>();
+        __syncthreads();
+        if (next < steps)
+            load(shared + next % wi_conv_stages * Tile::stage, b.first + next * wi_conv_depth);
+        wi_async_commit();
+        const T *const a = shared + s % wi_conv_stages * Tile::stage;
+        tile.multiply(a, a + wi_conv_depth * Tile::row_pitch);
+    }
+    wi_async_wait<0>();
+}
+
+/* Where element (row, column) of a launch's product is in the result; row and column of a group. */
+template <class T>
+__device__ inline size_t wi_conv_place(const wi_conv_product_of<T> &p, int column) {
+    const unsigned plane = (unsigned)(p.grid.height * p.grid.width);
+    const unsigned image = (unsigned)column / plane, in_image = (unsigned)column % plane;
+    return image * p.to_steps.n + in_image / (unsigned)p.grid.width * p.to_steps.h +
+           in_image % (unsigned)p.grid.width * p.to_steps.w;
+}
+
+/* Stores four elements that follow each other in memory, or some of them. */
+template <class T>
+__device__ inline void wi_conv_store_four(T *to, wi_conv_four<T> value, int count) {
+    if (count >= 4 && (uintptr_t)to % 16 == 0)
+        *(wi_conv_four<T> *)to = value;
+    else
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            if (e < count)
+                to[e] = value.at[e];
+}
+
+/* Stores the tile: place(column) is where a column begins, and rows are `row_step` apart. */
+template <class Tile, class T, class Place>
+__device__ inline void wi_conv_store(const Tile &tile, const wi_conv_block &b, T *to,
+                                     size_t row_step, int rows, int columns, Place place) {
+    if constexpr (Tile::rows_first) {
+#pragma unroll
+        for (int j = 0; j < 4 * Tile::quads; j++) {
+            const int column = b.column + Tile::column(j);
+            if (column >= columns)
+                continue;
+            T *const line = to + place(column);
+#pragma unroll
+            for (int q = 0; q < Tile::quads; q++) {
+                const int row = b.row + Tile::row(4 * q);
+                wi_conv_four<T> four;
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    four.at[e] = tile.sum[4 * q + e][j];
+                wi_conv_store_four(line + row, four, rows - row);
+            }
+        }
+    } else {
+#pragma unroll
+        for (int q = 0; q < Tile::quads; q++) {
+            const int column = b.column + Tile::column(4 * q);
+            size_t at[4];
+#pragma unroll
+            for (int e = 0; e < 4; e++)
+                at[e] = column + e < columns ? place(column + e) : 0;
+            const bool together = column + 3 < columns && at[3] == at[0] + 3;
+#pragma unroll
+            for (int i = 0; i < 4 * Tile::quads; i++) {
+                const int row = b.row + Tile::row(i);
+                if (row >= rows)
+                    continue;
+                T *const line = to + (size_t)row * row_step;
+                wi_conv_four<T> four;
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    four.at[e] = tile.sum[i][4 * q + e];
+                if (together)
+                    wi_conv_store_four(line + at[0], four, 4);
+                else
+#pragma unroll
+                    for (int e = 0; e < 4; e++)
+                        if (column + e < columns)
+                            line[at[e]] = four.at[e];
+            }
+        }
+    }
+}
+
+/* Stores the tile in the result or, if there are slices, with the sums of its slice: those of a
+ * group are a matrix that lies as threads do, by columns if rows come first. */
+template <class Tile, class T, class Place>
+__device__ inline void wi_conv_finish_tile(const wi_conv_product_of<T> &p, const Tile &tile,
+                                           const wi_conv_block &b, Place place) {
+    if (p.slices == 1) {
+        wi_conv_store(tile, b, p.to + (size_t)b.group * p.to_group, p.to_steps.c, p.rows, p.columns,
+                      place);
+        return;
+    }
+    T *const to = p.partial + ((size_t)b.slice * (size_t)p.groups + (size_t)b.group) *
+                                  (size_t)p.rows * (size_t)p.columns;
+    const size_t step = Tile::rows_first ? (size_t)p.rows : 1;
+    wi_conv_store(tile, b, to, (size_t)p.columns, p.rows, p.columns,
+                  [=](int column) { return (size_t)column * step; });
+}
+
+/* ---- forward and data: columns are pixels ---- */
+
+/* A pixel of the tile, as threads gather it. */
+struct wi_conv_pixel {
+    long long at; /* of its place in the gathered images; it may lie outside of them */
+    int row, column;
+};
+
+template <class T>
+__device__ inline wi_conv_pixel wi_conv_pixel_of(const wi_conv_product_of<T> &p, int index) {
+    const wi_conv_grid &g = p.grid;
+    const unsigned plane = (unsigned)(g.height * g.width);
+    const unsigned image = (unsigned)index / plane, in_image = (unsigned)index % plane;
+    wi_conv_pixel x;
+    x.row = (int)(in_image / (unsigned)g.width) * g.step_h + g.first_h;
+    x.column = (int)(in_image % (unsigned)g.width) * g.step_w + g.first_w;
+    x.at = (long long)(image * g.from.n) + x.row * (long long)g.from.h +
+           x.column * (long long)g.from.w;
+    if (index >= p.columns)
+        x.row = INT32_MIN / 2; /* outside, whatever the tap */
+    return x;
+}
+
+template <class T>
+__device__ inline void wi_conv_gather(const wi_conv_grid &g, T *to, const T *from,
+                                      const wi_conv_pixel &x, const wi_conv_tap &tap, bool valid) {
+    const bool inside = valid && (unsigned)(x.row + tap.rows) < (unsigned)g.from_height &&
+                        (unsigned)(x.column + tap.columns) < (unsigned)g.from_width;
+    wi_async_copy<sizeof(T)>(to, from + (x.at + tap.offset), inside ? (int)sizeof(T) : 0);
+}
+
+template <class Tile, class T>
+__device__ inline void wi_conv_load_weights(const wi_conv_product_of<T> &p, const wi_conv_block &b,
+                                            T *to, int term) {
+    constexpr int each = 16 / sizeof(T), line = Tile::rows / each;
+    static_assert(Tile::threads == line * wi_conv_depth, "one copy a thread");
+    const int k = (int)threadIdx.x / line, row = (int)threadIdx.x % line * each;
+    const bool valid = term + k < b.end && (size_t)(b.row + row) < p.pitch;
+    wi_async_copy<16>(to + k * Tile::row_pitch + row,
+                      p.factor + (size_t)b.group * p.factor_group + (size_t)(term + k) * p.pitch +
+                          (size_t)(b.row + row),
+                      valid ? 16 : 0);
+}
+
+/* Planes: a warp gathers pixels side by side for one tap. Else it gathers 8 taps, which are
+ * channels side by side, of four pixels. */
+template <class Tile, class T, bool Planes>
+static __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
+    wi_conv_pixels(const __grid_constant__ wi_conv_product_of<T> p) {
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_conv_pixel *const pixels = (wi_conv_pixel *)memory;
+    T *const stages = (T *)(pixels + Tile::columns);
+    const wi_conv_block b = wi_conv_block_of<Tile>(p);
+    const T *const from = p.gathered + (size_t)b.group * p.gathered_group;
+    const int t = (int)threadIdx.x;
+    for (int i = t; i < Tile::columns; i += Tile::threads)
+        pixels[i] = wi_conv_pixel_of(p, b.column + i);
+    __syncthreads();
+    Tile tile;
+    tile.clear();
+    wi_conv_run(tile, stages, b, [&](T *stage, int term) {
+        T *const to = stage + wi_conv_depth * Tile::row_pitch;
+        wi_conv_load_weights<Tile>(p, b, stage, term);
+        if constexpr (Planes) {
+            const wi_conv_pixel own = pixels[t % Tile::columns];
+            constexpr int apart = Tile::threads / Tile::columns;
+#pragma unroll 4 /* all eight of 128 threads would not fit registers */
+            for (int i = 0; i < wi_conv_depth / apart; i++) {
+                const int k = t / Tile::columns + i * apart;
+                const bool valid = term + k < b.end;
+                const wi_conv_tap tap = p.taps[valid ? term + k : 0];
+                wi_conv_gather(p.grid, to + k * Tile::column_pitch + t % Tile::columns, from, own,
+                               tap, valid);
+            }
+        } else {
+            const int k = t % wi_conv_depth;
+            const bool valid = term + k < b.end;
+            const wi_conv_tap tap = p.taps[valid ? term + k : 0];
+            constexpr int apart = Tile::threads / wi_conv_depth;
+#pragma unroll
+            for (int i = 0; i < Tile::columns / apart; i++) {
+                const int column = t / wi_conv_depth + i * apart;
+                wi_conv_gather(p.grid, to + k * Tile::column_pitch + column, from, pixels[column],
+                               tap, valid);
+            }
+        }
+    });
+    wi_conv_finish_tile(p, tile, b, [&](int column) { return wi_conv_place(p, column); });
+}
+
+/* ---- weights: columns are taps ---- */
+
+/* The pixel that a thread gathers next: it moves on by wi_conv_depth pixels a stage. */
+struct wi_conv_walker {
+    int index, image, row, column;
+
+    __device__ wi_conv_walker(const wi_conv_grid &g, int first) : index(first) {
+        const unsigned plane = (unsigned)(g.height * g.width);
+        const unsigned in_image = (unsigned)first % plane;
+        image = (int)((unsigned)first / plane);
+        row = (int)(in_image / (unsigned)g.width);
+        column = (int)(in_image % (unsigned)g.width);
+    }
+    __device__ void move(const wi_conv_grid &g) {
+        index += wi_conv_depth;
+        column += wi_conv_depth;
+        while (column >= g.width) {
+            column -= g.width;
+            if (++row == g.height) {
+                row = 0;
+                image++;
+            }
+        }
+    }
+};
+
+/* Eight threads side by side gather eight pixels, of which planes have them side by side. */
+template <class Tile, class T>
+static __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
+    wi_conv_taps(const __grid_constant__ wi_conv_product_of<T> p) {
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_conv_tap *const taps = (wi_conv_tap *)memory;
+    T *const stages = (T *)(taps + Tile::columns);
+    const wi_conv_block b = wi_conv_block_of<Tile>(p);
+    const int t = (int)threadIdx.x, k = t % wi_conv_depth, line = t / wi_conv_depth;
+    for (int i = t; i < Tile::columns; i += Tile::threads)
+        taps[i] = b.column + i < p.columns ? p.taps[b.column + i] : wi_conv_tap{0, 0, 0};
+    __syncthreads();
+    wi_conv_walker at(p.grid, b.first + k);
+    Tile tile;
+    tile.clear();
+    wi_conv_run(tile, stages, b, [&](T *stage, int) {
+        constexpr int apart = Tile::threads / wi_conv_depth;
+        const wi_conv_grid &g = p.grid;
+        const bool valid = at.index < b.end;
+        const T *const x = p.gathered + (size_t)b.group * p.gathered_group;
+        const T *const y = p.factor + (size_t)b.group * p.factor_group;
+        const wi_image_steps &s = p.factor_steps;
+        const T *const from =
+            y + ((size_t)at.image * s.n + (size_t)at.row * s.h + (size_t)at.column * s.w);
+        wi_conv_pixel pixel;
+        pixel.row = at.row * g.step_h + g.first_h;
+        pixel.column = at.column * g.step_w + g.first_w;
+        pixel.at = (long long)at.image * (long long)g.from.n + pixel.row * (long long)g.from.h +
+                   pixel.column * (long long)g.from.w;
+#pragma unroll
+        for (int i = 0; i < Tile::rows / apart; i++) {
+            const int row = line + i * apart;
+            wi_async_copy<sizeof(T)>(stage + k * Tile::row_pitch + row,
+                                     from + (size_t)(b.row + row) * s.c,
+                                     valid && b.row + row < p.rows ? (int)sizeof(T) : 0);
+        }
+        T *const to = stage + wi_conv_depth * Tile::row_pitch + k * Tile::column_pitch;
+#pragma unroll
+        for (int i = 0; i < Tile::columns / apart; i++) {
+            const int column = line + i * apart;
+            wi_conv_gather(g, to + column, x, pixel, taps[column],
+                           valid && b.column + column < p.columns);
+        }
+        at.move(g);
+    });
+    wi_conv_finish_tile(p, tile, b, [](int column) { return (size_t)column; });
+}
+
+/* What a launch of one of the two needs. */
+template <class Tile>
+constexpr size_t wi_conv_shared_bytes(size_t element, size_t of_a_column) {
+    return Tile::columns * of_a_column + wi_conv_stages * Tile::stage * element;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of conv: what they can do, and what they cost. */
+#include "nn/conv.h"
+
+enum {
+    WIDE_FLOATS = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
+};
+
+#ifdef WEFT_CUDA
+#    include "gemm/gemm.h"
+#    include "nn/conv_columns.h"
+
+enum {
+    MOST_TAP = 32767 /* rows or columns from a pixel to one that a weight reads, in 16 bits */
+};
+
+static const char *fits_implicit(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    (void)ctx;
+    if (a->dilation_h * (a->kernel_h - 1) > MOST_TAP ||
+        a->dilation_w * (a->kernel_w - 1) > MOST_TAP || a->pad_h > MOST_TAP || a->pad_w > MOST_TAP)
+        return "needs windows and padding of fewer than 32768 rows and columns";
+    if (a->out.n * a->out.h * a->out.w > INT32_MAX || a->in.n * a->in.h * a->in.w > INT32_MAX)
+        return "counts pixels of all images with 32 bits: split the batch";
+    return NULL;
+}
+
+static const char *fits_depthwise(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    (void)ctx;
+    if (a->groups != a->in.c || a->groups != a->out.c)
+        return "needs as many groups as channels, and as many filters";
+    return NULL;
+}
+
+/* ---- what they cost ---- */
+
+static double bytes_of(const wi_conv_args *a) {
+    const double width = (double)weft_type_size(a->in.type);
+    return width * ((double)wi_image_elements(&a->in) + (double)wi_image_elements(&a->out) +
+                    (double)a->out.c * (double)wi_conv_weights(a));
+}
+
+static double peak_of(const weft_context *ctx, const wi_conv_args *a) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return a->in.type == WEFT_F32 ? m->f32_flops : m->f64_flops;
+}
+
+/* One thread makes each result: of weights, few results with long sums. */
+static double direct_seconds(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double rate = 0.05 * peak_of(ctx, a);
+    const double terms =
+        a->pass == WI_CONV_WEIGHTS ? (double)a->out.n * (double)a->out.h * (double)a->out.w : 0;
+    const double alone = terms * 400 / m->unit_hz; /* a read from memory after the other */
+    return m->launch_s + wi_seconds_moving(m, bytes_of(a)) + wi_conv_flops(a) / rate + alone;
+}
+
+static double up_to(size_t n, double unit) {
+    double units = (double)n / unit;
+    units = (double)(size_t)units < units ? (double)(size_t)units + 1 : units;
+    return units * unit;
+}
+
+/* Tiles of 128 (64 where that is enough) x 128. */
+static double implicit_seconds(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double rate = 0.65 * peak_of(ctx, a), groups = (double)a->groups;
+    const double taps = (double)wi_conv_weights(a);
+    const double pixels = (double)a->out.n * (double)a->out.h * (double)a->out.w;
+    const size_t rows = a->pass == WI_CONV_DATA ? wi_conv_channels(a) : wi_conv_filters(a);
+    double flops = 2 * up_to(rows, 64) * groups;
+    if (a->pass == WI_CONV_WEIGHTS)
+        flops *= up_to((size_t)taps, 128) * pixels;
+    else if (a->pass == WI_CONV_FORWARD)
+        flops *= taps * pixels;
+    else
+        flops *= taps / (double)wi_conv_channels(a) * (double)wi_conv_filters(a) * pixels;
+    const double launches = a->pass == WI_CONV_DATA ? (double)(a->stride_h * a->stride_w) + 1 : 2;
+    return launches * m->launch_s + wi_seconds_moving(m, bytes_of(a)) * 0.2 + flops / rate;
+}
+
+/* Columns are written and read once, except for pointwise convolutions; each product is a call of
+ * gemm, which takes what gemm's ladder says. */
+static double unrolled_seconds(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const bool merged = a->in.layout == WEFT_NHWC;
+    const size_t images = merged ? a->in.n : 1;
+    const wi_gemm_args g = wi_conv_product(a, 0, images, 0, wi_conv_columns_of(a, 0, 0, NULL), 0);
+    if (wi_conv_flops(a) == 0)
+        return m->launch_s;
+    const wi_row *const row = wi_pick(ctx, &wi_gemm_ladder, g.type, &g);
+    const double products = (double)a->groups * (merged ? 1 : (double)a->in.n);
+    const double columns = (double)a->in.n * (double)wi_conv_pixels(a) *
+                           (double)wi_conv_weights(a) * (double)a->groups *
+                           (double)weft_type_size(a->in.type);
+    const double moving =
+        wi_conv_is_pointwise(a) ? 0 : products * m->launch_s + wi_seconds_moving(m, 2 * columns);
+    return moving + products * row->seconds(ctx, &g);
+}
+
+static double depthwise_seconds(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    return m->launch_s + 1.3 * wi_seconds_moving(m, bytes_of(a)) +
+           wi_conv_flops(a) / (0.1 * peak_of(ctx, a));
+}
+#endif
+
+static const wi_row rows[] = {
+    {.name = "serial",
+     .what = "the loops of the definition",
+     .kinds = WI_ON_CPU,
+     .types = WIDE_FLOATS,
+     .run = wi_conv_serial},
+    {.name = "columns",
+     .what = "pixels laid out as a matrix, products by gemm, all cores",
+     .kinds = WI_ON_CPU,
+     .types = WIDE_FLOATS,
+     .seconds = wi_no_rival,
+     .run = wi_conv_columns},
+#ifdef WEFT_CUDA
+    {.name = "direct",
+     .what = "one thread for one result, all from global memory",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .seconds = direct_seconds,
+     .run = wi_conv_direct},
+    {.name = "unrolled",
+     .what = "pixels laid out as a matrix in memory, products by gemm",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .seconds = unrolled_seconds,
+     .run = wi_conv_unrolled},
+    {.name = "implicit",
+     .what = "the matrix's tiles gathered into shared memory, 8 x 8 sums a thread",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .misfit = fits_implicit,
+     .seconds = implicit_seconds,
+     .run = wi_conv_implicit},
+    {.name = "depthwise",
+     .what = "channels by themselves: one thread for one result, of weights a block",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .misfit = fits_depthwise,
+     .seconds = depthwise_seconds,
+     .run = wi_conv_depthwise},
+#endif
+};
+
+const wi_ladder wi_conv_ladder = {"conv", rows, sizeof rows / sizeof rows[0]};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls of layers that see no images: activations, softmax and cross-entropy, steps. */
+#include "nn/layers.h"
+
+#include <math.h>
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_layer_args args = *(const wi_layer_args *)user;
+    for (int k = 0; k < call->count; k++)
+        args.array[k] = part->p[k];
+    return wi_run(ctx, &wi_layers_ladder, call->name, args.type, &args);
+}
+
+weft_status wi_layer_run(weft_context *ctx, wi_call *call, wi_layer_args *args) {
+    return wi_call_run(ctx, call, run, args);
+}
+
+static wi_array in_place_of(wi_array array, int other) {
+    array.in_place = 1u << other;
+    return array;
+}
+
+static weft_status check_type(weft_context *ctx, const char *call, weft_type type) {
+    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
+    return wi_check_wide_float(ctx, call, type);
+}
+
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_layer_args *args) {
+    const weft_status status = wi_call_check(ctx, call);
+    return status != WEFT_OK || args->n == 0 ? status : wi_layer_run(ctx, call, args);
+}
+
+/* ---- activations ---- */
+
+static weft_status check_activation(weft_context *ctx, const char *call, weft_activation kind,
+                                    weft_type type) {
+    const weft_status status = check_type(ctx, call, type);
+    if (status == WEFT_OK && kind != WEFT_RELU && kind != WEFT_SIGMOID && kind != WEFT_TANH)
+        return wi_fail(ctx, WEFT_EARG, "%s: kind is %d; pass WEFT_RELU, WEFT_SIGMOID or WEFT_TANH",
+                       call, (int)kind);
+    return status;
+}
+
+weft_status weft_activation_forward(weft_context *ctx, weft_activation kind, weft_type type,
+                                    size_t n, const void *x, void *y) {
+    static const char name[] = "weft_activation_forward";
+    wi_layer_args args = {.layer = WI_LAYER_ACTIVATION, .type = type, .kind = (int)kind, .n = n};
+    wi_call call;
+    const weft_status status = check_activation(ctx, name, kind, type);
+    if (status != WEFT_OK)
+        return status;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
+    wi_call_add(&call, in_place_of(wi_elements("y", y, n, type, WI_OUT), 0));
+    return check_and_run(ctx, &call, &args);
+}
+
+weft_status weft_activation_backward(weft_context *ctx, weft_activation kind, weft_type type,
+                                     size_t n, const void *y, const void *dy, void *dx) {
+    static const char name[] = "weft_activation_backward";
+    wi_layer_args args = {
+        .layer = WI_LAYER_ACTIVATION_BACK, .type = type, .kind = (int)kind, .n = n};
+    wi_call call;
+    const weft_status status = check_activation(ctx, name, kind, type);
+    if (status != WEFT_OK)
+        return status;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, wi_elements("y", y, n, type, WI_IN));
+    wi_call_add(&call, wi_elements("dy", dy, n, type, WI_IN));
+    wi_call_add(&call, in_place_of(wi_elements("dx", dx, n, type, WI_OUT), 1));
+    return check_and_run(ctx, &call, &args);
+}
+
+/* ---- softmax and cross-entropy ---- */
+
+static weft_status check_rows(weft_context *ctx, const char *call, weft_type type, size_t n,
+                              size_t classes) {
+    size_t all;
+    const weft_status status = check_type(ctx, call, type);
+    if (status != WEFT_OK)
+        return status;
+    if (classes == 0 || classes > WI_IMAGES_MOST)
+        return wi_fail(ctx, WEFT_EARG, "%s: classes is %zu; pass 1 to 2^30", call, classes);
+    if (__builtin_mul_overflow(n, classes, &all))
+        return wi_fail(ctx, WEFT_EARG, "%s: n is %zu, more rows of %zu classes than memory holds",
+                       call, n, classes);
+    return WEFT_OK;
+}
+
+weft_status weft_softmax_forward(weft_context *ctx, weft_type type, size_t n, size_t classes,
+                                 const void *x, void *y) {
+    static const char name[] = "weft_softmax_forward";
+    wi_layer_args args = {.layer = WI_LAYER_SOFTMAX, .type = type, .n = n, .classes = classes};
+    wi_call call;
+    const weft_status status = check_rows(ctx, name, type, n, classes);
+    if (status != WEFT_OK)
+        return status;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, wi_elements("x", x, n * classes, type, WI_IN));
+    wi_call_add(&call, in_place_of(wi_elements("y", y, n * classes, type, WI_OUT), 0));
+    return check_and_run(ctx, &call, &args);
+}
+
+static weft_status cross_entropy(weft_context *ctx, const char *name, wi_layer_args *args,
+                                 const void *x, const int32_t *label, wi_array result) {
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, wi_elements("x", x, args->n * args->classes, args->type, WI_IN));
+    wi_call_add(&call, wi_elements("label", label, args->n, WEFT_I32, WI_IN));
+    wi_call_add(&call, result);
+    return check_and_run(ctx, &call, args);
+}
+
+weft_status weft_cross_entropy_forward(weft_context *ctx, weft_type type, size_t n, size_t classes,
+                                       const void *x, const int32_t *label, void *loss) {
+    static const char name[] = "weft_cross_entropy_forward";
+    wi_layer_args args = {.layer = WI_LAYER_LOSS, .type = type, .n = n, .classes = classes};
+    const weft_status status = check_rows(ctx, name, type, n, classes);
+    if (status != WEFT_OK)
+        return status;
+    return cross_entropy(ctx, name, &args, x, label, wi_elements("loss", loss, n, type, WI_OUT));
+}
+
+weft_status weft_cross_entropy_backward(weft_context *ctx, weft_type type, size_t n, size_t classes,
+                                        double scale, const void *x, const int32_t *label,
+                                        void *dx) {
+    static const char name[] = "weft_cross_entropy_backward";
+    wi_layer_args args = {
+        .layer = WI_LAYER_LOSS_BACK, .type = type, .n = n, .classes = classes, .factor = {scale}};
+    const weft_status status = check_rows(ctx, name, type, n, classes);
+    if (status != WEFT_OK)
+        return status;
+    return cross_entropy(ctx, name, &args, x, label,
+                         in_place_of(wi_elements("dx", dx, n * classes, type, WI_OUT), 0));
+}
+
+/* ---- steps ---- */
+
+static weft_status check_finite(weft_context *ctx, const char *call, const char *name, double x) {
+    return isfinite(x)
+               ? WEFT_OK
+               : wi_fail(ctx, WEFT_EARG, "%s: %s is %g; pass a finite number", call, name, x);
+}
+
+weft_status weft_sgd_step(weft_context *ctx, const weft_sgd *sgd, weft_type type, size_t n,
+                          const void *gradient, void *w, void *velocity) {
+    static const char name[] = "weft_sgd_step";
+    wi_layer_args args = {.layer = WI_LAYER_SGD, .type = type, .n = n};
+    wi_call call;
+    weft_status status = check_type(ctx, name, type);
+    if (status != WEFT_OK)
+        return status;
+    if (!sgd)
+        return wi_fail(ctx, WEFT_EARG, "%s: sgd is NULL; pass a weft_sgd", name);
+    status = check_finite(ctx, name, "rate", sgd->rate);
+    if (status == WEFT_OK)
+        status = check_finite(ctx, name, "momentum", sgd->momentum);
+    if (status == WEFT_OK)
+        status = check_finite(ctx, name, "weight_decay", sgd->weight_decay);
+    if (status != WEFT_OK)
+        return status;
+    args.factor[0] = sgd->rate;
+    args.factor[1] = sgd->momentum;
+    args.factor[2] = sgd->weight_decay;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, wi_elements("gradient", gradient, n, type, WI_IN));
+    wi_call_add(&call, wi_elements("w", w, n, type, WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("velocity", velocity, n, type,
+                                   WI_IN | WI_OUT | (sgd->momentum == 0 ? WI_OPTIONAL : 0)));
+    return check_and_run(ctx, &call, &args);
+}
+
+static weft_status check_adam(weft_context *ctx, const char *call, const weft_adam *a) {
+    const double beta[] = {a->beta1, a->beta2};
+    weft_status status = check_finite(ctx, call, "rate", a->rate);
+    if (status == WEFT_OK)
+        status = check_finite(ctx, call, "weight_decay", a->weight_decay);
+    for (int k = 0; k < 2 && status == WEFT_OK; k++)
+        if (!(beta[k] >= 0 && beta[k] < 1))
+            status = wi_fail(ctx, WEFT_EARG, "%s: beta%d is %g; pass a number from 0 to below 1",
+                             call, k + 1, beta[k]);
+    if (status == WEFT_OK && !(a->epsilon > 0 && isfinite(a->epsilon)))
+        status = wi_fail(ctx, WEFT_EARG, "%s: epsilon is %g; pass a small number above 0", call,
+                         a->epsilon);
+    if (status == WEFT_OK && a->step == 0)
+        status = wi_fail(ctx, WEFT_EARG, "%s: step is 0; count steps from 1", call);
+    return status;
+}
+
+weft_status weft_adam_step(weft_context *ctx, const weft_adam *adam, weft_type type, size_t n,
+                           const void *gradient, void *w, void *first, void *second) {
+    static const char name[] = "weft_adam_step";
+    wi_layer_args args = {.layer = WI_LAYER_ADAM, .type = type, .n = n};
+    wi_call call;
+    weft_status status = check_type(ctx, name, type);
+    if (status != WEFT_OK)
+        return status;
+    if (!adam)
+        return wi_fail(ctx, WEFT_EARG, "%s: adam is NULL; pass a weft_adam", name);
+    status = check_adam(ctx, name, adam);
+    if (status != WEFT_OK)
+        return status;
+    args.factor[WI_ADAM_RATE] = adam->rate;
+    args.factor[WI_ADAM_BETA1] = adam->beta1;
+    args.factor[WI_ADAM_BETA2] = adam->beta2;
+    args.factor[WI_ADAM_EPSILON] = adam->epsilon;
+    args.factor[WI_ADAM_DECAY] = adam->weight_decay;
+    args.first_power = 1 - pow(adam->beta1, (double)adam->step);
+    args.second_power = 1 - pow(adam->beta2, (double)adam->step);
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, wi_elements("gradient", gradient, n, type, WI_IN));
+    wi_call_add(&call, wi_elements("w", w, n, type, WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("first", first, n, type, WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("second", second, n, type, WI_IN | WI_OUT));
+    return check_and_run(ctx, &call, &args);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Biases and batch normalisation on a GPU. Sums over the pixels of a channel are made in f64:
+ * blocks sum parts of them, and one thread for each channel adds up its parts in their order. */
+#include "nn/layers_cuda.cuh"
+
+constexpr int threads = wi_layer_threads, warps = threads / 32;
+constexpr int most_parts = 64; /* of a channel */
+
+namespace {
+
+/* What is summed, for each pixel of a channel: u; u and u (v - centre); or u - centre and its
+ * square. */
+enum summed {
+    ALONE,
+    PRODUCTS,
+    SQUARES
+};
+
+struct sums {
+    double first, second;
+};
+
+struct channel_params {
+    wi_layer layer;
+    unsigned channels, plane; /* pixels of an image */
+    size_t images;
+    unsigned parts;
+    bool planes;
+    double epsilon, momentum;
+    wi_layer_finder finder;
+};
+
+/* The arrays of a call, of one type. */
+template <class T>
+struct channel_arrays {
+    const T *x, *scale, *shift, *mean, *dy;
+    T *y, *mean_out, *inverse, *running_mean, *running_variance, *dscale, *dshift;
+};
+
+/* The factors of a channel: y = (x - minus) times + plus, or dx = times dy + minus x + plus. */
+struct channel_factors {
+    double minus, times, plus;
+};
+
+} // namespace
+
+template <summed What, class T>
+static __device__ void add(sums *s, const T *u, const T *v, double centre, size_t i) {
+    if constexpr (What == SQUARES) {
+        const double x = (double)u[i] - centre;
+        s->first += x;
+        s->second = fma(x, x, s->second);
+    } else {
+        const double x = (double)u[i];
+        s->first += x;
+        if constexpr (What == PRODUCTS)
+            s->second = fma(x, (double)v[i] - centre, s->second);
+    }
+}
+
+/* What the sums of squares are taken around: any pixel of the channel. */
+template <summed What, class T>
+static __device__ double centre_of(const channel_params &p, const T *u, const T *mean, unsigned c) {
+    if constexpr (What == SQUARES)
+        return (double)u[p.planes ? (size_t)c * p.plane : c];
+    else
+        return What == PRODUCTS ? (double)mean[c] : 0;
+}
+
+/* The sums of all warps, in their order; thread 0 has them. */
+static __device__ sums sum_of_block(sums s) {
+    WEFT_SHARED(sums, of_warps, [warps]);
+    const auto plus = [](double a, double b) { return a + b; };
+    s.first = wi_warp_reduce(s.first, plus);
+    s.second = wi_warp_reduce(s.second, plus);
+    if (threadIdx.x % 32 == 0)
+        of_warps[threadIdx.x / 32] = s;
+    __syncthreads();
+    sums all = {0, 0};
+    for (int w = 0; threadIdx.x == 0 && w < warps; w++) {
+        all.first += of_warps[w].first;
+        all.second += of_warps[w].second;
+    }
+    return all;
+}
+
+/* Planes: a block sums a channel of some images, a warp of one image at a time. */
+template <summed What, class T>
+static __global__ void __launch_bounds__(threads)
+    sum_planes(channel_params p, const T *u, const T *v, const T *mean, sums *to) {
+    constexpr int unrolled = 8;
+    const unsigned c = blockIdx.x / p.parts, part = blockIdx.x % p.parts, lane = threadIdx.x % 32;
+    const double centre = centre_of<What>(p, u, mean, c);
+    sums s[unrolled] = {};
+    for (size_t image = part + (size_t)(threadIdx.x / 32) * p.parts; image < p.images;
+         image += (size_t)p.parts * warps) {
+        const size_t first = (image * p.channels + c) * p.plane;
+        unsigned i = lane;
+        for (; i + 32 * (unrolled - 1) < p.plane; i += 32 * unrolled)
+#pragma unroll
+            for (int k = 0; k < unrolled; k++)
+                add<What>(&s[k], u, v, centre, first + i + (unsigned)(32 * k));
+        for (; i < p.plane; i += 32)
+            add<What>(&s[0], u, v, centre, first + i);
+    }
+#pragma unroll
+    for (int k = 1; k < unrolled; k++) {
+        s[0].first += s[k].first;
+        s[0].second += s[k].second;
+    }
+    const sums all = sum_of_block(s[0]);
+    if (threadIdx.x == 0)
+        to[(size_t)c * p.parts + part] = all;
+}
+
+/* Channels side by side: a block sums 32 of them over some pixels. */
+template <summed What, class T>
+static __global__ void __launch_bounds__(threads)
+    sum_pixels(channel_params p, const T *u, const T *v, const T *mean, sums *to) {
+    constexpr int unrolled = 4;
+    WEFT_SHARED(sums, of_warps, [warps][32]);
+    const unsigned part = blockIdx.x % p.parts, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const unsigned c = blockIdx.x / p.parts * 32 + lane;
+    const size_t pixels = p.images * p.plane, step = (size_t)p.parts * warps;
+    sums s = {0, 0};
+    if (c < p.channels) {
+        const double centre = centre_of<What>(p, u, mean, c);
+        size_t i = (size_t)part * warps + warp;
+        for (; i + (unrolled - 1) * step < pixels; i += unrolled * step)
+#pragma unroll
+            for (int k = 0; k < unrolled; k++)
+                add<What>(&s, u, v, centre, (i + (size_t)k * step) * p.channels + c);
+        for (; i < pixels; i += step)
+            add<What>(&s, u, v, centre, i * p.channels + c);
+    }
+    of_warps[warp][lane] = s;
+    __syncthreads();
+    if (warp > 0 || c >= p.channels)
+        return;
+    for (int w = 1; w < warps; w++) {
+        s.first += of_warps[w][lane].first;
+        s.second += of_warps[w][lane].second;
+    }
+    to[(size_t)c * p.parts + part] = s;
+}
+
+/* ---- what is made of the sums: one thread for a channel ---- */
+
+template <class T>
+static __device__ channel_factors statistics_of(const channel_params &p, const channel_arrays<T> &a,
+                                                unsigned c, sums s) {
+    const double m = (double)p.images * p.plane;
+    const double centre = centre_of<SQUARES>(p, a.x, a.mean, c), spread = s.first * s.first / m;
+    const double variance = (s.second > spread ? s.second - spread : 0) / m;
+    const double root = 1 / sqrt(variance + p.epsilon), middle = centre + s.first / m;
+    a.mean_out[c] = (T)middle;
+    a.inverse[c] = (T)root;
+    if (a.running_mean) {
+        const double unbiased = m > 1 ? variance * (m / (m - 1)) : variance, rest = 1 - p.momentum;
+        a.running_mean[c] = (T)(rest * (double)a.running_mean[c] + p.momentum * middle);
+        a.running_variance[c] = (T)(rest * (double)a.running_variance[c] + p.momentum * unbiased);
+    }
+    return {(double)(T)middle, root * (double)a.scale[c], (double)a.shift[c]};
+}
+
+template <class T>
+static __device__ channel_factors gradients_of(const channel_params &p, const channel_arrays<T> &a,
+                                               unsigned c, sums s) {
+    const double m = (double)p.images * p.plane, root = (double)a.inverse[c];
+    const double by_z = s.second * root, whole = (double)a.scale[c] * root;
+    a.dshift[c] = (T)s.first;
+    a.dscale[c] = (T)by_z;
+    const double of_x = m > 0 ? -whole * by_z * root / m : 0;
+    return {of_x, whole, m > 0 ? -whole * s.first / m - of_x * (double)a.mean[c] : 0};
+}
+
+template <class T>
+static __global__ void __launch_bounds__(threads)
+    finish(channel_params p, channel_arrays<T> a, const sums *parts, channel_factors *factors) {
+    const unsigned c = blockIdx.x * threads + threadIdx.x;
+    sums s = {0, 0};
+    if (c >= p.channels)
+        return;
+    for (unsigned part = 0; part < p.parts; part++) {
+        s.first += parts[(size_t)c * p.parts + part].first;
+        s.second += parts[(size_t)c * p.parts + part].second;
+    }
+    if (p.layer == WI_LAYER_BIAS_BACK)
+        a.dshift[c] = (T)s.first;
+    else if (p.layer == WI_LAYER_NORM)
+        factors[c] = statistics_of(p, a, c, s);
+    else
+        factors[c] = gradients_of(p, a, c, s);
+}
+
+/* ---- elements ---- */
+
+/* Inference has its factors in the arrays of the call. */
+template <wi_layer Layer, class T>
+static __device__ T made_of(const channel_params &p, const channel_arrays<T> &a,
+                            const channel_factors *factors, size_t i, unsigned c) {
+    if constexpr (Layer == WI_LAYER_BIAS)
+        return a.x[i] + a.shift[c];
+    else if constexpr (Layer == WI_LAYER_NORM_INFERENCE) {
+        const T times = (T)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon));
+        return (a.x[i] - a.mean[c]) * times + a.shift[c];
+    } else if constexpr (Layer == WI_LAYER_NORM)
+        return (a.x[i] - (T)factors[c].minus) * (T)factors[c].times + (T)factors[c].plus;
+    else
+        return (T)(factors[c].times * (double)a.dy[i] + factors[c].minus * (double)a.x[i] +
+                   factors[c].plus);
+}
+
+template <wi_layer Layer, class T>
+static __global__ void __launch_bounds__(threads, 4)
+    make_elements(const __grid_constant__ channel_params p,
+                  const __grid_constant__ channel_arrays<T> a, const channel_factors *factors,
+                  size_t n) {
+    wi_layer_each_of(
+        n, [&](size_t i) { a.y[i] = made_of<Layer>(p, a, factors, i, p.finder.of(i).channel); });
+}
+
+/* ---- launches ---- */
+
+template <summed What, class T>
+static weft_status sum_channels(weft_context *ctx, const channel_params &p, const T *u, const T *v,
+                                const T *mean, sums *to) {
+    const size_t across = p.planes ? p.channels : wi_layer_pieces(p.channels, 32);
+    const size_t blocks = across * p.parts;
+    const weft_status status = wi_layer_check_grid(ctx, blocks);
+    if (status != WEFT_OK)
+        return status;
+    if (p.planes)
+        return WEFT_LAUNCH((sum_planes<What, T>), ctx, (unsigned)blocks, threads, 0, p, u, v, mean,
+                           to);
+    return WEFT_LAUNCH((sum_pixels<What, T>), ctx, (unsigned)blocks, threads, 0, p, u, v, mean, to);
+}
+
+/* So many parts of a channel that blocks fill the device several times. */
+static unsigned parts_of(const weft_context *ctx, const channel_params &p) {
+    constexpr size_t rounds = 32;
+    const size_t across = p.planes ? p.channels : wi_layer_pieces(p.channels, 32);
+    const size_t wanted = rounds * (size_t)ctx->gpu->multiprocessors / across + 1;
+    const size_t units =
+        wi_layer_pieces(p.planes ? p.images : p.images * p.plane, p.planes ? warps : 4 * warps);
+    const size_t parts = wanted < units ? wanted : units;
+    return parts < 1 ? 1 : parts < most_parts ? (unsigned)parts : most_parts;
+}
+
+template <class T>
+static channel_arrays<T> arrays_of(const wi_layer_args *a) {
+    T *p[WI_LAYER_ARRAYS];
+    channel_arrays<T> r = {};
+    for (int k = 0; k < WI_LAYER_ARRAYS; k++)
+        p[k] = (T *)a->array[k];
+    r.x = p[0];
+    r.scale = p[1];
+    r.shift = p[2];
+    switch (a->layer) {
+    case WI_LAYER_BIAS:
+        r.shift = p[1];
+        r.y = p[2];
+        break;
+    case WI_LAYER_BIAS_BACK:
+        r.dy = p[0];
+        r.dshift = p[1];
+        break;
+    case WI_LAYER_NORM:
+        r.y = p[3];
+        r.mean = r.mean_out = p[4];
+        r.inverse = p[5];
+        r.running_mean = p[6];
+        r.running_variance = p[7];
+        break;
+    case WI_LAYER_NORM_INFERENCE:
+        r.mean = p[3];
+        r.inverse = p[4];
+        r.y = p[5];
+        break;
+    default:
+        r.mean = p[2];
+        r.inverse = p[3];
+        r.dy = p[4];
+        r.y = p[5];
+        r.dscale = p[6];
+        r.dshift = p[7];
+    }
+    return r;
+}
+
+template <class T>
+static weft_status make_all(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
+                            const channel_factors *factors, size_t n) {
+    const size_t blocks = wi_layer_pieces(n, wi_layer_block);
+    const weft_status status = wi_layer_check_grid(ctx, blocks);
+    if (status != WEFT_OK || n == 0)
+        return status;
+    switch (p.layer) {
+    case WI_LAYER_BIAS:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_BIAS, T>), ctx, (unsigned)blocks, threads, 0, p,
+                           a, factors, n);
+    case WI_LAYER_NORM_INFERENCE:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM_INFERENCE, T>), ctx, (unsigned)blocks,
+                           threads, 0, p, a, factors, n);
+    case WI_LAYER_NORM:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM, T>), ctx, (unsigned)blocks, threads, 0, p,
+                           a, factors, n);
+    default:
+        return WEFT_LAUNCH((make_elements<WI_LAYER_NORM_BACK, T>), ctx, (unsigned)blocks, threads,
+                           0, p, a, factors, n);
+    }
+}
+
+/* Sums, what is made of them, and the elements. */
+template <class T>
+static weft_status run_sums(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
+                            size_t n) {
+    void *memory = NULL;
+    const size_t sums_bytes = (size_t)p.channels * p.parts * sizeof(sums);
+    weft_status status =
+        wi_gpu_alloc(ctx, &memory, sums_bytes + p.channels * sizeof(channel_factors));
+    if (status != WEFT_OK)
+        return status;
+    sums *const to = (sums *)memory;
+    channel_factors *const factors = (channel_factors *)((char *)memory + sums_bytes);
+    if (p.layer == WI_LAYER_NORM)
+        status = sum_channels<SQUARES>(ctx, p, a.x, a.x, a.mean, to);
+    else if (p.layer == WI_LAYER_NORM_BACK)
+        status = sum_channels<PRODUCTS>(ctx, p, a.dy, a.x, a.mean, to);
+    else
+        status = sum_channels<ALONE>(ctx, p, a.dy, a.dy, a.mean, to);
+    if (status == WEFT_OK)
+        status = WEFT_LAUNCH(finish<T>, ctx, (unsigned)wi_layer_pieces(p.channels, threads),
+                             threads, 0, p, a, (const sums *)to, factors);
+    if (status == WEFT_OK && p.layer != WI_LAYER_BIAS_BACK)
+        status = make_all(ctx, p, a, factors, n);
+    const weft_status freed = wi_gpu_free(ctx, memory);
+    return status == WEFT_OK ? freed : status;
+}
+
+weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
+    channel_params p = {};
+    p.layer = a->layer;
+    p.channels = (unsigned)a->in.c;
+    p.plane = (unsigned)(a->in.h * a->in.w);
+    p.images = a->in.n;
+    p.planes = a->in.layout == WEFT_NCHW;
+    p.epsilon = a->factor[0];
+    p.momentum = a->factor[1];
+    p.parts = parts_of(ctx, p);
+    p.finder = wi_layer_finder(p.planes, a->n, p.channels, p.plane);
+    return wi_layer_with_type(a->type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const channel_arrays<T> arrays = arrays_of<T>(a);
+        if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)
+            return make_all(ctx, p, arrays, (const channel_factors *)NULL, a->n);
+        return run_sums(ctx, p, arrays, a->n);
+    });
+}
