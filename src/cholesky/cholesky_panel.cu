@@ -44,6 +44,26 @@ __global__ void __launch_bounds__(factorers) factor_diagonal(wi_cholesky_panel_p
     }
 }
 
+/* A row x of the panel becomes x / L', L being its block on the diagonal. */
+template <class T>
+struct row_below {
+    static constexpr int width = 16 / (int)sizeof(T);
+    T x[side];
+
+    __device__ void solve(const T (&l)[side][side], const T (&reciprocal)[side], int order) {
+#pragma unroll
+        for (int j = 0; j < side; j++) {
+            if (j >= order)
+                return;
+            const T found = wi_divisor<T>(l[j][j], reciprocal[j]).of(x[j]);
+            x[j] = found;
+#pragma unroll
+            for (int k = j + 1; k < side; k++)
+                x[k] = wi_fma(-found, l[j][k], x[k]);
+        }
+    }
+};
+
 template <class T>
 __global__ void __launch_bounds__(solvers) solve_rows(wi_cholesky_panel_params<T> p) {
     WEFT_DYNAMIC_SHARED(memory);
@@ -63,7 +83,7 @@ __global__ void __launch_bounds__(solvers) solve_rows(wi_cholesky_panel_params<T
     if (number >= p.below)
         return;
     T *const own = p.a + ((size_t)p.order + number) * p.down;
-    wi_cholesky_row<T, side> row;
+    row_below<T> row;
 #pragma unroll
     for (int j = 0; j < side; j++)
         row.x[j] = j < p.order ? own[j * p.across] : (T)0;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small blocks of a Cholesky factorization on a GPU: in the registers of a block of threads, and of
- * a thread. */
+/* A small block of a Cholesky factorization on a GPU, in the registers of a block of threads. */
 #ifndef WI_CHOLESKY_PANEL_CUH
 #define WI_CHOLESKY_PANEL_CUH
 
 #include "cholesky/cholesky_cuda.cuh"
 #include "cuda/reciprocal.cuh"
 
-constexpr int wi_cholesky_parts = 4; /* threads that share a row of a block */
+constexpr int wi_cholesky_parts = 4; /* threads that share a row */
 
 /* A thread has columns part, part + 4, ... of a row. */
 template <class T, int side>
@@ -48,26 +47,6 @@ struct wi_cholesky_block {
             }
         }
         return side;
-    }
-};
-
-/* A row x of the panel becomes x / L', L being its block on the diagonal. */
-template <class T, int side>
-struct wi_cholesky_row {
-    static constexpr int width = 16 / (int)sizeof(T);
-    T x[side];
-
-    __device__ void solve(const T (&l)[side][side], const T (&reciprocal)[side], int order) {
-#pragma unroll
-        for (int j = 0; j < side; j++) {
-            if (j >= order)
-                return;
-            const T found = wi_divisor<T>(l[j][j], reciprocal[j]).of(x[j]);
-            x[j] = found;
-#pragma unroll
-            for (int k = j + 1; k < side; k++)
-                x[k] = wi_fma(-found, l[j][k], x[k]);
-        }
     }
 };
 

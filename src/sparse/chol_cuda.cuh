@@ -80,7 +80,7 @@ struct wi_inversion {
     }
     __device__ void run() const {
         if ((int)threadIdx.x < side)
-            l[threadIdx.x][threadIdx.x] = 1 / l[threadIdx.x][threadIdx.x];
+            l[threadIdx.x][threadIdx.x] = wi_reciprocal(l[threadIdx.x][threadIdx.x]);
         __syncthreads();
         for (int size = 1; size < side; size *= 2)
             join(size);

@@ -93,15 +93,20 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     __syncthreads();
     if (row >= r.height)
         return;
-    wi_cholesky_row<double, side> x;
+    double x[side];
 #pragma unroll
     for (int j = 0; j < side; j++)
-        x.x[j] = j < width ? panel[row + (int64_t)j * r.ld] : 0;
-    x.solve(l, reciprocal, width);
+        x[j] = j < width ? panel[row + (int64_t)j * r.ld] : 0;
 #pragma unroll
-    for (int j = 0; j < side; j++)
-        if (j < width)
-            panel[row + (int64_t)j * r.ld] = x.x[j];
+    for (int j = 0; j < side; j++) {
+        if (j >= width)
+            break;
+        x[j] *= reciprocal[j];
+        panel[row + (int64_t)j * r.ld] = x[j];
+#pragma unroll
+        for (int k = j + 1; k < side; k++)
+            x[k] = wi_fma(-x[j], l[j][k], x[k]);
+    }
 }
 
 constexpr int tile = WI_FRONT_TILE, depth = 32; /* columns of L that are in shared memory */

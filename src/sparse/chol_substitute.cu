@@ -37,7 +37,7 @@ __device__ static wi_front_record front_of(const wi_device_chol &d, const wi_sid
 /* Element (i, j), i >= j, of the inverse of the square on the diagonal whose columns begin at
  * `begin`. */
 __device__ static double inverse_at(const double *l, int ld, int begin, int i, int j) {
-    return i == j ? 1 / l[begin + i + (int64_t)(begin + i) * ld]
+    return i == j ? wi_reciprocal(l[begin + i + (int64_t)(begin + i) * ld])
                   : l[begin + j + (int64_t)(begin + i) * ld];
 }
 
