@@ -5,7 +5,8 @@
 #include "sparse/chol_cuda.cuh"
 
 constexpr int side = WI_PANEL;
-constexpr int most = 8; /* right-hand sides that a thread keeps sums of */
+constexpr int most = 8;         /* right-hand sides that a thread keeps sums of */
+constexpr int columns_each = 4; /* that a warp does before a panel */
 
 /* What the kernels of one substitution share. */
 struct wi_sides {
@@ -18,8 +19,8 @@ struct wi_sides {
 struct wi_sides_batch {
     int first;
     int fronts;
-    const int32_t *sums;
-    int panel;
+    const int32_t *sums; /* or, if each front has `across` blocks, not used */
+    int panel, across;
 };
 
 /* The front, or what takes part of it. */
@@ -274,9 +275,10 @@ __global__ void __launch_bounds__(wi_front_threads)
     wi_backward_panel(wi_device_chol d, wi_sides s, wi_sides_batch b) {
     WEFT_SHARED(double, v, [side][R]);
     WEFT_SHARED(double, x, [side][R]);
-    const wi_front_record r = front_of(d, s, b.first + (int)blockIdx.z);
+    const wi_front_record r = front_of(d, s, b.first + (int)blockIdx.x / b.across);
     const int begin = b.panel * side, me = (int)threadIdx.x, first = (int)blockIdx.y * R;
     const int left = r.columns - begin, width = left < side ? left : side;
+    const int block = (int)blockIdx.x % b.across;
     const double *const l = d.l + r.panel;
     double sum[R] = {};
     if (width <= 0)
@@ -301,11 +303,11 @@ __global__ void __launch_bounds__(wi_front_threads)
 #pragma unroll
         for (int q = 0; q < R; q++)
             x[me][q] = sum[q];
-    if (me < width && blockIdx.x == 0)
+    if (me < width && block == 0)
         store_sides<R>(s, s.x, r.first + begin + me, first, sum);
     __syncthreads();
-    const int stride = (int)gridDim.x * wi_front_warps;
-    for (int j = (int)blockIdx.x * wi_front_warps + me / 32; j < begin; j += stride) {
+    const int stride = b.across * wi_front_warps;
+    for (int j = block * wi_front_warps + me / 32; j < begin; j += stride) {
         const double *const column = l + begin + (int64_t)j * r.ld;
 #pragma unroll
         for (int q = 0; q < R; q++)
@@ -347,7 +349,7 @@ struct wi_walk {
         return level->first + level->small[0] + level->small[1];
     }
     wi_sides_batch batch(const wi_chol_level *level, int fronts, int64_t at, int panel) const {
-        return {large_of(level), fronts, d.list + at, panel};
+        return {large_of(level), fronts, d.list + at, panel, 1};
     }
     weft_status forward_large(const wi_chol_level *level) const {
         const int32_t *const list = schedule->list;
@@ -367,17 +369,12 @@ struct wi_walk {
         weft_status status = WEFT_LAUNCH(wi_backward_below<R>, ctx, below, wi_front_threads, 0, d,
                                          s, batch(level, level->large, level->columns_at, 0));
         for (int p = level->steps - 1; p >= 0 && status == WEFT_OK; p--) {
-            const int most_fronts = 32768, across = wi_pieces(p * side, wi_front_warps);
             const int active = schedule->step[level->step + p].active;
-            for (int from = 0; from < active && status == WEFT_OK; from += most_fronts) {
-                const int fronts = active - from < most_fronts ? active - from : most_fronts;
-                wi_sides_batch b = batch(level, fronts, level->columns_at, p);
-                b.first += from;
-                status =
-                    WEFT_LAUNCH(wi_backward_panel<R>, ctx,
-                                dim3(across > 0 ? (unsigned)across : 1, chunks(), (unsigned)fronts),
-                                wi_front_threads, 0, d, s, b);
-            }
+            wi_sides_batch b = batch(level, active, level->columns_at, p);
+            b.across = p > 0 ? wi_pieces(p * side, wi_front_warps * columns_each) : 1;
+            status = WEFT_LAUNCH(wi_backward_panel<R>, ctx,
+                                 dim3((unsigned)b.across * (unsigned)active, chunks()),
+                                 wi_front_threads, 0, d, s, b);
         }
         return status;
     }
