@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large fronts of a level, all together: assembled, then 64 columns at a time. What a panel changes
  * is cut into tiles, which tensor cores multiply. */
+#include "cuda/async.cuh"
 #include "cuda/tensor_f64.cuh"
 #include "sparse/chol_cuda.cuh"
 
@@ -109,44 +110,54 @@ __global__ void __launch_bounds__(WI_FRONT_ROWS)
     }
 }
 
-constexpr int tile = WI_FRONT_TILE, depth = 32; /* columns of L that are in shared memory */
+constexpr int tile = WI_FRONT_TILE, depth = 16; /* columns of L that arrive together */
+constexpr int slots = 4;                        /* of which so many are on their way or in use */
 constexpr int tile_warps = 4, tile_threads = 32 * tile_warps;
 constexpr int stride = tile + 4; /* lanes of a fragment are in different banks */
 
-/* Rows first ... of columns from ... of a front's panel, zeros beyond `rows` and `end`. */
-__device__ static void load_rows(const double *l, int ld, int first, int rows, int from, int end,
-                                 double (&to)[depth][stride]) {
-    const int row = (int)threadIdx.x % tile;
-    for (int k = (int)threadIdx.x / tile; k < depth; k += tile_threads / tile)
-        to[k][row] =
-            first + row < rows && from + k < end ? l[first + row + (int64_t)(from + k) * ld] : 0;
+/* `depth` columns of L in shared memory: element (i, k) at [k][i]. */
+struct wi_tile_rows {
+    double at[depth][stride];
+};
+struct wi_tile_slot {
+    wi_tile_rows rows, columns;
+};
+
+/* Rows first ... of columns from ... of a front's panel; zeros beyond `rows` and `end`. */
+__device__ static void fetch_rows(const double *l, int ld, int first, int rows, int from, int end,
+                                  wi_tile_rows *to) {
+    constexpr int pairs = tile / 2;
+    const int pair = (int)threadIdx.x % pairs, left = rows - first - 2 * pair;
+    const int count = left < 0 ? 0 : left > 2 ? 2 : left;
+    for (int k = (int)threadIdx.x / pairs; k < depth; k += tile_threads / pairs) {
+        const bool is_there = from + k < end && count > 0;
+        const double *const p = is_there ? l + first + 2 * pair + (int64_t)(from + k) * ld : l;
+        wi_async_copy<16>(&to->at[k][2 * pair], p, is_there ? count * (int)sizeof(double) : 0);
+    }
 }
 
 /* The sums of a warp, 32 x 32 of a tile. */
 struct wi_tile_sums {
     double at[2][4][4] = {};
 
-    __device__ void add(const double (&a)[depth][stride], const double (&b)[depth][stride], int row,
-                        int column) {
+    __device__ void add(const wi_tile_slot &slot, int row, int column) {
         const int g = wi_lane() / 4, t = wi_lane() % 4;
-        for (int k = 0; k < depth; k += 16) {
-            double left[2][8], right[4][4];
+        double left[2][8], right[4][4];
 #pragma unroll
-            for (int m = 0; m < 2; m++)
+        for (int m = 0; m < 2; m++)
 #pragma unroll
-                for (int q = 0; q < 8; q++)
-                    left[m][q] = a[k + t + 4 * (q / 2)][row + 16 * m + g + 8 * (q % 2)];
+            for (int q = 0; q < 8; q++)
+                left[m][q] = slot.rows.at[t + 4 * (q / 2)][row + 16 * m + g + 8 * (q % 2)];
+#pragma unroll
+        for (int n = 0; n < 4; n++)
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                right[n][q] = slot.columns.at[t + 4 * q][column + 8 * n + g];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
 #pragma unroll
             for (int n = 0; n < 4; n++)
-#pragma unroll
-                for (int q = 0; q < 4; q++)
-                    right[n][q] = b[k + t + 4 * q][column + 8 * n + g];
-#pragma unroll
-            for (int m = 0; m < 2; m++)
-#pragma unroll
-                for (int n = 0; n < 4; n++)
-                    wi_multiply_f64(at[m][n], left[m], right[n]);
-        }
+                wi_multiply_f64(at[m][n], left[m], right[n]);
     }
 };
 
@@ -164,22 +175,33 @@ __device__ static wi_tile_place place_of(int number, int down) {
 /* F(rows, columns) -= L(rows, from ... ) L(columns, from ... )' */
 __global__ void __launch_bounds__(tile_threads)
     wi_update_tiles(wi_device_chol d, wi_front_batch b) {
-    WEFT_SHARED(double, rows, [depth][stride]);
-    WEFT_SHARED(double, columns, [depth][stride]);
+    WEFT_DYNAMIC_SHARED(memory);
+    wi_tile_slot *const slot = (wi_tile_slot *)memory;
     const wi_front_share share = wi_share_of(b.sums, b.fronts, (int)blockIdx.x);
     const wi_front_record r = d.front[b.first + share.front];
     const wi_panel_scope scope = wi_panel_scope_of(r.height, r.columns, b.panel);
-    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - scope.begin, tile));
-    const int row = scope.begin + place.row * tile, column = scope.begin + place.column * tile;
+    const int from = wi_panel_tiles_from(scope);
+    const wi_tile_place place = place_of(share.block, wi_pieces(r.height - from, tile));
+    const int row = from + place.row * tile, column = from + place.column * tile;
     const int warp = (int)threadIdx.x / 32, below = warp % 2 * 32, right = warp / 2 * 32;
+    const int steps = wi_pieces(scope.begin - scope.from, depth);
     const double *const l = d.l + r.panel;
+    const auto fetch = [&](int step) {
+        const int k = scope.from + step * depth;
+        if (step < steps) {
+            fetch_rows(l, r.ld, row, r.height, k, scope.begin, &slot[step % slots].rows);
+            fetch_rows(l, r.ld, column, scope.end, k, scope.begin, &slot[step % slots].columns);
+        }
+        wi_async_commit();
+    };
     wi_tile_sums sums;
-    for (int k = scope.from; k < scope.begin; k += depth) {
-        load_rows(l, r.ld, row, r.height, k, scope.begin, rows);
-        load_rows(l, r.ld, column, scope.end, k, scope.begin, columns);
+    for (int step = 0; step < slots - 1; step++)
+        fetch(step);
+    for (int step = 0; step < steps; step++) {
+        wi_async_wait<slots - 2>();
         __syncthreads();
-        sums.add(rows, columns, below, right);
-        __syncthreads();
+        fetch(step + slots - 1);
+        sums.add(slot[step % slots], below, right);
     }
     const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
@@ -190,7 +212,7 @@ __global__ void __launch_bounds__(tile_threads)
             for (int q = 0; q < 4; q++) {
                 const int i = row + below + 16 * m + g + 8 * (q / 2);
                 const int j = column + right + 8 * n + 2 * t + q % 2;
-                if (i >= j && i < r.height && j < scope.end)
+                if (j >= scope.begin && i >= j && i < r.height && j < scope.end)
                     *wi_front_element(d, r, i, j) -= sums.at[m][n][q];
             }
 }
@@ -220,7 +242,8 @@ weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
             status = WEFT_LAUNCH(wi_solve_below, ctx, below, WI_FRONT_ROWS, 0, d, b);
         b.sums = d.list + step->tiles_at;
         if (status == WEFT_OK && tiles > 0)
-            status = WEFT_LAUNCH(wi_update_tiles, ctx, tiles, tile_threads, 0, d, b);
+            status = WEFT_LAUNCH(wi_update_tiles, ctx, tiles, tile_threads,
+                                 slots * sizeof(wi_tile_slot), d, b);
     }
     return status;
 }

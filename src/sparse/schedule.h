@@ -114,11 +114,18 @@ WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int
     return scope;
 }
 
-/* Tiles of the rows from `begin` to `height` in columns begin ... end - 1, on and below the
+/* The first row and column of the tiles: columns of L begin at even rows in memory, and are copied
+ * two rows at a time. */
+WI_COUNTED int32_t wi_panel_tiles_from(wi_panel_scope scope) {
+    return scope.begin / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT;
+}
+
+/* Tiles of the rows from there to `height` in the columns from there to end - 1, on and below the
  * diagonal. */
 WI_COUNTED int32_t wi_panel_tiles(int32_t height, wi_panel_scope scope) {
-    const int32_t down = wi_pieces(height - scope.begin, WI_FRONT_TILE);
-    const int32_t across = wi_pieces(scope.end - scope.begin, WI_FRONT_TILE);
+    const int32_t from = wi_panel_tiles_from(scope);
+    const int32_t down = wi_pieces(height - from, WI_FRONT_TILE);
+    const int32_t across = scope.end > scope.begin ? wi_pieces(scope.end - from, WI_FRONT_TILE) : 0;
     return across * down - across * (across - 1) / 2;
 }
 
