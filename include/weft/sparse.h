@@ -209,6 +209,8 @@ typedef struct weft_chol_report {
     /* The number of right-hand sides for which refinement stopped early: corrections no longer
      * became smaller, although x was not yet as accurate as a double can be. */
     size_t stalled;
+    /* The part of bytes_needed that is memory of a GPU; 0 on a cpu place. */
+    size_t device_bytes_needed;
 } weft_chol_report;
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A panel of up to 64 columns on a GPU: the block on its diagonal in the registers of one block of
  * threads, and the rows below it by substitution, a thread each. */
-#include "cholesky/cholesky_cuda.cuh"
+#include "cholesky/cholesky_panel.cuh"
 #include "cuda/memory.cuh"
-#include "cuda/reciprocal.cuh"
 
 constexpr int side = wi_cholesky_side;
-constexpr int parts = 4; /* threads that share a row of the diagonal's block */
+constexpr int parts = wi_cholesky_parts;
 constexpr int factorers = side * parts;
 constexpr int solvers = 128;
 
@@ -20,54 +19,12 @@ struct wi_cholesky_panel_params {
     int64_t *first;
 };
 
-/* A thread has columns part, part + 4, ... of a row. */
-template <class T>
-struct diagonal_block {
-    static constexpr int own = side / parts;
-    T a[own];
-    T (&line)[side]; /* of L: the column that is being taken from the others */
-    T (&corner)[2];  /* its root, and the reciprocal of that */
-
-    /* Makes column j one of L: its pivot's thread first. True if the pivot is none. */
-    __device__ bool scale(int j, int c, int row, int part) {
-        const bool is_owner = part == j % parts;
-        if (is_owner && row == j) {
-            const bool is_pivot = wi_cholesky_is_pivot(a[c]);
-            corner[0] = is_pivot ? sqrt(a[c]) : (T)0;
-            corner[1] = wi_reciprocal(corner[0]);
-            a[c] = is_pivot ? corner[0] : a[c];
-        }
-        __syncthreads();
-        const T root = corner[0];
-        if (is_owner && row > j && root != 0)
-            line[row] = a[c] = wi_divisor<T>(root, corner[1]).of(a[c]);
-        __syncthreads();
-        return root == 0;
-    }
-    /* The first column whose pivot is none, or `order`. */
-    __device__ int run(int order, int row, int part) {
-#pragma unroll
-        for (int j = 0; j < side; j++) {
-            if (j >= order || scale(j, j / parts, row, part))
-                return j;
-            if (row > j) {
-                const T factor = line[row];
-#pragma unroll
-                for (int c = j / parts; c < own; c++)
-                    if (c * parts + part > j && c * parts + part <= row)
-                        a[c] = wi_fma(-factor, line[c * parts + part], a[c]);
-            }
-        }
-        return side;
-    }
-};
-
 template <class T>
 __global__ void __launch_bounds__(factorers) factor_diagonal(wi_cholesky_panel_params<T> p) {
     WEFT_SHARED(T, line, [side]);
     WEFT_SHARED(T, corner, [2]);
     const int row = (int)threadIdx.x % side, part = (int)threadIdx.x / side;
-    diagonal_block<T> block = {{}, line, corner};
+    wi_cholesky_block<T, side> block = {{}, line, corner};
     if (wi_cholesky_has_failed(p.first))
         return;
 #pragma unroll

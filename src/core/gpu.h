@@ -49,6 +49,9 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
  * closes, waits for the stream and frees it. */
 weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t bytes);
 void wi_gpu_drop(weft_context *ctx, void *p);
+/* Device memory that may outlive the context, for objects that do. wi_gpu_drop takes NULL. */
+weft_status wi_gpu_keep(weft_context *ctx, void **p, size_t bytes);
+void wi_gpu_drop(void *p);
 
 weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes);
 /* Queues a copy from device memory to device memory without asking CUDA about the pointers: memory

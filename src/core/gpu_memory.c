@@ -167,6 +167,25 @@ weft_status wi_gpu_free(weft_context *ctx, void *p) {
     return status;
 }
 
+weft_status wi_gpu_keep(weft_context *ctx, void **p, size_t bytes) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    *p = NULL;
+    if (status != WEFT_OK)
+        return status;
+    status = taking(ctx, cudaMalloc(p, bytes > 0 ? bytes : 1), bytes);
+    if (status != WEFT_OK)
+        *p = NULL;
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+/* A device that is lost has lost its memory, too. */
+void wi_gpu_drop(void *p) {
+    if (p && cudaFree(p) != cudaSuccess)
+        cudaGetLastError();
+}
+
 /* Allocates a zeroed block that any stream may use. It is allocated on the context's own stream,
  * and waited for, so that it does not become part of a graph being captured on another stream. */
 static weft_status zeroed_block(weft_context *ctx, size_t bytes, void **p) {

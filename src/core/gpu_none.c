@@ -68,6 +68,16 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
     return refuse(ctx);
 }
 
+weft_status wi_gpu_keep(weft_context *ctx, void **p, size_t bytes) {
+    (void)bytes;
+    *p = NULL;
+    return refuse(ctx);
+}
+
+void wi_gpu_drop(void *p) {
+    (void)p;
+}
+
 weft_status wi_gpu_copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
     (void)to;
     (void)from;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sparse/chol.h"
+#include "sparse/chol_device.h"
 #include "sparse/order.h"
 
 static const char name[] = "weft_chol_analyze";
@@ -16,6 +16,7 @@ weft_status wi_chol_create(weft_context *ctx, const char *call, weft_chol **plan
     if (!*plan)
         return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a plan; free some", call);
     memset(*plan, 0, sizeof **plan);
+    (*plan)->small = WI_FRONT_SMALL;
     (*plan)->least_work = 1e8; /* flops: starting a thread can take the system milliseconds */
     return WEFT_OK;
 }
@@ -24,6 +25,7 @@ void weft_chol_destroy(weft_chol *plan) {
     if (!plan)
         return;
     wi_numbers_free(&plan->numbers);
+    wi_chol_device_free(plan);
     wi_symbolic_free(&plan->symbolic);
     wi_host_free(plan);
 }
@@ -62,9 +64,10 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
             "%s: matrix was not given as symmetric; create it with WEFT_SYMMETRIC_LOWER, "
             "WEFT_SYMMETRIC_UPPER or WEFT_SYMMETRIC_FULL",
             name);
-    if (ctx->kind != WI_CPU)
+    if (ctx->comm)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: place %s does not do it yet; weft_open a cpu place", name, ctx->place);
+                       "%s: place %s does not do it yet; weft_open a cpu or gpu place", name,
+                       ctx->place);
     return WEFT_OK;
 }
 

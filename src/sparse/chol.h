@@ -124,8 +124,12 @@ void wi_numbers_note_peak(weft_chol *plan);
 weft_status wi_numbers_scratch(weft_context *ctx, const char *call, weft_chol *plan, size_t bytes,
                                void **scratch);
 
-/* Fills the maps entry, slot and relative unless they are filled; WEFT_EARG if an entry of the
- * matrix is not in the pattern of L. */
+/* Fills the maps entry_at, entry, slot and relative; `at` has room for n. WEFT_EARG if an entry of
+ * the matrix is not in the pattern of L. */
+weft_status wi_numbers_fill_maps(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
+                                 const weft_sparse *matrix, wi_numbers *maps, int64_t *at);
+
+/* The same for the plan, unless they are filled. */
 weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            const weft_sparse *matrix);
 
@@ -155,6 +159,9 @@ struct weft_chol {
     uint64_t fingerprint; /* of the pattern that was analyzed */
     weft_chol_report report;
     wi_numbers numbers;
+    struct wi_chol_device *device; /* chol_device.h: what it has on a GPU; or NULL */
+    bool on_device;                /* the latest factor is there */
+    int small;                     /* rows of a front that a block of a GPU does; fewer in tests */
     wi_chol_state state;
     int64_t failed;    /* a permuted column */
     double least_work; /* that pays for waking a thread; 0 in tests of small matrices */
@@ -176,7 +183,7 @@ static inline int wi_chol_power(const weft_chol *plan, int64_t i) {
 
 /* Threads for a call: at most as many as there is memory for. */
 static inline int wi_chol_team(const weft_context *ctx, const weft_chol *plan) {
-    const int most = plan->numbers.cut.threads;
+    const int most = plan->on_device ? ctx->threads : plan->numbers.cut.threads;
     return ctx->threads < most ? ctx->threads : most;
 }
 
@@ -232,15 +239,15 @@ void wi_chol_load_panel(const weft_chol *plan, const weft_sparse *matrix, int64_
 /* ---- after the factorization ---- */
 
 /* y = L \ y if `up`, then y = Lt \ y if `down`. y is wi_solve_room_of(plan, rhs).y: n x rhs,
- * row-major, in the order of the columns of L. */
-void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
-                        bool down);
+ * row-major, in the order of the columns of L. Fails only on a GPU. */
+weft_status wi_chol_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
+                               bool down);
 
 /* y = d of weft_chol_direction, in the order of the columns of L, for column k of supernode s that
- * failed. */
-void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k);
+ * failed. Fails only on a GPU. */
+weft_status wi_chol_direction(weft_context *ctx, const weft_chol *plan, int64_t s, int64_t k);
 
-/* log(det A) */
+/* log(det A); of a factor on a GPU its diagonal must be on the host. */
 double wi_chol_logdet(const weft_chol *plan);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/call.h"
-#include "sparse/chol.h"
+#include "sparse/chol_device.h"
 
 static const wi_row rows[] = {
 #if WEFT_LADDER
@@ -25,6 +25,26 @@ static const wi_row rows[] = {
      .types = WI_ALL_TYPES,
      .seconds = wi_no_rival,
      .run = wi_chol_multifrontal},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {.name = "levels",
+     .what = "a level of the tree by one launch, a front by one block",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .run = wi_chol_levels},
+#    endif
+    {.name = "batched",
+     .what = "small fronts in shared memory; large ones of a level together, tile by tile",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_chol_batched},
+    {.name = "overlapped",
+     .what = "small fronts of a level beside the large ones",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .run = wi_chol_overlapped},
+#endif
 };
 
 const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]};
@@ -32,9 +52,15 @@ const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan) {
     if (!plan)
         return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
-    if (ctx->kind != WI_CPU)
+    if (ctx->comm)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: place %s does not do it yet; weft_open a cpu place", call, ctx->place);
+                       "%s: place %s does not do it yet; weft_open a cpu or gpu place", call,
+                       ctx->place);
+    if (ctx->kind != WI_CPU && plan->device && plan->device->device != ctx->device)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: plan has memory on GPU %d, and the context is on %s; use one GPU, or "
+                       "analyze once for each",
+                       call, plan->device->device, ctx->place);
     return WEFT_OK;
 }
 
@@ -51,10 +77,20 @@ weft_status wi_chol_check_matrix(weft_context *ctx, const char *call, const weft
     return WEFT_OK;
 }
 
+/* What the latest factorization left is used where it is. */
+static weft_status check_side(weft_context *ctx, const char *call, const weft_chol *plan) {
+    if (plan->on_device != (ctx->kind == WI_CUDA))
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: plan was factored on a %s, and the context is on %s; factor on this "
+                       "place",
+                       call, plan->on_device ? "GPU" : "cpu place", ctx->place);
+    return WEFT_OK;
+}
+
 weft_status wi_chol_check_factor(weft_context *ctx, const char *call, const weft_chol *plan) {
     if (plan->state != WI_CHOL_FACTORED)
         return wi_fail(ctx, WEFT_EARG, "%s: plan has no factor; weft_chol_factor makes one", call);
-    return WEFT_OK;
+    return check_side(ctx, call, plan);
 }
 
 weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n) {
@@ -97,6 +133,8 @@ static int64_t supernode_of(const wi_symbolic *symbolic, int64_t k) {
 
 /* The entry (k, k) of L, or the pivot if it failed there. */
 static double diagonal(const weft_chol *plan, int64_t s, int64_t k) {
+    if (plan->on_device)
+        return wi_chol_device_entry(plan, k);
     const int64_t j = k - plan->symbolic.first[s];
     return wi_chol_column(plan, s, j)[j];
 }
@@ -164,7 +202,8 @@ static bool is_null_direction(weft_context *ctx, const wi_chol_args *args, int64
     const weft_chol *const plan = args->plan;
     const weft_sparse *const a = args->matrix;
     const wi_solve_room room = wi_solve_room_of(plan, 1);
-    wi_chol_direction(plan, supernode_of(&plan->symbolic, k), k);
+    if (wi_chol_direction(ctx, plan, supernode_of(&plan->symbolic, k), k) != WEFT_OK)
+        return false;
     for (size_t j = 0; j < a->cols; j++)
         room.x[plan->symbolic.perm[j]] = room.y[j];
     weft_sparse_multiply(ctx, a, 1, room.x, a->cols, room.y, a->rows);
@@ -209,7 +248,7 @@ static weft_status tell_singular(weft_context *ctx, const wi_chol_args *args) {
 /* Does this status of a failed rung mean that it has written to L? */
 static bool has_begun(weft_status status) {
     return status == WEFT_ENOTSPD || status == WEFT_ESINGULAR || status == WEFT_ENONFINITE ||
-           status == WEFT_ECANCELLED;
+           status == WEFT_ECANCELLED || status == WEFT_EDEVICE;
 }
 
 int64_t wi_chol_failed(const weft_chol *plan, double *pivot) {
@@ -226,6 +265,7 @@ static weft_status run(weft_context *ctx, const char *call, weft_chol *plan,
     const wi_chol_args args = {
         .call = call, .plan = plan, .matrix = wi_chol_balanced(plan, matrix, &scaled)};
     plan->state = WI_CHOL_EMPTY;
+    plan->on_device = ctx->kind == WI_CUDA;
     plan->told = 0;
     const weft_status ran = wi_run(ctx, &wi_sparse_ladder, call, WI_NO_TYPE, &args);
     return ran == WEFT_ENOTSPD ? tell_singular(ctx, &args) : ran;
@@ -243,16 +283,19 @@ weft_status weft_chol_factor(weft_context *ctx, weft_chol *plan, const weft_spar
     const double begin = wi_now();
     status = wi_numbers_reserve(ctx, call, plan, 1);
     if (status == WEFT_OK)
-        status = wi_numbers_map(ctx, call, plan, matrix);
+        status = ctx->kind == WI_CPU ? wi_numbers_map(ctx, call, plan, matrix)
+                                     : wi_chol_device_map(ctx, call, plan, matrix);
     if (status != WEFT_OK)
         return status;
     const wi_chol_state before = plan->state;
+    const bool was_on_device = plan->on_device;
     const wi_balance balance = plan->numbers.balance;
     status = run(ctx, call, plan, matrix);
     if (has_begun(status)) {
         plan->report.factor_seconds = 0;
     } else if (status != WEFT_OK) {
         plan->state = before;
+        plan->on_device = was_on_device;
         plan->numbers.balance = balance;
     }
     if (status != WEFT_OK)
@@ -282,16 +325,21 @@ weft_status weft_chol_direction(weft_context *ctx, weft_chol *plan, double *d) {
                          "factorization; ask after WEFT_ENOTSPD or WEFT_ESINGULAR",
                          call);
     if (status == WEFT_OK)
+        status = check_side(ctx, call, plan);
+    if (status == WEFT_OK)
         status = wi_call_check_one(
             ctx, call, wi_elements("d", d, (size_t)plan->symbolic.n, WEFT_F64, WI_OUT | WI_HOST));
     if (status != WEFT_OK)
         return status;
     const wi_symbolic *const symbolic = &plan->symbolic;
-    wi_chol_direction(plan, supernode_of(symbolic, plan->failed), plan->failed);
+    const double *const found = wi_solve_room_of(plan, 1).y;
+    status = wi_chol_direction(ctx, plan, supernode_of(symbolic, plan->failed), plan->failed);
+    if (status != WEFT_OK)
+        return status;
     const int power = wi_chol_power(plan, symbolic->perm[plan->failed]);
     for (int64_t k = 0; k < symbolic->n; k++) {
         const int64_t i = symbolic->perm[k];
-        d[i] = ldexp(plan->numbers.solve[k], wi_chol_power(plan, i) - power);
+        d[i] = ldexp(found[k], wi_chol_power(plan, i) - power);
         if (!isfinite(d[i]))
             status = wi_fail(ctx, WEFT_ENONFINITE,
                              "%s: the number of row %lld is too large for a double; scale the "

@@ -3,7 +3,7 @@
  * updates, to their places. */
 #include <string.h>
 
-#include "sparse/chol.h"
+#include "sparse/chol_device.h"
 #include "sparse/dense.h"
 
 enum {
@@ -50,6 +50,8 @@ static size_t work_entries(const wi_symbolic *symbolic, const wi_cut *cut) {
 }
 
 wi_solve_room wi_solve_room_of(const weft_chol *plan, int64_t rhs) {
+    if (plan->on_device)
+        return wi_chol_device_room(plan, rhs);
     const wi_cut *const cut = &plan->numbers.cut;
     const int64_t vector = rounded(plan->symbolic.n * rhs);
     wi_solve_room room = {.y = plan->numbers.solve,
@@ -136,8 +138,9 @@ static weft_status take_solve(weft_context *ctx, const char *call, weft_chol *pl
 
 void wi_numbers_note_peak(weft_chol *plan) {
     const wi_numbers *const numbers = &plan->numbers;
-    const size_t held =
-        plan->report.analysis_bytes + wi_numbers_bytes(plan, &numbers->cut, numbers->rhs);
+    size_t held = plan->report.analysis_bytes + wi_chol_device_held(plan);
+    held += numbers->panel ? wi_numbers_bytes(plan, &numbers->cut, numbers->rhs)
+                           : numbers->scratch_bytes + numbers->scaled_bytes;
     if (held > plan->report.bytes_peak)
         plan->report.bytes_peak = held;
 }
@@ -158,6 +161,8 @@ weft_status wi_numbers_reserve(weft_context *ctx, const char *call, weft_chol *p
     wi_numbers *const numbers = &plan->numbers;
     const bool first = !numbers->panel;
     weft_status status = check_fronts(ctx, call, &plan->symbolic);
+    if (status == WEFT_OK && ctx->kind == WI_CUDA)
+        return wi_chol_device_reserve(ctx, call, plan, rhs);
     if (status == WEFT_OK && first)
         status = take_index(ctx, call, plan);
     if (status == WEFT_OK && first)
@@ -263,15 +268,9 @@ static bool map_supernode(mapping *m, int64_t s) {
     return true;
 }
 
-weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
-                           const weft_sparse *matrix) {
-    const wi_symbolic *const symbolic = &plan->symbolic;
-    if (plan->numbers.mapped)
-        return WEFT_OK;
-    mapping m = {.symbolic = symbolic,
-                 .matrix = matrix,
-                 .numbers = &plan->numbers,
-                 .at = (void *)plan->numbers.solve};
+weft_status wi_numbers_fill_maps(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
+                                 const weft_sparse *matrix, wi_numbers *maps, int64_t *at) {
+    mapping m = {.symbolic = symbolic, .matrix = matrix, .numbers = maps, .at = at};
     for (int64_t i = 0; i < symbolic->n; i++)
         m.at[i] = -1;
     for (int64_t s = 0; s < symbolic->supernodes; s++) {
@@ -281,7 +280,16 @@ weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
                            "matrix",
                            call);
     }
-    plan->numbers.entry_at[symbolic->n] = m.next;
-    plan->numbers.mapped = true;
+    maps->entry_at[symbolic->n] = m.next;
     return WEFT_OK;
+}
+
+weft_status wi_numbers_map(weft_context *ctx, const char *call, weft_chol *plan,
+                           const weft_sparse *matrix) {
+    if (plan->numbers.mapped)
+        return WEFT_OK;
+    const weft_status status = wi_numbers_fill_maps(ctx, call, &plan->symbolic, matrix,
+                                                    &plan->numbers, (void *)plan->numbers.solve);
+    plan->numbers.mapped = status == WEFT_OK;
+    return status;
 }

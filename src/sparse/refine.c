@@ -77,15 +77,18 @@ static size_t count_active(const wi_solve_group *g, const progress *state) {
     return count;
 }
 
-void wi_solve_refine(wi_solve_group *g, int most) {
+weft_status wi_solve_refine(wi_solve_group *g, int most) {
     progress state[WI_CHOL_RHS];
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     for (size_t r = 0; r < g->rhs; r++)
         state[r] = (progress){.size = 1, .active = most > 0 && g->misfit.most[r] != 0};
+    weft_status status = WEFT_OK;
     for (int step = 0; step < most && count_active(g, state) > 0; step++) {
         double sizes[WI_CHOL_RHS] = {0};
         bool taken[WI_CHOL_RHS], any = false;
-        wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
+        status = wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
+        if (status != WEFT_OK)
+            break;
         wi_solve_rows(&(wi_solve_pass){.g = g, .sizes = sizes, .lock = &lock}, size_up);
         judge_all(g, state, sizes);
         for (size_t r = 0; r < g->rhs; r++)
@@ -99,4 +102,5 @@ void wi_solve_refine(wi_solve_group *g, int most) {
     for (size_t r = 0; r < g->rhs; r++)
         g->left = fmax(g->left, state[r].left);
     pthread_mutex_destroy(&lock);
+    return status;
 }

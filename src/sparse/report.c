@@ -4,7 +4,27 @@
 #include <math.h>
 #include <string.h>
 
-#include "sparse/chol.h"
+#include "sparse/chol_device.h"
+
+/* The bytes needed on a GPU: in its memory, and in all. */
+static weft_status find_device_bytes(weft_context *ctx, const char *call, const weft_chol *plan,
+                                     weft_chol_report *report) {
+    wi_schedule schedule = {.fronts = 0};
+    const bool known = plan->device && plan->device->index;
+    const int64_t rhs = known ? plan->device->rhs : 1;
+    if (!known) {
+        const weft_status status =
+            wi_schedule_make(ctx, call, &plan->symbolic, plan->small, &schedule);
+        if (status != WEFT_OK)
+            return status;
+    }
+    const wi_schedule *const used = known ? &plan->device->schedule : &schedule;
+    report->device_bytes_needed = wi_chol_device_bytes(plan, used, rhs);
+    report->bytes_needed = plan->report.analysis_bytes + report->device_bytes_needed +
+                           wi_chol_device_host_bytes(plan, used, rhs) + plan->numbers.scaled_bytes;
+    wi_schedule_free(&schedule);
+    return WEFT_OK;
+}
 
 /* The bytes needed for the threads of this context, or for those that the memory was sized for. */
 static size_t bytes_needed(const weft_context *ctx, const weft_chol *plan) {
@@ -28,8 +48,16 @@ weft_status weft_chol_get_report(weft_context *ctx, const weft_chol *plan,
                        "sizeof(weft_chol_report), %zu",
                        call, sizeof *report);
     weft_chol_report whole = plan->report;
+    weft_status status = WEFT_OK;
     whole.size = report->size;
-    whole.bytes_needed = bytes_needed(ctx, plan);
+    if (ctx->kind == WI_CPU)
+        whole.bytes_needed = bytes_needed(ctx, plan);
+    else
+        status = find_device_bytes(ctx, call, plan, &whole);
+    if (status == WEFT_OK && plan->state == WI_CHOL_FACTORED && plan->on_device)
+        status = wi_chol_device_diagonal(ctx, plan);
+    if (status != WEFT_OK)
+        return status;
     if (plan->state == WI_CHOL_FACTORED) {
         whole.logdet = wi_chol_logdet(plan);
         if (whole.factor_seconds > 0)
@@ -70,13 +98,14 @@ static double norm(const weft_sparse *matrix, int shift, double *sum) {
 }
 
 /* y = 2^(-2 top) A^-1 y, with the factor of A or of T A T. */
-static void apply_inverse(const weft_context *ctx, const weft_chol *plan, int top, double *y) {
+static weft_status apply_inverse(weft_context *ctx, const weft_chol *plan, int top, double *y) {
     const int64_t n = plan->symbolic.n, *const perm = plan->symbolic.perm;
     for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
         y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - top);
-    wi_chol_substitute(ctx, plan, 1, true, true);
+    const weft_status status = wi_chol_substitute(ctx, plan, 1, true, true);
     for (int64_t k = 0; k < n && plan->numbers.balance.scaled; k++)
         y[k] = ldexp(y[k], wi_chol_power(plan, perm[k]) - top);
+    return status;
 }
 
 static double sum_of_sizes(size_t n, const double *y) {
@@ -86,35 +115,40 @@ static double sum_of_sizes(size_t n, const double *y) {
     return sum;
 }
 
-/* An estimate of 2^(-2 top) |A^-1|; not finite if that is too large for a double.
+/* *best = an estimate of 2^(-2 top) |A^-1|; not finite if that is too large for a double.
  *
  * |A^-1| in the 1-norm is the maximum of |A^-1 x| over |x| = 1, and is reached at a unit vector.
  * From x the steepest ascent leads to e[j], where j is the largest element of z = A^-1 sign(A^-1
  * x), unless x is a local maximum: |z[j]| <= zt x. Finally a vector is tried for which this ascent
  * is known to fail. The permutation of A does not change the result. */
-static double inverse_norm(const weft_context *ctx, const weft_chol *plan, int top) {
+static weft_status inverse_norm(weft_context *ctx, const weft_chol *plan, int top, double *best) {
     enum {
         MOST_STEPS = 5
     };
     const size_t n = (size_t)plan->symbolic.n;
     const wi_solve_room room = wi_solve_room_of(plan, 1);
     double *const y = room.y, *const x = room.x;
-    double best = 0;
+    weft_status status = WEFT_OK;
+    *best = 0;
     for (size_t k = 0; k < n; k++)
         x[k] = y[k] = 1 / (double)n;
     for (int step = 0; step < MOST_STEPS; step++) {
         size_t highest = 0;
         double along = 0;
-        apply_inverse(ctx, plan, top, y);
+        status = apply_inverse(ctx, plan, top, y);
         const double size = sum_of_sizes(n, y);
-        if (!isfinite(size))
-            return size;
-        if (!(size > best))
+        if (status != WEFT_OK || !isfinite(size)) {
+            *best = size;
+            return status;
+        }
+        if (!(size > *best))
             break;
-        best = size;
+        *best = size;
         for (size_t k = 0; k < n; k++)
             y[k] = copysign(1, y[k]);
-        apply_inverse(ctx, plan, top, y);
+        status = apply_inverse(ctx, plan, top, y);
+        if (status != WEFT_OK)
+            return status;
         for (size_t k = 0; k < n; k++) {
             along += y[k] * x[k];
             highest = fabs(y[k]) > fabs(y[highest]) ? k : highest;
@@ -126,19 +160,23 @@ static double inverse_norm(const weft_context *ctx, const weft_chol *plan, int t
     }
     for (size_t k = 0; k < n; k++)
         y[k] = (k % 2 ? -1 : 1) * (n > 1 ? 0.5 + 0.5 * (double)k / (double)(n - 1) : 0.5);
-    apply_inverse(ctx, plan, top, y);
+    status = apply_inverse(ctx, plan, top, y);
     const double size = 4 * sum_of_sizes(n, y) / (3 * (double)n);
-    return size <= best ? best : size;
+    *best = size <= *best ? *best : size;
+    return status;
 }
 
-/* The condition number |A| |A^-1|, for n > 0. */
-static double condition_of(const weft_context *ctx, const weft_chol *plan,
-                           const weft_sparse *matrix) {
+/* *condition = the condition number |A| |A^-1|, for n > 0. */
+static weft_status find_condition(weft_context *ctx, const weft_chol *plan,
+                                  const weft_sparse *matrix, double *condition) {
     int least, most;
+    double inverse;
     powers_of(plan, &least, &most);
-    const double product =
-        norm(matrix, 2 * least, wi_solve_room_of(plan, 1).x) * inverse_norm(ctx, plan, most);
-    return isfinite(product) ? ldexp(product, 2 * (most - least)) : (double)INFINITY;
+    const double own = norm(matrix, 2 * least, wi_solve_room_of(plan, 1).x);
+    const weft_status status = inverse_norm(ctx, plan, most, &inverse);
+    *condition =
+        isfinite(own * inverse) ? ldexp(own * inverse, 2 * (most - least)) : (double)INFINITY;
+    return status;
 }
 
 weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
@@ -156,7 +194,10 @@ weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan, const weft_s
     if (!estimate)
         return wi_fail(ctx, WEFT_EARG, "%s: estimate is NULL; pass where it goes", call);
     /* an empty matrix has no rows to sum and no direction to try */
-    *estimate = plan->symbolic.n > 0 ? condition_of(ctx, plan, matrix) : 0;
-    plan->report.condition_estimate = *estimate;
-    return WEFT_OK;
+    double condition = 0;
+    if (plan->symbolic.n > 0)
+        status = find_condition(ctx, plan, matrix, &condition);
+    if (status == WEFT_OK)
+        *estimate = plan->report.condition_estimate = condition;
+    return status;
 }

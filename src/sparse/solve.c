@@ -13,7 +13,7 @@ static const char name[] = "weft_chol_solve";
 /* How many threads: at most as many as the substitutions wake. */
 static int team_for(const wi_solve_group *g) {
     const int useful = wi_team_size(g->ctx, g->n, g->n * g->rhs * sizeof(double));
-    const int most = g->plan->numbers.cut.threads;
+    const int most = wi_chol_team(g->ctx, g->plan);
     return useful < most ? useful : most;
 }
 
@@ -65,10 +65,10 @@ static void copy_out(const wi_solve_pass *p, size_t begin, size_t end) {
     }
 }
 
-void wi_solve_plainly(wi_solve_group *g) {
+weft_status wi_solve_plainly(wi_solve_group *g) {
     wi_solve_rows(&(wi_solve_pass){.g = g}, load);
-    wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, g->part != WEFT_CHOL_LT,
-                       g->part != WEFT_CHOL_L);
+    return wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, g->part != WEFT_CHOL_LT,
+                              g->part != WEFT_CHOL_L);
 }
 
 void wi_solve_measure(wi_solve_group *g, bool keep) {
@@ -82,7 +82,7 @@ void wi_solve_measure(wi_solve_group *g, bool keep) {
                                    .r = keep ? g->room.y : NULL,
                                    .place = g->plan->symbolic.inverse,
                                    .extended = true,
-                                   .threads = numbers->cut.threads,
+                                   .threads = wi_chol_team(g->ctx, g->plan),
                                    .misfit = &g->misfit,
                                    .largest = g->largest,
                                    .shift = g->shifted ? g->shift : NULL,
@@ -112,15 +112,18 @@ static weft_status hand_out(wi_solve_group *g) {
 
 static weft_status solve_group(wi_solve_group *g, int refine) {
     g->room = wi_solve_room_of(g->plan, (int64_t)g->rhs);
-    wi_solve_in_range(g);
+    weft_status status = wi_solve_in_range(g);
+    if (status != WEFT_OK)
+        return status;
     wi_solve_rows(&(wi_solve_pass){.g = g}, unload);
     if (g->shifted)
         wi_solve_shift_x(g);
     if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
         return hand_out(g);
     wi_solve_measure(g, refine > 0);
-    wi_solve_refine(g, refine);
-    const weft_status status = hand_out(g);
+    status = wi_solve_refine(g, refine);
+    if (status == WEFT_OK)
+        status = hand_out(g);
     if (status == WEFT_OK)
         g->normwise = g->shifted ? wi_solve_normwise(g) : normwise(g);
     return status;

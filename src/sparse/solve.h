@@ -46,18 +46,18 @@ void wi_solve_rows(const wi_solve_pass *p,
                    void (*rows)(const wi_solve_pass *p, size_t begin, size_t end));
 
 /* y = A \ b, or the system of another part, in the order of L and shifted by g->shift. */
-void wi_solve_plainly(wi_solve_group *g);
+weft_status wi_solve_plainly(wi_solve_group *g);
 
 /* Computes the misfit of room.x and, if `keep`, y = P (b - A x). */
 void wi_solve_measure(wi_solve_group *g, bool keep);
 
 /* Improves x in at most `most` steps, after wi_solve_measure(g, true), and computes its misfit. */
-void wi_solve_refine(wi_solve_group *g, int most);
+weft_status wi_solve_refine(wi_solve_group *g, int most);
 
 /* ---- solve_range.c ---- */
 
 /* As wi_solve_plainly, but shifts right-hand sides so that no intermediate value overflows. */
-void wi_solve_in_range(wi_solve_group *g);
+weft_status wi_solve_in_range(wi_solve_group *g);
 
 /* Shifts x so that the largest element of each column is of the order of 1. */
 void wi_solve_shift_x(wi_solve_group *g);

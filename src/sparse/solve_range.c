@@ -40,15 +40,15 @@ static bool is_plain(wi_solve_group *g) {
     return plain;
 }
 
-void wi_solve_in_range(wi_solve_group *g) {
+weft_status wi_solve_in_range(wi_solve_group *g) {
     g->shifted = false;
     if (!is_plain(g))
         choose_shifts(g, 0);
-    wi_solve_plainly(g);
-    if (wi_largest(g->n * g->rhs, g->room.y) <= most_x)
-        return;
+    const weft_status status = wi_solve_plainly(g);
+    if (status != WEFT_OK || wi_largest(g->n * g->rhs, g->room.y) <= most_x)
+        return status;
     choose_shifts(g, farther);
-    wi_solve_plainly(g);
+    return wi_solve_plainly(g);
 }
 
 void wi_solve_shift_x(wi_solve_group *g) {

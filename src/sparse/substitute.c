@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "sparse/chol_device.h"
 #include "sparse/dense.h"
 #include "sparse/front.h"
 #include "sparse/small_simd.h"
@@ -266,20 +267,25 @@ static void go(void *user, int rank, int size) {
         go_down(w->work, &me);
 }
 
-void wi_chol_substitute(const weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
-                        bool down) {
+weft_status wi_chol_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs, bool up,
+                               bool down) {
+    if (plan->on_device)
+        return wi_chol_device_substitute(ctx, plan, rhs, up, down);
     substitution work = begin(plan, rhs);
     if (plan->numbers.cut.alone) {
         go_alone(&work, up, down);
-        return;
+        return WEFT_OK;
     }
     ways w = {&work, up, down};
     wi_team_run_together(ctx, wi_chol_team(ctx, plan), go, &w);
+    return WEFT_OK;
 }
 
 /* d is 1 at column k, 0 after it, and such that the rows of Lt before k give 0. Only columns in the
  * subtree that ends with k can be nonzero in d. */
-void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k) {
+weft_status wi_chol_direction(weft_context *ctx, const weft_chol *plan, int64_t s, int64_t k) {
+    if (plan->on_device)
+        return wi_chol_device_direction(ctx, plan, s, k);
     const wi_symbolic *const symbolic = &plan->symbolic;
     substitution work = begin(plan, 1);
     member me = member_of(&work, 0, 1);
@@ -289,4 +295,5 @@ void wi_chol_direction(const weft_chol *plan, int64_t s, int64_t k) {
     backward_panel(&work, &me.group, s, before, before + 1, work.room.y + symbolic->first[s]);
     for (int64_t t = s - 1; t > s - symbolic->size[s]; t--)
         backward(&work, &me.group, t, me.front);
+    return WEFT_OK;
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of "sparse" on a GPU that users get: the levels of the tree, the deepest first. */
+#include "sparse/chol_cuda.cuh"
+
+constexpr int threads = 256;
+
+/* L = the entries of A in their places. */
+__global__ void __launch_bounds__(threads)
+    wi_scatter_entries(const double *value, const int64_t *place, size_t count, double *l) {
+    const size_t k = (size_t)blockIdx.x * threads + threadIdx.x;
+    if (k < count)
+        l[place[k]] = value[k];
+}
+
+/* The diagonal of L, a front for each block. */
+__global__ void __launch_bounds__(threads) wi_gather_diagonal(wi_device_chol d, double *diagonal) {
+    const wi_front_record r = d.front[blockIdx.x];
+    for (int j = (int)threadIdx.x; j < r.columns; j += threads)
+        diagonal[r.first + j] = d.l[r.panel + (int64_t)j * (r.ld + 1)];
+}
+
+weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
+    const wi_chol_device *const own = plan->device;
+    return own->schedule.fronts == 0
+               ? WEFT_OK
+               : WEFT_LAUNCH(wi_gather_diagonal, ctx, (unsigned)own->schedule.fronts, threads, 0,
+                             wi_chol_device_view(plan), own->work);
+}
+
+weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
+    wi_chol_device *const own = args->plan->device;
+    const wi_device_chol d = wi_chol_device_view(args->plan);
+    const size_t entries = args->plan->report.nnz_a;
+    own->has_diagonal = false;
+    weft_status status =
+        wi_cuda(ctx, cudaMemsetAsync(d.failed, 0xff, sizeof *d.failed, ctx->gpu->stream),
+                "clearing a word");
+    if (status == WEFT_OK)
+        status = wi_cuda(
+            ctx,
+            cudaMemsetAsync(own->l, 0, (size_t)own->schedule.l * sizeof(double), ctx->gpu->stream),
+            "clearing L");
+    if (entries == 0 || status != WEFT_OK)
+        return status;
+    status = wi_gpu_copy(ctx, own->work, args->matrix->value, entries * sizeof(double));
+    return status == WEFT_OK
+               ? WEFT_LAUNCH(wi_scatter_entries, ctx, (unsigned)((entries - 1) / threads + 1),
+                             threads, 0, (const double *)own->work,
+                             wi_chol_device_places(args->plan), entries, own->l)
+               : status;
+}
+
+weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args) {
+    const wi_device_chol d = wi_chol_device_view(args->plan);
+    unsigned long long failed = 0;
+    weft_status status = wi_gpu_copy(ctx, &failed, d.failed, sizeof failed);
+    if (status != WEFT_OK || failed == ~0ull)
+        return status;
+    status = wi_chol_device_diagonal(ctx, args->plan);
+    return status == WEFT_OK ? wi_chol_fail(ctx, args->call, args->plan, (int64_t)failed) : status;
+}
+
+static weft_status run(weft_context *ctx, const void *args,
+                       weft_status (*level)(weft_context *ctx, const weft_chol *plan,
+                                            const wi_chol_level *level)) {
+    const wi_chol_args *const a = (const wi_chol_args *)args;
+    const wi_schedule *const schedule = &a->plan->device->schedule;
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_chol_device_load(ctx, a);
+    for (int64_t k = 0; k < schedule->levels && status == WEFT_OK; k++) {
+        status = level(ctx, a->plan, &schedule->level[k]);
+        if (status == WEFT_OK && !wi_chol_tell(a->plan, (double)(k + 1) / (double)schedule->levels))
+            status = wi_chol_cancel(ctx, a->call);
+    }
+    if (status == WEFT_OK)
+        status = wi_chol_device_finish(ctx, a);
+    wi_gpu_leave(ctx, before);
+    return status;
+}
+
+static weft_status one_after_the_other(weft_context *ctx, const weft_chol *plan,
+                                       const wi_chol_level *level) {
+    const weft_status status = wi_chol_small_fronts(ctx, plan, level);
+    return status == WEFT_OK ? wi_chol_large_fronts(ctx, plan, level) : status;
+}
+
+/* Small fronts on the side lane, if there are large ones, too. */
+static weft_status side_by_side(weft_context *ctx, const weft_chol *plan,
+                                const wi_chol_level *level) {
+    if (level->large == 0 || level->small[0] + level->small[1] == 0)
+        return one_after_the_other(ctx, plan, level);
+    weft_status status = wi_gpu_fork(ctx);
+    if (status != WEFT_OK)
+        return status;
+    wi_gpu_take_side(ctx, true);
+    status = wi_chol_small_fronts(ctx, plan, level);
+    wi_gpu_take_side(ctx, false);
+    if (status == WEFT_OK)
+        status = wi_chol_large_fronts(ctx, plan, level);
+    const weft_status joined = wi_gpu_join(ctx);
+    return status == WEFT_OK ? joined : status;
+}
+
+#if WEFT_LADDER
+weft_status wi_chol_levels(weft_context *ctx, const void *args) {
+    return run(ctx, args, wi_chol_alone_fronts);
+}
+#endif
+weft_status wi_chol_batched(weft_context *ctx, const void *args) {
+    return run(ctx, args, one_after_the_other);
+}
+weft_status wi_chol_overlapped(weft_context *ctx, const void *args) {
+    return run(ctx, args, side_by_side);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernels of the sparse factorization share. */
+#ifndef WI_CHOL_CUDA_CUH
+#define WI_CHOL_CUDA_CUH
+
+#include "cholesky/cholesky_panel.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/warp.cuh"
+#include "sparse/chol_device.h"
+
+constexpr int wi_front_warps = WI_FRONT_COLUMNS;
+constexpr int wi_front_threads = 32 * wi_front_warps;
+
+/* How many of the ascending list[0 ... count - 1] are at most x; a whole warp asks for the same x.
+ */
+__device__ inline int wi_count_up_to(const int32_t *list, int count, int32_t x) {
+    int low = 0, left = count; /* list[0 ... low - 1] are at most x, list[low + left ...] are not */
+    while (left > 0) {
+        const int step = (left + 31) / 32, probe = (wi_lane() + 1) * step - 1;
+        const bool small = probe < left && list[low + probe] <= x;
+        const int whole = __popc(__ballot_sync(wi_all_lanes, small)) * step;
+        low += whole;
+        left = step - 1 < left - whole ? step - 1 : left - whole;
+    }
+    return low;
+}
+
+/* Which front a block works on, and which of the front's blocks it is. */
+struct wi_front_share {
+    int front, block;
+};
+__device__ inline wi_front_share wi_share_of(const int32_t *sums, int fronts, int block) {
+    const int front = wi_count_up_to(sums, fronts, block) - 1;
+    return {front, block - sums[front]};
+}
+
+/* Element (i, j) of a front, i >= j. */
+__device__ inline double *wi_front_element(const wi_device_chol &d, const wi_front_record &r, int i,
+                                           int j) {
+    return j < r.columns
+               ? d.l + r.panel + i + (int64_t)j * r.ld
+               : d.updates + r.update + (i - r.columns) + (int64_t)(j - r.columns) * r.ld_update;
+}
+
+/* Records that the pivot of a column is no finite number above 0: the first of all counts. */
+__device__ inline void wi_chol_tell_failed(const wi_device_chol &d, int64_t column) {
+    atomicMin(d.failed, (unsigned long long)column);
+}
+
+/* The inverse of a lower triangle of order `side`, in its place, by `threads` threads: L(i, j) is
+ * l[j][i]. `product` has room for side^2 / 4. */
+template <int side>
+struct wi_inversion {
+    double (&l)[side][side + 1];
+    double (&product)[side * side / 4];
+    int threads;
+
+    /* Of [P 0; R Q], in which P and Q are inverted already, the inverse has -Q R P in the place of
+     * R. All such pairs of blocks of `size` at once. */
+    __device__ void join(int size) const {
+        const int elements = side / 2 * size;
+        for (int e = (int)threadIdx.x; e < elements; e += threads) {
+            const int i = e % size, j = e / size % size, from = e / (size * size) * 2 * size;
+            double sum = 0;
+            for (int k = j; k < size; k++)
+                sum = wi_fma(l[from + k][from + size + i], l[from + j][from + k], sum);
+            product[e] = sum;
+        }
+        __syncthreads();
+        for (int e = (int)threadIdx.x; e < elements; e += threads) {
+            const int i = e % size, j = e / size % size, pair = e / (size * size);
+            const int to = pair * 2 * size;
+            double sum = 0;
+            for (int k = 0; k <= i; k++)
+                sum = wi_fma(l[to + size + k][to + size + i], product[(pair * size + j) * size + k],
+                             sum);
+            l[to + j][to + size + i] = -sum;
+        }
+        __syncthreads();
+    }
+    __device__ void run() const {
+        if ((int)threadIdx.x < side)
+            l[threadIdx.x][threadIdx.x] = wi_reciprocal(l[threadIdx.x][threadIdx.x]);
+        __syncthreads();
+        for (int size = 1; size < side; size *= 2)
+            join(size);
+    }
+};
+
+/* A front, or a square of one, of at most `side` rows, in the registers of 4 * side threads. */
+template <int side>
+struct wi_front_block {
+    static constexpr int parts = wi_cholesky_parts, threads = side * parts;
+    double (&f)[side][side + 1]; /* element (i, j), i >= j, at f[j][i]; zeros below `height` */
+    double (&line)[side];
+    double (&corner)[2];
+    double (&product)[side * side / 4];
+    int height, columns;
+
+    /* Eliminates the columns. The result is given to store(i, j, x), i >= j; the inverse of the
+     * columns' square, below its diagonal, to store_inverse(i, j, x). Of a column whose pivot is
+     * none, the diagonal is that pivot; what comes after it does not count, and the inverse is that
+     * of the columns before. Returns how many columns are right. */
+    template <class Store, class StoreInverse>
+    __device__ int run(Store store, StoreInverse store_inverse) const {
+        const int row = (int)threadIdx.x % side, part = (int)threadIdx.x / side;
+        wi_cholesky_block<double, side> block = {{}, line, corner};
+#pragma unroll
+        for (int c = 0; c < block.own; c++) {
+            const int j = c * parts + part;
+            if (j <= row)
+                block.a[c] = f[j][row];
+        }
+        const int done = block.run(columns, row, part);
+#pragma unroll
+        for (int c = 0; c < block.own; c++) {
+            const int j = c * parts + part;
+            if (j <= row && row < height)
+                store(row, j, block.a[c]);
+            if (j <= row)
+                f[j][row] = row < done ? block.a[c] : (double)(row == j);
+        }
+        __syncthreads();
+        const wi_inversion<side> inversion = {f, product, threads};
+        inversion.run();
+        for (int e = (int)threadIdx.x; e < side * side; e += threads) {
+            const int j = e % side, i = e / side; /* neighbours are written to one column */
+            if (j < i && i < done)
+                store_inverse(i, j, f[j][i]);
+        }
+        return done;
+    }
+};
+
+#endif

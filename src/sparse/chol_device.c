@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A factor in the memory of a GPU: how much it takes, its maps, and what moves between it and the
+ * host. */
+#include "sparse/chol_device.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/gpu.h"
+
+/* ---- sizes ---- */
+
+static size_t whole_words(size_t bytes) {
+    return (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
+}
+
+/* The parts of `index`, in bytes from its beginning: after the schedule, for each entry of A its
+ * place in L; the word for a failure; and two numbers for each row of a front. */
+typedef struct index_parts {
+    size_t place, failed, relative, rows, end;
+} index_parts;
+
+static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) {
+    const size_t rows = (size_t)plan->symbolic.rows_at[plan->symbolic.supernodes];
+    index_parts at;
+    at.place = whole_words(wi_schedule_device_bytes(schedule));
+    at.failed = at.place + plan->report.nnz_a * sizeof(int64_t);
+    at.relative = at.failed + sizeof(uint64_t);
+    at.rows = at.relative + rows * sizeof(int32_t);
+    at.end = at.rows + rows * sizeof(int32_t);
+    return at;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* `work` holds the values of A before the updates, and the diagonal of L after them. */
+static size_t work_entries(const weft_chol *plan, const wi_schedule *schedule) {
+    return larger((size_t)schedule->updates, larger(plan->report.nnz_a, plan->report.n));
+}
+
+static size_t side_entries(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
+    return (2 * plan->report.n + (size_t)schedule->parts) * (size_t)rhs;
+}
+
+size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
+    return parts_of(plan, schedule).end + ((size_t)schedule->l + work_entries(plan, schedule) +
+                                           side_entries(plan, schedule, rhs)) *
+                                              sizeof(double);
+}
+
+static size_t host_entries(const weft_chol *plan, int64_t rhs) {
+    return plan->report.n * (2 * (size_t)rhs + 1);
+}
+
+size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
+    return sizeof(wi_chol_device) + wi_schedule_host_bytes(schedule) +
+           host_entries(plan, rhs) * sizeof(double);
+}
+
+size_t wi_chol_device_held(const weft_chol *plan) {
+    const wi_chol_device *const d = plan->device;
+    return d ? wi_chol_device_bytes(plan, &d->schedule, d->rhs) +
+                   wi_chol_device_host_bytes(plan, &d->schedule, d->rhs)
+             : 0;
+}
+
+/* ---- memory ---- */
+
+static void drop(wi_chol_device *d) {
+    wi_gpu_drop(d->index);
+    wi_gpu_drop(d->l);
+    wi_gpu_drop(d->work);
+    wi_gpu_drop(d->sides);
+    wi_schedule_free(&d->schedule);
+    wi_host_free(d->host);
+    wi_host_free(d);
+}
+
+void wi_chol_device_free(weft_chol *plan) {
+    if (plan->device)
+        drop(plan->device);
+    plan->device = NULL;
+}
+
+static weft_status take_sides(weft_context *ctx, const char *call, const weft_chol *plan,
+                              wi_chol_device *d, int64_t rhs) {
+    const size_t bytes = host_entries(plan, rhs) * sizeof(double);
+    void *sides;
+    double *const host = wi_host_alloc(bytes + 1);
+    if (!host)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, right-hand sides; free some",
+                       call, bytes);
+    const weft_status status =
+        wi_gpu_keep(ctx, &sides, side_entries(plan, &d->schedule, rhs) * sizeof(double));
+    if (status != WEFT_OK) {
+        wi_host_free(host);
+        return status;
+    }
+    wi_gpu_drop(d->sides);
+    wi_host_free(d->host);
+    d->sides = sides;
+    d->host = host;
+    d->rhs = rhs;
+    d->has_diagonal = false;
+    return WEFT_OK;
+}
+
+static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d) {
+    const wi_schedule *const schedule = &d->schedule;
+    void *index, *l, *work;
+    weft_status status = wi_gpu_keep(ctx, &index, parts_of(plan, schedule).end);
+    if (status != WEFT_OK)
+        return status;
+    d->index = index;
+    status = wi_gpu_keep(ctx, &l, (size_t)schedule->l * sizeof(double));
+    if (status != WEFT_OK)
+        return status;
+    d->l = l;
+    status = wi_gpu_keep(ctx, &work, work_entries(plan, schedule) * sizeof(double));
+    if (status != WEFT_OK)
+        return status;
+    d->work = work;
+    const size_t bytes = wi_schedule_device_bytes(schedule);
+    return bytes > 0 ? wi_gpu_copy(ctx, d->index, schedule->front, bytes) : WEFT_OK;
+}
+
+static weft_status make(weft_context *ctx, const char *call, weft_chol *plan, int64_t rhs) {
+    wi_chol_device *const d = wi_host_alloc(sizeof *d);
+    if (!d)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes; free some", call, sizeof *d);
+    *d = (wi_chol_device){.device = ctx->device};
+    weft_status status = wi_schedule_make(ctx, call, &plan->symbolic, plan->small, &d->schedule);
+    if (status == WEFT_OK)
+        status = take(ctx, plan, d);
+    if (status == WEFT_OK)
+        status = take_sides(ctx, call, plan, d, rhs);
+    if (status == WEFT_OK)
+        plan->device = d;
+    else
+        drop(d);
+    return status;
+}
+
+weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_chol *plan,
+                                   int64_t rhs) {
+    weft_status status = WEFT_OK;
+    if (!plan->device)
+        status = make(ctx, call, plan, rhs);
+    else if (plan->device->rhs < rhs)
+        status = take_sides(ctx, call, plan, plan->device, rhs);
+    if (status == WEFT_OK)
+        wi_numbers_note_peak(plan);
+    return status;
+}
+
+wi_device_chol wi_chol_device_view(const weft_chol *plan) {
+    const wi_chol_device *const d = plan->device;
+    const index_parts at = parts_of(plan, &d->schedule);
+    const wi_front_record *const front = (const wi_front_record *)d->index;
+    const int32_t *const child = (const int32_t *)(front + d->schedule.fronts);
+    return (wi_device_chol){.front = front,
+                            .child = child,
+                            .list = child + d->schedule.fronts,
+                            .relative = (const int32_t *)(d->index + at.relative),
+                            .rows = (const int32_t *)(d->index + at.rows),
+                            .l = d->l,
+                            .updates = d->work,
+                            .failed = (unsigned long long *)(d->index + at.failed)};
+}
+
+const int64_t *wi_chol_device_places(const weft_chol *plan) {
+    return (const int64_t *)(plan->device->index + parts_of(plan, &plan->device->schedule).place);
+}
+
+/* ---- maps ---- */
+
+/* Host memory while the maps are made. */
+typedef struct map_room {
+    wi_numbers maps;
+    int64_t *at, *place;
+    int32_t *rows;
+} map_room;
+
+static map_room rooms_in(void *memory, size_t n, size_t entries) {
+    map_room room = {.at = memory};
+    room.maps.entry_at = room.at + n;
+    room.maps.entry = room.maps.entry_at + n + 1;
+    room.place = room.maps.entry + entries + 1;
+    room.maps.slot = (int32_t *)(room.place + entries);
+    room.maps.relative = room.maps.slot + entries + 1;
+    return room;
+}
+
+/* Where in L every entry of A goes. */
+static void find_places(const wi_schedule *schedule, const map_room *room) {
+    for (int64_t f = 0; f < schedule->fronts; f++) {
+        const wi_front_record *const r = &schedule->front[f];
+        for (int64_t j = 0; j < r->columns; j++) {
+            const int64_t *const at = room->maps.entry_at + r->first + j;
+            for (int64_t e = at[0]; e < at[1]; e++)
+                room->place[room->maps.entry[e]] = r->panel + j * r->ld + room->maps.slot[e];
+        }
+    }
+}
+
+static weft_status send_maps(weft_context *ctx, const weft_chol *plan, const map_room *room,
+                             size_t rows) {
+    const index_parts at = parts_of(plan, &plan->device->schedule);
+    char *const to = plan->device->index;
+    const size_t bytes = rows * sizeof(int32_t);
+    weft_status status = wi_gpu_copy(ctx, to + at.relative, room->maps.relative, bytes);
+    for (size_t k = 0; k < rows; k++)
+        room->maps.relative[k] = (int32_t)plan->symbolic.rows[k];
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, to + at.rows, room->maps.relative, bytes);
+    if (status == WEFT_OK && plan->report.nnz_a > 0)
+        status = wi_gpu_copy(ctx, to + at.place, room->place, plan->report.nnz_a * sizeof(int64_t));
+    return status;
+}
+
+weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *plan,
+                               const weft_sparse *matrix) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const size_t n = plan->report.n, entries = plan->report.nnz_a;
+    const size_t rows = (size_t)symbolic->rows_at[symbolic->supernodes];
+    const size_t bytes =
+        (2 * n + 2 * entries + 2) * sizeof(int64_t) + (entries + 1 + rows) * sizeof(int32_t);
+    if (plan->device->mapped || n == 0)
+        return WEFT_OK;
+    void *const memory = wi_host_alloc(bytes);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "%s: no memory for %zu bytes, the maps of a factor; free "
+                       "some",
+                       call, bytes);
+    map_room room = rooms_in(memory, n, entries);
+    memset(room.maps.relative, 0, rows * sizeof(int32_t)); /* of the columns there is none */
+    weft_status status = wi_numbers_fill_maps(ctx, call, symbolic, matrix, &room.maps, room.at);
+    if (status == WEFT_OK) {
+        find_places(&plan->device->schedule, &room);
+        status = send_maps(ctx, plan, &room, rows);
+    }
+    plan->device->mapped = status == WEFT_OK;
+    wi_host_free(memory);
+    return status;
+}
+
+/* ---- right-hand sides and the diagonal ---- */
+
+wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs) {
+    double *const y = plan->device->host;
+    return (wi_solve_room){.y = y, .x = y + plan->symbolic.n * rhs};
+}
+
+static double *host_diagonal(const weft_chol *plan) {
+    return plan->device->host + plan->symbolic.n * 2 * plan->device->rhs;
+}
+
+double wi_chol_device_entry(const weft_chol *plan, int64_t column) {
+    return plan->device->has_diagonal ? host_diagonal(plan)[column] : (double)NAN;
+}
+
+wi_device_sides wi_chol_device_sides_of(const weft_chol *plan, int64_t rhs) {
+    const size_t vector = plan->report.n * (size_t)rhs;
+    double *const y = plan->device->sides;
+    return (wi_device_sides){.y = y, .x = y + vector, .parts = y + 2 * vector, .rhs = (int)rhs};
+}
+
+#ifdef WEFT_CUDA
+weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
+    wi_chol_device *const d = plan->device;
+    if (d->has_diagonal || ctx->device != d->device)
+        return WEFT_OK;
+    weft_status status = wi_chol_device_gather(ctx, plan);
+    if (status == WEFT_OK && plan->report.n > 0)
+        status = wi_gpu_copy(ctx, host_diagonal(plan), d->work, plan->report.n * sizeof(double));
+    d->has_diagonal = status == WEFT_OK;
+    return status;
+}
+
+/* Moves y to the device, and x back. */
+weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
+                                      bool up, bool down) {
+    const wi_device_sides sides = wi_chol_device_sides_of(plan, rhs);
+    const wi_subtree all = {0, INT32_MAX, 0};
+    const size_t bytes = plan->report.n * (size_t)rhs * sizeof(double);
+    double *const host = plan->device->host;
+    if (bytes == 0)
+        return WEFT_OK;
+    weft_status status = wi_gpu_copy(ctx, up ? sides.y : sides.x, host, bytes);
+    if (status == WEFT_OK && up)
+        status = wi_chol_go_up(ctx, plan, sides);
+    if (status == WEFT_OK && down)
+        status = wi_chol_go_down(ctx, plan, sides, all);
+    return status == WEFT_OK ? wi_gpu_copy(ctx, host, sides.x, bytes) : status;
+}
+
+weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
+                                     int64_t k) {
+    const wi_device_sides sides = wi_chol_device_sides_of(plan, 1);
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    const wi_subtree tree = {(int32_t)(s - symbolic->size[s] + 1), (int32_t)s,
+                             (int32_t)(k - symbolic->first[s] + 1)};
+    const size_t bytes = plan->report.n * sizeof(double);
+    double *const host = plan->device->host;
+    memset(host, 0, bytes);
+    host[k] = 1;
+    weft_status status = wi_gpu_copy(ctx, sides.x, host, bytes);
+    if (status == WEFT_OK)
+        status = wi_chol_go_down(ctx, plan, sides, tree);
+    return status == WEFT_OK ? wi_gpu_copy(ctx, host, sides.x, bytes) : status;
+}
+#else
+/* Without CUDA no plan has a factor on a GPU. */
+static weft_status refuse(weft_context *ctx) {
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "this build of weft has no CUDA; open place \"cpu\"");
+}
+
+weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
+    (void)plan;
+    return refuse(ctx);
+}
+
+weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
+                                      bool up, bool down) {
+    (void)plan, (void)rhs, (void)up, (void)down;
+    return refuse(ctx);
+}
+
+weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
+                                     int64_t k) {
+    (void)plan, (void)s, (void)k;
+    return refuse(ctx);
+}
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A factor in the memory of a GPU. Internal. */
+#ifndef WI_SPARSE_CHOL_DEVICE_H
+#define WI_SPARSE_CHOL_DEVICE_H
+
+#include "sparse/chol.h"
+#include "sparse/schedule.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What kernels need of a factor; all is device memory. */
+typedef struct wi_device_chol {
+    const wi_front_record *front;
+    const int32_t *child, *list, *relative, *rows;
+    double *l, *updates;
+    unsigned long long *failed; /* the first column whose pivot is none; all ones: none */
+} wi_device_chol;
+
+/* Right-hand sides on the device, n x rhs, row-major, in the order of L. The forward substitution
+ * reads y and writes x; the backward one reads and writes x, and overwrites y. */
+typedef struct wi_device_sides {
+    double *y, *x, *parts;
+    int rhs;
+} wi_device_sides;
+
+/* Part of a plan: memory of one GPU, kept until the plan is destroyed. */
+typedef struct wi_chol_device {
+    int device; /* the GPU's number */
+    wi_schedule schedule;
+    char *index; /* device memory: the copy of the schedule, then the maps */
+    double *l, *work, *sides;
+    double *host; /* host memory: right-hand sides y and x, and n numbers of the diagonal of L */
+    int64_t rhs;  /* that there is room for */
+    bool mapped;  /* the maps are there */
+    bool has_diagonal; /* the host has the diagonal of the latest factor */
+} wi_chol_device;
+
+/* Bytes on the device, and in host memory, of a plan with this schedule. */
+size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs);
+size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs);
+
+/* Bytes of both kinds that the plan holds. */
+size_t wi_chol_device_held(const weft_chol *plan);
+
+/* Allocates what is not there yet, for the context's GPU. */
+weft_status wi_chol_device_reserve(weft_context *ctx, const char *call, weft_chol *plan,
+                                   int64_t rhs);
+void wi_chol_device_free(weft_chol *plan);
+
+/* Puts the maps of the entries of A on the device, unless they are there. Takes host memory for a
+ * while. */
+weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *plan,
+                               const weft_sparse *matrix);
+
+/* Memory for y and x of a solve on the host. */
+wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs);
+
+/* Fetches the diagonal of L to the host, unless it is there. */
+weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan);
+double wi_chol_device_entry(const weft_chol *plan, int64_t column);
+
+/* As wi_chol_substitute, y in host memory. */
+weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
+                                      bool up, bool down);
+
+/* As wi_chol_direction. */
+weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
+                                     int64_t k);
+
+/* The rungs of a GPU. */
+weft_status wi_chol_levels(weft_context *ctx, const void *args);
+weft_status wi_chol_batched(weft_context *ctx, const void *args);
+weft_status wi_chol_overlapped(weft_context *ctx, const void *args);
+
+/* ---- between the files of this part ---- */
+
+wi_device_chol wi_chol_device_view(const weft_chol *plan);
+wi_device_sides wi_chol_device_sides_of(const weft_chol *plan, int64_t rhs);
+
+/* For each entry of A, its index in L; device memory. */
+const int64_t *wi_chol_device_places(const weft_chol *plan);
+
+/* `work` = the diagonal of L. */
+weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan);
+
+/* L = the entries of A; nothing has failed. */
+weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args);
+/* Waits, and says whether all pivots were good. */
+weft_status wi_chol_device_finish(weft_context *ctx, const wi_chol_args *args);
+
+/* The small fronts of a level, and its large ones. */
+weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level);
+weft_status wi_chol_large_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level);
+/* All fronts of a level, each by one block: the teaching rung. */
+weft_status wi_chol_alone_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level);
+
+/* Only supernodes first ... last take part, and of the last only its first `columns` rows: those
+ * columns but one, and that row. Everything: {0, INT32_MAX, 0}. */
+typedef struct wi_subtree {
+    int32_t first, last, columns;
+} wi_subtree;
+weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides);
+weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                            wi_subtree tree);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fronts of up to 64 rows, each by one block of threads: assembled in shared memory, eliminated in
+ * registers. */
+#include "sparse/chol_cuda.cuh"
+
+/* f = the columns of the front, in which the entries of A are, and zeros; then the children's
+ * updates, one child after the other. */
+template <int side>
+__device__ void wi_assemble_small(const wi_device_chol &d, const wi_front_record &r,
+                                  double (&f)[side][side + 1]) {
+    constexpr int threads = wi_front_block<side>::threads, across = threads / side;
+    const int row = (int)threadIdx.x % side, column = (int)threadIdx.x / side;
+    for (int j = column; j < side; j += across)
+        f[j][row] =
+            j < r.columns && row >= j && row < r.height ? *wi_front_element(d, r, row, j) : 0;
+    for (int k = 0; k < r.children; k++) {
+        const wi_front_record c = d.front[d.child[r.child + k]];
+        const int rows = c.height - c.columns;
+        const int32_t *const to = d.relative + c.relative;
+        const double *const update = d.updates + c.update;
+        __syncthreads();
+        for (int j = column; j < rows; j += across)
+            if (row >= j && row < rows)
+                f[to[j]][to[row]] += update[row + (int64_t)j * c.ld_update];
+    }
+    __syncthreads();
+}
+
+template <int side>
+__global__ void __launch_bounds__(wi_front_block<side>::threads)
+    wi_factor_small(wi_device_chol d, int first) {
+    WEFT_SHARED(double, f, [side][side + 1]);
+    WEFT_SHARED(double, line, [side]);
+    WEFT_SHARED(double, corner, [2]);
+    WEFT_SHARED(double, product, [side * side / 4]);
+    const wi_front_record r = d.front[first + (int)blockIdx.x];
+    wi_assemble_small<side>(d, r, f);
+    const wi_front_block<side> block = {f, line, corner, product, r.height, r.columns};
+    double *const panel = d.l + r.panel;
+    const int done = block.run([&](int i, int j, double x) { *wi_front_element(d, r, i, j) = x; },
+                               [&](int i, int j, double x) { panel[j + (int64_t)i * r.ld] = x; });
+    if (done < r.columns && threadIdx.x == 0)
+        wi_chol_tell_failed(d, r.first + done);
+}
+
+template <int side>
+static weft_status launch(weft_context *ctx, const wi_device_chol &d, int first, int count) {
+    return count == 0 ? WEFT_OK
+                      : WEFT_LAUNCH(wi_factor_small<side>, ctx, (unsigned)count,
+                                    wi_front_block<side>::threads, 0, d, first);
+}
+
+weft_status wi_chol_small_fronts(weft_context *ctx, const weft_chol *plan,
+                                 const wi_chol_level *level) {
+    const wi_device_chol d = wi_chol_device_view(plan);
+    const weft_status status = launch<WI_FRONT_TINY>(ctx, d, level->first, level->small[0]);
+    return status == WEFT_OK
+               ? launch<WI_FRONT_SMALL>(ctx, d, level->first + level->small[0], level->small[1])
+               : status;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The factorization on a GPU: L held against P A Pt, against the cpu's, and against itself in a
+ * second run; solutions, failures, memory, and what is refused. */
+#include <dirent.h>
+
+#include "sparse/chol_device.h"
+#include "sparse/generate.h"
+#include "systems.h"
+#include "testing.h"
+
+enum {
+    SYSTEMS = 200,
+    LARGEST = 40,
+    MOST_RHS = 19
+};
+
+/* What one block of threads does of a system's fronts: all, some, none. */
+static const int smalls[] = {WI_FRONT_SMALL, WI_FRONT_TINY, 8, 0};
+
+static weft_chol_report report_of(weft_context *ctx, const weft_chol *plan) {
+    weft_chol_report report = {.size = sizeof report};
+    if (weft_chol_get_report(ctx, plan, &report) != WEFT_OK)
+        fail_msg("%s", weft_message(ctx));
+    return report;
+}
+
+/* L as it lies on the device; to be freed. */
+static double *fetch_l(weft_context *ctx, const weft_chol *plan) {
+    const size_t bytes = (size_t)plan->device->schedule.l * sizeof(double);
+    double *const l = malloc(bytes + 1);
+    assert_non_null(l);
+    if (bytes > 0)
+        assert_int_equal(weft_copy(ctx, l, plan->device->l, bytes), WEFT_OK);
+    return l;
+}
+
+/* |P A Pt - L Lt| <= (n + 8) 2^-53 |L| |Lt|, entry by entry. */
+static void check_product(weft_context *ctx, const weft_chol *plan, const test_system *s,
+                          const char *what) {
+    static test_dense l;
+    const wi_schedule *const schedule = &plan->device->schedule;
+    const int64_t n = s->graph.n, *const perm = plan->symbolic.perm;
+    double *const numbers = fetch_l(ctx, plan);
+    memset(l, 0, sizeof l);
+    for (int64_t f = 0; f < schedule->fronts; f++) {
+        const wi_front_record *const r = &schedule->front[f];
+        for (int64_t j = 0; j < r->columns; j++)
+            for (int64_t i = j; i < r->height; i++)
+                l[plan->symbolic.rows[r->rows + i]][r->first + j] =
+                    numbers[r->panel + i + j * r->ld];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j <= i; j++) {
+            long double sum = 0, size = 0;
+            for (int64_t k = 0; k <= j; k++) {
+                sum += l[i][k] * l[j][k];
+                size += fabsl(l[i][k] * l[j][k]);
+            }
+            const long double error = fabsl(sum - s->a[perm[i]][perm[j]]);
+            if (!(error <= ldexpl((long double)n + 8, -53) * size))
+                fail_msg("%s: n = %lld, row %lld, column %lld: off by %Lg of %Lg", what,
+                         (long long)n, (long long)i, (long long)j, error, size);
+        }
+    }
+    free(numbers);
+}
+
+/* Solves A, L and Lt with the factor on the GPU and with the cpu's: the same but for rounding. */
+static void check_solutions(weft_context *ctx, weft_context *cpu, weft_chol *plan,
+                            weft_chol *on_cpu, const weft_sparse *matrix, test_random *r) {
+    const size_t n = weft_sparse_rows(matrix), rhs = 1 + test_below(r, MOST_RHS);
+    static double b[MOST_RHS * TEST_MOST_VERTICES], x[MOST_RHS * TEST_MOST_VERTICES],
+        y[MOST_RHS * TEST_MOST_VERTICES];
+    double condition, expected;
+    for (size_t k = 0; k < n * rhs; k++)
+        b[k] = test_unit(r);
+    if (weft_chol_condition(ctx, plan, matrix, &condition) != WEFT_OK)
+        fail_msg("%s", weft_message(ctx));
+    assert_int_equal(weft_chol_condition(cpu, on_cpu, matrix, &expected), WEFT_OK);
+    assert_true(n == 0 || fabs(condition - expected) <= 1e-13 * condition * condition);
+    for (int part = WEFT_CHOL_A; part <= WEFT_CHOL_LT; part++) {
+        const weft_chol_solve_options options = {.size = sizeof options,
+                                                 .part = (weft_chol_part)part,
+                                                 .refine = part == WEFT_CHOL_A ? 3 : 0};
+        if (weft_chol_solve(ctx, plan, matrix, &options, rhs, b, n, x, n) != WEFT_OK)
+            fail_msg("%s", weft_message(ctx));
+        assert_int_equal(weft_chol_solve(cpu, on_cpu, matrix, &options, rhs, b, n, y, n), WEFT_OK);
+        double most = 0;
+        for (size_t k = 0; k < n * rhs; k++)
+            most = fmax(most, fabs(y[k]));
+        for (size_t k = 0; k < n * rhs; k++)
+            if (!(fabs(x[k] - y[k]) <= 1e-13 * condition * most))
+                fail_msg("part %d: %.17g, on the cpu %.17g", part, x[k], y[k]);
+        if (part == WEFT_CHOL_A)
+            assert_true(report_of(ctx, plan).backward_error <= 1e-14);
+    }
+}
+
+/* The factor of `matrix` once more has the same bits. */
+static void check_same_bits(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix) {
+    double *const first = fetch_l(ctx, plan);
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    double *const second = fetch_l(ctx, plan);
+    assert_memory_equal(first, second, (size_t)plan->device->schedule.l * sizeof *first);
+    free(first);
+    free(second);
+}
+
+static const char *draw_ordering(test_random *r) {
+    static const char *const names[] = {"natural", "amd", "rcm"};
+    return names[test_below(r, 3)];
+}
+
+static void definite(weft_context *ctx) {
+    static test_system s;
+    const wi_row *rows[TEST_MAX_ROWS];
+    test_random r = test_random_at(1);
+    if (ctx->kind == WI_CPU)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    const size_t count = test_rows(ctx, &wi_sparse_ladder, rows), times = test_times(SYSTEMS);
+    for (size_t k = 0; k < times; k++) {
+        test_graph_random(&r, LARGEST, &s.graph);
+        test_system_fill(&r, true, &s);
+        weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
+        const char *const ordering = draw_ordering(&r);
+        weft_chol *const plan = test_plan(ctx, matrix, ordering, NULL);
+        weft_chol *const on_cpu = test_plan(cpu, matrix, ordering, NULL);
+        const wi_row *const row = rows[k % count];
+        plan->small = smalls[test_below(&r, sizeof smalls / sizeof *smalls)];
+        test_use(ctx, "sparse", row);
+        if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
+            fail_msg("%s", weft_message(ctx));
+        test_used(ctx, "sparse", row, "factor");
+        assert_int_equal(weft_chol_factor(cpu, on_cpu, matrix), WEFT_OK);
+        check_product(ctx, plan, &s, row ? row->name : "the choice");
+        const double logdet = report_of(ctx, plan).logdet, other = report_of(cpu, on_cpu).logdet;
+        if (!(fabs(logdet - other) <= 1e-8 * (1 + fabs(other))))
+            fail_msg("logdet %.17g, on the cpu %.17g", logdet, other);
+        check_solutions(ctx, cpu, plan, on_cpu, matrix, &r);
+        check_same_bits(ctx, plan, matrix);
+        weft_chol_destroy(plan);
+        weft_chol_destroy(on_cpu);
+        weft_sparse_destroy(matrix);
+    }
+    weft_close(cpu);
+}
+
+/* The same column fails as on the cpu, with the same direction but for rounding; and the plan can
+ * factor again. */
+static void indefinite(weft_context *ctx) {
+    static test_system s;
+    const wi_row *rows[TEST_MAX_ROWS];
+    test_random r = test_random_at(2);
+    size_t failed = 0;
+    if (ctx->kind == WI_CPU)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    const size_t count = test_rows(ctx, &wi_sparse_ladder, rows), times = test_times(SYSTEMS / 2);
+    for (size_t k = 0; k < times; k++) {
+        test_graph_random(&r, LARGEST, &s.graph);
+        test_system_fill(&r, false, &s);
+        weft_sparse *const matrix = test_system_matrix(ctx, &s, false);
+        weft_chol *const plan = test_plan(ctx, matrix, "amd", NULL);
+        weft_chol *const on_cpu = test_plan(cpu, matrix, "amd", NULL);
+        plan->small = smalls[test_below(&r, sizeof smalls / sizeof *smalls)];
+        test_use(ctx, "sparse", rows[k % count]);
+        const weft_status status = weft_chol_factor(ctx, plan, matrix);
+        assert_int_equal(status, weft_chol_factor(cpu, on_cpu, matrix));
+        if (status == WEFT_ENOTSPD) {
+            double d[TEST_MOST_VERTICES], e[TEST_MOST_VERTICES], pivot, expected, most = 0;
+            test_refused(ctx, status, WEFT_ENOTSPD, "weft_chol_factor", "weft_chol_direction");
+            assert_int_equal(plan->failed, on_cpu->failed);
+            assert_int_equal(wi_chol_failed(plan, &pivot), wi_chol_failed(on_cpu, &expected));
+            assert_true(fabs(pivot - expected) <= 1e-6 * (1 + fabs(expected)));
+            assert_int_equal(weft_chol_direction(ctx, plan, d), WEFT_OK);
+            assert_int_equal(weft_chol_direction(cpu, on_cpu, e), WEFT_OK);
+            for (int64_t i = 0; i < s.graph.n; i++)
+                most = fmax(most, fabs(e[i]));
+            for (int64_t i = 0; i < s.graph.n; i++)
+                if (!(fabs(d[i] - e[i]) <= 1e-6 * most * most))
+                    fail_msg("row %lld: %g, on the cpu %g", (long long)i, d[i], e[i]);
+            test_refused(ctx,
+                         weft_chol_solve(ctx, plan, matrix, NULL, 1, d, TEST_MOST_VERTICES, e,
+                                         TEST_MOST_VERTICES),
+                         WEFT_EARG, "weft_chol_solve", "factor");
+            failed++;
+        }
+        weft_chol_destroy(plan);
+        weft_chol_destroy(on_cpu);
+        weft_sparse_destroy(matrix);
+    }
+    assert_true(failed > times / 4);
+    weft_close(cpu);
+}
+
+/* ---- larger systems: several panels, blocks of panels and levels ---- */
+
+/* Factors, solves and compares the solution with the cpu's. */
+static void check_large(weft_context *ctx, weft_context *cpu, const char *what,
+                        const weft_sparse *matrix, int small, size_t rhs) {
+    const size_t n = weft_sparse_rows(matrix);
+    const weft_chol_solve_options options = {.size = sizeof options, .refine = 2};
+    weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
+    weft_chol *const on_cpu = test_plan(cpu, matrix, NULL, NULL);
+    double *const b = malloc(3 * n * rhs * sizeof *b), *const x = b + n * rhs;
+    double *const y = x + n * rhs;
+    double condition;
+    plan->small = small;
+    for (size_t k = 0; k < n * rhs; k++)
+        b[k] = 1 + (double)(k % 7);
+    if (weft_chol_factor(ctx, plan, matrix) != WEFT_OK)
+        fail_msg("%s: %s", what, weft_message(ctx));
+    assert_int_equal(weft_chol_factor(cpu, on_cpu, matrix), WEFT_OK);
+    assert_int_equal(weft_chol_condition(cpu, on_cpu, matrix, &condition), WEFT_OK);
+    for (int refine = 0; refine < 2; refine++) {
+        if (weft_chol_solve(ctx, plan, matrix, refine ? &options : NULL, rhs, b, n, x, n) !=
+            WEFT_OK)
+            fail_msg("%s: %s", what, weft_message(ctx));
+        const double error = report_of(ctx, plan).backward_error;
+        if (!(error <= (refine ? 1e-14 : condition < 1e10 ? 1e-12 : 1e-8)))
+            fail_msg("%s, small %d, refined %d: backward error %g", what, small, refine, error);
+    }
+    assert_int_equal(weft_chol_solve(cpu, on_cpu, matrix, &options, rhs, b, n, y, n), WEFT_OK);
+    double most = 0;
+    for (size_t k = 0; k < n * rhs; k++)
+        most = fmax(most, fabs(y[k]));
+    for (size_t k = 0; k < n * rhs; k++)
+        if (!(fabs(x[k] - y[k]) <= 1e-15 * (condition + 10) * most))
+            fail_msg("%s: %.17g, on the cpu %.17g", what, x[k], y[k]);
+    check_same_bits(ctx, plan, matrix);
+    free(b);
+    weft_chol_destroy(plan);
+    weft_chol_destroy(on_cpu);
+}
+
+static size_t dense_column(const void *user, size_t j, int64_t *row, double *value) {
+    const size_t n = *(const size_t *)user;
+    for (size_t i = j; i < n; i++) {
+        row[i - j] = (int64_t)i;
+        value[i - j] = i == j ? (double)n : 1 / (double)(1 + (3 * i + j) % 11);
+    }
+    return n - j;
+}
+
+/* One front of 5 panels and a part, and trees of many. */
+static void large(weft_context *ctx) {
+    static const struct {
+        const char *generator;
+        size_t n;
+        int small;
+        size_t rhs;
+    } cases[] = {{"laplace2d", 20, WI_FRONT_SMALL, 1},
+                 {"laplace3d", 7, 16, 3},
+                 {"elasticity3d", 3, WI_FRONT_SMALL, 1},
+                 {"random", 150, WI_FRONT_TINY, 17}};
+    const size_t order = 330;
+    weft_sparse *matrix;
+    test_random r = test_random_at(3);
+    if (ctx->kind == WI_CPU)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const wi_recipe recipe = {.n = cases[k].n, .seed = 1 + test_below(&r, 100), .per_row = 4};
+        assert_int_equal(wi_find_generator(cases[k].generator)->make(ctx, "test", &recipe, &matrix),
+                         WEFT_OK);
+        check_large(ctx, cpu, cases[k].generator, matrix, cases[k].small, cases[k].rhs);
+        weft_sparse_destroy(matrix);
+    }
+    const wi_columns columns = {.n = order, .most = order, .column = dense_column, .user = &order};
+    assert_int_equal(wi_generate_columns(ctx, "test", &columns, &matrix), WEFT_OK);
+    check_large(ctx, cpu, "dense", matrix, WI_FRONT_SMALL, 2);
+    weft_sparse_destroy(matrix);
+    weft_close(cpu);
+}
+
+/* The small ones of the real matrices. */
+static void files(weft_context *ctx) {
+    static const char *const names[] = {"494_bus", "bcsstk20", "bcsstk02"};
+    const char *const folder = getenv("WEFT_MATRICES");
+    if (ctx->kind == WI_CPU || !folder)
+        return;
+    weft_context *const cpu = test_open("cpu:1");
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        char path[4096];
+        weft_sparse *matrix;
+        snprintf(path, sizeof path, "%s/%s.mtx", folder, names[k]);
+        if (weft_sparse_read(ctx, &matrix, path) != WEFT_OK)
+            continue;
+        check_large(ctx, cpu, names[k], matrix, WI_FRONT_SMALL, 1);
+        weft_sparse_destroy(matrix);
+    }
+    weft_close(cpu);
+}
+
+/* ---- memory and places ---- */
+
+static weft_sparse *mesh(weft_context *ctx, size_t n) {
+    weft_sparse *matrix;
+    const wi_recipe recipe = {.n = n};
+    assert_int_equal(wi_find_generator("laplace2d")->make(ctx, "test", &recipe, &matrix), WEFT_OK);
+    return matrix;
+}
+
+/* What the report foretells is what is held; and nothing is allocated later. */
+static void memory(weft_context *ctx) {
+    if (ctx->kind == WI_CPU)
+        return;
+    weft_sparse *const matrix = mesh(ctx, 9);
+    const size_t n = weft_sparse_rows(matrix);
+    weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
+    double b[81] = {1}, x[81];
+    assert_int_equal(n, 81);
+    const weft_chol_report before = report_of(ctx, plan);
+    assert_true(before.device_bytes_needed > before.nnz_l * sizeof(double));
+    assert_true(before.bytes_needed > before.device_bytes_needed + before.analysis_bytes);
+    assert_int_equal(weft_chol_reserve(ctx, plan, 1), WEFT_OK);
+    assert_int_equal(report_of(ctx, plan).bytes_peak, before.bytes_needed);
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, n, x, n), WEFT_OK);
+    const weft_chol_report after = report_of(ctx, plan);
+    assert_int_equal(after.bytes_peak, before.bytes_needed);
+    assert_int_equal(after.bytes_needed, before.bytes_needed);
+    assert_int_equal(after.device_bytes_needed, before.device_bytes_needed);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+}
+
+/* A plan may be factored on either kind of place, and is then solved there; it may outlive the
+ * context. */
+static void places(weft_context *ctx) {
+    if (ctx->kind == WI_CPU)
+        return;
+    weft_context *const cpu = test_open("cpu:1"), *const other = test_open(TEST_GPU);
+    weft_sparse *const matrix = mesh(cpu, 6);
+    double b[36] = {1}, x[36], y[36];
+    weft_chol *const plan = test_plan(cpu, matrix, NULL, NULL);
+    assert_int_equal(weft_chol_factor(other, plan, matrix), WEFT_OK);
+    test_refused(cpu, weft_chol_solve(cpu, plan, matrix, NULL, 1, b, 36, x, 36), WEFT_EARG,
+                 "weft_chol_solve", "GPU");
+    weft_close(other);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 36, x, 36), WEFT_OK);
+    assert_int_equal(weft_chol_factor(cpu, plan, matrix), WEFT_OK);
+    test_refused(ctx, weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 36, x, 36), WEFT_EARG,
+                 "weft_chol_solve", "cpu");
+    assert_int_equal(weft_chol_solve(cpu, plan, matrix, NULL, 1, b, 36, y, 36), WEFT_OK);
+    for (size_t k = 0; k < 36; k++)
+        assert_true(fabs(x[k] - y[k]) <= 1e-13);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+    weft_close(cpu);
+}
+
+static int stop_at_half(void *user, double done) {
+    *(double *)user = done;
+    return done >= 0.5;
+}
+
+static void cancelled(weft_context *ctx) {
+    if (ctx->kind == WI_CPU)
+        return;
+    double told = 0, b[36] = {1};
+    weft_sparse *const matrix = mesh(ctx, 6);
+    weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
+    assert_int_equal(weft_chol_on_progress(ctx, plan, stop_at_half, &told), WEFT_OK);
+    test_refused(ctx, weft_chol_factor(ctx, plan, matrix), WEFT_ECANCELLED, "weft_chol_factor",
+                 "cancelled");
+    assert_true(told >= 0.5 && told <= 1);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 36, b, 36), WEFT_EARG);
+    assert_int_equal(weft_chol_on_progress(ctx, plan, NULL, NULL), WEFT_OK);
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    assert_int_equal(weft_chol_solve(ctx, plan, matrix, NULL, 1, b, 36, b, 36), WEFT_OK);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(definite),  TEST_ON_EACH_PLACE(indefinite), TEST_ON_EACH_PLACE(large),
+        TEST_ON_EACH_PLACE(files),     TEST_ON_EACH_PLACE(memory),     TEST_ON_EACH_PLACE(places),
+        TEST_ON_EACH_PLACE(cancelled),
+    };
+    return cmocka_run_group_tests_name("chol_gpu", tests, NULL, NULL);
+}

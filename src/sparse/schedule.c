@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes the schedule of a factorization on a GPU. */
+#include "sparse/schedule.h"
+
+#include <string.h>
+
+/* While a schedule is made: arrays with one element for each supernode, and counters. */
+typedef struct making {
+    const wi_symbolic *symbolic;
+    wi_schedule *out;
+    int small;
+    int32_t *depth, *order, *other, *slot, *count;
+    int32_t levels, most_panels;
+} making;
+
+static int32_t round_up(int64_t rows) {
+    return (int32_t)((rows + WI_FRONT_ALIGNMENT - 1) / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT);
+}
+
+static int32_t panels_of(const wi_symbolic *symbolic, int64_t s) {
+    return wi_pieces((int32_t)wi_super_columns(symbolic, s), WI_PANEL);
+}
+
+/* 0 and 1: small; 2: large. */
+static int class_of(const making *m, int64_t s) {
+    const int64_t height = wi_super_height(m->symbolic, s);
+    return height > m->small ? WI_CLASSES : height > WI_FRONT_TINY;
+}
+
+static void find_depths(making *m) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    for (int64_t s = symbolic->supernodes - 1; s >= 0; s--) {
+        const int64_t parent = symbolic->super_parent[s];
+        m->depth[s] = parent < 0 ? 0 : m->depth[parent] + 1;
+        if (m->depth[s] >= m->levels)
+            m->levels = m->depth[s] + 1;
+        if (panels_of(symbolic, s) > m->most_panels)
+            m->most_panels = panels_of(symbolic, s);
+    }
+}
+
+/* In a level: tiny fronts, small ones, and large ones with the most panels first. */
+static int32_t place_in_level(const making *m, int64_t s) {
+    const int kind = class_of(m, s);
+    return kind < WI_CLASSES ? kind : WI_CLASSES + m->most_panels - panels_of(m->symbolic, s);
+}
+
+static int32_t deepest_first(const making *m, int64_t s) {
+    return m->levels - 1 - m->depth[s];
+}
+
+/* A stable counting sort of `from` by a key below `keys`. */
+static void sort_by(making *m, int32_t keys, int32_t (*key)(const making *m, int64_t s),
+                    const int32_t *from, int32_t *to) {
+    const int64_t n = m->symbolic->supernodes;
+    int32_t before = 0;
+    memset(m->count, 0, (size_t)keys * sizeof *m->count);
+    for (int64_t k = 0; k < n; k++)
+        m->count[key(m, k)]++;
+    for (int32_t k = 0; k < keys; k++) {
+        const int32_t here = m->count[k];
+        m->count[k] = before;
+        before += here;
+    }
+    for (int64_t k = 0; k < n; k++)
+        to[m->count[key(m, from[k])]++] = from[k];
+}
+
+static void sort_fronts(making *m) {
+    for (int64_t s = 0; s < m->symbolic->supernodes; s++)
+        m->order[s] = (int32_t)s;
+    sort_by(m, WI_CLASSES + m->most_panels + 1, place_in_level, m->order, m->other);
+    sort_by(m, m->levels, deepest_first, m->other, m->order);
+    for (int64_t k = 0; k < m->symbolic->supernodes; k++)
+        m->slot[m->order[k]] = (int32_t)k;
+}
+
+/* Steps and sums: those of a level are as many as its first large front has panels. */
+static void count_lists(making *m) {
+    wi_schedule *const out = m->out;
+    int32_t *const most = m->count; /* panels, of each level */
+    memset(most, 0, (size_t)m->levels * sizeof *most);
+    for (int64_t s = 0; s < out->fronts; s++) {
+        if (class_of(m, s) < WI_CLASSES)
+            continue;
+        const int32_t panels = panels_of(m->symbolic, s);
+        out->lists += 2 + 2 * (int64_t)panels;
+        if (panels > most[m->depth[s]])
+            most[m->depth[s]] = panels;
+    }
+    for (int32_t k = 0; k < m->levels; k++) {
+        out->steps += most[k];
+        out->lists += 2 + 2 * (int64_t)most[k];
+    }
+}
+
+static void fill_record(const making *m, int64_t s, wi_front_record *r, int32_t *children) {
+    const wi_symbolic *const symbolic = m->symbolic;
+    *r = (wi_front_record){.relative = symbolic->rows_at[s] + wi_super_columns(symbolic, s),
+                           .rows = symbolic->rows_at[s],
+                           .first = (int32_t)symbolic->first[s],
+                           .number = (int32_t)s,
+                           .height = (int32_t)wi_super_height(symbolic, s),
+                           .columns = (int32_t)wi_super_columns(symbolic, s),
+                           .child = *children};
+    r->ld = round_up(r->height);
+    r->ld_update = round_up(r->height - r->columns);
+    for (int64_t c = wi_last_child(symbolic, s); c >= 0; c = wi_child_before(symbolic, s, c))
+        m->out->child[(*children)++] = m->slot[c];
+    r->children = *children - r->child;
+}
+
+static int64_t update_of(const wi_front_record *r) {
+    return (int64_t)r->ld_update * (r->height - r->columns);
+}
+
+/* The memory for updates and parts holds two levels that follow each other. */
+static void place_updates(wi_schedule *out) {
+    int64_t before = 0, before_part = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t k = 0, s = 0; k < out->levels; k++) {
+            const bool at_end = (out->levels - 1 - k) % 2;
+            const int64_t end = k + 1 < out->levels ? out->level[k + 1].first : out->fronts;
+            int64_t all = 0, all_parts = 0;
+            for (s = out->level[k].first; s < end; s++) {
+                out->front[s].update = all;
+                out->front[s].part = all_parts;
+                all += update_of(&out->front[s]);
+                all_parts += out->front[s].height - out->front[s].columns;
+            }
+            for (s = out->level[k].first; s < end && at_end && pass > 0; s++) {
+                out->front[s].update += out->updates - all;
+                out->front[s].part += out->parts - all_parts;
+            }
+            if (pass == 0 && before + all > out->updates)
+                out->updates = before + all;
+            if (pass == 0 && before_part + all_parts > out->parts)
+                out->parts = before_part + all_parts;
+            before = all;
+            before_part = all_parts;
+        }
+    }
+}
+
+/* Appends the sums of `count` large fronts. */
+static int64_t add_sums(wi_schedule *out, int64_t *next, int32_t first, int32_t count,
+                        int32_t (*blocks)(const wi_front_record *r, int32_t p), int32_t p) {
+    const int64_t at = *next;
+    int32_t sum = 0;
+    for (int32_t k = 0; k < count; k++) {
+        out->list[(*next)++] = sum;
+        sum += blocks(&out->front[first + k], p);
+    }
+    out->list[(*next)++] = sum;
+    return at;
+}
+
+static int32_t blocks_of_height(const wi_front_record *r, int32_t p) {
+    (void)p;
+    return wi_pieces(r->height, WI_FRONT_COLUMNS);
+}
+
+static int32_t blocks_of_columns(const wi_front_record *r, int32_t p) {
+    (void)p;
+    return wi_pieces(r->columns, WI_FRONT_COLUMNS);
+}
+
+static int32_t blocks_of_rows(const wi_front_record *r, int32_t p) {
+    return wi_panel_blocks(r->height, r->columns, p);
+}
+
+static int32_t blocks_of_tiles(const wi_front_record *r, int32_t p) {
+    return wi_panel_tiles(r->height, wi_panel_scope_of(r->height, r->columns, p));
+}
+
+static void list_level(making *m, wi_chol_level *level, int64_t *step, int64_t *next) {
+    wi_schedule *const out = m->out;
+    const int32_t large = level->first + level->small[0] + level->small[1];
+    level->heights_at = add_sums(out, next, large, level->large, blocks_of_height, 0);
+    level->columns_at = add_sums(out, next, large, level->large, blocks_of_columns, 0);
+    level->step = *step;
+    level->steps = level->large ? wi_pieces(out->front[large].columns, WI_PANEL) : 0;
+    int32_t active = level->large;
+    for (int32_t p = 0; p < level->steps; p++) {
+        while (out->front[large + active - 1].columns <= p * WI_PANEL)
+            active--;
+        wi_chol_step *const now = &out->step[(*step)++];
+        now->active = active;
+        now->rows_at = add_sums(out, next, large, active, blocks_of_rows, p);
+        now->tiles_at = add_sums(out, next, large, active, blocks_of_tiles, p);
+    }
+}
+
+static void fill(making *m) {
+    wi_schedule *const out = m->out;
+    int32_t children = 0;
+    int64_t step = 0, next = 0;
+    for (int64_t k = 0; k < out->fronts; k++) {
+        const int64_t s = m->order[k];
+        wi_chol_level *const level = &out->level[m->levels - 1 - m->depth[s]];
+        const int kind = class_of(m, s);
+        if (level->small[0] + level->small[1] + level->large == 0)
+            level->first = (int32_t)k;
+        *(kind < WI_CLASSES ? &level->small[kind] : &level->large) += 1;
+        fill_record(m, s, &out->front[k], &children);
+        out->front[k].panel = out->l;
+        out->l += (int64_t)out->front[k].ld * out->front[k].columns;
+    }
+    place_updates(out);
+    for (int32_t k = 0; k < m->levels; k++)
+        list_level(m, &out->level[k], &step, &next);
+}
+
+static weft_status take(weft_context *ctx, const char *call, wi_schedule *out) {
+    const size_t bytes = wi_schedule_host_bytes(out);
+    out->level = wi_host_alloc(bytes + 1);
+    if (!out->level)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, a schedule; free some", call,
+                       bytes);
+    memset(out->level, 0, bytes);
+    out->step = (wi_chol_step *)(out->level + out->levels);
+    out->front = (wi_front_record *)(out->step + out->steps);
+    out->child = (int32_t *)(out->front + out->fronts);
+    out->list = out->child + out->fronts;
+    return WEFT_OK;
+}
+
+weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
+                             int small, wi_schedule *schedule) {
+    const size_t n = (size_t)symbolic->supernodes;
+    const size_t counters = n + (size_t)symbolic->n / WI_PANEL + WI_CLASSES + 2;
+    const size_t bytes = (4 * n + counters) * sizeof(int32_t);
+    *schedule = (wi_schedule){.fronts = symbolic->supernodes};
+    if (symbolic->n > INT32_MAX)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: a GPU counts columns with 32 bits, and the matrix has %lld; factor on "
+                       "a cpu place",
+                       call, (long long)symbolic->n);
+    making m = {.symbolic = symbolic, .out = schedule, .small = small};
+    m.depth = wi_host_alloc(bytes);
+    if (!m.depth)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for %zu bytes, a schedule; free some", call,
+                       bytes);
+    m.order = m.depth + n;
+    m.other = m.order + n;
+    m.slot = m.other + n;
+    m.count = m.slot + n;
+    find_depths(&m);
+    schedule->levels = m.levels;
+    sort_fronts(&m);
+    count_lists(&m);
+    const weft_status status = take(ctx, call, schedule);
+    if (status == WEFT_OK)
+        fill(&m);
+    wi_host_free(m.depth);
+    return status;
+}
+
+void wi_schedule_free(wi_schedule *schedule) {
+    wi_host_free(schedule->level);
+    *schedule = (wi_schedule){.fronts = 0};
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which a GPU factors the fronts of a plan, and where it keeps what. Internal.
+ *
+ * Fronts of the same depth in the tree (the root has depth 0) are a level. The deepest level is
+ * done first, so a front's update is made in one level and added to its parent in the next. Levels
+ * of even depth keep their updates at the beginning of the memory for updates, the others at its
+ * end. */
+#ifndef WI_SPARSE_SCHEDULE_H
+#define WI_SPARSE_SCHEDULE_H
+
+#include "sparse/symbolic.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_PANEL = 64,        /* columns that are eliminated together */
+    WI_OUTER = 4,         /* panels after which the rest of a front is updated */
+    WI_FRONT_SMALL = 64,  /* rows of a front that one block of threads does, at most */
+    WI_FRONT_TINY = 32,   /* the same, for a smaller block */
+    WI_FRONT_ROWS = 128,  /* rows below a panel for one block */
+    WI_FRONT_TILE = 64,   /* rows and columns of an update for one block */
+    WI_FRONT_COLUMNS = 8, /* columns for one block that assembles, and rows for one that gathers */
+    WI_FRONT_ALIGNMENT = 2, /* columns begin at a multiple of so many doubles */
+    WI_CLASSES = 2          /* of small fronts */
+};
+
+/* A front, as the kernels see it. */
+typedef struct wi_front_record {
+    int64_t panel;    /* L: column j of the front, j < columns, is at l + panel + j * ld. In the
+                         square on the diagonal of every 64 columns, the elements above the diagonal
+                         are those of the inverse of L's square, transposed */
+    int64_t update;   /* column j of the update is at updates + update + j * ld_update */
+    int64_t part;     /* rows of the right-hand sides that are kept for the parent, in `parts` */
+    int64_t relative; /* relative[this + i] is row i of the update in the parent's front */
+    int64_t rows;     /* rows[this + i] is row i of the front in L */
+    int32_t first;    /* its first column of L */
+    int32_t number;   /* the supernode */
+    int32_t height, columns, ld, ld_update;
+    int32_t child, children; /* child[this ...] are the records of its children, in the order in
+                                which they are added */
+} wi_front_record;
+
+/* What all large fronts of a level do with panel p; `active` of them have one. list + at is an
+ * array of active + 1 sums: before front k there are list[at + k] blocks. */
+typedef struct wi_chol_step {
+    int32_t active;
+    int64_t rows_at, tiles_at;
+} wi_chol_step;
+
+/* A level: records first ..., of which the first small[0] have up to WI_FRONT_TINY rows, the next
+ * small[1] up to WI_FRONT_SMALL, and `large` more, those with the most panels first. */
+typedef struct wi_chol_level {
+    int32_t first, small[WI_CLASSES], large;
+    int64_t heights_at, columns_at; /* sums over the large fronts, of blocks of 8 */
+    int64_t step;                   /* the first of */
+    int32_t steps;
+} wi_chol_level;
+
+typedef struct wi_schedule {
+    int64_t fronts, levels, steps, lists;
+    wi_chol_level *level; /* the deepest first. This pointer owns all of the memory */
+    wi_chol_step *step;
+    wi_front_record *front; /* from here on the device has a copy */
+    int32_t *child, *list;
+    int64_t l, updates, parts; /* sizes: doubles of L and of the memory for updates; rows of the
+                                  memory for parts */
+} wi_schedule;
+
+/* Bytes of the part that the device has a copy of. */
+static inline size_t wi_schedule_device_bytes(const wi_schedule *s) {
+    return (size_t)s->fronts * (sizeof *s->front + sizeof *s->child) +
+           (size_t)s->lists * sizeof *s->list;
+}
+static inline size_t wi_schedule_host_bytes(const wi_schedule *s) {
+    return (size_t)s->levels * sizeof *s->level + (size_t)s->steps * sizeof *s->step +
+           wi_schedule_device_bytes(s);
+}
+
+/* Makes a schedule in which fronts of up to `small` rows are done by one block each. */
+weft_status wi_schedule_make(weft_context *ctx, const char *call, const wi_symbolic *symbolic,
+                             int small, wi_schedule *schedule);
+void wi_schedule_free(wi_schedule *schedule);
+
+/* ---- what the kernels and the schedule count alike ---- */
+
+#ifdef __CUDACC__
+#    define WI_COUNTED static __host__ __device__ inline
+#else
+#    define WI_COUNTED static inline
+#endif
+
+WI_COUNTED int32_t wi_pieces(int32_t n, int32_t size) {
+    return (n + size - 1) / size;
+}
+
+/* What panel p of a front changes: columns begin ... end - 1, and of these the rows from the
+ * diagonal down, by the products of columns from ... begin - 1. */
+typedef struct wi_panel_scope {
+    int32_t from, begin, end;
+} wi_panel_scope;
+
+/* The rest of a block of WI_OUTER panels is updated panel by panel, and what is right of the block
+ * by all of its panels together. */
+WI_COUNTED wi_panel_scope wi_panel_scope_of(int32_t height, int32_t columns, int32_t p) {
+    const int32_t outer = p / WI_OUTER * WI_OUTER * WI_PANEL, block = outer + WI_OUTER * WI_PANEL;
+    const int32_t end = columns < block ? columns : block;
+    const int32_t next = (p + 1) * WI_PANEL, begin = next < columns ? next : columns;
+    wi_panel_scope scope;
+    scope.from = begin == end ? outer : p * WI_PANEL;
+    scope.begin = begin;
+    scope.end = begin == end ? height : end;
+    return scope;
+}
+
+/* The first row and column of the tiles: columns of L begin at even rows in memory, and are copied
+ * two rows at a time. */
+WI_COUNTED int32_t wi_panel_tiles_from(wi_panel_scope scope) {
+    return scope.begin / WI_FRONT_ALIGNMENT * WI_FRONT_ALIGNMENT;
+}
+
+/* Tiles of the rows from there to `height` in the columns from there to end - 1, on and below the
+ * diagonal. */
+WI_COUNTED int32_t wi_panel_tiles(int32_t height, wi_panel_scope scope) {
+    const int32_t from = wi_panel_tiles_from(scope);
+    const int32_t down = wi_pieces(height - from, WI_FRONT_TILE);
+    const int32_t across = scope.end > scope.begin ? wi_pieces(scope.end - from, WI_FRONT_TILE) : 0;
+    return across * down - across * (across - 1) / 2;
+}
+
+/* Blocks for the rows below panel p: at least one. */
+WI_COUNTED int32_t wi_panel_blocks(int32_t height, int32_t columns, int32_t p) {
+    const int32_t next = (p + 1) * WI_PANEL, end = next < columns ? next : columns;
+    const int32_t blocks = wi_pieces(height - end, WI_FRONT_ROWS);
+    return blocks > 0 ? blocks : 1;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
