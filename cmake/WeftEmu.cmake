@@ -113,7 +113,8 @@ target_include_directories(weft_emu_bugs PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(weft_emu_bugs PRIVATE PkgConfig::CMOCKA)
 weft_emu_program(emu_bugs_test $<TARGET_OBJECTS:weft_emu_bugs>)
 add_test(NAME emu_bugs_test COMMAND emu_bugs_test)
-set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT WEFT_EMU_SEED=2)
+set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT
+                                              "WEFT_EMU_SEED=2;WEFT_EMU_DEVICES=2")
 
 # Fibres by themselves, switched by hand and by the C library.
 foreach(switch CONTEXT UCONTEXT)
