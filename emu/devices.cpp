@@ -13,7 +13,7 @@ using namespace emu;
 struct Reach {
     uint8_t known, owners, peers;
 };
-constexpr size_t reach_page = 4096;
+constexpr size_t reach_page = 256; /* small, so that small arrays lie on several devices */
 static Reach *reach_table;
 static unsigned enabled[most_devices]; /* the devices that each has enabled access to */
 

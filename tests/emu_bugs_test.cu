@@ -551,7 +551,7 @@ Function driver(const char *name) {
 /* The second half of a range is memory of device 1, but both halves must be opened to it. */
 template <bool wrong>
 void run_ranged() {
-    constexpr size_t half = 4096;
+    constexpr size_t half = 1024;
     const CUmemAccessDesc to[] = {
         {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
         {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};

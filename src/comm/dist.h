@@ -29,6 +29,9 @@ typedef struct wi_dist_args {
     const void *args;
 } wi_dist_args;
 
+/* Takes what the communicator needs for each rank. */
+weft_status wi_dist_room(weft_context *ctx, const char *source);
+
 /* Opens a distributed place, "mpi" or "mpi:LOCAL", into a new context; `handed` as in
  * wi_comm_mpi_open. Collective. */
 weft_status wi_dist_open(weft_context *ctx, const char *source, const char *place,

@@ -23,7 +23,7 @@ typedef enum wi_kind {
 
 enum {
     WI_MESSAGE_BYTES = 512,
-    WI_PLACE_BYTES = 32,
+    WI_PLACE_BYTES = 64,
     WI_MAX_OPS = 32
 };
 
@@ -31,6 +31,7 @@ typedef struct wi_gpu wi_gpu;
 typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
 struct wi_comm;
+struct wi_gpus;
 struct wi_forecast;
 struct wi_tuning;
 
@@ -48,7 +49,8 @@ struct weft_context {
     wi_gpu *gpu;                      /* NULL on the cpu */
     wi_team *team;                    /* cpu/team.h: the threads */
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
-    weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
+    weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
+    struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
 };
 
 /* Records a message (printf-like, one line, no full stop at its end) and returns `status`, so that
