@@ -395,6 +395,7 @@ static void close_peer(weft_context *ctx) {
 }
 
 static const wi_comm_table table = {.name = "peer",
+                                    .device = true,
                                     .barrier = barrier,
                                     .broadcast = broadcast,
                                     .reduce = reduce,

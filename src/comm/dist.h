@@ -68,6 +68,12 @@ weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t go
 /* Host memory for a rung; n elements of `width` bytes. */
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
 
+/* Memory of this rank's own place where the communicator takes such, else host memory; and frees
+ * it. */
+bool wi_dist_stays(const weft_context *ctx);
+weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p);
+void wi_dist_give_near(weft_context *ctx, void *p);
+
 #ifdef __cplusplus
 }
 #endif
