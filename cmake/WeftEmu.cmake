@@ -113,7 +113,8 @@ target_include_directories(weft_emu_bugs PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(weft_emu_bugs PRIVATE PkgConfig::CMOCKA)
 weft_emu_program(emu_bugs_test $<TARGET_OBJECTS:weft_emu_bugs>)
 add_test(NAME emu_bugs_test COMMAND emu_bugs_test)
-set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT WEFT_EMU_SEED=2)
+set_tests_properties(emu_bugs_test PROPERTIES TIMEOUT 60 LABELS emu ENVIRONMENT
+                                              "WEFT_EMU_SEED=2;WEFT_EMU_DEVICES=2")
 
 # Fibres by themselves, switched by hand and by the C library.
 foreach(switch CONTEXT UCONTEXT)
@@ -137,11 +138,11 @@ if(WEFT_SANITIZE)
     set(emu_seeds 2 3)
 endif()
 set(emu_programs 0)
-function(weft_emu_runs name environment)
+function(weft_emu_runs_as name program environment)
     foreach(seed IN LISTS emu_seeds)
         string(REPLACE "@SEED@" ${seed} arguments "${ARGN}")
         math(EXPR round "(${seed} % 2 + ${seed} / 4 * 2 + ${emu_programs}) % 4")
-        add_test(NAME ${name}_${seed} COMMAND ${name} ${arguments})
+        add_test(NAME ${name}_${seed} COMMAND ${program} ${arguments})
         set_tests_properties(
             ${name}_${seed} PROPERTIES TIMEOUT 600 LABELS "emu;round_${round}" ENVIRONMENT
                                        "WEFT_EMU_SEED=${seed};WEFT_TEST_SEED=${seed};${environment}")
@@ -149,6 +150,9 @@ function(weft_emu_runs name environment)
     math(EXPR programs "${emu_programs} + 1")
     set(emu_programs ${programs} PARENT_SCOPE)
 endfunction()
+macro(weft_emu_runs name environment)
+    weft_emu_runs_as(${name} ${name} "${environment}" ${ARGN})
+endmacro()
 
 # Every test that opens each place runs here as well, if there are kernels beside it or it tells GPUs
 # from other places; tests/kernels_test.cu and tests/faults_test.cu have kernels of their own.
@@ -175,6 +179,11 @@ endforeach()
 weft_emu_program(emu_same_program ${same_program})
 weft_emu_program(emu_dist_test ${dist_c} $<TARGET_OBJECTS:weft_emu_testing>)
 weft_dist_runs(emu_dist_test mpi:emu emu)
+# Several GPUs in one process: 1 to 4, and 3 that do not reach each other.
+foreach(devices 1 2 3 4)
+    weft_emu_runs_as(emu_dist_test_gpus_${devices} emu_dist_test "WEFT_EMU_DEVICES=${devices}" emus)
+endforeach()
+weft_emu_runs_as(emu_dist_test_gpus_apart emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0" emus)
 weft_cases(weft_emu_cases weft_emu_flags)
 foreach(test IN LISTS tests_of_cases)
     target_sources(emu_${test} PRIVATE $<TARGET_OBJECTS:weft_emu_cases>)

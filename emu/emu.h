@@ -19,6 +19,8 @@
 
 namespace emu {
 
+constexpr int most_devices = 8;
+
 /* ---- settings and reports (report.cpp) ---- */
 
 EMU_ENUM(Policy, IN_ORDER, REVERSED, RANDOM, STARVE);
@@ -27,6 +29,7 @@ struct Settings {
     int policy;
     bool races;
     int devices;
+    bool peers; /* can they reach each other's memory? */
 };
 extern const Settings settings; /* from the environment */
 uint64_t random_below(uint64_t bound);
@@ -70,7 +73,14 @@ struct Piece {
     bool pinned;
     int device;
     bool dead = false, of_graph = false; /* freed; allocated during a capture */
-    bool of_pool = false;
+    struct EmuPool *pool = nullptr;
+    struct Backing { /* of a range of addresses: memory of a device, from `at` on */
+        size_t at;
+        int device;
+    };
+    std::vector<Backing> backings = {};
+    bool range = false; /* only addresses, until memory is mapped there */
+    int device_at(size_t at) const;
 };
 extern std::map<const void *, Piece> pieces;        /* also pinned host memory from elsewhere */
 Piece *take(size_t bytes, bool pinned, int device); /* NULL when there is no room */
@@ -89,6 +99,15 @@ void check_access(const void *p, size_t bytes, int kind, bool ordered, Where whe
                   const char *what);
 /* Copies bytes that may be uninitialized, together with whether they are. */
 void move_bytes(void *to, const void *from, size_t bytes);
+
+/* ---- who may access what (devices.cpp) ---- */
+
+/* Devices are sets of bits. Memory may be accessed by the devices `peers`, and by those that have
+ * enabled access to a device in `owners`. */
+void set_reach(const void *p, size_t bytes, unsigned owners, unsigned peers);
+/* Reports an access to global memory that the running thread's device does not reach. */
+void check_reach(const void *p, size_t bytes, int kind, Where where);
+void forget_reach();
 
 /* ---- happens-before (order.cpp) ---- */
 
@@ -201,6 +220,7 @@ struct Grid {
     size_t clusters = 0; /* clusters that are running */
     unsigned open = 1;   /* itself, and the grids it launched with FORGET */
     Grid *last = this;   /* the last of it and its tail launches */
+    int device = 0;
     struct Variable {
         const void *key;
         size_t at, bytes;

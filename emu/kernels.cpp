@@ -401,6 +401,7 @@ bool emu_device_launch(bool tail, const void *kernel, const emu_grid &asked) {
         return false;
     }
     Grid *const child = new Grid{shape, nullptr, nullptr};
+    child->device = parent->device;
     if (tail) { /* between the last of this grid's and what its end starts */
         Grid *const last = std::exchange(parent->last, child);
         child->then = std::exchange(last->then, [=](const Seen &seen) {

@@ -56,6 +56,8 @@ Piece *emu::take(size_t bytes, bool pinned, int device) {
     taken += bytes;
     if (pinned)
         memset(shadow + offset_of(begin), 1, bytes);
+    else
+        set_reach(begin, bytes, 1u << device, 0);
     return &(pieces[begin] = {begin, bytes, pinned, device});
 }
 
@@ -197,6 +199,8 @@ void emu::check_access(const void *p, size_t bytes, int kind, bool ordered, Wher
     } else if (offset < shared_bytes && offset / shared_region != self->block->slot) {
         check_bounds(p, bytes, kind, where);
     }
+    if (settings.devices > 1 && offset >= shared_bytes)
+        check_reach(p, bytes, kind, where);
     check_race(offset, bytes, kind, ordered, where);
 }
 

@@ -31,7 +31,9 @@ static Settings read_settings() {
     for (int k = 0; name && k < 4; k++)
         if (strcmp(name, policies[k]) == 0)
             policy = k;
-    return {seed, policy, number("WEFT_EMU_RACES", 1) != 0, (int)number("WEFT_EMU_DEVICES", 1)};
+    const uint64_t devices = std::min(number("WEFT_EMU_DEVICES", 1), (uint64_t)most_devices);
+    return {seed, policy, number("WEFT_EMU_RACES", 1) != 0, (int)devices,
+            number("WEFT_EMU_PEERS", 1) != 0};
 }
 const Settings emu::settings = read_settings();
 

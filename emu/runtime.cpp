@@ -60,20 +60,6 @@ cudaError_t cudaSetDevice(int device) {
     });
 }
 
-static CUresult context_state(int device, unsigned *, int *active) {
-    *active = device < settings.devices;
-    return CUDA_SUCCESS;
-}
-
-cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned,
-                                             unsigned long long,
-                                             enum cudaDriverEntryPointQueryResult *found) {
-    const bool boxes = strcmp(name, "cuTensorMapEncodeTiled") == 0;
-    *entry = boxes ? (void *)emu_describe_boxes : (void *)context_state;
-    *found = cudaDriverEntryPointSuccess;
-    return cudaSuccess;
-}
-
 /* ---- queues ---- */
 
 static EmuStream *new_stream(bool blocking) {
@@ -112,10 +98,12 @@ static bool begin_next() {
     if (!operation.shape.body || lost != cudaSuccess)
         return true;
     s->busy = true;
-    launch(new Grid{operation.shape, s->seen, [=](const Seen &seen) {
-                        s->seen = seen;
-                        s->busy = false;
-                    }});
+    Grid *const grid = new Grid{operation.shape, s->seen, [=](const Seen &seen) {
+                                    s->seen = seen;
+                                    s->busy = false;
+                                }};
+    grid->device = s->device;
+    launch(grid);
     return true;
 }
 
@@ -377,6 +365,7 @@ void emu_replace_device(void) {
     streams.clear();
     defaults.clear();
     forget_memory();
+    forget_reach();
     last_error = cudaSuccess;
     forget_plants();
 }

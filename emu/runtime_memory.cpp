@@ -53,13 +53,31 @@ cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
 }
 
 static int open_pools;
-struct EmuPool {
-} the_pool; /* all memory comes from the same place */
+struct EmuPool { /* never freed: its memory may outlive it */
+    int device;
+    unsigned peers; /* the devices that may access its memory */
+};
 
-cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *) {
+cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const cudaMemPoolProps *properties) {
     return call([=] {
-        *pool = &the_pool;
+        const int device = properties->location.id;
+        *pool = new EmuPool{device, 1u << device};
         open_pools++;
+    });
+}
+
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc *to, size_t count) {
+    return call([=] {
+        for (size_t k = 0; k < count; k++) {
+            const unsigned bit = 1u << to[k].location.id;
+            if (bit != 1u << pool->device && !settings.peers)
+                return cudaErrorPeerAccessUnsupported;
+            pool->peers |= to[k].flags == cudaMemAccessFlagsProtNone ? 0 : bit;
+        }
+        for (const auto &[begin, piece] : pieces)
+            if (piece.pool == pool && !piece.dead)
+                set_reach(begin, piece.bytes, 0, pool->peers);
+        return cudaSuccess;
     });
 }
 
@@ -67,16 +85,20 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, enum cudaMemPoolAttr, void *v
     return call([=] {
         uint64_t reserved = 0;
         for (const auto &[begin, piece] : pieces)
-            reserved += piece.of_pool && !piece.dead ? piece.bytes : 0;
+            reserved += piece.pool && !piece.dead ? piece.bytes : 0;
         memcpy(value, &reserved, sizeof reserved);
     });
 }
 
-cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t stream) {
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool, cudaStream_t s) {
     return call([=] {
-        const cudaError_t error = cudaMallocAsync(p, bytes, stream);
-        if (*p)
-            find_piece(*p)->of_pool = true;
+        const cudaError_t error = cudaMallocAsync(p, bytes, s);
+        if (*p) {
+            Piece *const piece = find_piece(*p);
+            piece->pool = pool;
+            piece->device = pool->device;
+            set_reach(*p, bytes, 0, pool->peers);
+        }
         return error;
     });
 }
@@ -89,7 +111,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t) {
         if (--open_pools > 0)
             return;
         for (const auto &[begin, piece] : pieces)
-            if (piece.of_pool && !piece.dead && !piece.of_graph)
+            if (piece.pool && !piece.dead && !piece.of_graph)
                 report(caller, "never freed: %zu bytes of a pool, and no pool is left",
                        piece.bytes);
     });
@@ -109,7 +131,7 @@ static cudaError_t free_piece(void *p, bool pinned, EmuStream *s, Where caller) 
         const bool captured = s && s->capture;
         if (!p)
             return cudaSuccess;
-        if (!piece || piece->begin != p || piece->pinned != pinned ||
+        if (!piece || piece->begin != p || piece->pinned != pinned || piece->range ||
             (s && captured != piece->of_graph))
             return cudaErrorInvalidValue;
         const auto end = [=] {
@@ -158,6 +180,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         if (piece && piece->pinned)
             *attributes = {cudaMemoryTypeHost, piece->device, same, same};
         else if (piece && !piece->of_graph) /* drivers do not know memory from a capture */
-            *attributes = {cudaMemoryTypeDevice, piece->device, same, nullptr};
+            *attributes = {cudaMemoryTypeDevice,
+                           piece->device_at((size_t)((const unsigned char *)p - piece->begin)),
+                           same, nullptr};
     });
 }

@@ -4,6 +4,7 @@
  * reported. */
 #include "emu_bugs_fences.cuh"
 
+#include <cudaTypedefs.h>
 #include <vector>
 
 namespace {
@@ -499,6 +500,78 @@ void run_roomy() {
     finish();
 }
 
+/* ---- memory of another device ---- */
+
+__global__ void foreign(int *out) {
+    out[threadIdx.x] = (int)threadIdx.x; /* caught: foreign, pooled, ranged */
+}
+
+void run_on_device_1(int *out) {
+    cudaSetDevice(1);
+    LAUNCH(foreign, 1, threads, nullptr, out);
+    finish();
+}
+
+template <bool wrong>
+void run_foreign() {
+    int *const out = device_ints(threads);
+    cudaSetDevice(1);
+    if (!wrong)
+        cudaDeviceEnablePeerAccess(0, 0);
+    run_on_device_1(out);
+}
+
+/* Peer access does not open pools. */
+template <bool wrong>
+void run_pooled() {
+    const cudaMemPoolProps properties = {cudaMemAllocationTypePinned,
+                                         {cudaMemLocationTypeDevice, 0}};
+    const cudaMemAccessDesc reader = {{cudaMemLocationTypeDevice, 1},
+                                      cudaMemAccessFlagsProtReadWrite};
+    cudaMemPool_t pool;
+    void *out;
+    cudaMemPoolCreate(&pool, &properties);
+    cudaMallocFromPoolAsync(&out, threads * sizeof(int), pool, nullptr);
+    cudaSetDevice(1);
+    cudaDeviceEnablePeerAccess(0, 0);
+    if (!wrong)
+        cudaMemPoolSetAccess(pool, &reader, 1);
+    run_on_device_1((int *)out);
+}
+
+template <class Function>
+Function driver(const char *name) {
+    void *entry;
+    cudaDriverEntryPointQueryResult found;
+    cudaGetDriverEntryPointByVersion(name, &entry, 10020, cudaEnableDefault, &found);
+    assert_int_equal(found, cudaDriverEntryPointSuccess);
+    return (Function)entry;
+}
+
+/* The second half of a range is memory of device 1, but both halves must be opened to it. */
+template <bool wrong>
+void run_ranged() {
+    constexpr size_t half = 1024;
+    const CUmemAccessDesc to[] = {
+        {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE},
+        {{CU_MEM_LOCATION_TYPE_DEVICE, 1}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE}};
+    CUdeviceptr p;
+    driver<PFN_cuMemAddressReserve_v10020>("cuMemAddressReserve")(&p, 2 * half, 0, 0, 0);
+    for (int device = 0; device < 2; device++) {
+        const CUmemAllocationProp on = {CU_MEM_ALLOCATION_TYPE_PINNED,
+                                        {CU_MEM_LOCATION_TYPE_DEVICE, device}};
+        CUmemGenericAllocationHandle handle;
+        driver<PFN_cuMemCreate_v10020>("cuMemCreate")(&handle, half, &on, 0);
+        driver<PFN_cuMemMap_v10020>("cuMemMap")(p + (size_t)device * half, half, 0, handle, 0);
+    }
+    driver<PFN_cuMemSetAccess_v10020>("cuMemSetAccess")(p, 2 * half, to, wrong ? 1 : 2);
+    cudaPointerAttributes first, last;
+    cudaPointerGetAttributes(&first, (void *)(p + half - 1));
+    cudaPointerGetAttributes(&last, (void *)(p + half));
+    assert_true(first.device == 0 && last.device == 1);
+    run_on_device_1((int *)(p + half - threads * sizeof(int) / 2));
+}
+
 const Bug bugs[] = {
     BUG(tree, "data race"),
     BUG(branch, "divergent barrier"),
@@ -523,6 +596,9 @@ const Bug bugs[] = {
     BUG(unfenced_reader, "data race"),
     BUG(hasty, "reads"),
     BUG(forget, "reads"),
+    BUG(foreign, "device 1 writes memory of device 0"),
+    BUG(pooled, "device 1 writes memory of device 0"),
+    BUG(ranged, "to which it was given no access"),
 };
 
 /* The output of `body`, which runs in its own process, and how that process ends. */

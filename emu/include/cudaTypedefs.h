@@ -7,8 +7,45 @@
 
 #include "cuda_runtime_api.h"
 
-typedef EMU_ENUM(cudaError_enum, CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE) CUresult;
+typedef EMU_ENUM(cudaError_enum, CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE,
+                 CUDA_ERROR_OUT_OF_MEMORY) CUresult;
 typedef CUresult (*PFN_cuDevicePrimaryCtxGetState_v7000)(int device, unsigned *flags, int *active);
+
+/* Ranges of addresses, to which memory of several devices is mapped. */
+typedef uint64_t CUdeviceptr, CUmemGenericAllocationHandle;
+typedef EMU_ENUM(CUmemLocationType, CU_MEM_LOCATION_TYPE_DEVICE = 1) CUmemLocationType;
+typedef EMU_ENUM(CUmemAllocationType, CU_MEM_ALLOCATION_TYPE_PINNED = 1) CUmemAllocationType;
+typedef EMU_ENUM(CUmemAccess_flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3) CUmemAccess_flags;
+typedef EMU_ENUM(CUmemAllocationGranularity_flags,
+                 CU_MEM_ALLOC_GRANULARITY_MINIMUM) CUmemAllocationGranularity_flags;
+typedef struct CUmemLocation {
+    CUmemLocationType type;
+    int id;
+} CUmemLocation;
+typedef struct CUmemAllocationProp {
+    CUmemAllocationType type;
+    CUmemLocation location;
+} CUmemAllocationProp;
+typedef struct CUmemAccessDesc {
+    CUmemLocation location;
+    CUmemAccess_flags flags;
+} CUmemAccessDesc;
+typedef CUresult (*PFN_cuMemGetAllocationGranularity_v10020)(
+    size_t *granularity, const CUmemAllocationProp *properties,
+    CUmemAllocationGranularity_flags option);
+typedef CUresult (*PFN_cuMemAddressReserve_v10020)(CUdeviceptr *p, size_t bytes, size_t alignment,
+                                                   CUdeviceptr at, unsigned long long flags);
+typedef CUresult (*PFN_cuMemAddressFree_v10020)(CUdeviceptr p, size_t bytes);
+typedef CUresult (*PFN_cuMemCreate_v10020)(CUmemGenericAllocationHandle *handle, size_t bytes,
+                                           const CUmemAllocationProp *properties,
+                                           unsigned long long flags);
+typedef CUresult (*PFN_cuMemRelease_v10020)(CUmemGenericAllocationHandle handle);
+typedef CUresult (*PFN_cuMemMap_v10020)(CUdeviceptr p, size_t bytes, size_t offset,
+                                        CUmemGenericAllocationHandle handle,
+                                        unsigned long long flags);
+typedef CUresult (*PFN_cuMemUnmap_v10020)(CUdeviceptr p, size_t bytes);
+typedef CUresult (*PFN_cuMemSetAccess_v10020)(CUdeviceptr p, size_t bytes,
+                                              const CUmemAccessDesc *to, size_t count);
 
 /* A matrix as the copy engine sees it. */
 typedef struct CUtensorMap {

@@ -31,7 +31,9 @@ extern "C" {
         X(cudaErrorMpsServerNotReady), X(cudaErrorMpsMaxClientsReached),                           \
         X(cudaErrorMpsMaxConnectionsReached), X(cudaErrorMpsClientTerminated),                     \
         X(cudaErrorStreamCaptureUnsupported), X(cudaErrorStreamCaptureInvalidated),                \
-        X(cudaErrorStreamCaptureImplicit), X(cudaErrorInvalidClusterSize), X(cudaErrorUnknown)
+        X(cudaErrorStreamCaptureImplicit), X(cudaErrorInvalidClusterSize),                         \
+        X(cudaErrorPeerAccessUnsupported), X(cudaErrorPeerAccessAlreadyEnabled),                   \
+        X(cudaErrorPeerAccessNotEnabled), X(cudaErrorUnknown)
 #define EMU_ITSELF(name) name
 typedef EMU_ENUM(cudaError, EMU_ERRORS(EMU_ITSELF)) cudaError_t;
 
@@ -57,6 +59,7 @@ EMU_ENUM(cudaMemoryType, cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMem
          cudaMemoryTypeManaged);
 EMU_ENUM(cudaMemAllocationType, cudaMemAllocationTypePinned = 1);
 EMU_ENUM(cudaMemLocationType, cudaMemLocationTypeDevice = 1);
+EMU_ENUM(cudaMemAccessFlags, cudaMemAccessFlagsProtNone, cudaMemAccessFlagsProtReadWrite = 3);
 EMU_ENUM(cudaMemPoolAttr, cudaMemPoolAttrReleaseThreshold, cudaMemPoolAttrReservedMemCurrent,
          cudaMemPoolAttrUsedMemCurrent); /* the pool keeps nothing that is not used */
 EMU_ENUM(cudaFuncAttribute, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -74,12 +77,17 @@ typedef struct EmuStream *cudaStream_t;
 typedef struct EmuEvent *cudaEvent_t;
 typedef struct EmuPool *cudaMemPool_t;
 typedef struct EmuGraph *cudaGraph_t, *cudaGraphExec_t;
+struct cudaMemLocation {
+    enum cudaMemLocationType type;
+    int id;
+};
 struct cudaMemPoolProps {
     enum cudaMemAllocationType allocType;
-    struct {
-        enum cudaMemLocationType type;
-        int id;
-    } location;
+    struct cudaMemLocation location;
+};
+struct cudaMemAccessDesc {
+    struct cudaMemLocation location;
+    enum cudaMemAccessFlags flags;
 };
 struct cudaPointerAttributes {
     enum cudaMemoryType type;
@@ -101,9 +109,10 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device);
-#define cudaDeviceCanAccessPeer(can, device, peer) (*(can) = (device) != (peer), cudaSuccess)
-#define cudaDeviceEnablePeerAccess(peer, flags) emu_ignore(NULL)
-#define cudaDeviceDisablePeerAccess(peer) emu_ignore(NULL)
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+/* Of the current device: its kernels may then access memory of the peer that is not of a pool. */
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **entry, unsigned version,
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *found);
@@ -121,8 +130,7 @@ cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *p);
-/* Settings that make no difference here: all memory comes from one place, which all devices can
- * access. */
+/* Settings that make no difference here. */
 cudaError_t emu_ignore(const void *setting);
 /* The number of kernels' accesses and of switches between threads so far: the cost of a program. */
 unsigned long long emu_steps(void);
@@ -131,6 +139,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr nam
 /* When the last pool is destroyed, memory that was not freed is reported. */
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *to,
+                                 size_t count);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *p);
 
 #define cudaMemcpyAsync(to, from, bytes, kind, stream)                                             \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communication between the ranks of a distributed context: one table of functions, with a backend
- * behind it. `self` is for one rank, `mpi` for the processes of an MPI communicator.
+ * behind it. `self` is for one rank, `mpi` for the processes of an MPI communicator, `peer` for the
+ * GPUs of one process.
  *
- * All ranks make the same calls in the same order. Memory is host memory. Counts are elements of
+ * All ranks make the same calls in the same order. Memory is host memory; of a backend that says so
+ * (`device`) it may also be of the rank's GPU. Counts are elements of
  * `type`; every rank passes the same, except where they have a name of their own. What is not one
  * number is sent as WEFT_U8. Reductions are those of integers with SUM ... XOR, and sums of f32 and
  * f64, whose order the backend chooses: what must have the same bits in every run is gathered and
@@ -25,6 +27,7 @@ typedef struct wi_comm wi_comm;
 
 typedef struct wi_comm_table {
     const char *name;
+    bool device;
     weft_status (*barrier)(weft_context *ctx);
     weft_status (*broadcast)(weft_context *ctx, void *data, size_t n, weft_type type, int root);
     /* to, of the root alone = the elements of all ranks, combined */

@@ -121,6 +121,24 @@ weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t go
     return comm->calls->all_to_all_v(ctx, sent, comm->ones, got, comm->ones, WEFT_U64);
 }
 
+bool wi_dist_stays(const weft_context *ctx) {
+    return ctx->comm->calls->device && ctx->child->gpu;
+}
+
+weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p) {
+    *p = NULL;
+    if (!wi_dist_stays(ctx))
+        return wi_dist_take(ctx, n, width, p);
+    return n == 0 ? WEFT_OK : wi_local(ctx, weft_alloc(ctx->child, p, n * width));
+}
+
+void wi_dist_give_near(weft_context *ctx, void *p) {
+    if (wi_dist_stays(ctx))
+        weft_free(ctx->child, p);
+    else
+        wi_host_free(p);
+}
+
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p) {
     size_t bytes;
     *p = NULL;

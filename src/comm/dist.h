@@ -29,6 +29,9 @@ typedef struct wi_dist_args {
     const void *args;
 } wi_dist_args;
 
+/* Takes what the communicator needs for each rank. */
+weft_status wi_dist_room(weft_context *ctx, const char *source);
+
 /* Opens a distributed place, "mpi" or "mpi:LOCAL", into a new context; `handed` as in
  * wi_comm_mpi_open. Collective. */
 weft_status wi_dist_open(weft_context *ctx, const char *source, const char *place,
@@ -64,6 +67,12 @@ weft_status wi_exchange_counts(weft_context *ctx, const size_t sent[], size_t go
 
 /* Host memory for a rung; n elements of `width` bytes. */
 weft_status wi_dist_take(weft_context *ctx, size_t n, size_t width, void **p);
+
+/* Memory of this rank's own place where the communicator takes such, else host memory; and frees
+ * it. */
+bool wi_dist_stays(const weft_context *ctx);
+weft_status wi_dist_take_near(weft_context *ctx, size_t n, size_t width, void **p);
+void wi_dist_give_near(weft_context *ctx, void *p);
 
 #ifdef __cplusplus
 }

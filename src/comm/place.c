@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/cores.h"
 #include "core/gpu.h"
 #include "weft/mpi.h"
@@ -41,7 +42,8 @@ static void name_place(const weft_context *ctx, const char *wish, char *place, s
 /* Opens the context for this rank's own work, and shares what it has. */
 static weft_status open_child(weft_context *ctx, const char *source, const char *wish) {
     char place[WI_PLACE_BYTES];
-    if (strncmp(wish, "mpi", 3) == 0 || strlen(wish) >= sizeof place - 4)
+    if (strncmp(wish, "mpi", 3) == 0 || strncmp(wish, GPU "s", strlen(GPU "s")) == 0 ||
+        strlen(wish) >= sizeof place - 4)
         return wi_fail(
             ctx, WEFT_EARG,
             "%s: \"%.64s\" is not a place of one rank; after \"mpi:\" write cpu, cpu:N, " GPU
@@ -74,7 +76,7 @@ static void describe(weft_context *ctx) {
              gpus > 0 && comm->host_size > gpus ? ", which share its GPUs" : "");
 }
 
-static weft_status take_room(weft_context *ctx, const char *source) {
+weft_status wi_dist_room(weft_context *ctx, const char *source) {
     wi_comm *const comm = ctx->comm;
     const size_t size = (size_t)comm->size;
     comm->words = wi_host_alloc(size * (WI_COMM_WORDS * sizeof(uint64_t) + sizeof(size_t)));
@@ -95,7 +97,7 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
     weft_status status = wi_comm_mpi_open(ctx, handed);
     if (status != WEFT_OK)
         return status;
-    status = take_room(ctx, source);
+    status = wi_dist_room(ctx, source);
     if (status == WEFT_OK)
         status = open_child(ctx, source, place[3] ? place + 4 : "");
     status = wi_agree(ctx, 0, status);
@@ -133,6 +135,8 @@ int weft_ranks(const weft_context *ctx) {
 }
 
 const char *weft_comm(const weft_context *ctx) {
+    if (ctx && wi_is_gpus(ctx))
+        return wi_gpus_about(ctx);
     return ctx && ctx->comm ? ctx->comm->about : "";
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/cores.h"
 #include "core/gpu.h"
 #include "core/tuning.h"
@@ -50,6 +51,12 @@ static bool read_number(const char *text, int least, int most, int *number) {
     return *number >= least && *number <= most;
 }
 
+/* Is it this place, alone or with a colon behind it? */
+static bool is_place(const char *place, const char *name) {
+    const size_t length = strlen(name);
+    return strncmp(place, name, length) == 0 && (place[length] == '\0' || place[length] == ':');
+}
+
 static weft_status parse_place(weft_context *ctx, const char *source, const char *place,
                                place_wish *wish) {
     if (strcmp(place, "cpu") == 0) {
@@ -70,15 +77,16 @@ static weft_status parse_place(weft_context *ctx, const char *source, const char
         if (read_number(place + 4, 0, MOST_GPUS - 1, &wish->number))
             return WEFT_OK;
     }
-    if (strncmp(place, OTHER, 3) == 0 && (place[3] == '\0' || place[3] == ':'))
+    if (is_place(place, OTHER) || is_place(place, OTHER "s"))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: this build has no place \"" OTHER "\"; its GPU places are \"" GPU
-                       "\" and \"" GPU ":K\"",
+                       "\", \"" GPU ":K\" and \"" GPU "s\"",
                        source);
     return wi_fail(
         ctx, WEFT_EARG,
         "%s: \"%.64s\" is not a place; places are \"cpu\", \"cpu:N\" with N threads from 1 "
-        "to %d, \"" GPU "\", \"" GPU ":K\" for the GPU numbered K, and \"mpi\"",
+        "to %d, \"" GPU "\", \"" GPU ":K\" for the GPU numbered K, \"" GPU "s\" for several, and "
+        "\"mpi\"",
         source, place, MOST_THREADS);
 }
 
@@ -125,8 +133,13 @@ static weft_status open_gpu(weft_context *ctx, int ordinal) {
     return status == WEFT_OK ? wi_gpu_open(ctx, ordinal) : status;
 }
 
-static bool is_distributed(const char *place) {
-    return strncmp(place, "mpi", 3) == 0 && (place[3] == '\0' || place[3] == ':');
+static weft_status open_gpus(weft_context *ctx, const char *source, const char *place) {
+    const size_t length = strlen(GPU "s");
+    if (strcmp(place + length, ":") == 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: \"%s\" names no GPU; write \"" GPU "s:0,2\", or \"" GPU "s\" for all",
+                       source, place);
+    return wi_gpus_open(ctx, source, place[length] ? place + length + 1 : "");
 }
 
 /* Opens the place named, by the caller or by WEFT_PLACE, or else the best there is. */
@@ -143,13 +156,15 @@ static weft_status open_place(weft_context *ctx, const char *place, const void *
         ctx->message[0] = '\0';
         return open_cpu(ctx, BEST);
     }
-    if (is_distributed(place))
+    if (is_place(place, "mpi"))
         return wi_dist_open(ctx, source, place, handed);
     if (handed)
         return wi_fail(ctx, WEFT_EARG,
                        "weft_open_mpi: \"%.64s\" is not a place over ranks; write \"mpi\", or "
                        "\"mpi:cpu\"",
                        place);
+    if (is_place(place, GPU "s"))
+        return open_gpus(ctx, source, place);
     place_wish wish = {WI_CPU, BEST};
     const weft_status status = parse_place(ctx, source, place, &wish);
     if (status != WEFT_OK)
@@ -220,6 +235,13 @@ void weft_close(weft_context *ctx) {
     if (ctx->gpu)
         wi_gpu_close(ctx);
     wi_team_close(ctx->team);
+    if (ctx->gpus) {
+        wi_gpus_close(ctx);
+    } else {
+        if (ctx->gpu)
+            wi_gpu_close(ctx);
+        wi_team_close(ctx->team);
+    }
     wi_tuning_free(ctx->tuning);
     wi_host_free(ctx);
 }

@@ -25,6 +25,8 @@ enum {
     WI_MESSAGE_BYTES = 512,
     WI_PLACE_BYTES = 32,
     WI_MAX_OPS = 48
+    WI_PLACE_BYTES = 64,
+    WI_MAX_OPS = 32
 };
 
 typedef struct wi_gpu wi_gpu;
@@ -32,6 +34,7 @@ typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
 struct wi_comm;
 struct wi_fft_kept;
+struct wi_gpus;
 struct wi_forecast;
 struct wi_tuning;
 
@@ -51,6 +54,8 @@ struct weft_context {
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
     struct wi_fft_kept *fft_tables;   /* fft/fft_tables.h: those made so far */
     weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
+    weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
+    struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
 };
 
 /* Records a message (printf-like, one line, no full stop at its end) and returns `status`, so that

@@ -77,6 +77,38 @@ weft_status wi_gpu_release_lanes(weft_context *ctx);
 /* Is the context's stream being captured into a graph? If so nothing may wait for it. */
 bool wi_gpu_capturing(const weft_context *ctx);
 
+/* Waits for queued work, including the legacy default stream's if the context's stream is ordered
+ * with it (wi_gpu_sync does not). */
+weft_status wi_gpu_wait_queued(weft_context *ctx);
+
+/* ---- memory that several GPUs hold together (gpu_dealt.c) ---- */
+
+/* The memory that contexts of different GPUs share: ranges of addresses whose equal blocks the GPUs
+ * hold in turn. Kernels of each of them may access all of a range. */
+typedef struct wi_dealt wi_dealt;
+
+enum {
+    WI_MOST_GPUS = 16 /* of one place */
+};
+
+/* Opens the GPUs of `count` contexts to each other, as far as they can reach each other. A place
+ * whose GPUs cannot has no ranges. */
+weft_status wi_dealt_open(weft_context *ctx, weft_context *const each[], int count,
+                          wi_dealt **dealt);
+void wi_dealt_close(wi_dealt *dealt);
+/* Do all GPUs reach each other's memory? If not, `why` says which do not. */
+bool wi_dealt_reaches(const wi_dealt *dealt, const char **why);
+/* The least bytes that are worth dealing out: a piece of memory for each GPU. */
+size_t wi_dealt_least(const wi_dealt *dealt);
+/* Takes a range; gives it back. *found: was it one? Work that uses it must have ended. */
+weft_status wi_dealt_take(weft_context *ctx, wi_dealt *dealt, void **p, size_t bytes);
+weft_status wi_dealt_give(weft_context *ctx, wi_dealt *dealt, void *p, bool *found);
+/* Is p in a range? If so *begin is where the blocks begin, *block the bytes of each. */
+bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *block);
+/* Memory of one GPU's pool that the others' kernels are to access, until it is withdrawn. */
+weft_status wi_dealt_show(weft_context *ctx, wi_dealt *dealt, const void *p, size_t bytes);
+void wi_dealt_withdraw(wi_dealt *dealt, const void *p);
+
 #ifdef WEFT_CUDA
 #    include <cuda_runtime_api.h>
 
@@ -122,6 +154,7 @@ struct wi_gpu {
     const char *queued[WI_QUEUED_KEPT]; /* the kernels launched last, for messages */
     unsigned queued_count;              /* how many since the host last waited for all of them */
     struct wi_watch *watch;             /* records launches; or NULL */
+    wi_dealt *dealt;                    /* what it shares with other GPUs; or NULL */
     char lost[WI_MESSAGE_BYTES];        /* why this process cannot use the device any more; or "" */
 };
 

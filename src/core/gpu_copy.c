@@ -44,13 +44,17 @@ static weft_status copy_direct(weft_context *ctx, void *to, const void *from, si
     return status;
 }
 
-/* Waits for queued work, including the legacy default stream's if the context's stream is ordered
- * with it (wi_gpu_sync does not): the event is recorded after the work of both. */
-static weft_status wait_for_queued_work(weft_context *ctx) {
-    weft_status status = wi_cuda(ctx, cudaEventRecord(ctx->gpu->order, ctx->gpu->stream),
-                                 "marking the work queued so far");
+/* The event is recorded after the work of both streams. */
+weft_status wi_gpu_wait_queued(weft_context *ctx) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status != WEFT_OK)
+        return status;
+    status = wi_cuda(ctx, cudaEventRecord(ctx->gpu->order, ctx->gpu->stream),
+                     "marking the work queued so far");
     if (status == WEFT_OK)
         status = wi_cuda(ctx, cudaEventSynchronize(ctx->gpu->order), "waiting for queued work");
+    wi_gpu_leave(ctx, before);
     return status;
 }
 
@@ -63,7 +67,7 @@ static weft_status copy_entered(weft_context *ctx, void *to, const void *from, s
                        "weft_copy: host memory cannot take part in a stream capture; copy before "
                        "it begins or after it ends");
     if (there >= WI_MEMORY_PINNED && here >= WI_MEMORY_PINNED) {
-        const weft_status status = wait_for_queued_work(ctx); /* that work may use the arrays */
+        const weft_status status = wi_gpu_wait_queued(ctx); /* that work may use the arrays */
         if (status == WEFT_OK)
             wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
                                 (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);

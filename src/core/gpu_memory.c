@@ -21,6 +21,8 @@ wi_memory wi_gpu_memory(const weft_context *ctx, const void *p, size_t bytes) {
         return WI_MEMORY_DEVICE;
     if (ctx->gpu->forks != wi_forks())
         return WI_MEMORY_PAGEABLE;
+    if (ctx->gpu->dealt && wi_dealt_find(ctx->gpu->dealt, p, NULL, NULL))
+        return WI_MEMORY_DEVICE;
     const cudaError_t error = cudaPointerGetAttributes(&first, p);
     if (error != cudaSuccess) {
         cudaGetLastError(); /* old drivers report memory that CUDA does not know as an error */

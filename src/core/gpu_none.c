@@ -118,6 +118,68 @@ bool wi_gpu_capturing(const weft_context *ctx) {
     return false;
 }
 
+weft_status wi_gpu_wait_queued(weft_context *ctx) {
+    return refuse(ctx);
+}
+
+weft_status wi_dealt_open(weft_context *ctx, weft_context *const each[], int count,
+                          wi_dealt **dealt) {
+    (void)each;
+    (void)count;
+    *dealt = NULL;
+    return refuse(ctx);
+}
+
+void wi_dealt_close(wi_dealt *dealt) {
+    (void)dealt;
+}
+
+bool wi_dealt_reaches(const wi_dealt *dealt, const char **why) {
+    (void)dealt;
+    *why = none;
+    return false;
+}
+
+size_t wi_dealt_least(const wi_dealt *dealt) {
+    (void)dealt;
+    return SIZE_MAX;
+}
+
+weft_status wi_dealt_take(weft_context *ctx, wi_dealt *dealt, void **p, size_t bytes) {
+    (void)dealt;
+    (void)bytes;
+    *p = NULL;
+    return refuse(ctx);
+}
+
+weft_status wi_dealt_give(weft_context *ctx, wi_dealt *dealt, void *p, bool *found) {
+    (void)ctx;
+    (void)dealt;
+    (void)p;
+    *found = false;
+    return WEFT_OK;
+}
+
+bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *block) {
+    (void)dealt;
+    (void)p;
+    (void)begin;
+    (void)block;
+    return false;
+}
+
+weft_status wi_dealt_show(weft_context *ctx, wi_dealt *dealt, const void *p, size_t bytes) {
+    (void)dealt;
+    (void)p;
+    (void)bytes;
+    return refuse(ctx);
+}
+
+void wi_dealt_withdraw(wi_dealt *dealt, const void *p) {
+    (void)dealt;
+    (void)p;
+}
+
 weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits) {
     *limits = (wi_gpu_limits){.compute_mode = ""};
     return refuse(ctx);

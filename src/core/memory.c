@@ -2,6 +2,7 @@
 /* Memory of a place: allocating, freeing and copying; and waiting for queued work. */
 #include <stdint.h>
 
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #ifdef WEFT_CUDA
@@ -24,6 +25,8 @@ weft_status weft_alloc(weft_context *ctx, void **memory, size_t bytes) {
     *memory = NULL;
     if (bytes == 0)
         return WEFT_OK;
+    if (wi_is_gpus(ctx))
+        return wi_gpus_alloc(ctx, memory, bytes);
     if (ctx->gpu)
         return wi_gpu_alloc(ctx, memory, bytes);
     *memory = wi_host_alloc_huge(bytes);
@@ -37,6 +40,8 @@ weft_status weft_free(weft_context *ctx, void *memory) {
         return WEFT_EARG;
     if (!memory)
         return WEFT_OK;
+    if (wi_is_gpus(ctx))
+        return wi_gpus_free(ctx, memory);
     if (ctx->gpu)
         return wi_gpu_free(ctx, memory);
     wi_host_free(memory);
@@ -53,6 +58,8 @@ weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t byte
                        to ? "from" : "to", bytes);
     if (wi_overlap(to, bytes, from, bytes))
         return wi_fail(ctx, WEFT_EARG, "weft_copy: to and from overlap; pass separate memory");
+    if (wi_is_gpus(ctx))
+        return wi_gpus_copy(ctx, to, from, bytes);
     if (ctx->gpu)
         return wi_gpu_copy(ctx, to, from, bytes);
     wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "core/tuning.h"
 #include "core/variant.h"
@@ -61,7 +62,7 @@ bool wi_row_serves(const wi_row *row, const weft_context *ctx) {
 /* The context that the row is to be forced in: on a distributed place, local rows serve each rank's
  * own. NULL: the row does not serve this place. */
 static weft_context *served_by(const wi_row *row, weft_context *ctx) {
-    if (wi_row_serves(row, ctx))
+    if (wi_row_serves(row, ctx) || (wi_is_gpus(ctx) && wi_row_serves(row, wi_gpus_rank(ctx, 0))))
         return ctx;
     return ctx->child && wi_row_serves(row, ctx->child) ? ctx->child : NULL;
 }
@@ -103,24 +104,32 @@ static const char *places_of(const wi_row *row) {
     return row->kinds & WI_ON_CPU ? "cpu" : "gpu";
 }
 
+/* Forces ladder k to a row, NULL for none, where it serves; on a place of several GPUs also for
+ * each of them. False if it serves nowhere. */
+static bool force_row(weft_context *ctx, size_t k, const wi_row *row) {
+    weft_context *const served = row ? served_by(row, ctx) : ctx;
+    for (int r = 0; wi_is_gpus(ctx) && r < wi_gpus_count(ctx); r++)
+        force_row(wi_gpus_rank(ctx, r), k, row);
+    if (!row && ctx->child)
+        ctx->child->forced[k] = NULL;
+    if (served)
+        served->forced[k] = row;
+    return served;
+}
+
 /* Forces op to variant. With `lenient` a variant of another kind of place is passed over. */
 static weft_status force(weft_context *ctx, const char *call, word op, word variant, bool lenient) {
     const size_t k = find_op(op);
     if (k == wi_op_count)
         return unknown_op(ctx, call, op);
     if (is_word("auto", variant)) {
-        ctx->forced[k] = NULL;
-        if (ctx->child)
-            ctx->child->forced[k] = NULL;
+        force_row(ctx, k, NULL);
         return WEFT_OK;
     }
     const wi_row *const row = find_row(ctx, wi_ops[k], variant);
     if (!row)
         return unknown_variant(ctx, call, wi_ops[k], variant);
-    weft_context *const served = served_by(row, ctx);
-    if (served)
-        served->forced[k] = row;
-    else if (!lenient)
+    if (!force_row(ctx, k, row) && !lenient)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: variant %s of %s runs on a %s place, and this one is %s", call,
                        row->name, wi_ops[k]->op, places_of(row), ctx->place);
@@ -226,7 +235,9 @@ static weft_status none_fits(weft_context *ctx, const wi_ladder *ladder, const c
 static weft_status check_forced(weft_context *ctx, const wi_ladder *ladder, const char *call,
                                 weft_type type, const void *args, const wi_row *row) {
     char line[WI_MESSAGE_BYTES];
-    const char *const reason = reason_of(ctx, row, type, args, line);
+    const char *const reason = wi_row_serves(row, ctx)
+                                   ? reason_of(ctx, row, type, args, line)
+                                   : "runs on all GPUs, and this call runs on one";
     if (!reason)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: variant %s of %s is forced, but it %s", call,
@@ -245,8 +256,16 @@ static void forecast(const weft_context *ctx, const wi_ladder *ladder, const wi_
     told->shape = shape_of(row, args);
 }
 
-bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder) {
+const wi_row *wi_forced_row(const weft_context *ctx, const wi_ladder *ladder) {
     return ctx->forced[index_of(ladder)];
+}
+
+bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder) {
+    return wi_forced_row(ctx, ladder);
+}
+
+void wi_take_used(weft_context *ctx, const wi_ladder *ladder, const weft_context *from) {
+    ctx->used[index_of(ladder)] = from->used[index_of(ladder)];
 }
 
 weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,

@@ -86,6 +86,12 @@ bool wi_is_forced(const weft_context *ctx, const wi_ladder *ladder);
 weft_status wi_run(weft_context *ctx, const wi_ladder *ladder, const char *call, weft_type type,
                    const void *args);
 
+/* The row that the user has named; NULL: the library chooses. */
+const wi_row *wi_forced_row(const weft_context *ctx, const wi_ladder *ladder);
+
+/* The rung of this ladder that ran last on `from` becomes that of ctx. */
+void wi_take_used(weft_context *ctx, const wi_ladder *ladder, const weft_context *from);
+
 /* Chooses the row that wi_run would run. */
 weft_status wi_choose_row(weft_context *ctx, const wi_ladder *ladder, const char *call,
                           weft_type type, const void *args, const wi_row **row);

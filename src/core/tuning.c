@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "core/tuning_table.h"
 
@@ -88,7 +89,9 @@ weft_status weft_set_tuning(weft_context *ctx, const char *path) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_context *const local = ctx->child ? ctx->child : ctx; /* it is about local rungs */
-    const weft_status status = wi_set_tuning(local, "weft_set_tuning", path, false);
+    weft_status status = wi_set_tuning(local, "weft_set_tuning", path, false);
+    for (int r = 0; wi_is_gpus(ctx) && r < wi_gpus_count(ctx) && status == WEFT_OK; r++)
+        status = weft_set_tuning(wi_gpus_rank(ctx, r), path);
     if (status != WEFT_OK && local != ctx)
         memcpy(ctx->message, local->message, sizeof ctx->message);
     return status;

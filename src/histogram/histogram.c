@@ -3,7 +3,7 @@
  * access. */
 #include "histogram/histogram.h"
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/call.h"
 #include "core/gpu.h"
 
@@ -217,17 +217,50 @@ static uint64_t alike_of(const wi_histogram_request *r) {
                           sizeof(double));
 }
 
+/* Memory for the counts of a rank other than the first. */
+static weft_status take_counts(weft_context *rank, const wi_histogram_request *r, void **counts,
+                               void **outside) {
+    const size_t width = weft_type_size(r->count_type);
+    weft_status status = wi_dist_take(rank, wi_histogram_bins(r) * r->channels, width, counts);
+    *outside = NULL;
+    if (status == WEFT_OK && r->outside)
+        status = wi_dist_take(rank, (size_t)WI_OUTSIDE * r->channels, width, outside);
+    return status;
+}
+
+/* On a place of several GPUs: all ranks get the counts, and the first gives them to the caller. */
+static weft_status run_share(weft_context *rank, void *user) {
+    const wi_histogram_request *const r = user;
+    const size_t pixel = weft_type_size(r->type) * r->channels;
+    const wi_share share = wi_gpus_share(rank, r->x, r->n, pixel);
+    const bool first = weft_rank(rank) == 0;
+    void *counts = r->counts, *outside = r->outside;
+    weft_status status =
+        wi_agree(rank, 0, first ? WEFT_OK : take_counts(rank, r, &counts, &outside));
+    if (status == WEFT_OK)
+        status =
+            weft_histogram(rank, r->type, share.n, r->channels, wi_share_of(r->x, share, pixel),
+                           r->bins, r->counting, r->count_type, counts, outside);
+    if (!first) {
+        wi_host_free(counts);
+        wi_host_free(outside);
+    }
+    return status;
+}
+
 weft_status weft_histogram(weft_context *ctx, weft_type type, size_t n, unsigned channels,
                            const void *x, const weft_bins *bins, weft_counting counting,
                            weft_type count_type, void *counts, void *outside) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const wi_histogram_request r = {type, count_type, n,      channels, x,
-                                    bins, counting,   counts, outside};
+    wi_histogram_request r = {type, count_type, n, channels, x, bins, counting, counts, outside};
     wi_call call;
     weft_status status = check_request(ctx, &r);
     if (status == WEFT_OK)
         status = describe(ctx, &r, &call);
+    if (status == WEFT_OK &&
+        wi_gpus_wanted(ctx, &wi_histogram_ladder, x, n * channels, weft_type_size(type)))
+        return wi_gpus_run(ctx, &wi_histogram_ladder, name, run_share, &r);
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_histogram_ladder, name, type, alike_of(&r), status, &r);
     if (status != WEFT_OK)

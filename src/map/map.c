@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/call.h"
 #include "cpu/team.h"
 
@@ -114,6 +114,10 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
     return wi_run(ctx, &wi_map_ladder, call->name, args.type, &args);
 }
 
+enum {
+    MOST_ARRAYS = 3
+};
+
 /* An argument of a call; ld_name is NULL for a vector. */
 typedef struct matrix {
     const char *name, *ld_name;
@@ -143,6 +147,34 @@ static void describe(wi_call *call, const wi_map_args *args, const matrix *array
     call->array[count - 1].in_place = (1u << (count - 1)) - 1;
 }
 
+/* A checked call on a place of several GPUs: each maps its rows or, of a vector, elements. */
+typedef struct spread {
+    const char *name;
+    const wi_map_args *args;
+    const matrix *arrays;
+    int count;
+} spread;
+
+static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
+                       int count, weft_status status);
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    const matrix *const out = &s->arrays[s->count - 1];
+    const size_t size = weft_type_size(s->args->type);
+    const bool vector = s->args->rows == 1;
+    wi_map_args args = *s->args;
+    matrix arrays[MOST_ARRAYS];
+    size_t *const n = vector ? &args.cols : &args.rows;
+    const wi_share share = wi_gpus_share(rank, out->p, *n, vector ? size : out->ld * size);
+    *n = share.n;
+    for (int k = 0; k < s->count; k++) {
+        arrays[k] = s->arrays[k];
+        arrays[k].p = wi_share_of(arrays[k].p, share, vector ? size : arrays[k].ld * size);
+    }
+    return run(rank, s->name, &args, arrays, s->count, WEFT_OK);
+}
+
 /* Checks and runs a call on `count` arrays, the last of which is written; `status` is what the
  * checks of the other arguments have said. */
 static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, const matrix *arrays,
@@ -154,6 +186,10 @@ static weft_status run(weft_context *ctx, const char *name, wi_map_args *args, c
         describe(&call, args, arrays, count);
         status = wi_call_check(ctx, &call);
     }
+    if (status == WEFT_OK && wi_gpus_wanted(ctx, &wi_map_ladder, arrays[count - 1].p,
+                                            args->rows * args->cols, weft_type_size(args->type)))
+        return wi_gpus_run(ctx, &wi_map_ladder, name, run_share,
+                           &(spread){name, args, arrays, count});
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_map_ladder, name, args->type, alike_of(args), status,
                            &(wi_dist_args){&call, args});

@@ -3,7 +3,7 @@
  * access. */
 #include "reduce/reduce.h"
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
 
@@ -192,6 +192,29 @@ weft_status wi_reduce_call_run(weft_context *ctx, wi_call *call, wi_reduce_args 
     return wi_call_run(ctx, call, run, args);
 }
 
+/* A checked call on a place of several GPUs. */
+typedef struct spread {
+    const char *name;
+    const wi_reduce_args *args;
+} spread;
+
+static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_args *args,
+                                 weft_status status);
+
+/* All ranks get the result, and the first gives it to the caller. */
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    wi_reduce_args args = *s->args;
+    const size_t size = weft_type_size(args.type);
+    const wi_share share = wi_gpus_share(rank, args.x, args.n, size);
+    uint64_t unused;
+    args.n = share.n;
+    args.x = wi_share_of(args.x, share, size);
+    args.y = wi_share_of(args.y, share, size);
+    args.result = weft_rank(rank) == 0 ? args.result : &unused;
+    return check_and_run(rank, s->name, &args, WEFT_OK);
+}
+
 /* `status` is what the checks of the type and the op have said. */
 static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_args *args,
                                  weft_status status) {
@@ -200,6 +223,9 @@ static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_
         wi_reduce_describe(ctx, name, args, &call);
         status = wi_call_check(ctx, &call);
     }
+    if (status == WEFT_OK &&
+        wi_gpus_wanted(ctx, &wi_reduce_ladder, args->x, args->n, weft_type_size(args->type)))
+        return wi_gpus_run(ctx, &wi_reduce_ladder, name, run_share, &(spread){name, args});
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_reduce_ladder, name, args->type, wi_alike(0, args->op), status,
                            &(wi_dist_args){&call, args});

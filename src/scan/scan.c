@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/call.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
@@ -313,6 +313,21 @@ weft_status wi_scan_call_run(weft_context *ctx, wi_call *call, wi_scan_args *arg
     return args->n > 0 ? wi_call_run(ctx, call, run, args) : WEFT_OK;
 }
 
+/* A checked call on a place of several GPUs. */
+typedef struct spread {
+    const wi_scan_args *args;
+    const void *init;
+} spread;
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    const wi_scan_args *const a = s->args;
+    const size_t size = weft_type_size(a->type);
+    const wi_share share = wi_gpus_share(rank, a->x, a->n, size);
+    return weft_scan(rank, a->kind, a->op, a->type, share.n, wi_share_of(a->x, share, size),
+                     wi_share_of(a->y, share, size), s->init);
+}
+
 weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type, size_t n,
                       const void *x, void *y, const void *init) {
     if (wi_check_context(ctx) != WEFT_OK)
@@ -326,6 +341,8 @@ weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_t
     weft_status status = check_kind(ctx, &args);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK && wi_gpus_wanted(ctx, &wi_scan_ladder, x, n, weft_type_size(type)))
+        return wi_gpus_run(ctx, &wi_scan_ladder, name, run_share, &(spread){&args, init});
     if (status == WEFT_OK && (n > 0 || wi_is_dist(ctx)))
         status = take_init(ctx, &args, init);
     if (wi_is_dist(ctx))

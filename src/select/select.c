@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "cpu/team.h"
 
@@ -164,6 +164,86 @@ static wi_array count_of(uint64_t *count) {
     return wi_elements("count", count, 1, WEFT_U64, WI_OUT);
 }
 
+static weft_status check_and_run(weft_context *ctx, const char *name, wi_call *call,
+                                 wi_select_args *args, weft_type index_type, weft_status status);
+
+/* A checked call on a place of several GPUs. */
+typedef struct spread {
+    const char *name;
+    const wi_call *call;
+    const wi_select_args *args;
+    weft_type index_type;
+} spread;
+
+/* The outputs, of which this rank first writes its own to `own`. */
+enum {
+    OUTPUTS = 3
+};
+static const int outputs[OUTPUTS] = {WI_SELECT_Y, WI_SELECT_Z, WI_SELECT_POSITIONS};
+
+/* Makes `call` that of this rank's share, with outputs in memory of its own. */
+static weft_status take_share(weft_context *rank, const spread *s, wi_call *call,
+                              wi_select_args *args, void *own[OUTPUTS]) {
+    const wi_array *const tested = &s->call->array[WI_SELECT_S];
+    const wi_share share = wi_gpus_share(rank, tested->p, tested->cols, tested->width);
+    weft_status status = WEFT_OK;
+    args->n = share.n;
+    for (int k = 0; k < WI_SELECT_ARRAYS; k++) {
+        wi_array *const a = &call->array[k];
+        if (k == WI_SELECT_COUNT || a->cols != tested->cols)
+            continue;
+        a->p = wi_share_of(a->p, share, a->width);
+        a->cols = a->ld = share.n;
+    }
+    for (int k = 0; k < OUTPUTS && status == WEFT_OK; k++) {
+        wi_array *const a = &call->array[outputs[k]];
+        a->in_place = 0;
+        if (a->p && share.n > 0)
+            status = weft_alloc(rank->child, &own[k], share.n * a->width);
+        a->p = own[k];
+    }
+    return wi_local(rank, status);
+}
+
+/* Gives each output its place behind those of the ranks before. */
+static weft_status put_outputs(weft_context *rank, const spread *s, size_t n, void *const own[],
+                               weft_status status) {
+    const uint64_t kept = rank->comm->own_count;
+    uint64_t unused;
+    for (int k = 0; k < OUTPUTS; k++) {
+        const wi_array *const a = &s->call->array[outputs[k]];
+        if (a->p)
+            status = wi_gpus_put(rank, status, (void *)(uintptr_t)a->p, own[k],
+                                 outputs[k] == WI_SELECT_Z ? n - kept : kept, a->width, &unused);
+    }
+    return status;
+}
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    wi_call call = *s->call;
+    wi_select_args args = *s->args;
+    void *own[OUTPUTS] = {NULL};
+    uint64_t unused;
+    weft_status status = wi_agree(rank, 0, take_share(rank, s, &call, &args, own));
+    if (weft_rank(rank) > 0)
+        call.array[WI_SELECT_COUNT].p = &unused;
+    if (status == WEFT_OK)
+        status = check_and_run(rank, s->name, &call, &args, s->index_type, WEFT_OK);
+    if (status == WEFT_OK)
+        status = put_outputs(rank, s, args.n, own, status);
+    for (int k = 0; k < OUTPUTS; k++)
+        weft_free(rank->child, own[k]);
+    return status;
+}
+
+/* The arrays must all be of n elements and, over ranks, all outputs a part of the whole output. */
+static bool wants_gpus(weft_context *ctx, const wi_call *call, const wi_select_args *args) {
+    const wi_array *const tested = &call->array[WI_SELECT_S];
+    return !args->rest_follows &&
+           wi_gpus_wanted(ctx, &wi_select_ladder, tested->p, tested->cols, tested->width);
+}
+
 /* `status` is what the checks of other arguments have said; if not WEFT_OK, nothing else is valid.
  */
 static weft_status check_and_run(weft_context *ctx, const char *name, wi_call *call,
@@ -177,6 +257,9 @@ static weft_status check_and_run(weft_context *ctx, const char *name, wi_call *c
     }
     if (status == WEFT_OK)
         status = check_whole(ctx, call, args);
+    if (status == WEFT_OK && wants_gpus(ctx, call, args))
+        return wi_gpus_run(ctx, &wi_select_ladder, name, run_share,
+                           &(spread){name, call, args, index_type});
     if (!wi_is_dist(ctx))
         return status == WEFT_OK ? wi_select_run(ctx, call, args) : status;
     if (status == WEFT_OK) {

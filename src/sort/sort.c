@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 
 /* ---- checks ---- */
 
@@ -208,6 +208,33 @@ weft_status wi_sort_call_run(weft_context *ctx, wi_call *call, wi_part_run run, 
     return status;
 }
 
+static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args *args,
+                                 weft_status status);
+
+/* A checked call on a place of several GPUs. */
+typedef struct spread {
+    const wi_call *call;
+    const wi_sort_args *args;
+} spread;
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const spread *const s = user;
+    wi_call call = *s->call;
+    wi_sort_args args = *s->args;
+    const size_t size = weft_type_size(args.type);
+    const wi_share share = wi_gpus_share(rank, args.x, args.n, size);
+    args.n = share.n;
+    for (int k = 0; k < WI_SORT_ARRAYS; k++) {
+        call.array[k].p = wi_share_of(call.array[k].p, share, call.array[k].width);
+        call.array[k].cols = call.array[k].ld = share.n;
+    }
+    args.x = wi_share_of(args.x, share, size);
+    args.y = wi_share_of(args.y, share, size);
+    args.values = wi_share_of(args.values, share, args.value_bytes);
+    args.values_out = wi_share_of(args.values_out, share, args.value_bytes);
+    return check_and_run(rank, &call, &args, WEFT_OK);
+}
+
 /* `status` is what the checks of other arguments have said; if not WEFT_OK, `call` is not valid. */
 static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args *args,
                                  weft_status status) {
@@ -220,6 +247,9 @@ static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_sort_args 
         status = wi_sort_check_room(ctx, args->call, args->n, args->value_bytes);
     if (status == WEFT_OK)
         status = check_bits(ctx, args);
+    if (status == WEFT_OK && !asks &&
+        wi_gpus_wanted(ctx, &wi_sort_ladder, args->x, args->n, weft_type_size(args->type)))
+        return wi_gpus_run(ctx, &wi_sort_ladder, args->call, run_share, &(spread){call, args});
     if (wi_is_dist(ctx) && !asks) {
         uint64_t alike = wi_alike(wi_alike(0, args->descending), args->value_bytes);
         alike = wi_alike(wi_alike(alike, args->first_bit), args->end_bit);

@@ -24,6 +24,18 @@ enum {
     LINES
 };
 
+enum {
+    SEEN = 1024 /* a power of 2 */
+};
+
+/* Reading from device memory takes long. Searches begin alike, so many keys are read again. */
+struct wi_sort_seen {
+    struct {
+        size_t at; /* position + 1; 0: none */
+        uint64_t key;
+    } of[WI_SORT_RUNS][SEEN];
+};
+
 static uint64_t *line(const weft_context *ctx, const wi_sort_cut *cut, int k) {
     return cut->room + (size_t)k * (size_t)ctx->comm->size;
 }
@@ -37,11 +49,20 @@ weft_status wi_sort_cut_open(weft_context *ctx, wi_sort_cut *cut) {
         cut->sent[k] = (size_t *)line(ctx, cut, SENT + k);
         cut->got[k] = (size_t *)line(ctx, cut, GOT + k);
     }
-    return status;
+    cut->status = WEFT_OK;
+    if (status != WEFT_OK || !wi_dist_stays(ctx))
+        return status;
+    void *seen;
+    const weft_status taken = wi_dist_take(ctx, 1, sizeof *cut->seen, &seen);
+    cut->seen = seen;
+    if (taken == WEFT_OK)
+        memset(cut->seen, 0, sizeof *cut->seen);
+    return taken;
 }
 
 void wi_sort_cut_close(wi_sort_cut *cut) {
     wi_host_free(cut->room);
+    wi_host_free(cut->seen);
 }
 
 /* ---- counting in this rank's parts ---- */
@@ -51,18 +72,35 @@ static uint64_t ones_of(const wi_sort_cut *cut) {
     return bits == 0 ? 0 : UINT64_MAX >> (64 - bits);
 }
 
-/* How many keys of run k are below `bound`, or with `equal` not above it. */
-static size_t count(const wi_sort_cut *cut, const wi_sort_key *key, int k, uint64_t bound,
-                    bool equal) {
+/* The key of element i of run k. */
+static uint64_t key_at(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k,
+                       size_t i) {
     const size_t size = weft_type_size(cut->type);
+    uint64_t bits = 0;
+    if (!cut->seen)
+        return wi_sort_key_at(key, size, cut->x[k], i);
+    size_t *const at = &cut->seen->of[k][i % SEEN].at;
+    uint64_t *const known = &cut->seen->of[k][i % SEEN].key;
+    if (*at != i + 1) {
+        const weft_status status =
+            wi_local(ctx, weft_copy(ctx->child, &bits, (const char *)cut->x[k] + i * size, size));
+        cut->status = cut->status == WEFT_OK ? status : cut->status;
+        *known = wi_sort_key_at(key, size, &bits, 0);
+        *at = i + 1;
+    }
+    return *known;
+}
+
+/* How many keys of run k are below `bound`, or with `equal` not above it. */
+static size_t count(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k,
+                    uint64_t bound, bool equal) {
     const uint64_t ones = ones_of(cut);
     size_t first = 0, n = cut->n[k];
     if (ones == 0)
         return equal ? n : 0;
     while (n > 0) {
         const size_t half = n / 2;
-        const uint64_t own =
-            wi_sort_key_at(key, size, cut->x[k], first + half) >> cut->first_bit & ones;
+        const uint64_t own = key_at(ctx, cut, key, k, first + half) >> cut->first_bit & ones;
         const bool counts = own < bound || (equal && own == bound);
         first = counts ? first + half + 1 : first;
         n = counts ? n - half - 1 : half;
@@ -96,7 +134,7 @@ static weft_status halve(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key 
     for (int r = 0; r < size; r++) {
         own[r] = 0;
         for (int k = 0; k < cut->runs; k++)
-            own[r] += count(cut, key, k, low[r] + (high[r] - low[r]) / 2, true);
+            own[r] += count(ctx, cut, key, k, low[r] + (high[r] - low[r]) / 2, true);
     }
     const weft_status status =
         ctx->comm->calls->all_reduce(ctx, own, all, (size_t)size, WEFT_U64, WEFT_SUM);
@@ -121,9 +159,9 @@ static weft_status count_equal(weft_context *ctx, wi_sort_cut *cut, const wi_sor
     for (size_t r = 0; r < size; r++) {
         for (int k = 0; k < cut->runs; k++) {
             const uint64_t first = line(ctx, cut, LOW)[r];
-            const size_t below = count(cut, key, k, first, false);
+            const size_t below = count(ctx, cut, key, k, first, false);
             own[r] += below;
-            own[(size_t)(1 + k) * size + r] = count(cut, key, k, first, true) - below;
+            own[(size_t)(1 + k) * size + r] = count(ctx, cut, key, k, first, true) - below;
         }
     }
     const weft_status status =
@@ -139,18 +177,18 @@ static uint64_t taken(uint64_t wanted, uint64_t before, uint64_t equal) {
 }
 
 /* Where the share of rank r begins in this rank's part of run k. */
-static size_t begin_of(const weft_context *ctx, const wi_sort_cut *cut, const wi_sort_key *key,
-                       int k, size_t r) {
+static size_t begin_of(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k,
+                       size_t r) {
     const size_t size = (size_t)ctx->comm->size;
     const uint64_t *const own = line(ctx, cut, OWN), *const all = line(ctx, cut, ALL),
                           *const before = line(ctx, cut, BEFORE);
     const uint64_t wanted = taken(line(ctx, cut, WANTED)[r], all[r], UINT64_MAX);
     const uint64_t others = k > 0 ? all[size + r] : 0, run = (size_t)(1 + k) * size;
-    return count(cut, key, k, line(ctx, cut, LOW)[r], false) +
+    return count(ctx, cut, key, k, line(ctx, cut, LOW)[r], false) +
            taken(wanted, others + before[run + r], own[run + r]);
 }
 
-static void cut_run(const weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k) {
+static void cut_run(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k) {
     const size_t size = (size_t)ctx->comm->size;
     size_t begin = 0;
     for (size_t r = 0; r < size; r++) {
@@ -164,6 +202,8 @@ static void cut_run(const weft_context *ctx, wi_sort_cut *cut, const wi_sort_key
 /* Does this rank get as many elements as it has? */
 static weft_status check_share(weft_context *ctx, const wi_sort_cut *cut) {
     size_t have = 0, get = 0;
+    if (cut->status != WEFT_OK)
+        return cut->status;
     for (int k = 0; k < cut->runs; k++) {
         have += cut->n[k];
         for (int r = 0; r < ctx->comm->size; r++)

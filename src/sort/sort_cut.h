@@ -11,8 +11,9 @@ enum {
     WI_SORT_RUNS = 2
 };
 
-/* One or two arrays in order, of which every rank has a part, in host memory. Among equal keys
- * those of the first array come first, and in each array those of lower ranks. */
+/* One or two arrays in order, of which every rank has a part, in memory that the communicator
+ * takes. Among equal keys those of the first array come first, and in each array those of lower
+ * ranks. */
 typedef struct wi_sort_cut {
     weft_type type;
     bool descending;
@@ -22,7 +23,9 @@ typedef struct wi_sort_cut {
     const void *x[WI_SORT_RUNS];
     /* For each run and rank: how many elements go there, and come from there. */
     size_t *sent[WI_SORT_RUNS], *got[WI_SORT_RUNS];
-    uint64_t *room; /* the memory of all this */
+    uint64_t *room;            /* the memory of all this */
+    struct wi_sort_seen *seen; /* keys that were read from device memory; NULL: x is host memory */
+    weft_status status;        /* of those reads */
 } wi_sort_cut;
 
 /* Takes memory; wi_sort_cut_close frees it. */

@@ -9,7 +9,7 @@ enum {
     B
 };
 
-/* A call while it runs, in host memory. */
+/* A call while it runs, in memory that the communicator takes. */
 typedef struct work {
     weft_context *ctx;
     const wi_merge_args *args;
@@ -20,13 +20,15 @@ typedef struct work {
     size_t n[2]; /* that this rank got */
 } work;
 
-/* Makes n elements of `width` bytes readable here: *host is p or, with a *copy, in host memory. */
+/* Makes n elements of `width` bytes readable for the communicator: *host is p or, with a *copy, in
+ * memory that it takes. */
 static weft_status bring(weft_context *ctx, const void *p, size_t n, size_t width, void **copy,
                          const void **host) {
     *host = p;
-    if (n == 0 || width == 0 || wi_is_host(ctx->child, p))
+    const bool stays = wi_dist_stays(ctx);
+    if (n == 0 || width == 0 || (stays ? wi_is_device(ctx->child, p) : wi_is_host(ctx->child, p)))
         return WEFT_OK;
-    const weft_status status = wi_dist_take(ctx, n, width, copy);
+    const weft_status status = wi_dist_take_near(ctx, n, width, copy);
     *host = *copy;
     return status == WEFT_OK ? wi_local(ctx, weft_copy(ctx->child, *copy, p, n * width)) : status;
 }
@@ -51,9 +53,9 @@ static weft_status take_got(work *w) {
     for (int k = A; k <= B && status == WEFT_OK; k++) {
         for (int r = 0; r < w->ctx->comm->size; r++)
             w->n[k] += w->cut.got[k][r];
-        status = wi_dist_take(w->ctx, w->n[k], weft_type_size(a->type), &w->got[k]);
+        status = wi_dist_take_near(w->ctx, w->n[k], weft_type_size(a->type), &w->got[k]);
         if (status == WEFT_OK)
-            status = wi_dist_take(w->ctx, w->n[k], a->value_bytes, &w->got_values[k]);
+            status = wi_dist_take_near(w->ctx, w->n[k], a->value_bytes, &w->got_values[k]);
     }
     return status;
 }
@@ -100,10 +102,10 @@ weft_status wi_merge_ranks(weft_context *ctx, const void *arguments) {
     const weft_status status = run(&w);
     wi_sort_cut_close(&w.cut);
     for (int k = A; k <= B; k++) {
-        wi_host_free(w.copy[k]);
-        wi_host_free(w.copy_values[k]);
-        wi_host_free(w.got[k]);
-        wi_host_free(w.got_values[k]);
+        wi_dist_give_near(ctx, w.copy[k]);
+        wi_dist_give_near(ctx, w.copy_values[k]);
+        wi_dist_give_near(ctx, w.got[k]);
+        wi_dist_give_near(ctx, w.got_values[k]);
     }
     return status;
 }

@@ -3,7 +3,7 @@
  * finds where each begins in the inputs, and threads merge the pieces. */
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "cpu/team.h"
 #include "sort/sort_run.h"
 #include "sort/sort_scalar.h"
@@ -159,6 +159,30 @@ static wi_merge_args args_of(const char *call, weft_order order, weft_type type,
                            .values_out = has ? values_out : NULL};
 }
 
+static weft_status check_and_run(weft_context *ctx, weft_order order, wi_merge_args *args);
+
+/* A checked call on a place of several GPUs: each merges as many elements as it has of both. */
+static weft_status run_share(weft_context *rank, void *user) {
+    wi_merge_args m = *(const wi_merge_args *)user;
+    const size_t size = weft_type_size(m.type);
+    const wi_share a = wi_gpus_share(rank, m.a, m.na, size),
+                   b = wi_gpus_share(rank, m.b, m.nb, size), out = {a.first + b.first, a.n + b.n};
+    m.na = a.n;
+    m.nb = b.n;
+    m.a = wi_share_of(m.a, a, size);
+    m.b = wi_share_of(m.b, b, size);
+    m.out = wi_share_of(m.out, out, size);
+    m.a_values = wi_share_of(m.a_values, a, m.value_bytes);
+    m.b_values = wi_share_of(m.b_values, b, m.value_bytes);
+    m.values_out = wi_share_of(m.values_out, out, m.value_bytes);
+    return check_and_run(rank, m.descending ? WEFT_DESCENDING : WEFT_ASCENDING, &m);
+}
+
+static bool wants_gpus(weft_context *ctx, const wi_merge_args *m) {
+    const size_t size = weft_type_size(m->type);
+    return wi_gpus_wanted(ctx, &wi_merge_ladder, m->na > m->nb ? m->a : m->b, m->na + m->nb, size);
+}
+
 static weft_status check_and_run(weft_context *ctx, weft_order order, wi_merge_args *args) {
     const size_t n = args->na + args->nb;
     const bool asks = args->bytes;
@@ -171,6 +195,8 @@ static weft_status check_and_run(weft_context *ctx, weft_order order, wi_merge_a
     }
     if (status == WEFT_OK)
         status = wi_sort_check_room(ctx, args->call, n, args->value_bytes);
+    if (status == WEFT_OK && !asks && wants_gpus(ctx, args))
+        return wi_gpus_run(ctx, &wi_merge_ladder, args->call, run_share, args);
     if (wi_is_dist(ctx) && !asks)
         return wi_dist_run(ctx, &wi_merge_ladder, args->call, args->type,
                            wi_alike(wi_alike(0, order), args->value_bytes), status,

@@ -2,7 +2,7 @@
 /* Calls about arrays in order: is it in order, and where would an element belong? */
 #include <stdatomic.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "cpu/team.h"
 #include "reduce/reduce.h"
 #include "sort/sort_run.h"
@@ -96,6 +96,17 @@ static weft_status run_sorted(weft_context *ctx, wi_call *call, const wi_part *p
     return wi_run(ctx, &wi_is_sorted_ladder, call->name, args.type, &args);
 }
 
+/* On a place of several GPUs: all ranks get the position, and the first gives it to the caller. */
+static weft_status run_sorted_share(weft_context *rank, void *user) {
+    const wi_sorted_args *const a = user;
+    const size_t size = weft_type_size(a->type);
+    const wi_share share = wi_gpus_share(rank, a->x, a->n, size);
+    uint64_t unused;
+    return weft_is_sorted(rank, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, a->type, share.n,
+                          wi_share_of(a->x, share, size),
+                          weft_rank(rank) == 0 ? a->position : &unused);
+}
+
 weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, size_t n,
                            const void *x, uint64_t *position) {
     static const char name[] = "weft_is_sorted";
@@ -112,6 +123,8 @@ weft_status weft_is_sorted(weft_context *ctx, weft_order order, weft_type type, 
         call.array[1] = wi_elements("position", position, 1, WEFT_U64, WI_OUT);
         status = wi_call_check(ctx, &call);
     }
+    if (status == WEFT_OK && wi_gpus_wanted(ctx, &wi_is_sorted_ladder, x, n, weft_type_size(type)))
+        return wi_gpus_run(ctx, &wi_is_sorted_ladder, name, run_sorted_share, &args);
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_is_sorted_ladder, name, type, wi_alike(0, order), status,
                            &(wi_dist_args){&call, &args});
@@ -203,6 +216,18 @@ static weft_status check_search(weft_context *ctx, const char *name, weft_bound 
     return wi_sort_check_keys(ctx, name, order, type);
 }
 
+/* On a place of several GPUs: each has its share of x, and wants its share of `wanted`. */
+static weft_status run_search_share(weft_context *rank, void *user) {
+    const wi_search_args *const a = user;
+    const size_t size = weft_type_size(a->type);
+    const wi_share x = wi_gpus_share(rank, a->x, a->n, size),
+                   wanted = wi_gpus_share(rank, a->wanted, a->m, size);
+    return weft_search(rank, a->upper ? WEFT_UPPER : WEFT_LOWER,
+                       a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, a->type, x.n,
+                       wi_share_of(a->x, x, size), wanted.n, wi_share_of(a->wanted, wanted, size),
+                       wi_share_of(a->positions, wanted, sizeof *a->positions));
+}
+
 weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, weft_type type,
                         size_t n, const void *x, size_t m, const void *wanted,
                         uint64_t *positions) {
@@ -224,6 +249,9 @@ weft_status weft_search(weft_context *ctx, weft_bound bound, weft_order order, w
         call.array[POSITIONS] = wi_elements("positions", positions, m, WEFT_U64, WI_OUT);
         status = wi_call_check(ctx, &call);
     }
+    if (status == WEFT_OK &&
+        wi_gpus_wanted(ctx, &wi_search_ladder, wanted, m, weft_type_size(type)))
+        return wi_gpus_run(ctx, &wi_search_ladder, name, run_search_share, &args);
     if (wi_is_dist(ctx))
         return wi_dist_run(ctx, &wi_search_ladder, name, type, wi_alike(wi_alike(0, order), bound),
                            status, &(wi_dist_args){&call, &args});

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "cpu/team.h"
 #include "sort/sort_few.h"
 #include "sort/sort_parts.h"
@@ -335,6 +335,29 @@ static weft_status check_arrays(weft_context *ctx, const wi_top_k_args *a, wi_ca
     return status == WEFT_OK ? wi_sort_check_room(ctx, a->call, a->n, 0) : status;
 }
 
+/* On a place of several GPUs: all ranks get the result, and the first gives it to the caller. */
+static weft_status run_share(weft_context *rank, void *user) {
+    const wi_top_k_args *const a = user;
+    const size_t size = weft_type_size(a->type);
+    const wi_share share = wi_gpus_share(rank, a->x, a->n, size);
+    const bool first = weft_rank(rank) == 0;
+    void *values = first ? a->values : NULL, *positions = first ? a->positions : NULL;
+    weft_status status = WEFT_OK;
+    if (!first && a->values)
+        status = wi_dist_take(rank, a->k, size, &values);
+    if (!first && a->positions && status == WEFT_OK)
+        status = wi_dist_take(rank, a->k, sizeof *a->positions, &positions);
+    status = wi_agree(rank, 0, status);
+    if (status == WEFT_OK)
+        status = weft_top_k(rank, a->descending ? WEFT_DESCENDING : WEFT_ASCENDING, a->type,
+                            share.n, wi_share_of(a->x, share, size), a->k, values, positions);
+    if (!first) {
+        wi_host_free(values);
+        wi_host_free(positions);
+    }
+    return status;
+}
+
 static weft_status check_and_run(weft_context *ctx, weft_order order, wi_top_k_args *a) {
     wi_call call;
     weft_status status = wi_sort_check_keys(ctx, a->call, order, a->type);
@@ -342,6 +365,9 @@ static weft_status check_and_run(weft_context *ctx, weft_order order, wi_top_k_a
         status = check_k(ctx, a);
     if (status == WEFT_OK)
         status = check_arrays(ctx, a, &call);
+    if (status == WEFT_OK && !a->bytes &&
+        wi_gpus_wanted(ctx, &wi_top_k_ladder, a->x, a->n, weft_type_size(a->type)))
+        return wi_gpus_run(ctx, &wi_top_k_ladder, a->call, run_share, a);
     if (wi_is_dist(ctx) && !a->bytes)
         return wi_dist_run(ctx, &wi_top_k_ladder, a->call, a->type,
                            wi_alike(wi_alike(0, order), a->k), status, &(wi_dist_args){&call, a});

@@ -80,6 +80,20 @@ void dist_test_top_k(void **state);
 void dist_test_order(void **state);
 void dist_test_leaving(void **state);
 
+/* The tests of places of several GPUs. */
+void dist_test_peers(void **state);
+void dist_test_peer_failure(void **state);
+void dist_test_blocks(void **state);
+void dist_test_seams(void **state);
+void dist_test_first(void **state);
+void dist_test_choice(void **state);
+void dist_test_places(void **state);
+
+/* Is dist_ctx such a place? Then there is one rank, which passes whole arrays. */
+bool dist_on_gpus(void);
+/* Chooses the variant of every operation that can go to all GPUs. */
+void dist_spread(const char *variant);
+
 /* Instead of the tests: one rank dies in mid-operation. */
 int dist_kill(const char *place);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The calls over ranks, run by mpirun with several numbers of ranks:
  *     mpirun -np 4 dist_test PLACE       all tests on place PLACE, as mpi:cpu
+ *     dist_test gpus                     the calls, and what is special, on a place of several GPUs
  *     mpirun -np 4 dist_test PLACE kill  one rank dies (--enable-recovery keeps the others alive)
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/core.h"
 #include "dist.h"
 
 weft_context *dist_ctx, *dist_one;
@@ -21,8 +23,13 @@ size_t dist_draw(test_random *r, size_t bound) {
     return (size_t)test_below(r, bound);
 }
 
+/* Does a GPU do the work? */
+static bool has_gpu(void) {
+    return dist_ctx->gpu;
+}
+
 bool dist_wanted(test_random *r, size_t n) {
-    const bool slow = test_place_is_gpu(weft_place(dist_ctx) + strlen("mpi:"));
+    const bool slow = has_gpu();
     return !slow || (n <= SLOW_MOST && dist_draw(r, DIST_SHAPES) < 2);
 }
 
@@ -67,9 +74,7 @@ enum {
 };
 
 dist_array dist_take(test_random *r, const void *from, size_t bytes) {
-    dist_array a = {.bytes = bytes,
-                    .device = dist_draw(r, 2) &&
-                              test_place_is_gpu(weft_place(dist_ctx) + strlen("mpi:"))};
+    dist_array a = {.bytes = bytes, .device = dist_draw(r, 2) && has_gpu()};
     unsigned char *const fill = host(bytes + GUARD);
     memset(fill, TEST_POISON, bytes + GUARD);
     if (from)
@@ -113,6 +118,37 @@ void dist_give(dist_array *a) {
         free(a->p);
 }
 
+static int run_on_gpus(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dist_test_peers),  cmocka_unit_test(dist_test_peer_failure),
+        cmocka_unit_test(dist_test_blocks), cmocka_unit_test(dist_test_seams),
+        cmocka_unit_test(dist_test_map),    cmocka_unit_test(dist_test_reduce),
+        cmocka_unit_test(dist_test_scan),   cmocka_unit_test(dist_test_histogram),
+        cmocka_unit_test(dist_test_select), cmocka_unit_test(dist_test_unique),
+        cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
+        cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
+        cmocka_unit_test(dist_test_first),  cmocka_unit_test(dist_test_choice),
+        cmocka_unit_test(dist_test_places),
+    };
+    dist_spread("ranks");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+static int run_over_ranks(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dist_test_comm),   cmocka_unit_test(dist_test_agreement),
+        cmocka_unit_test(dist_test_memory), cmocka_unit_test(dist_test_unsupported),
+        cmocka_unit_test(dist_test_map),    cmocka_unit_test(dist_test_reduce),
+        cmocka_unit_test(dist_test_scan),   cmocka_unit_test(dist_test_histogram),
+        cmocka_unit_test(dist_test_select), cmocka_unit_test(dist_test_unique),
+        cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
+        cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
+        cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
+        cmocka_unit_test(dist_test_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
 int main(int argc, char **argv) {
     const char *const place = argc > 1 ? argv[1] : "mpi:cpu:1";
     if (argc > 2 && strcmp(argv[2], "kill") == 0)
@@ -128,18 +164,7 @@ int main(int argc, char **argv) {
     }
     dist_rank = weft_rank(dist_ctx);
     dist_ranks = weft_ranks(dist_ctx);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dist_test_comm),   cmocka_unit_test(dist_test_agreement),
-        cmocka_unit_test(dist_test_memory), cmocka_unit_test(dist_test_unsupported),
-        cmocka_unit_test(dist_test_map),    cmocka_unit_test(dist_test_reduce),
-        cmocka_unit_test(dist_test_scan),   cmocka_unit_test(dist_test_histogram),
-        cmocka_unit_test(dist_test_select), cmocka_unit_test(dist_test_unique),
-        cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
-        cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
-        cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
-        cmocka_unit_test(dist_test_open),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = dist_on_gpus() ? run_on_gpus() : run_over_ranks();
     weft_close(dist_ctx);
     weft_close(dist_one);
     return failed;
