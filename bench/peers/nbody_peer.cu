@@ -43,7 +43,8 @@ __device__ inline double plain_root(double x) {
 
 /* Four bodies a thread, tiles of 256 in shared memory, sums in T. n is a multiple of 1024. */
 template <class T>
-__global__ void __launch_bounds__(plain_threads) plain(const body<T> *bodies, size_t n, T eps2, T *out) {
+__global__ void __launch_bounds__(plain_threads)
+    plain(const body<T> *bodies, size_t n, T eps2, T *out) {
     __shared__ body<T> tile[plain_threads];
     const size_t first = (size_t)blockIdx.x * plain_threads * plain_each + threadIdx.x;
     body<T> own[plain_each];

@@ -60,10 +60,11 @@ WEFT_API weft_status weft_nbody_accelerations(weft_context *ctx, const weft_nbod
  *     v = v + a(x) dt / 2,   x = x + v dt,   v = v + a(x) dt / 2
  *
  * Each of the three is one fused multiply-add for a component. positions and masses are as in
- * weft_nbody_accelerations, `velocities` n rows x, y, z; masses are not changed. One call of k steps
- * gives the bits of k calls of one step, and takes k + 1 evaluations of the accelerations instead of
- * 2 k. The method is of second order and symplectic: the error of the energy is proportional to
- * dt^2, and does not grow with the number of steps as long as dt resolves the motion. */
+ * weft_nbody_accelerations, `velocities` n rows x, y, z; masses are not changed. One call of k
+ * steps gives the bits of k calls of one step, and takes k + 1 evaluations of the accelerations
+ * instead of 2 k. The method is of second order and symplectic: the error of the energy is
+ * proportional to dt^2, and does not grow with the number of steps as long as dt resolves the
+ * motion. */
 WEFT_API weft_status weft_nbody_step(weft_context *ctx, const weft_nbody *system, double dt,
                                      size_t steps, void *positions, const void *masses,
                                      void *velocities);

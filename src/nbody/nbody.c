@@ -106,20 +106,37 @@ enum {
     ERROR
 };
 
+/* All memory is taken before anything is written. */
+static weft_status run_measured(weft_context *ctx, const char *name, const wi_nbody_args *args,
+                                double *error) {
+    const wi_nbody_moves *const moves = moves_of(ctx);
+    const size_t count = wi_nbody_sampled(args);
+    void *room = NULL;
+    weft_status status = take(ctx, name, &room, 4 * count * sizeof(double));
+    if (status != WEFT_OK)
+        return status;
+    double *const exact = room;
+    status = moves->sample(ctx, args, exact);
+    if (status == WEFT_OK)
+        status = attract(ctx, name, args);
+    if (status == WEFT_OK)
+        status = moves->measure(ctx, args, exact, exact + 3 * count, error);
+    return give_back(ctx, room, status);
+}
+
 static weft_status run_accelerations(weft_context *ctx, wi_call *call, const wi_part *part,
                                      void *user) {
     wi_nbody_args args = args_of(user, part);
     args.accelerations = part->p[ACCELERATIONS];
     args.potentials = part->p[POTENTIALS];
-    const weft_status status = attract(ctx, call->name, &args);
-    if (status != WEFT_OK || !part->p[ERROR])
-        return status;
-    return moves_of(ctx)->measure(ctx, &args, part->p[ERROR]);
+    if (part->p[ERROR])
+        return run_measured(ctx, call->name, &args, part->p[ERROR]);
+    return attract(ctx, call->name, &args);
 }
 
 weft_status weft_nbody_accelerations(weft_context *ctx, const weft_nbody *system,
-                                     const void *positions, const void *masses,
-                                     void *accelerations, void *potentials, double *error) {
+                                     const void *positions, const void *masses, void *accelerations,
+                                     void *potentials, double *error) {
     static const char name[] = "weft_nbody_accelerations";
     wi_call call;
     if (wi_check_context(ctx) != WEFT_OK)
@@ -209,8 +226,8 @@ weft_status weft_nbody_step(weft_context *ctx, const weft_nbody *system, double 
     if (status != WEFT_OK)
         return status;
     describe(&call, name, system, positions, masses, WI_IN | WI_OUT);
-    wi_call_add(&call, wi_elements("velocities", velocities, 3 * system->n, system->type,
-                                   WI_IN | WI_OUT));
+    wi_call_add(&call,
+                wi_elements("velocities", velocities, 3 * system->n, system->type, WI_IN | WI_OUT));
     status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || system->n == 0 || steps == 0)
         return status;

@@ -26,6 +26,14 @@ typedef struct wi_nbody_args {
 
 extern const wi_ladder wi_nbody_ladder;
 
+/* How many bodies are sampled: body s n / count, for s = 0 ... count - 1. */
+static inline size_t wi_nbody_sampled(const wi_nbody_args *args) {
+    return args->n < WI_NBODY_SAMPLE ? args->n : (size_t)WI_NBODY_SAMPLE;
+}
+
+/* How far a tree opens its nodes for a tolerance: the side of a cell over its distance. */
+double wi_nbody_theta(double tolerance);
+
 /* Can pairs be computed without asking whether both are at the same point? Then even m / eps^3 is
  * in range. */
 static inline bool wi_nbody_is_soft(const wi_nbody_args *args) {
@@ -52,8 +60,11 @@ typedef struct wi_nbody_moves {
     /* Of each body, m v^2 / 2 and m phi / 2, where phi are the potentials of args. */
     weft_status (*energies)(weft_context *ctx, const wi_nbody_args *args, const void *velocities,
                             double *kinetic, double *potential);
-    /* The rms relative error of a sample of the accelerations of args. */
-    weft_status (*measure)(weft_context *ctx, const wi_nbody_args *args, double *error);
+    /* Of a sample of bodies, wi_nbody_sampled of them, the accelerations by all pairs in f64: rows
+     * x, y, z; and the rms relative error of those of args, with room for a number of each. */
+    weft_status (*sample)(weft_context *ctx, const wi_nbody_args *args, double *exact);
+    weft_status (*measure)(weft_context *ctx, const wi_nbody_args *args, const double *exact,
+                           double *room, double *error);
 } wi_nbody_moves;
 
 extern const wi_nbody_moves wi_nbody_on_cpu;
@@ -65,6 +76,8 @@ weft_status wi_nbody_threads(weft_context *ctx, const void *args);
 weft_status wi_nbody_global(weft_context *ctx, const void *args);
 weft_status wi_nbody_tile(weft_context *ctx, const void *args);
 weft_status wi_nbody_blocked(weft_context *ctx, const void *args);
+weft_status wi_nbody_tree(weft_context *ctx, const void *args);
+weft_status wi_nbody_tree_cuda(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -26,14 +26,13 @@ static void without_context(void) {
 }
 
 /* Each call refuses the system with a message that has `word`. */
-static void refuse_system(const rig *rig, const weft_nbody *s, weft_status status,
-                          const char *word) {
-    weft_context *const ctx = rig->ctx;
-    double *const e = (double *)(void *)rig->z;
-    test_refused(ctx, weft_nbody_accelerations(ctx, s, rig->x, NULL, rig->y, NULL, e), status,
+static void refuse_system(const rig *r, const weft_nbody *s, weft_status status, const char *word) {
+    weft_context *const ctx = r->ctx;
+    double *const e = (double *)(void *)r->z;
+    test_refused(ctx, weft_nbody_accelerations(ctx, s, r->x, NULL, r->y, NULL, e), status,
                  on_accelerations, word);
-    test_refused(ctx, weft_nbody_step(ctx, s, 1, 1, rig->x, NULL, rig->y), status, on_step, word);
-    test_refused(ctx, weft_nbody_energy(ctx, s, rig->x, NULL, rig->y, e), status, on_energy, word);
+    test_refused(ctx, weft_nbody_step(ctx, s, 1, 1, r->x, NULL, r->y), status, on_step, word);
+    test_refused(ctx, weft_nbody_energy(ctx, s, r->x, NULL, r->y, e), status, on_energy, word);
 }
 
 #define BAD(word, status, member, value)                                                           \
@@ -72,8 +71,7 @@ static void arrays(weft_context *ctx) {
             weft_nbody_accelerations(ctx, &s, x, NULL, NULL, v, e));
     REFUSED(on_accelerations, "masses",
             weft_nbody_accelerations(ctx, &s, x, (char *)r.y + 2, v + 12, NULL, NULL));
-    REFUSED(on_accelerations, "overlap",
-            weft_nbody_accelerations(ctx, &s, x, NULL, x, NULL, NULL));
+    REFUSED(on_accelerations, "overlap", weft_nbody_accelerations(ctx, &s, x, NULL, x, NULL, NULL));
     REFUSED(on_accelerations, "overlap",
             weft_nbody_accelerations(ctx, &s, x, NULL, v, v + 11, NULL));
     REFUSED(on_accelerations, "error",
@@ -108,8 +106,7 @@ enum {
 };
 
 static weft_nbody few(double tolerance) {
-    return (weft_nbody){
-        .type = WEFT_F32, .n = FEW, .softening = 0.5, .tolerance = tolerance};
+    return (weft_nbody){.type = WEFT_F32, .n = FEW, .softening = 0.5, .tolerance = tolerance};
 }
 
 static weft_status run_accelerations(weft_context *ctx, test_arrays *a) {

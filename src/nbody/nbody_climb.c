@@ -66,10 +66,10 @@ static weft_status make(const wi_setup *setup, void **out) {
     *p = (problem){.setup = *setup,
                    .host_bodies = wi_host_alloc(4 * setup->n * size),
                    .found = wi_host_alloc(3 * setup->n * size)};
-    weft_status status = p->host_bodies && p->found
-                             ? WEFT_OK
-                             : wi_fail(setup->ctx, WEFT_ENOMEM, "climb: no memory for %zu bodies",
-                                       setup->n);
+    weft_status status =
+        p->host_bodies && p->found
+            ? WEFT_OK
+            : wi_fail(setup->ctx, WEFT_ENOMEM, "climb: no memory for %zu bodies", setup->n);
     if (status == WEFT_OK)
         status = weft_alloc(setup->ctx, &p->bodies, 4 * setup->n * size);
     if (status == WEFT_OK)
@@ -84,10 +84,8 @@ static weft_status make(const wi_setup *setup, void **out) {
 }
 
 static weft_status attract(const problem *p, double tolerance) {
-    const weft_nbody system = {.type = p->setup.type,
-                               .n = p->setup.n,
-                               .softening = softening,
-                               .tolerance = tolerance};
+    const weft_nbody system = {
+        .type = p->setup.type, .n = p->setup.n, .softening = softening, .tolerance = tolerance};
     return weft_nbody_accelerations(p->setup.ctx, &system, p->bodies, NULL, p->accelerations, NULL,
                                     NULL);
 }

@@ -138,9 +138,9 @@ static weft_status run_blocked(weft_context *ctx, const wi_nbody_args *a) {
     status = WEFT_LAUNCH(gather<T>, ctx, (unsigned)tiles, threads, 0, wi_nbody_bodies_of<T>(a),
                          packed, tiles * tile_size);
     if (status == WEFT_OK)
-        status = launch(ctx, a, blocks,
-                        blocked_params<T>{packed, a->n, tiles, parts,
-                                          (T)(a->softening * a->softening), sums});
+        status = launch(
+            ctx, a, blocks,
+            blocked_params<T>{packed, a->n, tiles, parts, (T)(a->softening * a->softening), sums});
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(join_parts<T>, ctx, (unsigned)pieces(a->n, threads), threads, 0, sums,
                              a->n, parts, wi_nbody_results_of<T>(a));

@@ -28,7 +28,11 @@ struct wi_nbody_bodies {
 
 template <class T>
 wi_nbody_bodies<T> wi_nbody_bodies_of(const wi_nbody_args *a) {
-    return {(const T *)a->positions, (const T *)a->masses, a->position_pitch, a->mass_pitch, a->n,
+    return {(const T *)a->positions,
+            (const T *)a->masses,
+            a->position_pitch,
+            a->mass_pitch,
+            a->n,
             (T)a->gravity};
 }
 
@@ -52,9 +56,9 @@ wi_nbody_results<T> wi_nbody_results_of(const wi_nbody_args *a) {
     return {(T *)a->accelerations, (T *)a->potentials};
 }
 
-/* *cube = m d2^(-3/2) and *one = m d2^(-1/2), by y near d2^(-1/2). In f32 y is close enough. In f64,
- * with e = 1 - d2 y^2, they are m y^3 (1 + 3/2 e + 15/8 e^2) and m y (1 + 1/2 e + 3/8 e^2); what is
- * left out is about e^3, 2^-57. */
+/* *cube = m d2^(-3/2) and *one = m d2^(-1/2), by y near d2^(-1/2). In f32 y is close enough. In
+ * f64, with e = 1 - d2 y^2, they are m y^3 (1 + 3/2 e + 15/8 e^2) and m y (1 + 1/2 e + 3/8 e^2);
+ * what is left out is about e^3, 2^-57. */
 __device__ inline void wi_nbody_powers(float m, float, float y, float *cube, float *one) {
     *one = m * y;
     *cube = *one * (y * y);

@@ -121,9 +121,8 @@ static weft_status put_all_energies(weft_context *ctx, const wi_nbody_args *a,
 
 static weft_status energies(weft_context *ctx, const wi_nbody_args *a, const void *velocities,
                             double *kinetic, double *potential) {
-    return a->type == WEFT_F32
-               ? put_all_energies<float>(ctx, a, velocities, kinetic, potential)
-               : put_all_energies<double>(ctx, a, velocities, kinetic, potential);
+    return a->type == WEFT_F32 ? put_all_energies<float>(ctx, a, velocities, kinetic, potential)
+                               : put_all_energies<double>(ctx, a, velocities, kinetic, potential);
 }
 
 /* ---- errors ---- */
@@ -140,31 +139,43 @@ static __device__ inline double block_sum(double x, double *room) {
     return threadIdx.x == 0 ? room[0] : 0;
 }
 
-/* |a - b|^2 / |b|^2 of one body of the sample for each block. */
+/* The acceleration of one body of the sample for each block. */
 template <class T>
 static __global__ void __launch_bounds__(threads)
-    measure_sample(wi_nbody_bodies<T> bodies, double gravity, double eps2, const T *accelerations,
-                   double *errors) {
+    sum_exactly(wi_nbody_bodies<T> bodies, double gravity, double eps2, double *exact) {
     WEFT_SHARED(double, room, [threads]);
     const size_t i = blockIdx.x * bodies.n / gridDim.x;
     const wi_nbody_body<T> own = bodies.at(i);
     wi_nbody_sums<double> sum = {};
     for (size_t j = threadIdx.x; j < bodies.n; j += threads) {
         const wi_nbody_body<T> other = bodies.at(j);
-        const wi_nbody_body<double> exact = {(double)other.x, (double)other.y, (double)other.z,
-                                             gravity *
-                                                 (double)bodies.masses[j * bodies.mass_pitch]};
-        wi_nbody_add<false>(exact, (double)own.x, (double)own.y, (double)own.z, eps2, sum);
+        const wi_nbody_body<double> exactly = {(double)other.x, (double)other.y, (double)other.z,
+                                               gravity *
+                                                   (double)bodies.masses[j * bodies.mass_pitch]};
+        wi_nbody_add<false>(exactly, (double)own.x, (double)own.y, (double)own.z, eps2, sum);
     }
     const double b[3] = {block_sum(sum.x, room), block_sum(sum.y, room), block_sum(sum.z, room)};
-    double difference = 0, square = 0;
-    for (size_t k = 0; k < 3; k++) {
-        const double d = (double)accelerations[3 * i + k] - b[k];
-        difference += d * d;
-        square += b[k] * b[k];
-    }
     if (threadIdx.x == 0)
-        errors[blockIdx.x] = difference == 0 ? 0 : difference / square;
+        for (size_t k = 0; k < 3; k++)
+            exact[3 * (size_t)blockIdx.x + k] = b[k];
+}
+
+/* |a - b|^2 / |b|^2 of one body of the sample for each thread. */
+template <class T>
+static __global__ void __launch_bounds__(threads)
+    compare_sample(const T *accelerations, size_t n, int count, const double *exact,
+                   double *errors) {
+    const int s = (int)threadIdx.x;
+    double difference = 0, square = 0;
+    if (s >= count)
+        return;
+    const T *const found = accelerations + 3 * ((size_t)s * n / (size_t)count);
+    for (int k = 0; k < 3; k++) {
+        const double b = exact[3 * s + k], d = (double)found[k] - b;
+        difference += d * d;
+        square += b * b;
+    }
+    errors[s] = difference == 0 ? 0 : difference / square;
 }
 
 static __global__ void put_root_of_mean(const double *errors, int count, double *error) {
@@ -175,26 +186,31 @@ static __global__ void put_root_of_mean(const double *errors, int count, double 
 }
 
 template <class T>
-static weft_status measure_all(weft_context *ctx, const wi_nbody_args *a, unsigned count,
-                               double *errors) {
-    return WEFT_LAUNCH(measure_sample<T>, ctx, count, threads, 0, wi_nbody_bodies_of<T>(a),
-                       a->gravity, a->softening * a->softening, (const T *)a->accelerations,
-                       errors);
+static weft_status sample_of(weft_context *ctx, const wi_nbody_args *a, double *exact) {
+    return WEFT_LAUNCH(sum_exactly<T>, ctx, (unsigned)wi_nbody_sampled(a), threads, 0,
+                       wi_nbody_bodies_of<T>(a), a->gravity, a->softening * a->softening, exact);
 }
 
-static weft_status measure(weft_context *ctx, const wi_nbody_args *a, double *error) {
-    const unsigned count = (unsigned)(a->n < WI_NBODY_SAMPLE ? a->n : (size_t)WI_NBODY_SAMPLE);
-    void *errors = NULL;
-    weft_status status = wi_gpu_alloc(ctx, &errors, count * sizeof(double));
+static weft_status sample(weft_context *ctx, const wi_nbody_args *a, double *exact) {
+    return a->type == WEFT_F32 ? sample_of<float>(ctx, a, exact) : sample_of<double>(ctx, a, exact);
+}
+
+template <class T>
+static weft_status compare_all(weft_context *ctx, const wi_nbody_args *a, const double *exact,
+                               double *errors) {
+    static_assert(WI_NBODY_SAMPLE <= threads, "one block compares them");
+    return WEFT_LAUNCH(compare_sample<T>, ctx, 1, threads, 0, (const T *)a->accelerations, a->n,
+                       (int)wi_nbody_sampled(a), exact, errors);
+}
+
+static weft_status measure(weft_context *ctx, const wi_nbody_args *a, const double *exact,
+                           double *room, double *error) {
+    const weft_status status = a->type == WEFT_F32 ? compare_all<float>(ctx, a, exact, room)
+                                                   : compare_all<double>(ctx, a, exact, room);
     if (status != WEFT_OK)
         return status;
-    status = a->type == WEFT_F32 ? measure_all<float>(ctx, a, count, (double *)errors)
-                                 : measure_all<double>(ctx, a, count, (double *)errors);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH(put_root_of_mean, ctx, 1, 1, 0, (const double *)errors, (int)count,
-                             error);
-    const weft_status freed = wi_gpu_free(ctx, errors);
-    return status == WEFT_OK ? freed : status;
+    return WEFT_LAUNCH(put_root_of_mean, ctx, 1, 1, 0, (const double *)room,
+                       (int)wi_nbody_sampled(a), error);
 }
 
-const wi_nbody_moves wi_nbody_on_cuda = {load, store, kick, drift, energies, measure};
+const wi_nbody_moves wi_nbody_on_cuda = {load, store, kick, drift, energies, sample, measure};

@@ -20,8 +20,7 @@ weft_status wi_nbody_serial(weft_context *ctx, const void *args) {
             }
             if (!(is_f32 ? (float)q > 0 : q > 0))
                 continue;
-            const double mass =
-                a->gravity * wi_nbody_at(a->type, a->masses, j * a->mass_pitch);
+            const double mass = a->gravity * wi_nbody_at(a->type, a->masses, j * a->mass_pitch);
             const double inverse = 1 / sqrt(q + a->softening * a->softening);
             const double w = mass * inverse * inverse * inverse;
             for (size_t k = 0; k < 3; k++)

@@ -47,6 +47,17 @@ WI_INLINE wi_floats minus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
     return wi_plus_product_f32(-a, b, c);
 }
 
+/* Is a lane of the mask set? */
+WI_INLINE bool is_any(wi_longs mask) {
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+    return _mm256_movemask_epi8((__m256i)mask) != 0;
+#else
+    return (mask[0] | mask[1]) != 0;
+#endif
+}
+
 #define REAL float
 #define VECTOR wi_floats
 #define MASKS ints
@@ -75,4 +86,5 @@ WI_INLINE wi_floats minus_product_f32(wi_floats a, wi_floats b, wi_floats c) {
 #define NAME(name) name##_f64
 #include "nbody/nbody_simd_sums.inc"
 
-const wi_nbody_simd WI_FOR_ISA(wi_nbody_simd) = {.f32 = group_f32, .f64 = group_f64};
+const wi_nbody_simd WI_FOR_ISA(wi_nbody_simd) = {
+    .f32 = group_f32, .f64 = group_f64, .walk_f32 = walk_f32, .walk_f64 = walk_f64};
