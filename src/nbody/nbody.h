@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_NBODY_H
+#define WI_NBODY_H
+
+#include "core/rows.h"
+#include "weft/nbody.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    WI_NBODY_SUMMED = 256, /* terms that are summed in the type of the call */
+    WI_NBODY_SAMPLE = 256  /* bodies whose error is measured */
+};
+
+/* One checked call on memory that the place can access. */
+typedef struct wi_nbody_args {
+    weft_type type;
+    size_t n; /* at least 1 */
+    double gravity, softening, tolerance;
+    const void *positions, *masses;
+    size_t position_pitch, mass_pitch; /* elements from one body to the next */
+    void *accelerations, *potentials;  /* one of them may be NULL */
+} wi_nbody_args;
+
+extern const wi_ladder wi_nbody_ladder;
+
+/* How many bodies are sampled: body s n / count, for s = 0 ... count - 1. */
+static inline size_t wi_nbody_sampled(const wi_nbody_args *args) {
+    return args->n < WI_NBODY_SAMPLE ? args->n : (size_t)WI_NBODY_SAMPLE;
+}
+
+/* How far a tree opens its nodes for a tolerance: the side of a cell over its distance. */
+double wi_nbody_theta(double tolerance);
+
+/* Can pairs be computed without asking whether both are at the same point? Then even m / eps^3 is
+ * in range. */
+static inline bool wi_nbody_is_soft(const wi_nbody_args *args) {
+    return args->softening >= (args->type == WEFT_F32 ? 0x1p-20 : 0x1p-250);
+}
+
+/* The bodies of weft_nbody_step while they move: n rows x, y, z, m, and n rows of velocities and
+ * accelerations. */
+typedef struct wi_nbody_state {
+    weft_type type;
+    size_t n;
+    void *bodies, *velocities, *accelerations;
+} wi_nbody_state;
+
+/* What else is done with bodies, on each kind of place. */
+typedef struct wi_nbody_moves {
+    weft_status (*load)(weft_context *ctx, const wi_nbody_args *from, const void *velocities,
+                        const wi_nbody_state *state);
+    weft_status (*store)(weft_context *ctx, const wi_nbody_state *state, void *positions,
+                         size_t pitch, void *velocities);
+    /* v = v + a time, x = x + v dt; time and dt are rounded to the type. */
+    weft_status (*kick)(weft_context *ctx, const wi_nbody_state *state, double time);
+    weft_status (*drift)(weft_context *ctx, const wi_nbody_state *state, double dt);
+    /* Of each body, m v^2 / 2 and m phi / 2, where phi are the potentials of args. */
+    weft_status (*energies)(weft_context *ctx, const wi_nbody_args *args, const void *velocities,
+                            double *kinetic, double *potential);
+    /* Of a sample of bodies, wi_nbody_sampled of them, the accelerations by all pairs in f64: rows
+     * x, y, z; and the rms relative error of those of args, with room for a number of each. */
+    weft_status (*sample)(weft_context *ctx, const wi_nbody_args *args, double *exact);
+    weft_status (*measure)(weft_context *ctx, const wi_nbody_args *args, const double *exact,
+                           double *room, double *error);
+} wi_nbody_moves;
+
+extern const wi_nbody_moves wi_nbody_on_cpu;
+extern const wi_nbody_moves wi_nbody_on_cuda; /* in a build with CUDA */
+
+/* The rungs. */
+weft_status wi_nbody_serial(weft_context *ctx, const void *args);
+weft_status wi_nbody_threads(weft_context *ctx, const void *args);
+weft_status wi_nbody_global(weft_context *ctx, const void *args);
+weft_status wi_nbody_tile(weft_context *ctx, const void *args);
+weft_status wi_nbody_blocked(weft_context *ctx, const void *args);
+weft_status wi_nbody_tree(weft_context *ctx, const void *args);
+weft_status wi_nbody_tree_cuda(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rungs of nbody: what they can do, and what they cost. */
+#include <math.h>
+
+#include "cpu/team.h"
+#include "nbody/nbody.h"
+
+#define REALS (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+
+static double pairs_of(const void *args) {
+    const wi_nbody_args *const a = args;
+    return (double)a->n * (double)a->n;
+}
+
+/* A pair is about 15 operations of a vector register, two of which a cycle begins; f64 needs half
+ * as many lanes and twice the operations. */
+static double threads_seconds(const weft_context *ctx, const void *args) {
+    const wi_nbody_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double per_pair = (a->type == WEFT_F32 ? 1.0 : 4.0) * wi_narrower(m);
+    const double cycles = pairs_of(args) * per_pair + 20 * (double)a->n;
+    const int team = wi_team_size(ctx, (size_t)-1, a->n * (a->n / 8 + 1));
+    return wi_team_seconds(ctx, team, cycles, 0);
+}
+
+/* By measurement (README) the rms error is below 0.01 theta^3.75. Near 1 it varies much. */
+double wi_nbody_theta(double tolerance) {
+    const double most = 0.85, theta = pow(100 * tolerance, 1 / 3.75);
+    return theta < most ? theta : most;
+}
+
+static const char *fits_tree(const weft_context *ctx, const void *args) {
+    const wi_nbody_args *const a = args;
+    (void)ctx;
+    return a->tolerance > 0 ? NULL : "needs a tolerance above 0: it does not compute all pairs";
+}
+
+/* How many nodes and bodies a body meets, about, counted in pairs. */
+static double tree_pairs(const wi_nbody_args *a) {
+    const double theta = wi_nbody_theta(a->tolerance), n = (double)a->n;
+    return n * (1000 + 60 / (theta * theta * theta) * log2(n + 1));
+}
+
+static double tree_seconds(const weft_context *ctx, const void *args) {
+    const wi_nbody_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double per_pair = (a->type == WEFT_F32 ? 4.0 : 12.0) * wi_narrower(m);
+    const int team = wi_team_size(ctx, (size_t)-1, a->n * 512);
+    return wi_team_seconds(ctx, team, tree_pairs(a) * per_pair + 500 * (double)a->n, 0);
+}
+
+#ifdef WEFT_CUDA
+static double tree_cuda_seconds(const weft_context *ctx, const void *args) {
+    const wi_nbody_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double pairs_per_s = a->type == WEFT_F32 ? m->f32_flops / 100 : m->f64_flops / 120;
+    return 80 * m->launch_s + tree_pairs(a) / pairs_per_s;
+}
+
+/* 13 instructions for a pair of f32 and 16 of f64, where a peak counts two operations for each. */
+static double blocked_seconds(const weft_context *ctx, const void *args) {
+    const wi_nbody_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double f32 = a->type == WEFT_F32;
+    const double pairs_per_s = f32 ? m->f32_flops / 26 : m->f64_flops / 32;
+    return 3 * m->launch_s + pairs_of(args) / (0.85 * pairs_per_s);
+}
+#endif
+
+static const wi_row rows[] = {
+    {.name = "serial",
+     .what = "the loops you would write",
+     .kinds = WI_ON_CPU,
+     .types = REALS,
+     .run = wi_nbody_serial},
+    {.name = "threads",
+     .what = "vector registers of bodies, an approximate root and one Newton step, all cores",
+     .kinds = WI_ON_CPU,
+     .types = REALS,
+     .seconds = threads_seconds,
+     .run = wi_nbody_threads},
+    {.name = "tree",
+     .what = "distant bodies by the moments of cells: n log n instead of n^2",
+     .kinds = WI_ON_CPU,
+     .types = REALS,
+     .misfit = fits_tree,
+     .seconds = tree_seconds,
+     .run = wi_nbody_tree},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {.name = "global",
+     .what = "one thread for one body, all others from global memory",
+     .kinds = WI_ON_CUDA,
+     .types = REALS,
+     .run = wi_nbody_global},
+    {.name = "tile",
+     .what = "the others in tiles in shared memory",
+     .kinds = WI_ON_CUDA,
+     .types = REALS,
+     .run = wi_nbody_tile},
+#    endif
+    {.name = "blocked",
+     .what = "several bodies a thread in registers, the others in parts",
+     .kinds = WI_ON_CUDA,
+     .types = REALS,
+     .seconds = blocked_seconds,
+     .run = wi_nbody_blocked},
+    {.name = "tree",
+     .what = "distant bodies by the moments of cells; built and walked on the device",
+     .kinds = WI_ON_CUDA,
+     .types = REALS,
+     .misfit = fits_tree,
+     .seconds = tree_cuda_seconds,
+     .run = wi_nbody_tree_cuda},
+#endif
+};
+
+const wi_ladder wi_nbody_ladder = {"nbody", rows, sizeof rows / sizeof rows[0]};
