@@ -232,9 +232,6 @@ void weft_close(weft_context *ctx) {
         return;
     }
     wi_fft_tables_free(ctx);
-    if (ctx->gpu)
-        wi_gpu_close(ctx);
-    wi_team_close(ctx->team);
     if (ctx->gpus) {
         wi_gpus_close(ctx);
     } else {

@@ -23,10 +23,8 @@ typedef enum wi_kind {
 
 enum {
     WI_MESSAGE_BYTES = 512,
-    WI_PLACE_BYTES = 32,
-    WI_MAX_OPS = 48
     WI_PLACE_BYTES = 64,
-    WI_MAX_OPS = 32
+    WI_MAX_OPS = 48
 };
 
 typedef struct wi_gpu wi_gpu;
@@ -53,7 +51,6 @@ struct weft_context {
     wi_team *team;                    /* cpu/team.h: the threads */
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
     struct wi_fft_kept *fft_tables;   /* fft/fft_tables.h: those made so far */
-    weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
     weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
     struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
 };

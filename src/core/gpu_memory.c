@@ -261,7 +261,7 @@ static weft_status filled_block(weft_context *ctx, void **p, const void *from, s
     return status;
 }
 
-weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t bytes) {
+weft_status wi_gpu_keep_table(weft_context *ctx, void **p, const void *from, size_t bytes) {
     int before;
     *p = NULL;
     weft_status status = wi_gpu_enter(ctx, &before);
@@ -275,7 +275,7 @@ weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t by
     return status;
 }
 
-void wi_gpu_drop(weft_context *ctx, void *p) {
+void wi_gpu_drop_table(weft_context *ctx, void *p) {
     int before;
     if (wi_gpu_enter(ctx, &before) != WEFT_OK)
         return;

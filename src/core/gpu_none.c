@@ -204,14 +204,14 @@ void wi_stage_close(weft_context *ctx) {
     (void)ctx;
 }
 
-weft_status wi_gpu_keep(weft_context *ctx, void **p, const void *from, size_t bytes) {
+weft_status wi_gpu_keep_table(weft_context *ctx, void **p, const void *from, size_t bytes) {
     (void)from;
     (void)bytes;
     *p = NULL;
     return refuse(ctx);
 }
 
-void wi_gpu_drop(weft_context *ctx, void *p) {
+void wi_gpu_drop_table(weft_context *ctx, void *p) {
     (void)ctx;
     (void)p;
 }

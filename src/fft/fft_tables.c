@@ -218,7 +218,7 @@ static weft_status make(weft_context *ctx, struct wi_fft_kept *kept) {
     kept->is_host = true;
     if (status == WEFT_OK && ctx->kind != WI_CPU) {
         kept->is_host = false;
-        status = wi_gpu_keep(ctx, &kept->table, host, bytes);
+        status = wi_gpu_keep_table(ctx, &kept->table, host, bytes);
         wi_host_free(host);
     } else if (status != WEFT_OK) {
         wi_host_free(host);
@@ -254,7 +254,7 @@ void wi_fft_tables_free(weft_context *ctx) {
         if (kept->is_host)
             wi_host_free(kept->table);
         else
-            wi_gpu_drop(ctx, kept->table);
+            wi_gpu_drop_table(ctx, kept->table);
         wi_host_free(kept);
     }
 }
