@@ -11,12 +11,12 @@
  *   adders, warps        of a block; the copier comes after the adders, the others do nothing
  *   copier_registers, adder_registers   of a thread of each
  *   band                 how many columns of tiles go down together: gemm_cuda.cuh
- *   rate                 flops a second of all blocks together, beside those of multiply-adds of
- * Sum any_share            may tiles be cut anywhere? gemm_deal.cuh may_turn_c           may C be
- * stored by rows? read_bytes           of C that a thread reads at once, to add to them Adder<A, B>
- * gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh parts, factors, part_a, part_b   A and B are
- * sums of `parts` matrices, and of the products of these `factors` are added, in this order:
- * gemm_parts.cuh
+ *   rate                 of flops, beside that of multiply-adds of Sum
+ *   any_share            may tiles be cut anywhere? gemm_deal.cuh
+ *   may_turn_c           may C be stored by rows?
+ *   read_bytes           of C that a thread reads at once, to add to them
+ *   Adder<A, B>          gemm_groups.cuh, gemm_doubles.cuh, gemm_floats.cuh
+ *   parts                A and B are sums of so many matrices; a slot has one of each
  *
  * An Adder holds `count` sums of one thread, `run` of which lie together in C:
  *
@@ -183,14 +183,13 @@ struct wi_gemm_boxed_block {
     __device__ void copy_item(const wi_gemm_item &item, const wi_boxes *from_a,
                               const wi_boxes *from_b, turn &t) const {
         for (size_t p = item.first; p < item.end; p += depth)
-            for (int factor = 0; factor < Shape::factors; factor++, t.next()) {
+            for (int part = 0; part < Shape::parts; part++, t.next()) {
                 wi_barrier *const full = &b.full[t.slot];
                 char *const to = slot + (uint32_t)t.slot * slot_bytes;
                 wi_barrier_wait(&b.empty[t.slot], t.parity);
                 wi_barrier_arrive_expect(full, slot_bytes);
-                A::load(to, from_a, (int)item.row, (int)p, Shape::part_a(factor), full);
-                B::load(to + A::bytes, from_b, (int)item.column, (int)p, Shape::part_b(factor),
-                        full);
+                A::load(to, from_a, (int)item.row, (int)p, part, full);
+                B::load(to + A::bytes, from_b, (int)item.column, (int)p, part, full);
             }
     }
     __device__ bool has_turned_c() const {
@@ -337,7 +336,7 @@ struct wi_gemm_boxed_block {
         each_item([&](const wi_gemm_item &item) {
             Adder sums(adder);
             const size_t steps = wi_gemm_pieces(item.end - item.first, depth);
-            sums.add_up(*this, steps * (size_t)Shape::factors, t);
+            sums.add_up(*this, steps * (size_t)Shape::parts, t);
             if (is_left(item)) {
                 store_all(sums, slice_of(item), Shape::tile_m, (Sum)1, (Sum)0);
                 return;
@@ -381,16 +380,10 @@ struct wi_gemm_boxed_shape {
     using Out = Out_;
     using Sum = Sum_;
     static constexpr int tile_m = m, tile_n = n, slots = slots_, band = band_;
-    static constexpr int adders = 8, warps = 12, parts = 1, factors = 1;
+    static constexpr int adders = 8, warps = 12, parts = 1;
     static constexpr bool any_share = false, may_turn_c = false;
     static constexpr int read_bytes = 64;
     static constexpr int copier_registers = 40, adder_registers = 232;
-    __device__ static constexpr int part_a(int) {
-        return 0;
-    }
-    __device__ static constexpr int part_b(int) {
-        return 0;
-    }
 };
 
 #endif

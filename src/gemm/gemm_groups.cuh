@@ -22,13 +22,13 @@ struct wi_gemm_group {
             sum[q] = 0;
     }
 
-    /* Begins to add the products of a slot to `to`. */
-    __device__ void multiply(const char *slot, Sum (&to)[count]) const {
+    /* Begins to add the products of one slot's A and another's B to `to`. */
+    __device__ void multiply(const char *of_a, const char *of_b, Sum (&to)[count]) const {
         wi_group_begin();
 #pragma unroll
         for (int p = 0; p < A::depth; p += product_k) {
-            const wi_group_operand a = {slot + A::at(0, p), A::box_bytes};
-            const wi_group_operand b = {slot + A::bytes + B::at(column, p), B::box_bytes};
+            const wi_group_operand a = {of_a + A::at(0, p), A::box_bytes};
+            const wi_group_operand b = {of_b + A::bytes + B::at(column, p), B::box_bytes};
             wi_group_multiply<T, B::by_k, A::by_k>(to, b, a);
         }
         wi_group_commit();
@@ -38,7 +38,8 @@ struct wi_gemm_group {
     __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
         typename Ring::turn before = t;
         for (size_t s = 0; s < steps; s++) {
-            multiply(ring.wait(t), sum);
+            const char *const slot = ring.wait(t);
+            multiply(slot, slot, sum);
             wi_group_wait<1>();
             if (s > 0)
                 ring.release(before);

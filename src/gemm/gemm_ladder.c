@@ -141,20 +141,35 @@ static double aligning_seconds(const weft_context *ctx, const wi_gemm_args *g, b
     return seconds;
 }
 
+/* By small tiles, two on a multiprocessor, whose k is cut while there is room. A tile's beginning
+ * and end take as long as 120 of k. */
+static double small_tiles_seconds(const weft_context *ctx, const wi_gemm_args *g,
+                                  double flops_per_s) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double side = 64, least_k = 256, lead = 120, room = 2 * m->units;
+    const double tiles = ceil((double)g->m / side) * ceil((double)g->n / side);
+    const double slices = fmax(1, fmin(floor(room / tiles), floor((double)g->k / least_k)));
+    const double waves = ceil(tiles * slices / room), depth = (double)g->k / slices + lead;
+    const double sums = (double)weft_type_size(g->out) * (double)g->m * (double)g->n;
+    const double joining = slices > 1 ? m->launch_s + wi_seconds_moving(m, 2 * slices * sums) : 0;
+    return m->launch_s + waves * room * 2 * side * side * depth / flops_per_s + joining +
+           wi_seconds_moving(m, sums);
+}
+
 /* Tiles of what is not aligned: small ones take single elements. */
 static double tiles_as_they_lie(const weft_context *ctx, const wi_gemm_args *g,
                                 double flops_per_s) {
     const double copies = aligning_seconds(ctx, g, false, false);
-    if (copies == 0 || !wi_gemm_takes_elements(g))
-        return copies + tiles_seconds(ctx, g, flops_per_s);
-    return tiles_seconds(ctx, g, 0.8 * flops_per_s);
+    if (copies > 0 && wi_gemm_takes_elements(g))
+        return small_tiles_seconds(ctx, g, 0.8 * flops_per_s);
+    return copies + tiles_seconds(ctx, g, flops_per_s);
 }
 
 static double pipeline_seconds(const weft_context *ctx, const void *args) {
     return tiles_as_they_lie(ctx, args, 0.7 * wi_machine_of(ctx)->f32_flops);
 }
 
-/* As fast as memory takes C, or half as fast as multiply-adds could be. */
+/* As fast as memory takes C, or a quarter as fast as multiply-adds could be. */
 static double outer_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
@@ -162,7 +177,7 @@ static double outer_seconds(const weft_context *ctx, const void *args) {
     const double bytes = (double)weft_type_size(g->out) * sums * (g->beta == 0 ? 1 : 2);
     const double peak = g->type == WEFT_F64 ? m->f64_flops : m->f32_flops;
     return 1.2 * m->launch_s +
-           fmax(wi_seconds_moving(m, bytes), 2 * sums * (double)g->k / (0.5 * peak));
+           fmax(wi_seconds_moving(m, bytes), 2 * sums * (double)g->k / (0.26 * peak));
 }
 
 /* As fast as memory brings the matrix. */
@@ -202,8 +217,10 @@ static double tensor_seconds(const weft_context *ctx, const void *args) {
     switch (g->type) {
     case WEFT_F64: { /* a tile's beginning and end take as long as 120 of k: nothing hides them */
         wi_gemm_args longer = *g;
+        if (aligning_seconds(ctx, g, false, false) > 0)
+            return tiles_as_they_lie(ctx, g, 1.7 * m->f64_flops);
         longer.k += 120;
-        return tiles_as_they_lie(ctx, &longer, 1.7 * m->f64_flops);
+        return tiles_seconds(ctx, &longer, 1.7 * m->f64_flops);
     }
     case WEFT_F32:
         return aligning_seconds(ctx, g, false, false) + tiles_seconds(ctx, g, 2.7 * m->f32_flops);

@@ -17,24 +17,39 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
 
     __device__ explicit wi_gemm_group_of_parts(int adder) : Group(adder) {}
 
+    /* The products of A's part and B's, the smallest first. */
+    struct pair {
+        int a, b;
+    };
+    static constexpr int pairs = 6;
+    __device__ static constexpr pair factor(int which) {
+        constexpr pair all[pairs] = {{2, 0}, {0, 2}, {1, 1}, {1, 0}, {0, 1}, {0, 0}};
+        return all[which];
+    }
+
+    /* A slot has one part of each. */
     template <class Ring>
     __device__ void add_up(const Ring &ring, size_t steps, typename Ring::turn &t) {
-        for (size_t s = 0; s < steps; s += Shape::factors) {
+        constexpr int parts = Shape::parts;
+        for (size_t s = 0; s < steps; s += parts) {
+            const char *slot[parts];
+            typename Ring::turn used[parts];
 #pragma unroll
             for (int q = 0; q < count; q++)
                 step[q] = 0;
-            typename Ring::turn before = t;
-#pragma unroll 1
-            for (int factor = 0; factor < Shape::factors; factor++) {
-                this->multiply(ring.wait(t), step);
-                wi_group_wait<1>();
-                if (factor > 0)
-                    ring.release(before);
-                before = t;
+#pragma unroll
+            for (int part = 0; part < parts; part++) {
+                used[part] = t;
+                slot[part] = ring.wait(t);
                 t.next();
             }
+#pragma unroll
+            for (int which = 0; which < pairs; which++)
+                this->multiply(slot[factor(which).a], slot[factor(which).b], step);
             wi_group_wait<0>();
-            ring.release(before);
+#pragma unroll
+            for (int part = 0; part < parts; part++)
+                ring.release(used[part]);
 #pragma unroll
             for (int q = 0; q < count; q++)
                 sum[q] += step[q];
@@ -44,17 +59,10 @@ struct wi_gemm_group_of_parts : wi_gemm_group<Shape, A, B> {
 
 template <int slots>
 struct wi_gemm_parts_shape : wi_gemm_boxed_shape<__nv_bfloat16, float, float, 128, 128, slots, 16> {
-    static constexpr int parts = 3, factors = 6, read_bytes = 256;
+    static constexpr int parts = 3, read_bytes = 256;
     static constexpr double rate = 1.7; /* of multiply-adds of f32 */
     template <class A, class B>
     using Adder = wi_gemm_group_of_parts<wi_gemm_parts_shape, A, B>;
-    /* (2, 0), (0, 2), (1, 1), (1, 0), (0, 1), (0, 0): two bits each. */
-    __device__ static constexpr int part_a(int factor) {
-        return 0x052 >> 2 * factor & 3;
-    }
-    __device__ static constexpr int part_b(int factor) {
-        return 0x118 >> 2 * factor & 3;
-    }
 };
 
 #endif

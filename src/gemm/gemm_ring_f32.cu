@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* f32 by fused multiply-adds in a ring of boxes. Only the largest tiles want operands that lie
- * across; long and thin ones are for a thin C. */
+ * across; long and thin ones are for a thin C, square ones for a small C. */
 #include "gemm/gemm_boxes_launch.cuh"
 #include "gemm/gemm_floats.cuh"
 
@@ -8,6 +8,7 @@ using large = wi_gemm_floats_shape<128, 256, 8, 16, 4, 75, false>;
 using small = wi_gemm_floats_shape<128, 128, 8, 8, 6, 62, false>;
 using thin64 = wi_gemm_floats_shape<256, 64, 8, 8, 5, 62, true>;
 using thin32 = wi_gemm_floats_shape<256, 32, 8, 4, 5, 55, true>;
+using square = wi_gemm_floats_shape<64, 64, 4, 4, 10, 35, false>;
 
 /* With the time to turn operands that do not lie across. */
 static double turning_seconds(const weft_context *ctx, const wi_gemm_args *g) {
@@ -20,6 +21,7 @@ static double turning_seconds(const weft_context *ctx, const wi_gemm_args *g) {
 static wi_gemm_choice choose(const weft_context *ctx, const wi_gemm_args *g) {
     wi_gemm_choice best = {};
     wi_gemm_consider<small>(ctx, g, wi_gemm_boxed_by_layout<small>, &best);
+    wi_gemm_consider<square>(ctx, g, wi_gemm_boxed_by_layout<square>, &best);
     wi_gemm_consider<thin64>(ctx, g, wi_gemm_boxed_by_layout<thin64>, &best);
     wi_gemm_consider<thin32>(ctx, g, wi_gemm_boxed_by_layout<thin32>, &best);
     return best;

@@ -317,10 +317,10 @@ static void deep_products(weft_context *ctx) {
 static const struct {
     weft_type type;
     int tile_m, tile_n;
-} ring_tiles[] = {{WEFT_F64, 96, 128},  {WEFT_F64, 64, 128}, {WEFT_F64, 64, 64},
-                  {WEFT_F64, 128, 32},  {WEFT_F64, 128, 16}, {WEFT_F32, 128, 256},
-                  {WEFT_F32, 128, 128}, {WEFT_F32, 256, 64}, {WEFT_F32, 256, 32},
-                  {WEFT_F16, 256, 128}, {WEFT_F16, 128, 128}};
+} ring_tiles[] = {{WEFT_F64, 96, 128},  {WEFT_F64, 64, 128},  {WEFT_F64, 64, 64},
+                  {WEFT_F64, 128, 32},  {WEFT_F64, 128, 16},  {WEFT_F32, 128, 256},
+                  {WEFT_F32, 128, 128}, {WEFT_F32, 256, 64},  {WEFT_F32, 256, 32},
+                  {WEFT_F32, 64, 64},   {WEFT_F16, 256, 128}, {WEFT_F16, 128, 128}};
 
 static void run_ring_tile(rig *r, size_t tile, bool is_low, unsigned stored) {
     const weft_type type = ring_tiles[tile].type;
