@@ -62,25 +62,33 @@ struct step {
 
     /* ---- tiles from and to memory ---- */
 
-    /* f(i, j) for the elements of a tile, neighbours in memory by neighbouring threads. */
-    template <class F>
-    __device__ void each(int thread, int count, F f) const {
-#pragma unroll 4
-        for (int e = thread; e < side * side; e += count) {
-            const int u = e % side, v = e / side;
-            f(p.down == 1 ? u : v, p.down == 1 ? v : u);
+    /* f(i, j, element in the tile, element in memory) for some of a tile's elements, of which
+     * `count` threads see all; neighbours in memory by neighbouring threads. */
+    template <int count, class F>
+    __device__ void each(int thread, T *tile, T *memory, F f) const {
+        constexpr int lines = count < side ? 1 : count / side;
+        const bool by_columns = p.down == 1;
+        const int along = by_columns ? 1 : wi_tile_pitch, across = by_columns ? wi_tile_pitch : 1;
+        const size_t line = by_columns ? p.across : p.down;
+        for (int u = thread % side; u < side; u += count) {
+            T *in_tile = tile + u * along + thread / side * across;
+            T *in_memory = memory + u + thread / side * line;
+#pragma unroll 8
+            for (int v = thread / side; v < side; v += lines) {
+                f(by_columns ? u : v, by_columns ? v : u, in_tile, in_memory);
+                in_tile += lines * across;
+                in_memory += lines * line;
+            }
         }
     }
     /* Starts a copy of the tile; of one on the diagonal the lower triangle, and zeros. */
     __device__ void fetch(T *to, unsigned row, unsigned column) const {
-        const T *const from = p.tile(row, column);
         const int rows = p.rows(row);
-        each((int)threadIdx.x, solvers, [&](int i, int j) {
-            const bool there = i < rows && (row != column || i >= j);
-            wi_async_copy<(int)sizeof(T)>(to + i + j * wi_tile_pitch,
-                                          there ? from + i * p.down + j * p.across : p.a,
-                                          there ? (int)sizeof(T) : 0);
-        });
+        each<solvers>(
+            (int)threadIdx.x, to, p.tile(row, column), [&](int i, int j, T *own, const T *from) {
+                const bool there = i < rows && (row != column || i >= j);
+                wi_async_copy<(int)sizeof(T)>(own, there ? from : p.a, there ? (int)sizeof(T) : 0);
+            });
     }
     __device__ void fetch_diagonal() const {
         constexpr int width = wi_vector<T>::count, packs = side / width;
@@ -110,22 +118,21 @@ struct step {
         each_sum(i, j, [](T &x, T *to) { *to = x; });
     }
     __device__ void store_rows(unsigned i) const {
-        T *const to = p.tile(i, p.column);
         const int rows = p.rows(i);
-        each((int)threadIdx.x, solvers, [&](int row, int column) {
-            if (row < rows)
-                to[row * p.down + column * p.across] = m.left[row + column * wi_tile_pitch];
-        });
+        each<solvers>((int)threadIdx.x, m.left, p.tile(i, p.column),
+                      [&](int row, int, const T *own, T *to) {
+                          if (row < rows)
+                              *to = *own;
+                      });
     }
     /* By the warp that factors: of a factor that failed, the columns before, and the pivot. */
     __device__ void store_factor() const {
-        T *const to = p.tile(p.column, p.column);
         const int rows = p.rows(p.column), done = m.factor.done;
-        each(wi_lane(), 32, [&](int i, int j) {
-            if (i < rows && j <= i && (j < done || (j == done && i == done)))
-                to[i * p.down + j * p.across] =
-                    j == done ? m.factor.pivot : m.factor.tile[i + j * wi_tile_pitch];
-        });
+        each<32>(wi_lane(), m.factor.tile, p.tile(p.column, p.column),
+                 [&](int i, int j, const T *own, T *to) {
+                     if (i < rows && j <= i && (j < done || (j == done && i == done)))
+                         *to = j == done ? m.factor.pivot : *own;
+                 });
     }
 
     /* ---- parts of a step ---- */
@@ -152,7 +159,7 @@ struct step {
             });
         }
     }
-    static constexpr int meetings = wi_strips + 3; /* of a tile after the first */
+    static constexpr int meetings = wi_strips + 2; /* of a tile */
     /* Where all threads of the block meet, whichever part they have. */
     __device__ static void meet() {
         __syncthreads();
@@ -162,13 +169,13 @@ struct step {
     __device__ bool solve(unsigned i) {
         const bool takes = p.column > p.begin, has_tile = i < p.tiles;
         T *const own = m.left + strip_row();
+        wi_async_wait<0>();
+        meet();
         if (takes && has_tile) {
             fetch(m.left, i, p.column - 1);
             fetch(m.right, p.column, p.column - 1);
         }
         wi_async_commit();
-        wi_async_wait<1>();
-        meet();
         if (has_tile)
             load_sums(i, p.column);
         wi_async_wait<0>();
@@ -240,11 +247,11 @@ struct step {
             factor();
             return;
         }
-        bool goes_on = solve(i);
-        for (i += p.solving; goes_on && i < p.tiles; i += p.solving) {
-            meet(); /* the last tile is done */
+        bool goes_on;
+        do {
             goes_on = solve(i);
-        }
+            i += p.solving;
+        } while (goes_on && i < p.tiles);
     }
     /* A tile beyond this column, from the top of a column of tiles to its end. */
     __device__ void update(unsigned number) {

@@ -159,9 +159,12 @@ struct wi_strip_factor {
                 rows[j * wi_tile_pitch + 32] = y[j];
         }
     }
+    /* Of numbers above 0, the larger one has the larger bits. */
     __device__ void watch(T pivot) {
-        constexpr T least = (T)(sizeof(T) == 8 ? 0x1p-1022 : 0x1p-126);
-        is_usual = is_usual && pivot >= least && wi_cholesky_is_pivot(pivot);
+        constexpr int fraction = sizeof(T) == 8 ? 52 : 23;
+        constexpr wi_bits<T> least = (wi_bits<T>)1 << fraction;
+        constexpr wi_bits<T> infinite = ((wi_bits<T>)2 << (8 * sizeof(T) - 2)) - least;
+        is_usual = is_usual && wi_bit_cast<wi_bits<T>>(pivot) - least < infinite - least;
     }
     /* line[0] and line[1]: for columns of L in turn; reciprocal[j]: of the root of pivot j. */
     __device__ void run(T (&line)[2][wi_strip], T *reciprocal) {
