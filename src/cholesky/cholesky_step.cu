@@ -73,7 +73,7 @@ struct step {
         for (int u = thread % side; u < side; u += count) {
             T *in_tile = tile + u * along + thread / side * across;
             T *in_memory = memory + u + thread / side * line;
-#pragma unroll 8
+#pragma unroll 4
             for (int v = thread / side; v < side; v += lines) {
                 f(by_columns ? u : v, by_columns ? v : u, in_tile, in_memory);
                 in_tile += lines * across;
@@ -99,15 +99,18 @@ struct step {
     /* f(x, place) of each of a lane's sums of a warp's strip of tile (i, j) that is there. */
     template <class F>
     __device__ void each_sum(unsigned i, unsigned j, F f) {
-        const int row = strip_row() + wi_lane() / 4, rows = p.rows(i);
-        T *at = p.tile(i, j) + row * p.down + wi_lane() % 4 * 2 * p.across;
+        const int row = strip_row() + sums.row(0), rows = p.rows(i);
+        T *at = p.tile(i, j) + row * p.down + sums.column(0, 0) * p.across;
 #pragma unroll
         for (int c = 0; c < side / 8; c++) {
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-                if (row + e / 2 * 8 < rows)
-                    f(sums.at[c][e], at + e / 2 * 8 * p.down + e % 2 * p.across);
-            at += 8 * p.across;
+            for (int e = 0; e < 4; e++) {
+                const int lower = sums.row(e) - sums.row(0);
+                const int right = sums.column(0, e) - sums.column(0, 0);
+                if (row + lower < rows)
+                    f(sums.at[c][e], at + lower * p.down + right * p.across);
+            }
+            at += (sums.column(1, 0) - sums.column(0, 0)) * p.across;
         }
     }
     __device__ void load_sums(unsigned i, unsigned j) {
@@ -137,27 +140,20 @@ struct step {
 
     /* ---- parts of a step ---- */
 
-    /* Tile (i, i) loses what row i of this column has with itself. 20 pieces of 16 x 8 are not
-     * above the diagonal, five for each warp. The next tile is left for the next step, as one of
-     * 64 x 64. */
-    __device__ void update_diagonal(unsigned i) const {
+    /* Tile (i, i) loses what row i of this column has with itself. The next tile is left for the
+     * next step, as one of 64 x 64. */
+    __device__ void update_diagonal(unsigned i) {
         const int rows = p.rows(i);
         const bool is_next = i == p.column + 1;
         T *const to = is_next ? p.out : p.tile(i, i);
         const size_t down = is_next ? 1 : p.down, across = is_next ? side : p.across;
-#pragma unroll 1
-        for (int piece = 5 * warp; piece < 5 * warp + 5; piece++) {
-            const int s = piece < 2 ? 0 : piece < 6 ? 1 : piece < 12 ? 2 : 3;
-            const int row = s * wi_strip, column = (piece - s * (s + 1)) * 8;
-            wi_strip_sums<T, 1> part;
-            part.load(m.right + row + column * wi_tile_pitch);
-            part.subtract(m.left + row, m.left + column, side);
-            part.each([=](T &x, int r, int c) {
-                const int u = row + r, v = column + c;
-                if (is_next || (u < rows && u >= v))
-                    to[u * down + v * across] = u < rows ? x : (T)(u == v);
-            });
-        }
+        sums.load(m.right + strip_row());
+        sums.subtract(m.left + strip_row(), m.left, side);
+        sums.each([&](T &x, int r, int v) {
+            const int u = strip_row() + r;
+            if (is_next || (u < rows && u >= v))
+                to[u * down + v * across] = u < rows ? x : (T)(u == v);
+        });
     }
     static constexpr int meetings = wi_strips + 2; /* of a tile */
     /* Where all threads of the block meet, whichever part they have. */
