@@ -62,25 +62,33 @@ struct step {
 
     /* ---- tiles from and to memory ---- */
 
-    /* f(i, j) for the elements of a tile, neighbours in memory by neighbouring threads. */
-    template <class F>
-    __device__ void each(int thread, int count, F f) const {
+    /* f(i, j, element in the tile, element in memory) for some of a tile's elements, of which
+     * `count` threads see all; neighbours in memory by neighbouring threads. */
+    template <int count, class F>
+    __device__ void each(int thread, T *tile, T *memory, F f) const {
+        constexpr int lines = count < side ? 1 : count / side;
+        const bool by_columns = p.down == 1;
+        const int along = by_columns ? 1 : wi_tile_pitch, across = by_columns ? wi_tile_pitch : 1;
+        const size_t line = by_columns ? p.across : p.down;
+        for (int u = thread % side; u < side; u += count) {
+            T *in_tile = tile + u * along + thread / side * across;
+            T *in_memory = memory + u + thread / side * line;
 #pragma unroll 4
-        for (int e = thread; e < side * side; e += count) {
-            const int u = e % side, v = e / side;
-            f(p.down == 1 ? u : v, p.down == 1 ? v : u);
+            for (int v = thread / side; v < side; v += lines) {
+                f(by_columns ? u : v, by_columns ? v : u, in_tile, in_memory);
+                in_tile += lines * across;
+                in_memory += lines * line;
+            }
         }
     }
     /* Starts a copy of the tile; of one on the diagonal the lower triangle, and zeros. */
     __device__ void fetch(T *to, unsigned row, unsigned column) const {
-        const T *const from = p.tile(row, column);
         const int rows = p.rows(row);
-        each((int)threadIdx.x, solvers, [&](int i, int j) {
-            const bool there = i < rows && (row != column || i >= j);
-            wi_async_copy<(int)sizeof(T)>(to + i + j * wi_tile_pitch,
-                                          there ? from + i * p.down + j * p.across : p.a,
-                                          there ? (int)sizeof(T) : 0);
-        });
+        each<solvers>(
+            (int)threadIdx.x, to, p.tile(row, column), [&](int i, int j, T *own, const T *from) {
+                const bool there = i < rows && (row != column || i >= j);
+                wi_async_copy<(int)sizeof(T)>(own, there ? from : p.a, there ? (int)sizeof(T) : 0);
+            });
     }
     __device__ void fetch_diagonal() const {
         constexpr int width = wi_vector<T>::count, packs = side / width;
@@ -91,15 +99,18 @@ struct step {
     /* f(x, place) of each of a lane's sums of a warp's strip of tile (i, j) that is there. */
     template <class F>
     __device__ void each_sum(unsigned i, unsigned j, F f) {
-        const int row = strip_row() + wi_lane() / 4, rows = p.rows(i);
-        T *at = p.tile(i, j) + row * p.down + wi_lane() % 4 * 2 * p.across;
+        const int row = strip_row() + sums.row(0), rows = p.rows(i);
+        T *at = p.tile(i, j) + row * p.down + sums.column(0, 0) * p.across;
 #pragma unroll
         for (int c = 0; c < side / 8; c++) {
 #pragma unroll
-            for (int e = 0; e < 4; e++)
-                if (row + e / 2 * 8 < rows)
-                    f(sums.at[c][e], at + e / 2 * 8 * p.down + e % 2 * p.across);
-            at += 8 * p.across;
+            for (int e = 0; e < 4; e++) {
+                const int lower = sums.row(e) - sums.row(0);
+                const int right = sums.column(0, e) - sums.column(0, 0);
+                if (row + lower < rows)
+                    f(sums.at[c][e], at + lower * p.down + right * p.across);
+            }
+            at += (sums.column(1, 0) - sums.column(0, 0)) * p.across;
         }
     }
     __device__ void load_sums(unsigned i, unsigned j) {
@@ -110,49 +121,41 @@ struct step {
         each_sum(i, j, [](T &x, T *to) { *to = x; });
     }
     __device__ void store_rows(unsigned i) const {
-        T *const to = p.tile(i, p.column);
         const int rows = p.rows(i);
-        each((int)threadIdx.x, solvers, [&](int row, int column) {
-            if (row < rows)
-                to[row * p.down + column * p.across] = m.left[row + column * wi_tile_pitch];
-        });
+        each<solvers>((int)threadIdx.x, m.left, p.tile(i, p.column),
+                      [&](int row, int, const T *own, T *to) {
+                          if (row < rows)
+                              *to = *own;
+                      });
     }
     /* By the warp that factors: of a factor that failed, the columns before, and the pivot. */
     __device__ void store_factor() const {
-        T *const to = p.tile(p.column, p.column);
         const int rows = p.rows(p.column), done = m.factor.done;
-        each(wi_lane(), 32, [&](int i, int j) {
-            if (i < rows && j <= i && (j < done || (j == done && i == done)))
-                to[i * p.down + j * p.across] =
-                    j == done ? m.factor.pivot : m.factor.tile[i + j * wi_tile_pitch];
-        });
+        each<32>(wi_lane(), m.factor.tile, p.tile(p.column, p.column),
+                 [&](int i, int j, const T *own, T *to) {
+                     if (i < rows && j <= i && (j < done || (j == done && i == done)))
+                         *to = j == done ? m.factor.pivot : *own;
+                 });
     }
 
     /* ---- parts of a step ---- */
 
-    /* Tile (i, i) loses what row i of this column has with itself. 20 pieces of 16 x 8 are not
-     * above the diagonal, five for each warp. The next tile is left for the next step, as one of
-     * 64 x 64. */
-    __device__ void update_diagonal(unsigned i) const {
+    /* Tile (i, i) loses what row i of this column has with itself. The next tile is left for the
+     * next step, as one of 64 x 64. */
+    __device__ void update_diagonal(unsigned i) {
         const int rows = p.rows(i);
         const bool is_next = i == p.column + 1;
         T *const to = is_next ? p.out : p.tile(i, i);
         const size_t down = is_next ? 1 : p.down, across = is_next ? side : p.across;
-#pragma unroll 1
-        for (int piece = 5 * warp; piece < 5 * warp + 5; piece++) {
-            const int s = piece < 2 ? 0 : piece < 6 ? 1 : piece < 12 ? 2 : 3;
-            const int row = s * wi_strip, column = (piece - s * (s + 1)) * 8;
-            wi_strip_sums<T, 1> part;
-            part.load(m.right + row + column * wi_tile_pitch);
-            part.subtract(m.left + row, m.left + column, side);
-            part.each([=](T &x, int r, int c) {
-                const int u = row + r, v = column + c;
-                if (is_next || (u < rows && u >= v))
-                    to[u * down + v * across] = u < rows ? x : (T)(u == v);
-            });
-        }
+        sums.load(m.right + strip_row());
+        sums.subtract(m.left + strip_row(), m.left, side);
+        sums.each([&](T &x, int r, int v) {
+            const int u = strip_row() + r;
+            if (is_next || (u < rows && u >= v))
+                to[u * down + v * across] = u < rows ? x : (T)(u == v);
+        });
     }
-    static constexpr int meetings = wi_strips + 3; /* of a tile after the first */
+    static constexpr int meetings = wi_strips + 2; /* of a tile */
     /* Where all threads of the block meet, whichever part they have. */
     __device__ static void meet() {
         __syncthreads();
@@ -162,13 +165,13 @@ struct step {
     __device__ bool solve(unsigned i) {
         const bool takes = p.column > p.begin, has_tile = i < p.tiles;
         T *const own = m.left + strip_row();
+        wi_async_wait<0>();
+        meet();
         if (takes && has_tile) {
             fetch(m.left, i, p.column - 1);
             fetch(m.right, p.column, p.column - 1);
         }
         wi_async_commit();
-        wi_async_wait<1>();
-        meet();
         if (has_tile)
             load_sums(i, p.column);
         wi_async_wait<0>();
@@ -240,11 +243,11 @@ struct step {
             factor();
             return;
         }
-        bool goes_on = solve(i);
-        for (i += p.solving; goes_on && i < p.tiles; i += p.solving) {
-            meet(); /* the last tile is done */
+        bool goes_on;
+        do {
             goes_on = solve(i);
-        }
+            i += p.solving;
+        } while (goes_on && i < p.tiles);
     }
     /* A tile beyond this column, from the top of a column of tiles to its end. */
     __device__ void update(unsigned number) {

@@ -18,20 +18,27 @@ constexpr int wi_strips = wi_cholesky_side / wi_strip;
 
 /* ---- products of a warp ---- */
 
-/* 16 rows and 8 `parts` columns, spread over the lanes as tensor.cuh has it. f(e, row, column) sees
- * each of a lane's. */
+/* 16 rows and 8 `parts` columns, spread over the lanes: f64 as tensor.cuh has it; f32 as squares of
+ * four rows and `parts` columns, whose factors are few wide loads. */
 template <class T, int parts>
 struct wi_strip_sums {
+    static constexpr bool on_tensors = sizeof(T) == 8;
     T at[parts][4];
 
+    __device__ static int row(int e) {
+        return on_tensors ? wi_lane() / 4 + e / 2 * 8 : wi_lane() / 8 * 4 + e;
+    }
+    __device__ static int column(int c, int e) {
+        return on_tensors ? c * 8 + wi_lane() % 4 * 2 + e % 2 : wi_lane() % 8 * parts + c;
+    }
+    /* f(x, row, column) sees each of a lane's. */
     template <class F>
     __device__ void each(F f) {
-        const int g = wi_lane() / 4, t = wi_lane() % 4;
 #pragma unroll
         for (int c = 0; c < parts; c++)
 #pragma unroll
             for (int e = 0; e < 4; e++)
-                f(at[c][e], g + e / 2 * 8, c * 8 + 2 * t + e % 2);
+                f(at[c][e], row(e), column(c, e));
     }
     __device__ void load(const T *tile) {
         each([=](T &x, int i, int j) { x = tile[i + j * wi_tile_pitch]; });
@@ -39,34 +46,48 @@ struct wi_strip_sums {
     __device__ void store(T *tile) {
         each([=](T &x, int i, int j) { tile[i + j * wi_tile_pitch] = x; });
     }
-    /* Takes A B' from them: 16 rows of A, the columns' rows of B, k columns of both. */
-    __device__ void subtract(const T *a, const T *b, int k) {
-        const int g = wi_lane() / 4, t = wi_lane() % 4;
-        if constexpr (sizeof(T) == 8) {
-#pragma unroll 2
-            for (int q = 0; q < k; q += 8) {
-                const T *const left = a + g + (q + t) * wi_tile_pitch;
-                const T *const right = b + g + (q + t) * wi_tile_pitch;
-                const T own[4] = {-left[0], -left[8], -left[4 * wi_tile_pitch],
-                                  -left[4 * wi_tile_pitch + 8]};
+    /* Takes A B' of eight columns of each from them, or of one: 16 rows of A, the columns' rows of
+     * B. */
+    __device__ void subtract_eight(const T *a, const T *b) {
+        const int from = wi_lane() / 4 + wi_lane() % 4 * wi_tile_pitch;
+        const T *const left = a + from, *const right = b + from;
+        const T own[4] = {-left[0], -left[8], -left[4 * wi_tile_pitch],
+                          -left[4 * wi_tile_pitch + 8]};
 #pragma unroll
-                for (int c = 0; c < parts; c++) {
-                    const T other[2] = {right[8 * c], right[8 * c + 4 * wi_tile_pitch]};
-                    wi_multiply_f64(at[c], own, other);
-                }
-            }
-        } else {
-#pragma unroll 4
-            for (int q = 0; q < k; q++) {
-                const T own[2] = {-a[g + q * wi_tile_pitch], -a[g + 8 + q * wi_tile_pitch]};
-#pragma unroll
-                for (int c = 0; c < parts; c++)
-#pragma unroll
-                    for (int e = 0; e < 4; e++)
-                        at[c][e] = wi_fma(own[e / 2], b[8 * c + 2 * t + e % 2 + q * wi_tile_pitch],
-                                          at[c][e]);
-            }
+        for (int c = 0; c < parts; c++) {
+            const T other[2] = {right[8 * c], right[8 * c + 4 * wi_tile_pitch]};
+            wi_multiply_f64(at[c], own, other);
         }
+    }
+    __device__ void subtract_one(const T *a, const T *b) {
+        struct alignas(sizeof(T) * (parts < 4 ? parts : 4)) pack {
+            T at[parts < 4 ? parts : 4];
+        };
+        constexpr int width = sizeof(pack) / sizeof(T);
+        const wi_vector<T> own = *(const wi_vector<T> *)(a + row(0));
+#pragma unroll
+        for (int c = 0; c < parts; c += width) {
+            const pack other = *(const pack *)(b + column(c, 0));
+#pragma unroll
+            for (int k = 0; k < width; k++)
+#pragma unroll
+                for (int e = 0; e < 4; e++)
+                    at[c + k][e] = wi_fma(-own.at[e], other.at[k], at[c + k][e]);
+        }
+    }
+    __device__ void subtract_once(const T *a, const T *b) {
+        if constexpr (on_tensors)
+            subtract_eight(a, b);
+        else
+#pragma unroll 4
+            for (int q = 0; q < 8; q++)
+                subtract_one(a + q * wi_tile_pitch, b + q * wi_tile_pitch);
+    }
+    /* Of k columns, a multiple of 8. */
+    __device__ void subtract(const T *a, const T *b, int k) {
+#pragma unroll 2
+        for (int q = 0; q < k; q += 8)
+            subtract_once(a + q * wi_tile_pitch, b + q * wi_tile_pitch);
     }
 };
 
@@ -110,87 +131,51 @@ __device__ inline wi_pivot_root<T> wi_quick_root(T pivot) {
 
 /* Of a tile that is being factored. */
 template <class T>
-struct wi_tile_factor {
+struct alignas(16) wi_tile_factor {
     T tile[wi_tile_size];
-    T line[2][wi_strip];            /* of L: the column that is being taken from the others */
-    T reciprocal[wi_cholesky_side]; /* of its diagonal */
-    T pivot;                        /* the first that is none, */
-    int done;                       /* and its number; or wi_cholesky_side */
+    T line[wi_cholesky_side][wi_strip]; /* of L, from the diagonal of a column on, in its strip */
+    T reciprocal[wi_cholesky_side];     /* of its diagonal */
+    T pivot;                            /* the first that is none, */
+    int done;                           /* and its number; or wi_cholesky_side */
 };
 
-/* f(k, L(k)) for the columns after j of a line of 16. */
-template <class T, class F>
-__device__ inline void wi_each_after(const T *line, int j, F f) {
-    constexpr int width = wi_vector<T>::count;
-#pragma unroll
-    for (int k = (j + 1) / width * width; k < wi_strip; k += width) {
-        const wi_vector<T> v = *(const wi_vector<T> *)(line + k);
-#pragma unroll
-        for (int e = 0; e < width; e++)
-            if (k + e > j)
-                f(k + e, v.at[e]);
-    }
-}
-
-/* 16 columns of a tile, of which a lane has two rows: a column is scaled, and taken from those
- * after it. The next pivot is its own lane's work, and what the others have to do is done while its
- * root is found; so there is no branch. */
+/* A row of 16 columns, the next one first: once it is known it is taken from the others, and these
+ * move up. What comes in at the end does not count. The loop over columns stays a loop: as straight
+ * code it would be larger than a multiprocessor's nearest cache of instructions. */
 template <class T>
-struct wi_strip_factor {
-    T x[wi_strip], y[wi_strip];
-    T diagonal;    /* of row x */
-    bool is_usual; /* all pivots are normal numbers above 0 */
+struct wi_line {
+    T at[wi_strip];
 
-    __device__ void load(const T *rows, bool has_x, bool has_y) {
+    __device__ void load(const T *from) {
+        constexpr int width = wi_vector<T>::count;
 #pragma unroll
-        for (int j = 0; j < wi_strip; j++) {
-            x[j] = has_x ? rows[j * wi_tile_pitch] : (T)0;
-            y[j] = has_y ? rows[j * wi_tile_pitch + 32] : (T)0;
-        }
-        diagonal = wi_lane() < wi_strip ? rows[wi_lane() * wi_tile_pitch] : (T)0;
-        is_usual = true;
-    }
-    __device__ void store(T *rows, bool has_x, bool has_y) const {
+        for (int k = 0; k < wi_strip; k += width) {
+            const wi_vector<T> v = *(const wi_vector<T> *)(from + k);
 #pragma unroll
-        for (int j = 0; j < wi_strip; j++) {
-            if (has_x)
-                rows[j * wi_tile_pitch] = x[j];
-            if (has_y)
-                rows[j * wi_tile_pitch + 32] = y[j];
+            for (int e = 0; e < width; e++)
+                at[k + e] = v.at[e];
         }
     }
-    __device__ void watch(T pivot) {
-        constexpr T least = (T)(sizeof(T) == 8 ? 0x1p-1022 : 0x1p-126);
-        is_usual = is_usual && pivot >= least && wi_cholesky_is_pivot(pivot);
+    __device__ void load_row(const T *row, bool is_there) {
+#pragma unroll
+        for (int k = 0; k < wi_strip; k++)
+            at[k] = is_there ? row[k * wi_tile_pitch] : (T)0;
     }
-    /* line[0] and line[1]: for columns of L in turn; reciprocal[j]: of the root of pivot j. */
-    __device__ void run(T (&line)[2][wi_strip], T *reciprocal) {
-        const int lane = wi_lane();
-        T pivot = wi_shuffle(diagonal, 0);
+    __device__ void take(T known, const wi_line &l) {
 #pragma unroll
-        for (int j = 0; j < wi_strip; j++) {
-            const wi_pivot_root<T> r = wi_quick_root(pivot);
-            watch(pivot);
-            x[j] *= r.reciprocal;
-            diagonal = wi_fma(-x[j], x[j], diagonal);
-            pivot = wi_shuffle(diagonal, (j + 1) % wi_strip);
-            if (lane < wi_strip)
-                line[j % 2][lane] = x[j];
-            if (lane == 0)
-                reciprocal[j] = r.reciprocal;
-            y[j] *= r.reciprocal;
-            __syncwarp();
-            T l[wi_strip];
-            wi_each_after(line[j % 2], j, [&](int k, T other) { l[k] = other; });
-#pragma unroll
-            for (int k = j + 1; k < wi_strip; k++) {
-                x[k] = wi_fma(-x[j], l[k], x[k]);
-                y[k] = wi_fma(-y[j], l[k], y[k]);
-            }
-            x[j] = lane == j ? r.root : x[j];
-        }
+        for (int k = 1; k < wi_strip; k++)
+            at[k - 1] = wi_fma(-known, l.at[k], at[k]);
     }
 };
+
+/* Of numbers above 0, the larger one has the larger bits. */
+template <class T>
+__device__ inline bool wi_is_usual(T pivot) {
+    constexpr int fraction = sizeof(T) == 8 ? 52 : 23;
+    constexpr wi_bits<T> least = (wi_bits<T>)1 << fraction;
+    constexpr wi_bits<T> infinite = ((wi_bits<T>)2 << (8 * sizeof(T) - 2)) - least;
+    return wi_bit_cast<wi_bits<T>>(pivot) - least < infinite - least;
+}
 
 /* One warp's work. */
 template <class T>
@@ -209,50 +194,103 @@ struct wi_factorer {
         }
         __syncwarp();
     }
-    /* In memory, up to the first pivot that is none: for pivots which the device's guess does not
-     * take. */
-    __device__ void eliminate_slowly(int b) const {
+    /* The line of a column, from its diagonal on, for all who take it from others. */
+    __device__ void publish(int b, int j, T x) const {
+        T *const line = f.line[b * wi_strip + j] + ((unsigned)(wi_lane() - j)) % wi_strip;
+        if (wi_lane() < wi_strip)
+            *line = x;
+    }
+    /* In memory, from column `known` of the strip up to the first pivot that is none: for pivots
+     * which the device's guess does not take. */
+    __device__ void eliminate_slowly(int b, int known) const {
         const int first = b * wi_strip, last = first + wi_strip;
 #pragma unroll 1
         for (int j = first; j < last && f.done == wi_cholesky_side; j++) {
             T *const column = f.tile + j * wi_tile_pitch;
             const T pivot = column[j], root = sqrt(pivot);
             __syncwarp();
-            if (wi_lane() == 0 && !wi_cholesky_is_pivot(pivot)) {
-                f.done = j;
-                f.pivot = pivot;
+            if (j >= first + known) {
+                if (wi_lane() == 0 && !wi_cholesky_is_pivot(pivot)) {
+                    f.done = j;
+                    f.pivot = pivot;
+                }
+                for (int i = j + wi_lane(); i < wi_cholesky_side; i += 32)
+                    column[i] = i == j ? root : column[i] / root;
+                if (wi_lane() == 0)
+                    f.reciprocal[j] = 1 / root;
+                __syncwarp();
+                publish(b, j - first, column[first + wi_lane() % wi_strip]);
             }
-            for (int i = j + wi_lane(); i < wi_cholesky_side; i += 32)
-                column[i] = i == j ? root : column[i] / root;
-            if (wi_lane() == 0)
-                f.reciprocal[j] = 1 / root;
-            __syncwarp();
-            for (int k = j + 1; k < last; k++)
+            for (int k = j < first + known ? first + known : j + 1; k < last; k++)
                 for (int i = k + wi_lane(); i < wi_cholesky_side; i += 32)
                     f.tile[i + k * wi_tile_pitch] =
                         wi_fma(-column[i], column[k], f.tile[i + k * wi_tile_pitch]);
             __syncwarp();
         }
     }
-    __device__ void eliminate(int b) const {
-        const int row = b * wi_strip + wi_lane();
+    /* A lane has two rows. The next pivot is its own lane's work, and what a column takes from the
+     * others is taken while the next root is found. Returns the number of columns that are done:
+     * the next pivot is no normal number above 0. */
+    __device__ int eliminate(int b) const {
+        const int lane = wi_lane(), row = b * wi_strip + lane;
         const bool has_x = row < wi_cholesky_side, has_y = row + 32 < wi_cholesky_side;
-        T *const rows = f.tile + row + b * wi_strip * wi_tile_pitch;
-        wi_strip_factor<T> s;
-        s.load(rows, has_x, has_y);
-        s.run(f.line, f.reciprocal + b * wi_strip);
-        if (s.is_usual) {
-            s.store(rows, has_x, has_y);
-        } else {
+        T *own = f.tile + row + b * wi_strip * wi_tile_pitch;
+        wi_line<T> x, y, l;
+        T known_x, known_y, diagonal = lane < wi_strip ? own[lane * wi_tile_pitch] : (T)0;
+        T pivot = wi_shuffle(diagonal, 0);
+        int j = 0;
+        const auto scale = [&](const wi_pivot_root<T> &r) {
+            known_x = x.at[0] * r.reciprocal;
+            known_y = y.at[0] * r.reciprocal;
+            diagonal = wi_fma(-known_x, known_x, diagonal);
+            pivot = wi_shuffle(diagonal, (j + 1) % wi_strip);
+            publish(b, j, known_x);
+            if (lane == 0)
+                f.reciprocal[b * wi_strip + j] = r.reciprocal;
             __syncwarp();
-            eliminate_slowly(b);
+            l.load(f.line[b * wi_strip + j]);
+            if (has_x)
+                own[0] = lane == j ? r.root : known_x;
+            if (has_y)
+                own[32] = known_y;
+            own += wi_tile_pitch;
+            j++;
+        };
+        if (!wi_is_usual(pivot))
+            return 0;
+        x.load_row(own, has_x);
+        y.load_row(own + 32, has_y);
+        scale(wi_quick_root(pivot));
+#pragma unroll 1
+        while (j < wi_strip && wi_is_usual(pivot)) {
+            const wi_pivot_root<T> r = wi_quick_root(pivot);
+            x.take(known_x, l);
+            y.take(known_y, l);
+            scale(r);
         }
+        return j;
+    }
+    /* Zeros in place of what a pivot that is none leaves unknown: others read on. */
+    __device__ void blank(int b) const {
+        const int first = b * wi_strip;
+        for (int j = first; j < first + wi_strip; j++)
+            if (j >= f.done && wi_lane() < wi_strip)
+                f.line[j][wi_lane()] = 0;
+        if (wi_lane() < wi_strip && first + wi_lane() >= f.done)
+            f.reciprocal[first + wi_lane()] = 0;
     }
     /* Strip b of the tile, those before it being done. */
     __device__ void run(int b) const {
-        if (b > 0)
-            update(b);
-        eliminate(b);
+        if (f.done == wi_cholesky_side) {
+            if (b > 0)
+                update(b);
+            const int known = eliminate(b);
+            __syncwarp();
+            if (known < wi_strip)
+                eliminate_slowly(b, known);
+        }
+        if (f.done < wi_cholesky_side)
+            blank(b);
     }
 };
 
@@ -263,7 +301,6 @@ struct wi_factorer {
 template <class T>
 __device__ inline void wi_substitute(const wi_tile_factor<T> &f, T *rows, int b) {
     const int first = b * wi_strip;
-    const T *const l = f.tile + first * (wi_tile_pitch + 1);
     T *const own = rows + first * wi_tile_pitch, *const mine = own + wi_lane();
     if (b > 0) {
         wi_strip_sums<T, 2> sums;
@@ -273,19 +310,15 @@ __device__ inline void wi_substitute(const wi_tile_factor<T> &f, T *rows, int b)
         __syncwarp();
     }
     if (wi_lane() < wi_strip) {
-        T x[wi_strip];
-#pragma unroll
-        for (int j = 0; j < wi_strip; j++)
-            x[j] = mine[j * wi_tile_pitch];
-#pragma unroll
+        wi_line<T> x, line;
+        x.load_row(mine, true);
+#pragma unroll 2
         for (int j = 0; j < wi_strip; j++) {
-            x[j] *= f.reciprocal[first + j];
-            wi_each_after(l + j * wi_tile_pitch, j,
-                          [&](int k, T other) { x[k] = wi_fma(-x[j], other, x[k]); });
+            const T known = x.at[0] * f.reciprocal[first + j];
+            mine[j * wi_tile_pitch] = known;
+            line.load(f.line[first + j]);
+            x.take(known, line);
         }
-#pragma unroll
-        for (int j = 0; j < wi_strip; j++)
-            mine[j * wi_tile_pitch] = x[j];
     }
     __syncwarp();
 }
