@@ -66,6 +66,7 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
     WI_FFT_BUTTERFLY(11)
     WI_FFT_BUTTERFLY(13)
     WI_FFT_BUTTERFLY(16)
+    WI_FFT_BUTTERFLY(27)
 }
 #undef WI_FFT_BUTTERFLY
 

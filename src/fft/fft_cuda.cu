@@ -204,11 +204,14 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);
         SHAPE(float, 4096, 256, 8, 8, 8);
+        SHAPE(float, 4000, 416, 10, 10, 10);
         SHAPE(float, 8192, 512, 16, 8, 8);
         SHAPE(float, 8192, 512, 16, 16, 8);
         SHAPE(float, 8192, 512, 16, 16, 16);
         SHAPE(float, 8192, 512, 16, 8, 8, 8);
         SHAPE(float, 16384, 1024, 16, 16, 8, 8);
+        SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
+        SHAPE(float, 19683, 736, 27, 27, 27);
     default:
         return run_any<float>(ctx, l, queues);
     }
@@ -219,6 +222,7 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 2048, 128, 16, 8);
         SHAPE(double, 2048, 128, 16, 16);
         SHAPE(double, 4096, 256, 8, 8, 8);
+        SHAPE(double, 4000, 416, 10, 10, 10);
         SHAPE(double, 4096, 256, 16, 8, 8);
         SHAPE(double, 4096, 256, 16, 16, 8);
         SHAPE(double, 4096, 256, 16, 16, 16);
@@ -247,6 +251,8 @@ bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_strided = l->loops.used > 0 && (l->loops.in[0] < l->stride_in ||
                                                   l->loops.out[0] < l->stride_out);
     (void)ctx;
+    if (!is_strided && !is_wide && (l->n == 16807 || l->n == 19683)) /* 7^5, 3^9 */
+        return true;
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);
     return l->n <= (size_t)(is_power ? 16384 : 4096) >> is_wide;
