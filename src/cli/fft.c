@@ -17,7 +17,8 @@ static const wi_option dims_option = {
     .name = "dims",
     .letter = 'd',
     .value = "D",
-    .help = "transform along the last D dimensions, 1 to 3; those before are a batch; default: all"};
+    .help =
+        "transform along the last D dimensions, 1 to 3; those before are a batch; default: all"};
 
 /* The transform of an array: its description, the input as it is used, and the output. */
 typedef struct task {
@@ -75,8 +76,7 @@ static void widen(const wi_npy *in, bool pairs, weft_type type, void *to) {
     const weft_type from = in->layout.type;
     const size_t apart = pairs ? 2 : 1;
     for (size_t i = 0; i < in->layout.count; i++) {
-        const double v =
-            wi_element_value(from, (const char *)in->data + i * weft_type_size(from));
+        const double v = wi_element_value(from, (const char *)in->data + i * weft_type_size(from));
         if (type == WEFT_F64)
             ((double *)to)[apart * i] = v;
         else
@@ -91,7 +91,8 @@ static void widen(const wi_npy *in, bool pairs, weft_type type, void *to) {
 /* Brings the input to what the call takes: f32 stays, all other real numbers become f64. */
 static wi_exit convert(task *t) {
     wi_npy_layout *const layout = &t->in.layout;
-    const bool is_half = t->d.kind == WEFT_FFT_REAL_TO_COMPLEX, is_narrow = layout->type == WEFT_F32;
+    const bool is_half = t->d.kind == WEFT_FFT_REAL_TO_COMPLEX,
+               is_narrow = layout->type == WEFT_F32;
     const weft_type type = is_narrow ? WEFT_F32 : WEFT_F64;
     t->d.type = type;
     if (layout->pairs || (is_half && layout->type == type))
@@ -176,19 +177,20 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_output_option,  &inverse_option,  &half_option,    &dims_option, &wi_place_option,
-    &wi_variant_option, &wi_json_option, &wi_help_option, NULL};
+static const wi_option *const options[] = {&wi_output_option, &inverse_option,  &half_option,
+                                           &dims_option,      &wi_place_option, &wi_variant_option,
+                                           &wi_json_option,   &wi_help_option,  NULL};
 
 const wi_command wi_fft_command = {
     .name = "fft",
     .operand_text = "FILE.npy",
     .summary = "the Fourier transform of an array",
-    .details = "Transforms complex numbers (c8, c16) or real ones along all dimensions, up to three, "
-               "and writes complex numbers of the same shape; with --half only those that real "
-               "input needs. f32 gives c8; all other real types give c16. The inverse is divided by "
-               "the count of numbers, so that it brings back what was transformed. A file name of - "
-               "is standard input or output.",
+    .details =
+        "Transforms complex numbers (c8, c16) or real ones along all dimensions, up to three, "
+        "and writes complex numbers of the same shape; with --half only those that real "
+        "input needs. f32 gives c8; all other real types give c16. The inverse is divided by "
+        "the count of numbers, so that it brings back what was transformed. A file name of - "
+        "is standard input or output.",
     .examples = {{"weft fft x.npy -o X.npy", "forward"},
                  {"weft fft X.npy --inverse -o x.npy", "and back"},
                  {"weft fft signals.npy --dims 1 --half -o spectra.npy",

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines in one block: Stockham's algorithm. Each stage takes R numbers of a line, m = n / R apart, to
- * registers, turns them by twiddles, transforms them, and puts them where the next stage finds its own:
+/* Lines in one block: Stockham's algorithm. Each stage takes R numbers of a line, m = n / R apart,
+ * to registers, turns them by twiddles, transforms them, and puts them where the next stage finds
+ * its own:
  *
  *     stage with radix R after stages of radices with product `before`: for j < m and k < R
  *         in:  x(j + k m) w(R before)^(k (j mod before))
  *         out: x((j - j mod before) R + j mod before + k before)
  *
- * so that no numbers are sorted. The first stage reads global memory, the last one writes it, and in
- * between a line is in shared memory, which has a gap after each 128 bytes: then threads that are
- * next to each other meet different banks. */
+ * so that no numbers are sorted. The first stage reads global memory, the last one writes it, and
+ * in between a line is in shared memory, which has a gap after each 128 bytes: then threads that
+ * are next to each other meet different banks. */
 #ifndef WI_FFT_BLOCK_CUH
 #define WI_FFT_BLOCK_CUH
 
@@ -26,7 +27,7 @@ struct wi_fft_pass {
     wi_fft_grid grid;
     const wi_fft_number<T> *twiddles; /* WI_FFT_STAGES_OF */
     wi_fft_powers<T> powers;
-    int turning;           /* a loop; -1: results are not turned */
+    int turning; /* a loop; -1: results are not turned */
     bool swaps_in, swaps_out;
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
     T scale;

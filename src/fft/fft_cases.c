@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of fft for the tests of all calls: with no context, with wrong arguments, and with each of
- * their allocations failed. */
+/* The calls of fft for the tests of all calls: with no context, with wrong arguments, and with each
+ * of their allocations failed. */
 #include <math.h>
 #include <stdint.h>
 
@@ -114,11 +114,8 @@ static weft_status run_lines(weft_context *ctx, test_arrays *a) {
 }
 
 static weft_status run_real(weft_context *ctx, test_arrays *a) {
-    const weft_fft_description d = {.type = WEFT_F32,
-                                    .kind = WEFT_FFT_COMPLEX_TO_REAL,
-                                    .rank = 2,
-                                    .n = {16, 32},
-                                    .batch = 1};
+    const weft_fft_description d = {
+        .type = WEFT_F32, .kind = WEFT_FFT_COMPLEX_TO_REAL, .rank = 2, .n = {16, 32}, .batch = 1};
     return weft_fft(ctx, &d, a->x, a->z);
 }
 

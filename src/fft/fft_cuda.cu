@@ -36,13 +36,15 @@ __host__ __device__ constexpr int most_of(unsigned radix) {
 
 template <class T>
 static __global__ void __launch_bounds__(most_threads)
-    any_length(const __grid_constant__ wi_fft_pass<T> p, const __grid_constant__ any_stages stages) {
+    any_length(const __grid_constant__ wi_fft_pass<T> p,
+               const __grid_constant__ any_stages stages) {
     WEFT_DYNAMIC_SHARED(shared);
     const wi_fft_place at = wi_fft_place_of(p.grid, p.turning);
     const unsigned pitch = wi_fft_pitch<T>(stages.n);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T> block = {p,        at,    numbers,          numbers + p.grid.lines * pitch,
-                                   stages.n, pitch, stages.line_bits, blockDim.x};
+    const wi_fft_block<T> block = {
+        p,        at,    numbers,          numbers + p.grid.lines * pitch,
+        stages.n, pitch, stages.line_bits, blockDim.x};
     block.fill_turns(stages.at[stages.count - 1].radix);
     if (stages.count == 1)
         __syncthreads();
@@ -73,10 +75,15 @@ static __global__ void __launch_bounds__(most_threads)
 template <class T, int points, int threads_, int... radices>
 struct shape {
     using Type = T;
-    static constexpr unsigned threads = threads_, n = (1 * ... * radices), stages = sizeof...(radices);
+    static constexpr unsigned threads = threads_, n = (1 * ... * radices),
+                              stages = sizeof...(radices);
     static constexpr unsigned lines = points / n;
-    static constexpr unsigned line_bits =
-        lines >= 64 ? 6 : lines >= 32 ? 5 : lines >= 16 ? 4 : lines >= 8 ? 3 : lines >= 4 ? 2 : lines / 2;
+    static constexpr unsigned line_bits = lines >= 64   ? 6
+                                          : lines >= 32 ? 5
+                                          : lines >= 16 ? 4
+                                          : lines >= 8  ? 3
+                                          : lines >= 4  ? 2
+                                                        : lines / 2;
     static constexpr unsigned radix[] = {radices...};
     static constexpr unsigned last = radix[stages - 1];
     static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, n, last);
@@ -104,8 +111,9 @@ static __global__ void __launch_bounds__(Shape::threads)
     WEFT_DYNAMIC_SHARED(shared);
     const wi_fft_place at = wi_fft_place_of(p.grid, p.turning);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T> block = {p,        at,    numbers,          numbers + Shape::lines * pitch,
-                                   Shape::n, pitch, Shape::line_bits, Shape::threads};
+    const wi_fft_block<T> block = {
+        p,        at,    numbers,          numbers + Shape::lines * pitch,
+        Shape::n, pitch, Shape::line_bits, Shape::threads};
     block.fill_turns(Shape::last);
     Shape::run_all(block);
 }
@@ -153,8 +161,8 @@ template <class Shape>
 static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     wi_fft_pass<typename Shape::Type> p;
     unsigned blocks = 0;
-    const weft_status status = pass_of(ctx, l, Shape::radix, Shape::stages, Shape::lines, &p,
-                                       queues ? &blocks : NULL);
+    const weft_status status =
+        pass_of(ctx, l, Shape::radix, Shape::stages, Shape::lines, &p, queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
@@ -180,7 +188,8 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
     s.count = (unsigned)wi_fft_radices(l->n, 16, radix);
     s.line_bits = line_bits_of<T>(l);
     for (unsigned k = 0; k < s.count; k++) {
-        const unsigned m = s.n / radix[k], sets = m << s.line_bits, most = (unsigned)most_of(radix[k]);
+        const unsigned m = s.n / radix[k], sets = m << s.line_bits,
+                       most = (unsigned)most_of(radix[k]);
         const unsigned wanted = ((sets + most - 1) / most + 31) / 32 * 32;
         s.at[k] = {radix[k], wi_fft_divisor_of(before), wi_fft_divisor_of(m), twiddles};
         twiddles += before > 1 ? (radix[k] - 1) * before : 0;
@@ -248,8 +257,8 @@ bool wi_fft_block_cuts(weft_type type, size_t n) {
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_power = (l->n & (l->n - 1)) == 0, is_wide = l->type == WEFT_F64;
-    const bool is_strided = l->loops.used > 0 && (l->loops.in[0] < l->stride_in ||
-                                                  l->loops.out[0] < l->stride_out);
+    const bool is_strided =
+        l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
     (void)ctx;
     if (!is_strided && !is_wide && (l->n == 16807 || l->n == 19683)) /* 7^5, 3^9 */
         return true;
@@ -265,16 +274,16 @@ constexpr size_t kept_bytes = (size_t)20 << 20; /* beside what is read and writt
 
 weft_status wi_fft_registers(weft_context *ctx, const void *args) {
     static const wi_fft_engine engine = {
-        false,    wi_fft_block_takes,   wi_fft_block_cuts,  0,
-        together, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
+        false,           wi_fft_block_takes,   wi_fft_block_cuts,  0,
+        together,        wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
         wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_cached(weft_context *ctx, const void *args) {
     static const wi_fft_engine engine = {
-        false,    wi_fft_block_takes,   wi_fft_block_cuts,  kept_bytes,
-        together, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
+        false,           wi_fft_block_takes,   wi_fft_block_cuts,  kept_bytes,
+        together,        wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
         wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transforms in long double for the tests: each length by its smallest prime factor, with roots of its
- * own. Shares no code with the rungs. */
+/* Transforms in long double for the tests: each length by its smallest prime factor, with roots of
+ * its own. Shares no code with the rungs. */
 #ifndef WI_FFT_ORACLE_H
 #define WI_FFT_ORACLE_H
 

@@ -78,9 +78,8 @@ WI_INLINE void transpose_f64(wi_doubles *v) {
     v[3] = SHUFFLE(b, d, 2, 3, 6, 7);
 }
 #else
-WI_INLINE void transpose_f32(wi_floats *v) {
-    SHUFFLED(wi_floats, WI_VECTOR_BYTES / 4, F32(LOW), F32(HIGH), v)
-}
+WI_INLINE void transpose_f32(wi_floats *v){
+    SHUFFLED(wi_floats, WI_VECTOR_BYTES / 4, F32(LOW), F32(HIGH), v)}
 
 WI_INLINE void transpose_f64(wi_doubles *v) {
     SHUFFLED(wi_doubles, WI_VECTOR_BYTES / 8, F64(LOW), F64(HIGH), v)

@@ -21,16 +21,16 @@ struct wi_fft_kept {
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
-/* exp(-2 pi i k / n), k < n: the angle is brought to an eighth of the circle first, which is exact. */
+/* exp(-2 pi i k / n), k < n: the angle is brought to an eighth of the circle first, which is exact.
+ */
 static complex_long root(size_t k, size_t n) {
     const bool is_below = k > n - k;
     const size_t up = is_below ? n - k : k; /* up to n / 2 */
     const bool is_left = up > n / 4 && 4 * up > n;
     const size_t twice = is_left ? n - 2 * up : 2 * up; /* angle pi twice / n, up to pi / 2 */
     const bool is_high = 2 * twice > n / 2 && 4 * twice > n;
-    const long double angle =
-        is_high ? pi * (long double)(n - 2 * twice) / (2 * (long double)n)
-                : pi * (long double)twice / (long double)n;
+    const long double angle = is_high ? pi * (long double)(n - 2 * twice) / (2 * (long double)n)
+                                      : pi * (long double)twice / (long double)n;
     long double c = cosl(angle), s = sinl(angle);
     if (is_high) {
         const long double swap = c;

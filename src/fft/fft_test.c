@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every rung of fft, on every place: lengths of all kinds, dimensions, strides, batches, in place and
- * not, host and device memory; against long double, within eps sqrt(log2 n). */
+/* Every rung of fft, on every place: lengths of all kinds, dimensions, strides, batches, in place
+ * and not, host and device memory; against long double, within eps sqrt(log2 n). */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,12 +22,11 @@ static const size_t most_numbers = 70000, most_defined = 600;
 #endif
 static const size_t capacity = 1 << 22;
 
-static const size_t lengths[] = {1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
-                                 11,   12,   13,   14,   15,   16,   17,   18,   20,   25,
-                                 27,   30,   32,   37,   48,   49,   64,   81,   97,   100,
-                                 121,  128,  143,  169,  210,  243,  256,  360,  509,  512,
-                                 625,  729,  1000, 1001, 1021, 1024, 1331, 2048, 2187, 2401,
-                                 3125, 4096, 4098, 4608, 8192, 10007, 16384, 19683, 32768, 65536};
+static const size_t lengths[] = {
+    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,    12,    13,    14,    15,
+    16,   17,   18,   20,   25,   27,   30,   32,   37,   48,   49,    64,    81,    97,    100,
+    121,  128,  143,  169,  210,  243,  256,  360,  509,  512,  625,   729,   1000,  1001,  1021,
+    1024, 1331, 2048, 2187, 2401, 3125, 4096, 4098, 4608, 8192, 10007, 16384, 19683, 32768, 65536};
 
 /* A case: the call, and where its arrays are. */
 typedef struct picture {
@@ -44,7 +43,7 @@ static bool is_real(const weft_fft_description *d, int array) {
 
 static size_t length_of(const weft_fft_description *d, int array, unsigned k) {
     return d->kind != WEFT_FFT_COMPLEX && !is_real(d, array) && k + 1 == d->rank ? d->n[k] / 2 + 1
-                                                                               : d->n[k];
+                                                                                 : d->n[k];
 }
 
 static size_t numbers_of(const weft_fft_description *d) {
@@ -57,15 +56,16 @@ static size_t numbers_of(const weft_fft_description *d) {
 static const char *describe(const rig *r, const picture *p) {
     static char text[600];
     const weft_fft_description *const d = &p->d;
-    snprintf(text, sizeof text,
-             "%s on %s, variant %s, kind %d, direction %d, rank %u of %zu x %zu x %zu, batch %zu, "
-             "strides %zu %zu %zu and %zu %zu %zu, apart %zu %zu, offsets %zu %zu, scale %g%s, device "
-             "%#x",
-             test_type_name(d->type), weft_place(r->ctx), p->row ? p->row->name : "auto",
-             (int)d->kind, (int)d->direction, d->rank, d->n[0], d->n[1], d->n[2], d->batch,
-             d->stride_x[0], d->stride_x[1], d->stride_x[2], d->stride_y[0], d->stride_y[1],
-             d->stride_y[2], d->apart_x, d->apart_y, p->offset[X], p->offset[Y], d->scale,
-             p->in_place ? ", in place" : "", p->device);
+    snprintf(
+        text, sizeof text,
+        "%s on %s, variant %s, kind %d, direction %d, rank %u of %zu x %zu x %zu, batch %zu, "
+        "strides %zu %zu %zu and %zu %zu %zu, apart %zu %zu, offsets %zu %zu, scale %g%s, device "
+        "%#x",
+        test_type_name(d->type), weft_place(r->ctx), p->row ? p->row->name : "auto", (int)d->kind,
+        (int)d->direction, d->rank, d->n[0], d->n[1], d->n[2], d->batch, d->stride_x[0],
+        d->stride_x[1], d->stride_x[2], d->stride_y[0], d->stride_y[1], d->stride_y[2], d->apart_x,
+        d->apart_y, p->offset[X], p->offset[Y], d->scale, p->in_place ? ", in place" : "",
+        p->device);
     return text;
 }
 
@@ -224,8 +224,7 @@ static void compare(rig *r, const picture *p, const void *got) {
     const weft_fft_description *const d = &p->d;
     const size_t n = numbers_of(d), width = test_size_of(d->type);
     const size_t reals = reals_of(p, Y);
-    const bool is_inverse =
-        d->kind == WEFT_FFT_COMPLEX_TO_REAL || d->direction == WEFT_FFT_INVERSE;
+    const bool is_inverse = d->kind == WEFT_FFT_COMPLEX_TO_REAL || d->direction == WEFT_FFT_INVERSE;
     oracle_number *const right = malloc(n * sizeof *right);
     unsigned char *const left = malloc(reals * width);
     long double wrong = 0, size = 0, scale = d->scale == 0 ? 1 : d->scale;
@@ -240,7 +239,8 @@ static void compare(rig *r, const picture *p, const void *got) {
             const size_t at = place_of(d, Y, t, i);
             const oracle_number v = right[i / kept * last + i % kept];
             const oracle_number now = number_at(d, Y, got, at);
-            const long double re = now.re - v.re * scale, im = is_real(d, Y) ? 0 : now.im - v.im * scale;
+            const long double re = now.re - v.re * scale,
+                              im = is_real(d, Y) ? 0 : now.im - v.im * scale;
             wrong += re * re + im * im;
             size += (v.re * v.re + (is_real(d, Y) ? 0 : v.im * v.im)) * scale * scale;
             const size_t numbers = is_real(d, Y) ? 1 : 2;

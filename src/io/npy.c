@@ -58,10 +58,11 @@ static weft_status read_layout(const wi_source *s, wi_npy_layout *layout) {
 static weft_status check_type(const wi_source *s, const weft_type *wanted, bool takes_pairs,
                               const wi_npy_layout *layout) {
     if (layout->pairs && !takes_pairs)
-        return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
-                            "%s: elements of type 'c%zu' are complex numbers, which weft fft takes; "
-                            "save x.real and x.imag",
-                            s->name, 2 * weft_type_size(layout->type));
+        return wi_note_fail(
+            s->note, WEFT_EUNSUPPORTED,
+            "%s: elements of type 'c%zu' are complex numbers, which weft fft takes; "
+            "save x.real and x.imag",
+            s->name, 2 * weft_type_size(layout->type));
     if (layout->opaque && !wanted)
         return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
                             "%s: elements of type 'V2' are two raw bytes each; if they are "

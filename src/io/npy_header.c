@@ -130,10 +130,10 @@ static const struct {
     const char *code;
     weft_type type;
 } codes[] = {
-    {"i1", WEFT_I8},  {"i2", WEFT_I16}, {"i4", WEFT_I32}, {"i8", WEFT_I64}, {"u1", WEFT_U8},
-    {"u2", WEFT_U16}, {"u4", WEFT_U32}, {"u8", WEFT_U64}, {"f2", WEFT_F16}, {"V2", WEFT_BF16},
-    {"f4", WEFT_F32}, {"f8", WEFT_F64}, {"b1", WEFT_U8}, /* booleans */
-    {"c8", WEFT_F32}, {"c16", WEFT_F64},                 /* pairs */
+    {"i1", WEFT_I8},  {"i2", WEFT_I16},  {"i4", WEFT_I32}, {"i8", WEFT_I64}, {"u1", WEFT_U8},
+    {"u2", WEFT_U16}, {"u4", WEFT_U32},  {"u8", WEFT_U64}, {"f2", WEFT_F16}, {"V2", WEFT_BF16},
+    {"f4", WEFT_F32}, {"f8", WEFT_F64},  {"b1", WEFT_U8}, /* booleans */
+    {"c8", WEFT_F32}, {"c16", WEFT_F64},                  /* pairs */
 };
 
 enum {
@@ -271,9 +271,9 @@ weft_status wi_npy_parse(const char *text, size_t length, const char *name, wi_n
                                 name, entry_names[k]);
     }
     if (layout->pairs && __builtin_mul_overflow(layout->count, (size_t)2, &layout->count))
-        return wi_note_fail(note, WEFT_EFORMAT,
-                            "%s: the shape in the .npy header has more numbers than 64 bits can count",
-                            name);
+        return wi_note_fail(
+            note, WEFT_EFORMAT,
+            "%s: the shape in the .npy header has more numbers than 64 bits can count", name);
     return WEFT_OK;
 }
 
@@ -294,9 +294,9 @@ size_t wi_npy_format(const wi_npy_layout *layout, char header[4096]) {
     const bool big_here = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     const char order = weft_type_size(layout->type) == 1 ? '|' : big_here ? '>' : '<';
     size_t used = PREFIX;
-    used += (size_t)snprintf(header + used, ROOM - used,
-                             "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
-                             code_of(layout->type, layout->pairs), layout->fortran_order ? "True" : "False");
+    used += (size_t)snprintf(
+        header + used, ROOM - used, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
+        code_of(layout->type, layout->pairs), layout->fortran_order ? "True" : "False");
     for (size_t k = 0; k < layout->dims; k++)
         used +=
             (size_t)snprintf(header + used, ROOM - used, "%s%zu", k ? ", " : "", layout->shape[k]);
