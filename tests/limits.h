@@ -17,6 +17,7 @@ extern size_t wi_gemm_thin_least_steps; /* of a slice of k */
 extern size_t wi_gemm_thin_many_slices; /* that threads share */
 extern size_t wi_cholesky_block;        /* columns taken from the rest at once: panels of 64 */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
+extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
 #endif
 
 #endif

@@ -31,9 +31,15 @@ typedef struct wi_gpu wi_gpu;
 typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
 struct wi_comm;
-struct wi_fft_kept;
 struct wi_forecast;
 struct wi_tuning;
+
+/* Something that a slice keeps in a context, which closes it: the first member of the slice's own
+ * struct. */
+typedef struct wi_kept {
+    struct wi_kept *next;
+    void (*drop)(weft_context *ctx, struct wi_kept *kept);
+} wi_kept;
 
 struct weft_context {
     wi_kind kind;
@@ -49,7 +55,7 @@ struct weft_context {
     wi_gpu *gpu;                      /* NULL on the cpu */
     wi_team *team;                    /* cpu/team.h: the threads */
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
-    struct wi_fft_kept *fft_tables;   /* fft/fft_tables.h: those made so far */
+    struct wi_kept *kept;             /* what slices keep until the context closes */
     weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
 };
 

@@ -95,7 +95,7 @@ template <class T>
 static __global__ void shared_line(const __grid_constant__ step_params p, wi_fft_powers<T> powers) {
     using number = wi_fft_number<T>;
     WEFT_SHARED(number, numbers, [most_shared]);
-    const wi_fft_place at = wi_fft_place_of(p.grid, p.l.turning);
+    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.l.turning);
     const unsigned n = (unsigned)p.l.n;
     for (unsigned k = threadIdx.x; k < n; k += step_threads)
         numbers[reversed(k, p.bits)] =

@@ -12,12 +12,12 @@ typedef struct complex_long {
 } complex_long;
 
 /* A table of the context. */
-struct wi_fft_kept {
-    struct wi_fft_kept *next;
+typedef struct kept_table {
+    wi_kept head;
     wi_fft_table_key key;
     void *table; /* in memory of the place */
     bool is_host;
-};
+} kept_table;
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
@@ -207,7 +207,7 @@ static weft_status no_memory(weft_context *ctx, size_t bytes) {
     return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for a table of %zu bytes", bytes);
 }
 
-static weft_status make(weft_context *ctx, struct wi_fft_kept *kept) {
+static weft_status make(weft_context *ctx, kept_table *kept) {
     const size_t bytes = (count_of(&kept->key) + 1) * 2 * weft_type_size(kept->key.type);
     void *const host = wi_host_alloc(bytes);
     if (!host)
@@ -226,35 +226,31 @@ static weft_status make(weft_context *ctx, struct wi_fft_kept *kept) {
     return status;
 }
 
+static void drop(weft_context *ctx, wi_kept *kept) {
+    kept_table *const t = (kept_table *)kept;
+    if (t->is_host)
+        wi_host_free(t->table);
+    else
+        wi_gpu_drop(ctx, t->table);
+    wi_host_free(t);
+}
+
 weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const void **table) {
-    for (const struct wi_fft_kept *k = ctx->fft_tables; k; k = k->next)
-        if (is_same(&k->key, key)) {
-            *table = k->table;
+    for (wi_kept *k = ctx->kept; k; k = k->next)
+        if (k->drop == drop && is_same(&((kept_table *)k)->key, key)) {
+            *table = ((kept_table *)k)->table;
             return WEFT_OK;
         }
-    struct wi_fft_kept *const kept = wi_host_alloc(sizeof *kept);
+    kept_table *const kept = wi_host_alloc(sizeof *kept);
     if (!kept)
         return no_memory(ctx, sizeof *kept);
-    *kept = (struct wi_fft_kept){.key = *key};
+    *kept = (kept_table){.head = {ctx->kept, drop}, .key = *key};
     const weft_status status = make(ctx, kept);
     if (status != WEFT_OK) {
         wi_host_free(kept);
         return status;
     }
-    kept->next = ctx->fft_tables;
-    ctx->fft_tables = kept;
+    ctx->kept = &kept->head;
     *table = kept->table;
     return WEFT_OK;
-}
-
-void wi_fft_tables_free(weft_context *ctx) {
-    while (ctx->fft_tables) {
-        struct wi_fft_kept *const kept = ctx->fft_tables;
-        ctx->fft_tables = kept->next;
-        if (kept->is_host)
-            wi_host_free(kept->table);
-        else
-            wi_gpu_drop(ctx, kept->table);
-        wi_host_free(kept);
-    }
 }

@@ -34,8 +34,6 @@ weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const v
 /* Numbers of the first part of WI_FFT_POWERS: a power of 2. */
 size_t wi_fft_powers_part(size_t period);
 
-void wi_fft_tables_free(weft_context *ctx);
-
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include "fft/fft.h"
 #include "fft/fft_oracle.h"
 #include "gemm/matrix_rig.h"
+#include "limits.h"
 
 enum {
     X,
@@ -20,7 +21,7 @@ static const size_t most_numbers = 6000, most_defined = 128;
 #else
 static const size_t most_numbers = 70000, most_defined = 600;
 #endif
-static const size_t capacity = 1 << 22;
+static const size_t capacity = 1 << 23;
 
 static const size_t lengths[] = {
     1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,    12,    13,    14,    15,
@@ -330,9 +331,61 @@ static void all_pictures(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- long lines ---- */
+
+/* Lines that a cluster holds, and groups of lines for a cache, which on emu is small here:
+ * contiguous ones and columns. */
+static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t batch,
+                     bool across) {
+    picture p = {.row = row, .device = 3};
+    weft_fft_description *const d = &p.d;
+    d->type = type;
+    d->rank = 1;
+    d->n[0] = n;
+    d->n[1] = d->n[2] = 1;
+    d->batch = batch;
+    d->direction = test_below(&r->random, 2) ? WEFT_FFT_INVERSE : WEFT_FFT_FORWARD;
+    d->stride_x[0] = d->stride_y[0] = across ? batch : 1;
+    d->apart_x = d->apart_y = across ? 1 : n;
+    p.in_place = test_below(&r->random, 2);
+    run_case(r, &p);
+}
+
+static void long_lines(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_fft_ladder, rows);
+#ifdef WEFT_EMU
+    const size_t kept = wi_fft_kept_bytes;
+    wi_fft_kept_bytes = 1 << 16;
+#endif
+    for (size_t k = 0; k < count; k++) {
+        const char *const name = rows[k] ? rows[k]->name : "";
+        const bool is_cluster = strcmp(name, "clusters") == 0;
+        if (!is_cluster && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
+            continue;
+        for (int t = 0; t < 2; t++) {
+            const weft_type type = t ? WEFT_F64 : WEFT_F32;
+            run_long(&r, rows[k], type, 1 << 15, 2, false);
+            run_long(&r, rows[k], type, 1 << 13, 5, true);
+            if (is_cluster || !test_place_is_gpu(weft_place(ctx)))
+                run_long(&r, rows[k], type, 1 << 16, 1, false);
+#ifndef WEFT_EMU
+            run_long(&r, rows[k], type, 1 << 17, 1, false);
+            run_long(&r, rows[k], type, 1 << 16, 2, true);
+#endif
+        }
+    }
+#ifdef WEFT_EMU
+    wi_fft_kept_bytes = kept;
+#endif
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_pictures),
+        TEST_ON_EACH_PLACE(long_lines),
     };
     return cmocka_run_group_tests_name("fft", tests, NULL, NULL);
 }
