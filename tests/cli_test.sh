@@ -257,6 +257,29 @@ test_sort_and_topk() {
     "$weft" topk "$folder/nan.npy" -p "$place" --json | json_valid 'topk --json' 2
 }
 
+test_fft() {
+    local place=$1
+    npy line.npy "'<f4'" '(4,)' '\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40' # 1 2 3 4
+    "$weft" fft "$folder/line.npy" -p "$place" -o "$folder/out.npy"
+    grep -aq "'descr': '<c8'.*'shape': (4,)" "$folder/out.npy" || fail "$place: fft of real numbers"
+    same '10 0 -2 2 -2 0 -2 -2' "$(elements out.npy f4 128)" "$place: fft"
+    "$weft" fft "$folder/out.npy" -p "$place" --inverse -o "$folder/back.npy"
+    same '1 0 2 0 3 0 4 0' "$(elements back.npy f4 128)" "$place: fft and back"
+    "$weft" fft - -p "$place" --half -o - <"$folder/line.npy" | tail -c 24 >"$folder/raw"
+    same '10 0 -2 2 -2 0' "$(od -An -tf4 "$folder/raw" | xargs)" "$place: fft --half in a pipe"
+    npy square.npy "'<i2'" '(2, 2)' '\1\0\2\0\3\0\4\0' True # Fortran order: rows 1 3, 2 4
+    "$weft" fft "$folder/square.npy" -p "$place" -o "$folder/out.npy"
+    same '10 0 -4 0 -2 0 0 0' "$(elements out.npy f8 128)" "$place: fft of whole numbers, both dimensions"
+    "$weft" fft "$folder/square.npy" -p "$place" --dims 1 -o "$folder/out.npy"
+    same '4 0 -2 0 6 0 -2 0' "$(elements out.npy f8 128)" "$place: fft of rows"
+    npy across.npy "'<c16'" '(1, 2)' '\0\0\0\0\0\0\xf0\x3f\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xf0\x3f' True
+    "$weft" fft "$folder/across.npy" -p "$place" -o "$folder/out.npy" --json | json_valid 'fft --json' 1
+    same '1 1 1 -1' "$(elements out.npy f8 128)" "$place: fft of 1, i"
+    expect 1 'half is for forward' "$weft" fft "$folder/across.npy" -p "$place" --half -o "$folder/x.npy"
+    expect 1 'lower --dims' "$weft" fft "$folder/line.npy" -p "$place" --dims 2 -o "$folder/x.npy"
+    expect 2 'write 1, 2 or 3' "$weft" fft "$folder/line.npy" -p "$place" --dims 4 -o "$folder/x.npy"
+}
+
 test_bad_files() {
     local name
     npy complex.npy "'<c8'" '(1,)' '\0\0\0\0\0\0\0\0'
@@ -682,6 +705,7 @@ for place in $places; do
     test_sort_and_topk "$place"
     test_histogram "$place"
     test_convolve "$place"
+    test_fft "$place"
     test_select_and_unique "$place"
     test_climb "$place"
 done

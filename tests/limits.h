@@ -23,6 +23,7 @@ extern size_t wi_cholesky_block;        /* columns taken from the rest at once: 
 extern size_t wi_cholesky_ahead;        /* columns of the smallest blocks: a multiple of 64 */
 extern size_t wi_cholesky_tail;         /* columns left to steps alone */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
+extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
 #endif
 
 #endif

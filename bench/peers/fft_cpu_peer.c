@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races weft_fft on a cpu against FFTW 3 (plans by FFTW_MEASURE, threads), in turns on the same arrays,
- * out of place; the least time of all turns counts. One JSON object a line, and in the end the
- * geometric mean. `fft_cpu_peer [PLACE [N...]]`: cpu:2, and powers of 2 and mixed lengths, if none are
- * named. Short lines are transformed in batches of 2^16 numbers. */
+/* Races weft_fft on a cpu against FFTW 3 (plans by FFTW_MEASURE, threads), in turns on the same
+ * arrays, out of place; the least time of all turns counts. One JSON object a line, and in the end
+ * the geometric mean. `fft_cpu_peer [PLACE [N...]]`: cpu:2, and powers of 2 and mixed lengths, if
+ * none are named. Short lines are transformed in batches of 2^16 numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +121,8 @@ static double run(weft_context *ctx, weft_type type, size_t n) {
         theirs = other < theirs ? other : theirs;
     }
     const double wrong = difference(type, z, y, 2 * numbers);
-    printf("{\"op\":\"fft\",\"type\":\"%s\",\"n\":%zu,\"batch\":%zu,\"variant\":\"%s\",\"seconds\":%.4g,"
+    printf("{\"op\":\"fft\",\"type\":\"%s\",\"n\":%zu,\"batch\":%zu,\"variant\":\"%s\",\"seconds\":"
+           "%.4g,"
            "\"gflops\":%.2f,\"peer\":\"FFTW\",\"peer_seconds\":%.4g,\"peer_ratio\":%.3f,"
            "\"difference\":%.2g}\n",
            weft_type_name(type), n, batch, weft_used(ctx, "fft"), ours,
@@ -135,10 +136,11 @@ static double run(weft_context *ctx, weft_type type, size_t n) {
 }
 
 int main(int argc, char **argv) {
-    static const size_t mixed[] = {12,   15,   20,   36,   60,   84,    100,   105,   120,  144,
-                                   225,  240,  360,  420,  500,  625,   720,   729,   1000, 1001,
-                                   1331, 1500, 2187, 2310, 2401, 3000,  4050,  5000,  6561, 10000,
-                                   12000, 15625, 16807, 19683, 27000, 30030, 44100, 50000, 65610, 100000};
+    static const size_t mixed[] = {12,    15,    20,    36,    60,    84,    100,   105,
+                                   120,   144,   225,   240,   360,   420,   500,   625,
+                                   720,   729,   1000,  1001,  1331,  1500,  2187,  2310,
+                                   2401,  3000,  4050,  5000,  6561,  10000, 12000, 15625,
+                                   16807, 19683, 27000, 30030, 44100, 50000, 65610, 100000};
     weft_context *ctx = NULL;
     double sum = 0;
     int count = 0;

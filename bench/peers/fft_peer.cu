@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races fft against cuFFT, on the same device arrays in the same process, out of place, beside a plain
- * copy. Results of both are compared with each other: a wrong one ends the program with status 1.
+/* Races fft against cuFFT, on the same device arrays in the same process, out of place, beside a
+ * plain copy. Results of both are compared with each other: a wrong one ends the program with
+ * status 1.
  *
  *     fft_peer               all races
  *     fft_peer NAME          those whose name begins so: c64, c128, 2d, 3d
@@ -108,15 +109,15 @@ static void run(const track &t, const race &r) {
     CUDA(cudaStreamSynchronize(t.stream));
     CHECKED(cufftDestroy(plan));
     const double wrong = difference(z.p, y.p, 2 * numbers);
-    const bool ok = wrong <= (r.is_double ? 0x1p-53 : 0x1p-24) * 4 *
-                                 sqrt(log2((double)line_numbers(r)) + 4);
+    const bool ok =
+        wrong <= (r.is_double ? 0x1p-53 : 0x1p-24) * 4 * sqrt(log2((double)line_numbers(r)) + 4);
     all_ok = all_ok && ok;
     printf("{\"op\":\"fft, %s\",\"n\":[%zu,%zu,%zu],\"rank\":%d,\"batch\":%zu,\"variant\":\"%s\","
            "\"seconds\":%.4g,\"gbps\":%.0f,\"copy_share\":%.3f,\"peer\":\"cuFFT\","
            "\"peer_seconds\":%.4g,\"peer_ratio\":%.3f,\"difference\":%.2g,\"ok\":%s}\n",
            r.name, r.n[0], r.n[1], r.n[2], r.rank, r.batch, weft_used(t.ctx, "fft"), seconds,
-           bytes / seconds * 1e-9, bytes / seconds * 1e-9 / t.copy_gbps, peer, peer / seconds, wrong,
-           ok ? "true" : "false");
+           bytes / seconds * 1e-9, bytes / seconds * 1e-9 / t.copy_gbps, peer, peer / seconds,
+           wrong, ok ? "true" : "false");
     fflush(stdout);
 }
 
@@ -129,9 +130,9 @@ static void start(const track &t, const race &r) {
 
 /* Lengths with as many transforms as make about `numbers` numbers; of c128 half as many. */
 static void lengths(const track &t, bool is_double) {
-    static const size_t n[] = {1 << 8,  1 << 9,  1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1000,
-                               19683,   16807,   1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 24,
-                               1 << 27, 1021};
+    static const size_t n[] = {1 << 8,  1 << 9,  1 << 10, 1 << 11, 1 << 12, 1 << 13,
+                               1 << 14, 1000,    19683,   16807,   1 << 15, 1 << 16,
+                               1 << 17, 1 << 18, 1 << 20, 1 << 24, 1 << 27, 1021};
     const size_t numbers = (size_t)1 << (is_double ? 26 : 27);
     for (const size_t each : n) {
         const size_t batch = numbers / each ? numbers / each : 1;

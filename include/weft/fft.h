@@ -30,14 +30,15 @@ typedef enum weft_fft_direction {
 typedef struct weft_fft_description {
     weft_type type; /* f32 or f64: of real numbers, and of each part of complex ones */
     weft_fft_kind kind;
-    weft_fft_direction direction;  /* of WEFT_FFT_COMPLEX; the other kinds have theirs */
-    unsigned rank;                 /* dimensions: 1 to 3 */
-    size_t n[WEFT_FFT_DIMENSIONS]; /* lengths, of real numbers if one side is real; those of the last
-                                      dimension are next to each other unless strides are given */
-    size_t batch;                  /* how many transforms; with 0 nothing is done */
-    double scale;                  /* what results are multiplied by; 0 means 1 */
-    size_t stride_x[WEFT_FFT_DIMENSIONS]; /* from an index of a dimension to the next; all 0: no gaps,
-                                             last dimension fastest */
+    weft_fft_direction direction; /* of WEFT_FFT_COMPLEX; the other kinds have theirs */
+    unsigned rank;                /* dimensions: 1 to 3 */
+    size_t
+        n[WEFT_FFT_DIMENSIONS]; /* lengths, of real numbers if one side is real; those of the last
+                                   dimension are next to each other unless strides are given */
+    size_t batch;               /* how many transforms; with 0 nothing is done */
+    double scale;               /* what results are multiplied by; 0 means 1 */
+    size_t stride_x[WEFT_FFT_DIMENSIONS]; /* from an index of a dimension to the next; all 0: no
+                                             gaps, last dimension fastest */
     size_t stride_y[WEFT_FFT_DIMENSIONS];
     size_t apart_x; /* from one transform of the batch to the next; 0: no gaps */
     size_t apart_y;
@@ -51,21 +52,22 @@ typedef struct weft_fft_description {
  * and in more dimensions the same along each. An inverse after a forward transform gives n x; pass
  * scale = 1 / n to one of them to get x.
  *
- * A complex number is its real and then its imaginary part, as in C and in C++; arrays of them begin
- * at a multiple of its size. Real input has a transform with y(n - k) = conj(y(k)) (in each dimension
- * at once), so WEFT_FFT_REAL_TO_COMPLEX writes only elements 0 to n / 2 of the last dimension, and
- * WEFT_FFT_COMPLEX_TO_REAL reads only these; it ignores the imaginary parts of element 0 and, if the
- * last length is even, of element n / 2 of one-dimensional transforms.
+ * A complex number is its real and then its imaginary part, as in C and in C++; arrays of them
+ * begin at a multiple of its size. Real input has a transform with y(n - k) = conj(y(k)) (in each
+ * dimension at once), so WEFT_FFT_REAL_TO_COMPLEX writes only elements 0 to n / 2 of the last
+ * dimension, and WEFT_FFT_COMPLEX_TO_REAL reads only these; it ignores the imaginary parts of
+ * element 0 and, if the last length is even, of element n / 2 of one-dimensional transforms.
  *
  * Lengths may be any numbers of at least 1: those with prime factors up to 13 take about
- * n log n operations, and others are computed by a convolution (Bluestein's algorithm) of two to four
- * times their length. The rms error of a result, relative to its rms size, is about
- * eps sqrt(log2 n), where eps is 2^-24 or 2^-53: twiddle factors are rounded from long double.
- * A call gives the same bits each time on the same place with the same variant.
+ * n log n operations, and others are computed by a convolution (Bluestein's algorithm) of two to
+ * four times their length. The rms error of a result, relative to its rms size, is about eps
+ * sqrt(log2 n), where eps is 2^-24 or 2^-53: twiddle factors are rounded from long double. A call
+ * gives the same bits each time on the same place with the same variant.
  *
  * y may be x. Then complex transforms have the same strides and distances in both; of real ones
- * rows begin at the same addresses: strides of real numbers are twice those of complex ones, and those
- * of the last dimension are 1. Without strides the row of real numbers is then taken to have 2 (n / 2
+ * rows begin at the same addresses: strides of real numbers are twice those of complex ones, and
+ * those of the last dimension are 1. Without strides the row of real numbers is then taken to have
+ * 2 (n / 2
  * + 1) elements, as it must. Else x and y share no memory, and x is left as it was. Elements of y
  * must not share addresses; what lies between them is left as it was.
  *

@@ -11,7 +11,6 @@
 #include "core/tuning.h"
 #include "core/variant.h"
 #include "cpu/team.h"
-#include "fft/fft_tables.h"
 #include "weft/mpi.h"
 
 #ifdef WEFT_EMU /* this build has no GPU but the stand-in of emu/ */
@@ -239,6 +238,14 @@ void weft_close(weft_context *ctx) {
             wi_gpu_close(ctx);
         wi_team_close(ctx->team);
     }
+    while (ctx->kept) {
+        wi_kept *const kept = ctx->kept;
+        ctx->kept = kept->next;
+        kept->drop(ctx, kept);
+    }
+    if (ctx->gpu)
+        wi_gpu_close(ctx);
+    wi_team_close(ctx->team);
     wi_tuning_free(ctx->tuning);
     wi_host_free(ctx);
 }

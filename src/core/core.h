@@ -36,6 +36,13 @@ struct wi_gpus;
 struct wi_forecast;
 struct wi_tuning;
 
+/* Something that a slice keeps in a context, which closes it: the first member of the slice's own
+ * struct. */
+typedef struct wi_kept {
+    struct wi_kept *next;
+    void (*drop)(weft_context *ctx, struct wi_kept *kept);
+} wi_kept;
+
 struct weft_context {
     wi_kind kind;
     int threads; /* CPU threads a call may use, at least 1; on a GPU they copy host arrays */
@@ -53,6 +60,8 @@ struct weft_context {
     struct wi_fft_kept *fft_tables;   /* fft/fft_tables.h: those made so far */
     weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
     struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
+    struct wi_kept *kept;             /* what slices keep until the context closes */
+    weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
 };
 
 /* Records a message (printf-like, one line, no full stop at its end) and returns `status`, so that

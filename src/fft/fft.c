@@ -30,8 +30,8 @@ static weft_status check_choices(weft_context *ctx, const char *call,
     if (status != WEFT_OK)
         return status;
     if ((unsigned)d->kind > WEFT_FFT_COMPLEX_TO_REAL)
-        return wi_fail(ctx, WEFT_EARG, "%s: kind %d is not a weft_fft_kind; pass WEFT_FFT_...", call,
-                       (int)d->kind);
+        return wi_fail(ctx, WEFT_EARG, "%s: kind %d is not a weft_fft_kind; pass WEFT_FFT_...",
+                       call, (int)d->kind);
     if ((unsigned)d->direction > WEFT_FFT_INVERSE)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: direction %d is not a weft_fft_direction; pass WEFT_FFT_FORWARD or "
@@ -58,10 +58,11 @@ static weft_status check_lengths(weft_context *ctx, const char *call,
             return wi_fail(ctx, WEFT_EARG, "%s: n[%u] is 0; pass lengths of at least 1", call, k);
     for (unsigned k = 0; k < d->rank; k++)
         if (__builtin_mul_overflow(all, d->n[k] + 2, &all) || all > PTRDIFF_MAX / 4)
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: transforms of this many numbers do not fit the address space; check "
-                           "n[%u]",
-                           call, k);
+            return wi_fail(
+                ctx, WEFT_EARG,
+                "%s: transforms of this many numbers do not fit the address space; check "
+                "n[%u]",
+                call, k);
     if (d->batch && __builtin_mul_overflow(all, d->batch, &all))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: %zu transforms do not fit the address space; check batch", call,
@@ -133,16 +134,17 @@ static weft_status check_in_place(weft_context *ctx, const char *call,
     for (unsigned k = 0; k < d->rank; k++) {
         const bool is_last = k + 1 == d->rank;
         if (d->n[k] > 1)
-            agrees = agrees && (is_mixed && is_last
-                                    ? d->stride_x[k] == 1 && d->stride_y[k] == 1
-                                    : d->stride_x[k] * of_x == d->stride_y[k] * of_y);
+            agrees =
+                agrees && (is_mixed && is_last ? d->stride_x[k] == 1 && d->stride_y[k] == 1
+                                               : d->stride_x[k] * of_x == d->stride_y[k] * of_y);
     }
     if (agrees)
         return WEFT_OK;
     return wi_fail(ctx, WEFT_EARG,
                    "%s: x and y are the same array, but their strides or distances put rows at "
                    "different addresses; pass equal ones%s",
-                   call, is_mixed ? ", twice as large for real numbers, and last strides of 1" : "");
+                   call,
+                   is_mixed ? ", twice as large for real numbers, and last strides of 1" : "");
 }
 
 /* Checks a description and fills in what was left out. */
@@ -185,10 +187,11 @@ static weft_status check_complex(weft_context *ctx, const char *call, const char
     const size_t width = wi_fft_number_bytes(type);
     if ((uintptr_t)p % width == 0)
         return WEFT_OK;
-    return wi_fail(ctx, WEFT_EARG,
-                   "%s: %s is not at a multiple of %zu bytes, the size of its complex numbers; copy "
-                   "it to memory that is",
-                   call, what, width);
+    return wi_fail(
+        ctx, WEFT_EARG,
+        "%s: %s is not at a multiple of %zu bytes, the size of its complex numbers; copy "
+        "it to memory that is",
+        call, what, width);
 }
 
 static weft_status describe(weft_context *ctx, const weft_fft_description *d, const void *x,

@@ -12,9 +12,9 @@ extern "C" {
 #endif
 
 enum {
-    WI_FFT_LOOPS = 6, /* around a line: other dimensions, the batch, and two of a cut line */
+    WI_FFT_LOOPS = 6,       /* around a line: other dimensions, the batch, and two of a cut line */
     WI_FFT_MOST_CUT = 1024, /* the longest lines that engines cut lines into */
-    WI_FFT_MOST_PRIME = 13 /* larger prime factors need Bluestein's algorithm */
+    WI_FFT_MOST_PRIME = 13  /* larger prime factors need Bluestein's algorithm */
 };
 
 /* One checked call on memory that the place can access; strides and distances are filled in. */
@@ -60,7 +60,7 @@ typedef struct wi_fft_move {
     void *y;
     size_t n_in, n_out;
     bool real_in, real_out;
-    bool mirrors; /* missing element k is the conjugate of n_out - k, not 0 */
+    bool mirrors;             /* missing element k is the conjugate of n_out - k, not 0 */
     bool swaps_in, swaps_out; /* before and after the product with `table` */
     const void *table;        /* n_in complex numbers that multiply; or NULL */
     double scale;

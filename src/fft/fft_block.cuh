@@ -1,32 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines in one block: Stockham's algorithm. Each stage takes R numbers of a line, m = n / R apart, to
- * registers, turns them by twiddles, transforms them, and puts them where the next stage finds its own:
+/* Lines in one block: Stockham's algorithm. Each stage takes R numbers of a line, m = n / R apart,
+ * to registers, turns them by twiddles, transforms them, and puts them where the next stage finds
+ * its own:
  *
  *     stage with radix R after stages of radices with product `before`: for j < m and k < R
  *         in:  x(j + k m) w(R before)^(k (j mod before))
  *         out: x((j - j mod before) R + j mod before + k before)
  *
- * so that no numbers are sorted. The first stage reads global memory, the last one writes it, and in
- * between a line is in shared memory, which has a gap after each 128 bytes: then threads that are
- * next to each other meet different banks. */
+ * so that no numbers are sorted. The first stage reads global memory, the last one writes it, and
+ * in between a line is in shared memory, which has a gap after each 128 bytes: then threads that
+ * are next to each other meet different banks. */
 #ifndef WI_FFT_BLOCK_CUH
 #define WI_FFT_BLOCK_CUH
 
+#include "cuda/limit.cuh"
 #include "fft/fft_cuda.cuh"
 
 enum {
-    WI_FFT_MOST_STAGES = 8
+    WI_FFT_MOST_STAGES = 8,
+    WI_FFT_TOGETHER = 32 /* lines next to each other in a group */
 };
+
+/* Of the L2 cache for intermediate results, beside what is read and written meanwhile. */
+WI_LIMIT(size_t, wi_fft_kept_bytes, (size_t)20 << 20)
 
 template <class T>
 struct wi_fft_pass {
     const wi_fft_number<T> *x;
     wi_fft_number<T> *y;
     size_t stride_in, stride_out;
+    size_t near_in, near_out; /* from a line of a block to the next */
     wi_fft_grid grid;
     const wi_fft_number<T> *twiddles; /* WI_FFT_STAGES_OF */
     wi_fft_powers<T> powers;
-    int turning;           /* a loop; -1: results are not turned */
+    int turning; /* a loop; -1: results are not turned */
     bool swaps_in, swaps_out;
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
     T scale;
@@ -66,6 +73,7 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
     WI_FFT_BUTTERFLY(11)
     WI_FFT_BUTTERFLY(13)
     WI_FFT_BUTTERFLY(16)
+    WI_FFT_BUTTERFLY(27)
 }
 #undef WI_FFT_BUTTERFLY
 
@@ -100,7 +108,7 @@ struct wi_fft_block {
     template <int R>
     __device__ __forceinline__ void load(unsigned line, unsigned j, unsigned m, T *re,
                                          T *im) const {
-        const number *const from = p.x + at.in + line * p.grid.in[0] + j * p.stride_in;
+        const number *const from = p.x + at.in + line * p.near_in + j * p.stride_in;
         const size_t step = m * p.stride_in;
 #pragma unroll
         for (int k = 0; k < R; k++) {
@@ -118,11 +126,17 @@ struct wi_fft_block {
 #pragma unroll
         for (int k = 0; k < R; k++) {
             number v = from[wi_fft_padded<T>(j + (unsigned)k * m)];
-            if (k > 0)
+            if (k > 0 && before > 1)
                 v = wi_fft_product(v, twiddles[(unsigned)(k - 1) * before + rest]);
             re[k] = v.re;
             im[k] = v.im;
         }
+    }
+
+    /* Result k of a set, turned: of a line that is part of a longer one. `start` is w^(l j). */
+    template <int R>
+    __device__ __forceinline__ number turned(number v, number start, unsigned line, int k) const {
+        return wi_fft_product(v, wi_fft_product(start, turns[line * R + (unsigned)k]));
     }
 
     template <int R>
@@ -137,16 +151,16 @@ struct wi_fft_block {
     template <int R>
     __device__ __forceinline__ void store(unsigned line, unsigned j, unsigned before, const T *re,
                                           const T *im) const {
-        number *const to = p.y + at.out + line * p.grid.out[0] + j * p.stride_out;
+        number *const to = p.y + at.out + line * p.near_out + j * p.stride_out;
         const size_t step = before * p.stride_out;
-        number turned = {1, 0};
+        number start = {1, 0};
         if (p.turning >= 0)
-            turned = p.powers.at(turn_of(line) * j);
+            start = p.powers.at(turn_of(line) * j);
 #pragma unroll
         for (int k = 0; k < R; k++) {
             number v = {re[k] * p.scale, im[k] * p.scale};
             if (p.turning >= 0)
-                v = wi_fft_product(v, wi_fft_product(turned, turns[line * R + (unsigned)k]));
+                v = turned<R>(v, start, line, k);
             to[k * step] = wi_fft_swapped(v, p.swaps_out);
         }
     }
@@ -191,5 +205,40 @@ struct wi_fft_block {
             __syncthreads();
     }
 };
+
+/* The pass of lines with these radices, so many lines in a block; without `blocks` only its tables
+ * are made. */
+template <class T>
+weft_status wi_fft_pass_of(weft_context *ctx, const wi_fft_lines *l, const unsigned *radix,
+                           unsigned stages, unsigned lines, wi_fft_pass<T> *p, unsigned *blocks) {
+    wi_fft_table_key key = {};
+    const void *twiddles = NULL, *powers = NULL;
+    key.kind = WI_FFT_STAGES_OF;
+    key.type = l->type;
+    key.n = l->n;
+    for (unsigned k = 0; k < stages; k++)
+        key.radix[k] = (unsigned char)radix[k];
+    weft_status status = wi_fft_table(ctx, &key, &twiddles);
+    *p = {};
+    if (status == WEFT_OK && l->period)
+        status = wi_fft_powers_of(ctx, key.type, l->period, &powers, &p->powers.bits);
+    if (status != WEFT_OK || !blocks)
+        return status;
+    p->x = (const wi_fft_number<T> *)l->x;
+    p->y = (wi_fft_number<T> *)l->y;
+    p->stride_in = l->stride_in;
+    p->stride_out = l->stride_out;
+    p->twiddles = (const wi_fft_number<T> *)twiddles;
+    p->powers.table = (const wi_fft_number<T> *)powers;
+    p->turning = l->period ? l->turning : -1;
+    p->swaps_in = l->swaps_in;
+    p->swaps_out = l->swaps_out;
+    p->lines_in = l->loops.used > 0 && l->loops.in[0] < l->stride_in;
+    p->lines_out = l->loops.used > 0 && l->loops.out[0] < l->stride_out;
+    p->scale = (T)l->scale;
+    p->near_in = l->loops.used > 0 ? l->loops.in[0] : 0;
+    p->near_out = l->loops.used > 0 ? l->loops.out[0] : 0;
+    return wi_fft_grid_of(ctx, &l->loops, lines, &p->grid, blocks);
+}
 
 #endif

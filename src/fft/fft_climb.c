@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fft's climb: one forward transform of n complex numbers. The problem is a wi_data of 2 n elements
- * whose x is the input and whose z is the output. Results are checked by some of them, computed from
- * the definition, and by Parseval's theorem for all. */
+ * whose x is the input and whose z is the output. Results are checked by some of them, computed
+ * from the definition, and by Parseval's theorem for all. */
 #include <math.h>
 #include <stdio.h>
 
@@ -99,10 +99,10 @@ static bool check(void *problem, char *why, size_t bytes) {
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
     (void)rung;
-    *facts = (wi_facts){.size = wi_size_of(data->setup.n / 2),
-                        .bytes = 2.0 * (double)data->setup.n *
-                                 (double)weft_type_size(data->setup.type),
-                        .roof = WI_ROOF_COPY};
+    *facts =
+        (wi_facts){.size = wi_size_of(data->setup.n / 2),
+                   .bytes = 2.0 * (double)data->setup.n * (double)weft_type_size(data->setup.type),
+                   .roof = WI_ROOF_COPY};
 }
 
 const wi_climb wi_fft_climb = {

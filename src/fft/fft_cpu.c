@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rung threads: each thread takes groups of lines, as many as a vector has lanes. A line that is alone
- * is cut, so that it becomes lines next to each other. */
+/* The rung threads: each thread takes groups of lines, as many as a vector has lanes. A line that
+ * is alone is cut, so that it becomes lines next to each other. */
 #include "fft/fft_cpu.h"
 
 #include "cpu/team.h"
@@ -8,7 +8,7 @@
 #include "fft/fft_tables.h"
 
 enum {
-    MOST_RADIX = 10,     /* 11 and 13 if n needs them; larger ones have more numbers than registers */
+    MOST_RADIX = 10, /* 11 and 13 if n needs them; larger ones have more numbers than registers */
     MOST_DIRECT = 1024,  /* numbers of a line whose vectors fit the second-level cache */
     LEAST_CUT = 64,      /* a shorter line is not worth cutting */
     KEPT_BYTES = 1 << 20 /* for a thread; what it reads and writes takes cache, too */
@@ -136,9 +136,8 @@ static bool cuts(weft_type type, size_t n) {
 
 static bool takes(const weft_context *ctx, const wi_fft_lines *l) {
     (void)ctx;
-    return l->n < LEAST_CUT ||
-           (l->n <= MOST_DIRECT &&
-            (l->period || wi_fft_loops_lines(&l->loops) >= lanes_of(l->type)));
+    return l->n < LEAST_CUT || (l->n <= MOST_DIRECT &&
+                                (l->period || wi_fft_loops_lines(&l->loops) >= lanes_of(l->type)));
 }
 
 weft_status wi_fft_threads(weft_context *ctx, const void *args) {

@@ -36,13 +36,15 @@ __host__ __device__ constexpr int most_of(unsigned radix) {
 
 template <class T>
 static __global__ void __launch_bounds__(most_threads)
-    any_length(const __grid_constant__ wi_fft_pass<T> p, const __grid_constant__ any_stages stages) {
+    any_length(const __grid_constant__ wi_fft_pass<T> p,
+               const __grid_constant__ any_stages stages) {
     WEFT_DYNAMIC_SHARED(shared);
-    const wi_fft_place at = wi_fft_place_of(p.grid, p.turning);
+    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     const unsigned pitch = wi_fft_pitch<T>(stages.n);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T> block = {p,        at,    numbers,          numbers + p.grid.lines * pitch,
-                                   stages.n, pitch, stages.line_bits, blockDim.x};
+    const wi_fft_block<T> block = {
+        p,        at,    numbers,          numbers + p.grid.lines * pitch,
+        stages.n, pitch, stages.line_bits, blockDim.x};
     block.fill_turns(stages.at[stages.count - 1].radix);
     if (stages.count == 1)
         __syncthreads();
@@ -73,10 +75,15 @@ static __global__ void __launch_bounds__(most_threads)
 template <class T, int points, int threads_, int... radices>
 struct shape {
     using Type = T;
-    static constexpr unsigned threads = threads_, n = (1 * ... * radices), stages = sizeof...(radices);
+    static constexpr unsigned threads = threads_, n = (1 * ... * radices),
+                              stages = sizeof...(radices);
     static constexpr unsigned lines = points / n;
-    static constexpr unsigned line_bits =
-        lines >= 64 ? 6 : lines >= 32 ? 5 : lines >= 16 ? 4 : lines >= 8 ? 3 : lines >= 4 ? 2 : lines / 2;
+    static constexpr unsigned line_bits = lines >= 64   ? 6
+                                          : lines >= 32 ? 5
+                                          : lines >= 16 ? 4
+                                          : lines >= 8  ? 3
+                                          : lines >= 4  ? 2
+                                                        : lines / 2;
     static constexpr unsigned radix[] = {radices...};
     static constexpr unsigned last = radix[stages - 1];
     static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, n, last);
@@ -102,59 +109,24 @@ static __global__ void __launch_bounds__(Shape::threads)
     using T = typename Shape::Type;
     constexpr unsigned pitch = wi_fft_pitch<T>(Shape::n);
     WEFT_DYNAMIC_SHARED(shared);
-    const wi_fft_place at = wi_fft_place_of(p.grid, p.turning);
+    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
     wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T> block = {p,        at,    numbers,          numbers + Shape::lines * pitch,
-                                   Shape::n, pitch, Shape::line_bits, Shape::threads};
+    const wi_fft_block<T> block = {
+        p,        at,    numbers,          numbers + Shape::lines * pitch,
+        Shape::n, pitch, Shape::line_bits, Shape::threads};
     block.fill_turns(Shape::last);
     Shape::run_all(block);
 }
 
 /* ---- launches ---- */
 
-template <class T>
-static weft_type type_of() {
-    return sizeof(T) == sizeof(double) ? WEFT_F64 : WEFT_F32;
-}
-
-template <class T>
-static weft_status pass_of(weft_context *ctx, const wi_fft_lines *l, const unsigned *radix,
-                           unsigned stages, unsigned lines, wi_fft_pass<T> *p, unsigned *blocks) {
-    wi_fft_table_key key = {};
-    const void *twiddles = NULL, *powers = NULL;
-    key.kind = WI_FFT_STAGES_OF;
-    key.type = type_of<T>();
-    key.n = l->n;
-    for (unsigned k = 0; k < stages; k++)
-        key.radix[k] = (unsigned char)radix[k];
-    weft_status status = wi_fft_table(ctx, &key, &twiddles);
-    *p = {};
-    if (status == WEFT_OK && l->period)
-        status = wi_fft_powers_of(ctx, key.type, l->period, &powers, &p->powers.bits);
-    if (status != WEFT_OK || !blocks)
-        return status;
-    p->x = (const wi_fft_number<T> *)l->x;
-    p->y = (wi_fft_number<T> *)l->y;
-    p->stride_in = l->stride_in;
-    p->stride_out = l->stride_out;
-    p->twiddles = (const wi_fft_number<T> *)twiddles;
-    p->powers.table = (const wi_fft_number<T> *)powers;
-    p->turning = l->period ? l->turning : -1;
-    p->swaps_in = l->swaps_in;
-    p->swaps_out = l->swaps_out;
-    p->lines_in = l->loops.used > 0 && l->loops.in[0] < l->stride_in;
-    p->lines_out = l->loops.used > 0 && l->loops.out[0] < l->stride_out;
-    p->scale = (T)l->scale;
-    return wi_fft_grid_of(ctx, &l->loops, lines, &p->grid, blocks);
-}
-
 /* `queues`: else only tables are made. */
 template <class Shape>
 static weft_status run_shape(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     wi_fft_pass<typename Shape::Type> p;
     unsigned blocks = 0;
-    const weft_status status = pass_of(ctx, l, Shape::radix, Shape::stages, Shape::lines, &p,
-                                       queues ? &blocks : NULL);
+    const weft_status status = wi_fft_pass_of(ctx, l, Shape::radix, Shape::stages, Shape::lines, &p,
+                                              queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
     return WEFT_LAUNCH(one_length<Shape>, ctx, blocks, Shape::threads, Shape::bytes, p);
@@ -180,7 +152,8 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
     s.count = (unsigned)wi_fft_radices(l->n, 16, radix);
     s.line_bits = line_bits_of<T>(l);
     for (unsigned k = 0; k < s.count; k++) {
-        const unsigned m = s.n / radix[k], sets = m << s.line_bits, most = (unsigned)most_of(radix[k]);
+        const unsigned m = s.n / radix[k], sets = m << s.line_bits,
+                       most = (unsigned)most_of(radix[k]);
         const unsigned wanted = ((sets + most - 1) / most + 31) / 32 * 32;
         s.at[k] = {radix[k], wi_fft_divisor_of(before), wi_fft_divisor_of(m), twiddles};
         twiddles += before > 1 ? (radix[k] - 1) * before : 0;
@@ -188,7 +161,7 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
         threads = wanted > threads ? wanted : threads;
     }
     const weft_status status =
-        pass_of(ctx, l, radix, s.count, 1u << s.line_bits, &p, queues ? &blocks : NULL);
+        wi_fft_pass_of(ctx, l, radix, s.count, 1u << s.line_bits, &p, queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
     return WEFT_LAUNCH(any_length<T>, ctx, blocks, threads,
@@ -204,11 +177,14 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);
         SHAPE(float, 4096, 256, 8, 8, 8);
+        SHAPE(float, 4000, 416, 10, 10, 10);
         SHAPE(float, 8192, 512, 16, 8, 8);
         SHAPE(float, 8192, 512, 16, 16, 8);
         SHAPE(float, 8192, 512, 16, 16, 16);
         SHAPE(float, 8192, 512, 16, 8, 8, 8);
         SHAPE(float, 16384, 1024, 16, 16, 8, 8);
+        SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
+        SHAPE(float, 19683, 736, 27, 27, 27);
     default:
         return run_any<float>(ctx, l, queues);
     }
@@ -219,6 +195,7 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 2048, 128, 16, 8);
         SHAPE(double, 2048, 128, 16, 16);
         SHAPE(double, 4096, 256, 8, 8, 8);
+        SHAPE(double, 4000, 416, 10, 10, 10);
         SHAPE(double, 4096, 256, 16, 8, 8);
         SHAPE(double, 4096, 256, 16, 16, 8);
         SHAPE(double, 4096, 256, 16, 16, 16);
@@ -244,9 +221,11 @@ bool wi_fft_block_cuts(weft_type type, size_t n) {
 
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
     const bool is_power = (l->n & (l->n - 1)) == 0, is_wide = l->type == WEFT_F64;
-    const bool is_strided = l->loops.used > 0 && (l->loops.in[0] < l->stride_in ||
-                                                  l->loops.out[0] < l->stride_out);
+    const bool is_strided =
+        l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
     (void)ctx;
+    if (!is_strided && !is_wide && (l->n == 16807 || l->n == 19683)) /* 7^5, 3^9 */
+        return true;
     if (is_strided)
         return wi_fft_block_cuts(l->type, l->n);
     return l->n <= (size_t)(is_power ? 16384 : 4096) >> is_wide;
@@ -254,21 +233,18 @@ bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
 
 /* ---- the rungs ---- */
 
-constexpr size_t together = 32;
-constexpr size_t kept_bytes = (size_t)20 << 20; /* beside what is read and written meanwhile */
-
 weft_status wi_fft_registers(weft_context *ctx, const void *args) {
     static const wi_fft_engine engine = {
-        false,    wi_fft_block_takes,   wi_fft_block_cuts,  0,
-        together, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
+        false,           wi_fft_block_takes,   wi_fft_block_cuts,  0,
+        WI_FFT_TOGETHER, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
         wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_cached(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {
-        false,    wi_fft_block_takes,   wi_fft_block_cuts,  kept_bytes,
-        together, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
+    const wi_fft_engine engine = {
+        false,           wi_fft_block_takes,   wi_fft_block_cuts,  wi_fft_kept_bytes,
+        WI_FFT_TOGETHER, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
         wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

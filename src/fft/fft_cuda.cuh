@@ -73,9 +73,11 @@ struct wi_fft_place {
     unsigned turn;         /* number in loop `turning`, if that is not the innermost */
 };
 
-__device__ __forceinline__ wi_fft_place wi_fft_place_of(const wi_fft_grid &g, int turning) {
-    unsigned rest = blockIdx.x / g.across;
-    wi_fft_place at = {0, 0, blockIdx.x % g.across * g.lines, 0, 0};
+/* Place number `index` of a grid. */
+__device__ __forceinline__ wi_fft_place wi_fft_place_of(const wi_fft_grid &g, unsigned index,
+                                                        int turning) {
+    unsigned rest = index / g.across;
+    wi_fft_place at = {0, 0, index % g.across * g.lines, 0, 0};
     for (int k = 1; k < g.used; k++) {
         const unsigned number = rest % g.count[k];
         rest /= g.count[k];

@@ -132,8 +132,11 @@ static __global__ void fold(const __grid_constant__ fold_params p) {
     const number less = {(a.re - b.re) * scale, (a.im + b.im) * scale};
     const number turn = f.is_inverse ? number{w.im, w.re} : number{w.im, -w.re};
     const number odd = wi_fft_product(less, turn);
-    y[k * f.stride_out] = {sum.re + odd.re, sum.im + odd.im};
-    if (back != k && (k > 0 || !f.is_inverse))
+    const bool is_real = k == 0 && !f.is_inverse;
+    y[k * f.stride_out] = {sum.re + odd.re, is_real ? (T)0 : sum.im + odd.im};
+    if (is_real)
+        y[half * f.stride_out] = {sum.re - odd.re, (T)0};
+    else if (back != k && k > 0)
         y[back * f.stride_out] = {sum.re - odd.re, odd.im - sum.im};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The teaching rungs of fft on a GPU: the definition; radix 2 with one kernel for each stage; radix 2 in
- * shared memory. */
+/* The teaching rungs of fft on a GPU: the definition; radix 2 with one kernel for each stage; radix
+ * 2 in shared memory. */
 #include "fft/fft_cuda.cuh"
 
 constexpr unsigned step_threads = 256;
@@ -89,17 +89,17 @@ static __global__ void one_stage(const __grid_constant__ step_params p, size_t h
     join(a, a + half, ((const number *)p.roots)[k * (p.l.n / (2 * half))]);
 }
 
-/* All stages of a line by one block; in the end the results are turned if the line is part of a longer
- * one. */
+/* All stages of a line by one block; in the end the results are turned if the line is part of a
+ * longer one. */
 template <class T>
 static __global__ void shared_line(const __grid_constant__ step_params p, wi_fft_powers<T> powers) {
     using number = wi_fft_number<T>;
     WEFT_SHARED(number, numbers, [most_shared]);
-    const wi_fft_place at = wi_fft_place_of(p.grid, p.l.turning);
+    const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.l.turning);
     const unsigned n = (unsigned)p.l.n;
     for (unsigned k = threadIdx.x; k < n; k += step_threads)
-        numbers[reversed(k, p.bits)] = wi_fft_swapped(
-            ((const number *)p.l.x)[at.in + k * p.l.stride_in], p.l.swaps_in);
+        numbers[reversed(k, p.bits)] =
+            wi_fft_swapped(((const number *)p.l.x)[at.in + k * p.l.stride_in], p.l.swaps_in);
     for (unsigned half = 1; half < n; half *= 2) {
         __syncthreads();
         for (unsigned i = threadIdx.x; i < n / 2; i += step_threads) {
@@ -132,9 +132,8 @@ static weft_status step_prepare(weft_context *ctx, const wi_fft_lines *l) {
     const void *table = NULL;
     unsigned bits = 0;
     const weft_status status = step_roots(ctx, l, &table);
-    return status == WEFT_OK && l->period
-               ? wi_fft_powers_of(ctx, l->type, l->period, &table, &bits)
-               : status;
+    return status == WEFT_OK && l->period ? wi_fft_powers_of(ctx, l->type, l->period, &table, &bits)
+                                          : status;
 }
 
 static weft_status step_params_of(weft_context *ctx, const wi_fft_lines *l, step_params *p,
@@ -196,7 +195,6 @@ static weft_status put_back(weft_context *ctx, const step_params *p) {
     return wi_fft_move_cuda(ctx, &m);
 }
 
-
 static weft_status through_room(weft_context *ctx, const wi_fft_lines *l,
                                 weft_status (*queue)(weft_context *ctx, step_params *p)) {
     step_params p;
@@ -216,8 +214,8 @@ static weft_status through_room(weft_context *ctx, const wi_fft_lines *l,
 }
 
 static weft_status define_lines(weft_context *ctx, const wi_fft_lines *l) {
-    return through_room(ctx, l, l->type == WEFT_F64 ? queue_definition<double>
-                                                    : queue_definition<float>);
+    return through_room(ctx, l,
+                        l->type == WEFT_F64 ? queue_definition<double> : queue_definition<float>);
 }
 
 static weft_status stage_lines(weft_context *ctx, const wi_fft_lines *l) {
@@ -234,9 +232,8 @@ static weft_status queue_shared(weft_context *ctx, const wi_fft_lines *l) {
     if (status == WEFT_OK && l->period)
         status = wi_fft_powers_of(ctx, l->type, l->period, &table, &powers.bits);
     powers.table = (const wi_fft_number<T> *)table;
-    return status == WEFT_OK
-               ? WEFT_LAUNCH(shared_line<T>, ctx, blocks, step_threads, 0, p, powers)
-               : status;
+    return status == WEFT_OK ? WEFT_LAUNCH(shared_line<T>, ctx, blocks, step_threads, 0, p, powers)
+                             : status;
 }
 
 static weft_status share_lines(weft_context *ctx, const wi_fft_lines *l) {
@@ -262,21 +259,28 @@ static bool takes_shared(const weft_context *ctx, const wi_fft_lines *l) {
 }
 
 weft_status wi_fft_definition_gpu(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {
-        true, takes_all, NULL, 0, 1, step_prepare, define_lines, wi_fft_move_cuda, wi_fft_fold_cuda};
+    static const wi_fft_engine engine = {true,
+                                         takes_all,
+                                         NULL,
+                                         0,
+                                         1,
+                                         step_prepare,
+                                         define_lines,
+                                         wi_fft_move_cuda,
+                                         wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_stages(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {false,        takes_all,   NULL,             0,
-                                         1,            step_prepare, stage_lines,     wi_fft_move_cuda,
-                                         wi_fft_fold_cuda};
+    static const wi_fft_engine engine = {
+        false,           takes_all, NULL, 0, 1, step_prepare, stage_lines, wi_fft_move_cuda,
+        wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_shared(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {false,        takes_shared, cuts_shared,     0,
-                                         1,            step_prepare, share_lines,     wi_fft_move_cuda,
-                                         wi_fft_fold_cuda};
+    static const wi_fft_engine engine = {
+        false,       takes_shared,     cuts_shared,     0, 1, step_prepare,
+        share_lines, wi_fft_move_cuda, wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call, dimension by dimension: transforms along the last one take x to y, those along the others
- * follow in place. Real lines of even length are transformed as complex ones of half that length. */
+ * follow in place. Real lines of even length are transformed as complex ones of half that length.
+ */
 #include <string.h>
 
 #include "core/gpu.h"
@@ -99,8 +100,9 @@ weft_status wi_fft_take(wi_fft_job *job, size_t bytes, void **p) {
         return wi_gpu_alloc(job->ctx, p, bytes);
     *p = wi_host_alloc(bytes);
     return *p ? WEFT_OK
-              : wi_fail(job->ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu bytes of intermediate "
-                                               "results",
+              : wi_fail(job->ctx, WEFT_ENOMEM,
+                        "weft_fft: no memory for %zu bytes of intermediate "
+                        "results",
                         bytes);
 }
 
@@ -189,9 +191,8 @@ static weft_status drive_complex(wi_fft_job *job) {
     const wi_fft_args *const a = job->args;
     const weft_fft_description *const d = &a->d;
     const bool is_inverse = d->direction == WEFT_FFT_INVERSE;
-    const weft_status status =
-        along(job, d->rank - 1, a->x, d->stride_x, d->apart_x, a->y, d->stride_y, d->apart_y,
-              is_inverse, d->scale);
+    const weft_status status = along(job, d->rank - 1, a->x, d->stride_x, d->apart_x, a->y,
+                                     d->stride_y, d->apart_y, is_inverse, d->scale);
     if (status != WEFT_OK)
         return status;
     return along_others(job, 1, a->y, d->stride_y, d->apart_y, is_inverse);
@@ -356,8 +357,8 @@ static weft_status drive_forward(wi_fft_job *job) {
     const wi_fft_args *const a = job->args;
     const weft_fft_description *const d = &a->d;
     const row_set r = rows_of(a, a->x, d->stride_x, d->apart_x);
-    const weft_status status = is_paired(d->type, &r, true) ? forward_paired(job, &r)
-                                                            : widened(job, &r, false);
+    const weft_status status =
+        is_paired(d->type, &r, true) ? forward_paired(job, &r) : widened(job, &r, false);
     return status == WEFT_OK ? along_others(job, 1, a->y, d->stride_y, d->apart_y, false) : status;
 }
 

@@ -2,6 +2,7 @@
 /* The rungs of fft: what they can do, and what they cost. */
 #include <math.h>
 
+#include "core/gpu.h"
 #include "cpu/team.h"
 #include "fft/fft.h"
 
@@ -45,10 +46,22 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
 }
 
 #ifdef WEFT_CUDA
+static const char *fits_clusters(const weft_context *ctx, const void *args) {
+    (void)args;
+    return ctx->gpu->capability < 90 ? "needs compute capability 9.0: clusters" : NULL;
+}
+
 static double cached_seconds(const weft_context *ctx, const void *args) {
     const wi_fft_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
     return m->launch_s * a->d.rank + 1.1 * wi_seconds_moving(m, bytes_of(a));
+}
+/* The same for lines that no cluster holds; theirs are read and written once. */
+static double clusters_seconds(const weft_context *ctx, const void *args) {
+    const wi_fft_args *const a = args;
+    const size_t most = (size_t)1 << (a->d.type == WEFT_F64 ? 17 : 18), n = a->d.n[a->d.rank - 1];
+    const bool is_held = n > (size_t)1 << 14 && n <= most && (n & (n - 1)) == 0;
+    return (is_held ? 0.8 : 1.01) * cached_seconds(ctx, args);
 }
 #endif
 
@@ -65,7 +78,7 @@ static const wi_row rows[] = {
      .misfit = fits_powers,
      .run = wi_fft_radix2},
     {.name = "threads",
-     .what = "several lines in vector registers, radices up to 16, blocks for the cache, all cores",
+     .what = "a line in each lane of a vector, radices up to 13, groups for the cache, all cores",
      .kinds = WI_ON_CPU,
      .types = TYPES,
      .seconds = threads_seconds,
@@ -101,6 +114,13 @@ static const wi_row rows[] = {
      .types = TYPES,
      .seconds = cached_seconds,
      .run = wi_fft_cached},
+    {.name = "clusters",
+     .what = "lines of 2^15 to 2^18 numbers in the shared memory of a cluster",
+     .kinds = WI_ON_CUDA,
+     .types = TYPES,
+     .misfit = fits_clusters,
+     .seconds = clusters_seconds,
+     .run = wi_fft_clusters},
 #endif
 };
 

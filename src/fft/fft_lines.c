@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of any length. Those that an engine does not take in one go are cut: with n = n1 n2,
  *
- *     X(k1 + n1 k2) = sum over j2 of w(n)^(j2 k1) [sum over j1 of x(n2 j1 + j2) w(n1)^(j1 k1)] w(n2)^(j2 k2),
+ *     X(k1 + n1 k2) = sum over j2 of w(n)^(j2 k1) [sum over j1 of x(n2 j1 + j2) w(n1)^(j1 k1)]
+ * w(n2)^(j2 k2),
  *
- * so n2 lines of n1 numbers, whose results are turned by w(n)^(j2 k1), are followed by n1 lines of n2
- * numbers. What comes between lies in scratch memory; if an engine wants it in a cache, so many lines
- * are done together as fit. A length with a large prime factor is a convolution with a chirp:
+ * so n2 lines of n1 numbers, whose results are turned by w(n)^(j2 k1), are followed by n1 lines of
+ * n2 numbers. What comes between lies in scratch memory; if an engine wants it in a cache, so many
+ * lines are done together as fit. A length with a large prime factor is a convolution with a chirp:
  *
  *     X(k) = c(k) sum over j of (x(j) c(j)) conj(c(k - j)),  c(k) = exp(-pi i k^2 / n). */
 #include <string.h>
@@ -100,13 +101,12 @@ static void pack(const wi_fft_loops *loops, int k, size_t n, size_t steps[WI_FFT
     }
 }
 
-/* n2 lines of n1, then n1 lines of n2. Where the lines next to each other are closer than the numbers
- * of one, `wide` of them stay next to each other in between. */
+/* n2 lines of n1, then n1 lines of n2. Where the lines next to each other are closer than the
+ * numbers of one, `wide` of them stay next to each other in between. */
 static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
     const size_t n1 = cut_of(l, job->engine), n2 = l->n / n1;
     const size_t wide = is_across(l) ? l->loops.count[0] : 1;
-    const size_t bytes =
-        wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
+    const size_t bytes = wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
     void *between = NULL;
     weft_status status = wi_fft_take(job, bytes, &between);
     wi_fft_lines first = *l, second = *l;
@@ -146,8 +146,7 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
         k--;
     if (kept == 0 || k < 0 || l->loops.count[k] == 1 || bytes <= kept)
         return two_steps(job, l);
-    const bool is_close =
-        k == 0 && (is_across(l) || l->loops.out[0] < l->stride_out);
+    const bool is_close = k == 0 && (is_across(l) || l->loops.out[0] < l->stride_out);
     const size_t least = is_close ? job->engine->together : 1;
     const size_t fit = kept / (bytes / l->loops.count[k]), together = fit < least ? least : fit;
     for (size_t at = 0; at < l->loops.count[k] && status == WEFT_OK; at += together) {
@@ -163,11 +162,10 @@ static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
 
 /* ---- a chirp ---- */
 
-static weft_status chirp_tables(wi_fft_job *job, const wi_fft_lines *l, size_t m, const void **chirp,
-                                const void **spectrum) {
+static weft_status chirp_tables(wi_fft_job *job, const wi_fft_lines *l, size_t m,
+                                const void **chirp, const void **spectrum) {
     const wi_fft_table_key own = {.kind = WI_FFT_CHIRP, .type = l->type, .n = l->n};
-    const wi_fft_table_key whole = {
-        .kind = WI_FFT_SPECTRUM, .type = l->type, .n = l->n, .part = m};
+    const wi_fft_table_key whole = {.kind = WI_FFT_SPECTRUM, .type = l->type, .n = l->n, .part = m};
     if (job->args->asks_bytes)
         return WEFT_OK;
     const weft_status status = wi_fft_table(job->ctx, &own, chirp);

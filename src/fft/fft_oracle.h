@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transforms in long double for the tests: each length by its smallest prime factor, with roots of its
- * own. Shares no code with the rungs. */
+/* Transforms in long double for the tests: each length by its smallest prime factor, with roots of
+ * its own. Shares no code with the rungs. */
 #ifndef WI_FFT_ORACLE_H
 #define WI_FFT_ORACLE_H
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "weft/fft.h"
+#include "testing.h"
 
 typedef struct oracle_number {
     long double re, im;
@@ -36,8 +36,7 @@ static inline void oracle_line(const oracle_number *x, size_t step, oracle_numbe
     }
     const size_t m = n / p;
     oracle_number *const part = malloc(n * sizeof *part);
-    if (!part)
-        abort();
+    assert_non_null(part);
     for (size_t r = 0; r < p; r++)
         oracle_line(x + r * step, step * p, part + r * m, m, roots, whole);
     for (size_t k = 0; k < n; k++) {
@@ -55,8 +54,8 @@ static inline void oracle_line(const oracle_number *x, size_t step, oracle_numbe
 /* A line in place. */
 static inline void oracle_transform(oracle_number *x, size_t step, size_t n, bool is_inverse) {
     oracle_number *const roots = malloc(n * sizeof *roots), *const to = malloc(n * sizeof *to);
-    if (!roots || !to)
-        abort();
+    assert_non_null(roots);
+    assert_non_null(to);
     for (size_t k = 0; k < n; k++)
         roots[k] = oracle_root(k, n, is_inverse);
     oracle_line(x, step, to, n, roots, n);

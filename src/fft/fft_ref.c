@@ -49,8 +49,7 @@ static bool takes_all(const weft_context *ctx, const wi_fft_lines *l) {
 
 /* All powers of exp(-2 pi i / n). */
 static weft_status powers_of(weft_context *ctx, const wi_fft_lines *l, const void **table) {
-    const wi_fft_table_key key = {
-        .kind = WI_FFT_POWERS, .type = l->type, .n = l->n, .part = l->n};
+    const wi_fft_table_key key = {.kind = WI_FFT_POWERS, .type = l->type, .n = l->n, .part = l->n};
     return wi_fft_table(ctx, &key, table);
 }
 

@@ -2,6 +2,8 @@
 /* The work of a thread of fft, for one instruction set. */
 #include "fft/fft_simd.h"
 
+#include <string.h>
+
 #include "cpu/lanes.h"
 
 #define SHUFFLE __builtin_shufflevector
@@ -33,6 +35,57 @@
 #    define ODD_2 HIGH_2
 #endif
 
+/* Rows become columns, W of W numbers: log2 W perfect shuffles. */
+#define SHUFFLED(V, W, LOW, HIGH, v)                                                               \
+    for (int step = 1; step < (W); step *= 2) {                                                    \
+        V t[W];                                                                                    \
+        for (int i = 0; i < (W) / 2; i++) {                                                        \
+            t[2 * i] = LOW(v[i], v[i + (W) / 2]);                                                  \
+            t[2 * i + 1] = HIGH(v[i], v[i + (W) / 2]);                                             \
+        }                                                                                          \
+        memcpy(v, t, sizeof t);                                                                    \
+    }
+
+#if WI_VECTOR_BYTES == 32
+/* AVX2 has instructions for shuffles within each half, and for exchanges of halves. */
+WI_INLINE void transpose_f32(wi_floats *v) {
+    wi_floats t[8], u[8];
+#    pragma GCC unroll 4
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = SHUFFLE(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        t[i + 1] = SHUFFLE(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+    }
+#    pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4) {
+        u[i] = SHUFFLE(t[i], t[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        u[i + 1] = SHUFFLE(t[i], t[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        u[i + 2] = SHUFFLE(t[i + 1], t[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        u[i + 3] = SHUFFLE(t[i + 1], t[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+#    pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        v[i] = SHUFFLE(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        v[i + 4] = SHUFFLE(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+WI_INLINE void transpose_f64(wi_doubles *v) {
+    const wi_doubles a = SHUFFLE(v[0], v[1], 0, 4, 2, 6), b = SHUFFLE(v[0], v[1], 1, 5, 3, 7);
+    const wi_doubles c = SHUFFLE(v[2], v[3], 0, 4, 2, 6), d = SHUFFLE(v[2], v[3], 1, 5, 3, 7);
+    v[0] = SHUFFLE(a, c, 0, 1, 4, 5);
+    v[1] = SHUFFLE(b, d, 0, 1, 4, 5);
+    v[2] = SHUFFLE(a, c, 2, 3, 6, 7);
+    v[3] = SHUFFLE(b, d, 2, 3, 6, 7);
+}
+#else
+WI_INLINE void transpose_f32(wi_floats *v){
+    SHUFFLED(wi_floats, WI_VECTOR_BYTES / 4, F32(LOW), F32(HIGH), v)}
+
+WI_INLINE void transpose_f64(wi_doubles *v) {
+    SHUFFLED(wi_doubles, WI_VECTOR_BYTES / 8, F64(LOW), F64(HIGH), v)
+}
+#endif
+
 #define INLINE WI_INLINE
 #include "fft/fft_roots.h"
 #define V wi_floats
@@ -55,6 +108,7 @@
 #define LOW F32(LOW)
 #define HIGH F32(HIGH)
 #define EVEN F32(EVEN)
+#define TRANSPOSE transpose_f32
 #define ODD F32(ODD)
 #define BROADCAST wi_splat_f32
 #define PRODUCT_SUM wi_plus_product_f32
@@ -66,6 +120,7 @@
 #define LOW F64(LOW)
 #define HIGH F64(HIGH)
 #define EVEN F64(EVEN)
+#define TRANSPOSE transpose_f64
 #define ODD F64(ODD)
 #define BROADCAST wi_splat
 #define PRODUCT_SUM wi_plus_product

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work of a thread of fft, compiled for each instruction set: as many lines at a time as a vector has
- * lanes. */
+/* The work of a thread of fft, compiled for each instruction set: as many lines at a time as a
+ * vector has lanes. */
 #ifndef WI_FFT_SIMD_H
 #define WI_FFT_SIMD_H
 
@@ -23,9 +23,10 @@ typedef struct wi_fft_work {
     const void *lanes; /* of a period: WI_FFT_LANES; or NULL if all lanes are turned alike */
 } wi_fft_work;
 
-/* Lines first ... first + count - 1 of all, no more than there are lanes; with a period they are next to
- * each other in the innermost loop. `room` is for 4 n vectors. */
-typedef void wi_fft_transform_lines(const wi_fft_work *work, size_t first, size_t count, void *room);
+/* Lines first ... first + count - 1 of all, no more than there are lanes; with a period they are
+ * next to each other in the innermost loop. `room` is for 4 n vectors. */
+typedef void wi_fft_transform_lines(const wi_fft_work *work, size_t first, size_t count,
+                                    void *room);
 
 typedef struct wi_fft_simd {
     size_t bytes; /* of a vector */

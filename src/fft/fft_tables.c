@@ -12,25 +12,25 @@ typedef struct complex_long {
 } complex_long;
 
 /* A table of the context. */
-struct wi_fft_kept {
-    struct wi_fft_kept *next;
+typedef struct kept_table {
+    wi_kept head;
     wi_fft_table_key key;
     void *table; /* in memory of the place */
     bool is_host;
-};
+} kept_table;
 
 static const long double pi = 3.14159265358979323846264338327950288L;
 
-/* exp(-2 pi i k / n), k < n: the angle is brought to an eighth of the circle first, which is exact. */
+/* exp(-2 pi i k / n), k < n: the angle is brought to an eighth of the circle first, which is exact.
+ */
 static complex_long root(size_t k, size_t n) {
     const bool is_below = k > n - k;
     const size_t up = is_below ? n - k : k; /* up to n / 2 */
     const bool is_left = up > n / 4 && 4 * up > n;
     const size_t twice = is_left ? n - 2 * up : 2 * up; /* angle pi twice / n, up to pi / 2 */
     const bool is_high = 2 * twice > n / 2 && 4 * twice > n;
-    const long double angle =
-        is_high ? pi * (long double)(n - 2 * twice) / (2 * (long double)n)
-                : pi * (long double)twice / (long double)n;
+    const long double angle = is_high ? pi * (long double)(n - 2 * twice) / (2 * (long double)n)
+                                      : pi * (long double)twice / (long double)n;
     long double c = cosl(angle), s = sinl(angle);
     if (is_high) {
         const long double swap = c;
@@ -207,7 +207,7 @@ static weft_status no_memory(weft_context *ctx, size_t bytes) {
     return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for a table of %zu bytes", bytes);
 }
 
-static weft_status make(weft_context *ctx, struct wi_fft_kept *kept) {
+static weft_status make(weft_context *ctx, kept_table *kept) {
     const size_t bytes = (count_of(&kept->key) + 1) * 2 * weft_type_size(kept->key.type);
     void *const host = wi_host_alloc(bytes);
     if (!host)
@@ -226,23 +226,31 @@ static weft_status make(weft_context *ctx, struct wi_fft_kept *kept) {
     return status;
 }
 
+static void drop(weft_context *ctx, wi_kept *kept) {
+    kept_table *const t = (kept_table *)kept;
+    if (t->is_host)
+        wi_host_free(t->table);
+    else
+        wi_gpu_drop(ctx, t->table);
+    wi_host_free(t);
+}
+
 weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const void **table) {
-    for (const struct wi_fft_kept *k = ctx->fft_tables; k; k = k->next)
-        if (is_same(&k->key, key)) {
-            *table = k->table;
+    for (wi_kept *k = ctx->kept; k; k = k->next)
+        if (k->drop == drop && is_same(&((kept_table *)k)->key, key)) {
+            *table = ((kept_table *)k)->table;
             return WEFT_OK;
         }
-    struct wi_fft_kept *const kept = wi_host_alloc(sizeof *kept);
+    kept_table *const kept = wi_host_alloc(sizeof *kept);
     if (!kept)
         return no_memory(ctx, sizeof *kept);
-    *kept = (struct wi_fft_kept){.key = *key};
+    *kept = (kept_table){.head = {ctx->kept, drop}, .key = *key};
     const weft_status status = make(ctx, kept);
     if (status != WEFT_OK) {
         wi_host_free(kept);
         return status;
     }
-    kept->next = ctx->fft_tables;
-    ctx->fft_tables = kept;
+    ctx->kept = &kept->head;
     *table = kept->table;
     return WEFT_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of roots of unity and the like, made when first needed and kept in the context: computed in
- * long double and rounded once. On a GPU they are in device memory. */
+/* Tables of roots of unity and the like, made when first needed and kept in the context: computed
+ * in long double and rounded once. On a GPU they are in device memory. */
 #ifndef WI_FFT_TABLES_H
 #define WI_FFT_TABLES_H
 
@@ -16,9 +16,9 @@ typedef enum wi_fft_table_kind {
                          the radices before R */
     WI_FFT_ROOTS,     /* w^k for k up to n / 2, w = exp(-2 pi i / n) */
     WI_FFT_POWERS,    /* w^k for k < part, then w^(part k): two factors give each power */
-    WI_FFT_LANES,     /* w^(k lane) in rows of `part` lanes for k < rows: real parts, imaginary parts */
-    WI_FFT_CHIRP,     /* exp(-pi i k^2 / n) */
-    WI_FFT_SPECTRUM   /* the transform of length `part` of the conjugate chirp, over `part` */
+    WI_FFT_LANES, /* w^(k lane) in rows of `part` lanes for k < rows: real parts, imaginary parts */
+    WI_FFT_CHIRP, /* exp(-pi i k^2 / n) */
+    WI_FFT_SPECTRUM /* the transform of length `part` of the conjugate chirp, over `part` */
 } wi_fft_table_kind;
 
 typedef struct wi_fft_table_key {
@@ -33,8 +33,6 @@ weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const v
 
 /* Numbers of the first part of WI_FFT_POWERS: a power of 2. */
 size_t wi_fft_powers_part(size_t period);
-
-void wi_fft_tables_free(weft_context *ctx);
 
 #ifdef __cplusplus
 }

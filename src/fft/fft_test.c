@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every rung of fft, on every place: lengths of all kinds, dimensions, strides, batches, in place and
- * not, host and device memory; against long double, within eps sqrt(log2 n). */
+/* Every rung of fft, on every place: lengths of all kinds, dimensions, strides, batches, in place
+ * and not, host and device memory; against long double, within eps sqrt(log2 n). */
 #include <stdio.h>
 #include <string.h>
 
 #include "fft/fft.h"
 #include "fft/fft_oracle.h"
 #include "gemm/matrix_rig.h"
+#include "limits.h"
 
 enum {
     X,
@@ -20,14 +21,13 @@ static const size_t most_numbers = 6000, most_defined = 128;
 #else
 static const size_t most_numbers = 70000, most_defined = 600;
 #endif
-static const size_t capacity = 1 << 22;
+static const size_t capacity = 1 << 23;
 
-static const size_t lengths[] = {1,    2,    3,    4,    5,    6,    7,    8,    9,    10,
-                                 11,   12,   13,   14,   15,   16,   17,   18,   20,   25,
-                                 27,   30,   32,   37,   48,   49,   64,   81,   97,   100,
-                                 121,  128,  143,  169,  210,  243,  256,  360,  509,  512,
-                                 625,  729,  1000, 1001, 1021, 1024, 1331, 2048, 2187, 2401,
-                                 3125, 4096, 4098, 4608, 8192, 10007, 16384, 19683, 32768, 65536};
+static const size_t lengths[] = {
+    1,    2,    3,    4,    5,    6,    7,    8,    9,    10,   11,    12,    13,    14,    15,
+    16,   17,   18,   20,   25,   27,   30,   32,   37,   48,   49,    64,    81,    97,    100,
+    121,  128,  143,  169,  210,  243,  256,  360,  509,  512,  625,   729,   1000,  1001,  1021,
+    1024, 1331, 2048, 2187, 2401, 3125, 4096, 4098, 4608, 8192, 10007, 16384, 19683, 32768, 65536};
 
 /* A case: the call, and where its arrays are. */
 typedef struct picture {
@@ -44,7 +44,7 @@ static bool is_real(const weft_fft_description *d, int array) {
 
 static size_t length_of(const weft_fft_description *d, int array, unsigned k) {
     return d->kind != WEFT_FFT_COMPLEX && !is_real(d, array) && k + 1 == d->rank ? d->n[k] / 2 + 1
-                                                                               : d->n[k];
+                                                                                 : d->n[k];
 }
 
 static size_t numbers_of(const weft_fft_description *d) {
@@ -57,15 +57,16 @@ static size_t numbers_of(const weft_fft_description *d) {
 static const char *describe(const rig *r, const picture *p) {
     static char text[600];
     const weft_fft_description *const d = &p->d;
-    snprintf(text, sizeof text,
-             "%s on %s, variant %s, kind %d, direction %d, rank %u of %zu x %zu x %zu, batch %zu, "
-             "strides %zu %zu %zu and %zu %zu %zu, apart %zu %zu, offsets %zu %zu, scale %g%s, device "
-             "%#x",
-             test_type_name(d->type), weft_place(r->ctx), p->row ? p->row->name : "auto",
-             (int)d->kind, (int)d->direction, d->rank, d->n[0], d->n[1], d->n[2], d->batch,
-             d->stride_x[0], d->stride_x[1], d->stride_x[2], d->stride_y[0], d->stride_y[1],
-             d->stride_y[2], d->apart_x, d->apart_y, p->offset[X], p->offset[Y], d->scale,
-             p->in_place ? ", in place" : "", p->device);
+    snprintf(
+        text, sizeof text,
+        "%s on %s, variant %s, kind %d, direction %d, rank %u of %zu x %zu x %zu, batch %zu, "
+        "strides %zu %zu %zu and %zu %zu %zu, apart %zu %zu, offsets %zu %zu, scale %g%s, device "
+        "%#x",
+        test_type_name(d->type), weft_place(r->ctx), p->row ? p->row->name : "auto", (int)d->kind,
+        (int)d->direction, d->rank, d->n[0], d->n[1], d->n[2], d->batch, d->stride_x[0],
+        d->stride_x[1], d->stride_x[2], d->stride_y[0], d->stride_y[1], d->stride_y[2], d->apart_x,
+        d->apart_y, p->offset[X], p->offset[Y], d->scale, p->in_place ? ", in place" : "",
+        p->device);
     return text;
 }
 
@@ -224,8 +225,7 @@ static void compare(rig *r, const picture *p, const void *got) {
     const weft_fft_description *const d = &p->d;
     const size_t n = numbers_of(d), width = test_size_of(d->type);
     const size_t reals = reals_of(p, Y);
-    const bool is_inverse =
-        d->kind == WEFT_FFT_COMPLEX_TO_REAL || d->direction == WEFT_FFT_INVERSE;
+    const bool is_inverse = d->kind == WEFT_FFT_COMPLEX_TO_REAL || d->direction == WEFT_FFT_INVERSE;
     oracle_number *const right = malloc(n * sizeof *right);
     unsigned char *const left = malloc(reals * width);
     long double wrong = 0, size = 0, scale = d->scale == 0 ? 1 : d->scale;
@@ -240,7 +240,8 @@ static void compare(rig *r, const picture *p, const void *got) {
             const size_t at = place_of(d, Y, t, i);
             const oracle_number v = right[i / kept * last + i % kept];
             const oracle_number now = number_at(d, Y, got, at);
-            const long double re = now.re - v.re * scale, im = is_real(d, Y) ? 0 : now.im - v.im * scale;
+            const long double re = now.re - v.re * scale,
+                              im = is_real(d, Y) ? 0 : now.im - v.im * scale;
             wrong += re * re + im * im;
             size += (v.re * v.re + (is_real(d, Y) ? 0 : v.im * v.im)) * scale * scale;
             const size_t numbers = is_real(d, Y) ? 1 : 2;
@@ -330,9 +331,61 @@ static void all_pictures(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* ---- long lines ---- */
+
+/* Lines that a cluster holds, and groups of lines for a cache, which on emu is small here:
+ * contiguous ones and columns. */
+static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t batch,
+                     bool across) {
+    picture p = {.row = row, .device = 3};
+    weft_fft_description *const d = &p.d;
+    d->type = type;
+    d->rank = 1;
+    d->n[0] = n;
+    d->n[1] = d->n[2] = 1;
+    d->batch = batch;
+    d->direction = test_below(&r->random, 2) ? WEFT_FFT_INVERSE : WEFT_FFT_FORWARD;
+    d->stride_x[0] = d->stride_y[0] = across ? batch : 1;
+    d->apart_x = d->apart_y = across ? 1 : n;
+    p.in_place = test_below(&r->random, 2);
+    run_case(r, &p);
+}
+
+static void long_lines(weft_context *ctx) {
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_fft_ladder, rows);
+#ifdef WEFT_EMU
+    const size_t kept = wi_fft_kept_bytes;
+    wi_fft_kept_bytes = 1 << 16;
+#endif
+    for (size_t k = 0; k < count; k++) {
+        const char *const name = rows[k] ? rows[k]->name : "";
+        const bool is_cluster = strcmp(name, "clusters") == 0;
+        if (!is_cluster && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
+            continue;
+        for (int t = 0; t < 2; t++) {
+            const weft_type type = t ? WEFT_F64 : WEFT_F32;
+            run_long(&r, rows[k], type, 1 << 15, 2, false);
+            run_long(&r, rows[k], type, 1 << 13, 5, true);
+            if (is_cluster || !test_place_is_gpu(weft_place(ctx)))
+                run_long(&r, rows[k], type, 1 << 16, 1, false);
+#ifndef WEFT_EMU
+            run_long(&r, rows[k], type, 1 << 17, 1, false);
+            run_long(&r, rows[k], type, 1 << 16, 2, true);
+#endif
+        }
+    }
+#ifdef WEFT_EMU
+    wi_fft_kept_bytes = kept;
+#endif
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_pictures),
+        TEST_ON_EACH_PLACE(long_lines),
     };
     return cmocka_run_group_tests_name("fft", tests, NULL, NULL);
 }

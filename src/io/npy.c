@@ -55,8 +55,14 @@ static weft_status read_layout(const wi_source *s, wi_npy_layout *layout) {
 }
 
 /* Can the caller use the type in the file? */
-static weft_status check_type(const wi_source *s, const weft_type *wanted,
+static weft_status check_type(const wi_source *s, const weft_type *wanted, bool takes_pairs,
                               const wi_npy_layout *layout) {
+    if (layout->pairs && !takes_pairs)
+        return wi_note_fail(
+            s->note, WEFT_EUNSUPPORTED,
+            "%s: elements of type 'c%zu' are complex numbers, which weft fft takes; "
+            "save x.real and x.imag",
+            s->name, 2 * weft_type_size(layout->type));
     if (layout->opaque && !wanted)
         return wi_note_fail(s->note, WEFT_EUNSUPPORTED,
                             "%s: elements of type 'V2' are two raw bytes each; if they are "
@@ -89,11 +95,11 @@ static void swap_bytes(void *data, size_t count, size_t size) {
 }
 
 /* Reads all that comes before the elements; *bytes is how much they take. */
-static weft_status read_head(const wi_source *s, const weft_type *type, wi_npy_layout *layout,
-                             size_t *bytes) {
+static weft_status read_head(const wi_source *s, const weft_type *type, bool takes_pairs,
+                             wi_npy_layout *layout, size_t *bytes) {
     weft_status status = read_layout(s, layout);
     if (status == WEFT_OK)
-        status = check_type(s, type, layout);
+        status = check_type(s, type, takes_pairs, layout);
     if (status == WEFT_OK &&
         __builtin_mul_overflow(layout->count, weft_type_size(layout->type), bytes))
         status = wi_note_fail(s->note, WEFT_EFORMAT,
@@ -141,17 +147,16 @@ size_t wi_npy_whole(const wi_npy_layout *layout) {
     return count;
 }
 
-weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
-                             int ranks, wi_npy *array, wi_note *note) {
-    const wi_source s = {file, name, note};
+static weft_status read_array(const wi_source *s, const weft_type *type, bool takes_pairs, int rank,
+                              int ranks, wi_npy *array) {
     wi_npy_layout *const layout = &array->layout;
     size_t bytes = 0;
     *array = (wi_npy){.data = NULL};
-    weft_status status = read_head(&s, type, layout, &bytes);
+    weft_status status = read_head(s, type, takes_pairs, layout, &bytes);
     if (status == WEFT_OK && ranks > 1)
-        status = skip_to_part(&s, rank, ranks, layout, &bytes);
+        status = skip_to_part(s, rank, ranks, layout, &bytes);
     if (status == WEFT_OK)
-        status = wi_source_read(&s, "array", bytes, &array->data);
+        status = wi_source_read(s, "array", bytes, &array->data);
     if (status != WEFT_OK) {
         *array = (wi_npy){.data = NULL};
         return status;
@@ -160,6 +165,17 @@ weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type
         swap_bytes(array->data, layout->count, weft_type_size(layout->type));
     layout->swapped = false;
     return WEFT_OK;
+}
+
+weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
+                             int ranks, wi_npy *array, wi_note *note) {
+    const wi_source s = {file, name, note};
+    return read_array(&s, type, false, rank, ranks, array);
+}
+
+weft_status wi_npy_read_numbers(FILE *file, const char *name, wi_npy *array, wi_note *note) {
+    const wi_source s = {file, name, note};
+    return read_array(&s, NULL, true, 0, 1, array);
 }
 
 weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_note *note) {
@@ -176,11 +192,12 @@ weft_status wi_npy_write(FILE *file, const char *name, const wi_npy *array, wi_n
 
 /* Copies elements in C order from memory in Fortran order. */
 static void gather(const wi_npy_layout *layout, const unsigned char *from, unsigned char *to) {
-    const size_t size = weft_type_size(layout->type), dims = layout->dims;
+    const size_t parts = layout->pairs ? 2 : 1, dims = layout->dims;
+    const size_t size = parts * weft_type_size(layout->type), count = layout->count / parts;
     size_t index[WI_NPY_MAX_DIMS] = {0}, stride[WI_NPY_MAX_DIMS], at = 0;
     for (size_t k = 0, product = 1; k < dims; product *= layout->shape[k], k++)
         stride[k] = product;
-    for (size_t i = 0; i < layout->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         memcpy(to + i * size, from + at * size, size);
         for (size_t k = dims; k > 0; k--) {
             at += stride[k - 1];

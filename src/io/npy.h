@@ -25,11 +25,12 @@ enum {
 typedef struct wi_npy_layout {
     weft_type type;
     bool opaque;        /* two-byte void, as which bf16 is stored; type is then bf16 */
+    bool pairs;         /* complex numbers, of two elements of `type` each */
     bool swapped;       /* the file's byte order is not this machine's */
     bool fortran_order; /* the first index varies fastest */
     size_t dims;
     size_t shape[WI_NPY_MAX_DIMS];
-    size_t count; /* elements: the product of the shape */
+    size_t count; /* elements: the product of the shape; of pairs twice as many */
 } wi_npy_layout;
 
 /* An array in host memory, in this machine's byte order. All zeros: empty. */
@@ -50,6 +51,9 @@ weft_status wi_npy_read(FILE *file, const char *name, const weft_type *type, wi_
  * the shape still that of the whole. */
 weft_status wi_npy_read_part(FILE *file, const char *name, const weft_type *type, int rank,
                              int ranks, wi_npy *array, wi_note *note);
+
+/* wi_npy_read for arrays of real or complex numbers, which it refuses. */
+weft_status wi_npy_read_numbers(FILE *file, const char *name, wi_npy *array, wi_note *note);
 
 /* How many elements an array of this shape has. */
 size_t wi_npy_whole(const wi_npy_layout *layout);

@@ -130,9 +130,10 @@ static const struct {
     const char *code;
     weft_type type;
 } codes[] = {
-    {"i1", WEFT_I8},  {"i2", WEFT_I16}, {"i4", WEFT_I32}, {"i8", WEFT_I64}, {"u1", WEFT_U8},
-    {"u2", WEFT_U16}, {"u4", WEFT_U32}, {"u8", WEFT_U64}, {"f2", WEFT_F16}, {"V2", WEFT_BF16},
-    {"f4", WEFT_F32}, {"f8", WEFT_F64}, {"b1", WEFT_U8}, /* booleans */
+    {"i1", WEFT_I8},  {"i2", WEFT_I16},  {"i4", WEFT_I32}, {"i8", WEFT_I64}, {"u1", WEFT_U8},
+    {"u2", WEFT_U16}, {"u4", WEFT_U32},  {"u8", WEFT_U64}, {"f2", WEFT_F16}, {"V2", WEFT_BF16},
+    {"f4", WEFT_F32}, {"f8", WEFT_F64},  {"b1", WEFT_U8}, /* booleans */
+    {"c8", WEFT_F32}, {"c16", WEFT_F64},                  /* pairs */
 };
 
 enum {
@@ -143,7 +144,7 @@ enum {
 static const char *foreign_kind(char letter) {
     switch (letter) {
     case 'c':
-        return "complex numbers; save x.real and x.imag";
+        return "complex numbers of a width that weft lacks; save them with x.astype('c16')";
     case 'O':
         return "Python objects; save numbers instead";
     case 'S':
@@ -188,6 +189,7 @@ static weft_status understand_descr(cursor *c, piece descr, wi_npy_layout *layou
         if (is_piece(code, codes[k].code)) {
             layout->type = codes[k].type;
             layout->opaque = codes[k].type == WEFT_BF16;
+            layout->pairs = codes[k].code[0] == 'c';
             layout->swapped = order == (big_here ? '<' : '>') && weft_type_size(layout->type) > 1;
             return WEFT_OK;
         }
@@ -268,12 +270,16 @@ weft_status wi_npy_parse(const char *text, size_t length, const char *name, wi_n
             return wi_note_fail(note, WEFT_EFORMAT, "%s: the .npy header lacks its entry '%s'",
                                 name, entry_names[k]);
     }
+    if (layout->pairs && __builtin_mul_overflow(layout->count, (size_t)2, &layout->count))
+        return wi_note_fail(
+            note, WEFT_EFORMAT,
+            "%s: the shape in the .npy header has more numbers than 64 bits can count", name);
     return WEFT_OK;
 }
 
-static const char *code_of(weft_type type) {
+static const char *code_of(weft_type type, bool pairs) {
     for (size_t k = 0; k < CODES; k++) {
-        if (codes[k].type == type)
+        if (codes[k].type == type && (codes[k].code[0] == 'c') == pairs)
             return codes[k].code;
     }
     return "V1"; /* not reached for any weft_type */
@@ -288,9 +294,9 @@ size_t wi_npy_format(const wi_npy_layout *layout, char header[4096]) {
     const bool big_here = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     const char order = weft_type_size(layout->type) == 1 ? '|' : big_here ? '>' : '<';
     size_t used = PREFIX;
-    used += (size_t)snprintf(header + used, ROOM - used,
-                             "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
-                             code_of(layout->type), layout->fortran_order ? "True" : "False");
+    used += (size_t)snprintf(
+        header + used, ROOM - used, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
+        code_of(layout->type, layout->pairs), layout->fortran_order ? "True" : "False");
     for (size_t k = 0; k < layout->dims; k++)
         used +=
             (size_t)snprintf(header + used, ROOM - used, "%s%zu", k ? ", " : "", layout->shape[k]);
