@@ -208,6 +208,8 @@ inline wi_conv_launch<T> wi_conv_over_x(const wi_conv_args *a) {
         p.factor = (const T *)a->y;
         p.factor_group = filters * y.c;
         p.factor_steps = y;
+        if (pixels == 0)
+            p.grid.height = p.grid.width = 1; /* kernels divide by them */
         p.to = (T *)a->f;
         p.to_group = filters * f.n;
         p.to_steps = {0, f.n, 0, 1};
