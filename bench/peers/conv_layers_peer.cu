@@ -9,18 +9,11 @@
  *     conv_layers_peer LAYOUT          nchw or nhwc
  *     conv_layers_peer LAYOUT VARIANT  a forced variant; auto: the library's choice
  *     conv_layers_peer LAYOUT VARIANT FIRST COUNT   only COUNT layers, from number FIRST on */
-#include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
+#include "cudnn.cuh"
 #include "peer.cuh"
-
-#if __has_include(<cudnn.h>)
-#    include <cudnn.h>
-#    define HAS_CUDNN 1
-#else
-#    define HAS_CUDNN 0
-#endif
 
 static bool all_ok = true;
 
@@ -172,22 +165,6 @@ static bool is_right(const track &t, const layer &l, const arrays &a, pass pass)
 /* ---- cuDNN ---- */
 
 #if HAS_CUDNN
-static void *cudnn_library() {
-    static void *const library = dlopen("libcudnn.so.9", RTLD_NOW);
-    return library;
-}
-
-/* A function of the library, with the type that its header gives it. */
-#    define CUDNN(function) ((decltype(&function))dlsym(cudnn_library(), #    function))
-
-static void check_cudnn(cudnnStatus_t status, const char *doing) {
-    if (status == CUDNN_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuDNN status %d\n", doing, (int)status);
-    exit(1);
-}
-#    define CHECKED(call) check_cudnn(call, #    call)
-
 struct cudnn_layer {
     cudnnHandle_t handle;
     cudnnTensorDescriptor_t x, y;

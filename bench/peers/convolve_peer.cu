@@ -7,17 +7,10 @@
  *     convolve_peer             all races
  *     convolve_peer SIDE        an image of SIDE x SIDE instead of 8192 x 8192
  *     convolve_peer SIDE NAME   those whose name begins so: dense, separable, rgb */
-#include <dlfcn.h>
 #include <string.h>
 
+#include "cudnn.cuh"
 #include "peer.cuh"
-
-#if __has_include(<cudnn.h>)
-#    include <cudnn.h>
-#    define HAS_CUDNN 1
-#else
-#    define HAS_CUDNN 0
-#endif
 
 static bool all_ok = true;
 
@@ -95,22 +88,6 @@ static bool is_right(const race &r, size_t side, const In *x, const Out *y, doub
 /* ---- cuDNN ---- */
 
 #if HAS_CUDNN
-static void *cudnn_library() {
-    static void *const library = dlopen("libcudnn.so.9", RTLD_NOW);
-    return library;
-}
-
-/* A function of the library, with the type that its header gives it. */
-#    define CUDNN(function) ((decltype(&function))dlsym(cudnn_library(), #    function))
-
-static void check_cudnn(cudnnStatus_t status, const char *doing) {
-    if (status == CUDNN_STATUS_SUCCESS)
-        return;
-    fprintf(stderr, "peer: %s: cuDNN status %d\n", doing, (int)status);
-    exit(1);
-}
-#    define CHECKED(call) check_cudnn(call, #    call)
-
 /* The image as a batch of one with one channel; its filter padded to keep the size. */
 struct cudnn_image {
     cudnnHandle_t handle;

@@ -23,7 +23,7 @@ constexpr int wi_conv_depth = 8;  /* taps, or pixels, that are multiplied from o
 constexpr int wi_conv_stages = 4; /* in shared memory at a time */
 constexpr int wi_conv_pad = 4;    /* so that a column of a tile meets all banks */
 
-struct wi_conv_tap {
+struct alignas(8) wi_conv_tap {
     int offset;          /* in elements */
     short rows, columns; /* away from the pixel */
 };
@@ -61,51 +61,69 @@ struct alignas(16) wi_conv_four {
     T at[4];
 };
 
-/* A tile of rows x columns, of which each thread has 4 * Quads by 4 * Quads. With Rows_first the
- * threads of a warp lie along the rows, which then are contiguous in the result. */
-template <class T, int Threads, int Quads, bool Rows_first>
+/* A tile of Rows x Columns, of which each thread has 4 * Row_quads by 4 * Column_quads. With
+ * Rows_first eight threads side by side lie along the rows, which then are contiguous in the
+ * result; else along the columns. */
+template <class T, int Rows, int Columns, int Row_quads, int Column_quads, bool Rows_first>
 struct wi_conv_tile {
-    static constexpr int threads = Threads, quads = Quads, columns = 64 * Quads;
-    static constexpr int rows = Threads / 16 * 4 * Quads;
+    static constexpr int rows = Rows, columns = Columns;
+    static constexpr int row_quads = Row_quads, column_quads = Column_quads;
+    static constexpr int row_lanes = Rows / (4 * Row_quads);
+    static constexpr int column_lanes = Columns / (4 * Column_quads);
+    static constexpr int threads = row_lanes * column_lanes;
+    static constexpr int least_blocks = sizeof(T) == 4 ? 256 / threads : 2; /* side by side */
     static constexpr int row_pitch = rows + wi_conv_pad, column_pitch = columns + wi_conv_pad;
     static constexpr int stage = wi_conv_depth * (row_pitch + column_pitch);
     static constexpr bool rows_first = Rows_first;
 
-    T sum[4 * Quads][4 * Quads];
+    struct operands {
+        wi_conv_four<T> left[Row_quads], right[Column_quads];
+    };
+
+    T sum[4 * Row_quads][4 * Column_quads];
 
     /* Element e of this thread's rows, or columns. */
     static __device__ int row(int e) {
-        const int lane = Rows_first ? (int)threadIdx.x % (Threads / 16) : (int)threadIdx.x / 16;
-        return e / 4 * (rows / Quads) + lane * 4 + e % 4;
+        const int t = (int)threadIdx.x, lane = Rows_first ? t % row_lanes : t / column_lanes;
+        return e / 4 * (4 * row_lanes) + lane * 4 + e % 4;
     }
     static __device__ int column(int e) {
-        const int lane = Rows_first ? (int)threadIdx.x / (Threads / 16) : (int)threadIdx.x % 16;
-        return e / 4 * (columns / Quads) + lane * 4 + e % 4;
+        const int t = (int)threadIdx.x, lane = Rows_first ? t / row_lanes : t % column_lanes;
+        return e / 4 * (4 * column_lanes) + lane * 4 + e % 4;
     }
 
     __device__ void clear() {
 #pragma unroll
-        for (int i = 0; i < 4 * Quads; i++)
+        for (int i = 0; i < 4 * Row_quads; i++)
 #pragma unroll
-            for (int j = 0; j < 4 * Quads; j++)
+            for (int j = 0; j < 4 * Column_quads; j++)
                 sum[i][j] = 0;
     }
 
-    /* sum += the products of one stage. */
+    static __device__ void take(const T *a, const T *b, int k, operands *o) {
+#pragma unroll
+        for (int q = 0; q < Row_quads; q++)
+            o->left[q] = *(const wi_conv_four<T> *)(a + k * row_pitch + row(4 * q));
+#pragma unroll
+        for (int q = 0; q < Column_quads; q++)
+            o->right[q] = *(const wi_conv_four<T> *)(b + k * column_pitch + column(4 * q));
+    }
+
+    /* sum += the products of one stage. The next operands come while these are used. */
     __device__ void multiply(const T *a, const T *b) {
+        operands o[2];
+        take(a, b, 0, &o[0]);
 #pragma unroll
-        for (int k = 0; k < wi_conv_depth; k++, a += row_pitch, b += column_pitch) {
-            wi_conv_four<T> left[Quads], right[Quads];
+        for (int k = 0; k < wi_conv_depth; k++) {
+            const operands &now = o[k % 2];
+            if (k + 1 < wi_conv_depth)
+                take(a, b, k + 1, &o[(k + 1) % 2]);
 #pragma unroll
-            for (int q = 0; q < Quads; q++) {
-                left[q] = *(const wi_conv_four<T> *)(a + row(4 * q));
-                right[q] = *(const wi_conv_four<T> *)(b + column(4 * q));
-            }
+            for (int i = 0; i < 4 * Row_quads; i++)
 #pragma unroll
-            for (int i = 0; i < 4 * Quads; i++)
-#pragma unroll
-                for (int j = 0; j < 4 * Quads; j++)
-                    sum[i][j] = wi_fma(left[i / 4].at[i % 4], right[j / 4].at[j % 4], sum[i][j]);
+                for (int j = 0; j < 4 * Column_quads; j++)
+                    sum[i][j] =
+                        wi_fma(now.left[i / 4].at[i % 4], now.right[j / 4].at[j % 4], sum[i][j]);
         }
     }
 };
@@ -179,13 +197,13 @@ __device__ inline void wi_conv_store(const Tile &tile, const wi_conv_block &b, T
                                      size_t row_step, int rows, int columns, Place place) {
     if constexpr (Tile::rows_first) {
 #pragma unroll
-        for (int j = 0; j < 4 * Tile::quads; j++) {
+        for (int j = 0; j < 4 * Tile::column_quads; j++) {
             const int column = b.column + Tile::column(j);
             if (column >= columns)
                 continue;
             T *const line = to + place(column);
 #pragma unroll
-            for (int q = 0; q < Tile::quads; q++) {
+            for (int q = 0; q < Tile::row_quads; q++) {
                 const int row = b.row + Tile::row(4 * q);
                 wi_conv_four<T> four;
 #pragma unroll
@@ -196,7 +214,7 @@ __device__ inline void wi_conv_store(const Tile &tile, const wi_conv_block &b, T
         }
     } else {
 #pragma unroll
-        for (int q = 0; q < Tile::quads; q++) {
+        for (int q = 0; q < Tile::column_quads; q++) {
             const int column = b.column + Tile::column(4 * q);
             size_t at[4];
 #pragma unroll
@@ -204,7 +222,7 @@ __device__ inline void wi_conv_store(const Tile &tile, const wi_conv_block &b, T
                 at[e] = column + e < columns ? place(column + e) : 0;
             const bool together = column + 3 < columns && at[3] == at[0] + 3;
 #pragma unroll
-            for (int i = 0; i < 4 * Tile::quads; i++) {
+            for (int i = 0; i < 4 * Tile::row_quads; i++) {
                 const int row = b.row + Tile::row(i);
                 if (row >= rows)
                     continue;
@@ -276,20 +294,24 @@ __device__ inline void wi_conv_gather(const wi_conv_grid &g, T *to, const T *fro
 template <class Tile, class T>
 __device__ inline void wi_conv_load_weights(const wi_conv_product_of<T> &p, const wi_conv_block &b,
                                             T *to, int term) {
-    constexpr int each = 16 / sizeof(T), line = Tile::rows / each;
-    static_assert(Tile::threads == line * wi_conv_depth, "one copy a thread");
-    const int k = (int)threadIdx.x / line, row = (int)threadIdx.x % line * each;
-    const bool valid = term + k < b.end && (size_t)(b.row + row) < p.pitch;
-    wi_async_copy<16>(to + k * Tile::row_pitch + row,
-                      p.factor + (size_t)b.group * p.factor_group + (size_t)(term + k) * p.pitch +
-                          (size_t)(b.row + row),
-                      valid ? 16 : 0);
+    constexpr int each = 16 / sizeof(T), line = Tile::rows / each, lines = Tile::threads / line;
+    static_assert(wi_conv_depth % lines == 0, "each thread makes as many copies");
+    const int row = (int)threadIdx.x % line * each;
+#pragma unroll
+    for (int i = 0; i < wi_conv_depth / lines; i++) {
+        const int k = (int)threadIdx.x / line + i * lines;
+        const bool valid = term + k < b.end && (size_t)(b.row + row) < p.pitch;
+        wi_async_copy<16>(to + k * Tile::row_pitch + row,
+                          p.factor + (size_t)b.group * p.factor_group +
+                              (size_t)(term + k) * p.pitch + (size_t)(b.row + row),
+                          valid ? 16 : 0);
+    }
 }
 
 /* Planes: a warp gathers pixels side by side for one tap. Else it gathers 8 taps, which are
  * channels side by side, of four pixels. */
 template <class Tile, class T, bool Planes>
-static __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
+static __global__ void __launch_bounds__(Tile::threads, Tile::least_blocks)
     wi_conv_pixels(const __grid_constant__ wi_conv_product_of<T> p) {
     WEFT_DYNAMIC_SHARED(memory);
     wi_conv_pixel *const pixels = (wi_conv_pixel *)memory;
@@ -306,15 +328,19 @@ static __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
         T *const to = stage + wi_conv_depth * Tile::row_pitch;
         wi_conv_load_weights<Tile>(p, b, stage, term);
         if constexpr (Planes) {
-            const wi_conv_pixel own = pixels[t % Tile::columns];
-            constexpr int apart = Tile::threads / Tile::columns;
-#pragma unroll 4 /* all eight of 128 threads would not fit registers */
+            constexpr int across = (Tile::columns + Tile::threads - 1) / Tile::threads;
+            constexpr int apart = Tile::threads * across / Tile::columns;
+#pragma unroll
             for (int i = 0; i < wi_conv_depth / apart; i++) {
                 const int k = t / Tile::columns + i * apart;
                 const bool valid = term + k < b.end;
                 const wi_conv_tap tap = p.taps[valid ? term + k : 0];
-                wi_conv_gather(p.grid, to + k * Tile::column_pitch + t % Tile::columns, from, own,
-                               tap, valid);
+#pragma unroll
+                for (int j = 0; j < across; j++) {
+                    const int column = t % Tile::columns + j * Tile::threads;
+                    wi_conv_gather(p.grid, to + k * Tile::column_pitch + column, from,
+                                   pixels[column], tap, valid);
+                }
             }
         } else {
             const int k = t % wi_conv_depth;
@@ -360,7 +386,7 @@ struct wi_conv_walker {
 
 /* Eight threads side by side gather eight pixels, of which planes have them side by side. */
 template <class Tile, class T>
-static __global__ void __launch_bounds__(Tile::threads, 512 / Tile::threads)
+static __global__ void __launch_bounds__(Tile::threads, Tile::least_blocks)
     wi_conv_taps(const __grid_constant__ wi_conv_product_of<T> p) {
     WEFT_DYNAMIC_SHARED(memory);
     wi_conv_tap *const taps = (wi_conv_tap *)memory;

@@ -122,10 +122,18 @@ struct wi_conv_launch {
     }
 };
 
-/* f32: 128 or 64 x 128 sums a block; f64: 64 x 64. */
+/* f32: 128 or 64 x 128 sums a block, 8 x 16 a thread; f64: 64 x 64, and 4 x 4. */
 template <class T, bool High, bool Rows_first>
-using wi_conv_tile_for =
-    wi_conv_tile<T, High || sizeof(T) == 8 ? 256 : 128, sizeof(T) == 8 ? 1 : 2, Rows_first>;
+struct wi_conv_tile_choice {
+    using type =
+        wi_conv_tile<T, High ? 128 : 64, 128, Rows_first ? 4 : 2, Rows_first ? 2 : 4, Rows_first>;
+};
+template <bool High, bool Rows_first>
+struct wi_conv_tile_choice<double, High, Rows_first> {
+    using type = wi_conv_tile<double, 64, 64, 1, 1, Rows_first>;
+};
+template <class T, bool High, bool Rows_first>
+using wi_conv_tile_for = typename wi_conv_tile_choice<T, High, Rows_first>::type;
 
 /* Cuts the sums so that blocks fill the device: of the numbers of slices, the one whose last round
  * of blocks wastes least. A slice has at least 64 terms, and costs what 24 terms do. */
@@ -208,6 +216,8 @@ inline wi_conv_launch<T> wi_conv_over_x(const wi_conv_args *a) {
         p.factor = (const T *)a->y;
         p.factor_group = filters * y.c;
         p.factor_steps = y;
+        if (pixels == 0)
+            p.grid.height = p.grid.width = 1; /* kernels divide by them */
         p.to = (T *)a->f;
         p.to_group = filters * f.n;
         p.to_steps = {0, f.n, 0, 1};

@@ -11,7 +11,8 @@ enum {
 #    include "nn/conv_columns.h"
 
 enum {
-    MOST_TAP = 32767 /* rows or columns from a pixel to one that a weight reads, in 16 bits */
+    MOST_TAP = 32767, /* rows or columns from a pixel to one that a weight reads, in 16 bits */
+    MOST_STRIDE = 8   /* of the gradient for data, which is as many launches as its square */
 };
 
 static const char *fits_implicit(const weft_context *ctx, const void *args) {
@@ -22,7 +23,17 @@ static const char *fits_implicit(const weft_context *ctx, const void *args) {
         return "needs windows and padding of fewer than 32768 rows and columns";
     if (a->out.n * a->out.h * a->out.w > INT32_MAX || a->in.n * a->in.h * a->in.w > INT32_MAX)
         return "counts pixels of all images with 32 bits: split the batch";
+    if (a->pass == WI_CONV_DATA && (a->stride_h > MOST_STRIDE || a->stride_w > MOST_STRIDE))
+        return "needs strides of at most 8 in the gradient for data";
     return NULL;
+}
+
+static const char *fits_unrolled(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    (void)ctx;
+    return (double)wi_conv_pixels(a) * (double)wi_conv_weights(a) > INT32_MAX
+               ? "counts the elements of an image's columns with 32 bits: there are too many"
+               : NULL;
 }
 
 static const char *fits_depthwise(const weft_context *ctx, const void *args) {
@@ -133,6 +144,7 @@ static const wi_row rows[] = {
      .what = "pixels laid out as a matrix in memory, products by gemm",
      .kinds = WI_ON_CUDA,
      .types = WIDE_FLOATS,
+     .misfit = fits_unrolled,
      .seconds = unrolled_seconds,
      .run = wi_conv_unrolled},
     {.name = "implicit",

@@ -354,6 +354,32 @@ static void large_layers(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* Strides and padding beyond what `implicit` can: another rung does it, and if it is forced it says
+ * why it cannot. */
+static void far_windows(weft_context *ctx) {
+    static const weft_conv far[] = {
+        {.filters = 3, .kernel_h = 3, .kernel_w = 3, .stride_h = 9, .stride_w = 9, .pad_h = 1},
+        {.filters = 1, .kernel_h = 1, .kernel_w = 2, .dilation_w = 33000, .pad_w = 33000},
+    };
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
+        layer l = {.pass = WI_CONV_DATA,
+                   .x = {types[0], WEFT_NCHW, 1, 2, k ? 1 : 21, k ? 3 : 20},
+                   .c = far[k],
+                   .pattern = TEST_SMALL,
+                   .device = ALL_ON_DEVICE};
+        assert_int_equal(weft_conv_output(ctx, &l.x, &l.c, &l.y), WEFT_OK);
+        run_case(&r, &l);
+        if (ctx->kind == WI_CUDA) {
+            assert_int_equal(weft_use(ctx, "conv", "implicit"), WEFT_OK);
+            test_refused(ctx, call(&r, &l), WEFT_EUNSUPPORTED, "weft_conv_backward_data",
+                         "implicit");
+            assert_int_equal(weft_use(ctx, "conv", NULL), WEFT_OK);
+        }
+    }
+    rig_close(&r);
+}
+
 /* A place gives the same bits each time and, on a cpu, whatever the threads. */
 static void same_bits(weft_context *ctx) {
     enum {
@@ -381,6 +407,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(all_layers),
         TEST_ON_EACH_PLACE(large_layers),
+        TEST_ON_EACH_PLACE(far_windows),
         TEST_ON_EACH_PLACE(same_bits),
     };
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv, the rung unrolled: pixels are laid out as the matrix of columns in memory, and gemm
  * multiplies. The images are taken so many at a time that the matrix stays below 256 MiB. */
-#include "gemm/gemm_batch.h"
+#include "cuda/memory.cuh"
+#include "gemm/gemm.h"
 #include "nn/conv_columns.h"
 #include "nn/conv_cuda.cuh"
+#include "nn/divisor.cuh"
 
-constexpr int threads = 256;
+constexpr int threads = 256, each = 4; /* elements of a thread, a block's threads apart */
 constexpr size_t most_bytes = (size_t)256 << 20;
 
 namespace {
@@ -16,6 +18,9 @@ struct unrolling {
     size_t image, group; /* the first image; elements of x before the group */
     bool planes;
     size_t elements; /* of the matrix */
+    bool narrow;     /* which are fewer than 2^32 */
+    /* Elements of an image's columns and of a line, and what else places are found by. */
+    wi_nn_divisor one, side, in_window, kernel_w, out_width;
 };
 
 struct place {
@@ -27,40 +32,42 @@ struct place {
 
 /* What element i of the matrix stands for. */
 static __device__ place place_of(const unrolling &u, size_t i) {
-    const wi_conv_sizes &z = u.z;
-    const unsigned pixels = (unsigned)(z.out_height * z.out_width);
-    const unsigned window = (unsigned)(z.kernel_h * z.kernel_w);
-    const size_t one = (size_t)pixels * window * (unsigned)z.channels;
     place at;
-    at.image = i / one;
-    const size_t rest = i - at.image * one;
-    const unsigned side = u.planes ? pixels : window * (unsigned)z.channels;
-    const unsigned line = (unsigned)(rest / side), in_line = (unsigned)(rest - (size_t)line * side);
+    at.image = u.narrow ? u.one.of((unsigned)i) : i / u.one.by;
+    const unsigned rest = (unsigned)(i - at.image * u.one.by);
+    const unsigned line = u.side.of(rest), in_line = rest - line * u.side.by;
     const unsigned pixel = u.planes ? in_line : line, weight = u.planes ? line : in_line;
-    const unsigned channels = (unsigned)z.channels;
-    const unsigned in_window = u.planes ? weight % window : weight / channels;
-    at.channel = (int)(u.planes ? weight / window : weight % channels);
-    at.r = (int)(in_window / (unsigned)z.kernel_w);
-    at.s = (int)(in_window % (unsigned)z.kernel_w);
-    at.p = (int)(pixel / (unsigned)z.out_width);
-    at.q = (int)(pixel % (unsigned)z.out_width);
+    const unsigned outer = u.in_window.of(weight), inner = weight - outer * u.in_window.by;
+    const unsigned in_window = u.planes ? inner : outer;
+    at.channel = (int)(u.planes ? outer : inner);
+    at.r = (int)u.kernel_w.of(in_window);
+    at.s = (int)(in_window - (unsigned)at.r * u.kernel_w.by);
+    at.p = (int)u.out_width.of(pixel);
+    at.q = (int)(pixel - (unsigned)at.p * u.out_width.by);
     return at;
 }
 
+/* An element is one of the images', or several channels side by side, of all of which every step
+ * is a multiple. */
 template <class T>
-static __global__ void unfold(const __grid_constant__ unrolling u, const T *x, T *columns) {
+static __global__ void __launch_bounds__(threads, 4)
+    unfold(const __grid_constant__ unrolling u, const T *x, T *columns) {
     const wi_conv_sizes &z = u.z;
-    const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
-    if (i >= u.elements)
-        return;
-    const place at = place_of(u, i);
-    const int row = at.p * z.stride_h - z.pad_h + at.r * z.dilation_h;
-    const int column = at.q * z.stride_w - z.pad_w + at.s * z.dilation_w;
-    T pixel = 0;
-    if (row >= 0 && row < z.height && column >= 0 && column < z.width)
-        pixel = x[(u.image + at.image) * z.x.n + u.group + (size_t)at.channel * z.x.c +
-                  (size_t)row * z.x.h + (size_t)column * z.x.w];
-    columns[i] = pixel;
+    const size_t first = (size_t)blockIdx.x * threads * each + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        const size_t i = first + (size_t)(k * threads);
+        if (i >= u.elements)
+            return;
+        const place at = place_of(u, i);
+        const int row = at.p * z.stride_h - z.pad_h + at.r * z.dilation_h;
+        const int column = at.q * z.stride_w - z.pad_w + at.s * z.dilation_w;
+        T pixel = {};
+        if (row >= 0 && row < z.height && column >= 0 && column < z.width)
+            pixel = x[(u.image + at.image) * z.x.n + u.group + (size_t)at.channel * z.x.c +
+                      (size_t)row * z.x.h + (size_t)column * z.x.w];
+        columns[i] = pixel;
+    }
 }
 
 /* Each pixel of x takes the sum of the columns' elements that stand for it, in the order of
@@ -124,17 +131,56 @@ static weft_status multiply_images(weft_context *ctx, const wi_conv_args *a, siz
     return status;
 }
 
+/* Takes `count` channels as one element. */
+static void join_channels(unrolling *u, int count) {
+    const size_t by = (size_t)count;
+    u->z.channels /= count;
+    u->z.x.n /= by;
+    u->z.x.h /= by;
+    u->z.x.w /= by;
+    u->group /= by;
+    u->elements /= by;
+}
+
+static void find_divisors(unrolling *u) {
+    const wi_conv_sizes &z = u->z;
+    const unsigned pixels = (unsigned)(z.out_height * z.out_width);
+    const unsigned window = (unsigned)(z.kernel_h * z.kernel_w), channels = (unsigned)z.channels;
+    u->narrow = u->elements <= UINT32_MAX;
+    u->one = wi_nn_divisor(pixels * window * channels);
+    u->side = wi_nn_divisor(u->planes ? pixels : window * channels);
+    u->in_window = wi_nn_divisor(u->planes ? window : channels);
+    u->kernel_w = wi_nn_divisor((unsigned)z.kernel_w);
+    u->out_width = wi_nn_divisor((unsigned)z.out_width);
+}
+
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_conv_args *a, const unrolling &u,
-                          size_t images, T *columns) {
-    const size_t n = images * (size_t)u.z.channels * a->in.h * a->in.w;
-    const size_t blocks = wi_conv_pieces(a->pass == WI_CONV_DATA ? n : u.elements, threads);
+static weft_status launch_unfold(weft_context *ctx, unrolling u, const T *x, T *columns) {
+    using vector = wi_vector<T>;
+    constexpr int count = vector::count;
+    const bool joined =
+        !u.planes && u.z.channels % count == 0 && u.z.x.w % (size_t)count == 0 && wi_is_aligned(x);
+    if (joined)
+        join_channels(&u, count);
+    find_divisors(&u);
+    const size_t blocks = wi_conv_pieces(u.elements, threads * each);
     const weft_status status = wi_conv_check_grid(ctx, blocks);
-    if (status != WEFT_OK || blocks == 0)
+    if (status != WEFT_OK)
         return status;
-    if (a->pass == WI_CONV_DATA)
-        return WEFT_LAUNCH(fold<T>, ctx, (unsigned)blocks, threads, 0, u, n, columns, (T *)a->x);
-    return WEFT_LAUNCH(unfold<T>, ctx, (unsigned)blocks, threads, 0, u, (const T *)a->x, columns);
+    if (joined)
+        return WEFT_LAUNCH(unfold<vector>, ctx, (unsigned)blocks, threads, 0, u, (const vector *)x,
+                           (vector *)columns);
+    return WEFT_LAUNCH(unfold<T>, ctx, (unsigned)blocks, threads, 0, u, x, columns);
+}
+
+template <class T>
+static weft_status launch_fold(weft_context *ctx, const unrolling &u, size_t n, const T *columns,
+                               T *x) {
+    const size_t blocks = wi_conv_pieces(n, threads);
+    const weft_status status = wi_conv_check_grid(ctx, blocks);
+    if (status != WEFT_OK)
+        return status;
+    return WEFT_LAUNCH(fold<T>, ctx, (unsigned)blocks, threads, 0, u, n, columns, x);
 }
 
 static weft_status move_pixels(weft_context *ctx, const wi_conv_args *a, size_t image,
@@ -147,7 +193,10 @@ static weft_status move_pixels(weft_context *ctx, const wi_conv_args *a, size_t 
     u.elements = images * wi_conv_pixels(a) * wi_conv_weights(a);
     return wi_conv_with_type(a->in.type, [&](auto tag) {
         using T = typename decltype(tag)::type;
-        return launch(ctx, a, u, images, (T *)columns);
+        if (a->pass != WI_CONV_DATA)
+            return launch_unfold(ctx, u, (const T *)a->x, (T *)columns);
+        const size_t n = images * (size_t)u.z.channels * a->in.h * a->in.w;
+        return launch_fold(ctx, u, n, (const T *)columns, (T *)a->x);
     });
 }
 

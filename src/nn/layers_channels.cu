@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Biases and batch normalisation on a GPU. Sums over the pixels of a channel are made in f64:
  * blocks sum parts of them, and one thread for each channel adds up its parts in their order. */
+#include "cuda/memory.cuh"
 #include "nn/layers_cuda.cuh"
 
 constexpr int threads = wi_layer_threads, warps = threads / 32;
@@ -28,6 +29,7 @@ struct channel_params {
     bool planes;
     double epsilon, momentum;
     wi_layer_finder finder;
+    bool joined;
 };
 
 /* The arrays of a call, of one type. */
@@ -195,29 +197,48 @@ static __global__ void __launch_bounds__(threads)
 
 /* ---- elements ---- */
 
-/* Inference has its factors in the arrays of the call. */
+/* What an element becomes. Inference has its factors in the arrays of the call. */
 template <wi_layer Layer, class T>
 static __device__ T made_of(const channel_params &p, const channel_arrays<T> &a,
-                            const channel_factors *factors, size_t i, unsigned c) {
+                            const channel_factors *factors, T x, T dy, unsigned c) {
     if constexpr (Layer == WI_LAYER_BIAS)
-        return a.x[i] + a.shift[c];
+        return x + a.shift[c];
     else if constexpr (Layer == WI_LAYER_NORM_INFERENCE) {
         const T times = (T)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon));
-        return (a.x[i] - a.mean[c]) * times + a.shift[c];
+        return (x - a.mean[c]) * times + a.shift[c];
     } else if constexpr (Layer == WI_LAYER_NORM)
-        return (a.x[i] - (T)factors[c].minus) * (T)factors[c].times + (T)factors[c].plus;
+        return (x - (T)factors[c].minus) * (T)factors[c].times + (T)factors[c].plus;
     else
-        return (T)(factors[c].times * (double)a.dy[i] + factors[c].minus * (double)a.x[i] +
-                   factors[c].plus);
+        return (T)(factors[c].times * (double)dy + factors[c].minus * (double)x + factors[c].plus);
 }
 
+/* A thread takes 16 bytes at a time if these are of one line, planes or channels: p.joined. */
 template <wi_layer Layer, class T>
 static __global__ void __launch_bounds__(threads, 4)
     make_elements(const __grid_constant__ channel_params p,
                   const __grid_constant__ channel_arrays<T> a, const channel_factors *factors,
                   size_t n) {
-    wi_layer_each_of(
-        n, [&](size_t i) { a.y[i] = made_of<Layer>(p, a, factors, i, p.finder.of(i).channel); });
+    using vector = wi_vector<T>;
+    constexpr bool reads_dy = Layer == WI_LAYER_NORM_BACK;
+    if (!p.joined) {
+        wi_layer_each_of(n, [&](size_t i) {
+            a.y[i] = made_of<Layer>(p, a, factors, a.x[i], reads_dy ? a.dy[i] : (T)0,
+                                    p.finder.of(i).channel);
+        });
+        return;
+    }
+    wi_layer_each_of<2>(n / vector::count, [&](size_t k) {
+        const size_t i = k * vector::count;
+        const unsigned c = p.finder.of(i).channel;
+        const vector x = *(const vector *)(a.x + i);
+        const vector dy = reads_dy ? *(const vector *)(a.dy + i) : x;
+        vector y;
+#pragma unroll
+        for (int v = 0; v < vector::count; v++)
+            y.at[v] =
+                made_of<Layer>(p, a, factors, x.at[v], dy.at[v], p.planes ? c : c + (unsigned)v);
+        *(vector *)(a.y + i) = y;
+    });
 }
 
 /* ---- launches ---- */
@@ -289,9 +310,12 @@ static channel_arrays<T> arrays_of(const wi_layer_args *a) {
 }
 
 template <class T>
-static weft_status make_all(weft_context *ctx, const channel_params &p, const channel_arrays<T> &a,
+static weft_status make_all(weft_context *ctx, channel_params p, const channel_arrays<T> &a,
                             const channel_factors *factors, size_t n) {
-    const size_t blocks = wi_layer_pieces(n, wi_layer_block);
+    constexpr size_t width = wi_vector<T>::count;
+    p.joined = (p.planes ? p.plane : p.channels) % width == 0 && wi_is_aligned(a.x) &&
+               wi_is_aligned(a.y) && wi_is_aligned(a.dy);
+    const size_t blocks = wi_layer_pieces(p.joined ? n / width : n, wi_layer_block);
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK || n == 0)
         return status;

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung streams of the layers: activations and steps, element by element; softmax and
  * cross-entropy, a warp for a row; and which file does which layer. */
+#include "cuda/memory.cuh"
 #include "nn/layers_cuda.cuh"
 
 constexpr int threads = wi_layer_threads;
-
-namespace {
-
-/* What a step is made of, in the type. */
-template <class T>
-struct adam_factors {
-    T rate, decay, beta1, beta2, rest1, rest2, epsilon, first_power, second_power;
-};
-
-} // namespace
 
 static __device__ float exp_of(float x) {
     return expf(x);
@@ -34,54 +25,148 @@ static __device__ double root_of(double x) {
     return sqrt(x);
 }
 
+namespace {
+
+constexpr int most_arrays = 4;
+
+/* What is done to elements: `in` becomes `out`, each of so many arrays. */
 template <class T>
-static __global__ void __launch_bounds__(threads) activate(int kind, size_t n, const T *x, T *y) {
-    wi_layer_each_of(n, [=](size_t i) {
-        const T v = x[i];
+struct activation {
+    static constexpr int inputs = 1, outputs = 1;
+    int kind;
+    __device__ void operator()(const T *in, T *out) const {
+        const T v = in[0];
         if (kind == WEFT_RELU)
-            y[i] = v > 0 || v != v ? v : 0;
+            out[0] = v > 0 || v != v ? v : 0;
         else
-            y[i] = kind == WEFT_SIGMOID ? 1 / (1 + exp_of(-v)) : tanh_of(v);
-    });
+            out[0] = kind == WEFT_SIGMOID ? 1 / (1 + exp_of(-v)) : tanh_of(v);
+    }
+};
+
+template <class T>
+struct activation_back {
+    static constexpr int inputs = 2, outputs = 1;
+    int kind;
+    __device__ void operator()(const T *in, T *out) const {
+        const T v = in[0], of_sigmoid = v * (1 - v), of_tanh = 1 - v * v;
+        const T slope = kind == WEFT_SIGMOID ? of_sigmoid : of_tanh;
+        out[0] = in[1] * (kind == WEFT_RELU ? (T)(v > 0) : slope);
+    }
+};
+
+template <class T>
+struct plain_step {
+    static constexpr int inputs = 2, outputs = 1;
+    T rate, decay;
+    __device__ void operator()(const T *in, T *out) const {
+        out[0] = in[1] - rate * (in[0] + decay * in[1]);
+    }
+};
+
+template <class T>
+struct sgd_step {
+    static constexpr int inputs = 3, outputs = 2;
+    T rate, momentum, decay;
+    __device__ void operator()(const T *in, T *out) const {
+        const T v = in[0] + decay * in[1];
+        out[1] = momentum == 0 ? v : momentum * in[2] + v;
+        out[0] = in[1] - rate * out[1];
+    }
+};
+
+template <class T>
+struct adam_step {
+    static constexpr int inputs = 4, outputs = 3;
+    T rate, decay, beta1, beta2, rest1, rest2, epsilon, first_power, second_power;
+    __device__ void operator()(const T *in, T *out) const {
+        const T g = in[0], m = beta1 * in[2] + rest1 * g, v = beta2 * in[3] + rest2 * (g * g);
+        out[1] = m;
+        out[2] = v;
+        out[0] = in[1] -
+                 rate * (decay * in[1] + m / first_power / (root_of(v / second_power) + epsilon));
+    }
+};
+
+/* Arrays that are read, and written. */
+template <class T>
+struct element_arrays {
+    const T *in[most_arrays];
+    T *out[most_arrays];
+};
+
+} // namespace
+
+constexpr int rounds = 2; /* of 16 bytes, of each array, that a thread takes at a time */
+
+/* Elements i and on, as many as a vector has; 0 behind the last. */
+template <class T>
+static __device__ wi_vector<T> load(const T *x, size_t i, size_t n, bool aligned) {
+    wi_vector<T> v;
+    if (aligned && i + v.count <= n)
+        return *(const wi_vector<T> *)(x + i);
+#pragma unroll
+    for (int e = 0; e < v.count; e++)
+        v.at[e] = i + (size_t)e < n ? x[i + (size_t)e] : 0;
+    return v;
 }
 
 template <class T>
-static __global__ void __launch_bounds__(threads)
-    activate_back(int kind, size_t n, const T *y, const T *dy, T *dx) {
-    wi_layer_each_of(n, [=](size_t i) {
-        const T v = y[i];
-        const T slope = kind == WEFT_RELU      ? (T)(v > 0)
-                        : kind == WEFT_SIGMOID ? v * (1 - v)
-                                               : 1 - v * v;
-        dx[i] = dy[i] * slope;
-    });
+static __device__ void store(T *y, size_t i, size_t n, bool aligned, const wi_vector<T> &v) {
+    if (aligned && i + v.count <= n)
+        *(wi_vector<T> *)(y + i) = v;
+    else
+#pragma unroll
+        for (int e = 0; e < v.count; e++)
+            if (i + (size_t)e < n)
+                y[i + (size_t)e] = v.at[e];
 }
 
-template <class T>
-static __global__ void __launch_bounds__(threads)
-    step_sgd(size_t n, T rate, T momentum, T decay, const T *gradient, T *w, T *velocity) {
-    wi_layer_each_of(n, [=](size_t i) {
-        T v = gradient[i] + decay * w[i];
-        if (velocity) {
-            v = momentum == 0 ? v : momentum * velocity[i] + v;
-            velocity[i] = v;
+/* Each thread reads all that it takes, and then writes: arrays may be in place. */
+template <class T, class Work>
+static __global__ void __launch_bounds__(threads, 4)
+    each_element(size_t n, const __grid_constant__ element_arrays<T> a, Work work, bool aligned) {
+    constexpr int width = wi_vector<T>::count;
+    const size_t first = ((size_t)blockIdx.x * rounds * threads + threadIdx.x) * width;
+    wi_vector<T> in[rounds][Work::inputs];
+#pragma unroll
+    for (int r = 0; r < rounds; r++)
+#pragma unroll
+        for (int k = 0; k < Work::inputs; k++)
+            in[r][k] = load(a.in[k], first + (size_t)(r * threads * width), n, aligned);
+#pragma unroll
+    for (int r = 0; r < rounds; r++) {
+        wi_vector<T> out[Work::outputs];
+#pragma unroll
+        for (int v = 0; v < width; v++) {
+            T from[Work::inputs], to[Work::outputs];
+#pragma unroll
+            for (int k = 0; k < Work::inputs; k++)
+                from[k] = in[r][k].at[v];
+            work(from, to);
+#pragma unroll
+            for (int k = 0; k < Work::outputs; k++)
+                out[k].at[v] = to[k];
         }
-        w[i] -= rate * v;
-    });
+#pragma unroll
+        for (int k = 0; k < Work::outputs; k++)
+            store(a.out[k], first + (size_t)(r * threads * width), n, aligned, out[k]);
+    }
 }
 
-template <class T>
-static __global__ void __launch_bounds__(threads)
-    step_adam(size_t n, adam_factors<T> f, const T *gradient, T *w, T *first, T *second) {
-    wi_layer_each_of(n, [=](size_t i) {
-        const T g = gradient[i];
-        const T m = f.beta1 * first[i] + f.rest1 * g;
-        const T v = f.beta2 * second[i] + f.rest2 * (g * g);
-        first[i] = m;
-        second[i] = v;
-        w[i] -= f.rate *
-                (f.decay * w[i] + m / f.first_power / (root_of(v / f.second_power) + f.epsilon));
-    });
+template <class T, class Work>
+static weft_status run_elements(weft_context *ctx, size_t n, const element_arrays<T> &a,
+                                const Work &work) {
+    const size_t blocks = wi_layer_pieces(n, rounds * threads * (size_t)wi_vector<T>::count);
+    bool aligned = true;
+    for (int k = 0; k < Work::inputs; k++)
+        aligned = aligned && wi_is_aligned(a.in[k]);
+    for (int k = 0; k < Work::outputs; k++)
+        aligned = aligned && wi_is_aligned(a.out[k]);
+    const weft_status status = wi_layer_check_grid(ctx, blocks);
+    if (status != WEFT_OK)
+        return status;
+    return WEFT_LAUNCH((each_element<T, Work>), ctx, (unsigned)blocks, threads, 0, n, a, work,
+                       aligned);
 }
 
 /* ---- rows ---- */
@@ -122,39 +207,51 @@ static __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-static weft_status run(weft_context *ctx, const wi_layer_args *a) {
-    T *const first = (T *)a->array[0], *const second = (T *)a->array[1];
-    T *const third = (T *)a->array[2], *const fourth = (T *)a->array[3];
-    const double *const f = a->factor;
-    const bool by_rows = a->classes > 0;
-    const size_t blocks = wi_layer_pieces(a->n, by_rows ? threads / 32 : wi_layer_block);
+static weft_status run_rows(weft_context *ctx, const wi_layer_args *a) {
+    const size_t blocks = wi_layer_pieces(a->n, threads / 32);
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
+    return WEFT_LAUNCH(rows_of_classes<T>, ctx, (unsigned)blocks, threads, 0, a->layer, a->n,
+                       a->classes, a->factor[0], (const T *)a->array[0],
+                       (const int32_t *)a->array[1],
+                       (T *)a->array[a->layer == WI_LAYER_SOFTMAX ? 1 : 2]);
+}
+
+template <class T>
+static weft_status run_steps(weft_context *ctx, const wi_layer_args *a) {
+    T *const gradient = (T *)a->array[0], *const w = (T *)a->array[1];
+    T *const first = (T *)a->array[2], *const second = (T *)a->array[3];
+    const double *const f = a->factor;
+    if (a->layer == WI_LAYER_SGD && !first)
+        return run_elements(ctx, a->n, element_arrays<T>{{gradient, w}, {w}},
+                            plain_step<T>{(T)f[0], (T)f[2]});
+    if (a->layer == WI_LAYER_SGD)
+        return run_elements(ctx, a->n, element_arrays<T>{{gradient, w, first}, {w, first}},
+                            sgd_step<T>{(T)f[0], (T)f[1], (T)f[2]});
+    const adam_step<T> step = {
+        (T)f[WI_ADAM_RATE],    (T)f[WI_ADAM_DECAY],       (T)f[WI_ADAM_BETA1],
+        (T)f[WI_ADAM_BETA2],   (T)(1 - f[WI_ADAM_BETA1]), (T)(1 - f[WI_ADAM_BETA2]),
+        (T)f[WI_ADAM_EPSILON], (T)a->first_power,         (T)a->second_power};
+    return run_elements(ctx, a->n,
+                        element_arrays<T>{{gradient, w, first, second}, {w, first, second}}, step);
+}
+
+template <class T>
+static weft_status run(weft_context *ctx, const wi_layer_args *a) {
+    T *const first = (T *)a->array[0], *const second = (T *)a->array[1];
     switch (a->layer) {
     case WI_LAYER_ACTIVATION:
-        return WEFT_LAUNCH(activate<T>, ctx, (unsigned)blocks, threads, 0, a->kind, a->n, first,
-                           second);
+        return run_elements(ctx, a->n, element_arrays<T>{{first}, {second}},
+                            activation<T>{a->kind});
     case WI_LAYER_ACTIVATION_BACK:
-        return WEFT_LAUNCH(activate_back<T>, ctx, (unsigned)blocks, threads, 0, a->kind, a->n,
-                           first, second, third);
+        return run_elements(ctx, a->n, element_arrays<T>{{first, second}, {(T *)a->array[2]}},
+                            activation_back<T>{a->kind});
     case WI_LAYER_SGD:
-        return WEFT_LAUNCH(step_sgd<T>, ctx, (unsigned)blocks, threads, 0, a->n, (T)f[0], (T)f[1],
-                           (T)f[2], first, second, third);
-    case WI_LAYER_ADAM: {
-        const adam_factors<T> factors = {
-            (T)f[WI_ADAM_RATE],    (T)f[WI_ADAM_DECAY],       (T)f[WI_ADAM_BETA1],
-            (T)f[WI_ADAM_BETA2],   (T)(1 - f[WI_ADAM_BETA1]), (T)(1 - f[WI_ADAM_BETA2]),
-            (T)f[WI_ADAM_EPSILON], (T)a->first_power,         (T)a->second_power};
-        return WEFT_LAUNCH(step_adam<T>, ctx, (unsigned)blocks, threads, 0, a->n, factors, first,
-                           second, third, fourth);
-    }
-    default: {
-        const bool is_softmax = a->layer == WI_LAYER_SOFTMAX;
-        return WEFT_LAUNCH(rows_of_classes<T>, ctx, (unsigned)blocks, threads, 0, a->layer, a->n,
-                           a->classes, f[0], first, (const int32_t *)a->array[1],
-                           is_softmax ? second : third);
-    }
+    case WI_LAYER_ADAM:
+        return run_steps<T>(ctx, a);
+    default:
+        return run_rows<T>(ctx, a);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "cuda/bits.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
+#include "nn/divisor.cuh"
 #include "nn/layers.h"
 
 constexpr int wi_layer_threads = 256;
@@ -28,29 +29,10 @@ inline weft_status wi_layer_check_grid(weft_context *ctx, size_t blocks) {
                    blocks);
 }
 
-/* Division by a number that is the same for a whole launch, by a multiplication and shifts. */
-struct wi_layer_divisor {
-    unsigned by, factor, first_shift, second_shift;
-
-    wi_layer_divisor() = default;
-    explicit wi_layer_divisor(unsigned by_) : by(by_ ? by_ : 1) {
-        unsigned bits = 0;
-        while (bits < 32 && (uint64_t)1 << bits < by)
-            bits++;
-        factor = (unsigned)((((((uint64_t)1 << bits) - by) << 32) / by) + 1);
-        first_shift = bits ? 1 : 0;
-        second_shift = bits ? bits - 1 : 0;
-    }
-    __device__ unsigned of(unsigned n) const {
-        const unsigned high = (unsigned)((uint64_t)n * factor >> 32);
-        return (high + ((n - high) >> first_shift)) >> second_shift;
-    }
-};
-
 /* Finds the image, the channel and the place in the plane of an element. */
 struct wi_layer_finder {
-    wi_layer_divisor image, inner; /* inner: pixels of a plane, or channels */
-    bool planes, narrow;           /* narrow: there are fewer than 2^32 elements */
+    wi_nn_divisor image, inner; /* inner: pixels of a plane, or channels */
+    bool planes, narrow;        /* narrow: there are fewer than 2^32 elements */
 
     wi_layer_finder() = default;
     wi_layer_finder(bool planes_, size_t n, size_t channels, size_t plane)

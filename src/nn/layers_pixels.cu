@@ -19,7 +19,7 @@ namespace {
 struct sampled {
     wi_sampling z;
     wi_layer_finder finder; /* of what is made */
-    wi_layer_divisor width;
+    wi_nn_divisor width;
 };
 
 } // namespace
@@ -54,7 +54,7 @@ static weft_status run(weft_context *ctx, const wi_layer_args *a) {
     const unsigned width = (unsigned)(back ? z.width : z.out_width);
     const unsigned height = (unsigned)(back ? z.height : z.out_height);
     p.finder = wi_layer_finder(a->in.layout == WEFT_NCHW, a->n, a->in.c, width * height);
-    p.width = wi_layer_divisor(width);
+    p.width = wi_nn_divisor(width);
     const T *const first = (const T *)a->array[0], *const second = (const T *)a->array[1];
     const size_t blocks = wi_layer_pieces(a->n, wi_layer_block);
     const weft_status status = wi_layer_check_grid(ctx, blocks);

@@ -525,13 +525,50 @@ static void sums(weft_context *ctx) {
     }
 }
 
+/* Arrays in memory of the place that begin anywhere, of any length: the same bits as elsewhere. */
+static void anywhere(weft_context *ctx) {
+    enum {
+        N = 2,
+        C = 3,
+        PLANE = 7 * 5,
+        ALL = N * C * PLANE,
+        ARRAYS = 4
+    };
+    const weft_images x = {WEFT_F32, WEFT_NCHW, N, C, 7, 5};
+    const weft_sgd sgd = {.rate = 0.1, .momentum = 0.5, .weight_decay = 0.1};
+    static float source[ARRAYS][ALL], right[ARRAYS][ALL], now[ALL];
+    test_random r = test_random_at(12);
+    for (int k = 0; k < ARRAYS; k++)
+        test_fill(&r, TEST_ANY, WEFT_F32, ALL, source[k]);
+    for (size_t offset = 0; offset < 3; offset++) {
+        test_buffer b[ARRAYS];
+        float *p[ARRAYS];
+        for (int k = 0; k < ARRAYS; k++) {
+            b[k] = test_buffer_open(ctx, ctx->kind == WI_CUDA, sizeof source[k] + 64);
+            test_buffer_load(&b[k], source[k], sizeof source[k], k < 2 ? offset * 4 : 0);
+            p[k] = (float *)(void *)b[k].p;
+        }
+        assert_int_equal(weft_activation_backward(ctx, WEFT_TANH, WEFT_F32, ALL, p[0], p[1], p[2]),
+                         WEFT_OK);
+        assert_int_equal(weft_bias_forward(ctx, &x, p[0], p[1], p[3]), WEFT_OK);
+        assert_int_equal(weft_sgd_step(ctx, &sgd, WEFT_F32, ALL, p[2], p[0], p[1]), WEFT_OK);
+        for (int k = 0; k < ARRAYS; k++) {
+            memcpy(now, test_buffer_read(&b[k], "anywhere"), sizeof now);
+            if (offset == 0)
+                memcpy(right[k], now, sizeof now);
+            assert_memory_equal(now, right[k], sizeof now);
+            test_buffer_close(&b[k]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(gradients),   TEST_ON_EACH_PLACE(pooled),
         TEST_ON_EACH_PLACE(pooled_ties), TEST_ON_EACH_PLACE(upsampled),
         TEST_ON_EACH_PLACE(elements),    TEST_ON_EACH_PLACE(softmax),
         TEST_ON_EACH_PLACE(normalised),  TEST_ON_EACH_PLACE(steps),
-        TEST_ON_EACH_PLACE(sums),
+        TEST_ON_EACH_PLACE(sums),        TEST_ON_EACH_PLACE(anywhere),
     };
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
 }
