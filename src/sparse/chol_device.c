@@ -356,7 +356,6 @@ double *wi_chol_device_host_sides(const weft_chol *plan) {
     return plan->device->host + 2 * plan->symbolic.n * plan->device->rhs;
 }
 
-#ifdef WEFT_CUDA
 weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
     wi_chol_device *const d = plan->device;
     if (d->has_diagonal || ctx->device != d->device)
@@ -400,26 +399,3 @@ weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, i
         status = wi_chol_go_down(ctx, plan, sides, tree);
     return status == WEFT_OK ? wi_gpu_copy(ctx, host, sides.x, bytes) : status;
 }
-#else
-/* Without CUDA no plan has a factor on a GPU. */
-static weft_status refuse(weft_context *ctx) {
-    return wi_fail(ctx, WEFT_EUNSUPPORTED, "this build of weft has no CUDA; open place \"cpu\"");
-}
-
-weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
-    (void)plan;
-    return refuse(ctx);
-}
-
-weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
-                                      bool up, bool down) {
-    (void)plan, (void)rhs, (void)up, (void)down;
-    return refuse(ctx);
-}
-
-weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
-                                     int64_t k) {
-    (void)plan, (void)s, (void)k;
-    return refuse(ctx);
-}
-#endif

@@ -142,7 +142,6 @@ static weft_status solve_group(wi_solve_group *g, int refine) {
     return improve(g, refine);
 }
 
-#ifdef WEFT_CUDA
 /* The same for arrays of which some are memory of a GPU, by way of the plan's host memory. */
 static weft_status solve_by_host(wi_solve_group *g, int refine) {
     double *const b = wi_chol_device_host_sides(g->plan), *const x = b + g->n * g->rhs;
@@ -170,11 +169,6 @@ static weft_status solve_on_device(wi_solve_group *g, int refine) {
         return status;
     return plain ? improve(g, refine) : solve_by_host(g, refine);
 }
-#else
-static weft_status solve_on_device(wi_solve_group *g, int refine) {
-    return solve_group(g, refine);
-}
-#endif
 
 /* ---- the public call ---- */
 
