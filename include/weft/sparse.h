@@ -145,11 +145,7 @@ WEFT_API const double *weft_sparse_values(const weft_sparse *matrix);
 WEFT_API weft_status weft_sparse_multiply(weft_context *ctx, const weft_sparse *matrix, size_t n,
                                           const double *x, size_t ldx, double *y, size_t ldy);
 
-/* ---- Cholesky factorization: P A Pt = L Lt ----
- *
- * On a cpu place or on one GPU. The analysis runs on the host on both, and a plan may be used on
- * both; L lies where it was factored, and is solved with there. On a GPU the values of the matrix
- * are copied to it by every factorization, its pattern by the first. */
+/* ---- Cholesky factorization: P A Pt = L Lt ---- */
 
 /* How to factor. Set `size` to sizeof(weft_chol_options); zero in any other member is its default.
  */
@@ -219,7 +215,10 @@ typedef struct weft_chol_report {
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before
  * any value is read; and after weft_chol_factor, L itself. It refers to neither the matrix nor the
- * context, and like a context it belongs to one thread at a time. */
+ * context, and like a context it belongs to one thread at a time. It may be used on cpu places and
+ * on one GPU: the analysis runs on the host on both; L lies where it was factored, and is solved
+ * with there. On a GPU every factorization copies the values of the matrix to it, the first its
+ * pattern as well. */
 typedef struct weft_chol weft_chol;
 
 /* Analyzes a matrix that was created as symmetric; its values are not used. options may be NULL. On
@@ -250,10 +249,10 @@ WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
 WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n);
 
 /* Called from the thread that called weft_chol_factor, now and then between two fronts (other
- * variants: between two columns or supernodes; on a GPU: when a level of the tree is queued). `done`
- * is the fraction of the work done, 0 to 1, on a GPU that of the levels queued. If
- * it returns anything but 0, the factorization ends with WEFT_ECANCELLED. It must not use the plan
- * or the context. */
+ * variants: between two columns or supernodes; on a GPU: when a level of the tree is queued).
+ * `done` is the fraction of the work done, 0 to 1, on a GPU that of the levels queued. If it
+ * returns anything but 0, the factorization ends with WEFT_ECANCELLED. It must not use the plan or
+ * the context. */
 typedef int (*weft_chol_progress)(void *user, double done);
 
 /* Makes later factorizations call `progress` with `user`; NULL: none. */
@@ -307,10 +306,10 @@ typedef struct weft_chol_solve_options {
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
  * column to the next, in host memory; on a GPU each may be in its memory instead. X may be B, with
- * ldx = ldb, and must not overlap it otherwise. `matrix` is the one that was factored; it is needed for the backward error, which
- * every solve of A computes, and for refinement. (With another matrix of the same pattern,
- * refinement finds that one's solution if the two are close.) For L and Lt it is ignored. options
- * may be NULL. X is the same, bit by bit, for any number of threads.
+ * ldx = ldb, and must not overlap it otherwise. `matrix` is the one that was factored; it is needed
+ * for the backward error, which every solve of A computes, and for refinement. (With another matrix
+ * of the same pattern, refinement finds that one's solution if the two are close.) For L and Lt it
+ * is ignored. options may be NULL. X is the same, bit by bit, for any number of threads.
  *
  * WEFT_ENONFINITE: B has a value that is not finite, and X is unchanged; or a column of the
  * solution has a number too large for a double, and only the columns of X before the 16 that were
