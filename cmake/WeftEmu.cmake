@@ -7,7 +7,7 @@ set(emu ${PROJECT_SOURCE_DIR}/emu)
 set(src ${PROJECT_SOURCE_DIR}/src)
 
 file(GLOB emu_c CONFIGURE_DEPENDS ${src}/*/*.c)
-list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|cases|simd)\\.c|/core/gpu_none\\.c|/io/png\\.c)$")
+list(FILTER emu_c EXCLUDE REGEX "(/src/cli/[^/]*|_(test|cases|simd)\\.c|/core/gpu_none\\.c|/sparse/chol_device_none\\.c|/io/png\\.c)$")
 list(FILTER emu_c EXCLUDE REGEX ${WEFT_NOT_HERE})
 file(GLOB emu_kernels CONFIGURE_DEPENDS ${src}/*/*.cu)
 list(FILTER emu_kernels EXCLUDE REGEX "/src/cli/[^/]*$")

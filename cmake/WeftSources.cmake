@@ -52,7 +52,7 @@ list(FILTER WEFT_TEST_C EXCLUDE REGEX ${WEFT_NOT_HERE})
 
 if(WEFT_CUDA_ON)
     set(WEFT_KERNELS ${slice_cuda})
-    list(FILTER WEFT_C EXCLUDE REGEX "/core/gpu_none\\.c$")
+    list(FILTER WEFT_C EXCLUDE REGEX "/(core/gpu|sparse/chol_device)_none\\.c$")
 else()
     set(WEFT_KERNELS)
     set(WEFT_CLI_CUDA)

@@ -181,13 +181,13 @@ typedef struct weft_chol_report {
     double analyze_seconds; /* of the whole analysis */
     /* The memory of the plan when it has factored, and solved as many right-hand sides at once as
      * were reserved (or 1). Exact, for the number of threads of the context that asks, or of the
-     * one that reserved. */
+     * one that reserved; on a GPU, its memory and the host's together. */
     size_t bytes_needed;
     size_t bytes_peak; /* the most memory it has held so far */
     /* Of the latest factorization; zeros before the first, and after one that failed. */
     double factor_seconds;
     double factor_gflops; /* flops / factor_seconds, in 10^9 per second */
-    double logdet;        /* log(det A) */
+    double logdet;        /* log(det A); NaN for a factor on a GPU that the context is not on */
     /* Of the latest weft_chol_solve of A. */
     double solve_seconds;
     double solve_gflops;
@@ -215,7 +215,10 @@ typedef struct weft_chol_report {
 
 /* A plan: the order of the columns, the structure of L and the memory it takes, all known before
  * any value is read; and after weft_chol_factor, L itself. It refers to neither the matrix nor the
- * context, and like a context it belongs to one thread at a time. */
+ * context, and like a context it belongs to one thread at a time. It may be used on cpu places and
+ * on one GPU: the analysis runs on the host on both; L lies where it was factored, and is solved
+ * with there. On a GPU every factorization copies the values of the matrix to it, the first its
+ * pattern as well. */
 typedef struct weft_chol weft_chol;
 
 /* Analyzes a matrix that was created as symmetric; its values are not used. options may be NULL. On
@@ -241,13 +244,15 @@ WEFT_API const int64_t *weft_chol_permutation(const weft_chol *plan);
  * sides than ever before takes what these need. Apart from that neither weft_chol_factor nor
  * weft_chol_solve allocates anything. A context with more threads than the one that took the memory
  * uses only as many threads as that one. (A variant of "sparse" other than the default takes its
- * working memory when it first factors.) */
+ * working memory when it first factors. On a GPU the first factorization takes host memory for its
+ * maps, and gives it back.) */
 WEFT_API weft_status weft_chol_reserve(weft_context *ctx, weft_chol *plan, size_t n);
 
 /* Called from the thread that called weft_chol_factor, now and then between two fronts (other
- * variants: between two columns or supernodes). `done` is the fraction of the work done, 0 to 1. If
- * it returns anything but 0, the factorization ends with WEFT_ECANCELLED. It must not use the plan
- * or the context. */
+ * variants: between two columns or supernodes; on a GPU: when a level of the tree is queued).
+ * `done` is the fraction of the work done, 0 to 1, on a GPU that of the levels queued. If it
+ * returns anything but 0, the factorization ends with WEFT_ECANCELLED. It must not use the plan or
+ * the context. */
 typedef int (*weft_chol_progress)(void *user, double done);
 
 /* Makes later factorizations call `progress` with `user`; NULL: none. */
@@ -256,7 +261,8 @@ WEFT_API weft_status weft_chol_on_progress(weft_context *ctx, weft_chol *plan,
 
 /* P A Pt = L Lt, for a matrix with the pattern that was analyzed and any values; it may be called
  * any number of times. L is the same, bit by bit, for any number of threads (but not with the
- * variant left_looking, whose sums are OpenBLAS's).
+ * variant left_looking, whose sums are OpenBLAS's), and in every run on a GPU, where its last bits
+ * differ from the cpu's. The call returns when the factor is there; it cannot be captured.
  *
  * A matrix whose diagonal has numbers below 2^-200 or above 2^200 is scaled by powers of two on
  * both sides, so that its diagonal is of the order of 1. Scaling rounds nothing, and all results
@@ -299,11 +305,11 @@ typedef struct weft_chol_solve_options {
 } weft_chol_solve_options;
 
 /* X = A \ B for `n` right-hand sides: B and X are column-major, ldb and ldx elements from one
- * column to the next, in host memory. X may be B, with ldx = ldb, and must not overlap it
- * otherwise. `matrix` is the one that was factored; it is needed for the backward error, which
- * every solve of A computes, and for refinement. (With another matrix of the same pattern,
- * refinement finds that one's solution if the two are close.) For L and Lt it is ignored. options
- * may be NULL. X is the same, bit by bit, for any number of threads.
+ * column to the next, in host memory; on a GPU each may be in its memory instead. X may be B, with
+ * ldx = ldb, and must not overlap it otherwise. `matrix` is the one that was factored; it is needed
+ * for the backward error, which every solve of A computes, and for refinement. (With another matrix
+ * of the same pattern, refinement finds that one's solution if the two are close.) For L and Lt it
+ * is ignored. options may be NULL. X is the same, bit by bit, for any number of threads.
  *
  * WEFT_ENONFINITE: B has a value that is not finite, and X is unchanged; or a column of the
  * solution has a number too large for a double, and only the columns of X before the 16 that were

@@ -64,7 +64,7 @@ static weft_status check(weft_context *ctx, const weft_sparse *matrix,
             "%s: matrix was not given as symmetric; create it with WEFT_SYMMETRIC_LOWER, "
             "WEFT_SYMMETRIC_UPPER or WEFT_SYMMETRIC_FULL",
             name);
-    if (ctx->comm)
+    if (ctx->comm && ctx->kind != WI_CPU)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: place %s does not do it yet; weft_open a cpu or gpu place", name,
                        ctx->place);

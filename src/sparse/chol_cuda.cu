@@ -42,10 +42,12 @@ weft_status wi_chol_device_load(weft_context *ctx, const wi_chol_args *args) {
             "clearing L");
     if (entries == 0 || status != WEFT_OK)
         return status;
-    status = wi_gpu_copy(ctx, own->work, args->matrix->value, entries * sizeof(double));
+    status = wi_chol_device_values(ctx, args->plan, args->matrix);
+    if (status == WEFT_OK && !args->plan->numbers.balance.scaled)
+        own->version = args->matrix->version;
     return status == WEFT_OK
                ? WEFT_LAUNCH(wi_scatter_entries, ctx, (unsigned)((entries - 1) / threads + 1),
-                             threads, 0, (const double *)own->work,
+                             threads, 0, (const double *)wi_chol_device_matrix(args->plan).value,
                              wi_chol_device_places(args->plan), entries, own->l)
                : status;
 }

@@ -31,27 +31,44 @@ static index_parts parts_of(const weft_chol *plan, const wi_schedule *schedule) 
     return at;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
+/* The parts of `matrix`. Its rows have at most as many entries as its columns. */
+typedef struct matrix_parts {
+    size_t row_start, start, at, value, figures, col, row, perm, end;
+} matrix_parts;
+
+static matrix_parts matrix_parts_of(const weft_chol *plan) {
+    const size_t n = plan->report.n, entries = plan->report.nnz_a;
+    matrix_parts at;
+    at.row_start = 0;
+    at.start = at.row_start + (n + 1) * sizeof(int64_t);
+    at.at = at.start + (n + 1) * sizeof(int64_t);
+    at.value = at.at + entries * sizeof(int64_t);
+    at.figures = at.value + entries * sizeof(double);
+    at.col = at.figures + WI_FIGURES * sizeof(uint64_t);
+    at.row = at.col + entries * sizeof(int32_t);
+    at.perm = at.row + entries * sizeof(int32_t);
+    at.end = at.perm + n * sizeof(int32_t);
+    return at;
 }
 
-/* `work` holds the values of A before the updates, and the diagonal of L after them. */
+/* `work` holds the updates, and after them the diagonal of L. */
 static size_t work_entries(const weft_chol *plan, const wi_schedule *schedule) {
-    return larger((size_t)schedule->updates, larger(plan->report.nnz_a, plan->report.n));
+    const size_t updates = (size_t)schedule->updates;
+    return updates > plan->report.n ? updates : plan->report.n;
 }
 
 static size_t side_entries(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
-    return (2 * plan->report.n + (size_t)schedule->parts) * (size_t)rhs;
+    return (4 * plan->report.n + (size_t)schedule->parts) * (size_t)rhs;
 }
 
 size_t wi_chol_device_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
-    return parts_of(plan, schedule).end + ((size_t)schedule->l + work_entries(plan, schedule) +
-                                           side_entries(plan, schedule, rhs)) *
-                                              sizeof(double);
+    const size_t doubles =
+        (size_t)schedule->l + work_entries(plan, schedule) + side_entries(plan, schedule, rhs);
+    return parts_of(plan, schedule).end + matrix_parts_of(plan).end + doubles * sizeof(double);
 }
 
 static size_t host_entries(const weft_chol *plan, int64_t rhs) {
-    return plan->report.n * (2 * (size_t)rhs + 1);
+    return plan->report.n * (4 * (size_t)rhs + 1);
 }
 
 size_t wi_chol_device_host_bytes(const weft_chol *plan, const wi_schedule *schedule, int64_t rhs) {
@@ -70,6 +87,7 @@ size_t wi_chol_device_held(const weft_chol *plan) {
 
 static void drop(wi_chol_device *d) {
     wi_gpu_drop(d->index);
+    wi_gpu_drop(d->matrix);
     wi_gpu_drop(d->l);
     wi_gpu_drop(d->work);
     wi_gpu_drop(d->sides);
@@ -109,11 +127,15 @@ static weft_status take_sides(weft_context *ctx, const char *call, const weft_ch
 
 static weft_status take(weft_context *ctx, const weft_chol *plan, wi_chol_device *d) {
     const wi_schedule *const schedule = &d->schedule;
-    void *index, *l, *work;
+    void *index, *matrix, *l, *work;
     weft_status status = wi_gpu_keep(ctx, &index, parts_of(plan, schedule).end);
     if (status != WEFT_OK)
         return status;
     d->index = index;
+    status = wi_gpu_keep(ctx, &matrix, matrix_parts_of(plan).end);
+    if (status != WEFT_OK)
+        return status;
+    d->matrix = matrix;
     status = wi_gpu_keep(ctx, &l, (size_t)schedule->l * sizeof(double));
     if (status != WEFT_OK)
         return status;
@@ -172,6 +194,61 @@ wi_device_chol wi_chol_device_view(const weft_chol *plan) {
 
 const int64_t *wi_chol_device_places(const weft_chol *plan) {
     return (const int64_t *)(plan->device->index + parts_of(plan, &plan->device->schedule).place);
+}
+
+/* ---- the matrix ---- */
+
+wi_device_matrix wi_chol_device_matrix(const weft_chol *plan) {
+    const matrix_parts at = matrix_parts_of(plan);
+    char *const m = plan->device->matrix;
+    return (wi_device_matrix){.row_start = (int64_t *)(m + at.row_start),
+                              .start = (int64_t *)(m + at.start),
+                              .at = (int64_t *)(m + at.at),
+                              .value = (double *)(m + at.value),
+                              .col = (int32_t *)(m + at.col),
+                              .row = (int32_t *)(m + at.row),
+                              .perm = (int32_t *)(m + at.perm),
+                              .figures = (unsigned long long *)(m + at.figures)};
+}
+
+weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
+                                  const weft_sparse *matrix) {
+    const size_t bytes = plan->report.nnz_a * sizeof(double);
+    plan->device->version = 0;
+    return bytes > 0 ? wi_gpu_copy(ctx, wi_chol_device_matrix(plan).value, matrix->value, bytes)
+                     : WEFT_OK;
+}
+
+static void narrow(size_t n, const int64_t *from, int32_t *to) {
+    for (size_t k = 0; k < n; k++)
+        to[k] = (int32_t)from[k];
+}
+
+/* `room` has place for the larger of n and the entries. */
+static weft_status send_matrix(weft_context *ctx, const weft_chol *plan, const weft_sparse *matrix,
+                               int32_t *room) {
+    const wi_device_matrix to = wi_chol_device_matrix(plan);
+    const size_t n = plan->report.n, entries = plan->report.nnz_a;
+    const size_t by_rows = (size_t)matrix->row_start[n];
+    const struct {
+        int32_t *to;
+        const int64_t *from;
+        size_t count;
+    } narrowed[] = {{to.col, matrix->col, by_rows},
+                    {to.row, matrix->row, entries},
+                    {to.perm, plan->symbolic.perm, n}};
+    weft_status status =
+        wi_gpu_copy(ctx, to.row_start, matrix->row_start, (n + 1) * sizeof(int64_t));
+    if (status == WEFT_OK)
+        status = wi_gpu_copy(ctx, to.start, matrix->start, (n + 1) * sizeof(int64_t));
+    if (status == WEFT_OK && by_rows > 0)
+        status = wi_gpu_copy(ctx, to.at, matrix->at, by_rows * sizeof(int64_t));
+    for (size_t k = 0; k < sizeof narrowed / sizeof *narrowed && status == WEFT_OK; k++) {
+        narrow(narrowed[k].count, narrowed[k].from, room);
+        if (narrowed[k].count > 0)
+            status = wi_gpu_copy(ctx, narrowed[k].to, room, narrowed[k].count * sizeof *room);
+    }
+    return status;
 }
 
 /* ---- maps ---- */
@@ -241,6 +318,8 @@ weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *p
     if (status == WEFT_OK) {
         find_places(&plan->device->schedule, &room);
         status = send_maps(ctx, plan, &room, rows);
+        if (status == WEFT_OK)
+            status = send_matrix(ctx, plan, matrix, memory);
     }
     plan->device->mapped = status == WEFT_OK;
     wi_host_free(memory);
@@ -255,7 +334,7 @@ wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs) {
 }
 
 static double *host_diagonal(const weft_chol *plan) {
-    return plan->device->host + plan->symbolic.n * 2 * plan->device->rhs;
+    return plan->device->host + plan->symbolic.n * 4 * plan->device->rhs;
 }
 
 double wi_chol_device_entry(const weft_chol *plan, int64_t column) {
@@ -265,10 +344,18 @@ double wi_chol_device_entry(const weft_chol *plan, int64_t column) {
 wi_device_sides wi_chol_device_sides_of(const weft_chol *plan, int64_t rhs) {
     const size_t vector = plan->report.n * (size_t)rhs;
     double *const y = plan->device->sides;
-    return (wi_device_sides){.y = y, .x = y + vector, .parts = y + 2 * vector, .rhs = (int)rhs};
+    return (wi_device_sides){.y = y,
+                             .x = y + vector,
+                             .b = y + 2 * vector,
+                             .solution = y + 3 * vector,
+                             .parts = y + 4 * vector,
+                             .rhs = (int)rhs};
 }
 
-#ifdef WEFT_CUDA
+double *wi_chol_device_host_sides(const weft_chol *plan) {
+    return plan->device->host + 2 * plan->symbolic.n * plan->device->rhs;
+}
+
 weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
     wi_chol_device *const d = plan->device;
     if (d->has_diagonal || ctx->device != d->device)
@@ -312,26 +399,3 @@ weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, i
         status = wi_chol_go_down(ctx, plan, sides, tree);
     return status == WEFT_OK ? wi_gpu_copy(ctx, host, sides.x, bytes) : status;
 }
-#else
-/* Without CUDA no plan has a factor on a GPU. */
-static weft_status refuse(weft_context *ctx) {
-    return wi_fail(ctx, WEFT_EUNSUPPORTED, "this build of weft has no CUDA; open place \"cpu\"");
-}
-
-weft_status wi_chol_device_diagonal(weft_context *ctx, const weft_chol *plan) {
-    (void)plan;
-    return refuse(ctx);
-}
-
-weft_status wi_chol_device_substitute(weft_context *ctx, const weft_chol *plan, int64_t rhs,
-                                      bool up, bool down) {
-    (void)plan, (void)rhs, (void)up, (void)down;
-    return refuse(ctx);
-}
-
-weft_status wi_chol_device_direction(weft_context *ctx, const weft_chol *plan, int64_t s,
-                                     int64_t k) {
-    (void)plan, (void)s, (void)k;
-    return refuse(ctx);
-}
-#endif

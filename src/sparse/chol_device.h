@@ -22,18 +22,42 @@ typedef struct wi_device_chol {
  * reads y and writes x; the backward one reads and writes x, and overwrites y. */
 typedef struct wi_device_sides {
     double *y, *x, *parts;
+    double *b, *solution; /* column-major, in the caller's order */
     int rhs;
 } wi_device_sides;
+
+/* A symmetric matrix on the device: entries of its lower half by rows and by columns, the diagonal
+ * only among the latter; values are those of the columns. */
+typedef struct wi_device_matrix {
+    int64_t *row_start, *start, *at;
+    double *value;
+    int32_t *col, *row, *perm;
+    unsigned long long *figures; /* WI_FIGURES of them: bits of numbers above 0 */
+} wi_device_matrix;
+
+/* What kernels find out about right-hand sides, the largest each: |b|, |x|, |r|, |r| / scale, and
+ * of a correction, WI_CHOL_RHS numbers each; and the norm of A. */
+enum {
+    WI_FIGURE_B = 0,
+    WI_FIGURE_X = WI_CHOL_RHS,
+    WI_FIGURE_R = 2 * WI_CHOL_RHS,
+    WI_FIGURE_ERROR = 3 * WI_CHOL_RHS,
+    WI_FIGURE_NORM = 4 * WI_CHOL_RHS,
+    WI_FIGURES
+};
 
 /* Part of a plan: memory of one GPU, kept until the plan is destroyed. */
 typedef struct wi_chol_device {
     int device; /* the GPU's number */
     wi_schedule schedule;
-    char *index; /* device memory: the copy of the schedule, then the maps */
+    char *index;  /* device memory: the copy of the schedule, then the maps */
+    char *matrix; /* A by rows */
     double *l, *work, *sides;
-    double *host; /* host memory: right-hand sides y and x, and n numbers of the diagonal of L */
-    int64_t rhs;  /* that there is room for */
-    bool mapped;  /* the maps are there */
+    double *host; /* host memory: right-hand sides y, x, b and the caller's x, and n numbers of the
+                     diagonal of L */
+    uint64_t version;  /* of the values of A that are there; 0: unknown */
+    int64_t rhs;       /* that there is room for */
+    bool mapped;       /* the maps are there */
     bool has_diagonal; /* the host has the diagonal of the latest factor */
 } wi_chol_device;
 
@@ -53,6 +77,14 @@ void wi_chol_device_free(weft_chol *plan);
  * while. */
 weft_status wi_chol_device_map(weft_context *ctx, const char *call, weft_chol *plan,
                                const weft_sparse *matrix);
+
+/* Host memory for b and x of a solve. */
+double *wi_chol_device_host_sides(const weft_chol *plan);
+
+/* A on the device, with these values of it. */
+wi_device_matrix wi_chol_device_matrix(const weft_chol *plan);
+weft_status wi_chol_device_values(weft_context *ctx, const weft_chol *plan,
+                                  const weft_sparse *matrix);
 
 /* Memory for y and x of a solve on the host. */
 wi_solve_room wi_chol_device_room(const weft_chol *plan, int64_t rhs);

@@ -65,6 +65,31 @@ static void check_product(weft_context *ctx, const weft_chol *plan, const test_s
     free(numbers);
 }
 
+/* weft_chol_solve with b, or x, or both in device memory, as `where` says. */
+static weft_status solve_at(weft_context *ctx, weft_chol *plan, const weft_sparse *matrix,
+                            const weft_chol_solve_options *options, size_t rhs, const double *b,
+                            double *x, unsigned where) {
+    const size_t n = weft_sparse_rows(matrix), ld = n + where, bytes = ld * rhs * sizeof(double);
+    void *there[2] = {NULL, NULL};
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(weft_alloc(ctx, &there[k], bytes), WEFT_OK);
+    double *const from = where & 1 ? there[0] : malloc(bytes + 1);
+    double *const to = where & 2 ? there[1] : malloc(bytes + 1);
+    for (size_t r = 0; r < rhs && n > 0; r++)
+        assert_int_equal(weft_copy(ctx, from + r * ld, b + r * n, n * sizeof *b), WEFT_OK);
+    const weft_status status = weft_chol_solve(ctx, plan, matrix, options, rhs, from, ld, to, ld);
+    for (size_t r = 0; r < rhs && n > 0 && status == WEFT_OK; r++)
+        assert_int_equal(weft_copy(ctx, x + r * n, to + r * ld, n * sizeof *x), WEFT_OK);
+    assert_int_equal(weft_sync(ctx), WEFT_OK);
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(weft_free(ctx, there[k]), WEFT_OK);
+    if (!(where & 1))
+        free(from);
+    if (!(where & 2))
+        free(to);
+    return status;
+}
+
 /* Solves A, L and Lt with the factor on the GPU and with the cpu's: the same but for rounding. */
 static void check_solutions(weft_context *ctx, weft_context *cpu, weft_chol *plan,
                             weft_chol *on_cpu, const weft_sparse *matrix, test_random *r) {
@@ -82,7 +107,7 @@ static void check_solutions(weft_context *ctx, weft_context *cpu, weft_chol *pla
         const weft_chol_solve_options options = {.size = sizeof options,
                                                  .part = (weft_chol_part)part,
                                                  .refine = part == WEFT_CHOL_A ? 3 : 0};
-        if (weft_chol_solve(ctx, plan, matrix, &options, rhs, b, n, x, n) != WEFT_OK)
+        if (solve_at(ctx, plan, matrix, &options, rhs, b, x, (unsigned)test_below(r, 4)) != WEFT_OK)
             fail_msg("%s", weft_message(ctx));
         assert_int_equal(weft_chol_solve(cpu, on_cpu, matrix, &options, rhs, b, n, y, n), WEFT_OK);
         double most = 0;
@@ -135,7 +160,9 @@ static void definite(weft_context *ctx) {
         assert_int_equal(weft_chol_factor(cpu, on_cpu, matrix), WEFT_OK);
         check_product(ctx, plan, &s, row ? row->name : "the choice");
         const double logdet = report_of(ctx, plan).logdet, other = report_of(cpu, on_cpu).logdet;
-        if (!(fabs(logdet - other) <= 1e-8 * (1 + fabs(other))))
+        double condition;
+        assert_int_equal(weft_chol_condition(cpu, on_cpu, matrix, &condition), WEFT_OK);
+        if (!(fabs(logdet - other) <= 1e-14 * (condition + 100)))
             fail_msg("logdet %.17g, on the cpu %.17g", logdet, other);
         check_solutions(ctx, cpu, plan, on_cpu, matrix, &r);
         check_same_bits(ctx, plan, matrix);
@@ -196,6 +223,29 @@ static void indefinite(weft_context *ctx) {
 
 /* ---- larger systems: several panels, blocks of panels and levels ---- */
 
+/* The backward error of x, found on the host; the bits must be the same. */
+static double error_of(weft_context *ctx, const weft_sparse *matrix, size_t rhs, const double *b,
+                       const double *x) {
+    const size_t n = weft_sparse_rows(matrix);
+    double most = 0;
+    for (size_t r = 0; r < rhs; r++) {
+        wi_misfit misfit;
+        const double largest = wi_largest(n, x + r * n);
+        const wi_residual_args args = {.matrix = matrix,
+                                       .n = 1,
+                                       .x = x + r * n,
+                                       .b = b + r * n,
+                                       .ldx = n,
+                                       .ldb = n,
+                                       .extended = true,
+                                       .misfit = &misfit,
+                                       .largest = &largest};
+        wi_sparse_residual(ctx, &args);
+        most = fmax(most, misfit.error[0]);
+    }
+    return most;
+}
+
 /* Factors, solves and compares the solution with the cpu's. */
 static void check_large(weft_context *ctx, weft_context *cpu, const char *what,
                         const weft_sparse *matrix, int small, size_t rhs) {
@@ -218,6 +268,9 @@ static void check_large(weft_context *ctx, weft_context *cpu, const char *what,
             WEFT_OK)
             fail_msg("%s: %s", what, weft_message(ctx));
         const double error = report_of(ctx, plan).backward_error;
+        if (!(error == error_of(cpu, matrix, rhs, b, x)))
+            fail_msg("%s: backward error %.17g, on the host %.17g", what, error,
+                     error_of(cpu, matrix, rhs, b, x));
         if (!(error <= (refine ? 1e-14 : condition < 1e10 ? 1e-12 : 1e-8)))
             fail_msg("%s, small %d, refined %d: backward error %g", what, small, refine, error);
     }
@@ -243,18 +296,18 @@ static size_t dense_column(const void *user, size_t j, int64_t *row, double *val
     return n - j;
 }
 
-/* One front of 5 panels and a part, and trees of many. */
+/* One front of 4 panels and a part, and trees of many. */
 static void large(weft_context *ctx) {
     static const struct {
         const char *generator;
         size_t n;
         int small;
         size_t rhs;
-    } cases[] = {{"laplace2d", 20, WI_FRONT_SMALL, 1},
+    } cases[] = {{"laplace2d", 16, WI_FRONT_SMALL, 1},
                  {"laplace3d", 7, 16, 3},
                  {"elasticity3d", 3, WI_FRONT_SMALL, 1},
                  {"random", 150, WI_FRONT_TINY, 17}};
-    const size_t order = 330;
+    const size_t order = 262;
     weft_sparse *matrix;
     test_random r = test_random_at(3);
     if (ctx->kind == WI_CPU)
@@ -291,6 +344,70 @@ static void files(weft_context *ctx) {
         weft_sparse_destroy(matrix);
     }
     weft_close(cpu);
+}
+
+/* ---- numbers near the limits of double, and beyond ---- */
+
+/* Tiny and huge right-hand sides, and matrices that are scaled, wherever arrays lie. */
+static void range(weft_context *ctx) {
+    static const int powers[][2] = {{0, -320}, {0, 320}, {-600, 0}, {600, -310}};
+    static const double value[] = {2, -1, 2, -1, 2, -1, 2};
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    const weft_chol_solve_options options = {.size = sizeof options, .refine = 2};
+    if (ctx->kind == WI_CPU)
+        return;
+    for (unsigned k = 0; k < 16; k++) {
+        double scaled[7], b[4] = {1, 2, 3, 4}, x[4];
+        const double exact[4] = {4, 7, 8, 6}; /* the matrix of -1, 2, -1, by hand */
+        weft_sparse *matrix;
+        for (int e = 0; e < 7; e++)
+            scaled[e] = ldexp(value[e], powers[k / 4][0]);
+        for (int i = 0; i < 4; i++)
+            b[i] = ldexp(b[i], powers[k / 4][1]);
+        assert_int_equal(weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                                start, row, scaled),
+                         WEFT_OK);
+        weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
+        assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+        if (solve_at(ctx, plan, matrix, &options, 1, b, x, k % 4) != WEFT_OK)
+            fail_msg("%s", weft_message(ctx));
+        for (int i = 0; i < 4; i++)
+            if (!(fabs(ldexp(x[i], powers[k / 4][0] - powers[k / 4][1]) - exact[i]) <= 1e-14))
+                fail_msg("case %u: %g, not %g", k, x[i], exact[i]);
+        assert_true(report_of(ctx, plan).backward_error <= 1e-15);
+        weft_chol_destroy(plan);
+        weft_sparse_destroy(matrix);
+    }
+}
+
+/* New values on the device's matrix; and b that is not finite. */
+static void values(weft_context *ctx) {
+    static const double value[] = {2, -1, 2, -1, 2, -1, 2}, twice[] = {4, -2, 4, -2, 4, -2, 4};
+    static const int64_t start[] = {0, 2, 4, 6, 7}, row[] = {0, 1, 1, 2, 2, 3, 3};
+    const weft_chol_solve_options options = {.size = sizeof options, .refine = 9};
+    double b[8] = {1, 2, 3, 4, 1, NAN, 1, 1}, x[8];
+    weft_sparse *matrix;
+    if (ctx->kind == WI_CPU)
+        return;
+    assert_int_equal(weft_sparse_create_csc(ctx, &matrix, WEFT_SYMMETRIC_LOWER, 4, 4, WEFT_I64,
+                                            start, row, value),
+                     WEFT_OK);
+    weft_chol *const plan = test_plan(ctx, matrix, NULL, NULL);
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    for (unsigned where = 0; where < 4; where++)
+        test_refused(ctx, solve_at(ctx, plan, matrix, NULL, 2, b, x, where), WEFT_ENONFINITE,
+                     "weft_chol_solve", "row 1 of column 1");
+    assert_int_equal(solve_at(ctx, plan, matrix, NULL, 1, b, x, 3), WEFT_OK);
+    assert_true(report_of(ctx, plan).backward_error <= 1e-15);
+    assert_int_equal(weft_sparse_update(ctx, matrix, 7, twice), WEFT_OK);
+    assert_int_equal(solve_at(ctx, plan, matrix, NULL, 1, b, x, 3), WEFT_OK);
+    assert_true(report_of(ctx, plan).backward_error >=
+                0.01); /* of another matrix than the factor */
+    assert_int_equal(weft_chol_factor(ctx, plan, matrix), WEFT_OK);
+    assert_int_equal(solve_at(ctx, plan, matrix, &options, 1, b, x, 0), WEFT_OK);
+    assert_true(report_of(ctx, plan).backward_error <= 1e-15 && fabs(x[0] - 2) <= 1e-15);
+    weft_chol_destroy(plan);
+    weft_sparse_destroy(matrix);
 }
 
 /* ---- memory and places ---- */
@@ -378,7 +495,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(definite),  TEST_ON_EACH_PLACE(indefinite), TEST_ON_EACH_PLACE(large),
         TEST_ON_EACH_PLACE(files),     TEST_ON_EACH_PLACE(memory),     TEST_ON_EACH_PLACE(places),
-        TEST_ON_EACH_PLACE(cancelled),
+        TEST_ON_EACH_PLACE(cancelled), TEST_ON_EACH_PLACE(range),      TEST_ON_EACH_PLACE(values),
     };
     return cmocka_run_group_tests_name("chol_gpu", tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ const wi_ladder wi_sparse_ladder = {"sparse", rows, sizeof rows / sizeof rows[0]
 weft_status wi_chol_check_plan(weft_context *ctx, const char *call, const weft_chol *plan) {
     if (!plan)
         return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
-    if (ctx->comm)
+    if (ctx->comm && ctx->kind != WI_CPU)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: place %s does not do it yet; weft_open a cpu or gpu place", call,
                        ctx->place);

@@ -104,6 +104,7 @@ void wi_sparse_index_rows(weft_sparse *m) {
     memmove(m->row_start + 1, m->row_start, m->rows * sizeof *m->row_start);
     m->row_start[0] = 0;
     m->fingerprint = wi_sparse_fingerprint(m);
+    m->version = wi_sparse_new_version();
 }
 
 static weft_status check_index(const builder *b, size_t k, const char *what, int64_t index,

@@ -3,6 +3,7 @@
  * if both halves are given. */
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "sparse/matrix.h"
@@ -235,6 +236,11 @@ static weft_status check_finite(weft_context *ctx, const wi_voice *voice, const 
     return WEFT_OK;
 }
 
+uint64_t wi_sparse_new_version(void) {
+    static atomic_uint_fast64_t given;
+    return 1 + atomic_fetch_add_explicit(&given, 1, memory_order_relaxed);
+}
+
 weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_sparse *m,
                                  const double *value) {
     const size_t bytes = (size_t)m->start[m->cols] * sizeof *m->value;
@@ -252,5 +258,6 @@ weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_
         value = m->sums;
     if (bytes)
         memmove(m->value, value, bytes); /* may be weft_sparse_values's */
+    m->version = wi_sparse_new_version();
     return WEFT_OK;
 }

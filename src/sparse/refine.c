@@ -41,6 +41,25 @@ static void size_up(const wi_solve_pass *p, size_t begin, size_t end) {
     pthread_mutex_unlock(p->lock);
 }
 
+/* The correction from what wi_solve_measure kept, and its size for each right-hand side. */
+static weft_status find_correction(wi_solve_group *g, double *sizes) {
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (g->on_device)
+        return wi_solve_device_correction(g, sizes);
+    const weft_status status = wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
+    if (status == WEFT_OK)
+        wi_solve_rows(&(wi_solve_pass){.g = g, .sizes = sizes, .lock = &lock}, size_up);
+    pthread_mutex_destroy(&lock);
+    return status;
+}
+
+static weft_status take_correction(wi_solve_group *g, const bool *taken) {
+    if (g->on_device)
+        return wi_solve_device_correct(g, taken);
+    wi_solve_rows(&(wi_solve_pass){.g = g, .active = taken}, correct);
+    return WEFT_OK;
+}
+
 /* One right-hand side: its latest correction relative to x, and an estimate of the remaining error.
  * x itself counts as the first correction, to 0. */
 typedef struct progress {
@@ -79,28 +98,26 @@ static size_t count_active(const wi_solve_group *g, const progress *state) {
 
 weft_status wi_solve_refine(wi_solve_group *g, int most) {
     progress state[WI_CHOL_RHS];
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     for (size_t r = 0; r < g->rhs; r++)
         state[r] = (progress){.size = 1, .active = most > 0 && g->misfit.most[r] != 0};
     weft_status status = WEFT_OK;
-    for (int step = 0; step < most && count_active(g, state) > 0; step++) {
+    for (int step = 0; step < most && count_active(g, state) > 0 && status == WEFT_OK; step++) {
         double sizes[WI_CHOL_RHS] = {0};
         bool taken[WI_CHOL_RHS], any = false;
-        status = wi_chol_substitute(g->ctx, g->plan, (int64_t)g->rhs, true, true);
+        status = find_correction(g, sizes);
         if (status != WEFT_OK)
             break;
-        wi_solve_rows(&(wi_solve_pass){.g = g, .sizes = sizes, .lock = &lock}, size_up);
         judge_all(g, state, sizes);
         for (size_t r = 0; r < g->rhs; r++)
             any |= taken[r] = state[r].taken;
         if (!any)
             break;
         g->steps++;
-        wi_solve_rows(&(wi_solve_pass){.g = g, .active = taken}, correct);
-        wi_solve_measure(g, step + 1 < most && count_active(g, state) > 0);
+        status = take_correction(g, taken);
+        if (status == WEFT_OK)
+            status = wi_solve_measure(g, step + 1 < most && count_active(g, state) > 0);
     }
     for (size_t r = 0; r < g->rhs; r++)
         g->left = fmax(g->left, state[r].left);
-    pthread_mutex_destroy(&lock);
     return status;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Solving with the factor: right-hand sides in groups, and the errors of the solution. */
 #include "sparse/solve.h"
+#include "sparse/chol_device.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "core/call.h"
+#include "core/gpu.h"
 #include "cpu/team.h"
 
 static const char name[] = "weft_chol_solve";
@@ -71,7 +73,9 @@ weft_status wi_solve_plainly(wi_solve_group *g) {
                               g->part != WEFT_CHOL_L);
 }
 
-void wi_solve_measure(wi_solve_group *g, bool keep) {
+weft_status wi_solve_measure(wi_solve_group *g, bool keep) {
+    if (g->on_device)
+        return wi_solve_device_measure(g, keep);
     const wi_numbers *const numbers = &g->plan->numbers;
     const wi_residual_args args = {.matrix = g->matrix,
                                    .n = g->rhs,
@@ -91,6 +95,7 @@ void wi_solve_measure(wi_solve_group *g, bool keep) {
     for (size_t r = 0; r < g->rhs; r++)
         g->largest[r] = wi_largest(g->n, g->room.x + r * g->n);
     wi_sparse_residual(g->ctx, &args);
+    return WEFT_OK;
 }
 
 static double normwise(const wi_solve_group *g) {
@@ -104,10 +109,26 @@ static double normwise(const wi_solve_group *g) {
 }
 
 static weft_status hand_out(wi_solve_group *g) {
+    if (g->on_device)
+        return wi_solve_device_hand_out(g);
     if (g->shifted)
         return wi_solve_hand_out(g);
     wi_solve_rows(&(wi_solve_pass){.g = g}, copy_out);
     return WEFT_OK;
+}
+
+/* After x is there for the first time. */
+static weft_status improve(wi_solve_group *g, int refine) {
+    if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
+        return hand_out(g);
+    weft_status status = wi_solve_measure(g, refine > 0);
+    if (status == WEFT_OK)
+        status = wi_solve_refine(g, refine);
+    if (status == WEFT_OK)
+        status = hand_out(g);
+    if (status == WEFT_OK)
+        g->normwise = g->shifted ? wi_solve_normwise(g) : normwise(g);
+    return status;
 }
 
 static weft_status solve_group(wi_solve_group *g, int refine) {
@@ -118,15 +139,35 @@ static weft_status solve_group(wi_solve_group *g, int refine) {
     wi_solve_rows(&(wi_solve_pass){.g = g}, unload);
     if (g->shifted)
         wi_solve_shift_x(g);
-    if (g->part != WEFT_CHOL_A || (g->shifted && !isfinite(wi_largest(g->n * g->rhs, g->room.x))))
-        return hand_out(g);
-    wi_solve_measure(g, refine > 0);
-    status = wi_solve_refine(g, refine);
+    return improve(g, refine);
+}
+
+/* The same for arrays of which some are memory of a GPU, by way of the plan's host memory. */
+static weft_status solve_by_host(wi_solve_group *g, int refine) {
+    double *const b = wi_chol_device_host_sides(g->plan), *const x = b + g->n * g->rhs;
+    wi_solve_group at_host = *g;
+    weft_status status = WEFT_OK;
+    at_host.on_device = false;
+    for (size_t r = 0; r < g->rhs && status == WEFT_OK; r++)
+        status = wi_gpu_copy(g->ctx, b + r * g->n, g->b + r * g->ldb, g->n * sizeof *b);
+    at_host.b = b;
+    at_host.out = x;
+    at_host.ldb = at_host.ldx = g->n;
     if (status == WEFT_OK)
-        status = hand_out(g);
-    if (status == WEFT_OK)
-        g->normwise = g->shifted ? wi_solve_normwise(g) : normwise(g);
+        status = solve_group(&at_host, refine);
+    for (size_t r = 0; r < g->rhs && status == WEFT_OK; r++)
+        status = wi_gpu_copy(g->ctx, g->out + r * g->ldx, x + r * g->n, g->n * sizeof *x);
+    *g = at_host;
     return status;
+}
+
+static weft_status solve_on_device(wi_solve_group *g, int refine) {
+    bool plain;
+    g->on_device = true;
+    const weft_status status = wi_solve_device_plainly(g, &plain);
+    if (status != WEFT_OK)
+        return status;
+    return plain ? improve(g, refine) : solve_by_host(g, refine);
 }
 
 /* ---- the public call ---- */
@@ -150,30 +191,56 @@ static weft_status check_options(weft_context *ctx, const weft_chol_solve_option
     return WEFT_OK;
 }
 
+static weft_status tell_not_finite(weft_context *ctx, const double *column, size_t j) {
+    size_t i = 0;
+    while (isfinite(column[i]))
+        i++;
+    return wi_fail(ctx, WEFT_ENONFINITE,
+                   "%s: b has a value that is not finite in row %zu of column %zu; mend it", name,
+                   i, j);
+}
+
 static weft_status check_finite(weft_context *ctx, size_t rows, size_t n, const double *b,
                                 size_t ldb) {
     for (size_t j = 0; j < n; j++) {
-        size_t i = 0;
-        if (isfinite(wi_largest(rows, b + j * ldb)))
-            continue;
-        while (isfinite(b[i + j * ldb]))
-            i++;
-        return wi_fail(ctx, WEFT_ENONFINITE,
-                       "%s: b has a value that is not finite in row %zu of column %zu; mend it",
-                       name, i, j);
+        if (!isfinite(wi_largest(rows, b + j * ldb)))
+            return tell_not_finite(ctx, b + j * ldb, j);
     }
     return WEFT_OK;
 }
 
+/* The same of device memory; *g is for the first columns of b. */
+static weft_status check_device_finite(const wi_solve_group *first, size_t n) {
+    wi_solve_group g = *first;
+    weft_status status = WEFT_OK;
+    const size_t most = g.rhs;
+    for (size_t j = 0; j < n && status == WEFT_OK; j += most) {
+        double right[WI_CHOL_RHS];
+        g.rhs = n - j < most ? n - j : most;
+        g.b = first->b + j * g.ldb;
+        status = wi_solve_device_largest(&g, right);
+        for (size_t r = 0; r < g.rhs && status == WEFT_OK; r++) {
+            double *const column = wi_chol_device_host_sides(g.plan);
+            if (isfinite(right[r]))
+                continue;
+            status = wi_gpu_copy(g.ctx, column, g.b + r * g.ldb, g.n * sizeof *column);
+            if (status == WEFT_OK)
+                status = tell_not_finite(g.ctx, column, j + r);
+        }
+    }
+    return status;
+}
+
 static weft_status check_arrays(weft_context *ctx, size_t rows, size_t n, const double *b,
                                 size_t ldb, const double *x, size_t ldx) {
+    const unsigned where = ctx->kind == WI_CPU ? WI_HOST : 0;
     wi_call call = {.name = name,
-                    .array = {wi_columns("b", b, rows, n, "ldb", ldb, WEFT_F64, WI_IN | WI_HOST),
-                              wi_columns("x", x, rows, n, "ldx", ldx, WEFT_F64, WI_OUT | WI_HOST)},
+                    .array = {wi_columns("b", b, rows, n, "ldb", ldb, WEFT_F64, WI_IN | where),
+                              wi_columns("x", x, rows, n, "ldx", ldx, WEFT_F64, WI_OUT | where)},
                     .count = 2};
     call.array[1].in_place = 1;
     const weft_status status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || rows == 0 || n == 0)
+    if (status != WEFT_OK || rows == 0 || n == 0 || !wi_is_host(ctx, b))
         return status;
     return check_finite(ctx, rows, n, b, ldb);
 }
@@ -231,6 +298,10 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
     const weft_sparse *const held =
         chosen.part == WEFT_CHOL_A ? wi_chol_balanced(plan, matrix, &scaled) : NULL;
     wi_solve_group all = {.rhs = n};
+    if (rows > 0 && n > 0 && !wi_is_host(ctx, b))
+        status = check_device_finite(
+            &(wi_solve_group){.ctx = ctx, .plan = plan, .n = rows, .rhs = most, .b = b, .ldb = ldb},
+            n);
     for (size_t j = 0; j < n && rows > 0 && status == WEFT_OK; j += most) {
         wi_solve_group g = {.ctx = ctx,
                             .plan = plan,
@@ -244,7 +315,8 @@ weft_status weft_chol_solve(weft_context *ctx, weft_chol *plan, const weft_spars
                             .first = j,
                             .b = b + j * ldb,
                             .out = x + j * ldx};
-        status = solve_group(&g, chosen.refine);
+        status =
+            plan->on_device ? solve_on_device(&g, chosen.refine) : solve_group(&g, chosen.refine);
         sum_up(&all, &g);
     }
     if (chosen.part == WEFT_CHOL_A && status == WEFT_OK)

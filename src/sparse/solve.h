@@ -8,6 +8,10 @@
 
 #include "sparse/chol.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* b, `out` and room.x are n x rhs, column-major; y is row-major and in the order of L.
  *
  * If numbers are near the limits of double the system is scaled: H z = c with H = T A T, z =
@@ -30,6 +34,7 @@ typedef struct wi_solve_group {
     wi_misfit misfit;
     double normwise;       /* |b - A x| / (|A| |x| + |b|), the largest over the columns */
     double left;           /* the estimated error of x after refinement */
+    bool on_device;        /* its right-hand sides are: instead of `room` what chol_device.h says */
     size_t steps, stalled; /* steps of refinement; and the columns for which it stalled */
 } wi_solve_group;
 
@@ -49,7 +54,7 @@ void wi_solve_rows(const wi_solve_pass *p,
 weft_status wi_solve_plainly(wi_solve_group *g);
 
 /* Computes the misfit of room.x and, if `keep`, y = P (b - A x). */
-void wi_solve_measure(wi_solve_group *g, bool keep);
+weft_status wi_solve_measure(wi_solve_group *g, bool keep);
 
 /* Improves x in at most `most` steps, after wi_solve_measure(g, true), and computes its misfit. */
 weft_status wi_solve_refine(wi_solve_group *g, int most);
@@ -69,6 +74,24 @@ weft_status wi_solve_hand_out(wi_solve_group *g);
 /* Its normwise error, in which T does not cancel out. */
 double wi_solve_normwise(wi_solve_group *g);
 
+/* ---- on a GPU: chol_solve_cuda.cu. The right-hand sides and all that follows from them stay
+ * there.
+ * ---- */
+
+/* x = A \ b, or the system of another part, in the order of the caller; *plain is false, and
+ * nothing is done, if numbers are near the limits of double. Finds g->right and g->largest. */
+weft_status wi_solve_device_plainly(wi_solve_group *g, bool *plain);
+/* As wi_solve_measure. */
+weft_status wi_solve_device_measure(wi_solve_group *g, bool keep);
+/* A correction from what wi_solve_device_measure kept, and its largest element, for each column. */
+weft_status wi_solve_device_correction(wi_solve_group *g, double *sizes);
+/* Adds it to x, for the columns asked for. */
+weft_status wi_solve_device_correct(wi_solve_group *g, const bool *taken);
+/* Copies x to g->out. */
+weft_status wi_solve_device_hand_out(wi_solve_group *g);
+/* The largest |b| of each column of device memory; NaN if there is one. */
+weft_status wi_solve_device_largest(wi_solve_group *g, double *right);
+
 /* The power of two by which row k of y was multiplied when it was loaded. */
 static inline int wi_solve_power(const wi_solve_group *g, size_t k) {
     return g->part == WEFT_CHOL_LT ? 0 : wi_chol_power(g->plan, g->plan->symbolic.perm[k]);
@@ -79,4 +102,7 @@ static inline size_t wi_solve_row(const wi_solve_group *g, size_t k) {
     return g->part == WEFT_CHOL_A ? (size_t)g->plan->symbolic.perm[k] : k;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

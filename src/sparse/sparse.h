@@ -26,6 +26,7 @@ struct weft_sparse {
     int64_t *row_start; /* rows + 1 */
     int64_t *col, *at;
     uint64_t fingerprint; /* a hash of the pattern; values do not enter */
+    uint64_t version;     /* of the values: no two matrices and no two updates have the same */
     /* home[k] is the entry to which value k of the `given` values is added; ~entry if it was given
      * on the other side of the diagonal and has to equal it; or wi_left_out. NULL: value k is entry
      * k. */
@@ -42,6 +43,9 @@ struct weft_sparse {
     double tolerance;     /* for FULL: how far the halves may be apart, and how far they are, */
     double asymmetry;     /* both relative to the size of an entry; see weft_sparse_input */
 };
+
+/* A number above 0 that no earlier call has given. */
+uint64_t wi_sparse_new_version(void);
 
 /* Entry (j, j), 0 if it is not held. */
 static inline double wi_sparse_diagonal(const weft_sparse *matrix, int64_t j) {

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replaces what chol_device.c and the kernels do with a factor on a GPU in a build without CUDA,
+ * where no plan has one: these are never called. */
+#include "sparse/chol_device.h"
+#include "sparse/solve.h"
+
+static weft_status refuse(weft_context *ctx) {
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "this build of weft has no CUDA; open place \"cpu\"");
+}
+
+weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {
+    (void)plan, (void)sides;
+    return refuse(ctx);
+}
+
+weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
+                            wi_subtree tree) {
+    (void)plan, (void)sides, (void)tree;
+    return refuse(ctx);
+}
+
+weft_status wi_chol_device_gather(weft_context *ctx, const weft_chol *plan) {
+    (void)plan;
+    return refuse(ctx);
+}
+
+weft_status wi_solve_device_plainly(wi_solve_group *g, bool *plain) {
+    *plain = false;
+    return refuse(g->ctx);
+}
+
+weft_status wi_solve_device_measure(wi_solve_group *g, bool keep) {
+    (void)keep;
+    return refuse(g->ctx);
+}
+
+weft_status wi_solve_device_correction(wi_solve_group *g, double *sizes) {
+    (void)sizes;
+    return refuse(g->ctx);
+}
+
+weft_status wi_solve_device_correct(wi_solve_group *g, const bool *taken) {
+    (void)taken;
+    return refuse(g->ctx);
+}
+
+weft_status wi_solve_device_hand_out(wi_solve_group *g) {
+    return refuse(g->ctx);
+}
+
+weft_status wi_solve_device_largest(wi_solve_group *g, double *right) {
+    (void)right;
+    return refuse(g->ctx);
+}
