@@ -62,7 +62,7 @@ set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
 foreach(test IN LISTS tests_of_cases)
     target_sources(${test} PRIVATE $<TARGET_OBJECTS:weft_cases>)
 endforeach()
-foreach(test climb_test choice_test)
+foreach(test climb_test choice_test links_test)
     if(TARGET ${test})
         target_sources(${test} PRIVATE ${WEFT_CLIMB_OBJECTS})
     endif()
@@ -118,6 +118,8 @@ set_target_properties(dist_test PROPERTIES LINKER_LANGUAGE C RUNTIME_OUTPUT_DIRE
 target_include_directories(dist_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(dist_test PRIVATE weft_static PkgConfig::CMOCKA)
 weft_dist_runs(dist_test mpi:cpu:1 "")
+add_test(NAME dist_test_gpus COMMAND dist_test gpus)
+set_tests_properties(dist_test_gpus PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 
 # One program for all places; same_program_test.sh runs it.
 set(same_program ${PROJECT_SOURCE_DIR}/tests/same/same_program.c)

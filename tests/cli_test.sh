@@ -615,6 +615,16 @@ test_solve() {
     expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 
+test_links() {
+    expect 0 'host memory to host memory' sh -c "'$weft' links --bytes 65536 | xargs echo"
+    "$weft" links --bytes 65536 --json | json_valid 'links --json' 1
+    expect 2 'bytes' "$weft" links --bytes none
+    expect 2 'takes options only' "$weft" links 0
+    if [ "$("$weft" links --bytes 65536 | awk 'length > 80' | wc -l)" != 0 ]; then
+        fail 'links: a line is longer than 80 columns'
+    fi
+}
+
 test_info() {
     expect 0 'instructions' "$weft" info
     "$weft" info --json | json_valid 'info --json' 3
@@ -717,6 +727,7 @@ test_analyze
 test_halves
 test_solve
 test_info
+test_links
 test_progress
 test_colour
 finish

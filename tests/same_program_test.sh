@@ -25,7 +25,17 @@ same() {
 
 echo "$wanted"
 same cpu:3 1 "$program"
-if [ -x "$emu_program" ]; then same emu 1 "$emu_program"; fi
+if [ -x "$emu_program" ]; then
+    same emu 1 "$emu_program"
+    spread= # every call that can go to all GPUs
+    for op in map reduce scan select histogram sort merge search is_sorted top_k; do
+        spread=$spread,$op:ranks
+    done
+    for gpus in 1 2 3 4; do
+        WEFT_EMU_DEVICES=$gpus same emus 1 "$emu_program"
+        WEFT_EMU_DEVICES=$gpus WEFT_VARIANT=${spread#,} same emus 1 "$emu_program"
+    done
+fi
 if [ "${WEFT_MPI:-0}" = 1 ] && [ -n "${MPIRUN:-}" ]; then
     same mpi:cpu:1 1 "$program"
     same mpi:cpu:1 3 "$program"

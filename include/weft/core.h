@@ -40,6 +40,7 @@ typedef struct weft_context weft_context;
  *     "cpu:4"    four threads
  *     "gpu"      the best GPU
  *     "gpu:1"    the GPU numbered 1
+ *     "gpus"     all GPUs of this machine together; "gpus:0,2": these two
  *     "mpi"      many processes, each with its part of every array: see weft/mpi.h
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * Environment variables are read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
@@ -47,6 +48,16 @@ typedef struct weft_context weft_context;
  * that copy host data), WEFT_VARIANT (see weft_use), WEFT_TUNING (see weft_set_tuning), and
  * OMP_NUM_THREADS. An empty variable counts as unset. On failure *ctx is NULL and
  * weft_message(NULL) says why.
+ *
+ * Several GPUs. On place gpus the calls are the same, on whole arrays, and so are their results;
+ * what a header says of ranks does not apply. Map, reduce, dot, scan, select, partition (with z),
+ * unique, run lengths, histogram, sort, merge, is_sorted, search and top_k run on all GPUs if the
+ * array is large and lies on all of them (weft_alloc) or in host memory: each GPU works on what it
+ * holds, or on an equal part. All other calls run on the first GPU. weft_used tells which: "ranks"
+ * is all GPUs, and weft_use with "ranks" makes them all take part. Sums and products of floats are
+ * those of the GPUs' parts, in f64, combined in their order: the same bits in every run on the same
+ * GPUs. A call that runs on all GPUs returns when it is done. weft_comm says whether the GPUs reach
+ * each other's memory.
  *
  * Threads. If neither the place nor WEFT_THREADS gives their number, it is the smallest of three:
  * the cores that the calling thread's affinity allows, the CPU quota of the process's control
@@ -107,7 +118,9 @@ WEFT_API const char *weft_used(const weft_context *ctx, const char *op);
 
 /* Takes memory of the place: device memory on a GPU, host memory (aligned to 64 bytes) on the cpu.
  * It is not cleared. *memory is NULL for bytes = 0 and after a failure. On a GPU, allocation and
- * freeing are ordered on the context's stream. */
+ * freeing are ordered on the context's stream. On place gpus memory of 2 MiB or more for each GPU
+ * is one range of addresses whose equal blocks the GPUs hold, in their order, and which all of them
+ * access; less, or if the GPUs do not reach each other, is memory of the first. */
 WEFT_API weft_status weft_alloc(weft_context *ctx, void **memory, size_t bytes);
 
 /* Frees memory from weft_alloc, taken by a context of the same place. NULL is allowed. */
@@ -122,7 +135,8 @@ WEFT_API weft_status weft_copy(weft_context *ctx, void *to, const void *from, si
 WEFT_API weft_status weft_sync(weft_context *ctx);
 
 /* On a GPU: queue all later work on `stream`, a cudaStream_t that the caller owns and keeps alive;
- * NULL goes back to the context's own stream. Later work waits for the work queued so far.
+ * NULL goes back to the context's own stream. Later work waits for the work queued so far. On place
+ * gpus it is about the first GPU; other GPUs begin when the work queued so far is done.
  *
  * Order: calls of one context run in the order in which they were made. The context's own stream is
  * also ordered with the device's legacy default stream (stream 0, which cudaMemcpy, <<<>>> without

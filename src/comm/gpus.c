@@ -357,7 +357,7 @@ weft_status wi_gpus_put(weft_context *rank, weft_status status, void *to, const 
     status = wi_agree(rank, 0, status);
     if (status == WEFT_OK)
         status = wi_all_counts(rank, n, &before, total);
-    if (status == WEFT_OK && n > 0)
+    if (status == WEFT_OK && n > 0 && from)
         status =
             wi_local(rank, weft_copy(rank->child, (char *)to + before * width, from, n * width));
     return wi_agree(rank, 0, status);

@@ -60,8 +60,9 @@ typedef weft_status (*wi_gpus_part)(weft_context *rank, void *user);
 weft_status wi_gpus_run(weft_context *ctx, const wi_ladder *ladder, const char *call,
                         wi_gpus_part part, void *user);
 
-/* Puts n elements of this rank in place: behind those of the ranks before it, in an array of all.
- * *total = how many all have. All ranks must be ready: `status` is how this one has fared. */
+/* Puts n elements of this rank in place: behind those of the ranks before it, in an array of all;
+ * NULL: they are there. *total = how many all have. All ranks must be ready: `status` is how this
+ * one has fared. */
 weft_status wi_gpus_put(weft_context *rank, weft_status status, void *to, const void *from,
                         size_t n, size_t width, uint64_t *total);
 

@@ -181,7 +181,8 @@ enum {
 };
 static const int outputs[OUTPUTS] = {WI_SELECT_Y, WI_SELECT_Z, WI_SELECT_POSITIONS};
 
-/* Makes `call` that of this rank's share, with outputs in memory of its own. */
+/* Makes `call` that of this rank's share, with outputs in memory of its own; but the first rank's
+ * have their place already. */
 static weft_status take_share(weft_context *rank, const spread *s, wi_call *call,
                               wi_select_args *args, void *own[OUTPUTS]) {
     const wi_array *const tested = &s->call->array[WI_SELECT_S];
@@ -197,6 +198,8 @@ static weft_status take_share(weft_context *rank, const spread *s, wi_call *call
     }
     for (int k = 0; k < OUTPUTS && status == WEFT_OK; k++) {
         wi_array *const a = &call->array[outputs[k]];
+        if (rank->comm->rank == 0)
+            continue;
         a->in_place = 0;
         if (a->p && share.n > 0)
             status = weft_alloc(rank->child, &own[k], share.n * a->width);

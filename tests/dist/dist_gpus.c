@@ -292,7 +292,7 @@ void dist_test_first(void **state) {
 void dist_test_choice(void **state) {
     (void)state;
     enum {
-        LARGE = 1 << 23
+        LARGE = 5 << 20
     };
     unsigned char *const x = calloc(1, LARGE);
     uint8_t top = 0;
