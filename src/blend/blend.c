@@ -53,6 +53,18 @@ static const wi_row table[] = {
      .types = PIXELS,
      .seconds = threads_seconds,
      .run = wi_blend_threads},
+#ifdef WEFT_OPENACC
+    {.name = "openacc",
+     .what = "the serial loop under a directive, its data named",
+     .kinds = WI_ON_CPU,
+     .types = PIXELS,
+     .run = wi_blend_openacc},
+    {.name = "openacc_blocks",
+     .what = "blocks of rows on asynchronous queues: copies and loops overlap",
+     .kinds = WI_ON_CPU,
+     .types = PIXELS,
+     .run = wi_blend_openacc_blocks},
+#endif
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
     {.name = "direct",

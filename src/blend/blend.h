@@ -25,9 +25,14 @@ extern const wi_ladder wi_blend_ladder;
 /* The same call as one long row, if that leaves out no element of an array. */
 wi_blend_args wi_blend_flat(const wi_blend_args *args);
 
+/* In a build with OpenACC: where its loops run, for `weft info`. */
+const char *wi_blend_openacc_device(void);
+
 /* The rungs. */
 weft_status wi_blend_serial(weft_context *ctx, const void *args);
 weft_status wi_blend_threads(weft_context *ctx, const void *args);
+weft_status wi_blend_openacc(weft_context *ctx, const void *args); /* in a build with OpenACC */
+weft_status wi_blend_openacc_blocks(weft_context *ctx, const void *args);
 weft_status wi_blend_direct(weft_context *ctx, const void *args);
 weft_status wi_blend_vectors(weft_context *ctx, const void *args);
 

@@ -13,10 +13,16 @@
 #    define WI_BLEND_BOTH static inline
 #endif
 
+#ifdef _OPENACC
+#    pragma acc routine seq
+#endif
 WI_BLEND_BOTH float wi_blend_mix(float weight_a, float a, float weight_b, float b) {
     return fmaf(weight_a, a, weight_b * b);
 }
 
+#ifdef _OPENACC
+#    pragma acc routine seq
+#endif
 /* A whole number from 0 to `most`, to nearest, ties to even; NaN becomes 0. Adding 1.5 2^23 leaves
  * it in the last bits. */
 WI_BLEND_BOTH uint32_t wi_blend_whole(float v, float most) {
@@ -27,12 +33,21 @@ WI_BLEND_BOTH uint32_t wi_blend_whole(float v, float most) {
     return bits & 0xffff;
 }
 
+#ifdef _OPENACC
+#    pragma acc routine seq
+#endif
 WI_BLEND_BOTH void wi_blend_put_u8(uint8_t *out, float v) {
     *out = (uint8_t)wi_blend_whole(v, 255);
 }
+#ifdef _OPENACC
+#    pragma acc routine seq
+#endif
 WI_BLEND_BOTH void wi_blend_put_u16(uint16_t *out, float v) {
     *out = (uint16_t)wi_blend_whole(v, 65535);
 }
+#ifdef _OPENACC
+#    pragma acc routine seq
+#endif
 WI_BLEND_BOTH void wi_blend_put_f32(float *out, float v) {
     *out = v;
 }

@@ -93,13 +93,13 @@ static void draw_star(uint64_t *state, double x[3], double v[3]) {
     x[0] = within * cos(angle);
     x[1] = within * sin(angle);
     x[2] = 0.05 * (draw(state) + draw(state) - 1);
-    v[0] = -speed * sin(angle);
-    v[1] = speed * cos(angle);
-    v[2] = 0;
+    draw_direction(state, 0.25 * speed * draw(state), v); /* a cold disc would fall into lumps */
+    v[0] -= speed * sin(angle);
+    v[1] += speed * cos(angle);
 }
 
 void wi_make_galaxies(wi_bodies *b, uint64_t seed) {
-    static const double place[3] = {4.5, 1.2, 0}, speed[3] = {-0.35, 0, 0};
+    static const double place[3] = {3.5, 1, 0}, speed[3] = {-0.4, 0, 0};
     uint64_t state = seed;
     b->second = b->n - b->n / 2;
     for (size_t i = 0; i < b->n; i++) {
