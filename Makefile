@@ -25,6 +25,10 @@ setup: ## install what a build and the tests need, or say what is missing
 setup-mpi: ## install Open MPI, for places over ranks; configure again afterwards
 	@scripts/setup.sh mpi
 
+.PHONY: setup-acc
+setup-acc: ## install GCC's back end of OpenACC for NVIDIA GPUs; configure again in a new folder
+	@scripts/setup.sh acc
+
 # Kernels take longest to build: where there is no GPU to run them, a demo goes without. A folder of
 # its own has code for this processor alone.
 GPU = $(wildcard /dev/nvidiactl /dev/dxg)

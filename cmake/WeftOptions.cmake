@@ -9,6 +9,8 @@ set(WEFT_METIS AUTO CACHE STRING "Nested dissection by METIS: ON, OFF, or AUTO (
 set_property(CACHE WEFT_METIS PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_MPI AUTO CACHE STRING "Places over ranks: ON, OFF, or AUTO (on if MPI is found)")
 set_property(CACHE WEFT_MPI PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_OPENACC AUTO CACHE STRING "Rungs under directives: ON, OFF, or AUTO (on if GCC has OpenACC)")
+set_property(CACHE WEFT_OPENACC PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_ISA ALL CACHE STRING "CPU code: ALL, for any processor, or NATIVE, for this one alone")
 set_property(CACHE WEFT_ISA PROPERTY STRINGS ALL NATIVE)
 option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)
@@ -72,6 +74,36 @@ if(NOT WEFT_MPI STREQUAL "OFF")
     endif()
 endif()
 
+# OpenACC of GCC. Loops are also compiled for NVIDIA GPUs if the back end is there; for 8.0, as the
+# assembler of CUDA 13 knows nothing older.
+set(WEFT_OPENACC_ON OFF)
+if(NOT WEFT_OPENACC STREQUAL "OFF" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    include(CheckCSourceCompiles)
+    set(CMAKE_REQUIRED_FLAGS "-fopenacc -foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80")
+    set(openacc_source "#include <openacc.h>
+int main(void) {
+    int n = 0;
+#pragma acc parallel loop reduction(+ : n)
+    for (int i = 0; i < 9; i++)
+        n += i;
+    return n - 36 + acc_get_num_devices(acc_device_host) * 0;
+}")
+    check_c_source_compiles("${openacc_source}" WEFT_OPENACC_NVPTX)
+    set(WEFT_OPENACC_FLAGS -fopenacc -foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80)
+    if(NOT WEFT_OPENACC_NVPTX)
+        set(CMAKE_REQUIRED_FLAGS "-fopenacc -foffload=disable")
+        check_c_source_compiles("${openacc_source}" WEFT_OPENACC_HOST)
+        set(WEFT_OPENACC_FLAGS -fopenacc -foffload=disable)
+    endif()
+    unset(CMAKE_REQUIRED_FLAGS)
+    if(WEFT_OPENACC_NVPTX OR WEFT_OPENACC_HOST)
+        set(WEFT_OPENACC_ON ON)
+    endif()
+endif()
+if(NOT WEFT_OPENACC_ON AND NOT WEFT_OPENACC MATCHES "^(AUTO|OFF)$")
+    message(FATAL_ERROR "WEFT_OPENACC is ON, but the compiler is not a GCC with OpenACC")
+endif()
+
 # weft_flags: what every object of this project is compiled with. Fused multiply-add only where the
 # source says fma(), so that results do not depend on the compiler's taste; of OpenMP only its word
 # that a loop may be vectorized, which takes no library.
@@ -104,6 +136,19 @@ if(WEFT_METIS_ON)
     target_include_directories(weft_flags SYSTEM INTERFACE ${WEFT_METIS_INCLUDE})
     target_compile_definitions(weft_flags INTERFACE WEFT_METIS=1)
     target_link_libraries(weft_flags INTERFACE ${WEFT_METIS_LIBRARY})
+endif()
+
+if(WEFT_OPENACC_ON)
+    file(GLOB openacc_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_acc.c
+         ${PROJECT_SOURCE_DIR}/src/*/*_acc_test.c)
+    set_source_files_properties(${openacc_c} PROPERTIES COMPILE_OPTIONS "${WEFT_OPENACC_FLAGS}")
+    set_source_files_properties(
+        ${openacc_c} ${PROJECT_SOURCE_DIR}/src/blend/blend.c ${PROJECT_SOURCE_DIR}/src/cli/info.c
+        PROPERTIES COMPILE_DEFINITIONS WEFT_OPENACC=1)
+    if(WEFT_OPENACC_NVPTX)
+        target_link_options(weft_flags INTERFACE $<$<LINK_LANGUAGE:C>:${WEFT_OPENACC_FLAGS}>)
+    endif()
+    target_link_libraries(weft_flags INTERFACE gomp)
 endif()
 
 if(WEFT_MPI_ON)

@@ -3,7 +3,7 @@
 # Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
 # command and stops. Quick and quiet when nothing is missing. What the tests only wish for, MPI, it
 # installs where it may, and does without elsewhere. It never installs CUDA.
-#   scripts/setup.sh build|test|mpi|format|lint|fuzz|ci
+#   scripts/setup.sh build|test|mpi|acc|format|lint|fuzz|ci
 set -euo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -32,10 +32,16 @@ has_clang_format_14() {
 
 has_mpi() { have mpicc && have mpirun; }
 
+has_acc() { [[ -d /usr/lib/gcc/x86_64-linux-gnu/$1/accel/nvptx-none ]]; }
 wish_mpi() { has_mpi || wished=(libopenmpi-dev openmpi-bin); }
 need_mpi() {
     need have mpicc -- libopenmpi-dev
     need have mpirun -- openmpi-bin
+}
+need_acc() {
+    local version
+    version=$("${CC:-gcc}" -dumpversion | cut -d. -f1)
+    need has_acc "$version" -- "gcc-$version-offload-nvptx"
 }
 need_build() {
     need have cmake -- cmake
@@ -74,6 +80,7 @@ look() {
     build) need_build ;;
     test) need_test ;;
     mpi) need_mpi ;;
+    acc) need_acc ;;
     format) need_format ;;
     lint) need_lint ;;
     fuzz) need_fuzz ;;
@@ -83,7 +90,7 @@ look() {
         need has_blas_testers -- libblas-test
         ;;
     *)
-        echo "usage: $0 build|test|mpi|format|lint|fuzz|ci" >&2
+        echo "usage: $0 build|test|mpi|acc|format|lint|fuzz|ci" >&2
         exit 2
         ;;
     esac

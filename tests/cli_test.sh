@@ -224,6 +224,44 @@ test_convolve() {
     expect 2 'does not say which kind' "$weft" convolve "$folder/tiny.pgm" -f box:3 -o "$folder/x.jpg"
 }
 
+test_blend() {
+    local place=$1 corpus=$WEFT_SOURCE/tests/fuzz
+    printf 'P5 3 2 255\n\0\12\24\36\50\377' >"$folder/a.pgm" # 0 10 20 30 40 255
+    printf 'P5 3 2 255\n\12\12\5\0\377\377' >"$folder/b.pgm" # 10 10 5 0 255 255
+    printf 'P5 3 2 255\n\0\377\0\377\0\377' >"$folder/m.pgm"
+    "$weft" blend "$folder/a.pgm" "$folder/b.pgm" -p "$place" -o "$folder/out.npy"
+    same '5 10 12 15 148 255' "$(elements out.npy u1 128)" "$place: blend, ties to even"
+    "$weft" blend "$folder/a.pgm" - -w 2 -p "$place" -o "$folder/out.npy" <"$folder/b.pgm"
+    same '0 10 35 60 0 255' "$(elements out.npy u1 128)" "$place: blend beyond the range"
+    "$weft" blend "$folder/a.pgm" "$folder/b.pgm" -m "$folder/m.pgm" -p "$place" -o "$folder/out.npy"
+    same '10 10 5 30 255 255' "$(elements out.npy u1 128)" "$place: blend by a mask"
+    "$weft" blend "$folder/out.npy" "$folder/out.npy" -p "$place" -o "$folder/out.pgm" --json |
+        json_valid 'blend --json' 1
+    expect 1 'needs 3 x 2 of 1 u8, up to 255' "$weft" blend "$folder/a.pgm" \
+        "$corpus/pnm/plain_rgb16.ppm" -o "$folder/x.pgm"
+    expect 2 'the mask has the weights' "$weft" blend "$folder/a.pgm" "$folder/b.pgm" -w 1 \
+        -m "$folder/m.pgm" -o "$folder/x.pgm"
+    expect 2 '"half" is not a number' "$weft" blend "$folder/a.pgm" "$folder/b.pgm" -w half \
+        -o "$folder/x.pgm"
+}
+
+test_nbody() {
+    local place=$1
+    expect 0 '^60 bodies, 4 steps on' "$weft" nbody -n 60 --steps 4 -p "$place" --plot "$folder/n.ppm"
+    head -c 15 "$folder/n.ppm" | grep -aq '^P6' || fail "$place: nbody draws no picture"
+    "$weft" nbody -n 50 --steps 3 --frames 2 --plot "$folder/f.ppm" --seed 5 -p "$place" -t f64 --json |
+        json_valid 'nbody --json' 1
+    cmp -s "$folder/f.ppm" "$folder/f-0002.ppm" || fail "$place: the last frame is not the picture"
+    expect 0 'rms relative error .*, tolerance 1.00e-02' "$weft" nbody -n 80 --steps 2 \
+        --shape sphere --tolerance 0.01 -p "$place"
+    expect 2 'no shape "spheer"; did you mean "sphere"' "$weft" nbody --shape spheer
+    expect 2 'end it in .png or .ppm' "$weft" nbody --plot "$folder/x.gif"
+    expect 2 'add --plot' "$weft" nbody --frames 3
+    expect 2 'is not a positive number' "$weft" nbody --softening -1
+    expect 2 'choose 2 to' "$weft" nbody -n 1
+    expect 2 'there are f32 and f64' "$weft" nbody -t i32
+}
+
 test_sort_and_topk() {
     local place=$1
     npy fives.npy "'<i4'" '(2, 3)' \
@@ -716,6 +754,8 @@ for place in $places; do
     test_histogram "$place"
     test_convolve "$place"
     test_fft "$place"
+    test_blend "$place"
+    test_nbody "$place"
     test_select_and_unique "$place"
     test_climb "$place"
 done

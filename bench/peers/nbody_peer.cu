@@ -143,6 +143,33 @@ static void race_pairs(const track &t, size_t usual_n) {
     fflush(stdout);
 }
 
+/* Building and walking the tree, without measuring the error, which a call of its own does. */
+template <class T>
+static void race_tree(const track &t, size_t usual_n, double tolerance) {
+    const size_t n = t.n ? t.n : usual_n;
+    if (t.only && strncmp(t.only, "tree", strlen(t.only)) != 0)
+        return;
+    device_array<body<T>> bodies(n);
+    device_array<T> out(3 * n);
+    make_sphere<<<filling_blocks, filling_threads>>>(bodies.p, n);
+    CUDA(cudaDeviceSynchronize());
+    const weft_nbody s = system_of<T>(n, tolerance);
+    check_weft(t.ctx, weft_use(t.ctx, "nbody", "tree"));
+    const double seconds = device_seconds(t.stream, (size_t)1 << 30, [&] {
+        check_weft(t.ctx, weft_nbody_accelerations(t.ctx, &s, bodies.p, NULL, out.p, NULL, NULL));
+    });
+    const double error = error_of(t, s, bodies.p, out.p);
+    check_weft(t.ctx, weft_use(t.ctx, "nbody", nullptr));
+    const bool ok = error <= tolerance;
+    all_ok = all_ok && ok;
+    printf("{\"op\":\"nbody, tree\",\"type\":\"%s\",\"n\":%zu,\"tolerance\":%g,"
+           "\"variant\":\"%s\",\"seconds\":%.4g,\"bodies_per_s\":%.4g,\"error\":%.3g,"
+           "\"ok\":%s}\n",
+           weft_type_name(s.type), n, tolerance, weft_used(t.ctx, "nbody"), seconds,
+           (double)n / seconds, error, ok ? "true" : "false");
+    fflush(stdout);
+}
+
 int main(int argc, char **argv) {
     int clock_khz = 0, multiprocessors = 0;
     track t = {};
@@ -162,6 +189,11 @@ int main(int argc, char **argv) {
     race_pairs<float>(t, (size_t)1 << 20);
     race_pairs<double>(t, (size_t)1 << 16);
     race_pairs<double>(t, (size_t)1 << 19);
+    race_tree<float>(t, 100000, 1e-3);
+    race_tree<float>(t, 1000000, 1e-3);
+    race_tree<float>(t, 10000000, 1e-3);
+    race_tree<float>(t, 10000000, 5e-3);
+    race_tree<double>(t, 1000000, 1e-3);
     weft_close(t.ctx);
     CUDA(cudaStreamDestroy(t.stream));
     return all_ok ? 0 : 1;

@@ -204,7 +204,7 @@ static wi_exit execute(const wi_arguments *args) {
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "convolve", &ctx);
     if (result == WI_EXIT_OK)
-        result = wi_picture_load(args, &t.in);
+        result = wi_picture_load(args, args->operand[0], &t.in);
     if (result == WI_EXIT_OK)
         result = wi_picture_check_output(args, &t.in);
     if (result == WI_EXIT_OK)

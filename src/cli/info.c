@@ -2,6 +2,7 @@
 /* `weft info`: this build, the processor and every GPU. */
 #include <stdio.h>
 
+#include "blend/blend.h"
 #include "cli/info.h"
 #include "cli/machine.h"
 #include "cli/options.h"
@@ -44,6 +45,12 @@ static void print_build(void) {
     else
         snprintf(line, sizeof line, "not in this build");
     wi_info_field("CUDA", line);
+#ifdef WEFT_OPENACC
+    snprintf(line, sizeof line, "loops run on %s", wi_blend_openacc_device());
+    wi_info_field("OpenACC", line);
+#else
+    wi_info_field("OpenACC", "not in this build");
+#endif
     wi_info_field("ladder", WEFT_LADDER ? "all rungs" : "without the teaching rungs");
 }
 

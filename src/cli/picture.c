@@ -68,9 +68,8 @@ static weft_status read_any(const wi_arguments *args, FILE *file, const char *na
     return status;
 }
 
-wi_exit wi_picture_load(const wi_arguments *args, wi_picture *picture) {
+wi_exit wi_picture_load(const wi_arguments *args, const char *path, wi_picture *picture) {
     wi_note note = {""};
-    const char *const path = args->operand[0];
     FILE *file;
     *picture = (wi_picture){.data = NULL};
     const wi_exit result = wi_open_input(args, path, "image", &file);

@@ -24,9 +24,9 @@ typedef struct wi_picture {
     void *data;    /* from wi_host_alloc */
 } wi_picture;
 
-/* Reads the first operand: an image, or an array of rows and columns, or of rows, columns and up to
- * four channels. On failure an error has been printed. */
-wi_exit wi_picture_load(const wi_arguments *args, wi_picture *picture);
+/* Reads a file ("-": standard input): an image, or an array of rows and columns, or of rows,
+ * columns and up to four channels. On failure an error has been printed. */
+wi_exit wi_picture_load(const wi_arguments *args, const char *path, wi_picture *picture);
 
 /* Prints an error if --output is missing, cannot be written, or names a kind that does not hold the
  * picture. */

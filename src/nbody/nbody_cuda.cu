@@ -29,6 +29,7 @@ template <class T>
 struct blocked_params {
     const wi_nbody_body<T> *bodies;
     size_t n, tiles, parts;
+    unsigned blocks; /* of a part */
     T eps2;
     wi_nbody_sums<double> *sums; /* n of each part */
 };
@@ -39,8 +40,8 @@ template <class T, bool soft>
 static __global__ void __launch_bounds__(threads, blocks_resident)
     blocked(const __grid_constant__ blocked_params<T> p) {
     WEFT_SHARED(wi_nbody_body<T>, others, [tile_size]);
-    const size_t first = (size_t)blockIdx.x * threads * each<T> + threadIdx.x;
-    const size_t end = p.tiles * (blockIdx.y + 1) / p.parts;
+    const size_t part = blockIdx.x / p.blocks, end = p.tiles * (part + 1) / p.parts;
+    const size_t first = (size_t)(blockIdx.x % p.blocks) * threads * each<T> + threadIdx.x;
     T x[each<T>], y[each<T>], z[each<T>];
     wi_nbody_sums<double> total[each<T>] = {};
 #pragma unroll
@@ -51,7 +52,7 @@ static __global__ void __launch_bounds__(threads, blocks_resident)
         y[k] = own.y;
         z[k] = own.z;
     }
-    for (size_t t = p.tiles * blockIdx.y / p.parts; t < end; t++) {
+    for (size_t t = p.tiles * part / p.parts; t < end; t++) {
         wi_nbody_sums<T> sum[each<T>] = {};
         __syncthreads();
         others[threadIdx.x] = p.bodies[t * tile_size + threadIdx.x];
@@ -75,7 +76,7 @@ static __global__ void __launch_bounds__(threads, blocks_resident)
     for (int k = 0; k < each<T>; k++) {
         const size_t i = first + (size_t)k * threads;
         if (i < p.n)
-            p.sums[blockIdx.y * p.n + i] = total[k];
+            p.sums[part * p.n + i] = total[k];
     }
 }
 
@@ -112,9 +113,8 @@ static size_t parts_of(size_t blocks, size_t resident, size_t tiles) {
 }
 
 template <class T>
-static weft_status launch(weft_context *ctx, const wi_nbody_args *a, size_t blocks,
-                          const blocked_params<T> &p) {
-    const dim3 grid((unsigned)blocks, (unsigned)p.parts);
+static weft_status launch(weft_context *ctx, const wi_nbody_args *a, const blocked_params<T> &p) {
+    const unsigned grid = p.blocks * (unsigned)p.parts;
     if (wi_nbody_takes_soft(a))
         return WEFT_LAUNCH((blocked<T, true>), ctx, grid, threads, 0, p);
     return WEFT_LAUNCH((blocked<T, false>), ctx, grid, threads, 0, p);
@@ -138,9 +138,9 @@ static weft_status run_blocked(weft_context *ctx, const wi_nbody_args *a) {
     status = WEFT_LAUNCH(gather<T>, ctx, (unsigned)tiles, threads, 0, wi_nbody_bodies_of<T>(a),
                          packed, tiles * tile_size);
     if (status == WEFT_OK)
-        status = launch(
-            ctx, a, blocks,
-            blocked_params<T>{packed, a->n, tiles, parts, (T)(a->softening * a->softening), sums});
+        status = launch(ctx, a,
+                        blocked_params<T>{packed, a->n, tiles, parts, (unsigned)blocks,
+                                          (T)(a->softening * a->softening), sums});
     if (status == WEFT_OK)
         status = WEFT_LAUNCH(join_parts<T>, ctx, (unsigned)pieces(a->n, threads), threads, 0, sums,
                              a->n, parts, wi_nbody_results_of<T>(a));

@@ -12,7 +12,7 @@ constexpr int extreme_blocks = 256;
 
 /* A node as a walk reads it: three or six accesses of 16 bytes. */
 template <class T>
-struct alignas(16) tree_node {
+struct alignas(16) body_node {
     T x, y, z, m;
     T xx, yy, zz, xy, xz, yz;
     T open2;       /* the square of the distance within which it is opened */
@@ -21,7 +21,7 @@ struct alignas(16) tree_node {
 
 /* All that a call makes of its bodies. Arrays of bodies are in the order of their keys. */
 template <class T>
-struct tree {
+struct body_tree {
     size_t n;
     double theta;
     wi_nbody_cube *cube;
@@ -31,7 +31,7 @@ struct tree {
     uint32_t
         *before; /* nodes whose first body is earlier; n + 1 of them, the last is their count */
     wi_nbody_body<T> *bodies;
-    tree_node<T> *nodes;
+    body_node<T> *nodes;
     uint32_t *first; /* bodies of nodes, and n after them */
     uint8_t *levels; /* of the smallest cell that holds a node's bodies */
 };
@@ -104,7 +104,8 @@ static __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-static __global__ void __launch_bounds__(threads) find_keys(wi_nbody_bodies<T> bodies, tree<T> t) {
+static __global__ void __launch_bounds__(threads)
+    find_keys(wi_nbody_bodies<T> bodies, body_tree<T> t) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     if (i >= t.n)
         return;
@@ -117,7 +118,8 @@ static __global__ void __launch_bounds__(threads) find_keys(wi_nbody_bodies<T> b
 
 /* Puts bodies in order, and counts the nodes that begin with each. */
 template <class T>
-static __global__ void __launch_bounds__(threads) put_bodies(wi_nbody_bodies<T> bodies, tree<T> t) {
+static __global__ void __launch_bounds__(threads)
+    put_bodies(wi_nbody_bodies<T> bodies, body_tree<T> t) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     if (i > t.n)
         return;
@@ -132,14 +134,15 @@ static __device__ inline wi_nbody_moments moments_of(const wi_nbody_body<T> &b) 
 }
 
 template <class T>
-static __device__ inline wi_nbody_moments moments_of(const tree_node<T> &node) {
+static __device__ inline wi_nbody_moments moments_of(const body_node<T> &node) {
     return {(double)node.m,  (double)node.x,  (double)node.y,  (double)node.z,  (double)node.xx,
             (double)node.yy, (double)node.zz, (double)node.xy, (double)node.xz, (double)node.yz};
 }
 
 template <class T>
-static __device__ inline void put_moments(const tree<T> &t, size_t k, const wi_nbody_moments &of) {
-    tree_node<T> *const node = &t.nodes[k];
+static __device__ inline void put_moments(const body_tree<T> &t, size_t k,
+                                          const wi_nbody_moments &of) {
+    body_node<T> *const node = &t.nodes[k];
     const wi_nbody_body<T> any = t.bodies[t.first[k]];
     const double body[3] = {(double)any.x, (double)any.y, (double)any.z};
     const double reach = wi_nbody_reach(t.cube, t.levels[k], body, &of, t.theta);
@@ -157,7 +160,7 @@ static __device__ inline void put_moments(const tree<T> &t, size_t k, const wi_n
 }
 
 template <class T>
-static __device__ inline void put_leaf(const tree<T> &t, size_t k, size_t first, size_t end) {
+static __device__ inline void put_leaf(const body_tree<T> &t, size_t k, size_t first, size_t end) {
     wi_nbody_moments sum = {};
     for (size_t i = first; i < end; i++) {
         const wi_nbody_moments one = moments_of(t.bodies[i]);
@@ -174,7 +177,7 @@ static __device__ inline void put_leaf(const tree<T> &t, size_t k, size_t first,
 
 /* Makes the nodes that begin with each body; of leaves, also their moments. */
 template <class T>
-static __global__ void __launch_bounds__(threads) put_nodes(tree<T> t) {
+static __global__ void __launch_bounds__(threads) put_nodes(body_tree<T> t) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     wi_nbody_nodes at;
     if (i >= t.n)
@@ -197,7 +200,7 @@ static __global__ void __launch_bounds__(threads) put_nodes(tree<T> t) {
 
 /* Moments of the nodes of several nodes at one level; those below are done. */
 template <class T>
-static __global__ void __launch_bounds__(threads) join_nodes(tree<T> t, int level) {
+static __global__ void __launch_bounds__(threads) join_nodes(body_tree<T> t, int level) {
     const size_t count = t.before[t.n], stride = (size_t)gridDim.x * threads;
     for (size_t k = (size_t)blockIdx.x * threads + threadIdx.x; k < count; k += stride) {
         const size_t end = t.levels[k] == level ? t.nodes[k].next : 0;
@@ -223,7 +226,7 @@ static __global__ void __launch_bounds__(threads) join_nodes(tree<T> t, int leve
 /* Adds what the mass and second moments of a node do: the formulas stand in nbody_simd_sums.inc.
  * (x, y, z) leads to it, and d2 is the square of that distance plus eps^2. */
 template <class T>
-static __device__ inline void add_moments(const tree_node<T> &node, T x, T y, T z, T d2,
+static __device__ inline void add_moments(const body_node<T> &node, T x, T y, T z, T d2,
                                           wi_nbody_sums<T> &sum) {
     T cube, one; /* d2^(-3/2), d2^(-1/2) */
     wi_nbody_powers((T)1, d2, wi_near_root(d2), &cube, &one);
@@ -243,13 +246,13 @@ static __device__ inline void add_moments(const tree_node<T> &node, T x, T y, T 
 /* The bodies of a warp walk the tree together: a node is opened if one of them is too close. */
 template <class T>
 static __global__ void __launch_bounds__(walkers)
-    walk(const __grid_constant__ tree<T> t, T eps2, wi_nbody_results<T> results) {
+    walk(const __grid_constant__ body_tree<T> t, T eps2, wi_nbody_results<T> results) {
     const size_t i = (size_t)blockIdx.x * walkers + threadIdx.x;
     const wi_nbody_body<T> own = t.bodies[i < t.n ? i : t.n - 1];
     const uint32_t count = t.before[t.n];
     wi_nbody_sums<T> sum = {};
     for (uint32_t k = 0; k < count;) {
-        const tree_node<T> node = t.nodes[k];
+        const body_node<T> node = t.nodes[k];
         const T x = node.x - own.x, y = node.y - own.y, z = node.z - own.z;
         const T q = wi_fma(x, x, wi_fma(y, y, z * z));
         const bool opens = __any_sync(wi_all_lanes, q <= node.open2);
@@ -276,7 +279,7 @@ static E *carve(char *block, size_t *used, size_t n) {
 
 /* The bytes of a tree. n bodies have fewer than 2 n nodes. */
 template <class T>
-static size_t lay_out(tree<T> *t, char *block) {
+static size_t lay_out(body_tree<T> *t, char *block) {
     const size_t n = t->n;
     size_t used = 0;
     t->cube = carve<wi_nbody_cube>(block, &used, 1);
@@ -285,7 +288,7 @@ static size_t lay_out(tree<T> *t, char *block) {
     t->order = carve<uint32_t>(block, &used, n);
     t->before = carve<uint32_t>(block, &used, n + 1);
     t->bodies = carve<wi_nbody_body<T>>(block, &used, n);
-    t->nodes = carve<tree_node<T>>(block, &used, 2 * n);
+    t->nodes = carve<body_node<T>>(block, &used, 2 * n);
     t->first = carve<uint32_t>(block, &used, 2 * n + 1);
     t->levels = carve<uint8_t>(block, &used, 2 * n);
     return used;
@@ -297,7 +300,7 @@ static unsigned blocks_of(size_t n, int size) {
 
 template <class T>
 static weft_status put_in_order(weft_context *ctx, const wi_nbody_bodies<T> &bodies,
-                                const tree<T> &t) {
+                                const body_tree<T> &t) {
     const unsigned blocks = blocks_of(t.n, threads);
     const unsigned few = blocks < (unsigned)extreme_blocks ? blocks : (unsigned)extreme_blocks;
     weft_status status = WEFT_LAUNCH(find_extremes<T>, ctx, few, threads, 0, bodies, t.extremes);
@@ -313,7 +316,8 @@ static weft_status put_in_order(weft_context *ctx, const wi_nbody_bodies<T> &bod
 }
 
 template <class T>
-static weft_status build(weft_context *ctx, const wi_nbody_bodies<T> &bodies, const tree<T> &t) {
+static weft_status build(weft_context *ctx, const wi_nbody_bodies<T> &bodies,
+                         const body_tree<T> &t) {
     const size_t most = 4 * (size_t)ctx->gpu->multiprocessors;
     const size_t wanted = blocks_of(2 * t.n, threads);
     weft_status status =
@@ -332,7 +336,7 @@ static weft_status build(weft_context *ctx, const wi_nbody_bodies<T> &bodies, co
 template <class T>
 static weft_status run(weft_context *ctx, const wi_nbody_args *a) {
     const wi_nbody_bodies<T> bodies = wi_nbody_bodies_of<T>(a);
-    tree<T> t = {};
+    body_tree<T> t = {};
     void *block = nullptr;
     t.n = a->n;
     t.theta = wi_nbody_theta(a->tolerance);
