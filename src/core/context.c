@@ -230,7 +230,11 @@ void weft_close(weft_context *ctx) {
         wi_host_free(ctx);
         return;
     }
-    wi_fft_tables_free(ctx);
+    while (ctx->kept) {
+        wi_kept *const kept = ctx->kept;
+        ctx->kept = kept->next;
+        kept->drop(ctx, kept);
+    }
     if (ctx->gpus) {
         wi_gpus_close(ctx);
     } else {
@@ -238,14 +242,6 @@ void weft_close(weft_context *ctx) {
             wi_gpu_close(ctx);
         wi_team_close(ctx->team);
     }
-    while (ctx->kept) {
-        wi_kept *const kept = ctx->kept;
-        ctx->kept = kept->next;
-        kept->drop(ctx, kept);
-    }
-    if (ctx->gpu)
-        wi_gpu_close(ctx);
-    wi_team_close(ctx->team);
     wi_tuning_free(ctx->tuning);
     wi_host_free(ctx);
 }

@@ -31,7 +31,6 @@ typedef struct wi_gpu wi_gpu;
 typedef struct wi_team wi_team;
 typedef struct wi_row wi_row;
 struct wi_comm;
-struct wi_fft_kept;
 struct wi_gpus;
 struct wi_forecast;
 struct wi_tuning;
@@ -57,8 +56,6 @@ struct weft_context {
     wi_gpu *gpu;                      /* NULL on the cpu */
     wi_team *team;                    /* cpu/team.h: the threads */
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
-    struct wi_fft_kept *fft_tables;   /* fft/fft_tables.h: those made so far */
-    weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
     struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
     struct wi_kept *kept;             /* what slices keep until the context closes */
     weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */

@@ -231,7 +231,7 @@ static void drop(weft_context *ctx, wi_kept *kept) {
     if (t->is_host)
         wi_host_free(t->table);
     else
-        wi_gpu_drop(ctx, t->table);
+        wi_gpu_drop_table(ctx, t->table);
     wi_host_free(t);
 }
 
@@ -253,16 +253,4 @@ weft_status wi_fft_table(weft_context *ctx, const wi_fft_table_key *key, const v
     ctx->kept = &kept->head;
     *table = kept->table;
     return WEFT_OK;
-}
-
-void wi_fft_tables_free(weft_context *ctx) {
-    while (ctx->fft_tables) {
-        struct wi_fft_kept *const kept = ctx->fft_tables;
-        ctx->fft_tables = kept->next;
-        if (kept->is_host)
-            wi_host_free(kept->table);
-        else
-            wi_gpu_drop_table(ctx, kept->table);
-        wi_host_free(kept);
-    }
 }
