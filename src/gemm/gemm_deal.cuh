@@ -121,7 +121,7 @@ struct wi_gemm_pace {
         const double bytes = elements * sizeof(Sum);
         step = 2 * elements * depth * m->units / (Shape::rate * peak);
         slice = bytes * m->units / (of_all * m->bytes_per_s);
-        begin = 0.5 * m->launch_s;
+        begin = m->launch_s;
         after = 1.2 * m->launch_s;
         after_each_share = 2 * bytes / m->cache_bytes_per_s;
     }
@@ -171,13 +171,14 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
 template <class Shape>
 wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, size_t rest,
                              size_t steps, size_t units) {
+    constexpr double worth_it = 0.85; /* of the time of whole tiles */
     const wi_machine *const m = wi_machine_of(ctx);
     const wi_gemm_pace<Shape> pace(m);
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
-    wi_gemm_cut best = {steps, true, false, (double)steps * pace.step};
+    const double whole = (double)steps * pace.step;
+    wi_gemm_cut best = {steps, true, false, whole};
     if (Shape::any_share)
         wi_gemm_try_share(m, pace, g, rest, steps, even, false, &best);
-    const double whole = (double)steps * pace.step;
     const double of_kernel = (double)rest * pace.after_each_share;
     const size_t counts[] = {room, (size_t)sqrt(whole / pace.slice),
                              (size_t)sqrt(whole / of_kernel)};
@@ -188,6 +189,8 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
         if (slices >= 2)
             wi_gemm_try_share(m, pace, g, rest, steps, wi_gemm_pieces(steps, slices), true, &best);
     }
+    if (best.seconds > worth_it * whole)
+        return {steps, true, false, whole};
     return best;
 }
 
