@@ -283,19 +283,30 @@ enum {
     ONE_BLOCK = 64
 };
 
+/* Rows of L from this one on are multiplied by 2^power. */
+typedef struct scale {
+    size_t from;
+    int power;
+} scale;
+
+static int power_of(const scale *s, size_t i) {
+    return i >= s->from ? s->power : 0;
+}
+
 /* A = L L' for an L of a few halves, so that nothing is rounded; then the fault in this column. */
-static void fill_exact(test_random *r, size_t n, fault f, size_t column, int power, long double *l,
-                       long double *a) {
+static void fill_exact(test_random *r, size_t n, fault f, size_t column, const scale *s,
+                       long double *l, long double *a) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j <= i; j++)
-            l[i * n + j] = ldexpl(i == j ? 2 : ((long double)test_below(r, 5) - 2) / 2, power);
+            l[i * n + j] =
+                ldexpl(i == j ? 2 : ((long double)test_below(r, 5) - 2) / 2, power_of(s, i));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             for (size_t k = 0; k <= i && k <= j; k++)
                 a[i * n + j] += l[i * n + k] * l[j * n + k];
     const size_t before = n > 0 ? test_below(r, column + 1) : 0;
     if (f == ZERO || f == NEGATIVE)
-        a[column * n + column] -= ldexpl(f == ZERO ? 4 : 7, 2 * power);
+        a[column * n + column] -= ldexpl(f == ZERO ? 4 : 7, 2 * power_of(s, column));
     if (f == IS_NAN)
         a[before * n + column] = a[column * n + before] = NAN;
     if (f == IS_INFINITE)
@@ -320,11 +331,11 @@ static void check_message(weft_context *ctx, const problem *p, weft_status statu
 
 /* Rows of L before this one, its own up to the diagonal, and the pivot there. */
 static void check_exact(const problem *p, const long double *l, const long double *right, fault f,
-                        size_t column, int power) {
+                        size_t column, const scale *s) {
     const size_t n = p->a.rows, rows = f == NONE ? n : column + 1;
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j <= i; j++) {
-            const long double pivot = f == ZERO ? 0 : ldexpl(-3, 2 * power);
+            const long double pivot = f == ZERO ? 0 : ldexpl(-3, 2 * power_of(s, column));
             if (j == column && f >= IS_NAN)
                 continue;
             if (i == column && f == IS_NAN)
@@ -337,10 +348,11 @@ static void check_exact(const problem *p, const long double *l, const long doubl
         }
 }
 
-/* Of L: pivots that are no normal numbers, if the matrix is small; for products of larger ones may
- * split their factors. */
-static int draw_power(test_random *r, weft_type type, size_t n) {
-    return n > ONE_BLOCK || test_below(r, 3) ? 0 : type == WEFT_F64 ? -535 : -73;
+/* Pivots that are no normal numbers, from some row on; not in large matrices of f32, whose products
+ * may split their factors. */
+static scale draw_scale(test_random *r, weft_type type, size_t n) {
+    const bool is_small = test_below(r, 2) && (type == WEFT_F64 || n <= ONE_BLOCK);
+    return (scale){test_below(r, n + 1), is_small ? type == WEFT_F64 ? -535 : -73 : 0};
 }
 
 /* A column at an edge of what a GPU factors at a time, or any. */
@@ -357,15 +369,15 @@ static bool run_exact(void *user, size_t n, const wi_row *row, const size_t at[]
         return false;
     problem p = draw(r, row, at[0] ? WEFT_F32 : WEFT_F64, n, (unsigned)at[1]);
     const size_t column = draw_column(&r->random, n);
-    const int power = draw_power(&r->random, p.a.type, n);
+    const scale small = draw_scale(&r->random, p.a.type, n);
     long double *const right = table_of(n, n), *const a = table_of(n, n);
     weft_status status;
     describe(r->ctx, &p, -1 - (int)f);
-    fill_exact(&r->random, n, f, column, power, right, a);
+    fill_exact(&r->random, n, f, column, &small, right, a);
     long double *const l = factor(r, &p, a, &status);
     if (l) {
         check_message(r->ctx, &p, status, f, column);
-        check_exact(&p, l, right, f, column, power);
+        check_exact(&p, l, right, f, column, &small);
     }
     free(l);
     free(right);

@@ -239,6 +239,8 @@ struct wi_factorer {
         T known_x, known_y, diagonal = lane < wi_strip ? own[lane * wi_tile_pitch] : (T)0;
         T pivot = wi_shuffle(diagonal, 0);
         int j = 0;
+        x.load_row(own, has_x);
+        y.load_row(own + 32, has_y);
         const auto scale = [&](const wi_pivot_root<T> &r) {
             known_x = x.at[0] * r.reciprocal;
             known_y = y.at[0] * r.reciprocal;
@@ -258,8 +260,6 @@ struct wi_factorer {
         };
         if (!wi_is_usual(pivot))
             return 0;
-        x.load_row(own, has_x);
-        y.load_row(own + 32, has_y);
         scale(wi_quick_root(pivot));
 #pragma unroll 1
         while (j < wi_strip && wi_is_usual(pivot)) {
