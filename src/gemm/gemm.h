@@ -87,13 +87,15 @@ static inline bool wi_gemm_takes_elements(const wi_gemm_args *g) {
            (double)g->m * (double)g->n * (double)g->k <= most_products;
 }
 
-/* What `ring` is predicted to take, without copies of operands that are not aligned, or turned. */
+/* What the ring is predicted to take, without copies of operands that are not aligned, turned or
+ * split. */
 double wi_gemm_ring_f64_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_f32_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_tf32_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_f16_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_bf16_seconds(const weft_context *ctx, const wi_gemm_args *g);
 double wi_gemm_ring_i8_seconds(const weft_context *ctx, const wi_gemm_args *g);
+double wi_gemm_ring_parts_seconds(const weft_context *ctx, const wi_gemm_args *g);
 
 /* The rungs. */
 weft_status wi_gemm_serial(weft_context *ctx, const void *args);

@@ -250,13 +250,14 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
     }
 }
 
-/* With the ways of A and B through memory as parts, and the rung that may take over. */
+/* With the ways of A and B through memory as parts, at half of its rate, and the rung that may take
+ * over. */
 static double parts_seconds(const weft_context *ctx, const void *args) {
     const wi_gemm_args *const g = args;
     const wi_machine *const m = wi_machine_of(ctx);
     const double elements = ((double)g->m + (double)g->n) * (double)g->k, bytes_each = 4 + 6;
-    return 5 * m->launch_s + wi_seconds_moving(m, bytes_each * elements) +
-           tiles_seconds(ctx, g, 1.7 * m->f32_flops);
+    return 4 * m->launch_s + 2 * wi_seconds_moving(m, bytes_each * elements) +
+           wi_gemm_ring_parts_seconds(ctx, g);
 }
 #    endif
 #endif

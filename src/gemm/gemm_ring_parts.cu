@@ -61,6 +61,12 @@ static weft_status launch_split(weft_context *ctx, const wi_gemm_args *g, bool b
                 : WEFT_LAUNCH(split<false>, ctx, blocks, threads, 0, m, unfit);
 }
 
+double wi_gemm_ring_parts_seconds(const weft_context *ctx, const wi_gemm_args *args) {
+    wi_gemm_args g = *args;
+    g.type = WEFT_BF16;
+    return wi_gemm_boxed_seconds<tile>(ctx, &g);
+}
+
 /* Sets *unfit, which must be 0, and leaves C alone, if some element has no parts. */
 weft_status wi_gemm_ring_parts(weft_context *ctx, const wi_gemm_args *args, unsigned *unfit) {
     wi_gemm_args g = *args;
