@@ -91,8 +91,9 @@ typedef struct wi_fft_engine {
     bool (*cuts)(weft_type type, size_t n);
     size_t kept_bytes; /* intermediate results of so many bytes stay in a cache; 0: any number */
     size_t together;   /* lines next to each other that it should get together, at least */
-    weft_status (*prepare)(weft_context *ctx, const wi_fft_lines *l);
-    weft_status (*lines)(weft_context *ctx, const wi_fft_lines *l);
+    /* Makes the tables for such lines, and tells how much room they need besides, or 0. */
+    weft_status (*prepare)(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes);
+    weft_status (*lines)(weft_context *ctx, const wi_fft_lines *l, void *room);
     weft_status (*move)(weft_context *ctx, const wi_fft_move *m);
     weft_status (*fold)(weft_context *ctx, const wi_fft_fold *f);
 } wi_fft_engine;
@@ -100,16 +101,22 @@ typedef struct wi_fft_engine {
 /* Does a call with an engine (fft_drive.c, fft_lines.c). */
 weft_status wi_fft_drive(weft_context *ctx, const wi_fft_engine *engine, const wi_fft_args *args);
 
-/* What a call in progress knows. */
+/* A call in progress. It is gone through twice: first without working, to make tables and to find
+ * how much scratch memory it takes, so that nothing is written if there is not enough. */
 typedef struct wi_fft_job {
     weft_context *ctx;
     const wi_fft_engine *engine;
     const wi_fft_args *args;
-    size_t bytes; /* of scratch memory taken now; while it is counted, the most is kept */
+    bool is_rehearsal;
+    char *scratch; /* all of it; what is taken, and then the engine's room */
+    size_t taken;  /* bytes now */
+    size_t most;   /* bytes at a time so far */
+    size_t room;   /* bytes for the engine */
 } wi_fft_job;
 
-weft_status wi_fft_take(wi_fft_job *job, size_t bytes, void **p);
-weft_status wi_fft_give(wi_fft_job *job, void *p, size_t bytes, weft_status status);
+/* Scratch memory, given back in reverse order. NULL in a rehearsal. */
+void *wi_fft_take(wi_fft_job *job, size_t bytes);
+void wi_fft_give(wi_fft_job *job, size_t bytes);
 /* Lines of any length. */
 weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l);
 weft_status wi_fft_do_move(wi_fft_job *job, const wi_fft_move *m);

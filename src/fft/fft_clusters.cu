@@ -158,6 +158,11 @@ static weft_status run_team(weft_context *ctx, const wi_fft_lines *l, bool queue
         return run_team<team<__VA_ARGS__>>(ctx, l, queues)
 #define CUT(...) cut<__VA_ARGS__>
 
+static weft_status run_block(weft_context *ctx, const wi_fft_lines *l, bool queues) {
+    size_t none = 0;
+    return queues ? wi_fft_queue_lines(ctx, l, NULL) : wi_fft_prepare_lines(ctx, l, &none);
+}
+
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     switch (l->n) {
         TEAM(float, 4, 512, CUT(16, 16), CUT(16, 8));
@@ -165,7 +170,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         TEAM(float, 16, 512, CUT(8, 8, 8), CUT(16, 16));
         TEAM(float, 16, 1024, CUT(8, 8, 8), CUT(8, 8, 8));
     default:
-        return queues ? wi_fft_queue_lines(ctx, l) : wi_fft_prepare_lines(ctx, l);
+        return run_block(ctx, l, queues);
     }
 }
 
@@ -175,15 +180,17 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         TEAM(double, 16, 256, CUT(16, 16), CUT(16, 16));
         TEAM(double, 16, 512, CUT(8, 8, 8), CUT(16, 16));
     default:
-        return queues ? wi_fft_queue_lines(ctx, l) : wi_fft_prepare_lines(ctx, l);
+        return run_block(ctx, l, queues);
     }
 }
 
-static weft_status team_lines(weft_context *ctx, const wi_fft_lines *l) {
+static weft_status team_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    (void)room;
     return l->type == WEFT_F64 ? run_f64(ctx, l, true) : run_f32(ctx, l, true);
 }
 
-static weft_status team_prepare(weft_context *ctx, const wi_fft_lines *l) {
+static weft_status team_prepare(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
+    *room_bytes = 0;
     return l->type == WEFT_F64 ? run_f64(ctx, l, false) : run_f32(ctx, l, false);
 }
 

@@ -47,8 +47,9 @@ static weft_status work_of(weft_context *ctx, const wi_fft_lines *l, wi_fft_work
     return wi_fft_table(ctx, &key, &work->lanes);
 }
 
-static weft_status prepare(weft_context *ctx, const wi_fft_lines *l) {
+static weft_status prepare(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
     wi_fft_work work;
+    *room_bytes = (size_t)ctx->threads * 4 * l->n * simd_of()->bytes;
     return work_of(ctx, l, &work);
 }
 
@@ -74,7 +75,7 @@ static void run_share(void *user, int rank, int team) {
     }
 }
 
-static weft_status transform(weft_context *ctx, const wi_fft_lines *l) {
+static weft_status transform(weft_context *ctx, const wi_fft_lines *l, void *room) {
     job j = {.transform = l->type == WEFT_F64 ? simd_of()->f64 : simd_of()->f32,
              .lanes = lanes_of(l->type),
              .lines = wi_fft_loops_lines(&l->loops),
@@ -86,12 +87,8 @@ static weft_status transform(weft_context *ctx, const wi_fft_lines *l) {
     j.groups = (j.run + j.lanes - 1) / j.lanes;
     const int team = wi_team_size(ctx, j.lines / j.run * j.groups,
                                   4 * j.lines * l->n * wi_fft_number_bytes(l->type));
-    j.room = wi_host_alloc((size_t)team * j.room_bytes);
-    if (!j.room)
-        return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for %zu bytes of lines",
-                       (size_t)team * j.room_bytes);
+    j.room = room;
     wi_team_run(ctx, team, run_share, &j);
-    wi_host_free(j.room);
     return WEFT_OK;
 }
 

@@ -205,11 +205,13 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
     }
 }
 
-weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l) {
+weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    (void)room;
     return l->type == WEFT_F64 ? run_f64(ctx, l, true) : run_f32(ctx, l, true);
 }
 
-weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l) {
+weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
+    *room_bytes = 0;
     return l->type == WEFT_F64 ? run_f64(ctx, l, false) : run_f32(ctx, l, false);
 }
 

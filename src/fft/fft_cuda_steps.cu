@@ -128,9 +128,21 @@ static weft_status step_roots(weft_context *ctx, const wi_fft_lines *l, const vo
     return wi_fft_table(ctx, &key, roots);
 }
 
-static weft_status step_prepare(weft_context *ctx, const wi_fft_lines *l) {
+/* Lines without gaps. */
+static size_t gathered_bytes(const wi_fft_lines *l) {
+    return wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
+}
+
+static weft_status gathered_prepare(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
+    const void *table = NULL;
+    *room_bytes = gathered_bytes(l);
+    return step_roots(ctx, l, &table);
+}
+
+static weft_status step_prepare(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
     const void *table = NULL;
     unsigned bits = 0;
+    *room_bytes = 0;
     const weft_status status = step_roots(ctx, l, &table);
     return status == WEFT_OK && l->period ? wi_fft_powers_of(ctx, l->type, l->period, &table, &bits)
                                           : status;
@@ -195,31 +207,26 @@ static weft_status put_back(weft_context *ctx, const step_params *p) {
     return wi_fft_move_cuda(ctx, &m);
 }
 
-static weft_status through_room(weft_context *ctx, const wi_fft_lines *l,
+static weft_status through_room(weft_context *ctx, const wi_fft_lines *l, void *room,
                                 weft_status (*queue)(weft_context *ctx, step_params *p)) {
     step_params p;
     unsigned blocks = 0;
     weft_status status = step_params_of(ctx, l, &p, &blocks);
-    if (status != WEFT_OK)
-        return status;
+    p.room = room;
     p.count = wi_fft_loops_lines(&l->loops) * l->n;
-    status = wi_gpu_alloc(ctx, &p.room, p.count * wi_fft_number_bytes(l->type));
-    if (status != WEFT_OK)
-        return status;
-    status = queue(ctx, &p);
     if (status == WEFT_OK)
-        status = put_back(ctx, &p);
-    const weft_status freed = wi_gpu_free(ctx, p.room);
-    return status == WEFT_OK ? freed : status;
+        status = queue(ctx, &p);
+    return status == WEFT_OK ? put_back(ctx, &p) : status;
 }
 
-static weft_status define_lines(weft_context *ctx, const wi_fft_lines *l) {
-    return through_room(ctx, l,
+static weft_status define_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    return through_room(ctx, l, room,
                         l->type == WEFT_F64 ? queue_definition<double> : queue_definition<float>);
 }
 
-static weft_status stage_lines(weft_context *ctx, const wi_fft_lines *l) {
-    return through_room(ctx, l, l->type == WEFT_F64 ? queue_stages<double> : queue_stages<float>);
+static weft_status stage_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    return through_room(ctx, l, room,
+                        l->type == WEFT_F64 ? queue_stages<double> : queue_stages<float>);
 }
 
 template <class T>
@@ -236,7 +243,8 @@ static weft_status queue_shared(weft_context *ctx, const wi_fft_lines *l) {
                              : status;
 }
 
-static weft_status share_lines(weft_context *ctx, const wi_fft_lines *l) {
+static weft_status share_lines(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    (void)room;
     return l->type == WEFT_F64 ? queue_shared<double>(ctx, l) : queue_shared<float>(ctx, l);
 }
 
@@ -264,7 +272,7 @@ weft_status wi_fft_definition_gpu(weft_context *ctx, const void *args) {
                                          NULL,
                                          0,
                                          1,
-                                         step_prepare,
+                                         gathered_prepare,
                                          define_lines,
                                          wi_fft_move_cuda,
                                          wi_fft_fold_cuda};
@@ -273,7 +281,7 @@ weft_status wi_fft_definition_gpu(weft_context *ctx, const void *args) {
 
 weft_status wi_fft_stages(weft_context *ctx, const void *args) {
     static const wi_fft_engine engine = {
-        false,           takes_all, NULL, 0, 1, step_prepare, stage_lines, wi_fft_move_cuda,
+        false,           takes_all, NULL, 0, 1, gathered_prepare, stage_lines, wi_fft_move_cuda,
         wi_fft_fold_cuda};
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

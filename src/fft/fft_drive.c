@@ -86,52 +86,33 @@ void wi_fft_loops_sort(wi_fft_loops *loops, int *turning) {
 
 /* ---- scratch memory and works ---- */
 
-weft_status wi_fft_take(wi_fft_job *job, size_t bytes, void **p) {
-    *p = NULL;
-    job->bytes += bytes;
-    if (job->args->asks_bytes) {
-        if (job->bytes > *job->args->asks_bytes)
-            *job->args->asks_bytes = job->bytes;
-        return WEFT_OK;
-    }
-    if (job->args->prepares)
-        return WEFT_OK;
-    if (job->ctx->kind != WI_CPU)
-        return wi_gpu_alloc(job->ctx, p, bytes);
-    *p = wi_host_alloc(bytes);
-    return *p ? WEFT_OK
-              : wi_fail(job->ctx, WEFT_ENOMEM,
-                        "weft_fft: no memory for %zu bytes of intermediate "
-                        "results",
-                        bytes);
+static size_t rounded(size_t bytes) {
+    return (bytes + 255) / 256 * 256;
 }
 
-weft_status wi_fft_give(wi_fft_job *job, void *p, size_t bytes, weft_status status) {
-    job->bytes -= bytes;
-    if (!p)
-        return status;
-    if (job->ctx->kind == WI_CPU) {
-        wi_host_free(p);
-        return status;
-    }
-    const weft_status freed = wi_gpu_free(job->ctx, p);
-    return status == WEFT_OK ? freed : status;
+void *wi_fft_take(wi_fft_job *job, size_t bytes) {
+    void *const p = job->scratch ? job->scratch + job->taken : NULL;
+    job->taken += rounded(bytes);
+    job->most = job->taken > job->most ? job->taken : job->most;
+    return p;
+}
+
+void wi_fft_give(wi_fft_job *job, size_t bytes) {
+    job->taken -= rounded(bytes);
 }
 
 weft_status wi_fft_do_move(wi_fft_job *job, const wi_fft_move *m) {
     int none = -1;
     wi_fft_move sorted = *m;
     wi_fft_loops_sort(&sorted.loops, &none);
-    return job->args->prepares || job->args->asks_bytes ? WEFT_OK
-                                                        : job->engine->move(job->ctx, &sorted);
+    return job->is_rehearsal ? WEFT_OK : job->engine->move(job->ctx, &sorted);
 }
 
 weft_status wi_fft_do_fold(wi_fft_job *job, const wi_fft_fold *f) {
     int none = -1;
     wi_fft_fold sorted = *f;
     wi_fft_loops_sort(&sorted.loops, &none);
-    return job->args->prepares || job->args->asks_bytes ? WEFT_OK
-                                                        : job->engine->fold(job->ctx, &sorted);
+    return job->is_rehearsal ? WEFT_OK : job->engine->fold(job->ctx, &sorted);
 }
 
 /* ---- dimensions ---- */
@@ -297,8 +278,7 @@ static weft_status widened(wi_fft_job *job, const row_set *r, bool is_inverse) {
     const weft_fft_description *const d = &job->args->d;
     const size_t n = r->n, half = n / 2 + 1, lines = wi_fft_loops_lines(&r->loops);
     const size_t bytes = lines * n * wi_fft_number_bytes(d->type);
-    void *wide = NULL;
-    weft_status status = wi_fft_take(job, bytes, &wide);
+    void *const wide = wi_fft_take(job, bytes);
     wi_fft_move first = {.type = d->type,
                          .x = r->x,
                          .y = wide,
@@ -333,13 +313,13 @@ static weft_status widened(wi_fft_job *job, const row_set *r, bool is_inverse) {
     pack(&r->loops, n, first.loops.out);
     pack(&r->loops, n, last.loops.in);
     wi_fft_loop_add(&l.loops, lines, n, n);
-    if (status == WEFT_OK)
-        status = wi_fft_do_move(job, &first);
+    weft_status status = wi_fft_do_move(job, &first);
     if (status == WEFT_OK)
         status = wi_fft_transform(job, &l);
     if (status == WEFT_OK)
         status = wi_fft_do_move(job, &last);
-    return wi_fft_give(job, wide, bytes, status);
+    wi_fft_give(job, bytes);
+    return status;
 }
 
 static row_set rows_of(const wi_fft_args *a, const void *x, const size_t *in, size_t apart_in) {
@@ -373,7 +353,6 @@ static weft_status drive_inverse(wi_fft_job *job) {
     const wi_fft_args *const a = job->args;
     const weft_fft_description *const d = &a->d;
     size_t counts[WEFT_FFT_DIMENSIONS], dense[WEFT_FFT_DIMENSIONS], size = 1;
-    void *copy = a->y;
     counts_of(d, counts);
     if (d->rank == 1)
         return rows_back(job, a->x, d->stride_x, d->apart_x);
@@ -386,24 +365,58 @@ static weft_status drive_inverse(wi_fft_job *job) {
         size *= counts[k - 1];
     }
     const size_t bytes = size * d->batch * wi_fft_number_bytes(d->type);
-    weft_status status = wi_fft_take(job, bytes, &copy);
-    if (status == WEFT_OK)
-        status = along(job, d->rank - 2, a->x, d->stride_x, d->apart_x, copy, dense, size, true, 1);
+    void *const copy = wi_fft_take(job, bytes);
+    weft_status status =
+        along(job, d->rank - 2, a->x, d->stride_x, d->apart_x, copy, dense, size, true, 1);
     if (status == WEFT_OK)
         status = along_others(job, 2, copy, dense, size, true);
     if (status == WEFT_OK)
         status = rows_back(job, copy, dense, size);
-    return wi_fft_give(job, copy, bytes, status);
+    wi_fft_give(job, bytes);
+    return status;
+}
+
+static weft_status drive(wi_fft_job *job) {
+    switch (job->args->d.kind) {
+    case WEFT_FFT_COMPLEX:
+        return drive_complex(job);
+    case WEFT_FFT_REAL_TO_COMPLEX:
+        return drive_forward(job);
+    default:
+        return drive_inverse(job);
+    }
+}
+
+static weft_status take_scratch(weft_context *ctx, size_t bytes, char **scratch) {
+    void *p = NULL;
+    weft_status status = WEFT_OK;
+    if (bytes > 0 && ctx->kind != WI_CPU)
+        status = wi_gpu_alloc(ctx, &p, bytes);
+    else if (bytes > 0 && !(p = wi_host_alloc(bytes)))
+        status = wi_fail(ctx, WEFT_ENOMEM,
+                         "weft_fft: no memory for %zu bytes of intermediate results", bytes);
+    *scratch = p;
+    return status;
 }
 
 weft_status wi_fft_drive(weft_context *ctx, const wi_fft_engine *engine, const wi_fft_args *args) {
-    wi_fft_job job = {.ctx = ctx, .engine = engine, .args = args};
-    switch (args->d.kind) {
-    case WEFT_FFT_COMPLEX:
-        return drive_complex(&job);
-    case WEFT_FFT_REAL_TO_COMPLEX:
-        return drive_forward(&job);
-    default:
-        return drive_inverse(&job);
+    wi_fft_job job = {.ctx = ctx, .engine = engine, .args = args, .is_rehearsal = true};
+    weft_status status = drive(&job);
+    const size_t bytes = job.most + job.room;
+    if (args->asks_bytes)
+        *args->asks_bytes = bytes;
+    if (status != WEFT_OK || args->prepares || args->asks_bytes)
+        return status;
+    status = take_scratch(ctx, bytes, &job.scratch);
+    if (status != WEFT_OK)
+        return status;
+    job.is_rehearsal = false;
+    status = drive(&job);
+    if (ctx->kind == WI_CPU)
+        wi_host_free(job.scratch);
+    else if (job.scratch) {
+        const weft_status freed = wi_gpu_free(ctx, job.scratch);
+        status = status == WEFT_OK ? freed : status;
     }
+    return status;
 }

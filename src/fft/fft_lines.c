@@ -81,11 +81,13 @@ static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
 
 static weft_status run_lines(wi_fft_job *job, const wi_fft_lines *l) {
     wi_fft_lines sorted = *l;
+    size_t room = 0;
     wi_fft_loops_sort(&sorted.loops, &sorted.turning);
-    if (job->args->asks_bytes)
-        return WEFT_OK;
-    return job->args->prepares ? job->engine->prepare(job->ctx, &sorted)
-                               : job->engine->lines(job->ctx, &sorted);
+    if (!job->is_rehearsal)
+        return job->engine->lines(job->ctx, &sorted, job->room ? job->scratch + job->most : NULL);
+    const weft_status status = job->engine->prepare(job->ctx, &sorted, &room);
+    job->room = room > job->room ? room : job->room;
+    return status;
 }
 
 /* Are lines next to each other closer than the numbers of one? */
@@ -107,8 +109,7 @@ static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
     const size_t n1 = cut_of(l, job->engine), n2 = l->n / n1;
     const size_t wide = is_across(l) ? l->loops.count[0] : 1;
     const size_t bytes = wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
-    void *between = NULL;
-    weft_status status = wi_fft_take(job, bytes, &between);
+    void *const between = wi_fft_take(job, bytes);
     wi_fft_lines first = *l, second = *l;
     first.n = n1;
     first.y = between;
@@ -129,11 +130,11 @@ static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
     first.turning = first.loops.used;
     wi_fft_loop_add(&first.loops, n2, l->stride_in, wide);
     wi_fft_loop_add(&second.loops, n1, n2 * wide, l->stride_out);
-    if (status == WEFT_OK)
-        status = run_lines(job, &first);
+    weft_status status = run_lines(job, &first);
     if (status == WEFT_OK)
         status = wi_fft_transform(job, &second);
-    return wi_fft_give(job, between, bytes, status);
+    wi_fft_give(job, bytes);
+    return status;
 }
 
 /* So many lines together that what is in between stays in the cache. */
@@ -176,14 +177,12 @@ static weft_status chirp_tables(wi_fft_job *job, const wi_fft_lines *l, size_t m
 static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
     size_t m = 1;
     const void *chirp = NULL, *spectrum = NULL;
-    void *room = NULL;
     while (m < 2 * l->n - 1)
         m *= 2;
     const size_t lines = wi_fft_loops_lines(&l->loops);
     const size_t bytes = lines * m * wi_fft_number_bytes(l->type);
     weft_status status = chirp_tables(job, l, m, &chirp, &spectrum);
-    if (status == WEFT_OK)
-        status = wi_fft_take(job, bytes, &room);
+    void *const room = wi_fft_take(job, bytes);
     wi_fft_lines inner = {.type = l->type,
                           .n = m,
                           .x = room,
@@ -238,7 +237,8 @@ static weft_status by_chirp(wi_fft_job *job, const wi_fft_lines *l) {
         status = wi_fft_transform(job, &inner);
     if (status == WEFT_OK)
         status = wi_fft_do_move(job, &out);
-    return wi_fft_give(job, room, bytes, status);
+    wi_fft_give(job, bytes);
+    return status;
 }
 
 /* A line of one number is its own transform. */

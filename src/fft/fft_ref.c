@@ -53,35 +53,30 @@ static weft_status powers_of(weft_context *ctx, const wi_fft_lines *l, const voi
     return wi_fft_table(ctx, &key, table);
 }
 
-static weft_status prepare(weft_context *ctx, const wi_fft_lines *l) {
+static weft_status prepare(weft_context *ctx, const wi_fft_lines *l, size_t *room_bytes) {
     const void *table;
+    *room_bytes = l->n * wi_fft_number_bytes(l->type);
     return powers_of(ctx, l, &table);
 }
 
-static weft_status run(weft_context *ctx, const wi_fft_lines *l, line_work *work) {
+static weft_status run(weft_context *ctx, const wi_fft_lines *l, line_work *work, void *room) {
     const void *table = NULL;
-    const size_t lines = wi_fft_loops_lines(&l->loops), bytes = l->n * wi_fft_number_bytes(l->type);
+    const size_t lines = wi_fft_loops_lines(&l->loops);
     const weft_status status = powers_of(ctx, l, &table);
-    if (status != WEFT_OK)
-        return status;
-    void *const room = wi_host_alloc(bytes);
-    if (!room)
-        return wi_fail(ctx, WEFT_ENOMEM, "weft_fft: no memory for a line of %zu bytes", bytes);
-    for (size_t line = 0; line < lines; line++) {
+    for (size_t line = 0; line < lines && status == WEFT_OK; line++) {
         size_t in, out;
         wi_fft_loops_at(&l->loops, line, &in, &out);
         work(l, table, in, out, room);
     }
-    wi_host_free(room);
-    return WEFT_OK;
+    return status;
 }
 
-static weft_status define(weft_context *ctx, const wi_fft_lines *l) {
-    return run(ctx, l, l->type == WEFT_F64 ? define_f64 : define_f32);
+static weft_status define(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    return run(ctx, l, l->type == WEFT_F64 ? define_f64 : define_f32, room);
 }
 
-static weft_status double_up(weft_context *ctx, const wi_fft_lines *l) {
-    return run(ctx, l, l->type == WEFT_F64 ? double_up_f64 : double_up_f32);
+static weft_status double_up(weft_context *ctx, const wi_fft_lines *l, void *room) {
+    return run(ctx, l, l->type == WEFT_F64 ? double_up_f64 : double_up_f32, room);
 }
 
 weft_status wi_fft_definition(weft_context *ctx, const void *args) {
