@@ -24,8 +24,8 @@ constexpr int wi_conv_stages = 4; /* in shared memory at a time */
 constexpr int wi_conv_pad = 4;    /* so that a column of a tile meets all banks */
 
 struct alignas(8) wi_conv_tap {
-    int offset;          /* in elements */
-    short rows, columns; /* away from the pixel */
+    int offset; /* in elements */
+    int place;  /* away from the pixel: rows in the upper half, columns in the lower */
 };
 
 /* How pixels of a launch are found in the images that are gathered. */
@@ -283,12 +283,13 @@ __device__ inline wi_conv_pixel wi_conv_pixel_of(const wi_conv_product_of<T> &p,
     return x;
 }
 
+/* `from` is the pixel's place, which may be outside. No branches: they would cost more. */
 template <class T>
-__device__ inline void wi_conv_gather(const wi_conv_grid &g, T *to, const T *from,
-                                      const wi_conv_pixel &x, const wi_conv_tap &tap, bool valid) {
-    const bool inside = valid && (unsigned)(x.row + tap.rows) < (unsigned)g.from_height &&
-                        (unsigned)(x.column + tap.columns) < (unsigned)g.from_width;
-    wi_async_copy<sizeof(T)>(to, from + (x.at + tap.offset), inside ? (int)sizeof(T) : 0);
+__device__ inline void wi_conv_gather(const wi_conv_grid &g, T *to, const T *from, int row,
+                                      int column, wi_conv_tap tap, bool valid) {
+    const bool inside = valid & ((unsigned)(row + (tap.place >> 16)) < (unsigned)g.from_height) &
+                        ((unsigned)(column + (short)tap.place) < (unsigned)g.from_width);
+    wi_async_copy<sizeof(T)>(to, from + tap.offset, inside ? (int)sizeof(T) : 0);
 }
 
 template <class Tile, class T>
@@ -330,29 +331,35 @@ static __global__ void __launch_bounds__(Tile::threads, Tile::least_blocks)
         if constexpr (Planes) {
             constexpr int across = (Tile::columns + Tile::threads - 1) / Tile::threads;
             constexpr int apart = Tile::threads * across / Tile::columns;
+            constexpr int count = wi_conv_depth / apart;
+            const int first = t / Tile::columns;
+            wi_conv_tap tap[count];
 #pragma unroll
-            for (int i = 0; i < wi_conv_depth / apart; i++) {
-                const int k = t / Tile::columns + i * apart;
-                const bool valid = term + k < b.end;
-                const wi_conv_tap tap = p.taps[valid ? term + k : 0];
+            for (int i = 0; i < count; i++)
+                tap[i] = p.taps[term + first + i * apart];
 #pragma unroll
-                for (int j = 0; j < across; j++) {
-                    const int column = t % Tile::columns + j * Tile::threads;
-                    wi_conv_gather(p.grid, to + k * Tile::column_pitch + column, from,
-                                   pixels[column], tap, valid);
+            for (int j = 0; j < across; j++) {
+                const int column = t % Tile::columns + j * Tile::threads;
+                const wi_conv_pixel own = pixels[column];
+#pragma unroll
+                for (int i = 0; i < count; i++) {
+                    const int k = first + i * apart;
+                    wi_conv_gather(p.grid, to + k * Tile::column_pitch + column, from + own.at,
+                                   own.row, own.column, tap[i], term + k < b.end);
                 }
             }
         } else {
-            const int k = t % wi_conv_depth;
-            const bool valid = term + k < b.end;
-            const wi_conv_tap tap = p.taps[valid ? term + k : 0];
-            constexpr int apart = Tile::threads / wi_conv_depth;
+            constexpr int apart = Tile::threads / wi_conv_depth, count = Tile::columns / apart;
+            const int k = t % wi_conv_depth, first = t / wi_conv_depth;
+            const wi_conv_tap tap = p.taps[term + k];
+            wi_conv_pixel x[count];
 #pragma unroll
-            for (int i = 0; i < Tile::columns / apart; i++) {
-                const int column = t / wi_conv_depth + i * apart;
-                wi_conv_gather(p.grid, to + k * Tile::column_pitch + column, from, pixels[column],
-                               tap, valid);
-            }
+            for (int i = 0; i < count; i++)
+                x[i] = pixels[first + i * apart];
+#pragma unroll
+            for (int i = 0; i < count; i++)
+                wi_conv_gather(p.grid, to + k * Tile::column_pitch + first + i * apart,
+                               from + x[i].at, x[i].row, x[i].column, tap, term + k < b.end);
         }
     });
     wi_conv_finish_tile(p, tile, b, [&](int column) { return wi_conv_place(p, column); });
@@ -394,39 +401,39 @@ static __global__ void __launch_bounds__(Tile::threads, Tile::least_blocks)
     const wi_conv_block b = wi_conv_block_of<Tile>(p);
     const int t = (int)threadIdx.x, k = t % wi_conv_depth, line = t / wi_conv_depth;
     for (int i = t; i < Tile::columns; i += Tile::threads)
-        taps[i] = b.column + i < p.columns ? p.taps[b.column + i] : wi_conv_tap{0, 0, 0};
+        taps[i] = b.column + i < p.columns ? p.taps[b.column + i] : wi_conv_tap{0, 0};
     __syncthreads();
     wi_conv_walker at(p.grid, b.first + k);
     Tile tile;
     tile.clear();
     wi_conv_run(tile, stages, b, [&](T *stage, int) {
-        constexpr int apart = Tile::threads / wi_conv_depth;
+        constexpr int apart = Tile::threads / wi_conv_depth, count = Tile::columns / apart;
         const wi_conv_grid &g = p.grid;
         const bool valid = at.index < b.end;
-        const T *const x = p.gathered + (size_t)b.group * p.gathered_group;
-        const T *const y = p.factor + (size_t)b.group * p.factor_group;
         const wi_image_steps &s = p.factor_steps;
-        const T *const from =
-            y + ((size_t)at.image * s.n + (size_t)at.row * s.h + (size_t)at.column * s.w);
-        wi_conv_pixel pixel;
-        pixel.row = at.row * g.step_h + g.first_h;
-        pixel.column = at.column * g.step_w + g.first_w;
-        pixel.at = (long long)at.image * (long long)g.from.n + pixel.row * (long long)g.from.h +
-                   pixel.column * (long long)g.from.w;
+        const int row = at.row * g.step_h + g.first_h, column = at.column * g.step_w + g.first_w;
+        const T *const y =
+            p.factor + (size_t)b.group * p.factor_group +
+            ((size_t)at.image * s.n + (size_t)at.row * s.h + (size_t)at.column * s.w) +
+            (size_t)(b.row + line) * s.c;
+        const T *const x = p.gathered + (size_t)b.group * p.gathered_group +
+                           ((long long)at.image * (long long)g.from.n + row * (long long)g.from.h +
+                            column * (long long)g.from.w);
+        const int rows_left = valid ? p.rows - b.row - line : 0;
+        const int columns_left = valid ? p.columns - b.column - line : 0;
+        wi_conv_tap tap[count];
 #pragma unroll
-        for (int i = 0; i < Tile::rows / apart; i++) {
-            const int row = line + i * apart;
-            wi_async_copy<sizeof(T)>(stage + k * Tile::row_pitch + row,
-                                     from + (size_t)(b.row + row) * s.c,
-                                     valid && b.row + row < p.rows ? (int)sizeof(T) : 0);
-        }
-        T *const to = stage + wi_conv_depth * Tile::row_pitch + k * Tile::column_pitch;
+        for (int i = 0; i < count; i++)
+            tap[i] = taps[line + i * apart];
 #pragma unroll
-        for (int i = 0; i < Tile::columns / apart; i++) {
-            const int column = line + i * apart;
-            wi_conv_gather(g, to + column, x, pixel, taps[column],
-                           valid && b.column + column < p.columns);
-        }
+        for (int i = 0; i < Tile::rows / apart; i++)
+            wi_async_copy<sizeof(T)>(stage + k * Tile::row_pitch + line + i * apart,
+                                     y + (size_t)(i * apart) * s.c,
+                                     i * apart < rows_left ? (int)sizeof(T) : 0);
+        T *const to = stage + wi_conv_depth * Tile::row_pitch + k * Tile::column_pitch + line;
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            wi_conv_gather(g, to + i * apart, x, row, column, tap[i], i * apart < columns_left);
         at.move(g);
     });
     wi_conv_finish_tile(p, tile, b, [](int column) { return (size_t)column; });

@@ -64,12 +64,13 @@ static __global__ void wi_conv_pack(const __grid_constant__ wi_conv_packing p, c
         if (first_tap + y < all && first_row + x < p.pitch)
             packed[(group * (size_t)all + (size_t)(first_tap + y)) * (size_t)p.pitch +
                    (size_t)(first_row + x)] = tile[x][y];
-    if (group == 0 && first_row == 0 && threadIdx.y == 0 && first_tap + x < all) {
-        const wi_conv_tap_at at = wi_conv_tap_of(p, first_tap + x);
+    const int padded = (all + wi_conv_depth - 1) / wi_conv_depth * wi_conv_depth;
+    if (group == 0 && first_row == 0 && threadIdx.y == 0 && first_tap + x < padded) {
+        const wi_conv_tap_at at = wi_conv_tap_of(p, first_tap + x < all ? first_tap + x : 0);
         const int rows = at.row * p.unit_h, columns = at.column * p.unit_w;
         taps[first_tap + x] = {(int)((long long)at.channel * (long long)p.image.c +
                                      rows * (long long)p.image.h + columns * (long long)p.image.w),
-                               (short)rows, (short)columns};
+                               (int)((unsigned)rows << 16 | (unsigned short)columns)};
     }
 }
 
@@ -110,7 +111,7 @@ struct wi_conv_launch {
                256;
     }
     size_t tap_bytes() const {
-        return wi_conv_pieces(taps() * sizeof(wi_conv_tap), 256) * 256;
+        return wi_conv_pieces((taps() + wi_conv_depth) * sizeof(wi_conv_tap), 256) * 256;
     }
     size_t partial_bytes() const {
         return product.slices == 1 ? 0
