@@ -31,7 +31,8 @@ typedef struct shown {
 
 struct wi_peer_room {
     int size;
-    atomic_int arrived, failed; /* failed: the rank that did + 1 */
+    atomic_int arrived;
+    atomic_int failing, failed; /* the first rank that failed + 1: claimed, and told of */
     atomic_uint met;            /* how often all have met */
     pthread_mutex_t lock;
     pthread_cond_t all_here;
@@ -65,6 +66,7 @@ void wi_peer_room_close(wi_peer_room *room) {
 }
 
 void wi_peer_room_clear(wi_peer_room *room) {
+    atomic_store(&room->failing, 0);
     atomic_store(&room->failed, 0);
 }
 
@@ -102,9 +104,10 @@ static void note_failure(weft_context *ctx, weft_status status) {
     wi_peer_room *const room = room_of(ctx);
     int none = 0;
     if (status != WEFT_OK &&
-        atomic_compare_exchange_strong(&room->failed, &none, ctx->comm->rank + 1)) {
+        atomic_compare_exchange_strong(&room->failing, &none, ctx->comm->rank + 1)) {
         room->status = status;
         snprintf(room->why, sizeof room->why, "%s", ctx->message);
+        atomic_store(&room->failed, ctx->comm->rank + 1);
     }
 }
 

@@ -20,7 +20,8 @@
 enum {
     LEAST_BYTES = 4 << 20, /* less is done faster by one GPU: waking the others costs tens of µs */
     LARGE_BYTES = 1 << 16, /* shares of arrays at least so large begin at round numbers */
-    ROUND = 4096
+    ROUND = 4096,
+    MOST_NUMBER = 9999 /* of a GPU in a list */
 };
 
 struct wi_gpus {
@@ -37,23 +38,17 @@ struct wi_gpus {
 /* Reads "0,2" into `numbers`. */
 static weft_status read_list(weft_context *ctx, const char *source, const char *list, int numbers[],
                              int *count) {
-    const int visible = wi_gpu_visible();
     const char *at = list;
     for (*count = 0; *at; (*count)++) {
         char *end;
         const long number = strtol(at, &end, 10);
-        const bool digits = *at >= '0' && *at <= '9' && (*end == ',' || *end == '\0') &&
-                            !(*end == ',' && end[1] == '\0');
-        if (!digits || *count == WI_MOST_GPUS)
+        const bool ends = *end == '\0' || (*end == ',' && end[1] != '\0');
+        const bool digits = *at >= '0' && *at <= '9' && number <= MOST_NUMBER;
+        if (!digits || !ends || *count == WI_MOST_GPUS)
             return wi_fail(ctx, WEFT_EARG,
                            "%s: \"%.64s\" is not a list of GPUs; write \"" GPU "s:0,2\" with "
                            "1 to %d different numbers, or \"" GPU "s\" for all",
                            source, list, WI_MOST_GPUS);
-        if (number >= visible)
-            return wi_fail(ctx, WEFT_EARG,
-                           "%s: place \"" GPU "s:%.64s\" names GPU %ld, and this machine has %d, "
-                           "numbered from 0; name those that it has",
-                           source, list, number, visible);
         for (int k = 0; k < *count; k++) {
             if (numbers[k] == number)
                 return wi_fail(ctx, WEFT_EARG,
@@ -75,11 +70,7 @@ static weft_status open_child(weft_context *ctx, int number, weft_context **chil
 }
 
 /* Takes all GPUs that open; a failure is one only if none does. */
-static weft_status open_all(weft_context *ctx, weft_context *child[], int *count) {
-    char why[WI_MESSAGE_BYTES];
-    if (!wi_gpu_present(why, sizeof why))
-        return wi_fail(ctx, WEFT_EDEVICE, "weft_open: %s", why);
-    const int visible = wi_gpu_visible();
+static weft_status open_all(weft_context *ctx, int visible, weft_context *child[], int *count) {
     weft_status status = WEFT_OK;
     for (int k = 0; k < visible && *count < WI_MOST_GPUS; k++) {
         const weft_status opened = open_child(ctx, k, &child[*count]);
@@ -92,13 +83,21 @@ static weft_status open_all(weft_context *ctx, weft_context *child[], int *count
 static weft_status open_children(weft_context *ctx, const char *source, const char *list,
                                  weft_context *child[], int *count) {
     int numbers[WI_MOST_GPUS] = {0}, wanted = 0;
-    if (!*list)
-        return open_all(ctx, child, count);
-    weft_status status = WEFT_OK;
-    char why[WI_MESSAGE_BYTES];
-    if (!wi_gpu_present(why, sizeof why))
-        return wi_fail(ctx, WEFT_EDEVICE, "weft_open: %s", why);
-    status = read_list(ctx, source, list, numbers, &wanted);
+    weft_status status = read_list(ctx, source, list, numbers, &wanted);
+    if (status != WEFT_OK)
+        return status;
+    const int visible = wi_gpu_visible();
+    if (visible == 0)
+        return open_child(ctx, 0, child); /* which says why there is none */
+    if (wanted == 0)
+        return open_all(ctx, visible, child, count);
+    for (int k = 0; k < wanted; k++) {
+        if (numbers[k] >= visible)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: place \"" GPU "s:%.64s\" names GPU %d, and this machine has %d, "
+                           "numbered from 0; name those that it has",
+                           source, list, numbers[k], visible);
+    }
     for (; *count < wanted && status == WEFT_OK; *count += status == WEFT_OK)
         status = open_child(ctx, numbers[*count], &child[*count]);
     return status;

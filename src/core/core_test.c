@@ -183,7 +183,6 @@ static void test_place_strings(void **state) {
         TEST_GPU ":1024",
         TEST_GPU "0",
         "cpu:4294967297",
-        TEST_GPU "s:0,",
         "tpu",
         TEST_GPU ":0x0",
         "cpu:99999999999999999999",
@@ -192,6 +191,9 @@ static void test_place_strings(void **state) {
         refuse_open(bad[k], WEFT_EARG, bad[k]);
         assert_non_null(strstr(weft_message(NULL), "cpu:N"));
     }
+    refuse_open(TEST_GPU "s:0,", WEFT_EARG, TEST_GPU "s:0,2");
+    refuse_open(TEST_GPU "s:0,0", WEFT_EARG, "twice");
+    refuse_open(TEST_GPU "s:", WEFT_EARG, "names no GPU");
     refuse_open("cpu:1\n2", WEFT_EARG, "cpu:1\\n2");
     assert_int_equal(weft_open(NULL, "cpu"), WEFT_EARG);
     weft_close(NULL);

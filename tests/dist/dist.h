@@ -83,6 +83,7 @@ void dist_test_leaving(void **state);
 /* The tests of places of several GPUs. */
 void dist_test_peers(void **state);
 void dist_test_peer_failure(void **state);
+void dist_test_no_memory(void **state);
 void dist_test_blocks(void **state);
 void dist_test_seams(void **state);
 void dist_test_first(void **state);

@@ -6,6 +6,9 @@
 #include "comm/gpus.h"
 #include "core/gpu.h"
 #include "dist.h"
+#ifdef WEFT_EMU
+#    include "emu_faults.h"
+#endif
 
 bool dist_on_gpus(void) {
     return wi_is_gpus(dist_ctx);
@@ -192,6 +195,37 @@ void dist_test_peer_failure(void **state) {
     assert_true(sum == 6);
     test_refused(dist_ctx, weft_sum(dist_ctx, 3, (const float *)NULL, &sum), WEFT_EARG,
                  "weft_reduce", "x");
+}
+
+/* Memory runs out at any moment of a call, on any GPU: the call says so, and the next one works. */
+void dist_test_no_memory(void **state) {
+    (void)state;
+#ifdef WEFT_EMU
+    enum {
+        MANY = 700
+    };
+    test_random r = test_random_at(70);
+    uint32_t x[MANY], y[MANY], wanted[MANY];
+    const weft_predicate odd = {.test = WEFT_GT, .type = WEFT_U32, .a.u32 = 1u << 31};
+    uint64_t count = 0;
+    int failures = 0;
+    test_fill(&r, TEST_ANY, WEFT_U32, MANY, x);
+    dist_ok(dist_one, weft_sort(dist_one, WEFT_ASCENDING, WEFT_U32, MANY, x, wanted));
+    for (size_t limit = 1; limit < (size_t)1 << 20; limit += limit / 2 + 500) {
+        size_t left = 0, all = 0;
+        cudaMemGetInfo(&left, &all);
+        emu_set_memory(all - left + limit);
+        const weft_status sorted = weft_sort(dist_ctx, WEFT_ASCENDING, WEFT_U32, MANY, x, y),
+                          selected = weft_select(dist_ctx, odd, MANY, x, y, &count);
+        emu_set_memory(0);
+        assert_true(sorted == WEFT_OK || sorted == WEFT_ENOMEM);
+        assert_true(selected == WEFT_OK || selected == WEFT_ENOMEM);
+        failures += sorted == WEFT_ENOMEM;
+        dist_ok(dist_ctx, weft_sort(dist_ctx, WEFT_ASCENDING, WEFT_U32, MANY, x, y));
+        assert_memory_equal(y, wanted, sizeof y);
+    }
+    assert_true(failures > 0);
+#endif
 }
 
 /* ---- memory ---- */

@@ -120,15 +120,15 @@ void dist_give(dist_array *a) {
 
 static int run_on_gpus(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dist_test_peers),  cmocka_unit_test(dist_test_peer_failure),
-        cmocka_unit_test(dist_test_blocks), cmocka_unit_test(dist_test_seams),
-        cmocka_unit_test(dist_test_map),    cmocka_unit_test(dist_test_reduce),
-        cmocka_unit_test(dist_test_scan),   cmocka_unit_test(dist_test_histogram),
-        cmocka_unit_test(dist_test_select), cmocka_unit_test(dist_test_unique),
-        cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
-        cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
-        cmocka_unit_test(dist_test_first),  cmocka_unit_test(dist_test_choice),
-        cmocka_unit_test(dist_test_places),
+        cmocka_unit_test(dist_test_peers),     cmocka_unit_test(dist_test_peer_failure),
+        cmocka_unit_test(dist_test_no_memory), cmocka_unit_test(dist_test_blocks),
+        cmocka_unit_test(dist_test_seams),     cmocka_unit_test(dist_test_map),
+        cmocka_unit_test(dist_test_reduce),    cmocka_unit_test(dist_test_scan),
+        cmocka_unit_test(dist_test_histogram), cmocka_unit_test(dist_test_select),
+        cmocka_unit_test(dist_test_unique),    cmocka_unit_test(dist_test_sort),
+        cmocka_unit_test(dist_test_merge),     cmocka_unit_test(dist_test_search),
+        cmocka_unit_test(dist_test_top_k),     cmocka_unit_test(dist_test_first),
+        cmocka_unit_test(dist_test_choice),    cmocka_unit_test(dist_test_places),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
