@@ -8,6 +8,7 @@ static void list_places(const wi_command *command, wi_words *words) {
     (void)command;
     wi_words_add(words, "cpu");
     wi_words_add(words, "gpu");
+    wi_words_add(words, "gpus");
     wi_words_add(words, "mpi");
 }
 
@@ -49,7 +50,8 @@ static void list_variants(const wi_command *command, wi_words *words) {
 const wi_option wi_place_option = {.name = "place",
                                    .letter = 'p',
                                    .value = "PLACE",
-                                   .help = "cpu, cpu:4 (threads), gpu, gpu:1, mpi; or the best",
+                                   .help =
+                                       "cpu, cpu:4 (threads), gpu, gpu:1, gpus, mpi; or the best",
                                    .list = list_places};
 const wi_option wi_variant_option = {.name = "variant",
                                      .letter = 'v',
