@@ -105,9 +105,6 @@ weft_status wi_dealt_take(weft_context *ctx, wi_dealt *dealt, void **p, size_t b
 weft_status wi_dealt_give(weft_context *ctx, wi_dealt *dealt, void *p, bool *found);
 /* Is p in a range? If so *begin is where the blocks begin, *block the bytes of each. */
 bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *block);
-/* Memory of one GPU's pool that the others' kernels are to access, until it is withdrawn. */
-weft_status wi_dealt_show(weft_context *ctx, wi_dealt *dealt, const void *p, size_t bytes);
-void wi_dealt_withdraw(wi_dealt *dealt, const void *p);
 
 #ifdef WEFT_CUDA
 #    include <cuda_runtime_api.h>

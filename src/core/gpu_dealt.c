@@ -29,7 +29,7 @@ typedef struct driver {
 typedef struct range {
     const char *p;
     size_t bytes; /* mapped */
-    size_t block; /* 0: memory of one GPU, shown to the others */
+    size_t block; /* that each GPU holds */
 } range;
 
 struct wi_dealt {
@@ -244,25 +244,13 @@ static bool remove_at(wi_dealt *dealt, const void *p, range *removed) {
 bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *block) {
     pthread_mutex_lock(&dealt->lock);
     const range *const r = range_of(dealt, p);
-    const bool found = r && (r->block > 0 || !begin);
+    const bool found = r != NULL;
     if (found && begin) {
         *begin = r->p;
         *block = r->block;
     }
     pthread_mutex_unlock(&dealt->lock);
     return found;
-}
-
-weft_status wi_dealt_show(weft_context *ctx, wi_dealt *dealt, const void *p, size_t bytes) {
-    if (bytes == 0 || insert(dealt, (range){p, bytes, 0}))
-        return WEFT_OK;
-    return wi_fail(ctx, WEFT_ENOMEM, "no host memory for a list of arrays");
-}
-
-void wi_dealt_withdraw(wi_dealt *dealt, const void *p) {
-    range unused;
-    if (p)
-        remove_at(dealt, p, &unused);
 }
 
 /* ---- taking and giving ---- */

@@ -168,18 +168,6 @@ bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *b
     return false;
 }
 
-weft_status wi_dealt_show(weft_context *ctx, wi_dealt *dealt, const void *p, size_t bytes) {
-    (void)dealt;
-    (void)p;
-    (void)bytes;
-    return refuse(ctx);
-}
-
-void wi_dealt_withdraw(wi_dealt *dealt, const void *p) {
-    (void)dealt;
-    (void)p;
-}
-
 weft_status wi_gpu_limits_of(weft_context *ctx, wi_gpu_limits *limits) {
     *limits = (wi_gpu_limits){.compute_mode = ""};
     return refuse(ctx);
