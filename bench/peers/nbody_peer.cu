@@ -154,7 +154,7 @@ static void race_tree(const track &t, size_t usual_n, double tolerance) {
     make_sphere<<<filling_blocks, filling_threads>>>(bodies.p, n);
     CUDA(cudaDeviceSynchronize());
     const weft_nbody s = system_of<T>(n, tolerance);
-    check_weft(t.ctx, weft_use(t.ctx, "nbody", "tree"));
+    check_weft(t.ctx, weft_use(t.ctx, "nbody", "octree"));
     const double seconds = device_seconds(t.stream, (size_t)1 << 30, [&] {
         check_weft(t.ctx, weft_nbody_accelerations(t.ctx, &s, bodies.p, NULL, out.p, NULL, NULL));
     });

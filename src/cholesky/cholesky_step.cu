@@ -47,7 +47,7 @@ struct step_memory {
 };
 
 template <class T>
-struct step {
+struct cholesky_step {
     const wi_cholesky_step_params<T> &p;
     step_memory<T> &m;
     int warp;
@@ -274,7 +274,7 @@ template <class T>
 __global__ void __launch_bounds__(threads, 2) step_of_columns(wi_cholesky_step_params<T> p) {
     WEFT_DYNAMIC_SHARED(memory);
     const int warp = wi_shuffle((int)threadIdx.x / 32, 0); /* known to be the same in all lanes */
-    step<T> s = {p, *(step_memory<T> *)memory, warp, {}};
+    cholesky_step<T> s = {p, *(step_memory<T> *)memory, warp, {}};
     if (blockIdx.x < p.solving)
         s.run();
     else

@@ -8,6 +8,7 @@
 
 #include "cholesky/cholesky_cuda.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/root.cuh"
 #include "cuda/tensor_f64.cuh"
 #include "cuda/warp.cuh"
 
@@ -108,19 +109,9 @@ inline wi_pivot_root<T> wi_quick_root(T pivot) {
     return {root, 1 / root};
 }
 #else
-__device__ inline double wi_guess_root(double pivot) {
-    double guess;
-    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(guess) : "d"(pivot));
-    return guess;
-}
-__device__ inline float wi_guess_root(float pivot) {
-    float guess;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(guess) : "f"(pivot));
-    return guess;
-}
 template <class T>
 __device__ inline wi_pivot_root<T> wi_quick_root(T pivot) {
-    const T guess = wi_guess_root(pivot);
+    const T guess = wi_near_root(pivot);
     const T rest = wi_fma(-(pivot * guess), guess, (T)1);
     const T r = wi_fma(guess * rest, wi_fma((T)0.375, rest, (T)0.5), guess);
     const T s = pivot * r;

@@ -85,7 +85,7 @@ static const wi_row rows[] = {
      .run = wi_fft_threads},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
-    {.name = "definition",
+    {.name = "sums",
      .what = "one thread for one result, a sum of n products",
      .kinds = WI_ON_CUDA,
      .types = TYPES,

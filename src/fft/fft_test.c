@@ -114,6 +114,11 @@ static bool is_named(const wi_row *row, const char *name) {
     return row && strcmp(row->name, name) == 0;
 }
 
+/* A sum of products for each result. */
+static bool is_defined(const wi_row *row) {
+    return is_named(row, "definition") || is_named(row, "sums");
+}
+
 static bool needs_powers(const wi_row *row) {
     return is_named(row, "radix2") || is_named(row, "stages") || is_named(row, "shared");
 }
@@ -128,7 +133,7 @@ static size_t draw_length(rig *r, const picture *p, size_t most) {
 
 static bool draw_lengths(rig *r, picture *p, size_t n, size_t rank) {
     weft_fft_description *const d = &p->d;
-    const size_t most = is_named(p->row, "definition") ? most_defined : most_numbers;
+    const size_t most = is_defined(p->row) ? most_defined : most_numbers;
     if (n > most || (needs_powers(p->row) && (n & (n - 1))))
         return false;
     d->rank = (unsigned)rank + 1;
@@ -250,7 +255,7 @@ static void compare(rig *r, const picture *p, const void *got) {
         }
     }
     /* The definition sums up in f64 one by one. */
-    const double sums = is_named(p->row, "definition") ? 0x1p-53 * sqrt((double)n) : 0;
+    const double sums = is_defined(p->row) ? 0x1p-53 * sqrt((double)n) : 0;
     const double allowed = 2 * test_roundoff(d->type) * sqrt(log2((double)n) + 3) + sums;
     if (!(sqrtl(wrong) <= allowed * sqrtl(size)))
         fail_msg("%s: rms error %.3Lg of the results, allowed is %.3g", describe(r, p),

@@ -196,7 +196,7 @@ static weft_status attract(sky *r, const cast *c, double *error) {
 }
 
 static bool is_tree(const wi_row *row) {
-    return row && strcmp(row->name, "tree") == 0;
+    return row && (strcmp(row->name, "tree") == 0 || strcmp(row->name, "octree") == 0);
 }
 
 /* Axes: the type; the softening; what is wanted. */
