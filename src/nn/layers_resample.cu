@@ -7,6 +7,7 @@
 #include "nn/layers_pixels.h"
 
 constexpr int rows = 8;      /* that a thread walks down */
+constexpr int batch = 4;     /* of them, for which x is read before one is written */
 constexpr int most_taps = 4; /* columns of dy that a column of dx is made of */
 
 namespace {
@@ -21,6 +22,7 @@ struct direction {
 struct resampling {
     direction down, across;
     wi_walk walk;
+    bool batches; /* `batch` rows of y lie between at most so many rows of x */
 };
 
 } // namespace
@@ -78,6 +80,40 @@ static __device__ wi_pack<T, V> across_row(const T *row, unsigned left, unsigned
     return a;
 }
 
+/* Rows p to p + batch of y. */
+template <class T, int V, bool Bilinear>
+static __device__ void make_batch(const direction &d, int p, const T *x, size_t line_x,
+                                  unsigned left, unsigned right, T u, T *y, size_t line_y) {
+    T part[batch];
+    sample down[batch];
+    wi_pack<T, V> row[batch];
+#pragma unroll
+    for (int k = 0; k < batch; k++)
+        down[k] = sample_of<T, Bilinear>(d, p + k, &part[k]);
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+        const int next = down[0].first + k < d.extent ? down[0].first + k : d.extent - 1;
+        row[k] = across_row<Bilinear, T, V>(x + (size_t)(Bilinear ? next : down[k].first) * line_x,
+                                            left, right, u);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; k++) {
+        wi_pack<T, V> made = row[k];
+        const int above = down[k].first - down[0].first, below = down[k].second - down[0].first;
+#pragma unroll
+        for (int v = 0; Bilinear && v < V; v++) {
+            T a = row[0].at[v], b = a;
+#pragma unroll
+            for (int i = 1; i < batch; i++) {
+                a = above == i ? row[i].at[v] : a;
+                b = below == i ? row[i].at[v] : b;
+            }
+            made.at[v] = a + part[k] * (b - a);
+        }
+        *(wi_pack<T, V> *)(y + (size_t)k * line_y) = made;
+    }
+}
+
 template <class T, int V, bool Bilinear>
 static __global__ void __launch_bounds__(wi_layer_threads)
     resample(const __grid_constant__ resampling r, const T *x, T *y) {
@@ -96,9 +132,12 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     x += at.image * r.walk.of_x + at.channel * V;
     y += at.image * r.walk.of_y + (size_t)from * line_y + (unsigned)at.column * channels +
          at.channel * V;
-    int held_first = -1, held_second = -1;
+    int p = from, held_first = -1, held_second = -1;
+    if (r.batches)
+        for (; p + batch <= end; p += batch, y += batch * line_y)
+            make_batch<T, V, Bilinear>(r.down, p, x, line_x, left, right, u, y, line_y);
     wi_pack<T, V> above = {}, below = {};
-    for (int p = from; p < end; p++, y += line_y) {
+    for (; p < end; p++, y += line_y) {
         T v;
         const sample down = sample_of<T, Bilinear>(r.down, p, &v);
         if (down.first != held_first) {
@@ -271,6 +310,7 @@ bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *
               wi_nn_divisor(2 * (unsigned)z.height), z.part_h};
     r.across = {z.width, z.out_width, wi_nn_divisor(2 * (unsigned)z.out_width),
                 wi_nn_divisor(2 * (unsigned)z.width), z.part_w};
+    r.batches = z.kind == WEFT_NEAREST || z.out_height >= 2 * z.height;
     if (!wi_walk_make(&r.walk, a, (size_t)(back ? z.width : z.out_width),
                       wi_layer_pieces(height, rows), wide ? 4 : 1))
         return false;
