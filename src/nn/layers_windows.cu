@@ -160,10 +160,11 @@ struct planes {
 } // namespace
 
 template <class T, int V, int K, bool Max>
-static __device__ gift<T, V> gift_of(const wi_sampling &z, const planes<T> &m, int p, int q) {
+static __device__ gift<T, V> gift_of(const wi_sampling &z, const planes<T> &m, int p, int q,
+                                     const wi_pack<T, V> &given) {
     gift<T, V> g = {};
     const wi_window_at at = window_at(&z, p, q);
-    g.given = pixel_of<T, V>(m.dy, m.line_y, m.channels, p, q);
+    g.given = given;
     if constexpr (Max) {
         /* from the part of the window that lies in x to the window */
         const int before = (at.row - p * stride + z.pad_h) * K + at.column - q * stride + z.pad_w;
@@ -186,12 +187,30 @@ static __device__ gift<T, V> gift_of(const wi_sampling &z, const planes<T> &m, i
     return g;
 }
 
-/* The same, or nothing if there is no such window. */
+static __device__ bool is_window(const wi_sampling &z, int p, int q) {
+    return p >= 0 && q >= 0 && p < z.out_height && q < z.out_width;
+}
+
+/* Windows (p, q - 1) and (p, q), as far as they exist: first dy, then what they give. */
+template <class T, int V>
+static __device__ void read_dy(const wi_sampling &z, const planes<T> &m, int p, int q,
+                               wi_pack<T, V> (&dy)[2]) {
+#pragma unroll
+    for (int l = 0; l < 2; l++) {
+        dy[l] = {};
+        if (is_window(z, p, q - 1 + l))
+            dy[l] = pixel_of<T, V>(m.dy, m.line_y, m.channels, p, q - 1 + l);
+    }
+}
 template <class T, int V, int K, bool Max>
-static __device__ gift<T, V> gift_if_any(const wi_sampling &z, const planes<T> &m, int p, int q) {
-    if (p < 0 || q < 0 || p >= z.out_height || q >= z.out_width)
-        return {};
-    return gift_of<T, V, K, Max>(z, m, p, q);
+static __device__ void find_gifts(const wi_sampling &z, const planes<T> &m, int p, int q,
+                                  const wi_pack<T, V> (&dy)[2], gift<T, V> (&gifts)[2]) {
+#pragma unroll
+    for (int l = K == stride ? 1 : 0; l < 2; l++) {
+        gifts[l] = {};
+        if (is_window(z, p, q - 1 + l))
+            gifts[l] = gift_of<T, V, K, Max>(z, m, p, q - 1 + l, dy[l]);
+    }
 }
 
 /* Pixel (a, b) of a square, from the windows above and below, left and right, of which it may lie
@@ -245,7 +264,8 @@ static __device__ void write_apart(const wi_sampling &z, const planes<T> &m, boo
     gift<T, V> gifts[Count][2][2] = {};
 #pragma unroll
     for (int k = 0; k < Count; k++)
-        gifts[k][1][1] = gift_of<T, V, stride, Max>(z, m, p + k, q);
+        gifts[k][1][1] = gift_of<T, V, stride, Max>(
+            z, m, p + k, q, pixel_of<T, V>(m.dy, m.line_y, m.channels, p + k, q));
 #pragma unroll
     for (int k = 0; k < Count; k++)
         write_square<T, V, stride, false, Max>(z, m, pairs, gifts[k], 2 * (p + k), 2 * q);
@@ -255,20 +275,27 @@ static __device__ void write_apart(const wi_sampling &z, const planes<T> &m, boo
 template <class T, int V, int K, bool Odd, bool Max>
 static __device__ void write_squares(const wi_sampling &z, const planes<T> &m, bool pairs, int from,
                                      int end, int column) {
+    constexpr int ahead = V == 1 && !Max ? rows : 1; /* whose dy is read before one is written */
     const int p = z.pad_h / 2 + (Odd ? 1 : 0), q = column + z.pad_w / 2 + (Odd ? 1 : 0);
+    wi_pack<T, V> dy[ahead][2];
     gift<T, V> gifts[2][2] = {};
     if constexpr (K > stride) {
-        gifts[1][0] = gift_if_any<T, V, K, Max>(z, m, from + p - 1, q - 1);
-        gifts[1][1] = gift_if_any<T, V, K, Max>(z, m, from + p - 1, q);
+        read_dy<T, V>(z, m, from + p - 1, q, dy[0]);
+        find_gifts<T, V, K, Max>(z, m, from + p - 1, q, dy[0], gifts[1]);
     }
-    for (int square = from; square < end; square++) {
-        if constexpr (K > stride) {
+    for (int square = from; square < end; square += ahead) {
+#pragma unroll
+        for (int k = 0; k < ahead; k++)
+            read_dy<T, V>(z, m, square + k + p, q, dy[k]);
+#pragma unroll
+        for (int k = 0; k < ahead; k++) {
+            if (square + k >= end)
+                break;
             gifts[0][0] = gifts[1][0];
             gifts[0][1] = gifts[1][1];
-            gifts[1][0] = gift_if_any<T, V, K, Max>(z, m, square + p, q - 1);
+            find_gifts<T, V, K, Max>(z, m, square + k + p, q, dy[k], gifts[1]);
+            write_square<T, V, K, Odd, Max>(z, m, pairs, gifts, 2 * (square + k), 2 * column);
         }
-        gifts[1][1] = gift_if_any<T, V, K, Max>(z, m, square + p, q);
-        write_square<T, V, K, Odd, Max>(z, m, pairs, gifts, 2 * square, 2 * column);
     }
 }
 
