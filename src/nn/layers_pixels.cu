@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling and up-sampling on a GPU: a thread makes elements a block's threads apart, each gathered
- * from what it is made of; so a gradient needs no additions to memory. */
-#include "nn/layers_cuda.cuh"
+/* Pooling and up-sampling on a GPU, of any windows and ratios: a thread makes elements a block's
+ * threads apart, each gathered from what it is made of; so a gradient needs no additions to memory.
+ * The common ones are done by layers_windows.cu and layers_resample.cu. */
+#include "nn/layers_walk.cuh"
 
 #define WI_PIXELS_INLINE static __host__ __device__ inline
 #include "nn/layers_pixels.h"
@@ -77,6 +78,10 @@ static weft_status run(weft_context *ctx, const wi_layer_args *a) {
 }
 
 weft_status wi_layers_pixels(weft_context *ctx, const wi_layer_args *a) {
+    const bool pools = a->layer == WI_LAYER_POOL || a->layer == WI_LAYER_POOL_BACK;
+    weft_status status;
+    if (pools ? wi_layers_windows(ctx, a, &status) : wi_layers_resample(ctx, a, &status))
+        return status;
     return wi_layer_with_type(a->type,
                               [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
 }

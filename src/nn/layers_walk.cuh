@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the kernels of pooling and up-sampling share out images: a thread walks down some rows of a
+ * column of pixels, and makes some neighbouring channels of them. Planes (NCHW) are images of one
+ * channel. */
+#ifndef WI_LAYERS_WALK_CUH
+#define WI_LAYERS_WALK_CUH
+
+#include "cuda/memory.cuh"
+#include "nn/layers_cuda.cuh"
+
+/* Neighbouring channels of a pixel, read and written at once. */
+template <class T, int V>
+struct alignas(V * sizeof(T)) wi_pack {
+    T at[V];
+};
+
+struct wi_walk {
+    wi_nn_divisor line, groups, packs; /* threads of a row; rows of threads; packs of a pixel */
+    unsigned threads;                  /* of the launch, without those that fill its last block */
+    unsigned channels;                 /* elements from a pixel to the next */
+    size_t of_x, of_y;                 /* elements from an image to the next */
+
+    struct place {
+        size_t image;
+        int group, column;
+        unsigned channel;
+    };
+    __device__ place of(unsigned i) const {
+        place at;
+        const unsigned row = line.of(i), in_row = i - row * line.by;
+        const unsigned image = groups.of(row), column = packs.of(in_row);
+        at.image = image;
+        at.group = (int)(row - image * groups.by);
+        at.column = (int)column;
+        at.channel = in_row - column * packs.by;
+        return at;
+    }
+};
+
+/* Fills a walk over `columns` x `groups` of each image, by packs of `width` channels. Gives false
+ * if there are too many threads for 32 bits. */
+inline bool wi_walk_make(wi_walk *w, const wi_layer_args *a, size_t columns, size_t groups,
+                         size_t width) {
+    const wi_sampling &z = a->sampling;
+    const bool planes = a->in.layout == WEFT_NCHW;
+    const size_t channels = planes ? 1 : a->in.c, images = planes ? a->in.n * a->in.c : a->in.n;
+    const size_t line = columns * (channels / width), of_image = line * groups;
+    if (of_image > INT32_MAX || images > INT32_MAX / of_image)
+        return false;
+    w->line = wi_nn_divisor((unsigned)line);
+    w->groups = wi_nn_divisor((unsigned)groups);
+    w->packs = wi_nn_divisor((unsigned)(channels / width));
+    w->threads = (unsigned)(images * of_image);
+    w->channels = (unsigned)channels;
+    w->of_x = planes ? z.x.c : z.x.n;
+    w->of_y = planes ? z.y.c : z.y.n;
+    return true;
+}
+
+/* Can channels be taken sixteen bytes at a time? f64 goes one by one. */
+inline bool wi_walk_is_wide(const wi_layer_args *a) {
+    bool wide = a->type == WEFT_F32 && a->in.layout == WEFT_NHWC && a->in.c % 4 == 0;
+    for (int k = 0; k < 3; k++)
+        wide = wide && wi_is_aligned(a->array[k]);
+    return wide;
+}
+
+/* Try a walk: false if the layer is not one of theirs, else *status is the launch's. */
+bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *status);
+bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *status);
+
+#endif
