@@ -127,7 +127,8 @@ static weft_status energies(weft_context *ctx, const wi_nbody_args *a, const voi
 
 /* ---- errors ---- */
 
-/* The sum of x over the threads of a block, in thread 0; always by the same tree. */
+/* The sum of x over the threads of a block, in thread 0, others have parts of it; always by the same
+ * tree. */
 static __device__ inline double block_sum(double x, double *room) {
     __syncthreads();
     room[threadIdx.x] = x;
@@ -136,7 +137,7 @@ static __device__ inline double block_sum(double x, double *room) {
         if ((int)threadIdx.x < step)
             room[threadIdx.x] += room[threadIdx.x + step];
     }
-    return threadIdx.x == 0 ? room[0] : 0;
+    return room[threadIdx.x];
 }
 
 /* The acceleration of one body of the sample for each block. */
