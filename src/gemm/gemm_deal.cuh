@@ -121,7 +121,7 @@ struct wi_gemm_pace {
         const double bytes = elements * sizeof(Sum);
         step = 2 * elements * depth * m->units / (Shape::rate * peak);
         slice = bytes * m->units / (of_all * m->bytes_per_s);
-        begin = m->launch_s;
+        begin = 0.5 * m->launch_s;
         after = 1.2 * m->launch_s;
         after_each_share = 2 * bytes / m->cache_bytes_per_s;
     }
@@ -170,8 +170,8 @@ void wi_gemm_try_share(const wi_machine *m, const wi_gemm_pace<Shape> &pace, con
  * to join than they save. */
 template <class Shape>
 wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, size_t rest,
-                             size_t steps, size_t units) {
-    constexpr double worth_it = 0.85; /* of the time of whole tiles */
+                             bool is_all, size_t steps, size_t units) {
+    constexpr double worth_it = 0.85; /* of the time of whole tiles, where others come before */
     const wi_machine *const m = wi_machine_of(ctx);
     const wi_gemm_pace<Shape> pace(m);
     const size_t even = wi_gemm_pieces(rest * steps, units), room = units / rest;
@@ -189,7 +189,7 @@ wi_gemm_cut wi_gemm_best_cut(const weft_context *ctx, const wi_gemm_args *g, siz
         if (slices >= 2)
             wi_gemm_try_share(m, pace, g, rest, steps, wi_gemm_pieces(steps, slices), true, &best);
     }
-    if (best.seconds > worth_it * whole)
+    if (!is_all && best.seconds > worth_it * whole)
         return {steps, true, false, whole};
     return best;
 }
@@ -207,7 +207,7 @@ wi_gemm_plan<typename Shape::Sum> wi_gemm_plan_for(const weft_context *ctx, cons
     plan.seconds = wi_gemm_pace<Shape>(wi_machine_of(ctx)).step * (double)(tiles / units * steps);
     if (rest == 0 || steps == 0)
         return plan;
-    const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, steps, units);
+    const wi_gemm_cut cut = wi_gemm_best_cut<Shape>(ctx, g, rest, rest == tiles, steps, units);
     plan.seconds += cut.seconds;
     if (cut.share == steps)
         return plan;
