@@ -57,8 +57,8 @@ struct weft_context {
     wi_team *team;                    /* cpu/team.h: the threads */
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */
     struct wi_gpus *gpus; /* comm/gpus.h: of a place of several GPUs, and of each of its ranks */
-    struct wi_kept *kept;             /* what slices keep until the context closes */
-    weft_context *child; /* of a distributed place: this rank's own place; gpu and team are its */
+    struct wi_kept *kept; /* what slices keep until the context closes */
+    weft_context *child;  /* of a distributed place: this rank's own place; gpu and team are its */
 };
 
 /* Records a message (printf-like, one line, no full stop at its end) and returns `status`, so that

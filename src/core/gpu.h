@@ -45,8 +45,8 @@ weft_status wi_gpu_release(weft_context *ctx);
 weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, void **p);
 
 /* Device memory with a copy of `bytes` bytes of host memory, for a table that is kept until the
- * context closes; does not become part of a graph that is captured. wi_gpu_drop_table, before the context
- * closes, waits for the stream and frees it. */
+ * context closes; does not become part of a graph that is captured. wi_gpu_drop_table, before the
+ * context closes, waits for the stream and frees it. */
 weft_status wi_gpu_keep_table(weft_context *ctx, void **p, const void *from, size_t bytes);
 void wi_gpu_drop_table(weft_context *ctx, void *p);
 /* Device memory that may outlive the context, for objects that do. wi_gpu_drop takes NULL. */

@@ -127,8 +127,8 @@ static weft_status energies(weft_context *ctx, const wi_nbody_args *a, const voi
 
 /* ---- errors ---- */
 
-/* The sum of x over the threads of a block, in thread 0, others have parts of it; always by the same
- * tree. */
+/* The sum of x over the threads of a block, in thread 0, others have parts of it; always by the
+ * same tree. */
 static __device__ inline double block_sum(double x, double *room) {
     __syncthreads();
     room[threadIdx.x] = x;

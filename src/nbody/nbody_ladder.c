@@ -23,8 +23,8 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
     return wi_team_seconds(ctx, team, cycles, 0);
 }
 
-/* By measurement (README) the rms error is below 0.01 theta^3.75 up to 10^6 bodies, and 0.0125 of it
- * with 10^7. Near 1 it varies much. */
+/* By measurement (README) the rms error is below 0.01 theta^3.75 up to 10^6 bodies, and 0.0125 of
+ * it with 10^7. Near 1 it varies much. */
 double wi_nbody_theta(double tolerance) {
     const double most = 0.85, theta = pow(60 * tolerance, 1 / 3.75);
     return theta < most ? theta : most;
