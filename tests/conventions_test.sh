@@ -102,21 +102,23 @@ check_sources_apart() {
         }' | breach_lines "a source that does not name what only 9.0 has"
 }
 
-# A type of a .cu file is that file's own: on emu, and in host code, templates of one name that take
+# A type of a .cu or .cuh file is that file's own: on emu, and in host code, templates of one name that take
 # types of one name are one function, whichever file's it is.
 check_types_of_kernels() {
-    code | grep -E '^(src|tests)/.*\.cu$' | xargs awk '
+    code | grep -E '^(src|tests)/.*\.cuh?$' | xargs awk '
         FNR == 1 { hidden = 0 }
         /^namespace \{/ { hidden = 1 }
         /^\} +\/\/ namespace/ { hidden = 0 }
         !hidden && /^(struct|class|union|enum) [a-z]/ && !/;$/ {
             name = $0
             sub(/^((enum )?(struct|class|union)|enum) (alignas\(.*\) )?/, "", name)
+            if (name ~ /^[A-Za-z0-9_]+</) # it is one of a template elsewhere
+                next
             sub(/[^A-Za-z0-9_].*/, "", name)
             if (name in home && home[name] != FILENAME)
                 print name ", in " home[name] " and " FILENAME
             home[name] = FILENAME
-        }' | breach_lines "one name for types of two .cu files"
+        }' | breach_lines "one name for types of two .cu or .cuh files"
 }
 
 check_sizes() {

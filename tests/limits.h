@@ -15,7 +15,7 @@ extern size_t wi_gemm_panels_from;  /* bytes of host matrices that are multiplie
 extern size_t wi_gemm_panels_least; /* rows and columns of a piece, at least */
 extern int wi_gemm_only_tile_m;     /* with the next: the only tiles of `ring`; 0: any */
 extern int wi_gemm_only_tile_n;
-extern double wi_gemm_price_by_warps; /* factors of how dear it is to join slices of k */
+extern double wi_gemm_price_by_warps; /* factors of the cost of joining slices of k */
 extern double wi_gemm_price_by_kernel;
 extern size_t wi_gemm_thin_least_steps; /* of a slice of k */
 extern size_t wi_gemm_thin_many_slices; /* that threads share */

@@ -33,35 +33,35 @@ enum {
     PLACED = 3 /* apart; in the place of a; in that of b */
 };
 
-typedef struct easel {
+typedef struct rig {
     weft_context *ctx;
     test_random random;
     test_buffer host[ARRAYS], device[ARRAYS];
     unsigned char source[ARRAYS][BYTES];
     unsigned char right[BYTES];
-} easel;
+} rig;
 
-static easel room;
+static rig room;
 
-typedef struct scene {
+typedef struct blend_case {
     const wi_row *row;
     weft_blending b;
     bool has_mask;
     size_t place; /* of out: 0, or 1 + the array that it is */
     unsigned device;
-} scene;
+} blend_case;
 
-static size_t *ld_of(scene *s, int array) {
+static size_t *ld_of(blend_case *s, int array) {
     size_t *const of[ARRAYS] = {&s->b.lda, &s->b.ldb, &s->b.ldmask, &s->b.ldout};
     return of[array];
 }
 
-static size_t elements_of(scene *s, int array) {
+static size_t elements_of(blend_case *s, int array) {
     const size_t width = array == MASK ? s->b.width : s->b.width * s->b.channels;
     return s->b.height ? (s->b.height - 1) * *ld_of(s, array) + width : 0;
 }
 
-static const char *describe(const easel *e, const scene *s) {
+static const char *describe(const rig *e, const blend_case *s) {
     static char text[300];
     snprintf(text, sizeof text,
              "%s on %s, variant %s, %zu x %zu x %u, weights %g %g, mask %d, ld %zu %zu %zu %zu, "
@@ -72,12 +72,12 @@ static const char *describe(const easel *e, const scene *s) {
     return text;
 }
 
-static test_buffer *buffer_of(easel *e, const scene *s, int array) {
+static test_buffer *buffer_of(rig *e, const blend_case *s, int array) {
     const int of = array == OUT && s->place ? (int)s->place - 1 : array;
     return e->ctx->kind == WI_CUDA && (s->device >> of & 1) ? &e->device[of] : &e->host[of];
 }
 
-static void load(easel *e, scene *s) {
+static void load(rig *e, blend_case *s) {
     const size_t size = test_size_of(s->b.type);
     const bool is_tidy = test_below(&e->random, 3) == 0;
     for (int k = 0; k < ARRAYS; k++) {
@@ -99,13 +99,13 @@ static void load(easel *e, scene *s) {
 }
 
 /* The element of an image as f32. */
-static float number(const easel *e, const scene *s, int array, size_t at) {
+static float number(const rig *e, const blend_case *s, int array, size_t at) {
     const test_value v = test_load(s->b.type, e->source[array], at);
     return test_is_float(s->b.type) ? (float)v.f : (float)v.u;
 }
 
 /* What the header promises, with the C library's rounding. */
-static void put_right(easel *e, scene *s, size_t row, size_t col) {
+static void put_right(rig *e, blend_case *s, size_t row, size_t col) {
     const float a = number(e, s, A, row * s->b.lda + col),
                 b = number(e, s, B, row * s->b.ldb + col);
     const float unit = s->b.type == WEFT_U8    ? 1.0f / 255
@@ -123,7 +123,7 @@ static void put_right(easel *e, scene *s, size_t row, size_t col) {
     test_store(s->b.type, e->right, row * s->b.ldout + col, test_is_float(s->b.type) ? f : v);
 }
 
-static void compare(easel *e, scene *s) {
+static void compare(rig *e, blend_case *s) {
     const size_t n = elements_of(s, OUT), cols = s->b.width * s->b.channels;
     const int from = s->place ? (int)s->place - 1 : OUT;
     memcpy(e->right, e->source[from], n * test_size_of(s->b.type));
@@ -143,8 +143,8 @@ static void compare(easel *e, scene *s) {
 
 /* Axes: the type; the mask; the place of out; the weights. */
 static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]) {
-    easel *const e = user;
-    scene s = {.row = row, .has_mask = at[1], .place = at[2]};
+    rig *const e = user;
+    blend_case s = {.row = row, .has_mask = at[1], .place = at[2]};
     s.b.type = types[at[0]];
     s.b.weight_a = weights[at[3]][0];
     s.b.weight_b = weights[at[3]][1];
@@ -167,7 +167,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
 }
 
 static void all_images(weft_context *ctx) {
-    easel *const e = &room;
+    rig *const e = &room;
     e->ctx = ctx;
     e->random = test_random_at(1);
     for (int k = 0; k < ARRAYS; k++) {

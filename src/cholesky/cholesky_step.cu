@@ -51,7 +51,7 @@ struct cholesky_step {
     const wi_cholesky_step_params<T> &p;
     step_memory<T> &m;
     int warp;
-    wi_strip_sums<T, side / 8> sums; /* of a warp's strip of tile (i, column) */
+    wi_cholesky_strip_sums<T, side / 8> sums; /* of a warp's strip of tile (i, column) */
 
     __device__ bool factors() const {
         return warp == wi_strips;

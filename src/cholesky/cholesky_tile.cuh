@@ -22,7 +22,7 @@ constexpr int wi_strips = wi_cholesky_side / wi_strip;
 /* 16 rows and 8 `parts` columns, spread over the lanes: f64 as tensor.cuh has it; f32 as squares of
  * four rows and `parts` columns, whose factors are few wide loads. */
 template <class T, int parts>
-struct wi_strip_sums {
+struct wi_cholesky_strip_sums {
     static constexpr bool on_tensors = sizeof(T) == 8;
     T at[parts][4];
 
@@ -177,7 +177,7 @@ struct wi_factorer {
     __device__ void update(int b) const {
 #pragma unroll 1
         for (int s = b; s < wi_strips; s++) {
-            wi_strip_sums<T, 2> sums;
+            wi_cholesky_strip_sums<T, 2> sums;
             T *const own = f.tile + s * wi_strip + b * wi_strip * wi_tile_pitch;
             sums.load(own);
             sums.subtract(f.tile + s * wi_strip, f.tile + b * wi_strip, b * wi_strip);
@@ -294,7 +294,7 @@ __device__ inline void wi_substitute(const wi_tile_factor<T> &f, T *rows, int b)
     const int first = b * wi_strip;
     T *const own = rows + first * wi_tile_pitch, *const mine = own + wi_lane();
     if (b > 0) {
-        wi_strip_sums<T, 2> sums;
+        wi_cholesky_strip_sums<T, 2> sums;
         sums.load(own);
         sums.subtract(rows, f.tile + first, first);
         sums.store(own);

@@ -20,3 +20,23 @@ weft_status wi_comm_break(weft_context *ctx, const char *why) {
 weft_status wi_comm_check(weft_context *ctx) {
     return ctx->comm->broken ? tell(ctx) : WEFT_OK;
 }
+
+uint64_t wi_comm_combine(weft_op op, bool is_signed, uint64_t a, uint64_t b) {
+    const bool less = is_signed ? (int64_t)b < (int64_t)a : b < a;
+    switch (op) {
+    case WEFT_SUM:
+        return a + b;
+    case WEFT_PRODUCT:
+        return a * b;
+    case WEFT_MIN:
+        return less ? b : a;
+    case WEFT_MAX:
+        return less ? a : b;
+    case WEFT_AND:
+        return a & b;
+    case WEFT_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}

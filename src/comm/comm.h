@@ -84,6 +84,10 @@ void wi_comm_self_open(weft_context *ctx);
  * `self`. */
 weft_status wi_comm_mpi_open(weft_context *ctx, const void *handed);
 
+/* Two integers, SUM ... XOR, in 64 bits: of narrower types only the low bits count, but signed ones
+ * are extended. */
+uint64_t wi_comm_combine(weft_op op, bool is_signed, uint64_t a, uint64_t b);
+
 /* Makes the communicator broken and returns WEFT_ECOMM; `why` follows the name of the call. */
 weft_status wi_comm_break(weft_context *ctx, const char *why);
 

@@ -279,26 +279,6 @@ static bool reduces(weft_type type, weft_op op) {
     return !wi_type_is_float(type) && op <= WEFT_XOR;
 }
 
-static uint64_t combine(weft_op op, bool is_signed, uint64_t a, uint64_t b) {
-    const bool less = is_signed ? (int64_t)b < (int64_t)a : b < a;
-    switch (op) {
-    case WEFT_SUM:
-        return a + b;
-    case WEFT_PRODUCT:
-        return a * b;
-    case WEFT_MIN:
-        return less ? b : a;
-    case WEFT_MAX:
-        return less ? a : b;
-    case WEFT_AND:
-        return a & b;
-    case WEFT_OR:
-        return a | b;
-    default:
-        return a ^ b;
-    }
-}
-
 static uint64_t load(weft_type type, const void *x, size_t i) {
     const size_t size = weft_type_size(type);
     const unsigned unused = 64 - 8 * (unsigned)size;
@@ -315,7 +295,8 @@ static void add_elements(void *to, const void *x, size_t n, weft_type type, weft
         } else if (type == WEFT_F64) {
             ((double *)to)[i] += ((const double *)x)[i];
         } else {
-            const uint64_t both = combine(op, is_signed, load(type, to, i), load(type, x, i));
+            const uint64_t both =
+                wi_comm_combine(op, is_signed, load(type, to, i), load(type, x, i));
             memcpy((char *)to + i * size, &both, size);
         }
     }

@@ -28,7 +28,7 @@ struct wi_gpus {
     int count;
     wi_dealt *dealt;
     wi_peer_room *room;
-    weft_context crew; /* only what a team of threads needs: one thread for each GPU */
+    weft_context callers; /* only what a team of threads needs: one thread for each GPU */
     char about[WI_MESSAGE_BYTES];
     weft_context *rank[WI_MOST_GPUS];
 };
@@ -130,12 +130,12 @@ static weft_status open_rank(weft_context *ctx, int rank, weft_context *child) {
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s", r->message);
 }
 
-static weft_status open_crew(weft_context *ctx, int count) {
+static weft_status open_callers(weft_context *ctx, int count) {
     struct wi_gpus *const gpus = ctx->gpus;
     gpus->room = wi_peer_room_open(count);
-    gpus->crew.threads = count;
-    gpus->crew.team = wi_team_open(count);
-    if (!gpus->room || !gpus->crew.team)
+    gpus->callers.threads = count;
+    gpus->callers.team = wi_team_open(count);
+    if (!gpus->room || !gpus->callers.team)
         return wi_fail(ctx, WEFT_ENOMEM, "weft_open: no host memory for %d threads", count);
     return WEFT_OK;
 }
@@ -189,7 +189,7 @@ weft_status wi_gpus_open(weft_context *ctx, const char *source, const char *list
     weft_status status = open_children(ctx, source, list, child, &count);
     const int threads = count > 0 ? child[0]->threads : 1;
     if (status == WEFT_OK)
-        status = open_crew(ctx, count);
+        status = open_callers(ctx, count);
     if (status == WEFT_OK)
         share_threads(child, count);
     while (owned < count && status == WEFT_OK) {
@@ -211,7 +211,7 @@ weft_status wi_gpus_open(weft_context *ctx, const char *source, const char *list
 
 void wi_gpus_close(weft_context *ctx) {
     struct wi_gpus *const gpus = ctx->gpus;
-    wi_team_close(gpus->crew.team);
+    wi_team_close(gpus->callers.team);
     for (int r = 0; r < gpus->count; r++) {
         weft_context *const rank = gpus->rank[r];
         weft_close(rank->child);
@@ -340,7 +340,7 @@ weft_status wi_gpus_run(weft_context *ctx, const wi_ladder *ladder, const char *
     if (status != WEFT_OK)
         return status;
     wi_peer_room_clear(gpus->room);
-    wi_team_run_together(&gpus->crew, gpus->count, make_call, &j);
+    wi_team_run_together(&gpus->callers, gpus->count, make_call, &j);
     const int told = told_rank(&j, gpus->count);
     if (told >= 0)
         return wi_fail(ctx, j.status[told], "%s", gpus->rank[told]->message);

@@ -188,18 +188,42 @@ void wi_gpu_drop(void *p) {
         cudaGetLastError();
 }
 
-/* Allocates a zeroed block that any stream may use. It is allocated on the context's own stream,
- * and waited for, so that it does not become part of a graph being captured on another stream. */
-static weft_status zeroed_block(weft_context *ctx, size_t bytes, void **p) {
+/* Allocates a block that any stream may use, zeroed or with what `from` has. It is allocated and
+ * filled on the context's own stream, and waited for, so that it does not become part of a graph
+ * being captured on another stream. */
+static weft_status filled_block(weft_context *ctx, const void *from, size_t bytes, void **p) {
     struct wi_gpu *const gpu = ctx->gpu;
     weft_status status = taking(ctx, cudaMallocFromPoolAsync(p, bytes, gpu->pool, gpu->own), bytes);
     if (status != WEFT_OK)
         return status;
-    status = wi_cuda(ctx, cudaMemsetAsync(*p, 0, bytes, gpu->own), "clearing scratch memory");
+    if (from)
+        status = wi_cuda(ctx, cudaMemcpyAsync(*p, from, bytes, cudaMemcpyHostToDevice, gpu->own),
+                         "copying a table to the device");
+    else
+        status = wi_cuda(ctx, cudaMemsetAsync(*p, 0, bytes, gpu->own), "clearing scratch memory");
     if (status == WEFT_OK)
-        status = wi_cuda(ctx, cudaStreamSynchronize(gpu->own), "waiting for scratch memory");
+        status = wi_cuda(ctx, cudaStreamSynchronize(gpu->own), "waiting for fresh memory");
     if (status != WEFT_OK)
         cudaFreeAsync(*p, gpu->own);
+    return status;
+}
+
+/* The same, with the context's device made current, and also during a capture. *p is NULL if it
+ * fails. */
+static weft_status take_filled(weft_context *ctx, const void *from, size_t bytes, void **p) {
+    int before;
+    weft_status status = wi_gpu_enter(ctx, &before);
+    *p = NULL;
+    if (status != WEFT_OK)
+        return status;
+    /* During a capture in "global" mode this thread may not wait, even for another stream. */
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    status = filled_block(ctx, from, bytes, p);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    wi_gpu_leave(ctx, before);
+    if (status != WEFT_OK)
+        *p = NULL;
     return status;
 }
 
@@ -208,17 +232,8 @@ static weft_status grow_scratch(weft_context *ctx, struct wi_block *block, size_
     size_t wanted = block->bytes ? 2 * block->bytes : WI_SCRATCH_LEAST_BYTES;
     if (wanted < bytes)
         wanted = bytes;
-    int before;
-    weft_status status = wi_gpu_enter(ctx, &before);
-    if (status != WEFT_OK)
-        return status;
-    /* During a capture in "global" mode this thread may not wait, even for another stream. */
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    void *p = NULL;
-    status = zeroed_block(ctx, wanted, &p);
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    wi_gpu_leave(ctx, before);
+    void *p;
+    const weft_status status = take_filled(ctx, NULL, wanted, &p);
     if (status != WEFT_OK)
         return status;
     if (block->p)
@@ -246,33 +261,8 @@ weft_status wi_gpu_scratch(weft_context *ctx, const void *key, size_t bytes, voi
     return status;
 }
 
-/* Fills fresh memory on the context's own stream, and waits, as zeroed_block does. */
-static weft_status filled_block(weft_context *ctx, void **p, const void *from, size_t bytes) {
-    struct wi_gpu *const gpu = ctx->gpu;
-    weft_status status = taking(ctx, cudaMallocFromPoolAsync(p, bytes, gpu->pool, gpu->own), bytes);
-    if (status != WEFT_OK)
-        return status;
-    status = wi_cuda(ctx, cudaMemcpyAsync(*p, from, bytes, cudaMemcpyHostToDevice, gpu->own),
-                     "copying a table to the device");
-    if (status == WEFT_OK)
-        status = wi_cuda(ctx, cudaStreamSynchronize(gpu->own), "waiting for a table");
-    if (status != WEFT_OK)
-        cudaFreeAsync(*p, gpu->own);
-    return status;
-}
-
 weft_status wi_gpu_keep_table(weft_context *ctx, void **p, const void *from, size_t bytes) {
-    int before;
-    *p = NULL;
-    weft_status status = wi_gpu_enter(ctx, &before);
-    if (status != WEFT_OK)
-        return status;
-    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    status = filled_block(ctx, p, from, bytes);
-    cudaThreadExchangeStreamCaptureMode(&mode);
-    wi_gpu_leave(ctx, before);
-    return status;
+    return take_filled(ctx, from, bytes, p);
 }
 
 void wi_gpu_drop_table(weft_context *ctx, void *p) {

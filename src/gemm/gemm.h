@@ -46,7 +46,7 @@ typedef struct wi_gemm_args {
     wi_gemm_condition when; /* of rungs of f32 on a GPU */
     wi_gemm_wanted wanted;  /* other than all by `ring` and `parts`, for syrk */
     unsigned blocks_most;   /* on a GPU: of `ring` and `parts`, so many blocks at a time; 0: all */
-    bool c_by_rows;         /* within `ring`, of shapes that may */
+    bool c_by_rows;         /* of `ring`, by shapes that may turn C */
 } wi_gemm_args;
 
 enum {

@@ -129,7 +129,7 @@ struct wi_gemm_pace {
 
 constexpr size_t wi_gemm_most_slices_of_tile = 256;
 
-/* On emu tests make one of the ways to join slices cheap, or both dear. */
+/* Factors of what it costs to join slices: tests on emu choose the way by them. */
 WI_LIMIT(double, wi_gemm_price_by_warps, 1)
 WI_LIMIT(double, wi_gemm_price_by_kernel, 1)
 

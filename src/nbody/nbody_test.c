@@ -37,22 +37,22 @@ enum {
     WANTED = 3, /* accelerations, potentials, both */
 };
 
-typedef struct sky {
+typedef struct rig {
     weft_context *ctx;
     test_random random;
     test_buffer host[ARRAYS], device[ARRAYS];
     unsigned char source[ARRAYS][4 * MOST_N * sizeof(double)];
     double x[MOST_N][4]; /* the bodies: coordinates and mass */
-} sky;
+} rig;
 
-typedef struct cast {
+typedef struct body_case {
     const wi_row *row;
     weft_nbody s;
     bool is_packed;
     unsigned wanted, device; /* of the arrays, as bits */
-} cast;
+} body_case;
 
-static const char *describe(const sky *r, const cast *c) {
+static const char *describe(const rig *r, const body_case *c) {
     static char text[300];
     snprintf(text, sizeof text,
              "%s on %s, variant %s, n %zu, %s, gravity %g, softening %g, tolerance %g, wanted %#x, "
@@ -63,19 +63,19 @@ static const char *describe(const sky *r, const cast *c) {
     return text;
 }
 
-static test_buffer *buffer_of(sky *r, const cast *c, int array) {
+static test_buffer *buffer_of(rig *r, const body_case *c, int array) {
     return r->ctx->kind == WI_CUDA && (c->device >> array & 1) ? &r->device[array]
                                                                : &r->host[array];
 }
 
-static size_t elements_of(const cast *c, int array) {
+static size_t elements_of(const body_case *c, int array) {
     if (array == POSITIONS)
         return (c->is_packed ? 4 : 3) * c->s.n;
     return array == ACCELERATIONS ? 3 * c->s.n : c->s.n;
 }
 
-static sky *open_sky(weft_context *ctx) {
-    sky *const r = malloc(sizeof *r);
+static rig *rig_open(weft_context *ctx) {
+    rig *const r = malloc(sizeof *r);
     assert_non_null(r);
     r->ctx = ctx;
     r->random = test_random_at(1);
@@ -87,7 +87,7 @@ static sky *open_sky(weft_context *ctx) {
     return r;
 }
 
-static void close_sky(sky *r) {
+static void rig_close(rig *r) {
     for (int k = 0; k < ARRAYS; k++) {
         test_buffer_close(&r->host[k]);
         if (r->ctx->kind == WI_CUDA)
@@ -97,7 +97,7 @@ static void close_sky(sky *r) {
 }
 
 /* Positions in [-1, 1), now and then that of an earlier body; masses, some of them 0. */
-static void draw_bodies(sky *r, const cast *c) {
+static void draw_bodies(rig *r, const body_case *c) {
     const size_t pitch = c->is_packed ? 4 : 3;
     for (size_t i = 0; i < c->s.n; i++) {
         const bool is_twin = i > 0 && test_below(&r->random, 16) == 0;
@@ -116,7 +116,7 @@ static void draw_bodies(sky *r, const cast *c) {
 }
 
 /* What source holds, as numbers. */
-static void widen(sky *r, const cast *c) {
+static void widen(rig *r, const body_case *c) {
     for (size_t i = 0; i < c->s.n; i++) {
         for (size_t k = 0; k < 3; k++)
             r->x[i][k] =
@@ -127,7 +127,7 @@ static void widen(sky *r, const cast *c) {
 }
 
 /* Acceleration and potential of body i, and the sums of the magnitudes of their terms. */
-static void sum_all(const sky *r, const cast *c, size_t i, long double sum[4],
+static void sum_all(const rig *r, const body_case *c, size_t i, long double sum[4],
                     long double magnitude[4]) {
     const long double eps2 = (long double)c->s.softening * c->s.softening;
     const long double gravity = c->s.gravity == 0 ? 1 : c->s.gravity;
@@ -150,7 +150,7 @@ static void sum_all(const sky *r, const cast *c, size_t i, long double sum[4],
     }
 }
 
-static void compare(sky *r, const cast *c) {
+static void compare(rig *r, const body_case *c) {
     const double u = test_roundoff(c->s.type);
     const double bound = c->s.type == WEFT_F32 ? 300 * u : (300 + (double)c->s.n / 256) * u;
     const void *found[ARRAYS] = {NULL};
@@ -173,7 +173,7 @@ static void compare(sky *r, const cast *c) {
     }
 }
 
-static void load(sky *r, const cast *c) {
+static void load(rig *r, const body_case *c) {
     const size_t size = test_size_of(c->s.type);
     draw_bodies(r, c);
     widen(r, c);
@@ -186,7 +186,7 @@ static void load(sky *r, const cast *c) {
     }
 }
 
-static weft_status attract(sky *r, const cast *c, double *error) {
+static weft_status attract(rig *r, const body_case *c, double *error) {
     test_use(r->ctx, "nbody", c->row);
     return weft_nbody_accelerations(
         r->ctx, &c->s, buffer_of(r, c, POSITIONS)->p,
@@ -203,8 +203,8 @@ static bool is_tree(const wi_row *row) {
 static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]) {
     static const unsigned wanted[WANTED] = {1 << ACCELERATIONS, 1 << POTENTIALS,
                                             1 << ACCELERATIONS | 1 << POTENTIALS};
-    sky *const r = user;
-    cast c = {.row = row, .wanted = wanted[at[2]]};
+    rig *const r = user;
+    body_case c = {.row = row, .wanted = wanted[at[2]]};
     c.s.type = types[at[0]];
     c.s.softening = softenings[at[1]];
     c.s.n = n;
@@ -226,7 +226,7 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
 }
 
 static void all_pairs(weft_context *ctx) {
-    sky *const r = open_sky(ctx);
+    rig *const r = rig_open(ctx);
     const test_sweep s = {.sizes = sizes,
                           .size_count = SIZES,
                           .ladder = &wi_nbody_ladder,
@@ -235,18 +235,18 @@ static void all_pairs(weft_context *ctx) {
                           .share = 20,
                           .run = run_drawn};
     test_sweep_run(ctx, &r->random, &s, r);
-    close_sky(r);
+    rig_close(r);
 }
 
 /* ---- the measured error ---- */
 
 /* It is small when accelerations are right; and that of one that is wrong is as large as it is. */
 static void errors(weft_context *ctx) {
-    sky *const r = open_sky(ctx);
-    cast c = {.s = {.type = WEFT_F32, .n = 100, .softening = 0.0625},
-              .is_packed = true,
-              .wanted = 1 << ACCELERATIONS,
-              .device = ALL_ON_DEVICE};
+    rig *const r = rig_open(ctx);
+    body_case c = {.s = {.type = WEFT_F32, .n = 100, .softening = 0.0625},
+                   .is_packed = true,
+                   .wanted = 1 << ACCELERATIONS,
+                   .device = ALL_ON_DEVICE};
     double error = -1;
     load(r, &c);
     assert_int_equal(attract(r, &c, &error), WEFT_OK);
@@ -256,7 +256,7 @@ static void errors(weft_context *ctx) {
     load(r, &c);
     assert_int_equal(attract(r, &c, &error), WEFT_OK);
     assert_true(error == 0);
-    close_sky(r);
+    rig_close(r);
 }
 
 /* ---- the tree ---- */
@@ -271,7 +271,7 @@ enum {
 };
 
 /* Bodies that lie evenly, in clusters, on a line, or all at two points. */
-static void draw_shape(sky *r, const cast *c, size_t shape) {
+static void draw_shape(rig *r, const body_case *c, size_t shape) {
     const size_t pitch = c->is_packed ? 4 : 3;
     for (size_t i = 0; i < c->s.n; i++) {
         const double far = shape == 1 ? ldexp(1, -(int)test_below(&r->random, 12)) : 1;
@@ -291,7 +291,7 @@ static void draw_shape(sky *r, const cast *c, size_t shape) {
 /* Against the sums of the magnitudes of their terms, accelerations and potentials are off by less
  * than the third power of theta, and the root of the mean
  * square is within three tolerances: these are not the shapes that the rule was found for. */
-static void compare_roughly(sky *r, const cast *c, double error) {
+static void compare_roughly(rig *r, const body_case *c, double error) {
     const double rounding = (double)(c->s.n + 300) * test_roundoff(c->s.type);
     const double theta = wi_nbody_theta(c->s.tolerance), bound = theta * theta * theta + rounding;
     const void *const a = test_buffer_read(buffer_of(r, c, ACCELERATIONS), describe(r, c));
@@ -327,8 +327,8 @@ static void compare_roughly(sky *r, const cast *c, double error) {
 
 /* Axes: the type; the softening; the tolerance; the shape. */
 static bool run_tree(void *user, size_t n, const wi_row *row, const size_t at[]) {
-    sky *const r = user;
-    cast c = {.row = row, .wanted = 1 << ACCELERATIONS | 1 << POTENTIALS};
+    rig *const r = user;
+    body_case c = {.row = row, .wanted = 1 << ACCELERATIONS | 1 << POTENTIALS};
     double error = -1;
     if (row && !is_tree(row))
         return false;
@@ -354,7 +354,7 @@ static bool run_tree(void *user, size_t n, const wi_row *row, const size_t at[])
 }
 
 static void trees(weft_context *ctx) {
-    sky *const r = open_sky(ctx);
+    rig *const r = rig_open(ctx);
     const test_sweep s = {.sizes = tree_sizes,
                           .size_count = TREE_SIZES,
                           .ladder = &wi_nbody_ladder,
@@ -363,7 +363,7 @@ static void trees(weft_context *ctx) {
                           .share = 20,
                           .run = run_tree};
     test_sweep_run(ctx, &r->random, &s, r);
-    close_sky(r);
+    rig_close(r);
 }
 
 /* ---- steps ---- */

@@ -10,7 +10,7 @@
 #include "weft/sort.h"
 
 /* All that a call makes of its bodies. Arrays of bodies are in the order of their keys. */
-typedef struct grove {
+typedef struct body_tree {
     const wi_nbody_args *args;
     wi_nbody_cube cube;
     uint64_t *keys;
@@ -23,7 +23,7 @@ typedef struct grove {
     wi_nbody_tree_work work;
     wi_nbody_walk walk;
     char *room, *node_room;
-} grove;
+} body_tree;
 
 static size_t padded(size_t n) {
     return (n + WI_NBODY_GROUP - 1) / WI_NBODY_GROUP * WI_NBODY_GROUP;
@@ -35,12 +35,12 @@ static void position_of(const wi_nbody_args *a, size_t i, double x[3]) {
 }
 
 /* Coordinate k of a body that has been put in order; k = 3: its mass. */
-static double part_at(const grove *g, size_t i, size_t k) {
+static double part_at(const body_tree *g, size_t i, size_t k) {
     return wi_nbody_at(g->args->type, g->work.work.source[k], i);
 }
 
 /* Memory of n bodies: what is aligned most comes first. */
-static weft_status take_bodies(weft_context *ctx, grove *g) {
+static weft_status take_bodies(weft_context *ctx, body_tree *g) {
     const size_t n = g->args->n, wide = padded(n), size = weft_type_size(g->args->type);
     const size_t bytes = wide * (4 * sizeof(double) + sizeof(uint64_t) + 4 * size) +
                          (n + wide + 1) * sizeof(uint32_t);
@@ -62,7 +62,7 @@ static weft_status take_bodies(weft_context *ctx, grove *g) {
     return WEFT_OK;
 }
 
-static weft_status take_nodes(weft_context *ctx, grove *g) {
+static weft_status take_nodes(weft_context *ctx, body_tree *g) {
     const size_t bytes = (g->count + 1) * (sizeof *g->nodes + sizeof *g->levels);
     g->node_room = wi_host_alloc_huge(bytes);
     if (!g->node_room)
@@ -74,7 +74,7 @@ static weft_status take_nodes(weft_context *ctx, grove *g) {
 
 /* ---- steps, each for bodies or groups first ... end - 1 ---- */
 
-static void find_keys(grove *g, size_t first, size_t end) {
+static void find_keys(body_tree *g, size_t first, size_t end) {
     for (size_t i = first; i < end; i++) {
         double x[3];
         position_of(g->args, i, x);
@@ -84,7 +84,7 @@ static void find_keys(grove *g, size_t first, size_t end) {
 }
 
 /* Puts bodies in order, and counts the nodes that begin with each. */
-static void put_bodies(grove *g, size_t first, size_t end) {
+static void put_bodies(body_tree *g, size_t first, size_t end) {
     const wi_nbody_args *const a = g->args;
     for (size_t i = first; i < end; i++) {
         const size_t from = g->order[i];
@@ -98,19 +98,19 @@ static void put_bodies(grove *g, size_t first, size_t end) {
     }
 }
 
-static wi_nbody_moments body_at(const grove *g, size_t i) {
+static wi_nbody_moments body_at(const body_tree *g, size_t i) {
     return (wi_nbody_moments){
         .x = part_at(g, i, 0), .y = part_at(g, i, 1), .z = part_at(g, i, 2), .m = part_at(g, i, 3)};
 }
 
-static void finish_node(grove *g, size_t k) {
+static void finish_node(body_tree *g, size_t k) {
     const wi_nbody_moments of = body_at(g, g->nodes[k].first);
     const double body[3] = {of.x, of.y, of.z};
     const double reach = wi_nbody_reach(&g->cube, g->levels[k], body, &g->nodes[k].of, g->theta);
     g->nodes[k].open2 = reach * reach;
 }
 
-static void fill_leaf(grove *g, size_t k, size_t end) {
+static void fill_leaf(body_tree *g, size_t k, size_t end) {
     const size_t first = g->nodes[k].first;
     wi_nbody_moments sum = {.m = 0};
     for (size_t i = first; i < end; i++) {
@@ -128,7 +128,7 @@ static void fill_leaf(grove *g, size_t k, size_t end) {
 }
 
 /* Makes the nodes that begin with each body; of leaves, also their moments. */
-static void put_nodes(grove *g, size_t first, size_t end) {
+static void put_nodes(body_tree *g, size_t first, size_t end) {
     const size_t n = g->args->n;
     for (size_t i = first; i < end; i++) {
         wi_nbody_nodes at;
@@ -146,15 +146,15 @@ static void put_nodes(grove *g, size_t first, size_t end) {
     }
 }
 
-static void walk_groups(grove *g, size_t first, size_t end) {
+static void walk_groups(body_tree *g, size_t first, size_t end) {
     for (size_t k = first; k < end; k++)
         g->walk(&g->work, k * WI_NBODY_GROUP);
 }
 
 typedef struct share {
-    grove *g;
+    body_tree *g;
     size_t count;
-    void (*step)(grove *g, size_t first, size_t end);
+    void (*step)(body_tree *g, size_t first, size_t end);
 } share;
 
 static void run_share(void *user, int rank, int team) {
@@ -162,15 +162,15 @@ static void run_share(void *user, int rank, int team) {
     s->step(s->g, wi_team_share(s->count, rank, team), wi_team_share(s->count, rank + 1, team));
 }
 
-static void in_parallel(weft_context *ctx, grove *g, size_t count, size_t work,
-                        void (*step)(grove *g, size_t first, size_t end)) {
+static void in_parallel(weft_context *ctx, body_tree *g, size_t count, size_t work,
+                        void (*step)(body_tree *g, size_t first, size_t end)) {
     share s = {g, count, step};
     wi_team_run(ctx, wi_team_size(ctx, count, work), run_share, &s);
 }
 
 /* ---- building ---- */
 
-static void find_cube(grove *g) {
+static void find_cube(body_tree *g) {
     double low[3], high[3], side = 0;
     position_of(g->args, 0, low);
     position_of(g->args, 0, high);
@@ -190,7 +190,7 @@ static void find_cube(grove *g) {
 }
 
 /* Nodes of several nodes; those come after them. */
-static void join_nodes(grove *g) {
+static void join_nodes(body_tree *g) {
     for (size_t k = g->count; k-- > 0;) {
         wi_nbody_node *const node = &g->nodes[k];
         wi_nbody_moments sum = {.m = 0};
@@ -209,14 +209,14 @@ static void join_nodes(grove *g) {
 }
 
 /* What pads the targets is where the last body is, and opens no other nodes. */
-static void pad_targets(grove *g) {
+static void pad_targets(body_tree *g) {
     const size_t n = g->args->n;
     for (size_t i = n; i < padded(n); i++)
         for (size_t k = 0; k < 3; k++)
             wi_nbody_put(g->args->type, (void *)g->work.work.target[k], i, part_at(g, n - 1, k));
 }
 
-static weft_status build(weft_context *ctx, grove *g) {
+static weft_status build(weft_context *ctx, body_tree *g) {
     const size_t n = g->args->n;
     find_cube(g);
     in_parallel(ctx, g, n, 64 * n, find_keys);
@@ -239,7 +239,7 @@ static weft_status build(weft_context *ctx, grove *g) {
     return WEFT_OK;
 }
 
-static void put_results(const grove *g) {
+static void put_results(const body_tree *g) {
     const wi_nbody_args *const a = g->args;
     for (size_t i = 0; i < a->n; i++) {
         for (size_t k = 0; k < 3 && a->accelerations; k++)
@@ -252,7 +252,7 @@ static void put_results(const grove *g) {
 
 weft_status wi_nbody_tree(weft_context *ctx, const void *args) {
     const wi_nbody_simd *const simd = WI_OF_ISA(wi_cpu_isa(), wi_nbody_simd);
-    grove g = {.args = args, .theta = wi_nbody_theta(((const wi_nbody_args *)args)->tolerance)};
+    body_tree g = {.args = args, .theta = wi_nbody_theta(((const wi_nbody_args *)args)->tolerance)};
     g.walk = g.args->type == WEFT_F32 ? simd->walk_f32 : simd->walk_f64;
     g.work.work.softening = g.args->softening;
     g.work.work.is_soft = wi_nbody_is_soft(g.args) && !g.args->potentials;

@@ -58,6 +58,9 @@ static inline bool wi_conv_is_pointwise(const wi_conv_args *a) {
            a->pad_h == 0 && a->pad_w == 0;
 }
 
+/* Makes what the call writes zero: on a cpu. */
+void wi_conv_clear(const wi_conv_args *a);
+
 /* The rungs. */
 weft_status wi_conv_serial(weft_context *ctx, const void *args);
 weft_status wi_conv_columns(weft_context *ctx, const void *args);

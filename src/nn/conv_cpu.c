@@ -123,17 +123,6 @@ static void add_parts(const job *j) {
     }
 }
 
-/* Nothing to multiply: the result is zeros. */
-static void clear(const wi_conv_args *a) {
-    const size_t width = weft_type_size(a->in.type);
-    if (a->pass == WI_CONV_FORWARD)
-        memset(a->y, 0, wi_image_elements(&a->out) * width);
-    else if (a->pass == WI_CONV_DATA)
-        memset(a->x, 0, wi_image_elements(&a->in) * width);
-    else
-        memset(a->f, 0, a->out.c * wi_conv_weights(a) * width);
-}
-
 static job plan_of(weft_context *ctx, const wi_conv_args *a) {
     const size_t width = weft_type_size(a->in.type);
     job j = {.ctx = ctx, .args = a, .parts = a->in.n};
@@ -151,7 +140,7 @@ static job plan_of(weft_context *ctx, const wi_conv_args *a) {
 weft_status wi_conv_columns(weft_context *ctx, const void *args) {
     const wi_conv_args *const a = args;
     if (wi_conv_flops(a) == 0) {
-        clear(a);
+        wi_conv_clear(a);
         return WEFT_OK;
     }
     job j = plan_of(ctx, a);

@@ -16,16 +16,20 @@
 #define FMA fma
 #include "nn/conv_ref_loops.inc"
 
-weft_status wi_conv_serial(weft_context *ctx, const void *args) {
-    const wi_conv_args *const a = args;
+void wi_conv_clear(const wi_conv_args *a) {
     const size_t width = weft_type_size(a->in.type);
-    (void)ctx;
     if (a->pass == WI_CONV_FORWARD)
         memset(a->y, 0, wi_image_elements(&a->out) * width);
     else if (a->pass == WI_CONV_DATA)
         memset(a->x, 0, wi_image_elements(&a->in) * width);
     else
         memset(a->f, 0, a->out.c * wi_conv_weights(a) * width);
+}
+
+weft_status wi_conv_serial(weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    (void)ctx;
+    wi_conv_clear(a);
     (a->in.type == WEFT_F32 ? convolve_f32 : convolve_f64)(a);
     return WEFT_OK;
 }

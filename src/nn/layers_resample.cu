@@ -21,7 +21,7 @@ struct direction {
 
 struct resampling {
     direction down, across;
-    wi_walk walk;
+    wi_layer_walk walk;
     bool batches; /* `batch` rows of y lie between at most so many rows of x */
 };
 
@@ -120,7 +120,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= r.walk.threads)
         return;
-    const wi_walk::place at = r.walk.of(i);
+    const wi_layer_walk::place at = r.walk.of(i);
     const unsigned channels = r.walk.channels;
     const size_t line_x = (size_t)r.across.extent * channels;
     const size_t line_y = (size_t)r.across.out * channels;
@@ -239,7 +239,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= r.walk.threads)
         return;
-    const wi_walk::place at = r.walk.of(i);
+    const wi_layer_walk::place at = r.walk.of(i);
     const unsigned channels = r.walk.channels;
     const size_t line_x = (size_t)r.across.extent * channels;
     const size_t line_y = (size_t)r.across.out * channels;
@@ -298,7 +298,7 @@ static weft_status launch_kind(weft_context *ctx, const wi_layer_args *a, const 
 
 bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
     const wi_sampling &z = a->sampling;
-    const bool back = a->layer == WI_LAYER_UPSAMPLE_BACK, wide = wi_walk_is_wide(a);
+    const bool back = a->layer == WI_LAYER_UPSAMPLE_BACK, wide = wi_layer_walk_is_wide(a);
     const int most_ratio = z.kind == WEFT_NEAREST ? most_taps : most_taps / 2;
     const size_t height = (size_t)(back ? z.height : z.out_height);
     if (!fits((size_t)z.height, (size_t)z.out_height) ||
@@ -311,8 +311,8 @@ bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *
     r.across = {z.width, z.out_width, wi_nn_divisor(2 * (unsigned)z.out_width),
                 wi_nn_divisor(2 * (unsigned)z.width), z.part_w};
     r.batches = z.kind == WEFT_NEAREST || z.out_height >= 2 * z.height;
-    if (!wi_walk_make(&r.walk, a, (size_t)(back ? z.width : z.out_width),
-                      wi_layer_pieces(height, rows), wide ? 4 : 1))
+    if (!wi_layer_walk_make(&r.walk, a, (size_t)(back ? z.width : z.out_width),
+                            wi_layer_pieces(height, rows), wide ? 4 : 1))
         return false;
     if (wide)
         *status = launch_kind<float, 4>(ctx, a, r);

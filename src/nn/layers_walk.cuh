@@ -14,7 +14,7 @@ struct alignas(V * sizeof(T)) wi_pack {
     T at[V];
 };
 
-struct wi_walk {
+struct wi_layer_walk {
     wi_nn_divisor line, groups, packs; /* threads of a row; rows of threads; packs of a pixel */
     unsigned threads;                  /* of the launch, without those that fill its last block */
     unsigned channels;                 /* elements from a pixel to the next */
@@ -39,8 +39,8 @@ struct wi_walk {
 
 /* Fills a walk over `columns` x `groups` of each image, by packs of `width` channels. Gives false
  * if there are too many threads for 32 bits. */
-inline bool wi_walk_make(wi_walk *w, const wi_layer_args *a, size_t columns, size_t groups,
-                         size_t width) {
+inline bool wi_layer_walk_make(wi_layer_walk *w, const wi_layer_args *a, size_t columns,
+                               size_t groups, size_t width) {
     const wi_sampling &z = a->sampling;
     const bool planes = a->in.layout == WEFT_NCHW;
     const size_t channels = planes ? 1 : a->in.c, images = planes ? a->in.n * a->in.c : a->in.n;
@@ -58,7 +58,7 @@ inline bool wi_walk_make(wi_walk *w, const wi_layer_args *a, size_t columns, siz
 }
 
 /* Can channels be taken sixteen bytes at a time? f64 goes one by one. */
-inline bool wi_walk_is_wide(const wi_layer_args *a) {
+inline bool wi_layer_walk_is_wide(const wi_layer_args *a) {
     bool wide = a->type == WEFT_F32 && a->in.layout == WEFT_NHWC && a->in.c % 4 == 0;
     for (int k = 0; k < 3; k++)
         wide = wide && wi_is_aligned(a->array[k]);

@@ -18,7 +18,7 @@ namespace {
 
 struct pooling {
     wi_sampling z;
-    wi_walk walk;
+    wi_layer_walk walk;
     bool pairs; /* two neighbouring pixels of dx may be written at once */
 };
 
@@ -114,7 +114,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
         return;
-    const wi_walk::place at = m.walk.of(i);
+    const wi_layer_walk::place at = m.walk.of(i);
     const unsigned channels = m.walk.channels;
     const size_t line_x = (size_t)z.width * channels, line_y = (size_t)z.out_width * channels;
     const int q = at.column, from = at.group * rows;
@@ -143,7 +143,7 @@ namespace {
 
 /* What a window gives: of a maximum to the pixel at `place` of it, else to all. */
 template <class T, int V>
-struct gift {
+struct contribution {
     wi_pack<T, V> given;
     int place[V];
 };
@@ -160,9 +160,9 @@ struct planes {
 } // namespace
 
 template <class T, int V, int K, bool Max>
-static __device__ gift<T, V> gift_of(const wi_sampling &z, const planes<T> &m, int p, int q,
-                                     const wi_pack<T, V> &given) {
-    gift<T, V> g = {};
+static __device__ contribution<T, V> contribution_of(const wi_sampling &z, const planes<T> &m,
+                                                     int p, int q, const wi_pack<T, V> &given) {
+    contribution<T, V> g = {};
     const wi_window_at at = window_at(&z, p, q);
     g.given = given;
     if constexpr (Max) {
@@ -204,12 +204,13 @@ static __device__ void read_dy(const wi_sampling &z, const planes<T> &m, int p, 
 }
 template <class T, int V, int K, bool Max>
 static __device__ void find_gifts(const wi_sampling &z, const planes<T> &m, int p, int q,
-                                  const wi_pack<T, V> (&dy)[2], gift<T, V> (&gifts)[2]) {
+                                  const wi_pack<T, V> (&dy)[2],
+                                  contribution<T, V> (&contributions)[2]) {
 #pragma unroll
     for (int l = K == stride ? 1 : 0; l < 2; l++) {
-        gifts[l] = {};
+        contributions[l] = {};
         if (is_window(z, p, q - 1 + l))
-            gifts[l] = gift_of<T, V, K, Max>(z, m, p, q - 1 + l, dy[l]);
+            contributions[l] = contribution_of<T, V, K, Max>(z, m, p, q - 1 + l, dy[l]);
     }
 }
 
@@ -217,7 +218,8 @@ static __device__ void find_gifts(const wi_sampling &z, const planes<T> &m, int 
  * in each. With Odd, an odd padding, the first window begins one pixel before the square, else two.
  */
 template <class T, int V, int K, bool Odd, bool Max>
-static __device__ wi_pack<T, V> gather(const gift<T, V> (&gifts)[2][2], int a, int b) {
+static __device__ wi_pack<T, V> gather(const contribution<T, V> (&contributions)[2][2], int a,
+                                       int b) {
     constexpr int before = Odd ? 1 : 2;
     wi_pack<T, V> sum = {};
 #pragma unroll
@@ -229,7 +231,7 @@ static __device__ wi_pack<T, V> gather(const gift<T, V> (&gifts)[2][2], int a, i
                 continue;
 #pragma unroll
             for (int v = 0; v < V; v++) {
-                const gift<T, V> &g = gifts[k][l];
+                const contribution<T, V> &g = contributions[k][l];
                 sum.at[v] += !Max || g.place[v] == row * K + column ? g.given.at[v] : 0;
             }
         }
@@ -238,13 +240,14 @@ static __device__ wi_pack<T, V> gather(const gift<T, V> (&gifts)[2][2], int a, i
 
 template <class T, int V, int K, bool Odd, bool Max>
 static __device__ void write_square(const wi_sampling &z, const planes<T> &m, bool pairs,
-                                    const gift<T, V> (&gifts)[2][2], int row, int column) {
+                                    const contribution<T, V> (&contributions)[2][2], int row,
+                                    int column) {
 #pragma unroll
     for (int a = 0; a < 2; a++) {
         if (row + a >= z.height)
             break;
-        const wi_pack<T, V> left = gather<T, V, K, Odd, Max>(gifts, a, 0);
-        const wi_pack<T, V> right = gather<T, V, K, Odd, Max>(gifts, a, 1);
+        const wi_pack<T, V> left = gather<T, V, K, Odd, Max>(contributions, a, 0);
+        const wi_pack<T, V> right = gather<T, V, K, Odd, Max>(contributions, a, 1);
         T *const to = m.dx + (size_t)(row + a) * m.line_x + (unsigned)column * m.channels;
         if (V == 1 && pairs) {
             *(wi_pack<T, 2> *)to = {{left.at[0], right.at[0]}};
@@ -261,14 +264,14 @@ static __device__ void write_square(const wi_sampling &z, const planes<T> &m, bo
 template <class T, int V, bool Max, int Count>
 static __device__ void write_apart(const wi_sampling &z, const planes<T> &m, bool pairs, int p,
                                    int q) {
-    gift<T, V> gifts[Count][2][2] = {};
+    contribution<T, V> contributions[Count][2][2] = {};
 #pragma unroll
     for (int k = 0; k < Count; k++)
-        gifts[k][1][1] = gift_of<T, V, stride, Max>(
+        contributions[k][1][1] = contribution_of<T, V, stride, Max>(
             z, m, p + k, q, pixel_of<T, V>(m.dy, m.line_y, m.channels, p + k, q));
 #pragma unroll
     for (int k = 0; k < Count; k++)
-        write_square<T, V, stride, false, Max>(z, m, pairs, gifts[k], 2 * (p + k), 2 * q);
+        write_square<T, V, stride, false, Max>(z, m, pairs, contributions[k], 2 * (p + k), 2 * q);
 }
 
 /* Squares `from` to `end` of a column. */
@@ -278,10 +281,10 @@ static __device__ void write_squares(const wi_sampling &z, const planes<T> &m, b
     constexpr int ahead = V == 1 && !Max ? rows : 1; /* whose dy is read before one is written */
     const int p = z.pad_h / 2 + (Odd ? 1 : 0), q = column + z.pad_w / 2 + (Odd ? 1 : 0);
     wi_pack<T, V> dy[ahead][2];
-    gift<T, V> gifts[2][2] = {};
+    contribution<T, V> contributions[2][2] = {};
     if constexpr (K > stride) {
         read_dy<T, V>(z, m, from + p - 1, q, dy[0]);
-        find_gifts<T, V, K, Max>(z, m, from + p - 1, q, dy[0], gifts[1]);
+        find_gifts<T, V, K, Max>(z, m, from + p - 1, q, dy[0], contributions[1]);
     }
     for (int square = from; square < end; square += ahead) {
 #pragma unroll
@@ -291,10 +294,11 @@ static __device__ void write_squares(const wi_sampling &z, const planes<T> &m, b
         for (int k = 0; k < ahead; k++) {
             if (square + k >= end)
                 break;
-            gifts[0][0] = gifts[1][0];
-            gifts[0][1] = gifts[1][1];
-            find_gifts<T, V, K, Max>(z, m, square + k + p, q, dy[k], gifts[1]);
-            write_square<T, V, K, Odd, Max>(z, m, pairs, gifts, 2 * (square + k), 2 * column);
+            contributions[0][0] = contributions[1][0];
+            contributions[0][1] = contributions[1][1];
+            find_gifts<T, V, K, Max>(z, m, square + k + p, q, dy[k], contributions[1]);
+            write_square<T, V, K, Odd, Max>(z, m, pairs, contributions, 2 * (square + k),
+                                            2 * column);
         }
     }
 }
@@ -307,7 +311,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
         return;
-    const wi_walk::place at = m.walk.of(i);
+    const wi_layer_walk::place at = m.walk.of(i);
     const unsigned channels = m.walk.channels;
     const size_t of_x = at.image * m.walk.of_x + at.channel * V;
     const planes<T> of = {Max ? x + of_x : nullptr,
@@ -365,14 +369,14 @@ static bool is_known(const wi_layer_args *a) {
 
 bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *status) {
     const wi_sampling &z = a->sampling;
-    const bool back = a->layer == WI_LAYER_POOL_BACK, wide = wi_walk_is_wide(a);
+    const bool back = a->layer == WI_LAYER_POOL_BACK, wide = wi_layer_walk_is_wide(a);
     const size_t columns = (size_t)(back ? (z.width + 1) / 2 : z.out_width);
     const size_t lines = (size_t)(back ? (z.height + 1) / 2 : z.out_height);
     pooling m = {};
     m.z = z;
     m.pairs = back && a->in.layout == WEFT_NCHW && z.width % 2 == 0 && wi_is_aligned(a->array[2]);
     if (!is_known(a) ||
-        !wi_walk_make(&m.walk, a, columns, wi_layer_pieces(lines, rows), wide ? 4 : 1))
+        !wi_layer_walk_make(&m.walk, a, columns, wi_layer_pieces(lines, rows), wide ? 4 : 1))
         return false;
     if (wide)
         *status = launch_windows<float, 4>(ctx, a, m);

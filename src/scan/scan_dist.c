@@ -95,30 +95,10 @@ static double combine_floats(weft_op op, double a, double b) {
     }
 }
 
-static uint64_t combine_integers(weft_op op, weft_type type, uint64_t a, uint64_t b) {
-    const bool less = wi_type_is_signed(type) ? (int64_t)b < (int64_t)a : b < a;
-    switch (op) {
-    case WEFT_SUM:
-        return a + b;
-    case WEFT_PRODUCT:
-        return a * b;
-    case WEFT_MIN:
-        return less ? b : a;
-    case WEFT_MAX:
-        return less ? a : b;
-    case WEFT_AND:
-        return a & b;
-    case WEFT_OR:
-        return a | b;
-    default:
-        return a ^ b;
-    }
-}
-
 static uint64_t combine(weft_op op, weft_type type, uint64_t a, uint64_t b) {
     if (wi_type_is_float(type))
         return wi_scan_carry_of_double(combine_floats(op, wi_carry_value(a), wi_carry_value(b)));
-    const uint64_t both = combine_integers(op, type, a, b);
+    const uint64_t both = wi_comm_combine(op, wi_type_is_signed(type), a, b);
     return wi_scan_carry_of(type, &both);
 }
 

@@ -336,7 +336,7 @@ __global__ void __launch_bounds__(wi_front_threads)
 
 /* One substitution, by kernels with sums for R right-hand sides. */
 template <int R>
-struct wi_walk {
+struct level_substitution {
     weft_context *ctx;
     const wi_schedule *schedule;
     wi_device_chol d;
@@ -408,8 +408,8 @@ struct wi_walk {
 };
 
 template <int R>
-static wi_walk<R> walk_of(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
-                          wi_subtree tree) {
+static level_substitution<R> substitution_of(weft_context *ctx, const weft_chol *plan,
+                                             wi_device_sides sides, wi_subtree tree) {
     return {ctx,
             &plan->device->schedule,
             wi_chol_device_view(plan),
@@ -418,12 +418,12 @@ static wi_walk<R> walk_of(weft_context *ctx, const weft_chol *plan, wi_device_si
 
 weft_status wi_chol_go_up(weft_context *ctx, const weft_chol *plan, wi_device_sides sides) {
     const wi_subtree all = {0, INT32_MAX, 0};
-    return sides.rhs == 1 ? walk_of<1>(ctx, plan, sides, all).up()
-                          : walk_of<most>(ctx, plan, sides, all).up();
+    return sides.rhs == 1 ? substitution_of<1>(ctx, plan, sides, all).up()
+                          : substitution_of<most>(ctx, plan, sides, all).up();
 }
 
 weft_status wi_chol_go_down(weft_context *ctx, const weft_chol *plan, wi_device_sides sides,
                             wi_subtree tree) {
-    return sides.rhs == 1 ? walk_of<1>(ctx, plan, sides, tree).down()
-                          : walk_of<most>(ctx, plan, sides, tree).down();
+    return sides.rhs == 1 ? substitution_of<1>(ctx, plan, sides, tree).down()
+                          : substitution_of<most>(ctx, plan, sides, tree).down();
 }
