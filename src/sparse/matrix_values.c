@@ -241,9 +241,23 @@ uint64_t wi_sparse_new_version(void) {
     return 1 + atomic_fetch_add_explicit(&given, 1, memory_order_relaxed);
 }
 
+/* The values become those given, or the sums of them. A new matrix takes the array of the sums, so
+ * that memory is touched for the first time once and not twice; later its values stay where they
+ * are, for weft_sparse_values has told where. */
+static void keep_values(weft_sparse *m, const double *value) {
+    const size_t bytes = (size_t)m->start[m->cols] * sizeof *m->value;
+    double *const sums = m->sums;
+    if (m->home && !m->version) {
+        m->sums = m->value;
+        m->value = sums;
+    } else if (bytes) {
+        memmove(m->value, m->home ? sums : value, bytes); /* value may be weft_sparse_values's */
+    }
+    m->version = wi_sparse_new_version();
+}
+
 weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_sparse *m,
                                  const double *value) {
-    const size_t bytes = (size_t)m->start[m->cols] * sizeof *m->value;
     weft_status status = WEFT_OK;
     if (m->paired && take_equal_pairs(m, value)) {
         m->asymmetry = 0;
@@ -252,12 +266,7 @@ weft_status wi_sparse_set_values(weft_context *ctx, const wi_voice *voice, weft_
         if (status == WEFT_OK && m->home)
             status = sum_values(ctx, voice, m, value);
     }
-    if (status != WEFT_OK)
-        return status;
-    if (m->home)
-        value = m->sums;
-    if (bytes)
-        memmove(m->value, value, bytes); /* may be weft_sparse_values's */
-    m->version = wi_sparse_new_version();
-    return WEFT_OK;
+    if (status == WEFT_OK)
+        keep_values(m, value);
+    return status;
 }
