@@ -18,12 +18,19 @@ enum {
 };
 
 static const fuzz_call calls[] = {
-    {"core", 2, fuzz_core},           {"map", 3, fuzz_map},       {"matrix", 3, fuzz_matrix},
+    {"core", 2, fuzz_core},           {"map", 3, fuzz_map},       {"matrix", 3, fuzz_map_matrix},
     {"reduce", 6, fuzz_reduce},       {"scan", 6, fuzz_scan},     {"select", 6, fuzz_select},
     {"partition", 3, fuzz_partition}, {"expand", 2, fuzz_expand}, {"runs", 3, fuzz_runs},
     {"histogram", 6, fuzz_histogram}, {"sort", 8, fuzz_sort},     {"segments", 3, fuzz_segments},
     {"records", 2, fuzz_records},     {"merge", 3, fuzz_merge},   {"search", 3, fuzz_search},
     {"top_k", 4, fuzz_top_k},         {"sparse", 5, fuzz_sparse}, {"chol", 5, fuzz_chol},
+    {"gemm", 4, fuzz_gemm},           {"gemv", 3, fuzz_gemv},     {"ger", 2, fuzz_ger},
+    {"syrk", 2, fuzz_syrk},           {"trmm", 2, fuzz_trmm},     {"trsm", 3, fuzz_trsm},
+    {"transpose", 3, fuzz_transpose}, {"lu", 3, fuzz_lu},         {"cholesky", 2, fuzz_cholesky},
+    {"convolve", 4, fuzz_convolve},   {"blend", 3, fuzz_blend},   {"fft", 4, fuzz_fft},
+    {"pull", 2, fuzz_pull},           {"steps", 1, fuzz_steps},   {"energy", 1, fuzz_energy},
+    {"conv", 4, fuzz_conv},           {"pool", 2, fuzz_pool},     {"upsample", 2, fuzz_upsample},
+    {"bias", 1, fuzz_bias},
 };
 
 static const fuzz_call *draw_call(fuzz *f) {

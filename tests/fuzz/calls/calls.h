@@ -96,6 +96,8 @@ fuzz_array *fuzz_elements(fuzz *f, const char *name, size_t n);
 void fuzz_spoil(fuzz *f);
 /* The array of one argument, drawn, is made wrong: NULL, misaligned, or overlapping in part. */
 void fuzz_spoil_array(fuzz *f);
+/* The same, some of the time. */
+void fuzz_spoil_any_array(fuzz *f);
 /* Some of the time true: then the caller makes the argument of this name wrong. */
 bool fuzz_spoil_own(fuzz *f, const char *name);
 
@@ -132,7 +134,7 @@ typedef struct fuzz_call {
 
 void fuzz_core(fuzz *f);
 void fuzz_map(fuzz *f);
-void fuzz_matrix(fuzz *f);
+void fuzz_map_matrix(fuzz *f);
 void fuzz_reduce(fuzz *f);
 void fuzz_scan(fuzz *f);
 void fuzz_select(fuzz *f);
@@ -148,5 +150,24 @@ void fuzz_search(fuzz *f);
 void fuzz_top_k(fuzz *f);
 void fuzz_sparse(fuzz *f);
 void fuzz_chol(fuzz *f);
+void fuzz_gemm(fuzz *f);
+void fuzz_gemv(fuzz *f);
+void fuzz_ger(fuzz *f);
+void fuzz_syrk(fuzz *f);
+void fuzz_trmm(fuzz *f);
+void fuzz_trsm(fuzz *f);
+void fuzz_transpose(fuzz *f);
+void fuzz_lu(fuzz *f);
+void fuzz_cholesky(fuzz *f);
+void fuzz_convolve(fuzz *f);
+void fuzz_blend(fuzz *f);
+void fuzz_fft(fuzz *f);
+void fuzz_pull(fuzz *f);
+void fuzz_steps(fuzz *f);
+void fuzz_energy(fuzz *f);
+void fuzz_conv(fuzz *f);
+void fuzz_pool(fuzz *f);
+void fuzz_upsample(fuzz *f);
+void fuzz_bias(fuzz *f);
 
 #endif

@@ -181,7 +181,7 @@ void fuzz_map(fuzz *f) {
     run(&c, false);
 }
 
-void fuzz_matrix(fuzz *f) {
+void fuzz_map_matrix(fuzz *f) {
     fuzz_begin(f, "map");
     map_case c = {.f = f, .op = (map_op)fuzz_below(f, 4), .type = f->type};
     const size_t elements = f->n;

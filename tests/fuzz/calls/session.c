@@ -262,6 +262,12 @@ void fuzz_spoil_array(fuzz *f) {
     f->wrong = a->name;
 }
 
+void fuzz_spoil_any_array(fuzz *f) {
+    if (!f->wrong && fuzz_one_in(f, 16)) {
+        fuzz_spoil_array(f);
+    }
+}
+
 void fuzz_spoil(fuzz *f) {
     static const int no_types[] = {-1, WEFT_TYPE_COUNT, 99};
     if (f->wrong || !fuzz_one_in(f, 12)) {
