@@ -44,7 +44,11 @@ extern "C" {
  * Arrays may be host or device memory, mixed freely. The call returns when the factorization is
  * done, since it says whether A is singular: it cannot be captured into a CUDA graph. A matrix
  * stored by rows is transposed, factored and transposed back: in place if it is square, else with
- * temporary memory of its own size. */
+ * temporary memory of its own size.
+ *
+ * A host matrix that does not fit the memory of a GPU (7/8 of it) is factored there all the same,
+ * in panels of columns that come one after another; where pivots are tied, rounding may then choose
+ * others. If memory runs out on the way, what A holds is lost. */
 WEFT_API weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m,
                                     size_t n, void *a, size_t lda, int64_t *pivot);
 
@@ -63,7 +67,8 @@ WEFT_API weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type t
  * on the same place, whatever the number of threads.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. It takes temporary memory as large as B. */
+ * queued on the context's stream. It takes temporary memory as large as B. Factors in host memory
+ * that do not fit the memory of a GPU come there in panels, twice. */
 WEFT_API weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                    size_t nrhs, const void *lu, size_t lda, const int64_t *pivot,
                                    void *b, size_t ldb);

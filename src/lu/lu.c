@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call that factors, on every kind of place. */
-#include "lu/lu.h"
+#include "lu/lu_streamed.h"
 
 #include <string.h>
 
@@ -111,6 +111,26 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
+/* A matrix that is larger than a GPU's memory, in host memory. */
+static weft_status run_streamed(weft_context *ctx, const wi_lu_streamed *s, int64_t *pivot,
+                                int64_t *words) {
+    const size_t bytes = (s->m < s->n ? s->m : s->n) * sizeof *pivot;
+    int64_t *const found = wi_host_alloc(bytes);
+    int before;
+    if (!found)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for %zu bytes", name, bytes);
+    weft_status status = wi_gpu_enter(ctx, &before);
+    if (status == WEFT_OK) {
+        status = wi_lu_factor_streamed(ctx, s, found, words);
+        if (status == WEFT_OK)
+            status = wi_gpu_copy(ctx, pivot, found, bytes);
+        wi_gpu_sync(ctx);
+        wi_gpu_leave(ctx, before);
+    }
+    wi_host_free(found);
+    return status;
+}
+
 static weft_status tell(weft_context *ctx, const int64_t *words) {
     if (words[WI_LU_INFINITE] != WI_LU_NONE)
         return wi_fail(ctx, WEFT_ENONFINITE,
@@ -150,6 +170,8 @@ weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size
                        "%s: waits to tell whether a is singular, and cannot be captured; factor "
                        "before the capture",
                        name);
-    status = wi_call_run(ctx, &call, run, &r);
+    const wi_lu_streamed streamed = {name, type, r.by_rows, m, n, a, lda};
+    status = wi_lu_wants_streaming(ctx, &streamed) ? run_streamed(ctx, &streamed, pivot, r.words)
+                                                   : wi_call_run(ctx, &call, run, &r);
     return status == WEFT_OK ? tell(ctx, r.words) : status;
 }

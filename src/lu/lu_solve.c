@@ -5,12 +5,12 @@
 #include "core/rowcopy.h"
 #include "gemm/transpose.h"
 #include "gemm/trsm.h"
-#include "lu/lu.h"
+#include "lu/lu_streamed.h"
 
 enum {
-    LU,
     PIVOT,
     B,
+    LU, /* last, so that a call can leave it where it is */
     HOWS = WEFT_ROW_MAJOR | WEFT_TRANSPOSE_A
 };
 
@@ -74,26 +74,43 @@ static weft_status move(weft_context *ctx, const wi_lu_system *s, void *x, bool 
     return wi_copy_rows(ctx, back ? theirs : ours, back ? ours : theirs, s->nrhs, s->n * width);
 }
 
-weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s) {
+static weft_status solve_beyond(weft_context *ctx, const wi_lu_system *s,
+                                const wi_lu_streamed *beyond, void *x) {
+    return wi_lu_solve_streamed(ctx, beyond, s->transposed, s->nrhs, s->pivot, x, s->n);
+}
+
+/* The factors are in memory of the place, or else `beyond` it. */
+static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
+                             const wi_lu_streamed *beyond) {
     void *x;
     weft_status status = weft_alloc(ctx, &x, s->n * s->nrhs * weft_type_size(s->type));
     if (status != WEFT_OK)
         return status;
     status = move(ctx, s, x, false);
     if (status == WEFT_OK)
-        status = wi_lu_solve_columns(ctx, s, x);
+        status = beyond ? solve_beyond(ctx, s, beyond, x) : wi_lu_solve_columns(ctx, s, x);
     if (status == WEFT_OK)
         status = move(ctx, s, x, true);
     const weft_status freed = weft_free(ctx, x);
     return status == WEFT_OK ? freed : status;
 }
 
+weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s) {
+    return solve_one(ctx, s, NULL);
+}
+
 /* ---- the call ---- */
 
+typedef struct request {
+    wi_lu_system system;
+    wi_lu_streamed factors; /* as the caller has them */
+} request;
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_lu_system s = *(const wi_lu_system *)user;
+    const request *const r = user;
+    wi_lu_system s = r->system;
+    const bool beyond = call->count == LU;
     int before;
-    (void)call;
     s.lu = part->p[LU];
     s.lda = part->ld[LU];
     s.pivot = part->p[PIVOT];
@@ -102,7 +119,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = wi_lu_solve_system(ctx, &s);
+    status = solve_one(ctx, &s, beyond ? &r->factors : NULL);
     wi_gpu_leave(ctx, before);
     return status;
 }
@@ -114,22 +131,26 @@ weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_
         status = wi_lu_check(ctx, name, type, how, HOWS, "WEFT_ROW_MAJOR and WEFT_TRANSPOSE_A");
     if (status != WEFT_OK)
         return status;
-    wi_lu_system s = {.type = type,
-                      .by_rows = how & WEFT_ROW_MAJOR,
-                      .transposed = how & WEFT_TRANSPOSE_A,
-                      .n = n,
-                      .nrhs = nrhs};
+    const bool by_rows = how & WEFT_ROW_MAJOR;
+    request r = {.system = {.type = type,
+                            .by_rows = by_rows,
+                            .transposed = how & WEFT_TRANSPOSE_A,
+                            .n = n,
+                            .nrhs = nrhs},
+                 .factors = {name, type, by_rows, n, n, (void *)lu, lda}};
     const unsigned use = WI_IN | WI_OUT;
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, s.by_rows ? wi_matrix("lu", lu, n, n, "lda", lda, type, WI_IN)
-                                 : wi_columns("lu", lu, n, n, "lda", lda, type, WI_IN));
     wi_call_add(&call, wi_elements("pivot", pivot, n, WEFT_I64, WI_IN));
-    wi_call_add(&call, s.by_rows ? wi_matrix("b", b, n, nrhs, "ldb", ldb, type, use)
-                                 : wi_columns("b", b, n, nrhs, "ldb", ldb, type, use));
+    wi_call_add(&call, by_rows ? wi_matrix("b", b, n, nrhs, "ldb", ldb, type, use)
+                               : wi_columns("b", b, n, nrhs, "ldb", ldb, type, use));
+    wi_call_add(&call, by_rows ? wi_matrix("lu", lu, n, n, "lda", lda, type, WI_IN)
+                               : wi_columns("lu", lu, n, n, "lda", lda, type, WI_IN));
     status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || n == 0 || nrhs == 0)
         return status;
     status = wi_lu_check_pivots(ctx, name, n, pivot);
-    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &s) : status;
+    if (wi_lu_wants_streaming(ctx, &r.factors))
+        call.count = LU;
+    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &r) : status;
 }
