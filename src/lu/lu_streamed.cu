@@ -44,7 +44,7 @@ struct stream {
 };
 
 /* Columns first ... first + count - 1, from row `top` on. */
-struct piece {
+struct lu_part {
     size_t first, count, top;
 };
 
@@ -89,8 +89,8 @@ static weft_status copy_lines(const stream *w, void *from, size_t ld_from, void 
     return status == WEFT_OK ? wi_call_run(w->ctx, &call, copy_part, NULL) : status;
 }
 
-/* A piece to `there`, by columns of m - top elements, or back. */
-static weft_status move(const stream *w, piece p, char *there, bool back) {
+/* A part to `there`, by columns of m - top elements, or back. */
+static weft_status move(const stream *w, lu_part p, char *there, bool back) {
     const wi_lu_streamed *const s = w->s;
     const size_t rows = s->m - p.top;
     if (rows == 0)
@@ -163,12 +163,12 @@ static size_t steps_of(const stream *w) {
 }
 
 /* The panel that begins at column `first`, cut off at `end`. */
-static piece panel_at(const stream *w, size_t first, size_t end, size_t top) {
+static lu_part panel_at(const stream *w, size_t first, size_t end, size_t top) {
     return {first, least(w->wide, end - first), top};
 }
 
 /* The effect of one panel of L on `count` columns of m rows: exchanges, a triangle, a product. */
-static weft_status take_effect(const stream *w, piece l, char *x, size_t count) {
+static weft_status take_effect(const stream *w, lu_part l, char *x, size_t count) {
     const size_t m = w->s->m, rows = m - l.first;
     char *const top = at(w, x, l.first);
     weft_status status =
@@ -191,7 +191,7 @@ static weft_status note(const stream *w, size_t first, int64_t *words) {
     return status;
 }
 
-static weft_status factor_panel(const stream *w, piece p, int64_t *words) {
+static weft_status factor_panel(const stream *w, lu_part p, int64_t *words) {
     wi_lu_args args = {};
     args.type = w->s->type;
     args.m = w->s->m - p.first;
@@ -206,10 +206,10 @@ static weft_status factor_panel(const stream *w, piece p, int64_t *words) {
 
 static weft_status make_panel(const stream *w, size_t first, int64_t *words) {
     const size_t steps = steps_of(w);
-    const piece p = panel_at(w, first, w->s->n, 0);
+    const lu_part p = panel_at(w, first, w->s->n, 0);
     weft_status status = move(w, p, w->panel, false);
     for (size_t k = 0; k < least(first, steps) && status == WEFT_OK; k += w->wide) {
-        const piece l = panel_at(w, k, steps, k);
+        const lu_part l = panel_at(w, k, steps, k);
         status = move(w, l, w->other, false);
         if (status == WEFT_OK)
             status = take_effect(w, l, w->panel, p.count);
@@ -224,7 +224,7 @@ static weft_status finish_panel(const stream *w, size_t first) {
     const size_t steps = steps_of(w), later = first + w->wide;
     if (later >= steps)
         return WEFT_OK;
-    const piece p = panel_at(w, first, steps, later);
+    const lu_part p = panel_at(w, first, steps, later);
     weft_status status = move(w, p, w->panel, false);
     for (size_t k = later; k < steps && status == WEFT_OK; k += w->wide)
         status = wi_lu_swap_rows(w->ctx, w->s->type, p.count, at(w, w->panel, k - later),
@@ -303,8 +303,8 @@ weft_status wi_lu_factor_streamed(weft_context *ctx, const wi_lu_streamed *s, in
 }
 
 /* A panel of the factors, all rows of it, on its way down or up the system. X is op(A)'s. */
-static weft_status pass(const stream *w, piece p, bool lower, bool transposed, size_t nrhs, char *x,
-                        size_t ldx) {
+static weft_status pass(const stream *w, lu_part p, bool lower, bool transposed, size_t nrhs,
+                        char *x, size_t ldx) {
     const size_t n = w->s->n, rest = lower ? n - p.first - p.count : p.first;
     char *const own = at(w, x, p.first), *const block = at(w, w->other, p.first);
     char *const beside = lower ? at(w, block, p.count) : w->other;
