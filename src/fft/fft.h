@@ -53,6 +53,15 @@ typedef struct wi_fft_lines {
     int turning; /* -1 without period */
 } wi_fft_lines;
 
+/* Both passes of cut lines in groups: of group 0, and the steps in numbers from one group to the
+ * next. The second pass reads what the first has written; group g has slot g mod `slots` of that
+ * memory, at least two if there are two groups. */
+typedef struct wi_fft_pair {
+    wi_fft_lines first, second;
+    size_t groups, step_in, step_out;
+    size_t slot, slots;
+} wi_fft_pair;
+
 /* Copies rows of numbers: n_in are read and n_out written, zeros for those that are missing. */
 typedef struct wi_fft_move {
     weft_type type;
@@ -96,6 +105,16 @@ typedef struct wi_fft_engine {
     weft_status (*lines)(weft_context *ctx, const wi_fft_lines *l, void *room);
     weft_status (*move)(weft_context *ctx, const wi_fft_move *m);
     weft_status (*fold)(weft_context *ctx, const wi_fft_fold *f);
+    /* The first factor of lines of n numbers whose two passes it does together, 0 if it does not;
+     * and of how many lines of each factor it should have a multiple next to each other. NULL: of
+     * none. */
+    size_t (*pairs)(weft_type type, size_t n, size_t lines[2]);
+    weft_status (*pair)(weft_context *ctx, const wi_fft_pair *p, bool queues); /* or tables only */
+    /* The length of the transforms by which it does lines of n numbers, n with a large prime
+     * factor, in one go, 0 if it does not; and these lines. NULL: none. */
+    size_t (*chirps)(weft_type type, size_t n);
+    weft_status (*chirp)(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
+                         const void *spectrum, bool queues);
 } wi_fft_engine;
 
 /* Does a call with an engine (fft_drive.c, fft_lines.c). */
@@ -153,6 +172,7 @@ weft_status wi_fft_shared(weft_context *ctx, const void *args);
 weft_status wi_fft_registers(weft_context *ctx, const void *args);
 weft_status wi_fft_cached(weft_context *ctx, const void *args);
 weft_status wi_fft_clusters(weft_context *ctx, const void *args);
+weft_status wi_fft_fused(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

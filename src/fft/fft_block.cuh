@@ -8,10 +8,13 @@
  *         out: x((j - j mod before) R + j mod before + k before)
  *
  * so that no numbers are sorted. The first stage reads global memory, the last one writes it, and
- * in between a line is in shared memory, which has a gap after each 128 bytes: then threads that
- * are next to each other meet different banks. */
+ * in between a line is in shared memory, with gaps so that threads that are next to each other meet
+ * different banks. Conjugates on the way in and out make a transform inverse, as swaps do: results
+ * that are turned are halfway between the two, and neither scaled nor conjugated. */
 #ifndef WI_FFT_BLOCK_CUH
 #define WI_FFT_BLOCK_CUH
+
+#include <string.h>
 
 #include "cuda/limit.cuh"
 #include "fft/fft_cuda.cuh"
@@ -33,27 +36,72 @@ struct wi_fft_pass {
     wi_fft_grid grid;
     const wi_fft_number<T> *twiddles; /* WI_FFT_STAGES_OF */
     wi_fft_powers<T> powers;
-    int turning; /* a loop; -1: results are not turned */
-    bool swaps_in, swaps_out;
+    int turning;              /* a loop; -1: results are not turned */
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
-    T scale;
+    T sign_in;                /* -1: conjugates are transformed */
+    T scale_re, scale_im;     /* of results that are not turned */
 };
 
-/* Where number i of a line is, and the distance of lines, which is odd. */
+/* Shared memory leaves out one number after each `gap`, 0: none. */
 template <class T>
-__host__ __device__ constexpr unsigned wi_fft_padded(unsigned i) {
-    return i + i / (128 / (2 * (unsigned)sizeof(T)));
+constexpr unsigned wi_fft_gap = 128 / (2 * (unsigned)sizeof(T));
+template <unsigned gap>
+__host__ __device__ constexpr unsigned wi_fft_spread(unsigned i) {
+    if constexpr (gap == 0)
+        return i;
+    else
+        return i + i / gap;
 }
+/* Is the place of j + k m the place of j and that of k m, for j < m? */
+__host__ __device__ constexpr bool wi_fft_reads_apart(unsigned gap, unsigned m) {
+    return gap == 0 || m % gap == 0 || gap % m == 0;
+}
+/* The same of i + j + k before, for j < before, k < R and i a multiple of R before. */
+__host__ __device__ constexpr bool wi_fft_writes_apart(unsigned gap, unsigned before, unsigned R) {
+    return gap == 0 || before % gap == 0 ||
+           (gap % before == 0 && (before * R % gap == 0 || gap % (before * R) == 0));
+}
+/* The distance of lines. */
 template <class T>
 __host__ __device__ constexpr unsigned wi_fft_pitch(unsigned n) {
-    return wi_fft_padded<T>(n) | 1;
+    return wi_fft_spread<wi_fft_gap<T>>(n) | 1;
 }
 
 /* The lines, and per line w^(l before k) for k < R of the last stage. */
 template <class T>
-constexpr size_t wi_fft_shared_bytes(unsigned lines, unsigned n, unsigned last_radix) {
-    return ((size_t)lines * wi_fft_pitch<T>(n) + (size_t)lines * last_radix) *
-           sizeof(wi_fft_number<T>);
+constexpr size_t wi_fft_shared_bytes(unsigned lines, unsigned pitch, unsigned last_radix) {
+    return (size_t)lines * (pitch + last_radix) * sizeof(wi_fft_number<T>);
+}
+
+/* Numbers that only pass through leave the cache first. */
+template <class T>
+struct wi_fft_wide {
+    using Type = float2;
+};
+template <>
+struct wi_fft_wide<double> {
+    using Type = float4; /* the same bytes */
+};
+template <bool passes, class T>
+__device__ __forceinline__ wi_fft_number<T> wi_fft_load(const wi_fft_number<T> *p) {
+    using Wide = typename wi_fft_wide<T>::Type;
+    if constexpr (!passes)
+        return *p;
+    wi_fft_number<T> v;
+    const Wide bits = __ldcs((const Wide *)p);
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+template <bool passes, class T>
+__device__ __forceinline__ void wi_fft_store(wi_fft_number<T> *p, wi_fft_number<T> v) {
+    using Wide = typename wi_fft_wide<T>::Type;
+    if constexpr (passes) {
+        Wide bits;
+        memcpy(&bits, &v, sizeof v);
+        __stcs((Wide *)p, bits);
+    } else {
+        *p = v;
+    }
 }
 
 #define WI_FFT_BUTTERFLY(N)                                                                        \
@@ -77,7 +125,9 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
 }
 #undef WI_FFT_BUTTERFLY
 
-template <class T>
+/* Lines of a block in shared memory, with that gap. Numbers read or written in global memory that
+ * only pass through need not stay in a cache. */
+template <class T, unsigned gap = wi_fft_gap<T>, bool passes_in = false, bool passes_out = false>
 struct wi_fft_block {
     using number = wi_fft_number<T>;
     const wi_fft_pass<T> &p;
@@ -110,24 +160,37 @@ struct wi_fft_block {
                                          T *im) const {
         const number *const from = p.x + at.in + line * p.near_in + j * p.stride_in;
         const size_t step = m * p.stride_in;
+        number v[R];
+        if (p.stride_in == 1) { /* then the compiler knows the distances */
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                v[k] = wi_fft_load<passes_in>(from + (unsigned)k * m);
+        } else {
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                v[k] = wi_fft_load<passes_in>(from + k * step);
+        }
 #pragma unroll
         for (int k = 0; k < R; k++) {
-            const number v = wi_fft_swapped(from[k * step], p.swaps_in);
-            re[k] = v.re;
-            im[k] = v.im;
+            re[k] = v[k].re;
+            im[k] = v[k].im * p.sign_in;
         }
     }
 
-    template <int R>
-    __device__ __forceinline__ void fetch(unsigned line, unsigned j, unsigned m, unsigned before,
-                                          unsigned rest, const number *twiddles, T *re,
+    template <int R, class Before, class Count>
+    __device__ __forceinline__ void fetch(unsigned line, unsigned j, const Count &m,
+                                          const Before &before, const number *twiddles, T *re,
                                           T *im) const {
-        const number *const from = numbers + line * pitch;
+        constexpr bool is_apart = Count::fixed > 0 && wi_fft_reads_apart(gap, Count::fixed);
+        const unsigned rest = j - before.of(j) * before.by;
+        const number *const from = numbers + line * pitch + (is_apart ? wi_fft_spread<gap>(j) : 0);
+        const number *const factors = twiddles + rest;
 #pragma unroll
         for (int k = 0; k < R; k++) {
-            number v = from[wi_fft_padded<T>(j + (unsigned)k * m)];
-            if (k > 0 && before > 1)
-                v = wi_fft_product(v, twiddles[(unsigned)(k - 1) * before + rest]);
+            const unsigned step = (unsigned)k * m.by;
+            number v = from[wi_fft_spread<gap>(is_apart ? step : j + step)];
+            if (k > 0 && before.by > 1)
+                v = wi_fft_product(v, factors[(unsigned)(k - 1) * before.by]);
             re[k] = v.re;
             im[k] = v.im;
         }
@@ -139,13 +202,17 @@ struct wi_fft_block {
         return wi_fft_product(v, wi_fft_product(start, turns[line * R + (unsigned)k]));
     }
 
-    template <int R>
-    __device__ __forceinline__ void keep(unsigned line, unsigned first, unsigned before,
+    template <int R, class Before>
+    __device__ __forceinline__ void keep(unsigned line, unsigned j, const Before &before,
                                          const T *re, const T *im) const {
-        number *const to = numbers + line * pitch;
+        constexpr bool is_apart = Before::fixed > 0 && wi_fft_writes_apart(gap, Before::fixed, R);
+        const unsigned rest = j - before.of(j) * before.by, first = (j - rest) * R + rest;
+        number *const to = numbers + line * pitch + (is_apart ? wi_fft_spread<gap>(first) : 0);
 #pragma unroll
-        for (int k = 0; k < R; k++)
-            to[wi_fft_padded<T>(first + (unsigned)k * before)] = {re[k], im[k]};
+        for (int k = 0; k < R; k++) {
+            const unsigned step = (unsigned)k * before.by;
+            to[wi_fft_spread<gap>(is_apart ? step : first + step)] = {re[k], im[k]};
+        }
     }
 
     template <int R>
@@ -153,23 +220,29 @@ struct wi_fft_block {
                                           const T *im) const {
         number *const to = p.y + at.out + line * p.near_out + j * p.stride_out;
         const size_t step = before * p.stride_out;
-        number start = {1, 0};
-        if (p.turning >= 0)
-            start = p.powers.at(turn_of(line) * j);
+        if (p.turning >= 0) {
+            const number start = p.powers.at(turn_of(line) * j);
 #pragma unroll
-        for (int k = 0; k < R; k++) {
-            number v = {re[k] * p.scale, im[k] * p.scale};
-            if (p.turning >= 0)
-                v = turned<R>(v, start, line, k);
-            to[k * step] = wi_fft_swapped(v, p.swaps_out);
+            for (int k = 0; k < R; k++)
+                wi_fft_store<passes_out>(to + k * step, turned<R>({re[k], im[k]}, start, line, k));
+        } else if (p.stride_out == 1) {
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                wi_fft_store<passes_out>(to + (unsigned)k * before,
+                                         {re[k] * p.scale_re, im[k] * p.scale_im});
+        } else {
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                wi_fft_store<passes_out>(to + k * step, {re[k] * p.scale_re, im[k] * p.scale_im});
         }
     }
 
-    /* A stage; each thread has at most `most` sets of R numbers. */
-    template <int R, int most, class Before, class Count>
+    /* A stage; each thread has at most `most` sets of R numbers, or with `is_even` exactly so many.
+     * Lines that a block lacks are zeros inside. */
+    template <int R, int most, bool is_even, class Before, class Count>
     __device__ __forceinline__ void stage(const Before &before, const Count &m, bool is_first,
                                           bool is_last, const number *twiddles) const {
-        T re[most][R] = {}, im[most][R] = {}; /* or values of a stage before would be kept */
+        T re[most][R], im[most][R];
         const unsigned count = m.by << line_bits;
         const bool by_lines = is_first ? p.lines_in : is_last && p.lines_out;
 #pragma unroll
@@ -177,13 +250,16 @@ struct wi_fft_block {
             unsigned line, j;
             const unsigned b = threadIdx.x + (unsigned)i * threads;
             find(b, by_lines, m, line, j);
-            if (b < count && line < at.lines) {
+            if ((is_even || b < count) && (!is_first || line < at.lines)) {
                 if (is_first)
                     load<R>(line, j, m.by, re[i], im[i]);
                 else
-                    fetch<R>(line, j, m.by, before.by, j - before.of(j) * before.by, twiddles,
-                             re[i], im[i]);
+                    fetch<R>(line, j, m, before, twiddles, re[i], im[i]);
                 wi_fft_butterfly<R>(re[i], im[i]);
+            } else {
+#pragma unroll
+                for (int k = 0; k < R; k++)
+                    re[i][k] = im[i][k] = 0;
             }
         }
         if (!is_first)
@@ -193,13 +269,10 @@ struct wi_fft_block {
             unsigned line, j;
             const unsigned b = threadIdx.x + (unsigned)i * threads;
             find(b, by_lines, m, line, j);
-            if (b < count && line < at.lines) {
-                const unsigned rest = j - before.of(j) * before.by;
-                if (is_last)
-                    store<R>(line, j, before.by, re[i], im[i]);
-                else
-                    keep<R>(line, (j - rest) * R + rest, before.by, re[i], im[i]);
-            }
+            if (is_last && (is_even || b < count) && line < at.lines)
+                store<R>(line, j, before.by, re[i], im[i]);
+            if (!is_last && (is_even || b < count))
+                keep<R>(line, j, before, re[i], im[i]);
         }
         if (!is_last)
             __syncthreads();
@@ -231,11 +304,11 @@ weft_status wi_fft_pass_of(weft_context *ctx, const wi_fft_lines *l, const unsig
     p->twiddles = (const wi_fft_number<T> *)twiddles;
     p->powers.table = (const wi_fft_number<T> *)powers;
     p->turning = l->period ? l->turning : -1;
-    p->swaps_in = l->swaps_in;
-    p->swaps_out = l->swaps_out;
+    p->sign_in = l->swaps_in ? -1 : 1;
+    p->scale_re = (T)l->scale;
+    p->scale_im = l->swaps_out ? -(T)l->scale : (T)l->scale;
     p->lines_in = l->loops.used > 0 && l->loops.in[0] < l->stride_in;
     p->lines_out = l->loops.used > 0 && l->loops.out[0] < l->stride_out;
-    p->scale = (T)l->scale;
     p->near_in = l->loops.used > 0 ? l->loops.in[0] : 0;
     p->near_out = l->loops.used > 0 ? l->loops.out[0] : 0;
     return wi_fft_grid_of(ctx, &l->loops, lines, &p->grid, blocks);

@@ -4,8 +4,8 @@
  * hands the results to the blocks that want them, and transforms n1 / C of the lines of n2 numbers.
  */
 #include "cuda/cluster.cuh"
-#include "fft/fft_block.cuh"
 #include "fft/fft_cuda.h"
+#include "fft/fft_shape.cuh"
 
 /* Radices of one of the two factors. */
 template <int... radices>
@@ -14,10 +14,6 @@ struct cut {
     static constexpr unsigned radix[] = {radices...};
     static constexpr unsigned last = radix[stages - 1];
 };
-
-constexpr unsigned bits_of(unsigned n) {
-    return n == 1 ? 0 : 1 + bits_of(n / 2);
-}
 
 /* A cluster of `blocks` blocks of `threads` threads. */
 template <class T, unsigned blocks_, unsigned threads_, class First, class Second>
@@ -29,7 +25,8 @@ struct team {
     static constexpr unsigned n1 = First::n, n2 = Second::n, n = n1 * n2;
     static constexpr unsigned lines1 = n2 / blocks, lines2 = n1 / blocks;
     static constexpr unsigned pitch1 = wi_fft_pitch<T>(n1), pitch2 = wi_fft_pitch<T>(n2);
-    static constexpr unsigned line_bits1 = bits_of(lines1), line_bits2 = bits_of(lines2);
+    static constexpr unsigned line_bits1 = wi_fft_bits_of(lines1),
+                              line_bits2 = wi_fft_bits_of(lines2);
     static constexpr unsigned room =
         lines1 * pitch1 > lines2 *pitch2 ? lines1 *pitch1 : lines2 *pitch2;
     static constexpr size_t bytes = (room + lines1 * First::last) * sizeof(wi_fft_number<T>);
@@ -48,7 +45,8 @@ hand_over(const wi_fft_block<typename Team::Type> &block,
     for (int i = 0; i < most; i++) {
         const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
         const unsigned line = b % Team::lines1, j = b / Team::lines1;
-        block.template fetch<R>(line, j, before, before, j, twiddles, re[i], im[i]);
+        block.template fetch<R>(line, j, wi_fft_fixed<before>(), wi_fft_fixed<before>(), twiddles,
+                                re[i], im[i]);
         wi_fft_butterfly<R>(re[i], im[i]);
     }
     wi_cluster_sync();
@@ -61,8 +59,8 @@ hand_over(const wi_fft_block<typename Team::Type> &block,
 #pragma unroll
         for (int k = 0; k < R; k++) {
             const unsigned k1 = j + (unsigned)(k * before);
-            wi_fft_number<T> *const to =
-                block.numbers + k1 % Team::lines2 * Team::pitch2 + wi_fft_padded<T>(number);
+            wi_fft_number<T> *const to = block.numbers + k1 % Team::lines2 * Team::pitch2 +
+                                         wi_fft_spread<wi_fft_gap<T>>(number);
             *wi_cluster_map(to, k1 / Team::lines2) =
                 block.template turned<R>({re[i][k], im[i][k]}, start, line, k);
         }
@@ -78,7 +76,7 @@ static __device__ __forceinline__ void run_first(const wi_fft_block<typename Tea
     if constexpr (sizeof...(rest) == 0) {
         hand_over<Team, R, before>(block, twiddles);
     } else {
-        block.template stage<R, (int)(Team::lines1 * m / Team::threads)>(
+        block.template stage<R, (int)(Team::lines1 * m / Team::threads), true>(
             wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, false, twiddles);
         run_first<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
                                     cut<rest...>());
@@ -90,7 +88,7 @@ static __device__ __forceinline__ void
 run_second(const wi_fft_block<typename Team::Type> &block,
            const wi_fft_number<typename Team::Type> *twiddles, cut<R, rest...>) {
     constexpr int m = (int)Team::n2 / R;
-    block.template stage<R, (int)(Team::lines2 * m / Team::threads)>(
+    block.template stage<R, (int)(Team::lines2 * m / Team::threads), true>(
         wi_fft_fixed<before>(), wi_fft_fixed<m>(), false, sizeof...(rest) == 0, twiddles);
     if constexpr (sizeof...(rest) > 0)
         run_second<Team, before * R>(block, twiddles + (before > 1 ? (R - 1) * before : 0),
@@ -204,8 +202,9 @@ static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
 }
 
 weft_status wi_fft_clusters(weft_context *ctx, const void *args) {
-    const wi_fft_engine engine = {
-        false,        team_takes, wi_fft_block_cuts, wi_fft_kept_bytes, WI_FFT_TOGETHER,
-        team_prepare, team_lines, wi_fft_move_cuda,  wi_fft_fold_cuda};
+    wi_fft_engine engine = wi_fft_block_engine(wi_fft_kept_bytes);
+    engine.takes = team_takes;
+    engine.prepare = team_prepare;
+    engine.lines = team_lines;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -3,7 +3,7 @@
  * length. */
 #include "fft/fft_cuda.h"
 
-#include "fft/fft_block.cuh"
+#include "fft/fft_shape.cuh"
 
 /* ---- the kernel for any length ---- */
 
@@ -30,8 +30,8 @@ __host__ __device__ constexpr int most_of(unsigned radix) {
 
 #define STAGE(R)                                                                                   \
     case R:                                                                                        \
-        block.template stage<R, most_of(R)>(s.before, s.m, k == 0, k + 1 == stages.count,          \
-                                            p.twiddles + s.twiddles);                              \
+        block.template stage<R, most_of(R), false>(s.before, s.m, k == 0, k + 1 == stages.count,   \
+                                                   p.twiddles + s.twiddles);                       \
         break;
 
 template <class T>
@@ -71,51 +71,13 @@ static __global__ void __launch_bounds__(most_threads)
 
 /* ---- kernels for one length ---- */
 
-/* How a kernel with these radices works: so many numbers and threads in a block. */
-template <class T, int points, int threads_, int... radices>
-struct shape {
-    using Type = T;
-    static constexpr unsigned threads = threads_, n = (1 * ... * radices),
-                              stages = sizeof...(radices);
-    static constexpr unsigned lines = points / n;
-    static constexpr unsigned line_bits = lines >= 64   ? 6
-                                          : lines >= 32 ? 5
-                                          : lines >= 16 ? 4
-                                          : lines >= 8  ? 3
-                                          : lines >= 4  ? 2
-                                                        : lines / 2;
-    static constexpr unsigned radix[] = {radices...};
-    static constexpr unsigned last = radix[stages - 1];
-    static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, n, last);
-    static_assert(lines == 1u << line_bits, "blocks have a power of 2 of lines");
-
-    template <int before, int R, int... rest>
-    static __device__ __forceinline__ void run(const wi_fft_block<T> &block,
-                                               const wi_fft_number<T> *twiddles) {
-        constexpr int m = (int)n / R, most = (int)((lines * m + threads - 1) / threads);
-        block.template stage<R, most>(wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1,
-                                      sizeof...(rest) == 0, twiddles);
-        if constexpr (sizeof...(rest) > 0)
-            run<before * R, rest...>(block, twiddles + (before > 1 ? (R - 1) * before : 0));
-    }
-    static __device__ __forceinline__ void run_all(const wi_fft_block<T> &block) {
-        run<1, radices...>(block, block.p.twiddles);
-    }
-};
-
 template <class Shape>
 static __global__ void __launch_bounds__(Shape::threads)
     one_length(const __grid_constant__ wi_fft_pass<typename Shape::Type> p) {
-    using T = typename Shape::Type;
-    constexpr unsigned pitch = wi_fft_pitch<T>(Shape::n);
     WEFT_DYNAMIC_SHARED(shared);
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
-    wi_fft_number<T> *const numbers = (wi_fft_number<T> *)shared;
-    const wi_fft_block<T> block = {
-        p,        at,    numbers,          numbers + Shape::lines * pitch,
-        Shape::n, pitch, Shape::line_bits, Shape::threads};
-    block.fill_turns(Shape::last);
-    Shape::run_all(block);
+    Shape::template run_all<false, false>(p, at, (wi_fft_number<typename Shape::Type> *)shared,
+                                          p.twiddles);
 }
 
 /* ---- launches ---- */
@@ -164,13 +126,14 @@ static weft_status run_any(weft_context *ctx, const wi_fft_lines *l, bool queues
         wi_fft_pass_of(ctx, l, radix, s.count, 1u << s.line_bits, &p, queues ? &blocks : NULL);
     if (status != WEFT_OK || !queues)
         return status;
-    return WEFT_LAUNCH(any_length<T>, ctx, blocks, threads,
-                       wi_fft_shared_bytes<T>(1u << s.line_bits, s.n, radix[s.count - 1]), p, s);
+    return WEFT_LAUNCH(
+        any_length<T>, ctx, blocks, threads,
+        wi_fft_shared_bytes<T>(1u << s.line_bits, wi_fft_pitch<T>(s.n), radix[s.count - 1]), p, s);
 }
 
 #define SHAPE(...)                                                                                 \
-    case shape<__VA_ARGS__>::n:                                                                    \
-        return run_shape<shape<__VA_ARGS__>>(ctx, l, queues)
+    case wi_fft_shape<__VA_ARGS__>::n:                                                             \
+        return run_shape<wi_fft_shape<__VA_ARGS__>>(ctx, l, queues)
 
 static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     switch (l->n) {
@@ -179,8 +142,8 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(float, 4096, 256, 8, 8, 8);
         SHAPE(float, 4000, 416, 10, 10, 10);
         SHAPE(float, 8192, 512, 16, 8, 8);
-        SHAPE(float, 8192, 512, 16, 16, 8);
-        SHAPE(float, 8192, 512, 16, 16, 16);
+        SHAPE(float, 4096, 256, 16, 16, 8);
+        SHAPE(float, 4096, 256, 16, 16, 16);
         SHAPE(float, 8192, 512, 16, 8, 8, 8);
         SHAPE(float, 16384, 1024, 16, 16, 8, 8);
         SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
@@ -235,18 +198,25 @@ bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l) {
 
 /* ---- the rungs ---- */
 
+wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
+    wi_fft_engine engine = {};
+    engine.takes = wi_fft_block_takes;
+    engine.cuts = wi_fft_block_cuts;
+    engine.kept_bytes = kept_bytes;
+    engine.together = WI_FFT_TOGETHER;
+    engine.prepare = wi_fft_prepare_lines;
+    engine.lines = wi_fft_queue_lines;
+    engine.move = wi_fft_move_cuda;
+    engine.fold = wi_fft_fold_cuda;
+    return engine;
+}
+
 weft_status wi_fft_registers(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {
-        false,           wi_fft_block_takes,   wi_fft_block_cuts,  0,
-        WI_FFT_TOGETHER, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
-        wi_fft_fold_cuda};
+    const wi_fft_engine engine = wi_fft_block_engine(0);
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_cached(weft_context *ctx, const void *args) {
-    const wi_fft_engine engine = {
-        false,           wi_fft_block_takes,   wi_fft_block_cuts,  wi_fft_kept_bytes,
-        WI_FFT_TOGETHER, wi_fft_prepare_lines, wi_fft_queue_lines, wi_fft_move_cuda,
-        wi_fft_fold_cuda};
+    const wi_fft_engine engine = wi_fft_block_engine(wi_fft_kept_bytes);
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

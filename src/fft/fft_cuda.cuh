@@ -42,6 +42,7 @@ __device__ __forceinline__ wi_fft_number<T> wi_fft_swapped(wi_fft_number<T> v, b
 
 /* Division by a number that a kernel is told: exact for dividends and divisors below 2^16. */
 struct wi_fft_divisor {
+    static constexpr unsigned fixed = 0;
     unsigned by, magic;
     __device__ __forceinline__ unsigned of(unsigned x) const {
         return by == 1 ? x : (unsigned)((uint64_t)x * magic >> 32);
@@ -52,7 +53,7 @@ inline wi_fft_divisor wi_fft_divisor_of(unsigned by) {
 }
 template <int divisor>
 struct wi_fft_fixed {
-    static constexpr unsigned by = divisor;
+    static constexpr unsigned by = divisor, fixed = divisor;
     __device__ __forceinline__ unsigned of(unsigned x) const {
         return x / by;
     }

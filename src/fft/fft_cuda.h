@@ -5,10 +5,19 @@
 
 #include "fft/fft.h"
 
+/* Lines in blocks, one launch for a pass; what is between passes is kept in so many bytes. */
+wi_fft_engine wi_fft_block_engine(size_t kept_bytes);
+
 bool wi_fft_block_cuts(weft_type type, size_t n);
 bool wi_fft_block_takes(const weft_context *ctx, const wi_fft_lines *l);
 weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *room);
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
                                  size_t *room_bytes); /* tables only */
+
+/* Lines with large prime factors in one kernel: of what length the transforms inside are, 0 if it
+ * does not take lines of n. */
+size_t wi_fft_chirps(weft_type type, size_t n);
+weft_status wi_fft_chirp(weft_context *ctx, const wi_fft_lines *l, const void *chirp,
+                         const void *spectrum, bool queues);
 
 #endif

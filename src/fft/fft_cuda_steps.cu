@@ -266,29 +266,35 @@ static bool takes_shared(const weft_context *ctx, const wi_fft_lines *l) {
     return l->n <= most_shared;
 }
 
+/* What these rungs have in common. */
+static wi_fft_engine step_engine() {
+    wi_fft_engine engine = {};
+    engine.takes = takes_all;
+    engine.together = 1;
+    engine.prepare = gathered_prepare;
+    engine.move = wi_fft_move_cuda;
+    engine.fold = wi_fft_fold_cuda;
+    return engine;
+}
+
 weft_status wi_fft_definition_gpu(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {true,
-                                         takes_all,
-                                         NULL,
-                                         0,
-                                         1,
-                                         gathered_prepare,
-                                         define_lines,
-                                         wi_fft_move_cuda,
-                                         wi_fft_fold_cuda};
+    wi_fft_engine engine = step_engine();
+    engine.any_length = true;
+    engine.lines = define_lines;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_stages(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {
-        false,           takes_all, NULL, 0, 1, gathered_prepare, stage_lines, wi_fft_move_cuda,
-        wi_fft_fold_cuda};
+    wi_fft_engine engine = step_engine();
+    engine.lines = stage_lines;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }
 
 weft_status wi_fft_shared(weft_context *ctx, const void *args) {
-    static const wi_fft_engine engine = {
-        false,       takes_shared,     cuts_shared,     0, 1, step_prepare,
-        share_lines, wi_fft_move_cuda, wi_fft_fold_cuda};
+    wi_fft_engine engine = step_engine();
+    engine.takes = takes_shared;
+    engine.cuts = cuts_shared;
+    engine.prepare = step_prepare;
+    engine.lines = share_lines;
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -56,6 +56,10 @@ static double cached_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     return m->launch_s * a->d.rank + 1.1 * wi_seconds_moving(m, bytes_of(a));
 }
+/* Between its two passes nothing goes to memory, and one launch does both. */
+static double fused_seconds(const weft_context *ctx, const void *args) {
+    return 0.7 * cached_seconds(ctx, args);
+}
 /* The same for lines that no cluster holds; theirs are read and written once. */
 static double clusters_seconds(const weft_context *ctx, const void *args) {
     const wi_fft_args *const a = args;
@@ -114,6 +118,12 @@ static const wi_row rows[] = {
      .types = TYPES,
      .seconds = cached_seconds,
      .run = wi_fft_cached},
+    {.name = "fused",
+     .what = "both passes of long lines in one kernel, groups one behind the other through L2",
+     .kinds = WI_ON_CUDA,
+     .types = TYPES,
+     .seconds = fused_seconds,
+     .run = wi_fft_fused},
     {.name = "clusters",
      .what = "lines of 2^15 to 2^18 numbers in the shared memory of a cluster",
      .kinds = WI_ON_CUDA,

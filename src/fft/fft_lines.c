@@ -103,33 +103,43 @@ static void pack(const wi_fft_loops *loops, int k, size_t n, size_t steps[WI_FFT
     }
 }
 
-/* n2 lines of n1, then n1 lines of n2. Where the lines next to each other are closer than the
+/* As n2 lines of n1, then n1 lines of n2. Where the lines next to each other are closer than the
  * numbers of one, `wide` of them stay next to each other in between. */
-static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
-    const size_t n1 = cut_of(l, job->engine), n2 = l->n / n1;
+static void cut_line(const wi_fft_lines *l, size_t n1, void *between, wi_fft_lines *first,
+                     wi_fft_lines *second) {
+    const size_t n2 = l->n / n1;
     const size_t wide = is_across(l) ? l->loops.count[0] : 1;
-    const size_t bytes = wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
-    void *const between = wi_fft_take(job, bytes);
-    wi_fft_lines first = *l, second = *l;
-    first.n = n1;
-    first.y = between;
-    first.stride_in = n2 * l->stride_in;
-    first.stride_out = n2 * wide;
-    first.swaps_out = false;
-    first.scale = 1;
-    first.period = l->n;
-    second.n = n2;
-    second.x = between;
-    second.stride_in = wide;
-    second.stride_out = n1 * l->stride_out;
-    second.swaps_in = false;
+    *first = *second = *l;
+    first->n = n1;
+    first->y = between;
+    first->stride_in = n2 * l->stride_in;
+    first->stride_out = n2 * wide;
+    first->swaps_out = false;
+    first->scale = 1;
+    first->period = l->n;
+    second->n = n2;
+    second->x = between;
+    second->stride_in = wide;
+    second->stride_out = n1 * l->stride_out;
+    second->swaps_in = false;
     if (is_across(l))
-        first.loops.out[0] = 1;
-    pack(&l->loops, is_across(l), l->n * wide, first.loops.out);
-    memcpy(second.loops.in, first.loops.out, sizeof first.loops.out);
-    first.turning = first.loops.used;
-    wi_fft_loop_add(&first.loops, n2, l->stride_in, wide);
-    wi_fft_loop_add(&second.loops, n1, n2 * wide, l->stride_out);
+        first->loops.out[0] = 1;
+    pack(&l->loops, is_across(l), l->n * wide, first->loops.out);
+    memcpy(second->loops.in, first->loops.out, sizeof first->loops.out);
+    first->turning = first->loops.used;
+    wi_fft_loop_add(&first->loops, n2, l->stride_in, wide);
+    wi_fft_loop_add(&second->loops, n1, n2 * wide, l->stride_out);
+}
+
+static size_t bytes_of(const wi_fft_lines *l) {
+    return wi_fft_loops_lines(&l->loops) * l->n * wi_fft_number_bytes(l->type);
+}
+
+static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
+    const size_t bytes = bytes_of(l);
+    void *const between = wi_fft_take(job, bytes);
+    wi_fft_lines first, second;
+    cut_line(l, cut_of(l, job->engine), between, &first, &second);
     weft_status status = run_lines(job, &first);
     if (status == WEFT_OK)
         status = wi_fft_transform(job, &second);
@@ -137,28 +147,110 @@ static weft_status two_steps(wi_fft_job *job, const wi_fft_lines *l) {
     return status;
 }
 
+/* The outermost loop of more than one turn, or -1. */
+static int outermost(const wi_fft_loops *loops) {
+    int k = loops->used - 1;
+    while (k >= 0 && loops->count[k] == 1)
+        k--;
+    return k;
+}
+
+/* `count` turns of loop k from turn `from` on. */
+static wi_fft_lines part_of(const wi_fft_lines *l, int k, size_t from, size_t count) {
+    wi_fft_lines part = *l;
+    part.loops.count[k] = count;
+    part.x = numbers_at(l, l->x, from * l->loops.in[k]);
+    part.y = (void *)(uintptr_t)numbers_at(l, l->y, from * l->loops.out[k]);
+    return part;
+}
+
+/* ---- both passes together ---- */
+
+/* `groups` of `together` turns of loop k, or of all lines if k is -1. */
+static weft_status run_pair(wi_fft_job *job, const wi_fft_lines *l, size_t n1, int k,
+                            size_t together, size_t groups) {
+    enum {
+        MOST_SLOTS = 8
+    };
+    const wi_fft_lines group = k >= 0 ? part_of(l, k, 0, together) : *l;
+    const size_t bytes = bytes_of(&group), fit = job->engine->kept_bytes / bytes;
+    wi_fft_pair pair = {.groups = groups,
+                        .step_in = k >= 0 ? together * l->loops.in[k] : 0,
+                        .step_out = k >= 0 ? together * l->loops.out[k] : 0,
+                        .slot = bytes / wi_fft_number_bytes(l->type),
+                        .slots = fit < 2            ? 2
+                                 : fit > MOST_SLOTS ? MOST_SLOTS
+                                                    : fit};
+    pair.slots = pair.slots < groups ? pair.slots : groups;
+    void *const between = wi_fft_take(job, pair.slots * bytes);
+    cut_line(&group, n1, between, &pair.first, &pair.second);
+    wi_fft_loops_sort(&pair.first.loops, &pair.first.turning);
+    wi_fft_loops_sort(&pair.second.loops, &pair.second.turning);
+    const weft_status status = job->engine->pair(job->ctx, &pair, !job->is_rehearsal);
+    wi_fft_give(job, pair.slots * bytes);
+    return status;
+}
+
+/* Lines of a group: about a quarter of the cache has, and a power of 2. */
+static size_t group_of(const wi_fft_job *job, const wi_fft_lines *l, int k, const size_t lines[2]) {
+    const size_t slice = bytes_of(l) / l->loops.count[k], quarter = job->engine->kept_bytes / 4;
+    size_t together = 1;
+    if (k == 0 && is_across(l))
+        together = lines[0] > lines[1] ? lines[0] : lines[1];
+    else if (k == 0 && l->loops.out[0] < l->stride_out)
+        together = lines[1];
+    while (2 * together * slice <= quarter)
+        together *= 2;
+    return together < l->loops.count[k] ? together : l->loops.count[k];
+}
+
+static weft_status by_pairs(wi_fft_job *job, const wi_fft_lines *l, size_t n1,
+                            const size_t lines[2]) {
+    const int k = outermost(&l->loops);
+    weft_status status = WEFT_OK;
+    if (k < 0)
+        return run_pair(job, l, n1, k, 1, 1);
+    const size_t count = l->loops.count[k];
+    if (k > 0 && 2 * (bytes_of(l) / count) > job->engine->kept_bytes) {
+        for (size_t at = 0; at < count && status == WEFT_OK; at++) {
+            const wi_fft_lines part = part_of(l, k, at, 1);
+            status = by_pairs(job, &part, n1, lines);
+        }
+        return status;
+    }
+    const size_t together = group_of(job, l, k, lines), rest = count % together;
+    status = run_pair(job, l, n1, k, together, count / together);
+    if (status != WEFT_OK || rest == 0)
+        return status;
+    const wi_fft_lines last = part_of(l, k, count - rest, rest);
+    return run_pair(job, &last, n1, k, rest, 1);
+}
+
+/* ---- one pass after the other ---- */
+
 /* So many lines together that what is in between stays in the cache. */
 static weft_status by_groups(wi_fft_job *job, const wi_fft_lines *l) {
-    const size_t kept = job->engine->kept_bytes, lines = wi_fft_loops_lines(&l->loops);
-    const size_t bytes = lines * l->n * wi_fft_number_bytes(l->type);
-    int k = l->loops.used - 1;
+    const size_t kept = job->engine->kept_bytes, bytes = bytes_of(l);
+    const int k = outermost(&l->loops);
     weft_status status = WEFT_OK;
-    while (k > 0 && l->loops.count[k] == 1)
-        k--;
-    if (kept == 0 || k < 0 || l->loops.count[k] == 1 || bytes <= kept)
+    if (kept == 0 || k < 0 || bytes <= kept)
         return two_steps(job, l);
     const bool is_close = k == 0 && (is_across(l) || l->loops.out[0] < l->stride_out);
     const size_t least = is_close ? job->engine->together : 1;
     const size_t fit = kept / (bytes / l->loops.count[k]), together = fit < least ? least : fit;
     for (size_t at = 0; at < l->loops.count[k] && status == WEFT_OK; at += together) {
-        wi_fft_lines part = *l;
         const size_t left = l->loops.count[k] - at;
-        part.loops.count[k] = left < together ? left : together;
-        part.x = numbers_at(l, l->x, at * l->loops.in[k]);
-        part.y = (void *)(uintptr_t)numbers_at(l, l->y, at * l->loops.out[k]);
+        const wi_fft_lines part = part_of(l, k, at, left < together ? left : together);
         status = k == 0 || fit > 0 ? two_steps(job, &part) : by_groups(job, &part);
     }
     return status;
+}
+
+/* Lines that an engine does not take in one go. */
+static weft_status by_cutting(wi_fft_job *job, const wi_fft_lines *l) {
+    size_t lines[2] = {1, 1};
+    const size_t n1 = job->engine->pairs ? job->engine->pairs(l->type, l->n, lines) : 0;
+    return n1 ? by_pairs(job, l, n1, lines) : by_groups(job, l);
 }
 
 /* ---- a chirp ---- */
@@ -171,6 +263,14 @@ static weft_status chirp_tables(wi_fft_job *job, const wi_fft_lines *l, size_t m
         return WEFT_OK;
     const weft_status status = wi_fft_table(job->ctx, &own, chirp);
     return status == WEFT_OK ? wi_fft_table(job->ctx, &whole, spectrum) : status;
+}
+
+/* By an engine that does all in one go. */
+static weft_status by_own_chirp(wi_fft_job *job, const wi_fft_lines *l, size_t m) {
+    const void *chirp = NULL, *spectrum = NULL;
+    const weft_status status = chirp_tables(job, l, m, &chirp, &spectrum);
+    return status == WEFT_OK ? job->engine->chirp(job->ctx, l, chirp, spectrum, !job->is_rehearsal)
+                             : status;
 }
 
 /* Lines of m, a power of 2 of at least 2 n - 1, in scratch memory. */
@@ -260,9 +360,11 @@ weft_status wi_fft_transform(wi_fft_job *job, const wi_fft_lines *l) {
     if (l->n == 1)
         return copy(job, l);
     wi_fft_loops_sort(&sorted.loops, &sorted.turning);
-    if (!job->engine->any_length && !wi_fft_is_smooth(sorted.n))
-        return by_chirp(job, &sorted);
+    if (!job->engine->any_length && !wi_fft_is_smooth(sorted.n)) {
+        const size_t m = job->engine->chirps ? job->engine->chirps(l->type, l->n) : 0;
+        return m ? by_own_chirp(job, &sorted, m) : by_chirp(job, &sorted);
+    }
     if (job->engine->takes(job->ctx, &sorted))
         return run_lines(job, &sorted);
-    return by_groups(job, &sorted);
+    return by_cutting(job, &sorted);
 }

@@ -367,12 +367,15 @@ static void long_lines(weft_context *ctx) {
     for (size_t k = 0; k < count; k++) {
         const char *const name = rows[k] ? rows[k]->name : "";
         const bool is_cluster = strcmp(name, "clusters") == 0;
-        if (!is_cluster && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
+        const bool is_fused = strcmp(name, "fused") == 0;
+        if (!is_cluster && !is_fused && strcmp(name, "cached") != 0 && strcmp(name, "threads") != 0)
             continue;
         for (int t = 0; t < 2; t++) {
             const weft_type type = t ? WEFT_F64 : WEFT_F32;
             run_long(&r, rows[k], type, 1 << 15, 2, false);
             run_long(&r, rows[k], type, 1 << 13, 5, true);
+            if (is_fused)
+                run_long(&r, rows[k], type, 1 << 11, 69, true);
             if (is_cluster || !test_place_is_gpu(weft_place(ctx)))
                 run_long(&r, rows[k], type, 1 << 16, 1, false);
 #ifndef WEFT_EMU

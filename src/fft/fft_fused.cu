@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rung fused: both passes of cut lines in one kernel. Lines go through in groups that are small
+ * beside the L2 cache: blocks take tiles of the passes from one sequence,
+ *
+ *     first pass of groups 0 ... lead - 1, then in turn
+ *     first pass of group g + lead, second pass of group g,
+ *
+ * so that what lies between the passes of some groups stays in the cache, and no pass waits for the
+ * last blocks of the one before: there is always another group's work in between. Results of group
+ * g's first pass are kept in slot g mod `slots`. A tile waits for its group's first pass, or for
+ * the last reader of its slot; both have smaller numbers, so the block with the smallest number
+ * never waits. */
+#include "cuda/memory.cuh"
+#include "fft/fft_cuda.h"
+#include "fft/fft_shape.cuh"
+
+namespace {
+
+/* All zeros between launches. */
+struct counters {
+    unsigned long long next; /* tile */
+    unsigned left;           /* blocks that have ended */
+    unsigned done[2];        /* and more: tiles of group g's pass k that have ended at 2 g + k */
+};
+
+template <class T>
+struct fused_params {
+    wi_fft_pass<T> a, b; /* of group 0 */
+    size_t step_in, step_out, slot;
+    unsigned groups, slots, lead, tiles_a, tiles_b;
+    counters *count;
+};
+
+/* A tile, found by one thread. */
+struct tile {
+    bool is_first, is_end;
+    unsigned group;
+    wi_fft_place at;
+};
+
+} // namespace
+
+/* Lines of n1 and of n2 numbers. */
+template <class First, class Second>
+struct duo {
+    using Type = typename First::Type;
+    using A = First;
+    using B = Second;
+    static_assert(A::threads == B::threads, "a block does both");
+    static constexpr unsigned threads = A::threads, n1 = A::n, n2 = B::n, n = n1 * n2;
+    static constexpr unsigned blocks = (sizeof(Type) == 4 ? 1024 : 512) / threads; /* at a time */
+    static constexpr unsigned twiddles_a = A::count_twiddles(), twiddles_b = B::count_twiddles();
+    static constexpr size_t lines = A::bytes > B::bytes ? A::bytes : B::bytes;
+    static constexpr size_t bytes = lines + (twiddles_a + twiddles_b) * sizeof(wi_fft_number<Type>);
+};
+
+template <class T>
+static __device__ void locate(const fused_params<T> &p, unsigned long long number, tile *t) {
+    const unsigned before = p.lead * p.tiles_a, both = p.tiles_a + p.tiles_b;
+    const unsigned long long pairs = (unsigned long long)(p.groups - p.lead) * both;
+    unsigned index;
+    t->is_end = false;
+    if (number < before) {
+        t->is_first = true;
+        t->group = (unsigned)number / p.tiles_a;
+        index = (unsigned)number % p.tiles_a;
+    } else if (number - before < pairs) {
+        const unsigned turn = (unsigned)((number - before) / both);
+        index = (unsigned)((number - before) % both);
+        t->is_first = index < p.tiles_a;
+        t->group = t->is_first ? turn + p.lead : turn;
+        index -= t->is_first ? 0 : p.tiles_a;
+    } else {
+        const unsigned long long rest = number - before - pairs;
+        t->is_first = false;
+        t->group = p.groups - p.lead + (unsigned)(rest / p.tiles_b);
+        index = (unsigned)(rest % p.tiles_b);
+        t->is_end = t->group >= p.groups;
+    }
+    if (t->is_end)
+        return;
+    const size_t slot = t->group % p.slots * p.slot;
+    t->at = t->is_first ? wi_fft_place_of(p.a.grid, index, p.a.turning)
+                        : wi_fft_place_of(p.b.grid, index, p.b.turning);
+    t->at.in += t->is_first ? t->group * p.step_in : slot;
+    t->at.out += t->is_first ? slot : t->group * p.step_out;
+}
+
+/* Until all tiles of a group's pass have ended. */
+static __device__ void await(const unsigned *done, unsigned tiles) {
+    while (wi_glance(done) < tiles)
+        wi_spin();
+    __threadfence();
+}
+
+template <class T>
+static __device__ void await_others(const fused_params<T> &p, const tile &t) {
+    const unsigned *const done = p.count->done;
+    if (!t.is_first)
+        await(&done[2 * (size_t)t.group], p.tiles_a);
+    else if (t.group >= p.slots)
+        await(&done[2 * (size_t)(t.group - p.slots) + 1], p.tiles_b);
+}
+
+/* The last block makes all counters zeros again. Called by one thread. */
+template <class T>
+static __device__ void leave(const fused_params<T> &p) {
+    __threadfence();
+    if (atomicAdd(&p.count->left, 1u) + 1 < gridDim.x)
+        return;
+    __threadfence();
+    for (size_t k = 0; k < 2 * (size_t)p.groups; k++)
+        p.count->done[k] = 0;
+    p.count->next = 0;
+    p.count->left = 0;
+}
+
+template <class T>
+static __device__ void copy_twiddles(wi_fft_number<T> *to, const wi_fft_number<T> *from,
+                                     unsigned count) {
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x)
+        to[i] = from[i];
+}
+
+template <class Duo>
+static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
+    both_passes(const __grid_constant__ fused_params<typename Duo::Type> p) {
+    using number = wi_fft_number<typename Duo::Type>;
+    WEFT_DYNAMIC_SHARED(shared);
+    WEFT_SHARED(tile, now, );
+    number *const numbers = (number *)shared;
+    number *const twiddles_a = (number *)(shared + Duo::lines);
+    number *const twiddles_b = twiddles_a + Duo::twiddles_a;
+    copy_twiddles(twiddles_a, p.a.twiddles, Duo::twiddles_a);
+    copy_twiddles(twiddles_b, p.b.twiddles, Duo::twiddles_b);
+    unsigned long long next = 0;
+    if (threadIdx.x == 0)
+        next = wi_take_number(&p.count->next);
+    for (;;) {
+        if (threadIdx.x == 0) {
+            locate(p, next, &now);
+            next = now.is_end ? next : wi_take_number(&p.count->next);
+            if (!now.is_end)
+                await_others(p, now);
+        }
+        __syncthreads();
+        if (now.is_end)
+            break;
+        const wi_fft_place at = now.at;
+        const bool is_first = now.is_first;
+        if (is_first)
+            Duo::A::template run_all<true, false>(p.a, at, numbers, twiddles_a);
+        else
+            Duo::B::template run_all<false, true>(p.b, at, numbers, twiddles_b);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(&p.count->done[2 * (size_t)now.group + !is_first], 1u);
+        }
+    }
+    if (threadIdx.x == 0)
+        leave(p);
+}
+
+/* ---- launches ---- */
+
+template <class Duo>
+static weft_status run_duo(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
+    static const char key = 0;
+    fused_params<typename Duo::Type> p = {};
+    size_t resident = 0;
+    void *count = NULL;
+    unsigned *const tiles_a = queues ? &p.tiles_a : NULL, *const tiles_b =
+                                                              queues ? &p.tiles_b : NULL;
+    weft_status status = wi_fft_pass_of(ctx, &pair->first, Duo::A::radix, Duo::A::stages,
+                                        Duo::A::lines, &p.a, tiles_a);
+    if (status == WEFT_OK)
+        status = wi_fft_pass_of(ctx, &pair->second, Duo::B::radix, Duo::B::stages, Duo::B::lines,
+                                &p.b, tiles_b);
+    if (status == WEFT_OK)
+        status = wi_gpu_scratch(ctx, &key, sizeof(counters) + pair->groups * 2 * sizeof(unsigned),
+                                &count);
+    if (status != WEFT_OK || !queues)
+        return status;
+    status = wi_grant_shared(ctx, "both_passes", both_passes<Duo>, Duo::bytes);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, both_passes<Duo>, Duo::threads, Duo::bytes, &resident);
+    if (status != WEFT_OK)
+        return status;
+    p.count = (counters *)count;
+    p.step_in = pair->step_in;
+    p.step_out = pair->step_out;
+    p.slot = pair->slot;
+    p.groups = (unsigned)pair->groups;
+    p.slots = pair->slots < p.groups ? (unsigned)pair->slots : p.groups;
+    p.lead = p.slots > 2 ? p.slots - 2 : 1;
+    const size_t tiles = pair->groups * ((size_t)p.tiles_a + p.tiles_b);
+    const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
+    return WEFT_LAUNCH(both_passes<Duo>, ctx, blocks, Duo::threads, Duo::bytes, p);
+}
+
+#define DUO(...)                                                                                   \
+    case duo<__VA_ARGS__>::n:                                                                      \
+        return run_duo<duo<__VA_ARGS__>>(ctx, pair, queues)
+
+template <int... radices>
+using f32 = wi_fft_shape<float, 4096, 256, radices...>;
+template <int... radices>
+using f32_wide = wi_fft_shape<float, 8192, 512, radices...>;
+template <int... radices>
+using f64 = wi_fft_shape<double, 4096, 256, radices...>;
+
+static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
+    switch (pair->first.n * pair->second.n) {
+        DUO(f32<8, 8>, f32<8, 4>);
+        DUO(f32<8, 8>, f32<8, 8>);
+        DUO(f32<16, 8>, f32<8, 8>);
+        DUO(f32<16, 8>, f32<16, 8>);
+        DUO(f32<16, 16>, f32<16, 8>);
+        DUO(f32<16, 16>, f32<16, 16>);
+        DUO(f32<16, 16>, f32<8, 8, 8>);
+        DUO(f32<8, 8, 8>, f32<8, 8, 8>);
+        DUO(f32_wide<8, 8, 8>, f32_wide<16, 8, 8>);
+        DUO(f32_wide<16, 8, 8>, f32_wide<16, 8, 8>);
+    default:
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "weft_fft: no kernel for lines of %zu x %zu",
+                       pair->first.n, pair->second.n);
+    }
+}
+
+static weft_status run_f64(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
+    switch (pair->first.n * pair->second.n) {
+        DUO(f64<8, 8>, f64<8, 4>);
+        DUO(f64<8, 8>, f64<8, 8>);
+        DUO(f64<16, 8>, f64<8, 8>);
+        DUO(f64<16, 8>, f64<16, 8>);
+        DUO(f64<16, 16>, f64<16, 8>);
+        DUO(f64<16, 16>, f64<16, 16>);
+        DUO(f64<16, 16>, f64<8, 8, 8>);
+        DUO(f64<8, 8, 8>, f64<8, 8, 8>);
+        DUO(f64<8, 8, 8>, f64<16, 8, 8>);
+        DUO(f64<16, 8, 8>, f64<16, 8, 8>);
+    default:
+        return wi_fail(ctx, WEFT_EUNSUPPORTED, "weft_fft: no kernel for lines of %zu x %zu",
+                       pair->first.n, pair->second.n);
+    }
+}
+
+static weft_status run_pair(weft_context *ctx, const wi_fft_pair *pair, bool queues) {
+    return pair->first.type == WEFT_F64 ? run_f64(ctx, pair, queues) : run_f32(ctx, pair, queues);
+}
+
+/* Powers of 2 from 2^11 to 2^20, about the square root first; of 2^17 the smaller, because then
+ * fewer neighbours make whole pieces of memory in the second pass. */
+static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
+    unsigned bits = 0;
+    while ((size_t)1 << bits < n)
+        bits++;
+    if ((size_t)1 << bits != n || bits < 11 || bits > 20)
+        return 0;
+    const unsigned first = bits / 2 + (bits % 2 && bits < 17);
+    const size_t points = bits > 18 && type != WEFT_F64 ? 8192 : 4096;
+    lines[0] = points >> first;
+    lines[1] = points >> (bits - first);
+    return (size_t)1 << first;
+}
+
+weft_status wi_fft_fused(weft_context *ctx, const void *args) {
+    wi_fft_engine engine = wi_fft_block_engine(wi_fft_kept_bytes);
+    engine.pairs = pairs;
+    engine.pair = run_pair;
+    engine.chirps = wi_fft_chirps;
+    engine.chirp = wi_fft_chirp;
+    return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
+}

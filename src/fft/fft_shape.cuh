@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of one length in a block: radices, and so all distances in shared memory, are constants. */
+#ifndef WI_FFT_SHAPE_CUH
+#define WI_FFT_SHAPE_CUH
+
+#include "fft/fft_block.cuh"
+
+constexpr unsigned wi_fft_bits_of(unsigned n) {
+    return n <= 1 ? 0 : 1 + wi_fft_bits_of(n / 2);
+}
+
+/* The distance of lines. Where threads next to each other have lines next to each other, those that
+ * share an access of 128 bytes have so many lines and 16 (f64: 8) over that of neighbours. */
+template <class T, unsigned gap>
+constexpr unsigned wi_fft_pitch_of(unsigned n, unsigned lines) {
+    constexpr unsigned banks = 128 / (2 * (unsigned)sizeof(T));
+    const unsigned wanted = lines >= banks ? 1 : banks / lines % banks;
+    unsigned pitch = wi_fft_spread<gap>(n);
+    while (pitch % banks != wanted)
+        pitch++;
+    return pitch;
+}
+
+/* So many numbers and threads in a block; n is the product of the radices. */
+template <class T, int points, int threads_, int... radices>
+struct wi_fft_shape {
+    using Type = T;
+    using number = wi_fft_number<T>;
+    static constexpr unsigned threads = threads_, n = (1 * ... * radices),
+                              stages = sizeof...(radices);
+    static constexpr unsigned lines = points / n, line_bits = wi_fft_bits_of(lines);
+    static constexpr unsigned gap = (n & (n - 1)) == 0 ? wi_fft_gap<T> : n % 10 == 0 ? 10 : 0;
+    static constexpr unsigned pitch = wi_fft_pitch_of<T, gap>(n, lines);
+    static constexpr unsigned radix[] = {radices...};
+    static constexpr unsigned last = radix[stages - 1];
+    static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, pitch, last);
+    static_assert(lines == 1u << line_bits, "blocks have a power of 2 of lines");
+
+    static constexpr unsigned count_twiddles() {
+        unsigned before = 1, count = 0;
+        for (const unsigned r : radix) {
+            count += before > 1 ? (r - 1) * before : 0;
+            before *= r;
+        }
+        return count;
+    }
+
+    template <int before, int R, int... rest, class Block>
+    static __device__ __forceinline__ void run(const Block &block, const number *twiddles) {
+        constexpr int m = (int)n / R, sets = (int)lines * m;
+        constexpr int most = (sets + (int)threads - 1) / (int)threads;
+        block.template stage<R, most, sets == most *(int)threads>(
+            wi_fft_fixed<before>(), wi_fft_fixed<m>(), before == 1, sizeof...(rest) == 0, twiddles);
+        if constexpr (sizeof...(rest) > 0)
+            run<before * R, rest...>(block, twiddles + (before > 1 ? (R - 1) * before : 0));
+    }
+
+    /* The lines of a block at a place; `shared` has room for `bytes`. */
+    template <bool passes_in, bool passes_out>
+    static __device__ __forceinline__ void run_all(const wi_fft_pass<T> &p, const wi_fft_place &at,
+                                                   number *shared, const number *twiddles) {
+        const wi_fft_block<T, gap, passes_in, passes_out> block = {
+            p, at, shared, shared + lines * pitch, n, pitch, line_bits, threads};
+        block.fill_turns(last);
+        run<1, radices...>(block, twiddles);
+    }
+};
+
+#endif
