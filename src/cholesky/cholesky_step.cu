@@ -96,22 +96,31 @@ struct cholesky_step {
             wi_async_copy<16>(m.factor.tile + e % packs * width + e / packs * wi_tile_pitch,
                               p.in + e * width, 16);
     }
-    /* f(x, place) of each of a lane's sums of a warp's strip of tile (i, j) that is there. */
+    /* f(x, place, row, column) of each of a lane's sums of a warp's strip of a tile. */
     template <class F>
-    __device__ void each_sum(unsigned i, unsigned j, F f) {
-        const int row = strip_row() + sums.row(0), rows = p.rows(i);
-        T *at = p.tile(i, j) + row * p.down + sums.column(0, 0) * p.across;
+    __device__ void each_place(T *tile, size_t down, size_t across, F f) {
+        const int row = strip_row() + sums.row(0);
+        T *at = tile + row * down + sums.column(0, 0) * across;
 #pragma unroll
         for (int c = 0; c < side / 8; c++) {
 #pragma unroll
             for (int e = 0; e < 4; e++) {
                 const int lower = sums.row(e) - sums.row(0);
                 const int right = sums.column(0, e) - sums.column(0, 0);
-                if (row + lower < rows)
-                    f(sums.at[c][e], at + lower * p.down + right * p.across);
+                f(sums.at[c][e], at + lower * down + right * across, row + lower,
+                  sums.column(c, e));
             }
-            at += (sums.column(1, 0) - sums.column(0, 0)) * p.across;
+            at += (sums.column(1, 0) - sums.column(0, 0)) * across;
         }
+    }
+    /* f(x, place) of those of tile (i, j) that are there. */
+    template <class F>
+    __device__ void each_sum(unsigned i, unsigned j, F f) {
+        const int rows = p.rows(i);
+        each_place(p.tile(i, j), p.down, p.across, [&](T &x, T *at, int row, int) {
+            if (row < rows)
+                f(x, at);
+        });
     }
     __device__ void load_sums(unsigned i, unsigned j) {
         sums = {};
@@ -128,8 +137,33 @@ struct cholesky_step {
                               *to = *own;
                       });
     }
-    /* By the warp that factors: of a factor that failed, the columns before, and the pivot. */
+    /* By the warp that factors. Elements are read some at a time, before they are written. */
     __device__ void store_factor() const {
+        constexpr int batch = 8;
+        const bool by_columns = p.down == 1;
+        const int along = by_columns ? 1 : wi_tile_pitch, across = by_columns ? wi_tile_pitch : 1;
+        const size_t line = by_columns ? p.across : p.down;
+        const int rows = p.rows(p.column);
+        for (int u = wi_lane(); u < side; u += 32) {
+            const T *from = m.factor.tile + u * along;
+            T *to = p.tile(p.column, p.column) + u;
+#pragma unroll 1
+            for (int first = 0; first < side; first += batch) {
+                T x[batch];
+#pragma unroll
+                for (int k = 0; k < batch; k++)
+                    x[k] = from[(first + k) * across];
+#pragma unroll
+                for (int k = 0; k < batch; k++) {
+                    const int v = first + k, i = by_columns ? u : v, j = by_columns ? v : u;
+                    if (i < rows && j <= i)
+                        to[v * line] = x[k];
+                }
+            }
+        }
+    }
+    /* The same of a factor that failed: the columns before, and the pivot. */
+    __device__ void store_failed() const {
         const int rows = p.rows(p.column), done = m.factor.done;
         each<32>(wi_lane(), m.factor.tile, p.tile(p.column, p.column),
                  [&](int i, int j, const T *own, T *to) {
@@ -140,64 +174,97 @@ struct cholesky_step {
 
     /* ---- parts of a step ---- */
 
-    /* Tile (i, i) loses what row i of this column has with itself. The next tile is left for the
-     * next step, as one of 64 x 64. */
-    __device__ void update_diagonal(unsigned i) {
-        const int rows = p.rows(i);
-        const bool is_next = i == p.column + 1;
-        T *const to = is_next ? p.out : p.tile(i, i);
-        const size_t down = is_next ? 1 : p.down, across = is_next ? side : p.across;
-        sums.load(m.right + strip_row());
-        sums.subtract(m.left + strip_row(), m.left, side);
-        sums.each([&](T &x, int r, int v) {
-            const int u = strip_row() + r;
-            if (is_next || (u < rows && u >= v))
-                to[u * down + v * across] = u < rows ? x : (T)(u == v);
-        });
-    }
-    static constexpr int meetings = wi_strips + 2; /* of a tile */
+    static constexpr int warps = threads / 32;
+    static constexpr int meetings = 2 * wi_strips + 1; /* of a tile */
     /* Where all threads of the block meet, whichever part they have. */
     __device__ static void meet() {
         __syncthreads();
     }
-    /* What solving warps do with tile i while the factor's strips become known, one between two
-     * meetings. False if a pivot is none. */
-    __device__ bool solve(unsigned i) {
-        const bool takes = p.column > p.begin, has_tile = i < p.tiles;
+    /* All warps take the strips before strip b of the diagonal's tile from it. */
+    __device__ void share_update(int b) const {
+        wi_factorer<T>{m.factor}.update(b, warp, warps);
+    }
+    /* Tile (i, i), in m.right, loses what `count` columns of row i, from `first` on, have with
+     * themselves. */
+    __device__ void subtract_from_diagonal(int first, int count) {
+        const T *const columns = m.left + first * wi_tile_pitch;
+        sums.subtract(columns + strip_row(), columns, count);
+    }
+    /* The next tile is left for the next step, as one of 64 x 64. */
+    __device__ void store_diagonal(unsigned i) {
+        const int rows = p.rows(i);
+        if (i == p.column + 1)
+            each_place(p.out, 1, side,
+                       [&](T &x, T *to, int u, int v) { *to = u < rows ? x : (T)(u == v); });
+        else
+            each_place(p.tile(i, i), p.down, p.across, [&](T &x, T *to, int u, int v) {
+                if (u < rows && u >= v)
+                    *to = x;
+            });
+    }
+    /* m.left = tile (i, column), brought up to date. */
+    __device__ void bring(unsigned i, bool there, bool is_first) {
+        const bool takes = there && p.column > p.begin;
         T *const own = m.left + strip_row();
-        wi_async_wait<0>();
-        meet();
-        if (takes && has_tile) {
+        if (takes) {
             fetch(m.left, i, p.column - 1);
             fetch(m.right, p.column, p.column - 1);
         }
         wi_async_commit();
-        if (has_tile)
+        if (there)
             load_sums(i, p.column);
         wi_async_wait<0>();
         meet();
-        if (takes && has_tile)
+        if (is_first)
+            share_update(1);
+        meet();
+        if (takes)
             sums.subtract(own, m.right, side);
         __syncwarp();
         sums.store(own);
-        __syncwarp();
-        meet();
-        if (i < p.end && has_tile)
-            fetch(m.right, i, i);
-        wi_async_commit();
-#pragma unroll 1
-        for (int b = 0; b < wi_strips; b++) {
-            if (b >= 2)
-                meet();
-            if (b == wi_strips - 1 && m.factor.done < side)
-                return false;
-            wi_substitute(m.factor, own, b);
-        }
+    }
+    /* What solving warps do with tile i while the factor's strips become known: `is_first` of the
+     * block's tiles; between two meetings each does what the others are done with. Of the next
+     * tile on the diagonal, two strips are taken while the last strip of the factor is made. False
+     * if a pivot is none. */
+    __device__ bool solve(unsigned i, bool is_first) {
+        static_assert(wi_strips == 4, "the order of meetings is for four strips");
+        const bool there = i < p.tiles, has_diagonal = there && i < p.end;
+        T *const own = m.left + strip_row();
         wi_async_wait<0>();
         meet();
-        if (i < p.end && has_tile)
-            update_diagonal(i);
-        if (has_tile)
+        bring(i, there, is_first);
+        meet();
+        if (has_diagonal)
+            fetch(m.right, i, i);
+        wi_async_commit();
+        if (is_first)
+            share_update(2);
+        meet();
+        wi_substitute(m.factor, own, 0);
+        wi_substitute(m.factor, own, 1);
+        wi_async_wait<0>();
+        meet();
+        if (is_first)
+            share_update(3);
+        meet();
+        if (has_diagonal) {
+            sums.load(m.right + strip_row());
+            subtract_from_diagonal(0, 2 * wi_strip);
+        }
+        wi_substitute(m.factor, own, 2);
+        meet();
+        if (m.factor.done < side)
+            return false;
+        if (has_diagonal)
+            subtract_from_diagonal(2 * wi_strip, wi_strip);
+        wi_substitute(m.factor, own, 3);
+        meet();
+        if (has_diagonal) {
+            subtract_from_diagonal(3 * wi_strip, wi_strip);
+            store_diagonal(i);
+        }
+        if (there)
             store_rows(i);
         return true;
     }
@@ -206,7 +273,7 @@ struct cholesky_step {
         if (blockIdx.x > 0)
             return;
         if (!wi_cholesky_has_failed(p.first)) {
-            store_factor();
+            store_failed();
             __syncwarp();
             if (wi_lane() == 0)
                 wi_cholesky_tell(p.first, m.factor.pivot, (int64_t)p.column * side + m.factor.done);
@@ -216,9 +283,14 @@ struct cholesky_step {
     }
     __device__ void factor() const {
         wi_async_wait<0>();
+        meet();
 #pragma unroll 1
         for (int b = 0; b < wi_strips; b++) {
-            meet();
+            if (b > 0) {
+                meet();
+                share_update(b);
+                meet();
+            }
             wi_factorer<T>{m.factor}.run(b);
         }
         meet();
@@ -226,12 +298,12 @@ struct cholesky_step {
             fail();
             return;
         }
-        if (blockIdx.x == 0)
-            store_factor();
         meet();
         for (unsigned i = p.column + 1 + blockIdx.x + p.solving; i < p.tiles; i += p.solving)
             for (int k = 0; k < meetings; k++)
                 meet();
+        if (blockIdx.x == 0)
+            store_factor();
     }
     __device__ void run() {
         unsigned i = p.column + 1 + blockIdx.x;
@@ -243,9 +315,10 @@ struct cholesky_step {
             factor();
             return;
         }
-        bool goes_on;
+        bool is_first = true, goes_on;
         do {
-            goes_on = solve(i);
+            goes_on = solve(i, is_first);
+            is_first = false;
             i += p.solving;
         } while (goes_on && i < p.tiles);
     }

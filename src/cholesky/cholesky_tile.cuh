@@ -168,22 +168,24 @@ __device__ inline bool wi_is_usual(T pivot) {
     return wi_bit_cast<wi_bits<T>>(pivot) - least < infinite - least;
 }
 
-/* One warp's work. */
+/* One warp's work, but for updates. */
 template <class T>
 struct wi_factorer {
     wi_tile_factor<T> &f;
 
-    /* Takes the columns before strip b from it. */
-    __device__ void update(int b) const {
+    /* A part of what all warps of a block do together: taking the columns before strip b from it,
+     * 16 rows of 8 columns at a time. */
+    __device__ void update(int b, int warp, int warps) const {
+        const int units = 2 * (wi_strips - b);
 #pragma unroll 1
-        for (int s = b; s < wi_strips; s++) {
-            wi_cholesky_strip_sums<T, 2> sums;
-            T *const own = f.tile + s * wi_strip + b * wi_strip * wi_tile_pitch;
+        for (int u = warp; u < units; u += warps) {
+            const int row = (b + u / 2) * wi_strip, column = b * wi_strip + u % 2 * 8;
+            wi_cholesky_strip_sums<T, 1> sums;
+            T *const own = f.tile + row + column * wi_tile_pitch;
             sums.load(own);
-            sums.subtract(f.tile + s * wi_strip, f.tile + b * wi_strip, b * wi_strip);
+            sums.subtract(f.tile + row, f.tile + column, b * wi_strip);
             sums.store(own);
         }
-        __syncwarp();
     }
     /* The line of a column, from its diagonal on, for all who take it from others. */
     __device__ void publish(int b, int j, T x) const {
@@ -270,11 +272,9 @@ struct wi_factorer {
         if (wi_lane() < wi_strip && first + wi_lane() >= f.done)
             f.reciprocal[first + wi_lane()] = 0;
     }
-    /* Strip b of the tile, those before it being done. */
+    /* Strip b of the tile, those before it being done and taken from it. */
     __device__ void run(int b) const {
         if (f.done == wi_cholesky_side) {
-            if (b > 0)
-                update(b);
             const int known = eliminate(b);
             __syncwarp();
             if (known < wi_strip)
