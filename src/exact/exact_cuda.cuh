@@ -97,7 +97,7 @@ __device__ inline bool wi_exact_is_last(wi_exact_shared_sum *sum) {
 /* Ends a call, in the last block: carries, and rounds or stores the words if no segment follows. */
 __device__ inline void wi_exact_end(const wi_exact_params &p) {
     WEFT_SHARED(int64_t, word, [WI_EXACT_WORDS]);
-    if (threadIdx.x == 0)
+    if (blockIdx.x == 0 && threadIdx.x == 0)
         wi_exact_to_word(p.sum, WI_EXACT_COUNT, (int64_t)p.n);
     if (!wi_exact_is_last(p.sum))
         return;
