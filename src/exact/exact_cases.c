@@ -71,6 +71,7 @@ static void wrong_types(weft_context *ctx) {
 }
 
 static void wrong_sums(weft_context *ctx) {
+    rig r = rig_open(ctx);
     weft_exact *sum;
     double x = 1;
     char bytes[WEFT_EXACT_BYTES];
@@ -94,6 +95,7 @@ static void wrong_sums(weft_context *ctx) {
     bytes[0] = 'x';
     test_refused(ctx, weft_exact_load(ctx, sum, bytes), WEFT_EFORMAT, "weft_exact_load", "bytes");
     weft_exact_destroy(sum);
+    rig_close(&r);
 }
 
 /* ---- allocations ---- */
