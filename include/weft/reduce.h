@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce: many elements to one.
  *
+ * Sums of floats are fast here, but rounded many times. weft_sum, weft_dot, weft_nrm1 and weft_nrm2
+ * of weft/exact.h are correctly rounded; weft_sum_fast and its kin are those of weft_reduce.
+ *
  * x (and y) may be host or device memory, and so may the result. On a GPU place a result in device
  * memory is queued on the context's stream; otherwise the call returns when the answer is there. No
  * alignment is needed beyond that of C's own types. Counts run from 0 past 2^32. The result must
@@ -63,8 +66,8 @@ WEFT_API weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, 
                                  const void *x, void *result);
 
 /* result = the sum of x[i] y[i]; it has the type of SUM. */
-WEFT_API weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x,
-                              const void *y, void *result);
+WEFT_API weft_status weft_dot_fast(weft_context *ctx, weft_type type, size_t n, const void *x,
+                                   const void *y, void *result);
 
 /* *result_type = the type of the result of `op` over elements of `type`. WEFT_EUNSUPPORTED if
  * weft_reduce does not offer this combination, WEFT_EARG if either is not a value of its enum. */
@@ -76,7 +79,7 @@ WEFT_API weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *res
 
 /* Typed calls: the element type comes from x. `result` must be a pointer of the right type (or void
  * *); the compiler warns of any other.
- *     float sum; weft_sum(ctx, n, x, &sum); */
+ *     float sum; weft_sum_fast(ctx, n, x, &sum); */
 #    define weft_wide_of(x)                                                                        \
         _Generic(*(x), _Bool                                                                       \
                  : (uint64_t *)0, signed char                                                      \
@@ -94,9 +97,13 @@ WEFT_API weft_status weft_reduce_type(weft_op op, weft_type type, weft_type *res
                  : (float *)0, float                                                               \
                  : (float *)0, double                                                              \
                  : (double *)0)
-#    define weft_sum(ctx, n, x, result)                                                            \
+#    define weft_sum_fast(ctx, n, x, result)                                                       \
         ((void)sizeof((result) == weft_wide_of(x)),                                                \
          weft_reduce((ctx), WEFT_SUM, weft_type_of(x), (n), (x), (result)))
+#    define weft_nrm1_fast(ctx, n, x, result)                                                      \
+        weft_reduce((ctx), WEFT_NRM1, weft_type_of(x), (n), (x), (result))
+#    define weft_nrm2_fast(ctx, n, x, result)                                                      \
+        weft_reduce((ctx), WEFT_NRM2, weft_type_of(x), (n), (x), (result))
 #    define weft_product(ctx, n, x, result)                                                        \
         ((void)sizeof((result) == weft_wide_of(x)),                                                \
          weft_reduce((ctx), WEFT_PRODUCT, weft_type_of(x), (n), (x), (result)))

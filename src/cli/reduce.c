@@ -74,7 +74,7 @@ static weft_status compute(weft_context *ctx, const wi_op_name *op, const wi_npy
         return wi_fail(ctx, status, "%s of %s is not offered", op->name,
                        weft_type_name(layout->type));
     if (op->pairs)
-        return weft_dot(ctx, layout->type, layout->count, x->data, y->data, o->value);
+        return weft_dot_fast(ctx, layout->type, layout->count, x->data, y->data, o->value);
     o->nowhere = is_position(op) && wi_npy_whole(layout) == 0;
     return weft_reduce(ctx, op->op, layout->type, layout->count, x->data, o->value);
 }

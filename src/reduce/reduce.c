@@ -257,12 +257,16 @@ weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
     return check_and_run(ctx, call, &args, status);
 }
 
-weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x, const void *y,
-                     void *result) {
-    static const char call[] = "weft_dot";
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, size_t n,
+                          const void *x, const void *y, void *result) {
     wi_reduce_args args = {
         .op = WI_RED_DOT, .type = type, .n = n, .x = x, .y = y, .result = result};
     return check_and_run(ctx, call, &args, wi_check_type(ctx, call, type));
+}
+
+weft_status weft_dot_fast(weft_context *ctx, weft_type type, size_t n, const void *x, const void *y,
+                          void *result) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return wi_reduce_dot(ctx, "weft_dot_fast", type, n, x, y, result);
 }

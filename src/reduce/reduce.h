@@ -53,6 +53,10 @@ void wi_reduce_describe(weft_context *ctx, const char *name, const wi_reduce_arg
                         wi_call *call);
 weft_status wi_reduce_call_run(weft_context *ctx, wi_call *call, wi_reduce_args *args);
 
+/* weft_dot_fast under another name; the context has been checked. */
+weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, size_t n,
+                          const void *x, const void *y, void *result);
+
 extern const wi_ladder wi_reduce_ladder;
 
 /* The rungs; `ranks` gets wi_dist_args. `result` is host memory on the cpu, and memory that the

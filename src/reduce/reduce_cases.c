@@ -8,7 +8,7 @@
 static void without_context(void) {
     float x = 1, y = 2;
     assert_int_equal(weft_reduce(NULL, WEFT_SUM, WEFT_F32, 1, &x, &y), WEFT_EARG);
-    assert_int_equal(weft_dot(NULL, WEFT_F32, 1, &x, &x, &y), WEFT_EARG);
+    assert_int_equal(weft_dot_fast(NULL, WEFT_F32, 1, &x, &x, &y), WEFT_EARG);
     assert_true(y == 2);
 }
 
@@ -17,9 +17,9 @@ static void null_arguments(weft_context *ctx) {
     REFUSED("weft_reduce", "x", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, NULL, r.z));
     REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, r.x, NULL));
     REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 0, r.x, NULL));
-    REFUSED("weft_dot", "x", weft_dot(ctx, WEFT_I32, 4, NULL, r.y, r.z));
-    REFUSED("weft_dot", "y", weft_dot(ctx, WEFT_I32, 4, r.x, NULL, r.z));
-    REFUSED("weft_dot", "result", weft_dot(ctx, WEFT_I32, 4, r.x, r.y, NULL));
+    REFUSED("weft_dot_fast", "x", weft_dot_fast(ctx, WEFT_I32, 4, NULL, r.y, r.z));
+    REFUSED("weft_dot_fast", "y", weft_dot_fast(ctx, WEFT_I32, 4, r.x, NULL, r.z));
+    REFUSED("weft_dot_fast", "result", weft_dot_fast(ctx, WEFT_I32, 4, r.x, r.y, NULL));
     rig_close(&r);
 }
 
@@ -30,7 +30,7 @@ static void misaligned(weft_context *ctx) {
     if (ctx->kind == WI_CUDA) { /* on the host any memory will do for one element */
         REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_SUM, WEFT_I32, 4, r.y, off));
     }
-    REFUSED("weft_dot", "y", weft_dot(ctx, WEFT_I32, 4, r.y, off, r.z));
+    REFUSED("weft_dot_fast", "y", weft_dot_fast(ctx, WEFT_I32, 4, r.y, off, r.z));
     rig_close(&r);
 }
 
@@ -39,7 +39,7 @@ static void bad_types_and_ops(weft_context *ctx) {
     for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++) {
         const weft_type t = bad_types[k];
         REFUSED("weft_reduce", "type", weft_reduce(ctx, WEFT_SUM, t, 4, r.x, r.z));
-        REFUSED("weft_dot", "type", weft_dot(ctx, t, 4, r.x, r.y, r.z));
+        REFUSED("weft_dot_fast", "type", weft_dot_fast(ctx, t, 4, r.x, r.y, r.z));
     }
     for (int k = 0; k < 2; k++) {
         const weft_op op = (weft_op)(k ? WEFT_OP_COUNT : -1);
@@ -57,7 +57,7 @@ static void overlaps(weft_context *ctx) {
     const size_t n = 8;
     REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_SUM, WEFT_I32, n, r.x, r.x + 2));
     REFUSED("weft_reduce", "result", weft_reduce(ctx, WEFT_MIN, WEFT_I32, n, r.x, r.x));
-    REFUSED("weft_dot", "result", weft_dot(ctx, WEFT_I32, n, r.x, r.y, r.y + n - 1));
+    REFUSED("weft_dot_fast", "result", weft_dot_fast(ctx, WEFT_I32, n, r.x, r.y, r.y + n - 1));
     rig_close(&r);
 }
 
@@ -65,7 +65,7 @@ static void impossible_sizes(weft_context *ctx) {
     rig r = rig_open(ctx);
     const size_t n = SIZE_MAX / 4;
     REFUSED("weft_reduce", NULL, weft_reduce(ctx, WEFT_SUM, WEFT_I32, n, r.x, r.z));
-    REFUSED("weft_dot", NULL, weft_dot(ctx, WEFT_I32, n, r.x, r.y, r.z));
+    REFUSED("weft_dot_fast", NULL, weft_dot_fast(ctx, WEFT_I32, n, r.x, r.y, r.z));
     rig_close(&r);
 }
 
@@ -75,7 +75,7 @@ static void empty(weft_context *ctx) {
     float least = 7;
     assert_int_equal(weft_reduce(ctx, WEFT_SUM, WEFT_I8, 0, NULL, &sum), WEFT_OK);
     assert_int_equal(sum, 0);
-    assert_int_equal(weft_dot(ctx, WEFT_I8, 0, NULL, NULL, &sum), WEFT_OK);
+    assert_int_equal(weft_dot_fast(ctx, WEFT_I8, 0, NULL, NULL, &sum), WEFT_OK);
     assert_int_equal(sum, 0);
     assert_int_equal(weft_reduce(ctx, WEFT_ARGMAX, WEFT_F32, 0, NULL, &at), WEFT_OK);
     assert_true(at == WEFT_NOWHERE);
@@ -98,7 +98,7 @@ static weft_status run_nrm2(weft_context *ctx, test_arrays *a) {
 }
 
 static weft_status run_dot(weft_context *ctx, test_arrays *a) {
-    return weft_dot(ctx, WEFT_F32, a->n, a->x, a->y, a->result);
+    return weft_dot_fast(ctx, WEFT_F32, a->n, a->x, a->y, a->result);
 }
 
 static const test_refusal refusals[] = {
@@ -111,7 +111,7 @@ static const test_call calls[] = {
     {"weft_reduce sum", run_sum, &wi_reduce_ladder, NULL},
     {"weft_reduce argmax", run_argmax, &wi_reduce_ladder, NULL},
     {"weft_reduce nrm2", run_nrm2, &wi_reduce_ladder, NULL},
-    {"weft_dot", run_dot, &wi_reduce_ladder, NULL},
+    {"weft_dot_fast", run_dot, &wi_reduce_ladder, NULL},
 };
 
 const test_cases wi_reduce_cases = {.without_context = without_context,

@@ -79,7 +79,7 @@ static bool dot(rig *r, const wi_row *row, weft_type type, size_t n, const void 
     test_buffer_load(&r->y, y, n * size, 2 * offset * size);
     test_buffer_poison(&r->result, test_size_of(result), 0);
     test_use(r->ctx, "reduce", row);
-    weft_status status = weft_dot(r->ctx, type, n, r->x.p, r->y.p, r->result.p);
+    weft_status status = weft_dot_fast(r->ctx, type, n, r->x.p, r->y.p, r->result.p);
     return evaluate(r, row, what, result, status, bits);
 }
 
@@ -448,7 +448,7 @@ static void test_typed_calls(void **state) {
     int32_t narrow = 0;
     uint64_t at = 0;
     float sum = 0;
-    assert_int_equal(weft_sum(ctx, 3, x, &wide), WEFT_OK);
+    assert_int_equal(weft_sum_fast(ctx, 3, x, &wide), WEFT_OK);
     assert_int_equal(wide, 5);
     assert_int_equal(weft_product(ctx, 3, x, &wide), WEFT_OK);
     assert_int_equal(wide, -105);
@@ -460,12 +460,12 @@ static void test_typed_calls(void **state) {
     assert_int_equal(at, 1);
     assert_int_equal(weft_argmax(ctx, 3, x, &at), WEFT_OK);
     assert_int_equal(at, 2);
-    assert_int_equal(weft_sum(ctx, 2, f, &sum), WEFT_OK);
+    assert_int_equal(weft_sum_fast(ctx, 2, f, &sum), WEFT_OK);
     assert_true(sum == 4.0f);
     const bool flags[] = {true, false, true}; /* count as u8 */
     bool any = false;
     uint64_t trues = 0;
-    assert_int_equal(weft_sum(ctx, 3, flags, &trues), WEFT_OK);
+    assert_int_equal(weft_sum_fast(ctx, 3, flags, &trues), WEFT_OK);
     assert_int_equal(trues, 2);
     assert_int_equal(weft_max(ctx, 3, flags, &any), WEFT_OK);
     assert_true(any);

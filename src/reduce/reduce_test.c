@@ -330,7 +330,7 @@ static test_buffer *choose(const rig *r, const reduce_case *c, unsigned bit, tes
 
 static weft_status call(rig *r, const reduce_case *c, const void *x, const void *y, void *result) {
     test_use(r->ctx, "reduce", c->row);
-    return c->op == WI_RED_DOT ? weft_dot(r->ctx, c->type, c->n, x, y, result)
+    return c->op == WI_RED_DOT ? weft_dot_fast(r->ctx, c->type, c->n, x, y, result)
                                : weft_reduce(r->ctx, public_op[c->op], c->type, c->n, x, result);
 }
 
@@ -359,7 +359,7 @@ static bool run_drawn(rig *r, const reduce_case *c, test_value *got) {
     const void *seen = test_buffer_read(result, describe(r, c));
     if (status == WEFT_EUNSUPPORTED && may_refuse(c)) {
         test_refused(r->ctx, status, WEFT_EUNSUPPORTED,
-                     c->op == WI_RED_DOT ? "weft_dot" : "weft_reduce", c->row->name);
+                     c->op == WI_RED_DOT ? "weft_dot_fast" : "weft_reduce", c->row->name);
         for (size_t i = 0; i < test_size_of(type); i++) {
             assert_int_equal(((const unsigned char *)seen)[i], TEST_POISON);
         }

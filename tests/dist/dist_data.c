@@ -114,10 +114,48 @@ static void dot_case(test_random *r, dist_shape shape, size_t n, weft_type type)
     dist_array dx = dist_take(r, x + part.first * size, part.n * size);
     dist_array dy = dist_take(r, y + part.first * size, part.n * size);
     uint64_t wanted = 0, got = 0;
-    dist_ok(dist_one, weft_dot(dist_one, type, n, x, y, &wanted));
-    dist_ok(dist_ctx, weft_dot(dist_ctx, type, part.n, dx.p, dy.p, &got));
+    dist_ok(dist_one, weft_dot_fast(dist_one, type, n, x, y, &wanted));
+    dist_ok(dist_ctx, weft_dot_fast(dist_ctx, type, part.n, dx.p, dy.p, &got));
     assert_int_equal(wanted, got);
     dist_give(&dx), dist_give(&dy);
+    free(x), free(y);
+}
+
+/* Exact sums have the bits of one place, whatever the data: by each call, and by a sum that is
+ * kept.
+ */
+static void exact_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    const size_t size = test_size_of(type), width = test_is_float(type) ? 8 : 0;
+    char *const x = dist_whole(r, TEST_ANY, type, n), *const y = dist_whole(r, TEST_ANY, type, n);
+    const dist_part part = dist_deal(r, shape, n);
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    dist_array dy = dist_take(r, y + part.first * size, part.n * size);
+    dist_array dr = dist_take(r, NULL, 8);
+    uint64_t wanted[4] = {0}, got[4] = {0};
+    weft_type wide = WEFT_F64;
+    if (width == 0)
+        weft_reduce_type(WEFT_SUM, type, &wide);
+    dist_ok(dist_one, weft_exact_reduce(dist_one, WEFT_SUM, type, n, x, wide, &wanted[0]));
+    dist_ok(dist_ctx, weft_exact_reduce(dist_ctx, WEFT_SUM, type, part.n, dx.p, wide, dr.p));
+    dist_ok(dist_ctx, weft_copy(dist_ctx, &got[0], dr.p, 8));
+    dist_ok(dist_one, weft_dot(dist_one, type, n, x, y, &wanted[1]));
+    dist_ok(dist_ctx, weft_dot(dist_ctx, type, part.n, dx.p, dy.p, &got[1]));
+    if (width > 0) {
+        weft_exact *sum;
+        dist_ok(dist_one, weft_exact_create(dist_one, &sum));
+        dist_ok(dist_ctx, weft_exact_add(dist_ctx, sum, type, part.n, dx.p));
+        dist_ok(dist_one, weft_exact_round(dist_one, sum, WEFT_F64, &got[2]));
+        wanted[2] = wanted[0];
+        weft_exact_destroy(sum);
+        dist_ok(dist_one, weft_variance(dist_one, type, n, x, 1, WEFT_F64, &wanted[3]));
+        dist_ok(dist_ctx, weft_variance(dist_ctx, type, part.n, dx.p, 1, WEFT_F64, &got[3]));
+    }
+    for (int k = 0; k < 4; k++) {
+        if (wanted[k] != got[k])
+            fail_msg("exact %d of %zu %s: %#llx, not %#llx", k, n, test_type_name(type),
+                     (unsigned long long)got[k], (unsigned long long)wanted[k]);
+    }
+    dist_give(&dx), dist_give(&dy), dist_give(&dr);
     free(x), free(y);
 }
 
@@ -125,7 +163,7 @@ static void dot_case(test_random *r, dist_shape shape, size_t n, weft_type type)
 static void test_rounding(void) {
     const float big = 0x1p24F, half = 0.5F;
     float sum = 0, norm = 0;
-    dist_ok(dist_ctx, weft_sum(dist_ctx, 1, dist_rank == 0 ? &big : &half, &sum));
+    dist_ok(dist_ctx, weft_sum_fast(dist_ctx, 1, dist_rank == 0 ? &big : &half, &sum));
     assert_true(sum == (float)(0x1p24 + 0.5 * (dist_ranks - 1)));
     dist_ok(dist_ctx, weft_reduce(dist_ctx, WEFT_NRM2, WEFT_F32, 1, &half, &norm));
     assert_true(norm == (float)sqrt(0.25 * dist_ranks));
@@ -135,6 +173,7 @@ void dist_test_reduce(void **state) {
     (void)state;
     for_each(2, reduce_case);
     for_each(3, dot_case);
+    for_each(4, exact_case);
     test_rounding();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_reduce of every op, and weft_dot. Exact where the contract is; where the order of additions
+/* weft_reduce of every op, and weft_dot_fast. Exact where the contract is; where the order of additions
  * is free, within what the additions of any order can round off. */
 #include "calls/calls.h"
 
@@ -245,7 +245,7 @@ static void foretell(fuzz *f, unsigned op, const void *x, const void *y, fuzz_ar
 
 static weft_status call(fuzz *f, weft_context *ctx, unsigned op, const void *x, const void *y,
                         void *result) {
-    return op == WEFT_OP_COUNT ? weft_dot(ctx, f->type, f->n, x, y, result)
+    return op == WEFT_OP_COUNT ? weft_dot_fast(ctx, f->type, f->n, x, y, result)
                                : weft_reduce(ctx, (weft_op)op, f->type, f->n, x, result);
 }
 
@@ -284,7 +284,7 @@ void fuzz_reduce(fuzz *f) {
     fuzz_begin(f, "reduce");
     unsigned op = ops[fuzz_below(f, sizeof ops / sizeof *ops)];
     const bool dot = op == WEFT_OP_COUNT;
-    const char *const name = dot ? "weft_dot" : "weft_reduce";
+    const char *const name = dot ? "weft_dot_fast" : "weft_reduce";
     const size_t size = test_size_of(result_type(f->type, op));
     fuzz_array *const x = fuzz_elements(f, "x", f->n), *y = NULL;
     if (dot) {

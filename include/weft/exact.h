@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exact: correctly rounded sums. The result is the exact value, rounded once to the type asked for,
+ * to nearest, ties to even. So it has the same bits on every place, with any number of threads,
+ * GPUs or ranks, in any order of the elements, and in every release. docs/precision.md explains
+ * how.
+ *
+ * Elements are f16, bf16, f32 or f64; the result is any of these. Sums of integers are exact
+ * modulo 2^64 already: they are those of weft_reduce, and have its type.
+ *
+ *   what          value                        n = 0
+ *   SUM           x[0] + ... + x[n-1]          +0
+ *   NRM1          |x[0]| + ... + |x[n-1]|      +0
+ *   NRM2          sqrt(x[0]^2 + ...)           +0   the exact root, rounded once
+ *   dot           x[0] y[0] + ...              +0   the products are exact, too
+ *   mean          SUM / n                      NaN
+ *   variance      the sum of (x[i] - mean)^2,  NaN  with the exact mean; NaN unless n > correction
+ *                 over n - correction
+ *
+ * The special results of IEEE 754: NaN if an element is NaN, if there are infinities of both signs,
+ * or of a product of zero and infinity; else an infinity if there is one, or if the exact value
+ * rounds to one (what overflows on the way does not matter). The variance of an infinity is NaN. An
+ * exact sum of zero is +0, but -0 if every element, or every product, is -0. All NaN have the same
+ * bits.
+ *
+ * x (and y) may be host or device memory, and so may the result. On a GPU place a result in device
+ * memory is queued on the context's stream, those of mean and variance excepted; otherwise the call
+ * returns when the answer is there. No alignment is needed beyond that of C's own types. The result
+ * must not overlap an input. The processor must round to nearest and keep subnormal numbers, as it
+ * does unless the program has changed that.
+ *
+ * Over ranks (place mpi) every rank passes its part of x (and y), and all get the result of the
+ * whole, which has the bits of one place. */
+#ifndef WEFT_EXACT_H
+#define WEFT_EXACT_H
+
+#include "weft/core.h"
+#include "weft/op.h"
+#include "weft/reduce.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Reduces x[0 .. n) with `op`: SUM, NRM1 or NRM2. `result` takes one element of result_type: any
+ * float type if x has one, else the type that weft_reduce_type gives. */
+WEFT_API weft_status weft_exact_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
+                                       const void *x, weft_type result_type, void *result);
+
+/* result = the sum of x[i] y[i]; result_type as for SUM. */
+WEFT_API weft_status weft_exact_dot(weft_context *ctx, weft_type type, size_t n, const void *x,
+                                    const void *y, weft_type result_type, void *result);
+
+/* The same in the type that weft_reduce_type gives for SUM: f64 for f64, f32 for the other floats.
+ */
+WEFT_API weft_status weft_dot(weft_context *ctx, weft_type type, size_t n, const void *x,
+                              const void *y, void *result);
+
+/* result = the mean, or the variance, of x[0 .. n), of floats. `correction` is 0 for the variance
+ * of all there is, 1 for that of a sample. Returns when the answer is there. */
+WEFT_API weft_status weft_mean(weft_context *ctx, weft_type type, size_t n, const void *x,
+                               weft_type result_type, void *result);
+WEFT_API weft_status weft_variance(weft_context *ctx, weft_type type, size_t n, const void *x,
+                                   size_t correction, weft_type result_type, void *result);
+
+/* ---- sums over files, programs and time ---- */
+
+/* An exact sum that can be added to, in host memory. It belongs to one thread at a time, and to no
+ * context: those of the calls below may differ. */
+typedef struct weft_exact weft_exact;
+
+/* Makes a sum of nothing. *sum is NULL after a failure. */
+WEFT_API weft_status weft_exact_create(weft_context *ctx, weft_exact **sum);
+
+/* NULL is allowed. */
+WEFT_API void weft_exact_destroy(weft_exact *sum);
+
+/* Adds x[0 .. n), or the products x[i] y[i], of floats, host or device memory. Over ranks, the
+ * elements of all ranks are added to the sum of each. A call that fails has added nothing. */
+WEFT_API weft_status weft_exact_add(weft_context *ctx, weft_exact *sum, weft_type type, size_t n,
+                                    const void *x);
+WEFT_API weft_status weft_exact_add_dot(weft_context *ctx, weft_exact *sum, weft_type type,
+                                        size_t n, const void *x, const void *y);
+
+/* Adds one number, or x y. */
+WEFT_API weft_status weft_exact_add_value(weft_context *ctx, weft_exact *sum, double x);
+WEFT_API weft_status weft_exact_add_product(weft_context *ctx, weft_exact *sum, double x, double y);
+
+/* Adds all that was added to `other`, which may be `sum` itself. */
+WEFT_API weft_status weft_exact_merge(weft_context *ctx, weft_exact *sum, const weft_exact *other);
+
+/* *result, of a float type, = the sum, rounded; *count = how many elements and products were added
+ * (modulo 2^64). */
+WEFT_API weft_status weft_exact_round(weft_context *ctx, const weft_exact *sum, weft_type type,
+                                      void *result);
+WEFT_API weft_status weft_exact_count(weft_context *ctx, const weft_exact *sum, uint64_t *count);
+
+/* A sum as bytes, the same on every machine and in every release; equal sums of equally many
+ * elements have equal bytes:
+ *     8 bytes     "weftsum1"
+ *     5 x 8       how many: elements; NaN; +infinity; -infinity; and 1 if any of the elements was
+ *                 not -0.0, else 0. Unsigned, the low byte first
+ *     544         the sum of the finite elements in units of 2^-2176, a two's complement integer,
+ *                 the low byte first
+ * A NaN or infinity that a product gives counts as one. */
+#define WEFT_EXACT_BYTES 592
+
+/* Writes the sum to WEFT_EXACT_BYTES bytes in host memory; or makes `sum` what was saved, with
+ * WEFT_EFORMAT if the bytes are not of a sum. */
+WEFT_API weft_status weft_exact_save(weft_context *ctx, const weft_exact *sum, void *bytes);
+WEFT_API weft_status weft_exact_load(weft_context *ctx, weft_exact *sum, const void *bytes);
+
+#ifdef __cplusplus
+}
+#else
+
+/* Typed calls: the types come from x and from result.
+ *     double sum; weft_sum(ctx, n, x, &sum); */
+#    define weft_sum(ctx, n, x, result)                                                            \
+        weft_exact_reduce((ctx), WEFT_SUM, weft_type_of(x), (n), (x), weft_type_of(result),        \
+                          (result))
+#    define weft_nrm1(ctx, n, x, result)                                                           \
+        weft_exact_reduce((ctx), WEFT_NRM1, weft_type_of(x), (n), (x), weft_type_of(result),       \
+                          (result))
+#    define weft_nrm2(ctx, n, x, result)                                                           \
+        weft_exact_reduce((ctx), WEFT_NRM2, weft_type_of(x), (n), (x), weft_type_of(result),       \
+                          (result))
+
+#endif
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exact's climb: the sum, left in memory of the place. */
+#include "climb/data.h"
+#include "exact/exact.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    RESULT_BYTES = 8
+};
+
+static weft_status make(const wi_setup *setup, void **problem) {
+    return wi_data_make(setup, WI_DATA_PLACE, false, RESULT_BYTES, problem);
+}
+
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    return weft_exact_reduce(data->setup.ctx, WEFT_SUM, data->setup.type, data->setup.n, data->x,
+                             WEFT_F64, data->z);
+}
+
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const wi_exact_args args = {.terms = WI_EXACT_SUM,
+                                .type = data->setup.type,
+                                .result_type = WEFT_F64,
+                                .n = data->setup.n,
+                                .x = data->host_x,
+                                .result = data->host_z};
+    return wi_exact_serial(data->setup.ctx, &args);
+}
+
+/* The elements stand for whole numbers, whose sum is known. */
+static bool check(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const size_t n = data->setup.n, chunks = (n + WI_DATA_CHUNK - 1) / WI_DATA_CHUNK;
+    uint64_t right = 0, got = 0;
+    if (!wi_data_try(data, call, why, bytes))
+        return false;
+    wi_data_convert(WEFT_F64, 1, &data->before[chunks], &right);
+    memcpy(&got, data->host_z, sizeof got);
+    if (got != right) {
+        snprintf(why, bytes, "the sum of %zu elements has the bits %#" PRIx64 ", not %#" PRIx64, n,
+                 got, right);
+    }
+    return got == right;
+}
+
+/* Each element is read once. */
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_READ};
+}
+
+const wi_climb wi_exact_climb = {
+    .ladder = &wi_exact_ladder,
+    .example = "sum",
+    .type = WEFT_F64,
+    .make = make,
+    .call = call,
+    .serial = serial,
+    .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};

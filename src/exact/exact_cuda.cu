@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exact on a GPU: floats are added up without rounding in registers, as exact_simd.h explains, and
+ * emptied into integers of 128 bits that each thread has in shared memory, 64 bits apart. What
+ * folds cannot take goes there directly. Warps choose how many folds they use, and how large the
+ * numbers may be, by what they meet. Every way is exact, so the choice does not change the result.
+ */
+#include "exact/exact_cuda.cuh"
+
+constexpr int threads = 128;
+constexpr int warps = threads / 32;
+constexpr int blocks_at_once = 3; /* on a multiprocessor: their bins are all its shared memory */
+constexpr int most_folds = 4;
+constexpr int fold_bits = 46; /* 52 less the bits that 64 additions may carry */
+constexpr int first_fold = 7;
+constexpr int top_most = 1015, top_least = -891;
+constexpr int additions = 64; /* to a fold before it is emptied */
+
+constexpr int bins = 33;
+constexpr int bin_unit = -1088;     /* exponent of the unit of bin 0 */
+constexpr unsigned bin_adds = 1900; /* before bins are carried: 2^11 could fill 128 bits */
+
+/* What a warp does with a chunk of elements. */
+enum pace {
+    FEW_FOLDS,
+    MANY_FOLDS,
+    ONE_BY_ONE
+};
+constexpr int pace_chunks = 64; /* after which it tries to be faster again */
+constexpr int strike = 8, strikes_out = 20;
+
+struct alignas(16) bin {
+    uint64_t low, high; /* two's complement */
+};
+
+__device__ inline bin plus(bin a, bin b) {
+    const uint64_t low = a.low + b.low;
+    return {low, a.high + b.high + (low < a.low)};
+}
+
+/* The bins of a thread; those of the block are interleaved, so that its lanes never meet in a bank.
+ */
+struct thread_bins {
+    bin *mine;
+    __device__ bin &at(int b) const {
+        return mine[b * threads];
+    }
+    /* Adds m 2^exponent. */
+    __device__ void add(int64_t m, int exponent) const {
+        const unsigned at_bit = (unsigned)(exponent - bin_unit), shift = at_bit % 64;
+        bin &to = at((int)(at_bit / 64));
+        to = plus(to, {(uint64_t)m << shift, (uint64_t)((m >> 1) >> (63 - shift))});
+    }
+    __device__ void add(double x) const {
+        const uint64_t bits = wi_bit_cast<uint64_t>(x);
+        uint64_t m;
+        const int exponent = wi_exact_split(bits, &m);
+        add(bits >> 63 ? -(int64_t)m : (int64_t)m, exponent);
+    }
+    /* Leaves 64 bits in each bin but the last. */
+    __device__ void carry() const {
+        bin over = {0, 0};
+        for (int b = 0; b < bins; b++) {
+            const bin sum = plus(at(b), over);
+            const bool top = b == bins - 1;
+            over = {sum.high, (uint64_t)((int64_t)sum.high >> 63)};
+            at(b) = {sum.low, top ? sum.high : 0};
+        }
+    }
+};
+
+/* What an element adds. Terms of f64 that are products have a rest: term + rest = x y. */
+template <wi_exact_terms what, class T>
+struct exact_term {
+    using Element = T;
+    static constexpr bool product = what == WI_EXACT_SQUARES || what == WI_EXACT_DOT;
+    static constexpr bool has_rest = product && sizeof(T) == 8;
+    static constexpr bool two = what == WI_EXACT_DOT;
+    static constexpr bool is_short = !product && sizeof(T) < 8; /* at most 24 bits */
+    static constexpr int few = is_short ? 1 : has_rest ? 3 : 2; /* folds */
+    static constexpr int many = is_short ? 3 : 4;
+    static constexpr int width = wi_vector<T>::count;
+    static constexpr int vectors = sizeof(T) == 2 ? 2 : product ? 4 : 8; /* of a chunk */
+    static constexpr int elements = vectors * width;
+    static constexpr int adds = elements * (has_rest ? 2 : 1);
+
+    __device__ static double term(double x, double y) {
+        return product ? x * y : what == WI_EXACT_NRM1 ? fabs(x) : x;
+    }
+    /* Can term and rest not say what x y is? */
+    __device__ static bool is_lost(double x, double y, double term) {
+        return has_rest && fabs(term) < 0x1p-960 && x != 0 && y != 0;
+    }
+};
+
+/* What a thread takes at a time. */
+template <class Term>
+struct exact_chunk {
+    using T = typename Term::Element;
+    wi_vector<T> xs[Term::vectors], ys[Term::two ? Term::vectors : 1];
+
+    __device__ double x(int e) const {
+        return (double)wi_load(xs[e / Term::width].at[e % Term::width]);
+    }
+    __device__ double y(int e) const {
+        if constexpr (Term::two)
+            return (double)wi_load(ys[e / Term::width].at[e % Term::width]);
+        else
+            return x(e);
+    }
+    __device__ double term(int e) const {
+        return Term::term(x(e), y(e));
+    }
+};
+
+/* The sums of a thread between two times that it empties them. */
+struct folds {
+    double s[most_folds];
+};
+
+__device__ inline double first_of(int top, int fold) {
+    const int power = top + first_fold - fold * fold_bits;
+    return wi_bit_cast<double>((uint64_t)(power + 1023) << 52 | (uint64_t)1 << 51);
+}
+
+__device__ inline uint32_t upper_magnitude(double x) {
+    return (uint32_t)(wi_bit_cast<uint64_t>(x) >> 32) & 0x7fffffff;
+}
+
+/* A thread's part of what its warp does. Its lanes have the same pace, top, strikes, calm, pending
+ * and added. */
+template <class Term>
+struct exact_worker {
+    using Chunk = exact_chunk<Term>;
+    wi_exact_shared_sum *sum;
+    thread_bins own;
+    folds f;
+    int pace, top;
+    int pending; /* additions to the folds since they were emptied */
+    int strikes, calm;
+    unsigned added;   /* to a bin since the last carry, at most */
+    uint32_t largest; /* upper half of the largest magnitude of the chunk */
+    bool other;       /* something else than -0.0 was added */
+
+    __device__ void begin() {
+#pragma unroll
+        for (int k = 0; k < most_folds; k++)
+            f.s[k] = first_of(top, k);
+        pending = 0;
+    }
+
+    __device__ void count(unsigned adds) {
+        added += adds;
+        if (added > bin_adds) {
+            own.carry();
+            added = 0;
+        }
+    }
+
+    /* Adds what the folds have to the bins. */
+    __device__ void empty() {
+        if (pending == 0)
+            return;
+#pragma unroll
+        for (int k = 0; k < most_folds; k++) {
+            const int64_t change =
+                wi_bit_cast<int64_t>(f.s[k]) - wi_bit_cast<int64_t>(first_of(top, k));
+            if (k < (pace == MANY_FOLDS ? Term::many : Term::few))
+                own.add(change, top + first_fold - k * fold_bits - 52);
+        }
+        count(most_folds);
+        begin();
+    }
+
+    /* Adds a chunk to `now` by folds; false if they cannot take it. */
+    template <int used>
+    __device__ bool take(const Chunk &c, folds *now) {
+        uint32_t left = 0, most = 0;
+        bool lost = false;
+#pragma unroll
+        for (int e = 0; e < Term::elements; e++) {
+            double r = c.term(e), rest = 0;
+            if constexpr (Term::has_rest) {
+                rest = fma(c.x(e), c.y(e), -r);
+                lost |= Term::is_lost(c.x(e), c.y(e), r);
+            }
+            const uint32_t upper = upper_magnitude(r);
+            most = upper > most ? upper : most;
+#pragma unroll
+            for (int k = 0; k < used; k++) {
+                const double s = now->s[k] + r;
+                r = r - (s - now->s[k]);
+                now->s[k] = s;
+                if (Term::has_rest && k > 0) {
+                    const double s_rest = now->s[k] + rest;
+                    rest = rest - (s_rest - now->s[k]);
+                    now->s[k] = s_rest;
+                }
+            }
+            left |= (uint32_t)wi_bit_cast<uint64_t>(r) | upper_magnitude(r);
+            left |= (uint32_t)wi_bit_cast<uint64_t>(rest) | upper_magnitude(rest);
+        }
+        largest = most;
+        return left == 0 && !lost && most < (uint32_t)(top + 1023) << 20;
+    }
+
+    /* Adds a chunk by folds in all lanes, or in none. */
+    __device__ bool take_together(const Chunk &c) {
+        folds now = f;
+        const bool taken = pace == FEW_FOLDS ? take<Term::few>(c, &now) : take<Term::many>(c, &now);
+        if (!__all_sync(wi_all_lanes, taken))
+            return false;
+        f = now;
+        pending += Term::adds;
+        return true;
+    }
+
+    /* Adds one term to the bins, or where they cannot hold it, to the device's number. */
+    __device__ void add_one(double x, double y) {
+        const double term = Term::term(x, y);
+        if ((upper_magnitude(term) >> 20) == 2047 || Term::is_lost(x, y, term)) {
+            wi_exact_to_sum(sum, Term::product ? x : term, Term::product ? y : 1);
+            return;
+        }
+        own.add(term);
+        if constexpr (Term::has_rest)
+            own.add(fma(x, y, -term));
+    }
+
+    __device__ void add_one_by_one(const Chunk &c) {
+        uint32_t most = 0;
+#pragma unroll
+        for (int e = 0; e < Term::elements; e++) {
+            const uint32_t upper = upper_magnitude(c.term(e));
+            add_one(c.x(e), c.y(e));
+            most = upper > most ? upper : most;
+        }
+        largest = most;
+        count(Term::adds);
+    }
+
+    /* The least window that holds what the warp's lanes have met. */
+    __device__ int window() const {
+        const int slack = pace == FEW_FOLDS ? 2 : 4;
+        const int fit = (int)(wi_warp_max(largest) >> 20) - 1023 + slack;
+        return fit < top_least ? top_least : fit;
+    }
+
+    /* A chunk that the folds could not take as they were: they may with another window. */
+    __device__ void take_hard(const Chunk &c) {
+        const int fit = window();
+        empty();
+        if (fit != top && fit <= top_most) {
+            top = fit;
+            begin();
+            if (take_together(c))
+                return;
+        }
+        add_one_by_one(c);
+        strikes += strike;
+        if (strikes > strikes_out) {
+            strikes = calm = 0;
+            pace++;
+        }
+    }
+
+    /* After some time at a slow pace a faster one is tried. */
+    __device__ void calm_down() {
+        if (pace == FEW_FOLDS || ++calm < pace_chunks)
+            return;
+        empty();
+        pace--;
+        calm = 0;
+    }
+
+    __device__ void note_other(const Chunk &c) {
+        other |= largest != 0;
+        if (other)
+            return;
+#pragma unroll
+        for (int e = 0; e < Term::elements; e++)
+            other |= wi_bit_cast<uint64_t>(c.term(e)) != (uint64_t)1 << 63;
+    }
+
+    __device__ void add_chunk(const Chunk &c) {
+        if (pace == ONE_BY_ONE) {
+            add_one_by_one(c);
+        } else if (take_together(c)) {
+            if (pending + Term::adds > additions)
+                empty();
+            strikes -= strikes > 0;
+        } else {
+            take_hard(c);
+        }
+        note_other(c);
+        calm_down();
+    }
+
+    __device__ void start(wi_exact_shared_sum *to, bin *first) {
+        sum = to;
+        own.mine = first;
+        pace = FEW_FOLDS;
+        top = 4;
+        strikes = calm = 0;
+        added = 0;
+        other = false;
+        begin();
+        for (int b = 0; b < bins; b++)
+            own.at(b) = {0, 0};
+    }
+};
+
+/* Loads a vector from an array of any alignment. */
+template <class T>
+__device__ inline wi_vector<T> load_vector(const T *p, bool aligned) {
+    if (aligned)
+        return *(const wi_vector<T> *)p;
+    wi_vector<T> v;
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        v.at[e] = p[e];
+    return v;
+}
+
+/* A block's tiles: chunk k of its threads is chunk k of the tile, thread by thread. Past the end of
+ * the array there is -0.0, which changes no sum, and y = 0. */
+template <class Term>
+struct exact_tiles {
+    using T = typename Term::Element;
+    static constexpr size_t per_tile = (size_t)threads * Term::elements;
+    const T *x, *y;
+    size_t n;
+    bool aligned;
+
+    __device__ exact_tiles(const wi_exact_params &p)
+        : x((const T *)p.x), y((const T *)p.y), n(p.n),
+          aligned(wi_is_aligned(p.x) && wi_is_aligned(p.y)) {}
+
+    __device__ void load(exact_chunk<Term> *c, size_t tile) const {
+        const size_t from = tile * per_tile + threadIdx.x * (size_t)Term::width;
+        constexpr size_t step = (size_t)threads * Term::width;
+        if (tile * per_tile >= n)
+            return;
+        const bool whole = n - tile * per_tile >= per_tile;
+#pragma unroll
+        for (int k = 0; k < Term::vectors; k++) {
+            c->xs[k] = whole ? load_vector(x + from + k * step, aligned)
+                             : load_end(x, from + k * step, (T)-0.0f);
+            if (Term::two)
+                c->ys[k] = whole ? load_vector(y + from + k * step, aligned)
+                                 : load_end(y, from + k * step, (T)0.0f);
+        }
+    }
+
+    __device__ wi_vector<T> load_end(const T *p, size_t from, T beyond) const {
+        wi_vector<T> v;
+#pragma unroll
+        for (int e = 0; e < Term::width; e++)
+            v.at[e] = from + e < n ? p[from + e] : beyond;
+        return v;
+    }
+};
+
+/* Adds the bins of all threads of the block to the device's number: a warp takes every so many-th
+ * bin. Digit 0 of bin 0 is that of 2^-1088. */
+__device__ inline void gather_bins(wi_exact_shared_sum *sum, const bin *all) {
+    constexpr int first_word = (bin_unit - WI_EXACT_UNIT) / 32;
+    for (int b = (int)threadIdx.x / 32; b < bins; b += warps) {
+        bin total = {0, 0};
+        for (int t = wi_lane(); t < threads; t += 32)
+            total = plus(total, all[b * threads + t]);
+        total = wi_warp_reduce(total, plus);
+        if (wi_lane() == 0) {
+            const int at = first_word + 2 * b;
+            wi_exact_to_word(sum, at, (int64_t)(total.low & UINT32_MAX));
+            wi_exact_to_word(sum, at + 1, (int64_t)(total.low >> 32));
+            wi_exact_to_word(sum, at + 2, (int64_t)total.high);
+        }
+    }
+}
+
+template <class Term>
+__global__ void __launch_bounds__(threads, blocks_at_once) exact_folds(wi_exact_params p) {
+    WEFT_DYNAMIC_SHARED(memory);
+    bin *const all = (bin *)memory;
+    const exact_tiles<Term> tiles(p);
+    exact_worker<Term> worker;
+    exact_chunk<Term> now, next;
+    worker.start(p.sum, all + threadIdx.x);
+    tiles.load(&now, blockIdx.x);
+    for (size_t tile = blockIdx.x; tile * tiles.per_tile < p.n; tile += gridDim.x) {
+        tiles.load(&next, tile + gridDim.x);
+        worker.add_chunk(now);
+        now = next;
+    }
+    worker.empty();
+    worker.own.carry();
+    if (worker.other)
+        wi_exact_note_other(p.sum);
+    __syncthreads();
+    gather_bins(p.sum, all);
+    wi_exact_end(p);
+}
+
+template <class Term>
+static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
+    constexpr size_t shared_bytes = sizeof(bin) * bins * threads;
+    size_t blocks;
+    void *scratch;
+    weft_status status = wi_grant_shared(ctx, "exact_folds", exact_folds<Term>, shared_bytes);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, exact_folds<Term>, threads, shared_bytes, &blocks);
+    if (status == WEFT_OK)
+        status = wi_gpu_scratch(ctx, &wi_exact_ladder, sizeof(wi_exact_shared_sum), &scratch);
+    if (status != WEFT_OK)
+        return status;
+    const size_t per_tile = exact_tiles<Term>::per_tile;
+    const size_t useful = (args->n + per_tile - 1) / per_tile;
+    if (blocks > useful)
+        blocks = useful ? useful : 1;
+    return WEFT_LAUNCH((exact_folds<Term>), ctx, (unsigned)blocks, threads, shared_bytes,
+                       wi_exact_params_of(args, scratch));
+}
+
+weft_status wi_exact_folds(weft_context *ctx, const void *arguments) {
+    const wi_exact_args *const args = (const wi_exact_args *)arguments;
+    return wi_exact_with_type(args->type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        switch (args->terms) {
+        case WI_EXACT_SUM:
+            return launch<exact_term<WI_EXACT_SUM, T>>(ctx, args);
+        case WI_EXACT_NRM1:
+            return launch<exact_term<WI_EXACT_NRM1, T>>(ctx, args);
+        case WI_EXACT_SQUARES:
+            return launch<exact_term<WI_EXACT_SQUARES, T>>(ctx, args);
+        default:
+            return launch<exact_term<WI_EXACT_DOT, T>>(ctx, args);
+        }
+    });
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CUDA rungs of exact share: the wide number in memory of the device, to which blocks add
+ * by atomics, and how the last block ends a call. */
+#ifndef WI_EXACT_CUDA_CUH
+#define WI_EXACT_CUDA_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/types.cuh"
+#include "cuda/warp.cuh"
+#include "exact/exact.h"
+
+/* Scratch, which is all zeros between calls. */
+struct wi_exact_shared_sum {
+    unsigned ticket; /* counts the blocks that have ended; returns to 0 */
+    unsigned unused[31];
+    unsigned long long word[WI_EXACT_WORDS];
+};
+
+struct wi_exact_params {
+    const void *x, *y;
+    size_t n;
+    wi_exact_shared_sum *sum;
+    void *result; /* as in wi_exact_args */
+    int64_t *words;
+    weft_type result_type;
+    bool root, last;
+};
+
+inline wi_exact_params wi_exact_params_of(const wi_exact_args *args, void *scratch) {
+    return {args->x,           args->terms == WI_EXACT_DOT ? args->y : args->x,
+            args->n,           (wi_exact_shared_sum *)scratch,
+            args->result,      args->sum,
+            args->result_type, args->root,
+            args->last};
+}
+
+/* Adds to a word of the device's number, modulo 2^64. */
+__device__ inline void wi_exact_to_word(wi_exact_shared_sum *sum, int k, int64_t value) {
+    if (value != 0)
+        atomicAdd(&sum->word[k], (unsigned long long)value);
+}
+
+/* Adds a number of a few words, of which the first has number `first`. */
+template <int count>
+__device__ inline void wi_exact_to_words(wi_exact_shared_sum *sum, int first,
+                                         const int64_t (&value)[count]) {
+    for (int k = 0; k < count; k++)
+        wi_exact_to_word(sum, first + k, value[k]);
+}
+
+/* Adds x y for any f64, or only counts it if it is not finite. */
+__device__ inline void wi_exact_to_sum(wi_exact_shared_sum *sum, double x, double y) {
+    const uint64_t a = wi_exact_bits(x), b = wi_exact_bits(y);
+    const double product = x * y;
+    wi_exact_to_word(sum, WI_EXACT_OTHER, wi_exact_bits(product) != (uint64_t)1 << 63);
+    if ((a >> 52 & 2047) == 2047 || (b >> 52 & 2047) == 2047) {
+        const uint64_t bits = wi_exact_bits(product);
+        const bool is_nan = (bits & (((uint64_t)1 << 52) - 1)) != 0;
+        wi_exact_to_word(sum,
+                         is_nan       ? WI_EXACT_NAN
+                         : bits >> 63 ? WI_EXACT_MINUS
+                                      : WI_EXACT_PLUS,
+                         1);
+        return;
+    }
+    uint64_t m, n;
+    const int exponent = wi_exact_split(a, &m) + wi_exact_split(b, &n);
+    const wi_exact_u128 whole = (wi_exact_u128)m * n;
+    const uint64_t low = (uint64_t)whole, high = (uint64_t)(whole >> 64);
+    const unsigned first = (unsigned)(exponent - WI_EXACT_UNIT) / 32;
+    int64_t value[5] = {};
+    wi_exact_add_integer(value, (a ^ b) >> 63, low, exponent - 32 * (int)first);
+    wi_exact_add_integer(value + 2, (a ^ b) >> 63, high, exponent - 32 * (int)first);
+    wi_exact_to_words(sum, (int)first, value);
+}
+
+/* Tells that something else than -0.0 was added. */
+__device__ inline void wi_exact_note_other(wi_exact_shared_sum *sum) {
+    if (wi_glance(&sum->word[WI_EXACT_OTHER]) == 0)
+        wi_exact_to_word(sum, WI_EXACT_OTHER, 1);
+}
+
+/* True in every thread of the one block that ends last; all have added what they have. */
+__device__ inline bool wi_exact_is_last(wi_exact_shared_sum *sum) {
+    WEFT_SHARED(bool, last, );
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicInc(&sum->ticket, gridDim.x - 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
+/* Ends a call, in the last block: carries, and rounds or stores the words if no segment follows. */
+__device__ inline void wi_exact_end(const wi_exact_params &p) {
+    WEFT_SHARED(int64_t, word, [WI_EXACT_WORDS]);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        wi_exact_to_word(p.sum, WI_EXACT_COUNT, (int64_t)p.n);
+    if (!wi_exact_is_last(p.sum))
+        return;
+    for (int k = (int)threadIdx.x; k < WI_EXACT_WORDS; k += (int)blockDim.x)
+        word[k] = (int64_t)wi_glance(&p.sum->word[k]);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        wi_exact_carry(word);
+        if (p.last && p.result)
+            wi_exact_store(p.result_type, wi_exact_round(word, p.result_type, p.root), p.result);
+    }
+    __syncthreads();
+    for (int k = (int)threadIdx.x; k < WI_EXACT_WORDS; k += (int)blockDim.x) {
+        if (p.last && p.words)
+            p.words[k] = word[k];
+        p.sum->word[k] = p.last ? 0 : (unsigned long long)word[k];
+    }
+}
+
+/* Calls f(type tag) with the type of the elements. */
+template <class F>
+weft_status wi_exact_with_type(weft_type type, F f) {
+    switch (type) {
+    case WEFT_F16:
+        return f(wi_tag<__half>{});
+    case WEFT_BF16:
+        return f(wi_tag<__nv_bfloat16>{});
+    case WEFT_F32:
+        return f(wi_tag<float>{});
+    default:
+        return f(wi_tag<double>{});
+    }
+}
+
+#endif

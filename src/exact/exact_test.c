@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every row of exact's ladder, on every place, against the oracle of exact_oracle.h: sizes, types,
+ * terms, alignments, host and device memory, and data made to break what is not exact. And the sums
+ * that users keep, value by value. */
+#include "exact/exact.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "exact/exact_oracle.h"
+
+enum {
+    DEVICE_X = 1,
+    DEVICE_Y = 2,
+    DEVICE_RESULT = 4,
+    FLOATS = 4
+};
+
+static const weft_type floats[FLOATS] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
+static const char *const names[WI_EXACT_TERMS] = {"sum", "nrm1", "nrm2", "dot"};
+
+/* What data to draw. */
+typedef enum exact_pattern {
+    UNIFORM,    /* in [-1, 1) */
+    SPREAD,     /* exponents within 40 of 0 */
+    EVERYWHERE, /* all finite bits are equally likely */
+    CANCELLING, /* x and -x in random places, and little else */
+    ONE_HUGE,   /* among tiny ones */
+    TINY,       /* subnormal */
+    HALFWAY,    /* 1, half its last place, and at times a little more or less */
+    ZEROS,      /* of both signs; at times all of one */
+    SPECIALS,   /* infinities and NaN among others */
+    RISING,     /* sorted by magnitude, over all exponents */
+    HUGE_ONES,  /* whose sum overflows on the way */
+    PATTERNS
+} exact_pattern;
+
+typedef struct exact_case {
+    const wi_row *row;
+    wi_exact_terms terms;
+    weft_type type, result_type;
+    size_t n;
+    size_t offset_x, offset_y;
+    unsigned device;
+    exact_pattern pattern;
+} exact_case;
+
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+    test_buffer host_x, host_y, host_result, device_x, device_y, device_result;
+    double *x, *y;
+    unsigned char *source_x, *source_y;
+} rig;
+
+static rig rig_open(weft_context *ctx, size_t n) {
+    rig r = {.ctx = ctx, .random = test_random_at(20)};
+    const size_t bytes = 8 * n;
+    r.host_x = test_buffer_open(ctx, false, bytes);
+    r.host_y = test_buffer_open(ctx, false, bytes);
+    r.host_result = test_buffer_open(ctx, false, 8);
+    if (ctx->kind == WI_CUDA) {
+        r.device_x = test_buffer_open(ctx, true, bytes);
+        r.device_y = test_buffer_open(ctx, true, bytes);
+        r.device_result = test_buffer_open(ctx, true, 8);
+    }
+    r.x = malloc(bytes), r.y = malloc(bytes);
+    r.source_x = malloc(bytes), r.source_y = malloc(bytes);
+    assert_true(r.x && r.y && r.source_x && r.source_y);
+    return r;
+}
+
+static void rig_close(rig *r) {
+    test_buffer_close(&r->host_x), test_buffer_close(&r->host_y);
+    test_buffer_close(&r->host_result);
+    if (r->ctx->kind == WI_CUDA) {
+        test_buffer_close(&r->device_x), test_buffer_close(&r->device_y);
+        test_buffer_close(&r->device_result);
+    }
+    free(r->x), free(r->y), free(r->source_x), free(r->source_y);
+}
+
+/* ---- data ---- */
+
+/* A number with exponents from `low` to `high`, all bits of its significand drawn. */
+static double any_of(test_random *r, int low, int high) {
+    const int exponent = low + (int)test_below(r, (uint64_t)(high - low + 1));
+    const double m = 1 + (double)(test_bits(r) >> 12) * 0x1p-52;
+    return ldexp(test_bits(r) & 1 ? -m : m, exponent);
+}
+
+/* Exponents that the type has. */
+static int lowest_of(weft_type type) {
+    return type == WEFT_F16 ? -24 : type == WEFT_F64 ? -1074 : -140;
+}
+
+static int highest_of(weft_type type) {
+    return type == WEFT_F16 ? 15 : type == WEFT_F64 ? 1023 : 127;
+}
+
+static double special(test_random *r, size_t n) {
+    static const double specials[] = {(double)INFINITY, (double)INFINITY, (double)-INFINITY,
+                                      (double)NAN};
+    return test_below(r, n + 1) < 2 ? specials[test_below(r, 4)] : test_unit(r);
+}
+
+static double halfway(test_random *r, size_t i, weft_type type) {
+    const double half = test_roundoff(type);
+    if (i == 0)
+        return 1 + (double)test_below(r, 2) * 2 * half;
+    if (i == 1)
+        return half;
+    return test_below(r, 8) == 0 ? ldexp(test_unit(r), lowest_of(type) / 2) : 0;
+}
+
+static double draw_one(test_random *r, const exact_case *c, size_t i, const double *before) {
+    const int low = lowest_of(c->type), high = highest_of(c->type);
+    const size_t n = c->n;
+    switch (c->pattern) {
+    case SPREAD:
+        return any_of(r, low < -40 ? -40 : low, high > 40 ? 40 : high);
+    case EVERYWHERE:
+        return any_of(r, low, high);
+    case CANCELLING:
+        return i % 2       ? -before[i - 1]
+               : i + 2 < n ? any_of(r, low, high - 1)
+                           : any_of(r, low, low + 2);
+    case ONE_HUGE:
+        return i == n / 2 ? any_of(r, high - 1, high - 1)
+                          : any_of(r, low, low + 60 < 0 ? low + 60 : 0);
+    case TINY:
+        return (double)test_below(r, 200) * test_half_tiny(c->type) * 2;
+    case HALFWAY:
+        return halfway(r, i, c->result_type);
+    case ZEROS:
+        return test_below(r, n + 1) == 0 ? 0.0 : -0.0;
+    case SPECIALS:
+        return special(r, n);
+    case RISING:
+        return any_of(r, low + (int)((size_t)(high - low) * i / n),
+                      low + (int)((size_t)(high - low) * i / n));
+    case HUGE_ONES:
+        return i % 2 && test_below(r, 8) ? -before[i - 1] : any_of(r, high, high);
+    default:
+        return test_unit(r);
+    }
+}
+
+/* Draws c->n elements, rounds them to the type, and mixes those that were drawn in pairs. */
+static void draw(test_random *r, const exact_case *c, double *x, unsigned char *source) {
+    for (size_t i = 0; i < c->n; i++)
+        x[i] = test_round(c->type, (long double)draw_one(r, c, i, x));
+    for (size_t i = c->n; i > 1 && (c->pattern == CANCELLING || c->pattern == HUGE_ONES); i--) {
+        const size_t with = test_below(r, i);
+        const double kept = x[i - 1];
+        x[i - 1] = x[with];
+        x[with] = kept;
+    }
+    for (size_t i = 0; i < c->n; i++)
+        test_store(c->type, source, i, (test_value){.f = x[i]});
+}
+
+/* ---- one case ---- */
+
+static const char *describe(const rig *r, const exact_case *c) {
+    static char text[256];
+    snprintf(text, sizeof text,
+             "exact %s of %s as %s on %s, variant %s, n %zu, offsets %zu %zu, device %#x, "
+             "pattern %d",
+             names[c->terms], test_type_name(c->type), test_type_name(c->result_type),
+             weft_place(r->ctx), c->row ? c->row->name : "auto", c->n, c->offset_x, c->offset_y,
+             c->device, c->pattern);
+    return text;
+}
+
+static void expect(const rig *r, const exact_case *c, oracle *o) {
+    oracle_clear(o);
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->terms == WI_EXACT_SUM)
+            oracle_add(o, r->x[i]);
+        else if (c->terms == WI_EXACT_NRM1)
+            oracle_add(o, fabs(r->x[i]));
+        else
+            oracle_add_product(o, r->x[i], c->terms == WI_EXACT_DOT ? r->y[i] : r->x[i]);
+    }
+}
+
+static weft_status call(const rig *r, const exact_case *c, const void *x, const void *y,
+                        void *result) {
+    static const weft_op ops[] = {WEFT_SUM, WEFT_NRM1, WEFT_NRM2};
+    test_use(r->ctx, "exact", c->row);
+    return c->terms == WI_EXACT_DOT
+               ? weft_exact_dot(r->ctx, c->type, c->n, x, y, c->result_type, result)
+               : weft_exact_reduce(r->ctx, ops[c->terms], c->type, c->n, x, c->result_type, result);
+}
+
+static test_buffer *choose(const rig *r, const exact_case *c, unsigned which, test_buffer *host,
+                           test_buffer *device) {
+    return r->ctx->kind == WI_CUDA && c->device & which ? device : host;
+}
+
+static void check(const rig *r, const exact_case *c, test_value got) {
+    oracle o;
+    expect(r, c, &o);
+    if (c->terms == WI_EXACT_SQUARES) {
+        if (!oracle_is_root(&o, c->result_type, got.f))
+            fail_msg("%s: %s is not the root of %s", describe(r, c), test_text(c->result_type, got),
+                     test_text(WEFT_F64, (test_value){.f = oracle_round(&o, WEFT_F64)}));
+        return;
+    }
+    const test_value right = {.f = oracle_round(&o, c->result_type)};
+    if (!test_same(c->result_type, right, got))
+        fail_msg("%s: %s, not %s", describe(r, c), test_text(c->result_type, got),
+                 test_text(c->result_type, right));
+}
+
+static void run_case(rig *r, const exact_case *c) {
+    const size_t size = test_size_of(c->type), bytes = c->n * size;
+    test_buffer *const x = choose(r, c, DEVICE_X, &r->host_x, &r->device_x);
+    test_buffer *const y = choose(r, c, DEVICE_Y, &r->host_y, &r->device_y);
+    test_buffer *const result = choose(r, c, DEVICE_RESULT, &r->host_result, &r->device_result);
+    draw(&r->random, c, r->x, r->source_x);
+    test_buffer_load(x, r->source_x, bytes, c->offset_x * size);
+    if (c->terms == WI_EXACT_DOT) {
+        draw(&r->random, c, r->y, r->source_y);
+        test_buffer_load(y, r->source_y, bytes, c->offset_y * size);
+    }
+    test_buffer_poison(result, test_size_of(c->result_type), test_size_of(c->result_type));
+    const weft_status status = call(r, c, x->p, y->p, result->p);
+    const void *const seen = test_buffer_read(result, describe(r, c));
+    if (status == WEFT_EUNSUPPORTED && c->row && !(c->row->types & WI_TYPE(c->type)))
+        return;
+    if (status != WEFT_OK)
+        fail_msg("%s: %s: %s", describe(r, c), weft_status_name(status), weft_message(r->ctx));
+    if (c->n > 0)
+        test_used(r->ctx, "exact", c->row, describe(r, c));
+    check(r, c, test_load(c->result_type, seen, 0));
+}
+
+static bool run_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    rig *const r = rig_of_test;
+    const exact_case c = {.row = row,
+                          .terms = (wi_exact_terms)at[0],
+                          .type = floats[at[1]],
+                          .result_type = floats[test_below(&r->random, FLOATS)],
+                          .n = n,
+                          .offset_x = test_below(&r->random, 4),
+                          .offset_y = test_below(&r->random, 4),
+                          .device = (unsigned)test_below(&r->random, 8),
+                          .pattern = (exact_pattern)test_below(&r->random, PATTERNS)};
+    run_case(r, &c);
+    return true;
+}
+
+static test_sweep sweep_of(const size_t *sizes, size_t count, unsigned share) {
+    return (test_sweep){.sizes = sizes,
+                        .size_count = count,
+                        .ladder = &wi_exact_ladder,
+                        .extent = {WI_EXACT_TERMS, FLOATS},
+                        .must = 3,
+                        .share = share,
+                        .run = run_at};
+}
+
+static void small_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx, 257);
+    const test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 20);
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+static void medium_sizes(weft_context *ctx) {
+    rig r = rig_open(ctx, 16385);
+    const test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 20);
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+/* Each kind of data on each rung, at a size with several blocks and turns. */
+static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    rig *const r = rig_of_test;
+    const exact_case c = {.row = row,
+                          .terms = (wi_exact_terms)at[1],
+                          .type = at[2] ? WEFT_F64 : WEFT_F32,
+                          .result_type = floats[2 + test_below(&r->random, 2)],
+                          .n = n,
+                          .device = DEVICE_X | DEVICE_Y,
+                          .pattern = (exact_pattern)at[0]};
+    run_case(r, &c);
+    return true;
+}
+
+static void patterns(weft_context *ctx) {
+    static const size_t sizes[] = {20011};
+    rig r = rig_open(ctx, sizes[0]);
+    const test_sweep s = {.sizes = sizes,
+                          .size_count = 1,
+                          .ladder = &wi_exact_ladder,
+                          .extent = {PATTERNS, WI_EXACT_TERMS, 2},
+                          .must = 1,
+                          .share = 20,
+                          .run = run_pattern};
+    test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+static void large_sizes(weft_context *ctx) {
+    const size_t n = (1 << 20) + 7;
+    if (!test_size_wanted(n))
+        return;
+    rig r = rig_open(ctx, n);
+    for (int k = 0; k < 4; k++) {
+        const exact_case c = {.terms = (wi_exact_terms)k,
+                              .type = k == 1 ? WEFT_F32 : WEFT_F64,
+                              .result_type = WEFT_F64,
+                              .n = n,
+                              .pattern = k == 0   ? RISING
+                                         : k == 1 ? UNIFORM
+                                                  : SPREAD};
+        run_case(&r, &c);
+    }
+    rig_close(&r);
+}
+
+/* ---- sums that are kept ---- */
+
+static void ok(const weft_context *ctx, weft_status status) {
+    if (status != WEFT_OK)
+        fail_msg("%s: %s", weft_status_name(status), weft_message(ctx));
+}
+
+static void check_kept(weft_context *ctx, const weft_exact *sum, const oracle *o,
+                       const char *what) {
+    for (int t = 0; t < FLOATS; t++) {
+        uint64_t bits = 0;
+        ok(ctx, weft_exact_round(ctx, sum, floats[t], &bits));
+        const test_value got = test_load(floats[t], &bits, 0);
+        const test_value right = {.f = oracle_round(o, floats[t])};
+        if (!test_same(floats[t], got, right))
+            fail_msg("%s: %s after %zu values, not %s", what, test_text(floats[t], got), o->count,
+                     test_text(floats[t], right));
+    }
+}
+
+/* After each value that is added, the sum in each type: a million cases if all is run. */
+static void value_by_value(weft_context *ctx) {
+    test_random r = test_random_at(21);
+    const size_t rounds = test_times(ctx->kind == WI_CPU && ctx->threads == 1 ? 8000 : 80);
+    oracle o;
+    for (size_t k = 0; k < rounds; k++) {
+        const size_t n = 1 + test_below(&r, 64);
+        const exact_case c = {.type = floats[test_below(&r, FLOATS)],
+                              .result_type = floats[test_below(&r, FLOATS)],
+                              .n = n,
+                              .pattern = (exact_pattern)test_below(&r, PATTERNS)};
+        double x[64];
+        unsigned char unused[64 * 8];
+        weft_exact *sum;
+        ok(ctx, weft_exact_create(ctx, &sum));
+        oracle_clear(&o);
+        draw(&r, &c, x, unused);
+        for (size_t i = 0; i < n; i++) {
+            const bool product = test_below(&r, 4) == 0;
+            const double y = x[test_below(&r, n)];
+            ok(ctx, product ? weft_exact_add_product(ctx, sum, x[i], y)
+                            : weft_exact_add_value(ctx, sum, x[i]));
+            if (product)
+                oracle_add_product(&o, x[i], y);
+            else
+                oracle_add(&o, x[i]);
+            check_kept(ctx, sum, &o, "value by value");
+        }
+        weft_exact_destroy(sum);
+    }
+}
+
+/* An array in pieces, whose sums are merged in any order, some by way of bytes. */
+static void splits(weft_context *ctx) {
+    enum {
+        N = 3000,
+        MOST = 7
+    };
+    rig r = rig_open(ctx, N);
+    for (int turn = 0; turn < 12; turn++) {
+        const exact_case c = {.terms = WI_EXACT_SUM,
+                              .type = floats[turn % FLOATS],
+                              .result_type = WEFT_F64,
+                              .n = N,
+                              .pattern = (exact_pattern)(turn % PATTERNS)};
+        const size_t parts = 1 + test_below(&r.random, MOST), size = test_size_of(c.type);
+        weft_exact *sums[MOST], *whole;
+        unsigned char bytes[WEFT_EXACT_BYTES], of_whole[WEFT_EXACT_BYTES];
+        oracle o;
+        uint64_t count;
+        draw(&r.random, &c, r.x, r.source_x);
+        expect(&r, &c, &o);
+        ok(ctx, weft_exact_create(ctx, &whole));
+        ok(ctx, weft_exact_add(ctx, whole, c.type, N, r.source_x));
+        check_kept(ctx, whole, &o, "an array");
+        for (size_t p = 0; p < parts; p++) {
+            const size_t first = N * p / parts, n = N * (p + 1) / parts - first;
+            ok(ctx, weft_exact_create(ctx, &sums[p]));
+            ok(ctx, weft_exact_add(ctx, sums[p], c.type, n, r.source_x + first * size));
+        }
+        for (size_t p = parts - 1; p > 0; p--) { /* one of those left into another */
+            const size_t into = test_below(&r.random, p);
+            ok(ctx, weft_exact_save(ctx, sums[p], bytes));
+            ok(ctx, weft_exact_load(ctx, sums[p], bytes));
+            ok(ctx, weft_exact_merge(ctx, sums[into], sums[p]));
+            weft_exact_destroy(sums[p]);
+        }
+        check_kept(ctx, sums[0], &o, "parts merged");
+        ok(ctx, weft_exact_save(ctx, sums[0], bytes));
+        ok(ctx, weft_exact_save(ctx, whole, of_whole));
+        assert_memory_equal(bytes, of_whole, sizeof bytes);
+        ok(ctx, weft_exact_count(ctx, whole, &count));
+        assert_int_equal(count, N);
+        weft_exact_destroy(sums[0]), weft_exact_destroy(whole);
+    }
+    rig_close(&r);
+}
+
+/* The saved form, byte by byte as the header says. */
+static void saved_bytes(weft_context *ctx) {
+    weft_exact *sum;
+    unsigned char bytes[WEFT_EXACT_BYTES], right[WEFT_EXACT_BYTES] = "weftsum1";
+    ok(ctx, weft_exact_create(ctx, &sum));
+    ok(ctx, weft_exact_add_value(ctx, sum, -1));
+    ok(ctx, weft_exact_add_value(ctx, sum, (double)INFINITY));
+    ok(ctx, weft_exact_save(ctx, sum, bytes));
+    right[8] = 2, right[8 + 2 * 8] = 1, right[8 + 4 * 8] = 1;
+    memset(right + 48 + 2176 / 8, 0xff, (4352 - 2176) / 8);
+    assert_memory_equal(bytes, right, sizeof bytes);
+    weft_exact_destroy(sum);
+}
+
+/* ---- mean and variance ---- */
+
+__extension__ typedef __int128 whole;
+
+/* Is `got` num / den rounded to nearest even? All products here are below 2^120. */
+static bool is_quotient(weft_type type, int64_t num, int64_t den, double got) {
+    int precision, least;
+    uint64_t m;
+    if (num == 0)
+        return got == 0;
+    oracle_format(type, &precision, &least);
+    int exponent = oracle_parts(got, &m);
+    while (m >> precision)
+        m /= 2, exponent++;
+    while (!(m >> (precision - 1)))
+        m *= 2, exponent--;
+    const whole scaled_num =
+        (whole)(num < 0 ? -num : num) * ((whole)1 << (exponent < 0 ? -exponent : 0));
+    const whole scaled_den = (whole)den * ((whole)1 << (exponent > 0 ? exponent : 0));
+    const whole off = 2 * (scaled_num - (whole)m * scaled_den);
+    const bool is_power = m == (uint64_t)1 << (precision - 1);
+    return (got < 0) == (num < 0) && off <= scaled_den - (m % 2) &&
+           (is_power ? 2 * off : off) >= -scaled_den + (m % 2);
+}
+
+static void one_moment(weft_context *ctx, test_random *r) {
+    enum {
+        MOST = 300
+    };
+    const size_t n = 1 + test_below(r, MOST), correction = test_below(r, 2);
+    const weft_type type = floats[test_below(r, FLOATS)], to = floats[2 + test_below(r, 2)];
+    const int range = type == WEFT_BF16 ? 127 : 1000;
+    const int scale = type == WEFT_F64 ? (int)test_below(r, 1000) - 500 : 0;
+    const int64_t offset = type == WEFT_F64 ? (int64_t)test_below(r, 1 << 18) : 0;
+    unsigned char x[MOST * 8];
+    uint64_t mean = 0, variance = 0;
+    int64_t sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t k = offset + (int64_t)test_below(r, (uint64_t)range) - range / 2;
+        sum += k, squares += k * k;
+        test_store(type, x, i, (test_value){.f = ldexp((double)k, scale)});
+    }
+    ok(ctx, weft_mean(ctx, type, n, x, scale ? WEFT_F64 : to, &mean));
+    ok(ctx, weft_variance(ctx, type, n, x, correction, scale ? WEFT_F64 : to, &variance));
+    const weft_type result = scale ? WEFT_F64 : to;
+    const double m = ldexp(test_load(result, &mean, 0).f, -scale);
+    const double v = ldexp(test_load(result, &variance, 0).f, -2 * scale);
+    if (!is_quotient(result, sum, (int64_t)n, m))
+        fail_msg("mean of %zu %s: %.17g", n, test_type_name(type), m);
+    if (n <= correction ? !isnan(v)
+                        : !is_quotient(result, (int64_t)n * squares - sum * sum,
+                                       (int64_t)(n * (n - correction)), v))
+        fail_msg("variance of %zu %s: %.17g", n, test_type_name(type), v);
+}
+
+static void moments(weft_context *ctx) {
+    test_random r = test_random_at(22);
+    const size_t times = test_times(ctx->kind == WI_CPU ? 4000 : 100);
+    const double infinite[2] = {(double)INFINITY, 1}, zeros[2] = {-0.0, -0.0};
+    double got = 0;
+    for (size_t k = 0; k < times; k++)
+        one_moment(ctx, &r);
+    ok(ctx, weft_mean(ctx, WEFT_F64, 2, infinite, WEFT_F64, &got));
+    assert_true(isinf(got));
+    ok(ctx, weft_variance(ctx, WEFT_F64, 2, infinite, 0, WEFT_F64, &got));
+    assert_true(isnan(got));
+    ok(ctx, weft_mean(ctx, WEFT_F64, 2, zeros, WEFT_F64, &got));
+    assert_true(got == 0 && signbit(got));
+    ok(ctx, weft_mean(ctx, WEFT_F64, 0, zeros, WEFT_F64, &got));
+    assert_true(isnan(got));
+}
+
+/* ---- typed calls, and threads ---- */
+
+static void typed_calls(weft_context *ctx) {
+    const float x[3] = {0x1p24F, 1, 1};
+    const int32_t k[3] = {1, -5, 2};
+    const double y[2] = {3, 4};
+    float narrow;
+    double wide;
+    int64_t sum;
+    ok(ctx, weft_sum(ctx, 3, x, &narrow));
+    ok(ctx, weft_sum(ctx, 3, x, &wide));
+    ok(ctx, weft_sum(ctx, 3, k, &sum));
+    assert_true(narrow == 0x1.000002p24F && wide == 0x1.000002p24 && sum == -2);
+    ok(ctx, weft_nrm1(ctx, 2, y, &wide));
+    assert_true(wide == 7);
+    ok(ctx, weft_nrm2(ctx, 2, y, &wide));
+    assert_true(wide == 5);
+    ok(ctx, weft_dot(ctx, WEFT_I32, 3, k, k, &sum));
+    assert_int_equal(sum, 30);
+}
+
+/* Enough elements for all threads to have some. */
+static void test_threads(void **state) {
+    static const char *const places[] = {"cpu:1", "cpu:2", "cpu:7", "cpu:16"};
+    const size_t n = 700001;
+    (void)state;
+    if (!test_size_wanted(n))
+        return;
+    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+        weft_context *const ctx = test_open(places[k]);
+        rig r = rig_open(ctx, n);
+        const exact_case c = {.row = test_row_named(&wi_exact_ladder, "threads"),
+                              .terms = k % 2 ? WI_EXACT_DOT : WI_EXACT_SUM,
+                              .type = WEFT_F64,
+                              .result_type = WEFT_F64,
+                              .n = n,
+                              .pattern = k < 2 ? CANCELLING : SPREAD};
+        run_case(&r, &c);
+        rig_close(&r);
+        weft_close(ctx);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST_ON_EACH_PLACE(typed_calls),  TEST_ON_EACH_PLACE(small_sizes),
+        TEST_ON_EACH_PLACE(medium_sizes), TEST_ON_EACH_PLACE(patterns),
+        TEST_ON_EACH_PLACE(large_sizes),  TEST_ON_EACH_PLACE(value_by_value),
+        TEST_ON_EACH_PLACE(splits),       TEST_ON_EACH_PLACE(saved_bytes),
+        TEST_ON_EACH_PLACE(moments),      cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
+}
