@@ -24,6 +24,7 @@ extern size_t wi_cholesky_ahead;        /* columns of the smallest blocks: a mul
 extern size_t wi_cholesky_tail;         /* columns left to steps alone */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
 extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
+extern unsigned wi_quantile_room_percent; /* of the keys that a bracket should hold */
 #endif
 
 #endif
