@@ -19,10 +19,8 @@ __device__ inline unsigned bits_now(const quantile_search &s) {
 
 /* Calls f(key) for the keys among which a search is, a grid's width apart. */
 template <class U, class F>
-__device__ void each_key(const quantile_task<U> &task, const quantile_search &s, F f) {
-    const bool all = s.source == IN_ALL;
+__device__ void each_key(const quantile_task<U> &task, bool all, size_t n, F f) {
     const U *const keys = all ? task.x : task.kept + blockIdx.y * task.room;
-    const size_t n = all ? task.n : (size_t)s.bracket.inside;
     const bool aligned = wi_is_aligned(keys);
     const auto take = [&](U bits) { f(all ? task.map.key(bits) : bits); };
     constexpr int wide = wi_vector<U>::count;
@@ -60,7 +58,7 @@ __global__ void __launch_bounds__(digit_threads)
     for (unsigned b = threadIdx.x; b < bins; b += digit_threads)
         count[b] = 0;
     __syncthreads();
-    each_key(task, s, [&](U key) {
+    each_key(task, s.source == IN_ALL, n, [&](U key) {
         if (any || (uint64_t)key >> top == s.prefix)
             atomicAdd(&count[(uint64_t)key >> shift & (bins - 1)], 1u);
     });
@@ -102,18 +100,20 @@ __global__ void choose_quantile_digit(quantile_search *searches, unsigned long l
 /* The least key above the one found, where that is wanted. A row of blocks for each search. */
 template <class U>
 __global__ void __launch_bounds__(digit_threads) find_next_key(quantile_task<U> task) {
-    const quantile_search s = task.searches[blockIdx.y];
-    if (!(s.job.fraction > 0) || s.spare > 0)
+    quantile_search *const s = &task.searches[blockIdx.y];
+    if (!(s->job.fraction > 0) || s->spare > 0)
         return;
+    const bool all = s->source == IN_ALL;
+    const size_t n = all ? task.n : (size_t)s->bracket.inside;
+    const uint64_t found = s->prefix;
     uint64_t least = ~(uint64_t)0;
-    each_key(task, s, [&](U key) {
-        if (key > s.prefix && key < least)
+    each_key(task, all, n, [&](U key) {
+        if (key > found && key < least)
             least = key;
     });
     least = wi_warp_reduce(least, [](uint64_t a, uint64_t b) { return a < b ? a : b; });
-    if (wi_lane() == 0 && least < s.next)
-        atomicMin((unsigned long long *)&task.searches[blockIdx.y].next,
-                  (unsigned long long)least);
+    if (wi_lane() == 0 && least != ~(uint64_t)0)
+        atomicMin((unsigned long long *)&s->next, (unsigned long long)least);
 }
 
 /* ---- results ---- */
@@ -180,7 +180,7 @@ struct quantile_layout {
 /* `sampled`: with room for a sample and for what is kept. */
 static quantile_layout lay_out(const wi_quantile_args *args, bool sampled) {
     const size_t size = weft_type_size(args->type), n = args->n;
-    const size_t jobs = args->count < WI_QUANTILE_GROUP ? args->count : WI_QUANTILE_GROUP;
+    const size_t most = WI_QUANTILE_GROUP, jobs = args->count < most ? args->count : most;
     quantile_layout l = {};
     l.sample_size = small_sample;
     while (l.sample_size < large_sample && l.sample_size < n / 64)

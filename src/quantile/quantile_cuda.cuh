@@ -149,7 +149,7 @@ __device__ uint16_t count_about(const quantile_tile<U> &tile, quantile_counts &c
     uint32_t lower = 0, upper = 0;
     tile.each([&](U key) {
         lower += (key < low ? 1u : 0u) + (key == low ? 1u << 16 : 0u);
-        upper += (key > low && key < high ? 1u : 0u) + (key == high ? 1u << 16 : 0u);
+        upper += ((key > low) & (key < high) ? 1u : 0u) + (key == high ? 1u << 16 : 0u);
     });
     const uint32_t mine = upper & 0xffff;
     lower = wi_warp_sum(lower);

@@ -69,8 +69,7 @@ WI_QUANTILE_BOTH double wi_quantile_between(double a, double b, double fraction)
     double between = a;
     if (fraction > 0 && !(a == b)) {
         const double width = b - a;
-        const bool overflows = isinf(width) && !isinf(a) && !isinf(b);
-        between = overflows ? fma(fraction, b, (1 - fraction) * a) : fma(fraction, width, a);
+        between = isinf(width) ? fma(fraction, b, (1 - fraction) * a) : fma(fraction, width, a);
         between = between > b ? b : between;
     }
     return isnan(between) ? (double)NAN : between;

@@ -14,7 +14,7 @@
 #include "testing.h"
 
 enum {
-    MOST_JOBS = 19, /* more than two passes take */
+    MOST_JOBS = 10, /* more than one pass takes */
     DEVICE_X = 1,
     DEVICE_OUT = 2
 };
@@ -189,24 +189,25 @@ static void sweep(weft_context *ctx, const size_t *sizes, size_t count, unsigned
 }
 
 static void small(weft_context *ctx) {
-    sweep(ctx, test_small_sizes, test_small_size_count, 30, 1);
+    sweep(ctx, test_small_sizes, test_small_size_count, 20, 1);
 }
 
 /* On either side of where rungs take a sample. */
 static void large(weft_context *ctx) {
-    static const size_t sizes[] = {4096, 8192, 8193, 16383, 16384, 16387, 20000, 40001, 70000};
-    sweep(ctx, sizes, sizeof sizes / sizeof *sizes, 60, 1);
+    static const size_t sizes[] = {4096, 8192, 8193, 16383, 16384, 16387, 20000, 40001};
+    sweep(ctx, sizes, sizeof sizes / sizeof *sizes, 20,
+          ctx->kind == WI_CPU); /* not each type on emu, where it takes long */
 }
 
 /* Brackets that do not hold their rank, or too much: the rank is then found without them. */
 static void misled(weft_context *ctx) {
-    static const size_t sizes[] = {20000};
+    static const size_t sizes[] = {16384};
     if (ctx->kind != WI_CUDA)
         return;
 #ifdef WEFT_EMU
     wi_quantile_room_percent = 0;
 #endif
-    sweep(ctx, sizes, 1, 10, 0);
+    sweep(ctx, sizes, 1, 4, 0);
 #ifdef WEFT_EMU
     wi_quantile_room_percent = 200;
 #endif
@@ -240,7 +241,7 @@ static void sample_lies(void **state) {
         assert_int_equal(below, ranks[k]);
     }
     assert_int_equal(weft_median(ctx, WEFT_I32, N, x, &median), WEFT_OK);
-    assert_true(median >= got[2] && median < N);
+    assert_true(median <= got[2] && median > got[2] - 9);
     free(x);
     weft_close(ctx);
 }
