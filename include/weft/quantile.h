@@ -45,8 +45,8 @@ typedef enum weft_quantile_rule {
  *
  * a and b are elements converted to f64; integers beyond 2^53 are rounded (weft_nth gives them as
  * they are). The result is a if g = 0 or a = b. Otherwise b - a is rounded to f64, then the rest
- * once more, and what rounds beyond b is b; if b - a is infinite, it is g b + (1 - g) a. So quantiles
- * rise with q. */
+ * once more, and what rounds beyond b is b; if b - a is infinite, it is g b + (1 - g) a. So
+ * quantiles rise with q. */
 WEFT_API weft_status weft_quantiles(weft_context *ctx, weft_quantile_rule rule, weft_type type,
                                     size_t n, const void *x, size_t m, const double *q,
                                     double *quantiles);

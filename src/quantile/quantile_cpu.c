@@ -23,9 +23,9 @@ typedef struct plan {
     size_t size, room; /* keys kept for a job */
     size_t sample;     /* 0: none */
     int team;
-    unsigned jobs;                 /* of the group that runs */
+    unsigned jobs; /* of the group that runs */
     wi_quantile_store stores[WI_QUANTILE_GROUP];
-    wi_quantile_bracket *brackets; /* a group's for each thread */
+    wi_quantile_bracket *brackets;     /* a group's for each thread */
     size_t (*counts)[WI_SORT_BUCKETS]; /* a row for each thread */
     uint64_t *keys;                    /* of the sample, then of all jobs */
     const wi_sort_split *split;        /* of the round of counting */
@@ -125,10 +125,8 @@ static void count_part(void *user, int rank, int team) {
 /* How many keys are in each 256th part from `low` on, each of 2^shift keys; those below with the
  * first, those above with the last. The sums are in the first row. */
 static void count_digit(plan *p, uint64_t low, unsigned shift) {
-    const wi_sort_split split = {.end_bit = 8 * (unsigned)p->size,
-                                 .low = low,
-                                 .shift = shift,
-                                 .last = WI_SORT_BUCKETS - 1};
+    const wi_sort_split split = {
+        .end_bit = 8 * (unsigned)p->size, .low = low, .shift = shift, .last = WI_SORT_BUCKETS - 1};
     memset(p->counts, 0, (size_t)p->team * sizeof *p->counts);
     p->split = &split;
     wi_team_run(p->ctx, p->team, count_part, p);
@@ -217,8 +215,7 @@ static void run_group(plan *p, size_t first, const void *sample) {
         brackets[j] = guess(p, sample, &group.job[j]);
     pass(p, group.count, brackets);
     for (unsigned j = 0; j < group.count; j++) {
-        held[j] =
-            wi_quantile_holds(&brackets[j], &group.job[j]) && brackets[j].inside <= p->room;
+        held[j] = wi_quantile_holds(&brackets[j], &group.job[j]) && brackets[j].inside <= p->room;
         if (held[j])
             settle(&brackets[j], &group.job[j], p->stores[j].keys, &found[j][0], &found[j][1]);
     }

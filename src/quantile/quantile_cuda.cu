@@ -118,29 +118,6 @@ __global__ void __launch_bounds__(digit_threads) find_next_key(quantile_task<U> 
 
 /* ---- results ---- */
 
-__device__ double value_of(weft_type type, uint64_t bits) {
-    switch (type) {
-    case WEFT_I8:
-        return (double)(int8_t)bits;
-    case WEFT_I16:
-        return (double)(int16_t)bits;
-    case WEFT_I32:
-        return (double)(int32_t)bits;
-    case WEFT_I64:
-        return (double)(int64_t)bits;
-    case WEFT_F16:
-        return (double)wi_load(wi_bit_cast<__half>((uint16_t)bits));
-    case WEFT_BF16:
-        return (double)wi_load(wi_bit_cast<__nv_bfloat16>((uint16_t)bits));
-    case WEFT_F32:
-        return (double)wi_bit_cast<float>((uint32_t)bits);
-    case WEFT_F64:
-        return wi_bit_cast<double>(bits);
-    default:
-        return (double)bits;
-    }
-}
-
 template <class U>
 __global__ void put_quantiles(quantile_task<U> task, unsigned jobs, weft_type type, bool elements,
                               void *out) {
@@ -152,8 +129,8 @@ __global__ void put_quantiles(quantile_task<U> task, unsigned jobs, weft_type ty
     if (elements)
         ((U *)out)[threadIdx.x] = first;
     else
-        ((double *)out)[threadIdx.x] =
-            wi_quantile_between(value_of(type, first), value_of(type, second), s.job.fraction);
+        ((double *)out)[threadIdx.x] = wi_quantile_between(
+            wi_value_of_bits(type, first), wi_value_of_bits(type, second), s.job.fraction);
 }
 
 template <class U>
@@ -224,9 +201,8 @@ static weft_status sort_sample(weft_context *ctx, const wi_quantile_args *args,
     const weft_status status =
         WEFT_LAUNCH(draw_sample<U>, ctx, (size + sample_threads - 1) / sample_threads,
                     sample_threads, 0, task, sample, size);
-    return status == WEFT_OK
-               ? sort_keys<U>(ctx, args, size, unsigned_of[sizeof(U)], sample, sample)
-               : status;
+    return status == WEFT_OK ? sort_keys<U>(ctx, args, size, unsigned_of[sizeof(U)], sample, sample)
+                             : status;
 }
 
 template <class U>
@@ -288,9 +264,9 @@ static weft_status search(weft_context *ctx, const wi_quantile_args *args, char 
                                    l.room};
     unsigned long long *const counts = (unsigned long long *)(memory + l.counts);
     U *const sample = (U *)(memory + l.sample);
-    weft_status status = wi_cuda(
-        ctx, cudaMemsetAsync(counts, 0, l.searches - l.counts, ctx->gpu->stream),
-        "clearing counts of digits");
+    weft_status status =
+        wi_cuda(ctx, cudaMemsetAsync(counts, 0, l.searches - l.counts, ctx->gpu->stream),
+                "clearing counts of digits");
     if (status == WEFT_OK && sampled)
         status = sort_sample(ctx, args, task, sample, l.sample_size);
     for (size_t first = 0; first < args->count && status == WEFT_OK; first += WI_QUANTILE_GROUP) {
@@ -358,8 +334,8 @@ weft_status wi_quantile_sorted_cuda(weft_context *ctx, const void *arguments) {
     const size_t bytes = args->n * weft_type_size(args->type);
     const size_t searches = (bytes + 15) / 16 * 16;
     void *memory = NULL;
-    weft_status status = wi_gpu_alloc(
-        ctx, &memory, searches + WI_QUANTILE_GROUP * sizeof(quantile_search));
+    weft_status status =
+        wi_gpu_alloc(ctx, &memory, searches + WI_QUANTILE_GROUP * sizeof(quantile_search));
     if (status != WEFT_OK)
         return status;
     status = wi_with_size(weft_type_size(args->type), [=](auto tag) {

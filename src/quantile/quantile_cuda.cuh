@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The searches of quantile on a GPU, and the pass that counts and keeps keys about their brackets. */
+/* The searches of quantile on a GPU, and the pass that counts and keeps keys about their brackets.
+ */
 #ifndef WI_QUANTILE_CUDA_CUH
 #define WI_QUANTILE_CUDA_CUH
 

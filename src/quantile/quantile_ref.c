@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `serial`, Hoare's selection on the keys of all elements, and what the other rungs on a cpu share
  * with it. */
-#include <string.h>
-
 #include "quantile/quantile.h"
-#include "sort/sort.h"
+#include "sort/sort_scalar.h"
 
 static void swap(uint64_t *a, uint64_t *b) {
     const uint64_t t = *a;
@@ -58,35 +56,16 @@ uint64_t wi_quantile_select(uint64_t *keys, size_t n, size_t k) {
 void wi_quantile_put(const wi_quantile_args *args, size_t j, uint64_t key, uint64_t next) {
     const wi_sort_key form = wi_sort_key_of(args->type, false);
     const size_t size = weft_type_size(args->type);
-    const uint64_t keys[] = {key, next};
-    double value[2];
-    for (int k = 0; k < 2; k++) {
-        /* the inverse of wi_sort_key: numbers modulo 2^b */
-        const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
-        const uint64_t t = (keys[k] + form.lowest) & ones;
-        const bool top = t >> (8 * size - 1);
-        const uint64_t bits = t ^ (form.sign | (top ? 0 : form.floats));
-        const uint8_t bits_8 = (uint8_t)bits;
-        const uint16_t bits_16 = (uint16_t)bits;
-        const uint32_t bits_32 = (uint32_t)bits;
-        const void *const element = size == 1   ? (const void *)&bits_8
-                                    : size == 2 ? (const void *)&bits_16
-                                    : size == 4 ? (const void *)&bits_32
-                                                : (const void *)&bits;
-        if (args->elements) {
-            memcpy((char *)args->out + j * size, element, size);
-            return;
-        }
-        value[k] = wi_element_value(args->type, element);
+    uint64_t first = 0, second = 0; /* room for an element of any type */
+    if (args->elements) {
+        wi_sort_of_key(&form, size, key, (char *)args->out + j * size);
+        return;
     }
+    wi_sort_of_key(&form, size, key, &first);
+    wi_sort_of_key(&form, size, next, &second);
     ((double *)args->out)[j] =
-        wi_quantile_between(value[0], value[1], args->jobs[j].fraction);
-}
-
-static uint64_t key_of(const wi_sort_key *form, size_t size, uint64_t bits) {
-    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
-    const bool negative = bits >> (8 * size - 1);
-    return ((bits ^ (form->sign | (negative ? form->floats : 0))) - form->lowest) & ones;
+        wi_quantile_between(wi_element_value(args->type, &first),
+                            wi_element_value(args->type, &second), args->jobs[j].fraction);
 }
 
 weft_status wi_quantile_serial(weft_context *ctx, const void *arguments) {
@@ -100,7 +79,7 @@ weft_status wi_quantile_serial(weft_context *ctx, const void *arguments) {
                        "sampled, which needs less",
                        args->call, n);
     for (size_t i = 0; i < n; i++)
-        keys[i] = key_of(&form, size, wi_element_bits(args->x, size, i));
+        keys[i] = wi_sort_key_at(&form, size, args->x, i);
     for (size_t j = 0; j < args->count; j++) {
         const size_t rank = args->jobs[j].rank;
         const uint64_t key = wi_quantile_select(keys, n, rank);

@@ -16,7 +16,7 @@
 #endif
 
 enum {
-    WI_QUANTILE_GROUP = 8, /* ranks that one pass over the elements looks for */
+    WI_QUANTILE_GROUP = 8,             /* ranks that one pass over the elements looks for */
     WI_QUANTILE_SAMPLED_FROM = 1 << 14 /* elements; of fewer a GPU takes no sample */
 };
 

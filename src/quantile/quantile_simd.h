@@ -20,7 +20,7 @@ typedef struct wi_quantile_share {
     weft_type type;
     size_t n;
     const void *x;
-    unsigned count; /* of brackets, at most WI_QUANTILE_GROUP */
+    unsigned count;                /* of brackets, at most WI_QUANTILE_GROUP */
     wi_quantile_bracket *brackets; /* this thread's own: their counts are added to */
     wi_quantile_store *stores;     /* one for each bracket, shared by the threads */
 } wi_quantile_share;

@@ -261,7 +261,7 @@ static void extremes(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(small),    TEST_ON_EACH_PLACE(large),    TEST_ON_EACH_PLACE(misled),
+        TEST_ON_EACH_PLACE(small),     TEST_ON_EACH_PLACE(large),    TEST_ON_EACH_PLACE(misled),
         cmocka_unit_test(sample_lies), TEST_ON_EACH_PLACE(extremes),
     };
     return cmocka_run_group_tests_name("quantile", tests, NULL, NULL);
