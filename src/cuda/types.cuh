@@ -94,6 +94,30 @@ __device__ inline double wi_maximum(double a, double b) {
     return first ? a : b;
 }
 
+/* The element of these bits as a double; an integer beyond 2^53 is rounded. */
+__device__ inline double wi_value_of_bits(weft_type type, uint64_t bits) {
+    switch (type) {
+    case WEFT_I8:
+        return (double)(int8_t)bits;
+    case WEFT_I16:
+        return (double)(int16_t)bits;
+    case WEFT_I32:
+        return (double)(int32_t)bits;
+    case WEFT_I64:
+        return (double)(int64_t)bits;
+    case WEFT_F16:
+        return (double)wi_load(wi_bit_cast<__half>((uint16_t)bits));
+    case WEFT_BF16:
+        return (double)wi_load(wi_bit_cast<__nv_bfloat16>((uint16_t)bits));
+    case WEFT_F32:
+        return (double)wi_bit_cast<float>((uint32_t)bits);
+    case WEFT_F64:
+        return wi_bit_cast<double>(bits);
+    default:
+        return (double)bits;
+    }
+}
+
 /* Calls f(wi_tag<T>{}) with the C++ type of `type`, signed integers as unsigned: for operations in
  * which the sign does not matter, such as sums that wrap. */
 template <class F>

@@ -3,6 +3,8 @@
 #ifndef WI_SORT_SCALAR_H
 #define WI_SORT_SCALAR_H
 
+#include <string.h>
+
 #include "sort/sort.h"
 
 /* The key of x[i], where elements have `size` bytes. */
@@ -26,6 +28,19 @@ static inline uint64_t wi_sort_key_at(const wi_sort_key *key, size_t size, const
     const uint64_t negative = 0 - (bits >> (8 * size - 1));
     const uint64_t t = bits ^ (key->sign | (negative & key->floats));
     return ((t - key->lowest) & ones) ^ key->flip;
+}
+
+/* The element that has this key. */
+static inline void wi_sort_of_key(const wi_sort_key *key, size_t size, uint64_t k, void *element) {
+    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
+    const uint64_t t = ((k ^ key->flip) + key->lowest) & ones;
+    const uint64_t positive = 0 - (t >> (8 * size - 1));
+    const uint64_t bits = t ^ (key->sign | (~positive & key->floats));
+    const uint8_t bits_8 = (uint8_t)bits;
+    const uint16_t bits_16 = (uint16_t)bits;
+    const uint32_t bits_32 = (uint32_t)bits;
+    const void *const from[] = {[1] = &bits_8, [2] = &bits_16, [4] = &bits_32, [8] = &bits};
+    memcpy(element, from[size], size);
 }
 
 #endif

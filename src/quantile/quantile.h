@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_QUANTILE_H
+#define WI_QUANTILE_H
+
+#include "core/rows.h"
+#include "quantile/quantile_rule.h"
+#include "weft/quantile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One checked call on memory that the place can access directly. */
+typedef struct wi_quantile_args {
+    const char *call; /* the public name, for messages */
+    weft_type type;
+    size_t n; /* > 0 */
+    const void *x;
+    size_t count;                /* of jobs, > 0 */
+    const wi_quantile_job *jobs; /* in host memory */
+    bool elements;               /* the results are elements, of fraction 0; else f64 */
+    void *out;
+} wi_quantile_args;
+
+extern const wi_ladder wi_quantile_ladder;
+
+/* The jobs from `first` on, as many as one pass takes. */
+wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t first);
+
+/* The k-th smallest of n keys, which end in another order: none before keys[k] is larger, none
+ * after it is smaller. k < n. */
+uint64_t wi_quantile_select(uint64_t *keys, size_t n, size_t k);
+
+/* Stores result j on a cpu: of two neighbouring keys, the second if the job wants it. */
+void wi_quantile_put(const wi_quantile_args *args, size_t j, uint64_t key, uint64_t next);
+
+/* ---- the rungs ---- */
+weft_status wi_quantile_serial(weft_context *ctx, const void *args);
+weft_status wi_quantile_narrowed(weft_context *ctx, const void *args);
+weft_status wi_quantile_sampled_threads(weft_context *ctx, const void *args);
+weft_status wi_quantile_sorted(weft_context *ctx, const void *args);
+weft_status wi_quantile_sorted_cuda(weft_context *ctx, const void *args);
+weft_status wi_quantile_digits(weft_context *ctx, const void *args);
+weft_status wi_quantile_bracketed(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

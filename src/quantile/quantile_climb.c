@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quantile's climb: the median element of random numbers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "climb/data.h"
+#include "cpu/team.h"
+#include "quantile/quantile.h"
+
+/* The finalizer of SplitMix64: counting numbers become as good as random. */
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* Integers take all values; floats are in [-1, 1). */
+static void put(weft_type type, uint64_t bits, void *x, size_t i) {
+    const size_t size = weft_type_size(type);
+    const double value = (double)(int64_t)bits * 0x1p-63;
+    const float single = (float)value;
+    const weft_f16 half = weft_f16_from_float(single);
+    const weft_bf16 brain = weft_bf16_from_float(single);
+    const void *from = &bits; /* the low bytes come first */
+    if (wi_type_is_float(type))
+        from = type == WEFT_F64   ? (const void *)&value
+               : type == WEFT_F32 ? (const void *)&single
+               : type == WEFT_F16 ? (const void *)&half
+                                  : (const void *)&brain;
+    memcpy((char *)x + i * size, from, size);
+}
+
+static void fill_part(void *user, int rank, int team) {
+    const wi_data *const data = user;
+    const wi_setup *const setup = &data->setup;
+    const size_t end = wi_team_share(setup->n, rank + 1, team);
+    for (size_t i = wi_team_share(setup->n, rank, team); i < end; i++)
+        put(setup->type, mix(mix(setup->seed) + i * 0x9E3779B97F4A7C15u), data->host_x, i);
+}
+
+static weft_status make(const wi_setup *setup, void **problem) {
+    weft_context *const ctx = setup->ctx;
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, sizeof(uint64_t), problem);
+    if (status != WEFT_OK)
+        return status;
+    const wi_data *const data = *problem;
+    wi_team_run(ctx, ctx->threads, fill_part, *problem);
+    if (!data->shared)
+        status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
+    if (status != WEFT_OK)
+        wi_data_drop(*problem);
+    return status;
+}
+
+static uint64_t middle_of(const wi_data *data) {
+    return data->setup.n / 2;
+}
+
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    const uint64_t rank = middle_of(data);
+    return weft_nth(data->setup.ctx, data->setup.type, data->setup.n, data->x, 1, &rank, data->z);
+}
+
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const wi_quantile_job job = {.rank = middle_of(data)};
+    const wi_quantile_args args = {.call = "weft_nth",
+                                   .type = data->setup.type,
+                                   .n = data->setup.n,
+                                   .x = data->host_x,
+                                   .count = 1,
+                                   .jobs = &job,
+                                   .elements = true,
+                                   .out = data->host_z};
+    return wi_quantile_serial(data->setup.ctx, &args);
+}
+
+/* Is x less than y? There is no NaN here, and no zero. */
+static bool is_less(weft_type type, const void *x, const void *y) {
+    if (type == WEFT_I64)
+        return *(const int64_t *)x < *(const int64_t *)y;
+    if (type == WEFT_U64)
+        return *(const uint64_t *)x < *(const uint64_t *)y;
+    return wi_element_value(type, x) < wi_element_value(type, y);
+}
+
+/* The element of a rank has no more elements below it than its rank, and with its equals more. */
+static bool check(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const size_t size = weft_type_size(data->setup.type);
+    size_t below = 0, above = 0;
+    if (!wi_data_try(data, call, why, bytes))
+        return false;
+    for (size_t i = 0; i < data->setup.n; i++) {
+        const char *const x = (const char *)data->host_x + i * size;
+        below += is_less(data->setup.type, x, data->host_z);
+        above += is_less(data->setup.type, data->host_z, x);
+    }
+    const uint64_t rank = middle_of(data);
+    if (below <= rank && rank < data->setup.n - above)
+        return true;
+    snprintf(why, bytes, "%zu elements are below the one of rank %llu, and %zu above", below,
+             (unsigned long long)rank, above);
+    return false;
+}
+
+/* Each element is read once. */
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_READ};
+}
+
+const wi_climb wi_quantile_climb = {
+    .ladder = &wi_quantile_ladder,
+    .example = "the median",
+    .type = WEFT_F32,
+    .make = make,
+    .call = call,
+    .serial = serial,
+    .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};

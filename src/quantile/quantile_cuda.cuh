@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The searches of quantile on a GPU, and the pass that counts and keeps keys about their brackets.
+ */
+#ifndef WI_QUANTILE_CUDA_CUH
+#define WI_QUANTILE_CUDA_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
+#include "quantile/quantile.h"
+#include "sort/sort_key.cuh"
+
+/* Keys kept for a search, in percent of what its bracket is expected to hold. */
+WI_LIMIT(unsigned, wi_quantile_room_percent, 200)
+
+/* Where the digits of a search are looked for. */
+enum quantile_source : uint32_t {
+    IN_ALL,
+    IN_KEPT,
+    FOUND /* nowhere: the key is known */
+};
+
+struct quantile_search {
+    wi_quantile_job job;
+    wi_quantile_bracket bracket;
+    quantile_source source;
+    uint32_t shift;  /* the key's bits above are `prefix` */
+    uint64_t prefix; /* in the end, the key */
+    uint64_t need;   /* the key is the need-th of those with that prefix */
+    uint64_t spare;  /* how many equal keys come after it */
+    uint64_t next;   /* the least key above it, as far as is known */
+};
+
+/* What the kernels of one call share. */
+template <class U>
+struct quantile_task {
+    const U *x;
+    size_t n;
+    wi_key_map<U> map;
+    quantile_search *searches;
+    U *kept; /* of each search `room` keys */
+    size_t room;
+};
+
+__device__ inline void search_all(quantile_search *s, uint32_t bits) {
+    s->source = IN_ALL;
+    s->shift = bits;
+    s->prefix = 0;
+    s->need = s->job.rank + 1;
+    s->spare = 0;
+    s->next = ~(uint64_t)0;
+}
+
+__global__ void begin_searches(quantile_search *searches, wi_quantile_group group, uint32_t bits) {
+    if (threadIdx.x >= group.count)
+        return;
+    quantile_search s = {};
+    s.job = group.job[threadIdx.x];
+    search_all(&s, bits);
+    searches[threadIdx.x] = s;
+}
+
+/* ---- the sample ---- */
+
+constexpr unsigned sample_threads = 256;
+
+template <class U>
+__global__ void __launch_bounds__(sample_threads)
+    draw_sample(quantile_task<U> task, U *sample, unsigned size) {
+    const unsigned i = blockIdx.x * sample_threads + threadIdx.x;
+    if (i < size)
+        sample[i] = task.map.key(task.x[wi_quantile_sampled(i, size, task.n)]);
+}
+
+template <class U>
+__global__ void guess_brackets(quantile_task<U> task, const U *sample, unsigned size,
+                               unsigned jobs) {
+    if (threadIdx.x >= jobs)
+        return;
+    quantile_search *const s = &task.searches[threadIdx.x];
+    const wi_quantile_window w = wi_quantile_window_of(s->job.rank, task.n, size);
+    wi_quantile_bracket b = {};
+    b.low = w.first >= 0 ? sample[(size_t)w.first] : 0;
+    b.high = w.last < size ? sample[(size_t)w.last] : (U) ~(U)0;
+    s->bracket = b;
+}
+
+/* ---- the pass ---- */
+
+constexpr unsigned pass_threads = 512;
+constexpr int vectors = 4; /* that a thread loads at a time */
+constexpr uint16_t none = UINT16_MAX;
+
+template <class U>
+struct quantile_tile {
+    static constexpr int wide = wi_vector<U>::count;
+    static constexpr size_t elements = (size_t)pass_threads * vectors * wide;
+    wi_vector<U> key[vectors];
+    size_t first, n; /* the tile's first element; the end of x */
+
+    __device__ size_t place(int v) const {
+        return first + ((size_t)v * pass_threads + threadIdx.x) * wide;
+    }
+    __device__ void load(const quantile_task<U> &task, bool aligned) {
+        n = task.n;
+#pragma unroll
+        for (int v = 0; v < vectors; v++) {
+            const size_t at = place(v);
+            if (aligned && at + wide <= n) {
+                key[v] = *(const wi_vector<U> *)(task.x + at);
+            } else {
+#pragma unroll
+                for (int e = 0; e < wide; e++)
+                    key[v].at[e] = at + (size_t)e < n ? task.x[at + (size_t)e] : 0;
+            }
+        }
+#pragma unroll
+        for (int v = 0; v < vectors; v++)
+#pragma unroll
+            for (int e = 0; e < wide; e++)
+                key[v].at[e] = task.map.key(key[v].at[e]);
+    }
+    /* Calls f(key) for every element of this thread. */
+    template <class F>
+    __device__ void each(F f) const {
+        const bool whole = first + elements <= n;
+#pragma unroll
+        for (int v = 0; v < vectors; v++)
+#pragma unroll
+            for (int e = 0; e < wide; e++)
+                if (whole || place(v) + (size_t)e < n)
+                    f(key[v].at[e]);
+    }
+};
+
+/* A block's counts; those of a tile are packed in pairs of 16 bits on their way. */
+struct quantile_counts {
+    uint32_t below[WI_QUANTILE_GROUP], at_low[WI_QUANTILE_GROUP], at_high[WI_QUANTILE_GROUP];
+    uint32_t inside[WI_QUANTILE_GROUP]; /* of this tile */
+    uint64_t base[WI_QUANTILE_GROUP];   /* where the tile's keys go */
+    uint64_t low[WI_QUANTILE_GROUP], high[WI_QUANTILE_GROUP];
+};
+
+/* Counts this thread's keys about bracket j. Returns where its keys inside go, counted from the
+ * tile's first, or `none`. */
+template <class U>
+__device__ uint16_t count_about(const quantile_tile<U> &tile, quantile_counts &c, unsigned j) {
+    const U low = (U)c.low[j], high = (U)c.high[j];
+    uint32_t lower = 0, upper = 0;
+    tile.each([&](U key) {
+        lower += (key < low ? 1u : 0u) + (key == low ? 1u << 16 : 0u);
+        upper += ((key > low) & (key < high) ? 1u : 0u) + (key == high ? 1u << 16 : 0u);
+    });
+    const uint32_t mine = upper & 0xffff;
+    lower = wi_warp_sum(lower);
+    upper = wi_warp_sum(upper);
+    if (wi_lane() == 0) {
+        atomicAdd(&c.below[j], lower & 0xffff);
+        atomicAdd(&c.at_low[j], lower >> 16);
+        atomicAdd(&c.at_high[j], upper >> 16);
+    }
+    if ((upper & 0xffff) == 0)
+        return none;
+    const uint32_t through = wi_warp_sum_scan(mine);
+    uint32_t before = 0;
+    if (wi_lane() == 31)
+        before = atomicAdd(&c.inside[j], through);
+    before = wi_shuffle(before, 31);
+    return mine ? (uint16_t)(before + through - mine) : none;
+}
+
+template <class U>
+__device__ void keep_inside(const quantile_tile<U> &tile, const quantile_counts &c, unsigned j,
+                            uint16_t offset, U *kept, size_t room) {
+    const U low = (U)c.low[j], high = (U)c.high[j];
+    uint64_t at = c.base[j] + offset;
+    tile.each([&](U key) {
+        if (key > low && key < high) {
+            if (at < room)
+                kept[at] = key;
+            at++;
+        }
+    });
+}
+
+template <class U>
+__global__ void __launch_bounds__(pass_threads)
+    count_and_keep(quantile_task<U> task, unsigned jobs) {
+    WEFT_SHARED(quantile_counts, c, );
+    WEFT_SHARED(uint16_t, offset, [WI_QUANTILE_GROUP * pass_threads]);
+    const bool aligned = wi_is_aligned(task.x);
+    if (threadIdx.x < jobs) {
+        const unsigned j = threadIdx.x;
+        c.below[j] = c.at_low[j] = c.at_high[j] = c.inside[j] = 0;
+        c.low[j] = task.searches[j].bracket.low;
+        c.high[j] = task.searches[j].bracket.high;
+    }
+    __syncthreads();
+    quantile_tile<U> tile;
+    const size_t stride = gridDim.x * tile.elements;
+    for (tile.first = blockIdx.x * tile.elements; tile.first < task.n; tile.first += stride) {
+        tile.load(task, aligned);
+        for (unsigned j = 0; j < jobs; j++)
+            offset[j * pass_threads + threadIdx.x] = count_about(tile, c, j);
+        __syncthreads();
+        if (threadIdx.x < jobs) {
+            const unsigned j = threadIdx.x;
+            const unsigned long long inside = c.inside[j];
+            unsigned long long *const all = (unsigned long long *)&task.searches[j].bracket.inside;
+            c.base[j] = inside ? atomicAdd(all, inside) : 0;
+            c.inside[j] = 0;
+        }
+        __syncthreads();
+        for (unsigned j = 0; j < jobs; j++) {
+            const uint16_t own = offset[j * pass_threads + threadIdx.x];
+            if (own != none)
+                keep_inside(tile, c, j, own, task.kept + j * task.room, task.room);
+        }
+    }
+    if (threadIdx.x < jobs) {
+        const unsigned j = threadIdx.x;
+        wi_quantile_bracket *const b = &task.searches[j].bracket;
+        atomicAdd((unsigned long long *)&b->below, (unsigned long long)c.below[j]);
+        atomicAdd((unsigned long long *)&b->at_low, (unsigned long long)c.at_low[j]);
+        if (c.low[j] != c.high[j])
+            atomicAdd((unsigned long long *)&b->at_high, (unsigned long long)c.at_high[j]);
+    }
+}
+
+/* Decides where the digits of each search are looked for; those that all keys of the bracket share
+ * are known. */
+template <class U>
+__global__ void settle_brackets(quantile_task<U> task, unsigned jobs) {
+    if (threadIdx.x >= jobs)
+        return;
+    quantile_search *const s = &task.searches[threadIdx.x];
+    const wi_quantile_bracket b = s->bracket;
+    if (!wi_quantile_holds(&b, &s->job) || b.inside > task.room)
+        return; /* all of x, as begun */
+    const uint64_t from = s->job.rank - b.below;
+    s->next = b.high;
+    s->source = FOUND;
+    s->shift = 0;
+    if (from < b.at_low) {
+        s->prefix = b.low;
+        s->spare = b.at_low - from - 1;
+    } else if (from >= b.at_low + b.inside) {
+        s->prefix = b.high;
+        s->spare = b.at_low + b.inside + b.at_high - from - 1;
+    } else {
+        uint32_t shift = 8 * sizeof(U);
+        while ((b.low ^ b.high) >> (shift - 1) == 0)
+            shift--;
+        s->source = IN_KEPT;
+        s->shift = shift;
+        s->prefix = shift < 8 * sizeof(U) ? b.low >> shift : 0;
+        s->need = from - b.at_low + 1;
+    }
+}
+
+#endif

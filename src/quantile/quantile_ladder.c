@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder of quantile, and what its rungs cost. */
+#include <math.h>
+
+#include "cpu/team.h"
+#include "quantile/quantile.h"
+
+wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t first) {
+    const size_t left = args->count - first;
+    wi_quantile_group group = {.count =
+                                   (uint32_t)(left < WI_QUANTILE_GROUP ? left : WI_QUANTILE_GROUP)};
+    for (uint32_t j = 0; j < group.count; j++)
+        group.job[j] = args->jobs[first + j];
+    return group;
+}
+
+/* ---- costs on a cpu, as seen on an AMD EPYC ---- */
+
+static double team_seconds(const weft_context *ctx, const wi_quantile_args *args, double cycles) {
+    const size_t bytes = args->n * weft_type_size(args->type);
+    return wi_team_seconds(ctx, wi_team_size(ctx, args->n, bytes), cycles, (double)bytes);
+}
+
+static double serial_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const double n = (double)args->n;
+    return wi_team_seconds(ctx, 1, 40 + n * (2 + 12 * (double)args->count), 8 * n);
+}
+
+static double sorted_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const double n = (double)args->n, size = (double)weft_type_size(args->type);
+    return team_seconds(ctx, args, 1000 + n * size * 2.5 + 60 * (double)args->count);
+}
+
+/* Each pass looks for a group of ranks. */
+static double sampled_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const double n = (double)args->n, count = (double)args->count;
+    const double size = (double)weft_type_size(args->type);
+    const double passes = ceil(count / WI_QUANTILE_GROUP);
+    return team_seconds(ctx, args,
+                        20000 + 100 * size + n * size * (0.2 * passes + 0.25 * count) +
+                            (n < 8192 ? 12 * n * count : n * count * 0.2));
+}
+
+/* ---- costs on a GPU ---- */
+
+#ifdef WEFT_CUDA
+static const char *sampled_misfit(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    (void)ctx;
+    return args->n < WI_QUANTILE_SAMPLED_FROM ? "needs n >= 16384, to take a sample of" : NULL;
+}
+
+static double bytes_of(const wi_quantile_args *args) {
+    return (double)args->n * (double)weft_type_size(args->type);
+}
+
+static double digits_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double rounds = ceil((double)weft_type_size(args->type) * 8 / 11);
+    const double groups = ceil((double)args->count / WI_QUANTILE_GROUP);
+    return groups * (3 + 2 * rounds) * m->launch_s +
+           (double)args->count * rounds * wi_seconds_moving(m, bytes_of(args)) / 0.8;
+}
+
+/* Of narrow elements there are more in the same bytes, each of which is compared. */
+static double bracketed_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double size = (double)weft_type_size(args->type), count = (double)args->count;
+    const double rounds = ceil(size * 8 / 11), groups = ceil(count / WI_QUANTILE_GROUP);
+    const double a_cycle = 1.5; /* comparisons of a unit's elements with a bracket */
+    return 6 * m->launch_s + groups * (9 + 2 * rounds) * m->launch_s +
+           groups * wi_seconds_moving(m, bytes_of(args)) / 0.85 +
+           wi_seconds_working(m, (double)args->n * count / (8 * a_cycle), m->units);
+}
+
+/* A pass over keys for each byte of them, there and back. */
+static double sorted_cuda_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double size = (double)weft_type_size(args->type);
+    const double groups = ceil((double)args->count / WI_QUANTILE_GROUP);
+    return (8 + size + groups) * m->launch_s +
+           (1 + 2 * size) * wi_seconds_moving(m, bytes_of(args)) / 0.8;
+}
+#endif
+
+static const wi_row rows[] = {
+    {.name = "serial",
+     .what = "Hoare's selection on a copy of the keys",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = serial_seconds,
+     .run = wi_quantile_serial},
+    {.name = "sorted",
+     .what = "a sorted copy; the wanted elements are where they belong",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = sorted_seconds,
+     .run = wi_quantile_sorted},
+    {.name = "narrowed",
+     .what = "threads count digits of 8 bits, until few elements are left",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .run = wi_quantile_narrowed},
+    {.name = "sampled",
+     .what = "a sample tells between which keys; one pass counts, and keeps those",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = sampled_seconds,
+     .run = wi_quantile_sampled_threads},
+#ifdef WEFT_CUDA
+    {.name = "sorted_copy",
+     .what = "a sorted copy; the wanted elements are where they belong",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = sorted_cuda_seconds,
+     .run = wi_quantile_sorted_cuda},
+    {.name = "digits",
+     .what = "counts of digits of 11 bits close in on each rank; a pass for each digit",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = digits_seconds,
+     .run = wi_quantile_digits},
+    {.name = "bracketed",
+     .what = "a sample tells between which keys; one pass counts, and keeps those",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = sampled_misfit,
+     .seconds = bracketed_seconds,
+     .run = wi_quantile_bracketed},
+#endif
+};
+
+const wi_ladder wi_quantile_ladder = {"quantile", rows, sizeof rows / sizeof rows[0]};
