@@ -25,13 +25,6 @@ extern size_t wi_cholesky_tail;         /* columns left to steps alone */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
 extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
 extern size_t wi_lu_resident_bytes; /* of a host matrix: a larger one is streamed; 0: by memory */
-extern size_t wi_gemm_thin_least_steps;   /* of a slice of k */
-extern size_t wi_gemm_thin_many_slices;   /* that threads share */
-extern size_t wi_cholesky_block;          /* columns taken from the rest at once: panels of 64 */
-extern size_t wi_cholesky_ahead;          /* columns of the smallest blocks: a multiple of 64 */
-extern size_t wi_cholesky_tail;           /* columns left to steps alone */
-extern size_t wi_gemm_batch_blocks;       /* blocks of a batch of products, which share its turns */
-extern size_t wi_fft_kept_bytes;          /* of intermediate results of a group of lines */
 extern unsigned wi_quantile_room_percent; /* of the keys that a bracket should hold */
 #endif
 
