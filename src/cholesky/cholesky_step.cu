@@ -129,40 +129,53 @@ struct cholesky_step {
     __device__ void store_sums(unsigned i, unsigned j) {
         each_sum(i, j, [](T &x, T *to) { *to = x; });
     }
+    /* A tile to memory, as each() goes through it. Elements are read some at a time before they are
+     * written: a compiler that knows of no order between the two would wait for each. */
+    template <class F>
+    __device__ void put(const T *tile, T *memory, F there) const {
+        constexpr int lines = solvers / side, batch = 8;
+        const bool by_columns = p.down == 1;
+        const int along = by_columns ? 1 : wi_tile_pitch, across = by_columns ? wi_tile_pitch : 1;
+        const size_t line = by_columns ? p.across : p.down;
+        const int u = (int)threadIdx.x % side;
+#pragma unroll 1
+        for (int first = (int)threadIdx.x / side; first < side; first += batch * lines) {
+            T x[batch];
+#pragma unroll
+            for (int k = 0; k < batch; k++)
+                x[k] = tile[u * along + (first + k * lines) * across];
+#pragma unroll
+            for (int k = 0; k < batch; k++) {
+                const int v = first + k * lines;
+                if (there(by_columns ? u : v))
+                    memory[u + v * line] = x[k];
+            }
+        }
+    }
     __device__ void store_rows(unsigned i) const {
         const int rows = p.rows(i);
-        each<solvers>((int)threadIdx.x, m.left, p.tile(i, p.column),
-                      [&](int row, int, const T *own, T *to) {
-                          if (row < rows)
-                              *to = *own;
-                      });
+        T *const to = p.tile(i, p.column);
+        if (rows == side)
+            put(m.left, to, [](int) { return true; });
+        else
+            put(m.left, to, [=](int row) { return row < rows; });
     }
-    /* By the warp that factors. Elements are read some at a time, before they are written. */
+    /* By the warps that factor, of all blocks: each stores some columns, or rows. */
     __device__ void store_factor() const {
-        constexpr int batch = 8;
         const bool by_columns = p.down == 1;
         const int along = by_columns ? 1 : wi_tile_pitch, across = by_columns ? wi_tile_pitch : 1;
         const size_t line = by_columns ? p.across : p.down;
         const int rows = p.rows(p.column);
-        for (int u = wi_lane(); u < side; u += 32) {
-            const T *from = m.factor.tile + u * along;
-            T *to = p.tile(p.column, p.column) + u;
-#pragma unroll 1
-            for (int first = 0; first < side; first += batch) {
-                T x[batch];
+        T *const to = p.tile(p.column, p.column);
+        for (int v = (int)blockIdx.x; v < side; v += (int)p.solving)
 #pragma unroll
-                for (int k = 0; k < batch; k++)
-                    x[k] = from[(first + k) * across];
-#pragma unroll
-                for (int k = 0; k < batch; k++) {
-                    const int v = first + k, i = by_columns ? u : v, j = by_columns ? v : u;
-                    if (i < rows && j <= i)
-                        to[v * line] = x[k];
-                }
+            for (int u = wi_lane(); u < side; u += 32) {
+                const int i = by_columns ? u : v, j = by_columns ? v : u;
+                if (i < rows && j <= i)
+                    to[u + v * line] = m.factor.tile[u * along + v * across];
             }
-        }
     }
-    /* The same of a factor that failed: the columns before, and the pivot. */
+    /* By one of them, of a factor that failed: the columns before, and the pivot. */
     __device__ void store_failed() const {
         const int rows = p.rows(p.column), done = m.factor.done;
         each<32>(wi_lane(), m.factor.tile, p.tile(p.column, p.column),
@@ -302,8 +315,7 @@ struct cholesky_step {
         for (unsigned i = p.column + 1 + blockIdx.x + p.solving; i < p.tiles; i += p.solving)
             for (int k = 0; k < meetings; k++)
                 meet();
-        if (blockIdx.x == 0)
-            store_factor();
+        store_factor();
     }
     __device__ void run() {
         unsigned i = p.column + 1 + blockIdx.x;

@@ -80,7 +80,7 @@ struct wi_cholesky_strip_sums {
         if constexpr (on_tensors)
             subtract_eight(a, b);
         else
-#pragma unroll 4
+#pragma unroll
             for (int q = 0; q < 8; q++)
                 subtract_one(a + q * wi_tile_pitch, b + q * wi_tile_pitch);
     }
