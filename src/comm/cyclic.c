@@ -202,7 +202,7 @@ weft_status wi_cyclic_deal(wi_cyclic *c) {
         return status;
     status = ctx->comm->calls->all_to_all_v(ctx, c->passed, c->outgoing, c->dealt, c->incoming,
                                             c->given.type);
-    if (status != WEFT_OK || c->dealt == c->a)
+    if (status != WEFT_OK || reaches(c))
         return status;
     const size_t bytes = c->own * c->ld * weft_type_size(c->given.type);
     return wi_agree(ctx, 0, wi_local(ctx, weft_copy(ctx->child, c->a, c->dealt, bytes)));
@@ -212,7 +212,7 @@ weft_status wi_cyclic_return(wi_cyclic *c) {
     weft_context *const ctx = c->ctx;
     const size_t bytes = c->own * c->ld * weft_type_size(c->given.type);
     weft_status status = WEFT_OK;
-    if (!c->given.shared && c->dealt != c->a)
+    if (!c->given.shared && !reaches(c))
         status = wi_agree(ctx, 0, wi_local(ctx, weft_copy(ctx->child, c->dealt, c->a, bytes)));
     if (status == WEFT_OK && !c->given.shared)
         status = ctx->comm->calls->all_to_all_v(ctx, c->dealt, c->incoming, c->passed, c->outgoing,
