@@ -89,14 +89,19 @@ static char *message_of(const wi_sweep *s, size_t k) {
     return s->message[k % 2];
 }
 
-static void factor(wi_sweep *s, size_t k) {
+static void factor(wi_sweep *s, size_t k, wi_sweep_part part) {
     if (wi_cyclic_is_own(s->c, k))
-        STEP(s, s->steps->factor(s->user, k, message_of(s, k)));
+        STEP(s, s->steps->factor(s->user, k, message_of(s, k), part));
 }
 
-static void update(wi_sweep *s, size_t k, size_t first, size_t n, bool beside) {
+static void update_part(wi_sweep *s, size_t k, size_t first, size_t n, wi_sweep_part part,
+                        bool beside) {
     if (n > 0)
-        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, beside));
+        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, part, beside));
+}
+
+static void update(wi_sweep *s, size_t k, size_t first, size_t n) {
+    update_part(s, k, first, n, WI_SWEEP_ALL, false);
 }
 
 static void update_left(wi_sweep *s, size_t k) {
@@ -125,23 +130,38 @@ static weft_status broadcast(wi_sweep *s, size_t k) {
 
 /* ---- on a GPU ---- */
 
-static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t next, size_t rest) {
-    const bool own = wi_cyclic_is_own(s->c, k + 1);
-    weft_status status = fork_lanes(s);
-    if (status != WEFT_OK && s->status == WEFT_OK)
+static void note(wi_sweep *s, weft_status status) {
+    if (s->status == WEFT_OK)
         s->status = status;
-    const bool forked = status == WEFT_OK;
+}
+
+/* The rest of the columns is multiplied while the side lane factors block k + 1. The product begins
+ * when the factoring has: so its kernel leaves that the multiprocessors that it uses. */
+static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool forked) {
+    const bool own = wi_cyclic_is_own(s->c, k + 1);
     take_side(s, forked);
-    factor(s, k + 1);
+    factor(s, k + 1, WI_SWEEP_BEGIN);
     take_side(s, false);
-    update(s, k, first + next, rest, own);
+    update_part(s, k, first, n, WI_SWEEP_BEGIN, own);
+    if (own && forked)
+        note(s, join_lanes(s));
+    take_side(s, forked);
+    factor(s, k + 1, WI_SWEEP_REST);
+    take_side(s, false);
+    update_part(s, k, first, n, WI_SWEEP_REST, own);
     update_left(s, k);
+}
+
+static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
+    const weft_status forking = fork_lanes(s);
+    const bool forked = forking == WEFT_OK;
+    note(s, forking);
+    change_beside(s, k, first, n, forked);
     take_side(s, forked);
-    status = broadcast(s, k + 1);
+    const weft_status status = broadcast(s, k + 1);
     take_side(s, false);
-    const weft_status joined = forked ? join_lanes(s) : WEFT_OK;
-    if (joined != WEFT_OK && s->status == WEFT_OK)
-        s->status = joined;
+    if (forked)
+        note(s, join_lanes(s));
     return status;
 }
 
@@ -153,7 +173,7 @@ static weft_status update_driving(wi_sweep *s, size_t k, size_t first, size_t n)
     weft_status status = WEFT_OK;
     bool over = false;
     for (size_t at = 0; at < n && status == WEFT_OK; at += each) {
-        update(s, k, first + at, n - at < each ? n - at : each, false);
+        update(s, k, first + at, n - at < each ? n - at : each);
         if (!over)
             status = calls_of(s)->poll(s->c->ctx, false, &over);
     }
@@ -161,12 +181,12 @@ static weft_status update_driving(wi_sweep *s, size_t k, size_t first, size_t n)
     return status == WEFT_OK && !over ? calls_of(s)->poll(s->c->ctx, true, &over) : status;
 }
 
-static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t next, size_t rest) {
+static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
     char *const message = message_of(s, k + 1);
-    factor(s, k + 1);
+    factor(s, k + 1, WI_SWEEP_ALL);
     if (!calls_of(s)->begin_broadcast) {
         const weft_status status = broadcast(s, k + 1);
-        update(s, k, first + next, rest, false);
+        update(s, k, first, n);
         update_left(s, k);
         return status;
     }
@@ -174,7 +194,7 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t next,
         s->c->ctx, message, s->steps->message_bytes(s->user, k + 1), WEFT_U8,
         wi_cyclic_owner(s->c, k + 1));
     if (status == WEFT_OK)
-        status = update_driving(s, k, first + next, rest);
+        status = update_driving(s, k, first, n);
     if (status == WEFT_OK)
         STEP(s, s->steps->arrived(s->user, k + 1, message));
     return status;
@@ -187,15 +207,15 @@ static weft_status step(wi_sweep *s, size_t k) {
     const size_t first = wi_cyclic_own_before(c, k + 1);
     const size_t next = wi_cyclic_own_before(c, k + 2) - first, rest = c->own - first - next;
     if (s->ahead && k + 1 < s->blocks) {
-        update(s, k, first, next, false);
-        return on_gpu(s) ? step_on_gpu(s, k, first, next, rest)
-                         : step_on_cpu(s, k, first, next, rest);
+        update(s, k, first, next);
+        return on_gpu(s) ? step_on_gpu(s, k, first + next, rest)
+                         : step_on_cpu(s, k, first + next, rest);
     }
-    update(s, k, first, next + rest, false);
+    update(s, k, first, next + rest);
     update_left(s, k);
     if (k + 1 == s->blocks)
         return WEFT_OK;
-    factor(s, k + 1);
+    factor(s, k + 1, WI_SWEEP_ALL);
     return broadcast(s, k + 1);
 }
 
@@ -203,7 +223,7 @@ weft_status wi_sweep_run(wi_sweep *s) {
     weft_status status = WEFT_OK;
     s->status = WEFT_OK;
     if (s->blocks > 0) {
-        factor(s, 0);
+        factor(s, 0, WI_SWEEP_ALL);
         status = broadcast(s, 0);
     }
     for (size_t k = 0; k < s->blocks && status == WEFT_OK; k++)

@@ -10,19 +10,27 @@
 extern "C" {
 #endif
 
+/* A step on a GPU may be asked for in two parts, so that a product begins while a block is already
+ * being factored beside it. */
+typedef enum wi_sweep_part {
+    WI_SWEEP_BEGIN = 1, /* of factoring: the first kernels; of changing: all before the product */
+    WI_SWEEP_REST = 2,
+    WI_SWEEP_ALL = WI_SWEEP_BEGIN | WI_SWEEP_REST
+} wi_sweep_part;
+
 /* What an elimination does on one rank, in its child's context. Each step may fail there alone: the
  * rank then takes part in the communication to the end. */
 typedef struct wi_sweep_steps {
     /* Bytes of the message about block k. */
     size_t (*message_bytes)(const void *user, size_t k);
     /* Factors block k, which is this rank's, and fills the message. */
-    weft_status (*factor)(void *user, size_t k, char *message);
+    weft_status (*factor)(void *user, size_t k, char *message, wi_sweep_part part);
     /* The message about block k is there. */
     weft_status (*arrived)(void *user, size_t k, const char *message);
     /* Changes own columns first ... first + n - 1, of blocks after k. `beside`: a block is factored
      * at the same time. */
     weft_status (*update)(void *user, size_t k, const char *message, size_t first, size_t n,
-                          bool beside);
+                          wi_sweep_part part, bool beside);
     /* The same for the first n own columns, of blocks before k; or NULL. */
     weft_status (*update_left)(void *user, size_t k, const char *message, size_t n);
 } wi_sweep_steps;

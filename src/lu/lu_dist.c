@@ -68,17 +68,29 @@ static size_t message_bytes(const void *user, size_t k) {
 
 /* ---- the steps of a sweep ---- */
 
-/* On the side lane of a GPU no rung may fork lanes. */
-static weft_status factor_panel(weft_context *child, const wi_lu_args *panel) {
+#ifdef WEFT_CUDA
+/* No rung that forks lanes may run on the side lane of a GPU. */
+static weft_status factor_on_gpu(weft_context *child, const wi_lu_args *panel, wi_sweep_part part) {
+    const bool clusters = wi_lu_cluster_width(child, panel->m) > 0;
+    weft_status status = WEFT_OK;
+    if (part & WI_SWEEP_BEGIN && clusters)
+        status = wi_lu_block_begin(child, panel);
+    if (status == WEFT_OK && part & WI_SWEEP_REST)
+        status = clusters ? wi_lu_block_rest(child, panel) : wi_lu_halves(child, panel);
+    return status;
+}
+#endif
+
+static weft_status factor_panel(weft_context *child, const wi_lu_args *panel, wi_sweep_part part) {
 #ifdef WEFT_CUDA
     if (child->gpu)
-        return wi_lu_cluster_width(child, panel->m) > 0 ? wi_lu_cluster(child, panel)
-                                                        : wi_lu_halves(child, panel);
+        return factor_on_gpu(child, panel, part);
 #endif
+    (void)part; /* all */
     return wi_run(child, &wi_lu_ladder, name, panel->type, panel);
 }
 
-static weft_status factor(void *user, size_t k, char *message) {
+static weft_status factor(void *user, size_t k, char *message, wi_sweep_part part) {
     work *const w = user;
     weft_context *const child = w->c.ctx->child;
     const block b = block_at(w, k);
@@ -92,8 +104,8 @@ static weft_status factor(void *user, size_t k, char *message) {
                               .lda = w->c.ld,
                               .pivot = tail,
                               .first = tail + b.pivots};
-    const weft_status status = factor_panel(child, &panel);
-    if (status != WEFT_OK)
+    const weft_status status = factor_panel(child, &panel, part);
+    if (status != WEFT_OK || !(part & WI_SWEEP_REST))
         return status;
     return wi_copy_rows(child, (wi_pitched){message, b.pitch * width},
                         (wi_pitched){a, w->c.ld * width}, b.pivots, b.rows * width);
@@ -167,14 +179,18 @@ static weft_status multiply(const work *w, const block *b, const char *l, char *
 }
 
 static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
-                          bool beside) {
+                          wi_sweep_part part, bool beside) {
     work *const w = user;
     const block b = block_at(w, k);
     char *const x = wi_cyclic_at(&w->c, b.first, first);
-    weft_status status = exchange_rows(user, k, message, first, n);
-    if (status == WEFT_OK)
+    weft_status status = WEFT_OK;
+    if (part & WI_SWEEP_BEGIN)
+        status = exchange_rows(user, k, message, first, n);
+    if (part & WI_SWEEP_BEGIN && status == WEFT_OK)
         status = solve(w, &b, message, x, n);
-    return status == WEFT_OK ? multiply(w, &b, message, x, n, beside) : status;
+    if (part & WI_SWEEP_REST && status == WEFT_OK)
+        status = multiply(w, &b, message, x, n, beside);
+    return status;
 }
 
 static const wi_sweep_steps steps = {.message_bytes = message_bytes,
