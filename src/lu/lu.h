@@ -92,6 +92,9 @@ weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s);
  * it fails X is not to be used. */
 weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *x);
 
+/* B to X, which is stored by columns without gaps, or `back`. */
+weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x, bool back);
+
 /* Refuses pivot[k] below k or not below n, if pivot is host memory. */
 weft_status wi_lu_check_pivots(weft_context *ctx, const char *call, size_t n, const int64_t *pivot);
 

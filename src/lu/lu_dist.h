@@ -3,6 +3,7 @@
 #ifndef WI_LU_DIST_H
 #define WI_LU_DIST_H
 
+#include "comm/dist.h"
 #include "lu/lu.h"
 
 #ifdef __cplusplus
@@ -26,6 +27,22 @@ weft_status wi_lu_over_ranks(weft_context *ctx, const void *call, size_t columns
 weft_status wi_lu_ranks_columns(weft_context *ctx, const void *args);
 weft_status wi_lu_ranks_blocks(weft_context *ctx, const void *args);
 weft_status wi_lu_ranks(weft_context *ctx, const void *args);
+
+/* A call of weft_lu_solve over ranks, as its user makes it: `columns` of lu and `nrhs` of b are what
+ * this rank passes. */
+typedef struct wi_lu_solving {
+    weft_type type;
+    bool by_rows, transposed;
+    size_t columns, nrhs;
+    const void *lu;
+    size_t lda;
+    const int64_t *pivot;
+    void *b;
+    size_t ldb;
+} wi_lu_solving;
+
+/* Makes it; `status` is what the checks of type and flags have said. Collective. */
+weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *call, weft_status status);
 
 #ifdef __cplusplus
 }

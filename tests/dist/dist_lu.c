@@ -243,3 +243,67 @@ void dist_test_lu_factor(void **state) {
         }
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", dist_on_gpus() ? "ranks" : "auto"));
 }
+
+/* ---- systems ---- */
+
+/* |b - op(A) x| <= 100 n u (|A| |x| + |b|), with the largest row sum of |op(A)|. */
+static void check_solution(const factor_case *f, bool transposed, const double *a, const double *x,
+                           const double *b, size_t rhs) {
+    const double u = f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    const size_t n = f->n;
+    for (size_t k = 0; k < rhs; k++) {
+        double largest = 0, most = 0, size_x = 0;
+        for (size_t i = 0; i < n; i++) {
+            double sum = -b[i + k * n], row = 0;
+            for (size_t j = 0; j < n; j++) {
+                const double e = transposed ? a[j + i * n] : a[i + j * n];
+                sum += e * x[j + k * n];
+                row += fabs(e);
+            }
+            largest = fmax(largest, row);
+            size_x = fmax(size_x, fabs(x[i + k * n]));
+            if (!(fabs(sum) <= most))
+                most = fabs(sum);
+        }
+        if (!(most <= 100 * (double)n * u * (largest * size_x + 1)))
+            fail_msg("rank %d of %d: n %zu, right-hand side %zu of %zu%s: b - A x is %g", dist_rank,
+                     dist_ranks, n, k, rhs, transposed ? ", transposed" : "", most);
+    }
+}
+
+static void solve_case(test_random *r, const factor_case *f, size_t rhs, bool transposed) {
+    const size_t n = f->n;
+    double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
+    const bool by_rows = dist_draw(r, 2);
+    const unsigned how =
+        (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
+    const piece pa = choose_piece(r, f->type, by_rows, n, dist_deal(r, f->shape, n));
+    const piece pb = choose_piece(r, f->type, by_rows, n,
+                                  dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), rhs));
+    dist_array da = take_piece(r, &pa, a), db = take_piece(r, &pb, b);
+    dist_array dp = dist_take(r, NULL, n * sizeof(int64_t));
+    dist_ok(dist_ctx, weft_lu_factor(dist_ctx, how & WEFT_ROW_MAJOR, f->type, n, pa.part.n, da.p,
+                                     pa.ld, dp.p));
+    dist_ok(dist_ctx, weft_lu_solve(dist_ctx, how, f->type, pa.part.n, pb.part.n, da.p, pa.ld, dp.p,
+                                    db.p, pb.ld));
+    double *const x = gather(&db, &pb, rhs);
+    check_solution(f, transposed, a, x, b, rhs);
+    dist_give(&da), dist_give(&db), dist_give(&dp);
+    free(a), free(b), free(x);
+}
+
+void dist_test_lu_solve(void **state) {
+    (void)state;
+    static const size_t cases[][2] = {{0, 3},  {3, 0},   {1, 1},   {2, 1},  {5, 7},
+                                      {33, 1}, {64, 40}, {100, 3}, {70, 130}};
+    test_random r = test_random_at(81);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            const size_t n = cases[k][0];
+            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
+            if (!dist_wanted(&r, n))
+                continue;
+            solve_case(&r, &f, cases[k][1], false);
+            solve_case(&r, &f, cases[k][1], true);
+        }
+}
