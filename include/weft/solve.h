@@ -90,6 +90,7 @@ typedef struct weft_report {
     size_t bytes;          /* of temporary memory, without copies of host arrays on a GPU */
     double factor_seconds; /* from A to its factors, the attempt of a fallback included */
     double solve_seconds;  /* the rest: substitution, refinement, estimates */
+    size_t ranks; /* that factored: GPUs of a place of several, or 1 */
 } weft_report;
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.

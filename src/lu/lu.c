@@ -144,16 +144,32 @@ static weft_status run_share(weft_context *rank, void *user) {
     return run_ranks(rank, r, true, weft_rank(rank) == 0 ? r->words : unused, WEFT_OK);
 }
 
-/* Smaller matrices take one GPU no longer. */
-static bool wants_gpus(weft_context *ctx, const request *r) {
+bool wi_lu_wants_gpus(weft_context *ctx, const wi_lu_args *g) {
     enum {
-        LEAST = 8192
+        LEAST = 8192 /* one GPU factors smaller ones as fast */
     };
+    if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
+        return false;
+    const wi_row *const forced = wi_forced_row(ctx, &wi_lu_ladder);
+    if (forced)
+        return forced->scope == WI_DISTRIBUTED;
+    return wi_gpus_count(ctx) > 1 && g->m >= LEAST && g->n >= LEAST;
+}
+
+weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args *args,
+                           bool by_rows, int64_t *words) {
+    request r = {.args = *args, .by_rows = by_rows};
+    const weft_status status = wi_gpus_run(ctx, &wi_lu_ladder, call, run_share, &r);
+    memcpy(words, r.words, sizeof r.words);
+    return status;
+}
+
+/* A matrix in memory of one GPU stays there, unless a rung over all is forced. */
+static bool wants_gpus(weft_context *ctx, const request *r) {
     const wi_lu_args *const g = &r->args;
-    const bool large = g->m >= LEAST && g->n >= LEAST;
-    const size_t lines = r->by_rows ? g->m : g->n;
-    return (large || wi_is_forced(ctx, &wi_lu_ladder)) &&
-           wi_gpus_wanted(ctx, &wi_lu_ladder, g->a, lines * g->lda, weft_type_size(g->type));
+    return wi_lu_wants_gpus(ctx, g) &&
+           wi_gpus_wanted(ctx, &wi_lu_ladder, g->a, (r->by_rows ? g->m : g->n) * g->lda,
+                          weft_type_size(g->type));
 }
 
 static void describe(wi_call *call, const request *r) {
@@ -175,7 +191,7 @@ static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
                        "before the capture",
                        name);
     if (wants_gpus(ctx, r))
-        return wi_gpus_run(ctx, &wi_lu_ladder, name, run_share, r);
+        return wi_lu_run_gpus(ctx, name, &r->args, r->by_rows, r->words);
     return wi_call_run(ctx, call, run, r);
 }
 

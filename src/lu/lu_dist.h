@@ -28,6 +28,12 @@ weft_status wi_lu_ranks_columns(weft_context *ctx, const void *args);
 weft_status wi_lu_ranks_blocks(weft_context *ctx, const void *args);
 weft_status wi_lu_ranks(weft_context *ctx, const void *args);
 
+/* On a place of several GPUs: are all of them to factor this matrix, which they reach? Then do it;
+ * `call` is the public one, and the words are left in host memory. */
+bool wi_lu_wants_gpus(weft_context *ctx, const wi_lu_args *args);
+weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args *args,
+                           bool by_rows, int64_t *words);
+
 /* A call of weft_lu_solve over ranks, as its user makes it: `columns` of lu and `nrhs` of b are what
  * this rank passes. */
 typedef struct wi_lu_solving {

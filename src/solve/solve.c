@@ -122,6 +122,7 @@ static void begin_report(const wi_solve_args *args, const char *method) {
                                   .method = method,
                                   .fell_back = before.fell_back,
                                   .column = SIZE_MAX,
+                                  .ranks = 1,
                                   .bytes = before.bytes,
                                   .factor_seconds = before.factor_seconds};
 }
@@ -313,7 +314,8 @@ static void report_nothing(weft_report *report, size_t rhs) {
                             .growth = 1,
                             .sign_det = 1,
                             .method = "direct",
-                            .column = SIZE_MAX};
+                            .column = SIZE_MAX,
+                            .ranks = 1};
 }
 
 static weft_status check_report(weft_context *ctx, const char *call, const weft_report *report) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/dist.h"
+#include "comm/gpus.h"
 #include "dist.h"
 
 /* The columns of a matrix that this rank passes, as they lie. */
@@ -306,4 +306,27 @@ void dist_test_lu_solve(void **state) {
             solve_case(&r, &f, cases[k][1], false);
             solve_case(&r, &f, cases[k][1], true);
         }
+}
+
+/* weft_solve on all GPUs: the report says so. */
+void dist_test_solve(void **state) {
+    (void)state;
+    test_random r = test_random_at(82);
+    const factor_case f = {50, 50, WEFT_F64, DIST_EVEN};
+    const size_t n = f.n, rhs = 2;
+    double *const a = random_matrix(&r, n, n), *const b = random_matrix(&r, n, rhs);
+    double *const x = calloc(n * rhs, sizeof *x);
+    weft_report report = {.size = sizeof report};
+    dist_ok(dist_ctx, weft_solve(dist_ctx, 0, WEFT_F64, n, rhs, a, n, b, n, x, n, NULL, &report));
+    check_solution(&f, false, a, x, b, rhs);
+    assert_string_equal(report.variant, "ranks");
+    assert_int_equal(report.ranks, wi_gpus_count(dist_ctx));
+    assert_true(report.backward_error <= 4 * DBL_EPSILON);
+    for (size_t i = 0; i < n; i++)
+        a[i + 7 * n] = 0;
+    assert_int_equal(
+        weft_solve(dist_ctx, 0, WEFT_F64, n, rhs, a, n, b, n, x, n, NULL, &report),
+        WEFT_ESINGULAR);
+    assert_int_equal(report.column, 7);
+    free(a), free(b), free(x);
 }

@@ -130,6 +130,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_top_k),     cmocka_unit_test(dist_test_first),
         cmocka_unit_test(dist_test_choice),    cmocka_unit_test(dist_test_places),
         cmocka_unit_test(dist_test_lu_factor), cmocka_unit_test(dist_test_lu_solve),
+        cmocka_unit_test(dist_test_solve),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
