@@ -308,25 +308,92 @@ void dist_test_lu_solve(void **state) {
         }
 }
 
-/* weft_solve on all GPUs: the report says so. */
+/* ---- weft_solve ---- */
+
+static void check_report(const weft_report *report, const factor_case *f, size_t rhs) {
+    const int ranks = dist_on_gpus() ? wi_gpus_count(dist_ctx) : dist_ranks;
+    assert_string_equal(report->variant, "ranks");
+    assert_int_equal(report->ranks, ranks);
+    assert_int_equal(report->n, f->n);
+    assert_int_equal(report->right_hand_sides, rhs);
+    if (rhs > 0 && !(report->backward_error <= 2 * (f->type == WEFT_F64 ? DBL_EPSILON
+                                                                         : (double)FLT_EPSILON)))
+        fail_msg("n %zu: backward error %g", f->n, report->backward_error);
+}
+
+/* The determinant of one place. */
+static void check_determinant(const weft_report *report, const factor_case *f, double *a) {
+    weft_report one = {.size = sizeof one};
+    double b = 0;
+    dist_ok(dist_one, weft_solve(dist_one, 0, WEFT_F64, f->n, 0, a, f->n, &b, f->n, &b, f->n, NULL,
+                                 &one));
+    assert_int_equal(one.sign_det, report->sign_det);
+    assert_true(fabs(one.log_abs_det - report->log_abs_det) <= 1e-3);
+}
+
+static void system_case(test_random *r, const factor_case *f, size_t rhs, bool transposed) {
+    const size_t n = f->n;
+    double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
+    const bool by_rows = dist_draw(r, 2);
+    const unsigned how = (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
+    const piece pa = choose_piece(r, f->type, by_rows, n, dist_deal(r, f->shape, n));
+    const piece pb = choose_piece(r, f->type, by_rows, n,
+                                  dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), rhs));
+    dist_array da = take_piece(r, &pa, a), db = take_piece(r, &pb, b);
+    dist_array dx = take_piece(r, &pb, b);
+    weft_report report = {.size = sizeof report};
+    dist_ok(dist_ctx, weft_solve(dist_ctx, how, f->type, pa.part.n, pb.part.n, da.p, pa.ld, db.p,
+                                 pb.ld, dx.p, pb.ld, NULL, &report));
+    double *const x = gather(&dx, &pb, rhs);
+    check_solution(f, transposed, a, x, b, rhs);
+    check_report(&report, f, rhs);
+    if (!transposed)
+        check_determinant(&report, f, a);
+    expect_piece(&da, &pa, a, "a of weft_solve");
+    expect_piece(&db, &pb, b, "b of weft_solve");
+    dist_give(&da), dist_give(&db), dist_give(&dx);
+    free(a), free(b), free(x);
+}
+
+/* What is refused is refused on all ranks, and the report has the column. */
+static void refused_system(test_random *r, bool nan) {
+    const size_t n = 20, column = 7;
+    double *const a = random_matrix(r, n, n), b[20] = {1}, x[20] = {0};
+    weft_report report = {.size = sizeof report};
+    for (size_t i = 0; i < n && !nan; i++)
+        a[i + column * n] = 0;
+    if (nan)
+        a[3 + column * n] = NAN;
+    const dist_part part = dist_deal(r, DIST_UNEVEN, n);
+    const bool first = dist_rank == 0;
+    const weft_status status = weft_solve(dist_ctx, 0, WEFT_F64, part.n, first, a + part.first * n,
+                                          n, b, n, x, n, NULL, &report);
+    const bool own = column >= part.first && column < part.first + part.n;
+    assert_int_equal(status, !nan ? WEFT_ESINGULAR : own ? WEFT_ENONFINITE : WEFT_ECOMM);
+    assert_non_null(strstr(weft_message(dist_ctx), "column 7 "));
+    assert_true(nan || report.column == column);
+    assert_true(x[0] == 0);
+    free(a);
+}
+
 void dist_test_solve(void **state) {
     (void)state;
+    static const size_t cases[][2] = {{1, 1}, {2, 0}, {5, 7}, {33, 1}, {64, 70}, {100, 3}};
     test_random r = test_random_at(82);
-    const factor_case f = {50, 50, WEFT_F64, DIST_EVEN};
-    const size_t n = f.n, rhs = 2;
-    double *const a = random_matrix(&r, n, n), *const b = random_matrix(&r, n, rhs);
-    double *const x = calloc(n * rhs, sizeof *x);
-    weft_report report = {.size = sizeof report};
-    dist_ok(dist_ctx, weft_solve(dist_ctx, 0, WEFT_F64, n, rhs, a, n, b, n, x, n, NULL, &report));
-    check_solution(&f, false, a, x, b, rhs);
-    assert_string_equal(report.variant, "ranks");
-    assert_int_equal(report.ranks, wi_gpus_count(dist_ctx));
-    assert_true(report.backward_error <= 4 * DBL_EPSILON);
-    for (size_t i = 0; i < n; i++)
-        a[i + 7 * n] = 0;
-    assert_int_equal(
-        weft_solve(dist_ctx, 0, WEFT_F64, n, rhs, a, n, b, n, x, n, NULL, &report),
-        WEFT_ESINGULAR);
-    assert_int_equal(report.column, 7);
-    free(a), free(b), free(x);
+    weft_solve_options options = {.size = sizeof options, .precision = WEFT_PRECISION_MIXED};
+    double one = 1;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            const size_t n = cases[k][0];
+            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
+            if (dist_wanted(&r, n))
+                system_case(&r, &f, cases[k][1], dist_draw(&r, 2));
+        }
+    refused_system(&r, false);
+    refused_system(&r, true);
+    if (!dist_on_gpus())
+        test_refused(dist_ctx,
+                     weft_solve(dist_ctx, 0, WEFT_F64, 1, 1, &one, (size_t)dist_ranks, &one,
+                                (size_t)dist_ranks, &one, (size_t)dist_ranks, &options, NULL),
+                     WEFT_EUNSUPPORTED, "weft_solve", "WEFT_PRECISION_FULL");
 }

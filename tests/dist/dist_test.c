@@ -147,7 +147,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
         cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
         cmocka_unit_test(dist_test_open),   cmocka_unit_test(dist_test_lu_factor),
-        cmocka_unit_test(dist_test_lu_solve),
+        cmocka_unit_test(dist_test_lu_solve), cmocka_unit_test(dist_test_solve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
