@@ -37,12 +37,13 @@ typedef struct ranks {
     size_t group, share, share_first; /* right-hand sides in work; those this rank substitutes */
     /* On all ranks alike, on the host, n x group each: */
     double *c, *z, *r, *size;
-    double *row_most, *gathered;
+    double *low; /* what r is short of, as each rank has it */
+    double *row_most, *gathered, *gathered_low;
     char *d; /* corrections, of the type */
     double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
     double norm;
     /* On the place: */
-    double *place_x, *place_r, *place_size;
+    double *place_x, *place_c, *place_r, *place_size;
     int32_t *no_shift;
     void *room;
     struct {
@@ -90,22 +91,26 @@ static void take_all(ranks *s) {
     s->f = take(s, n * s->own * weft_type_size(s->type), false);
     s->at = take(s, sizeof(uint64_t), false);
     s->place_x = take(s, block, false);
-    s->place_r = take(s, 2 * block, false);
+    s->place_r = take(s, 3 * block, false);
     s->room = take(s, s->place->room_bytes(&p), false);
     s->no_shift = take(s, s->rhs * sizeof *s->no_shift, false);
     s->pivot = take(s, n * sizeof *s->pivot, true);
     s->counts = take(s, size * sizeof *s->counts, true);
-    s->c = take(s, 4 * block, true);
+    s->c = take(s, 5 * block, true);
     s->d = take(s, block, true);
     s->row_most = take(s, n * sizeof *s->row_most, true);
-    s->gathered = take(s, size * block, true);
+    s->gathered = take(s, 2 * size * block, true);
     s->own_b = take(s, 2 * n * s->rhs * sizeof *s->own_b, true);
     if (s->status != WEFT_OK)
         return;
-    s->place_size = s->place_r + block / sizeof(double);
-    s->z = s->c + block / sizeof(double);
-    s->r = s->z + block / sizeof(double);
-    s->size = s->r + block / sizeof(double);
+    const size_t numbers = block / sizeof(double);
+    s->place_size = s->place_r + numbers;
+    s->place_c = s->place_size + numbers;
+    s->z = s->c + numbers;
+    s->r = s->z + numbers;
+    s->size = s->r + numbers;
+    s->low = s->size + numbers;
+    s->gathered_low = s->gathered + size * numbers;
     s->own_x = s->own_b + n * s->rhs;
 }
 
@@ -351,30 +356,63 @@ static weft_status substitute(ranks *s) {
     return status;
 }
 
-/* r = c - op(A) z, and size = |op(A)| |z|. */
-static weft_status residual(ranks *s) {
+/* r and low of own columns: -A z, and what its rounding has lost, as r - (r + A z) is that. */
+static weft_status multiply_own(ranks *s) {
     const size_t n = s->n, count = s->group, rows = s->args->transposed ? n : s->own;
     const size_t from = s->args->transposed ? 0 : s->first;
-    const wi_product p = product_of(s, count);
+    const size_t out = s->args->transposed ? s->own : n;
+    wi_product p = product_of(s, count);
+    double *const host = s->low;
     weft_status status = WEFT_OK;
-    memset(s->r, 0, n * count * sizeof *s->r);
-    memset(s->size, 0, n * count * sizeof *s->size);
-    if (s->own > 0) {
-        for (size_t k = 0; k < count && status == WEFT_OK; k++)
-            status = move(s, s->place_x + k * rows, s->z + k * n + from, rows * sizeof *s->z);
-        if (status == WEFT_OK)
-            status = wi_local(s->ctx, s->place->multiply(s->child, &p));
-        if (status == WEFT_OK)
-            status = spread(s, s->place_r, count, s->r);
-        if (status == WEFT_OK)
-            status = spread(s, s->place_size, count, s->size);
-    }
-    status = combine(s, s->r, n * count, false, status);
+    for (size_t k = 0; k < count && status == WEFT_OK; k++)
+        status = move(s, s->place_x + k * rows, s->z + k * n + from, rows * sizeof *s->z);
     if (status == WEFT_OK)
-        status = combine(s, s->size, n * count, false, status);
-    for (size_t e = 0; e < n * count && status == WEFT_OK; e++)
-        s->r[e] += s->c[e];
+        status = wi_local(s->ctx, s->place->multiply(s->child, &p));
+    if (status == WEFT_OK)
+        status = spread(s, s->place_r, count, s->r);
+    if (status == WEFT_OK)
+        status = spread(s, s->place_size, count, s->size);
+    if (status == WEFT_OK)
+        status = move(s, host, s->place_r, out * count * sizeof *host);
+    for (size_t e = 0; e < out * count && status == WEFT_OK; e++)
+        host[e] = -host[e];
+    if (status == WEFT_OK)
+        status = move(s, s->place_c, host, out * count * sizeof *host);
+    p.c = s->place_c;
+    if (status == WEFT_OK)
+        status = wi_local(s->ctx, s->place->multiply(s->child, &p));
+    return status == WEFT_OK ? spread(s, s->place_r, count, s->low) : status;
+}
+
+/* r = c + the sum of all ranks' r and low, in twice the precision. */
+static weft_status add_up(ranks *s, size_t n) {
+    const wi_comm_table *const calls = s->ctx->comm->calls;
+    weft_status status = calls->all_gather(s->ctx, s->r, s->gathered, n, WEFT_F64);
+    if (status == WEFT_OK)
+        status = calls->all_gather(s->ctx, s->low, s->gathered_low, n, WEFT_F64);
+    for (size_t e = 0; e < n && status == WEFT_OK; e++) {
+        double sum = s->c[e], lost = 0;
+        for (size_t k = e; k < n * (size_t)s->ctx->comm->size; k += n) {
+            const double x = s->gathered[k], next = sum + x, part = next - sum;
+            lost += (sum - (next - part)) + (x - part) + s->gathered_low[k];
+            sum = next;
+        }
+        s->r[e] = sum + lost;
+    }
     return status;
+}
+
+/* r = c - op(A) z, and size = |op(A)| |z|. */
+static weft_status residual(ranks *s) {
+    const size_t numbers = s->n * s->group;
+    weft_status status = WEFT_OK;
+    memset(s->r, 0, numbers * sizeof *s->r);
+    memset(s->low, 0, numbers * sizeof *s->low);
+    memset(s->size, 0, numbers * sizeof *s->size);
+    if (s->own > 0)
+        status = multiply_own(s);
+    status = combine(s, s->size, numbers, false, status);
+    return status == WEFT_OK ? add_up(s, numbers) : status;
 }
 
 static double unit_of(const ranks *s) {
@@ -400,8 +438,9 @@ static bool correct(ranks *s, progress *column) {
             continue;
         const bool last = size <= 2 * unit_of(s), taken = last || size <= p->size / 2;
         p->stalled = !taken;
-        p->active = taken && !last;
-        p->left = fmax(fmin(taken ? size / p->size * size : size, 1), unit_of(s));
+        const double left = taken ? size / p->size * size : size;
+        p->active = taken && !last && !(left <= unit_of(s) * 0x1p-10);
+        p->left = fmax(fmin(left, 1), unit_of(s));
         p->size = size;
         for (size_t i = 0; i < n && taken; i++)
             z[i] = s->type == WEFT_F64 ? z[i] + d[i] : (double)(float)(z[i] + d[i]);

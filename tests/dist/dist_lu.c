@@ -214,7 +214,12 @@ static const size_t sizes[][2] = {{0, 0},   {0, 3},   {3, 0},   {1, 1},   {2, 1}
                                   {5, 5},   {33, 33}, {70, 20}, {20, 70}, {100, 100}, {131, 97},
                                   {97, 131}};
 
-/* Rungs and types in turn; on emu, which is slow, the teaching rung has small matrices only. */
+/* Of each size, on a place that is slow: one of a few cases, which are drawn. */
+static bool is_wanted(test_random *r, size_t n) {
+    return dist_wanted(r, n) && (!dist_ctx->gpu || n < 8 || dist_draw(r, 3) == 0);
+}
+
+/* Rungs in turn; on emu, which is slow, the teaching rung has small matrices only. */
 static void factor_cases(test_random *r, const factor_case *f, int turn) {
     const char *const rung = lu_rungs[turn % 3];
     const bool columns = turn % 3 == 2;
@@ -238,7 +243,7 @@ void dist_test_lu_factor(void **state) {
         for (int shape = 0; shape < DIST_SHAPES; shape++) {
             const factor_case f = {sizes[k][0], sizes[k][1],
                                    dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (dist_wanted(&r, f.n))
+            if (is_wanted(&r, f.n))
                 factor_cases(&r, &f, turn++);
         }
     dist_ok(dist_ctx, weft_use(dist_ctx, "lu", dist_on_gpus() ? "ranks" : "auto"));
@@ -301,7 +306,7 @@ void dist_test_lu_solve(void **state) {
         for (int shape = 0; shape < DIST_SHAPES; shape++) {
             const size_t n = cases[k][0];
             const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (!dist_wanted(&r, n))
+            if (!is_wanted(&r, n))
                 continue;
             solve_case(&r, &f, cases[k][1], false);
             solve_case(&r, &f, cases[k][1], true);
@@ -331,6 +336,26 @@ static void check_determinant(const weft_report *report, const factor_case *f, d
     assert_true(fabs(one.log_abs_det - report->log_abs_det) <= 1e-3);
 }
 
+/* Refined to the last bits, x is that of one place. */
+static void check_refined(const factor_case *f, unsigned how, double *a, double *b, const double *x,
+                          size_t rhs) {
+    const size_t n = f->n;
+    const double u = f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    double *const wanted = calloc(n * rhs + 1, sizeof *wanted);
+    assert_non_null(wanted);
+    dist_ok(dist_one, weft_solve(dist_one, how & WEFT_TRANSPOSE_A, WEFT_F64, n, rhs, a, n, b, n,
+                                 wanted, n, NULL, NULL));
+    for (size_t k = 0; k < rhs; k++) {
+        double most = 0;
+        for (size_t i = 0; i < n; i++)
+            most = fmax(most, fabs(wanted[i + k * n]));
+        for (size_t i = 0; i < n; i++)
+            if (!(fabs(x[i + k * n] - wanted[i + k * n]) <= 2 * u * most))
+                fail_msg("n %zu: x[%zu] is %g off", n, i, x[i + k * n] - wanted[i + k * n]);
+    }
+    free(wanted);
+}
+
 static void system_case(test_random *r, const factor_case *f, size_t rhs, bool transposed) {
     const size_t n = f->n;
     double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
@@ -346,6 +371,7 @@ static void system_case(test_random *r, const factor_case *f, size_t rhs, bool t
                                  pb.ld, dx.p, pb.ld, NULL, &report));
     double *const x = gather(&dx, &pb, rhs);
     check_solution(f, transposed, a, x, b, rhs);
+    check_refined(f, how, a, b, x, rhs);
     check_report(&report, f, rhs);
     if (!transposed)
         check_determinant(&report, f, a);
@@ -386,7 +412,7 @@ void dist_test_solve(void **state) {
         for (int shape = 0; shape < DIST_SHAPES; shape++) {
             const size_t n = cases[k][0];
             const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
-            if (dist_wanted(&r, n))
+            if (is_wanted(&r, n))
                 system_case(&r, &f, cases[k][1], dist_draw(&r, 2));
         }
     refused_system(&r, false);
