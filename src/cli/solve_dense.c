@@ -227,7 +227,8 @@ static void print_condition(FILE *to, const weft_report *r) {
         snprintf(condition, sizeof condition, "about %.2g%s", r->condition_estimate,
                  isfinite(r->forward_bound) ? "" : ", singular as far as its type can tell");
     if (isnan(r->condition_estimate)) {
-        wi_print_line(to, WI_BEHIND_LABEL, "condition not estimated over ranks; det A = %s exp(%.9g)",
+        wi_print_line(to, WI_BEHIND_LABEL,
+                      "condition not estimated over ranks; det A = %s exp(%.9g)",
                       r->sign_det < 0 ? "-" : "+", r->log_abs_det);
         return;
     }

@@ -18,10 +18,10 @@ size_t wi_cyclic_below(const wi_cyclic *c, int rank, size_t end) {
 static void count_exchange(wi_cyclic *c) {
     const int own = c->ctx->comm->rank;
     for (int r = 0; r < c->ctx->comm->size; r++) {
-        const size_t sent = wi_cyclic_below(c, r, c->before + c->given.n) -
-                            wi_cyclic_below(c, r, c->before);
-        const size_t got = wi_cyclic_below(c, own, c->starts[r + 1]) -
-                           wi_cyclic_below(c, own, c->starts[r]);
+        const size_t sent =
+            wi_cyclic_below(c, r, c->before + c->given.n) - wi_cyclic_below(c, r, c->before);
+        const size_t got =
+            wi_cyclic_below(c, own, c->starts[r + 1]) - wi_cyclic_below(c, own, c->starts[r]);
         c->outgoing[r] = sent * c->ld;
         c->incoming[r] = got * c->ld;
     }

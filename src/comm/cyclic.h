@@ -31,11 +31,11 @@ typedef struct wi_cyclic {
     char *a;       /* these, in memory of the rank's own place, in the order of the whole */
     size_t ld;
     /* Room for the exchange, unless the matrix is shared. */
-    char *passed; /* the columns that this rank passes, in the order of the ranks they go to */
-    char *dealt;  /* the columns dealt to it, where the communicator can reach them */
-    char *piece;  /* a block, if `passed` is not in memory of the rank's place */
-    size_t *starts;               /* where the columns begin that each rank passes, and `all` */
-    size_t *outgoing, *incoming;  /* elements that go to each rank when they are dealt, and come */
+    char *passed;   /* the columns that this rank passes, in the order of the ranks they go to */
+    char *dealt;    /* the columns dealt to it, where the communicator can reach them */
+    char *piece;    /* a block, if `passed` is not in memory of the rank's place */
+    size_t *starts; /* where the columns begin that each rank passes, and `all` */
+    size_t *outgoing, *incoming; /* elements that go to each rank when they are dealt, and come */
 } wi_cyclic;
 
 /* Learns how many columns the ranks pass: fills all but what is dealt out. Collective. */

@@ -7,8 +7,8 @@
 #include "core/gpu.h"
 
 enum {
-    STRIPS = 8,   /* in which columns are changed during a broadcast that must be driven on */
-    STRIP = 512   /* columns of one at least, so that products stay efficient */
+    STRIPS = 8, /* in which columns are changed during a broadcast that must be driven on */
+    STRIP = 512 /* columns of one at least, so that products stay efficient */
 };
 
 static bool on_gpu(const wi_sweep *s) {
@@ -190,9 +190,9 @@ static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
         update_left(s, k);
         return status;
     }
-    weft_status status = calls_of(s)->begin_broadcast(
-        s->c->ctx, message, s->steps->message_bytes(s->user, k + 1), WEFT_U8,
-        wi_cyclic_owner(s->c, k + 1));
+    weft_status status =
+        calls_of(s)->begin_broadcast(s->c->ctx, message, s->steps->message_bytes(s->user, k + 1),
+                                     WEFT_U8, wi_cyclic_owner(s->c, k + 1));
     if (status == WEFT_OK)
         status = update_driving(s, k, first, n);
     if (status == WEFT_OK)

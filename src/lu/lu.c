@@ -177,9 +177,8 @@ static void describe(wi_call *call, const request *r) {
     const wi_lu_args *const g = &r->args;
     wi_call_begin(call, name, 0, 0);
     call->distributed = true;
-    wi_call_add(call, r->by_rows
-                          ? wi_matrix("a", g->a, g->m, g->n, "lda", g->lda, g->type, use)
-                          : wi_columns("a", g->a, g->m, g->n, "lda", g->lda, g->type, use));
+    wi_call_add(call, r->by_rows ? wi_matrix("a", g->a, g->m, g->n, "lda", g->lda, g->type, use)
+                                 : wi_columns("a", g->a, g->m, g->n, "lda", g->lda, g->type, use));
     wi_call_add(call, wi_elements("pivot", g->pivot, g->m < g->n ? g->m : g->n, WEFT_I64, WI_OUT));
 }
 

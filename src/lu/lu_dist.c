@@ -17,7 +17,7 @@ typedef struct work {
     wi_cyclic c;
     wi_sweep sweep;
     const wi_lu_call *call;
-    char *tails;   /* of all messages, in memory of the place: the pivots, and the words of a rung */
+    char *tails; /* of all messages, in memory of the place: the pivots, and the words of a rung */
     int64_t *host; /* a copy */
 } work;
 
@@ -122,9 +122,8 @@ static weft_status exchange_rows(void *user, size_t k, const char *message, size
                                  size_t n) {
     const work *const w = user;
     const block b = block_at(w, k);
-    return wi_lu_swap_rows(w->c.ctx->child, w->c.given.type, n,
-                           wi_cyclic_at(&w->c, b.first, first), w->c.ld, b.pivots,
-                           tail_of(w, &b, message), true);
+    return wi_lu_swap_rows(w->c.ctx->child, w->c.given.type, n, wi_cyclic_at(&w->c, b.first, first),
+                           w->c.ld, b.pivots, tail_of(w, &b, message), true);
 }
 
 static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
@@ -241,8 +240,7 @@ static weft_status check_pivot(const work *w) {
     const size_t count = least(w->c.given.m, w->c.all), width = width_of(w);
     const size_t lines = w->call->by_rows ? args->m : args->n;
     const size_t length = w->call->by_rows ? args->n : args->m;
-    const weft_status status =
-        wi_check_array(ctx, name, "pivot", args->pivot, count, WEFT_I64);
+    const weft_status status = wi_check_array(ctx, name, "pivot", args->pivot, count, WEFT_I64);
     if (status != WEFT_OK || args->n == 0 ||
         !wi_overlap(args->a, ((lines - 1) * args->lda + length) * width, args->pivot,
                     count * sizeof *args->pivot))

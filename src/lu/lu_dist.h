@@ -34,8 +34,8 @@ bool wi_lu_wants_gpus(weft_context *ctx, const wi_lu_args *args);
 weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args *args,
                            bool by_rows, int64_t *words);
 
-/* A call of weft_lu_solve over ranks, as its user makes it: `columns` of lu and `nrhs` of b are what
- * this rank passes. */
+/* A call of weft_lu_solve over ranks, as its user makes it: `columns` of lu and `nrhs` of b are
+ * what this rank passes. */
 typedef struct wi_lu_solving {
     weft_type type;
     bool by_rows, transposed;

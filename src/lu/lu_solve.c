@@ -125,8 +125,7 @@ static weft_status run_share(weft_context *rank, void *user) {
     const size_t count = (size_t)rank->comm->size, own = (size_t)rank->comm->rank;
     const size_t first = g->nrhs * own / count, end = g->nrhs * (own + 1) / count;
     const size_t at = first * (g->by_rows ? 1 : g->ldb) * weft_type_size(g->type);
-    const unsigned how =
-        (g->by_rows ? WEFT_ROW_MAJOR : 0) | (g->transposed ? WEFT_TRANSPOSE_A : 0);
+    const unsigned how = (g->by_rows ? WEFT_ROW_MAJOR : 0) | (g->transposed ? WEFT_TRANSPOSE_A : 0);
     return wi_local(rank, weft_lu_solve(rank->child, how, g->type, g->columns, end - first, g->lu,
                                         g->lda, g->pivot, (char *)g->b + at, g->ldb));
 }

@@ -24,16 +24,16 @@ typedef struct work {
     size_t columns; /* of lu that this rank passes */
     size_t first;   /* the first of them in the whole */
     size_t all_rhs;
-    size_t *starts;          /* where the columns begin that each rank passes, and n */
-    size_t *rhs;             /* right-hand sides that each passes */
+    size_t *starts;           /* where the columns begin that each rank passes, and n */
+    size_t *rhs;              /* right-hand sides that each passes */
     size_t *leaving, *coming; /* elements that go to each rank, and come, when rows are gathered */
-    char *x;                 /* the own right-hand sides, by columns, in memory of the place */
-    char *y;                 /* the own rows of all right-hand sides, likewise */
-    char *leave, *come;      /* x and y where the communicator reaches them */
-    char *in, *out;          /* messages, in memory of the place */
-    char *wire;              /* and in host memory, if the communicator reaches no other */
-    size_t together;         /* right-hand sides of a message */
-    weft_status status;      /* of this rank's own steps */
+    char *x;                  /* the own right-hand sides, by columns, in memory of the place */
+    char *y;                  /* the own rows of all right-hand sides, likewise */
+    char *leave, *come;       /* x and y where the communicator reaches them */
+    char *in, *out;           /* messages, in memory of the place */
+    char *wire;               /* and in host memory, if the communicator reaches no other */
+    size_t together;          /* right-hand sides of a message */
+    weft_status status;       /* of this rank's own steps */
     bool entered;
 } work;
 
@@ -176,8 +176,8 @@ static weft_status scatter_rows(work *w) {
 /* ---- messages between neighbours ---- */
 
 static weft_status receive(work *w, size_t n, int from) {
-    const weft_status status = w->ctx->comm->calls->recv(w->ctx, w->wire ? w->wire : w->in, n,
-                                                         w->s.type, from);
+    const weft_status status =
+        w->ctx->comm->calls->recv(w->ctx, w->wire ? w->wire : w->in, n, w->s.type, from);
     if (status == WEFT_OK && w->wire)
         STEP(w, weft_copy(w->ctx->child, w->in, w->wire, n * width_of(w)));
     return status;
@@ -195,7 +195,7 @@ static weft_status pass_on(work *w, size_t n, int to) {
  * that are still to be found; with a transposed one, the rows that are found. */
 typedef struct sweep {
     bool upper, transposed;
-    bool up; /* from rank 0 on */
+    bool up;      /* from rank 0 on */
     int from, to; /* neighbours, or -1 */
     size_t rows_in, rows_out;
 } sweep;
@@ -256,8 +256,7 @@ static weft_status solve_own(const work *w, const sweep *v, char *y, size_t rhs)
                                 .lda = w->s.lda,
                                 .b = y,
                                 .ldb = w->columns};
-    return w->columns == 0 ? WEFT_OK
-                           : wi_pick(child, &wi_trsm_ladder, t.type, &t)->run(child, &t);
+    return w->columns == 0 ? WEFT_OK : wi_pick(child, &wi_trsm_ladder, t.type, &t)->run(child, &t);
 }
 
 /* Copies rows of a message to rows of another. */
@@ -400,12 +399,11 @@ static weft_status run_checked(work *w, const wi_lu_solving *g) {
 weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *g, weft_status status) {
     const uint64_t alike = wi_alike_bytes(
         wi_alike(wi_alike(wi_alike(0, g->type), g->by_rows), g->transposed), name, sizeof name);
-    work w = {.ctx = ctx,
-              .columns = g->columns,
-              .s = {.type = g->type,
-                    .by_rows = g->by_rows,
-                    .transposed = g->transposed,
-                    .nrhs = g->nrhs}};
+    work w = {
+        .ctx = ctx,
+        .columns = g->columns,
+        .s = {
+            .type = g->type, .by_rows = g->by_rows, .transposed = g->transposed, .nrhs = g->nrhs}};
     ctx->comm->call = name;
     status = wi_agree(ctx, alike, status);
     if (status != WEFT_OK)

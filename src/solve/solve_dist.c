@@ -25,13 +25,13 @@ typedef struct ranks {
     weft_report *report;
     const char *call;
     weft_type type;
-    size_t n;             /* the order, */
-    size_t first, own;    /* and the columns of A that this rank passes */
+    size_t n;          /* the order, */
+    size_t first, own; /* and the columns of A that this rank passes */
     size_t rhs_first, rhs, all_rhs;
-    const uint64_t *all;  /* own and rhs of each rank */
-    wi_grid a, b;         /* of op(A): own columns, or rows if it is transposed */
-    wi_grid x;            /* what the call passes */
-    char *f;              /* factors of A, own columns */
+    const uint64_t *all; /* own and rhs of each rank */
+    wi_grid a, b;        /* of op(A): own columns, or rows if it is transposed */
+    wi_grid x;           /* what the call passes */
+    char *f;             /* factors of A, own columns */
     int64_t *pivot, *at;
     size_t *counts;
     size_t group, share, share_first; /* right-hand sides in work; those this rank substitutes */
@@ -39,7 +39,7 @@ typedef struct ranks {
     double *c, *z, *r, *size;
     double *low; /* what r is short of, as each rank has it */
     double *row_most, *gathered, *gathered_low;
-    char *d; /* corrections, of the type */
+    char *d;               /* corrections, of the type */
     double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
     double norm;
     /* On the place: */
@@ -180,8 +180,8 @@ static weft_status check_finite(ranks *s, const wi_grid *g, const char *which, s
 static weft_status load(ranks *s) {
     const bool transposed = s->args->transposed;
     const wi_grid columns = transposed ? wi_grid_turned(&s->a) : s->a;
-    weft_status status = check_finite(s, &s->a, "a", transposed ? s->first : 0,
-                                      transposed ? 0 : s->first);
+    weft_status status =
+        check_finite(s, &s->a, "a", transposed ? s->first : 0, transposed ? 0 : s->first);
     if (status == WEFT_OK)
         status = check_finite(s, &s->b, "b", 0, s->rhs_first);
     if (status == WEFT_OK && s->own > 0)
@@ -250,13 +250,10 @@ static weft_status measure_determinant(ranks *s) {
 
 static weft_status factor(ranks *s) {
     int64_t words[WI_LU_WORDS];
-    const wi_lu_call call = {.args = {.type = s->type,
-                                      .m = s->n,
-                                      .n = s->own,
-                                      .a = s->f,
-                                      .lda = s->n,
-                                      .pivot = s->pivot},
-                             .words = words};
+    const wi_lu_call call = {
+        .args =
+            {.type = s->type, .m = s->n, .n = s->own, .a = s->f, .lda = s->n, .pivot = s->pivot},
+        .words = words};
     const weft_status status = wi_run(s->ctx, &wi_lu_ladder, s->call, s->type, &call);
     if (status != WEFT_OK)
         return status;
@@ -458,10 +455,9 @@ static void judge(ranks *s, const progress *column) {
         const double most = largest_of(s->z + j * n, n);
         const double scale = s->norm * most + largest_of(c, n), normwise = largest_of(r, n);
         for (size_t i = 0; i < n; i++)
-            report->backward_error =
-                wi_larger(report->backward_error,
-                          wi_row_error(fabs(r[i]), s->size[i + j * n], fabs(c[i]),
-                                       s->row_most[i] * most, tiny));
+            report->backward_error = wi_larger(
+                report->backward_error, wi_row_error(fabs(r[i]), s->size[i + j * n], fabs(c[i]),
+                                                     s->row_most[i] * most, tiny));
         report->normwise_error =
             wi_larger(report->normwise_error, normwise == 0 ? 0 : normwise / scale);
         report->forward_estimate = wi_larger(report->forward_estimate, column[j].left);

@@ -210,9 +210,9 @@ static void random_case(test_random *r, const factor_case *f) {
     free(a), free(lu), free(pivot);
 }
 
-static const size_t sizes[][2] = {{0, 0},   {0, 3},   {3, 0},   {1, 1},   {2, 1},    {1, 2},
-                                  {5, 5},   {33, 33}, {70, 20}, {20, 70}, {100, 100}, {131, 97},
-                                  {97, 131}};
+static const size_t sizes[][2] = {{0, 0},     {0, 3},    {3, 0},   {1, 1},   {2, 1},
+                                  {1, 2},     {5, 5},    {33, 33}, {70, 20}, {20, 70},
+                                  {100, 100}, {131, 97}, {97, 131}};
 
 /* Of each size, on a place that is slow: one of a few cases, which are drawn. */
 static bool is_wanted(test_random *r, size_t n) {
@@ -241,8 +241,8 @@ void dist_test_lu_factor(void **state) {
     int turn = 0;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int shape = 0; shape < DIST_SHAPES; shape++) {
-            const factor_case f = {sizes[k][0], sizes[k][1],
-                                   dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
+            const factor_case f = {sizes[k][0], sizes[k][1], dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32,
+                                   (dist_shape)shape};
             if (is_wanted(&r, f.n))
                 factor_cases(&r, &f, turn++);
         }
@@ -280,8 +280,7 @@ static void solve_case(test_random *r, const factor_case *f, size_t rhs, bool tr
     const size_t n = f->n;
     double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
     const bool by_rows = dist_draw(r, 2);
-    const unsigned how =
-        (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
+    const unsigned how = (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
     const piece pa = choose_piece(r, f->type, by_rows, n, dist_deal(r, f->shape, n));
     const piece pb = choose_piece(r, f->type, by_rows, n,
                                   dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), rhs));
@@ -299,7 +298,7 @@ static void solve_case(test_random *r, const factor_case *f, size_t rhs, bool tr
 
 void dist_test_lu_solve(void **state) {
     (void)state;
-    static const size_t cases[][2] = {{0, 3},  {3, 0},   {1, 1},   {2, 1},  {5, 7},
+    static const size_t cases[][2] = {{0, 3},  {3, 0},   {1, 1},   {2, 1},   {5, 7},
                                       {33, 1}, {64, 40}, {100, 3}, {70, 130}};
     test_random r = test_random_at(81);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
@@ -321,8 +320,8 @@ static void check_report(const weft_report *report, const factor_case *f, size_t
     assert_int_equal(report->ranks, ranks);
     assert_int_equal(report->n, f->n);
     assert_int_equal(report->right_hand_sides, rhs);
-    if (rhs > 0 && !(report->backward_error <= 2 * (f->type == WEFT_F64 ? DBL_EPSILON
-                                                                         : (double)FLT_EPSILON)))
+    if (rhs > 0 &&
+        !(report->backward_error <= 2 * (f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON)))
         fail_msg("n %zu: backward error %g", f->n, report->backward_error);
 }
 
@@ -330,8 +329,8 @@ static void check_report(const weft_report *report, const factor_case *f, size_t
 static void check_determinant(const weft_report *report, const factor_case *f, double *a) {
     weft_report one = {.size = sizeof one};
     double b = 0;
-    dist_ok(dist_one, weft_solve(dist_one, 0, WEFT_F64, f->n, 0, a, f->n, &b, f->n, &b, f->n, NULL,
-                                 &one));
+    dist_ok(dist_one,
+            weft_solve(dist_one, 0, WEFT_F64, f->n, 0, a, f->n, &b, f->n, &b, f->n, NULL, &one));
     assert_int_equal(one.sign_det, report->sign_det);
     assert_true(fabs(one.log_abs_det - report->log_abs_det) <= 1e-3);
 }
