@@ -49,6 +49,13 @@ extern "C" {
  * A host matrix that does not fit the memory of a GPU (7/8 of it) is factored there all the same,
  * in panels of columns that come one after another; where pivots are tied, rounding may then choose
  * others. If memory runs out on the way, what A holds is lost. */
+ * On place mpi the matrix is the columns of all ranks in their order: a rank passes n of them, any
+ * number, of m rows each, m the same on all. pivot has the min(m, columns of all) pivots on every
+ * rank, and columns in messages are counted in the whole. All ranks return the same status and
+ * message of WEFT_ESINGULAR and WEFT_ENONFINITE. Temporary memory is about twice a rank's part. On
+ * place gpus a large matrix is factored by all GPUs. The bits depend on the number of ranks or
+ * GPUs, and on nothing else that may change from run to run; where no rounding happens they are
+ * those of one place. */
 WEFT_API weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m,
                                     size_t n, void *a, size_t lda, int64_t *pivot);
 
@@ -69,6 +76,12 @@ WEFT_API weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type t
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. It takes temporary memory as large as B. Factors in host memory
  * that do not fit the memory of a GPU come there in panels, twice. */
+ * queued on the context's stream. It takes temporary memory as large as B.
+ *
+ * On place mpi a rank passes n columns of lu, as many as to weft_lu_factor, all of pivot, and any
+ * number nrhs of columns of B; the order is the number of columns of lu on all ranks, of which lda
+ * and, unless B is stored by rows, ldb are at least that. X comes where B was. On place gpus many
+ * right-hand sides are shared out to the GPUs. */
 WEFT_API weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                    size_t nrhs, const void *lu, size_t lda, const int64_t *pivot,
                                    void *b, size_t ldb);

@@ -83,13 +83,14 @@ typedef struct weft_report {
     int equilibrated; /* 1: R or C is not 1. The least and largest powers of two in each: */
     int row_power_least, row_power_most, column_power_least, column_power_most;
     weft_type factor_type; /* f64 or f32 */
-    const char *method;    /* the rung of "solve" that gave the answer: "direct" or "mixed" */
-    const char *variant;   /* the rung of "lu" or "cholesky" */
-    int fell_back;         /* 1: mixed was tried first, and was not accurate enough */
-    size_t column;         /* after WEFT_ESINGULAR or WEFT_ENOTSPD: the column; else SIZE_MAX */
-    size_t bytes;          /* of temporary memory, without copies of host arrays on a GPU */
+    const char *method;  /* the rung of "solve" that gave the answer: "direct", "mixed", "ranks" */
+    const char *variant; /* the rung of "lu" or "cholesky" */
+    int fell_back;       /* 1: mixed was tried first, and was not accurate enough */
+    size_t column;       /* after WEFT_ESINGULAR or WEFT_ENOTSPD: the column; else SIZE_MAX */
+    size_t bytes;        /* of temporary memory, without copies of host arrays on a GPU */
     double factor_seconds; /* from A to its factors, the attempt of a fallback included */
     double solve_seconds;  /* the rest: substitution, refinement, estimates */
+    size_t ranks;          /* that factored: of place mpi, or the GPUs of place gpus; else 1 */
 } weft_report;
 
 /* `how`: WEFT_ROW_MAJOR, WEFT_TRANSPOSE_A.
@@ -125,7 +126,15 @@ typedef struct weft_report {
  * GPU: it looks at the result as it goes. So it cannot be captured into a graph. Temporary memory
  * is about that of A, and 8 bytes for each element of X; right-hand sides are worked on 64 at a
  * time. The residuals of many right-hand sides take time too: each step of refinement costs five
- * times what the substitution does; if that matters, limit `refine`. */
+ * times what the substitution does; if that matters, limit `refine`.
+ *
+ * On place mpi a rank passes n columns of A, and nrhs columns of B and X, as in weft_lu_solve. What
+ * differs there: A is factored in its own type (precision MIXED is WEFT_EUNSUPPORTED), not
+ * equilibrated, and without GMRES; condition_estimate, forward_bound and growth are NaN, and no
+ * witness is given; after WEFT_ESINGULAR `column` is one of A, also with WEFT_TRANSPOSE_A; a rank
+ * whose part has an entry that is not finite returns WEFT_ENONFINITE, the others WEFT_ECOMM. The
+ * report is the same on all ranks but for times. On place gpus all GPUs factor a large A; the rest
+ * is done by the first. */
 WEFT_API weft_status weft_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                 size_t nrhs, const void *a, size_t lda, const void *b, size_t ldb,
                                 void *x, size_t ldx, const weft_solve_options *options,

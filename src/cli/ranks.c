@@ -26,6 +26,16 @@ wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status
     return agree(args, ctx, status);
 }
 
+wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit result) {
+    if (weft_ranks(ctx) == 1)
+        return result;
+    if (result == WI_EXIT_OK)
+        return agree(args, ctx, WEFT_OK);
+    ctx->comm->call = args->command->name;
+    wi_agree(ctx, 0, wi_fail(ctx, WEFT_EIO, "its files or options are refused"));
+    return result;
+}
+
 wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char *path,
                          const weft_type *type, wi_npy *array) {
     wi_note note = {""};

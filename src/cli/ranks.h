@@ -18,6 +18,9 @@ wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char
 wi_exit wi_agree_loaded(const wi_arguments *args, weft_context *ctx, weft_status status,
                         const wi_note *note);
 
+/* Has every rank done well? The ranks that have not have said why; others say which one has not. */
+wi_exit wi_agree_result(const wi_arguments *args, weft_context *ctx, wi_exit result);
+
 /* As wi_save. An array of one dimension may have any number of elements on each rank; others are
  * written where they were read. */
 wi_exit wi_save_part(const wi_arguments *args, weft_context *ctx, const wi_option *option,

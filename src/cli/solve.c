@@ -7,6 +7,7 @@
 
 #include "cli/matrix.h"
 #include "cli/memory.h"
+#include "cli/ranks.h"
 #include "cli/rhs.h"
 #include "cli/solve_dense.h"
 #include "cli/text.h"
@@ -305,6 +306,12 @@ static wi_exit execute(const wi_arguments *args) {
         return wi_solve_dense(args);
     if (result == WI_EXIT_OK)
         result = wi_session_open(args, "sparse", &s.ctx);
+    if (result == WI_EXIT_OK && weft_ranks(s.ctx) > 1) {
+        if (weft_rank(s.ctx) == 0)
+            wi_say_error("solve: a sparse matrix is not solved over ranks; choose place cpu or "
+                         "gpu, and start it without mpirun");
+        result = WI_EXIT_FAILED;
+    }
     if (result == WI_EXIT_OK)
         result = run(&s);
     wi_host_free(s.factor_seconds);
@@ -341,7 +348,9 @@ const wi_command wi_solve_command = {
         "how accurate X is. Without --rhs B is A times a column of ones. A dense matrix, "
         ".npy of f64 or f32 in either order, is solved by elimination with row pivoting "
         "or, with --spd, by Cholesky factorization, and always refined; --precision mixed "
-        "factors f64 in f32; --variant takes direct or mixed there. A sparse matrix, .mtx, "
+        "factors f64 in f32; --variant takes direct or mixed there. On place gpus large dense "
+        "matrices are factored by all GPUs; on place mpi by all ranks, each of which reads the "
+        "files. A sparse matrix, .mtx, "
         "is symmetric positive definite, and the report says ordering and fill. Of a matrix "
         "that is given as positive definite in .npy the lower triangle is read. One "
         "that is singular or not positive "
@@ -360,5 +369,6 @@ const wi_command wi_solve_command = {
     .suffixes = "mtx npy",
     .least_operands = 1,
     .most_operands = 1,
+    .over_ranks = true,
     .run = execute,
 };

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/matrix.h"
+#include "cli/ranks.h"
 #include "cli/rhs.h"
 #include "cli/text.h"
 #include "weft/solve.h"
@@ -158,8 +159,12 @@ static wi_exit make_right_side(dense_solving *d) {
 
 /* ---- solving ---- */
 
-/* The flags are those of B. In C order what is stored in Fortran order is the transpose. */
+/* The flags are those of B. In C order what is stored in Fortran order is the transpose. Over ranks
+ * each passes an equal part of the columns of A as it is stored, and rank 0 all right-hand sides.
+ */
 static wi_exit compute(dense_solving *d) {
+    const size_t rank = (size_t)weft_rank(d->ctx), ranks = (size_t)weft_ranks(d->ctx);
+    const size_t first = d->n * rank / ranks, columns = d->n * (rank + 1) / ranks - first;
     const bool by_rows = !d->b.layout.fortran_order && d->b.layout.dims == 2;
     const bool turned = d->a.layout.fortran_order == by_rows;
     const bool spd = wi_given(d->args, &wi_spd_option);
@@ -167,9 +172,11 @@ static wi_exit compute(dense_solving *d) {
     const unsigned how = (by_rows ? WEFT_ROW_MAJOR : 0) | (turned ? other : 0);
     const size_t ldb = by_rows ? d->rhs : d->n;
     d->report = (weft_report){.size = sizeof d->report};
+    const char *const a =
+        (const char *)d->a.data + first * (by_rows ? 1 : d->n) * weft_type_size(d->a.layout.type);
     const weft_status status = (spd ? weft_solve_spd : weft_solve)(
-        d->ctx, how, d->a.layout.type, d->n, d->rhs, d->a.data, d->n, d->b.data, ldb, d->b.data,
-        ldb, &d->options, &d->report);
+        d->ctx, how, d->a.layout.type, columns, rank == 0 ? d->rhs : 0, a, d->n, d->b.data, ldb,
+        d->b.data, ldb, &d->options, &d->report);
     return status == WEFT_OK ? WI_EXIT_OK : wi_session_failed(d->ctx);
 }
 
@@ -181,6 +188,10 @@ static void print_json(const dense_solving *d) {
     wi_json_open(&json);
     wi_json_string(&json, "matrix", d->args->operand[0]);
     wi_json_string(&json, "place", weft_place(d->ctx));
+    if (weft_ranks(d->ctx) > 1)
+        wi_json_ranks(&json, d->ctx);
+    else
+        wi_json_count(&json, "ranks", r->ranks);
     wi_json_string(&json, "method", r->method);
     wi_json_string(&json, "variant", r->variant ? r->variant : "none");
     wi_json_string(&json, "type", weft_type_name(d->a.layout.type));
@@ -215,6 +226,12 @@ static void print_condition(FILE *to, const weft_report *r) {
     if (isfinite(r->condition_estimate))
         snprintf(condition, sizeof condition, "about %.2g%s", r->condition_estimate,
                  isfinite(r->forward_bound) ? "" : ", singular as far as its type can tell");
+    if (isnan(r->condition_estimate)) {
+        wi_print_line(to, WI_BEHIND_LABEL,
+                      "condition not estimated over ranks; det A = %s exp(%.9g)",
+                      r->sign_det < 0 ? "-" : "+", r->log_abs_det);
+        return;
+    }
     wi_print_line(to, WI_BEHIND_LABEL, "condition %s; growth %.3g; det A = %s exp(%.9g)", condition,
                   r->growth, r->sign_det < 0 ? "-" : "+", r->log_abs_det);
 }
@@ -222,7 +239,10 @@ static void print_condition(FILE *to, const weft_report *r) {
 static void print_report(const dense_solving *d) {
     FILE *const to = wi_value(d->args, &wi_output_option) ? stderr : stdout;
     const weft_report *const r = &d->report;
-    char a[WI_FIELD_BYTES], bound[48] = "no bound can be told";
+    char a[WI_FIELD_BYTES], bound[48] = "no bound can be told", together[48] = "";
+    if (r->ranks > 1)
+        snprintf(together, sizeof together, ", %zu %s", r->ranks,
+                 weft_ranks(d->ctx) > 1 ? "ranks" : "GPUs");
     wi_print_line(to, WI_BEHIND_LABEL, "%s%s%s: n = %zu, %s", wi_style_on(to, WI_BOLD),
                   wi_matrix_name(d->args), wi_style_on(to, WI_PLAIN), r->n,
                   weft_type_name(d->a.layout.type));
@@ -230,10 +250,10 @@ static void print_report(const dense_solving *d) {
         wi_print_line(to, WI_BEHIND_LABEL,
                       "scaled    rows by 2^%d to 2^%d, columns by 2^%d to 2^%d", r->row_power_least,
                       r->row_power_most, r->column_power_least, r->column_power_most);
-    wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, in %s%s, by %s on %s",
+    wi_print_line(to, WI_BEHIND_LABEL, "factor    %s, in %s%s, by %s on %s%s",
                   wi_format_seconds(r->factor_seconds, a), weft_type_name(r->factor_type),
                   r->fell_back ? " because f32 was not accurate enough" : "",
-                  r->variant ? r->variant : "none", weft_place(d->ctx));
+                  r->variant ? r->variant : "none", weft_place(d->ctx), together);
     wi_print_line(
         to, WI_BEHIND_LABEL, "solve     %s, %zu right-hand side%s, %zu step%s of refinement%s",
         wi_format_seconds(r->solve_seconds, a), r->right_hand_sides, wi_plural(r->right_hand_sides),
@@ -246,13 +266,29 @@ static void print_report(const dense_solving *d) {
     print_condition(to, r);
 }
 
-static wi_exit run(dense_solving *d) {
-    wi_exit result = load_matrix(d);
+/* Ranks read the whole files, each for itself. */
+static wi_exit load(dense_solving *d) {
+    const char *const rhs = wi_value(d->args, &wi_rhs_option);
+    wi_exit result = WI_EXIT_OK;
+    if (weft_ranks(d->ctx) > 1 &&
+        (wi_is_standard(d->args->operand[0]) || (rhs && wi_is_standard(rhs)))) {
+        wi_say_error("solve: ranks cannot share standard input; name a file that all can read");
+        result = WI_EXIT_FAILED;
+    }
     if (result == WI_EXIT_OK)
-        result = wi_given(d->args, &wi_rhs_option) ? load_right_sides(d) : make_right_side(d);
+        result = load_matrix(d);
+    if (result == WI_EXIT_OK)
+        result = rhs ? load_right_sides(d) : make_right_side(d);
+    return wi_agree_result(d->args, d->ctx, result);
+}
+
+static wi_exit run(dense_solving *d) {
+    wi_exit result = load(d);
     if (result == WI_EXIT_OK)
         result = compute(d);
-    if (result == WI_EXIT_OK && wi_given(d->args, &wi_output_option))
+    if (result != WI_EXIT_OK || weft_rank(d->ctx) > 0)
+        return result;
+    if (wi_given(d->args, &wi_output_option))
         result = wi_save(d->args, &wi_output_option, &d->b);
     if (result != WI_EXIT_OK)
         return result;

@@ -52,6 +52,12 @@ typedef struct wi_comm_table {
                           weft_op op);
     weft_status (*send)(weft_context *ctx, const void *data, size_t n, weft_type type, int to_rank);
     weft_status (*recv)(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank);
+    /* A broadcast in the background, of a backend that has it (else both are NULL): begins one; and
+     * `poll` drives it on and says whether it is over, or with `wait` returns when it is. One at a
+     * time, and no other step until it is over. */
+    weft_status (*begin_broadcast)(weft_context *ctx, void *data, size_t n, weft_type type,
+                                   int root);
+    weft_status (*poll)(weft_context *ctx, bool wait, bool *over);
     void (*close)(weft_context *ctx); /* frees the backend's state; waits for nobody */
 } wi_comm_table;
 

@@ -410,6 +410,38 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
     return status;
 }
 
+/* ---- in the background ---- */
+
+static weft_status begin_broadcast(weft_context *ctx, void *data, size_t n, weft_type type,
+                                   int root) {
+    wi_mpi *const m = state_of(ctx);
+    m->behind_count = 0;
+    if (n > ctx->comm->piece * WI_MPI_BEHIND)
+        return broadcast(ctx, data, n, type, root);
+    weft_status status = begin(ctx);
+    for (size_t i = 0; i < n && status == WEFT_OK; i += ctx->comm->piece) {
+        const int count = (int)smaller(n - i, ctx->comm->piece);
+        const int error = MPI_Ibcast(out(data, i, type), count, mpi_type(type), root, m->all,
+                                     &m->behind[m->behind_count++]);
+        status = error == MPI_SUCCESS ? WEFT_OK : mpi_failed(ctx, error);
+    }
+    return status;
+}
+
+static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {
+    wi_mpi *const m = state_of(ctx);
+    weft_status status = begin(ctx);
+    int done = 1;
+    if (status == WEFT_OK && wait)
+        status = wait_all(ctx, m->behind, m->behind_count);
+    else if (status == WEFT_OK)
+        MPI_Testall(m->behind_count, m->behind, &done, MPI_STATUSES_IGNORE);
+    *over = done;
+    if (done)
+        m->behind_count = 0;
+    return status;
+}
+
 const wi_comm_table wi_comm_mpi = {.name = "mpi",
                                    .barrier = barrier,
                                    .broadcast = broadcast,
@@ -422,4 +454,6 @@ const wi_comm_table wi_comm_mpi = {.name = "mpi",
                                    .exscan = exscan,
                                    .send = send,
                                    .recv = recv,
+                                   .begin_broadcast = begin_broadcast,
+                                   .poll = poll_behind,
                                    .close = wi_comm_mpi_close};

@@ -8,6 +8,10 @@
 #include "comm/comm.h"
 #include "comm/peers.h"
 
+enum {
+    WI_MPI_BEHIND = 16
+};
+
 typedef struct wi_mpi {
     MPI_Comm all;   /* for the steps; a copy of the caller's communicator */
     MPI_Comm notes; /* for notes about ranks that have died; another copy */
@@ -17,6 +21,8 @@ typedef struct wi_mpi {
     MPI_Request *requests;
     int *counts, *offsets;
     size_t *sent;
+    MPI_Request behind[WI_MPI_BEHIND]; /* pieces of the broadcast in the background */
+    int behind_count;
 } wi_mpi;
 
 extern const wi_comm_table wi_comm_mpi;

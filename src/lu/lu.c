@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+#include "comm/gpus.h"
 #include "core/call.h"
 #include "core/gpu.h"
 #include "gemm/transpose.h"
+#include "lu/lu_dist.h"
 
 enum {
     A,
@@ -146,25 +148,62 @@ static weft_status tell(weft_context *ctx, const int64_t *words) {
     return WEFT_OK;
 }
 
-weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
-                           void *a, size_t lda, int64_t *pivot) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = wi_lu_check(ctx, name, type, how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
-    if (status != WEFT_OK)
-        return status;
-    request r = {.args = {.type = type, .m = m, .n = n},
-                 .by_rows = how & WEFT_ROW_MAJOR,
-                 .words = {WI_LU_NONE, WI_LU_NONE}};
+/* ---- over ranks, and over all GPUs ---- */
+
+static weft_status run_ranks(weft_context *ctx, const request *r, bool shared, int64_t *words,
+                             weft_status status) {
+    const wi_lu_call call = {r->args, r->by_rows, shared, words};
+    const uint64_t alike = wi_alike(wi_alike(0, r->args.m), r->by_rows);
+    return wi_dist_run(ctx, &wi_lu_ladder, name, r->args.type, alike, status, &call);
+}
+
+/* All ranks have the whole matrix, and find the same words. */
+static weft_status run_share(weft_context *rank, void *user) {
+    request *const r = user;
+    int64_t unused[WI_LU_WORDS];
+    return run_ranks(rank, r, true, weft_rank(rank) == 0 ? r->words : unused, WEFT_OK);
+}
+
+bool wi_lu_wants_gpus(weft_context *ctx, const wi_lu_args *g) {
+    enum {
+        LEAST = 8192 /* one GPU factors smaller ones as fast */
+    };
+    if (!wi_is_gpus(ctx) || wi_gpu_capturing(ctx))
+        return false;
+    const wi_row *const forced = wi_forced_row(ctx, &wi_lu_ladder);
+    if (forced)
+        return forced->scope == WI_DISTRIBUTED;
+    return wi_gpus_count(ctx) > 1 && g->m >= LEAST && g->n >= LEAST;
+}
+
+weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args *args,
+                           bool by_rows, int64_t *words) {
+    request r = {.args = *args, .by_rows = by_rows};
+    const weft_status status = wi_gpus_run(ctx, &wi_lu_ladder, call, run_share, &r);
+    memcpy(words, r.words, sizeof r.words);
+    return status;
+}
+
+/* A matrix in memory of one GPU stays there, unless a rung over all is forced. */
+static bool wants_gpus(weft_context *ctx, const request *r) {
+    const wi_lu_args *const g = &r->args;
+    return wi_lu_wants_gpus(ctx, g) &&
+           wi_gpus_wanted(ctx, &wi_lu_ladder, g->a, (r->by_rows ? g->m : g->n) * g->lda,
+                          weft_type_size(g->type));
+}
+
+static void describe(wi_call *call, const request *r) {
     const unsigned use = WI_IN | WI_OUT;
-    wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, r.by_rows ? wi_matrix("a", a, m, n, "lda", lda, type, use)
-                                 : wi_columns("a", a, m, n, "lda", lda, type, use));
-    wi_call_add(&call, wi_elements("pivot", pivot, m < n ? m : n, WEFT_I64, WI_OUT));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || m == 0 || n == 0)
-        return status;
+    const wi_lu_args *const g = &r->args;
+    wi_call_begin(call, name, 0, 0);
+    call->distributed = true;
+    wi_call_add(call, r->by_rows ? wi_matrix("a", g->a, g->m, g->n, "lda", g->lda, g->type, use)
+                                 : wi_columns("a", g->a, g->m, g->n, "lda", g->lda, g->type, use));
+    wi_call_add(call, wi_elements("pivot", g->pivot, g->m < g->n ? g->m : g->n, WEFT_I64, WI_OUT));
+}
+
+/* The call is checked. */
+static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
     if (ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: waits to tell whether a is singular, and cannot be captured; factor "
@@ -173,5 +212,27 @@ weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size
     const wi_lu_streamed streamed = {name, type, r.by_rows, m, n, a, lda};
     status = wi_lu_wants_streaming(ctx, &streamed) ? run_streamed(ctx, &streamed, pivot, r.words)
                                                    : wi_call_run(ctx, &call, run, &r);
+    if (wants_gpus(ctx, r))
+        return wi_lu_run_gpus(ctx, name, &r->args, r->by_rows, r->words);
+    return wi_call_run(ctx, call, run, r);
+}
+
+weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,
+                           void *a, size_t lda, int64_t *pivot) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_lu_check(ctx, name, type, how, WEFT_ROW_MAJOR, "WEFT_ROW_MAJOR or 0");
+    request r = {.args = {.type = type, .m = m, .n = n, .a = a, .lda = lda, .pivot = pivot},
+                 .by_rows = how & WEFT_ROW_MAJOR,
+                 .words = {WI_LU_NONE, WI_LU_NONE}};
+    wi_call call;
+    if (status == WEFT_OK) {
+        describe(&call, &r);
+        status = wi_call_check(ctx, &call);
+    }
+    if (wi_is_dist(ctx))
+        status = run_ranks(ctx, &r, false, r.words, status);
+    else if (status == WEFT_OK && m > 0 && n > 0)
+        status = run_local(ctx, &call, &r);
     return status == WEFT_OK ? tell(ctx, r.words) : status;
 }

@@ -50,6 +50,11 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args);
 /* The widest panel of so many rows that one cluster of a GPU can factor; 0 if none can. */
 size_t wi_lu_cluster_width(const weft_context *ctx, size_t rows);
 
+/* A matrix of few columns that clusters can factor, on one lane and without memory of its own: the
+ * first panel, with its effect on the others; and these. */
+weft_status wi_lu_block_begin(weft_context *ctx, const wi_lu_args *args);
+weft_status wi_lu_block_rest(weft_context *ctx, const wi_lu_args *args);
+
 /* X = P X (forward: exchanges k = 0, 1, ... count - 1 in turn) or X = P' X (backward, the last
  * first): row k of X is exchanged with row pivot[k]. X is stored by columns, of which there are n.
  * All is memory that the place can reach; on a GPU the call is queued. */
@@ -86,6 +91,9 @@ weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s);
 /* The same with X, stored by columns without gaps, in place of B: also if lu is stored by rows. If
  * it fails X is not to be used. */
 weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *x);
+
+/* B to X, which is stored by columns without gaps, or `back`. */
+weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x, bool back);
 
 /* Refuses pivot[k] below k or not below n, if pivot is host memory. */
 weft_status wi_lu_check_pivots(weft_context *ctx, const char *call, size_t n, const int64_t *pivot);

@@ -332,3 +332,24 @@ weft_status wi_lu_overlapped(weft_context *ctx, const void *args) {
     const weft_status closed = rows.close();
     return status == WEFT_OK ? closed : status;
 }
+
+static steps block_steps(weft_context *ctx, const wi_lu_args *args) {
+    return {ctx, args, NULL, true, 0, usual_width};
+}
+weft_status wi_lu_block_begin(weft_context *ctx, const wi_lu_args *args) {
+    const steps s = block_steps(ctx, args);
+    const wi_lu_columns whole = {0, s.panels()}, first = s.panel_at(0, whole);
+    const weft_status status = wi_lu_clear_words(ctx, args);
+    return status == WEFT_OK ? s.panel(first, {0, args->n}) : status;
+}
+weft_status wi_lu_block_rest(weft_context *ctx, const wi_lu_args *args) {
+    const steps s = block_steps(ctx, args);
+    const wi_lu_columns whole = {0, s.panels()};
+    weft_status status = WEFT_OK;
+    for (size_t k = s.panel_at(0, whole).end; k < whole.end && status == WEFT_OK;) {
+        const wi_lu_columns columns = s.panel_at(k, whole);
+        status = s.panel(columns, {0, args->n});
+        k = columns.end;
+    }
+    return status;
+}

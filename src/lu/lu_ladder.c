@@ -4,7 +4,7 @@
 
 #include "core/gpu.h"
 #include "cpu/blas.h"
-#include "lu/lu.h"
+#include "lu/lu_dist.h"
 
 enum {
     LU_TYPES = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
@@ -145,6 +145,27 @@ static const wi_row rows[] = {
      .seconds = overlapped_seconds,
      .run = wi_lu_overlapped},
 #endif
+#if WEFT_LADDER
+    {.name = "ranks_columns",
+     .what = "columns dealt out one by one: the owner finds the pivot, all eliminate",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = LU_TYPES,
+     .run = wi_lu_ranks_columns},
+    {.name = "ranks_blocks",
+     .what = "blocks of columns dealt out: the owner factors one, all multiply",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = LU_TYPES,
+     .run = wi_lu_ranks_blocks},
+#endif
+    {.name = "ranks",
+     .what = "the next block is factored and sent while all multiply",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = LU_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_lu_ranks},
 };
 
 const wi_ladder wi_lu_ladder = {"lu", rows, sizeof rows / sizeof rows[0]};

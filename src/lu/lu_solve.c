@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Systems with the factors of lu. */
+#include "comm/gpus.h"
 #include "core/call.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "gemm/transpose.h"
 #include "gemm/trsm.h"
 #include "lu/lu_streamed.h"
+#include "lu/lu_dist.h"
 
 enum {
     PIVOT,
@@ -62,8 +64,7 @@ weft_status wi_lu_solve_columns(weft_context *ctx, const wi_lu_system *s, void *
     return status == WEFT_OK && s->transposed ? exchange(ctx, s, x) : status;
 }
 
-/* B to X, which lies by columns without gaps, or back. */
-static weft_status move(weft_context *ctx, const wi_lu_system *s, void *x, bool back) {
+weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x, bool back) {
     const size_t width = weft_type_size(s->type);
     if (s->by_rows) {
         const wi_transpose_args there = {width, s->nrhs, s->n, s->b, s->ldb, x, s->n};
@@ -86,11 +87,11 @@ static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
     weft_status status = weft_alloc(ctx, &x, s->n * s->nrhs * weft_type_size(s->type));
     if (status != WEFT_OK)
         return status;
-    status = move(ctx, s, x, false);
+    status = wi_lu_move_system(ctx, s, x, false);
     if (status == WEFT_OK)
         status = beyond ? solve_beyond(ctx, s, beyond, x) : wi_lu_solve_columns(ctx, s, x);
     if (status == WEFT_OK)
-        status = move(ctx, s, x, true);
+        status = wi_lu_move_system(ctx, s, x, true);
     const weft_status freed = weft_free(ctx, x);
     return status == WEFT_OK ? freed : status;
 }
@@ -138,7 +139,41 @@ weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_
                             .n = n,
                             .nrhs = nrhs},
                  .factors = {name, type, by_rows, n, n, (void *)lu, lda}};
+/* ---- over all GPUs: each has its share of the right-hand sides, and reads all factors ---- */
+
+/* Few right-hand sides take as long as reading the factors, which one GPU does as well. */
+static bool wants_gpus(weft_context *ctx, const wi_lu_solving *g) {
+    enum {
+        EACH = 64,
+        LEAST = 4096
+    };
+    if (!wi_is_gpus(ctx) || g->nrhs == 0)
+        return false;
+    const bool many = g->columns >= LEAST && g->nrhs >= EACH * (size_t)wi_gpus_count(ctx);
+    return (many || wi_is_forced(ctx, &wi_lu_ladder)) &&
+           wi_gpus_wanted(ctx, &wi_lu_ladder, g->lu, g->columns * g->lda, weft_type_size(g->type));
+}
+
+static weft_status run_share(weft_context *rank, void *user) {
+    const wi_lu_solving *const g = user;
+    const size_t count = (size_t)rank->comm->size, own = (size_t)rank->comm->rank;
+    const size_t first = g->nrhs * own / count, end = g->nrhs * (own + 1) / count;
+    const size_t at = first * (g->by_rows ? 1 : g->ldb) * weft_type_size(g->type);
+    const unsigned how = (g->by_rows ? WEFT_ROW_MAJOR : 0) | (g->transposed ? WEFT_TRANSPOSE_A : 0);
+    return wi_local(rank, weft_lu_solve(rank->child, how, g->type, g->columns, end - first, g->lu,
+                                        g->lda, g->pivot, (char *)g->b + at, g->ldb));
+}
+
+/* ---- the call ---- */
+
+static weft_status run_one(weft_context *ctx, const wi_lu_solving *g) {
+    const size_t n = g->columns;
     const unsigned use = WI_IN | WI_OUT;
+    wi_lu_system s = {.type = g->type,
+                      .by_rows = g->by_rows,
+                      .transposed = g->transposed,
+                      .n = n,
+                      .nrhs = g->nrhs};
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
     wi_call_add(&call, wi_elements("pivot", pivot, n, WEFT_I64, WI_IN));
@@ -153,4 +188,37 @@ weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_
     if (wi_lu_wants_streaming(ctx, &r.factors))
         call.count = LU;
     return status == WEFT_OK ? wi_call_run(ctx, &call, run, &r) : status;
+    wi_call_add(&call, s.by_rows ? wi_matrix("lu", g->lu, n, n, "lda", g->lda, g->type, WI_IN)
+                                 : wi_columns("lu", g->lu, n, n, "lda", g->lda, g->type, WI_IN));
+    wi_call_add(&call, wi_elements("pivot", g->pivot, n, WEFT_I64, WI_IN));
+    wi_call_add(&call, s.by_rows ? wi_matrix("b", g->b, n, s.nrhs, "ldb", g->ldb, g->type, use)
+                                 : wi_columns("b", g->b, n, s.nrhs, "ldb", g->ldb, g->type, use));
+    weft_status status = wi_call_check(ctx, &call);
+    if (status != WEFT_OK || n == 0 || s.nrhs == 0)
+        return status;
+    status = wi_lu_check_pivots(ctx, name, n, g->pivot);
+    if (status == WEFT_OK && wants_gpus(ctx, g))
+        return wi_gpus_run(ctx, NULL, name, run_share, (void *)(uintptr_t)g);
+    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &s) : status;
+}
+
+weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t nrhs,
+                          const void *lu, size_t lda, const int64_t *pivot, void *b, size_t ldb) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const weft_status status =
+        wi_lu_check(ctx, name, type, how, HOWS, "WEFT_ROW_MAJOR and WEFT_TRANSPOSE_A");
+    const wi_lu_solving g = {.type = type,
+                             .by_rows = how & WEFT_ROW_MAJOR,
+                             .transposed = how & WEFT_TRANSPOSE_A,
+                             .columns = n,
+                             .nrhs = nrhs,
+                             .lu = lu,
+                             .lda = lda,
+                             .pivot = pivot,
+                             .b = b,
+                             .ldb = ldb};
+    if (wi_is_dist(ctx))
+        return wi_lu_solve_ranks(ctx, &g, status);
+    return status == WEFT_OK ? run_one(ctx, &g) : status;
 }

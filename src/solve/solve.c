@@ -10,6 +10,7 @@
 #include "core/gpu.h"
 #include "gemm/trsm.h"
 #include "lu/lu.h"
+#include "solve/solve_dist.h"
 #include "solve/system.h"
 
 enum {
@@ -19,7 +20,8 @@ enum {
 };
 enum {
     DIRECT,
-    MIXED
+    MIXED,
+    RANKS
 };
 
 /* ---- the rungs ---- */
@@ -122,6 +124,7 @@ static void begin_report(const wi_solve_args *args, const char *method) {
                                   .method = method,
                                   .fell_back = before.fell_back,
                                   .column = SIZE_MAX,
+                                  .ranks = 1,
                                   .bytes = before.bytes,
                                   .factor_seconds = before.factor_seconds};
 }
@@ -206,6 +209,15 @@ static const char *fits_mixed(const weft_context *ctx, const void *args) {
     return g->options.refine < 0 ? "refines its factors, and options.refine allows no step" : NULL;
 }
 
+/* `args` may be of a call over ranks: these begin alike. */
+static const char *fits_ranks(const weft_context *ctx, const void *args) {
+    const wi_solve_args *const g = args;
+    (void)ctx;
+    return g->options.precision == WEFT_PRECISION_MIXED
+               ? "factors in the matrix's type; pass WEFT_PRECISION_FULL in options.precision"
+               : NULL;
+}
+
 static const wi_row rows[] = {
     [DIRECT] = {.name = "direct",
                 .what = "factors of the matrix's type",
@@ -220,6 +232,14 @@ static const wi_row rows[] = {
                .misfit = fits_mixed,
                .seconds = mixed_seconds,
                .run = wi_solve_mixed},
+    [RANKS] = {.name = "ranks",
+               .what = "factors of all ranks together, and refinement",
+               .kinds = WI_ON_CPU | WI_ON_CUDA,
+               .scope = WI_DISTRIBUTED,
+               .types = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64),
+               .misfit = fits_ranks,
+               .seconds = wi_no_rival,
+               .run = wi_solve_ranks},
 };
 
 const wi_ladder wi_solve_ladder = {"solve", rows, sizeof rows / sizeof rows[0]};
@@ -313,7 +333,8 @@ static void report_nothing(weft_report *report, size_t rhs) {
                             .growth = 1,
                             .sign_det = 1,
                             .method = "direct",
-                            .column = SIZE_MAX};
+                            .column = SIZE_MAX,
+                            .ranks = 1};
 }
 
 static weft_status check_report(weft_context *ctx, const char *call, const weft_report *report) {
@@ -359,6 +380,13 @@ static weft_status solve(weft_context *ctx, request *r, const void *a, size_t ld
     return wi_call_run(ctx, &call, run, r);
 }
 
+/* What must be the same on all ranks. */
+static uint64_t alike_of(const request *r) {
+    const weft_solve_options *const o = &r->args.options;
+    return wi_alike(wi_alike(wi_alike(0, r->how), (uint64_t)(int64_t)o->refine),
+                    (uint64_t)o->precision);
+}
+
 static weft_status solve_call(weft_context *ctx, const char *call, bool spd, unsigned how,
                               weft_type type, size_t n, size_t nrhs, const void *a, size_t lda,
                               const void *b, size_t ldb, void *x, size_t ldx,
@@ -367,18 +395,31 @@ static weft_status solve_call(weft_context *ctx, const char *call, bool spd, uns
     request r = {
         .args = {.call = call, .type = type, .spd = spd, .n = n, .rhs = nrhs, .report = &whole},
         .how = how};
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = check_how(ctx, call, spd, how, type);
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = check_how(ctx, call, spd, how, type);
     if (status == WEFT_OK)
         status = check_options(ctx, call, type, options, &r.args.options);
     if (status == WEFT_OK)
         status = check_report(ctx, call, report);
-    if (status != WEFT_OK)
+    const bool over_ranks = wi_is_dist(ctx) && !spd;
+    if (status != WEFT_OK && !over_ranks)
         return status;
     report_nothing(&whole, nrhs);
     whole.factor_type = type;
-    status = solve(ctx, &r, a, lda, b, ldb, x, ldx);
+    const wi_solve_ranks_args dist = {.solve = r.args,
+                                      .by_rows = how & WEFT_ROW_MAJOR,
+                                      .transposed = how & WEFT_TRANSPOSE_A,
+                                      .a = a,
+                                      .b = b,
+                                      .x = x,
+                                      .lda = lda,
+                                      .ldb = ldb,
+                                      .ldx = ldx};
+    if (over_ranks)
+        status = wi_dist_run(ctx, &wi_solve_ladder, call, type, alike_of(&r), status, &dist);
+    else
+        status = solve(ctx, &r, a, lda, b, ldb, x, ldx);
     if (is_told(status))
         give_report(report, &whole);
     return status;

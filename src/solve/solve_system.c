@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "cholesky/cholesky.h"
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "gemm/trsm.h"
-#include "lu/lu.h"
+#include "lu/lu_dist.h"
 #include "solve/system.h"
 
 /* ---- grids ---- */
@@ -158,12 +159,22 @@ void wi_system_close(wi_system *s) {
 
 /* ---- factors ---- */
 
+/* On all GPUs: the matrix, and its factors, are in memory of the first. */
+static weft_status run_on_gpus(wi_system *s, const wi_lu_args *args) {
+    int64_t words[WI_LU_WORDS];
+    const weft_status status = wi_lu_run_gpus(s->ctx, s->call, args, false, words);
+    s->report->ranks = (size_t)wi_gpus_count(s->ctx);
+    return status == WEFT_OK ? wi_system_put(s, s->first, words, sizeof words) : status;
+}
+
 static weft_status run_factor(wi_system *s) {
     if (s->args->spd) {
         const wi_cholesky_args args = {s->factor, false, s->n, s->f, s->ld, s->first};
         return wi_run(s->ctx, &wi_cholesky_ladder, s->call, s->factor, &args);
     }
     const wi_lu_args args = {s->factor, s->n, s->n, s->f, s->ld, s->pivot, s->first};
+    if (wi_lu_wants_gpus(s->ctx, &args))
+        return run_on_gpus(s, &args);
     return wi_run(s->ctx, &wi_lu_ladder, s->call, s->factor, &args);
 }
 

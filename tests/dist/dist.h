@@ -77,6 +77,8 @@ void dist_test_sort(void **state);
 void dist_test_merge(void **state);
 void dist_test_search(void **state);
 void dist_test_top_k(void **state);
+void dist_test_lu_factor(void **state);
+void dist_test_lu_solve(void **state);
 void dist_test_order(void **state);
 void dist_test_leaving(void **state);
 
@@ -89,6 +91,7 @@ void dist_test_seams(void **state);
 void dist_test_first(void **state);
 void dist_test_choice(void **state);
 void dist_test_places(void **state);
+void dist_test_solve(void **state);
 
 /* Is dist_ctx such a place? Then there is one rank, which passes whole arrays. */
 bool dist_on_gpus(void);

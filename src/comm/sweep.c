@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* On a GPU the next block is factored and sent on the side lane, while the lane of the context has
+ * the rest of the work. On a cpu the owner of the next block factors it first; it is sent in the
+ * background, where the communicator can, while all change the rest of their columns. */
+#include "comm/sweep.h"
+
+#include "core/gpu.h"
+
+enum {
+    STRIPS = 8, /* in which columns are changed during a broadcast that must be driven on */
+    STRIP = 512 /* columns of one at least, so that products stay efficient */
+};
+
+static bool on_gpu(const wi_sweep *s) {
+    return s->c->ctx->child->gpu;
+}
+
+static weft_context *child_of(const wi_sweep *s) {
+    return s->c->ctx->child;
+}
+
+static const wi_comm_table *calls_of(const wi_sweep *s) {
+    return s->c->ctx->comm->calls;
+}
+
+/* ---- memory ---- */
+
+weft_status wi_sweep_take(wi_sweep *s) {
+    weft_context *const ctx = s->c->ctx;
+    const size_t bytes = s->blocks > 0 ? s->steps->message_bytes(s->user, 0) : 0; /* the largest */
+    void *memory = NULL;
+    weft_status status = WEFT_OK;
+    for (int k = 0; k < 2 && status == WEFT_OK; k++) {
+        status = wi_local(ctx, weft_alloc(ctx->child, &memory, bytes));
+        s->message[k] = memory;
+    }
+    if (status == WEFT_OK && on_gpu(s) && !wi_dist_stays(ctx)) {
+        status = wi_dist_take(ctx, bytes, 1, &memory);
+        s->wire = memory;
+    }
+    return status;
+}
+
+void wi_sweep_end(wi_sweep *s) {
+    for (int k = 0; k < 2; k++)
+        weft_free(child_of(s), s->message[k]);
+    wi_host_free(s->wire);
+}
+
+/* ---- lanes: on a cpu there is one ---- */
+
+static void take_side(const wi_sweep *s, bool side) {
+#ifdef WEFT_CUDA
+    if (on_gpu(s))
+        wi_gpu_take_side(child_of(s), side);
+#endif
+    (void)s;
+    (void)side;
+}
+
+static weft_status fork_lanes(const wi_sweep *s) {
+#ifdef WEFT_CUDA
+    if (on_gpu(s))
+        return wi_local(s->c->ctx, wi_gpu_fork(child_of(s)));
+#endif
+    (void)s;
+    return WEFT_OK;
+}
+
+static weft_status join_lanes(const wi_sweep *s) {
+#ifdef WEFT_CUDA
+    if (on_gpu(s))
+        return wi_local(s->c->ctx, wi_gpu_join(child_of(s)));
+#endif
+    (void)s;
+    return WEFT_OK;
+}
+
+/* ---- steps of this rank alone ---- */
+
+/* Runs a step unless one before it has failed. */
+#define STEP(s, call)                                                                              \
+    do {                                                                                           \
+        if ((s)->status == WEFT_OK)                                                                \
+            (s)->status = wi_local((s)->c->ctx, (call));                                           \
+    } while (0)
+
+static char *message_of(const wi_sweep *s, size_t k) {
+    return s->message[k % 2];
+}
+
+static void factor(wi_sweep *s, size_t k, wi_sweep_part part) {
+    if (wi_cyclic_is_own(s->c, k))
+        STEP(s, s->steps->factor(s->user, k, message_of(s, k), part));
+}
+
+static void update_part(wi_sweep *s, size_t k, size_t first, size_t n, wi_sweep_part part,
+                        bool beside) {
+    if (n > 0)
+        STEP(s, s->steps->update(s->user, k, message_of(s, k), first, n, part, beside));
+}
+
+static void update(wi_sweep *s, size_t k, size_t first, size_t n) {
+    update_part(s, k, first, n, WI_SWEEP_ALL, false);
+}
+
+static void update_left(wi_sweep *s, size_t k) {
+    const size_t n = wi_cyclic_own_before(s->c, k);
+    if (s->steps->update_left && n > 0)
+        STEP(s, s->steps->update_left(s->user, k, message_of(s, k), n));
+}
+
+/* ---- communication ---- */
+
+/* Sends the message about block k to all. */
+static weft_status broadcast(wi_sweep *s, size_t k) {
+    const size_t bytes = s->steps->message_bytes(s->user, k);
+    const int root = wi_cyclic_owner(s->c, k);
+    const bool own = wi_cyclic_is_own(s->c, k);
+    char *const message = message_of(s, k), *const data = s->wire ? s->wire : message;
+    if (s->wire && own)
+        STEP(s, weft_copy(child_of(s), s->wire, message, bytes));
+    const weft_status status = calls_of(s)->broadcast(s->c->ctx, data, bytes, WEFT_U8, root);
+    if (status == WEFT_OK && s->wire && !own)
+        STEP(s, weft_copy(child_of(s), message, s->wire, bytes));
+    if (status == WEFT_OK)
+        STEP(s, s->steps->arrived(s->user, k, message));
+    return status;
+}
+
+/* ---- on a GPU ---- */
+
+static void note(wi_sweep *s, weft_status status) {
+    if (s->status == WEFT_OK)
+        s->status = status;
+}
+
+/* The rest of the columns is multiplied while the side lane factors block k + 1. The product begins
+ * when the factoring has: so its kernel leaves that the multiprocessors that it uses. */
+static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool forked) {
+    const bool own = wi_cyclic_is_own(s->c, k + 1);
+    take_side(s, forked);
+    factor(s, k + 1, WI_SWEEP_BEGIN);
+    take_side(s, false);
+    update_part(s, k, first, n, WI_SWEEP_BEGIN, own);
+    if (own && forked)
+        note(s, join_lanes(s));
+    take_side(s, forked);
+    factor(s, k + 1, WI_SWEEP_REST);
+    take_side(s, false);
+    update_part(s, k, first, n, WI_SWEEP_REST, own);
+    update_left(s, k);
+}
+
+static weft_status step_on_gpu(wi_sweep *s, size_t k, size_t first, size_t n) {
+    const weft_status forking = fork_lanes(s);
+    const bool forked = forking == WEFT_OK;
+    note(s, forking);
+    change_beside(s, k, first, n, forked);
+    take_side(s, forked);
+    const weft_status status = broadcast(s, k + 1);
+    take_side(s, false);
+    if (forked)
+        note(s, join_lanes(s));
+    return status;
+}
+
+/* ---- on a cpu ---- */
+
+/* Changes columns strip by strip, and drives the broadcast on between them. */
+static weft_status update_driving(wi_sweep *s, size_t k, size_t first, size_t n) {
+    const size_t each = n / STRIPS > STRIP ? n / STRIPS : STRIP;
+    weft_status status = WEFT_OK;
+    bool over = false;
+    for (size_t at = 0; at < n && status == WEFT_OK; at += each) {
+        update(s, k, first + at, n - at < each ? n - at : each);
+        if (!over)
+            status = calls_of(s)->poll(s->c->ctx, false, &over);
+    }
+    update_left(s, k);
+    return status == WEFT_OK && !over ? calls_of(s)->poll(s->c->ctx, true, &over) : status;
+}
+
+static weft_status step_on_cpu(wi_sweep *s, size_t k, size_t first, size_t n) {
+    char *const message = message_of(s, k + 1);
+    factor(s, k + 1, WI_SWEEP_ALL);
+    if (!calls_of(s)->begin_broadcast) {
+        const weft_status status = broadcast(s, k + 1);
+        update(s, k, first, n);
+        update_left(s, k);
+        return status;
+    }
+    weft_status status =
+        calls_of(s)->begin_broadcast(s->c->ctx, message, s->steps->message_bytes(s->user, k + 1),
+                                     WEFT_U8, wi_cyclic_owner(s->c, k + 1));
+    if (status == WEFT_OK)
+        status = update_driving(s, k, first, n);
+    if (status == WEFT_OK)
+        STEP(s, s->steps->arrived(s->user, k + 1, message));
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static weft_status step(wi_sweep *s, size_t k) {
+    const wi_cyclic *const c = s->c;
+    const size_t first = wi_cyclic_own_before(c, k + 1);
+    const size_t next = wi_cyclic_own_before(c, k + 2) - first, rest = c->own - first - next;
+    if (s->ahead && k + 1 < s->blocks) {
+        update(s, k, first, next);
+        return on_gpu(s) ? step_on_gpu(s, k, first + next, rest)
+                         : step_on_cpu(s, k, first + next, rest);
+    }
+    update(s, k, first, next + rest);
+    update_left(s, k);
+    if (k + 1 == s->blocks)
+        return WEFT_OK;
+    factor(s, k + 1, WI_SWEEP_ALL);
+    return broadcast(s, k + 1);
+}
+
+weft_status wi_sweep_run(wi_sweep *s) {
+    weft_status status = WEFT_OK;
+    s->status = WEFT_OK;
+    if (s->blocks > 0) {
+        factor(s, 0, WI_SWEEP_ALL);
+        status = broadcast(s, 0);
+    }
+    for (size_t k = 0; k < s->blocks && status == WEFT_OK; k++)
+        status = step(s, k);
+    if (status != WEFT_OK)
+        return status;
+    STEP(s, weft_sync(child_of(s)));
+    return wi_agree(s->c->ctx, 0, s->status);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lu over ranks: columns are dealt out in turn, block by block. The owner of a block factors it as
+ * on one place; its multipliers and the numbers of its pivots go to all ranks, and each eliminates
+ * in its own columns. */
+#include "lu/lu_dist.h"
+
+#include <string.h>
+
+#include "comm/sweep.h"
+#include "core/gpu.h"
+#include "core/rowcopy.h"
+#include "gemm/trsm.h"
+
+static const char name[] = "weft_lu_factor";
+
+typedef struct work {
+    wi_cyclic c;
+    wi_sweep sweep;
+    const wi_lu_call *call;
+    char *tails; /* of all messages, in memory of the place: the pivots, and the words of a rung */
+    int64_t *host; /* a copy */
+} work;
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- blocks and messages ---- */
+
+/* Block k: rows first ... m - 1 of its columns. A message about it has its multipliers, `pivots`
+ * columns `pitch` apart, and then its pivots and the words of the rung that factored it, which
+ * count rows and columns from `first` on. */
+typedef struct block {
+    size_t first, rows, columns, pivots, pitch;
+} block;
+
+static block block_at(const work *w, size_t k) {
+    block b = {.first = k * w->c.block};
+    b.rows = w->c.given.m - b.first;
+    b.columns = least(w->c.block, w->c.all - b.first);
+    b.pivots = least(b.rows, b.columns);
+    b.pitch = wi_cyclic_pitch(b.rows);
+    return b;
+}
+
+static size_t width_of(const work *w) {
+    return weft_type_size(w->c.given.type);
+}
+
+static int64_t *tail_of(const work *w, const block *b, const char *message) {
+    return (int64_t *)(void *)(uintptr_t)(message + b->pitch * b->pivots * width_of(w));
+}
+
+static size_t tail_bytes(const block *b) {
+    return (b->pivots + WI_LU_WORDS) * sizeof(int64_t);
+}
+
+/* Where the tail of block k is kept, in int64_t. */
+static size_t tail_at(const work *w, size_t k) {
+    return k * (w->c.block + WI_LU_WORDS);
+}
+
+static size_t message_bytes(const void *user, size_t k) {
+    const work *const w = user;
+    const block b = block_at(w, k);
+    return b.pitch * b.pivots * width_of(w) + tail_bytes(&b);
+}
+
+/* ---- the steps of a sweep ---- */
+
+#ifdef WEFT_CUDA
+/* No rung that forks lanes may run on the side lane of a GPU. */
+static weft_status factor_on_gpu(weft_context *child, const wi_lu_args *panel, wi_sweep_part part) {
+    const bool clusters = wi_lu_cluster_width(child, panel->m) > 0;
+    weft_status status = WEFT_OK;
+    if (part & WI_SWEEP_BEGIN && clusters)
+        status = wi_lu_block_begin(child, panel);
+    if (status == WEFT_OK && part & WI_SWEEP_REST)
+        status = clusters ? wi_lu_block_rest(child, panel) : wi_lu_halves(child, panel);
+    return status;
+}
+#endif
+
+static weft_status factor_panel(weft_context *child, const wi_lu_args *panel, wi_sweep_part part) {
+#ifdef WEFT_CUDA
+    if (child->gpu)
+        return factor_on_gpu(child, panel, part);
+#endif
+    (void)part; /* all */
+    return wi_run(child, &wi_lu_ladder, name, panel->type, panel);
+}
+
+static weft_status factor(void *user, size_t k, char *message, wi_sweep_part part) {
+    work *const w = user;
+    weft_context *const child = w->c.ctx->child;
+    const block b = block_at(w, k);
+    const size_t width = width_of(w);
+    int64_t *const tail = tail_of(w, &b, message);
+    char *const a = wi_cyclic_at(&w->c, b.first, wi_cyclic_own_before(&w->c, k));
+    const wi_lu_args panel = {.type = w->c.given.type,
+                              .m = b.rows,
+                              .n = b.columns,
+                              .a = a,
+                              .lda = w->c.ld,
+                              .pivot = tail,
+                              .first = tail + b.pivots};
+    const weft_status status = factor_panel(child, &panel, part);
+    if (status != WEFT_OK || !(part & WI_SWEEP_REST))
+        return status;
+    return wi_copy_rows(child, (wi_pitched){message, b.pitch * width},
+                        (wi_pitched){a, w->c.ld * width}, b.pivots, b.rows * width);
+}
+
+static weft_status arrived(void *user, size_t k, const char *message) {
+    work *const w = user;
+    const block b = block_at(w, k);
+    return weft_copy(w->c.ctx->child, w->tails + tail_at(w, k) * sizeof(int64_t),
+                     tail_of(w, &b, message), tail_bytes(&b));
+}
+
+static weft_status exchange_rows(void *user, size_t k, const char *message, size_t first,
+                                 size_t n) {
+    const work *const w = user;
+    const block b = block_at(w, k);
+    return wi_lu_swap_rows(w->c.ctx->child, w->c.given.type, n, wi_cyclic_at(&w->c, b.first, first),
+                           w->c.ld, b.pivots, tail_of(w, &b, message), true);
+}
+
+static weft_status update_left(void *user, size_t k, const char *message, size_t n) {
+    return exchange_rows(user, k, message, 0, n);
+}
+
+/* U12 = L11 \ A12 */
+static weft_status solve(const work *w, const block *b, const char *l, char *x, size_t n) {
+    weft_context *const child = w->c.ctx->child;
+    const wi_triangle_args t = {.type = w->c.given.type,
+                                .unit = true,
+                                .m = b->pivots,
+                                .n = n,
+                                .alpha = 1,
+                                .a = l,
+                                .lda = b->pitch,
+                                .b = x,
+                                .ldb = w->c.ld};
+    return b->pivots == 1 ? WEFT_OK : wi_pick(child, &wi_trsm_ladder, t.type, &t)->run(child, &t);
+}
+
+/* Multiprocessors that products leave to a panel in a cluster beside them. */
+static unsigned blocks_beside(const weft_context *child) {
+#ifdef WEFT_CUDA
+    if (child->gpu && child->gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
+        return (unsigned)child->gpu->multiprocessors - WI_LARGEST_CLUSTER;
+#endif
+    (void)child;
+    return 0;
+}
+
+/* A22 -= L21 U12 */
+static weft_status multiply(const work *w, const block *b, const char *l, char *x, size_t n,
+                            bool beside) {
+    weft_context *const child = w->c.ctx->child;
+    const size_t width = width_of(w), below = b->pivots;
+    const wi_gemm_args g = {.type = w->c.given.type,
+                            .out = w->c.given.type,
+                            .m = b->rows - below,
+                            .n = n,
+                            .k = b->pivots,
+                            .alpha = -1,
+                            .beta = 1,
+                            .a = l + below * width,
+                            .lda = b->pitch,
+                            .b = x,
+                            .ldb = w->c.ld,
+                            .c = x + below * width,
+                            .ldc = w->c.ld,
+                            .blocks_most = beside ? blocks_beside(child) : 0};
+    return g.m == 0 ? WEFT_OK : wi_pick(child, &wi_gemm_ladder, g.type, &g)->run(child, &g);
+}
+
+static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
+                          wi_sweep_part part, bool beside) {
+    work *const w = user;
+    const block b = block_at(w, k);
+    char *const x = wi_cyclic_at(&w->c, b.first, first);
+    weft_status status = WEFT_OK;
+    if (part & WI_SWEEP_BEGIN)
+        status = exchange_rows(user, k, message, first, n);
+    if (part & WI_SWEEP_BEGIN && status == WEFT_OK)
+        status = solve(w, &b, message, x, n);
+    if (part & WI_SWEEP_REST && status == WEFT_OK)
+        status = multiply(w, &b, message, x, n, beside);
+    return status;
+}
+
+static const wi_sweep_steps steps = {.message_bytes = message_bytes,
+                                     .factor = factor,
+                                     .arrived = arrived,
+                                     .update = update,
+                                     .update_left = update_left};
+
+/* ---- the result ---- */
+
+/* The first column that one of the words names, in the numbering of the whole. */
+static void note_word(int64_t *first, int64_t word, const block *b) {
+    if (word != WI_LU_NONE && *first == WI_LU_NONE)
+        *first = word + (int64_t)b->first;
+}
+
+/* Makes one list of pivots of the tails: at the beginning of w->host. */
+static void join_tails(work *w, int64_t *words) {
+    words[WI_LU_SINGULAR] = words[WI_LU_INFINITE] = WI_LU_NONE;
+    for (size_t k = 0; k < w->sweep.blocks; k++) {
+        const block b = block_at(w, k);
+        const int64_t *const tail = w->host + tail_at(w, k);
+        for (int word = 0; word < WI_LU_WORDS; word++)
+            note_word(&words[word], tail[b.pivots + (size_t)word], &b);
+        for (size_t i = 0; i < b.pivots; i++)
+            w->host[b.first + i] = tail[i] + (int64_t)b.first;
+    }
+}
+
+static weft_status give_pivots(work *w) {
+    weft_context *const ctx = w->c.ctx, *const child = ctx->child;
+    const size_t count = least(w->c.given.m, w->c.all);
+    const size_t bytes = tail_at(w, w->sweep.blocks) * sizeof *w->host;
+    weft_status status = wi_local(ctx, weft_copy(child, w->host, w->tails, bytes));
+    if (status != WEFT_OK)
+        return status;
+    join_tails(w, w->call->words);
+    if (w->c.given.shared && ctx->comm->rank > 0)
+        return WEFT_OK;
+    return wi_local(ctx, weft_copy(child, w->call->args.pivot, w->host, count * sizeof *w->host));
+}
+
+/* ---- the rungs ---- */
+
+static weft_status check_pivot(const work *w) {
+    weft_context *const ctx = w->c.ctx;
+    const wi_lu_args *const args = &w->call->args;
+    const size_t count = least(w->c.given.m, w->c.all), width = width_of(w);
+    const size_t lines = w->call->by_rows ? args->m : args->n;
+    const size_t length = w->call->by_rows ? args->n : args->m;
+    const weft_status status = wi_check_array(ctx, name, "pivot", args->pivot, count, WEFT_I64);
+    if (status != WEFT_OK || args->n == 0 ||
+        !wi_overlap(args->a, ((lines - 1) * args->lda + length) * width, args->pivot,
+                    count * sizeof *args->pivot))
+        return status;
+    return wi_fail(ctx, WEFT_EARG, "%s: a and pivot overlap; pass separate arrays", name);
+}
+
+static weft_status take(work *w, size_t columns, bool ahead) {
+    weft_context *const ctx = w->c.ctx;
+    void *tails = NULL, *host = NULL;
+    weft_status status = check_pivot(w);
+    if (status == WEFT_OK)
+        status = wi_cyclic_take(&w->c, columns);
+    w->sweep = (wi_sweep){.c = &w->c,
+                          .steps = &steps,
+                          .user = w,
+                          .blocks = (least(w->c.given.m, w->c.all) + columns - 1) / columns,
+                          .ahead = ahead};
+    const size_t words = tail_at(w, w->sweep.blocks);
+    if (status == WEFT_OK)
+        status = wi_sweep_take(&w->sweep);
+    if (status == WEFT_OK)
+        status = wi_local(ctx, weft_alloc(ctx->child, &tails, words * sizeof *w->host));
+    if (status == WEFT_OK)
+        status = wi_dist_take(ctx, words, sizeof *w->host, &host);
+    w->tails = tails;
+    w->host = host;
+    return status;
+}
+
+static weft_status factor_all(work *w, size_t columns, bool ahead) {
+    weft_status status = wi_agree(w->c.ctx, 0, take(w, columns, ahead));
+    if (status == WEFT_OK)
+        status = wi_cyclic_deal(&w->c);
+    if (status == WEFT_OK)
+        status = wi_sweep_run(&w->sweep);
+    if (status == WEFT_OK)
+        status = wi_cyclic_return(&w->c);
+    return status == WEFT_OK ? give_pivots(w) : status;
+}
+
+weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns, bool ahead) {
+    const wi_lu_call *const call = args;
+    const wi_lu_args *const g = &call->args;
+    const wi_given given = {g->type, call->by_rows, call->shared, g->m, g->n, g->a, g->lda};
+    work w = {.call = call, .sweep = {.c = &w.c}};
+    weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
+    call->words[WI_LU_SINGULAR] = call->words[WI_LU_INFINITE] = WI_LU_NONE;
+    if (status == WEFT_OK && g->m > 0 && w.c.all > 0)
+        status = factor_all(&w, columns ? columns : wi_cyclic_usual_block(&w.c), ahead);
+    wi_sweep_end(&w.sweep);
+    weft_free(ctx->child, w.tails);
+    wi_host_free(w.host);
+    wi_cyclic_end(&w.c);
+    return status;
+}
+
+weft_status wi_lu_ranks(weft_context *ctx, const void *args) {
+    return wi_lu_over_ranks(ctx, args, 0, true);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the rungs of lu over ranks share. */
+#ifndef WI_LU_DIST_H
+#define WI_LU_DIST_H
+
+#include "comm/dist.h"
+#include "lu/lu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A call over ranks, as its user makes it. args.n counts the columns that this rank passes, and
+ * args.pivot is the user's, of min(m, columns of the whole). */
+typedef struct wi_lu_call {
+    wi_lu_args args;
+    bool by_rows;
+    bool shared;    /* all ranks pass the same matrix, the whole one */
+    int64_t *words; /* what the rung found, in the numbering of the whole, in host memory */
+} wi_lu_call;
+
+/* Factors blocks of so many columns, 0: as many as is usual; with `ahead` the next one while other
+ * columns are changed. */
+weft_status wi_lu_over_ranks(weft_context *ctx, const void *call, size_t columns, bool ahead);
+
+/* The rungs over ranks; args is a wi_lu_call. */
+weft_status wi_lu_ranks_columns(weft_context *ctx, const void *args);
+weft_status wi_lu_ranks_blocks(weft_context *ctx, const void *args);
+weft_status wi_lu_ranks(weft_context *ctx, const void *args);
+
+/* On a place of several GPUs: are all of them to factor this matrix, which they reach? Then do it;
+ * `call` is the public one, and the words are left in host memory. */
+bool wi_lu_wants_gpus(weft_context *ctx, const wi_lu_args *args);
+weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args *args,
+                           bool by_rows, int64_t *words);
+
+/* A call of weft_lu_solve over ranks, as its user makes it: `columns` of lu and `nrhs` of b are
+ * what this rank passes. */
+typedef struct wi_lu_solving {
+    weft_type type;
+    bool by_rows, transposed;
+    size_t columns, nrhs;
+    const void *lu;
+    size_t lda;
+    const int64_t *pivot;
+    void *b;
+    size_t ldb;
+} wi_lu_solving;
+
+/* Makes it; `status` is what the checks of type and flags have said. Collective. */
+weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *call, weft_status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dense systems over ranks. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/gpus.h"
+#include "dist.h"
+
+/* The columns of a matrix that this rank passes, as they lie. */
+typedef struct piece {
+    weft_type type;
+    bool by_rows;
+    size_t m, ld;
+    dist_part part; /* columns */
+} piece;
+
+static size_t piece_bytes(const piece *p) {
+    const size_t lines = p->by_rows ? p->m : p->part.n, length = p->by_rows ? p->part.n : p->m;
+    return lines && length ? ((lines - 1) * p->ld + length) * test_size_of(p->type) : 0;
+}
+
+static piece choose_piece(test_random *r, weft_type type, bool by_rows, size_t m, dist_part part) {
+    const size_t gap = dist_draw(r, 4);
+    return (piece){type, by_rows, m, (by_rows ? part.n : m) + gap, part};
+}
+
+/* Copies between a whole matrix stored by columns without gaps, of f64, and the piece. */
+static void copy_piece(const piece *p, double *whole, unsigned char *bytes, bool back) {
+    for (size_t j = 0; j < p->part.n; j++)
+        for (size_t i = 0; i < p->m; i++) {
+            double *const x = &whole[i + (p->part.first + j) * p->m];
+            const size_t at = p->by_rows ? i * p->ld + j : i + j * p->ld;
+            if (p->type == WEFT_F64)
+                memcpy(back ? (void *)x : bytes + 8 * at, back ? bytes + 8 * at : (void *)x, 8);
+            else if (back)
+                *x = (double)((float *)(void *)bytes)[at];
+            else
+                ((float *)(void *)bytes)[at] = (float)*x;
+        }
+}
+
+static unsigned char *packed(const piece *p, const double *whole) {
+    const size_t bytes = piece_bytes(p);
+    unsigned char *const x = malloc(bytes + 1);
+    assert_non_null(x);
+    memset(x, TEST_POISON, bytes + 1);
+    copy_piece(p, (double *)(uintptr_t)whole, x, false);
+    return x;
+}
+
+static dist_array take_piece(test_random *r, const piece *p, const double *whole) {
+    unsigned char *const x = packed(p, whole);
+    const dist_array a = dist_take(r, x, piece_bytes(p));
+    free(x);
+    return a;
+}
+
+static void expect_piece(const dist_array *a, const piece *p, const double *whole,
+                         const char *what) {
+    unsigned char *const x = packed(p, whole);
+    dist_expect(a, x, piece_bytes(p), what);
+    free(x);
+}
+
+/* The whole matrix, of the pieces of all ranks. */
+static double *gather(const dist_array *a, const piece *p, size_t columns) {
+    double *const whole = calloc(p->m * columns + 1, sizeof *whole);
+    unsigned char *const bytes = dist_fetch(a);
+    assert_non_null(whole);
+    copy_piece(p, whole, bytes, true);
+    free(bytes);
+    if (dist_ctx->comm) {
+        double *const own = calloc(p->m * columns + 1, sizeof *own);
+        assert_non_null(own);
+        memcpy(own, whole, p->m * columns * sizeof *own);
+        dist_ok(dist_ctx, dist_ctx->comm->calls->all_reduce(dist_ctx, own, whole, p->m * columns,
+                                                            WEFT_F64, WEFT_SUM));
+        free(own);
+    }
+    return whole;
+}
+
+/* ---- matrices ---- */
+
+enum {
+    NOWHERE = 1 << 20 /* no column */
+};
+
+/* P' L U whose elimination rounds nothing: multipliers are 0, 1/2 or 1/4 and only of even columns
+ * and odd rows, so that no sum of products has many terms. If column `zero` depends on those before
+ * it, no rows are exchanged. */
+static double *exact_matrix(test_random *r, size_t m, size_t n, size_t zero) {
+    double *const a = calloc(m * n + 1, sizeof *a), *const l = calloc(m + 1, sizeof *l);
+    assert_true(a && l);
+    for (size_t k = 0; k < m && k < n; k++) {
+        for (size_t i = k + 1; i < m; i++)
+            l[i] = k % 2 == 0 && i % 2 == 1 && k != zero ? 0.25 * (double)dist_draw(r, 3) : 0;
+        l[k] = 1;
+        for (size_t j = k; j < n; j++) {
+            const double u = j == k ? (k == zero ? 0 : (double)(1 << dist_draw(r, 3)))
+                                    : (double)dist_draw(r, 9) - 4;
+            for (size_t i = k; i < m; i++)
+                a[i + j * m] += l[i] * u;
+        }
+    }
+    for (size_t k = 0; k < m && zero == NOWHERE; k++) {
+        const size_t with = k + dist_draw(r, m - k);
+        for (size_t j = 0; j < n; j++) {
+            const double x = a[k + j * m];
+            a[k + j * m] = a[with + j * m];
+            a[with + j * m] = x;
+        }
+    }
+    free(l);
+    return a;
+}
+
+static double *random_matrix(test_random *r, size_t m, size_t n) {
+    double *const a = calloc(m * n + 1, sizeof *a);
+    assert_non_null(a);
+    for (size_t e = 0; e < m * n; e++)
+        a[e] = (double)(float)((double)dist_draw(r, 1 << 20) / (1 << 19) - 1);
+    return a;
+}
+
+/* ---- factors ---- */
+
+typedef struct factor_case {
+    size_t m, n;
+    weft_type type;
+    dist_shape shape;
+} factor_case;
+
+static const char *const lu_rungs[] = {"ranks", "ranks_blocks", "ranks_columns"};
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* The status and the message are those of one place. */
+static void expect_outcome(weft_status one, weft_status all) {
+    if (all != one || (all != WEFT_OK && strcmp(weft_message(dist_ctx), weft_message(dist_one))))
+        fail_msg("rank %d of %d: %s: %s; on one place %s", dist_rank, dist_ranks,
+                 weft_status_name(all), weft_message(dist_ctx), weft_status_name(one));
+}
+
+/* The same bits as on one place, where nothing is rounded; with a NaN only the same outcome. */
+static void exact_case(test_random *r, const factor_case *f, size_t zero, bool nan) {
+    const size_t pivots = least(f->m, f->n);
+    double *const a = exact_matrix(r, f->m, f->n, zero);
+    int64_t *const pivot = calloc(pivots + 1, sizeof *pivot);
+    const bool by_rows = dist_draw(r, 2);
+    const piece p = choose_piece(r, f->type, by_rows, f->m, dist_deal(r, f->shape, f->n));
+    if (nan)
+        a[dist_draw(r, f->m * f->n)] = NAN;
+    dist_array da = take_piece(r, &p, a), dp = dist_take(r, NULL, pivots * sizeof *pivot);
+    const weft_status one =
+        weft_lu_factor(dist_one, 0, WEFT_F64, f->m, f->n, a, f->m ? f->m : 1, pivot);
+    const unsigned how = by_rows ? WEFT_ROW_MAJOR : 0;
+    expect_outcome(one, weft_lu_factor(dist_ctx, how, f->type, f->m, p.part.n, da.p, p.ld, dp.p));
+    if (!nan) {
+        expect_piece(&da, &p, a, "factors of weft_lu_factor");
+        dist_expect(&dp, pivot, pivots * sizeof *pivot, "pivots of weft_lu_factor");
+    }
+    dist_give(&da), dist_give(&dp);
+    free(a), free(pivot);
+}
+
+/* |P A - L U| <= 30 n u |L| |U|, and multipliers are at most 1. */
+static void check_factors(const factor_case *f, const double *lu, const int64_t *pivot, double *a) {
+    const double u = f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    const size_t m = f->m, n = f->n, r = least(m, n);
+    for (size_t k = 0; k < r; k++) {
+        assert_true(pivot[k] >= (int64_t)k && pivot[k] < (int64_t)m);
+        for (size_t j = 0; j < n; j++) {
+            const double x = a[k + j * m];
+            a[k + j * m] = a[(size_t)pivot[k] + j * m];
+            a[(size_t)pivot[k] + j * m] = x;
+        }
+    }
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < m; i++) {
+            double sum = 0, size = 0;
+            for (size_t k = 0; k <= least(least(i, j), r - 1); k++) {
+                const double product = (k == i ? 1 : lu[i + k * m]) * lu[k + j * m];
+                sum += product;
+                size += fabs(product);
+            }
+            assert_true(i <= j || fabs(lu[i + j * m]) <= 1);
+            if (!(fabs(sum - a[i + j * m]) <= 30 * (double)n * u * size))
+                fail_msg("P A - L U is %g at (%zu, %zu)", sum - a[i + j * m], i, j);
+        }
+}
+
+static void random_case(test_random *r, const factor_case *f) {
+    const size_t pivots = least(f->m, f->n);
+    double *const a = random_matrix(r, f->m, f->n);
+    const bool by_rows = dist_draw(r, 2);
+    const piece p = choose_piece(r, f->type, by_rows, f->m, dist_deal(r, f->shape, f->n));
+    dist_array da = take_piece(r, &p, a), dp = dist_take(r, NULL, pivots * sizeof(int64_t));
+    const unsigned how = by_rows ? WEFT_ROW_MAJOR : 0;
+    dist_ok(dist_ctx, weft_lu_factor(dist_ctx, how, f->type, f->m, p.part.n, da.p, p.ld, dp.p));
+    double *const lu = gather(&da, &p, f->n);
+    int64_t *const pivot = dist_fetch(&dp);
+    if (pivots > 0)
+        check_factors(f, lu, pivot, a);
+    dist_give(&da), dist_give(&dp);
+    free(a), free(lu), free(pivot);
+}
+
+static const size_t sizes[][2] = {{0, 0},     {0, 3},    {3, 0},   {1, 1},   {2, 1},
+                                  {1, 2},     {5, 5},    {33, 33}, {70, 20}, {20, 70},
+                                  {100, 100}, {131, 97}, {97, 131}};
+
+/* Of each size, on a place that is slow: one of a few cases, which are drawn. */
+static bool is_wanted(test_random *r, size_t n) {
+    return dist_wanted(r, n) && (!dist_ctx->gpu || n < 8 || dist_draw(r, 3) == 0);
+}
+
+/* Rungs in turn; on emu, which is slow, the teaching rung has small matrices only. */
+static void factor_cases(test_random *r, const factor_case *f, int turn) {
+    const char *const rung = lu_rungs[turn % 3];
+    const bool columns = turn % 3 == 2;
+    if (columns && dist_ctx->gpu && f->n > 40)
+        return;
+    dist_ok(dist_ctx, weft_use(dist_ctx, "lu", rung));
+    exact_case(r, f, NOWHERE, false);
+    random_case(r, f);
+    if (f->m > 0 && f->n > 0) {
+        exact_case(r, f, dist_draw(r, least(f->m, f->n)), false);
+        exact_case(r, f, NOWHERE, true);
+        assert_string_equal(weft_used(dist_ctx, "lu"), rung);
+    }
+}
+
+void dist_test_lu_factor(void **state) {
+    (void)state;
+    test_random r = test_random_at(80);
+    int turn = 0;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            const factor_case f = {sizes[k][0], sizes[k][1], dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32,
+                                   (dist_shape)shape};
+            if (is_wanted(&r, f.n))
+                factor_cases(&r, &f, turn++);
+        }
+    dist_ok(dist_ctx, weft_use(dist_ctx, "lu", dist_on_gpus() ? "ranks" : "auto"));
+}
+
+/* ---- systems ---- */
+
+/* |b - op(A) x| <= 100 n u (|A| |x| + |b|), with the largest row sum of |op(A)|. */
+static void check_solution(const factor_case *f, bool transposed, const double *a, const double *x,
+                           const double *b, size_t rhs) {
+    const double u = f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    const size_t n = f->n;
+    for (size_t k = 0; k < rhs; k++) {
+        double largest = 0, most = 0, size_x = 0;
+        for (size_t i = 0; i < n; i++) {
+            double sum = -b[i + k * n], row = 0;
+            for (size_t j = 0; j < n; j++) {
+                const double e = transposed ? a[j + i * n] : a[i + j * n];
+                sum += e * x[j + k * n];
+                row += fabs(e);
+            }
+            largest = fmax(largest, row);
+            size_x = fmax(size_x, fabs(x[i + k * n]));
+            if (!(fabs(sum) <= most))
+                most = fabs(sum);
+        }
+        if (!(most <= 100 * (double)n * u * (largest * size_x + 1)))
+            fail_msg("rank %d of %d: n %zu, right-hand side %zu of %zu%s: b - A x is %g", dist_rank,
+                     dist_ranks, n, k, rhs, transposed ? ", transposed" : "", most);
+    }
+}
+
+static void solve_case(test_random *r, const factor_case *f, size_t rhs, bool transposed) {
+    const size_t n = f->n;
+    double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
+    const bool by_rows = dist_draw(r, 2);
+    const unsigned how = (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
+    const piece pa = choose_piece(r, f->type, by_rows, n, dist_deal(r, f->shape, n));
+    const piece pb = choose_piece(r, f->type, by_rows, n,
+                                  dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), rhs));
+    dist_array da = take_piece(r, &pa, a), db = take_piece(r, &pb, b);
+    dist_array dp = dist_take(r, NULL, n * sizeof(int64_t));
+    dist_ok(dist_ctx, weft_lu_factor(dist_ctx, how & WEFT_ROW_MAJOR, f->type, n, pa.part.n, da.p,
+                                     pa.ld, dp.p));
+    dist_ok(dist_ctx, weft_lu_solve(dist_ctx, how, f->type, pa.part.n, pb.part.n, da.p, pa.ld, dp.p,
+                                    db.p, pb.ld));
+    double *const x = gather(&db, &pb, rhs);
+    check_solution(f, transposed, a, x, b, rhs);
+    dist_give(&da), dist_give(&db), dist_give(&dp);
+    free(a), free(b), free(x);
+}
+
+void dist_test_lu_solve(void **state) {
+    (void)state;
+    static const size_t cases[][2] = {{0, 3},  {3, 0},   {1, 1},   {2, 1},   {5, 7},
+                                      {33, 1}, {64, 40}, {100, 3}, {70, 130}};
+    test_random r = test_random_at(81);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            const size_t n = cases[k][0];
+            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
+            if (!is_wanted(&r, n))
+                continue;
+            solve_case(&r, &f, cases[k][1], false);
+            solve_case(&r, &f, cases[k][1], true);
+        }
+}
+
+/* ---- weft_solve ---- */
+
+static void check_report(const weft_report *report, const factor_case *f, size_t rhs) {
+    const int ranks = dist_on_gpus() ? wi_gpus_count(dist_ctx) : dist_ranks;
+    assert_string_equal(report->variant, "ranks");
+    assert_int_equal(report->ranks, ranks);
+    assert_int_equal(report->n, f->n);
+    assert_int_equal(report->right_hand_sides, rhs);
+    if (rhs > 0 &&
+        !(report->backward_error <= 2 * (f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON)))
+        fail_msg("n %zu: backward error %g", f->n, report->backward_error);
+}
+
+/* The determinant of one place. */
+static void check_determinant(const weft_report *report, const factor_case *f, double *a) {
+    weft_report one = {.size = sizeof one};
+    double b = 0;
+    dist_ok(dist_one,
+            weft_solve(dist_one, 0, WEFT_F64, f->n, 0, a, f->n, &b, f->n, &b, f->n, NULL, &one));
+    assert_int_equal(one.sign_det, report->sign_det);
+    assert_true(fabs(one.log_abs_det - report->log_abs_det) <= 1e-3);
+}
+
+/* Refined to the last bits, x is that of one place. */
+static void check_refined(const factor_case *f, unsigned how, double *a, double *b, const double *x,
+                          size_t rhs) {
+    const size_t n = f->n;
+    const double u = f->type == WEFT_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+    double *const wanted = calloc(n * rhs + 1, sizeof *wanted);
+    assert_non_null(wanted);
+    dist_ok(dist_one, weft_solve(dist_one, how & WEFT_TRANSPOSE_A, WEFT_F64, n, rhs, a, n, b, n,
+                                 wanted, n, NULL, NULL));
+    for (size_t k = 0; k < rhs; k++) {
+        double most = 0;
+        for (size_t i = 0; i < n; i++)
+            most = fmax(most, fabs(wanted[i + k * n]));
+        for (size_t i = 0; i < n; i++)
+            if (!(fabs(x[i + k * n] - wanted[i + k * n]) <= 2 * u * most))
+                fail_msg("n %zu: x[%zu] is %g off", n, i, x[i + k * n] - wanted[i + k * n]);
+    }
+    free(wanted);
+}
+
+static void system_case(test_random *r, const factor_case *f, size_t rhs, bool transposed) {
+    const size_t n = f->n;
+    double *const a = random_matrix(r, n, n), *const b = random_matrix(r, n, rhs);
+    const bool by_rows = dist_draw(r, 2);
+    const unsigned how = (by_rows ? WEFT_ROW_MAJOR : 0) | (transposed ? WEFT_TRANSPOSE_A : 0);
+    const piece pa = choose_piece(r, f->type, by_rows, n, dist_deal(r, f->shape, n));
+    const piece pb = choose_piece(r, f->type, by_rows, n,
+                                  dist_deal(r, (dist_shape)dist_draw(r, DIST_SHAPES), rhs));
+    dist_array da = take_piece(r, &pa, a), db = take_piece(r, &pb, b);
+    dist_array dx = take_piece(r, &pb, b);
+    weft_report report = {.size = sizeof report};
+    dist_ok(dist_ctx, weft_solve(dist_ctx, how, f->type, pa.part.n, pb.part.n, da.p, pa.ld, db.p,
+                                 pb.ld, dx.p, pb.ld, NULL, &report));
+    double *const x = gather(&dx, &pb, rhs);
+    check_solution(f, transposed, a, x, b, rhs);
+    check_refined(f, how, a, b, x, rhs);
+    check_report(&report, f, rhs);
+    if (!transposed)
+        check_determinant(&report, f, a);
+    expect_piece(&da, &pa, a, "a of weft_solve");
+    expect_piece(&db, &pb, b, "b of weft_solve");
+    dist_give(&da), dist_give(&db), dist_give(&dx);
+    free(a), free(b), free(x);
+}
+
+/* What is refused is refused on all ranks, and the report has the column. */
+static void refused_system(test_random *r, bool nan) {
+    const size_t n = 20, column = 7;
+    double *const a = random_matrix(r, n, n), b[20] = {1}, x[20] = {0};
+    weft_report report = {.size = sizeof report};
+    for (size_t i = 0; i < n && !nan; i++)
+        a[i + column * n] = 0;
+    if (nan)
+        a[3 + column * n] = NAN;
+    const dist_part part = dist_deal(r, DIST_UNEVEN, n);
+    const bool first = dist_rank == 0;
+    const weft_status status = weft_solve(dist_ctx, 0, WEFT_F64, part.n, first, a + part.first * n,
+                                          n, b, n, x, n, NULL, &report);
+    const bool own = column >= part.first && column < part.first + part.n;
+    assert_int_equal(status, !nan ? WEFT_ESINGULAR : own ? WEFT_ENONFINITE : WEFT_ECOMM);
+    assert_non_null(strstr(weft_message(dist_ctx), "column 7 "));
+    assert_true(nan || report.column == column);
+    assert_true(x[0] == 0);
+    free(a);
+}
+
+void dist_test_solve(void **state) {
+    (void)state;
+    static const size_t cases[][2] = {{1, 1}, {2, 0}, {5, 7}, {33, 1}, {64, 70}, {100, 3}};
+    test_random r = test_random_at(82);
+    weft_solve_options options = {.size = sizeof options, .precision = WEFT_PRECISION_MIXED};
+    double one = 1;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            const size_t n = cases[k][0];
+            const factor_case f = {n, n, dist_draw(&r, 2) ? WEFT_F64 : WEFT_F32, (dist_shape)shape};
+            if (is_wanted(&r, n))
+                system_case(&r, &f, cases[k][1], dist_draw(&r, 2));
+        }
+    refused_system(&r, false);
+    refused_system(&r, true);
+    if (!dist_on_gpus())
+        test_refused(dist_ctx,
+                     weft_solve(dist_ctx, 0, WEFT_F64, 1, 1, &one, (size_t)dist_ranks, &one,
+                                (size_t)dist_ranks, &one, (size_t)dist_ranks, &options, NULL),
+                     WEFT_EUNSUPPORTED, "weft_solve", "WEFT_PRECISION_FULL");
+}
