@@ -71,6 +71,8 @@ void dist_test_map(void **state);
 void dist_test_reduce(void **state);
 void dist_test_scan(void **state);
 void dist_test_histogram(void **state);
+void dist_test_gemm(void **state);
+void dist_test_gemm_failure(void **state);
 void dist_test_select(void **state);
 void dist_test_unique(void **state);
 void dist_test_sort(void **state);
