@@ -87,13 +87,12 @@ static weft_status pack(const gathering *x, size_t first, size_t rows) {
     const wi_array *const a = &x->r->call->array[A];
     const size_t width = a->width, pitch = a->ld * width;
     weft_context *const child = x->ctx->child;
-    char *const from =
-        (char *)(uintptr_t)a->p + (g->transposed_a ? first * pitch : first * width);
+    char *const from = (char *)(uintptr_t)a->p + (g->transposed_a ? first * pitch : first * width);
     if (x->r->own_k == 0)
         return WEFT_OK;
     if (g->transposed_a)
-        return wi_local(x->ctx, weft_transpose(child, 0, width, x->r->own_k, rows, from, a->ld,
-                                               x->own, rows));
+        return wi_local(
+            x->ctx, weft_transpose(child, 0, width, x->r->own_k, rows, from, a->ld, x->own, rows));
     const wi_pitched there = {x->own, rows * width}, here = {from, pitch};
     if (wi_is_host(child, from) && wi_is_host(child, x->own)) {
         wi_pitched_copy_all(child, child->threads, there, here, x->r->own_k, rows * width);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of matrices that lie elsewhere, on the host or on other GPUs, piece by piece. While one piece of C is computed, what the next needs
- * of A and B travels to the device and the ones before travel back. A block of columns of B serves
- * all blocks of rows of A, as many of which as fit stay on the device; the next block of columns
- * goes to a second place meanwhile. If even one block of rows does not fit, k is cut too, and C
- * takes in one part of k after another.
+/* Products of matrices that lie elsewhere, on the host or on other GPUs, piece by piece. While one
+ * piece of C is computed, what the next needs of A and B travels to the device and the ones before
+ * travel back. A block of columns of B serves all blocks of rows of A, as many of which as fit stay
+ * on the device; the next block of columns goes to a second place meanwhile. If even one block of
+ * rows does not fit, k is cut too, and C takes in one part of k after another.
  *
  * How pieces are cut depends on the product and on how much memory the device has in all, not on
  * how much is free: so they have the same bits each time. */
@@ -41,8 +41,8 @@ struct slot {
 
 struct operand {
     const wi_array *array;
-    bool on_device; /* it is read and written where it lies, */
-    bool apart;     /* or it is memory of other GPUs, which this one reaches; or of the host */
+    bool on_device;   /* it is read and written where it lies, */
+    bool apart;       /* or it is memory of other GPUs, which this one reaches; or of the host */
     size_t width, ld; /* bytes of an element; elements between lines of a slot */
     slot slots[MOST_SLOTS];
     size_t count;
@@ -101,9 +101,9 @@ static weft_status cross(const panels *x, const operand *o, const block &b, char
 static weft_status cross_apart(const panels *x, const operand *o, const block &b, char *p) {
     const wi_array *const a = o->array;
     char *const there = (char *)(uintptr_t)a->p + (b.first * a->ld + b.begin) * o->width;
-    weft_status status = wi_stage_queue_rows(x->ctx, {p, o->ld * o->width},
-                                             {there, a->ld * o->width}, b.lines,
-                                             b.length * o->width, x->side);
+    weft_status status =
+        wi_stage_queue_rows(x->ctx, {p, o->ld * o->width}, {there, a->ld * o->width}, b.lines,
+                            b.length * o->width, x->side);
     if (status == WEFT_OK)
         status = wi_cuda(x->ctx, cudaEventRecord(x->ctx->gpu->order, x->side),
                          "marking the copy of a piece");
@@ -285,8 +285,8 @@ static void choose_sides(panels *x) {
     if (!x->of[A].apart || !x->of[B].on_device || !x->of[C].on_device)
         return;
     x->columns = x->g->n;
-    x->rows = least(largest * APART_FACTOR, wi_gemm_pieces(x->g->m, APART_PIECES * smallest / 4) *
-                                                (smallest / 4));
+    x->rows = least(largest * APART_FACTOR,
+                    wi_gemm_pieces(x->g->m, APART_PIECES * smallest / 4) * (smallest / 4));
     x->rows = least(x->rows < smallest ? smallest : x->rows, x->g->m);
 }
 

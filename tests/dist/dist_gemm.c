@@ -107,8 +107,7 @@ static void run_case(test_random *r, dist_shape shape, rig *g) {
     deal(r, shape, g);
     for (int x = 0; x < MATRICES; x++)
         d[x] = dist_take(r, g->part[x].p, bytes_of(&g->part[x]));
-    dist_ok(dist_one,
-            multiply(dist_one, g, g->whole, g->whole[A].p, g->whole[B].p, g->whole[C].p));
+    dist_ok(dist_one, multiply(dist_one, g, g->whole, g->whole[A].p, g->whole[B].p, g->whole[C].p));
     dist_ok(dist_ctx, multiply(dist_ctx, g, g->part, d[A].p, d[B].p, d[C].p));
     const bool by_rows = g->how & WEFT_ROW_MAJOR;
     copy_part(c, &g->whole[C], by_rows ? g->first : 0, by_rows ? 0 : g->first);
@@ -140,9 +139,9 @@ static void run_cut(test_random *r, dist_shape shape, rig *g) {
 
 void dist_test_gemm(void **state) {
     (void)state;
-    static const size_t sizes[][3] = {{3, 4, 5},    {0, 5, 4},    {9, 0, 3},   {7, 6, 0},
-                                      {1, 1, 1},    {40, 33, 70}, {90, 65, 9}, {300, 20, 30},
-                                      {20, 150, 17}};
+    static const size_t sizes[][3] = {{3, 4, 5},   {0, 5, 4},     {9, 0, 3},
+                                      {7, 6, 0},   {1, 1, 1},     {40, 33, 70},
+                                      {90, 65, 9}, {300, 20, 30}, {20, 150, 17}};
     test_random r = test_random_at(80);
     const bool slow = dist_ctx->gpu;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -181,6 +180,7 @@ void dist_test_gemm_failure(void **state) {
                  weft_gemm(dist_ctx, wrong ? 1u << 20 : 0, WEFT_F64, WEFT_F64, 1, 1, 1, 1, &a, 1, b,
                            k, 0, &c, 1),
                  wrong ? WEFT_EARG : WEFT_ECOMM, "weft_gemm", wrong ? "how" : word);
-    dist_ok(dist_ctx, weft_gemm(dist_ctx, 0, WEFT_F64, WEFT_F64, 1, 1, 1, 1, &a, 1, b, k, 0, &c, 1));
+    dist_ok(dist_ctx,
+            weft_gemm(dist_ctx, 0, WEFT_F64, WEFT_F64, 1, 1, 1, 1, &a, 1, b, k, 0, &c, 1));
     assert_true(c == 2);
 }

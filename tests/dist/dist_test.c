@@ -129,7 +129,8 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_merge),     cmocka_unit_test(dist_test_search),
         cmocka_unit_test(dist_test_top_k),     cmocka_unit_test(dist_test_first),
         cmocka_unit_test(dist_test_choice),    cmocka_unit_test(dist_test_places),
-        cmocka_unit_test(dist_test_gemm),
+        cmocka_unit_test(dist_test_gemm),      cmocka_unit_test(dist_test_blend),
+        cmocka_unit_test(dist_test_nbody),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -146,6 +147,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
         cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
         cmocka_unit_test(dist_test_gemm),   cmocka_unit_test(dist_test_gemm_failure),
+        cmocka_unit_test(dist_test_blend),  cmocka_unit_test(dist_test_nbody),
         cmocka_unit_test(dist_test_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
