@@ -37,7 +37,8 @@ static void fill(test_random *r, rig *g, dist_shape shape, size_t n) {
         g->whole[k] = malloc(n * row + 1);
         assert_non_null(g->whole[k]);
         for (size_t i = 0; i < n * row / size; i++) {
-            const double x = (double)dist_draw(r, 4096) / 1024 - (k == MASSES ? 0 : 2);
+            const bool mass = k == MASSES || (k == POSITIONS && g->is_packed && i % 4 == 3);
+            const double x = (double)dist_draw(r, 4096) / 1024 - (mass ? 0 : 2);
             if (g->s.type == WEFT_F32)
                 ((float *)(void *)g->whole[k])[i] = (float)x;
             else
