@@ -30,7 +30,9 @@ typedef struct weft_blending {
  * Images may be host or device memory, mixed freely. `out` may be a or b, with the same distance
  * between rows; it shares no other memory with them, and none with the mask. What lies between rows
  * is neither read nor written. With all on the device the call is queued on the context's stream.
- * It is fastest where rows begin at multiples of 16 bytes, or have no gaps. */
+ * It is fastest where rows begin at multiples of 16 bytes, or have no gaps.
+ *
+ * Over ranks each passes its own rows of all images: height is theirs, and may be 0. */
 WEFT_API weft_status weft_blend(weft_context *ctx, const weft_blending *blending, const void *a,
                                 const void *b, const void *mask, void *out);
 

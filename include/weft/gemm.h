@@ -71,7 +71,18 @@ enum {
  * the next pieces travel; they need not fit its memory. How they are cut depends on the call and on
  * the device, not on how much of its memory is free. On a GPU, A or B may be copied to temporary
  * memory first if its columns (rows, with WEFT_ROW_MAJOR) do not all begin at multiples of 16
- * bytes. */
+ * bytes.
+ *
+ * On several GPUs of one process (docs/gpus.md) each computes columns of C (rows, with
+ * WEFT_ROW_MAJOR), those that it holds; the bits are those of that product on one GPU.
+ *
+ * Over ranks (docs/clusters.md) each passes its own columns of op(A), of op(B) and of C; the
+ * matrices are those of all ranks side by side, in their order. m is the same on all. n is the
+ * number of this rank's columns of op(B) and C, and k that of its columns of op(A), m x k; its part
+ * of op(B) has as many rows as all ranks together have columns of op(A). With WEFT_ROW_MAJOR rows
+ * take the place of columns: n is the same on all, m is the number of this rank's rows of op(A) and
+ * C, and k that of its rows of op(B), k x n. A part may be empty. A rank that multiplies on a cpu
+ * gets the bits that one cpu gets. */
 WEFT_API weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out,
                                size_t m, size_t n, size_t k, double alpha, const void *a,
                                size_t lda, const void *b, size_t ldb, double beta, void *c,

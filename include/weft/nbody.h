@@ -49,7 +49,13 @@ typedef struct weft_nbody {
  * threads.
  *
  * Arrays may be host or device memory, mixed freely; outputs share no memory with anything else.
- * With all on the device the call is queued on the context's stream. */
+ * With all on the device the call is queued on the context's stream.
+ *
+ * Over ranks (docs/clusters.md) each passes its own bodies, n of them, which may be none; all act
+ * on all. It gets what is of its own bodies; but the error and the energy are those of all, on all
+ * ranks. The tolerance is met by all pairs: no tree is made. On several GPUs of one process all
+ * pairs are shared out, and a tree is the first one's. A rank that computes on a cpu gets the bits
+ * that one cpu gets without a tree; on a GPU the last bit may differ with the number of ranks. */
 WEFT_API weft_status weft_nbody_accelerations(weft_context *ctx, const weft_nbody *system,
                                               const void *positions, const void *masses,
                                               void *accelerations, void *potentials, double *error);

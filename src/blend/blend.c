@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "core/call.h"
+#include "comm/dist.h"
 #include "cpu/team.h"
 
 static const char name[] = "weft_blend";
@@ -80,6 +80,13 @@ static const wi_row table[] = {
      .seconds = vectors_seconds,
      .run = wi_blend_vectors},
 #endif
+    {.name = "ranks",
+     .what = "every rank blends its own rows; a GPU of several has a host thread and a stream",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = PIXELS,
+     .seconds = wi_no_rival,
+     .run = wi_blend_ranks},
 };
 
 const wi_ladder wi_blend_ladder = {"blend", table, sizeof table / sizeof table[0]};
@@ -154,31 +161,39 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
 }
 
 /* A call with a mask of fewer columns than the images goes to a GPU in one piece. */
+static void describe(wi_call *call, const weft_blending *s, const void *a, const void *b,
+                     const void *mask, void *out) {
+    const size_t rows = s->height, cols = s->width * s->channels;
+    wi_call_begin(call, name, mask ? 0 : rows, mask ? 0 : cols);
+    wi_call_add(call, wi_matrix("a", a, rows, cols, "lda", s->lda ? s->lda : cols, s->type, WI_IN));
+    wi_call_add(call, wi_matrix("b", b, rows, cols, "ldb", s->ldb ? s->ldb : cols, s->type, WI_IN));
+    wi_array *const to = wi_call_add(call, wi_matrix("out", out, rows, cols, "ldout",
+                                                     s->ldout ? s->ldout : cols, s->type, WI_OUT));
+    to->in_place = 1u << A | 1u << B;
+    if (mask)
+        wi_call_add(call, wi_matrix("mask", mask, rows, s->width, "ldmask",
+                                    s->ldmask ? s->ldmask : s->width, s->type, WI_IN));
+    call->distributed = true;
+}
+
+weft_status wi_blend_call_run(weft_context *ctx, wi_call *call, const weft_blending *blending) {
+    const bool empty = blending->height == 0 || blending->width == 0;
+    return empty ? WEFT_OK : wi_call_run(ctx, call, run, (void *)blending);
+}
+
 weft_status weft_blend(weft_context *ctx, const weft_blending *blending, const void *a,
                        const void *b, const void *mask, void *out) {
     wi_call call;
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    const weft_status status = check(ctx, blending, mask);
-    if (status != WEFT_OK)
-        return status;
-    const size_t rows = blending->height, cols = blending->width * blending->channels;
-    const weft_type type = blending->type;
-    wi_call_begin(&call, name, mask ? 0 : rows, mask ? 0 : cols);
-    wi_call_add(&call, wi_matrix("a", a, rows, cols, "lda", blending->lda ? blending->lda : cols,
-                                 type, WI_IN));
-    wi_call_add(&call, wi_matrix("b", b, rows, cols, "ldb", blending->ldb ? blending->ldb : cols,
-                                 type, WI_IN));
-    wi_array *const to =
-        wi_call_add(&call, wi_matrix("out", out, rows, cols, "ldout",
-                                     blending->ldout ? blending->ldout : cols, type, WI_OUT));
-    to->in_place = 1u << A | 1u << B;
-    if (mask)
-        wi_call_add(&call,
-                    wi_matrix("mask", mask, rows, blending->width, "ldmask",
-                              blending->ldmask ? blending->ldmask : blending->width, type, WI_IN));
-    const weft_status checked = wi_call_check(ctx, &call);
-    if (checked != WEFT_OK || rows == 0 || cols == 0)
-        return checked;
-    return wi_call_run(ctx, &call, run, (void *)blending);
+    weft_status status = check(ctx, blending, mask);
+    if (status == WEFT_OK) {
+        describe(&call, blending, a, b, mask, out);
+        status = wi_call_check(ctx, &call);
+    }
+    if (wi_is_dist(ctx))
+        return wi_blend_over_ranks(ctx, &call, blending, status);
+    if (status == WEFT_OK && wi_blend_wants_gpus(ctx, &call))
+        return wi_blend_over_gpus(ctx, &call, blending);
+    return status == WEFT_OK ? wi_blend_call_run(ctx, &call, blending) : status;
 }

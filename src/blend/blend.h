@@ -2,6 +2,7 @@
 #ifndef WI_BLEND_H
 #define WI_BLEND_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/blend.h"
 
@@ -22,6 +23,19 @@ typedef struct wi_blend_args {
 
 extern const wi_ladder wi_blend_ladder;
 
+/* Runs a checked call: its arrays are a, b, out and, with one, the mask, in this order. */
+weft_status wi_blend_call_run(weft_context *ctx, wi_call *call, const weft_blending *blending);
+
+/* Is a checked call to go to all GPUs of a place? And runs it so: each blends the rows that it
+ * holds, of a single row pixels. */
+bool wi_blend_wants_gpus(weft_context *ctx, const wi_call *call);
+weft_status wi_blend_over_gpus(weft_context *ctx, const wi_call *call,
+                               const weft_blending *blending);
+/* Runs a call over ranks, each with rows of its own; `status` is what its checks have said. If it
+ * is not WEFT_OK, nothing else is valid. */
+weft_status wi_blend_over_ranks(weft_context *ctx, const wi_call *call,
+                                const weft_blending *blending, weft_status status);
+
 /* The same call as one long row, if that leaves out no element of an array. */
 wi_blend_args wi_blend_flat(const wi_blend_args *args);
 
@@ -35,6 +49,7 @@ weft_status wi_blend_openacc(weft_context *ctx, const void *args); /* in a build
 weft_status wi_blend_openacc_blocks(weft_context *ctx, const void *args);
 weft_status wi_blend_direct(weft_context *ctx, const void *args);
 weft_status wi_blend_vectors(weft_context *ctx, const void *args);
+weft_status wi_blend_ranks(weft_context *ctx, const void *request);
 
 #ifdef __cplusplus
 }

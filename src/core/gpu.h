@@ -105,6 +105,9 @@ weft_status wi_dealt_take(weft_context *ctx, wi_dealt *dealt, void **p, size_t b
 weft_status wi_dealt_give(weft_context *ctx, wi_dealt *dealt, void *p, bool *found);
 /* Is p in a range? If so *begin is where the blocks begin, *block the bytes of each. */
 bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *block);
+/* How many of `bytes` bytes from p on are in a range, but memory of other GPUs than the context's.
+ */
+size_t wi_dealt_apart(const weft_context *ctx, const void *p, size_t bytes);
 
 #ifdef WEFT_CUDA
 #    include <cuda_runtime_api.h>

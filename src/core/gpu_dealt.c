@@ -253,6 +253,19 @@ bool wi_dealt_find(wi_dealt *dealt, const void *p, const char **begin, size_t *b
     return found;
 }
 
+size_t wi_dealt_apart(const weft_context *ctx, const void *p, size_t bytes) {
+    wi_dealt *const dealt = ctx->gpu->dealt;
+    const char *range_begin, *const from = p, *const to = from + bytes;
+    size_t block, k = 0;
+    if (!dealt || !wi_dealt_find(dealt, p, &range_begin, &block))
+        return 0;
+    while (k < (size_t)dealt->count && dealt->devices[k] != ctx->device)
+        k++;
+    const char *const own = range_begin + k * block, *const own_end = own + block;
+    const char *const first = from > own ? from : own, *const end = to < own_end ? to : own_end;
+    return bytes - (first < end ? (size_t)(end - first) : 0);
+}
+
 /* ---- taking and giving ---- */
 
 static size_t rounded(const wi_dealt *dealt, size_t bytes) {

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "comm/dist.h"
 #include "core/call.h"
 
 enum {
@@ -104,35 +105,65 @@ wi_gemm_args wi_gemm_by_columns(const wi_gemm_args *g) {
     return swapped;
 }
 
+/* The arrays of a call, in the order in which they are multiplied when stored by columns. Over
+ * ranks, this one has own_k of the k columns (rows, by rows) of its first factor. */
+static void describe_arrays(wi_call *call, const wi_gemm_args *g, bool by_rows, size_t own_k) {
+    const size_t a_cols = by_rows ? g->k : own_k, b_rows = by_rows ? own_k : g->k;
+    const wi_array a = wi_gemm_matrix("a", g->a, g->m, a_cols, g->transposed_a, by_rows, "lda",
+                                      g->lda, g->type, WI_IN);
+    const wi_array b = wi_gemm_matrix("b", g->b, b_rows, g->n, g->transposed_b, by_rows, "ldb",
+                                      g->ldb, g->type, WI_IN);
+    wi_call_begin(call, name, 0, 0);
+    wi_call_add(call, by_rows ? b : a);
+    wi_call_add(call, by_rows ? a : b);
+    wi_call_add(call, wi_gemm_matrix("c", g->c, g->m, g->n, false, by_rows, "ldc", g->ldc, g->out,
+                                     g->beta == 0 ? WI_OUT : WI_IN | WI_OUT));
+    call->distributed = true;
+}
+
+weft_status wi_gemm_call_run(weft_context *ctx, wi_call *call, wi_gemm_args *args) {
+#ifdef WEFT_CUDA
+    if (wi_gemm_wants_panels(ctx, call, args))
+        return wi_gemm_in_panels(ctx, call, args);
+#endif
+    return wi_call_run(ctx, call, run, args);
+}
+
 weft_status weft_gemm(weft_context *ctx, unsigned how, weft_type type, weft_type out, size_t m,
                       size_t n, size_t k, double alpha, const void *a, size_t lda, const void *b,
                       size_t ldb, double beta, void *c, size_t ldc) {
-    wi_gemm_args args = {
-        .type = type, .out = out, .m = m, .n = n, .k = k, .alpha = alpha, .beta = beta};
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = wi_gemm_describe(ctx, name, how, &args);
+    wi_gemm_args args = {.type = type,
+                         .out = out,
+                         .m = m,
+                         .n = n,
+                         .k = k,
+                         .alpha = alpha,
+                         .beta = beta,
+                         .a = a,
+                         .b = b,
+                         .lda = lda,
+                         .ldb = ldb,
+                         .c = c,
+                         .ldc = ldc};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    const bool by_rows = how & WEFT_ROW_MAJOR;
+    weft_status status = wi_gemm_describe(ctx, name, how, &args);
+    const size_t own_k = args.k;
+    if (wi_is_dist(ctx))
+        status = wi_gemm_join(ctx, name, &args, status);
     if (status != WEFT_OK)
         return status;
-    const bool by_rows = how & WEFT_ROW_MAJOR;
     wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    const wi_array a_array =
-        wi_gemm_matrix("a", a, m, args.k, args.transposed_a, by_rows, "lda", lda, type, WI_IN);
-    const wi_array b_array =
-        wi_gemm_matrix("b", b, args.k, n, args.transposed_b, by_rows, "ldb", ldb, type, WI_IN);
-    wi_call_add(&call, by_rows ? b_array : a_array);
-    wi_call_add(&call, by_rows ? a_array : b_array);
-    wi_call_add(&call, wi_gemm_matrix("c", c, m, n, false, by_rows, "ldc", ldc, out,
-                                      beta == 0 ? WI_OUT : WI_IN | WI_OUT));
+    describe_arrays(&call, &args, by_rows, own_k);
     status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || m == 0 || n == 0)
-        return status;
     if (by_rows)
         args = wi_gemm_by_columns(&args);
-#ifdef WEFT_CUDA
-    if (wi_gemm_wants_panels(ctx, &call, &args))
-        return wi_gemm_in_panels(ctx, &call, &args);
-#endif
-    return wi_call_run(ctx, &call, run, &args);
+    if (wi_is_dist(ctx))
+        return wi_gemm_over_ranks(ctx, &call, &args, own_k, status);
+    if (status != WEFT_OK || m == 0 || n == 0)
+        return status;
+    if (wi_gemm_wants_gpus(ctx, &call, &args))
+        return wi_gemm_over_gpus(ctx, &call, &args);
+    return wi_gemm_call_run(ctx, &call, &args);
 }

@@ -75,6 +75,23 @@ static inline wi_array wi_gemm_matrix(const char *which, const void *p, size_t r
                    : wi_columns(which, p, height, width, ld_name, ld, type, use);
 }
 
+/* Runs a checked call on the matrices that it describes, m and n > 0. */
+weft_status wi_gemm_call_run(weft_context *ctx, wi_call *call, wi_gemm_args *args);
+
+/* ---- over several ranks: gemm_dist.c. Matrices are stored by columns. ---- */
+
+/* Over ranks of place mpi, before the arrays are checked: all learn whether all are well, and
+ * args->k, which was this rank's part, becomes that of all. */
+weft_status wi_gemm_join(weft_context *ctx, const char *name, wi_gemm_args *args,
+                         weft_status status);
+/* Runs a call of which this rank has described its columns of all matrices, own_k of them of A;
+ * `status` is what its checks have said. */
+weft_status wi_gemm_over_ranks(weft_context *ctx, const wi_call *call, const wi_gemm_args *args,
+                               size_t own_k, weft_status status);
+/* Is a checked call on a place of several GPUs to go to all of them? And runs it so. */
+bool wi_gemm_wants_gpus(weft_context *ctx, const wi_call *call, const wi_gemm_args *args);
+weft_status wi_gemm_over_gpus(weft_context *ctx, const wi_call *call, const wi_gemm_args *args);
+
 /* What keeps a rung from a call; NULL: nothing. */
 const char *wi_gemm_fits_ring(const weft_context *ctx, const void *args);
 const char *wi_gemm_fits_parts(const weft_context *ctx, const void *args);
@@ -117,6 +134,7 @@ weft_status wi_gemm_pipeline(weft_context *ctx, const void *args);
 weft_status wi_gemm_tensor(weft_context *ctx, const void *args);
 weft_status wi_gemm_ring(weft_context *ctx, const void *args);
 weft_status wi_gemm_parts(weft_context *ctx, const void *args);
+weft_status wi_gemm_ranks(weft_context *ctx, const void *request);
 
 #ifdef WEFT_CUDA
 /* Would a call on a GPU better be done piece by piece, as matrices are large and on the host? */

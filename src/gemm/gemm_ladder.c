@@ -390,6 +390,13 @@ static const wi_row rows[] = {
      .run = wi_gemm_parts},
 #    endif
 #endif
+    {.name = "ranks",
+     .what = "every rank computes its own columns of C",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = GEMM_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_gemm_ranks},
 };
 
 const wi_ladder wi_gemm_ladder = {"gemm", rows, sizeof rows / sizeof rows[0]};

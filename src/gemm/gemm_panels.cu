@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of host matrices, piece by piece. While one piece of C is computed, what the next needs
- * of A and B travels to the device and the ones before travel back. A block of columns of B serves
- * all blocks of rows of A, as many of which as fit stay on the device; the next block of columns
- * goes to a second place meanwhile. If even one block of rows does not fit, k is cut too, and C
- * takes in one part of k after another.
+/* Products of matrices that lie elsewhere, on the host or on other GPUs, piece by piece. While one
+ * piece of C is computed, what the next needs of A and B travels to the device and the ones before
+ * travel back. A block of columns of B serves all blocks of rows of A, as many of which as fit stay
+ * on the device; the next block of columns goes to a second place meanwhile. If even one block of
+ * rows does not fit, k is cut too, and C takes in one part of k after another.
  *
  * How pieces are cut depends on the product and on how much memory the device has in all, not on
  * how much is free: so they have the same bits each time. */
@@ -22,6 +22,8 @@ enum {
     WANTED = 8,       /* pieces in a direction, */
     LEAST_FACTOR = 4, /* of at most so many times the least size: arithmetic then takes as long as
                          the link needs to bring a block of rows */
+    APART_PIECES = 4, /* of A alone, on other GPUs, */
+    APART_FACTOR = 2, /* and how much larger they may be */
     B_SLOTS = 2,
     C_SLOTS = 3,
     MOST_SLOTS = 256,
@@ -39,7 +41,8 @@ struct slot {
 
 struct operand {
     const wi_array *array;
-    bool on_device;
+    bool on_device;   /* it is read and written where it lies, */
+    bool apart;       /* or it is memory of other GPUs, which this one reaches; or of the host */
     size_t width, ld; /* bytes of an element; elements between lines of a slot */
     slot slots[MOST_SLOTS];
     size_t count;
@@ -94,6 +97,21 @@ static weft_status cross(const panels *x, const operand *o, const block &b, char
     return status;
 }
 
+/* The same of memory that other GPUs hold: what is queued from now on waits for it. */
+static weft_status cross_apart(const panels *x, const operand *o, const block &b, char *p) {
+    const wi_array *const a = o->array;
+    char *const there = (char *)(uintptr_t)a->p + (b.first * a->ld + b.begin) * o->width;
+    weft_status status =
+        wi_stage_queue_rows(x->ctx, {p, o->ld * o->width}, {there, a->ld * o->width}, b.lines,
+                            b.length * o->width, x->side);
+    if (status == WEFT_OK)
+        status = wi_cuda(x->ctx, cudaEventRecord(x->ctx->gpu->order, x->side),
+                         "marking the copy of a piece");
+    return status == WEFT_OK ? wi_cuda(x->ctx, cudaStreamWaitEvent(x->work, x->ctx->gpu->order, 0),
+                                       "making products wait for a piece")
+                             : status;
+}
+
 static weft_status make_side_wait(const panels *x, cudaEvent_t event) {
     return wi_cuda(x->ctx, cudaStreamWaitEvent(x->side, event, 0),
                    "making a copy wait for products");
@@ -115,7 +133,7 @@ static weft_status bring(const panels *x, operand *o, size_t at, size_t number, 
         return WEFT_OK;
     weft_status status = s->is_used ? make_side_wait(x, s->used) : WEFT_OK;
     if (status == WEFT_OK)
-        status = cross(x, o, b, s->p, false);
+        status = o->apart ? cross_apart(x, o, b, s->p) : cross(x, o, b, s->p, false);
     s->holds = status == WEFT_OK ? number : SIZE_MAX;
     return status;
 }
@@ -256,6 +274,22 @@ static size_t slot_bytes(const panels *x, int k) {
     return by_row ? rows * padded(columns, width) * width : columns * padded(rows, width) * width;
 }
 
+/* Where only A travels, its pieces are large: C is cut in few. */
+static void choose_sides(panels *x) {
+    const size_t smallest = wi_gemm_panels_least, largest = smallest * LEAST_FACTOR;
+    const size_t longest = x->g->m > x->g->n ? x->g->m : x->g->n;
+    size_t side = wi_gemm_pieces(longest, WANTED * smallest / 4) * (smallest / 4);
+    side = side < smallest ? smallest : least(side, largest);
+    x->rows = least(side, x->g->m);
+    x->columns = least(side, x->g->n);
+    if (!x->of[A].apart || !x->of[B].on_device || !x->of[C].on_device)
+        return;
+    x->columns = x->g->n;
+    x->rows = least(largest * APART_FACTOR,
+                    wi_gemm_pieces(x->g->m, APART_PIECES * smallest / 4) * (smallest / 4));
+    x->rows = least(x->rows < smallest ? smallest : x->rows, x->g->m);
+}
+
 static size_t slots_bytes(const panels *x) {
     const size_t each[OPERANDS] = {1, B_SLOTS, C_SLOTS};
     size_t bytes = 0;
@@ -267,12 +301,7 @@ static size_t slots_bytes(const panels *x) {
 /* Pieces such that there are several in each direction; k is cut only if the least number of slots
  * would take more than half of the device's memory. */
 static void cut(panels *x, size_t memory) {
-    const size_t smallest = wi_gemm_panels_least, largest = smallest * LEAST_FACTOR;
-    const size_t longest = x->g->m > x->g->n ? x->g->m : x->g->n;
-    size_t side = wi_gemm_pieces(longest, WANTED * smallest / 4) * (smallest / 4);
-    side = side < smallest ? smallest : least(side, largest);
-    x->rows = least(side, x->g->m);
-    x->columns = least(side, x->g->n);
+    choose_sides(x);
     x->depth = x->g->k;
     while (slots_bytes(x) > memory / 2 && x->depth > DEPTH_STEP)
         x->depth = wi_gemm_pieces(x->depth / 2, DEPTH_STEP) * DEPTH_STEP;
@@ -372,12 +401,20 @@ static weft_status close_panels(panels *x, weft_status status) {
     return status;
 }
 
+/* Is most of a matrix that is only read on other GPUs? Kernels could read it there, but would do so
+ * once for every tile of C. */
+static bool is_apart(const weft_context *ctx, const wi_array *a) {
+    return !(a->use & WI_OUT) && wi_dealt_apart(ctx, a->p, a->bytes) > a->bytes / WANTED;
+}
+
 bool wi_gemm_wants_panels(const weft_context *ctx, const wi_call *call, const wi_gemm_args *g) {
     size_t bytes = 0;
-    for (int k = A; k < OPERANDS && ctx->kind == WI_CUDA && g->k > 0; k++)
-        if (call->array[k].bytes >= wi_gemm_panels_from / OPERANDS &&
-            !wi_is_device(ctx, call->array[k].p))
-            bytes += call->array[k].rows * call->array[k].cols * call->array[k].width;
+    for (int k = A; k < OPERANDS && ctx->kind == WI_CUDA && g->k > 0; k++) {
+        const wi_array *const a = &call->array[k];
+        if (a->bytes >= wi_gemm_panels_from / OPERANDS &&
+            (!wi_is_device(ctx, a->p) || is_apart(ctx, a)))
+            bytes += a->rows * a->cols * a->width;
+    }
     return bytes >= wi_gemm_panels_from && !wi_gpu_capturing(ctx);
 }
 
@@ -395,7 +432,8 @@ weft_status wi_gemm_in_panels(weft_context *ctx, const wi_call *call, const wi_g
         for (int k = A; k < OPERANDS; k++) {
             x->of[k].array = &call->array[k];
             x->of[k].width = call->array[k].width;
-            x->of[k].on_device = wi_is_device(ctx, call->array[k].p);
+            x->of[k].apart = is_apart(ctx, &call->array[k]);
+            x->of[k].on_device = !x->of[k].apart && wi_is_device(ctx, call->array[k].p);
         }
         status = open_panels(x);
         if (status == WEFT_OK)

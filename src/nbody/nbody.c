@@ -4,19 +4,12 @@
 
 #include <math.h>
 
-#include "core/call.h"
+#include "comm/dist.h"
 #include "core/gpu.h"
 #include "weft/op.h"
 #include "weft/reduce.h"
 
-enum {
-    POSITIONS,
-    MASSES,
-    OTHERS, /* the first array that is a call's own */
-    MOST_BODIES = INT32_MAX
-};
-
-static const wi_nbody_moves *moves_of(const weft_context *ctx) {
+const wi_nbody_moves *wi_nbody_moves_of(const weft_context *ctx) {
 #ifdef WEFT_CUDA
     if (ctx->kind == WI_CUDA)
         return &wi_nbody_on_cuda;
@@ -58,9 +51,9 @@ static weft_status check_system(weft_context *ctx, const char *name, const weft_
     if (wi_check_type(ctx, name, s->type) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = wi_check_wide_float(ctx, name, s->type);
-    if (status == WEFT_OK && s->n > MOST_BODIES)
+    if (status == WEFT_OK && s->n > WI_NBODY_MOST_BODIES)
         status = wi_fail(ctx, WEFT_EARG, "%s: n is %zu; pass at most %d bodies", name, s->n,
-                         MOST_BODIES);
+                         WI_NBODY_MOST_BODIES);
     if (status == WEFT_OK)
         status = check_number(ctx, name, "gravity", s->gravity, true);
     if (status == WEFT_OK)
@@ -70,23 +63,35 @@ static weft_status check_system(weft_context *ctx, const char *name, const weft_
     return status;
 }
 
-/* Begins the description of a call with the arrays that all have. */
-static void describe(wi_call *call, const char *name, const weft_nbody *s, const void *positions,
-                     const void *masses, unsigned use) {
-    wi_call_begin(call, name, 0, 0);
+/* Describes the arrays that all calls have. */
+static void describe(wi_call *call, const weft_nbody *s, const void *positions, const void *masses,
+                     unsigned use) {
     wi_call_add(call, wi_elements("positions", positions, (masses ? 3 : 4) * s->n, s->type, use));
     wi_call_add(call, wi_elements("masses", masses, s->n, s->type, WI_IN | WI_OPTIONAL));
+    call->distributed = true;
 }
 
-static wi_nbody_args args_of(const weft_nbody *s, const wi_part *part) {
-    const bool is_packed = !part->p[MASSES];
+/* Does the call run over several ranks or GPUs? If so it has, and *status is how it ended. */
+static bool spreads(weft_context *ctx, const wi_nbody_request *r, weft_status *status) {
+    if (wi_is_dist(ctx))
+        *status = wi_nbody_over_ranks(ctx, r, *status);
+    else if (*status == WEFT_OK && wi_nbody_wants_gpus(ctx, r))
+        *status = wi_nbody_over_gpus(ctx, r);
+    else
+        return false;
+    return true;
+}
+
+wi_nbody_args wi_nbody_args_of(const weft_nbody *s, const wi_part *part) {
+    const bool is_packed = !part->p[WI_NBODY_MASSES];
     wi_nbody_args args = {.type = s->type,
                           .n = s->n,
+                          .own = s->n,
                           .gravity = s->gravity == 0 ? 1 : s->gravity,
                           .softening = s->softening,
                           .tolerance = s->tolerance,
-                          .positions = part->p[POSITIONS],
-                          .masses = part->p[MASSES],
+                          .positions = part->p[WI_NBODY_POSITIONS],
+                          .masses = part->p[WI_NBODY_MASSES],
                           .position_pitch = is_packed ? 4 : 3,
                           .mass_pitch = is_packed ? 4 : 1};
     if (is_packed)
@@ -100,16 +105,10 @@ static weft_status attract(weft_context *ctx, const char *name, const wi_nbody_a
 
 /* ---- accelerations ---- */
 
-enum {
-    ACCELERATIONS = OTHERS,
-    POTENTIALS,
-    ERROR
-};
-
 /* All memory is taken before anything is written. */
 static weft_status run_measured(weft_context *ctx, const char *name, const wi_nbody_args *args,
                                 double *error) {
-    const wi_nbody_moves *const moves = moves_of(ctx);
+    const wi_nbody_moves *const moves = wi_nbody_moves_of(ctx);
     const size_t count = wi_nbody_sampled(args);
     void *room = NULL;
     weft_status status = take(ctx, name, &room, 4 * count * sizeof(double));
@@ -126,11 +125,11 @@ static weft_status run_measured(weft_context *ctx, const char *name, const wi_nb
 
 static weft_status run_accelerations(weft_context *ctx, wi_call *call, const wi_part *part,
                                      void *user) {
-    wi_nbody_args args = args_of(user, part);
-    args.accelerations = part->p[ACCELERATIONS];
-    args.potentials = part->p[POTENTIALS];
-    if (part->p[ERROR])
-        return run_measured(ctx, call->name, &args, part->p[ERROR]);
+    wi_nbody_args args = wi_nbody_args_of(user, part);
+    args.accelerations = part->p[WI_NBODY_OTHERS];
+    args.potentials = part->p[WI_NBODY_POTENTIALS];
+    if (part->p[WI_NBODY_ERROR])
+        return run_measured(ctx, call->name, &args, part->p[WI_NBODY_ERROR]);
     return attract(ctx, call->name, &args);
 }
 
@@ -142,20 +141,22 @@ weft_status weft_nbody_accelerations(weft_context *ctx, const weft_nbody *system
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = check_system(ctx, name, system);
-    if (status != WEFT_OK)
-        return status;
-    if (!accelerations && (!potentials || error) && system->n > 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: accelerations is NULL; pass %s", name,
-                       error ? "3 n elements, of which the error is measured"
-                             : "3 n elements, or potentials");
-    describe(&call, name, system, positions, masses, WI_IN);
-    wi_call_add(&call, wi_elements("accelerations", accelerations, 3 * system->n, system->type,
-                                   WI_OUT | WI_OPTIONAL));
-    wi_call_add(&call, wi_elements("potentials", potentials, system->n, system->type,
-                                   WI_OUT | WI_OPTIONAL));
-    wi_call_add(&call, wi_elements("error", error, 1, WEFT_F64, WI_OUT | WI_OPTIONAL));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK)
+    if (status == WEFT_OK && !accelerations && (!potentials || error) && system->n > 0)
+        status = wi_fail(ctx, WEFT_EARG, "%s: accelerations is NULL; pass %s", name,
+                         error ? "3 n elements, of which the error is measured"
+                               : "3 n elements, or potentials");
+    wi_call_begin(&call, name, 0, 0);
+    if (status == WEFT_OK) {
+        describe(&call, system, positions, masses, WI_IN);
+        wi_call_add(&call, wi_elements("accelerations", accelerations, 3 * system->n, system->type,
+                                       WI_OUT | WI_OPTIONAL));
+        wi_call_add(&call, wi_elements("potentials", potentials, system->n, system->type,
+                                       WI_OUT | WI_OPTIONAL));
+        wi_call_add(&call, wi_elements("error", error, 1, WEFT_F64, WI_OUT | WI_OPTIONAL));
+        status = wi_call_check(ctx, &call);
+    }
+    const wi_nbody_request r = {.job = WI_NBODY_ACCELERATIONS, .system = system, .call = &call};
+    if (spreads(ctx, &r, &status) || status != WEFT_OK)
         return status;
     if (system->n > 0)
         return wi_call_run(ctx, &call, run_accelerations, (void *)system);
@@ -174,7 +175,7 @@ typedef struct walk {
 /* Bodies move in memory of the call, so that one that fails has changed nothing. */
 static weft_status run_steps(weft_context *ctx, const char *name, const walk *w,
                              const wi_nbody_args *from, const wi_nbody_state *state) {
-    const wi_nbody_moves *const moves = moves_of(ctx);
+    const wi_nbody_moves *const moves = wi_nbody_moves_of(ctx);
     wi_nbody_args args = *from;
     args.positions = state->bodies;
     args.masses = (const char *)state->bodies + 3 * weft_type_size(state->type);
@@ -195,8 +196,8 @@ static weft_status run_steps(weft_context *ctx, const char *name, const walk *w,
 
 static weft_status run_walk(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     const walk *const w = user;
-    const wi_nbody_moves *const moves = moves_of(ctx);
-    const wi_nbody_args from = args_of(w->system, part);
+    const wi_nbody_moves *const moves = wi_nbody_moves_of(ctx);
+    const wi_nbody_args from = wi_nbody_args_of(w->system, part);
     const size_t n = from.n, size = weft_type_size(from.type);
     wi_nbody_state state = {.type = from.type, .n = n};
     weft_status status = take(ctx, call->name, &state.bodies, 10 * n * size);
@@ -204,12 +205,12 @@ static weft_status run_walk(weft_context *ctx, wi_call *call, const wi_part *par
         return status;
     state.velocities = (char *)state.bodies + 4 * n * size;
     state.accelerations = (char *)state.bodies + 7 * n * size;
-    status = moves->load(ctx, &from, part->p[OTHERS], &state);
+    status = moves->load(ctx, &from, part->p[WI_NBODY_OTHERS], &state);
     if (status == WEFT_OK)
         status = run_steps(ctx, call->name, w, &from, &state);
     if (status == WEFT_OK)
-        status =
-            moves->store(ctx, &state, part->p[POSITIONS], from.position_pitch, part->p[OTHERS]);
+        status = moves->store(ctx, &state, part->p[WI_NBODY_POSITIONS], from.position_pitch,
+                              part->p[WI_NBODY_OTHERS]);
     return give_back(ctx, state.bodies, status);
 }
 
@@ -223,13 +224,15 @@ weft_status weft_nbody_step(weft_context *ctx, const weft_nbody *system, double 
     weft_status status = check_system(ctx, name, system);
     if (status == WEFT_OK)
         status = check_number(ctx, name, "dt", dt, true);
-    if (status != WEFT_OK)
-        return status;
-    describe(&call, name, system, positions, masses, WI_IN | WI_OUT);
-    wi_call_add(&call,
-                wi_elements("velocities", velocities, 3 * system->n, system->type, WI_IN | WI_OUT));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || system->n == 0 || steps == 0)
+    wi_call_begin(&call, name, 0, 0);
+    if (status == WEFT_OK) {
+        describe(&call, system, positions, masses, WI_IN | WI_OUT);
+        wi_call_add(&call, wi_elements("velocities", velocities, 3 * system->n, system->type,
+                                       WI_IN | WI_OUT));
+        status = wi_call_check(ctx, &call);
+    }
+    const wi_nbody_request r = {WI_NBODY_STEPS, system, &call, dt, steps};
+    if (spreads(ctx, &r, &status) || status != WEFT_OK || system->n == 0 || steps == 0)
         return status;
     return wi_call_run(ctx, &call, run_walk, &w);
 }
@@ -237,8 +240,8 @@ weft_status weft_nbody_step(weft_context *ctx, const weft_nbody *system, double 
 /* ---- energy ---- */
 
 static weft_status run_energy(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    wi_nbody_args args = args_of(user, part);
-    double *const energy = part->p[OTHERS + 1];
+    wi_nbody_args args = wi_nbody_args_of(user, part);
+    double *const energy = part->p[WI_NBODY_ENERGIES];
     const size_t n = args.n;
     void *room = NULL;
     weft_status status = take(ctx, call->name, &room, 3 * n * sizeof(double));
@@ -248,7 +251,8 @@ static weft_status run_energy(weft_context *ctx, wi_call *call, const wi_part *p
     args.potentials = potential + n;
     status = attract(ctx, call->name, &args);
     if (status == WEFT_OK)
-        status = moves_of(ctx)->energies(ctx, &args, part->p[OTHERS], kinetic, potential);
+        status = wi_nbody_moves_of(ctx)->energies(ctx, &args, part->p[WI_NBODY_OTHERS], kinetic,
+                                                  potential);
     if (status == WEFT_OK)
         status = weft_reduce(ctx, WEFT_SUM, WEFT_F64, n, kinetic, energy);
     if (status == WEFT_OK)
@@ -264,13 +268,16 @@ weft_status weft_nbody_energy(weft_context *ctx, const weft_nbody *system, const
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     weft_status status = check_system(ctx, name, system);
-    if (status != WEFT_OK)
-        return status;
-    describe(&call, name, system, positions, masses, WI_IN);
-    wi_call_add(&call, wi_elements("velocities", velocities, 3 * system->n, system->type, WI_IN));
-    wi_call_add(&call, wi_elements("energy", energy, 2, WEFT_F64, WI_OUT));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK)
+    wi_call_begin(&call, name, 0, 0);
+    if (status == WEFT_OK) {
+        describe(&call, system, positions, masses, WI_IN);
+        wi_call_add(&call,
+                    wi_elements("velocities", velocities, 3 * system->n, system->type, WI_IN));
+        wi_call_add(&call, wi_elements("energy", energy, 2, WEFT_F64, WI_OUT));
+        status = wi_call_check(ctx, &call);
+    }
+    const wi_nbody_request r = {.job = WI_NBODY_ENERGY, .system = system, .call = &call};
+    if (spreads(ctx, &r, &status) || status != WEFT_OK)
         return status;
     if (system->n == 0)
         return weft_copy(ctx, energy, none, sizeof none);

@@ -2,6 +2,7 @@
 #ifndef WI_NBODY_H
 #define WI_NBODY_H
 
+#include "core/call.h"
 #include "core/rows.h"
 #include "weft/nbody.h"
 
@@ -18,6 +19,9 @@ enum {
 typedef struct wi_nbody_args {
     weft_type type;
     size_t n; /* at least 1 */
+    /* Whose results are wanted: bodies first ... first + own - 1, all of them or at least one. The
+     * arrays of results begin with those of body `first`. */
+    size_t first, own;
     double gravity, softening, tolerance;
     const void *positions, *masses;
     size_t position_pitch, mass_pitch; /* elements from one body to the next */
@@ -50,6 +54,7 @@ typedef struct wi_nbody_state {
 
 /* What else is done with bodies, on each kind of place. */
 typedef struct wi_nbody_moves {
+    /* Without velocities, those of the state stay as they are. */
     weft_status (*load)(weft_context *ctx, const wi_nbody_args *from, const void *velocities,
                         const wi_nbody_state *state);
     weft_status (*store)(weft_context *ctx, const wi_nbody_state *state, void *positions,
@@ -70,6 +75,45 @@ typedef struct wi_nbody_moves {
 extern const wi_nbody_moves wi_nbody_on_cpu;
 extern const wi_nbody_moves wi_nbody_on_cuda; /* in a build with CUDA */
 
+const wi_nbody_moves *wi_nbody_moves_of(const weft_context *ctx);
+
+/* ---- a public call: what was asked, and its arrays ---- */
+
+typedef enum wi_nbody_job {
+    WI_NBODY_ACCELERATIONS,
+    WI_NBODY_STEPS,
+    WI_NBODY_ENERGY
+} wi_nbody_job;
+
+/* The arrays of a call, in its description. */
+enum {
+    WI_NBODY_POSITIONS,
+    WI_NBODY_MASSES,
+    WI_NBODY_OTHERS, /* the first array that is a call's own: accelerations, or velocities */
+    WI_NBODY_POTENTIALS,
+    WI_NBODY_ENERGIES = WI_NBODY_POTENTIALS,
+    WI_NBODY_ERROR,
+    WI_NBODY_MOST_BODIES = INT32_MAX
+};
+
+typedef struct wi_nbody_request {
+    wi_nbody_job job;
+    const weft_nbody *system;
+    const wi_call *call;
+    double dt; /* of steps */
+    size_t steps;
+} wi_nbody_request;
+
+/* The bodies of a part of a call: all of them. */
+wi_nbody_args wi_nbody_args_of(const weft_nbody *system, const wi_part *part);
+
+/* Over ranks, each with bodies of its own; `status` is what its checks have said. If it is not
+ * WEFT_OK, only the name of the call is valid. */
+weft_status wi_nbody_over_ranks(weft_context *ctx, const wi_nbody_request *r, weft_status status);
+/* Is a checked call to go to all GPUs of a place? And runs it so: each has its share of bodies. */
+bool wi_nbody_wants_gpus(weft_context *ctx, const wi_nbody_request *r);
+weft_status wi_nbody_over_gpus(weft_context *ctx, const wi_nbody_request *r);
+
 /* The rungs. */
 weft_status wi_nbody_serial(weft_context *ctx, const void *args);
 weft_status wi_nbody_threads(weft_context *ctx, const void *args);
@@ -78,6 +122,7 @@ weft_status wi_nbody_tile(weft_context *ctx, const void *args);
 weft_status wi_nbody_blocked(weft_context *ctx, const void *args);
 weft_status wi_nbody_tree(weft_context *ctx, const void *args);
 weft_status wi_nbody_tree_cuda(weft_context *ctx, const void *args);
+weft_status wi_nbody_ranks(weft_context *ctx, const void *request);
 
 #ifdef __cplusplus
 }

@@ -71,13 +71,15 @@ weft_status wi_nbody_threads(weft_context *ctx, const void *args) {
     const wi_nbody_args *const a = args;
     job j;
     const bool is_soft = wi_nbody_is_soft(a) && !a->potentials;
-    const weft_status status = prepare(ctx, a, a->type, a->n, is_soft, &j);
+    const weft_status status = prepare(ctx, a, a->type, a->own, is_soft, &j);
     if (status != WEFT_OK)
         return status;
+    const size_t size = weft_type_size(a->type);
     for (size_t k = 0; k < 3; k++)
-        memcpy((void *)j.work.target[k], j.work.source[k], a->n * weft_type_size(a->type));
+        memcpy((void *)j.work.target[k], (const char *)j.work.source[k] + a->first * size,
+               a->own * size);
     run(ctx, &j);
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->own; i++) {
         for (size_t k = 0; k < 3 && a->accelerations; k++)
             wi_nbody_put(a->type, a->accelerations, 3 * i + k, j.work.sum[k][i]);
         if (a->potentials)
@@ -99,7 +101,8 @@ static weft_status load(weft_context *ctx, const wi_nbody_args *from, const void
         wi_nbody_put(s->type, s->bodies, 4 * i + 3,
                      wi_nbody_at(s->type, from->masses, i * from->mass_pitch));
     }
-    memcpy(s->velocities, velocities, 3 * s->n * weft_type_size(s->type));
+    if (velocities)
+        memcpy(s->velocities, velocities, 3 * s->n * weft_type_size(s->type));
     return WEFT_OK;
 }
 

@@ -28,10 +28,11 @@ static __global__ void __launch_bounds__(threads)
 template <class T>
 struct blocked_params {
     const wi_nbody_body<T> *bodies;
-    size_t n, tiles, parts;
+    size_t first, own; /* bodies on which they act */
+    size_t tiles, parts;
     unsigned blocks; /* of a part */
     T eps2;
-    wi_nbody_sums<double> *sums; /* n of each part */
+    wi_nbody_sums<double> *sums; /* `own` of each part */
 };
 
 /* What the bodies of a part do to those of a block. The sums of a tile are in T, those of tiles in
@@ -47,7 +48,7 @@ static __global__ void __launch_bounds__(threads, blocks_resident)
 #pragma unroll
     for (int k = 0; k < each<T>; k++) {
         const size_t i = first + (size_t)k * threads;
-        const wi_nbody_body<T> own = p.bodies[i < p.n ? i : p.n - 1];
+        const wi_nbody_body<T> own = p.bodies[p.first + (i < p.own ? i : p.own - 1)];
         x[k] = own.x;
         y[k] = own.y;
         z[k] = own.z;
@@ -75,8 +76,8 @@ static __global__ void __launch_bounds__(threads, blocks_resident)
 #pragma unroll
     for (int k = 0; k < each<T>; k++) {
         const size_t i = first + (size_t)k * threads;
-        if (i < p.n)
-            p.sums[part * p.n + i] = total[k];
+        if (i < p.own)
+            p.sums[part * p.own + i] = total[k];
     }
 }
 
@@ -122,14 +123,14 @@ static weft_status launch(weft_context *ctx, const wi_nbody_args *a, const block
 
 template <class T>
 static weft_status run_blocked(weft_context *ctx, const wi_nbody_args *a) {
-    const size_t blocks = pieces(a->n, (size_t)threads * each<T>);
+    const size_t blocks = pieces(a->own, (size_t)threads * each<T>);
     const size_t tiles = pieces(a->n, tile_size);
     const size_t parts =
         parts_of(blocks, (size_t)blocks_resident * (size_t)ctx->gpu->multiprocessors, tiles);
     const size_t packed_bytes = tiles * tile_size * sizeof(wi_nbody_body<T>);
     void *room = NULL;
     weft_status status =
-        wi_gpu_alloc(ctx, &room, packed_bytes + parts * a->n * sizeof(wi_nbody_sums<double>));
+        wi_gpu_alloc(ctx, &room, packed_bytes + parts * a->own * sizeof(wi_nbody_sums<double>));
     if (status != WEFT_OK)
         return status;
     wi_nbody_body<T> *const packed = (wi_nbody_body<T> *)room;
@@ -139,11 +140,11 @@ static weft_status run_blocked(weft_context *ctx, const wi_nbody_args *a) {
                          packed, tiles * tile_size);
     if (status == WEFT_OK)
         status = launch(ctx, a,
-                        blocked_params<T>{packed, a->n, tiles, parts, (unsigned)blocks,
+                        blocked_params<T>{packed, a->first, a->own, tiles, parts, (unsigned)blocks,
                                           (T)(a->softening * a->softening), sums});
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH(join_parts<T>, ctx, (unsigned)pieces(a->n, threads), threads, 0, sums,
-                             a->n, parts, wi_nbody_results_of<T>(a));
+        status = WEFT_LAUNCH(join_parts<T>, ctx, (unsigned)pieces(a->own, threads), threads, 0,
+                             sums, a->own, parts, wi_nbody_results_of<T>(a));
     const weft_status freed = wi_gpu_free(ctx, room);
     return status == WEFT_OK ? freed : status;
 }

@@ -19,6 +19,7 @@ template <class T>
 struct wi_nbody_bodies {
     const T *positions, *masses;
     size_t position_pitch, mass_pitch, n;
+    size_t first, own; /* whose results are wanted */
     T gravity;
     __device__ wi_nbody_body<T> at(size_t i) const {
         const T *const x = positions + i * position_pitch;
@@ -33,6 +34,8 @@ wi_nbody_bodies<T> wi_nbody_bodies_of(const wi_nbody_args *a) {
             a->position_pitch,
             a->mass_pitch,
             a->n,
+            a->first,
+            a->own,
             (T)a->gravity};
 }
 

@@ -15,7 +15,8 @@ static __global__ void __launch_bounds__(threads)
         return;
     for (size_t k = 0; k < 3; k++) {
         bodies[4 * i + k] = from.positions[i * from.position_pitch + k];
-        to[3 * i + k] = velocities[3 * i + k];
+        if (velocities)
+            to[3 * i + k] = velocities[3 * i + k];
     }
     bodies[4 * i + 3] = from.masses[i * from.mass_pitch];
 }

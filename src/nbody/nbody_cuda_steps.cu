@@ -18,9 +18,9 @@ template <class T>
 static __global__ void __launch_bounds__(threads)
     global(wi_nbody_bodies<T> bodies, T eps2, wi_nbody_results<T> results) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
-    if (i >= bodies.n)
+    if (i >= bodies.own)
         return;
-    const wi_nbody_body<T> own = bodies.at(i);
+    const wi_nbody_body<T> own = bodies.at(bodies.first + i);
     wi_nbody_sums<double> total = {};
     for (size_t first = 0; first < bodies.n; first += WI_NBODY_SUMMED) {
         const size_t end = bodies.n - first < WI_NBODY_SUMMED ? bodies.n : first + WI_NBODY_SUMMED;
@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(threads)
     tile(wi_nbody_bodies<T> bodies, T eps2, wi_nbody_results<T> results) {
     WEFT_SHARED(wi_nbody_body<T>, others, [threads]);
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
-    const wi_nbody_body<T> own = bodies.at(i < bodies.n ? i : bodies.n - 1);
+    const wi_nbody_body<T> own = bodies.at(bodies.first + (i < bodies.own ? i : bodies.own - 1));
     wi_nbody_sums<double> total = {};
     for (size_t first = 0; first < bodies.n; first += threads) {
         const int count = bodies.n - first < threads ? (int)(bodies.n - first) : threads;
@@ -51,12 +51,12 @@ static __global__ void __launch_bounds__(threads)
             wi_nbody_add<false>(others[j], own.x, own.y, own.z, eps2, sum);
         collect(total, sum);
     }
-    if (i < bodies.n)
+    if (i < bodies.own)
         results.put(i, total.x, total.y, total.z, total.phi);
 }
 
 static unsigned blocks_of(const wi_nbody_args *a) {
-    return (unsigned)((a->n + threads - 1) / threads);
+    return (unsigned)((a->own + threads - 1) / threads);
 }
 
 template <class T>

@@ -9,7 +9,7 @@
 
 static double pairs_of(const void *args) {
     const wi_nbody_args *const a = args;
-    return (double)a->n * (double)a->n;
+    return (double)a->n * (double)a->own;
 }
 
 /* A pair is about 15 operations of a vector register, two of which a cycle begins; f64 needs half
@@ -19,7 +19,7 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     const double per_pair = (a->type == WEFT_F32 ? 1.0 : 4.0) * wi_narrower(m);
     const double cycles = pairs_of(args) * per_pair + 20 * (double)a->n;
-    const int team = wi_team_size(ctx, (size_t)-1, a->n * (a->n / 8 + 1));
+    const int team = wi_team_size(ctx, (size_t)-1, a->own * (a->n / 8 + 1));
     return wi_team_seconds(ctx, team, cycles, 0);
 }
 
@@ -33,6 +33,8 @@ double wi_nbody_theta(double tolerance) {
 static const char *fits_tree(const weft_context *ctx, const void *args) {
     const wi_nbody_args *const a = args;
     (void)ctx;
+    if (a->own < a->n)
+        return "needs all bodies: it walks them in an order of its own";
     return a->tolerance > 0 ? NULL : "needs a tolerance above 0: it does not compute all pairs";
 }
 
@@ -116,6 +118,13 @@ static const wi_row rows[] = {
      .seconds = tree_cuda_seconds,
      .run = wi_nbody_tree_cuda},
 #endif
+    {.name = "ranks",
+     .what = "all bodies come to all ranks, each of which sums up what acts on its own",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = REALS,
+     .seconds = wi_no_rival,
+     .run = wi_nbody_ranks},
 };
 
 const wi_ladder wi_nbody_ladder = {"nbody", rows, sizeof rows / sizeof rows[0]};

@@ -9,13 +9,13 @@ weft_status wi_nbody_serial(weft_context *ctx, const void *args) {
     const wi_nbody_args *const a = args;
     const bool is_f32 = a->type == WEFT_F32;
     (void)ctx;
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->own; i++) {
         double sum[4] = {0, 0, 0, 0};
         for (size_t j = 0; j < a->n; j++) {
             double d[3], q = 0;
             for (size_t k = 0; k < 3; k++) {
                 d[k] = wi_nbody_at(a->type, a->positions, j * a->position_pitch + k) -
-                       wi_nbody_at(a->type, a->positions, i * a->position_pitch + k);
+                       wi_nbody_at(a->type, a->positions, (a->first + i) * a->position_pitch + k);
                 q += d[k] * d[k];
             }
             if (!(is_f32 ? (float)q > 0 : q > 0))

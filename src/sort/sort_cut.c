@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The key at which the share of each rank begins is found by bisection over all possible keys:
- * every rank counts, in its sorted part, how many keys are not above the middle, for all shares at
- * once, and the sum over ranks halves the range. Then the equal keys are divided in the order of
- * ranks. */
+/* The key at which the share of each rank begins is found among all possible keys: every rank
+ * counts, in its sorted part, how many keys are not above a guess, for all shares at once, and the
+ * sum over ranks tells on which side of it the key is. In host memory one guess halves the range;
+ * on a GPU, where a search takes some 30 us and hardly longer for many keys, 255 guesses leave a
+ * 256th of it. Then the equal keys are divided in the order of ranks. */
 #include "sort/sort_cut.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ enum {
     WANTED, /* the position in the whole where the share begins */
     LOW,    /* the key there is from LOW to HIGH */
     HIGH,
-    OWN,                   /* keys of this rank below it, and equal to it in each run */
+    BELOW,                 /* keys of each run of this rank below it */
+    OWN = BELOW + 2,       /* the same of all runs; and keys equal to it in each run */
     ALL = OWN + 3,         /* the same of all ranks together */
     BEFORE = ALL + 3,      /* and of lower ranks */
     SENT = BEFORE + 3,     /* a line for each run */
@@ -24,8 +26,18 @@ enum {
     LINES
 };
 
+/* Behind the lines, and as long as the guesses for all ranks. */
 enum {
-    SEEN = 1024 /* a power of 2 */
+    GUESS,
+    GUESS_COUNT,
+    GUESS_OWN,
+    GUESS_ALL,
+    GUESS_LINES
+};
+
+enum {
+    SEEN = 1024, /* a power of 2 */
+    GUESSES = 255
 };
 
 /* Reading from device memory takes long. Searches begin alike, so many keys are read again. */
@@ -40,10 +52,22 @@ static uint64_t *line(const weft_context *ctx, const wi_sort_cut *cut, int k) {
     return cut->room + (size_t)k * (size_t)ctx->comm->size;
 }
 
+static uint64_t *guess_line(const weft_context *ctx, const wi_sort_cut *cut, int k) {
+    return line(ctx, cut, LINES) + (size_t)k * cut->guesses * (size_t)ctx->comm->size;
+}
+
+/* Does weft_search count? It compares whole keys. All ranks answer alike. */
+static bool searches(const weft_context *ctx, const wi_sort_cut *cut) {
+    return ctx->comm->calls->device && cut->first_bit == 0 &&
+           cut->end_bit == 8 * (unsigned)weft_type_size(cut->type);
+}
+
 weft_status wi_sort_cut_open(weft_context *ctx, wi_sort_cut *cut) {
     void *room;
+    cut->guesses = searches(ctx, cut) ? GUESSES : 1;
     const weft_status status =
-        wi_dist_take(ctx, (size_t)ctx->comm->size, LINES * sizeof(uint64_t), &room);
+        wi_dist_take(ctx, (size_t)ctx->comm->size,
+                     (LINES + GUESS_LINES * cut->guesses) * sizeof(uint64_t), &room);
     cut->room = room;
     for (int k = 0; k < WI_SORT_RUNS && status == WEFT_OK; k++) {
         cut->sent[k] = (size_t *)line(ctx, cut, SENT + k);
@@ -108,6 +132,39 @@ static size_t count(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key,
     return first;
 }
 
+/* The element that has this key, as bits. */
+static uint64_t element_of(const wi_sort_key *key, size_t size, uint64_t k) {
+    const uint64_t ones = UINT64_MAX >> (64 - 8 * size), t = ((k ^ key->flip) + key->lowest) & ones;
+    const bool top = t >> (8 * size - 1);
+    return (t ^ (top ? key->sign : key->sign | key->floats)) & ones;
+}
+
+/* The bounds are replaced by the elements that are searched. */
+static weft_status search(weft_context *ctx, const wi_sort_cut *cut, const wi_sort_key *key, int k,
+                          size_t m, uint64_t *bounds, bool equal, uint64_t *counts) {
+    const size_t size = weft_type_size(cut->type);
+    for (size_t j = 0; j < m; j++) {
+        const uint64_t bits = element_of(key, size, bounds[j]);
+        memcpy((char *)bounds + j * size, &bits, size);
+    }
+    return wi_local(ctx, weft_search(ctx->child, equal ? WEFT_UPPER : WEFT_LOWER,
+                                     cut->descending ? WEFT_DESCENDING : WEFT_ASCENDING, cut->type,
+                                     cut->n[k], cut->x[k], m, bounds, counts));
+}
+
+/* counts[j] = how many keys of run k are below bounds[j], or with `equal` not above it. */
+static void count_all(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k, size_t m,
+                      uint64_t *bounds, bool equal, uint64_t *counts) {
+    memset(counts, 0, m * sizeof *counts);
+    if (searches(ctx, cut)) {
+        const weft_status status = search(ctx, cut, key, k, m, bounds, equal, counts);
+        cut->status = cut->status == WEFT_OK ? status : cut->status;
+        return;
+    }
+    for (size_t j = 0; j < m; j++)
+        counts[j] = count(ctx, cut, key, k, bounds[j], equal);
+}
+
 /* ---- finding the shares ---- */
 
 static weft_status find_wanted(weft_context *ctx, wi_sort_cut *cut) {
@@ -126,42 +183,81 @@ static weft_status find_wanted(weft_context *ctx, wi_sort_cut *cut) {
     return status;
 }
 
-/* Halves the range of every share's first key. */
-static weft_status halve(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key) {
-    uint64_t *const low = line(ctx, cut, LOW), *const high = line(ctx, cut, HIGH),
-                    *const own = line(ctx, cut, OWN), *const all = line(ctx, cut, ALL);
-    const int size = ctx->comm->size;
-    for (int r = 0; r < size; r++) {
-        own[r] = 0;
-        for (int k = 0; k < cut->runs; k++)
-            own[r] += count(ctx, cut, key, k, low[r] + (high[r] - low[r]) / 2, true);
+/* What lies between two guesses of a range, and is at least 1. */
+static uint64_t step_of(const wi_sort_cut *cut, uint64_t low, uint64_t high) {
+    return (high - low) / (cut->guesses + 1) + 1;
+}
+
+/* Guess number g of a share's first key: below `high`, or that if there are fewer. */
+static uint64_t guess_of(const wi_sort_cut *cut, uint64_t low, uint64_t high, size_t g) {
+    const uint64_t after = step_of(cut, low, high) * (g + 1) - 1;
+    return after < high - low ? low + after : high;
+}
+
+static void fill_guesses(const weft_context *ctx, const wi_sort_cut *cut, uint64_t *guess) {
+    for (size_t r = 0; r < (size_t)ctx->comm->size; r++)
+        for (size_t g = 0; g < cut->guesses; g++)
+            *guess++ = guess_of(cut, line(ctx, cut, LOW)[r], line(ctx, cut, HIGH)[r], g);
+}
+
+/* Leaves the range in which the first key of share r is; all[g] keys are not above guess g. */
+static void narrow(const weft_context *ctx, wi_sort_cut *cut, size_t r, const uint64_t *all) {
+    uint64_t *const low = &line(ctx, cut, LOW)[r], *const high = &line(ctx, cut, HIGH)[r];
+    const uint64_t from = *low, to = *high;
+    for (size_t g = 0; g < cut->guesses; g++) {
+        const uint64_t guess = guess_of(cut, from, to, g);
+        if (guess == to)
+            return;
+        if (all[g] > line(ctx, cut, WANTED)[r]) {
+            *high = guess;
+            return;
+        }
+        *low = guess + 1;
     }
-    const weft_status status =
-        ctx->comm->calls->all_reduce(ctx, own, all, (size_t)size, WEFT_U64, WEFT_SUM);
-    for (int r = 0; r < size && status == WEFT_OK; r++) {
-        const uint64_t middle = low[r] + (high[r] - low[r]) / 2;
-        if (low[r] == high[r])
-            continue;
-        if (all[r] > line(ctx, cut, WANTED)[r])
-            high[r] = middle;
-        else
-            low[r] = middle + 1;
+}
+
+/* Counts for all guesses of all shares, and narrows their ranges. */
+static weft_status narrow_all(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key) {
+    const size_t size = (size_t)ctx->comm->size, m = size * cut->guesses;
+    uint64_t *const guess = guess_line(ctx, cut, GUESS),
+                    *const counts = guess_line(ctx, cut, GUESS_COUNT),
+                    *const own = guess_line(ctx, cut, GUESS_OWN),
+                    *const all = guess_line(ctx, cut, GUESS_ALL);
+    memset(own, 0, m * sizeof *own);
+    for (int k = 0; k < cut->runs; k++) {
+        fill_guesses(ctx, cut, guess);
+        count_all(ctx, cut, key, k, m, guess, true, counts);
+        for (size_t j = 0; j < m; j++)
+            own[j] += counts[j];
     }
+    const weft_status status = ctx->comm->calls->all_reduce(ctx, own, all, m, WEFT_U64, WEFT_SUM);
+    for (size_t r = 0; r < size && status == WEFT_OK; r++)
+        narrow(ctx, cut, r, all + r * cut->guesses);
     return status;
+}
+
+static bool is_found(const weft_context *ctx, const wi_sort_cut *cut) {
+    return memcmp(line(ctx, cut, LOW), line(ctx, cut, HIGH),
+                  (size_t)ctx->comm->size * sizeof(uint64_t)) == 0;
 }
 
 static weft_status count_equal(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key) {
     const size_t size = (size_t)ctx->comm->size;
     const wi_comm_table *const calls = ctx->comm->calls;
-    uint64_t *const own = line(ctx, cut, OWN), *const before = line(ctx, cut, BEFORE);
+    uint64_t *const own = line(ctx, cut, OWN), *const before = line(ctx, cut, BEFORE),
+                    *const guess = guess_line(ctx, cut, GUESS);
     memset(own, 0, 3 * size * sizeof *own);
     memset(before, 0, 3 * size * sizeof *before);
-    for (size_t r = 0; r < size; r++) {
-        for (int k = 0; k < cut->runs; k++) {
-            const uint64_t first = line(ctx, cut, LOW)[r];
-            const size_t below = count(ctx, cut, key, k, first, false);
-            own[r] += below;
-            own[(size_t)(1 + k) * size + r] = count(ctx, cut, key, k, first, true) - below;
+    for (int k = 0; k < cut->runs; k++) {
+        uint64_t *const below = line(ctx, cut, BELOW + k), *const equal =
+                                                               own + (size_t)(1 + k) * size;
+        memcpy(guess, line(ctx, cut, LOW), size * sizeof *guess);
+        count_all(ctx, cut, key, k, size, guess, false, below);
+        memcpy(guess, line(ctx, cut, LOW), size * sizeof *guess);
+        count_all(ctx, cut, key, k, size, guess, true, equal);
+        for (size_t r = 0; r < size; r++) {
+            own[r] += below[r];
+            equal[r] -= below[r];
         }
     }
     const weft_status status =
@@ -177,22 +273,20 @@ static uint64_t taken(uint64_t wanted, uint64_t before, uint64_t equal) {
 }
 
 /* Where the share of rank r begins in this rank's part of run k. */
-static size_t begin_of(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k,
-                       size_t r) {
+static size_t begin_of(const weft_context *ctx, const wi_sort_cut *cut, int k, size_t r) {
     const size_t size = (size_t)ctx->comm->size;
     const uint64_t *const own = line(ctx, cut, OWN), *const all = line(ctx, cut, ALL),
                           *const before = line(ctx, cut, BEFORE);
     const uint64_t wanted = taken(line(ctx, cut, WANTED)[r], all[r], UINT64_MAX);
     const uint64_t others = k > 0 ? all[size + r] : 0, run = (size_t)(1 + k) * size;
-    return count(ctx, cut, key, k, line(ctx, cut, LOW)[r], false) +
-           taken(wanted, others + before[run + r], own[run + r]);
+    return line(ctx, cut, BELOW + k)[r] + taken(wanted, others + before[run + r], own[run + r]);
 }
 
-static void cut_run(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key, int k) {
+static void cut_run(const weft_context *ctx, wi_sort_cut *cut, int k) {
     const size_t size = (size_t)ctx->comm->size;
     size_t begin = 0;
     for (size_t r = 0; r < size; r++) {
-        size_t end = r + 1 < size ? begin_of(ctx, cut, key, k, r + 1) : cut->n[k];
+        size_t end = r + 1 < size ? begin_of(ctx, cut, k, r + 1) : cut->n[k];
         end = end < begin ? begin : end; /* of an array that is not in order */
         cut->sent[k][r] = end - begin;
         begin = end;
@@ -202,8 +296,6 @@ static void cut_run(weft_context *ctx, wi_sort_cut *cut, const wi_sort_key *key,
 /* Does this rank get as many elements as it has? */
 static weft_status check_share(weft_context *ctx, const wi_sort_cut *cut) {
     size_t have = 0, get = 0;
-    if (cut->status != WEFT_OK)
-        return cut->status;
     for (int k = 0; k < cut->runs; k++) {
         have += cut->n[k];
         for (int r = 0; r < ctx->comm->size; r++)
@@ -217,14 +309,16 @@ static weft_status check_share(weft_context *ctx, const wi_sort_cut *cut) {
 weft_status wi_sort_cut_find(weft_context *ctx, wi_sort_cut *cut) {
     const wi_sort_key key = wi_sort_key_of(cut->type, cut->descending);
     weft_status status = find_wanted(ctx, cut);
-    for (unsigned bit = cut->first_bit; bit < cut->end_bit && status == WEFT_OK; bit++)
-        status = halve(ctx, cut, &key);
+    while (status == WEFT_OK && !is_found(ctx, cut))
+        status = narrow_all(ctx, cut, &key);
     if (status == WEFT_OK)
         status = count_equal(ctx, cut, &key);
     for (int k = 0; k < cut->runs && status == WEFT_OK; k++) {
-        cut_run(ctx, cut, &key, k);
+        cut_run(ctx, cut, k);
         status = wi_exchange_counts(ctx, cut->sent[k], cut->got[k]);
     }
+    if (status == WEFT_OK)
+        status = wi_agree(ctx, 0, cut->status); /* or others would take wrong counts for disorder */
     return status == WEFT_OK ? wi_agree(ctx, 0, check_share(ctx, cut)) : status;
 }
 

@@ -25,7 +25,8 @@ typedef struct wi_sort_cut {
     size_t *sent[WI_SORT_RUNS], *got[WI_SORT_RUNS];
     uint64_t *room;            /* the memory of all this */
     struct wi_sort_seen *seen; /* keys that were read from device memory; NULL: x is host memory */
-    weft_status status;        /* of those reads */
+    size_t guesses;            /* of the key where a share begins, that are counted at once */
+    weft_status status;        /* of reads and searches in device memory */
 } wi_sort_cut;
 
 /* Takes memory; wi_sort_cut_close frees it. */

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nbody over ranks, each with bodies of its own: the same bits as on one place where a cpu does the
+ * work, and otherwise what differs is rounding. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dist.h"
+#include "weft/nbody.h"
+
+enum {
+    POSITIONS,
+    MASSES,
+    VELOCITIES,
+    ACCELERATIONS,
+    POTENTIALS,
+    ARRAYS
+};
+
+typedef struct rig {
+    weft_nbody s;
+    bool is_packed;
+    dist_part part;
+    unsigned char *whole[ARRAYS];
+    dist_array own[ARRAYS];
+} rig;
+
+static size_t row_of(const rig *g, int k) {
+    const size_t rows[ARRAYS] = {g->is_packed ? 4 : 3, 1, 3, 3, 1};
+    return rows[k] * test_size_of(g->s.type);
+}
+
+static void fill(test_random *r, rig *g, dist_shape shape, size_t n) {
+    g->part = dist_deal(r, shape, n);
+    for (int k = 0; k < ARRAYS; k++) {
+        const size_t row = row_of(g, k), size = test_size_of(g->s.type);
+        g->whole[k] = malloc(n * row + 1);
+        assert_non_null(g->whole[k]);
+        for (size_t i = 0; i < n * row / size; i++) {
+            const bool mass = k == MASSES || (k == POSITIONS && g->is_packed && i % 4 == 3);
+            const double x = (double)dist_draw(r, 4096) / 1024 - (mass ? 0 : 2);
+            if (g->s.type == WEFT_F32)
+                ((float *)(void *)g->whole[k])[i] = (float)x;
+            else
+                ((double *)(void *)g->whole[k])[i] = x;
+        }
+        g->own[k] = dist_take(r, g->whole[k] + g->part.first * row, g->part.n * row);
+    }
+}
+
+static void give(rig *g) {
+    for (int k = 0; k < ARRAYS; k++) {
+        dist_give(&g->own[k]);
+        free(g->whole[k]);
+    }
+}
+
+static void expect(const rig *g, int k, const char *what) {
+    const size_t row = row_of(g, k), bytes = g->part.n * row, size = test_size_of(g->s.type);
+    const unsigned char *const wanted = g->whole[k] + g->part.first * row;
+    double most = 0;
+    if (!dist_ctx->gpu) {
+        dist_expect(&g->own[k], wanted, bytes, what);
+        return;
+    }
+    void *const got = dist_fetch(&g->own[k]);
+    for (size_t i = 0; i < bytes / size; i++)
+        most = fmax(most, fabs(test_load(g->s.type, wanted, i).f));
+    for (size_t i = 0; i < bytes / size; i++) {
+        const double a = test_load(g->s.type, wanted, i).f, b = test_load(g->s.type, got, i).f;
+        if (!(fabs(a - b) <= (g->s.type == WEFT_F32 ? 2e-5 : 1e-12) * most))
+            fail_msg("%s of %zu bodies: element %zu is %g, not %g", what, g->s.n, i, b, a);
+    }
+    free(got);
+}
+
+static weft_nbody system_of(const rig *g, size_t n) {
+    weft_nbody s = g->s;
+    s.n = n;
+    return s;
+}
+
+static void accelerations_case(test_random *r, rig *g, size_t n) {
+    const unsigned wanted = 1 + (unsigned)dist_draw(r, 3);
+    const bool a = wanted & 1, p = wanted & 2, e = a && dist_draw(r, 2);
+    const weft_nbody all = system_of(g, n), own = system_of(g, g->part.n);
+    double errors[2] = {-1, -1};
+    dist_ok(dist_one,
+            weft_nbody_accelerations(dist_one, &all, g->whole[POSITIONS],
+                                     g->is_packed ? NULL : g->whole[MASSES],
+                                     a ? g->whole[ACCELERATIONS] : NULL,
+                                     p ? g->whole[POTENTIALS] : NULL, e ? &errors[0] : NULL));
+    dist_ok(dist_ctx,
+            weft_nbody_accelerations(dist_ctx, &own, g->own[POSITIONS].p,
+                                     g->is_packed ? NULL : g->own[MASSES].p,
+                                     a ? g->own[ACCELERATIONS].p : NULL,
+                                     p ? g->own[POTENTIALS].p : NULL, e ? &errors[1] : NULL));
+    expect(g, ACCELERATIONS, "accelerations");
+    expect(g, POTENTIALS, "potentials");
+    if (e && !dist_ctx->gpu)
+        assert_true(errors[0] == errors[1]);
+    else if (e)
+        assert_true(errors[1] >= 0 && errors[1] < 1e-5);
+}
+
+static void moves_case(test_random *r, rig *g, size_t n) {
+    const weft_nbody all = system_of(g, n), own = system_of(g, g->part.n);
+    const void *const all_masses = g->is_packed ? NULL : g->whole[MASSES],
+                      *const masses = g->is_packed ? NULL : g->own[MASSES].p;
+    const size_t steps = dist_draw(r, 3);
+    double energy[2], wanted[2];
+    dist_ok(dist_one, weft_nbody_step(dist_one, &all, 0x1p-8, steps, g->whole[POSITIONS],
+                                      all_masses, g->whole[VELOCITIES]));
+    dist_ok(dist_ctx, weft_nbody_step(dist_ctx, &own, 0x1p-8, steps, g->own[POSITIONS].p, masses,
+                                      g->own[VELOCITIES].p));
+    expect(g, POSITIONS, "positions");
+    expect(g, VELOCITIES, "velocities");
+    dist_ok(dist_one, weft_nbody_energy(dist_one, &all, g->whole[POSITIONS], all_masses,
+                                        g->whole[VELOCITIES], wanted));
+    dist_ok(dist_ctx, weft_nbody_energy(dist_ctx, &own, g->own[POSITIONS].p, masses,
+                                        g->own[VELOCITIES].p, energy));
+    for (int k = 0; k < 2; k++) {
+        const double slack = (dist_ctx->gpu ? 1e-4 : 1e-14) * fabs(wanted[k]);
+        if (!(fabs(energy[k] - wanted[k]) <= slack))
+            fail_msg("energy[%d] of %zu bodies, %zu steps: %.17g, not %.17g", k, n, steps,
+                     energy[k], wanted[k]);
+    }
+}
+
+void dist_test_nbody(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 2, 33, 120, 300};
+    test_random r = test_random_at(83);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        for (int shape = 0; shape < DIST_SHAPES; shape++) {
+            rig g = {.s = {.type = dist_draw(&r, 2) ? WEFT_F32 : WEFT_F64,
+                           .gravity = 0.5,
+                           .softening = dist_draw(&r, 2) ? 0.25 : 0},
+                     .is_packed = dist_draw(&r, 2)};
+            if (shape > 1 && dist_ctx->gpu && dist_draw(&r, 3) > 0)
+                continue;
+            fill(&r, &g, (dist_shape)shape, sizes[k]);
+            if (g.s.softening > 0 && dist_draw(&r, 2))
+                moves_case(&r, &g, sizes[k]);
+            else
+                accelerations_case(&r, &g, sizes[k]);
+            give(&g);
+        }
+    assert_string_equal(weft_used(dist_ctx, "nbody"), "ranks");
+}
