@@ -25,7 +25,7 @@ enum {
 };
 
 /* Of the L2 cache for intermediate results, beside what is read and written meanwhile. */
-WI_LIMIT(size_t, wi_fft_kept_bytes, (size_t)20 << 20)
+WI_LIMIT(size_t, wi_fft_kept_bytes, (size_t)24 << 20)
 
 template <class T>
 struct wi_fft_pass {
