@@ -125,6 +125,10 @@ static weft_status run_factors(weft_context *ctx, test_arrays *a) {
     return run(ctx, a, 3, 0);
 }
 
+static weft_status run_any_order(weft_context *ctx, test_arrays *a) {
+    return run(ctx, a, 5, WEFT_DENSE | WEFT_ANY_ORDER);
+}
+
 static const test_refusal refusals[] = {
     {"convolve: arguments", arguments},
     {"convolve: types", types},
@@ -134,6 +138,7 @@ static const test_refusal refusals[] = {
 static const test_call calls[] = {
     {"weft_convolve", run_dense, &wi_convolve_ladder, NULL},
     {"weft_convolve by factors", run_factors, &wi_convolve_ladder, NULL},
+    {"weft_convolve in any order", run_any_order, &wi_convolve_ladder, NULL},
 };
 
 const test_cases wi_convolve_cases = {.without_context = without_context,
