@@ -23,7 +23,8 @@ enum {
     WEFT_CORRELATE = 1, /* the filter is laid on the image as it is; else turned by 180 degrees */
     WEFT_DENSE = 2,     /* a separable filter is computed like any other */
     WEFT_SUMS_F64 = 4,  /* f64 weights and sums; else f32 */
-    WEFT_TRUNCATE = 8   /* integer outputs are cut towards zero; else to nearest, ties to even */
+    WEFT_TRUNCATE = 8,  /* integer outputs are cut towards zero; else to nearest, ties to even */
+    WEFT_ANY_ORDER = 16 /* sums may be made in any order, by Fourier transforms too: see below */
 };
 
 /* A convolution. All members that are 0 have a meaning, so that an initializer can leave them out.
@@ -72,6 +73,15 @@ typedef struct weft_convolution {
  * most about (w + h + 8) 2^-24 sum |f| |x|. WEFT_DENSE switches this off. A variant that is forced
  * by weft_use decides by itself: "two_pass", "fused" and "separable" compute this way, all others
  * the first.
+ *
+ * Large filters. With WEFT_ANY_ORDER the call may also choose the variant "transforms", where it is
+ * faster: the image is cut into overlapping tiles, which are filtered by Fourier transforms in the
+ * type of the sums. The error of a sum is then at most about 2^-22 log2(N) |f| |x|, or 2^-51
+ * log2(N) |f| |x| with sums in f64, where |f| and |x| are the roots of the sums of squares of the
+ * filter and of a tile of N pixels: small beside the largest outputs, not beside each. Bits may
+ * differ from place to place, but are the same on every run of one place. A NaN, an infinity, or a
+ * number so large that its products overflow, may make all outputs of its tile NaN, and of the one
+ * that is transformed with it.
  *
  * Arrays may be host or device memory, mixed freely; x and y share no memory. `filter` is host or
  * device memory; if it is device memory the call waits for it, and cannot be captured into a graph.

@@ -14,7 +14,7 @@ enum {
     X,
     Y,
     MOST_CHANNELS = 4,
-    ALL_FLAGS = WEFT_CORRELATE | WEFT_DENSE | WEFT_SUMS_F64 | WEFT_TRUNCATE
+    ALL_FLAGS = WEFT_CORRELATE | WEFT_DENSE | WEFT_SUMS_F64 | WEFT_TRUNCATE | WEFT_ANY_ORDER
 };
 
 static bool is_pixel_type(weft_type type) {
@@ -67,8 +67,8 @@ static weft_status check_choices(weft_context *ctx, const weft_convolution *c) {
                        name, (int)c->border);
     if (c->how & ~(unsigned)ALL_FLAGS)
         return wi_fail(ctx, WEFT_EARG,
-                       "%s: how is %u; it takes WEFT_CORRELATE, WEFT_DENSE, WEFT_SUMS_F64 and "
-                       "WEFT_TRUNCATE",
+                       "%s: how is %u; it takes WEFT_CORRELATE, WEFT_DENSE, WEFT_SUMS_F64, "
+                       "WEFT_TRUNCATE and WEFT_ANY_ORDER",
                        name, c->how);
     if (c->filters > 1 && c->filters % c->channels != 0)
         return wi_fail(ctx, WEFT_EARG,
@@ -103,6 +103,7 @@ static wi_convolve_args args_of(const weft_convolution *c) {
                           .out = c->out,
                           .doubles = c->how & WEFT_SUMS_F64 || c->type == WEFT_F64,
                           .truncates = c->how & WEFT_TRUNCATE,
+                          .any_order = c->how & WEFT_ANY_ORDER,
                           .border = c->border,
                           .channels = c->channels,
                           .width = c->width,

@@ -20,6 +20,7 @@ enum {
 typedef struct wi_convolve_args {
     weft_type type, out;
     bool doubles, truncates;
+    bool any_order; /* of sums */
     weft_border border;
     size_t channels;
     size_t width, height, out_width, out_height, images;
@@ -49,6 +50,7 @@ wi_convolve_args wi_convolve_of_columns(const wi_convolve_args *args, const void
 weft_status wi_convolve_serial(weft_context *ctx, const void *args);
 weft_status wi_convolve_threads(weft_context *ctx, const void *args);
 weft_status wi_convolve_separable(weft_context *ctx, const void *args);
+weft_status wi_convolve_transforms(weft_context *ctx, const void *args);
 weft_status wi_convolve_direct(weft_context *ctx, const void *args);
 weft_status wi_convolve_constant(weft_context *ctx, const void *args);
 weft_status wi_convolve_tile(weft_context *ctx, const void *args);

@@ -57,7 +57,7 @@ static void arguments(weft_context *ctx) {
     BAD("channels", channels, 0);
     BAD("channels", channels, 5);
     BAD("border", border, (weft_border)5);
-    BAD("how", how, 16);
+    BAD("how", how, 32);
     BAD("ldx", ldx, 3);
     BAD("ldy", ldy, 3);
     BAD("apart_x", apart_x, 2);
@@ -125,6 +125,10 @@ static weft_status run_factors(weft_context *ctx, test_arrays *a) {
     return run(ctx, a, 3, 0);
 }
 
+static weft_status run_any_order(weft_context *ctx, test_arrays *a) {
+    return run(ctx, a, 5, WEFT_DENSE | WEFT_ANY_ORDER);
+}
+
 static const test_refusal refusals[] = {
     {"convolve: arguments", arguments},
     {"convolve: types", types},
@@ -134,6 +138,7 @@ static const test_refusal refusals[] = {
 static const test_call calls[] = {
     {"weft_convolve", run_dense, &wi_convolve_ladder, NULL},
     {"weft_convolve by factors", run_factors, &wi_convolve_ladder, NULL},
+    {"weft_convolve in any order", run_any_order, &wi_convolve_ladder, NULL},
 };
 
 const test_cases wi_convolve_cases = {.without_context = without_context,

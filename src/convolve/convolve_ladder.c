@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of convolve: what they can do, and what they cost. */
+#include <math.h>
+
 #include "convolve/convolve.h"
 #include "convolve/convolve_sizes.h"
+#include "convolve/convolve_tiles.h"
 #include "cpu/team.h"
 
 #define TAUGHT (WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_U8))
@@ -23,6 +26,12 @@ static const char *fits_factors(const weft_context *ctx, const void *args) {
     return a->column ? NULL
                      : "needs filters that are products of a column and a row with fewer weights, "
                        "and no WEFT_DENSE";
+}
+
+static const char *fits_transforms(const weft_context *ctx, const void *args) {
+    const wi_convolve_args *const a = args;
+    (void)ctx;
+    return a->any_order ? NULL : "needs WEFT_ANY_ORDER: it adds up in another order";
 }
 
 #ifdef WEFT_CUDA
@@ -146,6 +155,25 @@ static double separable_seconds(const weft_context *ctx, const void *args) {
     return cpu_seconds(ctx, args, factor_flops(args));
 }
 
+/* Seven steps read and write complex numbers, one for two pixels; two of them are transforms. */
+static double transforms_seconds(const weft_context *ctx, const void *args) {
+    const int steps = 7;
+    const wi_convolve_args *const a = args;
+    const bool is_cpu = ctx->kind == WI_CPU;
+    const wi_convolve_tiles t = wi_convolve_cut(a, wi_convolve_level(is_cpu));
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double numbers =
+        (double)t.width * (double)t.height *
+        ((double)t.pairs * (double)(a->images * a->channels) + (double)a->filters);
+    const double bytes = 2 * steps * numbers * (a->doubles ? 16 : 8);
+    if (!is_cpu)
+        return 2 * steps * m->launch_s + 1.2 * wi_seconds_moving(m, bytes);
+    const double levels = log2((double)t.width) + log2((double)t.height);
+    const double cycles = numbers * (4 * levels + 40) * wi_narrower(m);
+    const int team = wi_team_size(ctx, (size_t)-1, (size_t)numbers);
+    return wi_team_seconds(ctx, team, a->doubles ? 2 * cycles : cycles, bytes_of(a));
+}
+
 #ifdef WEFT_CUDA
 /* Written and read once more by two passes. */
 static double bytes_between(const wi_convolve_args *a) {
@@ -204,6 +232,13 @@ static const wi_row rows[] = {
      .misfit = fits_factors,
      .seconds = separable_seconds,
      .run = wi_convolve_separable},
+    {.name = "transforms",
+     .what = "tiles by Fourier transforms: any filter at the price of a small one",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .types = PIXELS,
+     .misfit = fits_transforms,
+     .seconds = transforms_seconds,
+     .run = wi_convolve_transforms},
 #ifdef WEFT_CUDA
 #    if WEFT_LADDER
     {.name = "direct",

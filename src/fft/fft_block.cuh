@@ -25,7 +25,7 @@ enum {
 };
 
 /* Of the L2 cache for intermediate results, beside what is read and written meanwhile. */
-WI_LIMIT(size_t, wi_fft_kept_bytes, (size_t)20 << 20)
+WI_LIMIT(size_t, wi_fft_kept_bytes, (size_t)24 << 20)
 
 template <class T>
 struct wi_fft_pass {
@@ -35,8 +35,8 @@ struct wi_fft_pass {
     size_t near_in, near_out; /* from a line of a block to the next */
     wi_fft_grid grid;
     const wi_fft_number<T> *twiddles; /* WI_FFT_STAGES_OF */
-    wi_fft_powers<T> powers;
-    int turning;              /* a loop; -1: results are not turned */
+    wi_fft_circle circle;             /* of the line that these are part of */
+    int turning;                      /* a loop; -1: results are not turned */
     bool lines_in, lines_out; /* are threads next to each other given lines next to each other? */
     T sign_in;                /* -1: conjugates are transformed */
     T scale_re, scale_im;     /* of results that are not turned */
@@ -122,6 +122,7 @@ __device__ __forceinline__ void wi_fft_butterfly(T *re, T *im) {
     WI_FFT_BUTTERFLY(13)
     WI_FFT_BUTTERFLY(16)
     WI_FFT_BUTTERFLY(27)
+    WI_FFT_BUTTERFLY(32)
 }
 #undef WI_FFT_BUTTERFLY
 
@@ -145,7 +146,7 @@ struct wi_fft_block {
         if (p.turning < 0)
             return;
         for (unsigned i = threadIdx.x; i < at.lines * radix; i += threads)
-            turns[i] = p.powers.at(turn_of(i / radix) * before * (i % radix));
+            turns[i] = p.circle.template at<T>(turn_of(i / radix) * before * (i % radix));
     }
 
     template <class Divisor>
@@ -221,7 +222,7 @@ struct wi_fft_block {
         number *const to = p.y + at.out + line * p.near_out + j * p.stride_out;
         const size_t step = before * p.stride_out;
         if (p.turning >= 0) {
-            const number start = p.powers.at(turn_of(line) * j);
+            const number start = p.circle.template at<T>(turn_of(line) * j);
 #pragma unroll
             for (int k = 0; k < R; k++)
                 wi_fft_store<passes_out>(to + k * step, turned<R>({re[k], im[k]}, start, line, k));
@@ -285,16 +286,14 @@ template <class T>
 weft_status wi_fft_pass_of(weft_context *ctx, const wi_fft_lines *l, const unsigned *radix,
                            unsigned stages, unsigned lines, wi_fft_pass<T> *p, unsigned *blocks) {
     wi_fft_table_key key = {};
-    const void *twiddles = NULL, *powers = NULL;
+    const void *twiddles = NULL;
     key.kind = WI_FFT_STAGES_OF;
     key.type = l->type;
     key.n = l->n;
     for (unsigned k = 0; k < stages; k++)
         key.radix[k] = (unsigned char)radix[k];
-    weft_status status = wi_fft_table(ctx, &key, &twiddles);
+    const weft_status status = wi_fft_table(ctx, &key, &twiddles);
     *p = {};
-    if (status == WEFT_OK && l->period)
-        status = wi_fft_powers_of(ctx, key.type, l->period, &powers, &p->powers.bits);
     if (status != WEFT_OK || !blocks)
         return status;
     p->x = (const wi_fft_number<T> *)l->x;
@@ -302,7 +301,8 @@ weft_status wi_fft_pass_of(weft_context *ctx, const wi_fft_lines *l, const unsig
     p->stride_in = l->stride_in;
     p->stride_out = l->stride_out;
     p->twiddles = (const wi_fft_number<T> *)twiddles;
-    p->powers.table = (const wi_fft_number<T> *)powers;
+    if (l->period)
+        p->circle = {l->period, 4 / (double)l->period, 0.5 / (double)l->period};
     p->turning = l->period ? l->turning : -1;
     p->sign_in = l->swaps_in ? -1 : 1;
     p->scale_re = (T)l->scale;

@@ -55,7 +55,7 @@ hand_over(const wi_fft_block<typename Team::Type> &block,
         const unsigned b = threadIdx.x + (unsigned)i * Team::threads;
         const unsigned line = b % Team::lines1, j = b / Team::lines1;
         const unsigned number = (unsigned)block.turn_of(line);
-        const wi_fft_number<T> start = block.p.powers.at((size_t)number * j);
+        const wi_fft_number<T> start = block.p.circle.template at<T>((size_t)number * j);
 #pragma unroll
         for (int k = 0; k < R; k++) {
             const unsigned k1 = j + (unsigned)(k * before);

@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(most_threads)
 /* ---- kernels for one length ---- */
 
 template <class Shape>
-static __global__ void __launch_bounds__(Shape::threads)
+static __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     one_length(const __grid_constant__ wi_fft_pass<typename Shape::Type> p) {
     WEFT_DYNAMIC_SHARED(shared);
     const wi_fft_place at = wi_fft_place_of(p.grid, blockIdx.x, p.turning);
@@ -139,13 +139,13 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
     switch (l->n) {
         SHAPE(float, 4096, 256, 16, 8);
         SHAPE(float, 4096, 256, 16, 16);
-        SHAPE(float, 4096, 256, 8, 8, 8);
+        SHAPE(float, 4096, 128, 32, 16);
         SHAPE(float, 4000, 416, 10, 10, 10);
-        SHAPE(float, 8192, 512, 16, 8, 8);
+        SHAPE(float, 8192, 256, 32, 32);
         SHAPE(float, 4096, 256, 16, 16, 8);
         SHAPE(float, 4096, 256, 16, 16, 16);
-        SHAPE(float, 8192, 512, 16, 8, 8, 8);
-        SHAPE(float, 16384, 1024, 16, 16, 8, 8);
+        SHAPE(float, 8192, 256, 32, 16, 16);
+        SHAPE(float, 16384, 512, 32, 32, 16);
         SHAPE(float, 16807, 832, 7, 7, 7, 7, 7);
         SHAPE(float, 19683, 736, 27, 27, 27);
     default:
@@ -158,7 +158,7 @@ static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues
         SHAPE(double, 2048, 128, 16, 8);
         SHAPE(double, 2048, 128, 16, 16);
         SHAPE(double, 4096, 256, 8, 8, 8);
-        SHAPE(double, 4000, 416, 10, 10, 10);
+        SHAPE(double, 2000, 224, 10, 10, 10);
         SHAPE(double, 4096, 256, 16, 8, 8);
         SHAPE(double, 4096, 256, 16, 16, 8);
         SHAPE(double, 4096, 256, 16, 16, 16);

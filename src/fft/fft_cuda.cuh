@@ -3,6 +3,9 @@
 #ifndef WI_FFT_CUDA_CUH
 #define WI_FFT_CUDA_CUH
 
+#include <math.h>
+#include <stdint.h>
+
 #include "cuda/launch.cuh"
 #include "cuda/types.cuh"
 #include "fft/fft.h"
@@ -108,6 +111,40 @@ struct wi_fft_powers {
 };
 weft_status wi_fft_powers_of(weft_context *ctx, weft_type type, size_t period, const void **table,
                              unsigned *bits);
+
+/* Cosine and sine of pi x, |x| <= 1/4. */
+#ifdef WEFT_EMU
+__device__ __forceinline__ void wi_fft_turn(float x, float *s, float *c) {
+    *s = (float)std::sin(3.14159265358979323846 * (double)x);
+    *c = (float)std::cos(3.14159265358979323846 * (double)x);
+}
+__device__ __forceinline__ void wi_fft_turn(double x, double *s, double *c) {
+    *s = (double)std::sin(3.14159265358979323846264338L * (long double)x);
+    *c = (double)std::cos(3.14159265358979323846264338L * (long double)x);
+}
+#else
+__device__ __forceinline__ void wi_fft_turn(float x, float *s, float *c) {
+    sincospif(x, s, c);
+}
+static __device__ __noinline__ void wi_fft_turn(double x, double *s, double *c) {
+    sincospi(x, s, c); /* its registers are not wanted where nothing is turned */
+}
+#endif
+
+/* Powers of exp(-2 pi i / n), computed: a table of them would be read all over. */
+struct wi_fft_circle {
+    size_t n;
+    double quarters, halves; /* 4 / n, 1 / (2 n) */
+    template <class T>
+    __device__ __forceinline__ wi_fft_number<T> at(size_t power) const {
+        const int quarter = (int)rint((double)power * quarters);
+        const int64_t rest = (int64_t)(4 * power) - (int64_t)(quarter * (int64_t)n); /* exact */
+        T s, c;
+        wi_fft_turn((T)((double)rest * halves), &s, &c);
+        const wi_fft_number<T> v = quarter & 1 ? wi_fft_number<T>{-s, -c} : wi_fft_number<T>{c, -s};
+        return quarter & 2 ? wi_fft_number<T>{-v.re, -v.im} : v;
+    }
+};
 
 /* Moves and folds. */
 weft_status wi_fft_move_cuda(weft_context *ctx, const wi_fft_move *m);

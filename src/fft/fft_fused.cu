@@ -14,6 +14,8 @@
 #include "fft/fft_cuda.h"
 #include "fft/fft_shape.cuh"
 
+constexpr size_t most_tiles = 0x7fffffff; /* and the numbers of some that do not exist */
+
 namespace {
 
 /* All zeros between launches. */
@@ -48,33 +50,32 @@ struct duo {
     using B = Second;
     static_assert(A::threads == B::threads, "a block does both");
     static constexpr unsigned threads = A::threads, n1 = A::n, n2 = B::n, n = n1 * n2;
-    static constexpr unsigned blocks = (sizeof(Type) == 4 ? 1024 : 512) / threads; /* at a time */
+    static constexpr unsigned blocks = A::blocks; /* at a time */
     static constexpr unsigned twiddles_a = A::count_twiddles(), twiddles_b = B::count_twiddles();
     static constexpr size_t lines = A::bytes > B::bytes ? A::bytes : B::bytes;
     static constexpr size_t bytes = lines + (twiddles_a + twiddles_b) * sizeof(wi_fft_number<Type>);
 };
 
 template <class T>
-static __device__ void locate(const fused_params<T> &p, unsigned long long number, tile *t) {
+static __device__ void locate(const fused_params<T> &p, unsigned number, tile *t) {
     const unsigned before = p.lead * p.tiles_a, both = p.tiles_a + p.tiles_b;
-    const unsigned long long pairs = (unsigned long long)(p.groups - p.lead) * both;
+    const unsigned pairs = (p.groups - p.lead) * both;
     unsigned index;
     t->is_end = false;
+    t->is_first = number < before;
     if (number < before) {
-        t->is_first = true;
-        t->group = (unsigned)number / p.tiles_a;
-        index = (unsigned)number % p.tiles_a;
+        t->group = number / p.tiles_a;
+        index = number - t->group * p.tiles_a;
     } else if (number - before < pairs) {
-        const unsigned turn = (unsigned)((number - before) / both);
-        index = (unsigned)((number - before) % both);
+        const unsigned turn = (number - before) / both;
+        index = number - before - turn * both;
         t->is_first = index < p.tiles_a;
         t->group = t->is_first ? turn + p.lead : turn;
         index -= t->is_first ? 0 : p.tiles_a;
     } else {
-        const unsigned long long rest = number - before - pairs;
-        t->is_first = false;
-        t->group = p.groups - p.lead + (unsigned)(rest / p.tiles_b);
-        index = (unsigned)(rest % p.tiles_b);
+        const unsigned rest = number - before - pairs, turn = rest / p.tiles_b;
+        t->group = p.groups - p.lead + turn;
+        index = rest - turn * p.tiles_b;
         t->is_end = t->group >= p.groups;
     }
     if (t->is_end)
@@ -138,7 +139,7 @@ static __global__ void __launch_bounds__(Duo::threads, Duo::blocks)
         next = wi_take_number(&p.count->next);
     for (;;) {
         if (threadIdx.x == 0) {
-            locate(p, next, &now);
+            locate(p, (unsigned)next, &now);
             next = now.is_end ? next : wi_take_number(&p.count->next);
             if (!now.is_end)
                 await_others(p, now);
@@ -196,6 +197,11 @@ static weft_status run_duo(weft_context *ctx, const wi_fft_pair *pair, bool queu
     p.lead = p.slots > 2 ? p.slots - 2 : 1;
     const size_t tiles = pair->groups * ((size_t)p.tiles_a + p.tiles_b);
     const unsigned blocks = (unsigned)(tiles < resident ? tiles : resident);
+    if (tiles > most_tiles)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "weft_fft: %zu tiles are more than a launch takes; transform a smaller "
+                       "batch at a time",
+                       tiles);
     return WEFT_LAUNCH(both_passes<Duo>, ctx, blocks, Duo::threads, Duo::bytes, p);
 }
 
@@ -206,7 +212,7 @@ static weft_status run_duo(weft_context *ctx, const wi_fft_pair *pair, bool queu
 template <int... radices>
 using f32 = wi_fft_shape<float, 4096, 256, radices...>;
 template <int... radices>
-using f32_wide = wi_fft_shape<float, 8192, 512, radices...>;
+using f32_long = wi_fft_shape<float, 8192, 256, radices...>; /* 32 numbers a thread */
 template <int... radices>
 using f64 = wi_fft_shape<double, 4096, 256, radices...>;
 
@@ -219,9 +225,9 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_pair *pair, bool queu
         DUO(f32<16, 16>, f32<16, 8>);
         DUO(f32<16, 16>, f32<16, 16>);
         DUO(f32<16, 16>, f32<8, 8, 8>);
-        DUO(f32<8, 8, 8>, f32<8, 8, 8>);
-        DUO(f32_wide<8, 8, 8>, f32_wide<16, 8, 8>);
-        DUO(f32_wide<16, 8, 8>, f32_wide<16, 8, 8>);
+        DUO(f32_long<32, 16>, f32_long<32, 16>);
+        DUO(f32_long<32, 16>, f32_long<32, 32>);
+        DUO(f32_long<32, 32>, f32_long<32, 32>);
     default:
         return wi_fail(ctx, WEFT_EUNSUPPORTED, "weft_fft: no kernel for lines of %zu x %zu",
                        pair->first.n, pair->second.n);
@@ -259,7 +265,7 @@ static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
     if ((size_t)1 << bits != n || bits < 11 || bits > 20)
         return 0;
     const unsigned first = bits / 2 + (bits % 2 && bits < 17);
-    const size_t points = bits > 18 && type != WEFT_F64 ? 8192 : 4096;
+    const size_t points = bits > 17 && type != WEFT_F64 ? 8192 : 4096;
     lines[0] = points >> first;
     lines[1] = points >> (bits - first);
     return (size_t)1 << first;

@@ -64,8 +64,13 @@ static bool can_cut(const wi_fft_lines *l, const wi_fft_engine *engine, size_t n
     return false;
 }
 
-/* The first factor of a line: of as few as there can be, all about equal. */
+/* The first factor of a line: of as few as there can be, all about equal. Before two passes
+ * together it is larger: then more lines of the rest fit a cache next to each other. */
 static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
+    enum {
+        SHORT_BYTES = 1 << 20
+    };
+    const size_t short_enough = SHORT_BYTES / wi_fft_number_bytes(l->type);
     int parts = 2;
     while (!can_cut(l, engine, l->n, parts))
         parts++;
@@ -73,9 +78,13 @@ static size_t cut_of(const wi_fft_lines *l, const wi_fft_engine *engine) {
         double power = 1;
         for (int k = 0; k < parts; k++)
             power *= (double)d;
-        if (l->n % d == 0 && power >= (double)l->n && engine->cuts(l->type, d) &&
-            can_cut(l, engine, l->n / d, parts - 1))
-            return d;
+        if (l->n % d != 0 || power < (double)l->n || !engine->cuts(l->type, d) ||
+            !can_cut(l, engine, l->n / d, parts - 1))
+            continue;
+        while (engine->pairs && parts == 3 && l->n / d > short_enough && l->n % (2 * d) == 0 &&
+               2 * d <= WI_FFT_MOST_CUT && engine->cuts(l->type, 2 * d))
+            d *= 2;
+        return d;
     }
 }
 

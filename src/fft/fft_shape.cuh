@@ -31,6 +31,9 @@ struct wi_fft_shape {
     static constexpr unsigned lines = points / n, line_bits = wi_fft_bits_of(lines);
     static constexpr unsigned gap = (n & (n - 1)) == 0 ? wi_fft_gap<T> : n % 10 == 0 ? 10 : 0;
     static constexpr unsigned pitch = wi_fft_pitch_of<T, gap>(n, lines);
+    /* Blocks of a multiprocessor: a register for each number's parts, and as many again. */
+    static constexpr unsigned wanted = (unsigned)points / threads * (unsigned)sizeof(T);
+    static constexpr unsigned blocks = 65536 / (threads * (wanted < 48 ? 48 : wanted));
     static constexpr unsigned radix[] = {radices...};
     static constexpr unsigned last = radix[stages - 1];
     static constexpr size_t bytes = wi_fft_shared_bytes<T>(lines, pitch, last);
