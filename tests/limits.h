@@ -10,7 +10,7 @@ extern unsigned wi_group;      /* tiles of a group of look-back: 1 ... 32 */
 extern size_t wi_portion_keys; /* keys that a pass of onesweep takes at a time: at least one tile */
 extern size_t wi_large_from;   /* keys that onesweep sorts in large tiles */
 extern unsigned wi_top_k_scanners;  /* threads that scan the tiles' counts: whole warps */
-extern size_t wi_gather_first;      /* the number of gather's first word */
+extern size_t wi_sort_gather_first; /* the number of gather's first word */
 extern size_t wi_gemm_panels_from;  /* bytes of host matrices that are multiplied in pieces */
 extern size_t wi_gemm_panels_least; /* rows and columns of a piece, at least */
 extern int wi_gemm_only_tile_m;     /* with the next: the only tiles of `ring`; 0: any */
@@ -23,6 +23,8 @@ extern size_t wi_cholesky_block;        /* columns taken from the rest at once: 
 extern size_t wi_cholesky_ahead;        /* columns of the smallest blocks: a multiple of 64 */
 extern size_t wi_cholesky_tail;         /* columns left to steps alone */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
+extern unsigned wi_group_scan_group;    /* tiles of a group of scans by segment: 1 ... 256 */
+extern unsigned wi_path_group;          /* tiles of a group of paths: 1 ... 256 */
 extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
 extern size_t wi_lu_resident_bytes; /* of a host matrix: a larger one is streamed; 0: by memory */
 extern unsigned wi_quantile_room_percent; /* of the keys that a bracket should hold */

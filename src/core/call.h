@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 enum {
-    WI_CALL_ARRAYS = 8
+    WI_CALL_ARRAYS = 20
 };
 
 /* What a call does with an array, and what it requires of it. */

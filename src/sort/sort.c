@@ -93,19 +93,19 @@ static const wi_row gather_rows[] = {
      .kinds = WI_ON_CPU,
      .types = WI_ALL_TYPES,
      .seconds = wi_no_rival,
-     .run = wi_gather_threads},
+     .run = wi_sort_gather_threads},
 #ifdef WEFT_CUDA
     {.name = "each",
      .what = "a thread for each word of the output",
      .kinds = WI_ON_CUDA,
      .types = WI_ALL_TYPES,
      .seconds = wi_no_rival,
-     .run = wi_gather_each},
+     .run = wi_sort_gather_each},
 #endif
 };
 
-const wi_ladder wi_gather_ladder = {"gather", gather_rows,
-                                    sizeof gather_rows / sizeof gather_rows[0]};
+const wi_ladder wi_sort_gather_ladder = {"sort_gather", gather_rows,
+                                         sizeof gather_rows / sizeof gather_rows[0]};
 
 /* Can rungs move such values themselves? */
 static bool is_direct(const wi_sort_args *a) {
@@ -138,15 +138,15 @@ static weft_status sort_by_position(weft_context *ctx, const wi_sort_args *args,
         return status;
     part.values_out = memory;
     status = run(ctx, &part, user);
-    const wi_gather_args move = {.n = n,
-                                 .value_bytes = args->value_bytes,
-                                 .index_bytes = index_bytes,
-                                 .values = args->values,
-                                 .indices = memory,
-                                 .values_out =
-                                     in_place ? (char *)memory + indices : args->values_out};
+    const wi_sort_gather_args move = {.n = n,
+                                      .value_bytes = args->value_bytes,
+                                      .index_bytes = index_bytes,
+                                      .values = args->values,
+                                      .indices = memory,
+                                      .values_out =
+                                          in_place ? (char *)memory + indices : args->values_out};
     if (status == WEFT_OK)
-        status = wi_run(ctx, &wi_gather_ladder, args->call, WI_NO_TYPE, &move);
+        status = wi_run(ctx, &wi_sort_gather_ladder, args->call, WI_NO_TYPE, &move);
     if (status == WEFT_OK && in_place)
         status = ctx->kind == WI_CUDA
                      ? wi_gpu_copy_within(ctx, args->values_out, move.values_out, bytes)

@@ -129,7 +129,7 @@ typedef struct wi_top_k_args {
 } wi_top_k_args;
 
 extern const wi_ladder wi_sort_segments_ladder, wi_sort_records_ladder, wi_merge_ladder,
-    wi_is_sorted_ladder, wi_search_ladder, wi_top_k_ladder, wi_gather_ladder;
+    wi_is_sorted_ladder, wi_search_ladder, wi_top_k_ladder, wi_sort_gather_ladder;
 
 weft_status wi_sort_segments_threads(weft_context *ctx, const void *args);
 weft_status wi_sort_records_threads(weft_context *ctx, const void *args);
@@ -146,14 +146,14 @@ weft_status wi_top_k_digits(weft_context *ctx, const void *args);
 
 /* values_out[i] = values[indices[i]]; values have value_bytes bytes and any alignment, indices are
  * u32 or u64; arrays do not overlap. */
-typedef struct wi_gather_args {
+typedef struct wi_sort_gather_args {
     size_t n, value_bytes, index_bytes;
     const void *values, *indices;
     void *values_out;
-} wi_gather_args;
+} wi_sort_gather_args;
 
-weft_status wi_gather_threads(weft_context *ctx, const void *args);
-weft_status wi_gather_each(weft_context *ctx, const void *args);
+weft_status wi_sort_gather_threads(weft_context *ctx, const void *args);
+weft_status wi_sort_gather_each(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -270,7 +270,7 @@ weft_status wi_sort_buckets(weft_context *ctx, const void *args) {
 /* ---- gather ---- */
 
 static void gather_part(void *user, int rank, int size) {
-    const wi_gather_args *const g = user;
+    const wi_sort_gather_args *const g = user;
     const size_t end = wi_team_share(g->n, rank + 1, size);
     const size_t bytes = g->value_bytes;
     for (size_t i = wi_team_share(g->n, rank, size); i < end; i++) {
@@ -280,8 +280,8 @@ static void gather_part(void *user, int rank, int size) {
     }
 }
 
-weft_status wi_gather_threads(weft_context *ctx, const void *args) {
-    wi_gather_args g = *(const wi_gather_args *)args;
+weft_status wi_sort_gather_threads(weft_context *ctx, const void *args) {
+    wi_sort_gather_args g = *(const wi_sort_gather_args *)args;
     wi_team_run(ctx, wi_team_size(ctx, g.n, g.n * g.value_bytes), gather_part, &g);
     return WEFT_OK;
 }

@@ -74,13 +74,13 @@ static bits_layout plan_bits(const wi_sort_args *args) {
 }
 
 /* Moves values as `g` says; by way of `copy` if the output is the input. */
-static weft_status move(weft_context *ctx, wi_gather_args g, void *copy) {
+static weft_status move(weft_context *ctx, wi_sort_gather_args g, void *copy) {
     weft_status status = WEFT_OK;
     if (g.values_out == g.values) {
         status = wi_gpu_copy(ctx, copy, g.values, g.n * g.value_bytes);
         g.values = copy;
     }
-    return status == WEFT_OK ? wi_gather_each(ctx, &g) : status;
+    return status == WEFT_OK ? wi_sort_gather_each(ctx, &g) : status;
 }
 
 /* Sorts by some of the bits: keys made of these bits are sorted with their positions, and then all

@@ -147,9 +147,9 @@ static weft_status move_records(weft_context *ctx, const wi_records_args *args,
         status = wi_gpu_copy(ctx, copy, from, args->n * args->record_bytes);
         from = copy;
     }
-    const wi_gather_args gather = {args->n, args->record_bytes, sizeof *list, from,
-                                   list,    args->out};
-    return status == WEFT_OK ? wi_gather_each(ctx, &gather) : status;
+    const wi_sort_gather_args gather = {args->n, args->record_bytes, sizeof *list, from,
+                                        list,    args->out};
+    return status == WEFT_OK ? wi_sort_gather_each(ctx, &gather) : status;
 }
 
 static weft_status sort_records(weft_context *ctx, const wi_records_args *args, char *memory,

@@ -127,10 +127,10 @@ static void far_words(weft_context *ctx) {
     }
     test_buffer_poison(&b[2], sizeof values, 0);
 #ifdef WEFT_EMU
-    wi_gather_first = ((size_t)1 << 32) - N / 2;
-    before = wi_gather_first * sizeof *values;
+    wi_sort_gather_first = ((size_t)1 << 32) - N / 2;
+    before = wi_sort_gather_first * sizeof *values;
 #endif
-    const wi_gather_args args = {
+    const wi_sort_gather_args args = {
         .n = N,
         .value_bytes = sizeof *values,
         .index_bytes = sizeof *indices,
@@ -139,13 +139,14 @@ static void far_words(weft_context *ctx) {
         .values_out = (void *)((uintptr_t)b[2].p - before),
     };
 #ifdef WEFT_CUDA
-    assert_int_equal(device ? wi_gather_each(ctx, &args) : wi_gather_threads(ctx, &args), WEFT_OK);
+    assert_int_equal(device ? wi_sort_gather_each(ctx, &args) : wi_sort_gather_threads(ctx, &args),
+                     WEFT_OK);
 #else
-    assert_int_equal(wi_gather_threads(ctx, &args), WEFT_OK);
+    assert_int_equal(wi_sort_gather_threads(ctx, &args), WEFT_OK);
 #endif
 #ifdef WEFT_EMU
     assert_int_equal(weft_sync(ctx), WEFT_OK); /* kernels run when somebody waits for them */
-    wi_gather_first = 0;
+    wi_sort_gather_first = 0;
 #endif
     const uint32_t *const got = test_buffer_read(&b[2], "gather");
     for (size_t i = 0; i < N; i++)

@@ -88,14 +88,14 @@ weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
         *a->bytes += needed + most;
         return status;
     }
-    const wi_gather_args move = {.n = a->n,
-                                 .value_bytes = a->record_bytes,
-                                 .index_bytes = d.index_bytes,
-                                 .values = a->records,
-                                 .indices = d.positions,
-                                 .values_out = d.moved};
+    const wi_sort_gather_args move = {.n = a->n,
+                                      .value_bytes = a->record_bytes,
+                                      .index_bytes = d.index_bytes,
+                                      .values = a->records,
+                                      .indices = d.positions,
+                                      .values_out = d.moved};
     if (status == WEFT_OK)
-        status = wi_gather_threads(ctx, &move);
+        status = wi_sort_gather_threads(ctx, &move);
     if (status == WEFT_OK && in_place)
         status = weft_copy(ctx, a->out, d.moved, a->n * a->record_bytes);
     wi_sort_give(ctx, memory);

@@ -137,8 +137,8 @@ static weft_status call(weft_context *ctx, const char *op) {
  */
 static void every_rung(weft_context *ctx) {
     static const wi_ladder *const ladders[] = {
-        &wi_merge_ladder,         &wi_search_ladder,       &wi_is_sorted_ladder, &wi_top_k_ladder,
-        &wi_sort_segments_ladder, &wi_sort_records_ladder, &wi_gather_ladder};
+        &wi_merge_ladder,         &wi_search_ladder,       &wi_is_sorted_ladder,  &wi_top_k_ladder,
+        &wi_sort_segments_ladder, &wi_sort_records_ladder, &wi_sort_gather_ladder};
     for (size_t k = 0; k < sizeof ladders / sizeof *ladders; k++) {
         const wi_ladder *const ladder = ladders[k];
         assert_null(weft_used(ctx, ladder->op));

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gather: move elements to where an array of indices says.
+ *
+ * Elements have `width` bytes, any number: structs are fine. Widths of 1, 2, 4, 8 and 16 bytes at
+ * addresses that are a multiple of the width are the fastest. Every array may be host or device
+ * memory, mixed freely; outputs overlap no other array. Counts run from 0 past 2^32. Elements are
+ * copied bit for bit.
+ *
+ * Indices have the type WEFT_I32, WEFT_U32, WEFT_I64 or WEFT_U64 and run from 0 to m - 1. All of
+ * them are checked. `bad` says what becomes of others:
+ *   - NULL: the call waits until all indices are checked. If one is out of range the call returns
+ *     WEFT_EARG, the message names the first of them and its value, and nothing has been written.
+ *   - else *bad, in host or device memory, gets the position in `index` of the first one that is
+ * out of range, or WEFT_NOWHERE if there is none. Elements whose index is out of range are not
+ *     moved; all others are. If all arrays and *bad are device memory, the call is queued on the
+ *     context's stream and does not wait.
+ *
+ * These calls have no variant over ranks yet. */
+#ifndef WEFT_GATHER_H
+#define WEFT_GATHER_H
+
+#include "weft/core.h"
+#include "weft/reduce.h" /* WEFT_NOWHERE */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* y[i] = x[index[i]] for i = 0 ... n - 1. x has m elements. */
+WEFT_API weft_status weft_gather(weft_context *ctx, size_t n, size_t width, weft_type index_type,
+                                 const void *index, size_t m, const void *x, void *y,
+                                 uint64_t *bad);
+
+/* One array of several that move together. */
+typedef struct weft_gathered {
+    size_t width;
+    const void *x;
+    void *y;
+} weft_gathered;
+
+#define WEFT_GATHERED_MOST 8 /* the most of one call */
+
+/* The same for several arrays, x of m elements each and y of n: one permutation for all columns of
+ * a table. The indices are checked once. */
+WEFT_API weft_status weft_gather_arrays(weft_context *ctx, size_t n, weft_type index_type,
+                                        const void *index, size_t m, size_t arrays,
+                                        const weft_gathered *array, uint64_t *bad);
+
+/* What y gets where several indices are the same. */
+typedef enum weft_repeats {
+    WEFT_REPEATS_ANY = 0, /* one of the elements; which one may differ from run to run. Elements of
+                             widths that move in pieces may be made of pieces of several */
+    WEFT_REPEATS_LAST     /* the one with the highest position, as in a loop: takes longer, and
+                             memory of 4 or 8 bytes for each element of y on a GPU */
+} weft_repeats;
+
+/* y[index[i]] = x[i] for i = 0 ... n - 1. y has m elements; those that no index names keep their
+ * values. */
+WEFT_API weft_status weft_scatter(weft_context *ctx, size_t n, size_t width, const void *x,
+                                  weft_type index_type, const void *index, weft_repeats repeats,
+                                  size_t m, void *y, uint64_t *bad);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_GATHER_H
+#define WI_GATHER_H
+
+#include "core/call.h"
+#include "core/rows.h"
+#include "weft/gather.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One array moved, on memory that the place can access directly: y[i] = x[index[i]] or, of scatter,
+ * y[index[i]] = x[i], for i < n and index[i] < m. */
+typedef struct wi_gather_args {
+    bool scatters;
+    size_t n, m, width;
+    weft_type index_type; /* i32, u32, i64 or u64 */
+    const void *index;
+    const void *x;
+    void *y;
+    uint64_t *bad; /* on a GPU: gets the smaller of its value and the first i whose index is not
+                      below m; NULL: that is known. Elements with such an index are not moved */
+    bool last;     /* of scatter: of several elements for one place, the last goes there */
+    void *owners;  /* with `last`, on a GPU: m words of 4 bytes, or of 8 if n is 2^32 or more */
+} wi_gather_args;
+
+extern const wi_ladder wi_gather_ladder, wi_scatter_ladder;
+
+/* Index i; a negative one becomes a number that no array has. */
+static inline uint64_t wi_gather_index(const wi_gather_args *a, size_t i) {
+    switch (a->index_type) {
+    case WEFT_I32:
+        return (uint64_t)((const int32_t *)a->index)[i];
+    case WEFT_U32:
+        return ((const uint32_t *)a->index)[i];
+    default:
+        return ((const uint64_t *)a->index)[i];
+    }
+}
+
+/* *a->bad becomes the first i whose index is not below m, or WEFT_NOWHERE. */
+weft_status wi_gather_check(weft_context *ctx, const wi_gather_args *a);
+/* *bad = WEFT_NOWHERE, in device memory. */
+weft_status wi_gather_clear_bad(weft_context *ctx, uint64_t *bad);
+weft_status wi_gather_check_cuda(weft_context *ctx, const wi_gather_args *a);
+
+/* The bytes of one owner. */
+static inline size_t wi_gather_owner_bytes(size_t n) {
+    return n < UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+/* The rungs. */
+weft_status wi_gather_serial(weft_context *ctx, const void *args);
+weft_status wi_gather_threads(weft_context *ctx, const void *args);
+weft_status wi_gather_each(weft_context *ctx, const void *args);
+weft_status wi_gather_batches(weft_context *ctx, const void *args);
+weft_status wi_scatter_serial(weft_context *ctx, const void *args);
+weft_status wi_scatter_threads(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

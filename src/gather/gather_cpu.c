@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gather and scatter on a cpu: the loops you would write, and shares of them for threads. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "cpu/team.h"
+#include "gather/gather.h"
+
+/* ---- the loops ---- */
+
+/* Elements [from, end) whose targets are in [low, high); `width` is a constant in each use. */
+static inline __attribute__((always_inline)) void move_range(const wi_gather_args *a, size_t from,
+                                                             size_t end, uint64_t low,
+                                                             uint64_t high, size_t width) {
+    const char *const x = a->x;
+    char *const y = a->y;
+    for (size_t i = from; i < end; i++) {
+        const uint64_t k = wi_gather_index(a, i);
+        if (k < low || k >= high)
+            continue;
+        if (a->scatters)
+            memcpy(y + k * width, x + i * width, width);
+        else
+            memcpy(y + i * width, x + k * width, width);
+    }
+}
+
+static void move_elements(const wi_gather_args *a, size_t from, size_t end, uint64_t low,
+                          uint64_t high) {
+    switch (a->width) {
+    case 1:
+        move_range(a, from, end, low, high, 1);
+        break;
+    case 2:
+        move_range(a, from, end, low, high, 2);
+        break;
+    case 4:
+        move_range(a, from, end, low, high, 4);
+        break;
+    case 8:
+        move_range(a, from, end, low, high, 8);
+        break;
+    case 16:
+        move_range(a, from, end, low, high, 16);
+        break;
+    default:
+        move_range(a, from, end, low, high, a->width);
+        break;
+    }
+}
+
+/* ---- checks ---- */
+
+typedef struct checking {
+    const wi_gather_args *args;
+    _Atomic uint64_t first;
+} checking;
+
+static void check_share(void *user, int rank, int size) {
+    checking *const c = user;
+    const wi_gather_args *const a = c->args;
+    const size_t end = wi_team_share(a->n, rank + 1, size);
+    size_t i = wi_team_share(a->n, rank, size);
+    while (i < end && wi_gather_index(a, i) < a->m)
+        i++;
+    uint64_t known = atomic_load(&c->first);
+    while (i < end && i < known && !atomic_compare_exchange_weak(&c->first, &known, i))
+        continue;
+}
+
+static int team_of(const weft_context *ctx, const wi_gather_args *a) {
+    return wi_team_size(ctx, a->n, a->n * (a->width + weft_type_size(a->index_type)));
+}
+
+weft_status wi_gather_check(weft_context *ctx, const wi_gather_args *a) {
+#ifdef WEFT_CUDA
+    if (ctx->kind == WI_CUDA)
+        return wi_gather_check_cuda(ctx, a);
+#endif
+    checking c = {.args = a};
+    atomic_init(&c.first, WEFT_NOWHERE);
+    wi_team_run(ctx, team_of(ctx, a), check_share, &c);
+    *a->bad = atomic_load(&c.first);
+    return WEFT_OK;
+}
+
+/* ---- the rungs ---- */
+
+weft_status wi_gather_serial(weft_context *ctx, const void *args) {
+    const wi_gather_args *const a = args;
+    (void)ctx;
+    move_elements(a, 0, a->n, 0, a->m);
+    return WEFT_OK;
+}
+
+static void gather_share(void *user, int rank, int size) {
+    const wi_gather_args *const a = user;
+    move_elements(a, wi_team_share(a->n, rank, size), wi_team_share(a->n, rank + 1, size), 0, a->m);
+}
+
+weft_status wi_gather_threads(weft_context *ctx, const void *args) {
+    wi_gather_args a = *(const wi_gather_args *)args;
+    wi_team_run(ctx, team_of(ctx, &a), gather_share, &a);
+    return WEFT_OK;
+}
+
+weft_status wi_scatter_serial(weft_context *ctx, const void *args) {
+    return wi_gather_serial(ctx, args);
+}
+
+/* Every thread reads all indices, and writes what goes to its part of y: so two never write the
+ * same place, and of several elements for one place the last one stays. */
+static void scatter_share(void *user, int rank, int size) {
+    const wi_gather_args *const a = user;
+    move_elements(a, 0, a->n, wi_team_share(a->m, rank, size), wi_team_share(a->m, rank + 1, size));
+}
+
+weft_status wi_scatter_threads(weft_context *ctx, const void *args) {
+    wi_gather_args a = *(const wi_gather_args *)args;
+    wi_team_run(ctx, team_of(ctx, &a), scatter_share, &a);
+    return WEFT_OK;
+}

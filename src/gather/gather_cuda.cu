@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rung "batches" of gather and scatter, and the check of indices. A thread first reads several
+ * indices, then all their elements, and then writes: as many accesses in flight as it has indices.
+ * What a random access costs is its latency, unless there are enough of them. */
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/size.cuh"
+#include "gather/gather_cuda.cuh"
+
+constexpr unsigned threads = 256;
+constexpr unsigned batch = 8; /* elements of a thread */
+
+/* *bad = the smallest of its value and the positions that threads found. */
+static __device__ inline void put_bad(uint64_t *bad, uint64_t found) {
+    if (bad && found != WEFT_NOWHERE)
+        atomicMin((unsigned long long *)bad, (unsigned long long)found);
+}
+
+__global__ void __launch_bounds__(threads) check_indices(wi_gather_moves g) {
+    const uint64_t stride = (uint64_t)gridDim.x * threads;
+    uint64_t found = WEFT_NOWHERE;
+    for (uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x; i < g.n; i += stride)
+        if (found == WEFT_NOWHERE && g.index(i) >= g.m)
+            found = i;
+    put_bad(g.bad, found);
+}
+
+/* Elements of one word. */
+template <bool scatters, class Word, class Owner>
+__global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
+    const Word *const x = (const Word *)g.x;
+    Word *const y = (Word *)g.y;
+    const Owner *const owners = (const Owner *)g.owners;
+    const uint64_t stride = (uint64_t)gridDim.x * threads * batch;
+    uint64_t found = WEFT_NOWHERE;
+    for (uint64_t first = (uint64_t)blockIdx.x * threads * batch; first < g.n; first += stride) {
+        uint64_t at[batch];
+        Word word[batch];
+#pragma unroll
+        for (unsigned k = 0; k < batch; k++) {
+            const uint64_t i = first + k * threads + threadIdx.x;
+            at[k] = i < g.n ? g.index(i) : WEFT_NOWHERE;
+            if (i < g.n && at[k] >= g.m && i < found)
+                found = i;
+        }
+#pragma unroll
+        for (unsigned k = 0; k < batch; k++)
+            if (at[k] < g.m)
+                word[k] = x[scatters ? first + k * threads + threadIdx.x : at[k]];
+#pragma unroll
+        for (unsigned k = 0; k < batch; k++) {
+            const uint64_t i = first + k * threads + threadIdx.x;
+            if (at[k] < g.m && (!scatters || !owners || owners[at[k]] == (Owner)(i + 1)))
+                y[scatters ? at[k] : i] = word[k];
+        }
+    }
+    put_bad(g.bad, found);
+}
+
+/* Elements of several words: neighbouring threads take neighbouring words. */
+template <bool scatters, class Word, class Owner>
+__global__ void __launch_bounds__(threads) move_elements(wi_gather_moves g, size_t words) {
+    const Word *const x = (const Word *)g.x;
+    Word *const y = (Word *)g.y;
+    const Owner *const owners = (const Owner *)g.owners;
+    const uint64_t stride = (uint64_t)gridDim.x * threads;
+    uint64_t found = WEFT_NOWHERE;
+    for (uint64_t j = (uint64_t)blockIdx.x * threads + threadIdx.x; j < g.n * words; j += stride) {
+        const uint64_t i = j / words, w = j - i * words, at = g.index(i);
+        if (at >= g.m)
+            found = i < found ? i : found;
+        else if (!scatters)
+            y[j] = x[at * words + w];
+        else if (!owners || owners[at] == (Owner)(i + 1))
+            y[at * words + w] = x[j];
+    }
+    put_bad(g.bad, found);
+}
+
+/* owners[k] = 1 + the last position that goes to k; 0: none does. */
+template <class Owner>
+__global__ void __launch_bounds__(threads) find_owners(wi_gather_moves g) {
+    const uint64_t stride = (uint64_t)gridDim.x * threads;
+    for (uint64_t i = (uint64_t)blockIdx.x * threads + threadIdx.x; i < g.n; i += stride) {
+        const uint64_t at = g.index(i);
+        if (at < g.m)
+            atomicMax((Owner *)(uintptr_t)g.owners + at, (Owner)(i + 1));
+    }
+}
+
+static unsigned blocks_for(const weft_context *ctx, size_t units) {
+    const size_t needed = (units + threads - 1) / threads;
+    const size_t fill = (size_t)ctx->gpu->multiprocessors * wi_gather_blocks;
+    return (unsigned)(needed < fill ? needed : fill);
+}
+
+template <bool scatters, class Word, class Owner>
+static weft_status launch_moves(weft_context *ctx, const wi_gather_args *a) {
+    const size_t words = a->width / sizeof(Word);
+    const wi_gather_moves g = wi_gather_moves_of(a);
+    if (words == 1)
+        return WEFT_LAUNCH((move_words<scatters, Word, Owner>), ctx,
+                           blocks_for(ctx, (a->n - 1) / batch + 1), threads, 0, g);
+    return WEFT_LAUNCH((move_elements<scatters, Word, Owner>), ctx, blocks_for(ctx, a->n * words),
+                       threads, 0, g, words);
+}
+
+template <class Owner>
+static weft_status launch_scatter(weft_context *ctx, const wi_gather_args *a) {
+    weft_status status = WEFT_OK;
+    if (a->owners) {
+        status = wi_cuda(ctx, cudaMemsetAsync(a->owners, 0, a->m * sizeof(Owner), ctx->gpu->stream),
+                         "clearing the owners of places");
+        if (status == WEFT_OK)
+            status = WEFT_LAUNCH(find_owners<Owner>, ctx, blocks_for(ctx, a->n), threads, 0,
+                                 wi_gather_moves_of(a));
+    }
+    if (status != WEFT_OK)
+        return status;
+    return wi_with_word(a, [=](auto tag) {
+        return launch_moves<true, typename decltype(tag)::type, Owner>(ctx, a);
+    });
+}
+
+weft_status wi_gather_clear_bad(weft_context *ctx, uint64_t *bad) {
+    return wi_cuda(ctx, cudaMemsetAsync(bad, 0xff, sizeof *bad, ctx->gpu->stream),
+                   "clearing the position of the first bad index");
+}
+
+weft_status wi_gather_check_cuda(weft_context *ctx, const wi_gather_args *a) {
+    const weft_status status = wi_gather_clear_bad(ctx, a->bad);
+    return status == WEFT_OK ? WEFT_LAUNCH(check_indices, ctx, blocks_for(ctx, a->n), threads, 0,
+                                           wi_gather_moves_of(a))
+                             : status;
+}
+
+weft_status wi_gather_batches(weft_context *ctx, const void *args) {
+    const wi_gather_args *const a = (const wi_gather_args *)args;
+    if (a->scatters)
+        return a->n < UINT32_MAX ? launch_scatter<uint32_t>(ctx, a)
+                                 : launch_scatter<unsigned long long>(ctx, a);
+    return wi_with_word(a, [=](auto tag) {
+        return launch_moves<false, typename decltype(tag)::type, uint32_t>(ctx, a);
+    });
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CUDA rungs of gather share. */
+#ifndef WI_GATHER_CUDA_CUH
+#define WI_GATHER_CUDA_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/size.cuh"
+#include "gather/gather.h"
+
+constexpr size_t wi_gather_blocks = 32; /* of a multiprocessor, at most */
+
+/* wi_gather_args as kernels need them. */
+struct wi_gather_moves {
+    uint64_t n, m;
+    const void *indices, *x;
+    void *y;
+    uint64_t *bad;
+    const void *owners;
+    weft_type index_type;
+
+    /* Index i; a negative one becomes a number that no array has. */
+    __device__ uint64_t index(uint64_t i) const {
+        if (index_type == WEFT_U32)
+            return ((const uint32_t *)indices)[i];
+        if (index_type == WEFT_I32)
+            return (uint64_t)(int64_t)((const int32_t *)indices)[i];
+        return ((const uint64_t *)indices)[i];
+    }
+};
+
+inline wi_gather_moves wi_gather_moves_of(const wi_gather_args *a) {
+    return {a->n, a->m, a->index, a->x, a->y, a->bad, a->owners, a->index_type};
+}
+
+/* Calls f with a tag of the largest type of which elements are made, and to which x and y are
+ * aligned. */
+template <class F>
+weft_status wi_with_word(const wi_gather_args *a, F f) {
+    const uintptr_t all = (uintptr_t)a->x | (uintptr_t)a->y | a->width | 16;
+    const size_t word = (size_t)(all & -all);
+    return word == sizeof(uint4) ? f(wi_tag<uint4>{}) : wi_with_size(word, f);
+}
+
+#endif

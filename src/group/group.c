@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public call for segments, and the ladder that reduces them. */
+#include "group/group.h"
+
+#include <stdatomic.h>
+
+#include "core/gpu.h"
+#include "cpu/team.h"
+
+/* ---- costs; README.md has the figures ---- */
+
+double wi_group_bytes(const wi_group_args *a) {
+    const weft_type result = wi_reduce_result_type(a->op, a->type);
+    return (double)a->n * (double)weft_type_size(a->type) +
+           (double)a->segments * (double)(a->start_bytes + weft_type_size(result));
+}
+
+int wi_group_team(const weft_context *ctx, const wi_group_args *a) {
+    return wi_team_size(ctx, a->n + a->segments, (size_t)wi_group_bytes(a));
+}
+
+static double serial_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_args *const a = args;
+    const double cycles = 4 * (double)a->n + 30 * (double)a->segments;
+    return wi_team_seconds(ctx, 1, cycles, wi_group_bytes(a));
+}
+
+static double threads_seconds(const weft_context *ctx, const void *args) {
+    const wi_group_args *const a = args;
+    const double cycles = 500 + (double)a->n + 12 * (double)a->segments;
+    return wi_team_seconds(ctx, wi_group_team(ctx, a), cycles, wi_group_bytes(a));
+}
+
+static const wi_row rows[] = {
+    {.name = "serial",
+     .what = "the loop you would write",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = serial_seconds,
+     .run = wi_group_serial},
+    {.name = "threads",
+     .what = "as many elements and segments for each thread, lanes in long segments",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = threads_seconds,
+     .run = wi_group_threads},
+#ifdef WEFT_CUDA
+#    if WEFT_LADDER
+    {.name = "thread_each",
+     .what = "a thread for each segment",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TAUGHT_TYPES,
+     .run = wi_group_thread_each},
+    {.name = "warp_each",
+     .what = "a warp for each segment",
+     .kinds = WI_ON_CUDA,
+     .types = WI_TAUGHT_TYPES,
+     .run = wi_group_warp_each},
+#    endif
+    {.name = "paths",
+     .what = "equal stretches of the path through elements and ends of segments",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_group_paths},
+#endif
+};
+
+const wi_ladder wi_group_ladder = {"group", rows, sizeof rows / sizeof rows[0]};
+
+/* ---- checks ---- */
+
+enum {
+    NOT_OFFERED = -1
+};
+
+static int reduction_of(weft_op op) {
+    static const int reductions[WEFT_OP_COUNT] = {
+        [WEFT_SUM] = WI_RED_SUM,   [WEFT_PRODUCT] = WI_RED_PRODUCT, [WEFT_MIN] = WI_RED_MIN,
+        [WEFT_MAX] = WI_RED_MAX,   [WEFT_AND] = NOT_OFFERED,        [WEFT_OR] = NOT_OFFERED,
+        [WEFT_XOR] = NOT_OFFERED,  [WEFT_ARGMIN] = WI_RED_ARGMIN,   [WEFT_ARGMAX] = WI_RED_ARGMAX,
+        [WEFT_NRM1] = WI_RED_NRM1, [WEFT_NRM2] = WI_RED_NRM2,       [WEFT_NRMINF] = WI_RED_NRMINF,
+    };
+    return reductions[op];
+}
+
+weft_status wi_group_check_op(weft_context *ctx, const char *call, weft_op op, weft_type type,
+                              wi_reduction *reduction) {
+    if (wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
+    if ((unsigned)op >= WEFT_OP_COUNT)
+        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
+                       call, (int)op);
+    if (reduction_of(op) == NOT_OFFERED)
+        return wi_fail(ctx, WEFT_EUNSUPPORTED,
+                       "%s: op AND, OR and XOR are offered by scans only; pass WEFT_SUM, PRODUCT, "
+                       "MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
+                       call);
+    *reduction = (wi_reduction)reduction_of(op);
+    return WEFT_OK;
+}
+
+static uint64_t offset_at(const void *offsets, size_t bytes, size_t s) {
+    return wi_element_bits(offsets, bytes, s);
+}
+
+/* The arguments of the threads that check offsets. */
+typedef struct falling {
+    const void *offsets;
+    size_t bytes, segments;
+    atomic_size_t first; /* the first segment at which offsets fall; `segments`: none */
+} falling;
+
+static void find_fall(void *user, int rank, int size) {
+    falling *const f = user;
+    const size_t end = wi_team_share(f->segments, rank + 1, size);
+    for (size_t s = wi_team_share(f->segments, rank, size); s < end; s++) {
+        if (offset_at(f->offsets, f->bytes, s) <= offset_at(f->offsets, f->bytes, s + 1))
+            continue;
+        size_t known = atomic_load(&f->first);
+        while (s < known && !atomic_compare_exchange_weak(&f->first, &known, s))
+            continue;
+        return;
+    }
+}
+
+static weft_status check_count(weft_context *ctx, const char *call, size_t n, size_t segments) {
+    if (segments == 0 && n > 0)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: segments is 0, and n is %zu; pass offsets of segments that hold them",
+                       call, n);
+    if (segments < SIZE_MAX - n)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG, "%s: %zu segments do not fit the address space", call, segments);
+}
+
+/* Checks offsets in host memory; those in device memory are not read here. */
+static weft_status check_offsets(weft_context *ctx, const char *call, size_t n, size_t segments,
+                                 weft_type offset_type, const void *offsets) {
+    const size_t bytes = weft_type_size(offset_type);
+    if (segments == 0 || !wi_is_host(ctx, offsets))
+        return WEFT_OK;
+    falling f = {.offsets = offsets, .bytes = bytes, .segments = segments};
+    atomic_init(&f.first, segments);
+    wi_team_run(ctx, wi_team_size(ctx, segments, segments * bytes), find_fall, &f);
+    const size_t s = atomic_load(&f.first);
+    if (s < segments)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: offsets fall from %llu to %llu at segment %zu; pass offsets that "
+                       "never fall",
+                       call, (unsigned long long)offset_at(offsets, bytes, s),
+                       (unsigned long long)offset_at(offsets, bytes, s + 1), s);
+    const uint64_t first = offset_at(offsets, bytes, 0), last = offset_at(offsets, bytes, segments);
+    if (first == 0 && last == n)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: offsets run from %llu to %llu; the first must be 0 and the last n, %zu",
+                   call, (unsigned long long)first, (unsigned long long)last, n);
+}
+
+weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,
+                                    weft_type offset_type, const void *offsets) {
+    if (wi_check_type(ctx, call->name, offset_type) != WEFT_OK ||
+        wi_check_index_type(ctx, call->name, "offset_type", offset_type, n) != WEFT_OK ||
+        check_count(ctx, call->name, n, segments) != WEFT_OK)
+        return WEFT_EARG;
+    wi_call_add(call, wi_elements("offsets", offsets, segments + (segments > 0), offset_type,
+                                  WI_IN | WI_WHOLE));
+    const weft_status status = wi_call_check(ctx, call);
+    return status == WEFT_OK ? check_offsets(ctx, call->name, n, segments, offset_type, offsets)
+                             : status;
+}
+
+/* ---- the call ---- */
+
+enum {
+    X,
+    Y,
+    OFFSETS
+};
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_group_args args = *(const wi_group_args *)user;
+    args.x = part->p[X];
+    args.y = part->p[Y];
+    args.starts = part->p[OFFSETS];
+    return wi_run(ctx, &wi_group_ladder, call->name, args.type, &args);
+}
+
+weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, size_t n,
+                                 const void *x, size_t segments, weft_type offset_type,
+                                 const void *offsets, void *y) {
+    wi_group_args args = {.call = "weft_reduce_segments",
+                          .type = type,
+                          .n = n,
+                          .segments = segments,
+                          .start_bytes = weft_type_size(offset_type)};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_group_check_op(ctx, args.call, op, type, &args.op);
+    if (status != WEFT_OK)
+        return status;
+    wi_call call;
+    wi_call_begin(&call, args.call, 0, 0);
+    wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
+    wi_call_add(&call, wi_elements("y", y, segments, wi_reduce_result_type(args.op, type), WI_OUT));
+    status = wi_group_check_segments(ctx, &call, n, segments, offset_type, offsets);
+    return status == WEFT_OK && segments > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_GROUP_H
+#define WI_GROUP_H
+
+#include "core/call.h"
+#include "core/rows.h"
+#include "reduce/reduce.h"
+#include "weft/group.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One reduction of every segment, on memory that the place can access directly. Segment s is
+ * x[starts[s]] up to the start of the next; the last one ends at n. */
+typedef struct wi_group_args {
+    const char *call; /* the public name */
+    wi_reduction op;  /* not DOT */
+    weft_type type;
+    size_t n;
+    size_t segments;       /* with `found`: the most that there may be; not 0 */
+    const uint64_t *found; /* where the place keeps the number of segments; NULL: `segments` */
+    const void *x;
+    const void *starts;
+    size_t start_bytes; /* of one: 4 or 8 */
+    void *y;
+} wi_group_args;
+
+extern const wi_ladder wi_group_ladder, wi_group_scan_ladder;
+
+/* Where segment s begins, and where it ends, of so many; in host memory. */
+static inline size_t wi_group_start(const wi_group_args *a, size_t s) {
+    return a->start_bytes == 4 ? ((const uint32_t *)a->starts)[s]
+                               : (size_t)((const uint64_t *)a->starts)[s];
+}
+static inline size_t wi_group_end(const wi_group_args *a, size_t segments, size_t s) {
+    return s + 1 < segments ? wi_group_start(a, s + 1) : a->n;
+}
+
+/* The bytes that a call moves at least, and the threads that it is worth. */
+double wi_group_bytes(const wi_group_args *a);
+int wi_group_team(const weft_context *ctx, const wi_group_args *a);
+
+/* The reduction that `op` stands for; refuses those that reduce does not offer, and bad types. */
+weft_status wi_group_check_op(weft_context *ctx, const char *call, weft_op op, weft_type type,
+                              wi_reduction *reduction);
+/* Adds offsets to the arrays of a call, which are then checked; refuses a type of offsets, a count
+ * of segments, and offsets in host memory that do not describe n elements. */
+weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,
+                                    weft_type offset_type, const void *offsets);
+
+/* The rungs. */
+weft_status wi_group_serial(weft_context *ctx, const void *args);
+weft_status wi_group_threads(weft_context *ctx, const void *args);
+weft_status wi_group_thread_each(weft_context *ctx, const void *args);
+weft_status wi_group_warp_each(weft_context *ctx, const void *args);
+weft_status wi_group_paths(weft_context *ctx, const void *args);
+/* Takes the memory that rung `paths` keeps, so that it cannot fail for want of it. */
+weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args);
+
+/* Memory of the place. */
+weft_status wi_group_take(weft_context *ctx, const char *call, size_t bytes, void **p);
+weft_status wi_group_give(weft_context *ctx, void *p);
+
+/* heads[i] = 1 if element i is the first of its segment, else 0; of keys: if it differs from the
+ * one before it. */
+weft_status wi_group_mark_starts(weft_context *ctx, const wi_group_args *segments, uint8_t *heads);
+weft_status wi_group_mark_starts_cuda(weft_context *ctx, const wi_group_args *segments,
+                                      uint8_t *heads);
+weft_status wi_group_mark_keys(weft_context *ctx, const void *keys, size_t width, size_t n,
+                               uint8_t *heads);
+weft_status wi_group_mark_keys_cuda(weft_context *ctx, const void *keys, size_t width, size_t n,
+                                    uint8_t *heads);
+
+/* A scan of every segment. */
+typedef struct wi_group_scan_args {
+    weft_scan_kind kind;
+    weft_op op; /* SUM ... XOR */
+    weft_type type;
+    size_t n; /* not 0 */
+    const void *x;
+    void *y;              /* may be x */
+    const uint8_t *heads; /* 1 where a segment begins; aligned to 16 bytes */
+} wi_group_scan_args;
+
+weft_status wi_group_scan_serial(weft_context *ctx, const void *args);
+weft_status wi_group_scan_blocks(weft_context *ctx, const void *args);
+weft_status wi_group_scan_tiles(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* group's climb: the sums of segments of mixed lengths, one of eight of them empty. */
+#include <stdio.h>
+#include <string.h>
+
+#include "climb/data.h"
+#include "group/group.h"
+
+enum {
+    PERIOD = 8, /* segments, after which the lengths repeat */
+    PERIOD_ELEMENTS = 1024
+};
+static const size_t lengths[PERIOD] = {1, 2, 0, 10, 3, 100, 8, 900};
+
+/* How many segments n elements have; the last may be cut short. */
+static size_t segments_of(size_t n) {
+    size_t s = n / PERIOD_ELEMENTS * PERIOD, at = n / PERIOD_ELEMENTS * PERIOD_ELEMENTS;
+    for (; at < n; s++)
+        at += lengths[s % PERIOD];
+    return s;
+}
+
+static void fill_offsets(size_t n, uint64_t *offsets) {
+    const size_t segments = segments_of(n);
+    offsets[0] = 0;
+    for (size_t s = 0; s < segments; s++)
+        offsets[s + 1] = offsets[s] + lengths[s % PERIOD];
+    offsets[segments] = n;
+}
+
+static weft_type sum_type(const wi_setup *setup) {
+    weft_type type = WEFT_F64;
+    weft_reduce_type(WEFT_SUM, setup->type, &type);
+    return type;
+}
+
+static weft_status make_offsets(wi_data *data) {
+    weft_context *const ctx = data->setup.ctx;
+    const size_t bytes = (segments_of(data->setup.n) + 1) * sizeof(uint64_t);
+    data->host_y = wi_host_alloc(bytes);
+    if (!data->host_y)
+        return wi_fail(ctx, WEFT_ENOMEM, "climb: no host memory for %zu bytes of offsets", bytes);
+    fill_offsets(data->setup.n, data->host_y);
+    if (data->shared) {
+        data->y = data->host_y;
+        return WEFT_OK;
+    }
+    const weft_status status = weft_alloc(ctx, &data->y, bytes);
+    return status == WEFT_OK ? weft_copy(ctx, data->y, data->host_y, bytes) : status;
+}
+
+/* x has the elements, y the offsets, z the sums. */
+static weft_status make(const wi_setup *setup, void **problem) {
+    const size_t bytes = segments_of(setup->n) * weft_type_size(sum_type(setup));
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, bytes, problem);
+    if (status != WEFT_OK)
+        return status;
+    status = make_offsets(*problem);
+    if (status != WEFT_OK)
+        wi_data_drop(*problem);
+    return status;
+}
+
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    return weft_reduce_segments(setup->ctx, WEFT_SUM, setup->type, setup->n, data->x,
+                                segments_of(setup->n), WEFT_U64, data->y, data->z);
+}
+
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const wi_setup *const setup = &data->setup;
+    const wi_group_args args = {.op = WI_RED_SUM,
+                                .type = setup->type,
+                                .n = setup->n,
+                                .segments = segments_of(setup->n),
+                                .x = data->host_x,
+                                .starts = data->host_y,
+                                .start_bytes = sizeof(uint64_t),
+                                .y = data->host_z};
+    return setup->n > 0 ? wi_group_serial(setup->ctx, &args) : WEFT_OK;
+}
+
+/* The sum of elements first ... end - 1 as a number of eighths, or of ones in integers. */
+static int64_t sum_of(const wi_data *data, size_t first, size_t end) {
+    int64_t sum = 0, k[WI_DATA_CHUNK];
+    while (first < end) {
+        const size_t count = end - first < WI_DATA_CHUNK ? end - first : WI_DATA_CHUNK;
+        wi_data_draw(data, 0, first, count, k);
+        for (size_t i = 0; i < count; i++)
+            sum += k[i];
+        first += count;
+    }
+    return sum;
+}
+
+static bool check(void *problem, char *why, size_t bytes) {
+    wi_data *const data = problem;
+    const uint64_t *const offsets = data->host_y;
+    const size_t segments = segments_of(data->setup.n);
+    const weft_type type = sum_type(&data->setup);
+    const size_t size = weft_type_size(type);
+    if (!wi_data_try(data, call, why, bytes))
+        return false;
+    for (size_t s = 0; s < segments; s++) {
+        const int64_t sum = sum_of(data, offsets[s], offsets[s + 1]);
+        uint64_t right = 0;
+        wi_data_convert(type, 1, &sum, &right);
+        const char *const got = (const char *)data->host_z + s * size;
+        if (memcmp(got, &right, size) != 0) {
+            snprintf(why, bytes, "sum %zu of %zu is %.9g, should be %.9g", s, segments,
+                     wi_element_value(type, got), wi_element_value(type, &right));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Elements and offsets read once, sums written once. */
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    const double segments = (double)segments_of(data->setup.n);
+    (void)rung;
+    *facts = (wi_facts){
+        .size = wi_size_of(data->setup.n),
+        .bytes = (double)wi_data_bytes(&data->setup) +
+                 segments * (double)(sizeof(uint64_t) + weft_type_size(sum_type(&data->setup))),
+        .roof = WI_ROOF_READ};
+}
+
+const wi_climb wi_group_climb = {
+    .ladder = &wi_group_ladder,
+    .example = "sums of segments of 0 to 900 elements",
+    .type = WEFT_F32,
+    .make = make,
+    .call = call,
+    .serial = serial,
+    .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};

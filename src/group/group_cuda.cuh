@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CUDA rungs of group share: a call's parameters with types, and scans of states that
+ * begin anew where a segment ends. */
+#ifndef WI_GROUP_CUDA_CUH
+#define WI_GROUP_CUDA_CUH
+
+#include "cuda/memory.cuh"
+#include "cuda/warp.cuh"
+#include "group/group.h"
+#include "reduce/reduce_cuda.cuh"
+
+/* Where segments begin, and how many there are. */
+struct wi_group_starts {
+    const void *at;
+    size_t bytes, n, segments;
+    const uint64_t *found;
+
+    __device__ uint64_t count() const {
+        return found ? *found : segments;
+    }
+    /* The start of segment s; of one past the last: n. */
+    __device__ uint64_t of(uint64_t s, uint64_t count) const {
+        if (s >= count)
+            return n;
+        return bytes == 4 ? ((const uint32_t *)at)[s] : ((const uint64_t *)at)[s];
+    }
+};
+
+inline wi_group_starts wi_group_starts_of(const wi_group_args *a) {
+    return {a->starts, a->start_bytes, a->n, a->segments, a->found};
+}
+
+/* The parts of wi_group_args that a kernel needs, with types. */
+template <class Reducer, class T>
+struct wi_group_params {
+    const T *x;
+    typename Reducer::Result *y;
+    wi_group_starts starts;
+};
+
+template <class Reducer, class T>
+wi_group_params<Reducer, T> wi_group_typed(const wi_group_args *a) {
+    return {(const T *)a->x, (typename Reducer::Result *)a->y, wi_group_starts_of(a)};
+}
+
+template <class Reducer>
+constexpr bool wi_is_dot = false;
+template <class T>
+constexpr bool wi_is_dot<wi_dot_reducer<T>> = true;
+
+/* wi_with_reducer without dot, which has two inputs. */
+template <class T, class F>
+weft_status wi_with_group_reducer(wi_reduction op, F f) {
+    return wi_with_reducer<T>(op, [=](auto tag, auto reducer) -> weft_status {
+        if constexpr (wi_is_dot<decltype(reducer)>)
+            return WEFT_EARG;
+        else
+            return f(tag, reducer);
+    });
+}
+
+/* What is open after some part of the array: the state of the segment that it leaves open, and
+ * whether a segment ends within it. */
+template <class State>
+struct alignas(16) wi_open_segment {
+    State state;
+    uint32_t ended;
+};
+
+/* b follows a. */
+template <class Reducer, class State>
+__device__ inline wi_open_segment<State> wi_follow(const Reducer &reducer,
+                                                   const wi_open_segment<State> &a,
+                                                   const wi_open_segment<State> &b) {
+    if (b.ended)
+        return b;
+    return {reducer.combine(a.state, b.state), a.ended};
+}
+
+/* What the threads of a block before this one leave open, and in *all what the whole block does.
+ * `shared` has an element for each warp. */
+template <int warps, class Reducer, class State>
+__device__ wi_open_segment<State> wi_scan_open(const Reducer &reducer, wi_open_segment<State> mine,
+                                               wi_open_segment<State> *shared,
+                                               wi_open_segment<State> *all) {
+    using Open = wi_open_segment<State>;
+    const int warp = (int)threadIdx.x / 32;
+    const auto follow = [&](const Open &a, const Open &b) { return wi_follow(reducer, a, b); };
+    const Open up_to = wi_warp_scan(mine, follow);
+    Open before = wi_shuffle_up(up_to, 1);
+    if (wi_lane() == 0)
+        before = {reducer.identity(), 0};
+    if (wi_lane() == 31)
+        shared[warp] = up_to;
+    __syncthreads();
+    Open so_far = {reducer.identity(), 0}, of_warp = so_far;
+#pragma unroll
+    for (int w = 0; w < warps; w++) {
+        if (w == warp)
+            of_warp = so_far;
+        so_far = follow(so_far, shared[w]);
+    }
+    *all = so_far;
+    __syncthreads(); /* `shared` may be used again */
+    return follow(of_warp, before);
+}
+
+#endif

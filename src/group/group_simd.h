@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions of segments, compiled for each instruction set. Pieces, and lanes within them, are the
+ * same for all sets, and so are the bits. */
+#ifndef WI_GROUP_SIMD_H
+#define WI_GROUP_SIMD_H
+
+#include "cpu/isa.h"
+#include "group/group.h"
+
+enum {
+    WI_GROUP_PIECE = 1 << 14, /* elements that are reduced at once */
+    WI_GROUP_LANES = 16       /* of floats that are added or multiplied side by side */
+};
+
+/* What some elements of a segment are reduced to; the family determines which member is used. */
+typedef union wi_group_state {
+    uint64_t integer;
+    double value;
+    struct {
+        int64_t key; /* the smaller one wins */
+        uint64_t at; /* where it was found first; WEFT_NOWHERE: no element yet */
+    } best;
+    double squares[3]; /* of f64: of small, of middle and of large elements */
+} wi_group_state;
+
+/* One call, as the loops see it. */
+typedef struct wi_group_run {
+    const wi_group_args *args;
+    size_t segments;
+    int64_t flip; /* xor mask for keys, which turns a maximum into a minimum */
+} wi_group_run;
+
+/* The loops of a family of reductions. */
+typedef struct wi_group_loops {
+    /* Whole segments first ... end - 1. */
+    void (*segments)(const wi_group_run *run, size_t first, size_t end);
+    /* Elements [from, from + n) of a segment, at most a piece of them. */
+    void (*piece)(const wi_group_run *run, size_t from, size_t n, wi_group_state *state);
+    /* b follows a. */
+    void (*merge)(const wi_group_run *run, wi_group_state *a, const wi_group_state *b);
+    void (*finish)(const wi_group_run *run, size_t segment, const wi_group_state *state);
+} wi_group_loops;
+
+typedef struct wi_group_simd {
+    wi_group_loops sums[WEFT_TYPE_COUNT];       /* SUM, PRODUCT, NRM1; of floats NRM2 */
+    wi_group_loops squares[WEFT_TYPE_COUNT];    /* NRM2 */
+    wi_group_loops keys[WEFT_TYPE_COUNT];       /* MIN, MAX, ARGMIN, ARGMAX */
+    wi_group_loops magnitudes[WEFT_TYPE_COUNT]; /* NRMINF */
+} wi_group_simd;
+
+WI_DECLARE_ISAS(wi_group_simd, wi_group_simd);
+
+#endif
