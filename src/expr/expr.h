@@ -70,6 +70,8 @@ typedef struct wi_expr_args {
     size_t n;
     const void *x[WEFT_EXPR_MAX_INPUTS];
     void *z;
+    /* Of a distributed call with the elements before; then nothing else here is set. */
+    const struct wi_expr_neighbours *neighbours;
 } wi_expr_args;
 
 extern const wi_ladder wi_expr_ladder;
@@ -113,6 +115,9 @@ void wi_expr_emit(wi_expr_writer *w, wi_expr_do what, unsigned a, unsigned b);
 unsigned wi_expr_constant(wi_expr_writer *w, uint64_t bits, bool wide);
 /* Converts the accumulator, of a widened type. */
 void wi_expr_emit_conversion(wi_expr_writer *w, weft_type from, weft_type to, bool saturate);
+
+/* A step that puts the element at p on the stack. */
+weft_expr_step wi_expr_constant_at(weft_type type, const void *p);
 
 /* Runs a formula over described arrays: those of the inputs, and last z. */
 weft_status wi_expr_run(weft_context *ctx, const char *name, const wi_expr_program *program,

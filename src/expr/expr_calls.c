@@ -66,13 +66,12 @@ weft_status weft_binary(weft_context *ctx, weft_expr_op op, weft_type type, size
     return run(ctx, &f, n, check_op(ctx, f.name, op, type, WEFT_X_ADD, WEFT_X_GE, binary_ops));
 }
 
-/* A constant of the element at y. */
-static weft_expr_step constant_at(weft_type type, const void *y) {
+weft_expr_step wi_expr_constant_at(weft_type type, const void *p) {
     weft_expr_step step = {.op = WEFT_X_CONSTANT, .argument = (int)type};
     if (wi_type_is_float(type))
-        step.value.f = wi_element_value(type, y);
+        step.value.f = wi_element_value(type, p);
     else
-        step.value.u = wi_element_bits(y, weft_type_size(type), 0);
+        step.value.u = wi_element_bits(p, weft_type_size(type), 0);
     return step;
 }
 
@@ -85,7 +84,7 @@ weft_status weft_binary_scalar(weft_context *ctx, weft_expr_op op, weft_type typ
     if (status == WEFT_OK && !y)
         status = wi_fail(ctx, WEFT_EARG, "%s: y is NULL; pass a pointer to one element", f.name);
     if (status == WEFT_OK)
-        steps[1] = constant_at(type, y);
+        steps[1] = wi_expr_constant_at(type, y);
     return run(ctx, &f, n, status);
 }
 

@@ -53,7 +53,8 @@ weft_status wi_expr_blocks(weft_context *ctx, const void *args) {
     p.room = wi_host_alloc(bytes);
     if (!p.room)
         return wi_fail(ctx, WEFT_ENOMEM,
-                       "expr: no memory for %zu bytes; close other programs or use fewer threads",
+                       "expr: no host memory for buffers of %zu bytes; free some, or use variant "
+                       "serial, which needs none",
                        bytes);
     wi_team_run(ctx, team, run_share, &p);
     wi_host_free(p.room);
