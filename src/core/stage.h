@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 enum {
-    WI_MAX_OPERANDS = 3
+    WI_MAX_OPERANDS = 8
 };
 
 /* One array of a staged call: `rows` rows, consecutive ones `pitch_bytes` apart. It may be in

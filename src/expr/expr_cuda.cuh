@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* expr on a GPU. A block brings its tile of every input to shared memory, all at once. A thread
+ * then goes through the program with the accumulator of several elements in its registers, so that
+ * to fetch a code and to branch on it costs once for all of them; operands come from its own
+ * columns of the tile. No thread reads what another has written, so there are no barriers. */
+#ifndef WI_EXPR_CUDA_CUH
+#define WI_EXPR_CUDA_CUH
+
+#include "cuda/async.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/memory.cuh"
+#include "cuda/types.cuh"
+#include "expr/expr.h"
+#include "expr/expr_math.h"
+
+/* What expr_host.h has for a cpu: here by instructions, of which those to integers saturate. */
+#ifdef WEFT_EMU
+#    include "expr/expr_host.h"
+#else
+__device__ static inline float wi_x_min_f32(float a, float b) {
+    return wi_minimum(a, b);
+}
+__device__ static inline float wi_x_max_f32(float a, float b) {
+    return wi_maximum(a, b);
+}
+__device__ static inline double wi_x_min_f64(double a, double b) {
+    return wi_minimum(a, b);
+}
+__device__ static inline double wi_x_max_f64(double a, double b) {
+    return wi_maximum(a, b);
+}
+__device__ static inline float wi_x_round_f32(float a) {
+    return rintf(a);
+}
+__device__ static inline float wi_x_floor_f32(float a) {
+    return floorf(a);
+}
+__device__ static inline float wi_x_ceil_f32(float a) {
+    return ceilf(a);
+}
+__device__ static inline double wi_x_round_f64(double a) {
+    return rint(a);
+}
+__device__ static inline double wi_x_floor_f64(double a) {
+    return floor(a);
+}
+__device__ static inline double wi_x_ceil_f64(double a) {
+    return ceil(a);
+}
+__device__ static inline int32_t wi_x_i32_of_f32(float a) {
+    return __float2int_rz(a);
+}
+__device__ static inline uint32_t wi_x_u32_of_f32(float a) {
+    return __float2uint_rz(a);
+}
+__device__ static inline float wi_x_round_f16(float a) {
+    return (float)(__half)a;
+}
+__device__ static inline float wi_x_round_bf16(float a) {
+    return (float)(__nv_bfloat16)a;
+}
+__device__ static inline float wi_x_sqrt_f32(float a) {
+    return sqrtf(a);
+}
+__device__ static inline double wi_x_sqrt_f64(double a) {
+    return sqrt(a);
+}
+#endif
+
+/* A call as the kernels get it. `shift` is how many elements z lies past a 16-byte boundary: tiles
+ * begin at such boundaries. at: where in shared memory the inputs' tiles are; scratch: two columns
+ * for operations of many instructions. */
+struct wi_expr_job {
+    wi_expr_program program;
+    size_t n, shift, tiles;
+    const void *x[WEFT_EXPR_MAX_INPUTS];
+    void *z;
+    uint32_t at[WEFT_EXPR_MAX_INPUTS], slots, scratch;
+    uint8_t bytes[WEFT_EXPR_MAX_INPUTS], out_bytes; /* of an element */
+};
+
+/* Elements that lie side by side and move in one access. */
+template <class T, int run>
+struct alignas(sizeof(T) * run) wi_expr_group {
+    T at[run];
+};
+
+/* The bits of a value, in a lane that is as wide or wider; and back. */
+template <class Lane, class T>
+__device__ inline Lane wi_expr_lane(T x) {
+    return (Lane)wi_bit_cast<wi_bits<T>>(x);
+}
+template <class T, class Lane>
+__device__ inline T wi_expr_value(Lane lane) {
+    return wi_bit_cast<T>((wi_bits<T>)lane);
+}
+
+/* An element as a lane, widened. */
+template <class Lane, class T>
+__device__ inline Lane wi_expr_widen(T x) {
+    if constexpr (sizeof(T) >= 4)
+        return wi_expr_lane<Lane>(x);
+    else if constexpr (wi_traits<T>::is_float)
+        return wi_expr_lane<Lane>((float)x);
+    else
+        return (Lane)(uint32_t)(int32_t)x;
+}
+/* Calls f(wi_tag<T>{}) with the unsigned type of so many bytes, if lanes hold it. */
+template <class Lane, class F>
+__device__ inline void wi_expr_by_size(unsigned bytes, F f) {
+    if (bytes == 4)
+        f(wi_tag<uint32_t>{});
+    else if (bytes == 2)
+        f(wi_tag<uint16_t>{});
+    else if (bytes == 1)
+        f(wi_tag<uint8_t>{});
+    else if constexpr (sizeof(Lane) == 8)
+        f(wi_tag<uint64_t>{});
+}
+
+/* Calls f(wi_tag<T>{}) with a type that is widened as `type` is, if lanes hold it. */
+template <class Lane, class F>
+__device__ inline void wi_expr_with(unsigned type, F f) {
+    switch (type) {
+    case WEFT_I8:
+        f(wi_tag<int8_t>{});
+        break;
+    case WEFT_U8:
+        f(wi_tag<uint8_t>{});
+        break;
+    case WEFT_I16:
+        f(wi_tag<int16_t>{});
+        break;
+    case WEFT_U16:
+        f(wi_tag<uint16_t>{});
+        break;
+    case WEFT_F16:
+        f(wi_tag<__half>{});
+        break;
+    case WEFT_BF16:
+        f(wi_tag<__nv_bfloat16>{});
+        break;
+    case WEFT_I32:
+    case WEFT_U32:
+    case WEFT_F32:
+        f(wi_tag<uint32_t>{});
+        break;
+    default:
+        if constexpr (sizeof(Lane) == 8)
+            f(wi_tag<uint64_t>{});
+    }
+}
+
+/* A thread at work: `groups` runs of `run` elements. */
+template <class Lane, int groups, int run>
+struct wi_expr_worker {
+    static constexpr int count = groups * run;
+    const wi_expr_job &job;
+    unsigned char *const shared;
+    Lane acc[count];
+    uint32_t mask;
+
+    /* Which run of a column is this thread's group g. */
+    __device__ static size_t run_of(int g) {
+        return (size_t)g * blockDim.x + threadIdx.x;
+    }
+
+    template <class T>
+    __device__ wi_expr_group<T, run> *column(size_t at) const {
+        return (wi_expr_group<T, run> *)(shared + at);
+    }
+    __device__ size_t slot(unsigned k) const {
+        return job.slots + (size_t)k * sizeof(Lane) * count * blockDim.x;
+    }
+
+    /* Brings this thread's elements of an input; `first` is the tile's first element, perhaps less
+     * than 0. */
+    template <class T>
+    __device__ void bring(const T *x, size_t at, int64_t first) const {
+        using Run = wi_expr_group<T, run>;
+        const bool aligned = (uintptr_t)(x + first) % sizeof(Run) == 0;
+#pragma unroll
+        for (int g = 0; g < groups; g++) {
+            Run *const to = &column<T>(at)[run_of(g)];
+            const int64_t i = first + (int64_t)run_of(g) * run;
+            if (aligned && i >= 0 && i + run <= (int64_t)job.n) {
+                if constexpr (sizeof(Run) >= 4)
+                    wi_async_copy<(int)sizeof(Run)>(to, x + i, (int)sizeof(Run));
+                else
+                    *to = *(const Run *)(x + i);
+                continue;
+            }
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                to->at[e] = i + e >= 0 && i + e < (int64_t)job.n ? x[i + e] : T();
+        }
+    }
+
+    __device__ void bring_all(int64_t first) const {
+        for (uint32_t k = 0; k < job.program.inputs; k++)
+            wi_expr_by_size<Lane>(job.bytes[k], [&](auto tag) {
+                using T = typename decltype(tag)::type;
+                bring((const T *)job.x[k], job.at[k], first);
+            });
+        wi_async_commit();
+        wi_async_wait<0>();
+    }
+
+    template <class T>
+    __device__ void fetch_column(size_t at, Lane (&to)[count]) const {
+#pragma unroll
+        for (int g = 0; g < groups; g++) {
+            const wi_expr_group<T, run> from = column<T>(at)[run_of(g)];
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                to[g * run + e] = wi_expr_widen<Lane>(from.at[e]);
+        }
+    }
+
+    /* to = an operand */
+    __device__ void fetch(unsigned at, Lane (&to)[count]) const {
+        if (at >= WI_X_AT_CONSTANT) {
+            const Lane constant = (Lane)job.program.constant[at - WI_X_AT_CONSTANT];
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                to[e] = constant;
+        } else if (at >= WI_X_AT_SLOT) {
+            fetch_column<Lane>(slot(at - WI_X_AT_SLOT), to);
+        } else {
+            const unsigned k = at - WI_X_AT_INPUT;
+            wi_expr_with<Lane>(job.program.from[k], [&](auto tag) {
+                fetch_column<typename decltype(tag)::type>(job.at[k], to);
+            });
+        }
+    }
+
+    __device__ void save(size_t at, const Lane (&lanes)[count]) const {
+#pragma unroll
+        for (int g = 0; g < groups; g++) {
+            wi_expr_group<Lane, run> to;
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                to.at[e] = lanes[g * run + e];
+            column<Lane>(at)[run_of(g)] = to;
+        }
+    }
+
+    /* One group of an operation of many instructions: x = what(x, y). */
+    __device__ static void compute(unsigned what, wi_expr_group<Lane, run> &x,
+                                   const wi_expr_group<Lane, run> &y) {
+#define UNARY(name, Z, A, value)
+#define BINARY(name, Z, A, B, value)
+#define HEAVY_UNARY(name, Z, A, value) HEAVY_BINARY(name, Z, A, A, value)
+#define HEAVY_BINARY(name, Z, A, B, value)                                                         \
+case WI_X_##name:                                                                                  \
+    if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane))                          \
+        for (int e = 0; e < run; e++) {                                                            \
+            const A a = wi_expr_value<A>(x.at[e]);                                                 \
+            [[maybe_unused]] const B b = wi_expr_value<B>(y.at[e]);                                \
+            x.at[e] = wi_expr_lane<Lane>((Z)(value));                                              \
+        }                                                                                          \
+    break;
+        switch (what) {
+#include "expr/expr_narrow.inc"
+#include "expr/expr_wide.inc"
+        }
+#undef UNARY
+#undef BINARY
+#undef HEAVY_UNARY
+#undef HEAVY_BINARY
+    }
+
+    /* acc = what(acc, other) in a loop over shared memory, where `other` is in the second scratch
+     * column: unrolled in registers, the code of such operations would not fit the instruction
+     * cache. */
+    __device__ void apply_heavy(unsigned what) {
+        const size_t x = job.scratch, y = x + sizeof(Lane) * count * blockDim.x;
+        save(x, acc);
+#pragma unroll 1
+        for (int g = 0; g < groups; g++) {
+            wi_expr_group<Lane, run> a = column<Lane>(x)[run_of(g)];
+            compute(what, a, column<Lane>(y)[run_of(g)]);
+            column<Lane>(x)[run_of(g)] = a;
+        }
+        fetch_column<Lane>(x, acc);
+    }
+
+    /* acc = what(acc) */
+    __device__ void apply(unsigned what) {
+#define HEAVY_UNARY(name, Z, A, value)
+#define HEAVY_BINARY(name, Z, A, B, value)
+#define BINARY(name, Z, A, B, value)
+#define UNARY(name, Z, A, value)                                                                   \
+case WI_X_##name:                                                                                  \
+    if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane)) {                        \
+        _Pragma("unroll") for (int e = 0; e < count; e++) {                                        \
+            const A a = wi_expr_value<A>(acc[e]);                                                  \
+            acc[e] = wi_expr_lane<Lane>((Z)(value));                                               \
+        }                                                                                          \
+    }                                                                                              \
+    break;
+        switch (what) {
+#include "expr/expr_narrow.inc"
+#include "expr/expr_wide.inc"
+        }
+#undef UNARY
+#undef BINARY
+    }
+
+    /* acc = what(acc, other) */
+    __device__ void apply(unsigned what, const Lane (&other)[count]) {
+#define UNARY(name, Z, A, value)
+#define BINARY(name, Z, A, B, value)                                                               \
+case WI_X_##name:                                                                                  \
+    if constexpr (sizeof(A) <= sizeof(Lane) && sizeof(Z) <= sizeof(Lane)) {                        \
+        _Pragma("unroll") for (int e = 0; e < count; e++) {                                        \
+            const A a = wi_expr_value<A>(acc[e]);                                                  \
+            const B b = wi_expr_value<B>(other[e]);                                                \
+            acc[e] = wi_expr_lane<Lane>((Z)(value));                                               \
+        }                                                                                          \
+    }                                                                                              \
+    break;
+        switch (what) {
+#include "expr/expr_narrow.inc"
+#include "expr/expr_wide.inc"
+        case WI_X_LOAD:
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                acc[e] = other[e];
+            break;
+        case WI_X_MASK:
+            mask = 0;
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                mask |= (uint32_t)(other[e] != 0) << e;
+            break;
+        case WI_X_SELECT_32:
+        case WI_X_SELECT_64:
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                acc[e] = mask >> e & 1 ? acc[e] : other[e];
+            break;
+        }
+#undef UNARY
+#undef BINARY
+#undef HEAVY_UNARY
+#undef HEAVY_BINARY
+    }
+
+    __device__ void step(const wi_expr_code code) {
+        if (code.what == WI_X_SAVE) {
+            save(slot(code.a - WI_X_AT_SLOT), acc);
+            return;
+        }
+        const bool alone = code.a == WI_X_ACC && code.b == WI_X_NONE;
+        if (!alone) {
+            Lane other[count];
+            fetch(code.a == WI_X_ACC ? code.b : code.a, other);
+            if (code.heavy)
+                save(job.scratch + sizeof(Lane) * count * blockDim.x, other);
+            else
+                apply(code.what, other);
+        }
+        if (code.heavy)
+            apply_heavy(code.what);
+        else if (alone)
+            apply(code.what);
+    }
+
+    /* The last step of 16-bit floats. */
+    __device__ void narrow_floats() {
+        const unsigned type = job.program.type;
+        if (type == WEFT_F16) {
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                acc[e] = wi_expr_lane<Lane>((__half)wi_expr_value<float>(acc[e]));
+        } else if (type == WEFT_BF16) {
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                acc[e] = wi_expr_lane<Lane>((__nv_bfloat16)wi_expr_value<float>(acc[e]));
+        }
+    }
+
+    template <class T>
+    __device__ void write(T *z, int64_t first) const {
+        using Run = wi_expr_group<T, run>;
+#pragma unroll
+        for (int g = 0; g < groups; g++) {
+            const int64_t i = first + (int64_t)run_of(g) * run;
+            Run out;
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                out.at[e] = (T)acc[g * run + e];
+            if (i >= 0 && i + run <= (int64_t)job.n) {
+                *(Run *)(z + i) = out;
+                continue;
+            }
+#pragma unroll
+            for (int e = 0; e < run; e++)
+                if (i + e >= 0 && i + e < (int64_t)job.n)
+                    z[i + e] = out.at[e];
+        }
+    }
+
+    __device__ void work(size_t tile) {
+        const int64_t first = (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
+        bring_all(first);
+        for (uint32_t k = 0; k < job.program.codes; k++)
+            step(job.program.code[k]);
+        narrow_floats();
+        wi_expr_by_size<Lane>(job.out_bytes, [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            write((T *)job.z, first);
+        });
+    }
+};
+
+constexpr unsigned wi_expr_threads = 128;
+
+template <class Lane, int groups, int run>
+__global__ void __launch_bounds__(wi_expr_threads)
+    wi_expr_kernel(const __grid_constant__ wi_expr_job job) {
+    WEFT_DYNAMIC_SHARED(shared);
+    wi_expr_worker<Lane, groups, run> worker = {job, shared, {}, 0};
+    for (size_t tile = blockIdx.x; tile < job.tiles; tile += gridDim.x)
+        worker.work(tile);
+}
+
+/* Lays out shared memory for so many threads; returns its bytes. */
+inline size_t wi_expr_lay_out(wi_expr_job *job, size_t lane_bytes, size_t count, size_t threads) {
+    const wi_expr_program &p = job->program;
+    size_t bytes = 0;
+    for (uint32_t k = 0; k < p.inputs; k++) {
+        job->at[k] = (uint32_t)bytes;
+        bytes += job->bytes[k] * count * threads;
+    }
+    job->slots = (uint32_t)bytes;
+    bytes += p.slots * lane_bytes * count * threads;
+    job->scratch = (uint32_t)bytes;
+    return bytes + (p.heavy ? 2 * lane_bytes * count * threads : 0);
+}
+
+template <class Lane, int groups, int run>
+weft_status wi_expr_start(weft_context *ctx, const wi_expr_args *args) {
+    constexpr size_t most_shared = 96 * 1024, count = groups * run, most_blocks = 0x7fffffff;
+    const size_t size = weft_type_size((weft_type)args->program->type);
+    unsigned threads = wi_expr_threads;
+    wi_expr_job job;
+    job.program = *args->program;
+    job.n = args->n;
+    memcpy(job.x, args->x, sizeof job.x);
+    job.z = args->z;
+    job.shift = (uintptr_t)args->z % 16 / size;
+    job.out_bytes = (uint8_t)size;
+    for (uint32_t k = 0; k < job.program.inputs; k++)
+        job.bytes[k] = (uint8_t)weft_type_size((weft_type)job.program.from[k]);
+    size_t bytes = wi_expr_lay_out(&job, sizeof(Lane), count, threads);
+    while (bytes > most_shared) {
+        threads /= 2;
+        bytes = wi_expr_lay_out(&job, sizeof(Lane), count, threads);
+    }
+    const size_t tile = count * threads;
+    job.tiles = (job.n + job.shift + tile - 1) / tile;
+    return WEFT_LAUNCH((wi_expr_kernel<Lane, groups, run>), ctx,
+                       (unsigned)(job.tiles < most_blocks ? job.tiles : most_blocks), threads,
+                       bytes, job);
+}
+
+#endif
