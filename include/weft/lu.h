@@ -48,7 +48,8 @@ extern "C" {
  *
  * A host matrix that does not fit the memory of a GPU (7/8 of it) is factored there all the same,
  * in panels of columns that come one after another; where pivots are tied, rounding may then choose
- * others. If memory runs out on the way, what A holds is lost. */
+ * others. If memory runs out on the way, what A holds is lost.
+ *
  * On place mpi the matrix is the columns of all ranks in their order: a rank passes n of them, any
  * number, of m rows each, m the same on all. pivot has the min(m, columns of all) pivots on every
  * rank, and columns in messages are counted in the whole. All ranks return the same status and
@@ -75,8 +76,7 @@ WEFT_API weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type t
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
  * queued on the context's stream. It takes temporary memory as large as B. Factors in host memory
- * that do not fit the memory of a GPU come there in panels, twice. */
- * queued on the context's stream. It takes temporary memory as large as B.
+ * that do not fit the memory of a GPU come there in panels, twice.
  *
  * On place mpi a rank passes n columns of lu, as many as to weft_lu_factor, all of pivot, and any
  * number nrhs of columns of B; the order is the number of columns of lu on all ranks, of which lda

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call that factors, on every kind of place. */
-#include "lu/lu_streamed.h"
+#include "lu/lu.h"
 
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "core/gpu.h"
 #include "gemm/transpose.h"
 #include "lu/lu_dist.h"
+#include "lu/lu_streamed.h"
 
 enum {
     A,
@@ -209,12 +210,12 @@ static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
                        "%s: waits to tell whether a is singular, and cannot be captured; factor "
                        "before the capture",
                        name);
-    const wi_lu_streamed streamed = {name, type, r.by_rows, m, n, a, lda};
-    status = wi_lu_wants_streaming(ctx, &streamed) ? run_streamed(ctx, &streamed, pivot, r.words)
-                                                   : wi_call_run(ctx, &call, run, &r);
     if (wants_gpus(ctx, r))
         return wi_lu_run_gpus(ctx, name, &r->args, r->by_rows, r->words);
-    return wi_call_run(ctx, call, run, r);
+    const wi_lu_args *const g = &r->args;
+    const wi_lu_streamed streamed = {name, g->type, r->by_rows, g->m, g->n, g->a, g->lda};
+    return wi_lu_wants_streaming(ctx, &streamed) ? run_streamed(ctx, &streamed, g->pivot, r->words)
+                                                 : wi_call_run(ctx, call, run, r);
 }
 
 weft_status weft_lu_factor(weft_context *ctx, unsigned how, weft_type type, size_t m, size_t n,

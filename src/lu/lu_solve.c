@@ -6,8 +6,8 @@
 #include "core/rowcopy.h"
 #include "gemm/transpose.h"
 #include "gemm/trsm.h"
-#include "lu/lu_streamed.h"
 #include "lu/lu_dist.h"
+#include "lu/lu_streamed.h"
 
 enum {
     PIVOT,
@@ -75,11 +75,6 @@ weft_status wi_lu_move_system(weft_context *ctx, const wi_lu_system *s, void *x,
     return wi_copy_rows(ctx, back ? theirs : ours, back ? ours : theirs, s->nrhs, s->n * width);
 }
 
-static weft_status solve_beyond(weft_context *ctx, const wi_lu_system *s,
-                                const wi_lu_streamed *beyond, void *x) {
-    return wi_lu_solve_streamed(ctx, beyond, s->transposed, s->nrhs, s->pivot, x, s->n);
-}
-
 /* The factors are in memory of the place, or else `beyond` it. */
 static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
                              const wi_lu_streamed *beyond) {
@@ -89,7 +84,9 @@ static weft_status solve_one(weft_context *ctx, const wi_lu_system *s,
         return status;
     status = wi_lu_move_system(ctx, s, x, false);
     if (status == WEFT_OK)
-        status = beyond ? solve_beyond(ctx, s, beyond, x) : wi_lu_solve_columns(ctx, s, x);
+        status = beyond
+                     ? wi_lu_solve_streamed(ctx, beyond, s->transposed, s->nrhs, s->pivot, x, s->n)
+                     : wi_lu_solve_columns(ctx, s, x);
     if (status == WEFT_OK)
         status = wi_lu_move_system(ctx, s, x, true);
     const weft_status freed = weft_free(ctx, x);
@@ -100,8 +97,6 @@ weft_status wi_lu_solve_system(weft_context *ctx, const wi_lu_system *s) {
     return solve_one(ctx, s, NULL);
 }
 
-/* ---- the call ---- */
-
 typedef struct request {
     wi_lu_system system;
     wi_lu_streamed factors; /* as the caller has them */
@@ -109,8 +104,8 @@ typedef struct request {
 
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     const request *const r = user;
-    wi_lu_system s = r->system;
     const bool beyond = call->count == LU;
+    wi_lu_system s = r->system;
     int before;
     s.lu = part->p[LU];
     s.lda = part->ld[LU];
@@ -125,20 +120,6 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
-weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t nrhs,
-                          const void *lu, size_t lda, const int64_t *pivot, void *b, size_t ldb) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = wi_lu_check(ctx, name, type, how, HOWS, "WEFT_ROW_MAJOR and WEFT_TRANSPOSE_A");
-    if (status != WEFT_OK)
-        return status;
-    const bool by_rows = how & WEFT_ROW_MAJOR;
-    request r = {.system = {.type = type,
-                            .by_rows = by_rows,
-                            .transposed = how & WEFT_TRANSPOSE_A,
-                            .n = n,
-                            .nrhs = nrhs},
-                 .factors = {name, type, by_rows, n, n, (void *)lu, lda}};
 /* ---- over all GPUs: each has its share of the right-hand sides, and reads all factors ---- */
 
 /* Few right-hand sides take as long as reading the factors, which one GPU does as well. */
@@ -167,39 +148,30 @@ static weft_status run_share(weft_context *rank, void *user) {
 /* ---- the call ---- */
 
 static weft_status run_one(weft_context *ctx, const wi_lu_solving *g) {
-    const size_t n = g->columns;
+    const size_t n = g->columns, nrhs = g->nrhs;
     const unsigned use = WI_IN | WI_OUT;
-    wi_lu_system s = {.type = g->type,
-                      .by_rows = g->by_rows,
-                      .transposed = g->transposed,
-                      .n = n,
-                      .nrhs = g->nrhs};
+    request r = {.system = {.type = g->type,
+                            .by_rows = g->by_rows,
+                            .transposed = g->transposed,
+                            .n = n,
+                            .nrhs = nrhs},
+                 .factors = {name, g->type, g->by_rows, n, n, (void *)g->lu, g->lda}};
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, wi_elements("pivot", pivot, n, WEFT_I64, WI_IN));
-    wi_call_add(&call, by_rows ? wi_matrix("b", b, n, nrhs, "ldb", ldb, type, use)
-                               : wi_columns("b", b, n, nrhs, "ldb", ldb, type, use));
-    wi_call_add(&call, by_rows ? wi_matrix("lu", lu, n, n, "lda", lda, type, WI_IN)
-                               : wi_columns("lu", lu, n, n, "lda", lda, type, WI_IN));
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || n == 0 || nrhs == 0)
-        return status;
-    status = wi_lu_check_pivots(ctx, name, n, pivot);
-    if (wi_lu_wants_streaming(ctx, &r.factors))
-        call.count = LU;
-    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &r) : status;
-    wi_call_add(&call, s.by_rows ? wi_matrix("lu", g->lu, n, n, "lda", g->lda, g->type, WI_IN)
-                                 : wi_columns("lu", g->lu, n, n, "lda", g->lda, g->type, WI_IN));
     wi_call_add(&call, wi_elements("pivot", g->pivot, n, WEFT_I64, WI_IN));
-    wi_call_add(&call, s.by_rows ? wi_matrix("b", g->b, n, s.nrhs, "ldb", g->ldb, g->type, use)
-                                 : wi_columns("b", g->b, n, s.nrhs, "ldb", g->ldb, g->type, use));
+    wi_call_add(&call, g->by_rows ? wi_matrix("b", g->b, n, nrhs, "ldb", g->ldb, g->type, use)
+                                  : wi_columns("b", g->b, n, nrhs, "ldb", g->ldb, g->type, use));
+    wi_call_add(&call, g->by_rows ? wi_matrix("lu", g->lu, n, n, "lda", g->lda, g->type, WI_IN)
+                                  : wi_columns("lu", g->lu, n, n, "lda", g->lda, g->type, WI_IN));
     weft_status status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || n == 0 || s.nrhs == 0)
+    if (status != WEFT_OK || n == 0 || nrhs == 0)
         return status;
     status = wi_lu_check_pivots(ctx, name, n, g->pivot);
     if (status == WEFT_OK && wants_gpus(ctx, g))
         return wi_gpus_run(ctx, NULL, name, run_share, (void *)(uintptr_t)g);
-    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &s) : status;
+    if (wi_lu_wants_streaming(ctx, &r.factors))
+        call.count = LU;
+    return status == WEFT_OK ? wi_call_run(ctx, &call, run, &r) : status;
 }
 
 weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_t n, size_t nrhs,
