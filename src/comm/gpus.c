@@ -118,6 +118,7 @@ static weft_status open_rank(weft_context *ctx, int rank, weft_context *child) {
                         .threads = child->threads,
                         .device = child->device,
                         .machine = child->machine,
+                        .tracer = child->tracer,
                         .gpu = child->gpu,
                         .team = child->team,
                         .comm = comm,
@@ -147,6 +148,7 @@ static void become_first(weft_context *ctx) {
     ctx->threads = first->threads;
     ctx->device = first->device;
     ctx->machine = first->machine;
+    ctx->tracer = first->tracer;
     ctx->gpu = first->gpu;
     ctx->team = first->team;
 }

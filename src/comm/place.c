@@ -9,6 +9,7 @@
 #include "comm/gpus.h"
 #include "core/cores.h"
 #include "core/gpu.h"
+#include "core/trace.h"
 #include "weft/mpi.h"
 
 #ifdef WEFT_EMU
@@ -58,6 +59,7 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
     ctx->threads = child->threads;
     ctx->device = child->device;
     ctx->machine = child->machine;
+    ctx->tracer = child->tracer;
     ctx->gpu = child->gpu;
     ctx->team = child->team;
     return WEFT_OK;
@@ -108,12 +110,23 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
     return WEFT_OK;
 }
 
+/* Ends the record of this rank, if there is one. */
+static void gather_trace(weft_context *ctx, weft_status status) {
+    wi_note note;
+    wi_trace *const trace = wi_trace_collect(ctx->child);
+    ctx->tracer = NULL;
+    if (status == WEFT_OK)
+        wi_trace_gather(ctx, trace);
+    if (trace)
+        wi_trace_leave(trace, &note);
+}
+
 void wi_dist_close(weft_context *ctx) {
     static const char name[] = "weft_close";
     wi_comm *const comm = ctx->comm;
     if (comm->calls && ctx->place[0]) { /* it was open */
         comm->call = name;
-        wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK);
+        gather_trace(ctx, wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK));
     }
     if (comm->calls)
         comm->calls->close(ctx);
