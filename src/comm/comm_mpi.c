@@ -410,6 +410,10 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
     return status;
 }
 
+static weft_status look(weft_context *ctx, weft_status status) {
+    return status == WEFT_OK ? look_for_dead(ctx) : status;
+}
+
 const wi_comm_table wi_comm_mpi = {.name = "mpi",
                                    .barrier = barrier,
                                    .broadcast = broadcast,
@@ -422,4 +426,5 @@ const wi_comm_table wi_comm_mpi = {.name = "mpi",
                                    .exscan = exscan,
                                    .send = send,
                                    .recv = recv,
+                                   .look = look,
                                    .close = wi_comm_mpi_close};

@@ -220,6 +220,11 @@ void *wi_gpu_stream(const weft_context *ctx) {
     return NULL;
 }
 
+bool wi_gpu_marks_open(weft_context *ctx) {
+    (void)ctx;
+    return false;
+}
+
 void wi_gpu_marks_close(weft_context *ctx) {
     (void)ctx;
 }

@@ -2,6 +2,8 @@
 /* What a timeline shows of a GPU: pairs of events on streams. They become spans when the device has
  * passed them, seen by a look when many wait, or when the record ends; queued work is waited for
  * only then. */
+#include <string.h>
+
 #include "core/gpu.h"
 #include "core/stage_job.h"
 #include "core/trace.h"
@@ -83,24 +85,32 @@ static void free_marks(struct wi_gpu_marks *m) {
     cudaGetLastError();
 }
 
-static struct wi_gpu_marks *open_marks(void) {
-    struct wi_gpu_marks *const m = wi_host_alloc(sizeof *m);
-    if (!m)
-        return NULL;
-    *m = (struct wi_gpu_marks){.free_count = MOST_MARKS};
-    for (int k = 0; k < MOST_MARKS; k++)
-        m->free[k] = MOST_MARKS - 1 - k;
+static cudaError_t create_clock(struct wi_gpu_marks *m) {
     cudaError_t error = cudaStreamCreateWithFlags(&m->clock, cudaStreamNonBlocking);
     if (error == cudaSuccess)
         error = cudaEventCreateWithFlags(&m->base, cudaEventDefault);
     if (error == cudaSuccess)
         error = cudaEventCreateWithFlags(&m->other, cudaEventDefault);
-    if (error == cudaSuccess)
-        error = set_base(m);
-    if (error == cudaSuccess)
-        return m;
-    free_marks(m);
-    return NULL;
+    return error == cudaSuccess ? set_base(m) : error;
+}
+
+bool wi_gpu_marks_open(weft_context *ctx) {
+    int before;
+    struct wi_gpu_marks *const m = wi_host_alloc(sizeof *m);
+    if (!m || wi_gpu_enter(ctx, &before) != WEFT_OK) {
+        wi_host_free(m);
+        return false;
+    }
+    memset(m, 0, sizeof *m);
+    m->free_count = MOST_MARKS;
+    for (int k = 0; k < MOST_MARKS; k++)
+        m->free[k] = MOST_MARKS - 1 - k;
+    const bool created = create_clock(m) == cudaSuccess;
+    if (!created)
+        free_marks(m);
+    ctx->tracer->marks = created ? m : NULL;
+    wi_gpu_leave(ctx, before);
+    return created;
 }
 
 /* Makes a span of a mark that the device has passed. */
@@ -177,12 +187,10 @@ long wi_gpu_mark(weft_context *ctx, void *stream, const char *op, const char *wh
     const cudaStream_t on = (cudaStream_t)stream;
     if (!tracer->trace || is_captured(on))
         return WI_TRACE_NOTHING;
-    if (!tracer->marks)
-        tracer->marks = open_marks();
     struct wi_gpu_marks *const m = tracer->marks;
-    if (m && m->free_count == 0)
+    if (m->free_count == 0)
         resolve_all(tracer, false);
-    if (!m || m->free_count == 0) {
+    if (m->free_count == 0) {
         tracer->dropped++;
         return WI_TRACE_NOTHING;
     }

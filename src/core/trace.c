@@ -25,6 +25,7 @@ static wi_trace *traces;
 
 /* ---- recording ---- */
 
+/* Makes room for the first spans, or for more. */
 static bool grow(wi_tracer *tracer) {
     const size_t room = tracer->room ? 2 * tracer->room : FIRST_ROOM;
     wi_span *const spans = room <= MOST_SPANS ? wi_host_alloc(room * sizeof *spans) : NULL;
@@ -215,9 +216,14 @@ static weft_status attach(weft_context *ctx, const char *call, const char *path,
         memcpy(tracer->place, ctx->place, sizeof tracer->place);
         ctx->tracer = tracer;
     }
-    if (path)
-        tracer->trace = join(path, kept, &tracer->number);
-    return tracer->trace || !path ? WEFT_OK : no_memory(ctx, call);
+    if (!path)
+        return WEFT_OK;
+    if (tracer->room == 0 && !grow(tracer))
+        return no_memory(ctx, call);
+    if (ctx->gpu && !tracer->marks && !wi_gpu_marks_open(ctx))
+        return no_memory(ctx, call);
+    tracer->trace = join(path, kept, &tracer->number);
+    return tracer->trace ? WEFT_OK : no_memory(ctx, call);
 }
 
 weft_status wi_trace_open(weft_context *ctx, const char *path) {
@@ -233,6 +239,7 @@ wi_trace *wi_trace_collect(weft_context *ctx) {
         wi_gpu_marks_close(ctx);
     ctx->tracer = NULL;
     if (!trace) {
+        wi_host_free(tracer->spans);
         wi_host_free(tracer);
         return NULL;
     }

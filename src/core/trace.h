@@ -131,6 +131,8 @@ long wi_gpu_mark_copy(weft_context *ctx, void *stream, const void *to, const voi
                       size_t bytes);
 /* The context's current stream. */
 void *wi_gpu_stream(const weft_context *ctx);
+/* Prepares the tracer; false: there is no memory, or the GPU has failed. */
+bool wi_gpu_marks_open(weft_context *ctx);
 /* Makes spans of all marks, waiting for the work between them, and frees what marks need. */
 void wi_gpu_marks_close(weft_context *ctx);
 
