@@ -9,6 +9,7 @@
 #include "comm/gpus.h"
 #include "core/cores.h"
 #include "core/gpu.h"
+#include "core/gpu_limits.h"
 #include "core/trace.h"
 #include "weft/mpi.h"
 
@@ -69,13 +70,16 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
 static void describe(weft_context *ctx) {
     wi_comm *const comm = ctx->comm;
     const int gpus = ctx->gpu ? wi_gpu_visible() : 0;
+    const char *shares = "";
     char library[WI_COMM_ABOUT_BYTES];
     if (comm->size == 1)
         return;
+    if (gpus > 0 && comm->host_size > gpus)
+        shares = wi_gpu_has_service(ctx->device) ? ", which share its GPUs by MPS"
+                                                 : ", which share its GPUs, in turns: MPS is off";
     memcpy(library, comm->about, sizeof library);
     snprintf(comm->about, sizeof comm->about, "%.60s: %d ranks, %d on this machine%s", library,
-             comm->size, comm->host_size,
-             gpus > 0 && comm->host_size > gpus ? ", which share its GPUs" : "");
+             comm->size, comm->host_size, shares);
 }
 
 weft_status wi_dist_room(weft_context *ctx, const char *source) {

@@ -179,6 +179,11 @@ const char *wi_bound_name(wi_bound bound) {
     return "";
 }
 
+bool wi_gpu_has_service(int device) {
+    (void)device;
+    return false;
+}
+
 void wi_gpu_watch(weft_context *ctx, wi_watch *watch) {
     (void)ctx;
     (void)watch;
