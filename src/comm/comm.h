@@ -60,7 +60,7 @@ typedef struct wi_comm_table {
 
 enum {
     WI_COMM_WORDS = 8,
-    WI_COMM_ABOUT_BYTES = 128
+    WI_COMM_ABOUT_BYTES = 192
 };
 
 /* What a distributed context has beside an ordinary one. */
