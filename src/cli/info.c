@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft info`: this build, the processor and every GPU. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "blend/blend.h"
 #include "cli/info.h"
@@ -38,7 +39,7 @@ static void describe_nccl(char line[128]) {
     char why[WI_NCCL_WHY_BYTES] = "";
     int built, driver, version = 0;
     wi_cuda_versions(&built, &driver);
-    const wi_nccl_library *const nccl = built ? wi_nccl_load(why) : NULL;
+    const wi_nccl_library *const nccl = built ? wi_nccl_load(getenv("WEFT_NCCL"), why) : NULL;
     if (nccl && nccl->version(&version) == WI_NCCL_OK)
         snprintf(line, 128, "%d.%d.%d, for large steps between GPUs", version / 10000,
                  version / 100 % 100, version % 100);

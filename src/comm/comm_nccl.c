@@ -6,6 +6,7 @@
 #include "comm/comm_nccl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "comm/dist.h"
@@ -22,6 +23,7 @@ enum {
 #    else
     LEAST_BYTES = 1 << 20, /* less is as fast without */
 #    endif
+    FILE_BYTES = 1024,
     SPINS = 1000,
     LOOK_TURNS = 4096
 };
@@ -39,6 +41,7 @@ struct wi_nccl {
     nccl_state state;
     const wi_nccl_library *library;
     void *comm;
+    char file[FILE_BYTES]; /* that WEFT_NCCL names; or "" */
     char why[WI_NCCL_WHY_BYTES];
     char about[WI_NCCL_WHY_BYTES + 64];
 };
@@ -111,7 +114,7 @@ static weft_status join(weft_context *ctx) {
 static weft_status open_nccl(weft_context *ctx) {
     struct wi_nccl *const m = nccl_of(ctx);
     bool well;
-    m->library = wi_nccl_load(m->why);
+    m->library = wi_nccl_load(m->file, m->why);
     const weft_status status = all_well(ctx, m->library != NULL, &well);
     if (status != WEFT_OK)
         return status;
@@ -504,6 +507,9 @@ void wi_comm_nccl_open(weft_context *rank) {
     if (!m)
         return;
     *m = (struct wi_nccl){.table = table, .under = comm->calls};
+    const char *const wish = getenv("WEFT_NCCL");
+    if (wish)
+        snprintf(m->file, sizeof m->file, "%s", wish);
     m->table.name = m->under->name;
     m->table.device = m->under->device;
     comm->nccl = m;

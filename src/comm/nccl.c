@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct loaded {
@@ -38,8 +37,7 @@ static const entry entries[] = {
 };
 
 /* The file to load; NULL: none is wanted. */
-static const char *file_of(char why[WI_NCCL_WHY_BYTES]) {
-    const char *const wish = getenv("WEFT_NCCL");
+static const char *file_of(const char *wish, char why[WI_NCCL_WHY_BYTES]) {
     const bool named = wish && *wish;
     if (named && strcmp(wish, "off") == 0) {
         snprintf(why, WI_NCCL_WHY_BYTES, "WEFT_NCCL is off");
@@ -71,8 +69,8 @@ static bool find_all(loaded *l, char why[WI_NCCL_WHY_BYTES]) {
     return false;
 }
 
-const wi_nccl_library *wi_nccl_load(char why[WI_NCCL_WHY_BYTES]) {
-    const char *const file = file_of(why);
+const wi_nccl_library *wi_nccl_load(const char *wish, char why[WI_NCCL_WHY_BYTES]) {
+    const char *const file = file_of(wish, why);
     if (!file)
         return NULL;
     loaded *const l = wi_host_alloc(sizeof *l);

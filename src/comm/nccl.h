@@ -66,10 +66,9 @@ enum {
     WI_NCCL_WHY_BYTES = 160
 };
 
-/* Loads the library: WEFT_NCCL names its file, else it is libnccl.so.2; "off" is none. Each call
- * that succeeds has to be paired with wi_nccl_unload. Otherwise NULL, and `why` tells the reason.
- */
-const wi_nccl_library *wi_nccl_load(char why[WI_NCCL_WHY_BYTES]);
+/* Loads the library: its file is `wish` (which WEFT_NCCL has named), or libnccl.so.2 if that is
+ * NULL or empty; "off" is none. NULL: `why` tells the reason. */
+const wi_nccl_library *wi_nccl_load(const char *wish, char why[WI_NCCL_WHY_BYTES]);
 void wi_nccl_unload(const wi_nccl_library *library);
 
 #endif
