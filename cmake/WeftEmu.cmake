@@ -184,6 +184,13 @@ foreach(devices 1 2 3 4)
     weft_emu_runs_as(emu_dist_test_gpus_${devices} emu_dist_test "WEFT_EMU_DEVICES=${devices}" emus)
 endforeach()
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
+# Steps between GPUs by NCCL, for which a fake one stands in.
+add_library(fake_nccl MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl.c)
+target_link_libraries(fake_nccl PRIVATE weft_emu_flags weft_flags)
+set_target_properties(fake_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_dependencies(emu_comm_nccl_test fake_nccl)
+weft_emu_runs_as(emu_comm_nccl_test_fake emu_comm_nccl_test
+                 "WEFT_EMU_DEVICES=3;WEFT_NCCL=$<TARGET_FILE:fake_nccl>")
 weft_emu_runs_as(emu_dist_test_gpus_apart emu_dist_test "WEFT_EMU_DEVICES=3;WEFT_EMU_PEERS=0" emus)
 weft_cases(weft_emu_cases weft_emu_flags)
 foreach(test IN LISTS tests_of_cases)

@@ -72,7 +72,8 @@ static const int attributes[EMU_ATTRIBUTES] = {
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr name, int device) {
     const Guard guard(lock);
     const auto changed = changed_attributes.find(name);
-    *value = changed == changed_attributes.end() ? attributes[name] : changed->second;
+    const bool known = (unsigned)name < EMU_ATTRIBUTES;
+    *value = changed != changed_attributes.end() ? changed->second : known ? attributes[name] : 0;
     return device < settings.devices ? cudaSuccess : cudaErrorInvalidDevice;
 }
 

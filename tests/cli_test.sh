@@ -658,6 +658,10 @@ test_links() {
     "$weft" links --bytes 65536 --json | json_valid 'links --json' 1
     expect 2 'bytes' "$weft" links --bytes none
     expect 2 'takes options only' "$weft" links 0
+    expect 1 'has one rank' "$weft" links --place cpu:1
+    expect 2 'without --place' "$weft" links --place cpu:1 --staged
+    expect 2 'name a file' "$weft" links --plot -
+    expect 1 'cannot write' "$weft" links --plot "$folder/none/l.svg"
     if [ "$("$weft" links --bytes 65536 | awk 'length > 80' | wc -l)" != 0 ]; then
         fail 'links: a line is longer than 80 columns'
     fi

@@ -64,6 +64,13 @@ files histogram histogram "$x" --bins 5
 expect 0 '"place": "mpi:cpu:1", "ranks": 2, "comm": "[^"]+: 2 ranks, 2 on this machine"' \
     over 2 scan "$x" -o "$folder/all.npy" --json
 
+# every size of every step, checked
+over 3 links --bytes 20000 --json >"$folder/links.json"
+json_valid 'links over ranks' 21 <"$folder/links.json"
+same 21 "$(grep -c '"right": true' "$folder/links.json")" "steps that are right"
+expect 0 'all-to-all of 3 ranks, host memory' over 3 links --bytes 4096 --plot "$folder/links.svg"
+same 1 "$(grep -c '</svg>' "$folder/links.svg")" "pictures"
+
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 expect 1 'ranks cannot share standard input' over 2 reduce -
 expect 1 'opening failed' over 2 reduce "$folder/none.npy"

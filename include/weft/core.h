@@ -45,9 +45,9 @@ typedef struct weft_context weft_context;
  *     NULL       what WEFT_PLACE names, else the best place there is: a GPU if one works, else cpu
  * Environment variables are read here and nowhere else: WEFT_PLACE (only when `place` is NULL),
  * WEFT_THREADS (the number of threads, for "cpu" without a number; on a GPU place, of the threads
- * that copy host data), WEFT_VARIANT (see weft_use), WEFT_TUNING (see weft_set_tuning), and
- * OMP_NUM_THREADS. An empty variable counts as unset. On failure *ctx is NULL and
- * weft_message(NULL) says why.
+ * that copy host data), WEFT_VARIANT (see weft_use), WEFT_TUNING (see weft_set_tuning), WEFT_TRACE
+ * (see weft/trace.h), WEFT_NCCL (its file, or "off"; for gpus), and OMP_NUM_THREADS. An empty
+ * variable counts as unset. On failure *ctx is NULL and weft_message(NULL) says why.
  *
  * Several GPUs. On place gpus the calls are the same, on whole arrays, and so are their results;
  * what a header says of ranks does not apply. Map, reduce, dot, scan, select, partition (with z),

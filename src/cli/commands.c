@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of all subcommands. */
-#include "cli/commands.h"
+#include "cli/options.h"
 
 #include <string.h>
 
@@ -24,12 +24,26 @@ const wi_command *wi_find_command(const char *name) {
     return NULL;
 }
 
+static bool has_own(const wi_command *command, const wi_option *option) {
+    const wi_option *const *at = command->options;
+    while (*at && *at != option)
+        at++;
+    return *at;
+}
+
+const wi_option *wi_next_option(const wi_command *command, const wi_option *option) {
+    const wi_option *const *at = command->options;
+    if (option == &wi_trace_option)
+        return &wi_help_option;
+    while (option && *at != option)
+        at++;
+    at += option != NULL;
+    return *at == &wi_help_option && has_own(command, &wi_place_option) ? &wi_trace_option : *at;
+}
+
 bool wi_command_takes(const wi_command *command, const wi_option *option) {
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (*at == option)
-            return true;
-    }
-    return false;
+    return has_own(command, option) ||
+           (option == &wi_trace_option && has_own(command, &wi_place_option));
 }
 
 void wi_list_commands(const wi_command *command, wi_words *words) {

@@ -73,6 +73,10 @@ struct wi_arguments {
     uint64_t seed;
 };
 
+/* The option of the command after this one, the first after NULL; NULL: there is none. Commands
+ * with --place have --trace before their last option, --help. */
+const wi_option *wi_next_option(const wi_command *command, const wi_option *option);
+
 extern const wi_command *const wi_commands[]; /* in the order of the help */
 extern const size_t wi_command_count;
 

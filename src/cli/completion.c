@@ -52,8 +52,9 @@ static void print_bash_rungs(const wi_command *command) {
 
 /* bash: one case for each pair of command and option whose values can be listed. */
 static void print_bash_values(const wi_command *command) {
-    for (const wi_option *const *at = command->options; *at; at++) {
-        const wi_option *const option = *at;
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        const wi_option *const option = at;
         if (option->hidden || !option->value)
             continue;
         printf("        %s:--%s", command->name, option->name);
@@ -75,9 +76,10 @@ static void print_bash_values(const wi_command *command) {
 
 static void print_bash_command(const wi_command *command) {
     printf("        %s) words='", command->name);
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (!(*at)->hidden)
-            printf("--%s ", (*at)->name);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (!at->hidden)
+            printf("--%s ", at->name);
     }
     print_listed(command, command->list_operands);
     printf("'; files='%s' ;;\n", command->suffixes ? command->suffixes : "");
@@ -186,9 +188,10 @@ static void print_zsh_command(const wi_command *command) {
     if (wi_command_takes(command, &wi_variant_option) && !command->ladder)
         print_zsh_rungs(command);
     fputs("            _arguments", stdout);
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (!(*at)->hidden)
-            print_zsh_option(command, *at);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (!at->hidden)
+            print_zsh_option(command, at);
     }
     for (size_t k = 0; k < command->most_operands; k++) {
         if (command->suffixes) {
@@ -276,11 +279,12 @@ static void print_fish_command(const wi_command *command) {
     printf("complete -c weft -n __fish_use_subcommand -f -a %s -d '", command->name);
     print_quoted(command->summary, "\\");
     fputs("'\n", stdout);
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (depends_on_operand(command, *at))
-            print_fish_rungs(command, *at);
-        else if (!(*at)->hidden)
-            print_fish_option(command, *at);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (depends_on_operand(command, at))
+            print_fish_rungs(command, at);
+        else if (!at->hidden)
+            print_fish_option(command, at);
     }
     if (!command->suffixes) {
         printf("complete -c weft -n '__weft_runs %s' -f -a '", command->name);

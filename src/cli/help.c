@@ -91,14 +91,16 @@ void wi_print_command_help(const wi_command *command) {
     fputs("  ", stdout);
     wi_print_wrapped(command->details, 2, 2);
     print_heading("Options");
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (!(*at)->hidden)
-            print_option(*at);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (!at->hidden)
+            print_option(at);
     }
     print_words(command->operand_heading, command, command->list_operands);
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (*at != &wi_variant_option || command->ladder)
-            print_words((*at)->heading, command, (*at)->list);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (at != &wi_variant_option || command->ladder)
+            print_words(at->heading, command, at->list);
     }
     print_heading("Examples");
     for (size_t k = 0; k < WI_MAX_EXAMPLES && command->examples[k].line; k++)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `weft info`: this build, the processor and every GPU. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "blend/blend.h"
 #include "cli/info.h"
 #include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/text.h"
+#include "comm/nccl.h"
 
 #if defined(__clang__)
 #    define COMPILER "clang " __clang_version__
@@ -32,6 +34,20 @@ static const char *version_text(int version, char out[WI_FIELD_BYTES]) {
     return out;
 }
 
+/* NCCL's version, or why there is none. */
+static void describe_nccl(char line[128]) {
+    char why[WI_NCCL_WHY_BYTES] = "";
+    int built, driver, version = 0;
+    wi_cuda_versions(&built, &driver);
+    const wi_nccl_library *const nccl = built ? wi_nccl_load(getenv("WEFT_NCCL"), why) : NULL;
+    if (nccl && nccl->version(&version) == WI_NCCL_OK)
+        snprintf(line, 128, "%d.%d.%d, for large steps between GPUs", version / 10000,
+                 version / 100 % 100, version % 100);
+    else
+        snprintf(line, 128, "none%s%.110s", built ? ": " : "", why);
+    wi_nccl_unload(nccl);
+}
+
 static void print_build(void) {
     char a[WI_FIELD_BYTES], b[WI_FIELD_BYTES], line[128];
     int built, driver;
@@ -51,6 +67,8 @@ static void print_build(void) {
 #else
     wi_info_field("OpenACC", "not in this build");
 #endif
+    describe_nccl(line);
+    wi_info_field("NCCL", line);
     wi_info_field("ladder", WEFT_LADDER ? "all rungs" : "without the teaching rungs");
 }
 
@@ -145,11 +163,13 @@ static void print_all(void) {
 
 static void json_build(wi_json *json) {
     int built, driver;
-    char text[WI_FIELD_BYTES];
+    char text[WI_FIELD_BYTES], line[128];
     wi_cuda_versions(&built, &driver);
     wi_json_open(json);
     wi_json_string(json, "version", weft_version());
     wi_json_string(json, "compiler", COMPILER);
+    describe_nccl(line);
+    wi_json_string(json, "nccl", line);
     wi_json_string(json, "cuda", built ? version_text(built, text) : NULL);
     wi_json_string(json, "cuda_driver", driver ? version_text(driver, text) : NULL);
     wi_json_bool(json, "ladder", WEFT_LADDER);

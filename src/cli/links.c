@@ -2,25 +2,31 @@
 /* `weft links`: who reaches whom, and what every link carries. */
 #include "climb/links.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/links_ranks.h"
 #include "cli/machine.h"
+#include "cli/nominal.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/pairs.h"
 #include "cli/text.h"
 #include "core/gpu.h"
 
 enum {
     USUAL_BYTES = 64 << 20,
     LEAST_BYTES = 1024,
-    MOST_ENDS = WI_MOST_GPUS + 2, /* the GPUs, pinned and pageable host memory */
-    COLUMNS = 7,                  /* of a matrix, beside each other: 80 columns of text */
-    LABEL = 14,
-    CELL = 9
+    MOST_ENDS = WI_MOST_GPUS + 2 /* the GPUs, pinned and pageable host memory */
 };
 
-static const wi_option bytes_option = {
+const wi_option wi_links_bytes_option = {
     .name = "bytes", .value = "N", .help = "bytes of a copy, as 2^26 (that if not given) or 64Mi"};
+const wi_option wi_links_plot_option = {.name = "plot",
+                                        .value = "FILE",
+                                        .help = "draw the matrix of rates one way, as SVG",
+                                        .file = WI_FILE_WRITTEN};
 static const wi_option staged_option = {
     .name = "staged", .help = "between GPUs through host memory, as if none reached another"};
 
@@ -87,49 +93,111 @@ static wi_exit measure_all(links *l) {
 
 /* ---- showing ---- */
 
-/* One cell of a matrix. */
-typedef void cell(const links *l, int from, int to, char out[WI_FIELD_BYTES]);
+static const char *pair_name(const void *user, int end, char out[WI_FIELD_BYTES]) {
+    return name_of(user, end, out);
+}
 
-static void reach_cell(const links *l, int from, int to, char out[WI_FIELD_BYTES]) {
+static void reach_cell(const void *user, int from, int to, char out[WI_FIELD_BYTES]) {
+    const links *const l = user;
     snprintf(out, WI_FIELD_BYTES, "%s", l->of[from][to].direct ? "direct" : "by host");
 }
 
-static void one_way_cell(const links *l, int from, int to, char out[WI_FIELD_BYTES]) {
-    snprintf(out, WI_FIELD_BYTES, "%.4g", l->of[from][to].one_way / 1e9);
+static void one_way_cell(const void *user, int from, int to, char out[WI_FIELD_BYTES]) {
+    const links *const l = user;
+    *out = '\0';
+    if (is_link(l, from, to))
+        snprintf(out, WI_FIELD_BYTES, "%.4g", l->of[from][to].one_way / 1e9);
 }
 
-static void both_ways_cell(const links *l, int from, int to, char out[WI_FIELD_BYTES]) {
+static void both_ways_cell(const void *user, int from, int to, char out[WI_FIELD_BYTES]) {
+    const links *const l = user;
     const double rate = l->of[from][to].both_ways;
-    snprintf(out, WI_FIELD_BYTES, rate > 0 ? "%.4g" : "-", rate / 1e9);
+    *out = '\0';
+    if (is_link(l, from, to))
+        snprintf(out, WI_FIELD_BYTES, rate > 0 ? "%.4g" : "-", rate / 1e9);
 }
 
-static void latency_cell(const links *l, int from, int to, char out[WI_FIELD_BYTES]) {
-    snprintf(out, WI_FIELD_BYTES, "%.3g", l->of[from][to].latency * 1e6);
+static void latency_cell(const void *user, int from, int to, char out[WI_FIELD_BYTES]) {
+    const links *const l = user;
+    *out = '\0';
+    if (is_link(l, from, to))
+        snprintf(out, WI_FIELD_BYTES, "%.3g", l->of[from][to].latency * 1e6);
 }
 
-/* A matrix of the first `ends` ends, from rows to columns, a few columns at a time. */
-static void print_matrix(const links *l, const char *title, int ends, cell *cell_of) {
-    char text[WI_FIELD_BYTES];
-    putchar('\n');
-    wi_print_line(stdout, 2, "%s%s%s", wi_style_on(stdout, WI_BOLD), title,
-                  wi_style_on(stdout, WI_PLAIN));
-    for (int first = 0; first < ends; first += COLUMNS) {
-        const int last = first + COLUMNS < ends ? first + COLUMNS : ends;
-        printf("%-*s", LABEL, "  from \\ to");
-        for (int to = first; to < last; to++)
-            printf(" %*s", CELL - 1, name_of(l, to, text));
-        putchar('\n');
-        for (int from = 0; from < ends; from++) {
-            printf("  %-*s", LABEL - 2, name_of(l, from, text));
-            for (int to = first; to < last; to++) {
-                snprintf(text, sizeof text, "%s", from == to ? "-" : "");
-                if (is_link(l, from, to))
-                    cell_of(l, from, to, text);
-                printf(" %*s", CELL - 1, text);
+/* ---- verdicts ---- */
+
+static wi_nominal nominal_of(const links *l, int from, int to) {
+    wi_gpu_facts facts;
+    const wi_link *const link = &l->of[from][to];
+    const bool between = from < l->gpus && to < l->gpus;
+    const bool pageable = from > l->gpus || to > l->gpus;
+    const int gpu = from < l->gpus ? from : to;
+    if (pageable || (between && !link->direct) || !wi_gpu_describe(gpu, &facts))
+        return (wi_nominal){0};
+    return between ? wi_nominal_between(&facts, link->one_way)
+                   : wi_nominal_to_host(&facts, link->one_way);
+}
+
+/* A line on the links between GPUs, or between GPUs and pinned memory: the worst decides. */
+static void print_verdict(const links *l, bool between) {
+    wi_nominal worst = {0};
+    double measured = 0, share = 2;
+    int known = 0;
+    for (int from = 0; from <= l->gpus; from++) {
+        for (int to = 0; to <= l->gpus; to++) {
+            if (!is_link(l, from, to) || (from < l->gpus && to < l->gpus) != between)
+                continue;
+            const wi_nominal nominal = nominal_of(l, from, to);
+            const double rate = l->of[from][to].one_way;
+            known += nominal.bytes_per_s > 0;
+            if (nominal.bytes_per_s > 0 && rate / nominal.bytes_per_s < share) {
+                share = rate / nominal.bytes_per_s;
+                worst = nominal;
+                measured = rate;
             }
-            putchar('\n');
         }
     }
+    if (known == 0)
+        return;
+    wi_print_line(stdout, 2, "%s: %s: at least %.4g GB/s of %.4g, %.0f %% (%s)",
+                  between ? "between GPUs" : "GPUs and pinned memory", wi_verdict(&worst, measured),
+                  measured / 1e9, worst.bytes_per_s / 1e9, 100 * share, worst.name);
+}
+
+static void print_verdicts(const links *l) {
+    putchar('\n');
+    wi_print_line(stdout, 2, "%sis this normal?%s", wi_style_on(stdout, WI_BOLD),
+                  wi_style_on(stdout, WI_PLAIN));
+    print_verdict(l, false);
+    print_verdict(l, true);
+    wi_print_line(stdout, 2, "normal: 78 %% and more of the nominal rate; low: 55 %%; poor: less");
+}
+
+/* ---- tables ---- */
+
+static wi_pairs pairs_of(const links *l, const char *title, int ends,
+                         void (*cell)(const void *, int, int, char *)) {
+    return (wi_pairs){title, ends, l, pair_name, cell};
+}
+
+static void print_pairs(const links *l, const char *title, int ends,
+                        void (*cell)(const void *, int, int, char *)) {
+    const wi_pairs pairs = pairs_of(l, title, ends, cell);
+    wi_print_pairs(&pairs);
+}
+
+static wi_exit draw(const wi_arguments *args, const links *l) {
+    wi_output output;
+    char note[128];
+    const wi_exit result = wi_output_open(wi_value(args, &wi_links_plot_option), &output);
+    if (result != WI_EXIT_OK)
+        return result;
+    const wi_pairs pairs = pairs_of(l, "one way, GB/s", l->gpus + 2, one_way_cell);
+    snprintf(note, sizeof note, "rows: from; columns: to; copies of %zu bytes", l->bytes);
+    const bool written = wi_plot_pairs(output.file, &pairs, note);
+    if (!written)
+        wi_say_error("links: %s: writing failed: %s", output.name, strerror(errno));
+    return wi_output_end(&output, written);
 }
 
 static void print_host(const wi_link *host) {
@@ -155,10 +223,11 @@ static void print_links(const links *l) {
                   wi_format_bytes((double)l->bytes, text),
                   l->staged ? "; between GPUs through host memory" : "");
     if (l->gpus > 1)
-        print_matrix(l, "who reaches whom", l->gpus, reach_cell);
-    print_matrix(l, "one way, GB/s", ends, one_way_cell);
-    print_matrix(l, "both ways at once, GB/s in all", ends, both_ways_cell);
-    print_matrix(l, "latency of 4 bytes, microseconds until the host knows", ends, latency_cell);
+        print_pairs(l, "who reaches whom", l->gpus, reach_cell);
+    print_pairs(l, "one way, GB/s", ends, one_way_cell);
+    print_pairs(l, "both ways at once, GB/s in all", ends, both_ways_cell);
+    print_pairs(l, "latency of 4 bytes, microseconds until the host knows", ends, latency_cell);
+    print_verdicts(l);
 }
 
 /* ---- JSON ---- */
@@ -178,6 +247,9 @@ static void json_link(const links *l, int from, int to) {
     wi_json_number(&json, "one_way_gbps", link->one_way / 1e9);
     wi_json_known(&json, "both_ways_gbps", link->both_ways > 0, link->both_ways / 1e9);
     wi_json_number(&json, "latency_seconds", link->latency);
+    const wi_nominal nominal = nominal_of(l, from, to);
+    wi_json_known(&json, "nominal_gbps", nominal.bytes_per_s > 0, nominal.bytes_per_s / 1e9);
+    wi_json_string(&json, "verdict", wi_verdict(&nominal, link->one_way));
     wi_json_close(&json);
 }
 
@@ -205,7 +277,7 @@ static void json_host(const links *l, const wi_link *host, const char *why) {
 /* ---- the command ---- */
 
 static wi_exit read_bytes(const wi_arguments *args, size_t *bytes) {
-    const char *const text = wi_value(args, &bytes_option);
+    const char *const text = wi_value(args, &wi_links_bytes_option);
     *bytes = USUAL_BYTES;
     if (!text || (wi_read_count(text, bytes) && *bytes >= LEAST_BYTES))
         return WI_EXIT_OK;
@@ -213,13 +285,21 @@ static wi_exit read_bytes(const wi_arguments *args, size_t *bytes) {
                     text, LEAST_BYTES);
 }
 
-static wi_exit execute(const wi_arguments *args) {
+static wi_exit check_plot(const wi_arguments *args) {
+    const char *const path = wi_value(args, &wi_links_plot_option);
+    if (path && wi_is_standard(path))
+        return wi_usage(args->command, "option --plot: standard output takes the rates already; "
+                                       "name a file");
+    return wi_check_writable(args, &wi_links_plot_option);
+}
+
+/* The links of this machine, seen by one process. */
+static wi_exit measure_machine(const wi_arguments *args, size_t bytes) {
     static links l; /* too large for the stack */
     wi_link host;
     char why[WI_MESSAGE_BYTES] = "";
-    wi_exit result = read_bytes(args, &l.bytes);
-    if (result != WI_EXIT_OK)
-        return result;
+    wi_exit result = WI_EXIT_OK;
+    l.bytes = bytes;
     const bool json = wi_given(args, &wi_json_option);
     const int gpus = wi_gpu_count(why, sizeof why);
     l.gpus = gpus < WI_MOST_GPUS ? gpus : WI_MOST_GPUS;
@@ -231,6 +311,8 @@ static wi_exit execute(const wi_arguments *args) {
     }
     if (l.gpus > 0)
         result = measure_all(&l);
+    if (result == WI_EXIT_OK && wi_given(args, &wi_links_plot_option))
+        result = draw(args, &l);
     if (json) {
         json_host(&l, &host, why);
         json_links(&l);
@@ -244,8 +326,28 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&bytes_option, &staged_option, &wi_json_option,
-                                           &wi_help_option, NULL};
+static wi_exit execute(const wi_arguments *args) {
+    size_t bytes;
+    wi_exit result = read_bytes(args, &bytes);
+    if (result == WI_EXIT_OK)
+        result = check_plot(args);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (!wi_given(args, &wi_place_option))
+        return measure_machine(args, bytes);
+    if (wi_given(args, &staged_option))
+        return wi_usage(args->command, "option --staged is for the links of this machine, without "
+                                       "--place");
+    return wi_links_over_ranks(args, bytes);
+}
+
+static const wi_option *const options[] = {&wi_links_bytes_option,
+                                           &staged_option,
+                                           &wi_links_plot_option,
+                                           &wi_place_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_links_command = {
     .name = "links",
@@ -256,10 +358,16 @@ const wi_command wi_links_command = {
         "each other takes: bandwidth one way, and both ways at once; and latency. Ends are "
         "the GPUs, and pinned and pageable host memory. Times are those of the host, from the "
         "call until the copy is done; what arrives is checked. On a machine without a GPU "
-        "only host memory is measured.",
+        "only host memory is measured. With --place gpus or, under mpirun, mpi: messages "
+        "between ranks by size and memory, and all-reduce, all-gather, reduce-scatter, reduce, "
+        "broadcast and all-to-all, with the rate that they reach (bytes over time) and that of "
+        "the link (bus), by what they went, and a verdict where the link's nominal rate is known.",
     .examples = {{"weft links", "for people"},
                  {"weft links --json", "for programs: one object for each link"},
+                 {"mpirun -np 4 weft links --place mpi", "between processes"},
+                 {"weft links --place gpus --bytes 1Gi --plot links.svg", "several GPUs at once"},
                  {"weft links --staged", "what is lost if GPUs do not reach each other"}},
     .options = options,
+    .over_ranks = true,
     .run = execute,
 };

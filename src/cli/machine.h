@@ -24,6 +24,7 @@ typedef struct wi_cpu_facts {
 
 typedef struct wi_gpu_facts {
     char name[WI_NAME_BYTES];
+    char bus[16]; /* of PCIe, as "0000:1b:00.0"; "": not known */
     int capability_major, capability_minor;
     int multiprocessors, threads_per_multiprocessor;
     int registers_per_multiprocessor, registers_per_block;

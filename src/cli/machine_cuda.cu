@@ -3,6 +3,7 @@
 #include "cli/machine.h"
 #include "core/gpu.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 int wi_gpu_count(char *why, size_t bytes) {
@@ -25,6 +26,10 @@ bool wi_gpu_describe(int device, wi_gpu_facts *facts) {
         return false;
     *facts = wi_gpu_facts();
     snprintf(facts->name, sizeof facts->name, "%s", properties.name);
+    if (cudaDeviceGetPCIBusId(facts->bus, sizeof facts->bus, device) != cudaSuccess)
+        facts->bus[0] = '\0';
+    for (char *c = facts->bus; *c; c++) /* the system writes small letters */
+        *c = (char)tolower((unsigned char)*c);
     facts->capability_major = properties.major;
     facts->capability_minor = properties.minor;
     facts->multiprocessors = properties.multiProcessorCount;

@@ -6,6 +6,13 @@
 
 #include "cli/options.h"
 #include "cli/text.h"
+#include "cli/timeline.h"
+
+static wi_exit run_recorded(const wi_command *command, const wi_arguments *args) {
+    wi_trace *trace;
+    const wi_exit result = wi_timeline_begin(args, &trace);
+    return result == WI_EXIT_OK ? wi_timeline_end(trace, command->run(args)) : result;
+}
 
 static wi_exit run_command(const char *name, int count, char **words) {
     const wi_command *const command = wi_find_command(name);
@@ -21,7 +28,7 @@ static wi_exit run_command(const char *name, int count, char **words) {
     if (result == WI_EXIT_OK && wi_given(&args, &wi_help_option))
         wi_print_command_help(command);
     else if (result == WI_EXIT_OK)
-        result = command->run(&args);
+        result = run_recorded(command, &args);
     wi_arguments_free(&args);
     return result;
 }

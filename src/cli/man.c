@@ -35,8 +35,9 @@ static bool is_same(const wi_option *a, const wi_option *b) {
 }
 
 static bool takes_same(const wi_command *command, const wi_option *option) {
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (is_same(*at, option))
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (is_same(at, option))
             return true;
     }
     return false;
@@ -45,9 +46,10 @@ static bool takes_same(const wi_command *command, const wi_option *option) {
 /* Does a different option have the same letter or the same name? */
 static bool is_ambiguous(const wi_option *option) {
     for (size_t k = 0; k < wi_command_count; k++) {
-        for (const wi_option *const *at = wi_commands[k]->options; *at; at++) {
-            const bool alike = (*at)->letter && (*at)->letter == option->letter;
-            if (!is_same(*at, option) && (alike || strcmp((*at)->name, option->name) == 0))
+        for (const wi_option *at = wi_next_option(wi_commands[k], NULL); at;
+             at = wi_next_option(wi_commands[k], at)) {
+            const bool alike = at->letter && at->letter == option->letter;
+            if (!is_same(at, option) && (alike || strcmp(at->name, option->name) == 0))
                 return true;
         }
     }
@@ -83,18 +85,16 @@ static void print_option(const wi_option *option) {
     putchar('\n');
 }
 
-/* Was the option printed already: for an earlier command, or as one of the first `end` of this
- * command? */
-static bool came_before(const wi_option *option, size_t command, size_t end) {
+/* Was the option printed already: for an earlier command, or as an earlier one of this command? */
+static bool came_before(const wi_option *option, size_t command) {
     for (size_t k = 0; k < command; k++) {
         if (takes_same(wi_commands[k], option))
             return true;
     }
-    for (size_t k = 0; k < end; k++) {
-        if (is_same(wi_commands[command]->options[k], option))
-            return true;
-    }
-    return false;
+    const wi_option *at = wi_next_option(wi_commands[command], NULL);
+    while (at != option && !is_same(at, option))
+        at = wi_next_option(wi_commands[command], at);
+    return at != option;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -106,15 +106,16 @@ static int by_name(const void *a, const void *b) {
 static void print_options(void) {
     size_t count = 0, room = 0;
     for (size_t k = 0; k < wi_command_count; k++) {
-        for (const wi_option *const *at = wi_commands[k]->options; *at; at++)
+        for (const wi_option *at = wi_next_option(wi_commands[k], NULL); at;
+             at = wi_next_option(wi_commands[k], at))
             room++;
     }
     const wi_option **const all = wi_host_alloc(room * sizeof *all);
     for (size_t k = 0; k < wi_command_count && all; k++) {
-        for (size_t o = 0; wi_commands[k]->options[o]; o++) {
-            const wi_option *const option = wi_commands[k]->options[o];
-            if (!option->hidden && !came_before(option, k, o))
-                all[count++] = option;
+        for (const wi_option *at = wi_next_option(wi_commands[k], NULL); at;
+             at = wi_next_option(wi_commands[k], at)) {
+            if (!at->hidden && !came_before(at, k))
+                all[count++] = at;
         }
     }
     if (all)
@@ -134,9 +135,10 @@ static void print_command(const wi_command *command) {
     print_escaped(command->details);
     fputs("\n.PP\nOptions:", stdout);
     const char *separator = " ";
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (!(*at)->hidden) {
-            printf("%s\\-\\-%s", separator, (*at)->name);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (!at->hidden) {
+            printf("%s\\-\\-%s", separator, at->name);
             separator = ", ";
         }
     }
@@ -156,10 +158,13 @@ static void print_examples(const wi_command *command) {
 static const char ending[] =
     ".SH ENVIRONMENT\n"
     ".TP\n.B WEFT_PLACE\nThe place, where \\-\\-place is not given.\n"
+    ".TP\n.B WEFT_NCCL\nThe file of NCCL's library, for large steps between GPUs; off: none.\n"
     ".TP\n.B WEFT_SECONDS\nFor how long, about, climb and demo time each rung and each roof;\n"
     "default: 0.4. Each runs at least nine times, or with 0 once.\n"
     ".TP\n.B WEFT_THREADS\nHow many threads place cpu uses; default: one for each core that the\n"
     "process may use.\n"
+    ".TP\n.B WEFT_TRACE\nA file for a timeline of what the command does, where \\-\\-trace is\n"
+    "not given.\n"
     ".TP\n.B WEFT_TUNING\nA table of weft tune, by which variants are chosen; it must be of this\n"
     "device and version. One of another kind of place is passed over.\n"
     ".TP\n.B WEFT_VARIANT\nRungs to use, for example scan:lookback,reduce:serial.\n"

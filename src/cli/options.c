@@ -82,3 +82,7 @@ const wi_option wi_output_option = {.name = "output",
                                     .file = WI_FILE_WRITTEN};
 const wi_option wi_indices_option = {
     .name = "indices", .letter = 'i', .help = "write the elements' positions, not their values"};
+const wi_option wi_trace_option = {.name = "trace",
+                                   .value = "FILE",
+                                   .help = "write a timeline (JSON), for ui.perfetto.dev",
+                                   .file = WI_FILE_WRITTEN};

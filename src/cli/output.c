@@ -149,17 +149,18 @@ static bool is_one_file(const identity *a, const identity *b) {
 
 static wi_exit check_other_outputs(const wi_arguments *args, const wi_option *option,
                                    const identity *id) {
-    for (const wi_option *const *at = args->command->options; *at; at++) {
-        const char *const path = (*at)->file == WI_FILE_WRITTEN ? wi_value(args, *at) : NULL;
+    for (const wi_option *at = wi_next_option(args->command, NULL); at;
+         at = wi_next_option(args->command, at)) {
+        const char *const path = at->file == WI_FILE_WRITTEN ? wi_value(args, at) : NULL;
         identity other;
-        if (path && *at != option && identify(path, STDOUT_FILENO, &other) &&
+        if (path && at != option && identify(path, STDOUT_FILENO, &other) &&
             is_one_file(id, &other))
             return wi_usage(args->command,
                             "option --%s: %s is where --%s goes, too, and one would be lost; name "
                             "another file",
                             option->name,
                             wi_is_standard(path) ? "standard output" : wi_value(args, option),
-                            (*at)->name);
+                            at->name);
     }
     return WI_EXIT_OK;
 }
@@ -198,9 +199,10 @@ static wi_exit check_apart(const wi_arguments *args, const wi_option *option) {
         if (args->command->suffixes)
             result = check_input(args, option, &id, args->operand[k]);
     }
-    for (const wi_option *const *at = args->command->options; *at && result == WI_EXIT_OK; at++) {
-        if ((*at)->file == WI_FILE_READ)
-            result = check_input(args, option, &id, wi_value(args, *at));
+    for (const wi_option *at = wi_next_option(args->command, NULL); at && result == WI_EXIT_OK;
+         at = wi_next_option(args->command, at)) {
+        if (at->file == WI_FILE_READ)
+            result = check_input(args, option, &id, wi_value(args, at));
     }
     return result;
 }

@@ -50,24 +50,21 @@ wi_exit wi_usage_word(const wi_command *command, const char *what, const char *g
 
 /* ---- options ---- */
 
-static size_t option_count(const wi_command *command) {
-    size_t count = 0;
-    while (command->options[count])
-        count++;
-    return count;
-}
-
 /* The index of an option among those of the command, or their number if it is not one. */
 static size_t number_of(const wi_command *command, const wi_option *option) {
     size_t k = 0;
-    while (command->options[k] && command->options[k] != option)
-        k++;
+    for (const wi_option *at = wi_next_option(command, NULL); at && at != option; k++)
+        at = wi_next_option(command, at);
     return k;
+}
+
+static size_t option_count(const wi_command *command) {
+    return number_of(command, NULL);
 }
 
 const char *wi_value(const wi_arguments *args, const wi_option *option) {
     const size_t k = number_of(args->command, option);
-    return args->command->options[k] ? args->value[k] : NULL;
+    return k < option_count(args->command) ? args->value[k] : NULL;
 }
 
 bool wi_given(const wi_arguments *args, const wi_option *option) {
@@ -76,17 +73,19 @@ bool wi_given(const wi_arguments *args, const wi_option *option) {
 
 /* The command's option with this name of this length; NULL: there is none. */
 static const wi_option *find_option(const wi_command *command, const char *name, size_t length) {
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (strlen((*at)->name) == length && memcmp((*at)->name, name, length) == 0)
-            return *at;
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (strlen(at->name) == length && memcmp(at->name, name, length) == 0)
+            return at;
     }
     return NULL;
 }
 
 static const wi_option *find_letter(const wi_command *command, char letter) {
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if ((*at)->letter == letter)
-            return *at;
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (at->letter == letter)
+            return at;
     }
     return NULL;
 }
@@ -95,9 +94,10 @@ static wi_exit unknown_option(const wi_command *command, const char *word) {
     const char *nearest = NULL;
     char name[LONGEST_NAME] = "", all[256];
     wi_words names = {.at = NULL};
-    for (const wi_option *const *at = command->options; *at; at++) {
-        if (!(*at)->hidden)
-            wi_words_add(&names, (*at)->name);
+    for (const wi_option *at = wi_next_option(command, NULL); at;
+         at = wi_next_option(command, at)) {
+        if (!at->hidden)
+            wi_words_add(&names, at->name);
     }
     if (word[1] == '-') {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Communication between the ranks of a distributed context: one table of functions, with a backend
  * behind it. `self` is for one rank, `mpi` for the processes of an MPI communicator, `peer` for the
- * GPUs of one process.
+ * GPUs of one process; `nccl` may stand above another one (comm_nccl.h).
  *
  * All ranks make the same calls in the same order. Memory is host memory; of a backend that says so
  * (`device`) it may also be of the rank's GPU. Counts are elements of
@@ -58,12 +58,15 @@ typedef struct wi_comm_table {
     weft_status (*begin_broadcast)(weft_context *ctx, void *data, size_t n, weft_type type,
                                    int root);
     weft_status (*poll)(weft_context *ctx, bool wait, bool *over);
+    /* While a rank waits for others by other means: have they failed? And if this one has, which
+     * `status` tells, they learn it as far as the backend can. */
+    weft_status (*look)(weft_context *ctx, weft_status status);
     void (*close)(weft_context *ctx); /* frees the backend's state; waits for nobody */
 } wi_comm_table;
 
 enum {
     WI_COMM_WORDS = 8,
-    WI_COMM_ABOUT_BYTES = 128
+    WI_COMM_ABOUT_BYTES = 192
 };
 
 /* What a distributed context has beside an ordinary one. */
@@ -73,7 +76,9 @@ struct wi_comm {
     int host_rank, host_size; /* among the ranks of this machine */
     size_t piece;             /* elements in one message, at most; the same on all ranks */
     void *state;              /* the backend's own */
+    struct wi_nccl *nccl;     /* comm_nccl.c; or NULL */
     const char *call;         /* the public call that runs, for messages */
+    const char *carried;      /* by what the latest step went, if not by the backend itself */
     bool broken;
     char why[WI_MESSAGE_BYTES];      /* it is broken */
     char about[WI_COMM_ABOUT_BYTES]; /* the backend, for reports */

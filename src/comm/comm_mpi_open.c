@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens and closes backend `mpi`. What MPI has once a process (it is initialised once, and
- * finalised once) is the only state of the library outside of contexts. */
+ * finalised once) is state of the library outside of contexts, as are only open timelines. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -374,6 +374,12 @@ static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t 
     return combine_ranks(ctx, from, n, to, 0, rank > 0 ? n : 0, rank, type, op);
 }
 
+static weft_status look(weft_context *ctx, weft_status status) {
+    wi_peer_room *const room = room_of(ctx);
+    note_failure(ctx, status);
+    return atomic_load(&room->failed) == 0 ? status : wi_comm_break(ctx, room->why);
+}
+
 static void close_peer(weft_context *ctx) {
     (void)ctx; /* the room belongs to all ranks */
 }
@@ -391,6 +397,7 @@ static const wi_comm_table table = {.name = "peer",
                                     .exscan = exscan,
                                     .send = send,
                                     .recv = recv,
+                                    .look = look,
                                     .close = close_peer};
 
 void wi_comm_peer_open(weft_context *ctx, wi_peer_room *room, int rank) {

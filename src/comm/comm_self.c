@@ -69,6 +69,11 @@ static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type,
     return wi_comm_break(ctx, "the only rank cannot receive from itself");
 }
 
+static weft_status look(weft_context *ctx, weft_status status) {
+    (void)ctx;
+    return status;
+}
+
 static void close_self(weft_context *ctx) {
     (void)ctx;
 }
@@ -85,6 +90,7 @@ static const wi_comm_table table = {.name = "self",
                                     .exscan = exscan,
                                     .send = send,
                                     .recv = recv,
+                                    .look = look,
                                     .close = close_self};
 
 void wi_comm_self_open(weft_context *ctx) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comm/comm_nccl.h"
 #include "comm/comm_peer.h"
 #include "core/cores.h"
 #include "core/gpu.h"
@@ -118,6 +119,7 @@ static weft_status open_rank(weft_context *ctx, int rank, weft_context *child) {
                         .threads = child->threads,
                         .device = child->device,
                         .machine = child->machine,
+                        .tracer = child->tracer,
                         .gpu = child->gpu,
                         .team = child->team,
                         .comm = comm,
@@ -126,6 +128,8 @@ static weft_status open_rank(weft_context *ctx, int rank, weft_context *child) {
     memcpy(r->place, child->place, sizeof r->place);
     ctx->gpus->rank[rank] = r;
     wi_comm_peer_open(r, ctx->gpus->room, rank);
+    if (r->comm->size > 1)
+        wi_comm_nccl_open(r);
     const weft_status status = wi_dist_room(r, "weft_open");
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s", r->message);
 }
@@ -147,6 +151,7 @@ static void become_first(weft_context *ctx) {
     ctx->threads = first->threads;
     ctx->device = first->device;
     ctx->machine = first->machine;
+    ctx->tracer = first->tracer;
     ctx->gpu = first->gpu;
     ctx->team = first->team;
 }
@@ -209,11 +214,19 @@ weft_status wi_gpus_open(weft_context *ctx, const char *source, const char *list
     return WEFT_OK;
 }
 
+static weft_status end_nccl(weft_context *rank, void *user) {
+    (void)user;
+    return wi_comm_nccl_end(rank);
+}
+
 void wi_gpus_close(weft_context *ctx) {
     struct wi_gpus *const gpus = ctx->gpus;
+    if (gpus->count > 1 && gpus->callers.team && ctx->gpu)
+        wi_gpus_run(ctx, NULL, "weft_close", end_nccl, NULL);
     wi_team_close(gpus->callers.team);
     for (int r = 0; r < gpus->count; r++) {
         weft_context *const rank = gpus->rank[r];
+        wi_comm_nccl_close(rank);
         weft_close(rank->child);
         wi_host_free(rank->comm->words);
         wi_host_free(rank->comm);

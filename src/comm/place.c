@@ -9,6 +9,8 @@
 #include "comm/gpus.h"
 #include "core/cores.h"
 #include "core/gpu.h"
+#include "core/gpu_limits.h"
+#include "core/trace.h"
 #include "weft/mpi.h"
 
 #ifdef WEFT_EMU
@@ -58,6 +60,7 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
     ctx->threads = child->threads;
     ctx->device = child->device;
     ctx->machine = child->machine;
+    ctx->tracer = child->tracer;
     ctx->gpu = child->gpu;
     ctx->team = child->team;
     return WEFT_OK;
@@ -67,13 +70,16 @@ static weft_status open_child(weft_context *ctx, const char *source, const char 
 static void describe(weft_context *ctx) {
     wi_comm *const comm = ctx->comm;
     const int gpus = ctx->gpu ? wi_gpu_visible() : 0;
+    const char *shares = "";
     char library[WI_COMM_ABOUT_BYTES];
     if (comm->size == 1)
         return;
+    if (gpus > 0 && comm->host_size > gpus)
+        shares = wi_gpu_has_service(ctx->device) ? ", which share its GPUs by MPS"
+                                                 : ", which share its GPUs, in turns: MPS is off";
     memcpy(library, comm->about, sizeof library);
     snprintf(comm->about, sizeof comm->about, "%.60s: %d ranks, %d on this machine%s", library,
-             comm->size, comm->host_size,
-             gpus > 0 && comm->host_size > gpus ? ", which share its GPUs" : "");
+             comm->size, comm->host_size, shares);
 }
 
 weft_status wi_dist_room(weft_context *ctx, const char *source) {
@@ -108,12 +114,23 @@ weft_status wi_dist_open(weft_context *ctx, const char *source, const char *plac
     return WEFT_OK;
 }
 
+/* Ends the record of this rank, if there is one. */
+static void gather_trace(weft_context *ctx, weft_status status) {
+    wi_note note;
+    wi_trace *const trace = wi_trace_collect(ctx->child);
+    ctx->tracer = NULL;
+    if (status == WEFT_OK)
+        wi_trace_gather(ctx, trace);
+    if (trace)
+        wi_trace_leave(trace, &note);
+}
+
 void wi_dist_close(weft_context *ctx) {
     static const char name[] = "weft_close";
     wi_comm *const comm = ctx->comm;
     if (comm->calls && ctx->place[0]) { /* it was open */
         comm->call = name;
-        wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK);
+        gather_trace(ctx, wi_agree(ctx, wi_alike_bytes(0, name, sizeof name), WEFT_OK));
     }
     if (comm->calls)
         comm->calls->close(ctx);

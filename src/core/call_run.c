@@ -6,6 +6,7 @@
 
 #include "core/gpu.h"
 #include "core/stage.h"
+#include "core/trace.h"
 
 enum {
     COPY_ALIGNMENT = 256, /* the smallest alignment of device memory */
@@ -172,6 +173,20 @@ static weft_status run_in_place(weft_context *ctx, wi_call *call, wi_part_run ru
     return run(ctx, call, &part, user);
 }
 
+/* Tells the tracer what the part reads and writes. */
+static void note_traffic(weft_context *ctx, const wi_call *call, const wi_part *part) {
+    wi_traffic bytes = {0};
+    for (int k = 0; k < call->count; k++) {
+        const wi_array *const a = &call->array[k];
+        const bool cut = call->cols > 0 && !(a->use & WI_WHOLE);
+        const size_t elements = cut ? part->rows * part->cols : a->rows * a->cols;
+        const uint64_t moved = a->p ? elements * a->width : 0;
+        bytes.in += a->use & WI_IN ? moved : 0;
+        bytes.out += a->use & WI_OUT ? moved : 0;
+    }
+    ctx->tracer->bytes = bytes;
+}
+
 static weft_status run_segment(weft_context *ctx, const void *user, size_t first, size_t rows,
                                size_t cols, void *const p[], const size_t ld[]) {
     visit *const v = *(visit *const *)user;
@@ -188,6 +203,8 @@ static weft_status run_segment(weft_context *ctx, const void *user, size_t first
             part.ld[k] = ld[operand++];
         }
     }
+    if (ctx->tracer)
+        note_traffic(ctx, v->call, &part);
     return v->run(ctx, v->call, &part, v->user);
 }
 
@@ -231,7 +248,7 @@ static weft_status run_mirrored(weft_context *ctx, visit *v) {
     return close_copies(ctx, v, status);
 }
 
-weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
+static weft_status run_call(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
     bool host[WI_CALL_ARRAYS];
     if (ctx->kind == WI_CPU || !find_host(ctx, call, host))
         return run_in_place(ctx, call, run, user);
@@ -246,4 +263,18 @@ weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void 
     visit v = {.call = call, .run = run, .user = user};
     memcpy(v.host, host, (size_t)call->count * sizeof *host);
     return run_mirrored(ctx, &v);
+}
+
+weft_status wi_call_run(weft_context *ctx, wi_call *call, wi_part_run run, void *user) {
+    if (!ctx->tracer || call->asked)
+        return run_call(ctx, call, run, user);
+    const wi_part all = {.rows = call->rows, .cols = call->cols};
+    const wi_traffic before = ctx->tracer->bytes;
+    const double begin = wi_trace_host_begin(ctx, call->name, NULL);
+    note_traffic(ctx, call, &all);
+    const weft_status status = run_call(ctx, call, run, user);
+    note_traffic(ctx, call, &all);
+    wi_trace_host_end(ctx, call->name, NULL, begin);
+    ctx->tracer->bytes = before;
+    return status;
 }

@@ -8,6 +8,7 @@
 #include "comm/gpus.h"
 #include "core/cores.h"
 #include "core/gpu.h"
+#include "core/trace.h"
 #include "core/tuning.h"
 #include "core/variant.h"
 #include "cpu/team.h"
@@ -184,6 +185,8 @@ static weft_status complete(weft_context *ctx) {
     const char *const tuning = variable("WEFT_TUNING");
     if (tuning && !ctx->child && status == WEFT_OK)
         status = wi_set_tuning(ctx, "WEFT_TUNING", tuning, true);
+    if (!ctx->child && !ctx->gpus && status == WEFT_OK)
+        status = wi_trace_open(ctx, variable("WEFT_TRACE"));
     return status;
 }
 
@@ -238,6 +241,7 @@ void weft_close(weft_context *ctx) {
     if (ctx->gpus) {
         wi_gpus_close(ctx);
     } else {
+        wi_trace_close(ctx);
         if (ctx->gpu)
             wi_gpu_close(ctx);
         wi_team_close(ctx->team);

@@ -34,6 +34,7 @@ struct wi_comm;
 struct wi_gpus;
 struct wi_forecast;
 struct wi_tuning;
+struct wi_tracer;
 
 /* Something that a slice keeps in a context, which closes it: the first member of the slice's own
  * struct. */
@@ -53,6 +54,7 @@ struct weft_context {
     const wi_row *used[WI_MAX_OPS];   /* the rung that ran last */
     struct wi_tuning *tuning;         /* core/tuning.h: what rungs were measured to take; or NULL */
     struct wi_forecast *forecast;     /* core/tuning.h: records predictions; or NULL */
+    struct wi_tracer *tracer;         /* core/trace.h: records what it does; or NULL */
     wi_gpu *gpu;                      /* NULL on the cpu */
     wi_team *team;                    /* cpu/team.h: the threads */
     struct wi_comm *comm;             /* comm/comm.h: of a distributed place; else NULL */

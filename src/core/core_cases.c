@@ -4,6 +4,7 @@
 #include "arguments.h"
 #include "cases.h"
 #include "weft/mpi.h"
+#include "weft/trace.h"
 
 static void without_context(void) {
     float x = 1, y = 2;
@@ -18,6 +19,8 @@ static void without_context(void) {
     assert_int_equal(weft_sync(NULL), WEFT_EARG);
     assert_int_equal(weft_set_stream(NULL, NULL), WEFT_EARG);
     assert_int_equal(weft_set_tuning(NULL, NULL), WEFT_EARG);
+    assert_int_equal(weft_trace_begin(NULL, "t.json"), WEFT_EARG);
+    assert_int_equal(weft_trace_end(NULL), WEFT_EARG);
     uint64_t count = 1, own;
     assert_int_equal(weft_own_count(NULL, &count, &own), WEFT_EARG);
     assert_int_equal(weft_open_mpi(NULL, "mpi", &x), WEFT_EARG);
@@ -36,6 +39,7 @@ static void null_arguments(weft_context *ctx) {
     REFUSED("weft_copy", "from", weft_copy(ctx, r.x, NULL, 4));
     REFUSED("weft_alloc", "memory", weft_alloc(ctx, NULL, 4));
     REFUSED("weft_use", "op", weft_use(ctx, NULL, "serial"));
+    REFUSED("weft_trace_begin", "path", weft_trace_begin(ctx, NULL));
     assert_int_equal(weft_free(ctx, NULL), WEFT_OK);
     uint64_t count = 3, own = 0;
     REFUSED("weft_own_count", "count", weft_own_count(ctx, NULL, &own));
@@ -89,6 +93,15 @@ static weft_status run_sync(weft_context *ctx, test_arrays *a) {
     return status == WEFT_OK ? weft_set_stream(ctx, NULL) : status;
 }
 
+static weft_status run_trace(weft_context *ctx, test_arrays *a) {
+    const weft_status status = weft_trace_begin(ctx, "/dev/null");
+    if (status != WEFT_OK)
+        return status;
+    const weft_status copied = weft_copy(ctx, a->z, a->x, a->n * sizeof *a->x);
+    const weft_status ended = weft_trace_end(ctx);
+    return copied == WEFT_OK ? ended : copied;
+}
+
 static const test_refusal refusals[] = {
     {"core: null arguments", null_arguments},
     {"core: overlaps", overlaps},
@@ -100,6 +113,7 @@ static const test_call calls[] = {
     {"weft_alloc", run_alloc, NULL, NULL},
     {"weft_copy", run_copy, NULL, NULL},
     {"weft_sync", run_sync, NULL, NULL},
+    {"weft_trace_begin", run_trace, NULL, NULL},
 };
 
 const test_cases wi_core_cases = {.without_context = without_context,

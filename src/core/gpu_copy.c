@@ -5,6 +5,7 @@
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "core/stage.h"
+#include "core/trace.h"
 
 enum {
     STAGE_FROM_BYTES = 1 << 20 /* the driver makes smaller pageable copies */
@@ -34,11 +35,21 @@ static weft_status copy_staged(weft_context *ctx, void *to, const void *from, si
     return wi_stage_run(ctx, &args);
 }
 
+/* Queues a copy on the context's stream. */
+static weft_status queue_copy(weft_context *ctx, void *to, const void *from, size_t bytes,
+                              enum cudaMemcpyKind kind, const char *doing) {
+    const cudaStream_t stream = ctx->gpu->stream;
+    const long mark =
+        ctx->tracer ? wi_gpu_mark_copy(ctx, stream, to, from, bytes) : WI_TRACE_NOTHING;
+    const weft_status status = wi_cuda(ctx, cudaMemcpyAsync(to, from, bytes, kind, stream), doing);
+    if (mark != WI_TRACE_NOTHING)
+        wi_gpu_mark_end(ctx, mark, stream);
+    return status;
+}
+
 static weft_status copy_direct(weft_context *ctx, void *to, const void *from, size_t bytes,
                                bool wait) {
-    weft_status status =
-        wi_cuda(ctx, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, ctx->gpu->stream),
-                "copying memory");
+    weft_status status = queue_copy(ctx, to, from, bytes, cudaMemcpyDefault, "copying memory");
     if (status == WEFT_OK && wait)
         status = wi_cuda(ctx, cudaStreamSynchronize(ctx->gpu->stream), "waiting for a copy");
     return status;
@@ -95,8 +106,7 @@ weft_status wi_gpu_copy_within(weft_context *ctx, void *to, const void *from, si
     if (status != WEFT_OK)
         return status;
     status =
-        wi_cuda(ctx, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, ctx->gpu->stream),
-                "copying within device memory");
+        queue_copy(ctx, to, from, bytes, cudaMemcpyDeviceToDevice, "copying within device memory");
     wi_gpu_leave(ctx, before);
     return status;
 }

@@ -173,3 +173,10 @@ void wi_watch_launch(weft_context *ctx, const wi_launch_shape *shape) {
         (double)use->blocks * (double)threads / (double)limits.threads_per_multiprocessor;
     use->bound = find_bound(&limits, use);
 }
+
+bool wi_gpu_has_service(int device) {
+    enum {
+        MPS_ENABLED = 133 /* cudaDevAttrMpsEnabled, which toolkits before 12.6 do not name */
+    };
+    return wi_device_attribute(device, (enum cudaDeviceAttr)MPS_ENABLED) != 0;
+}

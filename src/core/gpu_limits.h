@@ -72,6 +72,10 @@ typedef struct wi_watch {
     bool full; /* there were more than fit */
 } wi_watch;
 
+/* Do processes share this GPU through CUDA's multi-process service, so that their kernels run at
+ * the same time? False, too, if the driver does not tell (before CUDA 12.6). */
+bool wi_gpu_has_service(int device);
+
 /* Records every launch from now on in `watch`; NULL stops it. */
 void wi_gpu_watch(weft_context *ctx, wi_watch *watch);
 

@@ -7,6 +7,7 @@
 #include "core/gpu_limits.h"
 #include "core/rows.h"
 #include "core/stage.h"
+#include "core/trace.h"
 
 const wi_ladder wi_stage_ladder = {"stage", NULL, 0};
 
@@ -178,6 +179,11 @@ const char *wi_bound_name(wi_bound bound) {
     return "";
 }
 
+bool wi_gpu_has_service(int device) {
+    (void)device;
+    return false;
+}
+
 void wi_gpu_watch(weft_context *ctx, wi_watch *watch) {
     (void)ctx;
     (void)watch;
@@ -202,4 +208,28 @@ weft_status wi_gpu_keep_table(weft_context *ctx, void **p, const void *from, siz
 void wi_gpu_drop_table(weft_context *ctx, void *p) {
     (void)ctx;
     (void)p;
+}
+
+long wi_gpu_mark(weft_context *ctx, void *stream, const char *op, const char *what,
+                 wi_traffic bytes) {
+    (void)ctx, (void)stream, (void)op, (void)what, (void)bytes;
+    return WI_TRACE_NOTHING;
+}
+
+void wi_gpu_mark_end(weft_context *ctx, long mark, void *stream) {
+    (void)ctx, (void)mark, (void)stream;
+}
+
+void *wi_gpu_stream(const weft_context *ctx) {
+    (void)ctx;
+    return NULL;
+}
+
+bool wi_gpu_marks_open(weft_context *ctx) {
+    (void)ctx;
+    return false;
+}
+
+void wi_gpu_marks_close(weft_context *ctx) {
+    (void)ctx;
 }

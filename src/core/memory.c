@@ -5,6 +5,7 @@
 #include "comm/gpus.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
+#include "core/trace.h"
 #ifdef WEFT_CUDA
 #    include "core/stage.h"
 #endif
@@ -48,7 +49,18 @@ weft_status weft_free(weft_context *ctx, void *memory) {
     return WEFT_OK;
 }
 
+static weft_status copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    if (wi_is_gpus(ctx))
+        return wi_gpus_copy(ctx, to, from, bytes);
+    if (ctx->gpu)
+        return wi_gpu_copy(ctx, to, from, bytes);
+    wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
+                        (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);
+    return WEFT_OK;
+}
+
 weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t bytes) {
+    static const char name[] = "weft_copy";
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     if (bytes == 0)
@@ -58,13 +70,15 @@ weft_status weft_copy(weft_context *ctx, void *to, const void *from, size_t byte
                        to ? "from" : "to", bytes);
     if (wi_overlap(to, bytes, from, bytes))
         return wi_fail(ctx, WEFT_EARG, "weft_copy: to and from overlap; pass separate memory");
-    if (wi_is_gpus(ctx))
-        return wi_gpus_copy(ctx, to, from, bytes);
-    if (ctx->gpu)
-        return wi_gpu_copy(ctx, to, from, bytes);
-    wi_pitched_copy_all(ctx, ctx->threads, (wi_pitched){to, bytes},
-                        (wi_pitched){(void *)(uintptr_t)from, bytes}, 1, bytes);
-    return WEFT_OK;
+    if (!ctx->tracer)
+        return copy(ctx, to, from, bytes);
+    const wi_traffic before = ctx->tracer->bytes;
+    const double begin = wi_trace_host_begin(ctx, name, NULL);
+    ctx->tracer->bytes = (wi_traffic){bytes, bytes};
+    const weft_status status = copy(ctx, to, from, bytes);
+    wi_trace_host_end(ctx, name, NULL, begin);
+    ctx->tracer->bytes = before;
+    return status;
 }
 
 weft_status wi_copy_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,

@@ -6,6 +6,7 @@
 
 #include "comm/gpus.h"
 #include "core/gpu.h"
+#include "core/trace.h"
 #include "core/tuning.h"
 #include "core/variant.h"
 
@@ -293,7 +294,7 @@ weft_status wi_run_row(weft_context *ctx, const wi_ladder *ladder, const wi_row 
     weft_status status = wi_gpu_enter(ctx, &before);
     if (status != WEFT_OK)
         return status;
-    status = row->run(ctx, args);
+    status = ctx->tracer ? wi_trace_row(ctx, ladder, row, args) : row->run(ctx, args);
     wi_gpu_leave(ctx, before);
     if (status == WEFT_OK)
         ctx->used[index_of(ladder)] = row;

@@ -7,9 +7,10 @@
 
 #include "core/rows.h"
 #include "core/stage_job.h"
+#include "core/trace.h"
 
-weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
-                                size_t row_bytes, cudaStream_t stream) {
+static weft_status queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
+                              size_t row_bytes, cudaStream_t stream) {
     const bool dense = to.pitch_bytes == row_bytes && from.pitch_bytes == row_bytes;
     if (rows == 1 || dense)
         return wi_cuda(ctx,
@@ -22,9 +23,19 @@ weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched fro
                        "queueing a copy of rows between host and device");
     weft_status status = WEFT_OK;
     for (size_t row = 0; row < rows && status == WEFT_OK; row++)
-        status = wi_stage_queue_rows(ctx, (wi_pitched){to.p + row * to.pitch_bytes, row_bytes},
-                                     (wi_pitched){from.p + row * from.pitch_bytes, row_bytes}, 1,
-                                     row_bytes, stream);
+        status = queue_rows(ctx, (wi_pitched){to.p + row * to.pitch_bytes, row_bytes},
+                            (wi_pitched){from.p + row * from.pitch_bytes, row_bytes}, 1, row_bytes,
+                            stream);
+    return status;
+}
+
+weft_status wi_stage_queue_rows(weft_context *ctx, wi_pitched to, wi_pitched from, size_t rows,
+                                size_t row_bytes, cudaStream_t stream) {
+    if (!ctx->tracer)
+        return queue_rows(ctx, to, from, rows, row_bytes, stream);
+    const long mark = wi_gpu_mark_copy(ctx, stream, to.p, from.p, rows * row_bytes);
+    const weft_status status = queue_rows(ctx, to, from, rows, row_bytes, stream);
+    wi_gpu_mark_end(ctx, mark, stream);
     return status;
 }
 
@@ -38,8 +49,15 @@ weft_status wi_stage_run_kernel(const wi_stage_job *j, wi_segment s, char *const
         p[k] = direct ? wi_stage_array_at(&j->arrays, array, s.row, s.col) : at[array];
         ld[k] = direct ? o->pitch_bytes / o->element_bytes : s.cols;
     }
-    return j->args->run(j->ctx, j->args->user, s.row * j->arrays.cols + s.col, s.rows, s.cols, p,
-                        ld);
+    void *const stream = j->ctx->gpu->stream;
+    const long mark = j->ctx->tracer
+                          ? wi_gpu_mark(j->ctx, stream, j->args->call, "segment", (wi_traffic){0})
+                          : WI_TRACE_NOTHING;
+    const weft_status status =
+        j->args->run(j->ctx, j->args->user, s.row * j->arrays.cols + s.col, s.rows, s.cols, p, ld);
+    if (mark != WI_TRACE_NOTHING)
+        wi_gpu_mark_end(j->ctx, mark, stream);
+    return status;
 }
 
 /* ---- the ladder and its entry ---- */

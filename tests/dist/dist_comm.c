@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comm/comm.h"
+#include "core/gpu.h"
 #include "dist.h"
 
 enum {
@@ -119,6 +120,8 @@ void dist_test_comm(void **state) {
     assert_true(dist_ranks <= MOST_RANKS);
     assert_string_equal(comm->calls->name, dist_ranks > 1 ? "mpi" : "self");
     assert_true(strlen(weft_comm(dist_ctx)) > 0);
+    const bool shared = dist_ctx->gpu && dist_ranks > 1 && dist_ranks > wi_gpu_visible();
+    assert_int_equal(strstr(weft_comm(dist_ctx), "share its GPUs") != NULL, shared);
     assert_string_equal(weft_comm(dist_one), "");
     assert_int_equal(weft_ranks(dist_one), 1);
     for (size_t k = 0; k < 3; k++) {

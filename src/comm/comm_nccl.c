@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a step goes by NCCL is decided by all ranks together, for it must be the same on all: a
+ * small all-reduce of the backend below tells whether each has its arrays on its GPU. The first
+ * such step opens NCCL. A step is queued on the rank's stream and waited for, with an eye on ranks
+ * that have failed. */
+#include "comm/comm_nccl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/dist.h"
+#include "comm/nccl.h"
+#include "core/gpu.h"
+
+#ifdef WEFT_CUDA
+
+#    include <sched.h>
+
+enum {
+#    ifdef WEFT_EMU
+    LEAST_BYTES = 1 << 14, /* so that tests are short */
+#    else
+    LEAST_BYTES = 1 << 20, /* less is as fast without */
+#    endif
+    FILE_BYTES = 1024,
+    SPINS = 1000,
+    LOOK_TURNS = 4096
+};
+
+typedef enum nccl_state {
+    UNTRIED,
+    OPEN,
+    NONE,  /* on all ranks */
+    FAILED /* it was open, and may be on others */
+} nccl_state;
+
+struct wi_nccl {
+    wi_comm_table table; /* what ctx->comm->calls points to */
+    const wi_comm_table *under;
+    nccl_state state;
+    const wi_nccl_library *library;
+    void *comm;
+    char file[FILE_BYTES]; /* that WEFT_NCCL names; or "" */
+    char why[WI_NCCL_WHY_BYTES];
+    char about[WI_NCCL_WHY_BYTES + 64];
+};
+
+static struct wi_nccl *nccl_of(const weft_context *ctx) {
+    return ctx->comm->nccl;
+}
+
+/* ---- opening ---- */
+
+/* All ranks learn whether all of them are well. */
+static weft_status all_well(weft_context *ctx, bool well, bool *all) {
+    const uint64_t own = well;
+    uint64_t least = 0;
+    const weft_status status =
+        nccl_of(ctx)->under->all_reduce(ctx, &own, &least, 1, WEFT_U64, WEFT_MIN);
+    *all = status == WEFT_OK && least;
+    return status;
+}
+
+static void say_why(struct wi_nccl *m, const char *what, int result) {
+    snprintf(m->why, sizeof m->why, "%s: %.100s", what, m->library->error(result));
+}
+
+/* Leaves NCCL without a word to the other ranks. */
+static weft_status give_up(weft_context *ctx, nccl_state state, const char *otherwise) {
+    struct wi_nccl *const m = nccl_of(ctx);
+    if (m->comm)
+        m->library->abort(m->comm);
+    m->comm = NULL;
+    wi_nccl_unload(m->library);
+    m->library = NULL;
+    m->state = state;
+    if (!*m->why)
+        snprintf(m->why, sizeof m->why, "%s", otherwise);
+    return WEFT_OK;
+}
+
+/* Rank 0 makes the name of the communicator, and all join it. */
+static weft_status join(weft_context *ctx) {
+    struct wi_nccl *const m = nccl_of(ctx);
+    const wi_comm *const comm = ctx->comm;
+    wi_nccl_id id = {{0}};
+    int before, result = WI_NCCL_OK;
+    bool well;
+    if (comm->rank == 0)
+        result = m->library->unique_id(&id);
+    if (result != WI_NCCL_OK)
+        say_why(m, "ncclGetUniqueId", result);
+    weft_status status = all_well(ctx, result == WI_NCCL_OK, &well);
+    if (status != WEFT_OK || !well)
+        return status == WEFT_OK ? give_up(ctx, NONE, "rank 0 cannot open it") : status;
+    status = m->under->broadcast(ctx, id.bytes, sizeof id.bytes, WEFT_U8, 0);
+    if (status != WEFT_OK)
+        return status;
+    result = wi_gpu_enter(ctx->child, &before) == WEFT_OK
+                 ? m->library->init_rank(&m->comm, comm->size, id, comm->rank)
+                 : 1;
+    wi_gpu_leave(ctx->child, before);
+    if (result != WI_NCCL_OK) {
+        m->comm = NULL;
+        say_why(m, "ncclCommInitRank", result);
+    }
+    status = all_well(ctx, result == WI_NCCL_OK, &well);
+    if (status == WEFT_OK && well)
+        m->state = OPEN;
+    return status == WEFT_OK && !well ? give_up(ctx, NONE, "another rank cannot open it") : status;
+}
+
+static weft_status open_nccl(weft_context *ctx) {
+    struct wi_nccl *const m = nccl_of(ctx);
+    bool well;
+    m->library = wi_nccl_load(m->file, m->why);
+    const weft_status status = all_well(ctx, m->library != NULL, &well);
+    if (status != WEFT_OK)
+        return status;
+    return well ? join(ctx) : give_up(ctx, NONE, "another rank does not have it");
+}
+
+/* ---- steps ---- */
+
+typedef enum step_kind {
+    BROADCAST,
+    REDUCE,
+    ALL_REDUCE,
+    ALL_GATHER,
+    ALL_GATHER_V,
+    REDUCE_SCATTER,
+    ALL_TO_ALL_V,
+} step_kind;
+
+/* A step. A broadcast has its data in `to`. */
+typedef struct step {
+    step_kind kind;
+    const void *from;
+    void *to;
+    size_t from_n, to_n; /* elements there */
+    size_t n;            /* what the step is given */
+    const size_t *sent, *got;
+    weft_type type;
+    weft_op op;
+    int root;
+    size_t large; /* elements that tell, alike on all ranks, whether it is worth it; 0: they do not
+                     know */
+} step;
+
+static int nccl_type(weft_type type) {
+    switch (type) {
+    case WEFT_I8:
+        return WI_NCCL_I8;
+    case WEFT_U8:
+        return WI_NCCL_U8;
+    case WEFT_I32:
+        return WI_NCCL_I32;
+    case WEFT_U32:
+        return WI_NCCL_U32;
+    case WEFT_I64:
+        return WI_NCCL_I64;
+    case WEFT_U64:
+        return WI_NCCL_U64;
+    case WEFT_F32:
+        return WI_NCCL_F32;
+    case WEFT_F64:
+        return WI_NCCL_F64;
+    default:
+        return -1;
+    }
+}
+
+static int nccl_op(weft_op op) {
+    switch (op) {
+    case WEFT_SUM:
+        return WI_NCCL_SUM;
+    case WEFT_PRODUCT:
+        return WI_NCCL_PRODUCT;
+    case WEFT_MIN:
+        return WI_NCCL_MIN;
+    case WEFT_MAX:
+        return WI_NCCL_MAX;
+    default:
+        return -1;
+    }
+}
+
+static bool reduces(step_kind kind) {
+    return kind == REDUCE || kind == ALL_REDUCE || kind == REDUCE_SCATTER;
+}
+
+/* Can NCCL do it? Of a floating-point reduction only a sum is ours, as of all backends. */
+static bool can(const step *s) {
+    if (!reduces(s->kind))
+        return true;
+    const bool summed = !wi_type_is_float(s->type) || s->op == WEFT_SUM;
+    return summed && nccl_type(s->type) >= 0 && nccl_op(s->op) >= 0;
+}
+
+static bool on_gpu(const weft_context *ctx, const void *p, size_t n) {
+    return n == 0 || wi_is_device(ctx->child, p);
+}
+
+/* Is the step one for NCCL? The answer is the same on all ranks. */
+static weft_status choose(weft_context *ctx, const step *s, bool *yes) {
+    struct wi_nccl *const m = nccl_of(ctx);
+    *yes = false;
+    if (m->state == NONE || ctx->comm->broken || !can(s) ||
+        s->large < LEAST_BYTES / weft_type_size(s->type))
+        return WEFT_OK;
+    weft_status status = all_well(
+        ctx, m->state != FAILED && on_gpu(ctx, s->from, s->from_n) && on_gpu(ctx, s->to, s->to_n),
+        yes);
+    if (status == WEFT_OK && *yes && m->state == UNTRIED)
+        status = open_nccl(ctx);
+    *yes = *yes && m->state == OPEN;
+    return status;
+}
+
+/* ---- by NCCL ---- */
+
+/* Sends and receives what each pair of ranks has for each other, as bytes. */
+static int queue_exchange(weft_context *ctx, const step *s, void *stream) {
+    const struct wi_nccl *const m = nccl_of(ctx);
+    const size_t size = weft_type_size(s->type);
+    const bool same = s->kind == ALL_GATHER_V; /* every rank gets the same */
+    const char *from = s->from;
+    char *to = s->to;
+    int result = m->library->group_start();
+    for (int r = 0; r < ctx->comm->size && result == WI_NCCL_OK; r++) {
+        const size_t sent = same ? s->from_n : s->sent[r];
+        if (sent > 0)
+            result = m->library->send(from, sent * size, WI_NCCL_U8, r, m->comm, stream);
+        if (s->got[r] > 0 && result == WI_NCCL_OK)
+            result = m->library->recv(to, s->got[r] * size, WI_NCCL_U8, r, m->comm, stream);
+        from += same ? 0 : sent * size;
+        to += s->got[r] * size;
+    }
+    const int ended = m->library->group_end();
+    return result == WI_NCCL_OK ? ended : result;
+}
+
+static int queue_step(weft_context *ctx, const step *s, void *stream) {
+    const struct wi_nccl *const m = nccl_of(ctx);
+    const wi_nccl_library *const l = m->library;
+    const int type = nccl_type(s->type), op = nccl_op(s->op);
+    const size_t size = weft_type_size(s->type);
+    switch (s->kind) {
+    case BROADCAST:
+        return l->broadcast(s->to, s->to, s->n * size, WI_NCCL_U8, s->root, m->comm, stream);
+    case REDUCE:
+        return l->reduce(s->from, s->to, s->n, type, op, s->root, m->comm, stream);
+    case ALL_REDUCE:
+        return l->all_reduce(s->from, s->to, s->n, type, op, m->comm, stream);
+    case ALL_GATHER:
+        return l->all_gather(s->from, s->to, s->n * size, WI_NCCL_U8, m->comm, stream);
+    case REDUCE_SCATTER:
+        return l->reduce_scatter(s->from, s->to, s->n, type, op, m->comm, stream);
+    default:
+        return queue_exchange(ctx, s, stream);
+    }
+}
+
+static weft_status nccl_failed(weft_context *ctx, int result) {
+    struct wi_nccl *const m = nccl_of(ctx);
+    char why[WI_MESSAGE_BYTES];
+    say_why(m, "NCCL", result);
+    snprintf(why, sizeof why, "rank %d: %s", ctx->comm->rank, m->why);
+    give_up(ctx, FAILED, "");
+    const weft_status status = wi_comm_break(ctx, why);
+    m->under->look(ctx, status);
+    return status;
+}
+
+/* Waits for the stream; if a rank has failed, or NCCL has, the communicator is broken. */
+static weft_status wait(weft_context *ctx) {
+    const struct wi_nccl *const m = nccl_of(ctx);
+    const cudaEvent_t event = ctx->gpu->order;
+    for (unsigned turn = 1;; turn++) {
+        const cudaError_t error = cudaEventQuery(event);
+        if (error == cudaSuccess)
+            return WEFT_OK;
+        if (error != cudaErrorNotReady)
+            return wi_cuda(ctx, error, "communication by NCCL");
+        cudaGetLastError();
+        if (turn > SPINS)
+            sched_yield();
+        if (turn % LOOK_TURNS != 0)
+            continue;
+        int result = WI_NCCL_OK;
+        const int asked = m->library->async_error(m->comm, &result);
+        if (asked != WI_NCCL_OK || (result != WI_NCCL_OK && result != WI_NCCL_IN_PROGRESS))
+            return nccl_failed(ctx, asked != WI_NCCL_OK ? asked : result);
+        const weft_status status = m->under->look(ctx, WEFT_OK);
+        if (status != WEFT_OK) {
+            give_up(ctx, FAILED, "a rank has failed");
+            return status;
+        }
+    }
+}
+
+static weft_status run_by_nccl(weft_context *ctx, const step *s) {
+    int before;
+    weft_status status = wi_local(ctx, wi_gpu_enter(ctx->child, &before));
+    if (status != WEFT_OK)
+        return status;
+    const cudaStream_t stream = ctx->child->gpu->stream;
+    const int result = queue_step(ctx, s, stream);
+    if (result != WI_NCCL_OK)
+        status = nccl_failed(ctx, result);
+    if (status == WEFT_OK)
+        status = wi_cuda(ctx, cudaEventRecord(ctx->child->gpu->order, stream),
+                         "marking communication by NCCL");
+    if (status == WEFT_OK)
+        status = wait(ctx);
+    wi_gpu_leave(ctx->child, before);
+    ctx->comm->carried = "nccl";
+    return status;
+}
+
+/* ---- by the backend below ---- */
+
+static weft_status run_under(weft_context *ctx, const step *s) {
+    const wi_comm_table *const under = nccl_of(ctx)->under;
+    ctx->comm->carried = under->name;
+    switch (s->kind) {
+    case BROADCAST:
+        return under->broadcast(ctx, s->to, s->n, s->type, s->root);
+    case REDUCE:
+        return under->reduce(ctx, s->from, s->to, s->n, s->type, s->op, s->root);
+    case ALL_REDUCE:
+        return under->all_reduce(ctx, s->from, s->to, s->n, s->type, s->op);
+    case ALL_GATHER:
+        return under->all_gather(ctx, s->from, s->to, s->n, s->type);
+    case ALL_GATHER_V:
+        return under->all_gather_v(ctx, s->from, s->to, s->got, s->type);
+    case REDUCE_SCATTER:
+        return under->reduce_scatter(ctx, s->from, s->to, s->n, s->type, s->op);
+    default:
+        return under->all_to_all_v(ctx, s->from, s->sent, s->to, s->got, s->type);
+    }
+}
+
+static weft_status run(weft_context *ctx, const step *s) {
+    bool by_nccl;
+    const weft_status status = choose(ctx, s, &by_nccl);
+    if (status != WEFT_OK)
+        return status;
+    return by_nccl ? run_by_nccl(ctx, s) : run_under(ctx, s);
+}
+
+/* ---- the table ---- */
+
+static size_t sum(const weft_context *ctx, const size_t counts[]) {
+    size_t all = 0;
+    for (int r = 0; r < ctx->comm->size; r++)
+        all += counts[r];
+    return all;
+}
+
+static weft_status barrier(weft_context *ctx) {
+    return nccl_of(ctx)->under->barrier(ctx);
+}
+
+static weft_status broadcast(weft_context *ctx, void *data, size_t n, weft_type type, int root) {
+    const step s = {
+        .kind = BROADCAST, .to = data, .to_n = n, .n = n, .type = type, .root = root, .large = n};
+    return run(ctx, &s);
+}
+
+static weft_status reduce(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
+                          weft_op op, int root) {
+    const size_t to_n = ctx->comm->rank == root ? n : 0;
+    const step s = {.kind = REDUCE,
+                    .from = from,
+                    .to = to,
+                    .from_n = n,
+                    .to_n = to_n,
+                    .n = n,
+                    .type = type,
+                    .op = op,
+                    .root = root,
+                    .large = n};
+    return run(ctx, &s);
+}
+
+static weft_status all_reduce(weft_context *ctx, const void *from, void *to, size_t n,
+                              weft_type type, weft_op op) {
+    const step s = {.kind = ALL_REDUCE,
+                    .from = from,
+                    .to = to,
+                    .from_n = n,
+                    .to_n = n,
+                    .n = n,
+                    .type = type,
+                    .op = op,
+                    .large = n};
+    return run(ctx, &s);
+}
+
+static weft_status all_gather(weft_context *ctx, const void *from, void *to, size_t n,
+                              weft_type type) {
+    const size_t all = n * (size_t)ctx->comm->size;
+    const step s = {.kind = ALL_GATHER,
+                    .from = from,
+                    .to = to,
+                    .from_n = n,
+                    .to_n = all,
+                    .n = n,
+                    .type = type,
+                    .large = all};
+    return run(ctx, &s);
+}
+
+static weft_status all_gather_v(weft_context *ctx, const void *from, void *to,
+                                const size_t counts[], weft_type type) {
+    const size_t all = sum(ctx, counts);
+    const step s = {.kind = ALL_GATHER_V,
+                    .from = from,
+                    .to = to,
+                    .from_n = counts[ctx->comm->rank],
+                    .to_n = all,
+                    .got = counts,
+                    .type = type,
+                    .large = all};
+    return run(ctx, &s);
+}
+
+static weft_status reduce_scatter(weft_context *ctx, const void *from, void *to, size_t n,
+                                  weft_type type, weft_op op) {
+    const size_t all = n * (size_t)ctx->comm->size;
+    const step s = {.kind = REDUCE_SCATTER,
+                    .from = from,
+                    .to = to,
+                    .from_n = all,
+                    .to_n = n,
+                    .n = n,
+                    .type = type,
+                    .op = op,
+                    .large = all};
+    return run(ctx, &s);
+}
+
+/* Ranks do not know how much the others exchange, so the largest count decides. */
+static weft_status all_to_all_v(weft_context *ctx, const void *from, const size_t sent[], void *to,
+                                const size_t got[], weft_type type) {
+    struct wi_nccl *const m = nccl_of(ctx);
+    step s = {.kind = ALL_TO_ALL_V,
+              .from = from,
+              .to = to,
+              .from_n = sum(ctx, sent),
+              .to_n = sum(ctx, got),
+              .sent = sent,
+              .got = got,
+              .type = type};
+    if (m->state == NONE || ctx->comm->broken || sent == ctx->comm->ones) /* counts */
+        return run_under(ctx, &s);
+    const uint64_t own = s.from_n > s.to_n ? s.from_n : s.to_n;
+    uint64_t most = 0;
+    const weft_status status = m->under->all_reduce(ctx, &own, &most, 1, WEFT_U64, WEFT_MAX);
+    s.large = (size_t)most;
+    return status == WEFT_OK ? run(ctx, &s) : status;
+}
+
+static weft_status exscan(weft_context *ctx, const void *from, void *to, size_t n, weft_type type,
+                          weft_op op) {
+    return nccl_of(ctx)->under->exscan(ctx, from, to, n, type, op);
+}
+
+static weft_status send(weft_context *ctx, const void *data, size_t n, weft_type type,
+                        int to_rank) {
+    return nccl_of(ctx)->under->send(ctx, data, n, type, to_rank);
+}
+
+static weft_status recv(weft_context *ctx, void *data, size_t n, weft_type type, int from_rank) {
+    return nccl_of(ctx)->under->recv(ctx, data, n, type, from_rank);
+}
+
+static weft_status look(weft_context *ctx, weft_status status) {
+    return nccl_of(ctx)->under->look(ctx, status);
+}
+
+static void close_all(weft_context *ctx) {
+    const wi_comm_table *const under = nccl_of(ctx)->under;
+    wi_comm_nccl_close(ctx);
+    under->close(ctx);
+}
+
+static const wi_comm_table table = {.barrier = barrier,
+                                    .broadcast = broadcast,
+                                    .reduce = reduce,
+                                    .all_reduce = all_reduce,
+                                    .all_gather = all_gather,
+                                    .all_gather_v = all_gather_v,
+                                    .reduce_scatter = reduce_scatter,
+                                    .all_to_all_v = all_to_all_v,
+                                    .exscan = exscan,
+                                    .send = send,
+                                    .recv = recv,
+                                    .look = look,
+                                    .close = close_all};
+
+void wi_comm_nccl_open(weft_context *rank) {
+    wi_comm *const comm = rank->comm;
+    struct wi_nccl *const m = wi_host_alloc(sizeof *m);
+    if (!m)
+        return;
+    *m = (struct wi_nccl){.table = table, .under = comm->calls};
+    const char *const wish = getenv("WEFT_NCCL");
+    if (wish)
+        snprintf(m->file, sizeof m->file, "%s", wish);
+    m->table.name = m->under->name;
+    m->table.device = m->under->device;
+    comm->nccl = m;
+    comm->calls = &m->table;
+}
+
+weft_status wi_comm_nccl_end(weft_context *rank) {
+    struct wi_nccl *const m = rank->comm->nccl;
+    bool all_open;
+    if (!m || (m->state != OPEN && m->state != FAILED))
+        return WEFT_OK;
+    const weft_status status = all_well(rank, m->state == OPEN, &all_open);
+    if (all_open)
+        m->library->destroy(m->comm);
+    m->comm = all_open ? NULL : m->comm;
+    give_up(rank, NONE, "it has been closed");
+    return status;
+}
+
+void wi_comm_nccl_close(weft_context *rank) {
+    struct wi_nccl *const m = rank->comm->nccl;
+    if (!m)
+        return;
+    give_up(rank, NONE, "");
+    rank->comm->calls = m->under;
+    rank->comm->nccl = NULL;
+    wi_host_free(m);
+}
+
+const char *wi_comm_nccl_about(const weft_context *rank) {
+    struct wi_nccl *const m = rank->comm->nccl;
+    if (!m)
+        return "";
+    if (m->state >= NONE)
+        snprintf(m->about, sizeof m->about, "not by NCCL: %s", m->why);
+    else
+        snprintf(m->about, sizeof m->about, "%s",
+                 m->state == OPEN ? "large steps by NCCL" : "NCCL not needed so far");
+    return m->about;
+}
+
+#else
+
+void wi_comm_nccl_open(weft_context *rank) {
+    (void)rank;
+}
+
+weft_status wi_comm_nccl_end(weft_context *rank) {
+    (void)rank;
+    return WEFT_OK;
+}
+
+void wi_comm_nccl_close(weft_context *rank) {
+    (void)rank;
+}
+
+const char *wi_comm_nccl_about(const weft_context *rank) {
+    (void)rank;
+    return "";
+}
+#endif

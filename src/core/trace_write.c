@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of a timeline: JSON of the "Trace Event Format", which Perfetto and Chrome read. A
+ * process of the file is a rank, a thread of the file a lane. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/trace.h"
+
+enum {
+    LINE_BYTES = 512
+};
+
+/* Where text goes: to a file, or to memory, which may be NULL to count. */
+typedef struct sink {
+    FILE *file;
+    char *text;
+    size_t bytes; /* so far */
+    bool any;     /* a line was written: the next needs a comma before it */
+    bool failed;
+} sink;
+
+static void put(sink *s, const char *text, size_t length) {
+    if (s->file)
+        s->failed = s->failed || fwrite(text, 1, length, s->file) != length;
+    else if (s->text)
+        memcpy(s->text + s->bytes, text, length);
+    s->bytes += length;
+}
+
+static void put_line(sink *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put_line(sink *s, const char *format, ...) {
+    char line[LINE_BYTES];
+    va_list values;
+    va_start(values, format);
+    const int length = vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    if (s->any)
+        put(s, ",\n", 2);
+    s->any = true;
+    put(s, line, (size_t)length);
+}
+
+/* ---- lines ---- */
+
+static const char *lane_name(int lane) {
+    static const char *const names[WI_TRACE_LANES] = {"calls",     "stream",    "caller's stream",
+                                                      "side lane", "copies in", "copies out"};
+    return names[lane];
+}
+
+static int thread_of(const wi_tracer *tracer, int lane) {
+    return tracer->number * WI_TRACE_LANES + lane + 1;
+}
+
+static void put_lane(sink *s, int process, const wi_tracer *tracer, int lane) {
+    char lost[64] = "";
+    if (tracer->dropped > 0 && lane == WI_LANE_HOST)
+        snprintf(lost, sizeof lost, " (%zu spans not recorded)", tracer->dropped);
+    put_line(s,
+             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":"
+             "\"%s %s%s\"}}",
+             process, thread_of(tracer, lane), tracer->place, lane_name(lane), lost);
+    put_line(s,
+             "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%d,\"tid\":%d,\"args\":{"
+             "\"sort_index\":%d}}",
+             process, thread_of(tracer, lane), thread_of(tracer, lane));
+}
+
+static void put_span(sink *s, int process, const wi_tracer *tracer, const wi_span *span,
+                     double origin) {
+    char bytes[96] = "";
+    const int64_t begin = (int64_t)((span->begin - origin) * 1e9 + 0.5);
+    const int64_t end = (int64_t)((span->end - origin) * 1e9 + 0.5);
+    const int64_t length = end > begin ? end - begin : 0;
+    if (span->bytes.in > 0 || span->bytes.out > 0)
+        snprintf(bytes, sizeof bytes, "\"bytes_read\":%" PRIu64 ",\"bytes_written\":%" PRIu64,
+                 span->bytes.in, span->bytes.out);
+    put_line(s,
+             "{\"ph\":\"X\",\"name\":\"%s%s%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,"
+             "\"dur\":%" PRId64 ".%03d,\"args\":{%s}}",
+             span->op, span->what ? " " : "", span->what ? span->what : "", process,
+             thread_of(tracer, span->lane), (double)begin / 1e3, length / 1000,
+             (int)(length % 1000), bytes);
+}
+
+static void put_tracer(sink *s, int process, const wi_tracer *tracer, double origin) {
+    bool used[WI_TRACE_LANES] = {[WI_LANE_HOST] = true};
+    for (size_t k = 0; k < tracer->count; k++)
+        used[tracer->spans[k].lane] = true;
+    for (int lane = 0; lane < WI_TRACE_LANES; lane++) {
+        if (used[lane])
+            put_lane(s, process, tracer, lane);
+    }
+    for (size_t k = 0; k < tracer->count; k++)
+        put_span(s, process, tracer, &tracer->spans[k], origin);
+}
+
+/* `origin`, in nanoseconds since 1970, is where the times of the file begin. */
+static void put_trace(sink *s, const wi_trace *trace, uint64_t origin) {
+    const double begin = trace->begun - (double)(int64_t)(trace->origin - origin) * 1e-9;
+    char name[64] = "weft";
+    if (trace->ranks > 1)
+        snprintf(name, sizeof name, "weft, rank %d of %d", trace->rank, trace->ranks);
+    put_line(s, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"%s\"}}",
+             trace->rank, name);
+    for (const wi_tracer *tracer = trace->ended; tracer; tracer = tracer->next)
+        put_tracer(s, trace->rank, tracer, begin);
+}
+
+/* ---- files and texts ---- */
+
+char *wi_trace_text(const wi_trace *trace, uint64_t origin, size_t *bytes) {
+    sink s = {.text = NULL};
+    put_trace(&s, trace, origin);
+    *bytes = s.bytes;
+    char *const text = wi_host_alloc(s.bytes);
+    s = (sink){.text = text};
+    if (text)
+        put_trace(&s, trace, origin);
+    return text;
+}
+
+bool wi_trace_write(const wi_trace *trace, FILE *file) {
+    sink s = {.file = file};
+    static const char end[] = "\n]}\n";
+    char begin[LINE_BYTES];
+    const int length = snprintf(begin, sizeof begin,
+                                "{\"otherData\":{\"version\":\"weft %s\"},"
+                                "\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n",
+                                weft_version());
+    put(&s, begin, (size_t)length);
+    put_trace(&s, trace, trace->origin);
+    if (trace->others) {
+        put(&s, ",\n", 2);
+        put(&s, trace->others, trace->others_bytes);
+    }
+    put(&s, end, sizeof end - 1);
+    return !s.failed;
+}
