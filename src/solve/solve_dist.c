@@ -335,7 +335,8 @@ static weft_status substitute(ranks *s) {
         for (size_t i = 0; i < n; i++)
             put(s, own, i + j * n,
                 wi_times_power(s->r[i + (s->share_first + j) * n], -powers[s->share_first + j]));
-    const wi_lu_solving call = {.type = s->type,
+    const wi_lu_solving call = {.call = s->call,
+                                .type = s->type,
                                 .transposed = s->args->transposed,
                                 .columns = s->own,
                                 .nrhs = s->share,

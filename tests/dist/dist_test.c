@@ -130,7 +130,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_top_k),     cmocka_unit_test(dist_test_first),
         cmocka_unit_test(dist_test_choice),    cmocka_unit_test(dist_test_places),
         cmocka_unit_test(dist_test_lu_factor), cmocka_unit_test(dist_test_lu_solve),
-        cmocka_unit_test(dist_test_solve),
+        cmocka_unit_test(dist_test_cholesky),  cmocka_unit_test(dist_test_solve),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -147,12 +147,14 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_search),   cmocka_unit_test(dist_test_top_k),
         cmocka_unit_test(dist_test_order),    cmocka_unit_test(dist_test_leaving),
         cmocka_unit_test(dist_test_open),     cmocka_unit_test(dist_test_lu_factor),
-        cmocka_unit_test(dist_test_lu_solve), cmocka_unit_test(dist_test_solve),
+        cmocka_unit_test(dist_test_lu_solve), cmocka_unit_test(dist_test_cholesky),
+        cmocka_unit_test(dist_test_solve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
 int main(int argc, char **argv) {
+        cmocka_set_test_filter(getenv("DIST_ONLY"));
     const char *const place = argc > 1 ? argv[1] : "mpi:cpu:1";
     if (argc > 2 && strcmp(argv[2], "kill") == 0)
         return dist_kill(place);

@@ -2,7 +2,7 @@
 /* On a GPU the next block is factored and sent on the side lane, while the lane of the context has
  * the rest of the work. On a cpu the owner of the next block factors it first; it is sent in the
  * background, where the communicator can, while all change the rest of their columns. */
-#include "comm/sweep.h"
+#include "lu/sweep.h"
 
 #include "core/gpu.h"
 
@@ -232,4 +232,13 @@ weft_status wi_sweep_run(wi_sweep *s) {
         return status;
     STEP(s, weft_sync(child_of(s)));
     return wi_agree(s->c->ctx, 0, s->status);
+}
+
+unsigned wi_sweep_blocks_beside(const weft_context *child) {
+#ifdef WEFT_CUDA
+    if (child->gpu && child->gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
+        return (unsigned)child->gpu->multiprocessors - WI_LARGEST_CLUSTER;
+#endif
+    (void)child;
+    return 0;
 }

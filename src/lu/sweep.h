@@ -4,7 +4,7 @@
 #ifndef WI_SWEEP_H
 #define WI_SWEEP_H
 
-#include "comm/cyclic.h"
+#include "lu/cyclic.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +51,9 @@ weft_status wi_sweep_take(wi_sweep *s);
 /* Does it. Returns WEFT_OK on all ranks, or a failure on all. */
 weft_status wi_sweep_run(wi_sweep *s);
 void wi_sweep_end(wi_sweep *s);
+
+/* How many blocks of threads a product beside a block that is factored may have; 0: any. */
+unsigned wi_sweep_blocks_beside(const weft_context *child);
 
 #ifdef __cplusplus
 }
