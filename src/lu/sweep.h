@@ -42,8 +42,9 @@ typedef struct wi_sweep {
     size_t blocks; /* that are factored */
     bool ahead;    /* the next block is factored and sent while others are changed */
     char *message[2];
-    char *wire;         /* a copy in host memory, if the communicator reaches no other */
-    weft_status status; /* of this rank's own steps */
+    size_t message_bytes; /* of the largest */
+    char *wire;           /* a copy in host memory, if the communicator reaches no other */
+    weft_status status;   /* of this rank's own steps */
 } wi_sweep;
 
 /* Takes the memory for messages; may fail on one rank alone. */
