@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The public call that factors, on every kind of place. */
-#include "cholesky/cholesky.h"
+#include "cholesky/cholesky_dist.h"
+#include "comm/gpus.h"
 
 #include "core/call.h"
 #include "core/gpu.h"
@@ -73,30 +74,66 @@ static weft_status tell(weft_context *ctx, const int64_t *words) {
     return WEFT_OK;
 }
 
-weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n, void *a,
-                                 size_t lda) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = wi_cholesky_check(ctx, name, type, how);
-    if (status != WEFT_OK)
-        return status;
-    const bool by_rows = how & WEFT_ROW_MAJOR, upper = how & WEFT_UPPER_TRIANGLE;
-    request r = {.args = {.type = type, .upper = upper != by_rows, .n = n},
-                 .words = {WI_CHOLESKY_NONE, WI_CHOLESKY_NONE}};
-    const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */
-    const wi_array array = by_rows ? wi_matrix("a", a, n, n, "lda", lda, type, use)
-                                   : wi_columns("a", a, n, n, "lda", lda, type, use);
-    wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, array);
-    status = wi_call_check(ctx, &call);
-    if (status != WEFT_OK || n == 0)
-        return status;
+/* ---- over ranks, and over all GPUs ---- */
+
+static weft_status run_ranks(weft_context *ctx, const wi_cholesky_call *call, weft_status status) {
+    return wi_dist_run(ctx, &wi_cholesky_ladder, name, call->args.type,
+                       wi_alike(wi_alike(0, call->args.upper), call->by_rows), status, call);
+}
+
+/* All ranks have the whole matrix, and find the same words. */
+static weft_status run_share(weft_context *rank, void *user) {
+    wi_cholesky_call call = *(const wi_cholesky_call *)user;
+    int64_t unused[WI_CHOLESKY_WORDS];
+    call.words = weft_rank(rank) == 0 ? call.words : unused;
+    return run_ranks(rank, &call, WEFT_OK);
+}
+
+/* One GPU factors smaller matrices as fast. */
+static bool wants_gpus(weft_context *ctx, const wi_cholesky_args *g) {
+    enum {
+        LEAST = 16384
+    };
+    return (g->n >= LEAST || wi_is_forced(ctx, &wi_cholesky_ladder)) &&
+           wi_gpus_wanted(ctx, &wi_cholesky_ladder, g->a, g->n * g->lda, weft_type_size(g->type));
+}
+
+static weft_status run_local(weft_context *ctx, wi_call *call, request *r) {
     if (ctx->kind == WI_CUDA && wi_gpu_capturing(ctx))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: waits to tell whether a is positive definite, and cannot be captured; "
                        "factor before the capture",
                        name);
-    status = wi_call_run(ctx, &call, run, &r);
+    if (!wants_gpus(ctx, &r->args))
+        return wi_call_run(ctx, call, run, r);
+    /* What is the upper triangle by columns in memory is the lower one by rows. */
+    wi_cholesky_call spread = {r->args, r->args.upper, true, r->words};
+    spread.args.upper = false;
+    return wi_gpus_run(ctx, &wi_cholesky_ladder, name, run_share, &spread);
+}
+
+weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n, void *a,
+                                 size_t lda) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_cholesky_check(ctx, name, type, how);
+    const bool by_rows = how & WEFT_ROW_MAJOR, upper = how & WEFT_UPPER_TRIANGLE;
+    request r = {.args = {.type = type, .upper = upper != by_rows, .n = n, .a = a, .lda = lda},
+                 .words = {WI_CHOLESKY_NONE, WI_CHOLESKY_NONE}};
+    if (wi_is_dist(ctx)) {
+        wi_cholesky_call call = {r.args, by_rows, false, r.words};
+        call.args.upper = upper;
+        status = run_ranks(ctx, &call, status);
+        return status == WEFT_OK ? tell(ctx, r.words) : status;
+    }
+    const unsigned use = WI_IN | WI_OUT; /* of the other triangle all is kept */
+    wi_call call;
+    wi_call_begin(&call, name, 0, 0);
+    wi_call_add(&call, by_rows ? wi_matrix("a", a, n, n, "lda", lda, type, use)
+                               : wi_columns("a", a, n, n, "lda", lda, type, use));
+    if (status == WEFT_OK)
+        status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK && n > 0)
+        status = run_local(ctx, &call, &r);
     return status == WEFT_OK ? tell(ctx, r.words) : status;
 }

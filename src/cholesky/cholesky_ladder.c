@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rungs of cholesky: which calls each can do, and what it costs. */
 #include "cholesky/cholesky_cost.h"
+#include "cholesky/cholesky_dist.h"
 #include "cpu/blas.h"
 
 enum {
@@ -13,6 +14,13 @@ static const char *fits_openblas(const weft_context *ctx, const void *args) {
     if (g->n > INT32_MAX || g->lda > INT32_MAX)
         return "counts with 32 bits: needs sizes below 2^31";
     return wi_blas_load() ? NULL : "needs libopenblas.so.0, which is not on this machine";
+}
+
+/* Also of a call over ranks, which begins alike. */
+static const char *fits_ranks(const weft_context *ctx, const void *args) {
+    const wi_cholesky_args *const g = args;
+    (void)ctx;
+    return g->upper ? "needs the lower triangle over ranks" : NULL;
 }
 
 static const wi_row rows[] = {
@@ -64,6 +72,14 @@ static const wi_row rows[] = {
      .seconds = wi_cholesky_overlapped_seconds,
      .run = wi_cholesky_overlapped},
 #endif
+    {.name = "ranks",
+     .what = "blocks of columns dealt out; the next is factored and sent while all multiply",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .scope = WI_DISTRIBUTED,
+     .types = CHOLESKY_TYPES,
+     .misfit = fits_ranks,
+     .seconds = wi_no_rival,
+     .run = wi_cholesky_ranks},
 };
 
 const wi_ladder wi_cholesky_ladder = {"cholesky", rows, sizeof rows / sizeof rows[0]};

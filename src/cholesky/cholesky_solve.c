@@ -5,6 +5,7 @@
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "gemm/trsm.h"
+#include "lu/lu_dist.h"
 
 enum {
     L,
@@ -82,18 +83,41 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
     return status;
 }
 
+static weft_status solve_ranks(weft_context *ctx, const wi_cholesky_system *s, weft_status status) {
+    const wi_lu_solving call = {.call = name,
+                                .type = s->type,
+                                .by_rows = s->by_rows,
+                                .spd = true,
+                                .columns = s->n,
+                                .nrhs = s->nrhs,
+                                .lu = s->l,
+                                .lda = s->lda,
+                                .b = s->b,
+                                .ldb = s->ldb};
+    if (status == WEFT_OK && s->upper)
+        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
+                         "%s: over ranks it takes the lower triangle; leave WEFT_UPPER_TRIANGLE "
+                         "out",
+                         name);
+    return wi_lu_solve_ranks(ctx, &call, status);
+}
+
 weft_status weft_cholesky_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                 size_t nrhs, const void *l, size_t lda, void *b, size_t ldb) {
-    weft_status status = wi_check_context(ctx);
-    if (status == WEFT_OK)
-        status = wi_cholesky_check(ctx, name, type, how);
-    if (status != WEFT_OK)
-        return status;
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = wi_cholesky_check(ctx, name, type, how);
     wi_cholesky_system s = {.type = type,
                             .by_rows = how & WEFT_ROW_MAJOR,
                             .upper = how & WEFT_UPPER_TRIANGLE,
                             .n = n,
-                            .nrhs = nrhs};
+                            .nrhs = nrhs,
+                            .l = l,
+                            .lda = lda,
+                            .b = b,
+                            .ldb = ldb};
+    if (wi_is_dist(ctx))
+        return solve_ranks(ctx, &s, status);
     const unsigned use = WI_IN | WI_OUT;
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
@@ -101,7 +125,8 @@ weft_status weft_cholesky_solve(weft_context *ctx, unsigned how, weft_type type,
                                  : wi_columns("l", l, n, n, "lda", lda, type, WI_IN));
     wi_call_add(&call, s.by_rows ? wi_matrix("b", b, n, nrhs, "ldb", ldb, type, use)
                                  : wi_columns("b", b, n, nrhs, "ldb", ldb, type, use));
-    status = wi_call_check(ctx, &call);
+    if (status == WEFT_OK)
+        status = wi_call_check(ctx, &call);
     if (status != WEFT_OK || n == 0 || nrhs == 0)
         return status;
     return wi_call_run(ctx, &call, run, &s);

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-#include "comm/sweep.h"
 #include "core/gpu.h"
 #include "core/rowcopy.h"
 #include "gemm/trsm.h"
+#include "lu/sweep.h"
 
 static const char name[] = "weft_lu_factor";
 
@@ -145,16 +145,6 @@ static weft_status solve(const work *w, const block *b, const char *l, char *x, 
     return b->pivots == 1 ? WEFT_OK : wi_pick(child, &wi_trsm_ladder, t.type, &t)->run(child, &t);
 }
 
-/* Multiprocessors that products leave to a panel in a cluster beside them. */
-static unsigned blocks_beside(const weft_context *child) {
-#ifdef WEFT_CUDA
-    if (child->gpu && child->gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
-        return (unsigned)child->gpu->multiprocessors - WI_LARGEST_CLUSTER;
-#endif
-    (void)child;
-    return 0;
-}
-
 /* A22 -= L21 U12 */
 static weft_status multiply(const work *w, const block *b, const char *l, char *x, size_t n,
                             bool beside) {
@@ -173,7 +163,7 @@ static weft_status multiply(const work *w, const block *b, const char *l, char *
                             .ldb = w->c.ld,
                             .c = x + below * width,
                             .ldc = w->c.ld,
-                            .blocks_most = beside ? blocks_beside(child) : 0};
+                            .blocks_most = beside ? wi_sweep_blocks_beside(child) : 0};
     return g.m == 0 ? WEFT_OK : wi_pick(child, &wi_gemm_ladder, g.type, &g)->run(child, &g);
 }
 
@@ -285,7 +275,7 @@ static weft_status factor_all(work *w, size_t columns, bool ahead) {
 weft_status wi_lu_over_ranks(weft_context *ctx, const void *args, size_t columns, bool ahead) {
     const wi_lu_call *const call = args;
     const wi_lu_args *const g = &call->args;
-    const wi_given given = {g->type, call->by_rows, call->shared, g->m, g->n, g->a, g->lda};
+    const wi_given given = {g->type, call->by_rows, call->shared, false, g->m, g->n, g->a, g->lda};
     work w = {.call = call, .sweep = {.c = &w.c}};
     weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
     call->words[WI_LU_SINGULAR] = call->words[WI_LU_INFINITE] = WI_LU_NONE;

@@ -37,8 +37,10 @@ weft_status wi_lu_run_gpus(weft_context *ctx, const char *call, const wi_lu_args
 /* A call of weft_lu_solve over ranks, as its user makes it: `columns` of lu and `nrhs` of b are
  * what this rank passes. */
 typedef struct wi_lu_solving {
+    const char *call; /* its name */
     weft_type type;
     bool by_rows, transposed;
+    bool spd; /* lu is the factor of cholesky, a lower triangle, and there is no pivot */
     size_t columns, nrhs;
     const void *lu;
     size_t lda;

@@ -180,7 +180,8 @@ weft_status weft_lu_solve(weft_context *ctx, unsigned how, weft_type type, size_
         return WEFT_EARG;
     const weft_status status =
         wi_lu_check(ctx, name, type, how, HOWS, "WEFT_ROW_MAJOR and WEFT_TRANSPOSE_A");
-    const wi_lu_solving g = {.type = type,
+    const wi_lu_solving g = {.call = name,
+                             .type = type,
                              .by_rows = how & WEFT_ROW_MAJOR,
                              .transposed = how & WEFT_TRANSPOSE_A,
                              .columns = n,

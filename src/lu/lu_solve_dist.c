@@ -10,16 +10,15 @@
 #include "lu/lu_dist.h"
 #include "weft/map.h"
 
-static const char name[] = "weft_lu_solve";
-
 enum {
     LU,
-    PIVOT,
-    B
+    B,
+    PIVOT /* not of spd */
 };
 
 typedef struct work {
     weft_context *ctx;
+    const wi_lu_solving *call;
     wi_lu_system s; /* n is the order; nrhs, lu and b are what this rank passes */
     size_t columns; /* of lu that this rank passes */
     size_t first;   /* the first of them in the whole */
@@ -200,9 +199,9 @@ typedef struct sweep {
     size_t rows_in, rows_out;
 } sweep;
 
-static sweep sweep_of(const work *w, bool upper) {
+static sweep sweep_of(const work *w, bool upper, bool transposed) {
     const int rank = w->ctx->comm->rank, size = w->ctx->comm->size;
-    const bool transposed = w->s.transposed, up = upper == transposed;
+    const bool up = upper == transposed;
     const int step = up ? 1 : -1, from = rank - step, to = rank + step;
     const size_t above = w->first, below = w->s.n - w->first - w->columns;
     const size_t done = up ? above : below, left = up ? below : above;
@@ -248,7 +247,7 @@ static weft_status solve_own(const work *w, const sweep *v, char *y, size_t rhs)
     const wi_triangle_args t = {.type = w->s.type,
                                 .upper = v->upper != w->s.by_rows,
                                 .transposed = v->transposed != w->s.by_rows,
-                                .unit = !v->upper,
+                                .unit = !v->upper && !w->call->spd,
                                 .m = w->columns,
                                 .n = rhs,
                                 .alpha = 1,
@@ -300,8 +299,8 @@ static void pull(work *w, const sweep *v, char *y, size_t rhs) {
 }
 
 /* Y = op(T) \ Y */
-static weft_status sweep_ranks(work *w, bool upper) {
-    const sweep v = sweep_of(w, upper);
+static weft_status sweep_ranks(work *w, bool upper, bool transposed) {
+    const sweep v = sweep_of(w, upper, transposed);
     weft_status status = WEFT_OK;
     for (size_t k = 0; k < w->all_rhs && status == WEFT_OK; k += w->together) {
         const size_t left = w->all_rhs - k, rhs = left < w->together ? left : w->together;
@@ -320,9 +319,16 @@ static weft_status sweep_ranks(work *w, bool upper) {
 /* ---- all of it ---- */
 
 static void exchange(work *w) {
-    if (w->s.nrhs > 0)
+    if (w->s.nrhs > 0 && !w->call->spd)
         STEP(w, wi_lu_swap_rows(w->ctx->child, w->s.type, w->s.nrhs, w->x, w->s.n, w->s.n,
                                 w->s.pivot, !w->s.transposed));
+}
+
+/* With L and U, with U' and L', or with L and L'. */
+static weft_status sweep_both(work *w) {
+    const bool spd = w->call->spd, transposed = w->s.transposed;
+    const weft_status status = sweep_ranks(w, transposed, transposed);
+    return status == WEFT_OK ? sweep_ranks(w, !transposed && !spd, transposed || spd) : status;
 }
 
 static weft_status solve_entered(work *w) {
@@ -336,9 +342,7 @@ static weft_status solve_entered(work *w) {
         exchange(w);
     status = gather_rows(w);
     if (status == WEFT_OK)
-        status = sweep_ranks(w, w->s.transposed);
-    if (status == WEFT_OK)
-        status = sweep_ranks(w, !w->s.transposed);
+        status = sweep_both(w);
     if (status == WEFT_OK)
         status = scatter_rows(w);
     if (status != WEFT_OK)
@@ -359,7 +363,7 @@ static weft_status run(weft_context *child, wi_call *call, const wi_part *part, 
     (void)call;
     w->s.lu = part->p[LU];
     w->s.lda = part->ld[LU];
-    w->s.pivot = part->p[PIVOT];
+    w->s.pivot = w->call->spd ? NULL : part->p[PIVOT];
     w->s.b = part->p[B];
     w->s.ldb = part->ld[B];
     weft_status status = wi_gpu_enter(child, &before);
@@ -380,15 +384,17 @@ static weft_status run_checked(work *w, const wi_lu_solving *g) {
     const bool by_rows = w->s.by_rows;
     const unsigned use = WI_IN | WI_OUT;
     wi_call call;
-    wi_call_begin(&call, name, 0, 0);
-    wi_call_add(&call, by_rows ? wi_matrix("lu", g->lu, n, own, "lda", g->lda, type, WI_IN)
-                               : wi_columns("lu", g->lu, n, own, "lda", g->lda, type, WI_IN));
-    wi_call_add(&call, wi_elements("pivot", g->pivot, n, WEFT_I64, WI_IN));
+    const char *const lu = g->spd ? "l" : "lu";
+    wi_call_begin(&call, g->call, 0, 0);
+    wi_call_add(&call, by_rows ? wi_matrix(lu, g->lu, n, own, "lda", g->lda, type, WI_IN)
+                               : wi_columns(lu, g->lu, n, own, "lda", g->lda, type, WI_IN));
     wi_call_add(&call, by_rows ? wi_matrix("b", g->b, n, rhs, "ldb", g->ldb, type, use)
                                : wi_columns("b", g->b, n, rhs, "ldb", g->ldb, type, use));
+    if (!g->spd)
+        wi_call_add(&call, wi_elements("pivot", g->pivot, n, WEFT_I64, WI_IN));
     weft_status status = wi_call_check(child, &call);
-    if (status == WEFT_OK)
-        status = wi_lu_check_pivots(child, name, n, g->pivot);
+    if (status == WEFT_OK && !g->spd)
+        status = wi_lu_check_pivots(child, g->call, n, g->pivot);
     status = wi_agree(ctx, 0, wi_local(ctx, status));
     if (status != WEFT_OK || n == 0 || w->all_rhs == 0)
         return status;
@@ -397,14 +403,16 @@ static weft_status run_checked(work *w, const wi_lu_solving *g) {
 }
 
 weft_status wi_lu_solve_ranks(weft_context *ctx, const wi_lu_solving *g, weft_status status) {
-    const uint64_t alike = wi_alike_bytes(
-        wi_alike(wi_alike(wi_alike(0, g->type), g->by_rows), g->transposed), name, sizeof name);
+    const unsigned flags = (unsigned)g->by_rows | (unsigned)g->transposed << 1;
+    const uint64_t alike =
+        wi_alike_bytes(wi_alike(wi_alike(0, g->type), flags), g->call, strlen(g->call));
     work w = {
         .ctx = ctx,
+        .call = g,
         .columns = g->columns,
         .s = {
             .type = g->type, .by_rows = g->by_rows, .transposed = g->transposed, .nrhs = g->nrhs}};
-    ctx->comm->call = name;
+    ctx->comm->call = g->call;
     status = wi_agree(ctx, alike, status);
     if (status != WEFT_OK)
         return status;

@@ -2,7 +2,7 @@
 /* Systems over ranks, which have the columns of A. All factor and substitute together; vectors of
  * the group of right-hand sides that is worked on are the same on all ranks, in host memory, and so
  * are all decisions. What ranks add up is added in their order. */
-#include "solve/solve_dist.h"
+#include "solve/solve_ranks.h"
 
 #include <math.h>
 
@@ -13,47 +13,8 @@ enum {
     A,
     B,
     X,
-    GROUP = WI_SYSTEM_GROUP,
-    BLOCKS = 20,
-    USUAL_STEPS = 10
+    GROUP = WI_SYSTEM_GROUP
 };
-
-typedef struct ranks {
-    weft_context *ctx, *child;
-    const wi_solve_ranks_args *args;
-    const wi_system_place *place;
-    weft_report *report;
-    const char *call;
-    weft_type type;
-    size_t n;          /* the order, */
-    size_t first, own; /* and the columns of A that this rank passes */
-    size_t rhs_first, rhs, all_rhs;
-    const uint64_t *all; /* own and rhs of each rank */
-    wi_grid a, b;        /* of op(A): own columns, or rows if it is transposed */
-    wi_grid x;           /* what the call passes */
-    char *f;             /* factors of A, own columns */
-    int64_t *pivot, *at;
-    size_t *counts;
-    size_t group, share, share_first; /* right-hand sides in work; those this rank substitutes */
-    /* On all ranks alike, on the host, n x group each: */
-    double *c, *z, *r, *size;
-    double *low; /* what r is short of, as each rank has it */
-    double *row_most, *gathered, *gathered_low;
-    char *d;               /* corrections, of the type */
-    double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
-    double norm;
-    /* On the place: */
-    double *place_x, *place_c, *place_r, *place_size;
-    int32_t *no_shift;
-    void *room;
-    struct {
-        void *p;
-        bool host;
-    } block[BLOCKS];
-    int blocks;
-    weft_status status; /* of taking memory */
-    bool entered;
-} ranks;
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -61,7 +22,7 @@ static size_t least(size_t a, size_t b) {
 
 /* ---- memory ---- */
 
-static void *take(ranks *s, size_t bytes, bool host) {
+static void *take(wi_ranks *s, size_t bytes, bool host) {
     void *p = NULL;
     if (s->status != WEFT_OK)
         return NULL;
@@ -75,7 +36,7 @@ static void *take(ranks *s, size_t bytes, bool host) {
     return p;
 }
 
-static wi_product product_of(const ranks *s, size_t count) {
+wi_product wi_ranks_product(const wi_ranks *s, size_t count) {
     return (wi_product){.g = s->a,
                         .count = count,
                         .x = s->place_x,
@@ -84,10 +45,10 @@ static wi_product product_of(const ranks *s, size_t count) {
                         .room = s->room};
 }
 
-static void take_all(ranks *s) {
+static void take_all(wi_ranks *s) {
     const size_t n = s->n, size = (size_t)s->ctx->comm->size, group = least(GROUP, s->all_rhs);
     const size_t block = n * (group > 0 ? group : 1) * sizeof(double);
-    const wi_product p = product_of(s, group > 0 ? group : 1);
+    const wi_product p = wi_ranks_product(s, group > 0 ? group : 1);
     s->f = take(s, n * s->own * weft_type_size(s->type), false);
     s->at = take(s, sizeof(uint64_t), false);
     s->place_x = take(s, block, false);
@@ -114,7 +75,7 @@ static void take_all(ranks *s) {
     s->own_x = s->own_b + n * s->rhs;
 }
 
-static void give_all(ranks *s) {
+static void give_all(wi_ranks *s) {
     for (int k = 0; k < s->blocks; k++) {
         if (s->block[k].host)
             wi_host_free(s->block[k].p);
@@ -125,12 +86,11 @@ static void give_all(ranks *s) {
 
 /* ---- between host and place, and between ranks ---- */
 
-static weft_status move(ranks *s, void *to, const void *from, size_t bytes) {
+weft_status wi_ranks_move(wi_ranks *s, void *to, const void *from, size_t bytes) {
     return wi_local(s->ctx, weft_copy(s->child, to, from, bytes));
 }
 
-/* x = the sum over ranks, or the largest: in their order. `status` is how this rank has fared. */
-static weft_status combine(ranks *s, double *x, size_t n, bool largest, weft_status status) {
+weft_status wi_ranks_combine(wi_ranks *s, double *x, size_t n, bool largest, weft_status status) {
     status = wi_agree(s->ctx, 0, status);
     if (status == WEFT_OK)
         status = s->ctx->comm->calls->all_gather(s->ctx, x, s->gathered, n, WEFT_F64);
@@ -145,30 +105,29 @@ static weft_status combine(ranks *s, double *x, size_t n, bool largest, weft_sta
     return status;
 }
 
-/* What a product with own columns has found goes to whole vectors: if op(A) is transposed, to this
- * rank's rows of them. */
-static weft_status spread(ranks *s, const double *place, size_t count, double *whole) {
+weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, double *whole) {
     const size_t n = s->n;
     weft_status status = WEFT_OK;
     if (!s->args->transposed)
-        return move(s, whole, place, n * count * sizeof *whole);
+        return wi_ranks_move(s, whole, place, n * count * sizeof *whole);
     memset(whole, 0, n * count * sizeof *whole);
     for (size_t k = 0; k < count && status == WEFT_OK; k++)
-        status = move(s, whole + k * n + s->first, place + k * s->own, s->own * sizeof *whole);
+        status =
+            wi_ranks_move(s, whole + k * n + s->first, place + k * s->own, s->own * sizeof *whole);
     return status;
 }
 
 /* ---- the system ---- */
 
 /* Refuses what is not finite. */
-static weft_status check_finite(ranks *s, const wi_grid *g, const char *which, size_t row,
+static weft_status check_finite(wi_ranks *s, const wi_grid *g, const char *which, size_t row,
                                 size_t column) {
     uint64_t at = UINT64_MAX;
     if (g->rows == 0 || g->columns == 0)
         return WEFT_OK;
     weft_status status = wi_local(s->ctx, s->place->first_bad(s->child, g, (uint64_t *)s->at));
     if (status == WEFT_OK)
-        status = move(s, &at, s->at, sizeof at);
+        status = wi_ranks_move(s, &at, s->at, sizeof at);
     if (status != WEFT_OK || at == UINT64_MAX)
         return status;
     return wi_fail(s->ctx, WEFT_ENONFINITE,
@@ -177,7 +136,7 @@ static weft_status check_finite(ranks *s, const wi_grid *g, const char *which, s
                    s->call, which, (size_t)(at % g->rows) + row, (size_t)(at / g->rows) + column);
 }
 
-static weft_status load(ranks *s) {
+static weft_status load(wi_ranks *s) {
     const bool transposed = s->args->transposed;
     const wi_grid columns = transposed ? wi_grid_turned(&s->a) : s->a;
     weft_status status =
@@ -192,41 +151,41 @@ static weft_status load(ranks *s) {
         one.columns = 1;
         status = wi_local(s->ctx, s->place->copy(s->child, &one, WEFT_F64, s->place_x, s->n));
         if (status == WEFT_OK)
-            status = move(s, s->own_b + j * s->n, s->place_x, s->n * sizeof(double));
+            status = wi_ranks_move(s, s->own_b + j * s->n, s->place_x, s->n * sizeof(double));
     }
     return status;
 }
 
 /* The largest entry of each row, and the norm. */
-static weft_status measure_matrix(ranks *s) {
+static weft_status measure_matrix(wi_ranks *s) {
     const size_t n = s->n;
-    wi_product p = product_of(s, 1);
+    wi_product p = wi_ranks_product(s, 1);
     weft_status status = WEFT_OK;
     memset(s->row_most, 0, n * sizeof *s->row_most);
     memset(s->size, 0, n * sizeof *s->size);
     if (s->own > 0) {
         status = wi_local(s->ctx, s->place->rows_range(s->child, &s->a, s->place_r, s->place_size));
         if (status == WEFT_OK)
-            status = spread(s, s->place_r, 1, s->row_most);
+            status = wi_ranks_spread(s, s->place_r, 1, s->row_most);
         for (size_t j = 0; j < n; j++)
             s->z[j] = 1;
         if (status == WEFT_OK)
-            status = move(s, s->place_x, s->z, n * sizeof *s->z);
+            status = wi_ranks_move(s, s->place_x, s->z, n * sizeof *s->z);
         if (status == WEFT_OK)
             status = wi_local(s->ctx, s->place->multiply(s->child, &p));
         if (status == WEFT_OK)
-            status = spread(s, s->place_size, 1, s->size);
+            status = wi_ranks_spread(s, s->place_size, 1, s->size);
     }
-    status = combine(s, s->row_most, n, true, status);
+    status = wi_ranks_combine(s, s->row_most, n, true, status);
     if (status == WEFT_OK)
-        status = combine(s, s->size, n, false, status);
+        status = wi_ranks_combine(s, s->size, n, false, status);
     for (size_t i = 0; i < n && status == WEFT_OK; i++)
         s->norm = wi_larger(s->norm, s->size[i]);
     return status;
 }
 
 /* log |det| and its sign, of the diagonal of U. */
-static weft_status measure_determinant(ranks *s) {
+static weft_status measure_determinant(wi_ranks *s) {
     const size_t width = weft_type_size(s->type);
     double parts[2] = {0, 1}; /* of own columns */
     weft_status status = WEFT_OK;
@@ -234,21 +193,21 @@ static weft_status measure_determinant(ranks *s) {
         double value;
         float narrow;
         const char *const u = s->f + (s->first + k + k * s->n) * width;
-        status = move(s, width == sizeof value ? (void *)&value : &narrow, u, width);
+        status = wi_ranks_move(s, width == sizeof value ? (void *)&value : &narrow, u, width);
         const double entry = width == sizeof value ? value : (double)narrow;
         parts[0] += log(fabs(entry));
         parts[1] *= (entry < 0) != (s->pivot[s->first + k] != (int64_t)(s->first + k)) ? -1 : 1;
     }
     double negative = parts[1] < 0;
-    status = combine(s, &parts[0], 1, false, status);
+    status = wi_ranks_combine(s, &parts[0], 1, false, status);
     if (status == WEFT_OK)
-        status = combine(s, &negative, 1, false, status);
+        status = wi_ranks_combine(s, &negative, 1, false, status);
     s->report->log_abs_det = parts[0];
     s->report->sign_det = fmod(negative, 2) == 0 ? 1 : -1;
     return status;
 }
 
-static weft_status factor(ranks *s) {
+static weft_status factor(wi_ranks *s) {
     int64_t words[WI_LU_WORDS];
     const wi_lu_call call = {
         .args =
@@ -271,254 +230,9 @@ static weft_status factor(ranks *s) {
                    s->call, s->report->column);
 }
 
-/* ---- one group of right-hand sides ---- */
-
-/* to = `count` columns of n elements on all ranks; this rank has `own` of them, and rank r
- * s->counts[r] elements. */
-static weft_status gather_columns(ranks *s, const void *own, void *to, weft_type type) {
-    return s->ctx->comm->calls->all_gather_v(s->ctx, own, to, s->counts, type);
-}
-
-/* c = the right-hand sides from number k on. */
-static weft_status gather_group(ranks *s, size_t k) {
-    size_t begin = 0, own_at = 0;
-    for (int r = 0; r < s->ctx->comm->size; r++) {
-        const size_t end = begin + s->all[2 * (size_t)r + 1];
-        const size_t from = begin > k ? begin : k, to = least(end, k + s->group);
-        s->counts[r] = from < to ? (to - from) * s->n : 0;
-        if (r == s->ctx->comm->rank && from < to)
-            own_at = from - begin;
-        begin = end;
-    }
-    return gather_columns(s, s->own_b + own_at * s->n, s->c, WEFT_F64);
-}
-
-/* Each rank passes a share of the corrections to be. */
-static void share_out(ranks *s) {
-    const size_t size = (size_t)s->ctx->comm->size, rank = (size_t)s->ctx->comm->rank;
-    for (size_t r = 0; r < size; r++)
-        s->counts[r] = (s->group * (r + 1) / size - s->group * r / size) * s->n;
-    s->share_first = s->group * rank / size;
-    s->share = s->counts[rank] / s->n;
-}
-
-static double largest_of(const double *x, size_t n) {
-    double most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = wi_larger(most, fabs(x[i]));
-    return most;
-}
-
-static double element(const ranks *s, const char *x, size_t e) {
-    return s->type == WEFT_F64 ? ((const double *)(const void *)x)[e]
-                               : (double)((const float *)(const void *)x)[e];
-}
-
-static void put(const ranks *s, char *x, size_t e, double value) {
-    if (s->type == WEFT_F64)
-        ((double *)(void *)x)[e] = value;
-    else
-        ((float *)(void *)x)[e] = (float)value;
-}
-
-/* r = op(A) \ r: scaled so that its numbers fit the type. */
-static weft_status substitute(ranks *s) {
-    int powers[GROUP];
-    const size_t n = s->n;
-    char *const own = (char *)s->gathered;
-    share_out(s);
-    for (size_t j = 0; j < s->group; j++) {
-        const int32_t e = wi_exponent(largest_of(s->r + j * n, n));
-        powers[j] = e == WI_EXPONENT_OF_0 || e == WI_EXPONENT_OF_BAD ? 0 : e;
-    }
-    for (size_t j = 0; j < s->share; j++)
-        for (size_t i = 0; i < n; i++)
-            put(s, own, i + j * n,
-                wi_times_power(s->r[i + (s->share_first + j) * n], -powers[s->share_first + j]));
-    const wi_lu_solving call = {.type = s->type,
-                                .transposed = s->args->transposed,
-                                .columns = s->own,
-                                .nrhs = s->share,
-                                .lu = s->f,
-                                .lda = n,
-                                .pivot = s->pivot,
-                                .b = own,
-                                .ldb = n};
-    weft_status status = wi_lu_solve_ranks(s->ctx, &call, WEFT_OK);
-    s->ctx->comm->call = s->call;
-    if (status == WEFT_OK)
-        status = gather_columns(s, own, s->d, s->type);
-    for (size_t e = 0; e < n * s->group && status == WEFT_OK; e++)
-        s->r[e] = wi_times_power(element(s, s->d, e), powers[e / n]);
-    return status;
-}
-
-/* r and low of own columns: -A z, and what its rounding has lost, as r - (r + A z) is that. */
-static weft_status multiply_own(ranks *s) {
-    const size_t n = s->n, count = s->group, rows = s->args->transposed ? n : s->own;
-    const size_t from = s->args->transposed ? 0 : s->first;
-    const size_t out = s->args->transposed ? s->own : n;
-    wi_product p = product_of(s, count);
-    double *const host = s->low;
-    weft_status status = WEFT_OK;
-    for (size_t k = 0; k < count && status == WEFT_OK; k++)
-        status = move(s, s->place_x + k * rows, s->z + k * n + from, rows * sizeof *s->z);
-    if (status == WEFT_OK)
-        status = wi_local(s->ctx, s->place->multiply(s->child, &p));
-    if (status == WEFT_OK)
-        status = spread(s, s->place_r, count, s->r);
-    if (status == WEFT_OK)
-        status = spread(s, s->place_size, count, s->size);
-    if (status == WEFT_OK)
-        status = move(s, host, s->place_r, out * count * sizeof *host);
-    for (size_t e = 0; e < out * count && status == WEFT_OK; e++)
-        host[e] = -host[e];
-    if (status == WEFT_OK)
-        status = move(s, s->place_c, host, out * count * sizeof *host);
-    p.c = s->place_c;
-    if (status == WEFT_OK)
-        status = wi_local(s->ctx, s->place->multiply(s->child, &p));
-    return status == WEFT_OK ? spread(s, s->place_r, count, s->low) : status;
-}
-
-/* r = c + the sum of all ranks' r and low, in twice the precision. */
-static weft_status add_up(ranks *s, size_t n) {
-    const wi_comm_table *const calls = s->ctx->comm->calls;
-    weft_status status = calls->all_gather(s->ctx, s->r, s->gathered, n, WEFT_F64);
-    if (status == WEFT_OK)
-        status = calls->all_gather(s->ctx, s->low, s->gathered_low, n, WEFT_F64);
-    for (size_t e = 0; e < n && status == WEFT_OK; e++) {
-        double sum = s->c[e], lost = 0;
-        for (size_t k = e; k < n * (size_t)s->ctx->comm->size; k += n) {
-            const double x = s->gathered[k], next = sum + x, part = next - sum;
-            lost += (sum - (next - part)) + (x - part) + s->gathered_low[k];
-            sum = next;
-        }
-        s->r[e] = sum + lost;
-    }
-    return status;
-}
-
-/* r = c - op(A) z, and size = |op(A)| |z|. */
-static weft_status residual(ranks *s) {
-    const size_t numbers = s->n * s->group;
-    weft_status status = WEFT_OK;
-    memset(s->r, 0, numbers * sizeof *s->r);
-    memset(s->low, 0, numbers * sizeof *s->low);
-    memset(s->size, 0, numbers * sizeof *s->size);
-    if (s->own > 0)
-        status = multiply_own(s);
-    status = combine(s, s->size, numbers, false, status);
-    return status == WEFT_OK ? add_up(s, numbers) : status;
-}
-
-static double unit_of(const ranks *s) {
-    return s->type == WEFT_F64 ? 0x1p-53 : 0x1p-24;
-}
-
-/* A right-hand side on its way. */
-typedef struct progress {
-    bool active, stalled;
-    double size; /* of the last correction, relative to z */
-    double left; /* what is expected to remain */
-} progress;
-
-/* Takes the corrections in r that are less than half of those before; any? */
-static bool correct(ranks *s, progress *column) {
-    const size_t n = s->n;
-    bool any = false;
-    for (size_t j = 0; j < s->group; j++) {
-        progress *const p = &column[j];
-        double *const z = s->z + j * n, *const d = s->r + j * n;
-        const double size = largest_of(d, n) / largest_of(z, n);
-        if (!p->active)
-            continue;
-        const bool last = size <= 2 * unit_of(s), taken = last || size <= p->size / 2;
-        p->stalled = !taken;
-        const double left = taken ? size / p->size * size : size;
-        p->active = taken && !last && !(left <= unit_of(s) * 0x1p-10);
-        p->left = fmax(fmin(left, 1), unit_of(s));
-        p->size = size;
-        for (size_t i = 0; i < n && taken; i++)
-            z[i] = s->type == WEFT_F64 ? z[i] + d[i] : (double)(float)(z[i] + d[i]);
-        any = any || taken;
-    }
-    return any;
-}
-
-static void judge(ranks *s, const progress *column) {
-    weft_report *const report = s->report;
-    const size_t n = s->n;
-    const double tiny = 1000 * (double)n * 0x1p-53;
-    for (size_t j = 0; j < s->group; j++) {
-        const double *const r = s->r + j * n, *const c = s->c + j * n;
-        const double most = largest_of(s->z + j * n, n);
-        const double scale = s->norm * most + largest_of(c, n), normwise = largest_of(r, n);
-        for (size_t i = 0; i < n; i++)
-            report->backward_error = wi_larger(
-                report->backward_error, wi_row_error(fabs(r[i]), s->size[i + j * n], fabs(c[i]),
-                                                     s->row_most[i] * most, tiny));
-        report->normwise_error =
-            wi_larger(report->normwise_error, normwise == 0 ? 0 : normwise / scale);
-        report->forward_estimate = wi_larger(report->forward_estimate, column[j].left);
-        report->stalled += column[j].stalled;
-    }
-}
-
-static weft_status check_solution(ranks *s) {
-    for (size_t e = 0; e < s->n * s->group; e++)
-        if (!isfinite(s->z[e]))
-            return wi_fail(s->ctx, WEFT_ENONFINITE,
-                           "%s: x has a number that %s cannot hold; a is singular as far as its "
-                           "type can tell, or badly scaled",
-                           s->call, weft_type_name(s->type));
-    return WEFT_OK;
-}
-
-/* Own columns of z to own_x. */
-static void keep_own(ranks *s, size_t k) {
-    for (size_t j = 0; j < s->group; j++) {
-        const size_t column = k + j;
-        if (column >= s->rhs_first && column < s->rhs_first + s->rhs)
-            memcpy(s->own_x + (column - s->rhs_first) * s->n, s->z + j * s->n,
-                   s->n * sizeof(double));
-    }
-}
-
-static weft_status solve_group(ranks *s, size_t k) {
-    const int given = s->args->solve.options.refine, most = given == 0 ? USUAL_STEPS : given;
-    progress column[GROUP] = {0};
-    bool any = true;
-    weft_status status = gather_group(s, k);
-    if (status != WEFT_OK)
-        return status;
-    memcpy(s->r, s->c, s->n * s->group * sizeof *s->r);
-    status = substitute(s);
-    memcpy(s->z, s->r, s->n * s->group * sizeof *s->z);
-    if (status == WEFT_OK)
-        status = check_solution(s);
-    if (status == WEFT_OK)
-        status = residual(s);
-    for (size_t j = 0; j < s->group; j++) {
-        const bool exact = largest_of(s->r + j * s->n, s->n) == 0;
-        column[j] = (progress){.active = !exact && most > 0, .size = 1};
-    }
-    for (int step = 0; step < most && any && status == WEFT_OK; step++) {
-        status = substitute(s);
-        any = status == WEFT_OK && correct(s, column);
-        s->report->refinements += any && (size_t)step >= s->report->refinements;
-        if (status == WEFT_OK)
-            status = residual(s);
-    }
-    if (status == WEFT_OK)
-        judge(s, column);
-    keep_own(s, k);
-    return status;
-}
-
 /* ---- all of it ---- */
 
-static weft_status store(ranks *s) {
+static weft_status store(wi_ranks *s) {
     const size_t line = s->n * sizeof(double);
     const int32_t none = 0;
     weft_status status = WEFT_OK;
@@ -532,16 +246,16 @@ static weft_status store(ranks *s) {
                                   j * s->x.across * weft_type_size(s->type),
                              .down = s->x.down,
                              .across = s->x.across};
-        status = move(s, s->no_shift, &none, sizeof none);
+        status = wi_ranks_move(s, s->no_shift, &none, sizeof none);
         if (status == WEFT_OK)
-            status = move(s, s->place_x, s->own_x + j * s->n, line);
+            status = wi_ranks_move(s, s->place_x, s->own_x + j * s->n, line);
         if (status == WEFT_OK)
             status = wi_local(s->ctx, s->place->store(s->child, &x));
     }
     return status;
 }
 
-static weft_status solve_entered(ranks *s) {
+static weft_status solve_entered(wi_ranks *s) {
     double begin = wi_now();
     take_all(s);
     weft_status status = wi_agree(s->ctx, 0, s->status);
@@ -555,7 +269,7 @@ static weft_status solve_entered(ranks *s) {
         status = measure_matrix(s);
     for (size_t k = 0; k < s->all_rhs && status == WEFT_OK; k += GROUP) {
         s->group = least(GROUP, s->all_rhs - k);
-        status = solve_group(s, k);
+        status = wi_ranks_solve_group(s, k);
     }
     if (status == WEFT_OK)
         status = wi_agree(s->ctx, 0, store(s));
@@ -563,7 +277,7 @@ static weft_status solve_entered(ranks *s) {
     return status;
 }
 
-static wi_grid grid_of(const ranks *s, const wi_part *part, int k, size_t columns) {
+static wi_grid grid_of(const wi_ranks *s, const wi_part *part, int k, size_t columns) {
     const bool by_rows = s->args->by_rows;
     return (wi_grid){.type = s->type,
                      .rows = s->n,
@@ -574,7 +288,7 @@ static wi_grid grid_of(const ranks *s, const wi_part *part, int k, size_t column
 }
 
 static weft_status run(weft_context *child, wi_call *call, const wi_part *part, void *user) {
-    ranks *const s = user;
+    wi_ranks *const s = user;
     int before;
     (void)call;
     s->a = grid_of(s, part, A, s->own);
@@ -594,7 +308,7 @@ static weft_status run(weft_context *child, wi_call *call, const wi_part *part, 
     return status;
 }
 
-static weft_status run_checked(ranks *s) {
+static weft_status run_checked(wi_ranks *s) {
     const wi_solve_ranks_args *const g = s->args;
     wi_array (*const matrix)(const char *, const void *, size_t, size_t, const char *, size_t,
                              weft_type, unsigned) = g->by_rows ? wi_matrix : wi_columns;
@@ -612,7 +326,7 @@ static weft_status run_checked(ranks *s) {
     return s->entered ? status : wi_agree(s->ctx, 0, status);
 }
 
-static void begin_report(ranks *s) {
+static void begin_report(wi_ranks *s) {
     const double unknown = (double)NAN;
     *s->report = (weft_report){.size = s->report->size,
                                .n = s->n,
@@ -634,15 +348,15 @@ weft_status wi_solve_ranks(weft_context *ctx, const void *args) {
     const size_t size = (size_t)ctx->comm->size;
     const uint64_t *all;
     void *kept;
-    ranks s = {.ctx = ctx,
-               .child = ctx->child,
-               .args = g,
-               .place = &wi_system_on_cpu,
-               .report = solve->report,
-               .call = solve->call,
-               .type = solve->type,
-               .own = solve->n,
-               .rhs = solve->rhs};
+    wi_ranks s = {.ctx = ctx,
+                  .child = ctx->child,
+                  .args = g,
+                  .place = &wi_system_on_cpu,
+                  .report = solve->report,
+                  .call = solve->call,
+                  .type = solve->type,
+                  .own = solve->n,
+                  .rhs = solve->rhs};
 #ifdef WEFT_CUDA
     if (ctx->kind == WI_CUDA)
         s.place = &wi_system_on_cuda;

@@ -83,6 +83,7 @@ void dist_test_search(void **state);
 void dist_test_top_k(void **state);
 void dist_test_lu_factor(void **state);
 void dist_test_lu_solve(void **state);
+void dist_test_cholesky(void **state);
 void dist_test_order(void **state);
 void dist_test_leaving(void **state);
 

@@ -132,6 +132,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_lu_factor), cmocka_unit_test(dist_test_lu_solve),
         cmocka_unit_test(dist_test_solve),     cmocka_unit_test(dist_test_gemm),
         cmocka_unit_test(dist_test_blend),     cmocka_unit_test(dist_test_nbody),
+        cmocka_unit_test(dist_test_cholesky),  cmocka_unit_test(dist_test_solve),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -151,6 +152,8 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_lu_solve), cmocka_unit_test(dist_test_solve),
         cmocka_unit_test(dist_test_gemm),     cmocka_unit_test(dist_test_gemm_failure),
         cmocka_unit_test(dist_test_blend),    cmocka_unit_test(dist_test_nbody),
+        cmocka_unit_test(dist_test_lu_solve), cmocka_unit_test(dist_test_cholesky),
+        cmocka_unit_test(dist_test_solve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #ifndef WI_SWEEP_H
 #define WI_SWEEP_H
 
-#include "comm/cyclic.h"
+#include "lu/cyclic.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,8 +42,9 @@ typedef struct wi_sweep {
     size_t blocks; /* that are factored */
     bool ahead;    /* the next block is factored and sent while others are changed */
     char *message[2];
-    char *wire;         /* a copy in host memory, if the communicator reaches no other */
-    weft_status status; /* of this rank's own steps */
+    size_t message_bytes; /* of the largest */
+    char *wire;           /* a copy in host memory, if the communicator reaches no other */
+    weft_status status;   /* of this rank's own steps */
 } wi_sweep;
 
 /* Takes the memory for messages; may fail on one rank alone. */
@@ -51,6 +52,9 @@ weft_status wi_sweep_take(wi_sweep *s);
 /* Does it. Returns WEFT_OK on all ranks, or a failure on all. */
 weft_status wi_sweep_run(wi_sweep *s);
 void wi_sweep_end(wi_sweep *s);
+
+/* How many blocks of threads a product beside a block that is factored may have; 0: any. */
+unsigned wi_sweep_blocks_beside(const weft_context *child);
 
 #ifdef __cplusplus
 }

@@ -2,12 +2,14 @@
 /* On a GPU the next block is factored and sent on the side lane, while the lane of the context has
  * the rest of the work. On a cpu the owner of the next block factors it first; it is sent in the
  * background, where the communicator can, while all change the rest of their columns. */
-#include "comm/sweep.h"
+#include "lu/sweep.h"
 
 #include "core/gpu.h"
+#include "core/machine.h"
 
 enum {
     STRIPS = 8, /* in which columns are changed during a broadcast that must be driven on */
+    SPARE = 8,  /* bytes */
     STRIP = 512 /* columns of one at least, so that products stay efficient */
 };
 
@@ -27,11 +29,12 @@ static const wi_comm_table *calls_of(const wi_sweep *s) {
 
 weft_status wi_sweep_take(wi_sweep *s) {
     weft_context *const ctx = s->c->ctx;
-    const size_t bytes = s->blocks > 0 ? s->steps->message_bytes(s->user, 0) : 0; /* the largest */
+    const size_t bytes = s->steps->message_bytes(s->user, 0); /* the largest */
     void *memory = NULL;
     weft_status status = WEFT_OK;
+    s->message_bytes = bytes;
     for (int k = 0; k < 2 && status == WEFT_OK; k++) {
-        status = wi_local(ctx, weft_alloc(ctx->child, &memory, bytes));
+        status = wi_local(ctx, weft_alloc(ctx->child, &memory, bytes + SPARE));
         s->message[k] = memory;
     }
     if (status == WEFT_OK && on_gpu(s) && !wi_dist_stays(ctx)) {
@@ -135,19 +138,43 @@ static void note(wi_sweep *s, weft_status status) {
         s->status = status;
 }
 
-/* The rest of the columns is multiplied while the side lane factors block k + 1. The product begins
- * when the factoring has: so its kernel leaves that the multiprocessors that it uses. */
+/* Does the product with n own columns take longer than factoring a block, at 2.2 us a column (seen
+ * on an H200) and sending it? */
+static bool is_long(const wi_sweep *s, size_t k, size_t n) {
+    const wi_machine *const m = wi_machine_of(child_of(s));
+    const double rate = s->c->given.type == WEFT_F64 ? m->f64_flops : m->f32_flops;
+    const double rows = (double)(s->c->given.m - k * s->c->block);
+    return 2 * rows * (double)n / rate > 4e-6; /* both of one column of the block */
+}
+
+/* A cluster needs multiprocessors that are neighbours: it has them if the product, which leaves as
+ * many, begins while a cluster runs. So the rest of the factoring waits for all that comes before a
+ * long product, and the product for a few microseconds more, in which the next cluster begins. */
+static void begin_together(wi_sweep *s, bool waits) {
+    note(s, join_lanes(s));
+    if (waits)
+        note(s, fork_lanes(s));
+}
+
+static void let_begin(wi_sweep *s, size_t k) {
+    char *const message = message_of(s, k);
+    STEP(s, weft_copy(child_of(s), message + s->message_bytes, message, SPARE));
+}
+
+/* The rest of the columns is multiplied while the side lane factors block k + 1. */
 static void change_beside(wi_sweep *s, size_t k, size_t first, size_t n, bool forked) {
-    const bool own = wi_cyclic_is_own(s->c, k + 1);
+    const bool own = wi_cyclic_is_own(s->c, k + 1) && forked, waits = own && is_long(s, k, n);
     take_side(s, forked);
     factor(s, k + 1, WI_SWEEP_BEGIN);
     take_side(s, false);
     update_part(s, k, first, n, WI_SWEEP_BEGIN, own);
-    if (own && forked)
-        note(s, join_lanes(s));
+    if (own)
+        begin_together(s, waits);
     take_side(s, forked);
     factor(s, k + 1, WI_SWEEP_REST);
     take_side(s, false);
+    if (waits)
+        let_begin(s, k);
     update_part(s, k, first, n, WI_SWEEP_REST, own);
     update_left(s, k);
 }
@@ -232,4 +259,13 @@ weft_status wi_sweep_run(wi_sweep *s) {
         return status;
     STEP(s, weft_sync(child_of(s)));
     return wi_agree(s->c->ctx, 0, s->status);
+}
+
+unsigned wi_sweep_blocks_beside(const weft_context *child) {
+#ifdef WEFT_CUDA
+    if (child->gpu && child->gpu->multiprocessors > 2 * WI_LARGEST_CLUSTER)
+        return (unsigned)child->gpu->multiprocessors - WI_LARGEST_CLUSTER;
+#endif
+    (void)child;
+    return 0;
 }

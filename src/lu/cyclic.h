@@ -16,6 +16,7 @@ typedef struct wi_given {
     weft_type type;
     bool by_rows;
     bool shared; /* all ranks pass the same matrix, the whole one */
+    bool square; /* m is not known: it is the number of all columns */
     size_t m, n; /* what is at a: of the whole matrix all rows, and n columns */
     void *a;
     size_t lda;

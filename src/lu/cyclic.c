@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comm/cyclic.h"
+#include "lu/cyclic.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ weft_status wi_cyclic_begin(wi_cyclic *c, weft_context *ctx, const wi_given *giv
     const size_t size = (size_t)ctx->comm->size;
     const uint64_t *all;
     uint64_t own = given->shared ? 0 : given->n;
-    *c = (wi_cyclic){.ctx = ctx, .given = *given, .ld = wi_cyclic_pitch(given->m)};
+    *c = (wi_cyclic){.ctx = ctx, .given = *given};
     void *starts;
     weft_status status = wi_dist_take(ctx, 3 * size + 1, sizeof *c->starts, &starts);
     status = wi_agree(ctx, 0, status);
@@ -47,6 +47,8 @@ weft_status wi_cyclic_begin(wi_cyclic *c, weft_context *ctx, const wi_given *giv
         c->starts[r + 1] = c->starts[r] + all[r];
     c->all = given->shared ? given->n : c->starts[size];
     c->before = given->shared ? 0 : c->starts[ctx->comm->rank];
+    c->given.m = given->square ? c->all : given->m;
+    c->ld = wi_cyclic_pitch(c->given.m);
     return WEFT_OK;
 }
 

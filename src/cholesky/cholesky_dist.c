@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cholesky over ranks: columns are dealt out in turn, block by block. The owner of a block makes
+ * its columns columns of L, which go to all ranks; each subtracts their products from its own. */
+#include "cholesky/cholesky_dist.h"
+
+#include "core/gpu.h"
+#include "core/rowcopy.h"
+#include "gemm/syrk.h"
+#include "gemm/trsm.h"
+#include "lu/sweep.h"
+
+static const char name[] = "weft_cholesky_factor";
+
+typedef struct work {
+    wi_cyclic c;
+    wi_sweep sweep;
+    const wi_cholesky_call *call;
+    char *words; /* of all messages, in memory of the place */
+} work;
+
+/* Block k: columns first ... of L, from row `first` on. A message about it has these, `pitch`
+ * apart, and then the words of the rung that factored the diagonal, which counts from `first`. */
+typedef struct block {
+    size_t first, rows, columns, pitch;
+} block;
+
+enum {
+    WORDS_BYTES = WI_CHOLESKY_WORDS * sizeof(int64_t)
+};
+
+static block block_at(const work *w, size_t k) {
+    const size_t first = k * w->c.block, rows = w->c.all - first;
+    return (block){first, rows, rows < w->c.block ? rows : w->c.block, wi_cyclic_pitch(rows)};
+}
+
+static size_t width_of(const work *w) {
+    return weft_type_size(w->c.given.type);
+}
+
+static size_t words_at(const work *w, const block *b) {
+    return b->pitch * b->columns * width_of(w);
+}
+
+static size_t message_bytes(const void *user, size_t k) {
+    const work *const w = user;
+    const block b = block_at(w, k);
+    return words_at(w, &b) + WORDS_BYTES;
+}
+
+/* ---- the steps of a sweep ---- */
+
+/* No rung that forks lanes may run on the side lane of a GPU. */
+static weft_status factor_diagonal(weft_context *child, const wi_cholesky_args *args) {
+#ifdef WEFT_CUDA
+    if (child->gpu)
+        return wi_cholesky_stepwise(child, args);
+#endif
+    return wi_run(child, &wi_cholesky_ladder, name, args->type, args);
+}
+
+static weft_status factor(void *user, size_t k, char *message, wi_sweep_part part) {
+    work *const w = user;
+    weft_context *const child = w->c.ctx->child;
+    const block b = block_at(w, k);
+    const size_t width = width_of(w), own = wi_cyclic_own_before(&w->c, k);
+    char *const a = wi_cyclic_at(&w->c, b.first, own);
+    const wi_cholesky_args diagonal = {.type = w->c.given.type,
+                                       .n = b.columns,
+                                       .a = a,
+                                       .lda = w->c.ld,
+                                       .first = (int64_t *)(void *)(message + words_at(w, &b))};
+    /* L21 = A21 / L11' */
+    const wi_triangle_args below = {.type = w->c.given.type,
+                                    .right = true,
+                                    .transposed = true,
+                                    .m = b.rows - b.columns,
+                                    .n = b.columns,
+                                    .alpha = 1,
+                                    .a = a,
+                                    .lda = w->c.ld,
+                                    .b = a + b.columns * width,
+                                    .ldb = w->c.ld};
+    weft_status status = part & WI_SWEEP_BEGIN ? factor_diagonal(child, &diagonal) : WEFT_OK;
+    if (status != WEFT_OK || !(part & WI_SWEEP_REST))
+        return status;
+    if (below.m > 0)
+        status = wi_pick(child, &wi_trsm_ladder, below.type, &below)->run(child, &below);
+    if (status != WEFT_OK)
+        return status;
+    return wi_copy_rows(child, (wi_pitched){message, b.pitch * width},
+                        (wi_pitched){a, w->c.ld * width}, b.columns, b.rows * width);
+}
+
+static weft_status arrived(void *user, size_t k, const char *message) {
+    work *const w = user;
+    const block b = block_at(w, k);
+    return weft_copy(w->c.ctx->child, w->words + k * WORDS_BYTES, message + words_at(w, &b),
+                     WORDS_BYTES);
+}
+
+/* A(J, J) -= L(J, K) L(J, K)', the lower triangle; A(below J, J) -= L(below J, K) L(J, K)': J are
+ * the own columns from number `own` on. */
+static weft_status subtract(const work *w, const block *b, const char *message, size_t own,
+                            const block *j, unsigned blocks_most) {
+    weft_context *const child = w->c.ctx->child;
+    const size_t width = width_of(w);
+    const char *const l = message + (j->first - b->first) * width;
+    const wi_syrk_args square = {.type = w->c.given.type,
+                                 .n = j->columns,
+                                 .k = b->columns,
+                                 .alpha = -1,
+                                 .beta = 1,
+                                 .a = l,
+                                 .lda = b->pitch,
+                                 .c = wi_cyclic_at(&w->c, j->first, own),
+                                 .ldc = w->c.ld,
+                                 .blocks_most = blocks_most};
+    const wi_gemm_args below = {.type = square.type,
+                                .out = square.type,
+                                .transposed_b = true,
+                                .m = j->rows - j->columns,
+                                .n = j->columns,
+                                .k = b->columns,
+                                .alpha = -1,
+                                .beta = 1,
+                                .a = l + j->columns * width,
+                                .lda = b->pitch,
+                                .b = l,
+                                .ldb = b->pitch,
+                                .c = wi_cyclic_at(&w->c, j->first + j->columns, own),
+                                .ldc = w->c.ld,
+                                .blocks_most = blocks_most};
+    const weft_status status =
+        wi_pick(child, &wi_syrk_ladder, square.type, &square)->run(child, &square);
+    if (status != WEFT_OK || below.m == 0)
+        return status;
+    return wi_pick(child, &wi_gemm_ladder, below.type, &below)->run(child, &below);
+}
+
+static weft_status update(void *user, size_t k, const char *message, size_t first, size_t n,
+                          wi_sweep_part part, bool beside) {
+    work *const w = user;
+    const size_t ranks = (size_t)w->c.ctx->comm->size, rank = (size_t)w->c.ctx->comm->rank;
+    const block b = block_at(w, k);
+    const unsigned blocks_most = beside ? wi_sweep_blocks_beside(w->c.ctx->child) : 0;
+    weft_status status = WEFT_OK;
+    if (!(part & WI_SWEEP_REST))
+        return WEFT_OK;
+    for (size_t own = first; own < first + n && status == WEFT_OK;) {
+        const block j = block_at(w, own / w->c.block * ranks + rank);
+        status = subtract(w, &b, message, own, &j, blocks_most);
+        own += j.columns;
+    }
+    return status;
+}
+
+static const wi_sweep_steps steps = {
+    .message_bytes = message_bytes, .factor = factor, .arrived = arrived, .update = update};
+
+/* ---- the rung ---- */
+
+/* What the first block that was not positive definite has said. */
+static weft_status give_words(work *w) {
+    int64_t words[WI_CHOLESKY_WORDS];
+    weft_status status = WEFT_OK;
+    bool found = false;
+    for (size_t k = 0; k < w->sweep.blocks && !found && status == WEFT_OK; k++) {
+        status = wi_local(
+            w->c.ctx, weft_copy(w->c.ctx->child, words, w->words + k * WORDS_BYTES, WORDS_BYTES));
+        for (int word = 0; word < WI_CHOLESKY_WORDS && status == WEFT_OK; word++)
+            if (words[word] != WI_CHOLESKY_NONE) {
+                w->call->words[word] = words[word] + (int64_t)(k * w->c.block);
+                found = true;
+            }
+    }
+    return status;
+}
+
+static weft_status take(work *w) {
+    void *words = NULL;
+    const size_t columns = wi_cyclic_usual_block(&w->c);
+    weft_status status = wi_cyclic_take(&w->c, columns);
+    w->sweep = (wi_sweep){.c = &w->c,
+                          .steps = &steps,
+                          .user = w,
+                          .blocks = (w->c.all + columns - 1) / columns,
+                          .ahead = true};
+    if (status == WEFT_OK)
+        status = wi_sweep_take(&w->sweep);
+    if (status == WEFT_OK)
+        status =
+            wi_local(w->c.ctx, weft_alloc(w->c.ctx->child, &words, w->sweep.blocks * WORDS_BYTES));
+    w->words = words;
+    return status;
+}
+
+weft_status wi_cholesky_ranks(weft_context *ctx, const void *args) {
+    const wi_cholesky_call *const call = args;
+    const wi_cholesky_args *const g = &call->args;
+    work w = {.call = call, .sweep = {.c = &w.c}};
+    const wi_given given = {g->type, call->by_rows, call->shared, true, g->n, g->n, g->a, g->lda};
+    weft_status status = wi_cyclic_begin(&w.c, ctx, &given);
+    call->words[WI_CHOLESKY_INDEFINITE] = call->words[WI_CHOLESKY_INFINITE] = WI_CHOLESKY_NONE;
+    if (status == WEFT_OK && w.c.all > 0) {
+        status = wi_agree(ctx, 0, take(&w));
+        if (status == WEFT_OK)
+            status = wi_cyclic_deal(&w.c);
+        if (status == WEFT_OK)
+            status = wi_sweep_run(&w.sweep);
+        if (status == WEFT_OK)
+            status = wi_cyclic_return(&w.c);
+        if (status == WEFT_OK)
+            status = give_words(&w);
+    }
+    wi_sweep_end(&w.sweep);
+    weft_free(ctx->child, w.words);
+    wi_cyclic_end(&w.c);
+    return status;
+}

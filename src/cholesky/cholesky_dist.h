@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WI_CHOLESKY_DIST_H
+#define WI_CHOLESKY_DIST_H
+
+#include "cholesky/cholesky.h"
+#include "comm/dist.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A call over ranks, as its user makes it, of a lower triangle. args.n counts the columns that this
+ * rank passes. */
+typedef struct wi_cholesky_call {
+    wi_cholesky_args args;
+    bool by_rows;
+    bool shared;    /* all ranks pass the same matrix, the whole one */
+    int64_t *words; /* what the rung found, in the numbering of the whole, in host memory */
+} wi_cholesky_call;
+
+/* The rung over ranks; args is a wi_cholesky_call. */
+weft_status wi_cholesky_ranks(weft_context *ctx, const void *args);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

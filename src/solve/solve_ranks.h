@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A system over ranks while it is solved. */
+#ifndef WI_SOLVE_RANKS_H
+#define WI_SOLVE_RANKS_H
+
+#include "solve/solve_dist.h"
+
+enum {
+    WI_RANKS_BLOCKS = 20 /* of memory */
+};
+
+typedef struct wi_ranks {
+    weft_context *ctx, *child;
+    const wi_solve_ranks_args *args;
+    const wi_system_place *place;
+    weft_report *report;
+    const char *call;
+    weft_type type;
+    size_t n;          /* the order, */
+    size_t first, own; /* and the columns of A that this rank passes */
+    size_t rhs_first, rhs, all_rhs;
+    const uint64_t *all; /* own and rhs of each rank */
+    wi_grid a, b;        /* of op(A): own columns, or rows if it is transposed */
+    wi_grid x;           /* what the call passes */
+    char *f;             /* factors of A, own columns */
+    int64_t *pivot, *at;
+    size_t *counts;
+    size_t group, share, share_first; /* right-hand sides in work; those this rank substitutes */
+    /* On all ranks alike, on the host, n x group each: */
+    double *c, *z, *r, *size;
+    double *low; /* what r is short of, as each rank has it */
+    double *row_most, *gathered, *gathered_low;
+    char *d;               /* corrections, of the type */
+    double *own_b, *own_x; /* right-hand sides and solutions that this rank passes */
+    double norm;
+    /* On the place: */
+    double *place_x, *place_c, *place_r, *place_size;
+    int32_t *no_shift;
+    void *room;
+    struct {
+        void *p;
+        bool host;
+    } block[WI_RANKS_BLOCKS];
+    int blocks;
+    weft_status status; /* of taking memory */
+    bool entered;
+} wi_ranks;
+
+/* Copies between host and place, or within one, and waits for it. */
+weft_status wi_ranks_move(wi_ranks *s, void *to, const void *from, size_t bytes);
+/* x = the sum over ranks, or the largest: in their order. `status` is how this rank has fared. */
+weft_status wi_ranks_combine(wi_ranks *s, double *x, size_t n, bool largest, weft_status status);
+/* The product of own columns of op(A) with `count` vectors at place_x. */
+wi_product wi_ranks_product(const wi_ranks *s, size_t count);
+/* What it has found goes to whole vectors: if op(A) is transposed, to this rank's rows of them. */
+weft_status wi_ranks_spread(wi_ranks *s, const double *place, size_t count, double *whole);
+/* Solves for s->group right-hand sides, from number k of all on, and reports how well. */
+weft_status wi_ranks_solve_group(wi_ranks *s, size_t k);
+
+#endif
