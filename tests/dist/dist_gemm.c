@@ -155,7 +155,7 @@ void dist_test_gemm(void **state) {
                          .m = sizes[s][0],
                          .n = sizes[s][1],
                          .k = sizes[s][2]};
-                if (dist_draw(&r, slow ? 24 : 4) != 0 && s + t + (size_t)shape > 0)
+                if (dist_draw(&r, slow ? 40 : 4) != 0 && s + t + (size_t)shape > 0)
                     continue;
                 run_cut(&r, (dist_shape)shape, &g);
             }
