@@ -78,7 +78,8 @@ struct exact_term {
     static constexpr int few = is_short ? 1 : has_rest ? 3 : 2; /* folds */
     static constexpr int many = is_short ? 3 : 4;
     static constexpr int width = wi_vector<T>::count;
-    static constexpr int vectors = sizeof(T) == 2 ? 2 : product ? 4 : 8; /* of a chunk */
+    /* Vectors of a chunk: at most 16 doubles are at work at once. */
+    static constexpr int vectors = sizeof(T) == 2 ? 2 : two && sizeof(T) == 4 ? 2 : product ? 4 : 8;
     static constexpr int elements = vectors * width;
     static constexpr int adds = elements * (has_rest ? 2 : 1);
 

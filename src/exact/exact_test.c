@@ -32,6 +32,7 @@ typedef enum exact_pattern {
     SPECIALS,   /* infinities and NaN among others */
     RISING,     /* sorted by magnitude, over all exponents */
     HUGE_ONES,  /* whose sum overflows on the way */
+    FAINT,      /* whose products' last bits are below all numbers */
     PATTERNS
 } exact_pattern;
 
@@ -141,6 +142,8 @@ static double draw_one(test_random *r, const exact_case *c, size_t i, const doub
                       low + (int)((size_t)(high - low) * i / n));
     case HUGE_ONES:
         return i % 2 && test_below(r, 8) ? -before[i - 1] : any_of(r, high, high);
+    case FAINT:
+        return any_of(r, low / 2 - 20 < low ? low : low / 2 - 20, low / 2 + 35);
     default:
         return test_unit(r);
     }
@@ -522,6 +525,19 @@ static void moments(weft_context *ctx) {
     assert_true(isnan(got));
 }
 
+/* A norm half way between two numbers, exactly, and with what is too small to be seen in the
+ * leading bits of its root. */
+static void roots_half_way(weft_context *ctx) {
+    const double x[2] = {1 + 0x1p-24, 0x1p-300}, y[2] = {1 + 0x3p-24, 0x1p-300};
+    float norm;
+    ok(ctx, weft_nrm2(ctx, 1, x, &norm));
+    assert_true(norm == 1);
+    ok(ctx, weft_nrm2(ctx, 2, x, &norm));
+    assert_true(norm == 1 + 0x1p-23F);
+    ok(ctx, weft_nrm2(ctx, 1, y, &norm));
+    assert_true(norm == 1 + 0x1p-22F);
+}
+
 /* ---- typed calls, and threads ---- */
 
 static void typed_calls(weft_context *ctx) {
@@ -567,11 +583,12 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(typed_calls),  TEST_ON_EACH_PLACE(small_sizes),
-        TEST_ON_EACH_PLACE(medium_sizes), TEST_ON_EACH_PLACE(patterns),
-        TEST_ON_EACH_PLACE(large_sizes),  TEST_ON_EACH_PLACE(value_by_value),
-        TEST_ON_EACH_PLACE(splits),       TEST_ON_EACH_PLACE(saved_bytes),
-        TEST_ON_EACH_PLACE(moments),      cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(typed_calls),    TEST_ON_EACH_PLACE(roots_half_way),
+        TEST_ON_EACH_PLACE(small_sizes),    TEST_ON_EACH_PLACE(medium_sizes),
+        TEST_ON_EACH_PLACE(patterns),       TEST_ON_EACH_PLACE(large_sizes),
+        TEST_ON_EACH_PLACE(value_by_value), TEST_ON_EACH_PLACE(splits),
+        TEST_ON_EACH_PLACE(saved_bytes),    TEST_ON_EACH_PLACE(moments),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }
