@@ -105,6 +105,11 @@ test_reduce() {
     same 4 "$("$weft" reduce "$folder/matrix.npy" -p "$place" --op argmax)" 'argmax, Fortran order'
     "$weft" reduce "$folder/ints.npy" -p "$place" --json | json_valid 'reduce --json' 1
     "$weft" reduce "$folder/nan.npy" -p "$place" --json | json_valid 'reduce --json of NaN' 1
+    same 0.1 "$("$weft" reduce "$folder/floats.npy" -p "$place" --exact)" 'an exact sum'
+    same 7.211102550927978 "$("$weft" reduce "$folder/ints.npy" -p "$place" --op nrm2 --exact)" \
+        'an exact norm of integers'
+    "$weft" reduce "$folder/floats.npy" -p "$place" --exact --json | json_valid 'reduce --exact' 1
+    expect 1 'op must be SUM, NRM1 or NRM2' "$weft" reduce "$folder/floats.npy" --exact --op max
     expect 0 '"result": null' "$weft" reduce "$folder/empty.npy" -p "$place" --op argmax --json
     expect 0 '"variant": "serial"' env WEFT_VARIANT=reduce:serial "$weft" reduce \
         "$folder/ints.npy" -p cpu --json
@@ -653,6 +658,18 @@ test_solve() {
     expect 0 '"logdet": 2\.772588722239781' "$weft" solve "$folder/two.mtx" --json # ln 16
 }
 
+test_precision() {
+    expect 0 'running sum in bf16 stopped at 256' sh -c "'$weft' precision --demo -p cpu | tr '\n' ' '"
+    expect 0 'The terms cancel' sh -c "'$weft' precision --demo -p cpu | tr '\n' ' '"
+    "$weft" precision --demo -p cpu --json | json_valid 'precision --json' 60
+    expect 0 '' "$weft" precision --demo -p cpu --plot "$folder/digits.svg"
+    expect 0 '</svg>' tail -n 1 "$folder/digits.svg"
+    expect 0 'exact sum' "$weft" precision "$folder/floats.npy" -p cpu
+    expect 1 'pass an array of floats' "$weft" precision "$folder/ints.npy" -p cpu
+    expect 2 'give a file of floats, or --demo' "$weft" precision
+    expect 2 'leave out the file' "$weft" precision --demo "$folder/floats.npy"
+}
+
 test_links() {
     expect 0 'host memory to host memory' sh -c "'$weft' links --bytes 65536 | xargs echo"
     "$weft" links --bytes 65536 --json | json_valid 'links --json' 1
@@ -772,6 +789,7 @@ test_halves
 test_solve
 test_info
 test_links
+test_precision
 test_progress
 test_colour
 finish

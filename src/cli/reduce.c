@@ -7,6 +7,7 @@
 #include "cli/ranks.h"
 #include "cli/session.h"
 #include "cli/text.h"
+#include "weft/exact.h"
 #include "weft/reduce.h"
 
 static const wi_option op_option = {.name = "op",
@@ -14,6 +15,9 @@ static const wi_option op_option = {.name = "op",
                                     .help = "what to combine elements with; default sum",
                                     .list = wi_list_reductions,
                                     .heading = "OP"};
+
+static const wi_option exact_option = {
+    .name = "exact", .help = "round sums, norms and dot products of floats once, as weft_sum does"};
 
 /* The result: a value, and what it is a value of. */
 typedef struct outcome {
@@ -24,10 +28,11 @@ typedef struct outcome {
 
 static void print_json(const wi_arguments *args, const wi_op_name *op, const weft_context *ctx,
                        const wi_npy *x, const outcome *o) {
+    const bool exact = wi_given(args, &exact_option) && wi_type_is_float(x->layout.type);
     wi_json json;
     wi_json_open(&json);
     wi_json_string(&json, "op", op->name);
-    wi_json_string(&json, "variant", weft_used(ctx, "reduce"));
+    wi_json_string(&json, "variant", weft_used(ctx, exact ? "exact" : "reduce"));
     wi_json_string(&json, "place", weft_place(ctx));
     wi_json_string(&json, "file", args->operand[0]);
     wi_json_string(&json, "type", weft_type_name(x->layout.type));
@@ -66,13 +71,18 @@ static wi_exit arrange(const wi_op_name *op, wi_npy *x, wi_npy *y) {
     return WI_EXIT_FAILED;
 }
 
-static weft_status compute(weft_context *ctx, const wi_op_name *op, const wi_npy *x,
+static weft_status compute(weft_context *ctx, const wi_op_name *op, bool exact, const wi_npy *x,
                            const wi_npy *y, outcome *o) {
     const wi_npy_layout *const layout = &x->layout;
     weft_status status = weft_reduce_type(op->op, layout->type, &o->type);
     if (status != WEFT_OK)
         return wi_fail(ctx, status, "%s of %s is not offered", op->name,
                        weft_type_name(layout->type));
+    if (exact && op->pairs)
+        return weft_dot(ctx, layout->type, layout->count, x->data, y->data, o->value);
+    if (exact)
+        return weft_exact_reduce(ctx, op->op, layout->type, layout->count, x->data, o->type,
+                                 o->value);
     if (op->pairs)
         return weft_dot_fast(ctx, layout->type, layout->count, x->data, y->data, o->value);
     o->nowhere = is_position(op) && wi_npy_whole(layout) == 0;
@@ -108,7 +118,8 @@ static wi_exit execute(const wi_arguments *args) {
         result = wi_check_alike(args, &x.layout, &y.layout);
     if (result == WI_EXIT_OK)
         result = arrange(op, &x, &y);
-    if (result == WI_EXIT_OK && compute(ctx, op, &x, &y, &o) != WEFT_OK)
+    if (result == WI_EXIT_OK &&
+        compute(ctx, op, wi_given(args, &exact_option), &x, &y, &o) != WEFT_OK)
         result = wi_session_failed(ctx);
     if (result == WI_EXIT_OK && weft_rank(ctx) == 0) {
         if (wi_given(args, &wi_json_option))
@@ -122,13 +133,9 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&op_option,
-                                           &wi_place_option,
-                                           &wi_variant_option,
-                                           &wi_type_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &op_option,      &exact_option,   &wi_place_option, &wi_variant_option,
+    &wi_type_option, &wi_json_option, &wi_help_option,  NULL};
 
 const wi_command wi_reduce_command = {
     .name = "reduce",
@@ -137,11 +144,13 @@ const wi_command wi_reduce_command = {
     .details = "Prints one value: sum, product, min, max, argmin, argmax, nrm1, nrm2 or nrminf "
                "of the array, or with --op dot the dot product of two. Floats are printed with "
                "enough digits to read back exactly. Positions count in C order from 0. A file "
-               "name of - is standard input. --type bf16 reads files of two-byte voids, which is "
+               "name of - is standard input. --exact rounds sum, nrm1, nrm2 and dot of floats "
+               "once, so that they have the same bits everywhere. --type bf16 reads files of "
+               "two-byte voids, which is "
                "how ml_dtypes writes them.",
     .examples = {{"weft reduce x.npy", "the sum"},
                  {"weft reduce x.npy --op argmax --json", "where the largest is"},
-                 {"weft reduce a.npy b.npy --op dot", "the dot product"},
+                 {"weft reduce a.npy b.npy --op dot --exact", "the dot product, correctly rounded"},
                  {"gzip -dc x.npy.gz | weft reduce - --op nrm2", "from a pipe"}},
     .options = options,
     .ladder = "reduce",

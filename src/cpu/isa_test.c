@@ -6,6 +6,7 @@
 
 #include "cpu/half.h"
 #include "cpu/isa.h"
+#include "exact/exact_simd.h"
 #include "histogram/histogram_simd.h"
 #include "map/map_simd.h"
 #include "reduce/reduce_simd.h"
@@ -81,6 +82,46 @@ static void compare_reduce(arrays *a, wi_isa isa, weft_type type, size_t n) {
         other->blocks[op][type](&run, &from_other);
         assert_memory_equal(&from_base, &from_other, sizeof from_base);
     }
+}
+
+/* The sum of a block that folds have taken, which lanes of another number divide otherwise. */
+static void add_folds(const wi_exact_run *run, const wi_exact_block *block, int64_t *word) {
+    for (int f = 0; f < run->folds; f++) {
+        const int unit = run->top + WI_EXACT_FIRST - f * WI_EXACT_FOLD_BITS - 52;
+        const uint64_t bits = (uint64_t)block->sum[f];
+        wi_exact_add_integer(word, block->sum[f] < 0, block->sum[f] < 0 ? 0 - bits : bits, unit);
+    }
+    wi_exact_carry(word);
+}
+
+static void compare_folds(const wi_exact_run *run, wi_isa isa) {
+    wi_exact_block base, other;
+    int64_t of_base[WI_EXACT_WORDS] = {0}, of_other[WI_EXACT_WORDS] = {0};
+    WI_OF_ISA(WI_ISA_BASE, wi_exact_simd)->fold(run, &base);
+    WI_OF_ISA(isa, wi_exact_simd)->fold(run, &other);
+    assert_true(base.largest == other.largest && base.left == other.left &&
+                base.lost == other.lost);
+    if (base.left || base.lost || base.largest >= (double)(1 << run->top))
+        return;
+    add_folds(run, &base, of_base);
+    add_folds(run, &other, of_other);
+    assert_memory_equal(of_base, of_other, sizeof of_base);
+}
+
+static void compare_exact(arrays *a, wi_isa isa, weft_type type, size_t n) {
+    const size_t size = weft_type_size(type), whole = n / WI_EXACT_STEP * WI_EXACT_STEP;
+    wi_exact_run run = {.x = a->x + OFFSET * size, .n = whole, .folds = WI_EXACT_FOLDS, .top = 6};
+    if ((type != WEFT_F32 && type != WEFT_F64) || whole > WI_EXACT_BLOCK)
+        return;
+    run.shape = type == WEFT_F64 ? WI_EXACT_DOUBLES : WI_EXACT_FLOATS;
+    compare_folds(&run, isa);
+    run.magnitudes = true;
+    compare_folds(&run, isa);
+    run.magnitudes = false;
+    run.shape = type == WEFT_F64 ? WI_EXACT_PRODUCTS : WI_EXACT_FLOAT_PRODUCTS;
+    run.y = a->y + OFFSET * size;
+    run.n = whole / 2 / WI_EXACT_STEP * WI_EXACT_STEP;
+    compare_folds(&run, isa);
 }
 
 /* What a block of floats passes on. */
@@ -257,6 +298,11 @@ static void test_reduce_has_the_same_bits(void **state) {
     each_case(compare_reduce);
 }
 
+static void test_exact_has_the_same_sums(void **state) {
+    (void)state;
+    each_case(compare_exact);
+}
+
 static void test_scan_has_the_same_bits(void **state) {
     (void)state;
     each_case(compare_scan);
@@ -386,6 +432,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_map_has_the_same_bits),
         cmocka_unit_test(test_reduce_has_the_same_bits),
+        cmocka_unit_test(test_exact_has_the_same_sums),
         cmocka_unit_test(test_scan_has_the_same_bits),
         cmocka_unit_test(test_sort_has_the_same_bits),
         cmocka_unit_test(test_select_has_the_same_bits),

@@ -22,6 +22,26 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
     return wi_team_seconds(ctx, team, call_cycles + n * cycles, (double)bytes);
 }
 
+#ifdef WEFT_CUDA
+/* As if elements were read twice, so that windows are taken where they can do the call. */
+static double folds_seconds(const weft_context *ctx, const void *args) {
+    const wi_exact_args *const call = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    const double bytes = (double)call->n * (double)weft_type_size(call->type);
+    return m->launch_s + 2 * bytes / m->bytes_per_s;
+}
+
+static double windows_seconds(const weft_context *ctx, const void *args) {
+    return folds_seconds(ctx, args) / 2;
+}
+
+static const char *has_windows(const weft_context *ctx, const void *args) {
+    const wi_exact_terms terms = ((const wi_exact_args *)args)->terms;
+    (void)ctx;
+    return terms == WI_EXACT_SUM || terms == WI_EXACT_NRM1 ? NULL : "takes no products";
+}
+#endif
+
 static const wi_row rows[] = {
     {.name = "serial",
      .what = "each element added to the digits of a wide integer",
@@ -47,8 +67,15 @@ static const wi_row rows[] = {
      .what = "floats without rounding in registers, emptied into integers of each thread",
      .kinds = WI_ON_CUDA,
      .types = WI_FLOATS,
-     .seconds = wi_no_rival,
+     .seconds = folds_seconds,
      .run = wi_exact_folds},
+    {.name = "windows",
+     .what = "an f64 in shared memory for every 16 exponents, in each thread",
+     .kinds = WI_ON_CUDA,
+     .types = WI_FLOATS & ~WI_TYPE(WEFT_F64),
+     .misfit = has_windows,
+     .seconds = windows_seconds,
+     .run = wi_exact_windows},
 #endif
     {.name = "ranks",
      .what = "every rank adds up its part, then all add up the parts",

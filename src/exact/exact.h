@@ -62,6 +62,7 @@ weft_status wi_exact_serial(weft_context *ctx, const void *args);
 weft_status wi_exact_threads(weft_context *ctx, const void *args);
 weft_status wi_exact_digits(weft_context *ctx, const void *args);
 weft_status wi_exact_folds(weft_context *ctx, const void *args);
+weft_status wi_exact_windows(weft_context *ctx, const void *args);
 weft_status wi_exact_ranks(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus

@@ -7,16 +7,17 @@
 #include "exact/exact_simd.h"
 
 enum {
-    STEP = 32, /* doubles: the most that an instruction set adds side by side */
     CARRY_BLOCKS = WI_EXACT_MOST_ADDS / 4 / WI_EXACT_BLOCK,
     FEWER_AFTER = 64, /* blocks, after which one fold less is tried again */
-    SKIPPED = 15 /* blocks added element by element after one that all folds were too few for */
+    MOST_SKIPPED = 31
 };
 
 /* What a thread knows from the blocks before. */
 typedef struct habit {
     int folds, top;
-    unsigned blocks, skip;
+    unsigned blocks;
+    unsigned skip, skipped; /* blocks to add element by element before the next try; those before
+                               the latest */
 } habit;
 
 typedef struct work {
@@ -25,14 +26,11 @@ typedef struct work {
     int64_t (*words)[WI_EXACT_WORDS]; /* of each thread */
 } work;
 
-/* Products of two f64 have a part in the second fold, and what is left of it. */
-static bool has_rest(const wi_exact_args *args) {
-    return args->type == WEFT_F64 &&
-           (args->terms == WI_EXACT_DOT || args->terms == WI_EXACT_SQUARES);
-}
-
-static int fewest_folds(const wi_exact_args *args) {
-    return has_rest(args) ? WI_EXACT_FOLDS : args->type == WEFT_F64 ? 2 : 1;
+static wi_exact_shape shape_of(const wi_exact_args *args) {
+    const bool products = args->terms == WI_EXACT_DOT || args->terms == WI_EXACT_SQUARES;
+    if (args->type == WEFT_F64)
+        return products ? WI_EXACT_PRODUCTS : WI_EXACT_DOUBLES;
+    return products ? WI_EXACT_FLOAT_PRODUCTS : WI_EXACT_FLOATS;
 }
 
 /* The least window for magnitudes up to `largest`, and room for one twice as large. */
@@ -54,16 +52,18 @@ static void empty(const wi_exact_run *run, const wi_exact_block *block, int64_t 
     }
 }
 
-/* Adds up a block by folds; false if they are too few. Only a block of nothing but zeros must be
- * asked whether they are all -0.0. */
+/* Adds up a block by folds; false if they cannot take it. Of a block of zeros they do not know
+ * whether all are -0.0. */
 static bool add_folds(const wi_exact_simd *simd, wi_exact_run *run, habit *h, int64_t *word) {
     wi_exact_block block;
     for (;;) {
         run->folds = h->folds;
         run->top = h->top;
         simd->fold(run, &block);
-        run->ahead = NULL;
+        run->more = false;
         const bool within = is_within(block.largest, h->top);
+        if (block.lost)
+            return false;
         if (within && !block.left)
             break;
         const int top = window_for(block.largest);
@@ -75,57 +75,65 @@ static bool add_folds(const wi_exact_simd *simd, wi_exact_run *run, habit *h, in
             h->folds++;
         h->top = top;
     }
+    if (block.largest == 0 && word[WI_EXACT_OTHER] == 0)
+        return false;
     empty(run, &block, word);
     word[WI_EXACT_OTHER] += block.largest > 0;
-    for (size_t i = 0; i < run->n && block.largest == 0 && word[WI_EXACT_OTHER] == 0; i++)
-        word[WI_EXACT_OTHER] += wi_exact_bits(run->v[i]) != (uint64_t)1 << 63;
     return true;
 }
 
-/* The terms of elements [from, from + n), at most a block, in whole steps: filled up with -0.0,
- * which changes nothing. False if they must be added one by one. */
-static bool make_run(const work *w, size_t from, size_t n, double *v, double *rest,
-                     wi_exact_run *run) {
+/* Elements [from, from + n) as the folds read them; those of 16 bits are widened. */
+static wi_exact_run make_run(const work *w, size_t from, size_t n, float *x, float *y) {
     const wi_exact_args *const args = w->args;
-    *run = (wi_exact_run){.n = (n + STEP - 1) / STEP * STEP, .v = v};
-    if (args->type == WEFT_F64 && args->terms == WI_EXACT_SUM && run->n == n) {
-        run->v = (const double *)args->x + from;
-        run->ahead = args->n - from >= 2 * n ? run->v + n : NULL;
-        return true;
+    const size_t width = weft_type_size(args->type);
+    wi_exact_run run = {.shape = shape_of(args),
+                        .magnitudes = args->terms == WI_EXACT_NRM1,
+                        .more = width > 2 && args->n - from >= 2 * n,
+                        .x = (const char *)args->x + from * width,
+                        .n = n};
+    if (args->terms == WI_EXACT_SQUARES)
+        run.y = run.x;
+    else if (args->terms == WI_EXACT_DOT)
+        run.y = (const char *)args->y + from * width;
+    if (width == 2) {
+        w->simd->widen(args->type, n, run.x, x);
+        if (args->terms == WI_EXACT_DOT)
+            w->simd->widen(args->type, n, run.y, y);
+        run.y = args->terms == WI_EXACT_DOT ? y : args->terms == WI_EXACT_SQUARES ? x : NULL;
+        run.x = x;
     }
-    if (!w->simd->terms(args, from, n, v, rest))
-        return false;
-    run->rest = has_rest(args) ? rest : NULL;
-    for (size_t i = n; i < run->n; i++) {
-        v[i] = -0.0;
-        rest[run->rest ? i : 0] = -0.0;
-    }
-    return true;
+    return run;
 }
 
-/* Elements [from, from + n). */
+/* Elements [from, from + n). After blocks in a row that folds could not take, more and more are not
+ * tried. */
 static void add_block(const work *w, habit *h, size_t from, size_t n, int64_t *word) {
-    double v[WI_EXACT_BLOCK], rest[WI_EXACT_BLOCK / 2];
-    wi_exact_run run;
-    bool one_by_one = h->skip > 0;
-    if (one_by_one) {
+    float x[WI_EXACT_BLOCK], y[WI_EXACT_BLOCK];
+    size_t whole = n / WI_EXACT_STEP * WI_EXACT_STEP;
+    if (h->skip > 0) {
         h->skip--;
-    } else {
-        one_by_one = !make_run(w, from, n, v, rest, &run) || !add_folds(w->simd, &run, h, word);
-        h->skip = one_by_one ? SKIPPED : 0;
+        whole = 0;
+    } else if (whole > 0) {
+        wi_exact_run run = make_run(w, from, whole, x, y);
+        const bool taken = add_folds(w->simd, &run, h, word);
+        h->skipped = taken ? 0 : 2 * h->skipped + 1;
+        h->skipped = h->skipped < MOST_SKIPPED ? h->skipped : MOST_SKIPPED;
+        h->skip = h->skipped / 2;
+        whole = taken ? whole : 0;
     }
-    if (one_by_one)
-        wi_exact_add_elements(w->args, from, n, word);
-    if (++h->blocks % FEWER_AFTER == 0 && h->folds > fewest_folds(w->args))
+    wi_exact_add_elements(w->args, from + whole, n - whole, word);
+    if (++h->blocks % FEWER_AFTER == 0 && h->folds > wi_exact_least_folds(shape_of(w->args)))
         h->folds--;
 }
 
 static void add_part(void *user, int rank, int size) {
     const work *const w = user;
-    const size_t block = has_rest(w->args) ? WI_EXACT_BLOCK / 2 : WI_EXACT_BLOCK, n = w->args->n;
+    const wi_exact_shape shape = shape_of(w->args);
+    const size_t n = w->args->n;
+    const size_t block = shape == WI_EXACT_PRODUCTS ? WI_EXACT_BLOCK / 2 : WI_EXACT_BLOCK;
     const size_t blocks = (n + block - 1) / block;
     int64_t *const word = w->words[rank];
-    habit h = {.folds = fewest_folds(w->args), .top = 4};
+    habit h = {.folds = wi_exact_least_folds(shape), .top = 4};
     memset(word, 0, WI_EXACT_WORDS * sizeof *word);
     const size_t end = wi_team_share(blocks, rank + 1, size);
     for (size_t k = wi_team_share(blocks, rank, size); k < end; k++) {

@@ -6,9 +6,8 @@
  */
 #include "exact/exact_cuda.cuh"
 
-constexpr int threads = 128;
-constexpr int warps = threads / 32;
-constexpr int blocks_at_once = 3; /* on a multiprocessor: their bins are all its shared memory */
+constexpr size_t static_room = 4096; /* for the kernels' own shared memory */
+constexpr int most_threads = 384;    /* whose bins are all the shared memory of an H200's block */
 constexpr int most_folds = 4;
 constexpr int fold_bits = 46; /* 52 less the bits that 64 additions may carry */
 constexpr int first_fold = 7;
@@ -42,7 +41,7 @@ __device__ inline bin plus(bin a, bin b) {
 struct thread_bins {
     bin *mine;
     __device__ bin &at(int b) const {
-        return mine[b * threads];
+        return mine[b * (int)blockDim.x];
     }
     /* Adds m 2^exponent. */
     __device__ void add(int64_t m, int exponent) const {
@@ -79,7 +78,8 @@ struct exact_term {
     static constexpr int few = is_short ? 1 : has_rest ? 3 : 2; /* folds */
     static constexpr int many = is_short ? 3 : 4;
     static constexpr int width = wi_vector<T>::count;
-    static constexpr int vectors = sizeof(T) == 2 ? 2 : product ? 4 : 8; /* of a chunk */
+    /* Vectors of a chunk: at most 16 doubles are at work at once. */
+    static constexpr int vectors = sizeof(T) == 2 ? 2 : two && sizeof(T) == 4 ? 2 : product ? 4 : 8;
     static constexpr int elements = vectors * width;
     static constexpr int adds = elements * (has_rest ? 2 : 1);
 
@@ -96,14 +96,14 @@ struct exact_term {
 template <class Term>
 struct exact_chunk {
     using T = typename Term::Element;
-    wi_vector<T> xs[Term::vectors], ys[Term::two ? Term::vectors : 1];
+    wi_exact_chunk<T, Term::vectors> xs, ys;
 
     __device__ double x(int e) const {
-        return (double)wi_load(xs[e / Term::width].at[e % Term::width]);
+        return (double)wi_load(xs.at[e / Term::width].at[e % Term::width]);
     }
     __device__ double y(int e) const {
         if constexpr (Term::two)
-            return (double)wi_load(ys[e / Term::width].at[e % Term::width]);
+            return (double)wi_load(ys.at[e / Term::width].at[e % Term::width]);
         else
             return x(e);
     }
@@ -309,91 +309,67 @@ struct exact_worker {
     }
 };
 
-/* Loads a vector from an array of any alignment. */
-template <class T>
-__device__ inline wi_vector<T> load_vector(const T *p, bool aligned) {
-    if (aligned)
-        return *(const wi_vector<T> *)p;
-    wi_vector<T> v;
-#pragma unroll
-    for (int e = 0; e < wi_vector<T>::count; e++)
-        v.at[e] = p[e];
-    return v;
-}
-
-/* A block's tiles: chunk k of its threads is chunk k of the tile, thread by thread. Past the end of
- * the array there is -0.0, which changes no sum, and y = 0. */
-template <class Term>
-struct exact_tiles {
-    using T = typename Term::Element;
-    static constexpr size_t per_tile = (size_t)threads * Term::elements;
-    const T *x, *y;
-    size_t n;
-    bool aligned;
-
-    __device__ exact_tiles(const wi_exact_params &p)
-        : x((const T *)p.x), y((const T *)p.y), n(p.n),
-          aligned(wi_is_aligned(p.x) && wi_is_aligned(p.y)) {}
-
-    __device__ void load(exact_chunk<Term> *c, size_t tile) const {
-        const size_t from = tile * per_tile + threadIdx.x * (size_t)Term::width;
-        constexpr size_t step = (size_t)threads * Term::width;
-        if (tile * per_tile >= n)
-            return;
-        const bool whole = n - tile * per_tile >= per_tile;
-#pragma unroll
-        for (int k = 0; k < Term::vectors; k++) {
-            c->xs[k] = whole ? load_vector(x + from + k * step, aligned)
-                             : load_end(x, from + k * step, (T)-0.0f);
-            if (Term::two)
-                c->ys[k] = whole ? load_vector(y + from + k * step, aligned)
-                                 : load_end(y, from + k * step, (T)0.0f);
-        }
-    }
-
-    __device__ wi_vector<T> load_end(const T *p, size_t from, T beyond) const {
-        wi_vector<T> v;
-#pragma unroll
-        for (int e = 0; e < Term::width; e++)
-            v.at[e] = from + e < n ? p[from + e] : beyond;
-        return v;
-    }
+/* The sum of many numbers of 128 bits, whose halves are added up apart. */
+struct halves {
+    bin low, high;
 };
 
+__device__ inline halves with(halves a, halves b) {
+    return {plus(a.low, b.low), plus(a.high, b.high)};
+}
+
+/* Adds a number of 128 bits in units of 2^(32 first) of the device's number. */
+__device__ inline void add_bin(wi_exact_shared_sum *sum, int first, bin value) {
+    wi_exact_to_word(sum, first, (int64_t)(value.low & UINT32_MAX));
+    wi_exact_to_word(sum, first + 1, (int64_t)(value.low >> 32));
+    wi_exact_to_word(sum, first + 2, (int64_t)value.high);
+}
+
 /* Adds the bins of all threads of the block to the device's number: a warp takes every so many-th
- * bin. Digit 0 of bin 0 is that of 2^-1088. */
+ * bin. */
 __device__ inline void gather_bins(wi_exact_shared_sum *sum, const bin *all) {
     constexpr int first_word = (bin_unit - WI_EXACT_UNIT) / 32;
-    for (int b = (int)threadIdx.x / 32; b < bins; b += warps) {
-        bin total = {0, 0};
-        for (int t = wi_lane(); t < threads; t += 32)
-            total = plus(total, all[b * threads + t]);
-        total = wi_warp_reduce(total, plus);
+    const int threads = (int)blockDim.x;
+    for (int b = (int)threadIdx.x / 32; b < bins; b += threads / 32) {
+        halves total = {};
+        for (int t = wi_lane(); t < threads; t += 32) {
+            const bin of_thread = all[b * threads + t];
+            const uint64_t sign = (uint64_t)((int64_t)of_thread.high >> 63);
+            total = with(total, {{of_thread.low, 0}, {of_thread.high, sign}});
+        }
+        const bool none = (total.low.low | total.low.high | total.high.low | total.high.high) == 0;
+        if (__all_sync(wi_all_lanes, none))
+            continue;
+        total = wi_warp_reduce(total, with);
         if (wi_lane() == 0) {
-            const int at = first_word + 2 * b;
-            wi_exact_to_word(sum, at, (int64_t)(total.low & UINT32_MAX));
-            wi_exact_to_word(sum, at + 1, (int64_t)(total.low >> 32));
-            wi_exact_to_word(sum, at + 2, (int64_t)total.high);
+            add_bin(sum, first_word + 2 * b, total.low);
+            add_bin(sum, first_word + 2 * b + 2, total.high);
         }
     }
 }
 
 template <class Term>
-__global__ void __launch_bounds__(threads, blocks_at_once) exact_folds(wi_exact_params p) {
+__global__ void __launch_bounds__(most_threads, 1) exact_folds(wi_exact_params p) {
+    using T = typename Term::Element;
+    using Tiles = wi_exact_tiles<T, Term::vectors>;
     WEFT_DYNAMIC_SHARED(memory);
     bin *const all = (bin *)memory;
-    const exact_tiles<Term> tiles(p);
+    const Tiles x(p.x, p.n), y(p.y, p.n);
     exact_worker<Term> worker;
     exact_chunk<Term> now, next;
+    const auto load = [&](exact_chunk<Term> *c, size_t tile) {
+        x.load(&c->xs, tile, (T)-0.0f);
+        if (Term::two)
+            y.load(&c->ys, tile, (T)0.0f);
+    };
+    load(&now, blockIdx.x);
     worker.start(p.sum, all + threadIdx.x);
-    tiles.load(&now, blockIdx.x);
-    for (size_t tile = blockIdx.x; tile * tiles.per_tile < p.n; tile += gridDim.x) {
-        tiles.load(&next, tile + gridDim.x);
+    for (size_t tile = blockIdx.x; tile * Tiles::per_tile() < p.n; tile += gridDim.x) {
+        load(&next, tile + gridDim.x);
         worker.add_chunk(now);
         now = next;
     }
     worker.empty();
-    worker.own.carry();
     if (worker.other)
         wi_exact_note_other(p.sum);
     __syncthreads();
@@ -401,23 +377,23 @@ __global__ void __launch_bounds__(threads, blocks_at_once) exact_folds(wi_exact_
     wi_exact_end(p);
 }
 
+/* A block for each multiprocessor: more threads than fit its shared memory would not be faster. */
 template <class Term>
 static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
-    constexpr size_t shared_bytes = sizeof(bin) * bins * threads;
-    size_t blocks;
+    constexpr size_t each = sizeof(bin) * bins;
+    const size_t chunks = (args->n + Term::elements - 1) / Term::elements;
+    const size_t room = (ctx->gpu->shared_optin - static_room) / each / 32 * 32;
+    const int most = room < (size_t)most_threads ? (int)room : most_threads;
+    const int threads = wi_exact_threads_for(ctx, chunks, most);
+    const size_t useful = (chunks + (size_t)threads - 1) / (size_t)threads;
+    const size_t multiprocessors = (size_t)ctx->gpu->multiprocessors;
+    const size_t blocks = useful < multiprocessors ? useful ? useful : 1 : multiprocessors;
     void *scratch;
-    weft_status status = wi_grant_shared(ctx, "exact_folds", exact_folds<Term>, shared_bytes);
-    if (status == WEFT_OK)
-        status = wi_resident_blocks(ctx, exact_folds<Term>, threads, shared_bytes, &blocks);
-    if (status == WEFT_OK)
-        status = wi_gpu_scratch(ctx, &wi_exact_ladder, sizeof(wi_exact_shared_sum), &scratch);
+    const weft_status status =
+        wi_gpu_scratch(ctx, &wi_exact_ladder, sizeof(wi_exact_shared_sum), &scratch);
     if (status != WEFT_OK)
         return status;
-    const size_t per_tile = exact_tiles<Term>::per_tile;
-    const size_t useful = (args->n + per_tile - 1) / per_tile;
-    if (blocks > useful)
-        blocks = useful ? useful : 1;
-    return WEFT_LAUNCH((exact_folds<Term>), ctx, (unsigned)blocks, threads, shared_bytes,
+    return WEFT_LAUNCH((exact_folds<Term>), ctx, (unsigned)blocks, threads, each * (size_t)threads,
                        wi_exact_params_of(args, scratch));
 }
 

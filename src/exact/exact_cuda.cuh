@@ -97,24 +97,94 @@ __device__ inline bool wi_exact_is_last(wi_exact_shared_sum *sum) {
 /* Ends a call, in the last block: carries, and rounds or stores the words if no segment follows. */
 __device__ inline void wi_exact_end(const wi_exact_params &p) {
     WEFT_SHARED(int64_t, word, [WI_EXACT_WORDS]);
-    if (blockIdx.x == 0 && threadIdx.x == 0)
+    WEFT_SHARED(int, range, [2]); /* the first word and the last that are not 0 */
+    WEFT_SHARED(wi_exact_extent, extent, );
+    const int me = (int)threadIdx.x, step = (int)blockDim.x;
+    if (blockIdx.x == 0 && me == 0)
         wi_exact_to_word(p.sum, WI_EXACT_COUNT, (int64_t)p.n);
     if (!wi_exact_is_last(p.sum))
         return;
-    for (int k = (int)threadIdx.x; k < WI_EXACT_WORDS; k += (int)blockDim.x)
+    if (me == 0) {
+        range[0] = WI_EXACT_DIGITS;
+        range[1] = -1;
+    }
+    __syncthreads();
+    for (int k = me; k < WI_EXACT_WORDS; k += step) {
         word[k] = (int64_t)wi_glance(&p.sum->word[k]);
+        if (word[k] != 0 && k < WI_EXACT_DIGITS) {
+            atomicMin(&range[0], k);
+            atomicMax(&range[1], k);
+        }
+    }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        wi_exact_carry(word);
+    if (me == 0) {
+        extent = wi_exact_carry_within(word, range[0] <= range[1] ? range[0] : 0, range[1]);
         if (p.last && p.result)
-            wi_exact_store(p.result_type, wi_exact_round(word, p.result_type, p.root), p.result);
+            wi_exact_store(p.result_type,
+                           wi_exact_round_within(word, extent, p.result_type, p.root), p.result);
     }
     __syncthreads();
-    for (int k = (int)threadIdx.x; k < WI_EXACT_WORDS; k += (int)blockDim.x) {
+    for (int k = me; k < WI_EXACT_WORDS; k += step) {
+        const bool is_one = extent.negative && k >= extent.end && k < WI_EXACT_DIGITS;
+        const int64_t value = is_one ? wi_exact_ones(k) : word[k];
         if (p.last && p.words)
-            p.words[k] = word[k];
-        p.sum->word[k] = p.last ? 0 : (unsigned long long)word[k];
+            p.words[k] = value;
+        p.sum->word[k] = p.last ? 0 : (unsigned long long)value;
     }
+}
+
+/* Elements are dealt out in tiles: a thread of a block gets vectors a whole block apart. */
+template <class T, int vectors>
+struct wi_exact_chunk {
+    wi_vector<T> at[vectors];
+};
+
+template <class T, int vectors>
+struct wi_exact_tiles {
+    static constexpr int width = wi_vector<T>::count;
+    const T *x;
+    size_t n;
+    bool aligned;
+
+    __device__ wi_exact_tiles(const void *from, size_t count)
+        : x((const T *)from), n(count), aligned(wi_is_aligned(from)) {}
+    __device__ static size_t per_tile() {
+        return (size_t)blockDim.x * vectors * width;
+    }
+    __device__ static wi_vector<T> vector(const T *p, bool is_aligned) {
+        if (is_aligned)
+            return *(const wi_vector<T> *)p;
+        wi_vector<T> v;
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            v.at[e] = p[e];
+        return v;
+    }
+    __device__ wi_vector<T> end(size_t from, T beyond) const {
+        wi_vector<T> v;
+#pragma unroll
+        for (int e = 0; e < width; e++)
+            v.at[e] = from + e < n ? x[from + e] : beyond;
+        return v;
+    }
+    /* The part of this thread; `beyond` stands for what is past the end of the array. */
+    __device__ void load(wi_exact_chunk<T, vectors> *c, size_t tile, T beyond) const {
+        const size_t first = tile * per_tile(), step = (size_t)blockDim.x * width;
+        const size_t from = first + threadIdx.x * (size_t)width;
+        if (first >= n)
+            return;
+        const bool whole = n - first >= per_tile();
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            c->at[k] = whole ? vector(x + from + k * step, aligned) : end(from + k * step, beyond);
+    }
+};
+
+/* How many threads of a block are worth it for that many chunks: enough that every multiprocessor
+ * has a block. */
+inline int wi_exact_threads_for(const weft_context *ctx, size_t chunks, int most) {
+    const size_t each = chunks / (size_t)ctx->gpu->multiprocessors / 32 * 32 + 32;
+    return each < (size_t)most ? (int)each : most;
 }
 
 /* Calls f(type tag) with the type of the elements. */

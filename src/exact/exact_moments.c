@@ -77,7 +77,7 @@ static uint64_t round_whole(const whole *m, bool more, weft_type type) {
     int64_t word[WI_EXACT_WORDS] = {0};
     for (int k = 0; k < DIGITS; k++)
         word[k] = m->digit[k];
-    wi_exact_lead lead = wi_exact_lead_of(word);
+    wi_exact_lead lead = wi_exact_lead_of(word, wi_exact_all(word));
     lead.more = lead.more || more;
     return wi_exact_round_lead(&lead, wi_exact_format_of(type));
 }

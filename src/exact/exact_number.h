@@ -101,15 +101,40 @@ WI_EXACT_INLINE void wi_exact_add_product(int64_t *word, double x, double y) {
     wi_exact_add_integer(word, negative, (uint64_t)(whole >> 64), exponent + 64);
 }
 
-/* Makes every digit but the last one of 0 ... 2^32 - 1; the last has the sign. */
-WI_EXACT_INLINE void wi_exact_carry(int64_t *word) {
+/* Where a carried number has digits: those before `first` are 0; those from `end` on, too, or of a
+ * negative number all ones. */
+typedef struct wi_exact_extent {
+    int first, end;
+    bool negative;
+} wi_exact_extent;
+
+/* Makes digits of words first ... last of 0 ... 2^32 - 1, with the sign in the last digit there is.
+ * All other words are 0; those from the extent's end on stay so. */
+WI_EXACT_INLINE wi_exact_extent wi_exact_carry_within(int64_t *word, int first, int last) {
     int64_t carry = 0;
-    for (int k = 0; k < WI_EXACT_DIGITS - 1; k++) {
+    int k = first;
+    for (; k < WI_EXACT_DIGITS - 1 && (k <= last || (carry != 0 && carry != -1)); k++) {
         const int64_t sum = word[k] + carry;
         word[k] = sum & UINT32_MAX;
         carry = (sum - word[k]) / ((int64_t)1 << 32);
     }
-    word[WI_EXACT_DIGITS - 1] += carry;
+    if (k < WI_EXACT_DIGITS - 1)
+        word[k] = carry & UINT32_MAX;
+    else
+        word[k] += carry;
+    const wi_exact_extent extent = {first, k + 1,
+                                    k < WI_EXACT_DIGITS - 1 ? carry < 0 : word[k] < 0};
+    return extent;
+}
+
+/* The word after the extent of a negative number. */
+WI_EXACT_INLINE int64_t wi_exact_ones(int k) {
+    return k < WI_EXACT_DIGITS - 1 ? (int64_t)UINT32_MAX : -1;
+}
+
+/* Makes every digit but the last one of 0 ... 2^32 - 1; the last has the sign. */
+WI_EXACT_INLINE void wi_exact_carry(int64_t *word) {
+    wi_exact_carry_within(word, 0, WI_EXACT_DIGITS - 1);
 }
 
 /* Adds all words; both have been carried. */
@@ -139,13 +164,14 @@ WI_EXACT_INLINE int wi_exact_leading_zeros(uint64_t bits) {
 
 /* The first 128 bits of a carried number, the top one or the one after it set so that the exponent
  * is even: *high and *low. All 0 if the number is. */
-WI_EXACT_INLINE wi_exact_lead wi_exact_window(const int64_t *word, uint64_t *high, uint64_t *low) {
-    wi_exact_lead lead = {0, 0, word[WI_EXACT_DIGITS - 1] < 0, false};
-    int lowest = 0, top = WI_EXACT_DIGITS - 1;
+WI_EXACT_INLINE wi_exact_lead wi_exact_window(const int64_t *word, wi_exact_extent extent,
+                                              uint64_t *high, uint64_t *low) {
+    wi_exact_lead lead = {0, 0, extent.negative, false};
+    int lowest = extent.first, top = extent.end - 1;
     *high = *low = 0;
-    while (lowest < WI_EXACT_DIGITS && word[lowest] == 0)
+    while (lowest < extent.end && word[lowest] == 0)
         lowest++;
-    if (lowest == WI_EXACT_DIGITS)
+    if (lowest == extent.end)
         return lead;
     while (top > 0 && wi_exact_digit(word, lead.negative, lowest, top) == 0)
         top--;
@@ -162,9 +188,9 @@ WI_EXACT_INLINE wi_exact_lead wi_exact_window(const int64_t *word, uint64_t *hig
 }
 
 /* The leading 64 bits of what wi_exact_window gives. */
-WI_EXACT_INLINE wi_exact_lead wi_exact_lead_of(const int64_t *word) {
+WI_EXACT_INLINE wi_exact_lead wi_exact_lead_of(const int64_t *word, wi_exact_extent extent) {
     uint64_t high, low;
-    wi_exact_lead lead = wi_exact_window(word, &high, &low);
+    wi_exact_lead lead = wi_exact_window(word, extent, &high, &low);
     const int shift = high >> 63 ? 0 : 1;
     lead.bits = high << shift | (shift ? low >> 63 : 0);
     lead.more = lead.more || low << shift != 0;
@@ -186,9 +212,9 @@ WI_EXACT_INLINE uint64_t wi_exact_root(uint64_t high, uint64_t low, bool *more) 
 }
 
 /* The leading bits of the square root of a carried number that is not negative. */
-WI_EXACT_INLINE wi_exact_lead wi_exact_root_of(const int64_t *word) {
+WI_EXACT_INLINE wi_exact_lead wi_exact_root_of(const int64_t *word, wi_exact_extent extent) {
     uint64_t high, low;
-    wi_exact_lead lead = wi_exact_window(word, &high, &low);
+    wi_exact_lead lead = wi_exact_window(word, extent, &high, &low);
     bool more;
     lead.bits = wi_exact_root(high, low, &more);
     lead.more = lead.more || more;
@@ -249,16 +275,28 @@ WI_EXACT_INLINE bool wi_exact_is_minus_zero(const int64_t *word) {
     return word[WI_EXACT_OTHER] == 0 && word[WI_EXACT_COUNT] != 0;
 }
 
+/* The extent of a carried number of which nothing is known. */
+WI_EXACT_INLINE wi_exact_extent wi_exact_all(const int64_t *word) {
+    const wi_exact_extent all = {0, WI_EXACT_DIGITS, word[WI_EXACT_DIGITS - 1] < 0};
+    return all;
+}
+
 /* The bits of a carried number, or of its square root, rounded to nearest even in `type`. */
-WI_EXACT_INLINE uint64_t wi_exact_round(const int64_t *word, weft_type type, bool root) {
+WI_EXACT_INLINE uint64_t wi_exact_round_within(const int64_t *word, wi_exact_extent extent,
+                                               weft_type type, bool root) {
     uint64_t bits;
     if (wi_exact_is_special(word, type, &bits))
         return bits;
-    const wi_exact_lead lead = root ? wi_exact_root_of(word) : wi_exact_lead_of(word);
+    const wi_exact_lead lead =
+        root ? wi_exact_root_of(word, extent) : wi_exact_lead_of(word, extent);
     if (lead.bits == 0)
         return wi_exact_signed(type, wi_exact_is_minus_zero(word), 0);
     return wi_exact_signed(type, lead.negative,
                            wi_exact_round_lead(&lead, wi_exact_format_of(type)));
+}
+
+WI_EXACT_INLINE uint64_t wi_exact_round(const int64_t *word, weft_type type, bool root) {
+    return wi_exact_round_within(word, wi_exact_all(word), type, root);
 }
 
 /* Stores such bits as one element of `type`, at any address. */

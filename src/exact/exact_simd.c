@@ -2,7 +2,6 @@
 /* Blocks added up without rounding, for one instruction set. */
 #include "exact/exact_simd.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "cpu/half_simd.h"
@@ -39,16 +38,30 @@ WI_INLINE wi_doubles larger(wi_doubles a, wi_doubles b) {
 #endif
 }
 
+/* a b + c, rounded once. */
+WI_INLINE wi_doubles fused(wi_doubles a, wi_doubles b, wi_doubles c) {
+#if defined(__AVX512F__)
+    return (wi_doubles)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    return (wi_doubles)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    wi_doubles sum;
+    for (int k = 0; k < WI_WIDE; k++)
+        sum[k] = __builtin_fma(a[k], b[k], c[k]);
+    return sum;
+#endif
+}
+
 /* The state of a block, in registers. */
 typedef struct lanes {
     wi_doubles s[WI_EXACT_FOLDS][CHAINS];
     wi_doubles largest[CHAINS];
-    wi_longs left;
+    wi_longs left, lost;
 } lanes;
 
 /* Adds x in folds first, first + 1, ... */
 WI_INLINE void take(lanes *l, int chain, int first, int folds, wi_doubles x) {
-#pragma GCC unroll 3
+#pragma GCC unroll 4
     for (int f = first; f < folds; f++) {
         const wi_doubles s = l->s[f][chain] + x;
         x = x - (s - l->s[f][chain]);
@@ -57,132 +70,126 @@ WI_INLINE void take(lanes *l, int chain, int first, int folds, wi_doubles x) {
     l->left |= (wi_longs)x;
 }
 
-WI_INLINE void take_block(lanes *l, const wi_exact_run *run, int folds, bool has_rest) {
+/* Term + rest = x y, unless the product is so small that the rest would lose bits. */
+WI_INLINE void take_product(lanes *l, int chain, int folds, wi_doubles x, wi_doubles y) {
+    const wi_doubles term = x * y, size = magnitudes(term);
+    l->largest[chain] = larger(size, l->largest[chain]);
+    l->lost |= (size < 0x1p-960) & (x != 0) & (y != 0);
+    take(l, chain, 0, folds, term);
+    take(l, chain, 1, folds, fused(x, y, -term));
+}
+
+WI_INLINE wi_doubles term_at(const wi_exact_run *run, wi_exact_shape shape, size_t i) {
+    wi_doubles x;
+    if (shape == WI_EXACT_DOUBLES)
+        x = wi_doubles_of_f64((const double *)run->x + i);
+    else
+        x = wi_doubles_of_f32((const float *)run->x + i);
+    return shape == WI_EXACT_FLOAT_PRODUCTS ? x * wi_doubles_of_f32((const float *)run->y + i) : x;
+}
+
+/* Asks for the elements one block ahead of those at i. */
+WI_INLINE void look_ahead(const wi_exact_run *run, wi_exact_shape shape, size_t i) {
+    const bool wide = shape == WI_EXACT_DOUBLES || shape == WI_EXACT_PRODUCTS;
+    const size_t width = wide ? sizeof(double) : sizeof(float), at = (run->n + i) * width;
+    wi_fetch((const char *)run->x + at, STEP * width);
+    if (run->y)
+        wi_fetch((const char *)run->y + at, STEP * width);
+}
+
+WI_INLINE void take_block(lanes *l, const wi_exact_run *run, wi_exact_shape shape, int folds) {
+    const wi_longs kept = (wi_longs){0} + (run->magnitudes ? INT64_MAX : -1);
     for (size_t i = 0; i < run->n; i += STEP) {
-        if (run->ahead)
-            wi_fetch(run->ahead + i, STEP * sizeof *run->ahead);
+        if (run->more)
+            look_ahead(run, shape, i);
 #pragma GCC unroll 4
         for (int c = 0; c < CHAINS; c++) {
-            const wi_doubles x = wi_doubles_of_f64(run->v + i + (size_t)c * WI_WIDE);
+            const size_t at = i + (size_t)c * WI_WIDE;
+            if (shape == WI_EXACT_PRODUCTS) {
+                take_product(l, c, folds, wi_doubles_of_f64((const double *)run->x + at),
+                             wi_doubles_of_f64((const double *)run->y + at));
+                continue;
+            }
+            const wi_doubles x = (wi_doubles)((wi_longs)term_at(run, shape, at) & kept);
             l->largest[c] = larger(magnitudes(x), l->largest[c]);
             take(l, c, 0, folds, x);
-            if (has_rest)
-                take(l, c, 1, folds, wi_doubles_of_f64(run->rest + i + (size_t)c * WI_WIDE));
         }
     }
 }
 
+static double first_of(const wi_exact_run *run, int fold) {
+    return 1.5 * power(run->top + WI_EXACT_FIRST - fold * WI_EXACT_FOLD_BITS);
+}
+
 static void start(lanes *l, const wi_exact_run *run) {
     for (int f = 0; f < run->folds; f++) {
-        const double first = 1.5 * power(run->top + WI_EXACT_FIRST - f * WI_EXACT_FOLD_BITS);
         for (int c = 0; c < CHAINS; c++)
-            l->s[f][c] = first - (wi_doubles){0};
+            l->s[f][c] = first_of(run, f) - (wi_doubles){0};
     }
     for (int c = 0; c < CHAINS; c++)
         l->largest[c] = (wi_doubles){0};
-    l->left = (wi_longs){0};
+    l->left = l->lost = (wi_longs){0};
 }
 
 static void finish(const lanes *l, const wi_exact_run *run, wi_exact_block *block) {
     double largest[STEP];
-    int64_t left = 0;
+    int64_t left = 0, lost = 0;
     memcpy(largest, l->largest, sizeof largest);
     block->largest = 0;
     for (int k = 0; k < STEP; k++)
         block->largest = largest[k] > block->largest ? largest[k] : block->largest;
     for (int f = 0; f < run->folds; f++) {
-        const double first = 1.5 * power(run->top + WI_EXACT_FIRST - f * WI_EXACT_FOLD_BITS);
         wi_longs sum = {0};
         for (int c = 0; c < CHAINS; c++)
-            sum += (wi_longs)l->s[f][c] - (int64_t)wi_exact_bits(first);
+            sum += (wi_longs)l->s[f][c] - (int64_t)wi_exact_bits(first_of(run, f));
         block->sum[f] = 0;
         for (int k = 0; k < WI_WIDE; k++)
             block->sum[f] += sum[k];
     }
-    for (int k = 0; k < WI_WIDE; k++)
+    for (int k = 0; k < WI_WIDE; k++) {
         left |= l->left[k] & INT64_MAX; /* what is left of -0.0 is -0.0 */
+        lost |= l->lost[k];
+    }
     block->left = left != 0;
+    block->lost = lost != 0;
 }
 
-/* run->n is a multiple of STEP. */
+WI_INLINE void take_by(lanes *l, const wi_exact_run *run, wi_exact_shape shape) {
+    if (shape == WI_EXACT_FLOATS && run->folds == 1)
+        take_block(l, run, shape, 1);
+    else if (shape != WI_EXACT_PRODUCTS && run->folds == 2)
+        take_block(l, run, shape, 2);
+    else if (run->folds == 3)
+        take_block(l, run, shape, 3);
+    else
+        take_block(l, run, shape, WI_EXACT_FOLDS);
+}
+
 static void fold(const wi_exact_run *run, wi_exact_block *block) {
     lanes l;
     start(&l, run);
-    if (run->rest)
-        take_block(&l, run, WI_EXACT_FOLDS, true);
-    else if (run->folds == 1)
-        take_block(&l, run, 1, false);
-    else if (run->folds == 2)
-        take_block(&l, run, 2, false);
-    else
-        take_block(&l, run, WI_EXACT_FOLDS, false);
+    switch (run->shape) {
+    case WI_EXACT_DOUBLES:
+        take_by(&l, run, WI_EXACT_DOUBLES);
+        break;
+    case WI_EXACT_FLOATS:
+        take_by(&l, run, WI_EXACT_FLOATS);
+        break;
+    case WI_EXACT_PRODUCTS:
+        take_by(&l, run, WI_EXACT_PRODUCTS);
+        break;
+    case WI_EXACT_FLOAT_PRODUCTS:
+        take_by(&l, run, WI_EXACT_FLOAT_PRODUCTS);
+        break;
+    }
     finish(&l, run, block);
 }
 
-/* n floats as f32. */
-static const float *as_f32(weft_type type, const void *x, size_t from, size_t n, float *room) {
-    if (type == WEFT_F32)
-        return (const float *)x + from;
+static void widen(weft_type type, size_t n, const void *from, float *to) {
     if (type == WEFT_F16)
-        wi_f16_widen_run(n, (const uint16_t *)x + from, room);
+        wi_f16_widen_run(n, from, to);
     else
-        wi_bf16_widen_run(n, (const uint16_t *)x + from, room);
-    return room;
+        wi_bf16_widen_run(n, from, to);
 }
 
-/* The products of two f32 fit a double, whatever they are. */
-static void narrow_terms(const wi_exact_args *args, size_t from, size_t n, double *v) {
-    float room_x[WI_EXACT_BLOCK], room_y[WI_EXACT_BLOCK];
-    const float *const x = as_f32(args->type, args->x, from, n, room_x);
-    const float *y = x;
-    if (args->terms == WI_EXACT_DOT)
-        y = as_f32(args->type, args->y, from, n, room_y);
-    if (args->terms == WI_EXACT_SUM) {
-#pragma omp simd
-        for (size_t i = 0; i < n; i++)
-            v[i] = (double)x[i];
-    } else if (args->terms == WI_EXACT_NRM1) {
-#pragma omp simd
-        for (size_t i = 0; i < n; i++)
-            v[i] = __builtin_fabs((double)x[i]);
-    } else {
-#pragma omp simd
-        for (size_t i = 0; i < n; i++)
-            v[i] = (double)x[i] * (double)y[i];
-    }
-}
-
-/* x y = v + rest exactly, unless the product is so small that rest would lose bits. An infinity or
- * NaN makes what is left after the folds a NaN. */
-static bool wide_products(const double *x, const double *y, size_t n, double *v, double *rest) {
-    int64_t small = 0;
-#pragma omp simd reduction(| : small)
-    for (size_t i = 0; i < n; i++) {
-        v[i] = x[i] * y[i];
-        rest[i] = __builtin_fma(x[i], y[i], -v[i]);
-        small |= -(int64_t)((__builtin_fabs(v[i]) < 0x1p-960) & (x[i] != 0) & (y[i] != 0));
-    }
-    return small == 0;
-}
-
-static bool terms(const wi_exact_args *args, size_t from, size_t n, double *v, double *rest) {
-    if (args->type != WEFT_F64) {
-        narrow_terms(args, from, n, v);
-        return true;
-    }
-    const double *const x = (const double *)args->x + from;
-    if (args->terms == WI_EXACT_DOT)
-        return wide_products(x, (const double *)args->y + from, n, v, rest);
-    if (args->terms == WI_EXACT_SQUARES)
-        return wide_products(x, x, n, v, rest);
-    if (args->terms == WI_EXACT_SUM) {
-        memcpy(v, x, n * sizeof *v);
-    } else {
-#pragma omp simd
-        for (size_t i = 0; i < n; i++)
-            v[i] = __builtin_fabs(x[i]);
-    }
-    return true;
-}
-
-const wi_exact_simd WI_FOR_ISA(wi_exact_simd) = {.fold = fold, .terms = terms};
+const wi_exact_simd WI_FOR_ISA(wi_exact_simd) = {.fold = fold, .widen = widen};

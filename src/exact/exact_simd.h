@@ -13,22 +13,32 @@
 #include "exact/exact.h"
 
 enum {
-    WI_EXACT_BLOCK = 1024,   /* doubles of a block, at most: 128 for each of 8 lanes */
-    WI_EXACT_FOLDS = 3,      /* of a block, at most */
+    WI_EXACT_BLOCK = 1024,   /* terms of a block, at most: 128 for each of 8 lanes */
+    WI_EXACT_STEP = 32,      /* terms that are added side by side, at most: n is a multiple */
+    WI_EXACT_FOLDS = 4,      /* of a block, at most */
     WI_EXACT_FOLD_BITS = 44, /* 52 less the bits that 128 additions may carry, less one for half */
     WI_EXACT_FIRST = 8,      /* p of the first fold is this above the window */
     WI_EXACT_TOP_MOST = 1014,
-    WI_EXACT_TOP_LEAST = -942 /* the last u is 2^-1074 then: nothing is left */
+    WI_EXACT_TOP_LEAST = -898 /* the last u is 2^-1074 then: nothing is left */
 };
+
+/* What the terms are made of. */
+typedef enum wi_exact_shape {
+    WI_EXACT_DOUBLES,  /* x */
+    WI_EXACT_FLOATS,   /* x, of f32 */
+    WI_EXACT_PRODUCTS, /* x y, and what rounding takes from it; half as many in a block */
+    WI_EXACT_FLOAT_PRODUCTS
+} wi_exact_shape;
 
 /* One block. */
 typedef struct wi_exact_run {
-    size_t n;           /* at most WI_EXACT_BLOCK; with rest, half of it */
-    const double *v;    /* the terms, and */
-    const double *rest; /* as many of at most 2^-53 of them, to be added, too; NULL: none */
-    int folds;
-    int top;             /* the window: every term is to be below 2^top */
-    const double *ahead; /* n doubles that are wanted next, or NULL */
+    wi_exact_shape shape;
+    bool magnitudes; /* of the terms, which are no products */
+    bool more;       /* as many elements follow in memory */
+    const void *x, *y;
+    size_t n;
+    int folds; /* at least wi_exact_least_folds */
+    int top;   /* the window: every term is to be below 2^top */
 } wi_exact_run;
 
 /* What has become of it. */
@@ -36,13 +46,17 @@ typedef struct wi_exact_block {
     int64_t sum[WI_EXACT_FOLDS]; /* in units of u of each fold */
     double largest;              /* of the terms; NaN may be missing */
     bool left;                   /* after the last fold something is left, or was NaN */
+    bool lost; /* a product is so small that rounding takes more of it than can be told */
 } wi_exact_block;
+
+static inline int wi_exact_least_folds(wi_exact_shape shape) {
+    return shape == WI_EXACT_PRODUCTS ? 3 : shape == WI_EXACT_FLOATS ? 1 : 2;
+}
 
 typedef struct wi_exact_simd {
     void (*fold)(const wi_exact_run *run, wi_exact_block *block);
-    /* Makes the terms of n elements; false if they must be added one by one. `rest` is for products
-     * of f64. */
-    bool (*terms)(const wi_exact_args *args, size_t from, size_t n, double *v, double *rest);
+    /* n elements of a 16-bit float as f32. */
+    void (*widen)(weft_type type, size_t n, const void *from, float *to);
 } wi_exact_simd;
 
 WI_DECLARE_ISAS(wi_exact_simd, wi_exact_simd);

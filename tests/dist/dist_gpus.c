@@ -20,6 +20,9 @@ static const char *const spread_ops[] = {"map",  "reduce", "scan",   "select",  
 static const char *const spread_ops[] = {"map",       "reduce", "scan",  "select",
                                          "histogram", "sort",   "merge", "search",
                                          "is_sorted", "top_k",  "lu",    "cholesky"};
+static const char *const spread_ops[] = {"exact",  "map",       "reduce", "scan",
+                                         "select", "histogram", "sort",   "merge",
+                                         "search", "is_sorted", "top_k"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {
@@ -195,9 +198,9 @@ void dist_test_peer_failure(void **state) {
     float sum = 0;
     test_refused(dist_ctx, wi_gpus_run(dist_ctx, NULL, "test", fail_on_last, NULL), WEFT_ENOMEM,
                  "test", "nothing left");
-    dist_ok(dist_ctx, weft_sum(dist_ctx, 3, x, &sum));
+    dist_ok(dist_ctx, weft_sum_fast(dist_ctx, 3, x, &sum));
     assert_true(sum == 6);
-    test_refused(dist_ctx, weft_sum(dist_ctx, 3, (const float *)NULL, &sum), WEFT_EARG,
+    test_refused(dist_ctx, weft_sum_fast(dist_ctx, 3, (const float *)NULL, &sum), WEFT_EARG,
                  "weft_reduce", "x");
 }
 
