@@ -86,8 +86,8 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
         wi_json_string(&json, "file", args->operand[0]);
         wi_json_string(&json, "type", weft_type_name(array->layout.type));
         wi_json_count(&json, "n", array->layout.count);
-        wi_json_number(&json, "q", w->q[k]);
-        wi_json_number(&json, "value", w->value[k]);
+        wi_json_element(&json, "q", WEFT_F64, &w->q[k]);
+        wi_json_element(&json, "value", WEFT_F64, &w->value[k]);
         wi_json_close(&json);
     }
 }

@@ -11,8 +11,18 @@
 #include "weft/reduce.h"
 #include "weft/summary.h"
 
+/* null if there are no elements. */
+static void json_value(wi_json *json, const char *key, const weft_statistics *s, weft_type type,
+                       const void *value) {
+    if (s->count > 0)
+        wi_json_element(json, key, type, value);
+    else
+        wi_json_null(json, key);
+}
+
 static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_npy *array,
                        const weft_statistics *s) {
+    const double deviation = sqrt(s->variance);
     wi_json json;
     wi_json_open(&json);
     wi_json_string(&json, "op", "summary");
@@ -24,13 +34,13 @@ static void print_json(const wi_arguments *args, const weft_context *ctx, const 
     wi_json_count(&json, "n", wi_npy_whole(&array->layout));
     wi_json_count(&json, "count", s->count);
     wi_json_count(&json, "nans", s->nans);
-    wi_json_known(&json, "min", s->count > 0, s->min);
-    wi_json_known(&json, "max", s->count > 0, s->max);
-    wi_json_known(&json, "min_at", s->count > 0, (double)s->min_at);
-    wi_json_known(&json, "max_at", s->count > 0, (double)s->max_at);
-    wi_json_known(&json, "mean", s->count > 0, s->mean);
-    wi_json_known(&json, "variance", s->count > 0, s->variance);
-    wi_json_known(&json, "deviation", s->count > 0, sqrt(s->variance));
+    json_value(&json, "min", s, WEFT_F64, &s->min);
+    json_value(&json, "max", s, WEFT_F64, &s->max);
+    json_value(&json, "min_at", s, WEFT_U64, &s->min_at);
+    json_value(&json, "max_at", s, WEFT_U64, &s->max_at);
+    json_value(&json, "mean", s, WEFT_F64, &s->mean);
+    json_value(&json, "variance", s, WEFT_F64, &s->variance);
+    json_value(&json, "deviation", s, WEFT_F64, &deviation);
     wi_json_close(&json);
 }
 

@@ -16,6 +16,12 @@ wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t firs
 
 /* ---- costs on a cpu, as seen on an AMD EPYC ---- */
 
+enum {
+    FEW = 1 << 13,  /* elements that the rungs with threads keep all of */
+    MANY = 1 << 20, /* from which the sample is larger */
+    SELECTING = 25  /* cycles for a key among which one is selected */
+};
+
 static double team_seconds(const weft_context *ctx, const wi_quantile_args *args, double cycles) {
     const size_t bytes = args->n * weft_type_size(args->type);
     return wi_team_seconds(ctx, wi_team_size(ctx, args->n, bytes), cycles, (double)bytes);
@@ -24,13 +30,23 @@ static double team_seconds(const weft_context *ctx, const wi_quantile_args *args
 static double serial_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n;
-    return wi_team_seconds(ctx, 1, 40 + n * (2 + 12 * (double)args->count), 8 * n);
+    return wi_team_seconds(ctx, 1, 40 + n * (2 + SELECTING * (double)args->count), 8 * n);
 }
 
 static double sorted_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n, size = (double)weft_type_size(args->type);
-    return team_seconds(ctx, args, 1000 + n * size * 2.5 + 60 * (double)args->count);
+    const double of_element = (8 + 11 * size) * (args->n <= FEW ? 0.6 : 1);
+    return team_seconds(ctx, args, 1000 + n * of_element + 60 * (double)args->count);
+}
+
+/* Each rank takes passes of its own. */
+static double narrowed_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const double n = (double)args->n, of_element = weft_type_size(args->type) == 8 ? 8.5 : 3.2;
+    if (args->n <= FEW)
+        return team_seconds(ctx, args, 5000 + 1.3 * SELECTING * n * (double)args->count);
+    return team_seconds(ctx, args, (25000 + of_element * n) * (double)args->count);
 }
 
 /* Each pass looks for a group of ranks. */
@@ -39,9 +55,11 @@ static double sampled_seconds(const weft_context *ctx, const void *arguments) {
     const double n = (double)args->n, count = (double)args->count;
     const double size = (double)weft_type_size(args->type);
     const double passes = ceil(count / WI_QUANTILE_GROUP);
-    return team_seconds(ctx, args,
-                        20000 + 100 * size + n * size * (0.2 * passes + 0.25 * count) +
-                            (n < 8192 ? 12 * n * count : n * count * 0.2));
+    const double sample = (80000 + 20000 * size) * (args->n < MANY ? 1 : 4);
+    if (args->n <= FEW)
+        return team_seconds(ctx, args, 5000 + 1.2 * SELECTING * n * count);
+    return wi_team_seconds(ctx, 1, sample, 0) +
+           team_seconds(ctx, args, n * (2 * passes + 1.5 * count));
 }
 
 /* ---- costs on a GPU ---- */
@@ -106,6 +124,7 @@ static const wi_row rows[] = {
      .what = "threads count digits of 8 bits, until few elements are left",
      .kinds = WI_ON_CPU,
      .types = WI_ALL_TYPES,
+     .seconds = narrowed_seconds,
      .run = wi_quantile_narrowed},
     {.name = "sampled",
      .what = "a sample tells between which keys; one pass counts, and keeps those",
