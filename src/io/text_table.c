@@ -29,6 +29,11 @@ typedef struct table {
     void *data;
 } table;
 
+static weft_status no_numbers(const table *t) {
+    return wi_note_fail(t->source.note, WEFT_EFORMAT,
+                        "%s: it has no line of numbers; check the file", t->source.name);
+}
+
 /* ---- the text ---- */
 
 static weft_status read_all(table *t, unsigned char **text, size_t *bytes) {
@@ -146,8 +151,7 @@ static weft_status read_head(table *t, const char *columns) {
         rest.begin = t->text.begin = rest.begin + 3; /* the mark of UTF-8 */
     do {
         if (rest.begin == rest.end)
-            return wi_note_fail(t->source.note, WEFT_EFORMAT,
-                                "%s: it has no line of numbers; check the file", t->source.name);
+            return no_numbers(t);
         line = wi_table_next_line(&rest);
         lines++;
     } while (wi_table_is_blank(line));
@@ -233,6 +237,8 @@ static weft_status take_room(table *t, wi_npy *array) {
         t->parts[k].first = rows;
         rows += t->parts[k].rows;
     }
+    if (rows == 0)
+        return no_numbers(t);
     if (t->head.columns > 1 && rows > length / (t->head.columns - 1)) {
         for (size_t k = 0; k < t->head.columns; k++)
             t->head.place[k] = WI_TABLE_LEFT_OUT;

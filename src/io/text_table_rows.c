@@ -105,17 +105,18 @@ bool wi_table_is_number(wi_table_text field) {
 /* ---- values ---- */
 
 static wi_table_fault put_float(weft_type type, double value, void *to) {
-    const float single = (float)value;
-    const weft_f16 half = weft_f16_from_float(single);
-    const weft_bf16 brain = weft_bf16_from_float(single);
-    if (type == WEFT_F64)
+    if (type == WEFT_F64) {
         memcpy(to, &value, sizeof value);
-    else if (type == WEFT_F32)
+    } else if (type == WEFT_F32) {
+        const float single = (float)value;
         memcpy(to, &single, sizeof single);
-    else if (type == WEFT_F16)
+    } else if (type == WEFT_F16) {
+        const weft_f16 half = weft_f16_from_float((float)value);
         memcpy(to, &half, sizeof half);
-    else
+    } else {
+        const weft_bf16 brain = weft_bf16_from_float((float)value);
         memcpy(to, &brain, sizeof brain);
+    }
     return WI_TABLE_SOUND;
 }
 
