@@ -35,7 +35,7 @@ typedef struct weft_statistics {
  * standard deviation, and its last rounding. If all elements are equal, the variance is 0 and the
  * mean is their value. With infinities the mean is what adding them gives and the variance is NaN.
  * Where squares of differences are beyond f64, the variance is infinite or NaN, and so is the mean
- * where differences are; a variance below 2^-1022 is accurate to that.
+ * where sums of differences are; a variance below 2^-1022 is accurate to that.
  *
  * x and the result may be host or device memory, with no alignment beyond that of C's own types;
  * the result, in host memory, needs none. They must not overlap. When both are device memory the

@@ -51,13 +51,9 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_output_option,
-                                           &wi_place_option,
-                                           &wi_variant_option,
-                                           &wi_type_option,
-                                           &wi_json_option,
-                                           &wi_help_option,
-                                           NULL};
+static const wi_option *const options[] = {
+    &wi_output_option, &wi_columns_option, &wi_place_option, &wi_variant_option,
+    &wi_type_option,   &wi_json_option,    &wi_help_option,  NULL};
 
 const wi_command wi_add_command = {
     .name = "add",
@@ -70,7 +66,7 @@ const wi_command wi_add_command = {
     .options = options,
     .ladder = "map",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 2,
     .most_operands = 2,
     .run = execute,

@@ -307,9 +307,17 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_output_option,  &bins_option,    &lo_option,      &hi_option,      &wi_place_option,
-    &wi_variant_option, &wi_type_option, &wi_json_option, &wi_help_option, NULL};
+static const wi_option *const options[] = {&wi_output_option,
+                                           &bins_option,
+                                           &lo_option,
+                                           &hi_option,
+                                           &wi_columns_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_type_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_histogram_command = {
     .name = "histogram",
@@ -330,7 +338,7 @@ const wi_command wi_histogram_command = {
     .options = options,
     .ladder = "histogram",
     .over_ranks = true,
-    .suffixes = "npy pgm ppm png",
+    .suffixes = "npy csv txt pgm ppm png",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

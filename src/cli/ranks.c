@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/table_file.h"
 #include "cli/text.h"
 #include "comm/dist.h"
 
@@ -49,6 +50,9 @@ wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char
     if (wi_is_standard(path))
         status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
                               "ranks cannot share standard input; name a file that all can read");
+    else if (wi_is_table_name(path))
+        status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
+                              "%s: ranks cannot share a table of text; name a .npy file", path);
     else if (!file)
         status = wi_note_fail(&note, WEFT_EIO, "%s: opening failed: %s", path, strerror(errno));
     else
@@ -109,6 +113,9 @@ static wi_exit share_file(const wi_arguments *args, weft_context *ctx, const cha
     if (wi_is_standard(path))
         status = wi_fail(ctx, WEFT_EUNSUPPORTED,
                          "ranks cannot share standard output; name a file that all can write");
+    else if (wi_is_table_name(path))
+        status = wi_fail(ctx, WEFT_EUNSUPPORTED,
+                         "%s: ranks cannot write a table of text; name a .npy file", path);
     else if (weft_rank(ctx) == 0 && wi_output_open(path, output) != WI_EXIT_OK)
         status = wi_fail(ctx, WEFT_EIO, "%s: no part of it can be written", path);
     else if (weft_rank(ctx) == 0)

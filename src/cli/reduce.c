@@ -136,6 +136,8 @@ static wi_exit execute(const wi_arguments *args) {
 static const wi_option *const options[] = {
     &op_option,      &exact_option,   &wi_place_option, &wi_variant_option,
     &wi_type_option, &wi_json_option, &wi_help_option,  NULL};
+    &op_option,      &wi_columns_option, &wi_place_option, &wi_variant_option,
+    &wi_type_option, &wi_json_option,    &wi_help_option,  NULL};
 
 const wi_command wi_reduce_command = {
     .name = "reduce",
@@ -155,7 +157,7 @@ const wi_command wi_reduce_command = {
     .options = options,
     .ladder = "reduce",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 2,
     .run = execute,

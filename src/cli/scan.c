@@ -71,9 +71,17 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_output_option,  &op_option,      &exclusive_option, &init_option,    &wi_place_option,
-    &wi_variant_option, &wi_type_option, &wi_json_option,   &wi_help_option, NULL};
+static const wi_option *const options[] = {&wi_output_option,
+                                           &op_option,
+                                           &exclusive_option,
+                                           &init_option,
+                                           &wi_columns_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_type_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
 
 const wi_command wi_scan_command = {
     .name = "scan",
@@ -89,7 +97,7 @@ const wi_command wi_scan_command = {
     .options = options,
     .ladder = "scan",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

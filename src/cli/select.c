@@ -151,9 +151,9 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&where_option,    &wi_indices_option, &wi_output_option,
-                                           &wi_place_option, &wi_variant_option, &wi_type_option,
-                                           &wi_json_option,  &wi_help_option,    NULL};
+static const wi_option *const options[] = {
+    &where_option,      &wi_indices_option, &wi_output_option, &wi_columns_option, &wi_place_option,
+    &wi_variant_option, &wi_type_option,    &wi_json_option,   &wi_help_option,    NULL};
 
 const wi_command wi_select_command = {
     .name = "select",
@@ -171,7 +171,7 @@ const wi_command wi_select_command = {
     .options = options,
     .ladder = "select",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 2,
     .run = execute,

@@ -10,6 +10,7 @@
 
 #include "cli/ops.h"
 #include "cli/ranks.h"
+#include "cli/table_file.h"
 #include "cli/text.h"
 #include "core/rows.h"
 #include "weft/mpi.h"
@@ -130,8 +131,10 @@ wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type 
     const wi_exit result = wi_open_input(args, path, ".npy file", &file);
     if (result != WI_EXIT_OK)
         return result;
-    const weft_status status =
-        wi_npy_read(file, wi_is_standard(path) ? "standard input" : path, type, array, &note);
+    const char *const name = wi_is_standard(path) ? "standard input" : path;
+    const weft_status status = wi_holds_table(path, file)
+                                   ? wi_table_load(args, file, name, type, array, &note)
+                                   : wi_npy_read(file, name, type, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;
@@ -211,7 +214,9 @@ wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy 
     const wi_exit result = wi_output_open(wi_value(args, option), &output);
     if (result != WI_EXIT_OK)
         return result;
-    const bool written = wi_npy_write(output.file, output.name, array, &note) == WEFT_OK;
+    const bool text = wi_is_table_name(output.name);
+    const bool written = (text ? wi_table_save(output.file, output.name, array, &note)
+                               : wi_npy_write(output.file, output.name, array, &note)) == WEFT_OK;
     if (!written)
         wi_say_error("%s", note.text);
     return wi_output_end(&output, written);

@@ -65,10 +65,11 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {
-    &wi_output_option, &descending_option, &wi_indices_option,
-    &wi_place_option,  &wi_variant_option, &wi_type_option,
-    &wi_json_option,   &wi_help_option,    NULL};
+static const wi_option *const options[] = {&wi_output_option,  &descending_option,
+                                           &wi_indices_option, &wi_columns_option,
+                                           &wi_place_option,   &wi_variant_option,
+                                           &wi_type_option,    &wi_json_option,
+                                           &wi_help_option,    NULL};
 
 const wi_command wi_sort_command = {
     .name = "sort",
@@ -84,7 +85,7 @@ const wi_command wi_sort_command = {
     .options = options,
     .ladder = "sort",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

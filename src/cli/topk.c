@@ -125,9 +125,9 @@ static wi_exit execute(const wi_arguments *args) {
     return result;
 }
 
-static const wi_option *const options[] = {&wi_output_option, &wi_indices_option, &k_option,
-                                           &smallest_option,  &wi_place_option,   &wi_type_option,
-                                           &wi_json_option,   &wi_help_option,    NULL};
+static const wi_option *const options[] = {
+    &wi_output_option, &wi_indices_option, &k_option,       &smallest_option, &wi_columns_option,
+    &wi_place_option,  &wi_type_option,    &wi_json_option, &wi_help_option,  NULL};
 
 const wi_command wi_topk_command = {
     .name = "topk",
@@ -143,7 +143,7 @@ const wi_command wi_topk_command = {
                  {"weft topk x.npy -k 1e3 --indices -o where.npy", "where the largest are"}},
     .options = options,
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

@@ -74,8 +74,9 @@ static wi_exit execute(const wi_arguments *args) {
 }
 
 static const wi_option *const options[] = {
-    &wi_output_option, &lengths_option, &wi_place_option, &wi_variant_option,
-    &wi_type_option,   &wi_json_option, &wi_help_option,  NULL};
+    &wi_output_option, &lengths_option,    &wi_columns_option,
+    &wi_place_option,  &wi_variant_option, &wi_type_option,
+    &wi_json_option,   &wi_help_option,    NULL};
 
 const wi_command wi_unique_command = {
     .name = "unique",
@@ -91,7 +92,7 @@ const wi_command wi_unique_command = {
     .options = options,
     .ladder = "select",
     .over_ranks = true,
-    .suffixes = "npy",
+    .suffixes = "npy csv txt",
     .least_operands = 1,
     .most_operands = 1,
     .run = execute,

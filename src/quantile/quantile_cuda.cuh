@@ -89,106 +89,112 @@ __global__ void guess_brackets(quantile_task<U> task, const U *sample, unsigned 
 /* ---- the pass ---- */
 
 constexpr unsigned pass_threads = 512;
-constexpr int vectors = 4; /* that a thread loads at a time */
-constexpr uint16_t none = UINT16_MAX;
+constexpr int vectors = 4; /* that a thread loads at a time, of keys of two bytes or more */
 
+/* The keys that a block takes in one turn. A thread's keys are numbered; a mask has a bit for
+ * each. */
 template <class U>
 struct quantile_tile {
-    static constexpr int wide = wi_vector<U>::count;
-    static constexpr size_t elements = (size_t)pass_threads * vectors * wide;
-    wi_vector<U> key[vectors];
-    size_t first, n; /* the tile's first element; the end of x */
+    static constexpr int wide = wi_vector<U>::count, loads = sizeof(U) == 1 ? 2 : vectors;
+    static constexpr size_t elements = (size_t)pass_threads * loads * wide;
+    wi_vector<U> key[loads];
+    uint32_t valid; /* those that are in x; the others are the largest keys */
+    size_t first;   /* the tile's first element */
 
-    __device__ size_t place(int v) const {
-        return first + ((size_t)v * pass_threads + threadIdx.x) * wide;
+    __device__ size_t place(int number) const {
+        const size_t v = (size_t)(number / wide);
+        return first + (v * pass_threads + threadIdx.x) * wide + (size_t)(number % wide);
     }
     __device__ void load(const quantile_task<U> &task, bool aligned) {
-        n = task.n;
+        valid = 0;
 #pragma unroll
-        for (int v = 0; v < vectors; v++) {
-            const size_t at = place(v);
-            if (aligned && at + wide <= n) {
+        for (int v = 0; v < loads; v++) {
+            const size_t at = place(v * wide);
+            const size_t left = at < task.n ? task.n - at : 0;
+            const bool whole = left >= wide;
+            if (aligned && whole) {
                 key[v] = *(const wi_vector<U> *)(task.x + at);
             } else {
 #pragma unroll
                 for (int e = 0; e < wide; e++)
-                    key[v].at[e] = at + (size_t)e < n ? task.x[at + (size_t)e] : 0;
+                    key[v].at[e] = (size_t)e < left ? task.x[at + (size_t)e] : 0;
             }
+            const uint32_t of_vector = whole ? (1u << wide) - 1 : (1u << left) - 1;
+            valid |= of_vector << v * wide;
         }
 #pragma unroll
-        for (int v = 0; v < vectors; v++)
+        for (int v = 0; v < loads; v++)
 #pragma unroll
-            for (int e = 0; e < wide; e++)
-                key[v].at[e] = task.map.key(key[v].at[e]);
-    }
-    /* Calls f(key) for every element of this thread. */
-    template <class F>
-    __device__ void each(F f) const {
-        const bool whole = first + elements <= n;
-#pragma unroll
-        for (int v = 0; v < vectors; v++)
-#pragma unroll
-            for (int e = 0; e < wide; e++)
-                if (whole || place(v) + (size_t)e < n)
-                    f(key[v].at[e]);
+            for (int e = 0; e < wide; e++) {
+                const U own = task.map.key(key[v].at[e]);
+                key[v].at[e] = valid >> (v * wide + e) & 1 ? own : (U) ~(U)0;
+            }
     }
 };
 
-/* A block's counts; those of a tile are packed in pairs of 16 bits on their way. */
+/* A block's counts. */
 struct quantile_counts {
     uint32_t below[WI_QUANTILE_GROUP], at_low[WI_QUANTILE_GROUP], at_high[WI_QUANTILE_GROUP];
     uint32_t inside[WI_QUANTILE_GROUP]; /* of this tile */
     uint64_t base[WI_QUANTILE_GROUP];   /* where the tile's keys go */
     uint64_t low[WI_QUANTILE_GROUP], high[WI_QUANTILE_GROUP];
+    uint32_t mask[WI_QUANTILE_GROUP][pass_threads];   /* a thread's keys inside */
+    uint16_t offset[WI_QUANTILE_GROUP][pass_threads]; /* and where they go, from the tile's first */
 };
 
-/* Counts this thread's keys about bracket j. Returns where its keys inside go, counted from the
- * tile's first, or `none`. */
+/* Counts this thread's keys about bracket j, and marks those inside. Few are there, as a rule: all
+ * keys are only compared with the ends, and the few are then read from x again. */
 template <class U>
-__device__ uint16_t count_about(const quantile_tile<U> &tile, quantile_counts &c, unsigned j) {
-    const U low = (U)c.low[j], high = (U)c.high[j];
-    uint32_t lower = 0, upper = 0;
-    tile.each([&](U key) {
-        lower += (key < low ? 1u : 0u) + (key == low ? 1u << 16 : 0u);
-        upper += ((key > low) & (key < high) ? 1u : 0u) + (key == high ? 1u << 16 : 0u);
-    });
-    const uint32_t mine = upper & 0xffff;
-    lower = wi_warp_sum(lower);
-    upper = wi_warp_sum(upper);
-    if (wi_lane() == 0) {
-        atomicAdd(&c.below[j], lower & 0xffff);
-        atomicAdd(&c.at_low[j], lower >> 16);
-        atomicAdd(&c.at_high[j], upper >> 16);
+__device__ void count_about(const quantile_task<U> &task, const quantile_tile<U> &tile,
+                            quantile_counts &c, unsigned j) {
+    const U low = (U)c.low[j], width = (U)((U)c.high[j] - low);
+    uint32_t below = 0, mask = 0, ends = 0;
+#pragma unroll
+    for (int v = 0; v < tile.loads; v++)
+#pragma unroll
+        for (int e = 0; e < tile.wide; e++) {
+            const U key = tile.key[v].at[e];
+            below += key < low;
+            mask |= (uint32_t)((U)(key - low) <= width) << (v * tile.wide + e);
+        }
+    mask &= tile.valid;
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        const U above = (U)(task.map.key(task.x[tile.place(__ffs((int)left) - 1)]) - low);
+        if (above == 0 || above == width) {
+            mask ^= left & (0 - left);
+            ends += above == 0 ? 1 : 1u << 16;
+        }
     }
-    if ((upper & 0xffff) == 0)
-        return none;
-    const uint32_t through = wi_warp_sum_scan(mine);
+    below = wi_warp_sum(below);
+    ends = wi_warp_sum(ends);
+    if (wi_lane() == 0) {
+        atomicAdd(&c.below[j], below);
+        atomicAdd(&c.at_low[j], ends & 0xffff);
+        atomicAdd(&c.at_high[j], ends >> 16);
+    }
+    const uint32_t mine = (uint32_t)__popc(mask), through = wi_warp_sum_scan(mine);
     uint32_t before = 0;
-    if (wi_lane() == 31)
+    if (wi_lane() == 31 && through > 0)
         before = atomicAdd(&c.inside[j], through);
     before = wi_shuffle(before, 31);
-    return mine ? (uint16_t)(before + through - mine) : none;
+    c.mask[j][threadIdx.x] = mask;
+    c.offset[j][threadIdx.x] = (uint16_t)(before + through - mine);
 }
 
 template <class U>
-__device__ void keep_inside(const quantile_tile<U> &tile, const quantile_counts &c, unsigned j,
-                            uint16_t offset, U *kept, size_t room) {
-    const U low = (U)c.low[j], high = (U)c.high[j];
-    uint64_t at = c.base[j] + offset;
-    tile.each([&](U key) {
-        if (key > low && key < high) {
-            if (at < room)
-                kept[at] = key;
-            at++;
-        }
-    });
+__device__ void keep_inside(const quantile_task<U> &task, const quantile_tile<U> &tile,
+                            const quantile_counts &c, unsigned j) {
+    U *const kept = task.kept + j * task.room;
+    uint64_t at = c.base[j] + c.offset[j][threadIdx.x];
+    for (uint32_t left = c.mask[j][threadIdx.x]; left != 0; left &= left - 1, at++)
+        if (at < task.room)
+            kept[at] = task.map.key(task.x[tile.place(__ffs((int)left) - 1)]);
 }
 
 template <class U>
 __global__ void __launch_bounds__(pass_threads)
     count_and_keep(quantile_task<U> task, unsigned jobs) {
     WEFT_SHARED(quantile_counts, c, );
-    WEFT_SHARED(uint16_t, offset, [WI_QUANTILE_GROUP * pass_threads]);
     const bool aligned = wi_is_aligned(task.x);
     if (threadIdx.x < jobs) {
         const unsigned j = threadIdx.x;
@@ -202,7 +208,7 @@ __global__ void __launch_bounds__(pass_threads)
     for (tile.first = blockIdx.x * tile.elements; tile.first < task.n; tile.first += stride) {
         tile.load(task, aligned);
         for (unsigned j = 0; j < jobs; j++)
-            offset[j * pass_threads + threadIdx.x] = count_about(tile, c, j);
+            count_about(task, tile, c, j);
         __syncthreads();
         if (threadIdx.x < jobs) {
             const unsigned j = threadIdx.x;
@@ -212,11 +218,8 @@ __global__ void __launch_bounds__(pass_threads)
             c.inside[j] = 0;
         }
         __syncthreads();
-        for (unsigned j = 0; j < jobs; j++) {
-            const uint16_t own = offset[j * pass_threads + threadIdx.x];
-            if (own != none)
-                keep_inside(tile, c, j, own, task.kept + j * task.room, task.room);
-        }
+        for (unsigned j = 0; j < jobs; j++)
+            keep_inside(task, tile, c, j);
     }
     if (threadIdx.x < jobs) {
         const unsigned j = threadIdx.x;

@@ -16,6 +16,12 @@ wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t firs
 
 /* ---- costs on a cpu, as seen on an AMD EPYC ---- */
 
+enum {
+    FEW = 1 << 13,  /* elements that the rungs with threads keep all of */
+    MANY = 1 << 20, /* from which the sample is larger */
+    SELECTING = 25  /* cycles for a key among which one is selected */
+};
+
 static double team_seconds(const weft_context *ctx, const wi_quantile_args *args, double cycles) {
     const size_t bytes = args->n * weft_type_size(args->type);
     return wi_team_seconds(ctx, wi_team_size(ctx, args->n, bytes), cycles, (double)bytes);
@@ -24,13 +30,23 @@ static double team_seconds(const weft_context *ctx, const wi_quantile_args *args
 static double serial_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n;
-    return wi_team_seconds(ctx, 1, 40 + n * (2 + 12 * (double)args->count), 8 * n);
+    return wi_team_seconds(ctx, 1, 40 + n * (2 + SELECTING * (double)args->count), 8 * n);
 }
 
 static double sorted_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n, size = (double)weft_type_size(args->type);
-    return team_seconds(ctx, args, 1000 + n * size * 2.5 + 60 * (double)args->count);
+    const double of_element = (8 + 11 * size) * (args->n <= FEW ? 0.6 : 1);
+    return team_seconds(ctx, args, 1000 + n * of_element + 60 * (double)args->count);
+}
+
+/* Each rank takes passes of its own. */
+static double narrowed_seconds(const weft_context *ctx, const void *arguments) {
+    const wi_quantile_args *const args = arguments;
+    const double n = (double)args->n, of_element = weft_type_size(args->type) == 8 ? 8.5 : 3.2;
+    if (args->n <= FEW)
+        return team_seconds(ctx, args, 5000 + 1.3 * SELECTING * n * (double)args->count);
+    return team_seconds(ctx, args, (25000 + of_element * n) * (double)args->count);
 }
 
 /* Each pass looks for a group of ranks. */
@@ -39,9 +55,11 @@ static double sampled_seconds(const weft_context *ctx, const void *arguments) {
     const double n = (double)args->n, count = (double)args->count;
     const double size = (double)weft_type_size(args->type);
     const double passes = ceil(count / WI_QUANTILE_GROUP);
-    return team_seconds(ctx, args,
-                        20000 + 100 * size + n * size * (0.2 * passes + 0.25 * count) +
-                            (n < 8192 ? 12 * n * count : n * count * 0.2));
+    const double sample = (80000 + 20000 * size) * (args->n < MANY ? 1 : 4);
+    if (args->n <= FEW)
+        return team_seconds(ctx, args, 5000 + 1.2 * SELECTING * n * count);
+    return wi_team_seconds(ctx, 1, sample, 0) +
+           team_seconds(ctx, args, n * (2 * passes + 1.5 * count));
 }
 
 /* ---- costs on a GPU ---- */
@@ -57,25 +75,31 @@ static double bytes_of(const wi_quantile_args *args) {
     return (double)args->n * (double)weft_type_size(args->type);
 }
 
+/* The kernels that begin, count, choose and put: short ones, of which an H200 starts one in 7 us.
+ */
+static double kernels_seconds(const weft_context *ctx, const wi_quantile_args *args) {
+    const double rounds = ceil((double)weft_type_size(args->type) * 8 / 11);
+    const double groups = ceil((double)args->count / WI_QUANTILE_GROUP);
+    return groups * (3 + 2 * rounds) * 2.3 * wi_machine_of(ctx)->launch_s;
+}
+
 static double digits_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const wi_machine *const m = wi_machine_of(ctx);
     const double rounds = ceil((double)weft_type_size(args->type) * 8 / 11);
-    const double groups = ceil((double)args->count / WI_QUANTILE_GROUP);
-    return groups * (3 + 2 * rounds) * m->launch_s +
+    return kernels_seconds(ctx, args) +
            (double)args->count * rounds * wi_seconds_moving(m, bytes_of(args)) / 0.8;
 }
 
-/* Of narrow elements there are more in the same bytes, each of which is compared. */
+/* Each element is compared with the ends of each bracket. */
 static double bracketed_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const wi_machine *const m = wi_machine_of(ctx);
-    const double size = (double)weft_type_size(args->type), count = (double)args->count;
-    const double rounds = ceil(size * 8 / 11), groups = ceil(count / WI_QUANTILE_GROUP);
-    const double a_cycle = 1.5; /* comparisons of a unit's elements with a bracket */
-    return 6 * m->launch_s + groups * (9 + 2 * rounds) * m->launch_s +
+    const double count = (double)args->count, groups = ceil(count / WI_QUANTILE_GROUP);
+    const double a_cycle = 14; /* elements that a multiprocessor compares with a bracket */
+    return 9 * m->launch_s + kernels_seconds(ctx, args) +
            groups * wi_seconds_moving(m, bytes_of(args)) / 0.85 +
-           wi_seconds_working(m, (double)args->n * count / (8 * a_cycle), m->units);
+           wi_seconds_working(m, (double)args->n * count / a_cycle, m->units);
 }
 
 /* A pass over keys for each byte of them, there and back. */
@@ -84,8 +108,8 @@ static double sorted_cuda_seconds(const weft_context *ctx, const void *arguments
     const wi_machine *const m = wi_machine_of(ctx);
     const double size = (double)weft_type_size(args->type);
     const double groups = ceil((double)args->count / WI_QUANTILE_GROUP);
-    return (8 + size + groups) * m->launch_s +
-           (1 + 2 * size) * wi_seconds_moving(m, bytes_of(args)) / 0.8;
+    return (8 + size + 2 * groups) * m->launch_s +
+           (1 + 2 * size) * wi_seconds_moving(m, bytes_of(args)) / 0.3;
 }
 #endif
 
@@ -106,6 +130,7 @@ static const wi_row rows[] = {
      .what = "threads count digits of 8 bits, until few elements are left",
      .kinds = WI_ON_CPU,
      .types = WI_ALL_TYPES,
+     .seconds = narrowed_seconds,
      .run = wi_quantile_narrowed},
     {.name = "sampled",
      .what = "a sample tells between which keys; one pass counts, and keeps those",

@@ -12,7 +12,7 @@
 #include "sort/sort_key.cuh"
 #include "summary/summary.h"
 
-constexpr int threads = 512;
+constexpr int threads = 256;
 constexpr int warps = threads / 32;
 constexpr unsigned turns = 64; /* after which a thread's sums are closed */
 constexpr size_t ticket_bytes = 128;
@@ -316,7 +316,7 @@ __device__ void put_out(const summary_task<T> &p, wi_summary_state s) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 3)
     summarise(summary_task<T> p, unsigned *ticket, wi_summary_state *of_block) {
     const size_t stride = (size_t)gridDim.x * threads * wi_vector<T>::count;
     summary_collector<T> c;

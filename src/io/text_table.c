@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads tables of numbers as text: the whole file, whose lines several threads count and then
+ * parse. */
+#include "io/text_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu/team.h"
+#include "io/source.h"
+
+enum {
+    FIRST_BYTES = 1 << 16,  /* allocated before anything of a pipe has been read */
+    PART_BYTES = 1 << 20,   /* of text for a thread at a time */
+    MOST_LISTED_BYTES = 160 /* of columns' names in a message */
+};
+
+/* A table being read. */
+typedef struct table {
+    wi_source source;
+    const weft_context *ctx;
+    wi_table_text text;
+    size_t lines; /* before the rows */
+    wi_table_head head;
+    wi_table_part *parts;
+    size_t count; /* of parts */
+    weft_type type;
+    void *data;
+} table;
+
+static weft_status no_numbers(const table *t) {
+    return wi_note_fail(t->source.note, WEFT_EFORMAT,
+                        "%s: it has no line of numbers; check the file", t->source.name);
+}
+
+/* ---- the text ---- */
+
+static weft_status read_all(table *t, unsigned char **text, size_t *bytes) {
+    size_t left, used = 0, room = FIRST_BYTES;
+    weft_status status = WEFT_OK;
+    *text = NULL;
+    if (wi_source_left(t->source.file, &left))
+        room = left + 1; /* one more: the end is seen at once */
+    for (;;) {
+        status = wi_source_resize(&t->source, text, used, room);
+        if (status != WEFT_OK)
+            return status;
+        used += fread(*text + used, 1, room - used, t->source.file);
+        if (used < room)
+            break;
+        room *= 2;
+    }
+    if (ferror(t->source.file))
+        return wi_note_fail(t->source.note, WEFT_EIO, "%s: reading failed: %s", t->source.name,
+                            strerror(errno));
+    *bytes = used;
+    return WEFT_OK;
+}
+
+/* ---- the first line ---- */
+
+static char separator_of(wi_table_text line) {
+    static const char separators[] = ",;\t";
+    for (const char *s = separators; *s; s++)
+        if (memchr(line.begin, *s, (size_t)(line.end - line.begin)))
+            return *s;
+    return ' ';
+}
+
+/* Lists the fields of the first line, and finds out whether they are names. */
+static weft_status read_names(table *t, wi_table_text line) {
+    wi_table_head *const h = &t->head;
+    wi_table_text rest = line;
+    bool more = true;
+    h->separator = separator_of(line);
+    for (h->columns = 0; more; h->columns++)
+        h->named |= !wi_table_is_number(wi_table_next_field(&rest, h->separator, &more));
+    h->names = wi_host_alloc(h->columns * sizeof *h->names);
+    h->place = wi_host_alloc(h->columns * sizeof *h->place);
+    if (!h->names || !h->place)
+        return wi_source_no_memory(&t->source, h->columns * sizeof *h->names);
+    rest = line;
+    for (size_t k = 0; k < h->columns; k++)
+        h->names[k] = wi_table_next_field(&rest, h->separator, &more);
+    return WEFT_OK;
+}
+
+static weft_status unknown_column(const table *t, wi_table_text wanted) {
+    char quoted[WI_QUOTE_BYTES], listed[MOST_LISTED_BYTES] = "";
+    wi_note_quote(wanted.begin, (size_t)(wanted.end - wanted.begin), quoted);
+    if (!t->head.named)
+        return wi_note_fail(t->source.note, WEFT_EARG,
+                            "%s: there is no column \"%s\"; its columns have no names, and numbers "
+                            "from 1 to %zu",
+                            t->source.name, quoted, t->head.columns);
+    for (size_t k = 0; k < t->head.columns; k++) {
+        char name[WI_QUOTE_BYTES];
+        const wi_table_text n = t->head.names[k];
+        wi_append(listed, sizeof listed, ", ",
+                  wi_note_quote(n.begin, (size_t)(n.end - n.begin), name));
+    }
+    return wi_note_fail(t->source.note, WEFT_EARG,
+                        "%s: there is no column \"%s\"; its %zu columns are %s", t->source.name,
+                        quoted, t->head.columns, listed);
+}
+
+/* The column of a name or, if there is none, of a number; `columns` if there is neither. */
+static size_t find_column(const wi_table_head *h, wi_table_text wanted) {
+    const size_t length = (size_t)(wanted.end - wanted.begin);
+    size_t number = 0;
+    for (size_t k = 0; k < h->columns && h->named; k++)
+        if ((size_t)(h->names[k].end - h->names[k].begin) == length &&
+            memcmp(h->names[k].begin, wanted.begin, length) == 0)
+            return k;
+    for (const char *at = wanted.begin; at < wanted.end; at++) {
+        if (*at < '0' || *at > '9' || number > h->columns)
+            return h->columns;
+        number = 10 * number + (size_t)(*at - '0');
+    }
+    return number >= 1 && number <= h->columns ? number - 1 : h->columns;
+}
+
+static weft_status choose_columns(table *t, const char *columns) {
+    wi_table_head *const h = &t->head;
+    for (size_t k = 0; k < h->columns; k++)
+        h->place[k] = columns ? WI_TABLE_LEFT_OUT : k;
+    h->width = columns ? 0 : h->columns;
+    if (!columns)
+        return WEFT_OK;
+    wi_table_text rest = {columns, columns + strlen(columns)};
+    for (bool more = true; more;) {
+        const wi_table_text wanted = wi_table_next_field(&rest, ',', &more);
+        const size_t k = find_column(h, wanted);
+        if (k == h->columns)
+            return unknown_column(t, wanted);
+        if (h->place[k] != WI_TABLE_LEFT_OUT)
+            return wi_note_fail(t->source.note, WEFT_EARG,
+                                "%s: column %zu is chosen twice; name each column once",
+                                t->source.name, k + 1);
+        h->place[k] = h->width++;
+    }
+    return WEFT_OK;
+}
+
+/* Reads the first line that is not blank, and leaves the rows in t->text. */
+static weft_status read_head(table *t, const char *columns) {
+    wi_table_text rest = t->text, line = rest;
+    size_t lines = 0;
+    if (rest.end - rest.begin >= 3 && memcmp(rest.begin, "\xEF\xBB\xBF", 3) == 0)
+        rest.begin = t->text.begin = rest.begin + 3; /* the mark of UTF-8 */
+    do {
+        if (rest.begin == rest.end)
+            return no_numbers(t);
+        line = wi_table_next_line(&rest);
+        lines++;
+    } while (wi_table_is_blank(line));
+    const weft_status status = read_names(t, line);
+    if (status != WEFT_OK)
+        return status;
+    t->lines = t->head.named ? lines : lines - 1;
+    t->text.begin = t->head.named ? rest.begin : line.begin;
+    return choose_columns(t, columns);
+}
+
+/* ---- the rows ---- */
+
+/* Divides the text at line ends. */
+static weft_status cut(table *t) {
+    const size_t length = (size_t)(t->text.end - t->text.begin);
+    const size_t most = length / PART_BYTES + 1;
+    t->parts = wi_host_alloc(most * sizeof *t->parts);
+    if (!t->parts)
+        return wi_source_no_memory(&t->source, most * sizeof *t->parts);
+    const char *begin = t->text.begin;
+    for (t->count = 0; begin < t->text.end; t->count++) {
+        const char *end = t->text.end;
+        if (end - begin > PART_BYTES) {
+            const char *const line_end =
+                memchr(begin + PART_BYTES, '\n', (size_t)(end - begin - PART_BYTES));
+            end = line_end ? line_end + 1 : end;
+        }
+        t->parts[t->count] = (wi_table_part){.text = {begin, end}};
+        begin = end;
+    }
+    return WEFT_OK;
+}
+
+static void count_parts(void *user, int rank, int team) {
+    const table *const t = user;
+    for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
+        wi_table_count(&t->parts[k]);
+}
+
+static void parse_parts(void *user, int rank, int team) {
+    const table *const t = user;
+    for (size_t k = (size_t)rank; k < t->count; k += (size_t)team)
+        wi_table_parse(&t->parts[k], &t->head, t->type, t->data);
+}
+
+static weft_status explain(const table *t, const wi_table_part *part, size_t line) {
+    const wi_table_head *const h = &t->head;
+    const size_t column = part->fault_column;
+    const wi_table_text name = column < h->columns ? h->names[column] : (wi_table_text){NULL, NULL};
+    char quoted[WI_QUOTE_BYTES], named[WI_QUOTE_BYTES], where[WI_QUOTE_BYTES + 32];
+    wi_note *const note = t->source.note;
+    wi_note_quote(part->fault_text.begin, (size_t)(part->fault_text.end - part->fault_text.begin),
+                  quoted);
+    if (part->fault == WI_TABLE_TOO_FEW || part->fault == WI_TABLE_TOO_MANY)
+        return wi_note_fail(note, WEFT_EFORMAT,
+                            "%s: line %zu has %s than the %zu columns of the "
+                            "first line",
+                            t->source.name, line,
+                            part->fault == WI_TABLE_TOO_FEW ? "fewer columns" : "more columns",
+                            h->columns);
+    snprintf(where, sizeof where, "column %zu", column + 1);
+    if (h->named)
+        snprintf(where, sizeof where, "column %zu (%s)", column + 1,
+                 wi_note_quote(name.begin, (size_t)(name.end - name.begin), named));
+    if (part->fault == WI_TABLE_NO_NUMBER)
+        return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" is no number",
+                            t->source.name, line, where, quoted);
+    if (part->fault == WI_TABLE_NO_INTEGER)
+        return wi_note_fail(note, WEFT_EFORMAT,
+                            "%s: line %zu, %s: \"%s\" is no whole number; read it as f64",
+                            t->source.name, line, where, quoted);
+    return wi_note_fail(note, WEFT_EFORMAT, "%s: line %zu, %s: \"%s\" does not fit %s",
+                        t->source.name, line, where, quoted, weft_type_name(t->type));
+}
+
+/* Takes memory for the rows. Rows that would need more bytes than the text has cannot all be
+ * whole: then nothing is stored, and parsing finds the first that is not. */
+static weft_status take_room(table *t, wi_npy *array) {
+    const size_t size = weft_type_size(t->type), length = (size_t)(t->text.end - t->text.begin);
+    size_t rows = 0;
+    for (size_t k = 0; k < t->count; k++) {
+        t->parts[k].first = rows;
+        rows += t->parts[k].rows;
+    }
+    if (rows == 0)
+        return no_numbers(t);
+    if (t->head.columns > 1 && rows > length / (t->head.columns - 1)) {
+        for (size_t k = 0; k < t->head.columns; k++)
+            t->head.place[k] = WI_TABLE_LEFT_OUT;
+        t->head.width = 0;
+    }
+    const size_t width = t->head.width;
+    *array = (wi_npy){.layout = {.type = t->type,
+                                 .opaque = t->type == WEFT_BF16,
+                                 .dims = width == 1 ? 1 : 2,
+                                 .shape = {rows, width},
+                                 .count = rows * width}};
+    array->data = wi_host_alloc(rows * width * size + 1);
+    t->data = array->data;
+    return t->data ? WEFT_OK : wi_source_no_memory(&t->source, rows * width * size);
+}
+
+static weft_status read_rows(table *t, wi_npy *array) {
+    weft_status status = cut(t);
+    if (status != WEFT_OK)
+        return status;
+    const int team = wi_team_size(t->ctx, t->count, (size_t)(t->text.end - t->text.begin));
+    wi_team_run(t->ctx, team, count_parts, t);
+    status = take_room(t, array);
+    if (status != WEFT_OK)
+        return status;
+    wi_team_run(t->ctx, team, parse_parts, t);
+    size_t line = t->lines;
+    for (size_t k = 0; k < t->count; k++) {
+        if (t->parts[k].fault != WI_TABLE_SOUND)
+            return explain(t, &t->parts[k], line + t->parts[k].fault_line + 1);
+        line += t->parts[k].lines;
+    }
+    return WEFT_OK;
+}
+
+weft_status wi_text_table_read(const weft_context *ctx, FILE *file, const char *name,
+                               const char *columns, const weft_type *type, wi_npy *array,
+                               wi_note *note) {
+    table t = {.source = {.file = file, .name = name, .note = note},
+               .ctx = ctx,
+               .type = type ? *type : WEFT_F64};
+    unsigned char *text;
+    size_t bytes = 0;
+    *array = (wi_npy){.data = NULL};
+    weft_status status = read_all(&t, &text, &bytes);
+    if (text)
+        t.text = (wi_table_text){(char *)text, (char *)text + bytes};
+    if (status == WEFT_OK)
+        status = read_head(&t, columns);
+    if (status == WEFT_OK)
+        status = read_rows(&t, array);
+    wi_host_free(t.head.names);
+    wi_host_free(t.head.place);
+    wi_host_free(t.parts);
+    wi_host_free(text);
+    if (status != WEFT_OK)
+        wi_npy_free(array);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of a table as text: whole lines, which several threads parse at once. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "io/decimal.h"
+#include "io/text_table.h"
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* White space inside a line of fields; a tab may be the separator. */
+static const char *skip_space(const char *at, const char *end, char separator) {
+    while (at < end && is_space(*at) && (*at != separator || separator == ' '))
+        at++;
+    return at;
+}
+
+wi_table_text wi_table_next_line(wi_table_text *text) {
+    const char *const end = memchr(text->begin, '\n', (size_t)(text->end - text->begin));
+    const wi_table_text line = {text->begin, end ? end : text->end};
+    text->begin = end ? end + 1 : text->end;
+    return line;
+}
+
+bool wi_table_is_blank(wi_table_text line) {
+    const char *const at = skip_space(line.begin, line.end, ' ');
+    return at == line.end || *at == '#';
+}
+
+/* ---- fields ---- */
+
+static wi_table_text trimmed(const char *begin, const char *end) {
+    while (begin < end && is_space(*begin))
+        begin++;
+    while (end > begin && is_space(end[-1]))
+        end--;
+    return (wi_table_text){begin, end};
+}
+
+/* Where a field that is not in quotes ends. */
+static const char *field_end(const char *at, const char *end, char separator) {
+    while (at < end && (separator == ' ' ? !is_space(*at) : *at != separator))
+        at++;
+    return at;
+}
+
+/* The end of a field that begins with a quote: the next one, if no other follows it. */
+static const char *quoted_end(const char *at, const char *end) {
+    for (at++; at < end; at++) {
+        if (*at == '"' && at + 1 < end && at[1] == '"')
+            at++;
+        else if (*at == '"')
+            return at;
+    }
+    return end;
+}
+
+wi_table_text wi_table_next_field(wi_table_text *line, char separator, bool *more) {
+    const char *const end = line->end;
+    const char *at = skip_space(line->begin, end, separator);
+    wi_table_text field;
+    if (at < end && *at == '"') {
+        const char *const close = quoted_end(at, end);
+        field = trimmed(at + 1, close);
+        at = field_end(close < end ? close + 1 : end, end, separator);
+    } else {
+        const char *const stop = field_end(at, end, separator);
+        field = trimmed(at, stop);
+        at = stop;
+    }
+    if (separator == ' ')
+        at = skip_space(at, end, separator);
+    *more = at < end;
+    line->begin = at < end && separator != ' ' ? at + 1 : at;
+    return field;
+}
+
+/* NaN or an infinity, or nothing. */
+static bool read_word(wi_table_text field, double *value) {
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{"nan", NAN}, {"na", NAN}, {"inf", INFINITY}, {"infinity", INFINITY}, {"", NAN}};
+    const bool sign = field.begin < field.end && (*field.begin == '-' || *field.begin == '+');
+    const bool negative = sign && *field.begin == '-';
+    const char *const begin = field.begin + sign;
+    const size_t length = (size_t)(field.end - begin);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (strlen(words[k].word) == length && strncasecmp(words[k].word, begin, length) == 0 &&
+            (length > 0 || !sign)) {
+            *value = negative ? -words[k].value : words[k].value;
+            return true;
+        }
+    return false;
+}
+
+bool wi_table_is_number(wi_table_text field) {
+    double value;
+    return read_word(field, &value) || wi_decimal_read(field.begin, field.end, &value) == field.end;
+}
+
+/* ---- values ---- */
+
+static wi_table_fault put_float(weft_type type, double value, void *to) {
+    if (type == WEFT_F64) {
+        memcpy(to, &value, sizeof value);
+    } else if (type == WEFT_F32) {
+        const float single = (float)value;
+        memcpy(to, &single, sizeof single);
+    } else if (type == WEFT_F16) {
+        const weft_f16 half = weft_f16_from_float((float)value);
+        memcpy(to, &half, sizeof half);
+    } else {
+        const weft_bf16 brain = weft_bf16_from_float((float)value);
+        memcpy(to, &brain, sizeof brain);
+    }
+    return WI_TABLE_SOUND;
+}
+
+/* A whole number, exactly. */
+static wi_table_fault put_integer(weft_type type, wi_table_text field, void *to) {
+    const bool sign = field.begin < field.end && (*field.begin == '-' || *field.begin == '+');
+    const bool negative = sign && *field.begin == '-';
+    const size_t size = weft_type_size(type);
+    const uint64_t ones = UINT64_MAX >> (64 - 8 * size);
+    const uint64_t most = wi_type_is_signed(type) ? (ones >> 1) + negative : negative ? 0 : ones;
+    uint64_t value = 0;
+    const char *at = field.begin + sign;
+    if (at == field.end)
+        return WI_TABLE_NO_INTEGER;
+    for (; at < field.end; at++) {
+        const unsigned digit = (unsigned char)(*at - '0');
+        if (digit > 9)
+            return wi_table_is_number(field) ? WI_TABLE_NO_INTEGER : WI_TABLE_NO_NUMBER;
+        if (value > (UINT64_MAX - digit) / 10)
+            return WI_TABLE_TOO_LARGE;
+        value = 10 * value + digit;
+    }
+    if (value > most)
+        return WI_TABLE_TOO_LARGE;
+    value = negative ? 0 - value : value;
+    const uint8_t value_8 = (uint8_t)value;
+    const uint16_t value_16 = (uint16_t)value;
+    const uint32_t value_32 = (uint32_t)value;
+    const void *const from[] = {[1] = &value_8, [2] = &value_16, [4] = &value_32, [8] = &value};
+    memcpy(to, from[size], size);
+    return WI_TABLE_SOUND;
+}
+
+static wi_table_fault put_field(weft_type type, wi_table_text field, void *to) {
+    double value;
+    if (!wi_type_is_float(type))
+        return put_integer(type, field, to);
+    if (read_word(field, &value))
+        return put_float(type, value, to);
+    if (wi_decimal_read(field.begin, field.end, &value) != field.end)
+        return WI_TABLE_NO_NUMBER;
+    return isinf(value) ? WI_TABLE_TOO_LARGE : put_float(type, value, to);
+}
+
+/* The usual field: a float, with no quotes and no space around it. Returns where it ends; NULL: it
+ * is another kind of field. */
+static const char *put_plain(weft_type type, char separator, const char *at, const char *end,
+                             void *to) {
+    double value;
+    const char *const after = wi_decimal_read(at, end, &value);
+    const bool ends = after && (after == end || *after == separator || is_space(*after));
+    if (!ends || isinf(value) || (separator != ' ' && after < end && *after != separator))
+        return NULL;
+    put_float(type, value, to);
+    return after;
+}
+
+/* ---- rows ---- */
+
+static wi_table_fault parse_row(wi_table_part *part, const wi_table_head *head, weft_type type,
+                                wi_table_text line, char *row) {
+    const size_t size = weft_type_size(type);
+    const bool floats = wi_type_is_float(type);
+    bool more = true;
+    if (line.end > line.begin && line.end[-1] == '\r')
+        line.end--;
+    for (size_t column = 0; more; column++) {
+        part->fault_column = column;
+        if (column == head->columns)
+            return WI_TABLE_TOO_MANY;
+        const size_t place = head->place[column];
+        const char *after = NULL;
+        if (place != WI_TABLE_LEFT_OUT && floats)
+            after = put_plain(type, head->separator, line.begin, line.end, row + place * size);
+        if (after && head->separator != ' ') {
+            more = after < line.end;
+            line.begin = after + more;
+            continue;
+        }
+        const wi_table_text field = wi_table_next_field(&line, head->separator, &more);
+        part->fault_text = field;
+        if (place == WI_TABLE_LEFT_OUT || after)
+            continue;
+        const wi_table_fault fault = put_field(type, field, row + place * size);
+        if (fault != WI_TABLE_SOUND)
+            return fault;
+    }
+    return part->fault_column + 1 < head->columns ? WI_TABLE_TOO_FEW : WI_TABLE_SOUND;
+}
+
+void wi_table_count(wi_table_part *part) {
+    wi_table_text rest = part->text;
+    part->lines = part->rows = 0;
+    while (rest.begin < rest.end) {
+        part->rows += !wi_table_is_blank(wi_table_next_line(&rest));
+        part->lines++;
+    }
+}
+
+void wi_table_parse(wi_table_part *part, const wi_table_head *head, weft_type type, void *data) {
+    const size_t row_bytes = head->width * weft_type_size(type);
+    wi_table_text rest = part->text;
+    char *row = (char *)data + part->first * row_bytes;
+    part->fault = WI_TABLE_SOUND;
+    for (size_t number = 0; number < part->lines && part->fault == WI_TABLE_SOUND; number++) {
+        const wi_table_text line = wi_table_next_line(&rest);
+        if (wi_table_is_blank(line))
+            continue;
+        part->fault = parse_row(part, head, type, line, row);
+        part->fault_line = number;
+        row += row_bytes;
+    }
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables as text: what is accepted, what the numbers are, and what messages say. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/text_table.h"
+#include "testing.h"
+
+static weft_context *reader(void) {
+    static weft_context *ctx;
+    if (!ctx)
+        ctx = test_open("cpu:3");
+    return ctx;
+}
+
+static weft_status read_text(const char *text, size_t length, const char *columns,
+                             const weft_type *type, wi_npy *array, wi_note *note) {
+    FILE *const file =
+        length ? fmemopen((void *)(uintptr_t)text, length, "rb") : fopen("/dev/null", "rb");
+    assert_non_null(file);
+    *note = (wi_note){""};
+    const weft_status status =
+        wi_text_table_read(reader(), file, "t.csv", columns, type, array, note);
+    fclose(file);
+    assert_int_equal(status == WEFT_OK, note->text[0] == '\0');
+    return status;
+}
+
+static wi_npy good(const char *text, const char *columns, const weft_type *type) {
+    wi_npy array;
+    wi_note note;
+    if (read_text(text, strlen(text), columns, type, &array, &note) != WEFT_OK)
+        fail_msg("\"%s\": %s", text, note.text);
+    return array;
+}
+
+static void expect(const char *text, const char *columns, size_t rows, size_t cols,
+                   const double *values) {
+    wi_npy a = good(text, columns, NULL);
+    const double *const got = a.data;
+    assert_int_equal(a.layout.type, WEFT_F64);
+    assert_int_equal(a.layout.dims, cols == 1 ? 1 : 2);
+    assert_int_equal(a.layout.shape[0], rows);
+    if (cols > 1)
+        assert_int_equal(a.layout.shape[1], cols);
+    assert_int_equal(a.layout.count, rows * cols);
+    for (size_t k = 0; k < rows * cols; k++)
+        if (!(got[k] == values[k] || (isnan(got[k]) && isnan(values[k]))))
+            fail_msg("\"%s\": number %zu is %.17g, not %.17g", text, k, got[k], values[k]);
+    wi_npy_free(&a);
+}
+
+static void shapes(void **state) {
+    (void)state;
+    const double six[] = {1, 2, 3, 4, 5, 6}, some[] = {1, NAN, NAN, 4, INFINITY, -INFINITY};
+    const double swapped[] = {3, 1, 6, 4}, one[] = {2, 5}, quoted[] = {1.5, -2, 0.25, 1e-3};
+    expect("1,2,3\n4,5,6\n", NULL, 2, 3, six);
+    expect("1,2,3\r\n4,5,6", NULL, 2, 3, six);
+    expect("\xEF\xBB\xBF"
+           "1;2;3\n4;5;6\n",
+           NULL, 2, 3, six);
+    expect("1\t2\t3\n4\t5\t6\n", NULL, 2, 3, six);
+    expect("# made by hand\n\n  1 2   3 \n\n4\t5 6\n#end", NULL, 2, 3, six);
+    expect(" 1 , 2,3\n4, 5 ,6 \n", NULL, 2, 3, six);
+    expect("1\n2\n3\n4\n5\n6\n", NULL, 6, 1, six);
+    expect("1,,nan\n4,inf,-Infinity\n", NULL, 2, 3, some);
+    expect("1,,\n4,inf,-inf\n", NULL, 2, 3, some);
+    expect("a,b,c\n1,2,3\n4,5,6\n", NULL, 2, 3, six);
+    expect("a,b,c\n1,2,3\n4,5,6\n", "c,a", 2, 2, swapped);
+    expect("a,b,c\n1,2,3\n4,5,6\n", "3,1", 2, 2, swapped);
+    expect("a,\"b, of all\",c\n1,2,3\n4,5,6\n", "\"b, of all\"", 2, 1, one);
+    expect("3,2,1\n1,2,3\n4,5,6\n", "2", 3, 1, (const double[]){2, 2, 5});
+    expect("x,y\n\"1.5\",-2\n\".25\" , \"1e-3\"\n", NULL, 2, 2, quoted);
+    expect("when,x\n2026-01-02,2\n\"a,b\",5\n", "x", 2, 1, one);
+}
+
+static void integers(void **state) {
+    (void)state;
+    const weft_type i64 = WEFT_I64, u64 = WEFT_U64, i8 = WEFT_I8, f16 = WEFT_F16;
+    wi_npy a = good("9223372036854775807\n-9223372036854775808\n+3\n", NULL, &i64);
+    assert_memory_equal(a.data, ((const int64_t[]){INT64_MAX, INT64_MIN, 3}), 24);
+    wi_npy_free(&a);
+    a = good("18446744073709551615 0\n", NULL, &u64);
+    assert_memory_equal(a.data, ((const uint64_t[]){UINT64_MAX, 0}), 16);
+    wi_npy_free(&a);
+    a = good("-128,127\n", NULL, &i8);
+    assert_memory_equal(a.data, ((const int8_t[]){-128, 127}), 2);
+    wi_npy_free(&a);
+    a = good("1.5\n-2\n", NULL, &f16);
+    assert_memory_equal(a.data, ((const uint16_t[]){0x3E00, 0xC000}), 4);
+    wi_npy_free(&a);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *columns, *message;
+        int type;
+    } cases[] = {
+        {"1,2\n3,x\n", NULL, "t.csv: line 2, column 2: \"x\" is no number", -1},
+        {"a,b\n\n1,2\n3,4y\n", NULL, "t.csv: line 4, column 2 (b): \"4y\" is no number", -1},
+        {"1,2\n3\n", NULL, "t.csv: line 2 has fewer columns than the 2 columns of the first line",
+         -1},
+        {"1,2\n3,4,\n", NULL, "t.csv: line 2 has more columns than the 2 columns of the first line",
+         -1},
+        {"1 2\n3 4 5\n", NULL,
+         "t.csv: line 2 has more columns than the 2 columns of the first line", -1},
+        {"1,2\n3,1e999\n", NULL, "t.csv: line 2, column 2: \"1e999\" does not fit f64", -1},
+        {"1\n1.5\n", NULL, "t.csv: line 2, column 1: \"1.5\" is no whole number; read it as f64",
+         WEFT_I32},
+        {"1\n256\n", NULL, "t.csv: line 2, column 1: \"256\" does not fit u8", WEFT_U8},
+        {"1\n-1\n", NULL, "t.csv: line 2, column 1: \"-1\" does not fit u8", WEFT_U8},
+        {"1\n18446744073709551616\n", NULL,
+         "t.csv: line 2, column 1: \"18446744073709551616\" does not fit u64", WEFT_U64},
+        {"1,2\n", "3",
+         "t.csv: there is no column \"3\"; its columns have no names, and numbers from 1 to 2", -1},
+        {"a,b\n1,2\n", "c", "t.csv: there is no column \"c\"; its 2 columns are a, b", -1},
+        {"a,b\n1,2\n", "b,2", "t.csv: column 2 is chosen twice; name each column once", -1},
+        {"a,b\n", NULL, "t.csv: it has no line of numbers; check the file", -1},
+        {"", NULL, "t.csv: it has no line of numbers; check the file", -1},
+        {"# nothing\n\n", NULL, "t.csv: it has no line of numbers; check the file", -1},
+        {"1,2,3,4,5,6,7,8,9\n\n1\n1\n1\n1\n1\n1\n1\n", NULL,
+         "t.csv: line 3 has fewer columns than the 9 columns of the first line", -1},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const weft_type type = (weft_type)cases[k].type;
+        wi_npy array;
+        wi_note note;
+        assert_true(read_text(cases[k].text, strlen(cases[k].text), cases[k].columns,
+                              cases[k].type < 0 ? NULL : &type, &array, &note) != WEFT_OK);
+        assert_string_equal(note.text, cases[k].message);
+        assert_null(array.data);
+    }
+}
+
+/* Several parts, for several threads: every number is in its place, and so is a fault. */
+static void long_tables(void **state) {
+    (void)state;
+    enum {
+        ROWS = 150000,
+        LINE_BYTES = 64
+    };
+    char *const text = malloc((size_t)ROWS * LINE_BYTES);
+    size_t length = 0;
+    wi_npy array;
+    wi_note note;
+    assert_non_null(text);
+    test_random random = test_random_at(81);
+    double *const right = malloc(ROWS * 2 * sizeof *right);
+    assert_non_null(right);
+    for (size_t i = 0; i < ROWS; i++) {
+        right[2 * i] = test_unit(&random);
+        right[2 * i + 1] = (double)i;
+        length += (size_t)snprintf(text + length, LINE_BYTES, "%.17g,%zu\n", right[2 * i], i);
+    }
+    assert_int_equal(read_text(text, length, NULL, NULL, &array, &note), WEFT_OK);
+    assert_memory_equal(array.data, right, ROWS * 2 * sizeof *right);
+    wi_npy_free(&array);
+    text[length - 2] = 'x';
+    assert_int_equal(read_text(text, length, NULL, NULL, &array, &note), WEFT_EFORMAT);
+    assert_non_null(strstr(note.text, "line 150000, column 2: \"14999x\""));
+    free(text);
+    free(right);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(integers),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(long_tables),
+    };
+    const int failed = cmocka_run_group_tests_name("text table", tests, NULL, NULL);
+    weft_close(reader());
+    return failed;
+}
