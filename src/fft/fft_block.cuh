@@ -134,7 +134,7 @@ struct wi_fft_block {
     const wi_fft_pass<T> &p;
     const wi_fft_place &at;
     number *numbers; /* shared */
-    number *turns;   /* shared; per line w^(l before k) of the last stage */
+    number *turns;   /* shared; w^(l before k) of the last stage: for each k those of all lines */
     unsigned n, pitch, line_bits, threads;
 
     /* Of which loop `turning` counts. */
@@ -145,8 +145,9 @@ struct wi_fft_block {
         const size_t before = n / radix;
         if (p.turning < 0)
             return;
-        for (unsigned i = threadIdx.x; i < at.lines * radix; i += threads)
-            turns[i] = p.circle.template at<T>(turn_of(i / radix) * before * (i % radix));
+        for (unsigned i = threadIdx.x; i < radix << line_bits; i += threads)
+            turns[i] = p.circle.template at<T>(turn_of(i & ((1u << line_bits) - 1)) * before *
+                                               (i >> line_bits));
     }
 
     template <class Divisor>
@@ -200,7 +201,7 @@ struct wi_fft_block {
     /* Result k of a set, turned: of a line that is part of a longer one. `start` is w^(l j). */
     template <int R>
     __device__ __forceinline__ number turned(number v, number start, unsigned line, int k) const {
-        return wi_fft_product(v, wi_fft_product(start, turns[line * R + (unsigned)k]));
+        return wi_fft_product(v, wi_fft_product(start, turns[((unsigned)k << line_bits) + line]));
     }
 
     template <int R, class Before>

@@ -203,6 +203,7 @@ static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
 
 weft_status wi_fft_clusters(weft_context *ctx, const void *args) {
     wi_fft_engine engine = wi_fft_block_engine(wi_fft_kept_bytes);
+    wi_fft_add_whole(&engine);
     engine.takes = team_takes;
     engine.prepare = team_prepare;
     engine.lines = team_lines;

@@ -21,6 +21,9 @@ constexpr unsigned wi_fft_pitch_of(unsigned n, unsigned lines) {
     return pitch;
 }
 
+template <int R, int... rest>
+constexpr unsigned wi_fft_first = R;
+
 /* So many numbers and threads in a block; n is the product of the radices. */
 template <class T, int points, int threads_, int... radices>
 struct wi_fft_shape {
@@ -29,7 +32,12 @@ struct wi_fft_shape {
     static constexpr unsigned threads = threads_, n = (1 * ... * radices),
                               stages = sizeof...(radices);
     static constexpr unsigned lines = points / n, line_bits = wi_fft_bits_of(lines);
-    static constexpr unsigned gap = (n & (n - 1)) == 0 ? wi_fft_gap<T> : n % 10 == 0 ? 10 : 0;
+    static constexpr unsigned first = wi_fft_first<radices...>;
+    /* Writes of the first stage are as far apart as its radix, whole rows of banks are wi_fft_gap.
+     */
+    static constexpr unsigned gap = (n & (n - 1)) != 0      ? n % 10 == 0 ? 100 : 0
+                                    : first > wi_fft_gap<T> ? first
+                                                            : wi_fft_gap<T>;
     static constexpr unsigned pitch = wi_fft_pitch_of<T, gap>(n, lines);
     /* Blocks of a multiprocessor: a register for each number's parts, and as many again. */
     static constexpr unsigned wanted = (unsigned)points / threads * (unsigned)sizeof(T);

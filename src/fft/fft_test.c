@@ -356,6 +356,31 @@ static void run_long(rig *r, const wi_row *row, weft_type type, size_t n, size_t
     run_case(r, &p);
 }
 
+/* Several groups, the last one smaller; on a GPU by each of the kernels. */
+static void run_fused(rig *r, const wi_row *row, weft_type type) {
+#ifdef WEFT_EMU
+    if (type == WEFT_F64) {
+        run_long(r, row, type, 1 << 13, 5, true);
+        return;
+    }
+    run_long(r, row, type, 1 << 15, 2, false);
+    run_long(r, row, type, 1 << 11, 69, true);
+#else
+    for (unsigned bits = 11; bits < 20; bits++)
+        run_long(r, row, type, (size_t)1 << bits, ((size_t)3 << 17 >> bits) + (bits > 18),
+                 bits % 2 || bits < 15);
+#endif
+}
+
+static void run_pieces(rig *r, const wi_row *row, weft_type type) {
+    run_long(r, row, type, 1 << 15, 2, false);
+    run_long(r, row, type, 1 << 13, 5, true);
+#ifndef WEFT_EMU
+    run_long(r, row, type, 1 << 17, 1, false);
+    run_long(r, row, type, 1 << 16, 2, true);
+#endif
+}
+
 static void long_lines(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, capacity);
     const wi_row *rows[TEST_MAX_ROWS];
@@ -372,16 +397,12 @@ static void long_lines(weft_context *ctx) {
             continue;
         for (int t = 0; t < 2; t++) {
             const weft_type type = t ? WEFT_F64 : WEFT_F32;
-            run_long(&r, rows[k], type, 1 << 15, 2, false);
-            run_long(&r, rows[k], type, 1 << 13, 5, true);
             if (is_fused)
-                run_long(&r, rows[k], type, 1 << 11, 69, true);
+                run_fused(&r, rows[k], type);
+            else
+                run_pieces(&r, rows[k], type);
             if (is_cluster || !test_place_is_gpu(weft_place(ctx)))
                 run_long(&r, rows[k], type, 1 << 16, 1, false);
-#ifndef WEFT_EMU
-            run_long(&r, rows[k], type, 1 << 17, 1, false);
-            run_long(&r, rows[k], type, 1 << 16, 2, true);
-#endif
         }
     }
 #ifdef WEFT_EMU
