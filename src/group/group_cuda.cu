@@ -22,19 +22,9 @@ constexpr int warps = threads / 32;
 /* Tiles of a group, at most one for each thread of a block; tests set it lower. */
 WI_LIMIT(unsigned, wi_path_group, threads)
 
-/* Steps of the path that a thread walks: so many that elements and results of a tile fit 48 KiB. */
+/* Elements that a thread walks at most: so many that a tile fits 48 KiB. */
 template <class Reducer, class T>
 static constexpr int steps_of = sizeof(typename Reducer::Result) == 8 && sizeof(T) > 1 ? 8 : 16;
-
-/* Threads that walk side by side read elements that are one thread's steps apart. So many words lie
- * between these in shared memory that they are in different banks. */
-template <int steps, class E>
-static __device__ inline unsigned padded(unsigned i) {
-    return i + i / steps * (sizeof(E) < 4 ? 4 / sizeof(E) : 1);
-}
-template <int steps, class E>
-static constexpr size_t padded_tile = (size_t)threads *(steps +
-                                                        (sizeof(E) < 4 ? 4 / sizeof(E) : 1));
 
 /* What a tile, or a group of them, hands on: the state up to its first end, of a segment that began
  * before; what it leaves open; and whether there is an end. */
@@ -90,7 +80,8 @@ static __device__ inline bool takes_last(unsigned *ticket, uint64_t most) {
     return last;
 }
 
-/* Bit k: is step k of this thread an end? Clears the marks for the next tile. */
+/* Bit k: is element k of this thread the last of its segment? Clears the marks for the next tile.
+ */
 template <int steps>
 static __device__ inline unsigned take_marks(uint8_t *marks) {
     constexpr int words = steps / 4;
@@ -105,20 +96,6 @@ static __device__ inline unsigned take_marks(uint8_t *marks) {
         bits |= (w.at[k] * 0x01020408u >> 24) << (4 * k);
     *mine = mark_words{};
     return bits;
-}
-
-/* How many ends the threads before this one have. */
-static __device__ inline unsigned ends_before(unsigned mine) {
-    WEFT_SHARED(unsigned, of_warp, [warps]);
-    const unsigned up_to = wi_warp_sum_scan(mine);
-    if (wi_lane() == 31)
-        of_warp[threadIdx.x / 32] = up_to;
-    __syncthreads();
-    unsigned before = up_to - mine;
-#pragma unroll
-    for (unsigned w = 0; w < warps; w++)
-        before += w < threadIdx.x / 32 ? of_warp[w] : 0;
-    return before;
 }
 
 /* A tile of the path: its first element and its first end, and how many it has of each. */
@@ -142,79 +119,117 @@ static __device__ inline wi_path_tile tile_at(const wi_group_starts &starts, con
     return t;
 }
 
-/* This thread's steps of a tile. Results other than the thread's first are staged; *first is the
- * state up to that. */
-template <int steps, class Reducer, class T>
-static __device__ inline wi_open_segment<typename Reducer::State>
-walk(const Reducer &reducer, const wi_path_tile &t, unsigned bits, unsigned end, const T *elements,
-     typename Reducer::Result *staged, typename Reducer::State *first) {
-    wi_open_segment<typename Reducer::State> open = {reducer.identity(), 0};
-    unsigned e = threadIdx.x * steps - end;
-#pragma unroll
-    for (int k = 0; k < steps; k++) {
-        if (bits >> k & 1) {
-            if (open.ended)
-                staged[padded<steps, typename Reducer::Result>(end)] = reducer.finish(open.state);
-            else
-                *first = open.state;
-            open = {reducer.identity(), 1};
-            end++;
-        } else if (e < t.elements) {
-            const T x = elements[padded<steps, T>(e)];
-            open.state = reducer.take(open.state, x, x, t.element + e);
-            e++;
-        }
-    }
-    return open;
-}
-
-/* The shared memory of a block. */
+/* The shared memory of a block. An element of the tile lies in a slot of its own, where the result
+ * of the segment that it ends replaces it. Between the slots of two threads there is a gap, so that
+ * threads that walk side by side are in different banks. */
 template <class Reducer, class T>
 struct wi_path_shared {
+    using Result = typename Reducer::Result;
     static constexpr int steps = steps_of<Reducer, T>;
-    typename Reducer::Result staged[padded_tile<steps, typename Reducer::Result>];
-    T elements[padded_tile<steps, T>];
+    static constexpr size_t slot = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
+    static constexpr size_t stride = steps * slot + (slot < 4 ? 4 : slot);
+    alignas(16) unsigned char slots[threads * stride];
     alignas(16) uint8_t marks[threads * steps];
+    uint16_t positions[threads * steps]; /* where the tile's segments end: elements before it */
     wi_open_segment<typename Reducer::State> of_warp[warps];
+
+    __device__ void *at(unsigned i) {
+        return slots + i / steps * stride + i % steps * slot;
+    }
 };
 
-/* Loads a tile that has ends, and walks it. Its record gets the head. */
+/* Walks this thread's elements, of which `left` exist; `whole`: all of them do. Bit k of `bits`
+ * says that element k is the last of its segment. *first is the state up to the first such element.
+ */
+template <bool whole, class Reducer, class T>
+static __device__ inline wi_open_segment<typename Reducer::State>
+walk(const Reducer &reducer, uint64_t index, unsigned left, unsigned bits, unsigned char *own,
+     typename Reducer::State *first) {
+    using Shared = wi_path_shared<Reducer, T>;
+    const unsigned lowest = bits & (0u - bits);
+    typename Reducer::State state = reducer.identity();
+#pragma unroll
+    for (unsigned k = 0; k < Shared::steps; k++) {
+        if (!whole && k >= left)
+            break;
+        const T x = *(const T *)(own + k * Shared::slot);
+        state = reducer.take(state, x, x, index + k);
+        if (lowest >> k & 1)
+            *first = state;
+        if (bits >> k & 1) {
+            *(typename Reducer::Result *)(own + k * Shared::slot) = reducer.finish(state);
+            state = reducer.identity();
+        }
+    }
+    return {state, bits != 0};
+}
+
+/* Puts a tile with ends into shared memory. */
+template <class Reducer, class T>
+static __device__ inline void
+stage_tile(const wi_group_params<Reducer, T> &p, const wi_path_tile &t, uint64_t count,
+           const T (&x)[steps_of<Reducer, T>], wi_path_shared<Reducer, T> &shared) {
+    using Shared = wi_path_shared<Reducer, T>;
+    unsigned char *const mine = (unsigned char *)shared.at(threadIdx.x);
+#pragma unroll
+    for (unsigned k = 0; k < Shared::steps; k++)
+        if (threadIdx.x + k * threads < t.elements)
+            *(T *)(mine + k * (threads / Shared::steps) * Shared::stride) = x[k];
+    for (unsigned i = threadIdx.x; i < t.ends; i += threads) {
+        const uint64_t at = p.starts.of(t.end + i + 1, count) - t.element;
+        shared.positions[i] = at <= t.elements ? (uint16_t)at : 0;
+        const bool empty = i > 0 && p.starts.of(t.end + i, count) - t.element == at;
+        if (!empty && at - 1 < t.elements)
+            shared.marks[at - 1] = 1;
+    }
+    __syncthreads();
+}
+
+/* Does a tile that has ends. Its record gets the head: that of a segment without elements in the
+ * tile is the identity. */
 template <class Reducer, class T>
 static __device__ inline wi_open_segment<typename Reducer::State>
-walk_tile(const Reducer &reducer, const wi_group_params<Reducer, T> &p, const wi_path_tile &t,
-          uint64_t count, const T (&x)[steps_of<Reducer, T>], wi_path_shared<Reducer, T> &shared,
+walk_tile(const Reducer &reducer, const wi_path_tile &t, wi_path_shared<Reducer, T> &shared,
           typename Reducer::State *head) {
     using Open = wi_open_segment<typename Reducer::State>;
     using Result = typename Reducer::Result;
-    constexpr int steps = steps_of<Reducer, T>;
-    for (unsigned i = threadIdx.x; i < t.ends; i += threads) {
-        const uint64_t step = p.starts.of(t.end + i + 1, count) - t.element + i;
-        if (step < threads * steps)
-            shared.marks[step] = 1;
-    }
-#pragma unroll
-    for (int k = 0; k < steps; k++)
-        if (threadIdx.x + (unsigned)k * threads < t.elements)
-            shared.elements[padded<steps, T>(threadIdx.x + (unsigned)k * threads)] = x[k];
-    __syncthreads();
-    const unsigned bits = take_marks<steps>(shared.marks);
-    const unsigned end = ends_before((unsigned)__popc(bits));
+    constexpr unsigned steps = steps_of<Reducer, T>;
+    const unsigned bits = take_marks<steps>(shared.marks), e = threadIdx.x * steps;
+    const unsigned left = t.elements > e ? t.elements - e : 0;
+    unsigned char *const own = (unsigned char *)shared.at(e);
+    const bool begins = shared.positions[0] == 0;
     typename Reducer::State first = reducer.identity();
-    const Open mine = walk<steps>(reducer, t, bits, end, shared.elements, shared.staged, &first);
+    const Open mine =
+        left >= steps ? walk<true, Reducer, T>(reducer, t.element + e, left, bits, own, &first)
+                      : walk<false, Reducer, T>(reducer, t.element + e, left, bits, own, &first);
     Open all;
     const Open before = wi_scan_open<warps>(reducer, mine, shared.of_warp, &all);
+    if (begins && threadIdx.x == 0)
+        *head = reducer.identity();
     if (mine.ended) {
         const typename Reducer::State whole = reducer.combine(before.state, first);
-        if (before.ended)
-            shared.staged[padded<steps, Result>(end)] = reducer.finish(whole);
+        if (before.ended || begins)
+            *(Result *)shared.at(e + (unsigned)__ffs((int)bits) - 1) = reducer.finish(whole);
         else
             *head = whole;
     }
-    __syncthreads();
-    for (unsigned i = threadIdx.x + 1; i < t.ends; i += threads)
-        p.y[t.end + i] = shared.staged[padded<steps, Result>(i)];
-    __syncthreads(); /* the next tile may be staged */
+    all.ended = 1;
     return all;
+}
+
+/* Writes all results of a tile but the first, side by side. */
+template <class Reducer, class T>
+static __device__ inline void
+write_results(const Reducer &reducer, const wi_group_params<Reducer, T> &p, const wi_path_tile &t,
+              wi_path_shared<Reducer, T> &shared) {
+    using Result = typename Reducer::Result;
+    const Result none = reducer.finish(reducer.identity());
+    __syncthreads();
+    for (unsigned i = threadIdx.x + 1; i < t.ends; i += threads) {
+        const unsigned at = shared.positions[i];
+        p.y[t.end + i] = at > shared.positions[i - 1] ? *(const Result *)shared.at(at - 1) : none;
+    }
+    __syncthreads(); /* the next tile may be staged */
 }
 
 /* Does one tile; what it leaves open goes to its record. */
@@ -240,7 +255,9 @@ static __device__ inline void do_tile(const Reducer &reducer, const wi_group_par
                     reducer.take(mine.state, x[k], x[k], t.element + threadIdx.x + k * threads);
         wi_scan_open<warps>(reducer, mine, shared.of_warp, &all);
     } else {
-        all = walk_tile(reducer, p, t, count, x, shared, &record->head);
+        stage_tile(p, t, count, x, shared);
+        all = walk_tile(reducer, t, shared, &record->head);
+        write_results(reducer, p, t, shared);
     }
     if (threadIdx.x == 0)
         record->open = all;
