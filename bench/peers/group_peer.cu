@@ -105,7 +105,7 @@ static void race_segments(const track &t, size_t n, size_t length) {
 static void race_keys(const track &t, size_t n, size_t length) {
     const std::vector<uint32_t> offsets = divide(n, length);
     const size_t runs = offsets.size() - 1;
-    device_array<uint32_t> at(runs + 1), keys(n), our_keys(runs), their_keys(runs);
+    device_array<uint32_t> at(runs + 1), keys(n), our_keys(n), their_keys(n);
     device_array<float> x(n), ours(n), theirs(n);
     device_array<uint64_t> our_count(1), their_count(1);
     CUDA(cudaMemcpy(at.p, offsets.data(), (runs + 1) * 4, cudaMemcpyDefault));

@@ -24,6 +24,7 @@ typedef struct wi_group_args {
     const void *starts;
     size_t start_bytes; /* of one: 4 or 8 */
     void *y;
+    void *room; /* wi_group_threads_bytes of memory for rung `threads`; NULL: it takes its own */
 } wi_group_args;
 
 extern const wi_ladder wi_group_ladder, wi_group_scan_ladder;
@@ -55,6 +56,8 @@ weft_status wi_group_threads(weft_context *ctx, const void *args);
 weft_status wi_group_thread_each(weft_context *ctx, const void *args);
 weft_status wi_group_warp_each(weft_context *ctx, const void *args);
 weft_status wi_group_paths(weft_context *ctx, const void *args);
+/* The memory that rung `threads` needs for a call; 0: none. */
+size_t wi_group_threads_bytes(const weft_context *ctx, const wi_group_args *a);
 /* Takes the memory that rung `paths` keeps, so that it cannot fail for want of it. */
 weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args);
 

@@ -10,7 +10,7 @@
 #include "group/group_simd.h"
 
 enum {
-    MOST_CUTS = 256 /* threads beyond as many share no segments */
+    MOST_CUTS = 256 /* threads, at most */
 };
 
 /* Pieces of a segment that this thread shares with others. */
@@ -138,22 +138,34 @@ static void combine_shared(const work *w, int team) {
     }
 }
 
+static int team_of(const weft_context *ctx, const wi_group_args *a) {
+    const int team = wi_group_team(ctx, a);
+    return team < MOST_CUTS ? team : MOST_CUTS;
+}
+
+size_t wi_group_threads_bytes(const weft_context *ctx, const wi_group_args *a) {
+    const size_t team = (size_t)team_of(ctx, a);
+    return team > 1 ? (a->n / WI_GROUP_PIECE + 2 * team + 2) * sizeof(wi_group_state) : 0;
+}
+
 weft_status wi_group_threads(weft_context *ctx, const void *args) {
     const wi_group_args *const a = args;
+    const int team = team_of(ctx, a);
     stretch stretches[MOST_CUTS];
+    void *own = NULL;
+    weft_status status = WEFT_OK;
+    if (team > 1 && !a->room)
+        status = wi_group_take(ctx, a->call, wi_group_threads_bytes(ctx, a), &own);
+    if (status != WEFT_OK)
+        return status;
     work w = {.run = {.args = a,
                       .segments = a->found ? (size_t)*a->found : a->segments,
                       .flip = a->op == WI_RED_MAX || a->op == WI_RED_ARGMAX ? -1 : 0},
               .loops = loops_of(a),
+              .states = own ? own : a->room,
               .stretches = stretches};
-    int team = wi_group_team(ctx, a);
-    team = team < MOST_CUTS ? team : MOST_CUTS;
-    if (team > 1)
-        w.states = wi_host_alloc((a->n / WI_GROUP_PIECE + 2 * (size_t)team + 2) * sizeof *w.states);
-    if (!w.states)
-        team = 1; /* which needs none, and gives the same bits */
     wi_team_run(ctx, team, do_stretch, &w);
     combine_shared(&w, team);
-    wi_host_free(w.states);
+    wi_host_free(own);
     return WEFT_OK;
 }

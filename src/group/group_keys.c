@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduction by key: first where the runs of equal keys begin, by select; then each column by the
  * ladder of segments. */
+#include "core/gpu.h"
 #include "group/group.h"
 #include "select/select.h"
 
@@ -35,6 +36,7 @@ static bool is_word(size_t width, const void *keys) {
 typedef struct passing {
     const uint8_t *heads; /* flags of the keys to keep; NULL: select compares the keys */
     void *keys_out, *starts;
+    uint64_t *found;
 } passing;
 
 static weft_status run_select(weft_context *ctx, const char *name, const by_key *k,
@@ -58,59 +60,95 @@ static weft_status run_select(weft_context *ctx, const char *name, const by_key 
         array[WI_SELECT_Y] = wi_items("keys_out", to.keys_out, k->n, k->width, WI_OUT);
     }
     array[WI_SELECT_POSITIONS] = wi_items("starts", to.starts, k->n, k->start_bytes, WI_OUT);
-    array[WI_SELECT_COUNT] = wi_elements("count", part->p[COUNT], 1, WEFT_U64, WI_OUT);
+    array[WI_SELECT_COUNT] = wi_elements("count", to.found, 1, WEFT_U64, WI_OUT);
     return wi_select_run(ctx, &call, &args);
 }
 
-/* keys_out and starts get the key of each run and where it begins; heads is memory of n bytes if
- * keys are not words. Elements that move in several pieces move in a pass of their own. */
+/* Memory of one call: where runs begin and how many there are; flags, if keys are not words; and
+ * what the columns need on a cpu. All of it is taken before anything is written. */
+typedef struct memory {
+    void *starts, *heads, *room;
+    uint64_t *found;
+} memory;
+
+/* keys_out and starts get the key of each run and where it begins. Elements that move in several
+ * pieces move in a pass of their own. */
 static weft_status find_runs(weft_context *ctx, const char *name, const by_key *k,
-                             const wi_part *part, uint8_t *heads, void *starts) {
+                             const wi_part *part, const memory *m) {
     void *const keys_out = part->p[KEYS_OUT];
-    const bool at_once = !keys_out || (!heads && is_word(k->width, keys_out));
+    const bool at_once = !keys_out || (!m->heads && is_word(k->width, keys_out));
+    const passing first = {m->heads, at_once ? keys_out : NULL, m->starts, m->found};
+    const passing second = {m->heads, keys_out, NULL, m->found};
     weft_status status =
-        heads ? wi_group_mark_keys(ctx, part->p[KEYS], k->width, k->n, heads) : WEFT_OK;
+        m->heads ? wi_group_mark_keys(ctx, part->p[KEYS], k->width, k->n, m->heads) : WEFT_OK;
     if (status == WEFT_OK)
-        status =
-            run_select(ctx, name, k, part, (passing){heads, at_once ? keys_out : NULL, starts});
+        status = run_select(ctx, name, k, part, first);
     if (status == WEFT_OK && !at_once)
-        status = run_select(ctx, name, k, part, (passing){heads, keys_out, NULL});
+        status = run_select(ctx, name, k, part, second);
     return status;
 }
 
 /* ---- the columns ---- */
 
-static weft_status prepare(weft_context *ctx, const by_key *k) {
+static weft_status take_room(weft_context *ctx, const char *name, const by_key *k, memory *m) {
     weft_status status = WEFT_OK;
+    size_t most = 0;
+    for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
 #ifdef WEFT_CUDA
-    for (size_t c = 0; c < k->columns && status == WEFT_OK && ctx->kind == WI_CUDA; c++)
-        status = wi_group_paths_prepare(ctx, &k->column[c]);
-#else
-    (void)ctx, (void)k;
+        if (ctx->kind == WI_CUDA)
+            status = wi_group_paths_prepare(ctx, &k->column[c]);
 #endif
+        const size_t bytes = ctx->kind == WI_CPU ? wi_group_threads_bytes(ctx, &k->column[c]) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return status == WEFT_OK && most > 0 ? wi_group_take(ctx, name, most, &m->room) : status;
+}
+
+static weft_status take_memory(weft_context *ctx, const char *name, const by_key *k,
+                               const wi_part *part, memory *m) {
+    const size_t word = sizeof *m->found;
+    const size_t bytes = (k->n * k->start_bytes + word - 1) / word * word;
+    weft_status status = wi_group_take(ctx, name, bytes + word, &m->starts);
+    if (status == WEFT_OK) {
+        m->found = (uint64_t *)(void *)((char *)m->starts + bytes);
+        status = take_room(ctx, name, k, m);
+    }
+    if (status == WEFT_OK && !is_word(k->width, part->p[KEYS]))
+        status = wi_group_take(ctx, name, k->n, &m->heads);
+    return status;
+}
+
+static weft_status give_memory(weft_context *ctx, const memory *m, weft_status status) {
+    void *const each[] = {m->room, m->heads, m->starts};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        const weft_status freed = wi_group_give(ctx, each[i]);
+        status = status == WEFT_OK ? freed : status;
+    }
     return status;
 }
 
 static weft_status reduce_columns(weft_context *ctx, const by_key *k, const wi_part *part,
-                                  const void *starts) {
+                                  const memory *m) {
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
         wi_group_args args = k->column[c];
-        args.found = part->p[COUNT];
+        args.found = m->found;
         args.x = part->p[COLUMNS + 2 * c];
-        args.starts = starts;
+        args.starts = m->starts;
         args.y = part->p[COLUMNS + 2 * c + 1];
+        args.room = m->room;
         status = wi_run(ctx, &wi_group_ladder, args.call, args.type, &args);
     }
     return status;
 }
 
 /* Only what was written is copied back to the host. */
-static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part *part) {
+static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part *part,
+                                const uint64_t *found) {
     uint64_t runs;
     if (!part->mirrored)
         return WEFT_OK;
-    const weft_status status = weft_copy(ctx, &runs, part->p[COUNT], sizeof runs);
+    const weft_status status = weft_copy(ctx, &runs, found, sizeof runs);
     for (int i = 0; i < call->count && status == WEFT_OK; i++) {
         wi_array *const a = &call->array[i];
         if (a->use & WI_OUT && i != COUNT && a->p)
@@ -119,22 +157,26 @@ static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part 
     return status;
 }
 
+static weft_status put_count(weft_context *ctx, uint64_t *count, const uint64_t *found) {
+    if (ctx->kind == WI_CUDA)
+        return wi_gpu_copy_within(ctx, count, found, sizeof *count);
+    *count = *found;
+    return WEFT_OK;
+}
+
 static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     const by_key *const k = user;
-    void *starts = NULL, *heads = NULL;
-    weft_status status = wi_group_take(ctx, call->name, k->n * k->start_bytes, &starts);
-    if (status == WEFT_OK && !is_word(k->width, part->p[KEYS]))
-        status = wi_group_take(ctx, call->name, k->n, &heads);
+    memory m = {.starts = NULL};
+    weft_status status = take_memory(ctx, call->name, k, part, &m);
     if (status == WEFT_OK)
-        status = prepare(ctx, k);
+        status = find_runs(ctx, call->name, k, part, &m);
     if (status == WEFT_OK)
-        status = find_runs(ctx, call->name, k, part, heads, starts);
+        status = reduce_columns(ctx, k, part, &m);
     if (status == WEFT_OK)
-        status = reduce_columns(ctx, k, part, starts);
+        status = put_count(ctx, part->p[COUNT], m.found);
     if (status == WEFT_OK)
-        status = keep_written(ctx, call, part);
-    const weft_status freed = wi_group_give(ctx, heads), also = wi_group_give(ctx, starts);
-    return status != WEFT_OK ? status : freed != WEFT_OK ? freed : also;
+        status = keep_written(ctx, call, part, m.found);
+    return give_memory(ctx, &m, status);
 }
 
 /* ---- the call ---- */

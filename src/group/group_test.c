@@ -180,12 +180,12 @@ static void large_sizes(weft_context *ctx) {
     sizes(ctx, large, 3, MOST_N, 4, 30, 20);
 }
 
-/* Groups of few tiles, so that a segment runs through several groups. */
-static void many_groups(weft_context *ctx) {
+/* Few blocks, so that each walks several tiles. */
+static void many_tiles(weft_context *ctx) {
     if (ctx->kind != WI_CUDA)
         return;
 #ifdef WEFT_EMU
-    wi_path_group = 2;
+    wi_path_blocks = 3;
 #endif
     rig r = rig_open(ctx, MOST_N);
     for (int shape = 0; shape < GROUP_SHAPES; shape++)
@@ -198,7 +198,7 @@ static void many_groups(weft_context *ctx) {
                                   .device = 7});
     rig_close(&r);
 #ifdef WEFT_EMU
-    wi_path_group = 256;
+    wi_path_blocks = SIZE_MAX;
 #endif
 }
 
@@ -237,7 +237,7 @@ static void threads_do_not_matter(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes),         TEST_ON_EACH_PLACE(medium_sizes),
-        TEST_ON_EACH_PLACE(large_sizes),         TEST_ON_EACH_PLACE(many_groups),
+        TEST_ON_EACH_PLACE(large_sizes),         TEST_ON_EACH_PLACE(many_tiles),
         cmocka_unit_test(threads_do_not_matter),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
