@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A parser by recursive descent that makes a tree, and a second pass that gives types to its nodes
+ * and writes them in postfix. */
+#include "cli/formula.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr/expr.h"
+
+enum {
+    NODES = 128,
+    DEPTH = 64, /* of parentheses and of what binds closer */
+    NAME_BYTES = 16
+};
+
+/* A literal takes the type of what it meets. */
+typedef struct node {
+    weft_expr_op op; /* INPUT: argument says which; CONSTANT: a literal */
+    int argument;
+    int child[3], children;
+    weft_type type; /* of the value, widened */
+    double number;  /* of a literal, and the same as an integer if it is whole */
+    int64_t integer;
+    bool whole;
+} node;
+
+typedef struct parser {
+    const char *text, *at;
+    node nodes[NODES];
+    int count, depth;
+    size_t inputs;
+    const weft_type *types;
+    wi_formula *formula;
+    char *why;
+    bool failed;
+} parser;
+
+static int fail(parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(parser *p, const char *format, ...) {
+    if (!p->failed) {
+        va_list list;
+        va_start(list, format);
+        vsnprintf(p->why, WI_REASON_BYTES, format, list);
+        va_end(list);
+    }
+    p->failed = true;
+    return 0;
+}
+
+static void skip(parser *p) {
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+}
+
+static int fail_here(parser *p, const char *wanted) {
+    char shown[NAME_BYTES];
+    snprintf(shown, sizeof shown, "%s", p->at);
+    return *p->at ? fail(p, "\"%s\" is not %s", shown, wanted)
+                  : fail(p, "it ends where %s should be", wanted);
+}
+
+/* Goes past a token if it is next. */
+static bool take(parser *p, const char *token) {
+    skip(p);
+    const size_t length = strlen(token);
+    if (strncmp(p->at, token, length) != 0)
+        return false;
+    p->at += length;
+    return true;
+}
+
+static int add_node(parser *p, node n) {
+    if (p->count == NODES)
+        return fail(p, "it is too long");
+    p->nodes[p->count] = n;
+    return p->count++;
+}
+
+static int add_operation(parser *p, weft_expr_op op, int a, int b) {
+    return add_node(p, (node){.op = op, .child = {a, b}, .children = op < WEFT_X_NEG ? 2 : 1});
+}
+
+static int parse_choice(parser *p);
+
+static int parse_number(parser *p) {
+    char *end, *whole_end;
+    node n = {.op = WEFT_X_CONSTANT, .number = strtod(p->at, &end)};
+    n.integer = (int64_t)strtoull(p->at, &whole_end, 0);
+    n.whole = whole_end == end;
+    p->at = end;
+    return add_node(p, n);
+}
+
+static const struct {
+    const char *name;
+    weft_expr_op op;
+    int arguments;
+} functions[] = {
+    {"abs", WEFT_X_ABS, 1},     {"sqrt", WEFT_X_SQRT, 1},   {"exp", WEFT_X_EXP, 1},
+    {"log", WEFT_X_LOG, 1},     {"pow", WEFT_X_POW, 2},     {"min", WEFT_X_MIN, 2},
+    {"max", WEFT_X_MAX, 2},     {"floor", WEFT_X_FLOOR, 1}, {"ceil", WEFT_X_CEIL, 1},
+    {"round", WEFT_X_ROUND, 1},
+};
+
+static int parse_arguments(parser *p, node n) {
+    if (!take(p, "("))
+        return fail_here(p, "a parenthesis");
+    for (int k = 0; k < n.children; k++) {
+        if (k > 0 && !take(p, ","))
+            return fail_here(p, "a comma");
+        n.child[k] = parse_choice(p);
+    }
+    if (!p->failed && !take(p, ")"))
+        return fail_here(p, "a closing parenthesis");
+    return add_node(p, n);
+}
+
+static int parse_name(parser *p) {
+    char name[NAME_BYTES];
+    size_t length = 0;
+    while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
+        length++;
+    snprintf(name, sizeof name, "%.*s", (int)(length < NAME_BYTES ? length : NAME_BYTES - 1),
+             p->at);
+    p->at += length;
+    if (length == 1 && name[0] >= 'a' && (size_t)(name[0] - 'a') < p->inputs)
+        return add_node(p, (node){.op = WEFT_X_INPUT, .argument = name[0] - 'a'});
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+        if (strcmp(name, functions[k].name) == 0)
+            return parse_arguments(
+                p, (node){.op = functions[k].op, .children = functions[k].arguments});
+    const bool wraps = strncmp(name, "wrap_", 5) == 0;
+    weft_type type;
+    if (wi_find_type(name + (wraps ? 5 : 0), &type))
+        return parse_arguments(p, (node){.op = wraps ? WEFT_X_WRAP : WEFT_X_SATURATE,
+                                         .argument = (int)type,
+                                         .children = 1});
+    return fail(p, "\"%s\" is no input (%zu: a%s), function or type", name, p->inputs,
+                p->inputs > 1 ? ", b, ..." : "");
+}
+
+static int parse_unary(parser *p) {
+    skip(p);
+    if (p->depth == DEPTH)
+        return fail(p, "it is nested too deeply");
+    p->depth++;
+    int result;
+    if (take(p, "-"))
+        result = add_operation(p, WEFT_X_NEG, parse_unary(p), 0);
+    else if (take(p, "~"))
+        result = add_operation(p, WEFT_X_NOT, parse_unary(p), 0);
+    else if (take(p, "(")) {
+        result = parse_choice(p);
+        if (!p->failed && !take(p, ")"))
+            result = fail_here(p, "a closing parenthesis");
+    } else if (isdigit((unsigned char)*p->at) || *p->at == '.')
+        result = parse_number(p);
+    else if (isalpha((unsigned char)*p->at))
+        result = parse_name(p);
+    else
+        result = fail_here(p, "a number, an input or a function");
+    p->depth--;
+    return result;
+}
+
+/* Operators from those that bind least; two of one level are taken from the left. A token that is
+ * the beginning of another comes behind it. */
+static const struct {
+    int level;
+    const char *token;
+    weft_expr_op op;
+} operators[] = {
+    {0, "==", WEFT_X_EQ},  {0, "!=", WEFT_X_NE}, {0, "<=", WEFT_X_LE}, {0, ">=", WEFT_X_GE},
+    {1, "|", WEFT_X_OR},   {2, "^", WEFT_X_XOR}, {3, "&", WEFT_X_AND}, {4, "<<", WEFT_X_SHL},
+    {4, ">>", WEFT_X_SHR}, {0, "<", WEFT_X_LT},  {0, ">", WEFT_X_GT},  {5, "+", WEFT_X_ADD},
+    {5, "-", WEFT_X_SUB},  {6, "*", WEFT_X_MUL}, {6, "/", WEFT_X_DIV}, {6, "%", WEFT_X_REM},
+};
+enum {
+    LEVELS = 7
+};
+
+/* The operator that is next, if it is of this level. */
+static bool take_operator(parser *p, int level, weft_expr_op *op) {
+    skip(p);
+    for (size_t k = 0; k < sizeof operators / sizeof *operators; k++) {
+        const size_t length = strlen(operators[k].token);
+        if (strncmp(p->at, operators[k].token, length) != 0)
+            continue;
+        if (operators[k].level != level)
+            return false;
+        p->at += length;
+        *op = operators[k].op;
+        return true;
+    }
+    return false;
+}
+
+static int parse_level(parser *p, int level) {
+    weft_expr_op op;
+    if (level == LEVELS)
+        return parse_unary(p);
+    int left = parse_level(p, level + 1);
+    while (!p->failed && take_operator(p, level, &op))
+        left = add_operation(p, op, left, parse_level(p, level + 1));
+    return left;
+}
+
+/* mask ? value : other */
+static int parse_choice(parser *p) {
+    const int mask = parse_level(p, 0);
+    if (p->failed || !take(p, "?"))
+        return mask;
+    const int value = parse_choice(p);
+    if (!p->failed && !take(p, ":"))
+        return fail_here(p, "a colon");
+    const int other = p->failed ? 0 : parse_choice(p);
+    return add_node(p, (node){.op = WEFT_X_SELECT, .child = {mask, value, other}, .children = 3});
+}
+
+/* ---- types ---- */
+
+static bool is_literal(const node *n) {
+    return n->op == WEFT_X_CONSTANT;
+}
+
+/* The type in which two values meet: a float, of 64 bits if one is; else an integer of 64 bits if
+ * one is or if their signs differ, which is signed unless both are not. */
+static weft_type common_type(weft_type a, weft_type b) {
+    if (a == b)
+        return a;
+    if (wi_type_is_float(a) || wi_type_is_float(b))
+        return a == WEFT_F64 || b == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    return wi_type_is_signed(a) || wi_type_is_signed(b) ? WEFT_I64 : WEFT_U64;
+}
+
+/* The same for nodes: a literal yields, unless it has a fraction that the other could not hold. */
+static weft_type meet(const node *a, const node *b) {
+    if (is_literal(a) && !is_literal(b))
+        return a->whole || wi_type_is_float(b->type) ? b->type : WEFT_F64;
+    if (is_literal(b) && !is_literal(a))
+        return meet(b, a);
+    return common_type(a->type, b->type);
+}
+
+static bool takes_floats_only(weft_expr_op op) {
+    return !wi_expr_takes(op, WEFT_I32);
+}
+
+/* Types from the leaves up. Children come before their parents. */
+static void find_types(parser *p) {
+    for (int k = 0; k < p->count; k++) {
+        node *const n = &p->nodes[k];
+        const node *const a = &p->nodes[n->child[0]], *const b = &p->nodes[n->child[1]];
+        if (n->op == WEFT_X_INPUT)
+            n->type = wi_expr_widened(p->types[n->argument]);
+        else if (n->op == WEFT_X_CONSTANT)
+            n->type = n->whole ? WEFT_I64 : WEFT_F64;
+        else if (n->op == WEFT_X_SATURATE || n->op == WEFT_X_WRAP)
+            n->type = wi_expr_widened((weft_type)n->argument);
+        else if (n->op == WEFT_X_SELECT)
+            n->type = meet(b, &p->nodes[n->child[2]]);
+        else if (n->op >= WEFT_X_EQ && n->op <= WEFT_X_GE)
+            n->type = WEFT_U32;
+        else
+            n->type = n->children == 2 ? meet(a, b) : a->type;
+        const bool by_table = n->op >= WEFT_X_ADD && n->op < WEFT_X_SELECT;
+        if (by_table && takes_floats_only(n->op) && !wi_type_is_float(n->type))
+            n->type = WEFT_F64;
+        if (by_table && !wi_expr_takes(n->op, n->type))
+            fail(p, "%s takes integers only; convert by i64(...)", wi_expr_name(n->op));
+    }
+}
+
+/* ---- postfix ---- */
+
+static void write_step(parser *p, weft_expr_step step) {
+    if (p->formula->steps == WEFT_EXPR_MAX_STEPS)
+        fail(p, "it is too long: more than %d steps", WEFT_EXPR_MAX_STEPS);
+    else
+        p->formula->step[p->formula->steps++] = step;
+}
+
+static void write_literal(parser *p, const node *n, weft_type type) {
+    weft_expr_step step = {.op = WEFT_X_CONSTANT, .argument = (int)type};
+    if (wi_type_is_float(type))
+        step.value.f = n->number;
+    else
+        step.value.i = n->integer;
+    write_step(p, step);
+}
+
+static void write_node(parser *p, int at, weft_type wanted);
+
+/* The type in which a node computes, which of comparisons is not that of the result. */
+static weft_type working_type(const parser *p, const node *n) {
+    const bool compares = n->op >= WEFT_X_EQ && n->op <= WEFT_X_GE;
+    return compares ? meet(&p->nodes[n->child[0]], &p->nodes[n->child[1]]) : n->type;
+}
+
+/* A mask of 32 bits. */
+static void write_mask(parser *p, int at) {
+    const node *const n = &p->nodes[at];
+    write_node(p, at, n->type);
+    if (n->type == WEFT_U32 || n->type == WEFT_I32)
+        return;
+    write_step(p, (weft_expr_step){.op = WEFT_X_CONSTANT, .argument = (int)n->type});
+    write_step(p, (weft_expr_step){.op = WEFT_X_NE});
+}
+
+/* Leaves the node's value, as `wanted`, on the stack. */
+static void write_node(parser *p, int at, weft_type wanted) {
+    const node *const n = &p->nodes[at];
+    if (p->failed)
+        return;
+    if (is_literal(n)) {
+        write_literal(p, n, wanted);
+        return;
+    }
+    const bool converts = n->op == WEFT_X_SATURATE || n->op == WEFT_X_WRAP;
+    const weft_type working = working_type(p, n);
+    for (int k = 0; k < n->children; k++) {
+        if (n->op == WEFT_X_SELECT && k == 0)
+            write_mask(p, n->child[0]);
+        else
+            write_node(p, n->child[k], converts ? p->nodes[n->child[k]].type : working);
+    }
+    write_step(p, (weft_expr_step){.op = n->op, .argument = n->argument});
+    if (n->type != wanted)
+        write_step(p, (weft_expr_step){.op = WEFT_X_SATURATE, .argument = (int)wanted});
+}
+
+/* The type that elements have if the user asks for none: a mask is of u8, a conversion says it, and
+ * else it is that of the first input whose values have the type of the result. */
+static weft_type usual_type(const parser *p, const node *n) {
+    if (n->op >= WEFT_X_EQ && n->op <= WEFT_X_GE)
+        return WEFT_U8;
+    if (n->op == WEFT_X_SATURATE || n->op == WEFT_X_WRAP)
+        return (weft_type)n->argument;
+    for (size_t k = 0; k < p->inputs; k++)
+        if (wi_expr_widened(p->types[k]) == n->type)
+            return p->types[k];
+    return n->type;
+}
+
+bool wi_formula_parse(const char *text, const weft_type *inputs, size_t count,
+                      const weft_type *type, wi_formula *formula, char why[WI_REASON_BYTES]) {
+    parser p = {
+        .text = text, .at = text, .inputs = count, .types = inputs, .formula = formula, .why = why};
+    formula->steps = 0;
+    const int root = parse_choice(&p);
+    skip(&p);
+    if (!p.failed && *p.at)
+        fail_here(&p, "an operator");
+    if (!p.failed)
+        find_types(&p);
+    if (p.failed)
+        return false;
+    const node *const n = &p.nodes[root];
+    formula->type = type ? *type : usual_type(&p, n);
+    write_node(&p, root, n->type);
+    if (type)
+        write_step(&p, (weft_expr_step){.op = WEFT_X_SATURATE, .argument = (int)*type});
+    return !p.failed;
+}
