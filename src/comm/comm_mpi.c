@@ -440,6 +440,8 @@ static weft_status poll_behind(weft_context *ctx, bool wait, bool *over) {
     if (done)
         m->behind_count = 0;
     return status;
+}
+
 static weft_status look(weft_context *ctx, weft_status status) {
     return status == WEFT_OK ? look_for_dead(ctx) : status;
 }
