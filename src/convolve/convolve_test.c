@@ -242,6 +242,8 @@ static bool is_close(const picture *p, long double exact, test_value now) {
         most = c->out == WEFT_U8 ? 255 : 65535;
         exact = exact < 0 ? 0 : exact > most ? most : exact;
     }
+    if (c->out == WEFT_F16)
+        allowed += 0x1p-25; /* half of the smallest */
     const double got = test_is_float(c->out) ? now.f : (double)now.u;
     return fabsl(got - exact) <= allowed + 2 * test_roundoff(c->out) * fabsl(exact);
 }

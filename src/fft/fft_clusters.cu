@@ -174,6 +174,7 @@ static weft_status run_f32(weft_context *ctx, const wi_fft_lines *l, bool queues
 
 static weft_status run_f64(weft_context *ctx, const wi_fft_lines *l, bool queues) {
     switch (l->n) {
+        TEAM(double, 4, 256, CUT(16, 8), CUT(16, 8));
         TEAM(double, 8, 256, CUT(16, 16), CUT(16, 8));
         TEAM(double, 16, 256, CUT(16, 16), CUT(16, 16));
         TEAM(double, 16, 512, CUT(8, 8, 8), CUT(16, 16));
@@ -194,16 +195,18 @@ static weft_status team_prepare(weft_context *ctx, const wi_fft_lines *l, size_t
 
 /* Lines that lie apart: numbers next to each other are those of one line. */
 static bool team_takes(const weft_context *ctx, const wi_fft_lines *l) {
-    const size_t most = l->type == WEFT_F64 ? (size_t)1 << 17 : (size_t)1 << 18;
+    const bool is_wide = l->type == WEFT_F64, is_power = (l->n & (l->n - 1)) == 0;
     const bool is_near =
         l->loops.used > 0 && (l->loops.in[0] < l->stride_in || l->loops.out[0] < l->stride_out);
-    return wi_fft_block_takes(ctx, l) || ((l->n & (l->n - 1)) == 0 && l->n >= (size_t)1 << 15 &&
-                                          l->n <= most && !is_near && l->period == 0);
+    if (wi_fft_block_takes(ctx, l))
+        return true;
+    return is_power && l->n >= (size_t)1 << (is_wide ? 14 : 15) &&
+           l->n <= (size_t)1 << (is_wide ? 17 : 18) && !is_near && l->period == 0;
 }
 
 weft_status wi_fft_clusters(weft_context *ctx, const void *args) {
     wi_fft_engine engine = wi_fft_block_engine(wi_fft_kept_bytes);
-    wi_fft_add_whole(&engine);
+    wi_fft_add_pairs(&engine);
     engine.takes = team_takes;
     engine.prepare = team_prepare;
     engine.lines = team_lines;

@@ -208,6 +208,8 @@ wi_fft_engine wi_fft_block_engine(size_t kept_bytes) {
     engine.lines = wi_fft_queue_lines;
     engine.move = wi_fft_move_cuda;
     engine.fold = wi_fft_fold_cuda;
+    engine.chirps = wi_fft_chirps;
+    engine.chirp = wi_fft_chirp;
     return engine;
 }
 

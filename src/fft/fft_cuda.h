@@ -14,9 +14,8 @@ weft_status wi_fft_queue_lines(weft_context *ctx, const wi_fft_lines *l, void *r
 weft_status wi_fft_prepare_lines(weft_context *ctx, const wi_fft_lines *l,
                                  size_t *room_bytes); /* tables only */
 
-/* Both passes of cut lines in one kernel (fft_fused.cu), and that of lines with large prime factors:
- * what an engine above `cached` has besides. */
-void wi_fft_add_whole(wi_fft_engine *engine);
+/* Lets an engine do both passes of cut lines in one kernel (fft_fused.cu). */
+void wi_fft_add_pairs(wi_fft_engine *engine);
 
 /* Lines with large prime factors in one kernel: of what length the transforms inside are, 0 if it
  * does not take lines of n. */

@@ -271,15 +271,13 @@ static size_t pairs(weft_type type, size_t n, size_t lines[2]) {
     return (size_t)1 << first;
 }
 
-void wi_fft_add_whole(wi_fft_engine *engine) {
+void wi_fft_add_pairs(wi_fft_engine *engine) {
     engine->pairs = pairs;
     engine->pair = run_pair;
-    engine->chirps = wi_fft_chirps;
-    engine->chirp = wi_fft_chirp;
 }
 
 weft_status wi_fft_fused(weft_context *ctx, const void *args) {
     wi_fft_engine engine = wi_fft_block_engine(wi_fft_kept_bytes);
-    wi_fft_add_whole(&engine);
+    wi_fft_add_pairs(&engine);
     return wi_fft_drive(ctx, &engine, (const wi_fft_args *)args);
 }

@@ -401,6 +401,8 @@ static void long_lines(weft_context *ctx) {
                 run_fused(&r, rows[k], type);
             else
                 run_pieces(&r, rows[k], type);
+            if (is_cluster && type == WEFT_F64)
+                run_long(&r, rows[k], type, 1 << 14, 2, false);
             if (is_cluster || !test_place_is_gpu(weft_place(ctx)))
                 run_long(&r, rows[k], type, 1 << 16, 1, false);
         }
