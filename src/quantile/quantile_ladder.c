@@ -36,7 +36,7 @@ static double serial_seconds(const weft_context *ctx, const void *arguments) {
 static double sorted_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n, size = (double)weft_type_size(args->type);
-    const double of_element = (8 + 11 * size) * (args->n <= FEW ? 0.6 : 1);
+    const double of_element = 8 + 11 * size;
     return team_seconds(ctx, args, 1000 + n * of_element + 60 * (double)args->count);
 }
 

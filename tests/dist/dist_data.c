@@ -169,11 +169,32 @@ static void test_rounding(void) {
     assert_true(norm == (float)sqrt(0.25 * dist_ranks));
 }
 
+/* What is exact has the bits of one place; mean and variance are merged from other parts. */
+static void summary_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    const size_t size = test_size_of(type);
+    char *const x = dist_whole(r, TEST_SMALL, type, n);
+    const dist_part part = dist_deal(r, shape, n);
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    weft_statistics wanted, got;
+    dist_ok(dist_one, weft_summary(dist_one, type, n, x, &wanted));
+    dist_ok(dist_ctx, weft_summary(dist_ctx, type, part.n, dx.p, &got));
+    assert_int_equal(wanted.count, got.count);
+    assert_int_equal(wanted.nans, got.nans);
+    assert_true(wanted.min_at == got.min_at && wanted.max_at == got.max_at);
+    if (n > 0)
+        assert_true(wanted.min == got.min && wanted.max == got.max &&
+                    fabs(wanted.mean - got.mean) <= 1e-12 &&
+                    fabs(wanted.variance - got.variance) <= 1e-12);
+    dist_give(&dx);
+    free(x);
+}
+
 void dist_test_reduce(void **state) {
     (void)state;
     for_each(2, reduce_case);
     for_each(3, dot_case);
     for_each(4, exact_case);
+    for_each(3, summary_case);
     test_rounding();
 }
 
