@@ -66,7 +66,8 @@ WEFT_API weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t widt
 
 /* Scans each segment of x by itself into y, which may be x. The operations and kinds are those of
  * weft_scan; every segment begins with the identity of the operation. Floats are combined in f64 in
- * blocks of a fixed size, and each output is rounded once. */
+ * blocks of a fixed size, and each output is then rounded to its type (on a GPU f16 and bf16
+ * through f32). */
 WEFT_API weft_status weft_scan_segments(weft_context *ctx, weft_scan_kind kind, weft_op op,
                                         weft_type type, size_t n, const void *x, void *y,
                                         size_t segments, weft_type offset_type,
