@@ -143,7 +143,7 @@ static double draw_one(test_random *r, const exact_case *c, size_t i, const doub
     case HUGE_ONES:
         return i % 2 && test_below(r, 8) ? -before[i - 1] : any_of(r, high, high);
     case FAINT:
-        return any_of(r, low / 2 - 20 < low ? low : low / 2 - 20, low / 2 + 35);
+        return any_of(r, low / 2 + 12, low / 2 + 17);
     default:
         return test_unit(r);
     }
@@ -320,6 +320,23 @@ static void patterns(weft_context *ctx) {
                           .share = 20,
                           .run = run_pattern};
     test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+/* Products that the rest of f64 cannot hold, on each rung. */
+static void faint_products(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t n = 1000, count = test_rows(ctx, &wi_exact_ladder, rows);
+    rig r = rig_open(ctx, n);
+    for (size_t k = 0; k < 2 * count; k++) {
+        const exact_case c = {.row = rows[k / 2],
+                              .terms = k % 2 ? WI_EXACT_DOT : WI_EXACT_SQUARES,
+                              .type = WEFT_F64,
+                              .result_type = WEFT_F64,
+                              .n = n,
+                              .pattern = FAINT};
+        run_case(&r, &c);
+    }
     rig_close(&r);
 }
 
@@ -528,13 +545,16 @@ static void moments(weft_context *ctx) {
 /* A norm half way between two numbers, exactly, and with what is too small to be seen in the
  * leading bits of its root. */
 static void roots_half_way(weft_context *ctx) {
-    const double x[2] = {1 + 0x1p-24, 0x1p-300}, y[2] = {1 + 0x3p-24, 0x1p-300};
+    const double x[2] = {1 + 0x1p-24, 0x1p-300}, y[2] = {1 + 0x3p-24, 0};
+    const double z[2] = {1 + 0x1p-24, 0x1p-50};
     float norm;
     ok(ctx, weft_nrm2(ctx, 1, x, &norm));
     assert_true(norm == 1);
     ok(ctx, weft_nrm2(ctx, 2, x, &norm));
     assert_true(norm == 1 + 0x1p-23F);
-    ok(ctx, weft_nrm2(ctx, 1, y, &norm));
+    ok(ctx, weft_nrm2(ctx, 2, z, &norm));
+    assert_true(norm == 1 + 0x1p-23F);
+    ok(ctx, weft_nrm2(ctx, 2, y, &norm));
     assert_true(norm == 1 + 0x1p-22F);
 }
 
@@ -586,9 +606,9 @@ int main(void) {
         TEST_ON_EACH_PLACE(typed_calls),    TEST_ON_EACH_PLACE(roots_half_way),
         TEST_ON_EACH_PLACE(small_sizes),    TEST_ON_EACH_PLACE(medium_sizes),
         TEST_ON_EACH_PLACE(patterns),       TEST_ON_EACH_PLACE(large_sizes),
-        TEST_ON_EACH_PLACE(value_by_value), TEST_ON_EACH_PLACE(splits),
-        TEST_ON_EACH_PLACE(saved_bytes),    TEST_ON_EACH_PLACE(moments),
-        cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(faint_products), TEST_ON_EACH_PLACE(value_by_value),
+        TEST_ON_EACH_PLACE(splits),         TEST_ON_EACH_PLACE(saved_bytes),
+        TEST_ON_EACH_PLACE(moments),        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }
