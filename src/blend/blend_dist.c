@@ -12,13 +12,13 @@ enum {
 
 static const char name[] = "weft_blend";
 
-typedef struct request {
+typedef struct images {
     const wi_call *call;
     const weft_blending *blending;
-} request;
+} images;
 
-weft_status wi_blend_ranks(weft_context *ctx, const void *arguments) {
-    const request *const r = arguments;
+weft_status wi_blend_ranks(weft_context *ctx, const void *request) {
+    const images *const r = request;
     wi_call call = *r->call;
     return wi_local(ctx, wi_blend_call_run(ctx->child, &call, r->blending));
 }
@@ -35,7 +35,7 @@ weft_status wi_blend_over_ranks(weft_context *ctx, const wi_call *call,
                                 const weft_blending *blending, weft_status status) {
     const bool valid = status == WEFT_OK;
     return wi_dist_run(ctx, &wi_blend_ladder, name, valid ? blending->type : WEFT_U8,
-                       valid ? alike_of(call, blending) : 0, status, &(request){call, blending});
+                       valid ? alike_of(call, blending) : 0, status, &(images){call, blending});
 }
 
 bool wi_blend_wants_gpus(weft_context *ctx, const wi_call *call) {
@@ -50,7 +50,7 @@ static void *part_of(const wi_call *call, int k, wi_share share, size_t elements
 }
 
 static weft_status run_share(weft_context *rank, void *user) {
-    const request *const r = user;
+    const images *const r = user;
     const wi_array *const array = r->call->array, *const out = &array[OUT];
     weft_blending b = *r->blending;
     const bool one_row = b.height == 1, has_mask = r->call->count > MASK;
@@ -70,5 +70,5 @@ static weft_status run_share(weft_context *rank, void *user) {
 
 weft_status wi_blend_over_gpus(weft_context *ctx, const wi_call *call,
                                const weft_blending *blending) {
-    return wi_gpus_run(ctx, &wi_blend_ladder, name, run_share, &(request){call, blending});
+    return wi_gpus_run(ctx, &wi_blend_ladder, name, run_share, &(images){call, blending});
 }

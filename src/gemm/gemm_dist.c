@@ -22,12 +22,12 @@ enum {
 #define LEAST_PRODUCTS 0x1p34 /* less is done faster by one GPU: 2600^3 */
 
 /* A call on one rank: `call` and `args` describe its columns of B and C. */
-typedef struct request {
+typedef struct product {
     const wi_call *call;
     const wi_gemm_args *args;
     bool reaches_a; /* `call` describes all of A, or else own_k columns of it */
     size_t own_k;
-} request;
+} product;
 
 /* What ranks must pass alike. */
 static uint64_t alike_of(const wi_gemm_args *g) {
@@ -41,7 +41,7 @@ static uint64_t alike_of(const wi_gemm_args *g) {
 /* This rank's share of some rows of A, without gaps; and these rows of all ranks. */
 typedef struct gathering {
     weft_context *ctx;
-    const request *r;
+    const product *r;
     size_t *parts, *counts; /* of each rank: its columns of A, and elements of these rows */
     void *own, *all;
 } gathering;
@@ -124,7 +124,7 @@ static weft_status gather(gathering *x, size_t rows) {
 }
 
 /* A of no columns is not gathered: C = beta C. */
-static weft_status multiply_gathered(weft_context *ctx, const request *r) {
+static weft_status multiply_gathered(weft_context *ctx, const product *r) {
     const wi_gemm_args *const g = r->args;
     const size_t rows = rows_of_panel(g);
     gathering x = {.ctx = ctx, .r = r};
@@ -145,7 +145,7 @@ static weft_status multiply_gathered(weft_context *ctx, const request *r) {
 
 /* ---- ranks that reach all of A ---- */
 
-static weft_status multiply_reached(weft_context *ctx, const request *r) {
+static weft_status multiply_reached(weft_context *ctx, const product *r) {
     wi_call call = *r->call;
     wi_gemm_args args = *r->args;
     if (args.n == 0)
@@ -156,8 +156,8 @@ static weft_status multiply_reached(weft_context *ctx, const request *r) {
     return wi_local(ctx, status);
 }
 
-weft_status wi_gemm_ranks(weft_context *ctx, const void *arguments) {
-    const request *const r = arguments;
+weft_status wi_gemm_ranks(weft_context *ctx, const void *request) {
+    const product *const r = request;
     return r->reaches_a ? multiply_reached(ctx, r) : multiply_gathered(ctx, r);
 }
 
@@ -178,7 +178,7 @@ weft_status wi_gemm_join(weft_context *ctx, const char *name, wi_gemm_args *args
 weft_status wi_gemm_over_ranks(weft_context *ctx, const wi_call *call, const wi_gemm_args *args,
                                size_t own_k, weft_status status) {
     return wi_dist_run(ctx, &wi_gemm_ladder, call->name, args->type, alike_of(args), status,
-                       &(request){call, args, false, own_k});
+                       &(product){call, args, false, own_k});
 }
 
 bool wi_gemm_wants_gpus(weft_context *ctx, const wi_call *call, const wi_gemm_args *args) {
@@ -196,7 +196,7 @@ static void narrow(wi_array *a, bool lines, wi_share share) {
 }
 
 static weft_status run_share(weft_context *rank, void *user) {
-    const request *const whole = user;
+    const product *const whole = user;
     wi_call call = *whole->call;
     wi_gemm_args args = *whole->args;
     wi_array *const c = &call.array[C];
@@ -205,10 +205,10 @@ static weft_status run_share(weft_context *rank, void *user) {
     narrow(c, true, share);
     args.n = share.n;
     return wi_dist_run(rank, &wi_gemm_ladder, call.name, args.type, alike_of(&args), WEFT_OK,
-                       &(request){&call, &args, true, args.k});
+                       &(product){&call, &args, true, args.k});
 }
 
 weft_status wi_gemm_over_gpus(weft_context *ctx, const wi_call *call, const wi_gemm_args *args) {
     return wi_gpus_run(ctx, &wi_gemm_ladder, call->name, run_share,
-                       &(request){call, args, true, args->k});
+                       &(product){call, args, true, args->k});
 }

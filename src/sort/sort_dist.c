@@ -220,7 +220,7 @@ static weft_status merge_from_all(work *w) {
     const size_t size = (size_t)w->ctx->comm->size;
     const uint64_t own[WORDS] = {(uintptr_t)w->keys, (uintptr_t)w->values}, *all = NULL;
     const bool direct = is_direct(w);
-    size_t begins[2 * WI_MOST_GPUS];
+    size_t begins[2 * WI_MOST_GPUS] = {0};
     weft_status status = exchange_begins(w, begins, begins + size);
     if (status == WEFT_OK)
         status = wi_local(w->ctx, weft_sync(w->ctx->child)); /* others read what it has sorted */
@@ -270,8 +270,8 @@ static weft_status check_positions(weft_context *ctx, const wi_dist_args *dist) 
                              : status;
 }
 
-weft_status wi_sort_ranks(weft_context *ctx, const void *arguments) {
-    const wi_dist_args *const dist = arguments;
+weft_status wi_sort_ranks(weft_context *ctx, const void *args) {
+    const wi_dist_args *const dist = args;
     const wi_sort_args *const a = dist->args;
     work w = {.ctx = ctx,
               .args = a,
