@@ -183,6 +183,7 @@ weft_dist_runs(emu_dist_test mpi:emu emu)
 foreach(devices 1 2 3 4)
     weft_emu_runs_as(emu_dist_test_gpus_${devices} emu_dist_test "WEFT_EMU_DEVICES=${devices}" emus)
 endforeach()
+weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU_DEVICES=2")
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
 # Steps between GPUs by NCCL, for which a fake one stands in.
 add_library(fake_nccl MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl.c)

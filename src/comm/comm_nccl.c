@@ -70,7 +70,7 @@ static void say_why(struct wi_nccl *m, const char *what, int result) {
 static weft_status give_up(weft_context *ctx, nccl_state state, const char *otherwise) {
     struct wi_nccl *const m = nccl_of(ctx);
     if (m->comm)
-        m->library->abort(m->comm);
+        m->library->leave(m->comm);
     m->comm = NULL;
     wi_nccl_unload(m->library);
     m->library = NULL;

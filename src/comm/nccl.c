@@ -23,7 +23,7 @@ static const entry entries[] = {
     {"ncclGetUniqueId", offsetof(wi_nccl_library, unique_id)},
     {"ncclCommInitRank", offsetof(wi_nccl_library, init_rank)},
     {"ncclCommDestroy", offsetof(wi_nccl_library, destroy)},
-    {"ncclCommAbort", offsetof(wi_nccl_library, abort)},
+    {"ncclCommAbort", offsetof(wi_nccl_library, leave)},
     {"ncclCommGetAsyncError", offsetof(wi_nccl_library, async_error)},
     {"ncclGroupStart", offsetof(wi_nccl_library, group_start)},
     {"ncclGroupEnd", offsetof(wi_nccl_library, group_end)},

@@ -45,7 +45,7 @@ typedef struct wi_nccl_library {
     int (*unique_id)(wi_nccl_id *id);
     int (*init_rank)(void **comm, int ranks, wi_nccl_id id, int rank);
     int (*destroy)(void *comm);
-    int (*abort)(void *comm);
+    int (*leave)(void *comm);
     int (*async_error)(void *comm, int *result);
     int (*group_start)(void);
     int (*group_end)(void);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "comm/gpus.h"
 #include "core/gpu.h"
 #include "full_disk.h"
 #include "testing.h"
@@ -363,6 +364,30 @@ static void test_variable(void **state) {
     check_calls(path, 3);
 }
 
+/* Each GPU has its lanes, in which its part of the call is. */
+static void test_gpus(void **state) {
+    char path[128], lane[NAME];
+    weft_context *ctx;
+    (void)state;
+    if (weft_open(&ctx, TEST_GPU "s") != WEFT_OK)
+        skip();
+    assert_int_equal(weft_trace_begin(ctx, path_of("h.json", path)), WEFT_OK);
+    assert_int_equal(weft_use(ctx, "scan", "ranks"), WEFT_OK);
+    assert_int_equal(scan_host(ctx), WEFT_OK);
+    assert_int_equal(weft_trace_end(ctx), WEFT_OK);
+    assert_null(ctx->tracer);
+    assert_int_equal(scan_host(ctx), WEFT_OK); /* not recorded any more */
+    timeline *const t = read_timeline(path);
+    assert_int_equal(lanes(t, " calls"), wi_gpus_count(ctx));
+    for (int k = 0; k < wi_gpus_count(ctx); k++) {
+        snprintf(lane, sizeof lane, TEST_GPU ":%d calls", k);
+        assert_non_null(find(t, "scan ranks", lane));
+    }
+    free(t);
+    assert_int_equal(unlink(path), 0);
+    weft_close(ctx);
+}
+
 static int make_folder(void **state) {
     (void)state;
     return mkdtemp(folder) ? 0 : -1;
@@ -378,6 +403,7 @@ int main(void) {
         TEST_ON_EACH_PLACE(names_and_bytes), TEST_ON_EACH_PLACE(segments),
         TEST_ON_EACH_PLACE(refusals),        cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_two_files),    cmocka_unit_test(test_variable),
+        cmocka_unit_test(test_gpus),
     };
     return cmocka_run_group_tests_name("trace", tests, make_folder, remove_folder);
 }
