@@ -44,7 +44,7 @@ static void describe_nccl(char line[128]) {
         snprintf(line, 128, "%d.%d.%d, for large steps between GPUs", version / 10000,
                  version / 100 % 100, version % 100);
     else
-        snprintf(line, 128, "none%s%.110s", built ? ": " : "", why);
+        snprintf(line, 128, "%s%.110s", built ? "none: " : "not in this build", why);
     wi_nccl_unload(nccl);
 }
 

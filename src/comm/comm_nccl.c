@@ -97,15 +97,16 @@ static weft_status join(weft_context *ctx) {
     status = m->under->broadcast(ctx, id.bytes, sizeof id.bytes, WEFT_U8, 0);
     if (status != WEFT_OK)
         return status;
-    result = wi_gpu_enter(ctx->child, &before) == WEFT_OK
-                 ? m->library->init_rank(&m->comm, comm->size, id, comm->rank)
-                 : 1;
-    wi_gpu_leave(ctx->child, before);
+    const bool entered = wi_gpu_enter(ctx->child, &before) == WEFT_OK;
+    if (entered) {
+        result = m->library->init_rank(&m->comm, comm->size, id, comm->rank);
+        wi_gpu_leave(ctx->child, before);
+    }
     if (result != WI_NCCL_OK) {
         m->comm = NULL;
         say_why(m, "ncclCommInitRank", result);
     }
-    status = all_well(ctx, result == WI_NCCL_OK, &well);
+    status = all_well(ctx, entered && result == WI_NCCL_OK, &well);
     if (status == WEFT_OK && well)
         m->state = OPEN;
     return status == WEFT_OK && !well ? give_up(ctx, NONE, "another rank cannot open it") : status;
