@@ -70,6 +70,19 @@ json_valid 'links over ranks' 21 <"$folder/links.json"
 same 21 "$(grep -c '"right": true' "$folder/links.json")" "steps that are right"
 expect 0 'all-to-all of 3 ranks, host memory' over 3 links --bytes 4096 --plot "$folder/links.svg"
 same 1 "$(grep -c '</svg>' "$folder/links.svg")" "pictures"
+# a system of small integers, whose solution is exact: f64 numbers below 256 by their two high bytes
+number() { printf '\\x00\\x00\\x00\\x00\\x00\\x00\\x%s\\x%s' "${1#??}" "${1%??}"; }
+one=$(number 3ff0) two=$(number 4000) none=$(number 0000)
+npy a.npy "'<f8'" '(3, 3)' "$two$one$none$none$one$none$one$none$one"
+npy b.npy "'<f8'" '(3, 2)' "$one$two$one$one$two$one"
+npy zero.npy "'<f8'" '(2, 2)' "$one$one$one$one"
+expect 0 '' "$weft" solve "$folder/a.npy" -b "$folder/b.npy" --place cpu:1 -o "$folder/one.npy"
+expect 0 '"ranks": 3' over 3 solve "$folder/a.npy" -b "$folder/b.npy" -o "$folder/all.npy" --json
+checks=$((checks + 1))
+cmp -s "$folder/one.npy" "$folder/all.npy" || fail "solve over 3 ranks writes another file"
+expect 1 'singular: its column 1' over 2 solve "$folder/zero.npy"
+expect 1 'ranks cannot share standard input' over 2 solve "$folder/a.npy" -b -
+expect 1 'no variant over ranks' over 2 solve "$folder/a.npy" --spd
 
 # what cannot be shared, and what is not there: every rank ends, and one line says why
 expect 1 'ranks cannot share standard input' over 2 reduce -

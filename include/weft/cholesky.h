@@ -34,7 +34,13 @@ extern "C" {
  * bits.
  *
  * A may be host or device memory. The call returns when the factorization is done, since it says
- * whether A is positive definite: it cannot be captured into a CUDA graph. */
+ * whether A is positive definite: it cannot be captured into a CUDA graph.
+ *
+ * On place mpi the matrix is the columns of all ranks in their order, and a rank passes n of them,
+ * any number, with all rows; the lower triangle only (WEFT_UPPER_TRIANGLE is WEFT_EUNSUPPORTED).
+ * All ranks return the same status and message, and columns are counted in the whole. On place gpus
+ * a large matrix is factored by all GPUs. In both the other triangle is copied and put back as it
+ * is, and the bits depend on the number of ranks or GPUs. */
 WEFT_API weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                           void *a, size_t lda);
 
@@ -49,7 +55,10 @@ WEFT_API weft_status weft_cholesky_factor(weft_context *ctx, unsigned how, weft_
  * bits each time on the same place, whatever the number of threads.
  *
  * Arrays may be host or device memory, mixed freely. With all of them on the device the call is
- * queued on the context's stream. It takes temporary memory as large as B. */
+ * queued on the context's stream. It takes temporary memory as large as B.
+ *
+ * On place mpi a rank passes n columns of l, as many as to weft_cholesky_factor, and any number
+ * nrhs of columns of B; the order is the number of columns of l on all ranks. */
 WEFT_API weft_status weft_cholesky_solve(weft_context *ctx, unsigned how, weft_type type, size_t n,
                                          size_t nrhs, const void *l, size_t lda, void *b,
                                          size_t ldb);
