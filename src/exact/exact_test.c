@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "exact/exact_data.h"
 #include "exact/exact_oracle.h"
 
 enum {
@@ -18,33 +19,6 @@ enum {
 
 static const weft_type floats[FLOATS] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
 static const char *const names[WI_EXACT_TERMS] = {"sum", "nrm1", "nrm2", "dot"};
-
-/* What data to draw. */
-typedef enum exact_pattern {
-    UNIFORM,    /* in [-1, 1) */
-    SPREAD,     /* exponents within 40 of 0 */
-    EVERYWHERE, /* all finite bits are equally likely */
-    CANCELLING, /* x and -x in random places, and little else */
-    ONE_HUGE,   /* among tiny ones */
-    TINY,       /* subnormal */
-    HALFWAY,    /* 1, half its last place, and at times a little more or less */
-    ZEROS,      /* of both signs; at times all of one */
-    SPECIALS,   /* infinities and NaN among others */
-    RISING,     /* sorted by magnitude, over all exponents */
-    HUGE_ONES,  /* whose sum overflows on the way */
-    FAINT,      /* whose products' last bits are below all numbers */
-    PATTERNS
-} exact_pattern;
-
-typedef struct exact_case {
-    const wi_row *row;
-    wi_exact_terms terms;
-    weft_type type, result_type;
-    size_t n;
-    size_t offset_x, offset_y;
-    unsigned device;
-    exact_pattern pattern;
-} exact_case;
 
 typedef struct rig {
     weft_context *ctx;
@@ -79,97 +53,6 @@ static void rig_close(rig *r) {
         test_buffer_close(&r->device_result);
     }
     free(r->x), free(r->y), free(r->source_x), free(r->source_y);
-}
-
-/* ---- data ---- */
-
-/* A number with exponents from `low` to `high`, all bits of its significand drawn. */
-static double any_of(test_random *r, int low, int high) {
-    const int exponent = low + (int)test_below(r, (uint64_t)(high - low + 1));
-    const double m = 1 + (double)(test_bits(r) >> 12) * 0x1p-52;
-    return ldexp(test_bits(r) & 1 ? -m : m, exponent);
-}
-
-/* Exponents that the type has. */
-static int lowest_of(weft_type type) {
-    return type == WEFT_F16 ? -24 : type == WEFT_F64 ? -1074 : -140;
-}
-
-static int highest_of(weft_type type) {
-    return type == WEFT_F16 ? 15 : type == WEFT_F64 ? 1023 : 127;
-}
-
-static double special(test_random *r, size_t n) {
-    static const double specials[] = {(double)INFINITY, (double)INFINITY, (double)-INFINITY,
-                                      (double)NAN};
-    return test_below(r, n + 1) < 2 ? specials[test_below(r, 4)] : test_unit(r);
-}
-
-static double halfway(test_random *r, size_t i, weft_type type) {
-    const double half = test_roundoff(type);
-    if (i == 0)
-        return 1 + (double)test_below(r, 2) * 2 * half;
-    if (i == 1)
-        return half;
-    return test_below(r, 8) == 0 ? ldexp(test_unit(r), lowest_of(type) / 2) : 0;
-}
-
-static double draw_one(test_random *r, const exact_case *c, size_t i, const double *before) {
-    const int low = lowest_of(c->type), high = highest_of(c->type);
-    const size_t n = c->n;
-    switch (c->pattern) {
-    case SPREAD:
-        return any_of(r, low < -40 ? -40 : low, high > 40 ? 40 : high);
-    case EVERYWHERE:
-        return any_of(r, low, high);
-    case CANCELLING:
-        return i % 2       ? -before[i - 1]
-               : i + 2 < n ? any_of(r, low, high - 1)
-                           : any_of(r, low, low + 2);
-    case ONE_HUGE:
-        return i == n / 2 ? any_of(r, high - 1, high - 1)
-                          : any_of(r, low, low + 60 < 0 ? low + 60 : 0);
-    case TINY:
-        return (double)test_below(r, 200) * test_half_tiny(c->type) * 2;
-    case HALFWAY:
-        return halfway(r, i, c->result_type);
-    case ZEROS:
-        return test_below(r, n + 1) == 0 ? 0.0 : -0.0;
-    case SPECIALS:
-        return special(r, n);
-    case RISING:
-        return any_of(r, low + (int)((size_t)(high - low) * i / n),
-                      low + (int)((size_t)(high - low) * i / n));
-    case HUGE_ONES:
-        return i % 2 && test_below(r, 8) ? -before[i - 1] : any_of(r, high, high);
-    case FAINT:
-        return any_of(r, low / 2 + 12, low / 2 + 17);
-    default:
-        return test_unit(r);
-    }
-}
-
-/* Draws c->n elements, rounds them to the type, and mixes those that were drawn in pairs. */
-static void draw(test_random *r, const exact_case *c, double *x, unsigned char *source) {
-    for (size_t i = 0; i < c->n; i++) {
-        x[i] = draw_one(r, c, i, x);
-        if (c->type == WEFT_F32)
-            x[i] = (double)(float)x[i];
-        else if (c->type != WEFT_F64)
-            x[i] = test_round(c->type, (long double)x[i]);
-    }
-    for (size_t i = c->n; i > 1 && (c->pattern == CANCELLING || c->pattern == HUGE_ONES); i--) {
-        const size_t with = test_below(r, i);
-        const double kept = x[i - 1];
-        x[i - 1] = x[with];
-        x[with] = kept;
-    }
-    if (c->type == WEFT_F64)
-        memcpy(source, x, c->n * sizeof *x);
-    for (size_t i = 0; i < c->n && c->type == WEFT_F32; i++)
-        ((float *)(void *)source)[i] = (float)x[i];
-    for (size_t i = 0; i < c->n && test_size_of(c->type) == 2; i++)
-        test_store(c->type, source, i, (test_value){.f = x[i]});
 }
 
 /* ---- one case ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft_reduce of every op, and weft_dot_fast. Exact where the contract is; where the order of additions
- * is free, within what the additions of any order can round off. */
+/* weft_reduce of every op, and weft_dot_fast. Exact where the contract is; where the order of
+ * additions is free, within what the additions of any order can round off. */
 #include "calls/calls.h"
 
 #include <float.h>

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data of exact's tests, made to break what is not exact. */
+#ifndef WEFT_EXACT_DATA_H
+#define WEFT_EXACT_DATA_H
+
+#include <math.h>
+
+#include "exact/exact.h"
+#include "testing.h"
+
+/* What data to draw. */
+typedef enum exact_pattern {
+    UNIFORM,    /* in [-1, 1) */
+    SPREAD,     /* exponents within 40 of 0 */
+    EVERYWHERE, /* all finite bits are equally likely */
+    CANCELLING, /* x and -x in random places, and little else */
+    ONE_HUGE,   /* among tiny ones */
+    TINY,       /* subnormal */
+    HALFWAY,    /* 1, half its last place, and at times a little more or less */
+    ZEROS,      /* of both signs; at times all of one */
+    SPECIALS,   /* infinities and NaN among others */
+    RISING,     /* sorted by magnitude, over all exponents */
+    HUGE_ONES,  /* whose sum overflows on the way */
+    FAINT,      /* whose products' last bits are below all numbers */
+    PATTERNS
+} exact_pattern;
+
+typedef struct exact_case {
+    const wi_row *row;
+    wi_exact_terms terms;
+    weft_type type, result_type;
+    size_t n;
+    size_t offset_x, offset_y;
+    unsigned device;
+    exact_pattern pattern;
+} exact_case;
+
+/* A number with exponents from `low` to `high`, all bits of its significand drawn. */
+static inline double any_of(test_random *r, int low, int high) {
+    const int exponent = low + (int)test_below(r, (uint64_t)(high - low + 1));
+    const double m = 1 + (double)(test_bits(r) >> 12) * 0x1p-52;
+    return ldexp(test_bits(r) & 1 ? -m : m, exponent);
+}
+
+/* Exponents that the type has. */
+static inline int lowest_of(weft_type type) {
+    return type == WEFT_F16 ? -24 : type == WEFT_F64 ? -1074 : -140;
+}
+
+static inline int highest_of(weft_type type) {
+    return type == WEFT_F16 ? 15 : type == WEFT_F64 ? 1023 : 127;
+}
+
+static inline double special(test_random *r, size_t n) {
+    static const double specials[] = {(double)INFINITY, (double)INFINITY, (double)-INFINITY,
+                                      (double)NAN};
+    return test_below(r, n + 1) < 2 ? specials[test_below(r, 4)] : test_unit(r);
+}
+
+static inline double halfway(test_random *r, size_t i, weft_type type) {
+    const double half = test_roundoff(type);
+    if (i == 0)
+        return 1 + (double)test_below(r, 2) * 2 * half;
+    if (i == 1)
+        return half;
+    return test_below(r, 8) == 0 ? ldexp(test_unit(r), lowest_of(type) / 2) : 0;
+}
+
+static inline double draw_one(test_random *r, const exact_case *c, size_t i, const double *before) {
+    const int low = lowest_of(c->type), high = highest_of(c->type);
+    const size_t n = c->n;
+    switch (c->pattern) {
+    case SPREAD:
+        return any_of(r, low < -40 ? -40 : low, high > 40 ? 40 : high);
+    case EVERYWHERE:
+        return any_of(r, low, high);
+    case CANCELLING:
+        return i % 2       ? -before[i - 1]
+               : i + 2 < n ? any_of(r, low, high - 1)
+                           : any_of(r, low, low + 2);
+    case ONE_HUGE:
+        return i == n / 2 ? any_of(r, high - 1, high - 1)
+                          : any_of(r, low, low + 60 < 0 ? low + 60 : 0);
+    case TINY:
+        return (double)test_below(r, 200) * test_half_tiny(c->type) * 2;
+    case HALFWAY:
+        return halfway(r, i, c->result_type);
+    case ZEROS:
+        return test_below(r, n + 1) == 0 ? 0.0 : -0.0;
+    case SPECIALS:
+        return special(r, n);
+    case RISING:
+        return any_of(r, low + (int)((size_t)(high - low) * i / n),
+                      low + (int)((size_t)(high - low) * i / n));
+    case HUGE_ONES:
+        return i % 2 && test_below(r, 8) ? -before[i - 1] : any_of(r, high, high);
+    case FAINT:
+        return any_of(r, low / 2 + 12, low / 2 + 17);
+    default:
+        return test_unit(r);
+    }
+}
+
+/* Draws c->n elements, rounds them to the type, and mixes those that were drawn in pairs. */
+static inline void draw(test_random *r, const exact_case *c, double *x, unsigned char *source) {
+    for (size_t i = 0; i < c->n; i++) {
+        x[i] = draw_one(r, c, i, x);
+        if (c->type == WEFT_F32)
+            x[i] = (double)(float)x[i];
+        else if (c->type != WEFT_F64)
+            x[i] = test_round(c->type, (long double)x[i]);
+    }
+    for (size_t i = c->n; i > 1 && (c->pattern == CANCELLING || c->pattern == HUGE_ONES); i--) {
+        const size_t with = test_below(r, i);
+        const double kept = x[i - 1];
+        x[i - 1] = x[with];
+        x[with] = kept;
+    }
+    if (c->type == WEFT_F64)
+        memcpy(source, x, c->n * sizeof *x);
+    for (size_t i = 0; i < c->n && c->type == WEFT_F32; i++)
+        ((float *)(void *)source)[i] = (float)x[i];
+    for (size_t i = 0; i < c->n && test_size_of(c->type) == 2; i++)
+        test_store(c->type, source, i, (test_value){.f = x[i]});
+}
+
+#endif
