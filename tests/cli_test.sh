@@ -773,18 +773,18 @@ test_tables() {
     same 'count 3,nans 1,min -1.5 at 2,max 2.5 at 3,mean 0.5' \
         "$("$weft" summary "$folder/log.csv" -p "$place" -c x | tr -s ' ' | head -n 5 | paste -sd,)" \
         "$place: summary of a column"
-    "$weft" summary - --json -p "$place" -c 3 <"$folder/log.csv" | json_valid 'summary --json'
+    "$weft" summary - --json -p "$place" -c 3 <"$folder/log.csv" | json_valid 'summary --json' 1
     same '0 1,0.25 1.75,1 4' \
         "$("$weft" quantile "$folder/log.csv" -p "$place" -c 3 --q 0,0.25,1 | paste -sd,)" \
         "$place: quantiles of a column"
     same '0.5 2' "$("$weft" quantile "$folder/log.csv" -p "$place" -c 3 --rule lower)" \
         "$place: the lower median"
-    "$weft" quantile "$folder/log.csv" -p "$place" -c 3 --json | json_valid 'quantile --json'
+    "$weft" quantile "$folder/log.csv" -p "$place" -c 3 --json | json_valid 'quantile --json' 1
     "$weft" sort "$folder/log.csv" -p "$place" -c 3,x -o "$folder/sorted.csv"
     same '-1.5,0.5 1,2 2.5,3 4,nan' "$(paste -sd' ' "$folder/sorted.csv")" "$place: sorted rows"
     "$weft" scan "$folder/log.csv" -p "$place" -c 3 --type i8 -o "$folder/sums.txt"
     same '4 7 9 10' "$(paste -sd' ' "$folder/sums.txt")" "$place: sums as text"
-    expect 1 'line 2, column 1 (when): "1 May" is no number' "$weft" reduce "$folder/log.csv"
+    expect 1 'line 2, column 1 .when.: "1 May" is no number' "$weft" reduce "$folder/log.csv"
     expect 1 'no column "z"; its 3 columns are when, x, y, z' "$weft" summary "$folder/log.csv" -c z
     expect 2 'option --q: "2" is no number from 0 to 1' "$weft" quantile "$folder/log.csv" --q 2
     expect 2 'no rule "upper"' "$weft" quantile "$folder/log.csv" --rule upper

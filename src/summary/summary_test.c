@@ -115,13 +115,13 @@ static bool is_right(weft_type type, const weft_statistics *got, const weft_stat
     if (isinf(right->min) || isinf(right->max))
         return isnan(got->variance) && /* differences of f64 may be infinite, too */
                (same(got->mean, right->mean) || (type == WEFT_F64 && !isfinite(got->mean)));
-    if (right->variance == 0)
+    if (right->min == right->max)
         return got->mean == right->min && got->variance == 0;
     if (isinf(right->variance)) /* and the mean, where differences are beyond f64 */
         return !isfinite(got->variance);
     const double deviation = sqrt(right->variance);
     return fabs(got->mean - right->mean) <=
-               0x1p-30 * deviation + 2 * DBL_EPSILON * fabs(right->mean) &&
+               0x1p-30 * deviation + 2 * DBL_EPSILON * fabs(right->mean) + DBL_MIN &&
            fabs(got->variance - right->variance) <= 0x1p-30 * right->variance + DBL_MIN;
 }
 
