@@ -372,10 +372,24 @@ static void run_fused(rig *r, const wi_row *row, weft_type type) {
 #endif
 }
 
+/* Lines in clusters, and groups of them; on emu, which takes long for them, some by each type. */
+static void run_clusters(rig *r, const wi_row *row, weft_type type) {
+    const size_t least = (size_t)1 << (type == WEFT_F64 ? 14 : 15);
+    run_long(r, row, type, least, 2, false);
+    run_long(r, row, type, 2 * least, 1, false);
+#ifndef WEFT_EMU
+    run_long(r, row, type, 4 * least, 1, false);
+    run_long(r, row, type, 8 * least, 1, false);
+#endif
+}
+
 static void run_pieces(rig *r, const wi_row *row, weft_type type) {
+#ifdef WEFT_EMU
+    run_long(r, row, type, 1 << (type == WEFT_F64 ? 13 : 15), type == WEFT_F64 ? 5 : 2,
+             type == WEFT_F64);
+#else
     run_long(r, row, type, 1 << 15, 2, false);
     run_long(r, row, type, 1 << 13, 5, true);
-#ifndef WEFT_EMU
     run_long(r, row, type, 1 << 17, 1, false);
     run_long(r, row, type, 1 << 16, 2, true);
 #endif
@@ -399,12 +413,10 @@ static void long_lines(weft_context *ctx) {
             const weft_type type = t ? WEFT_F64 : WEFT_F32;
             if (is_fused)
                 run_fused(&r, rows[k], type);
+            else if (is_cluster)
+                run_clusters(&r, rows[k], type);
             else
                 run_pieces(&r, rows[k], type);
-            if (is_cluster && type == WEFT_F64)
-                run_long(&r, rows[k], type, 1 << 14, 2, false);
-            if (is_cluster || !test_place_is_gpu(weft_place(ctx)))
-                run_long(&r, rows[k], type, 1 << 16, 1, false);
         }
     }
 #ifdef WEFT_EMU
