@@ -333,8 +333,14 @@ static __device__ void close_blocks(const Reducer &reducer, const wi_group_param
     }
 }
 
+/* How many blocks on a multiprocessor the registers must allow. */
 template <class Reducer, class T>
-__global__ void __launch_bounds__(threads)
+static constexpr int resident = sizeof(typename Reducer::State) > 8 ? 3
+                                : sizeof(T) == 4                    ? 5
+                                                                    : 4;
+
+template <class Reducer, class T>
+__global__ void __launch_bounds__(threads, (resident<Reducer, T>))
     walk_paths(Reducer reducer, wi_group_params<Reducer, T> p,
                wi_path_scratch<typename Reducer::State> scratch) {
     using Shared = wi_path_shared<Reducer, T>;

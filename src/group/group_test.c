@@ -211,11 +211,11 @@ static void threads_do_not_matter(void **state) {
     if (!test_size_wanted(N))
         return;
     test_random random = test_random_at(22);
-    float *const x = malloc(N * sizeof *x);
+    double *const x = malloc(N * sizeof *x);
     uint64_t *const offsets = malloc(2000 * sizeof *offsets);
-    float y[2][2000];
+    double y[2][2000];
     assert_true(x && offsets);
-    test_fill(&random, TEST_ANY, WEFT_F32, N, x);
+    test_fill(&random, TEST_ANY, WEFT_F64, N, x);
     offsets[0] = 0;
     for (size_t s = 1; s < 1000; s++)
         offsets[s] = s < 500 ? s * 10 : 5000 + (s - 500) * 40;
@@ -225,7 +225,7 @@ static void threads_do_not_matter(void **state) {
         weft_context *const ctx = test_open(places[k]);
         test_use(ctx, "group", test_row_named(&wi_group_ladder, "threads"));
         assert_int_equal(
-            weft_reduce_segments(ctx, WEFT_SUM, WEFT_F32, N, x, 1000, WEFT_U64, offsets, y[k]),
+            weft_reduce_segments(ctx, WEFT_SUM, WEFT_F64, N, x, 1000, WEFT_U64, offsets, y[k]),
             WEFT_OK);
         weft_close(ctx);
     }
