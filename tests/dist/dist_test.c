@@ -129,6 +129,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_merge),     cmocka_unit_test(dist_test_search),
         cmocka_unit_test(dist_test_top_k),     cmocka_unit_test(dist_test_first),
         cmocka_unit_test(dist_test_choice),    cmocka_unit_test(dist_test_places),
+        cmocka_unit_test(dist_test_elements),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -144,7 +145,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
         cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
         cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
-        cmocka_unit_test(dist_test_open),
+        cmocka_unit_test(dist_test_open),   cmocka_unit_test(dist_test_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
