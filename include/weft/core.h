@@ -58,6 +58,14 @@ typedef struct weft_context weft_context;
  * are those of the GPUs' parts, in f64, combined in their order: the same bits in every run on the
  * same GPUs. A call that runs on all GPUs returns when it is done. weft_comm says whether the GPUs
  * reach each other's memory.
+ * what a header says of ranks does not apply. Map, expr, random, reduce, dot, scan, select,
+ * partition (with z), unique, run lengths, histogram, sort, merge, is_sorted, search and top_k run
+ * on all GPUs if the array is large and lies on all of them (weft_alloc) or in host memory: each
+ * GPU works on what it holds, or on an equal part. All other calls run on the first GPU. weft_used
+ * tells which: "ranks" is all GPUs, and weft_use with "ranks" makes them all take part. Sums and
+ * products of floats are those of the GPUs' parts, in f64, combined in their order: the same bits
+ * in every run on the same GPUs. A call that runs on all GPUs returns when it is done. weft_comm
+ * says whether the GPUs reach each other's memory.
  *
  * Threads. If neither the place nor WEFT_THREADS gives their number, it is the smallest of three:
  * the cores that the calling thread's affinity allows, the CPU quota of the process's control

@@ -161,8 +161,13 @@ struct wi_expr_worker {
     uint32_t mask;
 
     /* Which run of a column is this thread's group g. */
-    __device__ static size_t run_of(int g) {
-        return (size_t)g * blockDim.x + threadIdx.x;
+    __device__ static unsigned run_of(int g) {
+        return (unsigned)g * blockDim.x + threadIdx.x;
+    }
+
+    /* Are all elements of the tile there? */
+    __device__ bool is_whole(int64_t first) const {
+        return first >= 0 && first + (int64_t)(count * blockDim.x) <= (int64_t)job.n;
     }
 
     template <class T>
@@ -173,26 +178,43 @@ struct wi_expr_worker {
         return job.slots + (size_t)k * sizeof(Lane) * count * blockDim.x;
     }
 
+    /* A run moves in one access. */
+    template <class T>
+    __device__ static void move_run(wi_expr_group<T, run> *to, const T *from) {
+        using Run = wi_expr_group<T, run>;
+        if constexpr (sizeof(Run) >= 4)
+            wi_async_copy<(int)sizeof(Run)>(to, from, (int)sizeof(Run));
+        else
+            *to = *(const Run *)from;
+    }
+
     /* Brings this thread's elements of an input; `first` is the tile's first element, perhaps less
      * than 0. */
     template <class T>
     __device__ void bring(const T *x, size_t at, int64_t first) const {
         using Run = wi_expr_group<T, run>;
+        Run *const to = column<T>(at);
         const bool aligned = (uintptr_t)(x + first) % sizeof(Run) == 0;
+        if (aligned && is_whole(first)) {
 #pragma unroll
+            for (int g = 0; g < groups; g++)
+                move_run(to + run_of(g), x + first + run_of(g) * run);
+            return;
+        }
+        if (is_whole(first)) {
+#pragma unroll
+            for (int g = 0; g < groups; g++)
+#pragma unroll
+                for (int e = 0; e < run; e++)
+                    to[run_of(g)].at[e] = x[first + run_of(g) * run + e];
+            return;
+        }
+#pragma unroll 1
         for (int g = 0; g < groups; g++) {
-            Run *const to = &column<T>(at)[run_of(g)];
-            const int64_t i = first + (int64_t)run_of(g) * run;
-            if (aligned && i >= 0 && i + run <= (int64_t)job.n) {
-                if constexpr (sizeof(Run) >= 4)
-                    wi_async_copy<(int)sizeof(Run)>(to, x + i, (int)sizeof(Run));
-                else
-                    *to = *(const Run *)(x + i);
-                continue;
-            }
+            const int64_t i = first + (int64_t)(run_of(g) * run);
 #pragma unroll
             for (int e = 0; e < run; e++)
-                to->at[e] = i + e >= 0 && i + e < (int64_t)job.n ? x[i + e] : T();
+                to[run_of(g)].at[e] = i + e >= 0 && i + e < (int64_t)job.n ? x[i + e] : T();
         }
     }
 
@@ -384,14 +406,15 @@ case WI_X_##name:                                                               
     template <class T>
     __device__ void write(T *z, int64_t first) const {
         using Run = wi_expr_group<T, run>;
+        const bool whole = is_whole(first);
 #pragma unroll
         for (int g = 0; g < groups; g++) {
-            const int64_t i = first + (int64_t)run_of(g) * run;
+            const int64_t i = first + (int64_t)(run_of(g) * run);
             Run out;
 #pragma unroll
             for (int e = 0; e < run; e++)
                 out.at[e] = (T)acc[g * run + e];
-            if (i >= 0 && i + run <= (int64_t)job.n) {
+            if (whole) {
                 *(Run *)(z + i) = out;
                 continue;
             }

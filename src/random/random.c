@@ -6,6 +6,8 @@
 #include "core/call.h"
 #include "cpu/team.h"
 
+#define MADE_TYPES (WI_INTEGERS | WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64))
+
 static double bytes_of(const wi_random_args *call) {
     return (double)call->n * (double)weft_type_size(call->type);
 }
@@ -33,13 +35,13 @@ static const wi_row rows[] = {
     {.name = "serial",
      .what = "a block of the sequence for each element",
      .kinds = WI_ON_CPU,
-     .types = WI_ALL_TYPES,
+     .types = MADE_TYPES,
      .seconds = serial_seconds,
      .run = wi_random_serial},
     {.name = "threads",
      .what = "all cores; many blocks at a time in vectors",
      .kinds = WI_ON_CPU,
-     .types = WI_ALL_TYPES,
+     .types = MADE_TYPES,
      .seconds = threads_seconds,
      .run = wi_random_threads},
 #ifdef WEFT_CUDA
@@ -47,13 +49,13 @@ static const wi_row rows[] = {
     {.name = "one_each",
      .what = "a thread makes a block for one element of it",
      .kinds = WI_ON_CUDA,
-     .types = WI_ALL_TYPES,
+     .types = MADE_TYPES,
      .run = wi_random_one_each},
 #    endif
     {.name = "block_each",
      .what = "a thread makes a block and stores all of it at once",
      .kinds = WI_ON_CUDA,
-     .types = WI_ALL_TYPES,
+     .types = MADE_TYPES,
      .seconds = wi_no_rival,
      .run = wi_random_block_each},
 #endif
@@ -61,7 +63,7 @@ static const wi_row rows[] = {
      .what = "every rank makes its own part of the sequence",
      .kinds = WI_ON_CPU | WI_ON_CUDA,
      .scope = WI_DISTRIBUTED,
-     .types = WI_ALL_TYPES,
+     .types = MADE_TYPES,
      .seconds = wi_no_rival,
      .run = wi_random_ranks},
 };

@@ -9,6 +9,7 @@
 
 enum {
     BATCH = 128, /* blocks */
+    TOGETHER = 4,
     TILE_BYTES = BATCH * 4 * 8,
     STREAM_BYTES = 1 << 24 /* a larger array would not stay in a cache until it is next used */
 };
@@ -16,50 +17,78 @@ enum {
 typedef struct batch {
     const wi_random_args *args;
     unsigned size;
-    uint64_t first; /* block */
-    uint32_t word[4][BATCH];
+    uint64_t first;          /* block */
+    uint64_t word[4][BATCH]; /* in the low halves; what is in the upper ones has no meaning */
 } batch;
 
-/* Philox4x32-10 of counters first, first + 1, ... */
+/* The products of the low halves. */
+WI_INLINE wi_longs products(wi_longs a, uint64_t m) {
+#if defined(__AVX512F__)
+    return (wi_longs)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi64((long long)m));
+#elif defined(__AVX2__)
+    return (wi_longs)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi64x((long long)m));
+#elif defined(__SSE2__)
+    return (wi_longs)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x((long long)m));
+#else
+    for (int k = 0; k < WI_WIDE; k++)
+        a[k] = (int64_t)((uint64_t)(uint32_t)a[k] * m);
+    return a;
+#endif
+}
+
+/* The upper halves, as low ones. */
+WI_INLINE wi_longs upper(wi_longs a) {
+    typedef uint64_t words __attribute__((vector_size(WI_VECTOR_BYTES)));
+    return (wi_longs)((words)a >> 32);
+}
+
+WI_INLINE wi_longs all(uint64_t v) {
+    return (wi_longs){0} + (int64_t)v;
+}
+
+/* Philox4x32-10 of counters first, first + 1, ... in TOGETHER vectors, so that the multiplier never
+ * waits. */
 static void make_words(batch *b) {
-    uint32_t *const x = b->word[0], *const y = b->word[1], *const z = b->word[2],
-                    *const w = b->word[3];
-    uint32_t k = (uint32_t)b->args->seed, l = (uint32_t)(b->args->seed >> 32);
-#pragma omp simd
-    for (int i = 0; i < BATCH; i++) {
-        const uint64_t counter = b->first + (uint64_t)i;
-        x[i] = (uint32_t)counter;
-        y[i] = (uint32_t)(counter >> 32);
-        z[i] = w[i] = 0;
-    }
-    for (int round = 0; round < 10; round++) {
-#pragma omp simd
-        for (int i = 0; i < BATCH; i++) {
-            const uint64_t p = (uint64_t)0xD2511F53u * x[i], q = (uint64_t)0xCD9E8D57u * z[i];
-            x[i] = (uint32_t)(q >> 32) ^ y[i] ^ k;
-            y[i] = (uint32_t)q;
-            z[i] = (uint32_t)(p >> 32) ^ w[i] ^ l;
-            w[i] = (uint32_t)p;
+    wi_longs v[4][TOGETHER];
+    for (int i = 0; i < BATCH; i += TOGETHER * WI_WIDE) {
+        uint32_t k = (uint32_t)b->args->seed, l = (uint32_t)(b->args->seed >> 32);
+        for (int t = 0; t < TOGETHER; t++) {
+            for (int e = 0; e < WI_WIDE; e++)
+                v[0][t][e] = (int64_t)(b->first + (uint64_t)(i + t * WI_WIDE + e));
+            v[1][t] = upper(v[0][t]);
+            v[2][t] = v[3][t] = all(0);
         }
-        k += 0x9E3779B9u;
-        l += 0xBB67AE85u;
+        for (int round = 0; round < 10; round++) {
+            for (int t = 0; t < TOGETHER; t++) {
+                const wi_longs p = products(v[0][t], 0xD2511F53u);
+                const wi_longs q = products(v[2][t], 0xCD9E8D57u);
+                v[0][t] = upper(q) ^ v[1][t] ^ all(k);
+                v[1][t] = q;
+                v[2][t] = upper(p) ^ v[3][t] ^ all(l);
+                v[3][t] = p;
+            }
+            k += 0x9E3779B9u;
+            l += 0xBB67AE85u;
+        }
+        for (int e = 0; e < 4; e++)
+            memcpy(&b->word[e][i], v[e], sizeof v[e]);
     }
 }
 
 WI_INLINE uint64_t wide(const batch *b, int half, int i) {
-    return b->word[2 * half][i] | (uint64_t)b->word[2 * half + 1][i] << 32;
+    return (uint32_t)b->word[2 * half][i] | b->word[2 * half + 1][i] << 32;
 }
 
 static void bits(const batch *b, uint32_t *to) {
     for (int i = 0; i < BATCH; i++)
         for (int e = 0; e < 4; e++)
-            to[4 * i + e] = b->word[e][i];
+            to[4 * i + e] = (uint32_t)b->word[e][i];
 }
 
 static void uniform_32(const batch *b, float *to) {
     for (int i = 0; i < BATCH; i++)
         for (int e = 0; e < 4; e++)
-            to[4 * i + e] = wi_random_uniform_32(b->word[e][i]);
+            to[4 * i + e] = wi_random_uniform_32((uint32_t)b->word[e][i]);
 }
 
 static void uniform_64(const batch *b, double *to) {
@@ -93,8 +122,8 @@ static void normal_32(const batch *b, float *to) {
     for (int pair = 0; pair < 4; pair += 2) {
 #pragma omp simd
         for (int i = 0; i < BATCH; i++) {
-            u[i] = wi_random_above_0_32(b->word[pair][i]);
-            v[i] = b->word[pair + 1][i] * 0x1p-32;
+            u[i] = wi_random_above_0_32((uint32_t)b->word[pair][i]);
+            v[i] = (uint32_t)b->word[pair + 1][i] * 0x1p-32;
         }
         circles(u, v, x, y);
         for (int i = 0; i < BATCH; i++) {
@@ -128,7 +157,7 @@ static void integers(const batch *b, unsigned char *tile) {
         if (args->op == WI_RANDOM_INTEGERS_32)
             for (unsigned e = 0; e < 4; e++)
                 put(tile, 4 * (size_t)i + e, b->size,
-                    wi_random_integer_32(args, k, e, b->word[e][i]));
+                    wi_random_integer_32(args, k, e, (uint32_t)b->word[e][i]));
         else
             for (unsigned e = 0; e < 2; e++)
                 put(tile, 2 * (size_t)i + e, b->size,

@@ -17,6 +17,9 @@ bool dist_on_gpus(void) {
 static const char *const spread_ops[] = {
     "exact",  "map",       "reduce", "scan", "select",   "histogram", "sort",  "merge",
     "search", "is_sorted", "top_k",  "lu",   "cholesky", "gemm",      "blend", "nbody"};
+static const char *const spread_ops[] = {"map",   "expr",   "random",    "reduce",
+                                         "scan",  "select", "histogram", "sort",
+                                         "merge", "search", "is_sorted", "top_k"};
 
 /* Makes every call that can go to all GPUs, or none if `variant` is "auto" and it is small. */
 void dist_spread(const char *variant) {

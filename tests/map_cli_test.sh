@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests of `weft map` and `weft random`: what they write, and what they say of formulas, files and
+# options that make no sense.
+#   WEFT=build/weft tests/map_cli_test.sh        places: WEFT_TEST_PLACES="cpu:2 gpu"
+. "$(dirname "$0")/command.sh"
+
+# map ARGUMENT...: writes z.npy.
+map() {
+    expect 0 '' "$weft" map -p "$place" -o "$folder/z.npy" "$@"
+}
+
+make_files() {
+    npy u.npy "'|u1'" '(4,)' '\x01\x02\x03\xff'
+    npy s.npy "'|i1'" '(2, 2)' '\xff\x02\xfd\x04'         # -1 2 -3 4
+    npy f.npy "'|i1'" '(2, 2)' '\xff\xfd\x02\x04' True     # the same in Fortran order
+    npy w.npy "'<u4'" '(4,)' '\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0'
+    npy d.npy "'<f4'" '(4,)' '\0\0\0\0\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40' # 0 1 2 3
+}
+
+test_formulas() {
+    map '2*a + 1' "$folder/u.npy"
+    same '3 5 7 255' "$(elements z.npy u1 128)" "$place: 2a + 1, wrapping"
+    map 'a + b' "$folder/u.npy" "$folder/w.npy"
+    same '2 4 6 3' "$(elements z.npy u1 128)" "$place: a + b, of the first type"
+    map -t u8 'a + 250' "$folder/u.npy"
+    same '251 252 253 255' "$(elements z.npy u1 128)" "$place: held in range"
+    map 'wrap_u8(a * 100)' "$folder/w.npy"
+    same '100 200 44 144' "$(elements z.npy u1 128)" "$place: wrap_u8"
+    map 'a >= 2 ? a << 1 | 1 : ~a & 7' "$folder/w.npy"
+    same '6 5 7 9' "$(elements z.npy u4 128)" "$place: a choice, and what binds first"
+    map 'a % 2 == 0' "$folder/w.npy"
+    same '0 1 0 1' "$(elements z.npy u1 128)" "$place: a mask"
+    map 'u64(a) << 32 | b' "$folder/w.npy" "$folder/u.npy"
+    same '4294967297 8589934594' "$(elements z.npy u8 128 | cut -d ' ' -f 1,2)" "$place: packed"
+    map 'i32(round(sqrt(a * a) / 2 + 0.25))' "$folder/d.npy"
+    same '0 1 1 2' "$(elements z.npy d4 128)" "$place: floats"
+    map 'max(-a, abs(b)) - min(a, 1)' "$folder/s.npy" "$folder/s.npy"
+    same '2 1 6 3' "$(elements z.npy d1 128)" "$place: functions of two"
+    map 'a - b' "$folder/s.npy" "$folder/f.npy"
+    same '0 0 0 0' "$(elements z.npy d1 128)" "$place: both orders"
+    grep -aq "'shape': (2, 2)" "$folder/z.npy" || fail 'map lost the shape'
+    "$weft" map a - -p "$place" -o - <"$folder/u.npy" >"$folder/z.npy"
+    same '1 2 3 255' "$(elements z.npy u1 128)" "$place: in a pipe"
+    "$weft" map 'a' "$folder/u.npy" -p "$place" -o "$folder/z.npy" --json | json_valid 'map --json' 1
+}
+
+test_numbers() {
+    # the first words of Philox4x32-10 of counter 0 and key 0, as its authors publish them
+    expect 0 '' "$weft" random bits -n 4 --seed 0 -p "$place" -o "$folder/z.npy"
+    same '6627e8d5 e169c58d bc57ac4c 9b00dbd8' "$(elements z.npy x4 128)" "$place: known words"
+    expect 0 '' "$weft" random bits -n 2 --offset 2 --seed 0 -p "$place" -o "$folder/z.npy"
+    same 'bc57ac4c 9b00dbd8' "$(elements z.npy x4 128)" "$place: an offset"
+    expect 0 '' "$weft" random permutation -n 5 -p "$place" -o "$folder/z.npy"
+    same '0 1 2 3 4' "$(elements z.npy u4 128 | tr ' ' '\n' | sort | xargs)" "$place: permutation"
+    same true "$("$weft" random integers -n 1000 --low 1 --high 6 -p "$place" -o - |
+        "$weft" map '(a >= 1) & (a <= 6)' - -o - | "$weft" reduce - --op min |
+        sed 's/^1$/true/')" "$place: integers in their range"
+    "$weft" random normal -n 9 -p "$place" -o "$folder/z.npy" --json | json_valid 'random --json' 1
+}
+
+test_refusals() {
+    expect 2 'it ends where a number' "$weft" map 'a +' "$folder/u.npy" -o "$folder/x"
+    expect 2 '"b" is no input \(1: a\)' "$weft" map 'a + b' "$folder/u.npy" -o "$folder/x"
+    expect 2 'REM takes integers only' "$weft" map 'a % 2' "$folder/d.npy" -o "$folder/x"
+    expect 2 'is not an operator' "$weft" map 'a a' "$folder/u.npy" -o "$folder/x"
+    expect 2 'is not a closing parenthesis|ends where a closing' "$weft" map 'min(a, 2' \
+        "$folder/u.npy" -o "$folder/x"
+    expect 2 'too long|too deeply' "$weft" map "$(printf '(%.0s' {1..90})a" "$folder/u.npy" \
+        -o "$folder/x"
+    expect 1 'differ in shape' "$weft" map 'a + b' "$folder/u.npy" "$folder/s.npy" -o "$folder/x"
+    expect 2 'option --output is missing' "$weft" map a "$folder/u.npy"
+    expect 2 'option --n is missing' "$weft" random bits -o "$folder/x"
+    expect 2 'did you mean "normal"' "$weft" random norml -n 3 -o "$folder/x"
+    expect 2 'only integers have a range' "$weft" random normal -n 3 --low 1 -o "$folder/x"
+    expect 2 'a permutation has none' "$weft" random permutation -n 3 --offset 1 -o "$folder/x"
+    expect 2 '"300" is outside u8' "$weft" random integers -n 3 -t u8 --high 300 -o "$folder/x"
+    expect 1 'low is greater than high' "$weft" random integers -n 3 --low 5 --high 1 \
+        -o "$folder/x"
+}
+
+make_files
+for place in $places; do
+    test_formulas
+    test_numbers
+done
+test_refusals
+finish
