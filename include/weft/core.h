@@ -50,22 +50,15 @@ typedef struct weft_context weft_context;
  * variable counts as unset. On failure *ctx is NULL and weft_message(NULL) says why.
  *
  * Several GPUs. On place gpus the calls are the same, on whole arrays, and so are their results;
- * what a header says of ranks does not apply. Map, reduce, exact, scan, select, partition (with z),
- * unique, run lengths, histogram, sort, merge, is_sorted, search and top_k run on all GPUs if the
+ * what a header says of ranks does not apply. Map, expr, random, reduce, exact, summary, scan,
+ * select, partition (with z), unique, run lengths, histogram, sort, merge, is_sorted, search,
+ * top_k, blend, n-body and products and factors of large dense matrices run on all GPUs if the
  * array is large and lies on all of them (weft_alloc) or in host memory: each GPU works on what it
  * holds, or on an equal part. All other calls run on the first GPU. weft_used tells which: "ranks"
  * is all GPUs, and weft_use with "ranks" makes them all take part. Fast sums and products of floats
  * are those of the GPUs' parts, in f64, combined in their order: the same bits in every run on the
  * same GPUs. A call that runs on all GPUs returns when it is done. weft_comm says whether the GPUs
  * reach each other's memory.
- * what a header says of ranks does not apply. Map, expr, random, reduce, dot, scan, select,
- * partition (with z), unique, run lengths, histogram, sort, merge, is_sorted, search and top_k run
- * on all GPUs if the array is large and lies on all of them (weft_alloc) or in host memory: each
- * GPU works on what it holds, or on an equal part. All other calls run on the first GPU. weft_used
- * tells which: "ranks" is all GPUs, and weft_use with "ranks" makes them all take part. Sums and
- * products of floats are those of the GPUs' parts, in f64, combined in their order: the same bits
- * in every run on the same GPUs. A call that runs on all GPUs returns when it is done. weft_comm
- * says whether the GPUs reach each other's memory.
  *
  * Threads. If neither the place nor WEFT_THREADS gives their number, it is the smallest of three:
  * the cores that the calling thread's affinity allows, the CPU quota of the process's control

@@ -132,8 +132,7 @@ static int run_on_gpus(void) {
         cmocka_unit_test(dist_test_lu_factor), cmocka_unit_test(dist_test_lu_solve),
         cmocka_unit_test(dist_test_cholesky),  cmocka_unit_test(dist_test_solve),
         cmocka_unit_test(dist_test_gemm),      cmocka_unit_test(dist_test_blend),
-        cmocka_unit_test(dist_test_nbody),
-        cmocka_unit_test(dist_test_elements),
+        cmocka_unit_test(dist_test_nbody),     cmocka_unit_test(dist_test_elements),
     };
     dist_spread("ranks");
     return cmocka_run_group_tests(tests, NULL, NULL);
@@ -153,16 +152,7 @@ static int run_over_ranks(void) {
         cmocka_unit_test(dist_test_lu_solve),     cmocka_unit_test(dist_test_cholesky),
         cmocka_unit_test(dist_test_solve),        cmocka_unit_test(dist_test_gemm),
         cmocka_unit_test(dist_test_gemm_failure), cmocka_unit_test(dist_test_blend),
-        cmocka_unit_test(dist_test_nbody),
-        cmocka_unit_test(dist_test_comm),   cmocka_unit_test(dist_test_agreement),
-        cmocka_unit_test(dist_test_memory), cmocka_unit_test(dist_test_unsupported),
-        cmocka_unit_test(dist_test_map),    cmocka_unit_test(dist_test_reduce),
-        cmocka_unit_test(dist_test_scan),   cmocka_unit_test(dist_test_histogram),
-        cmocka_unit_test(dist_test_select), cmocka_unit_test(dist_test_unique),
-        cmocka_unit_test(dist_test_sort),   cmocka_unit_test(dist_test_merge),
-        cmocka_unit_test(dist_test_search), cmocka_unit_test(dist_test_top_k),
-        cmocka_unit_test(dist_test_order),  cmocka_unit_test(dist_test_leaving),
-        cmocka_unit_test(dist_test_open),   cmocka_unit_test(dist_test_elements),
+        cmocka_unit_test(dist_test_nbody),        cmocka_unit_test(dist_test_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
