@@ -21,8 +21,9 @@ enum {
 #    ifdef WEFT_EMU
     LEAST_BYTES = 1 << 14, /* so that tests are short */
 #    else
-    LEAST_BYTES = 1 << 20, /* less is as fast without */
+    LEAST_BYTES = 1 << 20, /* less is as fast without, */
 #    endif
+    LEAST_REDUCED = 1 << 14, /* but for reductions, which a processor does there */
     FILE_BYTES = 1024,
     SPINS = 1000,
     LOOK_TURNS = 4096
@@ -208,7 +209,7 @@ static weft_status choose(weft_context *ctx, const step *s, bool *yes) {
     struct wi_nccl *const m = nccl_of(ctx);
     *yes = false;
     if (m->state == NONE || ctx->comm->broken || !can(s) ||
-        s->large < LEAST_BYTES / weft_type_size(s->type))
+        s->large < (reduces(s->kind) ? LEAST_REDUCED : LEAST_BYTES) / weft_type_size(s->type))
         return WEFT_OK;
     weft_status status = all_well(
         ctx, m->state != FAILED && on_gpu(ctx, s->from, s->from_n) && on_gpu(ctx, s->to, s->to_n),
