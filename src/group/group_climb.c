@@ -131,7 +131,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
 
 const wi_climb wi_group_climb = {
     .ladder = &wi_group_ladder,
-    .example = "sums of segments of 0 to 900 elements",
+    .example = "sums of segments",
     .type = WEFT_F32,
     .make = make,
     .call = call,
