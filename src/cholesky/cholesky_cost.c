@@ -7,7 +7,7 @@
 
 /* Cycles, of a multiprocessor that has two blocks of threads: a step from its first load to its
  * last store; each tile more that a block makes one of L; and a tile that is brought up to date. */
-static const double step_cycles = 48000, tile_cycles = 10000, update_cycles = 7000;
+static const double step_cycles = 36000, tile_cycles = 10000, update_cycles = 7000;
 enum {
     SIDE = 64,
     SLOTS = 2,

@@ -72,6 +72,8 @@ weft_status wi_cholesky_overlapped(weft_context *ctx, const void *args) {
     const wi_cholesky_args *const a = (const wi_cholesky_args *)args;
     void *copies;
     size_t bytes = 0;
+    if (blocks{{ctx, a, NULL, 0}, NULL}.width_at(0) == a->n)
+        return wi_cholesky_stepwise(ctx, args); /* nothing is left for another lane */
     weft_status status = wi_cholesky_copies(ctx, &copies);
     if (status != WEFT_OK)
         return status;

@@ -229,6 +229,7 @@ struct wi_factorer {
         const bool has_x = row < wi_cholesky_side, has_y = row + 32 < wi_cholesky_side;
         T *own = f.tile + row + b * wi_strip * wi_tile_pitch;
         wi_line<T> x, y, l;
+        bool goes_on;
         T known_x, known_y, diagonal = lane < wi_strip ? own[lane * wi_tile_pitch] : (T)0;
         T pivot = wi_shuffle(diagonal, 0);
         int j = 0;
@@ -250,12 +251,14 @@ struct wi_factorer {
                 own[32] = known_y;
             own += wi_tile_pitch;
             j++;
+            /* not &&: a second branch would keep the two halves of the loop from mixing */
+            goes_on = (j < wi_strip) & wi_is_usual(pivot);
         };
         if (!wi_is_usual(pivot))
             return 0;
         scale(wi_quick_root(pivot));
 #pragma unroll 1
-        while (j < wi_strip && wi_is_usual(pivot)) {
+        while (goes_on) {
             const wi_pivot_root<T> r = wi_quick_root(pivot);
             x.take(known_x, l);
             y.take(known_y, l);
