@@ -99,7 +99,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
 
 const wi_climb wi_gather_climb = {
     .ladder = &wi_gather_ladder,
-    .example = "elements in another order",
+    .example = "in another order",
     .type = WEFT_F32,
     .make = make,
     .call = call,

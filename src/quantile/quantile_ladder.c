@@ -17,9 +17,8 @@ wi_quantile_group wi_quantile_group_at(const wi_quantile_args *args, size_t firs
 /* ---- costs on a cpu, as seen on an AMD EPYC ---- */
 
 enum {
-    FEW = 1 << 13,  /* elements that the rungs with threads keep all of */
-    MANY = 1 << 20, /* from which the sample is larger */
-    SELECTING = 25  /* cycles for a key among which one is selected */
+    FEW = 1 << 13, /* elements that the rungs with threads keep all of */
+    SELECTING = 25 /* cycles for a key among which one is selected */
 };
 
 static double team_seconds(const weft_context *ctx, const wi_quantile_args *args, double cycles) {
@@ -43,7 +42,10 @@ static double sorted_seconds(const weft_context *ctx, const void *arguments) {
 /* Each rank takes passes of its own. */
 static double narrowed_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
-    const double n = (double)args->n, of_element = weft_type_size(args->type) == 8 ? 8.5 : 3.2;
+    const double n = (double)args->n;
+    const double of_element = args->type == WEFT_F64            ? 13
+                              : weft_type_size(args->type) == 8 ? 9.5
+                                                                : 4.8;
     if (args->n <= FEW)
         return team_seconds(ctx, args, 5000 + 1.3 * SELECTING * n * (double)args->count);
     return team_seconds(ctx, args, (25000 + of_element * n) * (double)args->count);
@@ -53,13 +55,12 @@ static double narrowed_seconds(const weft_context *ctx, const void *arguments) {
 static double sampled_seconds(const weft_context *ctx, const void *arguments) {
     const wi_quantile_args *const args = arguments;
     const double n = (double)args->n, count = (double)args->count;
-    const double size = (double)weft_type_size(args->type);
+    const double of_pass = weft_type_size(args->type) == 8 ? 7.5 : 4.7, sample = 5e5;
     const double passes = ceil(count / WI_QUANTILE_GROUP);
-    const double sample = (80000 + 20000 * size) * (args->n < MANY ? 1 : 4);
     if (args->n <= FEW)
         return team_seconds(ctx, args, 5000 + 1.2 * SELECTING * n * count);
     return wi_team_seconds(ctx, 1, sample, 0) +
-           team_seconds(ctx, args, n * (2 * passes + 1.5 * count));
+           team_seconds(ctx, args, n * (of_pass * passes + 1.5 * count));
 }
 
 /* ---- costs on a GPU ---- */

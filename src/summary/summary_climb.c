@@ -65,7 +65,7 @@ static void describe(const void *problem, const char *rung, wi_facts *facts) {
 
 const wi_climb wi_summary_climb = {
     .ladder = &wi_summary_ladder,
-    .example = "mean, variance, extremes",
+    .example = "mean and variance",
     .type = WEFT_F32,
     .make = make,
     .call = call,
