@@ -187,7 +187,10 @@ weft_emu_runs_as(emu_trace_test_gpus emu_trace_test "${emu_environment};WEFT_EMU
 weft_emu_runs_as(emu_links_test_gpus emu_links_test "${emu_environment};WEFT_EMU_DEVICES=3")
 # Steps between GPUs by NCCL, for which a fake one stands in.
 add_library(fake_nccl MODULE ${PROJECT_SOURCE_DIR}/tests/fake_nccl.c)
-target_link_libraries(fake_nccl PRIVATE weft_emu_flags weft_flags)
+# Not weft_flags itself: it would bring a CUDA runtime of its own, and emu's is meant.
+target_link_libraries(fake_nccl PRIVATE weft_emu_flags)
+target_compile_options(fake_nccl PRIVATE $<TARGET_PROPERTY:weft_flags,INTERFACE_COMPILE_OPTIONS>)
+target_include_directories(fake_nccl PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 set_target_properties(fake_nccl PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 add_dependencies(emu_comm_nccl_test fake_nccl)
 weft_emu_runs_as(emu_comm_nccl_test_fake emu_comm_nccl_test
