@@ -2,6 +2,7 @@
 /* Inputs whose sums are exact, and checks of whole outputs; see data.h. */
 #include "climb/data.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static void fill_part(void *user, int rank, int team) {
 }
 
 /* Fills one array; stores the sum of each chunk in sums, unless that is NULL. */
-static void fill(const wi_data *data, int stream, void *host, int64_t *sums) {
+static void fill_sums(const wi_data *data, int stream, void *host, int64_t *sums) {
     weft_context *const ctx = data->setup.ctx;
     filling f = {.data = data, .stream = stream, .host = host, .sums = sums};
     wi_team_run(ctx, ctx->threads, fill_part, &f);
@@ -196,10 +197,10 @@ weft_status wi_data_make(const wi_setup *setup, wi_data_home home, bool has_y, s
                       .shared = home == WI_DATA_HOST || setup->ctx->kind == WI_CPU};
     weft_status status = allocate_host(data, has_y);
     if (status == WEFT_OK) {
-        fill(data, 0, data->host_x, data->before);
+        fill_sums(data, 0, data->host_x, data->before);
         sum_before(data->before, chunk_count(setup->n));
         if (has_y) {
-            fill(data, 1, data->host_y, NULL);
+            fill_sums(data, 1, data->host_y, NULL);
         }
         if (data->shared) {
             data->x = data->host_x;
@@ -215,6 +216,63 @@ weft_status wi_data_make(const wi_setup *setup, wi_data_home home, bool has_y, s
     }
     *problem = data;
     return WEFT_OK;
+}
+
+weft_status wi_data_make_filled(const wi_setup *setup, size_t z_bytes, wi_data_filler fill,
+                                void **problem) {
+    weft_context *const ctx = setup->ctx;
+    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, z_bytes, problem);
+    if (status != WEFT_OK)
+        return status;
+    const wi_data *const data = *problem;
+    wi_team_run(ctx, ctx->threads, fill, *problem);
+    if (!data->shared)
+        status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
+    if (status != WEFT_OK)
+        wi_data_drop(*problem);
+    return status;
+}
+
+static void put_random(weft_type type, uint64_t bits, void *x, size_t i) {
+    const size_t size = weft_type_size(type);
+    const double value = (double)(int64_t)bits * 0x1p-63;
+    const float single = (float)value;
+    const weft_f16 half = weft_f16_from_float(single);
+    const weft_bf16 brain = weft_bf16_from_float(single);
+    const void *from = &bits; /* the low bytes come first */
+    if (wi_type_is_float(type))
+        from = type == WEFT_F64   ? (const void *)&value
+               : type == WEFT_F32 ? (const void *)&single
+               : type == WEFT_F16 ? (const void *)&half
+                                  : (const void *)&brain;
+    memcpy((char *)x + i * size, from, size);
+}
+
+static void fill_random(void *user, int rank, int team) {
+    const wi_data *const data = user;
+    const wi_setup *const setup = &data->setup;
+    const uint64_t start = mix(setup->seed);
+    const size_t end = wi_team_share(setup->n, rank + 1, team);
+    for (size_t i = wi_team_share(setup->n, rank, team); i < end; i++)
+        put_random(setup->type, mix(start + i * 0x9E3779B97F4A7C15u), data->host_x, i);
+}
+
+weft_status wi_data_make_random(const wi_setup *setup, size_t z_bytes, void **problem) {
+    return wi_data_make_filled(setup, z_bytes, fill_random, problem);
+}
+
+weft_status wi_data_add_y(wi_data *data, size_t y_bytes, wi_data_filler fill) {
+    weft_context *const ctx = data->setup.ctx;
+    data->host_y = wi_host_alloc_huge(y_bytes);
+    if (!data->host_y && y_bytes > 0)
+        return no_memory(&data->setup);
+    wi_team_run(ctx, ctx->threads, fill, data);
+    if (data->shared) {
+        data->y = data->host_y;
+        return WEFT_OK;
+    }
+    const weft_status status = weft_alloc(ctx, &data->y, y_bytes);
+    return status == WEFT_OK ? weft_copy(ctx, data->y, data->host_y, y_bytes) : status;
 }
 
 void wi_data_drop(void *problem) {
@@ -247,6 +305,19 @@ bool wi_data_try(wi_data *data, weft_status (*call)(void *problem), char *why, s
         return true;
     snprintf(why, bytes, "%s", weft_message(data->setup.ctx));
     return false;
+}
+
+bool wi_data_check_sum(wi_data *data, weft_status (*call)(void *problem), weft_type type, char *why,
+                       size_t bytes) {
+    uint64_t right = 0, got = 0;
+    if (!wi_data_try(data, call, why, bytes))
+        return false;
+    wi_data_convert(type, 1, &data->before[chunk_count(data->setup.n)], &right);
+    memcpy(&got, data->host_z, weft_type_size(type));
+    if (got != right)
+        snprintf(why, bytes, "the sum of %zu elements has the bits %#" PRIx64 ", not %#" PRIx64,
+                 data->setup.n, got, right);
+    return got == right;
 }
 
 /* The first element of a chunk whose bits are wrong, or n. */

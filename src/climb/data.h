@@ -38,6 +38,15 @@ typedef enum wi_data_home {
  * failure nothing stays allocated. */
 weft_status wi_data_make(const wi_setup *setup, wi_data_home home, bool has_y, size_t z_bytes,
                          void **problem);
+/* The same in memory of the place, without y; then all threads fill host_x as `fill` says, and x
+ * gets a copy. */
+typedef void (*wi_data_filler)(void *data, int rank, int team);
+weft_status wi_data_make_filled(const wi_setup *setup, size_t z_bytes, wi_data_filler fill,
+                                void **problem);
+/* The same with random x: integers take all values, floats are in [-1, 1). */
+weft_status wi_data_make_random(const wi_setup *setup, size_t z_bytes, void **problem);
+/* Gives a problem of the place a y of y_bytes, which all threads fill as `fill` says in host_y. */
+weft_status wi_data_add_y(wi_data *data, size_t y_bytes, wi_data_filler fill);
 void wi_data_drop(void *problem);
 
 /* The bytes of an array of n elements. */
@@ -52,6 +61,10 @@ void wi_data_convert(weft_type type, size_t count, const int64_t *k, void *out);
 /* Fills z with a pattern that is never a right answer, calls, and copies z to host_z; if that
  * fails, false, and `why` gets the context's message. */
 bool wi_data_try(wi_data *data, weft_status (*call)(void *problem), char *why, size_t bytes);
+
+/* wi_data_try for a call that leaves the sum of x, of type `type` and rounded once, in z. */
+bool wi_data_check_sum(wi_data *data, weft_status (*call)(void *problem), weft_type type, char *why,
+                       size_t bytes);
 
 /* Fills k with the right values of elements first ... first + count - 1 of the output; count is at
  * most WI_DATA_CHUNK and first a multiple of it. */

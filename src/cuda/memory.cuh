@@ -23,6 +23,18 @@ __host__ __device__ inline bool wi_is_aligned(const void *p) {
     return (uintptr_t)p % 16 == 0;
 }
 
+/* Loads a vector from an array of any alignment; aligned: wi_is_aligned(p). */
+template <class T>
+__device__ inline wi_vector<T> wi_load_vector(const T *p, bool aligned) {
+    if (aligned)
+        return *(const wi_vector<T> *)p;
+    wi_vector<T> v;
+#pragma unroll
+    for (int e = 0; e < wi_vector<T>::count; e++)
+        v.at[e] = p[e];
+    return v;
+}
+
 /* Two words that are written and read together: a reader never sees one of each of two writes. */
 struct alignas(16) wi_pair {
     uint64_t value, flag;

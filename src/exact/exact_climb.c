@@ -3,9 +3,6 @@
 #include "climb/data.h"
 #include "exact/exact.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 enum {
     RESULT_BYTES = 8
 };
@@ -33,18 +30,7 @@ static weft_status serial(void *problem) {
 
 /* The elements stand for whole numbers, whose sum is known. */
 static bool check(void *problem, char *why, size_t bytes) {
-    wi_data *const data = problem;
-    const size_t n = data->setup.n, chunks = (n + WI_DATA_CHUNK - 1) / WI_DATA_CHUNK;
-    uint64_t right = 0, got = 0;
-    if (!wi_data_try(data, call, why, bytes))
-        return false;
-    wi_data_convert(WEFT_F64, 1, &data->before[chunks], &right);
-    memcpy(&got, data->host_z, sizeof got);
-    if (got != right) {
-        snprintf(why, bytes, "the sum of %zu elements has the bits %#" PRIx64 ", not %#" PRIx64, n,
-                 got, right);
-    }
-    return got == right;
+    return wi_data_check_sum(problem, call, WEFT_F64, why, bytes);
 }
 
 /* Each element is read once. */

@@ -6,6 +6,7 @@
 
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/ticket.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "exact/exact.h"
@@ -81,19 +82,6 @@ __device__ inline void wi_exact_note_other(wi_exact_shared_sum *sum) {
         wi_exact_to_word(sum, WI_EXACT_OTHER, 1);
 }
 
-/* True in every thread of the one block that ends last; all have added what they have. */
-__device__ inline bool wi_exact_is_last(wi_exact_shared_sum *sum) {
-    WEFT_SHARED(bool, last, );
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(&sum->ticket, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
 /* Ends a call, in the last block: carries, and rounds or stores the words if no segment follows. */
 __device__ inline void wi_exact_end(const wi_exact_params &p) {
     WEFT_SHARED(int64_t, word, [WI_EXACT_WORDS]);
@@ -102,7 +90,8 @@ __device__ inline void wi_exact_end(const wi_exact_params &p) {
     const int me = (int)threadIdx.x, step = (int)blockDim.x;
     if (blockIdx.x == 0 && me == 0)
         wi_exact_to_word(p.sum, WI_EXACT_COUNT, (int64_t)p.n);
-    if (!wi_exact_is_last(p.sum))
+    __syncthreads();
+    if (!wi_ends_last(&p.sum->ticket))
         return;
     if (me == 0) {
         range[0] = WI_EXACT_DIGITS;

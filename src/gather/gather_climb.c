@@ -26,21 +26,6 @@ static void fill_share(void *user, int rank, int size) {
         ((uint64_t *)data->host_y)[i] = place_of(n, i);
 }
 
-static weft_status make_index(wi_data *data) {
-    weft_context *const ctx = data->setup.ctx;
-    const size_t bytes = data->setup.n * sizeof(uint64_t);
-    data->host_y = wi_host_alloc_huge(bytes);
-    if (!data->host_y && bytes > 0)
-        return wi_fail(ctx, WEFT_ENOMEM, "climb: no host memory for %zu bytes of indices", bytes);
-    wi_team_run(ctx, ctx->threads, fill_share, data);
-    if (data->shared) {
-        data->y = data->host_y;
-        return WEFT_OK;
-    }
-    const weft_status status = weft_alloc(ctx, &data->y, bytes);
-    return status == WEFT_OK ? weft_copy(ctx, data->y, data->host_y, bytes) : status;
-}
-
 /* x has the elements, y the indices; z is gathered, and its last 8 bytes are `bad`. */
 static size_t gathered_bytes(const wi_setup *setup) {
     return (wi_data_bytes(setup) + 7) / 8 * 8;
@@ -51,7 +36,7 @@ static weft_status make(const wi_setup *setup, void **problem) {
         wi_data_make(setup, WI_DATA_PLACE, false, gathered_bytes(setup) + 8, problem);
     if (status != WEFT_OK)
         return status;
-    status = make_index(*problem);
+    status = wi_data_add_y(*problem, setup->n * sizeof(uint64_t), fill_share);
     if (status != WEFT_OK)
         wi_data_drop(*problem);
     return status;

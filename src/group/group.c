@@ -70,36 +70,6 @@ const wi_ladder wi_group_ladder = {"group", rows, sizeof rows / sizeof rows[0]};
 
 /* ---- checks ---- */
 
-enum {
-    NOT_OFFERED = -1
-};
-
-static int reduction_of(weft_op op) {
-    static const int reductions[WEFT_OP_COUNT] = {
-        [WEFT_SUM] = WI_RED_SUM,   [WEFT_PRODUCT] = WI_RED_PRODUCT, [WEFT_MIN] = WI_RED_MIN,
-        [WEFT_MAX] = WI_RED_MAX,   [WEFT_AND] = NOT_OFFERED,        [WEFT_OR] = NOT_OFFERED,
-        [WEFT_XOR] = NOT_OFFERED,  [WEFT_ARGMIN] = WI_RED_ARGMIN,   [WEFT_ARGMAX] = WI_RED_ARGMAX,
-        [WEFT_NRM1] = WI_RED_NRM1, [WEFT_NRM2] = WI_RED_NRM2,       [WEFT_NRMINF] = WI_RED_NRMINF,
-    };
-    return reductions[op];
-}
-
-weft_status wi_group_check_op(weft_context *ctx, const char *call, weft_op op, weft_type type,
-                              wi_reduction *reduction) {
-    if (wi_check_type(ctx, call, type) != WEFT_OK)
-        return WEFT_EARG;
-    if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
-                       call, (int)op);
-    if (reduction_of(op) == NOT_OFFERED)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op AND, OR and XOR are offered by scans only; pass WEFT_SUM, PRODUCT, "
-                       "MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
-                       call);
-    *reduction = (wi_reduction)reduction_of(op);
-    return WEFT_OK;
-}
-
 static uint64_t offset_at(const void *offsets, size_t bytes, size_t s) {
     return wi_element_bits(offsets, bytes, s);
 }
@@ -197,7 +167,7 @@ weft_status weft_reduce_segments(weft_context *ctx, weft_op op, weft_type type, 
                           .start_bytes = weft_type_size(offset_type)};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_group_check_op(ctx, args.call, op, type, &args.op);
+    weft_status status = wi_reduce_check_op(ctx, args.call, op, type, &args.op);
     if (status != WEFT_OK)
         return status;
     wi_call call;

@@ -42,9 +42,6 @@ static inline size_t wi_group_end(const wi_group_args *a, size_t segments, size_
 double wi_group_bytes(const wi_group_args *a);
 int wi_group_team(const weft_context *ctx, const wi_group_args *a);
 
-/* The reduction that `op` stands for; refuses those that reduce does not offer, and bad types. */
-weft_status wi_group_check_op(weft_context *ctx, const char *call, weft_op op, weft_type type,
-                              wi_reduction *reduction);
 /* Adds offsets to the arrays of a call, which are then checked; refuses a type of offsets, a count
  * of segments, and offsets in host memory that do not describe n elements. */
 weft_status wi_group_check_segments(weft_context *ctx, wi_call *call, size_t n, size_t segments,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "climb/data.h"
+#include "cpu/team.h"
 #include "group/group.h"
 
 enum {
@@ -20,12 +21,22 @@ static size_t segments_of(size_t n) {
     return s;
 }
 
-static void fill_offsets(size_t n, uint64_t *offsets) {
-    const size_t segments = segments_of(n);
-    offsets[0] = 0;
-    for (size_t s = 0; s < segments; s++)
-        offsets[s + 1] = offsets[s] + lengths[s % PERIOD];
-    offsets[segments] = n;
+static size_t offset_of(size_t segment) {
+    size_t at = segment / PERIOD * PERIOD_ELEMENTS;
+    for (size_t s = 0; s < segment % PERIOD; s++)
+        at += lengths[s];
+    return at;
+}
+
+static void fill_offsets(void *user, int rank, int team) {
+    const wi_data *const data = user;
+    const size_t segments = segments_of(data->setup.n);
+    uint64_t *const offsets = data->host_y;
+    const size_t end = wi_team_share(segments, rank + 1, team);
+    for (size_t s = wi_team_share(segments, rank, team); s < end; s++)
+        offsets[s] = offset_of(s);
+    if (rank == 0)
+        offsets[segments] = data->setup.n;
 }
 
 static weft_type sum_type(const wi_setup *setup) {
@@ -34,28 +45,13 @@ static weft_type sum_type(const wi_setup *setup) {
     return type;
 }
 
-static weft_status make_offsets(wi_data *data) {
-    weft_context *const ctx = data->setup.ctx;
-    const size_t bytes = (segments_of(data->setup.n) + 1) * sizeof(uint64_t);
-    data->host_y = wi_host_alloc(bytes);
-    if (!data->host_y)
-        return wi_fail(ctx, WEFT_ENOMEM, "climb: no host memory for %zu bytes of offsets", bytes);
-    fill_offsets(data->setup.n, data->host_y);
-    if (data->shared) {
-        data->y = data->host_y;
-        return WEFT_OK;
-    }
-    const weft_status status = weft_alloc(ctx, &data->y, bytes);
-    return status == WEFT_OK ? weft_copy(ctx, data->y, data->host_y, bytes) : status;
-}
-
 /* x has the elements, y the offsets, z the sums. */
 static weft_status make(const wi_setup *setup, void **problem) {
     const size_t bytes = segments_of(setup->n) * weft_type_size(sum_type(setup));
     weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, bytes, problem);
     if (status != WEFT_OK)
         return status;
-    status = make_offsets(*problem);
+    status = wi_data_add_y(*problem, (segments_of(setup->n) + 1) * sizeof(uint64_t), fill_offsets);
     if (status != WEFT_OK)
         wi_data_drop(*problem);
     return status;

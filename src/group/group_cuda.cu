@@ -17,6 +17,7 @@
  * block, and writes the result of the segment that ends first in each: it may have begun in a block
  * before. So the same input gives the same bits, and every result is written once. */
 #include "cuda/limit.cuh"
+#include "cuda/ticket.cuh"
 #include "group/group_cuda.cuh"
 
 constexpr int threads = 256;
@@ -66,20 +67,6 @@ __global__ void __launch_bounds__(threads)
         }
         ends[k] = low;
     }
-}
-
-/* True in every thread of the block that ends last. All its threads then see what the blocks before
- * it have written. */
-static __device__ inline bool takes_last(unsigned *ticket) {
-    WEFT_SHARED(bool, last, );
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
 }
 
 /* Bit k: is element k of this thread the last of its segment? Clears the marks for the next tile.
@@ -357,7 +344,8 @@ __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
         walk_stretch(reducer, p, scratch.ends, first, last, count, shared, s);
     if (threadIdx.x == 0)
         s.record->open = s.carry;
-    if (takes_last(scratch.ticket))
+    __syncthreads();
+    if (wi_ends_last(scratch.ticket))
         close_blocks(reducer, p, scratch.blocks, shared);
 }
 

@@ -205,7 +205,7 @@ static weft_status describe_columns(weft_context *ctx, wi_call *call, const weft
                              .n = k->n,
                              .segments = k->n,
                              .start_bytes = k->start_bytes};
-        status = wi_group_check_op(ctx, call->name, column[c].op, a->type, &a->op);
+        status = wi_reduce_check_op(ctx, call->name, column[c].op, a->type, &a->op);
         if (status != WEFT_OK)
             continue;
         wi_call_add(call, wi_elements(x_names[c], column[c].x, k->n, a->type, WI_IN));

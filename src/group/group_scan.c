@@ -2,6 +2,7 @@
 /* The public calls that scan segments and runs of equal keys, and their ladder. */
 #include "cpu/team.h"
 #include "group/group.h"
+#include "scan/scan.h"
 
 /* ---- costs ---- */
 
@@ -44,32 +45,6 @@ static const wi_row rows[] = {
 };
 
 const wi_ladder wi_group_scan_ladder = {"group_scan", rows, sizeof rows / sizeof rows[0]};
-
-/* ---- checks ---- */
-
-static weft_status check_kind(weft_context *ctx, const char *call, weft_scan_kind kind, weft_op op,
-                              weft_type type) {
-    if (wi_check_type(ctx, call, type) != WEFT_OK)
-        return WEFT_EARG;
-    if (kind != WEFT_INCLUSIVE && kind != WEFT_EXCLUSIVE)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: kind %d is not a weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
-                       call, (int)kind);
-    if ((unsigned)op >= WEFT_OP_COUNT)
-        return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_XOR",
-                       call, (int)op);
-    if (op > WEFT_XOR)
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op %d is offered by reductions only; pass WEFT_SUM, PRODUCT, MIN, MAX, "
-                       "AND, OR or XOR",
-                       call, (int)op);
-    if (op >= WEFT_AND && wi_type_is_float(type))
-        return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op AND, OR and XOR take integers, not %s; view the bits as unsigned "
-                       "integers",
-                       call, weft_type_name(type));
-    return WEFT_OK;
-}
 
 /* ---- the calls ---- */
 
@@ -119,7 +94,7 @@ weft_status weft_scan_segments(weft_context *ctx, weft_scan_kind kind, weft_op o
                      .segments = {.call = name, .n = n, .segments = segments}};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = check_kind(ctx, name, kind, op, type);
+    weft_status status = wi_scan_check(ctx, name, kind, op, type);
     if (status != WEFT_OK)
         return status;
     wi_call call;
@@ -135,7 +110,7 @@ weft_status weft_scan_by_key(weft_context *ctx, weft_scan_kind kind, weft_op op,
     by_segment by = {.scan = {.kind = kind, .op = op, .type = type, .n = n}, .width = width};
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = check_kind(ctx, name, kind, op, type);
+    weft_status status = wi_scan_check(ctx, name, kind, op, type);
     if (status == WEFT_OK && width == 0)
         status = wi_fail(ctx, WEFT_EARG, "%s: width is 0; pass the bytes of one key", name);
     if (status != WEFT_OK)

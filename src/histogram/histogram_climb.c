@@ -72,19 +72,7 @@ static void put_part(void *user, int rank, int size) {
 }
 
 static weft_status make(const wi_setup *setup, void **problem) {
-    weft_context *const ctx = setup->ctx;
-    const size_t counts_bytes = bin_count(setup->type) * sizeof(uint64_t);
-    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, counts_bytes, problem);
-    if (status != WEFT_OK)
-        return status;
-    const wi_data *const data = *problem;
-    wi_team_run(ctx, ctx->threads, put_part, *problem);
-    if (data->shared || setup->n == 0)
-        return WEFT_OK;
-    status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    return wi_data_make_filled(setup, bin_count(setup->type) * sizeof(uint64_t), put_part, problem);
 }
 
 static weft_status call(void *problem) {

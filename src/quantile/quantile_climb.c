@@ -4,52 +4,10 @@
 #include <string.h>
 
 #include "climb/data.h"
-#include "cpu/team.h"
 #include "quantile/quantile.h"
 
-/* The finalizer of SplitMix64: counting numbers become as good as random. */
-static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* Integers take all values; floats are in [-1, 1). */
-static void put(weft_type type, uint64_t bits, void *x, size_t i) {
-    const size_t size = weft_type_size(type);
-    const double value = (double)(int64_t)bits * 0x1p-63;
-    const float single = (float)value;
-    const weft_f16 half = weft_f16_from_float(single);
-    const weft_bf16 brain = weft_bf16_from_float(single);
-    const void *from = &bits; /* the low bytes come first */
-    if (wi_type_is_float(type))
-        from = type == WEFT_F64   ? (const void *)&value
-               : type == WEFT_F32 ? (const void *)&single
-               : type == WEFT_F16 ? (const void *)&half
-                                  : (const void *)&brain;
-    memcpy((char *)x + i * size, from, size);
-}
-
-static void fill_part(void *user, int rank, int team) {
-    const wi_data *const data = user;
-    const wi_setup *const setup = &data->setup;
-    const size_t end = wi_team_share(setup->n, rank + 1, team);
-    for (size_t i = wi_team_share(setup->n, rank, team); i < end; i++)
-        put(setup->type, mix(mix(setup->seed) + i * 0x9E3779B97F4A7C15u), data->host_x, i);
-}
-
 static weft_status make(const wi_setup *setup, void **problem) {
-    weft_context *const ctx = setup->ctx;
-    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, sizeof(uint64_t), problem);
-    if (status != WEFT_OK)
-        return status;
-    const wi_data *const data = *problem;
-    wi_team_run(ctx, ctx->threads, fill_part, *problem);
-    if (!data->shared)
-        status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    return wi_data_make_random(setup, sizeof(uint64_t), problem);
 }
 
 static uint64_t middle_of(const wi_data *data) {

@@ -232,15 +232,19 @@ static weft_status check_and_run(weft_context *ctx, const char *name, wi_reduce_
     return status == WEFT_OK ? wi_reduce_call_run(ctx, &call, args) : status;
 }
 
-static weft_status check_op(weft_context *ctx, const char *call, weft_op op) {
+weft_status wi_reduce_check_op(weft_context *ctx, const char *call, weft_op op, weft_type type,
+                               wi_reduction *reduction) {
+    if (wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
     if ((unsigned)op >= WEFT_OP_COUNT)
         return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_NRMINF",
                        call, (int)op);
     if (reduction_of(op) == NOT_OFFERED)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op AND, OR and XOR are offered by weft_scan only; pass WEFT_SUM, "
-                       "PRODUCT, MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
+                       "%s: op AND, OR and XOR are offered by scans only; pass WEFT_SUM, PRODUCT, "
+                       "MIN, MAX, ARGMIN, ARGMAX, NRM1, NRM2 or NRMINF",
                        call);
+    *reduction = (wi_reduction)reduction_of(op);
     return WEFT_OK;
 }
 
@@ -249,11 +253,8 @@ weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n,
     static const char call[] = "weft_reduce";
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    weft_status status = wi_check_type(ctx, call, type);
-    if (status == WEFT_OK)
-        status = check_op(ctx, call, op);
     wi_reduce_args args = {.type = type, .n = n, .x = x, .result = result};
-    args.op = status == WEFT_OK ? (wi_reduction)reduction_of(op) : WI_RED_SUM;
+    const weft_status status = wi_reduce_check_op(ctx, call, op, type, &args.op);
     return check_and_run(ctx, call, &args, status);
 }
 

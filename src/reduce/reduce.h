@@ -47,6 +47,10 @@ typedef struct wi_reduce_args {
 /* The type of the result. */
 weft_type wi_reduce_result_type(wi_reduction op, weft_type type);
 
+/* Checks the type and the operator of the public call `call`. */
+weft_status wi_reduce_check_op(weft_context *ctx, const char *call, weft_op op, weft_type type,
+                               wi_reduction *reduction);
+
 /* Runs a call, whose arrays are checked, on this place alone. wi_reduce_describe makes the
  * description of one with the arrays of args; `call` gets the public name. */
 void wi_reduce_describe(weft_context *ctx, const char *name, const wi_reduce_args *args,

@@ -3,10 +3,6 @@
 #include "climb/data.h"
 #include "reduce/reduce.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 enum {
     RESULT_BYTES = 8 /* no result is larger */
 };
@@ -34,19 +30,9 @@ static weft_status serial(void *problem) {
 /* The sum in the type that weft_reduce gives it: exact until it is rounded once at the end. */
 static bool check(void *problem, char *why, size_t bytes) {
     wi_data *const data = problem;
-    const size_t n = data->setup.n, chunks = (n + WI_DATA_CHUNK - 1) / WI_DATA_CHUNK;
-    weft_type type;
-    uint64_t right = 0, got = 0;
-    if (!wi_data_try(data, call, why, bytes))
-        return false;
-    weft_reduce_type(WEFT_SUM, data->setup.type, &type); /* cannot fail if the call has not */
-    wi_data_convert(type, 1, &data->before[chunks], &right);
-    memcpy(&got, data->host_z, weft_type_size(type));
-    if (got != right) {
-        snprintf(why, bytes, "the sum of %zu elements has the bits %#" PRIx64 ", not %#" PRIx64, n,
-                 got, right);
-    }
-    return got == right;
+    weft_type type = WEFT_F64;
+    weft_reduce_type(WEFT_SUM, data->setup.type, &type);
+    return wi_data_check_sum(data, call, type, why, bytes);
 }
 
 /* Each element is read once. */

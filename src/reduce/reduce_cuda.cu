@@ -2,6 +2,7 @@
 /* reduce on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
  * to end combines the blocks' states in a fixed order, so the same input gives the same bits. */
 #include "cuda/memory.cuh"
+#include "cuda/ticket.cuh"
 #include "cuda/warp.cuh"
 #include "reduce/reduce_cuda.cuh"
 
@@ -50,18 +51,6 @@ take_vector(const Reducer &reducer, typename Reducer::State s, const wi_vector<T
     }
 }
 
-/* Loads a vector from an array of any alignment. */
-template <class T>
-__device__ inline wi_vector<T> load(const T *p, bool aligned) {
-    if (aligned)
-        return *(const wi_vector<T> *)p;
-    wi_vector<T> v;
-#pragma unroll
-    for (int e = 0; e < wi_vector<T>::count; e++)
-        v.at[e] = p[e];
-    return v;
-}
-
 /* The state of this thread's share: vectors a whole grid apart, and for the first threads the
  * elements after the last whole vector. Vectors are counted from the first element, wherever it is
  * in memory, so the same numbers give the same bits at any address. */
@@ -81,17 +70,17 @@ __device__ typename Reducer::State share(const Reducer &reducer,
         Vector a[unroll], b[unroll];
 #pragma unroll
         for (int k = 0; k < unroll; k++)
-            a[k] = load(p.x + (v + k * stride) * width, aligned_x);
+            a[k] = wi_load_vector(p.x + (v + k * stride) * width, aligned_x);
 #pragma unroll
         for (int k = 0; k < unroll; k++)
-            b[k] = two ? load(p.y + (v + k * stride) * width, aligned_y) : a[k];
+            b[k] = two ? wi_load_vector(p.y + (v + k * stride) * width, aligned_y) : a[k];
 #pragma unroll
         for (int k = 0; k < unroll; k++)
             s = take_vector(reducer, s, a[k], b[k], p.first + (v + k * stride) * width);
     }
     for (; v < vectors; v += stride) {
-        const Vector a = load(p.x + v * width, aligned_x);
-        s = take_vector(reducer, s, a, two ? load(p.y + v * width, aligned_y) : a,
+        const Vector a = wi_load_vector(p.x + v * width, aligned_x);
+        s = take_vector(reducer, s, a, two ? wi_load_vector(p.y + v * width, aligned_y) : a,
                         p.first + v * width);
     }
     const size_t rest = vectors * width + me;
@@ -118,18 +107,6 @@ __device__ typename Reducer::State block_reduce(const Reducer &reducer, typename
     return s;
 }
 
-/* True in every thread of the one block that ends last. */
-__device__ bool is_last_block(unsigned *ticket) {
-    WEFT_SHARED(bool, last, );
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
 template <bool two, class Reducer, class T>
 __global__ void __launch_bounds__(threads)
     one_pass(Reducer reducer, wi_reduce_params<Reducer, T> p, unsigned *ticket,
@@ -139,7 +116,7 @@ __global__ void __launch_bounds__(threads)
     if (gridDim.x > 1) {
         if (threadIdx.x == 0)
             of_block[blockIdx.x] = s;
-        if (!is_last_block(ticket))
+        if (!wi_ends_last(ticket))
             return;
         s = reducer.identity();
         for (unsigned b = threadIdx.x; b < gridDim.x; b += threads)

@@ -154,31 +154,28 @@ static const wi_row rows[] = {
 
 const wi_ladder wi_scan_ladder = {"scan", rows, sizeof rows / sizeof rows[0]};
 
-static weft_status check_op(weft_context *ctx, weft_op op, weft_type type) {
+weft_status wi_scan_check(weft_context *ctx, const char *call, weft_scan_kind kind, weft_op op,
+                          weft_type type) {
+    if (wi_check_type(ctx, call, type) != WEFT_OK)
+        return WEFT_EARG;
+    if (kind != WEFT_INCLUSIVE && kind != WEFT_EXCLUSIVE)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: kind %d is not a weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
+                       call, (int)kind);
     if ((unsigned)op >= WEFT_OP_COUNT)
         return wi_fail(ctx, WEFT_EARG, "%s: op %d is not a weft_op; pass WEFT_SUM ... WEFT_XOR",
-                       name, (int)op);
+                       call, (int)op);
     if (op > WEFT_XOR)
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
-                       "%s: op %d is offered by weft_reduce only; pass WEFT_SUM, PRODUCT, MIN, "
-                       "MAX, AND, OR or XOR",
-                       name, (int)op);
+                       "%s: op %d is offered by reductions only; pass WEFT_SUM, PRODUCT, MIN, MAX, "
+                       "AND, OR or XOR",
+                       call, (int)op);
     if (op >= WEFT_AND && wi_type_is_float(type))
         return wi_fail(ctx, WEFT_EUNSUPPORTED,
                        "%s: op AND, OR and XOR take integers, not %s; view the bits as unsigned "
                        "integers",
-                       name, weft_type_name(type));
+                       call, weft_type_name(type));
     return WEFT_OK;
-}
-
-static weft_status check_kind(weft_context *ctx, const wi_scan_args *args) {
-    if (wi_check_type(ctx, name, args->type) != WEFT_OK)
-        return WEFT_EARG;
-    if (args->kind != WEFT_INCLUSIVE && args->kind != WEFT_EXCLUSIVE)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: kind %d is not a weft_scan_kind; pass WEFT_INCLUSIVE or WEFT_EXCLUSIVE",
-                       name, (int)args->kind);
-    return check_op(ctx, args->op, args->type);
 }
 
 uint64_t wi_scan_carry_of_double(double value) {
@@ -338,7 +335,7 @@ weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_t
     wi_call_add(&call, wi_elements("x", x, n, type, WI_IN));
     wi_call_add(&call, wi_elements("y", y, n, type, WI_OUT))->in_place = 1u << X;
     call.distributed = true;
-    weft_status status = check_kind(ctx, &args);
+    weft_status status = wi_scan_check(ctx, name, kind, op, type);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
     if (status == WEFT_OK && wi_gpus_wanted(ctx, &wi_scan_ladder, x, n, weft_type_size(type)))

@@ -43,6 +43,10 @@ uint64_t wi_scan_carry_of(weft_type type, const void *element);
 /* The carry of a number, of a float type. */
 uint64_t wi_scan_carry_of_double(double value);
 
+/* Checks what the public call `call` scans, and how. */
+weft_status wi_scan_check(weft_context *ctx, const char *call, weft_scan_kind kind, weft_op op,
+                          weft_type type);
+
 /* Runs a checked call on this place alone, from args->init or args->carry_in on. */
 weft_status wi_scan_call_run(weft_context *ctx, wi_call *call, wi_scan_args *args);
 

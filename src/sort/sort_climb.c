@@ -15,60 +15,8 @@ static uint64_t mix(uint64_t z) {
     return z ^ (z >> 33);
 }
 
-/* Integers take all values; floats are in [-1, 1). */
-static void fill_part(void *user, int rank, int size) {
-    const wi_data *const data = user;
-    const wi_setup *const setup = &data->setup;
-    void *const x = data->host_x;
-    const uint64_t start = mix(setup->seed);
-    const size_t end = wi_team_share(setup->n, rank + 1, size);
-    for (size_t i = wi_team_share(setup->n, rank, size); i < end; i++) {
-        const uint64_t bits = mix(start + i);
-        const double value = (double)(int64_t)bits * 0x1p-63;
-        switch (setup->type) {
-        case WEFT_F16:
-            ((weft_f16 *)x)[i] = weft_f16_from_float((float)value);
-            break;
-        case WEFT_BF16:
-            ((weft_bf16 *)x)[i] = weft_bf16_from_float((float)value);
-            break;
-        case WEFT_F32:
-            ((float *)x)[i] = (float)value;
-            break;
-        case WEFT_F64:
-            ((double *)x)[i] = value;
-            break;
-        case WEFT_I8:
-        case WEFT_U8:
-            ((uint8_t *)x)[i] = (uint8_t)bits;
-            break;
-        case WEFT_I16:
-        case WEFT_U16:
-            ((uint16_t *)x)[i] = (uint16_t)bits;
-            break;
-        case WEFT_I32:
-        case WEFT_U32:
-            ((uint32_t *)x)[i] = (uint32_t)bits;
-            break;
-        case WEFT_I64:
-        case WEFT_U64:
-            ((uint64_t *)x)[i] = bits;
-        }
-    }
-}
-
 static weft_status make(const wi_setup *setup, void **problem) {
-    weft_context *const ctx = setup->ctx;
-    weft_status status = wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
-    if (status != WEFT_OK)
-        return status;
-    const wi_data *const data = *problem;
-    wi_team_run(ctx, ctx->threads, fill_part, *problem);
-    if (!data->shared)
-        status = weft_copy(ctx, data->x, data->host_x, wi_data_bytes(setup));
-    if (status != WEFT_OK)
-        wi_data_drop(*problem);
-    return status;
+    return wi_data_make_random(setup, wi_data_bytes(setup), problem);
 }
 
 static weft_status call(void *problem) {

@@ -7,6 +7,7 @@
  * in which of its turns it was first met; the threads with the block's extremes then look it up. */
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
+#include "cuda/ticket.cuh"
 #include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "sort/sort_key.cuh"
@@ -60,18 +61,6 @@ struct summary_task {
     wi_summary_state *state_out;
     weft_statistics *result;
 };
-
-/* Loads a vector from an array of any alignment. */
-template <class T>
-__device__ inline wi_vector<T> load_vector(const T *p, bool aligned) {
-    if (aligned)
-        return *(const wi_vector<T> *)p;
-    wi_vector<T> v;
-#pragma unroll
-    for (int e = 0; e < wi_vector<T>::count; e++)
-        v.at[e] = p[e];
-    return v;
-}
 
 /* One thread's state. */
 template <class T>
@@ -213,11 +202,11 @@ __device__ void collect(const summary_task<T> &p, summary_collector<T> &c, size_
         wi_vector<T> v[vectors];
 #pragma unroll
         for (int k = 0; k < vectors; k++)
-            v[k] = load_vector(p.x + i + (size_t)k * stride, aligned);
+            v[k] = wi_load_vector(p.x + i + (size_t)k * stride, aligned);
         c.take_turn(v, i, stride);
     }
     for (; i < whole; i += stride) {
-        const wi_vector<T> v = load_vector(p.x + i, aligned);
+        const wi_vector<T> v = wi_load_vector(p.x + i, aligned);
         for (size_t e = 0; e < wide; e++)
             c.take_one(v.at[e], i + e);
     }
@@ -282,18 +271,6 @@ __device__ wi_summary_state state_of(const summary_task<T> &p, const summary_col
     return s;
 }
 
-/* True in every thread of the one block that ends last. */
-__device__ inline bool is_last(unsigned *ticket) {
-    WEFT_SHARED(bool, last, );
-    if (threadIdx.x == 0) {
-        __threadfence();
-        last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-    __syncthreads();
-    return last;
-}
-
 template <class T>
 __device__ void put_out(const summary_task<T> &p, wi_summary_state s) {
     using Bits = wi_bits<T>;
@@ -325,7 +302,7 @@ __global__ void __launch_bounds__(threads, 3)
     if (gridDim.x > 1) {
         if (threadIdx.x == 0)
             of_block[blockIdx.x] = s;
-        if (!is_last(ticket))
+        if (!wi_ends_last(ticket))
             return;
         s = wi_summary_state{};
         for (unsigned b = threadIdx.x; b < gridDim.x; b += threads)
