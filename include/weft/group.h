@@ -50,15 +50,15 @@ typedef struct weft_column {
     weft_op op;
     weft_type type; /* of x */
     const void *x;  /* n elements */
-    void *y;        /* one element for each run, of the type that weft_reduce_type gives */
+    void *y;        /* an element for each run, of the type that weft_reduce_type gives */
 } weft_column;
 
 #define WEFT_COLUMNS 8 /* the most of one call */
 
 /* For each run k of equal keys, k = 0 ... *count - 1: keys_out[k] = its key, and for each of the
  * columns y[k] = the elements of x that belong to the run, reduced. keys_out may be NULL, or keys
- * itself; outputs have room for as many elements as there may be runs, n at most, and what the call
- * does not write keeps its values. With 0 columns the call finds the runs alone. `count` takes one
+ * itself; keys_out and every y have room for n elements, and what the call does not write keeps its
+ * values. With 0 columns the call finds the runs alone. `count` takes one
  * uint64_t, in host or device memory. */
 WEFT_API weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const void *keys,
                                         void *keys_out, size_t columns, const weft_column *column,

@@ -45,10 +45,11 @@ WEFT_API weft_status weft_random_uniform(weft_context *ctx, weft_type type, size
                                          uint64_t offset, void *x);
 
 /* Normally distributed floats with mean 0 and variance 1, f32 and f64, by Box and Muller: elements
- * 2 k and 2 k + 1 are r cos(2 pi v) and r sin(2 pi v), where r = sqrt(-2 log u), and of two
- * elements of the sequence (u32 for f32, u64 for f64) the first gives u in (0, 1] and the second v
- * in [0, 1). The arithmetic is in f64, of the same bits on every place. No f32 is beyond 6.7, and
- * no f64 beyond 8.6. */
+ * 2 k and 2 k + 1 are r cos(2 pi v) and r sin(2 pi v), where r = sqrt(-2 log u), and u in (0, 1]
+ * and v in [0, 1) are made of two elements a and b of the sequence: u32 for f32, u = (a + 1) 2^-32
+ * and v = b 2^-32; u64 for f64, u = (a' + 1) 2^-53 and v = b' 2^-53, where a' and b' are the first
+ * 53 bits. The arithmetic is in f64, of the same bits on every place. No f32 is beyond 6.7, and no
+ * f64 beyond 8.6. */
 WEFT_API weft_status weft_random_normal(weft_context *ctx, weft_type type, size_t n, uint64_t seed,
                                         uint64_t offset, void *x);
 

@@ -330,11 +330,38 @@ static void nothing(weft_context *ctx) {
         weft_scan_by_key(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, 0, 4, NULL, NULL, NULL), WEFT_OK);
 }
 
+/* A rung that is forced and does not take a column's type: nothing is written, keys neither. */
+static void misfit(weft_context *ctx) {
+    const wi_row *rows[TEST_MAX_ROWS];
+    const size_t count = test_rows(ctx, &wi_group_ladder, rows);
+    const int8_t keys[] = {1, 1, 2};
+    const weft_f16 x[3] = {{0}};
+    void *keys_out;
+    assert_int_equal(weft_alloc(ctx, &keys_out, sizeof keys), WEFT_OK);
+    for (size_t k = 0; k < count; k++) {
+        if (!rows[k] || rows[k]->types & WI_TYPE(WEFT_F16))
+            continue;
+        int8_t kept[] = {7, 7, 7};
+        float y[] = {7, 7, 7};
+        uint64_t found = 7;
+        const weft_column column = {.op = WEFT_SUM, .type = WEFT_F16, .x = x, .y = y};
+        assert_int_equal(weft_copy(ctx, keys_out, kept, sizeof kept), WEFT_OK);
+        test_use(ctx, "group", rows[k]);
+        test_refused(ctx, weft_reduce_by_key(ctx, 3, 1, keys, keys_out, 1, &column, &found),
+                     WEFT_EUNSUPPORTED, "weft_reduce_by_key", rows[k]->name);
+        assert_int_equal(weft_copy(ctx, kept, keys_out, sizeof kept), WEFT_OK);
+        assert_true(kept[0] == 7 && kept[1] == 7 && found == 7 && y[0] == 7 && y[1] == 7);
+    }
+    weft_free(ctx, keys_out);
+    test_use(ctx, "group", NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(reduce_by_key),
         TEST_ON_EACH_PLACE(scan_segments),
         TEST_ON_EACH_PLACE(nothing),
+        TEST_ON_EACH_PLACE(misfit),
     };
     return cmocka_run_group_tests_name("group_keys", tests, NULL, NULL);
 }

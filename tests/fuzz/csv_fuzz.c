@@ -2,33 +2,13 @@
 /* Fuzz target: the reader of tables takes any bytes, alone and with three threads, all columns and
  * the second, as floats and as integers, and ends each time in the same array or the same message;
  * columns read alone are those of the whole. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "io/text_table.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(bool truth) {
-    if (!truth)
-        abort();
-}
-
-/* A context for each number of threads, kept from run to run. */
-static const weft_context *reader(const char *place) {
-    static weft_context *one, *three;
-    weft_context **const ctx = strcmp(place, "cpu:1") == 0 ? &one : &three;
-    require(*ctx || weft_open(ctx, place) == WEFT_OK);
-    return *ctx;
-}
 
 static weft_status read_bytes(const uint8_t *bytes, size_t length, const char *place,
                               const char *columns, const weft_type *type, wi_npy *array,
                               wi_note *note) {
-    FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
-    require(file);
+    FILE *const file = open_bytes(bytes, length, true);
     *note = (wi_note){""};
     const weft_status status =
         wi_text_table_read(reader(place), file, "fuzz", columns, type, array, note);

@@ -3,33 +3,10 @@
 #ifndef WEFT_IMAGE_FUZZ_H
 #define WEFT_IMAGE_FUZZ_H
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
+#include "fuzz.h"
 #include "io/image.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
 typedef weft_status (*image_reader)(FILE *file, const char *name, wi_image *image, wi_note *note);
-
-static inline void require(bool truth) {
-    if (!truth)
-        abort();
-}
-
-/* A stream that has no size, or a file that has one. */
-static inline FILE *open_bytes(const uint8_t *bytes, size_t length, bool pipe) {
-    if (pipe)
-        return fmemopen((void *)(uintptr_t)bytes, length, "rb");
-    const int descriptor = memfd_create("image", 0);
-    require(descriptor >= 0);
-    FILE *const file = fdopen(descriptor, "w+b");
-    require(file && fwrite(bytes, 1, length, file) == length);
-    rewind(file);
-    return file;
-}
 
 /* Every sample is there to be read, and none is larger than the image says. */
 static inline void check_image(const wi_image *image) {
@@ -45,7 +22,6 @@ static inline void fuzz_image(image_reader read, const uint8_t *bytes, size_t le
         wi_note note = {""};
         wi_image image;
         FILE *const file = open_bytes(bytes, length, pipe);
-        require(file);
         const weft_status status = read(file, "fuzz", &image, &note);
         require(fclose(file) == 0);
         require((status == WEFT_OK) == (note.text[0] == '\0') && !strchr(note.text, '\n'));

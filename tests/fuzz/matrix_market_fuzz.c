@@ -2,32 +2,13 @@
 /* Fuzz target: the Matrix Market reader takes any bytes, in large blocks and small ones, alone and
  * with three threads, and ends each time in the same matrix or the same message. */
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fuzz.h"
 #include "io/matrix_market.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(bool truth) {
-    if (!truth)
-        abort();
-}
-
-/* A context for each number of threads, kept from run to run. */
-static const weft_context *reader(const char *place) {
-    static weft_context *one, *three;
-    weft_context **const ctx = strcmp(place, "cpu:1") == 0 ? &one : &three;
-    require(*ctx || weft_open(ctx, place) == WEFT_OK);
-    return *ctx;
-}
 
 static weft_status read_bytes(const uint8_t *bytes, size_t length, const weft_context *ctx,
                               size_t block_bytes, wi_mm *m, wi_note *note) {
-    FILE *const file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
-    require(file);
+    FILE *const file = open_bytes(bytes, length, true);
     *note = (wi_note){""};
     const weft_status status = wi_mm_read(ctx, file, "fuzz", block_bytes, m, note);
     require(fclose(file) == 0);

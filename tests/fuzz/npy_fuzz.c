@@ -1,35 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fuzz target: the .npy reader takes any bytes, as a pipe and as a file, and ends in an array that
  * survives being written and read again, or in a message. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
+#include "fuzz.h"
 #include "io/npy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
-
-static void require(bool truth) {
-    if (!truth)
-        abort();
-}
 
 /* Reads the bytes from a stream that has no size, or from a file that has one. */
 static weft_status read_bytes(const uint8_t *bytes, size_t length, bool pipe, const weft_type *type,
                               wi_npy *array) {
     wi_note note = {""};
-    FILE *file;
-    if (pipe) {
-        file = fmemopen((void *)(uintptr_t)bytes, length, "rb");
-    } else {
-        const int descriptor = memfd_create("npy", 0);
-        require(descriptor >= 0);
-        file = fdopen(descriptor, "w+b");
-        require(file && fwrite(bytes, 1, length, file) == length);
-        rewind(file);
-    }
-    require(file);
+    FILE *const file = open_bytes(bytes, length, pipe);
     const weft_status status = wi_npy_read(file, "fuzz", type, array, &note);
     require(fclose(file) == 0);
     require((status == WEFT_OK) == (note.text[0] == '\0') && !strchr(note.text, '\n'));

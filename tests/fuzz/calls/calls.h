@@ -124,6 +124,25 @@ void fuzz_order(const uint64_t *ranks, size_t n, size_t *positions);
 uint64_t fuzz_bits(const void *p, size_t size, size_t i);
 void fuzz_store_bits(void *p, size_t size, size_t i, uint64_t bits);
 
+/* Reductions by a weft_op, or WEFT_OP_COUNT for a dot, of f->type: the type of a result, as the
+ * table in reduce.h has it; then how `count` of them are compared, and the result number i, of n
+ * elements.
+ */
+weft_type fuzz_reduction_type(weft_type type, unsigned op);
+void fuzz_expect_reductions(fuzz *f, unsigned op, size_t count, fuzz_array *results);
+void fuzz_expect_reduction(const fuzz *f, unsigned op, size_t n, const void *x, const void *y,
+                           fuzz_array *results, size_t i);
+
+/* Scans: an operation that scans of f->type have; how y is compared; and the elements first ... end
+ * - 1, scanned by themselves from init or NULL. */
+weft_op fuzz_scan_op(fuzz *f);
+void fuzz_expect_scans(fuzz *f, weft_op op, fuzz_array *y);
+void fuzz_expect_scan(const fuzz *f, weft_scan_kind kind, weft_op op, size_t first, size_t end,
+                      const void *x, const void *init, fuzz_array *y);
+
+/* 0 = cut[0] <= ... <= cut[count] = n, drawn. */
+uint64_t *fuzz_cuts(fuzz *f, size_t count, size_t n);
+
 /* ---- the calls ---- */
 
 typedef struct fuzz_call {
@@ -169,5 +188,18 @@ void fuzz_conv(fuzz *f);
 void fuzz_pool(fuzz *f);
 void fuzz_upsample(fuzz *f);
 void fuzz_bias(fuzz *f);
+void fuzz_exact(fuzz *f);
+void fuzz_accumulate(fuzz *f);
+void fuzz_nth(fuzz *f);
+void fuzz_quantiles(fuzz *f);
+void fuzz_summary(fuzz *f);
+void fuzz_random_bits(fuzz *f);
+void fuzz_random_reals(fuzz *f);
+void fuzz_random_range(fuzz *f);
+void fuzz_group(fuzz *f);
+void fuzz_group_scan(fuzz *f);
+void fuzz_gather(fuzz *f);
+void fuzz_scatter(fuzz *f);
+void fuzz_expr(fuzz *f);
 
 #endif

@@ -194,8 +194,7 @@ static interval reduce_floats(weft_type type, unsigned op, size_t n, const void 
 
 /* ---- a case ---- */
 
-/* As the table in reduce.h says. */
-static weft_type result_type(weft_type type, unsigned op) {
+weft_type fuzz_reduction_type(weft_type type, unsigned op) {
     const weft_type wide = test_is_signed(type)   ? WEFT_I64
                            : !test_is_float(type) ? WEFT_U64
                            : type == WEFT_F64     ? WEFT_F64
@@ -218,28 +217,34 @@ static weft_type result_type(weft_type type, unsigned op) {
     }
 }
 
-static void foretell(fuzz *f, unsigned op, const void *x, const void *y, fuzz_array *result) {
+void fuzz_expect_reductions(fuzz *f, unsigned op, size_t count, fuzz_array *results) {
+    results->type = fuzz_reduction_type(f->type, op);
+    results->compare = FUZZ_SAME;
+    if (!test_is_float(results->type) || op == WEFT_MIN || op == WEFT_MAX)
+        return;
+    results->compare = FUZZ_BOUNDED;
+    results->value = fuzz_take(f, count * sizeof *results->value);
+    results->bound = fuzz_take(f, count * sizeof *results->bound);
+}
+
+void fuzz_expect_reduction(const fuzz *f, unsigned op, size_t n, const void *x, const void *y,
+                           fuzz_array *results, size_t i) {
     const weft_type type = f->type;
     const bool largest = op == WEFT_MAX || op == WEFT_ARGMAX;
-    result->compare = FUZZ_SAME;
-    result->type = result_type(type, op);
     if (op == WEFT_MIN || op == WEFT_MAX) {
-        const size_t at = first_extreme(type, largest, f->n, x);
-        test_store(type, result->want, 0,
-                   at < f->n ? test_load(type, x, at) : extreme_of_none(type, largest));
+        const size_t at = first_extreme(type, largest, n, x);
+        test_store(type, results->want, i,
+                   at < n ? test_load(type, x, at) : extreme_of_none(type, largest));
     } else if (op == WEFT_ARGMIN || op == WEFT_ARGMAX) {
-        const size_t at = first_extreme(type, largest, f->n, x);
-        test_store(WEFT_U64, result->want, 0, (test_value){.u = at < f->n ? at : WEFT_NOWHERE});
-    } else if (!test_is_float(type) && op != WEFT_NRM2) {
-        test_store(WEFT_U64, result->want, 0,
-                   (test_value){.u = reduce_integers(type, op, f->n, x, y)});
+        const size_t at = first_extreme(type, largest, n, x);
+        test_store(WEFT_U64, results->want, i, (test_value){.u = at < n ? at : WEFT_NOWHERE});
+    } else if (results->compare == FUZZ_SAME) {
+        test_store(WEFT_U64, results->want, i,
+                   (test_value){.u = reduce_integers(type, op, n, x, y)});
     } else {
-        const interval v = rounded(result->type, reduce_floats(type, op, f->n, x, y));
-        result->compare = FUZZ_BOUNDED;
-        result->value = fuzz_take(f, sizeof *result->value);
-        result->bound = fuzz_take(f, sizeof *result->bound);
-        *result->value = v.value;
-        *result->bound = v.bound;
+        const interval v = rounded(results->type, reduce_floats(type, op, n, x, y));
+        results->value[i] = v.value;
+        results->bound[i] = v.bound;
     }
 }
 
@@ -271,7 +276,7 @@ static void run_again(fuzz *f, unsigned op, const fuzz_array *x, const fuzz_arra
 static void check_type(fuzz *f, unsigned op) {
     weft_type type = (weft_type)99;
     if (weft_reduce_type((weft_op)op, f->type, &type) != WEFT_OK ||
-        type != result_type(f->type, op)) {
+        type != fuzz_reduction_type(f->type, op)) {
         fail_msg("weft_reduce_type(%s, %s) is %s", op_word(op), test_type_name(f->type),
                  weft_type_name(type));
     }
@@ -285,7 +290,7 @@ void fuzz_reduce(fuzz *f) {
     unsigned op = ops[fuzz_below(f, sizeof ops / sizeof *ops)];
     const bool dot = op == WEFT_OP_COUNT;
     const char *const name = dot ? "weft_dot_fast" : "weft_reduce";
-    const size_t size = test_size_of(result_type(f->type, op));
+    const size_t size = test_size_of(fuzz_reduction_type(f->type, op));
     fuzz_array *const x = fuzz_elements(f, "x", f->n), *y = NULL;
     if (dot) {
         y = fuzz_one_in(f, 4) ? x : fuzz_elements(f, "y", f->n);
@@ -295,7 +300,8 @@ void fuzz_reduce(fuzz *f) {
     fuzz_array *const result = fuzz_one_in(f, 2)
                                    ? fuzz_output(f, "result", size, size)
                                    : fuzz_host_output(f, "result", size, f->gpu ? size : 1);
-    foretell(f, op, x->before, y ? y->before : NULL, result);
+    fuzz_expect_reductions(f, op, 1, result);
+    fuzz_expect_reduction(f, op, f->n, x->before, y ? y->before : NULL, result, 0);
     if (!dot) {
         check_type(f, op);
     }

@@ -82,21 +82,18 @@ static bool promises(const fuzz *f, const prefix *all) {
     return all->up < logbl(test_largest_of(type)) && all->down < -logbl(smallest_normal(type));
 }
 
-static void scan_floats(fuzz *f, weft_scan_kind kind, weft_op op, const void *x, const void *init,
-                        fuzz_array *y) {
-    const double first = init ? test_load(f->type, init, 0).f : op == WEFT_PRODUCT;
+/* Elements first ... end - 1 are scanned by themselves. */
+static void scan_floats(const fuzz *f, weft_scan_kind kind, weft_op op, size_t first, size_t end,
+                        const void *x, const void *init, fuzz_array *y) {
+    const double start = init ? test_load(f->type, init, 0).f : op == WEFT_PRODUCT;
     prefix p = {.op = op, .type = f->type, .whole = true}, all = p;
-    y->compare = FUZZ_BOUNDED;
-    y->signs = true;
-    y->value = fuzz_take(f, f->n * sizeof *y->value);
-    y->bound = fuzz_take(f, f->n * sizeof *y->bound);
-    add_term(&p, first);
-    add_term(&all, first);
-    for (size_t i = 0; i < f->n; i++) {
+    add_term(&p, start);
+    add_term(&all, start);
+    for (size_t i = first; i < end; i++) {
         add_term(&all, test_load(f->type, x, i).f);
     }
     p.left = p.left || !promises(f, &all);
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = first; i < end; i++) {
         const double v = test_load(f->type, x, i).f;
         if (kind == WEFT_EXCLUSIVE) {
             tell(&p, &y->value[i], &y->bound[i]);
@@ -157,15 +154,30 @@ static test_value combine(weft_type type, weft_op op, test_value a, test_value b
     }
 }
 
-static void scan_exactly(fuzz *f, weft_scan_kind kind, weft_op op, const void *x, const void *init,
-                         fuzz_array *y) {
+static void scan_exactly(const fuzz *f, weft_scan_kind kind, weft_op op, size_t first, size_t end,
+                         const void *x, const void *init, fuzz_array *y) {
     test_value so_far = init ? test_load(f->type, init, 0) : identity(f->type, op);
-    y->compare = FUZZ_SAME;
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = first; i < end; i++) {
         const test_value before = so_far;
         so_far = combine(f->type, op, so_far, test_load(f->type, x, i));
         test_store(f->type, y->want, i, kind == WEFT_EXCLUSIVE ? before : so_far);
     }
+}
+
+void fuzz_expect_scans(fuzz *f, weft_op op, fuzz_array *y) {
+    y->type = f->type;
+    y->compare = FUZZ_SAME;
+    if (!test_is_float(f->type) || op > WEFT_PRODUCT)
+        return;
+    y->compare = FUZZ_BOUNDED;
+    y->signs = true;
+    y->value = fuzz_take(f, f->n * sizeof *y->value);
+    y->bound = fuzz_take(f, f->n * sizeof *y->bound);
+}
+
+void fuzz_expect_scan(const fuzz *f, weft_scan_kind kind, weft_op op, size_t first, size_t end,
+                      const void *x, const void *init, fuzz_array *y) {
+    (y->compare == FUZZ_BOUNDED ? scan_floats : scan_exactly)(f, kind, op, first, end, x, init, y);
 }
 
 /* Again, and on the cpu with another number of threads: the same bits. */
@@ -192,17 +204,15 @@ static void run_again(fuzz *f, weft_scan_kind kind, weft_op op, const fuzz_array
     }
 }
 
-static bool takes(weft_type type, weft_op op) {
-    return op < WEFT_AND || !test_is_float(type);
+weft_op fuzz_scan_op(fuzz *f) {
+    const weft_op op = (weft_op)fuzz_below(f, WEFT_XOR + 1);
+    return op < WEFT_AND || !test_is_float(f->type) ? op : WEFT_SUM;
 }
 
 void fuzz_scan(fuzz *f) {
     fuzz_begin(f, "scan");
     weft_scan_kind kind = (weft_scan_kind)fuzz_below(f, 2);
-    weft_op op = (weft_op)fuzz_below(f, WEFT_XOR + 1);
-    if (!takes(f->type, op)) {
-        op = WEFT_SUM;
-    }
+    weft_op op = fuzz_scan_op(f);
     const size_t size = test_size_of(f->type);
     fuzz_array *const x = fuzz_elements(f, "x", f->n), *init = NULL;
     fuzz_array *const y = fuzz_output_or(f, x, "y");
@@ -214,9 +224,8 @@ void fuzz_scan(fuzz *f) {
         /* On the host it is copied, and for no elements it is not looked at. */
         init->align = init->buffer.device && f->n > 0 ? size : 1;
     }
-    y->type = f->type;
-    (test_is_float(f->type) && op <= WEFT_PRODUCT ? scan_floats : scan_exactly)(
-        f, kind, op, x->before, init ? init->before : NULL, y);
+    fuzz_expect_scans(f, op, y);
+    fuzz_expect_scan(f, kind, op, 0, f->n, x->before, init ? init->before : NULL, y);
     fuzz_spoil(f);
     if (fuzz_spoil_own(f, "op")) {
         op = (weft_op)(WEFT_OP_COUNT + fuzz_below(f, 9));

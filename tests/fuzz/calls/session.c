@@ -136,6 +136,9 @@ void *fuzz_take(fuzz *f, size_t bytes) {
 
 void fuzz_begin(fuzz *f, const char *op) {
     const wi_row *rows[TEST_MAX_ROWS];
+    if (f->forced) { /* the call may use that ladder within */
+        test_use(f->ctx, f->op, NULL);
+    }
     f->op = op;
     f->forced = NULL;
     f->wrong = NULL;

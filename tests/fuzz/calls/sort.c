@@ -94,24 +94,29 @@ static size_t draw_value_bytes(fuzz *f, bool may_be_none) {
     return bytes > 0 || may_be_none ? bytes : 4;
 }
 
+uint64_t *fuzz_cuts(fuzz *f, size_t count, size_t n) {
+    uint64_t *const cuts = fuzz_take(f, (count + 1) * sizeof *cuts);
+    uint64_t *const ranks = fuzz_take(f, count * sizeof *ranks);
+    size_t *const positions = fuzz_take(f, count * sizeof *positions);
+    test_random *const r = fuzz_random(f);
+    for (size_t s = 1; s < count; s++) {
+        ranks[s - 1] = test_below(r, n + 1);
+    }
+    if (count > 0) {
+        fuzz_order(ranks, count - 1, positions);
+        for (size_t s = 1; s < count; s++) {
+            cuts[s] = ranks[positions[s - 1]];
+        }
+    }
+    cuts[count] = count ? n : 0;
+    return cuts;
+}
+
 static void draw_segments(sort_case *c) {
     fuzz *const f = c->f;
     c->segments = fuzz_size(f, 1 + f->most / 10);
     c->segments += c->segments == 0 && f->n > 0;
-    c->cuts = fuzz_take(f, (c->segments + 1) * sizeof *c->cuts);
-    uint64_t *const ranks = fuzz_take(f, c->segments * sizeof *ranks);
-    size_t *const positions = fuzz_take(f, c->segments * sizeof *positions);
-    test_random *const r = fuzz_random(f);
-    for (size_t s = 1; s < c->segments; s++) {
-        ranks[s - 1] = test_below(r, f->n + 1);
-    }
-    if (c->segments > 0) {
-        fuzz_order(ranks, c->segments - 1, positions);
-        for (size_t s = 1; s < c->segments; s++) {
-            c->cuts[s] = ranks[positions[s - 1]];
-        }
-    }
-    c->cuts[c->segments] = c->segments ? f->n : 0;
+    c->cuts = fuzz_cuts(f, c->segments, f->n);
     c->offsets =
         fuzz_input(f, "offsets", (c->segments + 1) * sizeof *c->cuts, sizeof *c->cuts, c->cuts);
 }
