@@ -147,19 +147,6 @@ static void race_reduces(const track &t, double read_gbps) {
         race_reduce<T>(t, (size_t)1 << log_n, read_gbps);
 }
 
-/* The best rate at which the peer's reduction reads: the read roof. */
-static double read_roof(const track &t, size_t bytes) {
-    const size_t n = bytes / sizeof(float);
-    device_array<float> x(n), sum(1);
-    fill_random(x.p, n, 1);
-    size_t scratch_bytes = 0;
-    CUDA(cub::DeviceReduce::Sum(nullptr, scratch_bytes, x.p, sum.p, n, t.stream));
-    device_array<char> scratch(scratch_bytes);
-    return (double)bytes * 1e-9 / device_seconds(t.stream, bytes, [&] {
-               CUDA(cub::DeviceReduce::Sum(scratch.p, scratch_bytes, x.p, sum.p, n, t.stream));
-           });
-}
-
 int main() {
     track t;
     const weft_status opened = weft_open(&t.ctx, "gpu");
@@ -169,7 +156,8 @@ int main() {
     }
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
-    const double copy = copy_roof(t.stream, (size_t)1 << 31), read = read_roof(t, (size_t)1 << 32);
+    const double copy = copy_roof(t.stream, (size_t)1 << 31),
+                 read = read_roof(t.stream, (size_t)1 << 32);
     race_add(t, (size_t)1 << 28, copy);
     race_reduces<float>(t, read);
     race_reduces<double>(t, read);

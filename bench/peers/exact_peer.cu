@@ -131,19 +131,6 @@ static void time_dot(const track &t, kind_of_data kind) {
            2.0 * (double)t.n * sizeof(T), seconds, "weft_dot_fast", fast, "read", t.read_gbps, ok);
 }
 
-/* The rate at which the peer's reduction reads: the read roof. */
-static double read_roof(const track &t, size_t bytes) {
-    const size_t n = bytes / sizeof(float);
-    device_array<float> x(n), sum(1);
-    fill_random(x.p, n, 1);
-    size_t scratch_bytes = 0;
-    CUDA(cub::DeviceReduce::Sum(nullptr, scratch_bytes, x.p, sum.p, n, t.stream));
-    device_array<char> scratch(scratch_bytes);
-    return (double)bytes * 1e-9 / device_seconds(t.stream, bytes, [&] {
-               CUDA(cub::DeviceReduce::Sum(scratch.p, scratch_bytes, x.p, sum.p, n, t.stream));
-           });
-}
-
 int main(int argc, char **argv) {
     track t;
     const weft_status opened = weft_open(&t.ctx, "gpu");
@@ -155,7 +142,7 @@ int main(int argc, char **argv) {
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     t.n = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 28);
-    t.read_gbps = read_roof(t, (size_t)1 << 32);
+    t.read_gbps = read_roof(t.stream, (size_t)1 << 32);
     for (const kind_of_data kind : {ORDINARY, SPREAD, RISING, FALLING, EVERYWHERE}) {
         race_sum<double>(t, kind);
         race_sum<float>(t, kind);

@@ -146,31 +146,6 @@ static void run_width(const race_to_roofs &r, size_t width) {
          true);
 }
 
-/* ---- the roof of reading ---- */
-
-__global__ void read_all(const uint4 *x, size_t n, uint32_t *sink) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    uint32_t all = 0;
-#pragma unroll 8
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
-        const uint4 v = x[i];
-        all |= v.x | v.y | v.z | v.w;
-    }
-    if (all == 0x12345678u)
-        *sink = all;
-}
-
-static double read_roof(cudaStream_t stream, size_t bytes) {
-    constexpr unsigned blocks = 132 * 16, threads = 512;
-    device_array<uint4> x(bytes / sizeof(uint4));
-    device_array<uint32_t> sink(1);
-    CUDA(cudaMemset(x.p, 0, bytes));
-    const double seconds = device_seconds(stream, bytes, [&] {
-        read_all<<<blocks, threads, 0, stream>>>(x.p, bytes / sizeof(uint4), sink.p);
-    });
-    return (double)bytes / seconds * 1e-9;
-}
-
 template <class T>
 static void run_all(const race_to_roofs &r, const char *only, const shape &s) {
     if (!only || strcmp(only, "gemv") == 0) {

@@ -206,19 +206,6 @@ static void race_moves(const track &t, const char *type, size_t n, bool in_order
            "Thrust scatter", peer_s, "copy", t.copy_gbps, same(ours.p, theirs.p, n));
 }
 
-/* The bandwidth of a sum of all, GB/s. */
-static double read_roof(cudaStream_t stream, size_t n) {
-    device_array<float> x(n), sum(1);
-    fill_random(x.p, n, 1);
-    size_t bytes = 0;
-    CUDA(cub::DeviceReduce::Sum(nullptr, bytes, x.p, sum.p, (int64_t)n, stream));
-    device_array<char> scratch(bytes);
-    const double seconds = device_seconds(stream, n * 4, [&] {
-        CUDA(cub::DeviceReduce::Sum(scratch.p, bytes, x.p, sum.p, (int64_t)n, stream));
-    });
-    return 4.0 * (double)n / seconds * 1e-9;
-}
-
 int main() {
     track t;
     if (weft_open(&t.ctx, "gpu") != WEFT_OK) {
@@ -228,7 +215,7 @@ int main() {
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     const size_t large = (size_t)1 << 28, middle = (size_t)1 << 26;
-    t.read_gbps = read_roof(t.stream, (size_t)1 << 29);
+    t.read_gbps = read_roof(t.stream, (size_t)1 << 31);
     t.copy_gbps = copy_roof(t.stream, (size_t)1 << 31);
     for (const size_t length : {1, 10, 100, 10000, 0})
         race_segments(t, length == 1 || length == 10 ? middle : large, length);

@@ -22,28 +22,6 @@ struct track {
     double copy_gbps, read_gbps;
 };
 
-/* Reads the whole array, sixteen bytes a load. */
-__global__ void read_all(const float4 *x, size_t n, float *to) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    float sum = 0;
-#pragma unroll 8
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
-        const float4 v = x[i];
-        sum += v.x + v.y + v.z + v.w;
-    }
-    if (sum == 0.12345f)
-        *to = sum;
-}
-
-static double read_roof(cudaStream_t stream, size_t bytes) {
-    device_array<float> x(bytes / sizeof(float)), to(1);
-    fill_random(x.p, bytes / sizeof(float), 1);
-    const double seconds = device_seconds(stream, bytes, [&] {
-        read_all<<<132 * 16, 512, 0, stream>>>((const float4 *)x.p, bytes / sizeof(float4), to.p);
-    });
-    return (double)bytes / seconds * 1e-9;
-}
-
 static weft_images images_of(const track &t) {
     return {WEFT_F32, t.layout, images, channels, side, side};
 }

@@ -166,6 +166,38 @@ inline double copy_roof(cudaStream_t stream, size_t bytes) {
     return 2.0 * (double)bytes / seconds * 1e-9;
 }
 
+/* Reads an array, four accesses of sixteen bytes in flight in each thread. */
+template <class Vector>
+__global__ void read_all(const Vector *x, size_t n, unsigned *sink) {
+    const size_t stride = (size_t)gridDim.x * blockDim.x;
+    unsigned all = 0;
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + 3 * stride < n; i += 4 * stride) {
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const Vector v = x[i + k * stride];
+            all ^= v.x ^ v.y ^ v.z ^ v.w;
+        }
+    }
+    if (all == 0x9e3779b9u) /* keeps the loads */
+        *sink = all;
+}
+
+/* Read bandwidth, GB/s. */
+inline double read_roof(cudaStream_t stream, size_t bytes) {
+    constexpr unsigned blocks_each = 4, threads = 512; /* all that a multiprocessor can hold */
+    device_array<char> x(bytes);
+    device_array<unsigned> sink(1);
+    fill_random(x.p, bytes, 1);
+    int multiprocessors = 0;
+    CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    const double seconds = device_seconds(stream, bytes, [&] {
+        read_all<<<(unsigned)multiprocessors * blocks_each, threads, 0, stream>>>(
+            (const uint4 *)x.p, bytes / sizeof(uint4), sink.p);
+    });
+    return (double)bytes / seconds * 1e-9;
+}
+
 template <class T>
 __global__ void count_differences(const T *a, const T *b, size_t n, unsigned long long *count) {
     const size_t stride = (size_t)gridDim.x * blockDim.x;

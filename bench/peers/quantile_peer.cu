@@ -57,34 +57,6 @@ __global__ void draw_numbers(T *x, size_t n, input kind) {
     }
 }
 
-__global__ void read_all(const uint4 *x, size_t n, unsigned *sink) {
-    const size_t stride = (size_t)gridDim.x * blockDim.x;
-    unsigned all = 0;
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 3 * stride < n; i += 4 * stride) {
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const uint4 v = x[i + k * stride];
-            all ^= v.x ^ v.y ^ v.z ^ v.w;
-        }
-    }
-    if (all == 0x9e3779b9u) /* keeps the loads */
-        *sink = all;
-}
-
-static double read_roof(const track &t, size_t bytes) {
-    device_array<char> x(bytes);
-    device_array<unsigned> sink(1);
-    fill_random(x.p, bytes, 1);
-    int multiprocessors = 0;
-    CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-    const double seconds = device_seconds(t.stream, bytes, [&] {
-        read_all<<<(unsigned)multiprocessors * 4, 512, 0, t.stream>>>((const uint4 *)x.p,
-                                                                      bytes / 16, sink.p);
-    });
-    return (double)bytes / seconds * 1e-9;
-}
-
 /* `count` ranks, or the median for one; the elements are compared with those of CUB's sort. */
 template <class T>
 static void race_nth(const track &t, weft_type type, input kind, size_t n, size_t count,
@@ -177,7 +149,7 @@ int main() {
     }
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
-    t.read_gbps = read_roof(t, (size_t)1 << 32);
+    t.read_gbps = read_roof(t.stream, (size_t)1 << 32);
     const size_t most = (size_t)1 << 28;
     for (int k = 0; k < INPUTS; k++) {
         const input kind = (input)k;
