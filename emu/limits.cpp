@@ -28,6 +28,7 @@ struct Kernel {
 
 static std::map<const void *, Kernel> kernels;
 static std::map<int, int> changed_attributes;
+static int compiled_for = 90;
 static struct {
     emu_moment moment;
     cudaError_t error;
@@ -176,8 +177,12 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute na
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *answer, const void *function) {
     const Guard guard(lock);
     const Kernel &kernel = kernels[function];
-    *answer = {0, kernel.local_bytes, (int)most_threads_of(kernel), kernel.registers,
-               (int)dynamic_shared_of(kernel)};
+    *answer = {0,
+               kernel.local_bytes,
+               (int)most_threads_of(kernel),
+               kernel.registers,
+               (int)dynamic_shared_of(kernel),
+               compiled_for};
     return lost;
 }
 
@@ -193,6 +198,10 @@ cudaError_t emu_cluster_occupancy(int *clusters, const void *kernel, int threads
     const Guard guard(lock);
     *clusters = (int)clusters_of(kernels[kernel], (uint64_t)threads, cluster, shared_bytes);
     return *clusters ? lost : cudaErrorInvalidValue;
+}
+
+void emu_compile_for(int capability) {
+    compiled_for = capability;
 }
 
 void emu_kernel_needs(const void *kernel, int registers, size_t local_bytes) {

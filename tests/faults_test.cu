@@ -219,6 +219,25 @@ void test_never_ran(void **) {
     emu_replace_device();
 }
 
+/* Kernels that were compiled for an older device lack what only the newer one has: rungs that need
+ * it are not chosen, and refused if forced. */
+void test_older_code(void **) {
+    constexpr size_t n = 300000;
+    const std::vector<float> x(n, 1);
+    std::vector<float> y(n);
+    emu_compile_for(80);
+    weft_context *const ctx = test_open(TEST_GPU);
+    assert_int_equal(ctx->gpu->capability, 80);
+    ok(ctx, weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, n, x.data(), y.data(), nullptr));
+    assert_string_equal(weft_used(ctx, "scan"), "lookback");
+    assert_true(y[n - 1] == (float)n);
+    ok(ctx, weft_use(ctx, "scan", "bulk"));
+    expect(ctx, weft_scan(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, n, x.data(), y.data(), nullptr),
+           WEFT_EUNSUPPORTED, {"weft_scan: ", "bulk", "compute capability 9.0"});
+    weft_close(ctx);
+    emu_compile_for(90);
+}
+
 /* Launches by kernels that the device refuses: the launching kernel does their work. */
 void test_nested(void **) {
     constexpr size_t n = 20000;
@@ -443,6 +462,7 @@ int main(int count, char **words) {
         tests.push_back({names[k], test_on_each_place, nullptr, nullptr, (void *)&bodies[k]});
 #ifdef WEFT_EMU
     tests.push_back(cmocka_unit_test(test_never_ran));
+    tests.push_back(cmocka_unit_test(test_older_code));
     tests.push_back(cmocka_unit_test(test_nested));
     tests.push_back(cmocka_unit_test(test_late_errors));
     tests.push_back(cmocka_unit_test(test_waited));

@@ -96,7 +96,7 @@ struct cudaPointerAttributes {
 };
 struct cudaFuncAttributes {
     size_t sharedSizeBytes, localSizeBytes;
-    int maxThreadsPerBlock, numRegs, maxDynamicSharedSizeBytes;
+    int maxThreadsPerBlock, numRegs, maxDynamicSharedSizeBytes, ptxVersion;
 };
 
 cudaError_t cudaGetLastError(void);

@@ -26,6 +26,9 @@ void emu_plant(enum emu_moment moment, cudaError_t error, unsigned after);
 /* Declares what the compiler would have reported about the kernel. */
 void emu_kernel_needs(const void *kernel, int registers, size_t local_bytes);
 
+/* Declares for which compute capability, 90 unless told otherwise, all kernels were compiled. */
+void emu_compile_for(int capability);
+
 /* How much memory all devices together have, pinned memory counted too; 0: as at first. */
 void emu_set_memory(size_t bytes);
 

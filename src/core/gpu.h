@@ -125,7 +125,8 @@ struct wi_watch;
 
 struct wi_gpu {
     int multiprocessors;
-    int capability;      /* 90 for compute capability 9.0 */
+    int capability;      /* 90 for compute capability 9.0: the device's, or that of this build's code
+                            for it if that is less */
     size_t shared_optin; /* the most shared memory that a block may ask for, in bytes */
     cudaStream_t stream; /* where work is queued now */
     cudaStream_t own;    /* the context's own stream */
@@ -160,6 +161,9 @@ struct wi_gpu {
 
 /* An attribute of the device; 0 if the driver does not know it. */
 int wi_device_attribute(int device, enum cudaDeviceAttr name);
+/* The compute capability, 90 for 9.0, that this build's code for the current device was compiled
+ * for; 0: it has none. */
+int wi_gpu_code_capability(void);
 
 /* Returns WEFT_OK, or the status of a CUDA error after recording its message; `doing` names the
  * call and its purpose. Every call of the CUDA runtime is checked by it: return wi_cuda(ctx,

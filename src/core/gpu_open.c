@@ -29,6 +29,13 @@ static int capability_of(int device) {
            wi_device_attribute(device, cudaDevAttrComputeCapabilityMinor);
 }
 
+/* Code compiled for an older device runs, but leaves out what only a newer one can do. To be called
+ * with the device current. */
+static int usable_capability(int device) {
+    const int code = wi_gpu_code_capability(), capability = capability_of(device);
+    return code > 0 && code < capability ? code : capability;
+}
+
 /* Can weft use this device? If not, `why` gets the reason. */
 static bool usable(int device, char *why) {
     const int capability = capability_of(device);
@@ -212,13 +219,12 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
     *gpu = (struct wi_gpu){
         .forks = wi_forks(),
         .multiprocessors = wi_device_attribute(device, cudaDevAttrMultiProcessorCount),
-        .capability = capability_of(device),
         .shared_optin =
             (size_t)wi_device_attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin),
     };
     ctx->gpu = gpu;
     ctx->device = device;
-    ctx->machine = wi_machine_of_gpu(device, gpu->capability);
+    ctx->machine = wi_machine_of_gpu(device, capability_of(device));
 #ifdef WEFT_EMU
     snprintf(ctx->place, sizeof ctx->place, "emu:%d", device);
 #else
@@ -226,6 +232,7 @@ weft_status wi_gpu_open(weft_context *ctx, int ordinal) {
 #endif
     status = wi_gpu_enter(ctx, &before);
     if (status == WEFT_OK) {
+        gpu->capability = usable_capability(device);
         status = create_parts(ctx);
         wi_gpu_leave(ctx, before);
     }
