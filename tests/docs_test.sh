@@ -126,4 +126,10 @@ for page in README.md CONTRIBUTING.md docs/*.md docs/tutorial/*.md src/*/README.
         while IFS= read -r wrong; do fail "$wrong"; done <"$folder/wrong"
     done <"$folder/list"
 done
+
+# What `weft` alone says to try runs as it stands.
+"$weft" | sed -nE 's/^  (weft ([^ ]| [^ ])*).*/\1/p' >"$folder/tries"
+same 4 "$(wc -l <"$folder/tries")" 'things to try'
+run_shell "$folder/tries" 'the greeting' >"$folder/wrong"
+same '' "$(cat "$folder/wrong")" 'what is to try'
 finish
