@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The code in the documentation. A block of shell lines runs, a block of C is compiled, and a program in
 # it runs, unless the comment right above the block says otherwise:
-#     <!-- not run: why -->        its commands and options are looked up instead
+#     <!-- not run: why -->        its commands and options of weft are looked up instead
+#     <!-- run by FILE -->         that test has the same lines, and is there
 #     <!-- with: DECLARATIONS -->  C that stands inside of a function, with these (or "nothing") before it
 #   WEFT=build/weft WEFT_BUILD=build WEFT_SOURCE=. tests/docs_test.sh
 : "${WEFT_BUILD:?run me through ctest}" "${WEFT_SOURCE:?}" "${CC:=cc}"
@@ -13,10 +14,12 @@ blocks=$folder/blocks samples=$folder/samples run=$folder/run
 mkdir -p "$blocks" "$samples/bin"
 png=${WEFT_PNG:-1}
 
-# weft, on small problems: what takes long in the documentation takes moments here.
+# weft, on small problems: what takes long in the documentation takes moments here. Of demo, which climbs
+# every ladder and which tests/cli_test.sh runs, only the help.
 cat >"$samples/bin/weft" <<END
 #!/usr/bin/env bash
-[[ \$1 == climb || \$1 == nbody || \$1 == demo ]] || exec "$weft" "\$@"
+[[ \$1 != demo ]] || exec "$weft" help demo
+[[ \$1 == climb || \$1 == nbody ]] || exec "$weft" "\$@"
 arguments=()
 while [ \$# -gt 0 ]; do
     case \$1 in
@@ -26,7 +29,6 @@ while [ \$# -gt 0 ]; do
     esac
 done
 [[ \${arguments[0]} != climb || " \${arguments[*]} " == *" --n "* ]] || arguments+=(--n 1000)
-[[ \${arguments[0]} != demo || " \${arguments[*]} " == *" --n "* ]] || arguments+=(--n 1000)
 exec "$weft" "\${arguments[@]}"
 END
 chmod +x "$samples/bin/weft"
@@ -105,6 +107,7 @@ run_c() { # run_c FILE WHERE DECLARATIONS
 check_block() { # check_block FILE LANGUAGE WHERE REMARK
     case $2:$4 in
     *:"not run: "?*) check_options "$1" "$3" ;;
+    *:"run by "?*) [ -f "${4#run by }" ] || echo "$3: there is no ${4#run by }" ;;
     sh:) run_shell "$1" "$3" ;;
     c:) run_c "$1" "$3" '' ;;
     c:"with: nothing") run_c "$1" "$3" ' ' ;;

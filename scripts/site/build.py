@@ -133,7 +133,7 @@ def main(output):
     write_tutorial(site)
     site.document("docs/coming-from.md", "coming-from.html", "coming-from.html")
     side = [("reference/index.html", "All calls")] + [(reference.address(h), reference.title(h)) for h in headers]
-    reference.write(site, headers, side, spellings.read(ROOT, reference.LANGUAGES))
+    reference.write(site, headers, side, spellings.read(ROOT, headers))
     ladder_pages.write(site, figures, ladders)
     numbers_page.write(site, figures, ladders)
     write_guides(site)

@@ -4,7 +4,7 @@ carries both kinds of colours itself."""
 import html
 import math
 
-ROW, TOP, WIDTH = 26, 34, 720
+ROW, TOP, WIDTH, LETTER = 26, 34, 640, 8.8
 ALONE = """<style>
 .chart text{font:13px system-ui,sans-serif;fill:#24292f}.chart .bar{fill:#2563a8}.chart .best{fill:#c2540a}
 .chart .grid{stroke:#d0d7de}.chart .roof{stroke:#57606a;stroke-dasharray:4 3}.chart text.soft{fill:#57606a}
@@ -21,16 +21,21 @@ def text(x, y, words, anchor="start", kind=""):
 def ticks(low, high):
     """Powers of ten from low to high; fewer where there are many."""
     exponents = list(range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1))
-    return [10.0 ** e for e in exponents[::1 + len(exponents) // 8]]
+    return [10.0 ** e for e in exponents[::1 + len(exponents) // 7]]
 
 
-def bars(title, rows, label, roof=None, alone=False, left=150):
+def room_for(names):
+    """How much the longest name takes, with a margin."""
+    return 14 + LETTER * max(len(name) for name in names)
+
+
+def bars(title, rows, label, roof=None, alone=False):
     """Horizontal bars on a logarithmic axis. rows: (name, value, two columns of words behind all bars, is
     it the best). `label(value)` names a tick; roof: (value, name)."""
     values = [row[1] for row in rows] + ([roof[0]] if roof else [])
     marks = ticks(min(values) / 1.5, max(values))
     low, high = math.log10(marks[0]), max(math.log10(marks[-1]), math.log10(max(values)))
-    right, height = 170, TOP + ROW * len(rows) + 34
+    left, right, height = room_for(row[0] for row in rows), 178, TOP + ROW * len(rows) + 34
     scale = (WIDTH - left - right) / (high - low)
 
     def x(value):
@@ -50,16 +55,16 @@ def bars(title, rows, label, roof=None, alone=False, left=150):
         out.append(text(left - 8, y + 15, name, "end"))
         out.append(f'<rect class="{"best" if best else "bar"}" x="{left}" y="{y + 3}" rx="2" '
                    f'width="{max(1.0, x(value) - left):.1f}" height="{ROW - 9}"/>')
-        out.append(text(WIDTH - right + 88, y + 15, behind[0], "end"))
-        out.append(text(WIDTH - right + 100, y + 15, behind[1], "start", "soft"))
+        out.append(text(WIDTH - right + 94, y + 15, behind[0], "end"))
+        out.append(text(WIDTH - right + 102, y + 15, behind[1], "start", "soft"))
     return "\n".join(line for line in out + ["</svg>"] if line)
 
 
-def ratios(title, rows, left=300):
+def ratios(title, rows):
     """How many times as fast as a peer: bars from 1 to both sides. rows: (name, ratio, what stands
     behind)."""
     reach = max(max(abs(math.log2(ratio)) for _, ratio, _ in rows), 1)
-    right, height = 160, TOP + ROW * len(rows) + 34
+    left, right, height = room_for(row[0] for row in rows), 150, TOP + ROW * len(rows) + 34
     scale = (WIDTH - left - right) / (2 * reach)
     middle, foot = left + reach * scale, TOP + ROW * len(rows) + 4
     out = [f'<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',

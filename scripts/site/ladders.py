@@ -40,9 +40,13 @@ def peer_chart(ladder, figures):
     if not chosen:
         return ""
     name = chosen[0].peer
-    rows = [(f"{shorter(f.case)} {f.type}", f.ratio, f"{f.ratio:.2f} x {short_peer(f.peer)}") for f in chosen]
+    rows = [(f"{shorter(f.case)} {f.type}", f.ratio, f"{times(f.ratio)} {short_peer(f.peer)}") for f in chosen]
     return figure_of(charts.ratios(f"{ladder.name} beside {name}", rows),
                      f"How many times as fast as the peer, on {chosen[0].device}: to the right is faster.")
+
+
+def times(ratio):
+    return f"{ratio:.2f} x" if ratio < 10 else f"{ratio:.0f} x"
 
 
 def shorter(case):
@@ -67,7 +71,7 @@ def figures_table(site, page, figures, with_case=True):
     rows = []
     for f in sorted(figures, key=lambda f: (f.case, f.type)):
         share, roof = f.share()
-        beside = f"{f.ratio:.2f} x {html.escape(f.peer)}" if f.ratio and f.peer else ""
+        beside = f"{times(f.ratio)} {html.escape(f.peer)}" if f.ratio and f.peer else ""
         rows.append(
             f"<tr><td>{html.escape(f.case)}</td><td>{f.type}</td><td>{html.escape(f.size())}</td>"
             f'<td class="number">{duration(f.seconds)}</td><td class="number">{rate_of(f) if f.rate() else ""}</td>'

@@ -2,6 +2,7 @@
 """The reference: one page a header, made of its comments and declarations."""
 import html
 import re
+import textwrap
 
 import highlight
 
@@ -46,6 +47,7 @@ def prose(lines, link):
     def inline(text):
         shown = html.escape(text, quote=False)
         shown = re.sub(r"`([^`]+)`", r"<code>\1</code>", shown)
+        shown = re.sub(r"(?<!\w)\*(\w[\w ]*\w)\*(?!\w)", r"<em>\1</em>", shown)
 
         def named(match):
             target = link(match[0])
@@ -59,7 +61,8 @@ def prose(lines, link):
         if example:
             while not example[-1].strip():
                 example.pop()
-            out.append(highlight.block("\n".join(example), "c", link))
+            text = textwrap.dedent("\n".join(example))
+            out.append(highlight.block(text, "c" if re.search(r"[;{]", text) else "", link))
             example.clear()
 
     for line in lines:
@@ -101,11 +104,11 @@ def call_body(declared, comment, names, link, spellings):
     if declared and not any(declared[:1]):
         declared = declared[1:]
     code = highlight.block("\n".join(wrapped(line) for line in declared), "c", link)
-    others = [(language, spellings[name][language]) for name in names if name in spellings
-              for language in LANGUAGES if language in spellings[name]]
-    if others:
-        blocks = "".join(f"<div><h4>{language}</h4>{highlight.block(text, '', link)}</div>" for language, text in others)
-        code = f'<div><h4 class="dim">C</h4>{code}</div><div class="languages">{blocks}</div>'
+    spelled = [(language, "\n".join(spellings[name][language] for name in names if language in spellings.get(name, {})))
+               for language in LANGUAGES]
+    blocks = "".join(f"<div><h4>{language}</h4>{highlight.block(text, '', link)}</div>" for language, text in spelled if text)
+    if blocks:
+        code = f'{code}<div class="languages">{blocks}</div>'
     title = ", ".join(f"<code>{name}</code>" for name in names) if names else f"<code>{head}</code>"
     return (f'<section class="call" id="{head}">{anchors}<h3>{title}</h3>{code}{prose(comment, link)}</section>')
 
