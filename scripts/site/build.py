@@ -20,12 +20,28 @@ import spellings
 from site_pages import Site, turns
 
 ROOT = Path(__file__).resolve().parents[2]
+GROUPS = {  # the order of the guides; those that no group names come last
+    "Begin": ["building", "places", "command"],
+    "Operations": ["precision", "matrices", "dense-solver", "sparse-solver", "fft", "images", "layers", "bodies", "blas"],
+    "Many GPUs, many processes": ["gpus", "clusters", "when-a-gpu-fails"],
+    "Speed": ["tuning", "timelines"],
+    "Inside": ["how-it-works", "adding-a-rung", "adding-an-operation", "emu"],
+}
 OWN_PLACE = {"docs/ladders.md", "docs/numbers.md", "docs/coming-from.md", "docs/testing.md"}
 
 
+def grouped_guides(root):
+    """Heading -> documents; each guide is in one group."""
+    there = [path.relative_to(root).as_posix() for path in sorted((root / "docs").glob("*.md"))]
+    left = [source for source in there if source not in OWN_PLACE]
+    groups = {heading: [f"docs/{name}.md" for name in names if f"docs/{name}.md" in left] for heading, names in GROUPS.items()}
+    groups["More"] = [source for source in left if not any(source in group for group in groups.values())]
+    groups["More"] += ["CONTRIBUTING.md", "CHANGELOG.md"]
+    return groups
+
+
 def guides(root):
-    return [path.relative_to(root).as_posix() for path in sorted((root / "docs").glob("*.md"))
-            if path.relative_to(root).as_posix() not in OWN_PLACE]
+    return [source for group in grouped_guides(root).values() for source in group]
 
 
 def lessons(root):
@@ -39,14 +55,13 @@ def slices(root):
 def place_documents(site):
     """Which page each document becomes, before any is written: they link to each other."""
     for source in guides(site.root):
-        site.homes[source] = f"guides/{Path(source).stem}.html"
+        site.homes[source] = f"guides/{Path(source).stem.lower()}.html"
     for source in lessons(site.root):
         site.homes[source] = f"tutorial/{Path(source).stem}.html"
     for source in slices(site.root):
         site.homes[source] = f"notes/{Path(source).parent.name}.html"
     site.homes |= {
-        "README.md": "index.html", "CONTRIBUTING.md": "guides/contributing.html", "CHANGELOG.md": "guides/changes.html",
-        "docs/tutorial/README.md": "tutorial/index.html", "docs/tutorial": "tutorial/index.html",
+        "README.md": "index.html", "docs/tutorial/README.md": "tutorial/index.html", "docs/tutorial": "tutorial/index.html",
         "docs/ladders.md": "ladders/index.html", "docs/numbers.md": "numbers.html", "bench/results": "numbers.html",
         "docs/coming-from.md": "coming-from.html", "docs/testing.md": "testing.html", "docs": "guides/index.html"}
 
@@ -56,23 +71,22 @@ def titled(site, documents):
 
 
 def write_guides(site):
-    documents = guides(site.root)
-    extra = ["CONTRIBUTING.md", "CHANGELOG.md"]
-    pages = titled(site, documents + extra)
+    page = "guides/index.html"
     notes = titled(site, slices(site.root))
-    side = [("guides/index.html", "All guides")] + pages
-    for source, (page, _) in zip(documents + extra, pages):
-        site.document(source, page, "guides/index.html", side)
-    side_notes = [("guides/index.html", "All guides")] + notes
-    for source, (page, _) in zip(slices(site.root), notes):
-        site.document(source, page, "guides/index.html", side_notes)
+    side = [(page, "All guides")] + titled(site, guides(site.root))
+    for source in guides(site.root):
+        site.document(source, site.homes[source], page, side)
+    for source in slices(site.root):
+        site.document(source, site.homes[source], page, [(page, "All guides")] + notes)
 
     def linked(entries):
-        return "<ul>" + "".join(f'<li><a href="{site.between("guides/index.html", page)}">{html.escape(words)}</a></li>'
-                                for page, words in entries) + "</ul>"
-    site.page("guides/index.html", "Guides", "<h1>Guides</h1>" + linked(pages)
-              + '<h2 id="notes">Notes on every operation</h2><p>The README of each folder of the sources: what each rung changes, '
-              "why it helps, what was measured, and what was tried in vain.</p>" + linked(notes), "guides/index.html", side)
+        return "<ul>" + "".join(f'<li><a href="{site.between(page, address)}">{html.escape(words)}</a></li>'
+                                for address, words in entries) + "</ul>"
+    groups = "".join(f"<h2>{heading}</h2>{linked(titled(site, group))}"
+                     for heading, group in grouped_guides(site.root).items())
+    site.page(page, "Guides", f'<h1>Guides</h1>{groups}<h2 id="notes">Notes on every operation</h2><p>The README of each folder '
+              "of the sources: what each rung changes, why it helps, what was measured, and what was tried in vain.</p>"
+              + linked(notes), page, side)
 
 
 def write_tutorial(site):
