@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One page a ladder: its chart, its rungs and where each is written, and the figures beside peers."""
 import html
-import re
 
 import charts
 from results import duration, metric, power
 
-TABLE = "docs/ladders.md"
 COLUMNS = ("type", "size", "time", "rate", "of the roof", "beside", "day")
 
 
@@ -129,27 +127,16 @@ def write_one(site, results, ladder, side):
     site.page(page, f"The ladder of {ladder.name}", "\n".join(body), "ladders/index.html", side)
 
 
-def check_table(site, ladders):
-    """The table of docs/ladders.md names the rungs that there are, and no others."""
-    rows = re.findall(r"^\| (\w+)[^|]*\|([^|]*)\|([^|]*)\|$", (site.root / TABLE).read_text(), re.MULTILINE)
-    listed = {name: (cpu, gpu) for name, cpu, gpu in rows if name != "operation"}
-    for ladder in ladders:
-        if ladder.climbs and ladder.name not in listed:
-            site.unknown.append(f"{TABLE} lacks {ladder.name}")
-        for column, runs in enumerate(("on_cpu", "on_gpu")):
-            there = {rung.name for rung in ladder.rungs if getattr(rung, runs) and not rung.over_ranks}
-            told = set(listed[ladder.name][column].split(":")[0].replace(" ", "").split(",")) - {""} if ladder.name in listed else there
-            if told != there:
-                site.unknown.append(f"{TABLE}, {ladder.name}: {', '.join(sorted(told ^ there))} is in the table or in the "
-                                    "sources, not in both")
-
-
 def write(site, results, ladders):
-    check_table(site, ladders)
     side = [("ladders/index.html", "All ladders")] + [(address(ladder), ladder.name) for ladder in ladders]
     for ladder in ladders:
         write_one(site, results, ladder, side)
-    links = "".join(f'<li><a href="{ladder.name}.html">{ladder.name}</a></li>' for ladder in ladders)
-    site.document(TABLE, "ladders/index.html", "ladders/index.html", side,
-                  behind=f'<h2 id="pages">A page for each</h2><p>With its chart, its figures, and where every rung is written.</p>'
-                         f'<ul class="contents">{links}</ul>')
+    rows = "".join(
+        f'<tr><td><a href="{ladder.name}.html">{ladder.name}</a></td>'
+        f"<td>{', '.join(rung.name for rung in ladder.rungs if rung.on_cpu and not rung.over_ranks)}</td>"
+        f"<td>{', '.join(rung.name for rung in ladder.rungs if rung.on_gpu and not rung.over_ranks)}</td></tr>"
+        for ladder in ladders)
+    table = ('<h2 id="all">All of them</h2><div class="wide"><table><thead><tr><th>ladder</th><th>on the cpu</th>'
+             f"<th>on a GPU</th></tr></thead><tbody>{rows}</tbody></table></div>")
+    page = "ladders/index.html"
+    site.document("docs/ladders.md", page, page, side, behind=table)

@@ -7,7 +7,7 @@ from results import DEVICES, duration, gpus, metric, power
 
 
 def device_anchor(device):
-    return next(word for word, name in DEVICES.items() if name == device)
+    return next((word for word, name in DEVICES.items() if name == device), device)
 
 
 def many_gpus(site, page, root):
@@ -48,7 +48,7 @@ def climbs_of(site, page, results, ladders, device):
 
 def write(site, results, ladders):
     page = "numbers.html"
-    devices = [d for d in DEVICES.values() if d in {f.device for f in results.figures} or "Two" in d]
+    devices = list(DEVICES.values()) + sorted({f.device for f in results.figures} - set(DEVICES.values()))
     side = [(page, "How to tell")] + [(f"{page}#{device_anchor(device)}", device.split(" (")[0]) for device in devices]
     parts = []
     for device in devices:

@@ -141,7 +141,7 @@ def read_sparse(records):
 
 def read_file(path, ladders):
     match = re.match(r"(\d{4}-\d{2}-\d{2})-([a-z0-9]+)-(.*)", path.stem)
-    date, device = match[1], DEVICES[match[2]]
+    date, device = match[1], DEVICES.get(match[2], match[2])
     records = [json.loads(line) for line in path.read_text().split("\n") if line.strip()]
     records += list(read_sparse(records))
     for record in records:
