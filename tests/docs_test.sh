@@ -14,12 +14,15 @@ blocks=$folder/blocks samples=$folder/samples run=$folder/run
 mkdir -p "$blocks" "$samples/bin"
 png=${WEFT_PNG:-1}
 
-# weft, on small problems: what takes long in the documentation takes moments here. Of demo, which climbs
-# every ladder and which tests/cli_test.sh runs, only the help.
+# weft, on small problems. demo and climb, which first measure the machine and which other tests run for
+# every ladder, only read their options.
 cat >"$samples/bin/weft" <<END
 #!/usr/bin/env bash
-[[ \$1 != demo ]] || exec "$weft" help demo
-[[ \$1 == climb || \$1 == nbody ]] || exec "$weft" "\$@"
+case \$1 in
+demo | climb) exec "$weft" "\$@" --help ;;
+nbody) ;;
+*) exec "$weft" "\$@" ;;
+esac
 arguments=()
 while [ \$# -gt 0 ]; do
     case \$1 in
@@ -28,7 +31,6 @@ while [ \$# -gt 0 ]; do
     *) arguments+=("\$1") && shift ;;
     esac
 done
-[[ \${arguments[0]} != climb || " \${arguments[*]} " == *" --n "* ]] || arguments+=(--n 1000)
 exec "$weft" "\${arguments[@]}"
 END
 chmod +x "$samples/bin/weft"

@@ -33,6 +33,18 @@ echo '<p>alone</p>' >"$site/alone.html"
 expect 1 'alone.html is more than 3 clicks away' python3 scripts/site/check.py "$site"
 rm "$site/alone.html"
 
+# A tree with a fault in its documentation: FILE, the line added, what is said.
+refuse() {
+    rm -rf "$folder/tree"
+    mkdir "$folder/tree"
+    scripts/sources.sh . | tar cf - -T - | tar xf - -C "$folder/tree"
+    echo "$2" >>"$folder/tree/$1"
+    expect 1 "$3" python3 "$folder/tree/scripts/site/build.py" "$folder/refused"
+}
+refuse docs/gpus.md 'See [x](none.md).' '^site: docs/gpus.md links to docs/none.md, which is not there$'
+refuse docs/fft.md 'See `weft_fftt`.' 'docs/fft.md: `weft_fftt` is in no public header'
+refuse docs/fft.md 'See [x](gpus.md#no-such).' 'no such anchor: gpus.html#no-such'
+
 # html MARKDOWN: what becomes of it.
 html() {
     printf '%b' "$1" | PYTHONPATH=scripts/site python3 -c '

@@ -164,4 +164,7 @@ def main(output):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    try:
+        main(Path(sys.argv[1]))
+    except ValueError as error:  # what the documentation or the sources have that is not understood
+        sys.exit(f"site: {error}")
