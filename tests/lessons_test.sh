@@ -50,7 +50,7 @@ pages=(docs/tutorial/[0-9]*.md)
 same 10 ${#pages[@]} 'number of lessons'
 for page in "${pages[@]}"; do check_lesson "$page"; done
 if [ "${WEFT_MPI:-0}" = 1 ]; then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0
     same "$(shown docs/tutorial/09-gpus.md | alike)" "$("$MPIRUN" --oversubscribe --bind-to none -np 3 \
         "$WEFT_BUILD/examples/lesson09_gpus" mpi:cpu:1 2>/dev/null | alike)" 'lesson 9 on three ranks'
 fi
