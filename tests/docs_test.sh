@@ -4,6 +4,7 @@
 # it runs, unless the comment right above the block says otherwise:
 #     <!-- not run: why -->        its commands and options of weft are looked up instead
 #     <!-- run by FILE -->         that test has the same lines, and is there
+#     <!-- all run by FILE -->     so are all blocks further down
 #     <!-- with: DECLARATIONS -->  C that stands inside of a function, with these (or "nothing") before it
 #   WEFT=build/weft WEFT_BUILD=build WEFT_SOURCE=. tests/docs_test.sh
 : "${WEFT_BUILD:?run me through ctest}" "${WEFT_SOURCE:?}" "${CC:=cc}"

@@ -22,6 +22,7 @@ from site_pages import Site, turns
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {  # the order of the guides; those that no group names come last
     "Begin": ["building", "places", "command"],
+    "Other languages": ["python", "languages", "recipes"],
     "Operations": ["precision", "matrices", "dense-solver", "sparse-solver", "fft", "images", "layers", "bodies", "blas"],
     "Many GPUs, many processes": ["gpus", "clusters", "when-a-gpu-fails"],
     "Speed": ["tuning", "timelines"],
@@ -37,7 +38,7 @@ def grouped_guides(root):
     groups = {heading: [f"docs/{name}.md" for name in names if f"docs/{name}.md" in left] for heading, names in GROUPS.items()}
     groups["More"] = [source for source in left if not any(source in group for group in groups.values())]
     groups["More"] += ["CONTRIBUTING.md", "CHANGELOG.md"]
-    return groups
+    return {heading: group for heading, group in groups.items() if group}
 
 
 def guides(root):

@@ -11,7 +11,7 @@ IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 ADDRESS = re.compile(r"&lt;(https?://[^&\s]+)&gt;")
 ITEM = re.compile(r"^( *)([-*]|\d+\.) +(.*)$")
-FENCE = re.compile(r"^( *)```\s*(\S*)\s*$")
+FENCE = re.compile(r"^( *)```\s*(\S*)[^`]*$")
 TABLE_RULE = re.compile(r"^\|?( *:?-+:? *\|)+ *:?-*:? *\|?$")
 
 
@@ -134,8 +134,10 @@ class Page:
             return end - k, ""
         fence = FENCE.match(line)
         if fence:
-            while not FENCE.match(lines[end]):
+            while end < len(lines) and not FENCE.match(lines[end]):
                 end += 1
+            if end == len(lines):
+                raise ValueError(f"a block of code that does not end: {line}")
             cut = len(fence[1])
             return end + 1 - k, highlight.block("\n".join(l[cut:] for l in lines[k + 1:end]), fence[2], self.call)
         if line.startswith("    "):

@@ -15,9 +15,9 @@ DOORS = [  # the top of every page: address, words
 ]
 
 
-# Names in the documentation that look like calls: a library, a target and a function of the build, and
-# the sample operation of docs/adding-an-operation.md.
-NO_CALLS = {"weft_blas", "weft_command", "weft_share_ptx", "weft_negate"}
+# Names in the documentation that look like calls: a library, a target and a function of the build, the
+# sample operation of docs/adding-an-operation.md, a module and a function of Fortran.
+NO_CALLS = {"weft_blas", "weft_command", "weft_share_ptx", "weft_negate", "weft_c", "weft_when"}
 
 
 class Site:
