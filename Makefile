@@ -93,6 +93,11 @@ fuzz: ## fuzz file readers and public calls with libFuzzer (clang); SECONDS_EACH
 	@cmake --build build-fuzz -j $(JOBS) --target weft_fuzzers
 	@scripts/fuzz.sh build-fuzz $(or $(SECONDS_EACH),60)
 
+.PHONY: site
+site: ## build the documentation as pages, build-site/index.html (Python's standard library alone)
+	@scripts/setup.sh site
+	@python3 scripts/site/build.py build-site
+
 .PHONY: install
 install: all ## install under PREFIX, /usr/local unless told otherwise
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
@@ -114,7 +119,7 @@ lint: ## clang-tidy and cppcheck over the C sources
 .PHONY: clean
 clean: ## remove every build folder
 	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint \
-	    build-mutants build-sample build-test
+	    build-mutants build-sample build-site build-test
 
 .PHONY: help
 help: ## show this list

@@ -58,7 +58,8 @@ set(man_script ${PROJECT_SOURCE_DIR}/scripts/man3.sh)
 add_custom_command(
     OUTPUT man/man3/weft.3
     COMMAND ${man_script} man/man3 ${PROJECT_VERSION} ${public_headers}
-    DEPENDS ${man_script} ${PROJECT_SOURCE_DIR}/scripts/man3.awk ${public_headers}
+    DEPENDS ${man_script} ${PROJECT_SOURCE_DIR}/scripts/headers.awk
+            ${PROJECT_SOURCE_DIR}/scripts/man3.awk ${public_headers}
     WORKING_DIRECTORY ${PROJECT_BINARY_DIR}
     COMMENT "Writing the manual pages of the library"
     VERBATIM)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A public header as a manual page in roff: comments become filled text, declarations stand before
 # the comment on them, and no line that is not filled is longer than a terminal of 80 columns takes.
-#   awk -v title=weft_scan -v version=1.0.0 -v folder=man3 -v see=NAMES -f man3.awk scan.h
+#   awk -v title=weft_scan -v version=1.0.0 -v folder=man3 -v see=NAMES \
+#       -f headers.awk -f man3.awk scan.h
 
 function escape(text) {
     gsub(/\\/, "\\e", text)
@@ -111,124 +112,25 @@ function put_declarations(width,    k, code, remark, inside, first, whole) {
     put(".EE")
 }
 
-function name_of(prototype) {
-    sub(/\(.*/, "", prototype)
-    sub(/.*[ *]/, "", prototype)
-    return prototype
-}
-function declare(line) { declaration[++declarations] = line }
-function offer(name) {
-    if (name == title || name in offered) return
-    offered[name] = 1
+function on_name(name) {
+    if (name == title) return
     names = names ", " name
     print ".so man3/" title ".3" > (folder "/" name ".3")
 }
-
-# A comment and the declarations that follow it without a blank line.
-function flush_group() {
-    if (!summary && comments) {
-        take_summary()
-    } else if (comments && !declarations && comment[1] ~ /^-+ .* -+$/) {
-        gsub(/^-+ | -+$/, "", comment[1])
-        put(".SS " escape(comment[1]))
-    } else if (declarations) {
-        put_declarations(WIDTH)
-        if (comments) {
-            put(".RS 4\n.PP")
-            put_comment(WIDTH - 4)
-            put(".RE")
-        }
-    } else if (comments) {
-        put_paragraph()
-        put_comment(WIDTH)
+function on_heading(text) { put(".SS " escape(text)) }
+function on_declarations() {
+    put_declarations(WIDTH)
+    if (comments) {
+        put(".RS 4\n.PP")
+        put_comment(WIDTH - 4)
+        put(".RE")
     }
-    comments = declarations = 0
 }
-
-# The first comment: its first sentence is what the page is about, the rest is its introduction.
-function take_summary(    k, text, end) {
-    for (k = 1; k <= comments && comment[k] !~ /^ *$/; k++) text = text (k > 1 ? " " : "") comment[k]
-    end = match(text, /\.( |$)/)
-    summary = end ? substr(text, 1, end - 1) : text
-    sub(/^[a-z]+: /, "", summary)
-    if (end && length(text) > end) {
-        comment[--k] = substr(text, end + 2)
-    }
-    for (end = 1; k + end - 1 <= comments; end++) comment[end] = comment[k + end - 1]
-    comments = end - 1
-    if (comments) put_comment(WIDTH)
+function on_text() {
+    put_paragraph()
+    put_comment(WIDTH)
 }
-
-BEGIN {
-    WIDTH = 72     # of 80 columns, where pages are indented by 7 and one stays free
-    fixed = "\001" # a space at which no line is broken
-}
-/SPDX-License/ { next }
-in_comment {
-    line = $0
-    in_comment = line !~ /\*\/ *$/
-    sub(/^ \*\/ *$/, "", line)
-    sub(/^ \* ?/, "", line)
-    sub(/ *\*\/ *$/, "", line)
-    comment[++comments] = line
-    next
-}
-/^#ifdef __cplusplus/ { foreign = 1; next }
-/^# *(else|endif)/ { foreign = 0; next }
-foreign { next }
-/^ *$/ && !open { flush_group(); next }
-/^\/\*/ {
-    if (declarations || comments) flush_group()
-    line = $0
-    in_comment = line !~ /\*\/ *$/
-    sub(/^\/\* ?/, "", line)
-    sub(/ *\*\/ *$/, "", line)
-    comment[++comments] = line
-    next
-}
-macro { # the rest of one
-    macro = /\\$/
-    line = $0
-    sub(/^ */, "", line)
-    sub(/ *\\$/, "", line)
-    if (wanted == "WEFT") declaration[declarations] = declaration[declarations] " " line
-    next
-}
-/^# *define WEFT_[A-Z]*_H$/ { next }
-/^# *define / {
-    macro = /\\$/
-    line = $0
-    sub(/^# *define /, "", line)
-    sub(/ *\\$/, "", line)
-    wanted = substr(line, 1, 4)
-    if (wanted == "WEFT") {
-        declare("#define " line)
-    } else if (line !~ /^weft_[a-z_]*_of\(/ || line ~ /^weft_type_of/) {
-        sub(/\).*/, ")", line)
-        declare(line)
-        name = line
-        sub(/\(.*/, "", name)
-        offer(name)
-    }
-    next
-}
-/^#/ { flush_group(); next }
-/^WEFT_API/ {
-    sub(/^WEFT_API /, "")
-    declare("")
-    open = 1
-}
-open { # a prototype, up to its semicolon
-    line = $0
-    sub(/^ +/, "", line)
-    declaration[declarations] = declaration[declarations] (declaration[declarations] ? " " : "") line
-    open = line !~ /;/
-    if (!open) offer(name_of(declaration[declarations]))
-    next
-}
-{ declare($0) }
-END {
-    flush_group()
+function on_end(    count, page, k, out) {
     out = folder "/" title ".3"
     printf ".TH %s 3 \"\" \"weft %s\" \"weft manual\"\n.nr HY 0\n.nh\n.ad l\n", toupper(title), version > out
     printf ".SH NAME\n%s%s \\- %s\n", title, names, escape(summary) > out
@@ -240,4 +142,9 @@ END {
         if (page[k] != title) printf ",\n.BR %s (3)", page[k] > out
     }
     print "" > out
+}
+
+BEGIN {
+    WIDTH = 72     # of 80 columns, where pages are indented by 7 and one stays free
+    fixed = "\001" # a space at which no line is broken
 }

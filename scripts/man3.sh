@@ -22,5 +22,5 @@ done
 for header in "$@"; do
     case $header in *export.h) continue ;; esac
     awk -v see="$see" -v title="$(title_of "$header")" -v version="$version" -v folder="$folder" \
-        -f "$(dirname "$0")/man3.awk" "$header"
+        -f "$(dirname "$0")/headers.awk" -f "$(dirname "$0")/man3.awk" "$header"
 done

@@ -3,7 +3,7 @@
 # Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
 # command and stops. Quick and quiet when nothing is missing. What the tests only wish for, MPI, it
 # installs where it may, and does without elsewhere. It never installs CUDA.
-#   scripts/setup.sh build|test|mpi|acc|format|lint|fuzz|ci
+#   scripts/setup.sh build|test|mpi|acc|format|lint|fuzz|site|ci
 set -euo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -73,6 +73,11 @@ need_fuzz() {
     need pkg-config --exists cmocka -- libcmocka-dev
 }
 
+need_site() {
+    need have python3 -- python3
+    need have awk -- gawk
+}
+
 purpose=${1:-test}
 look() {
     missing=()
@@ -84,13 +89,14 @@ look() {
     format) need_format ;;
     lint) need_lint ;;
     fuzz) need_fuzz ;;
+    site) need_site ;;
     ci)
         need_test
         need_format
         need has_blas_testers -- libblas-test
         ;;
     *)
-        echo "usage: $0 build|test|mpi|acc|format|lint|fuzz|ci" >&2
+        echo "usage: $0 build|test|mpi|acc|format|lint|fuzz|site|ci" >&2
         exit 2
         ;;
     esac

@@ -4,12 +4,18 @@
 #   WEFT=build/weft tests/cli_test.sh        places: WEFT_TEST_PLACES="cpu:2 gpu"
 . "$(dirname "$0")/command.sh"
 
+# What bash offers for the last word of a line.
+completed() {
+    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft; echo "${COMPREPLY[@]}"' - \
+        "$folder/weft.bash" "$@"
+}
+
 test_help() {
     local command
     expect 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "$weft" --version
     expect 0 'weft demo' "$weft" help
     expect 0 'weft demo' "$weft" --help
-    expect 2 'weft demo' "$weft"
+    expect 2 'Four things to try' "$weft"
     for command in $(commands); do
         expect 0 "usage: weft $command" "$weft" help $command
         expect 0 "usage: weft $command" "$weft" $command --help
@@ -30,6 +36,14 @@ test_help() {
         COMP_WORDS=(weft solve --variant ""); COMP_CWORD=3; _weft; echo -n "${COMPREPLY[@]} "
         COMP_WORDS=(weft solve "$2/"); COMP_CWORD=2; _weft; echo "${COMPREPLY[@]}"' - \
         "$folder/weft.bash" "$folder")" 'completion of weft solve'
+    same '--rhs --repeat' "$(completed weft solve A.mtx --refine 2 --r)" 'an option that is there'
+    same '--refine --repeat' "$(completed weft solve -b b.npy A.mtx --r)" 'an option that is there as a letter'
+    same '--refine' "$(completed weft solve --repeat = 3 --re)" 'an option that is there with ='
+    same 'scan' "$(completed weft climb sca)" 'an operand'
+    same '' "$(completed weft climb scan s)" 'an operand too many'
+    same 'cpu' "$(completed weft gemm -p c)" 'a place'
+    same '' "$(completed weft gemm -p m)" 'place mpi, of a command that does not work there'
+    same 'mpi' "$(completed weft sort -p m)" 'place mpi'
     expect 0 'left_looking multifrontal' "$weft" help solve
     expect 0 'dissect best$' "$weft" help analyze
     expect 0 '#compdef weft' "$weft" help --completion zsh

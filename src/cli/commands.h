@@ -104,6 +104,9 @@ wi_exit wi_usage(const wi_command *command, const char *format, ...)
 wi_exit wi_usage_word(const wi_command *command, const char *what, const char *given,
                       wi_lister *list);
 
+/* What `weft` alone prints: four lines that work in any folder. */
+void wi_print_greeting(void);
+
 /* Parts of `weft help`. */
 void wi_print_overview(void);
 void wi_print_command_help(const wi_command *command);

@@ -74,22 +74,59 @@ static void print_bash_values(const wi_command *command) {
     }
 }
 
+/* bash: the options as --NAME, --NAME= if they take a value, with the letter behind as :X, and the
+ * operands: words, the suffixes of files, and how many there may be. */
 static void print_bash_command(const wi_command *command) {
-    printf("        %s) words='", command->name);
+    printf("        %s) options='", command->name);
+    const char *blank = "";
     for (const wi_option *at = wi_next_option(command, NULL); at;
          at = wi_next_option(command, at)) {
-        if (!at->hidden)
-            printf("--%s ", at->name);
+        if (at->hidden)
+            continue;
+        printf("%s--%s%s", blank, at->name, at->value ? "=" : "");
+        if (at->letter)
+            printf(":%c", at->letter);
+        blank = " ";
     }
+    fputs("'; words='", stdout);
     print_listed(command, command->list_operands);
-    printf("'; files='%s' ;;\n", command->suffixes ? command->suffixes : "");
+    printf("'; files='%s'; most=%zu ;;\n", command->suffixes ? command->suffixes : "",
+           command->most_operands);
 }
+
+/* bash: leaves in `options` what is not on the command line yet, and counts its operands. */
+static const char bash_what_is_there[] =
+    "    for ((k = 2; k < COMP_CWORD; k++)); do\n"
+    "        given=${COMP_WORDS[k]}\n"
+    "        case $given in\n"
+    "        --?*) match=\"*\\ $given[=: ]*\" ;;\n"
+    "        -?) match=\"*:${given#-} *\" ;;\n"
+    "        *) ((operands++)); continue ;;\n"
+    "        esac\n"
+    "        [[ \" $options \" == $match ]] || continue\n"
+    "        for option in $options; do\n"
+    "            if [[ \" $option \" == $match ]]; then\n"
+    "                options=\" $options \"\n"
+    "                options=${options/ $option / }\n"
+    "                if [[ $option == *=* ]]; then ((k++)); fi\n"
+    "                if [[ $option == *=* && ${COMP_WORDS[k]} == '=' ]]; then ((k++)); fi\n"
+    "            fi\n"
+    "        done\n"
+    "    done\n"
+    "    for option in $options; do\n"
+    "        option=${option%:*}\n"
+    "        offered+=\" ${option%=}\"\n"
+    "    done\n"
+    "    if ((operands >= most)); then\n"
+    "        words= files=\n"
+    "    fi\n";
 
 static void print_bash(void) {
     fputs("# bash completion for weft\n"
           "_weft() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local command=${COMP_WORDS[1]} words= files= suffix op\n"
+          "    local command=${COMP_WORDS[1]} words= files= most=0 suffix op\n"
+          "    local options= offered= operands=0 given match option k\n"
           "    COMPREPLY=()\n"
           "    if [[ $word == '=' ]]; then\n"
           "        word=\n"
@@ -110,8 +147,9 @@ static void print_bash(void) {
     fputs("    esac\n    case $command in\n", stdout);
     for (size_t k = 0; k < wi_command_count; k++)
         print_bash_command(wi_commands[k]);
-    fputs("    esac\n"
-          "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+    fputs("    esac\n", stdout);
+    fputs(bash_what_is_there, stdout);
+    fputs("    COMPREPLY=($(compgen -W \"$offered $words\" -- \"$word\"))\n"
           "    if [[ $files ]]; then\n"
           "        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(\n"
           "            for suffix in $files; do\n"
@@ -260,7 +298,10 @@ static void print_fish_rungs(const wi_command *command, const wi_option *option)
 }
 
 static void print_fish_option(const wi_command *command, const wi_option *option) {
-    printf("complete -c weft -n '__weft_runs %s' -l %s", command->name, option->name);
+    printf("complete -c weft -n '__weft_runs %s; and not __fish_contains_opt ", command->name);
+    if (option->letter)
+        printf("-s %c ", option->letter);
+    printf("%s' -l %s", option->name, option->name);
     if (option->letter)
         printf(" -s %c", option->letter);
     if (option->value)

@@ -34,15 +34,30 @@ static void print_meaning(const char *text, int column, const char *meaning, int
                      (size_t)meaning_column);
 }
 
+static void print_title(void) {
+    printf("%sweft %s%s: ", bold(), weft_version(), plain());
+    wi_print_wrapped("data-parallel algorithms on CPU cores and GPUs",
+                     strlen("weft : ") + strlen(weft_version()), 2);
+}
+
+void wi_print_greeting(void) {
+    print_title();
+    print_heading("Four things to try");
+    print_meaning("weft demo", 2, "every operation, beside the loop you would write", 26);
+    print_meaning("weft climb scan", 2, "one algorithm, from the textbook to the fastest", 26);
+    print_meaning("weft precision --demo", 2, "what rounding does to a sum", 26);
+    printf("  weft generate laplace3d 30 -o A.mtx && weft solve A.mtx\n");
+    print_meaning("", 2, "a sparse system of 27,000 unknowns, solved", 26);
+    printf("\n`weft help` lists all commands; `weft help COMMAND` explains one.\n");
+}
+
 void wi_print_overview(void) {
     int longest = 0;
     for (size_t k = 0; k < wi_command_count; k++) {
         const int length = (int)strlen(wi_commands[k]->name);
         longest = length > longest ? length : longest;
     }
-    printf("%sweft %s%s: ", bold(), weft_version(), plain());
-    wi_print_wrapped("data-parallel algorithms on CPU cores and GPUs",
-                     strlen("weft : ") + strlen(weft_version()), 2);
+    print_title();
     printf("\nusage: weft COMMAND [OPTIONS] [OPERANDS]\n");
     print_heading("Commands");
     for (size_t k = 0; k < wi_command_count; k++)

@@ -35,7 +35,7 @@ static wi_exit run_command(const char *name, int count, char **words) {
 
 static wi_exit dispatch(int count, char **words) {
     if (count < 2) {
-        wi_print_overview();
+        wi_print_greeting();
         return WI_EXIT_USAGE;
     }
     if (strcmp(words[1], "--version") == 0) {

@@ -4,12 +4,15 @@
 
 #include <string.h>
 
+/* The places that this build has and the command works on. */
 static void list_places(const wi_command *command, wi_words *words) {
-    (void)command;
     wi_words_add(words, "cpu");
+#ifdef WEFT_CUDA
     wi_words_add(words, "gpu");
     wi_words_add(words, "gpus");
-    wi_words_add(words, "mpi");
+#endif
+    if (!command || command->over_ranks)
+        wi_words_add(words, "mpi");
 }
 
 void wi_list_types(const wi_command *command, wi_words *words) {
