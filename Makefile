@@ -7,15 +7,18 @@ PREFIX ?= /usr/local
 CMAKE_ARGS ?=
 MAKEFLAGS += --no-print-directory
 
-CONFIGURE = cmake -S . -G "Unix Makefiles" $(CMAKE_ARGS)
+# Ninja where there is one: it looks at every file once, make in each of 250 targets. A folder keeps
+# what it was configured with first.
+configured = $(wildcard $(1)/build.ninja $(1)/Makefile)
+generator = $(if $(wildcard $(1)/Makefile),Unix Makefiles,$(if $(NINJA),Ninja,Unix Makefiles))
+configure = cmake -S . -B $(1) -G "$(call generator,$(1))" $(CMAKE_ARGS)
+NINJA := $(shell command -v ninja)
 CTEST = ctest --output-on-failure
 
 .PHONY: all
-all: $(BUILD)/Makefile ## build the library and the command, build/weft
+all: ## build the library and the command, build/weft
+	@$(if $(call configured,$(BUILD)),,$(call configure,$(BUILD)) -DWEFT_TESTS=OFF)
 	@cmake --build $(BUILD) -j $(JOBS)
-
-$(BUILD)/Makefile:
-	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=OFF
 
 .PHONY: setup
 setup: ## install what a build and the tests need, or say what is missing
@@ -37,21 +40,21 @@ DEMO_BUILD = $(if $(GPU)$(wildcard $(BUILD)/weft),$(BUILD),build-demo)
 .PHONY: demo
 demo: ## set up, build, and show every operation on the best place of this machine
 	@scripts/setup.sh build
-	@$(CONFIGURE) -B $(DEMO_BUILD) \
+	@$(call configure,$(DEMO_BUILD)) \
 	    $(if $(filter build-demo,$(DEMO_BUILD)),-DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_ISA=NATIVE)
 	@cmake --build $(DEMO_BUILD) -j $(JOBS) --target weft_command
 	@$(DEMO_BUILD)/weft demo
 
 # Kernels that nothing here can run are compiled only to see that they compile: to PTX, with little
 # optimisation, in a folder of its own, so that what is installed from $(BUILD) is whole.
-TEST_BUILD = $(if $(GPU)$(wildcard $(BUILD)/Makefile),$(BUILD),build-test)
+TEST_BUILD = $(if $(GPU)$(call configured,$(BUILD)),$(BUILD),build-test)
 QUICK_KERNELS = $(if $(filter build-test,$(TEST_BUILD)),-DCMAKE_CUDA_ARCHITECTURES=90-virtual \
     -DWEFT_QUICK_KERNELS=ON)
 
 .PHONY: test
 test: ## set up, build, and run all tests
 	@scripts/setup.sh test
-	@$(CONFIGURE) -B $(TEST_BUILD) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(QUICK_KERNELS)
+	@$(call configure,$(TEST_BUILD)) -DWEFT_TESTS=ON -DWEFT_EMU=ON $(QUICK_KERNELS)
 	@cmake --build $(TEST_BUILD) -j $(JOBS)
 	@scripts/test.sh $(TEST_BUILD) $(JOBS)
 	@echo "test: all passed"
@@ -59,7 +62,7 @@ test: ## set up, build, and run all tests
 .PHONY: test-asan
 test-asan: ## the tests, emu's too, under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/setup.sh test
-	@$(CONFIGURE) -B build-asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_SANITIZE=ON \
+	@$(call configure,build-asan) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_SANITIZE=ON \
 	    -DWEFT_CUDA=OFF -DWEFT_TESTS=ON -DWEFT_EMU=ON
 	@cmake --build build-asan -j $(JOBS)
 	@cd build-asan && $(CTEST) -j $(JOBS)
@@ -74,21 +77,21 @@ test-all: test ## all cases and seeds, counts beyond 2^32, a minute of each fuzz
 .PHONY: gpu-test
 gpu-test: ## the tests on place gpu, then under compute-sanitizer
 	@scripts/setup.sh test
-	@$(CONFIGURE) -B $(BUILD) -DWEFT_TESTS=ON -DWEFT_CUDA=ON
+	@$(call configure,$(BUILD)) -DWEFT_TESTS=ON -DWEFT_CUDA=ON
 	@cmake --build $(BUILD) -j $(JOBS)
 	@scripts/gpu_test.sh $(BUILD)
 
 .PHONY: bench
 bench: ## race the peers in bench/peers and climb every ladder, as JSON lines
 	@scripts/setup.sh build
-	@$(CONFIGURE) -B $(BUILD) -DWEFT_BENCH=ON
+	@$(call configure,$(BUILD)) -DWEFT_BENCH=ON
 	@cmake --build $(BUILD) -j $(JOBS)
 	@scripts/bench.sh $(BUILD)
 
 .PHONY: fuzz
 fuzz: ## fuzz file readers and public calls with libFuzzer (clang); SECONDS_EACH=60
 	@scripts/setup.sh fuzz
-	@CC=clang $(CONFIGURE) -B build-fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_FUZZ=ON \
+	@CC=clang $(call configure,build-fuzz) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_FUZZ=ON \
 	    -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF
 	@cmake --build build-fuzz -j $(JOBS) --target weft_fuzzers
 	@scripts/fuzz.sh build-fuzz $(or $(SECONDS_EACH),60)
@@ -113,7 +116,7 @@ format-check: ## fail if `make format` would change a file
 .PHONY: lint
 lint: ## clang-tidy and cppcheck over the C sources
 	@scripts/setup.sh lint
-	@$(CONFIGURE) -B build-lint -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF
+	@$(call configure,build-lint) -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF
 	@scripts/lint.sh build-lint
 
 .PHONY: clean

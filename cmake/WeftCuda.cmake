@@ -72,8 +72,13 @@ if(WEFT_CUDA_ON)
                              -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
     # Without exceptions, RTTI and guarded statics the kernels' host code needs no libstdc++, so C
     # programs link with nothing but the C runtime.
-    # The host code only launches: -O1 compiles it faster.
-    set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-O1)
+    set(WEFT_KERNEL_OPTIONS -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics)
+    if(WEFT_QUICK_KERNELS) # nvcc's own -O3 is for the host code, which nothing runs there, alone
+        string(REGEX REPLACE "(^| )-O[0-9s]" "" CMAKE_CUDA_FLAGS_RELEASE
+               "${CMAKE_CUDA_FLAGS_RELEASE}")
+    else()
+        list(APPEND WEFT_KERNEL_OPTIONS -Xcompiler=-O1) # where the type of build names no level
+    endif()
     target_include_directories(weft_flags INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(weft_flags INTERFACE CUDA::cudart_static)
 endif()

@@ -18,8 +18,9 @@ if(WEFT_NESTED)
     set(nested_object ${PROJECT_BINARY_DIR}/weft_nested.o)
     add_custom_command(
         OUTPUT ${nested_object}
-        COMMAND ${CMAKE_LINKER} -r -o ${nested_object} --whole-archive $<TARGET_FILE:weft_nested>
-                --no-whole-archive ${WEFT_DEVICE_RUNTIME}
+        # Without groups: what is local in the end must not take the place of other objects' copies.
+        COMMAND ${CMAKE_LINKER} -r --force-group-allocation -o ${nested_object} --whole-archive
+                $<TARGET_FILE:weft_nested> --no-whole-archive ${WEFT_DEVICE_RUNTIME}
         COMMAND
             ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=wi_* --rename-section
             __nv_relfatbin=wi_relfatbin --rename-section __nv_module_id=wi_module_id

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# scripts/size.sh says what takes room in the library, and refuses one that is too large; one with
+# kernels for the usual architectures, as it is installed, stays below the size it had.
+set -euo pipefail
+build=${WEFT_BUILD:?} source=${WEFT_SOURCE:?}
+most_mb=31
+
+said=$("$source/scripts/size.sh" "$build" 0.001 2>&1) && {
+    echo "size_test: a library above the limit was not refused" >&2
+    exit 1
+}
+echo "$said"
+grep -q "^size: libweft.so is larger than 0.001 MB" <<<"$said"
+
+# The rows add up to the last one, as far as rounding lets them.
+awk '$1 == "all" { wanted = $NF; next }
+    $1 != "kB" && NF > 2 && $NF ~ /^[0-9]+$/ { sum += $NF; rows++; scan = scan || $1 == "scan" }
+    END { exit !(scan && rows > 10 && sum - wanted < rows && wanted - sum < rows) }' <<<"$said" || {
+    echo "size_test: the table does not add up" >&2
+    exit 1
+}
+
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+if [ "$(cached CMAKE_CUDA_ARCHITECTURES)" = "80-real;90" ] &&
+    [ "$(cached WEFT_QUICK_KERNELS)$(cached CMAKE_BUILD_TYPE)" = OFFRelease ]; then
+    "$source/scripts/size.sh" "$build" "$most_mb" >/dev/null
+fi
+echo "size_test: passed"
