@@ -14,7 +14,7 @@ foreach(kind Shared Static)
     install(EXPORT weft${kind}Targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_FOLDER})
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft ${PROJECT_BINARY_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 # The pkg-config files name what the archive needs beside itself.
 set(private_libraries -lm -lpthread -ldl)
