@@ -50,6 +50,20 @@ void test_core(weft::context &ctx) {
     REFUSED(ctx, WEFT_EARG, "y has 3", weft::sort(ctx, WEFT_ASCENDING, std::vector<int>(4), y));
 }
 
+static void count_errors(void *user, weft_status, const char *) {
+    ++*static_cast<int *>(user);
+}
+
+static void test_hooks(weft::context &ctx) {
+    int errors = 0;
+    OK(ctx.on_error(count_errors, &errors));
+    REFUSED(ctx, WEFT_EARG, "nothing", ctx.use("nothing", "serial"));
+    CHECK(errors == 1);
+    OK(ctx.on_error(nullptr, nullptr));
+    weft::context closed;
+    REFUSED(closed, WEFT_EARG, "blocks", weft::set_allocator(nullptr));
+}
+
 static void test_open() {
     auto ctx = OK(weft::context::open("cpu:1"));
     weft::context moved = std::move(ctx);
@@ -69,6 +83,7 @@ int main() {
     auto ctx = OK(weft::context::open("cpu:2"));
     test_memory(ctx);
     test_core(ctx);
+    test_hooks(ctx);
     test_elements(ctx);
     test_reduce(ctx);
     test_order(ctx);

@@ -149,6 +149,9 @@ static void test_matrices(weft::context &ctx, const std::string &path) {
     OK(a.write(ctx, path.c_str()));
     CHECK(OK(weft::sparse::read(ctx, path.c_str())).entries() == 3);
     CHECK(OK(weft::sparse::read_as(ctx, path.c_str(), WEFT_SYMMETRIC_LOWER, 0)).entries() == 3);
+    const std::string text = OK(a.write_memory(ctx));
+    CHECK(text.rfind("%%MatrixMarket", 0) == 0);
+    CHECK(OK(weft::sparse::read_memory(ctx, text, WEFT_GENERAL, 0)).entries() == 3);
     OK(a.update(ctx, vector<double>{8, 2, 5}));
     vector<double> y(2);
     const vector<double> x = {1, 1};
@@ -173,6 +176,8 @@ void test_sparse(weft::context &ctx) {
     OK(plan.save(ctx, path.c_str()));
     plan = OK(weft::chol::load(ctx, path.c_str()));
     std::remove(path.c_str());
+    const vector<unsigned char> saved = OK(plan.save_memory(ctx));
+    plan = OK(weft::chol::load_memory(ctx, saved));
     CHECK(OK(plan.report(ctx)).n == 2);
     CHECK(plan.permutation()[0] + plan.permutation()[1] == 1);
     int calls = 0;

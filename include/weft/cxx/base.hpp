@@ -190,6 +190,9 @@ class context {
     result<void> sync() {
         return finish(weft_sync(get()));
     }
+    result<void> on_error(weft_error_handler handler, void *user) {
+        return finish(weft_on_error(get(), handler, user));
+    }
     result<void> trace_begin(const char *path) {
         return finish(weft_trace_begin(get(), path));
     }
@@ -312,6 +315,12 @@ class call {
 };
 
 /* ---- memory of a place ---- */
+
+/* nullptr goes back to the allocator of C. */
+inline result<void> set_allocator(const weft_allocator *allocator) {
+    const weft_status status = weft_set_allocator(allocator);
+    return detail::finish(status, weft_message(nullptr));
+}
 
 namespace detail {
 

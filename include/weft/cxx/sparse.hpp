@@ -3,6 +3,9 @@
 #ifndef WEFT_CXX_SPARSE_HPP
 #define WEFT_CXX_SPARSE_HPP
 
+#include <string>
+#include <vector>
+
 #include "weft/cxx/dense.hpp"
 
 namespace weft {
@@ -60,6 +63,27 @@ class sparse {
 
     result<void> write(context &ctx, const char *path) const {
         return call(ctx, "weft::sparse::write").run(weft_sparse_write, get(), path);
+    }
+    /* `text` is an array of bytes. */
+    template <class M>
+    static result<sparse> read_memory(context &ctx, const M &text, weft_storage storage,
+                                      double symmetry_tolerance) {
+        return call(ctx, "weft::sparse::read_memory")
+            .make<sparse>(weft_sparse_read_memory, detail::data(text),
+                          detail::size(text) * detail::width<M>, storage, symmetry_tolerance);
+    }
+    /* Gives the text of a file. */
+    result<std::string> write_memory(context &ctx) const {
+        std::string text;
+        const auto work = [&](weft_context *c) {
+            std::size_t bytes = 0;
+            const weft_status status = weft_sparse_write_memory(c, get(), nullptr, 0, &bytes);
+            text.resize(bytes);
+            return status == WEFT_OK
+                       ? weft_sparse_write_memory(c, get(), text.data(), bytes, &bytes)
+                       : status;
+        };
+        return call(ctx, "weft::sparse::write_memory").give(text, work);
     }
     result<void> update(context &ctx, span<const double> value) {
         return call(ctx, "weft::sparse::update")
@@ -125,6 +149,25 @@ class chol {
     }
     result<void> save(context &ctx, const char *path) const {
         return call(ctx, "weft::chol::save").run(weft_chol_save, get(), path);
+    }
+
+    /* `saved` is an array of bytes that save_memory gave. */
+    template <class M>
+    static result<chol> load_memory(context &ctx, const M &saved) {
+        return call(ctx, "weft::chol::load_memory")
+            .make_last<chol>(weft_chol_load_memory, detail::data(saved),
+                             detail::size(saved) * detail::width<M>);
+    }
+    result<std::vector<unsigned char>> save_memory(context &ctx) const {
+        std::vector<unsigned char> saved;
+        const auto work = [&](weft_context *c) {
+            std::size_t bytes = 0;
+            const weft_status status = weft_chol_save_memory(c, get(), nullptr, 0, &bytes);
+            saved.resize(bytes);
+            return status == WEFT_OK ? weft_chol_save_memory(c, get(), saved.data(), bytes, &bytes)
+                                     : status;
+        };
+        return call(ctx, "weft::chol::save_memory").give(saved, work);
     }
 
     result<weft_chol_report> report(context &ctx) const {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A C++ program that uses weft.hpp of an installed weft; the installation test compiles and runs it.
+/* A C++ program that uses weft.hpp of an installed weft; the installation test compiles and runs
+ * it.
  */
 #include <iostream>
 #include <vector>
