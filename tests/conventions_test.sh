@@ -19,7 +19,7 @@ breach_lines() {
 
 # The sources, wherever they are but in build folders.
 sources() {
-    scripts/sources.sh | grep -E '\.([ch]|cu|cuh|inc|cpp|hpp|sh|def|map|cmake)$|(^|/)(CMakeLists\.txt|Makefile)$|^\.ci/run$'
+    scripts/sources.sh | grep -E '\.([ch]|cu|cuh|inc|cpp|hpp|f90|sh|def|map|cmake)$|(^|/)(CMakeLists\.txt|Makefile)$|^\.ci/run$'
 }
 code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp|hpp)$'; }
 
