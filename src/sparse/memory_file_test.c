@@ -22,7 +22,15 @@ static weft_sparse *generated(weft_context *ctx) {
     return m;
 }
 
-/* The contents of a file in memory; free them. */
+/* A file for `path`, in memory. */
+static int open_file(char path[64]) {
+    const int file = memfd_create("saved", 0);
+    assert_true(file >= 0);
+    snprintf(path, 64, "/proc/self/fd/%d", file);
+    return file;
+}
+
+/* The contents of a file; free them. */
 static unsigned char *contents(int file, size_t *bytes) {
     *bytes = (size_t)lseek(file, 0, SEEK_END);
     unsigned char *const all = malloc(*bytes);
@@ -40,8 +48,7 @@ static void matrix(weft_context *ctx) {
     weft_sparse *const m = generated(ctx), *again;
     char path[64];
     size_t bytes = 0, in_file;
-    const int file = memfd_create("matrix", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = open_file(path);
     assert_int_equal(weft_sparse_write(ctx, m, path), WEFT_OK);
     unsigned char *const want = contents(file, &in_file);
     assert_int_equal(weft_sparse_write_memory(ctx, m, NULL, 0, &bytes), WEFT_OK);
@@ -83,12 +90,10 @@ static weft_chol *analyzed(weft_context *ctx, const weft_sparse *m) {
 
 static void plan(weft_context *ctx) {
     weft_sparse *const m = generated(ctx);
-    const size_t n = weft_sparse_rows(m);
     weft_chol *const plan = analyzed(ctx, m), *again;
     char path[64];
     size_t bytes = 0, in_file;
-    const int file = memfd_create("plan", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = open_file(path);
     assert_int_equal(weft_chol_save(ctx, plan, path), WEFT_OK);
     unsigned char *const want = contents(file, &in_file);
     assert_int_equal(weft_chol_save_memory(ctx, plan, NULL, 0, &bytes), WEFT_OK);
@@ -103,14 +108,11 @@ static void plan(weft_context *ctx) {
     check_behind(memory, bytes);
 
     assert_int_equal(weft_chol_load_memory(ctx, memory, bytes, &again), WEFT_OK);
-    double *const x = malloc(2 * n * sizeof *x), *const y = x + n;
-    for (size_t i = 0; i < n; i++)
-        x[i] = y[i] = (double)i;
-    assert_int_equal(weft_chol_factor(ctx, plan, m), WEFT_OK);
+    unsigned char *const twice = malloc(bytes);
+    assert_int_equal(weft_chol_save_memory(ctx, again, twice, bytes, &bytes), WEFT_OK);
+    assert_memory_equal(twice, want, in_file);
     assert_int_equal(weft_chol_factor(ctx, again, m), WEFT_OK);
-    assert_int_equal(weft_chol_solve(ctx, plan, m, NULL, 1, x, n, x, n), WEFT_OK);
-    assert_int_equal(weft_chol_solve(ctx, again, m, NULL, 1, y, n, y, n), WEFT_OK);
-    assert_memory_equal(x, y, n * sizeof *x);
+    free(twice);
     weft_chol_destroy(again);
     for (size_t k = 0; k < bytes; k += 1 + bytes / 60) {
         again = plan;
@@ -127,7 +129,6 @@ static void plan(weft_context *ctx) {
     }
     free(memory - 1);
     free(want);
-    free(x);
     weft_chol_destroy(plan);
     weft_sparse_destroy(m);
 }

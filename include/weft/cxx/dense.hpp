@@ -34,18 +34,33 @@ auto as_matrix(X &&x, std::size_t rows, std::size_t cols, unsigned how = 0) {
 
 /* ---- products ---- */
 
+namespace detail {
+
+struct product_shape {
+    std::size_t m, n, k;
+};
+
+/* Checks that C = op(A) op(B) fits. */
+template <class A, class B, class C>
+product_shape check_product(call &c, unsigned how, const matrix<A> &a, const matrix<B> &b,
+                            const matrix<C> &out) {
+    const bool ta = how & WEFT_TRANSPOSE_A, tb = how & WEFT_TRANSPOSE_B;
+    const product_shape s = {op_rows(a, ta), op_cols(b, tb), op_cols(a, ta)};
+    c.same<A, B>("b", op_rows(b, tb), s.n, s.k, s.n)
+        .equals("c", "rows", out.rows, s.m)
+        .equals("c", "columns", out.cols, s.n);
+    return s;
+}
+
+} // namespace detail
+
 template <class A, class B, class C>
 result<void> gemm(context &ctx, unsigned how, double alpha, matrix<A> a, matrix<B> b, double beta,
                   matrix<C> c) {
-    const bool ta = how & WEFT_TRANSPOSE_A, tb = how & WEFT_TRANSPOSE_B;
-    const std::size_t m = detail::op_rows(a, ta), k = detail::op_cols(a, ta);
-    const std::size_t n = detail::op_cols(b, tb);
-    return call(ctx, "weft::gemm")
-        .same<A, B>("b", detail::op_rows(b, tb), n, k, n)
-        .equals("c", "rows", c.rows, m)
-        .equals("c", "columns", c.cols, n)
-        .run(weft_gemm, how, type_of<A>, type_of<C>, m, n, k, alpha, a.data, a.ld, b.data, b.ld,
-             beta, c.data, c.ld);
+    call checked(ctx, "weft::gemm");
+    const auto s = detail::check_product(checked, how, a, b, c);
+    return checked.run(weft_gemm, how, type_of<A>, type_of<C>, s.m, s.n, s.k, alpha, a.data, a.ld,
+                       b.data, b.ld, beta, c.data, c.ld);
 }
 
 /* `count` products; each matrix is the first of its kind, and the others follow at the stride. */
@@ -53,15 +68,11 @@ template <class A, class B, class C>
 result<void> gemm_batch_strided(context &ctx, unsigned how, double alpha, matrix<A> a,
                                 std::size_t stride_a, matrix<B> b, std::size_t stride_b,
                                 double beta, matrix<C> c, std::size_t stride_c, std::size_t count) {
-    const bool ta = how & WEFT_TRANSPOSE_A, tb = how & WEFT_TRANSPOSE_B;
-    const std::size_t m = detail::op_rows(a, ta), k = detail::op_cols(a, ta);
-    const std::size_t n = detail::op_cols(b, tb);
-    return call(ctx, "weft::gemm_batch_strided")
-        .same<A, B>("b", detail::op_rows(b, tb), n, k, n)
-        .equals("c", "rows", c.rows, m)
-        .equals("c", "columns", c.cols, n)
-        .run(weft_gemm_batch_strided, how, type_of<A>, type_of<C>, m, n, k, alpha, a.data, a.ld,
-             stride_a, b.data, b.ld, stride_b, beta, c.data, c.ld, stride_c, count);
+    call checked(ctx, "weft::gemm_batch_strided");
+    const auto s = detail::check_product(checked, how, a, b, c);
+    return checked.run(weft_gemm_batch_strided, how, type_of<A>, type_of<C>, s.m, s.n, s.k, alpha,
+                       a.data, a.ld, stride_a, b.data, b.ld, stride_b, beta, c.data, c.ld, stride_c,
+                       count);
 }
 
 /* The matrices lie at the addresses in a, b and c, arrays of const T * and U *. */

@@ -67,15 +67,25 @@ result<void> lu_solve_batch_strided(context &ctx, unsigned how, matrix<A> lu, st
         .run(weft_lu_solve_batch_strided, how, type_of<A>, lu.rows, b.cols, lu.data, lu.ld,
              stride_a, detail::data(pivot), b.data, b.ld, stride_b, count);
 }
+namespace detail {
+
+template <class A, class B, class I, class F>
+result<void> solve_batch(call &&c, F f, unsigned how, matrix<A> a, std::size_t stride_a,
+                         matrix<B> b, std::size_t stride_b, I &&info, std::size_t count) {
+    return c.equals("a", "columns", a.cols, a.rows)
+        .template same<A, B>("b", b.rows, b.cols, a.rows, b.cols)
+        .holds("info", info, count)
+        .run(f, how, type_of<A>, a.rows, b.cols, a.data, a.ld, stride_a, b.data, b.ld, stride_b,
+             detail::data(info), count);
+}
+
+} // namespace detail
+
 template <class A, class B, class I>
 result<void> solve_batch_strided(context &ctx, unsigned how, matrix<A> a, std::size_t stride_a,
                                  matrix<B> b, std::size_t stride_b, I &&info, std::size_t count) {
-    return call(ctx, "weft::solve_batch_strided")
-        .equals("a", "columns", a.cols, a.rows)
-        .template same<A, B>("b", b.rows, b.cols, a.rows, b.cols)
-        .holds("info", info, count)
-        .run(weft_solve_batch_strided, how, type_of<A>, a.rows, b.cols, a.data, a.ld, stride_a,
-             b.data, b.ld, stride_b, detail::data(info), count);
+    return detail::solve_batch(call(ctx, "weft::solve_batch_strided"), weft_solve_batch_strided,
+                               how, a, stride_a, b, stride_b, info, count);
 }
 template <class A, class I>
 result<void> cholesky_factor_batch_strided(context &ctx, unsigned how, matrix<A> a,
@@ -100,12 +110,9 @@ template <class A, class B, class I>
 result<void> solve_spd_batch_strided(context &ctx, unsigned how, matrix<A> a, std::size_t stride_a,
                                      matrix<B> b, std::size_t stride_b, I &&info,
                                      std::size_t count) {
-    return call(ctx, "weft::solve_spd_batch_strided")
-        .equals("a", "columns", a.cols, a.rows)
-        .template same<A, B>("b", b.rows, b.cols, a.rows, b.cols)
-        .holds("info", info, count)
-        .run(weft_solve_spd_batch_strided, how, type_of<A>, a.rows, b.cols, a.data, a.ld, stride_a,
-             b.data, b.ld, stride_b, detail::data(info), count);
+    return detail::solve_batch(call(ctx, "weft::solve_spd_batch_strided"),
+                               weft_solve_spd_batch_strided, how, a, stride_a, b, stride_b, info,
+                               count);
 }
 
 } // namespace WEFT_CXX_MODE

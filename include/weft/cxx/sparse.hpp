@@ -20,21 +20,15 @@ class sparse {
     static result<sparse> create_csc(context &ctx, weft_storage storage, std::size_t rows,
                                      std::size_t cols, const I &start, const I &index,
                                      span<const double> value) {
-        return call(ctx, "weft::sparse::create_csc")
-            .holds("start", start, cols + 1)
-            .holds("value", value, detail::size(index))
-            .template make<sparse>(weft_sparse_create_csc, storage, rows, cols, detail::type<I>,
-                                   detail::data(start), detail::data(index), value.data());
+        return compressed(call(ctx, "weft::sparse::create_csc"), weft_sparse_create_csc, storage,
+                          rows, cols, start, cols, index, value);
     }
     template <class I>
     static result<sparse> create_csr(context &ctx, weft_storage storage, std::size_t rows,
                                      std::size_t cols, const I &start, const I &index,
                                      span<const double> value) {
-        return call(ctx, "weft::sparse::create_csr")
-            .holds("start", start, rows + 1)
-            .holds("value", value, detail::size(index))
-            .template make<sparse>(weft_sparse_create_csr, storage, rows, cols, detail::type<I>,
-                                   detail::data(start), detail::data(index), value.data());
+        return compressed(call(ctx, "weft::sparse::create_csr"), weft_sparse_create_csr, storage,
+                          rows, cols, start, rows, index, value);
     }
     template <class I>
     static result<sparse> create_triplets(context &ctx, weft_storage storage, std::size_t rows,
@@ -130,6 +124,15 @@ class sparse {
   private:
     friend class call;
     explicit sparse(weft_sparse *raw) : raw_(raw) {}
+    template <class F, class I>
+    static result<sparse> compressed(call &&c, F create, weft_storage storage, std::size_t rows,
+                                     std::size_t cols, const I &start, std::size_t lines,
+                                     const I &index, span<const double> value) {
+        return c.holds("start", start, lines + 1)
+            .holds("value", value, detail::size(index))
+            .template make<sparse>(create, storage, rows, cols, detail::type<I>,
+                                   detail::data(start), detail::data(index), value.data());
+    }
     std::unique_ptr<weft_sparse, detail::destroyer<weft_sparse_destroy>> raw_;
 };
 
