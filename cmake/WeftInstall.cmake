@@ -62,6 +62,12 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
         DESTINATION ${WEFT_CMAKE_FOLDER})
 
+# What is there to read, and to compile.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 # Manual pages of the calls come from the headers, those of the command from the command.
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/weft/*.h)
 set(man_script ${PROJECT_SOURCE_DIR}/scripts/man3.sh)
@@ -97,3 +103,11 @@ if(TARGET weft_command AND NOT CMAKE_CROSSCOMPILING)
     install(FILES ${completions}/weft.fish
             DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
+
+# `make tarball`: all that is installed, in one archive, to be unpacked anywhere.
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_NAME weft)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_FILE_NAME weft-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)
