@@ -189,6 +189,21 @@ result<void> cholesky_solve(context &ctx, unsigned how, matrix<A> l, matrix<B> b
         .run(weft_cholesky_solve, how, type_of<A>, l.rows, b.cols, l.data, l.ld, b.data, b.ld);
 }
 
+namespace detail {
+
+/* Copies n x n elements into memory of the place. */
+template <class T, class X>
+weft_status copy_square(weft_context *ctx, std::size_t n, const X &a, block &to) {
+    static_assert(std::is_same_v<T, element<X>>, "A and its factors must have one type");
+    const std::size_t bytes = n * n * sizeof(T);
+    void *memory = nullptr;
+    const weft_status status = weft_alloc(ctx, &memory, bytes);
+    to.reset(memory, ctx);
+    return status == WEFT_OK ? weft_copy(ctx, memory, detail::data(a), bytes) : status;
+}
+
+} // namespace detail
+
 /* P A = L U of an n x n matrix without gaps, with the memory that it takes. */
 template <class T>
 class lu_factors {
@@ -199,22 +214,16 @@ class lu_factors {
         lu_factors f;
         f.n_ = n;
         f.how_ = how & WEFT_ROW_MAJOR;
-        void *memory = nullptr, *pivot = nullptr;
-        const std::size_t bytes = n * n * sizeof(T);
         const auto work = [&](weft_context *c) {
-            weft_status status = weft_alloc(c, &memory, bytes);
-            if (status == WEFT_OK)
-                status = weft_alloc(c, &pivot, n * sizeof(std::int64_t));
-            f.a_.reset(memory, c);
+            void *pivot = nullptr;
+            weft_status status = weft_alloc(c, &pivot, n * sizeof(std::int64_t));
             f.pivot_.reset(pivot, c);
             if (status == WEFT_OK)
-                status = weft_copy(c, memory, detail::data(a), bytes);
-            if (status == WEFT_OK)
-                status = weft_lu_factor(c, how, type_of<T>, n, n, memory, n ? n : 1,
-                                        static_cast<std::int64_t *>(pivot));
-            return status;
+                status = detail::copy_square<T>(c, n, a, f.a_);
+            return status == WEFT_OK ? weft_lu_factor(c, how, type_of<T>, n, n, f.a_.memory,
+                                                      n ? n : 1, f.pivot().data())
+                                     : status;
         };
-        static_assert(std::is_same_v<T, element<X>>, "A and its factors must have one type");
         return call(ctx, "weft::lu_factors::factor").holds("a", a, n * n).give(f, work);
     }
     /* X = op(A) \ B in the place of B. */
@@ -244,18 +253,12 @@ class cholesky_factors {
         cholesky_factors f;
         f.n_ = n;
         f.how_ = how;
-        const std::size_t bytes = n * n * sizeof(T);
         const auto work = [&](weft_context *c) {
-            void *memory = nullptr;
-            weft_status status = weft_alloc(c, &memory, bytes);
-            f.a_.reset(memory, c);
-            if (status == WEFT_OK)
-                status = weft_copy(c, memory, detail::data(a), bytes);
+            const weft_status status = detail::copy_square<T>(c, n, a, f.a_);
             return status == WEFT_OK
-                       ? weft_cholesky_factor(c, how, type_of<T>, n, memory, n ? n : 1)
+                       ? weft_cholesky_factor(c, how, type_of<T>, n, f.a_.memory, n ? n : 1)
                        : status;
         };
-        static_assert(std::is_same_v<T, element<X>>, "A and its factors must have one type");
         return call(ctx, "weft::cholesky_factors::factor").holds("a", a, n * n).give(f, work);
     }
     /* X = A \ B in the place of B. */
