@@ -19,7 +19,7 @@ if [ -z "$tag" ]; then
 fi
 
 build() { # build SOURCES NAME
-    cmake -S "$1" -B "build-abi/$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O1 -g" \
+    cmake -S "$1" -B "build-abi/$2" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG="-O1 -g -w" \
         -DWEFT_CUDA=OFF -DWEFT_TESTS=OFF -DWEFT_MPI=OFF -DWEFT_OPENACC=OFF -DWEFT_LADDER=OFF \
         -DWEFT_FORTRAN=OFF -DWEFT_WERROR=OFF >/dev/null
     cmake --build "build-abi/$2" -j "$jobs" --target weft_shared >/dev/null
