@@ -105,6 +105,23 @@ site: ## build the documentation as pages, build-site/index.html (Python's stand
 install: all ## install under PREFIX, /usr/local unless told otherwise
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
+.PHONY: tarball
+tarball: all ## what `make install` installs, as one archive in $(BUILD), to be unpacked anywhere
+	@cd $(BUILD) && cpack -G TGZ
+
+.PHONY: deb
+deb: ## build Debian packages in build-deb; WEFT_CUDA=OFF leaves GPU places out, which is quicker
+	@scripts/setup.sh deb
+	@WEFT_CUDA=$(WEFT_CUDA) WEFT_MPI=$(WEFT_MPI) scripts/deb.sh $(JOBS)
+
+.PHONY: deb-test
+deb-test: ## use the packages that are in build-deb
+	@scripts/deb_test.sh
+
+.PHONY: abi
+abi: ## compare the library's ABI with that of the last tag (abidiff), if there is one
+	@scripts/abi.sh $(JOBS)
+
 .PHONY: format
 format: ## format all C and CUDA sources with clang-format 14
 	@scripts/format.sh -i
@@ -121,8 +138,8 @@ lint: ## clang-tidy and cppcheck over the C sources
 
 .PHONY: clean
 clean: ## remove every build folder
-	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint \
-	    build-mutants build-sample build-site build-test
+	@rm -rf build build-abi build-asan build-bench build-cuda build-deb build-debug build-demo build-fuzz \
+	    build-lint build-mutants build-sample build-site build-test
 
 .PHONY: help
 help: ## show this list

@@ -10,11 +10,18 @@ if(TARGET weft_blas)
     install(TARGETS weft_blas EXPORT weftSharedTargets)
 endif()
 install(TARGETS weft_static EXPORT weftStaticTargets)
-foreach(kind Shared Static)
+set(exports Shared Static)
+if(WEFT_FORTRAN_ON)
+    install(TARGETS weft_fortran EXPORT weftFortranTargets)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/fortran/modules/
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/fortran FILES_MATCHING PATTERN "*.mod")
+    list(APPEND exports Fortran)
+endif()
+foreach(kind IN LISTS exports)
     install(EXPORT weft${kind}Targets NAMESPACE weft:: DESTINATION ${WEFT_CMAKE_FOLDER})
 endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft ${PROJECT_BINARY_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 # The pkg-config files name what the archive needs beside itself.
 set(private_libraries -lm -lpthread -ldl)
@@ -39,6 +46,9 @@ set(packages weft weft-static)
 if(TARGET weft_blas)
     list(APPEND packages weft_blas)
 endif()
+if(WEFT_FORTRAN_ON)
+    list(APPEND packages weft_fortran)
+endif()
 foreach(pc IN LISTS packages)
     configure_file(${PROJECT_SOURCE_DIR}/cmake/${pc}.pc.in ${PROJECT_BINARY_DIR}/${pc}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${pc}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -51,6 +61,12 @@ write_basic_package_version_file(
     ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
         DESTINATION ${WEFT_CMAKE_FOLDER})
+
+# What is there to read, and to compile.
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Manual pages of the calls come from the headers, those of the command from the command.
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/weft/*.h)
@@ -88,3 +104,11 @@ if(TARGET weft_command AND NOT CMAKE_CROSSCOMPILING)
     install(FILES ${completions}/weft.fish
             DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
+
+# `make tarball`: all that is installed, in one archive, to be unpacked anywhere.
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_NAME weft)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_FILE_NAME weft-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_VERBATIM_VARIABLES ON)
+include(CPack)

@@ -11,6 +11,8 @@ set(WEFT_MPI AUTO CACHE STRING "Places over ranks: ON, OFF, or AUTO (on if MPI i
 set_property(CACHE WEFT_MPI PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_OPENACC AUTO CACHE STRING "Rungs under directives: ON, OFF, or AUTO (on if GCC has OpenACC)")
 set_property(CACHE WEFT_OPENACC PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_FORTRAN AUTO CACHE STRING "Module weft for Fortran: ON, OFF, or AUTO (on if a compiler is found)")
+set_property(CACHE WEFT_FORTRAN PROPERTY STRINGS AUTO ON OFF)
 set(WEFT_ISA ALL CACHE STRING "CPU code: ALL, for any processor, or NATIVE, for this one alone")
 set_property(CACHE WEFT_ISA PROPERTY STRINGS ALL NATIVE)
 option(WEFT_LADDER "Carry the teaching rungs, which the library itself never chooses" ON)

@@ -5,11 +5,17 @@
 # weft/weft.h includes every public header there is.
 file(GLOB public_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
      ${PROJECT_SOURCE_DIR}/include/weft/*.h)
+set(c_headers ${public_headers})
+list(TRANSFORM c_headers PREPEND ${PROJECT_SOURCE_DIR}/include/)
 list(REMOVE_ITEM public_headers weft/export.h)
+list(APPEND public_headers weft/version.h) # made here, like weft.h
 list(SORT public_headers)
 list(TRANSFORM public_headers REPLACE "(.+)" "#include \"\\1\"")
 list(JOIN public_headers "\n" WEFT_INCLUDES)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.h.in ${PROJECT_BINARY_DIR}/include/weft/weft.h @ONLY)
+foreach(header weft.h version.h)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${header}.in
+                   ${PROJECT_BINARY_DIR}/include/weft/${header} @ONLY)
+endforeach()
 
 file(GLOB slice_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.c)
 file(GLOB slice_cuda CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*.cu)

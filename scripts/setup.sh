@@ -3,7 +3,7 @@
 # Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
 # command and stops. Quick and quiet when nothing is missing. What the tests only wish for, MPI, it
 # installs where it may, and does without elsewhere. It never installs CUDA.
-#   scripts/setup.sh build|test|mpi|acc|format|lint|fuzz|site|ci
+#   scripts/setup.sh build|test|mpi|acc|deb|format|lint|fuzz|site|ci
 set -euo pipefail
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -59,6 +59,13 @@ need_test() {
     need has_openblas -- libopenblas0
     wish_mpi
 }
+need_deb() {
+    need_build
+    need have gfortran -- gfortran
+    need have dpkg-buildpackage -- dpkg-dev
+    need have dh -- debhelper
+    need pkg-config --exists libpng -- libpng-dev
+}
 need_format() { need has_clang_format_14 -- clang-format-14; }
 need_lint() {
     need_build
@@ -90,13 +97,14 @@ look() {
     lint) need_lint ;;
     fuzz) need_fuzz ;;
     site) need_site ;;
+    deb) need_deb ;;
     ci)
         need_test
         need_format
         need has_blas_testers -- libblas-test
         ;;
     *)
-        echo "usage: $0 build|test|mpi|acc|format|lint|fuzz|site|ci" >&2
+        echo "usage: $0 build|test|mpi|acc|deb|format|lint|fuzz|site|ci" >&2
         exit 2
         ;;
     esac

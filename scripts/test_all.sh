@@ -24,6 +24,8 @@ else
     echo "test-all: left out: the fuzzers of the file readers, for there is no clang"
 fi
 
+scripts/abi.sh
+
 echo "test-all: an operation added to a copy of the tree"
 scripts/sample.sh
 

@@ -19,9 +19,9 @@ breach_lines() {
 
 # The sources, wherever they are but in build folders.
 sources() {
-    scripts/sources.sh | grep -E '\.([ch]|cu|cuh|inc|cpp|sh|def|map|cmake|awk|py)$|(^|/)(CMakeLists\.txt|Makefile)$|^\.ci/run$'
+    scripts/sources.sh | grep -E '\.([ch]|cu|cuh|inc|cpp|hpp|f90|sh|def|map|cmake|awk|py)$|(^|/)(CMakeLists\.txt|Makefile)$|^\.ci/run$'
 }
-code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp)$'; }
+code() { sources | grep -E '\.(c|h|cu|cuh|inc|cpp|hpp)$'; }
 
 check_licence_lines() {
     local file
@@ -134,6 +134,11 @@ check_headers_stand_alone() {
             "$work/alone.c" 2>&1 || echo "$header, as C"
         "$CXX" -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c++ \
             "$work/alone.c" 2>&1 || echo "$header, as C++"
+    done | breach_lines "does not compile alone"
+    for header in include/weft/weft.hpp include/weft/cxx/*.hpp; do
+        printf '#include "%s"\nextern int one;\n' "$PWD/$header" >"$work/alone.cpp"
+        "$CXX" -std=c++17 -Wall -Wextra -Wpedantic -Werror -Iinclude -I"$WEFT_BUILD/include" \
+            -fsyntax-only "$work/alone.cpp" 2>&1 || echo "$header, as C++17"
     done | breach_lines "does not compile alone"
 }
 

@@ -23,7 +23,7 @@ version=$("$prefix/bin/weft" --version | grep -o '[0-9]*\.[0-9]*\.[0-9]*')
 
 check_files() {
     local file
-    for file in include/weft/weft.h bin/weft share/man/man1/weft.1 share/man/man3/weft_add.3 \
+    for file in include/weft/weft.h include/weft/weft.hpp bin/weft share/man/man1/weft.1 share/man/man3/weft_add.3 \
         share/bash-completion/completions/weft share/zsh/site-functions/_weft \
         share/fish/vendor_completions.d/weft.fish; do
         [ -s "$prefix/$file" ] || fail "$file is missing or empty"
@@ -89,12 +89,30 @@ END
     quietly "$work/blas"
 }
 
+# A Fortran program by the module that is installed, if it was built.
+check_fortran() {
+    [ -e "$prefix/include/weft/fortran/weft.mod" ] || return 0
+    local -a flags
+    read -ra flags <<<"$(pkg-config --cflags --libs weft_fortran)"
+    quietly "${FC:-gfortran}" -J"$work" "$WEFT_SOURCE/examples/first.f90" -o "$work/fortran" \
+        "${flags[@]}" -Wl,-rpath,"$library"
+    quietly "$work/fortran" cpu:1
+    grep -q 'solution: 0.800 1.400' "$log" || fail "the Fortran example says something else"
+    quietly "$CMAKE" -S "$consumers/fortran" -B "$work/cmake-fortran" -DCMAKE_PREFIX_PATH="$prefix"
+    quietly "$CMAKE" --build "$work/cmake-fortran"
+    quietly "$work/cmake-fortran/first"
+}
+
 consumers=$WEFT_SOURCE/tests/install
 check_files
 check_pkg_config c "$CC" "-std=c17 -Wall -Wextra -Wpedantic -Werror" "$consumers/c/consumer.c"
 check_pkg_config cxx "$CXX" "-std=c++11 -Wall -Wextra -Wpedantic -Werror" \
     "$consumers/cxx/consumer.cpp"
+check_pkg_config hpp "$CXX" "-std=c++17 -Wall -Wextra -Wpedantic -Werror" \
+    "$consumers/hpp/consumer.cpp"
 check_blas
+check_fortran
 check_find_package c "$consumers/c"
 check_find_package cxx "$consumers/cxx"
+check_find_package hpp "$consumers/hpp"
 echo "install_test: C and C++ consumers of $version run, shared and static, from pkg-config and CMake"

@@ -91,11 +91,39 @@ WEFT_API const char *weft_place(const weft_context *ctx);
  * call on the thread). */
 WEFT_API const char *weft_message(const weft_context *ctx);
 
+/* Called with weft_message's text when a call on the context fails, before the call returns, from
+ * the thread that made it: for logs, say. A few failures are told twice, the second time in the
+ * words of the call around. `status` is that of the message; the call's own is what it returns. It
+ * must not use the context. */
+typedef void (*weft_error_handler)(void *user, weft_status status, const char *message);
+
+/* Makes later failures of this context call `handler` with `user`; NULL: none. */
+WEFT_API weft_status weft_on_error(weft_context *ctx, weft_error_handler handler, void *user);
+
 /* "WEFT_OK", "WEFT_EARG", ... */
 WEFT_API const char *weft_status_name(weft_status status);
 
 /* The library's version, "MAJOR.MINOR.PATCH". */
 WEFT_API const char *weft_version(void);
+
+/* Where the library's host memory comes from. Set `size` to sizeof(weft_allocator). Both functions
+ * may be called by several threads at once. */
+typedef struct weft_allocator {
+    size_t size;
+    /* At least `bytes` bytes, more than 0, at a multiple of `alignment`, a power of two from 64 on;
+     * NULL if there are none. */
+    void *(*allocate)(void *user, size_t alignment, size_t bytes);
+    void (*release)(void *user, void *memory); /* never NULL */
+    void *user;
+} weft_allocator;
+
+/* Makes the library take all its host memory from the caller's functions: contexts, plans,
+ * matrices, scratch memory, and weft_alloc on place cpu. NULL goes back to those of C. It holds for
+ * the whole process, and may be called only while the library holds no memory: before the first
+ * weft_open, or when all is closed and destroyed; else it is WEFT_EARG. weft_message(NULL) says
+ * why. Not asked for: memory of GPUs and pinned memory, stacks of threads, and what other libraries
+ * take (the C library for files and threads, METIS, OpenBLAS, MPI, NCCL, the CUDA driver). */
+WEFT_API weft_status weft_set_allocator(const weft_allocator *allocator);
 
 /* Makes operation `op` ("map", "reduce", "scan", ...) use the variant named, in this context. NULL
  * or "auto" as variant lets the library choose again. If a forced variant cannot do a call, that

@@ -28,9 +28,9 @@
  *
  * MPI is initialised by the first place that needs it, if the program has not done so, and is then
  * finalised when the process ends. MPI itself, which exists once a process, is the only state of
- * the library outside of contexts but for the list of open timelines. If the program initialises
- * it, it must do so with MPI_THREAD_MULTIPLE if several threads use MPI or weft contexts of place
- * mpi at the same time. */
+ * the library outside of contexts but for the list of open timelines and the caller's allocator
+ * (weft_set_allocator). If the program initialises MPI, it must do so with MPI_THREAD_MULTIPLE if
+ * several threads use MPI or weft contexts of place mpi at the same time. */
 #ifndef WEFT_MPI_H
 #define WEFT_MPI_H
 

@@ -112,6 +112,18 @@ WEFT_API weft_status weft_sparse_read_as(weft_context *ctx, weft_sparse **matrix
 WEFT_API weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix,
                                        const char *path);
 
+/* The same text in memory instead of a file. *bytes = how many the text has; with memory NULL that
+ * is all. Else `memory` has `room` bytes in host memory, and WEFT_EARG if that is too few. No zero
+ * follows the text. It is made twice, the first time to count. */
+WEFT_API weft_status weft_sparse_write_memory(weft_context *ctx, const weft_sparse *matrix,
+                                              void *memory, size_t room, size_t *bytes);
+
+/* Reads a Matrix Market file that is in memory, of `bytes` bytes, as weft_sparse_read_as does; with
+ * WEFT_GENERAL and 0 as weft_sparse_read does. Messages call it "memory". */
+WEFT_API weft_status weft_sparse_read_memory(weft_context *ctx, weft_sparse **matrix,
+                                             const void *memory, size_t bytes, weft_storage storage,
+                                             double symmetry_tolerance);
+
 /* Frees the matrix. NULL is allowed. */
 WEFT_API void weft_sparse_destroy(weft_sparse *matrix);
 
@@ -333,6 +345,14 @@ WEFT_API weft_status weft_chol_condition(weft_context *ctx, weft_chol *plan,
  * Only machines of the same byte order can read it. */
 WEFT_API weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path);
 WEFT_API weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan);
+
+/* The bytes of that file in memory instead: *bytes = how many there are; with memory NULL that is
+ * all. Else `memory` has `room` bytes in host memory, and WEFT_EARG if that is too few. And a plan
+ * from such bytes, which need no alignment. */
+WEFT_API weft_status weft_chol_save_memory(weft_context *ctx, const weft_chol *plan, void *memory,
+                                           size_t room, size_t *bytes);
+WEFT_API weft_status weft_chol_load_memory(weft_context *ctx, const void *memory, size_t bytes,
+                                           weft_chol **plan);
 
 #ifdef __cplusplus
 }

@@ -94,9 +94,7 @@ weft_status wi_dist_run(weft_context *ctx, const wi_ladder *ladder, const char *
 }
 
 weft_status wi_local(weft_context *ctx, weft_status status) {
-    if (status != WEFT_OK)
-        memcpy(ctx->message, ctx->child->message, sizeof ctx->message);
-    return status;
+    return status == WEFT_OK ? status : wi_fail_as(ctx, status, ctx->child);
 }
 
 weft_status wi_all_words(weft_context *ctx, const uint64_t *own, size_t n, const uint64_t **all) {

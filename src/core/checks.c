@@ -11,6 +11,12 @@
  * NULL. */
 static _Thread_local char orphan_message[WI_MESSAGE_BYTES];
 
+static weft_status told(const weft_context *ctx, weft_status status) {
+    if (ctx && ctx->on_error)
+        ctx->on_error(ctx->on_error_user, status, ctx->message);
+    return status;
+}
+
 weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...) {
     char message[WI_MESSAGE_BYTES];
     va_list arguments;
@@ -18,7 +24,20 @@ weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, .
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     wi_shown(message, ctx ? ctx->message : orphan_message, WI_MESSAGE_BYTES);
-    return status;
+    return told(ctx, status);
+}
+
+weft_status wi_fail_as(weft_context *ctx, weft_status status, const weft_context *other) {
+    memmove(ctx->message, other->message, sizeof ctx->message);
+    return told(ctx, status);
+}
+
+weft_status weft_on_error(weft_context *ctx, weft_error_handler handler, void *user) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    ctx->on_error = handler;
+    ctx->on_error_user = user;
+    return WEFT_OK;
 }
 
 void wi_append(char *line, size_t room, const char *separator, const char *text) {
@@ -84,6 +103,16 @@ weft_status wi_check_array(weft_context *ctx, const char *call, const char *name
             "%s: %s is not at a multiple of %zu bytes, as an array of %s is in C; copy it "
             "to memory that is",
             call, name, weft_type_size(type), weft_type_name(type));
+    return WEFT_OK;
+}
+
+weft_status wi_check_room(weft_context *ctx, const char *call, const void *memory, size_t room,
+                          size_t needed, const size_t *bytes) {
+    if (!bytes)
+        return wi_fail(ctx, WEFT_EARG, "%s: bytes is NULL; pass where their number goes", call);
+    if (memory && room < needed)
+        return wi_fail(ctx, WEFT_EARG, "%s: room is %zu; memory must have %zu bytes", call, room,
+                       needed);
     return WEFT_OK;
 }
 

@@ -50,6 +50,8 @@ struct weft_context {
     wi_machine machine;
     char place[WI_PLACE_BYTES];
     char message[WI_MESSAGE_BYTES];
+    weft_error_handler on_error; /* told of failures; or NULL */
+    void *on_error_user;
     const wi_row *forced[WI_MAX_OPS]; /* by index in wi_ops; NULL: the library chooses */
     const wi_row *used[WI_MAX_OPS];   /* the rung that ran last */
     struct wi_tuning *tuning;         /* core/tuning.h: what rungs were measured to take; or NULL */
@@ -67,6 +69,9 @@ struct weft_context {
  * a check reads `return wi_fail(ctx, WEFT_EARG, "weft_add: x is NULL; pass n elements")`. */
 weft_status wi_fail(weft_context *ctx, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Records the message of another context, whose call failed on behalf of this one. */
+weft_status wi_fail_as(weft_context *ctx, weft_status status, const weft_context *other);
 
 /* Appends `text` to a line that has room for `room` bytes, after `separator` unless the line is
  * empty. What does not fit is cut off. */
@@ -92,6 +97,10 @@ weft_status wi_check_wide_float(weft_context *ctx, const char *call, weft_type t
  * that it is aligned as C aligns such elements. */
 weft_status wi_check_array(weft_context *ctx, const char *call, const char *name, const void *p,
                            size_t n, weft_type type);
+/* Checks where a call saves `needed` bytes: `room` of them at `memory`, or NULL to ask for their
+ * number alone, which goes to `bytes`. */
+weft_status wi_check_room(weft_context *ctx, const char *call, const void *memory, size_t room,
+                          size_t needed, const size_t *bytes);
 /* Checks a type for positions or counts up to `most`: i32, i64, u32 or u64, and large enough. */
 weft_status wi_check_index_type(weft_context *ctx, const char *call, const char *name,
                                 weft_type type, uint64_t most);

@@ -19,6 +19,7 @@ static void without_context(void) {
     assert_int_equal(weft_sync(NULL), WEFT_EARG);
     assert_int_equal(weft_set_stream(NULL, NULL), WEFT_EARG);
     assert_int_equal(weft_set_tuning(NULL, NULL), WEFT_EARG);
+    assert_int_equal(weft_on_error(NULL, NULL, NULL), WEFT_EARG);
     assert_int_equal(weft_trace_begin(NULL, "t.json"), WEFT_EARG);
     assert_int_equal(weft_trace_end(NULL), WEFT_EARG);
     uint64_t count = 1, own;

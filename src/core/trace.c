@@ -309,7 +309,7 @@ static weft_status begin_records(weft_context *ctx, const char *path) {
         weft_context *const one = recorder(ctx, begun);
         status = attach(one, "weft_trace_begin", path, false);
         if (status != WEFT_OK && one != ctx)
-            memcpy(ctx->message, one->message, sizeof ctx->message);
+            wi_fail_as(ctx, status, one);
     }
     for (int k = 0; k < begun && status != WEFT_OK; k++)
         wi_trace_leave(wi_trace_collect(recorder(ctx, k)), &note);

@@ -92,7 +92,5 @@ weft_status weft_set_tuning(weft_context *ctx, const char *path) {
     weft_status status = wi_set_tuning(local, "weft_set_tuning", path, false);
     for (int r = 0; wi_is_gpus(ctx) && r < wi_gpus_count(ctx) && status == WEFT_OK; r++)
         status = weft_set_tuning(wi_gpus_rank(ctx, r), path);
-    if (status != WEFT_OK && local != ctx)
-        memcpy(ctx->message, local->message, sizeof ctx->message);
-    return status;
+    return status == WEFT_OK || local == ctx ? status : wi_fail_as(ctx, status, local);
 }

@@ -141,12 +141,15 @@ weft_status wi_solve_mixed(weft_context *ctx, const void *args) {
     const bool chosen =
         g->options.precision != WEFT_PRECISION_MIXED && !wi_is_forced(ctx, &wi_solve_ladder);
     char message[WI_MESSAGE_BYTES];
+    const weft_error_handler handler = ctx->on_error;
     bool refused;
     memcpy(message, ctx->message, sizeof message);
     begin_report(g, "mixed");
+    ctx->on_error = NULL; /* what is refused here is done below */
     const weft_status status = solve_by(ctx, g, WEFT_F32, chosen, &refused);
+    ctx->on_error = handler;
     if (!refused)
-        return status;
+        return status == WEFT_OK ? status : wi_fail_as(ctx, status, ctx);
     memcpy(ctx->message, message, sizeof message);
     g->report->fell_back = 1;
     return wi_solve_direct(ctx, g);

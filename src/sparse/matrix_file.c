@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and writing matrices as Matrix Market files. */
+/* Reading and writing matrices as Matrix Market files, and as their text in memory. */
 #include <errno.h>
 #include <string.h>
 
 #include "io/matrix_market.h"
+#include "io/memory_file.h"
 #include "io/target.h"
 #include "sparse/matrix.h"
 
@@ -204,14 +205,23 @@ static weft_status open_failed(weft_context *ctx, const char *call, const char *
     return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
 }
 
-static weft_status read_path(weft_context *ctx, const char *call, const char *path,
-                             const wi_reading *how, weft_sparse **matrix) {
+static weft_status no_file(weft_context *ctx, const char *call) {
+    return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory for a file in memory; free some", call);
+}
+
+static weft_status check_reading(weft_context *ctx, const char *call, const char *from,
+                                 const void *pointer, const wi_reading *how, weft_sparse **matrix) {
     if (!matrix)
         return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass where to put it", call);
     *matrix = NULL;
-    if (!path)
-        return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
-    weft_status status = wi_sparse_check_meaning(ctx, call, how->storage, how->symmetry_tolerance);
+    if (!pointer)
+        return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; name a file, or pass its text", call, from);
+    return wi_sparse_check_meaning(ctx, call, how->storage, how->symmetry_tolerance);
+}
+
+static weft_status read_path(weft_context *ctx, const char *call, const char *path,
+                             const wi_reading *how, weft_sparse **matrix) {
+    weft_status status = check_reading(ctx, call, "path", path, how, matrix);
     if (status != WEFT_OK)
         return status;
     FILE *const file = fopen(path, "rb");
@@ -237,6 +247,24 @@ weft_status weft_sparse_read_as(weft_context *ctx, weft_sparse **matrix, const c
     return read_path(ctx, "weft_sparse_read_as", path, &how, matrix);
 }
 
+weft_status weft_sparse_read_memory(weft_context *ctx, weft_sparse **matrix, const void *memory,
+                                    size_t bytes, weft_storage storage, double symmetry_tolerance) {
+    static const char call[] = "weft_sparse_read_memory";
+    const wi_reading how = {.storage = storage, .symmetry_tolerance = symmetry_tolerance};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    weft_status status = check_reading(ctx, call, "memory", memory, &how, matrix);
+    if (status != WEFT_OK)
+        return status;
+    wi_memory_file from = {(unsigned char *)(uintptr_t)memory, bytes, 0};
+    FILE *const file = wi_memory_file_read(&from);
+    if (!file)
+        return no_file(ctx, call);
+    status = wi_sparse_read(ctx, call, file, "memory", &how, matrix);
+    fclose(file);
+    return status;
+}
+
 weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix, const char *path) {
     static const char call[] = "weft_sparse_write";
     if (wi_check_context(ctx) != WEFT_OK)
@@ -256,4 +284,37 @@ weft_status weft_sparse_write(weft_context *ctx, const weft_sparse *matrix, cons
     }
     status = wi_target_close(&target, &note);
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s: %s", call, note.text);
+}
+
+/* Writes the text to memory, or counts it. */
+static weft_status write_memory(weft_context *ctx, const char *call, const weft_sparse *matrix,
+                                wi_memory_file *to) {
+    FILE *const file = wi_memory_file_write(to);
+    if (!file)
+        return no_file(ctx, call);
+    const weft_status status = wi_sparse_write(ctx, call, file, "memory", matrix);
+    fclose(file);
+    return status;
+}
+
+weft_status weft_sparse_write_memory(weft_context *ctx, const weft_sparse *matrix, void *memory,
+                                     size_t room, size_t *bytes) {
+    static const char call[] = "weft_sparse_write_memory";
+    wi_memory_file count = {0};
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!matrix)
+        return wi_fail(ctx, WEFT_EARG, "%s: matrix is NULL; pass one", call);
+    weft_status status = write_memory(ctx, call, matrix, &count);
+    if (status == WEFT_OK)
+        status = wi_check_room(ctx, call, memory, room, count.at, bytes);
+    if (status != WEFT_OK)
+        return status;
+    if (memory) {
+        wi_memory_file to = {memory, room, 0};
+        status = write_memory(ctx, call, matrix, &to);
+    }
+    if (status == WEFT_OK)
+        *bytes = count.at;
+    return status;
 }

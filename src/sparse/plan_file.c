@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans in files: a header, then the arrays of the analysis as they are in memory. Everything read
- * is checked before it is used, because later phases index with it. */
+/* Plans in files and in memory: a header, then the arrays of the analysis as they are in memory.
+ * Everything read is checked before it is used, because later phases index with it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "io/memory_file.h"
 #include "io/target.h"
 #include "sparse/chol.h"
 #include "sparse/order.h"
@@ -52,29 +53,46 @@ static uint64_t checksum(const part parts[PARTS]) {
     return sum;
 }
 
-weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path) {
-    static const char call[] = "weft_chol_save";
+static weft_status check_saved(weft_context *ctx, const char *call, const weft_chol *plan) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
     if (!plan)
         return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; weft_chol_analyze makes one", call);
+    return WEFT_OK;
+}
+
+/* Fills the header, lists the arrays behind it and returns the bytes of all. */
+static size_t describe(const weft_chol *plan, header *head, part parts[PARTS]) {
+    const wi_symbolic *const symbolic = &plan->symbolic;
+    *head = (header){.byte_order = byte_order,
+                     .n = symbolic->n,
+                     .supernodes = symbolic->supernodes,
+                     .rows = symbolic->rows_at[symbolic->supernodes],
+                     .nnz_a = plan->report.nnz_a,
+                     .fingerprint = plan->fingerprint};
+    list_parts(symbolic, head->rows, parts);
+    memcpy(head->magic, magic, sizeof magic);
+    strncpy(head->ordering, plan->report.ordering, sizeof head->ordering - 1);
+    head->checksum = checksum(parts);
+    size_t bytes = sizeof *head;
+    for (int p = 0; p < PARTS; p++)
+        bytes += (size_t)parts[p].count * sizeof(int64_t);
+    return bytes;
+}
+
+weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char *path) {
+    static const char call[] = "weft_chol_save";
+    weft_status status = check_saved(ctx, call, plan);
+    if (status != WEFT_OK)
+        return status;
     if (!path)
         return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
-    const wi_symbolic *const symbolic = &plan->symbolic;
+    header head;
     part parts[PARTS];
-    header head = {.byte_order = byte_order,
-                   .n = symbolic->n,
-                   .supernodes = symbolic->supernodes,
-                   .rows = symbolic->rows_at[symbolic->supernodes],
-                   .nnz_a = plan->report.nnz_a,
-                   .fingerprint = plan->fingerprint};
-    list_parts(symbolic, head.rows, parts);
-    memcpy(head.magic, magic, sizeof magic);
-    strncpy(head.ordering, plan->report.ordering, sizeof head.ordering - 1);
-    head.checksum = checksum(parts);
+    describe(plan, &head, parts);
     wi_target target;
     wi_note note = {""};
-    weft_status status = wi_target_open(path, &target, &note);
+    status = wi_target_open(path, &target, &note);
     if (status == WEFT_OK) {
         bool written = fwrite(&head, sizeof head, 1, target.file) == 1;
         for (int p = 0; written && p < PARTS; p++) {
@@ -84,6 +102,32 @@ weft_status weft_chol_save(weft_context *ctx, const weft_chol *plan, const char 
         status = written ? wi_target_close(&target, &note) : wi_target_fail(&target, &note);
     }
     return status == WEFT_OK ? status : wi_fail(ctx, status, "%s: %s", call, note.text);
+}
+
+weft_status weft_chol_save_memory(weft_context *ctx, const weft_chol *plan, void *memory,
+                                  size_t room, size_t *bytes) {
+    static const char call[] = "weft_chol_save_memory";
+    const weft_status status = check_saved(ctx, call, plan);
+    if (status != WEFT_OK)
+        return status;
+    header head;
+    part parts[PARTS];
+    const size_t needed = describe(plan, &head, parts);
+    if (wi_check_room(ctx, call, memory, room, needed, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    *bytes = needed;
+    if (!memory)
+        return WEFT_OK;
+    char *at = memory;
+    memcpy(at, &head, sizeof head);
+    at += sizeof head;
+    for (int p = 0; p < PARTS; p++) {
+        const size_t part_bytes = (size_t)parts[p].count * sizeof(int64_t);
+        if (part_bytes)
+            memcpy(at, parts[p].array, part_bytes);
+        at += part_bytes;
+    }
+    return WEFT_OK;
 }
 
 /* ---- reading ---- */
@@ -259,22 +303,13 @@ static weft_status read_plan(weft_context *ctx, const char *call, const char *pa
     return WEFT_OK;
 }
 
-weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan) {
-    static const char call[] = "weft_chol_load";
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
-    if (!plan)
-        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", call);
-    *plan = NULL;
-    if (!path)
-        return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
-    FILE *const file = fopen(path, "rb");
-    if (!file)
-        return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
+/* Reads a plan from `file`, and closes it. `name` is for messages. */
+static weft_status load(weft_context *ctx, const char *call, const char *name, FILE *file,
+                        weft_chol **plan) {
     weft_chol *made;
     weft_status status = wi_chol_create(ctx, call, &made);
     if (status == WEFT_OK) {
-        status = read_plan(ctx, call, path, file, made);
+        status = read_plan(ctx, call, name, file, made);
         if (status == WEFT_OK)
             *plan = made;
         else
@@ -282,4 +317,42 @@ weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan
     }
     fclose(file);
     return status;
+}
+
+static weft_status check_loaded(weft_context *ctx, const char *call, weft_chol **plan) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    if (!plan)
+        return wi_fail(ctx, WEFT_EARG, "%s: plan is NULL; pass where the plan goes", call);
+    *plan = NULL;
+    return WEFT_OK;
+}
+
+weft_status weft_chol_load(weft_context *ctx, const char *path, weft_chol **plan) {
+    static const char call[] = "weft_chol_load";
+    const weft_status status = check_loaded(ctx, call, plan);
+    if (status != WEFT_OK)
+        return status;
+    if (!path)
+        return wi_fail(ctx, WEFT_EARG, "%s: path is NULL; name a file", call);
+    FILE *const file = fopen(path, "rb");
+    if (!file)
+        return wi_fail(ctx, WEFT_EIO, "%s: %s: opening failed: %s", call, path, strerror(errno));
+    return load(ctx, call, path, file, plan);
+}
+
+weft_status weft_chol_load_memory(weft_context *ctx, const void *memory, size_t bytes,
+                                  weft_chol **plan) {
+    static const char call[] = "weft_chol_load_memory";
+    const weft_status status = check_loaded(ctx, call, plan);
+    if (status != WEFT_OK)
+        return status;
+    if (!memory)
+        return wi_fail(ctx, WEFT_EARG, "%s: memory is NULL; pass what weft_chol_save_memory wrote",
+                       call);
+    wi_memory_file from = {(unsigned char *)(uintptr_t)memory, bytes, 0};
+    FILE *const file = wi_memory_file_read(&from);
+    if (!file)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no memory to read from memory; free some", call);
+    return load(ctx, call, "memory", file, plan);
 }

@@ -29,6 +29,9 @@ static void without_context(void) {
     assert_int_equal(weft_sparse_read(NULL, &matrix, "x.mtx"), WEFT_EARG);
     assert_int_equal(weft_sparse_read_as(NULL, &matrix, "x.mtx", WEFT_GENERAL, 0), WEFT_EARG);
     assert_int_equal(weft_sparse_write(NULL, matrix, "x.mtx"), WEFT_EARG);
+    size_t bytes = 3;
+    assert_int_equal(weft_sparse_write_memory(NULL, matrix, NULL, 0, &bytes), WEFT_EARG);
+    assert_int_equal(weft_sparse_read_memory(NULL, &matrix, "x", 1, WEFT_GENERAL, 0), WEFT_EARG);
     assert_int_equal(weft_sparse_update(NULL, matrix, 1, &value), WEFT_EARG);
     assert_int_equal(weft_sparse_multiply(NULL, matrix, 0, NULL, 1, NULL, 1), WEFT_EARG);
     weft_chol *plan = (weft_chol *)&x;
@@ -44,8 +47,10 @@ static void without_context(void) {
     assert_int_equal(weft_chol_get_report(NULL, plan, &report), WEFT_EARG);
     assert_int_equal(weft_chol_save(NULL, plan, "x"), WEFT_EARG);
     assert_int_equal(weft_chol_load(NULL, "x", &plan), WEFT_EARG);
+    assert_int_equal(weft_chol_save_memory(NULL, plan, NULL, 0, &bytes), WEFT_EARG);
+    assert_int_equal(weft_chol_load_memory(NULL, "x", 1, &plan), WEFT_EARG);
     assert_ptr_equal(plan, &x);
-    assert_true(number == 3);
+    assert_true(number == 3 && bytes == 3);
 }
 
 /* ---- allocations ----
@@ -107,6 +112,25 @@ static weft_status run_sparse_read(weft_context *ctx, test_arrays *a) {
                      "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0\n2 2 3\n");
 }
 
+/* Both saved to memory, and read again. */
+static weft_status through_memory(weft_context *ctx, const weft_chol *plan,
+                                  const weft_sparse *matrix) {
+    static char memory[2000];
+    size_t bytes;
+    weft_chol *loaded = NULL;
+    weft_sparse *read = NULL;
+    weft_status status = weft_chol_save_memory(ctx, plan, memory, sizeof memory, &bytes);
+    if (status == WEFT_OK)
+        status = weft_chol_load_memory(ctx, memory, bytes, &loaded);
+    if (status == WEFT_OK)
+        status = weft_sparse_write_memory(ctx, matrix, memory, sizeof memory, &bytes);
+    if (status == WEFT_OK)
+        status = weft_sparse_read_memory(ctx, &read, memory, bytes, WEFT_GENERAL, 0);
+    weft_chol_destroy(loaded);
+    weft_sparse_destroy(read);
+    return status;
+}
+
 /* A path of four columns: analyzed, saved to a file in memory, and loaded. */
 static weft_status run_chol(weft_context *ctx, test_arrays *a) {
     (void)a;
@@ -129,8 +153,10 @@ static weft_status run_chol(weft_context *ctx, test_arrays *a) {
         status = weft_chol_save(ctx, plan, path);
     if (status == WEFT_OK)
         status = weft_chol_load(ctx, path, &loaded);
-    weft_chol_destroy(plan);
     weft_chol_destroy(loaded);
+    if (status == WEFT_OK)
+        status = through_memory(ctx, plan, matrix);
+    weft_chol_destroy(plan);
     weft_sparse_destroy(matrix);
     return status;
 }

@@ -74,10 +74,13 @@ static void load_damaged(fuzz_chol_case *c, const char *path) {
     weft_chol *plan = c->plan;
     damage(f, bytes, &length);
     write_file(path, bytes, length);
+    const bool memory = fuzz_one_in(f, 2);
+    const weft_status status = memory ? weft_chol_load_memory(f->ctx, bytes, length, &plan)
+                                      : weft_chol_load(f->ctx, path, &plan);
     free(bytes);
-    const weft_status status = weft_chol_load(f->ctx, path, &plan);
     if (status != WEFT_OK) {
-        test_refused(f->ctx, status, WEFT_EFORMAT, "weft_chol_load", NULL);
+        test_refused(f->ctx, status, WEFT_EFORMAT,
+                     memory ? "weft_chol_load_memory" : "weft_chol_load", NULL);
         assert_null(plan);
         return;
     }

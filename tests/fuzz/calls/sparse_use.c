@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* The same pattern with other values; what is refused leaves the old ones. */
 static void update(fuzz_entries *c, weft_sparse *m) {
@@ -86,6 +87,26 @@ static void mirror_pattern(fuzz_dense *a) {
     }
 }
 
+/* The matrix again, from its text in memory, of which no byte beyond the end is read. */
+static weft_sparse *through_memory(fuzz_entries *c, const weft_sparse *m) {
+    weft_context *const ctx = c->f->ctx;
+    weft_sparse *again = NULL;
+    size_t bytes = 0;
+    weft_status status = weft_sparse_write_memory(ctx, m, NULL, 0, &bytes);
+    unsigned char *const text = malloc(bytes);
+    if (status == WEFT_OK) {
+        status = weft_sparse_write_memory(ctx, m, text, bytes, &bytes);
+    }
+    if (status == WEFT_OK) {
+        status = weft_sparse_read_memory(ctx, &again, text, bytes, WEFT_GENERAL, 0);
+    }
+    if (status != WEFT_OK) {
+        fail_msg("a matrix through memory: %s", weft_message(ctx));
+    }
+    free(text);
+    return again;
+}
+
 /* Written and read again it is the same; a general one that is its own transpose has become
  * symmetric, and one half of any square one can be asked for. */
 static void through_file(fuzz_entries *c, const weft_sparse *m, fuzz_dense *a) {
@@ -100,6 +121,9 @@ static void through_file(fuzz_entries *c, const weft_sparse *m, fuzz_dense *a) {
     if (symmetric) {
         mirror_pattern(a);
     }
+    fuzz_check_matrix(again, a, symmetric);
+    weft_sparse_destroy(again);
+    again = through_memory(c, m);
     fuzz_check_matrix(again, a, symmetric);
     weft_sparse_destroy(again);
     if (c->storage == WEFT_GENERAL && !symmetric && c->rows == c->cols) {
