@@ -60,17 +60,14 @@ static weft_status find_starts(weft_context *ctx, const wi_record_runs_args *a,
     const weft_predicate flagged = WEFT_FLAGGED;
     wi_select_args args = {};
     args.n = a->n;
+    args.tested = heads;
     args.tested_bytes = 1;
     args.range = wi_select_range_of(&flagged);
     args.unit = args.units = 1;
+    args.positions = starts;
     args.position_bytes = sizeof *starts;
-    wi_call call = {};
-    call.name = a->call;
-    call.count = WI_SELECT_ARRAYS;
-    call.array[WI_SELECT_S] = wi_items("heads", heads, a->n, 1, WI_IN);
-    call.array[WI_SELECT_POSITIONS] = wi_elements("starts", starts, a->n, WEFT_U64, WI_OUT);
-    call.array[WI_SELECT_COUNT] = wi_elements("found", found, 1, WEFT_U64, WI_OUT);
-    return wi_select_run(ctx, &call, &args);
+    args.count = found;
+    return wi_select_lookback(ctx, &args);
 }
 
 /* The caller's arrays are written last, when nothing more can fail for want of memory. */
