@@ -59,6 +59,10 @@ foreach(source IN LISTS WEFT_EXAMPLES)
 endforeach()
 add_test(NAME cnn_example COMMAND cnn --place cpu:2 --steps 120 --least 80)
 set_tests_properties(cnn_example PROPERTIES TIMEOUT 600)
+# examples/job_*.c check their own results
+foreach(job groups matrix table)
+    add_test(NAME job_${job}_example COMMAND job_${job} cpu:2)
+endforeach()
 
 foreach(test IN LISTS tests_of_cases)
     target_sources(${test} PRIVATE $<TARGET_OBJECTS:weft_cases>)

@@ -60,6 +60,34 @@ WEFT_API weft_status weft_scatter(weft_context *ctx, size_t n, size_t width, con
                                   weft_type index_type, const void *index, weft_repeats repeats,
                                   size_t m, void *y, uint64_t *bad);
 
+/* ---- columns of a table ---- */
+
+/* The calls of this library take arrays whose elements are neighbours. A table of records holds a
+ * column in pieces: take it out first, and put a result back. Memory is read by whole sectors of 32
+ * bytes and more, so reading a column where it lies would cost about as much as taking it; all
+ * columns of one call are taken in one pass over the records. */
+
+/* The `width` bytes of each record from byte `offset` on; column k of record i is `width` bytes at
+ * array + i width. No alignment is needed. */
+typedef struct weft_table_column {
+    size_t offset, width;
+    void *array; /* weft_put_columns only reads it */
+} weft_table_column;
+
+#define WEFT_TABLE_COLUMNS 8 /* the most of one call */
+
+/* array[i] = the column of record i, for each of the columns and i = 0 ... n - 1. Records have
+ * record_bytes bytes. */
+WEFT_API weft_status weft_take_columns(weft_context *ctx, size_t n, size_t record_bytes,
+                                       const void *records, size_t columns,
+                                       const weft_table_column *column);
+
+/* The reverse: the column of record i = array[i]; other bytes of the records stay. Of columns that
+ * share bytes of the record, any may remain there. */
+WEFT_API weft_status weft_put_columns(weft_context *ctx, size_t n, size_t record_bytes,
+                                      void *records, size_t columns,
+                                      const weft_table_column *column);
+
 #ifdef __cplusplus
 }
 #endif

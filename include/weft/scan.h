@@ -49,6 +49,22 @@ typedef enum weft_scan_kind {
 WEFT_API weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op op, weft_type type,
                                size_t n, const void *x, void *y, const void *init);
 
+/* The same with an output of another type, y_type: `type` itself, or one of more bits that holds
+ * every element of it, integers for integers and floats for floats. Elements are converted first,
+ * which is exact, so nothing overflows that y_type holds; init and the identities are of y_type. y
+ * may be x only if the types are the same.
+ *
+ * `total` may be NULL; else *total, one element of y_type in host or device memory, gets init op
+ * x[0] op ... op x[n-1], whatever the kind, and init for n = 0. It may be the element behind y: an
+ * exclusive sum of counts with total = y + n is the array of n + 1 offsets that
+ * weft_reduce_segments and sparse matrices take. As a sum or product of floats it may differ in the
+ * last place from what one more output would be.
+ *
+ * Over ranks a rank's total is that of all elements up to the end of its part. */
+WEFT_API weft_status weft_scan_wide(weft_context *ctx, weft_scan_kind kind, weft_op op,
+                                    weft_type type, size_t n, const void *x, weft_type y_type,
+                                    void *y, const void *init, void *total);
+
 #ifdef __cplusplus
 }
 #else
@@ -61,6 +77,19 @@ WEFT_API weft_status weft_scan(weft_context *ctx, weft_scan_kind kind, weft_op o
 #    define weft_exclusive(ctx, op, n, x, y)                                                       \
         ((void)sizeof(1 ? (y) : (x)),                                                              \
          weft_scan((ctx), WEFT_EXCLUSIVE, (op), weft_type_of(x), (n), (x), (y), NULL))
+
+/* y may point to a wider type here. weft_offsets is the exclusive sum with its total: n counts
+ * become n + 1 offsets.
+ *     uint8_t counts[n]; uint64_t offsets[n + 1]; weft_offsets(ctx, n, counts, offsets); */
+#    define weft_inclusive_wide(ctx, op, n, x, y)                                                  \
+        weft_scan_wide((ctx), WEFT_INCLUSIVE, (op), weft_type_of(x), (n), (x), weft_type_of(y),    \
+                       (y), NULL, NULL)
+#    define weft_exclusive_wide(ctx, op, n, x, y)                                                  \
+        weft_scan_wide((ctx), WEFT_EXCLUSIVE, (op), weft_type_of(x), (n), (x), weft_type_of(y),    \
+                       (y), NULL, NULL)
+#    define weft_offsets(ctx, n, counts, offsets)                                                  \
+        weft_scan_wide((ctx), WEFT_EXCLUSIVE, WEFT_SUM, weft_type_of(counts), (n), (counts),       \
+                       weft_type_of(offsets), (offsets), NULL, (offsets) + (n))
 
 #endif
 #endif

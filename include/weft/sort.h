@@ -124,6 +124,18 @@ WEFT_API weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t
                                              const weft_field *fields, size_t n_fields,
                                              size_t *bytes);
 
+/* indices = the positions that order the records: record indices[0] comes first. index_type is as
+ * in weft_sort_indices. */
+WEFT_API weft_status weft_sort_records_indices(weft_context *ctx, size_t n, size_t record_bytes,
+                                               const void *records, const weft_field *fields,
+                                               size_t n_fields, weft_type index_type,
+                                               void *indices);
+WEFT_API weft_status weft_sort_records_indices_bytes(weft_context *ctx, size_t n,
+                                                     size_t record_bytes, const void *records,
+                                                     const weft_field *fields, size_t n_fields,
+                                                     weft_type index_type, void *indices,
+                                                     size_t *bytes);
+
 /* Merges a[0 .. na) and b[0 .. nb), each already in order, into keys_out[0 .. na + nb); among equal
  * keys those of a come first. Values of value_bytes bytes follow their keys; value_bytes = 0 means
  * none. The outputs must not overlap the inputs. If a or b is not in order, the contents of the

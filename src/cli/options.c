@@ -87,7 +87,7 @@ const wi_option wi_columns_option = {
     .name = "columns",
     .letter = 'c',
     .value = "LIST",
-    .help = "of a .csv or .txt: names, or numbers from 1, separated by commas"};
+    .help = "only these, in this order: names, or numbers from 1, separated by commas"};
 const wi_option wi_indices_option = {
     .name = "indices", .letter = 'i', .help = "write the elements' positions, not their values"};
 const wi_option wi_trace_option = {.name = "trace",

@@ -53,6 +53,9 @@ wi_exit wi_load_any_part(const wi_arguments *args, weft_context *ctx, const char
     else if (wi_is_table_name(path))
         status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
                               "%s: ranks cannot share a table of text; name a .npy file", path);
+    else if (wi_given(args, &wi_columns_option))
+        status = wi_note_fail(&note, WEFT_EUNSUPPORTED,
+                              "%s: ranks cannot choose columns; leave --columns out", path);
     else if (!file)
         status = wi_note_fail(&note, WEFT_EIO, "%s: opening failed: %s", path, strerror(errno));
     else

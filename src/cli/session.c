@@ -123,8 +123,8 @@ void wi_close_input(FILE *file) {
         fclose(file);
 }
 
-wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
-                    wi_npy *array) {
+wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *columns,
+                        const weft_type *type, wi_npy *array) {
     wi_note note = {""};
     FILE *file;
     *array = (wi_npy){.data = NULL};
@@ -132,14 +132,22 @@ wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type 
     if (result != WI_EXIT_OK)
         return result;
     const char *const name = wi_is_standard(path) ? "standard input" : path;
-    const weft_status status = wi_holds_table(path, file)
-                                   ? wi_table_load(args, file, name, type, array, &note)
-                                   : wi_npy_read(file, name, type, array, &note);
+    const bool text = wi_holds_table(path, file);
+    weft_status status = text ? wi_table_load(file, name, columns, type, array, &note)
+                              : wi_npy_read(file, name, type, array, &note);
+    if (status == WEFT_OK && columns && !text)
+        status = wi_columns_choose(columns, name, array, &note);
     wi_close_input(file);
     if (status == WEFT_OK)
         return WI_EXIT_OK;
+    wi_npy_free(array);
     wi_say_error("%s", note.text);
     return WI_EXIT_FAILED;
+}
+
+wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
+                    wi_npy *array) {
+    return wi_load_columns(args, path, wi_value(args, &wi_columns_option), type, array);
 }
 
 wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array) {
@@ -208,18 +216,23 @@ void wi_print_saved(const wi_arguments *args, const char *op, const char *ladder
     wi_json_close(&json);
 }
 
-wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array) {
+wi_exit wi_save_titled(const wi_arguments *args, const wi_option *option, const char *titles,
+                       const wi_npy *array) {
     wi_output output;
     wi_note note = {""};
     const wi_exit result = wi_output_open(wi_value(args, option), &output);
     if (result != WI_EXIT_OK)
         return result;
     const bool text = wi_is_table_name(output.name);
-    const bool written = (text ? wi_table_save(output.file, output.name, array, &note)
+    const bool written = (text ? wi_table_save(output.file, output.name, titles, array, &note)
                                : wi_npy_write(output.file, output.name, array, &note)) == WEFT_OK;
     if (!written)
         wi_say_error("%s", note.text);
     return wi_output_end(&output, written);
+}
+
+wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array) {
+    return wi_save_titled(args, option, NULL, array);
 }
 
 wi_exit wi_chosen_op(const wi_arguments *args, const wi_option *option, const wi_op_name **op) {

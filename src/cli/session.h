@@ -31,11 +31,20 @@ wi_exit wi_load(const wi_arguments *args, const char *path, wi_npy *array);
 wi_exit wi_load_any(const wi_arguments *args, const char *path, const weft_type *type,
                     wi_npy *array);
 
+/* The same with chosen columns, or all if `columns` is NULL, in place of those of --columns. */
+wi_exit wi_load_columns(const wi_arguments *args, const char *path, const char *columns,
+                        const weft_type *type, wi_npy *array);
+
 /* Prints an error if the arrays of the first two operands differ in type or shape. */
 wi_exit wi_check_alike(const wi_arguments *args, const wi_npy_layout *a, const wi_npy_layout *b);
 
 /* Writes to the file that `option` names ("-": standard output). */
 wi_exit wi_save(const wi_arguments *args, const wi_option *option, const wi_npy *array);
+
+/* The same; a table of text gets these names of its columns, separated by commas, as its first
+ * line. */
+wi_exit wi_save_titled(const wi_arguments *args, const wi_option *option, const char *titles,
+                       const wi_npy *array);
 
 /* Prints an error if the array that `option` names would go to a terminal or to standard output
  * together with --json, or if wi_check_writable refuses it. Called before the computation. */

@@ -28,19 +28,77 @@ bool wi_holds_table(const char *path, FILE *file) {
     return first != EOF && first != WI_NPY_FIRST;
 }
 
-weft_status wi_table_load(const wi_arguments *args, FILE *file, const char *name,
-                          const weft_type *type, wi_npy *array, wi_note *note) {
+weft_status wi_table_load(FILE *file, const char *name, const char *columns, const weft_type *type,
+                          wi_npy *array, wi_note *note) {
     weft_context *threads = NULL;
     weft_status status = weft_open(&threads, "cpu");
     if (status != WEFT_OK)
         return wi_note_fail(note, status, "%s", weft_message(NULL));
-    status = wi_text_table_read(threads, file, name, wi_value(args, &wi_columns_option), type,
-                                array, note);
+    status = wi_text_table_read(threads, file, name, columns, type, array, note);
     weft_close(threads);
     return status;
 }
 
-weft_status wi_table_save(FILE *file, const char *name, const wi_npy *array, wi_note *note) {
+/* The number of the next column in the list, counted from 0; `columns` if it is none of them. */
+static size_t next_column(wi_table_text *list, size_t columns, bool *more) {
+    const wi_table_text field = wi_table_next_field(list, ',', more);
+    size_t number = 0;
+    for (const char *at = field.begin; at < field.end; at++) {
+        if (*at < '0' || *at > '9' || number > columns)
+            return columns;
+        number = 10 * number + (size_t)(*at - '0');
+    }
+    return number >= 1 && number <= columns ? number - 1 : columns;
+}
+
+/* Moves column `from` of the array to column `to` of an array with rows of `width` elements. */
+static void take_column(const wi_npy *array, size_t from, char *out, size_t to, size_t width) {
+    const wi_npy_layout *const l = &array->layout;
+    const size_t size = weft_type_size(l->type), rows = l->shape[0], columns = l->shape[1];
+    for (size_t r = 0; r < rows; r++) {
+        const size_t at = l->fortran_order ? from * rows + r : r * columns + from;
+        memcpy(out + (r * width + to) * size, (const char *)array->data + at * size, size);
+    }
+}
+
+weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *array, wi_note *note) {
+    wi_npy_layout *const l = &array->layout;
+    wi_table_text list = {columns, columns + strlen(columns)};
+    size_t width = 0;
+    bool more = true;
+    if (l->dims != 2)
+        return wi_note_fail(note, WEFT_EARG,
+                            "%s: an array of %zu dimension%s has no columns to choose; it takes 2",
+                            name, l->dims, wi_plural(l->dims));
+    for (wi_table_text rest = list; more; width++)
+        if (next_column(&rest, l->shape[1], &more) == l->shape[1])
+            return wi_note_fail(
+                note, WEFT_EARG,
+                "%s: \"%s\" names no columns of it; they have numbers from 1 to %zu", name, columns,
+                l->shape[1]);
+    char *const chosen = wi_host_alloc(l->shape[0] * width * weft_type_size(l->type));
+    if (!chosen)
+        return wi_note_fail(note, WEFT_ENOMEM, "%s: no host memory for %zu elements", name,
+                            l->shape[0] * width);
+    for (size_t k = 0; k < width; k++)
+        take_column(array, next_column(&list, l->shape[1], &more), chosen, k, width);
+    wi_host_free(array->data);
+    array->data = chosen;
+    l->fortran_order = false;
+    l->dims = width == 1 ? 1 : 2;
+    l->shape[1] = width;
+    l->count = l->shape[0] * width;
+    return WEFT_OK;
+}
+
+static void write_titles(FILE *file, const char *titles, char separator) {
+    for (; *titles; titles++)
+        putc(*titles == ',' ? separator : *titles, file);
+    putc('\n', file);
+}
+
+weft_status wi_table_save(FILE *file, const char *name, const char *titles, const wi_npy *array,
+                          wi_note *note) {
     const wi_npy_layout *const l = &array->layout;
     const size_t size = weft_type_size(l->type), columns = l->dims == 2 ? l->shape[1] : 1;
     const char separator = ends_in(name, ".csv") ? ',' : ' ';
@@ -48,6 +106,8 @@ weft_status wi_table_save(FILE *file, const char *name, const wi_npy *array, wi_
         return wi_note_fail(note, WEFT_EUNSUPPORTED,
                             "%s: an array of %zu dimensions is no table; name a .npy file", name,
                             l->dims);
+    if (titles)
+        write_titles(file, titles, separator);
     for (size_t k = 0; k < l->count; k++) {
         const size_t row = k / columns, column = k % columns;
         const size_t at = l->fortran_order ? column * (l->count / columns) + row : k;

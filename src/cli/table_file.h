@@ -12,12 +12,18 @@ bool wi_is_table_name(const char *path);
 /* Does this input hold a table as text? By its name or, for standard input, by its first byte. */
 bool wi_holds_table(const char *path, FILE *file);
 
-/* Reads the columns that --columns names, as wi_text_table_read does. */
-weft_status wi_table_load(const wi_arguments *args, FILE *file, const char *name,
-                          const weft_type *type, wi_npy *array, wi_note *note);
+/* Reads some columns of a table, or all if `columns` is NULL, as wi_text_table_read does. */
+weft_status wi_table_load(FILE *file, const char *name, const char *columns, const weft_type *type,
+                          wi_npy *array, wi_note *note);
 
-/* Writes an array of one or two dimensions: a row on each line, with commas in a .csv and spaces in
- * a .txt. */
-weft_status wi_table_save(FILE *file, const char *name, const wi_npy *array, wi_note *note);
+/* Keeps of an array of two dimensions the columns that `columns` lists, by numbers from 1, in this
+ * order and in C order; a single one becomes an array of one dimension. */
+weft_status wi_columns_choose(const char *columns, const char *name, wi_npy *array, wi_note *note);
+
+/* Writes an array of one or two dimensions: a row on each line, with commas in a .csv and spaces
+ * elsewhere. `titles` is NULL, or the text of the columns' names, which the first line gets; in it
+ * names are separated by commas. */
+weft_status wi_table_save(FILE *file, const char *name, const char *titles, const wi_npy *array,
+                          wi_note *note);
 
 #endif

@@ -105,6 +105,10 @@ weft_status wi_expr_compile(weft_context *ctx, const char *call, const weft_expr
                             size_t count, const weft_expr_input *inputs, size_t input_count,
                             weft_type type, wi_expr_program *program);
 
+/* The same for the conversion of one input, which saturates. */
+weft_status wi_expr_compile_conversion(weft_context *ctx, const char *call, weft_type from,
+                                       weft_type to, wi_expr_program *program);
+
 /* A formula being translated, for expr_convert.c. */
 typedef struct wi_expr_writer {
     wi_expr_program *program;

@@ -99,6 +99,14 @@ weft_status weft_where(weft_context *ctx, weft_type type, size_t n, const void *
     return run(ctx, &f, n, check_type(ctx, f.name, type));
 }
 
+weft_status wi_expr_compile_conversion(weft_context *ctx, const char *call, weft_type from,
+                                       weft_type to, wi_expr_program *program) {
+    const weft_expr_step steps[] = {{.op = WEFT_X_INPUT, .argument = 0},
+                                    {.op = WEFT_X_SATURATE, .argument = (int)to}};
+    const weft_expr_input input = {from, NULL};
+    return wi_expr_compile(ctx, call, steps, sizeof steps / sizeof *steps, &input, 1, to, program);
+}
+
 weft_status weft_convert(weft_context *ctx, weft_expr_op how, weft_type from, weft_type to,
                          size_t n, const void *x, void *z) {
     const weft_expr_step steps[] = {{.op = WEFT_X_INPUT, .argument = 0},

@@ -14,7 +14,10 @@ static void without_context(void) {
     assert_int_equal(weft_gather_arrays(NULL, 1, WEFT_U32, &index, 1, 1, &array, &bad), WEFT_EARG);
     assert_int_equal(weft_scatter(NULL, 1, 4, &x, WEFT_U32, &index, WEFT_REPEATS_ANY, 1, &y, &bad),
                      WEFT_EARG);
-    assert_true(y == 2 && bad == 3);
+    const weft_table_column column = {0, 4, &y};
+    assert_int_equal(weft_take_columns(NULL, 1, 4, &x, 1, &column), WEFT_EARG);
+    assert_int_equal(weft_put_columns(NULL, 1, 4, &x, 1, &column), WEFT_EARG);
+    assert_true(x == 1 && y == 2 && bad == 3);
 }
 
 enum {
@@ -50,6 +53,27 @@ static void gather_arguments(weft_context *ctx) {
     rig_close(&r);
 }
 
+static void column_arguments(weft_context *ctx) {
+    static const char take[] = "weft_take_columns", put[] = "weft_put_columns";
+    rig r = rig_open(ctx);
+    weft_table_column column[WEFT_TABLE_COLUMNS + 1] = {{0, 4, r.y}, {4, 4, r.z}};
+    REFUSED(take, "record_bytes", weft_take_columns(ctx, N, 0, r.x, 2, column));
+    REFUSED(take, "records", weft_take_columns(ctx, N, 8, NULL, 2, column));
+    REFUSED(take, "column", weft_take_columns(ctx, N, 8, r.x, 2, NULL));
+    REFUSED(take, "columns", weft_take_columns(ctx, N, 8, r.x, WEFT_TABLE_COLUMNS + 1, column));
+    REFUSED(take, "column[1]", weft_take_columns(ctx, N, 7, r.x, 2, column));
+    REFUSED(put, "column[1]", weft_put_columns(ctx, N, 7, r.x, 2, column));
+    column[1].array = r.y;
+    REFUSED(take, "overlap", weft_take_columns(ctx, N, 8, r.x, 2, column));
+    column[1].array = r.x;
+    REFUSED(put, "overlap", weft_put_columns(ctx, N, 8, r.x, 2, column));
+    column[1].array = NULL;
+    REFUSED(put, "column[1].array", weft_put_columns(ctx, N, 8, r.x, 2, column));
+    column[1].width = 0;
+    REFUSED(put, "column[1]", weft_put_columns(ctx, N, 8, r.x, 2, column));
+    rig_close(&r);
+}
+
 static void scatter_arguments(weft_context *ctx) {
     static const char call[] = "weft_scatter";
     rig r = rig_open(ctx);
@@ -75,6 +99,16 @@ static weft_status run_gather(weft_context *ctx, test_arrays *a) {
     return weft_gather(ctx, 3, 4, WEFT_U32, index, a->n, a->x, a->z, NULL);
 }
 
+static weft_status run_take_columns(weft_context *ctx, test_arrays *a) {
+    const weft_table_column column = {4, 4, a->z};
+    return weft_take_columns(ctx, a->n / 2, 8, a->x, 1, &column);
+}
+
+static weft_status run_put_columns(weft_context *ctx, test_arrays *a) {
+    const weft_table_column column = {4, 4, a->x};
+    return weft_put_columns(ctx, a->n / 2, 8, a->z, 1, &column);
+}
+
 static weft_status run_scatter(weft_context *ctx, test_arrays *a) {
     const uint32_t index[3] = {2, 0, 2};
     return weft_scatter(ctx, 3, 4, a->x, WEFT_U32, index, WEFT_REPEATS_LAST, a->n, a->z, NULL);
@@ -83,11 +117,14 @@ static weft_status run_scatter(weft_context *ctx, test_arrays *a) {
 static const test_refusal refusals[] = {
     {"gather: arguments", gather_arguments},
     {"scatter: arguments", scatter_arguments},
+    {"columns: arguments", column_arguments},
 };
 
 static const test_call calls[] = {
     {"weft_gather", run_gather, &wi_gather_ladder, NULL},
     {"weft_scatter", run_scatter, &wi_scatter_ladder, NULL},
+    {"weft_take_columns", run_take_columns, NULL, NULL},
+    {"weft_put_columns", run_put_columns, NULL, NULL},
 };
 
 const test_cases wi_gather_cases = {.without_context = without_context,

@@ -9,7 +9,33 @@ static void without_context(void) {
     float x = 1, y = 2;
     assert_int_equal(weft_scan(NULL, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, 1, &x, &y, NULL),
                      WEFT_EARG);
+    assert_int_equal(
+        weft_scan_wide(NULL, WEFT_INCLUSIVE, WEFT_SUM, WEFT_F32, 1, &x, WEFT_F32, &y, NULL, NULL),
+        WEFT_EARG);
     assert_true(y == 2);
+}
+
+/* Types that do not hold all elements, and outputs that overlap. */
+static void wide_arguments(weft_context *ctx) {
+    static const weft_type narrow[][2] = {{WEFT_I8, WEFT_U64},  {WEFT_U32, WEFT_I32},
+                                          {WEFT_I64, WEFT_I32}, {WEFT_I8, WEFT_F64},
+                                          {WEFT_F32, WEFT_F16}, {WEFT_F16, WEFT_BF16},
+                                          {WEFT_F32, WEFT_I64}, {WEFT_U8, (weft_type)99}};
+    rig r = rig_open(ctx);
+    for (size_t k = 0; k < sizeof narrow / sizeof *narrow; k++)
+        REFUSED("weft_scan_wide", "y_type",
+                weft_scan_wide(ctx, WEFT_INCLUSIVE, WEFT_SUM, narrow[k][0], 4, r.x, narrow[k][1],
+                               r.y, NULL, NULL));
+    REFUSED(
+        "weft_scan_wide", "y",
+        weft_scan_wide(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_I32, 4, r.x, WEFT_I64, r.x, NULL, NULL));
+    REFUSED("weft_scan_wide", "total",
+            weft_scan_wide(ctx, WEFT_INCLUSIVE, WEFT_SUM, WEFT_I32, 4, r.x, WEFT_I32, r.y, NULL,
+                           (int32_t *)(void *)r.y + 3));
+    REFUSED("weft_scan_wide", "op",
+            weft_scan_wide(ctx, WEFT_INCLUSIVE, (weft_op)-1, WEFT_I32, 4, r.x, WEFT_I32, r.y, NULL,
+                           NULL));
+    rig_close(&r);
 }
 
 static void null_arguments(weft_context *ctx) {
@@ -112,15 +138,21 @@ static weft_status run_scan_bytes(weft_context *ctx, test_arrays *a) {
     return weft_scan(ctx, WEFT_EXCLUSIVE, WEFT_MAX, WEFT_I8, a->n, a->x, a->z, NULL);
 }
 
+static weft_status run_scan_wide(weft_context *ctx, test_arrays *a) {
+    return weft_scan_wide(ctx, WEFT_EXCLUSIVE, WEFT_SUM, WEFT_F32, a->n / 2, a->x, WEFT_F64, a->z,
+                          NULL, a->result);
+}
+
 static const test_refusal refusals[] = {
     {"scan: null arguments", null_arguments},       {"scan: misaligned", misaligned},
     {"scan: bad types and ops", bad_types_and_ops}, {"scan: overlaps", overlaps},
     {"scan: impossible sizes", impossible_sizes},   {"scan: empty", empty},
-    {"scan: forced misfit", forced_misfit},
+    {"scan: forced misfit", forced_misfit},         {"scan: wide", wide_arguments},
 };
 
 static const test_call calls[] = {
     {"weft_scan", run_scan, &wi_scan_ladder, NULL},
+    {"weft_scan_wide", run_scan_wide, &wi_scan_ladder, NULL},
     {"weft_scan of bytes", run_scan_bytes, &wi_scan_ladder, NULL},
 };
 

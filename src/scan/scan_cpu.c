@@ -10,6 +10,7 @@
 #include "cpu/half.h"
 #include "cpu/order.h"
 #include "cpu/team.h"
+#include "expr/expr_simd.h"
 #include "reduce/reduce_simd.h"
 #include "scan/scan_simd.h"
 
@@ -44,6 +45,7 @@ typedef struct plan {
     bool (*product)(const wi_scan_run *run, double *product); /* for floats */
     double (*carry_over)(const wi_scan_run *run);             /* for floats */
     size_t blocks;
+    char *room; /* of each thread, to widen elements */
 } plan;
 
 /* Where blocks pass carries on. Several threads may compute the same total; it has the same bits
@@ -89,6 +91,20 @@ static uint64_t flip_of(weft_op op, weft_type type) {
     }
 }
 
+size_t wi_scan_room(const wi_scan_args *args) {
+    return args->widen ? wi_expr_room(args->widen) : 0;
+}
+
+const void *wi_scan_input(const wi_scan_args *args, size_t first, size_t n, void *room) {
+    const size_t size = weft_type_size(args->type);
+    const wi_expr_args widening = {
+        .program = args->widen, .n = args->n, .x = {args->x}, .z = args->y};
+    if (!args->widen)
+        return (const char *)args->x + first * size;
+    WI_OF_ISA(wi_cpu_isa(), wi_expr_simd)->run(&widening, first, first + n, false, room);
+    return (const char *)args->y + first * size;
+}
+
 /* The bits of the element whose carry is `init`, extended by its sign to 64. */
 static int64_t element_of(weft_type type, uint64_t init) {
     switch (type) {
@@ -128,6 +144,7 @@ static wi_scan_carry first_carry(const plan *p) {
 
 static plan make_plan(const wi_scan_args *args) {
     const wi_isa isa = wi_cpu_isa();
+    const bool stays = args->x == args->y || args->widen;
     const wi_scan_simd *simd = WI_OF_ISA(isa, wi_scan_simd);
     const wi_reduce_simd *reduce = WI_OF_ISA(isa, wi_reduce_simd);
     plan p = {.args = args, .combine = combining_of(args->op, args->type)};
@@ -141,7 +158,7 @@ static plan make_plan(const wi_scan_args *args) {
     p.run = (wi_scan_run){.op = ops[p.combine],
                           .flip = flip_of(args->op, args->type),
                           .exclusive = args->kind == WEFT_EXCLUSIVE,
-                          .stream = args->x != args->y && bytes >= STREAM_BYTES};
+                          .stream = !stays && bytes >= STREAM_BYTES};
     p.scan = (p.combine == LESSER_KEY ? simd->ordering : simd->arithmetic)[args->type];
     p.carry_over = simd->carry_over[args->type];
     if (p.combine == OR_BITS || p.combine == XOR_BITS)
@@ -154,13 +171,14 @@ static plan make_plan(const wi_scan_args *args) {
     return p;
 }
 
+/* Block `block`, whose elements have been widened if they have to be. */
 static wi_scan_run run_of(const plan *p, size_t block) {
     const size_t size = weft_type_size(p->args->type);
     const size_t from = block * WI_SCAN_BLOCK, left = p->args->n - from;
     wi_scan_run run = p->run;
     run.n = left < WI_SCAN_BLOCK ? left : WI_SCAN_BLOCK;
-    run.x = (const char *)p->args->x + from * size;
     run.y = (char *)p->args->y + from * size;
+    run.x = p->args->widen ? run.y : (const char *)p->args->x + from * size;
     return run;
 }
 
@@ -255,7 +273,7 @@ static void await_carry(const plan *p, relay *r, size_t block) {
         wi_cpu_relax();
         if (++looks % PATIENCE != 0)
             continue;
-        if (p->args->x == p->args->y) {
+        if (p->args->x == p->args->y || p->args->widen) {
             sched_yield();
         } else {
             const wi_scan_run late = run_of(p, done);
@@ -272,10 +290,12 @@ static size_t take_block(relay *r) {
 static void scan_blocks(void *user, int rank, int size) {
     relay *const r = user;
     const plan *const p = r->p;
-    (void)rank, (void)size;
+    void *const room = p->room + (size_t)rank * wi_scan_room(p->args);
+    (void)size;
     size_t block = take_block(r);
     while (block < p->blocks) {
         wi_scan_run run = run_of(p, block);
+        run.x = wi_scan_input(p->args, block * WI_SCAN_BLOCK, run.n, room);
         if (block + 1 < p->blocks) {
             const wi_scan_carry total = total_of(p, &run);
             await_carry(p, r, block);
@@ -285,7 +305,7 @@ static void scan_blocks(void *user, int rank, int size) {
         }
         run.carry = carry_into(r, block);
         block = take_block(r);
-        run.next = block < p->blocks ? run_of(p, block).x : NULL;
+        run.next = block < p->blocks && !p->args->widen ? run_of(p, block).x : NULL;
         p->scan(&run);
     }
 }
@@ -294,16 +314,19 @@ weft_status wi_scan_blocked(weft_context *ctx, const void *args) {
     const wi_scan_args *call = args;
     if (call->n == 0)
         return WEFT_OK;
-    const plan p = make_plan(call);
-    relay r = {.p = &p, .carries = wi_host_alloc(p.blocks * sizeof *r.carries)};
-    if (!r.carries)
-        return wi_fail(ctx, WEFT_ENOMEM,
-                       "weft_scan: no memory for the carries of %zu blocks; free some, or use "
-                       "variant serial, which needs none",
-                       p.blocks);
-    atomic_init(&r.carries[0], first_carry(&p).integer);
+    plan p = make_plan(call);
     const int team = wi_team_size(ctx, p.blocks, call->n * weft_type_size(call->type));
+    const size_t carries = p.blocks * sizeof(_Atomic uint64_t), room = wi_scan_room(call);
+    char *const memory = wi_host_alloc((size_t)team * room + carries);
+    if (!memory)
+        return wi_fail(ctx, WEFT_ENOMEM,
+                       "%s: no memory for the carries of %zu blocks; free some, or use variant "
+                       "serial, which needs none",
+                       call->call, p.blocks);
+    p.room = memory;
+    relay r = {.p = &p, .carries = (_Atomic uint64_t *)(void *)(memory + (size_t)team * room)};
+    atomic_init(&r.carries[0], first_carry(&p).integer);
     wi_team_run(ctx, team, scan_blocks, &r);
-    wi_host_free(r.carries);
+    wi_host_free(memory);
     return WEFT_OK;
 }

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scan in one pass: each block holds a tile in registers, finds its carry by look-back, and writes.
  * For any alignment and any device. */
+#include "cuda/limit.cuh"
 #include "scan/scan_tile.cuh"
+
+/* Widened elements of 8 bytes, 16 MiB of them: in the second-level cache until they are scanned. */
+WI_LIMIT(size_t, wi_scan_strip_elements, (size_t)1 << 21)
+
+size_t wi_scan_strip(void) {
+    return wi_scan_strip_elements;
+}
 
 constexpr int warps = wi_tile_warps;
 constexpr int threads = 32 * warps;

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "comm/dist.h"
-#include "cpu/order.h"
 #include "reduce/reduce.h"
 #include "scan/scan.h"
 
@@ -21,8 +20,8 @@ static weft_status find_zero(weft_context *child, const wi_scan_args *args, doub
     double extreme[2] = {0};
     weft_status status = WEFT_OK;
     for (int k = 0; k < 2 && status == WEFT_OK; k++) {
-        status = weft_reduce(child, k ? WEFT_MAX : WEFT_MIN, args->type, args->n, args->x, &bits);
-        extreme[k] = wi_carry_value(wi_scan_carry_of(args->type, &bits));
+        status = weft_reduce(child, k ? WEFT_MAX : WEFT_MIN, args->from, args->n, args->x, &bits);
+        extreme[k] = wi_carry_value(wi_scan_carry_of(args->from, &bits));
     }
     if (extreme[0] == 0 && extreme[1] == 0 && signbit(extreme[1]))
         *total = -0.0;
@@ -33,12 +32,12 @@ static weft_status find_zero(weft_context *child, const wi_scan_args *args, doub
 static weft_status total_of_floats(weft_context *child, const wi_scan_args *args, double *total) {
     wi_call call;
     wi_reduce_args sum = {.op = args->op == WEFT_SUM ? WI_RED_SUM : WI_RED_PRODUCT,
-                          .type = args->type,
+                          .type = args->from,
                           .n = args->n,
                           .x = args->x,
                           .result = total,
-                          .wide = args->type != WEFT_F64};
-    wi_reduce_describe(child, "weft_scan", &sum, &call);
+                          .wide = args->from != WEFT_F64};
+    wi_reduce_describe(child, args->call, &sum, &call);
     weft_status status = wi_call_check(child, &call);
     if (status == WEFT_OK)
         status = wi_reduce_call_run(child, &call, &sum);
@@ -49,19 +48,19 @@ static weft_status total_of_floats(weft_context *child, const wi_scan_args *args
 
 /* AND, OR and XOR, which weft_reduce does not offer: the last elements of scans of strips. */
 static weft_status total_of_bits(weft_context *child, const wi_scan_args *args, uint64_t *total) {
-    const size_t size = weft_type_size(args->type), strip = args->n < STRIP ? args->n : STRIP;
+    const size_t size = weft_type_size(args->from), strip = args->n < STRIP ? args->n : STRIP;
     void *scanned;
     weft_status status = weft_alloc(child, &scanned, strip * size);
-    *total = wi_scan_identity(args->op, args->type);
+    *total = wi_scan_identity(args->op, args->from);
     for (size_t i = 0; i < args->n && status == WEFT_OK; i += strip) {
         const size_t n = args->n - i < strip ? args->n - i : strip;
-        status = weft_scan(child, WEFT_INCLUSIVE, args->op, args->type, n,
+        status = weft_scan(child, WEFT_INCLUSIVE, args->op, args->from, n,
                            (const char *)args->x + i * size, scanned, total);
         if (status == WEFT_OK)
             status = weft_copy(child, total, (char *)scanned + (n - 1) * size, size);
     }
     weft_free(child, scanned);
-    *total = wi_scan_carry_of(args->type, total);
+    *total = wi_scan_carry_of(args->from, total);
     return status;
 }
 
@@ -70,36 +69,14 @@ static weft_status total_of(weft_context *child, const wi_scan_args *args, uint6
     weft_status status;
     if (args->op >= WEFT_AND)
         return total_of_bits(child, args, total);
-    if (wi_type_is_float(args->type) && args->op <= WEFT_PRODUCT) {
+    if (wi_type_is_float(args->from) && args->op <= WEFT_PRODUCT) {
         status = total_of_floats(child, args, &sum);
         *total = wi_scan_carry_of_double(sum);
         return status;
     }
-    status = weft_reduce(child, args->op, args->type, args->n, args->x, total);
-    *total = wi_scan_carry_of(args->type, total);
+    status = weft_reduce(child, args->op, args->from, args->n, args->x, total);
+    *total = wi_scan_carry_of(args->op <= WEFT_PRODUCT ? args->type : args->from, total);
     return status;
-}
-
-/* ---- carries ---- */
-
-static double combine_floats(weft_op op, double a, double b) {
-    switch (op) {
-    case WEFT_SUM:
-        return a + b;
-    case WEFT_PRODUCT:
-        return a * b;
-    case WEFT_MIN:
-        return wi_comes_before(b, a) ? b : a;
-    default:
-        return wi_comes_before(-b, -a) ? b : a;
-    }
-}
-
-static uint64_t combine(weft_op op, weft_type type, uint64_t a, uint64_t b) {
-    if (wi_type_is_float(type))
-        return wi_scan_carry_of_double(combine_floats(op, wi_carry_value(a), wi_carry_value(b)));
-    const uint64_t both = wi_comm_combine(op, wi_type_is_signed(type), a, b);
-    return wi_scan_carry_of(type, &both);
 }
 
 enum {
@@ -126,7 +103,7 @@ weft_status wi_scan_ranks(weft_context *ctx, const void *arguments) {
     args.init = all[INIT];
     for (int r = 0; r < ctx->comm->rank; r++, all += WORDS) {
         if (all[COUNT] > 0)
-            args.init = combine(args.op, args.type, args.init, all[TOTAL]);
+            args.init = wi_scan_combine(args.op, args.type, args.init, all[TOTAL]);
     }
     return wi_local(ctx, wi_scan_call_run(ctx->child, &call, &args));
 }

@@ -74,8 +74,14 @@ static void (*const loops[WEFT_TYPE_COUNT])(const wi_scan_args *) = {
 };
 
 weft_status wi_scan_serial(weft_context *ctx, const void *args) {
-    (void)ctx;
-    const wi_scan_args *call = args;
-    loops[call->type](call);
+    wi_scan_args call = *(const wi_scan_args *)args;
+    const size_t bytes = wi_scan_room(&call);
+    void *const room = bytes > 0 ? wi_host_alloc(bytes) : NULL;
+    if (bytes > 0 && !room)
+        return wi_fail(ctx, WEFT_ENOMEM, "%s: no host memory for buffers of %zu bytes", call.call,
+                       bytes);
+    call.x = wi_scan_input(&call, 0, call.n, room);
+    wi_host_free(room);
+    loops[call.type](&call);
     return WEFT_OK;
 }

@@ -78,9 +78,11 @@ typedef struct wi_records_args {
     const char *call;
     size_t n, record_bytes; /* n > 0 */
     const void *records;
-    void *out;                /* may be records */
+    void *out;                /* may be records; NULL: positions are wanted */
     const weft_field *fields; /* host memory */
     size_t n_fields;
+    size_t index_bytes; /* 4 or 8: `indices` gets the positions; 0: `out` gets the records */
+    void *indices;
     size_t *bytes; /* as in wi_sort_args */
 } wi_records_args;
 

@@ -3,6 +3,7 @@
  * failed. Wrong arguments are many: sort_arguments_test.c has them. */
 #include "cases.h"
 #include "sort/sort.h"
+#include "weft/records.h"
 
 static void without_context(void) {
     float x = 1, y = 2;
@@ -49,6 +50,18 @@ static void without_context(void) {
     assert_int_equal(
         weft_top_k_bytes(NULL, WEFT_ASCENDING, WEFT_F32, 1, &x, 1, &y, &position, &bytes),
         WEFT_EARG);
+    assert_int_equal(weft_sort_records_indices(NULL, 1, 4, &x, &field, 1, WEFT_U64, &position),
+                     WEFT_EARG);
+    assert_int_equal(
+        weft_sort_records_indices_bytes(NULL, 1, 4, &x, &field, 1, WEFT_U64, &position, &bytes),
+        WEFT_EARG);
+    assert_int_equal(weft_unique_records(NULL, 1, 4, &x, &y, &field, 1, &position), WEFT_EARG);
+    assert_int_equal(
+        weft_run_length_records(NULL, 1, 4, &x, &y, &field, 1, WEFT_U64, &position, &position),
+        WEFT_EARG);
+    assert_int_equal(weft_search_records(NULL, WEFT_LOWER, 1, 4, &x, 1, &x, &field, 1, &position),
+                     WEFT_EARG);
+    assert_int_equal(weft_merge_records(NULL, 4, 1, &x, 0, NULL, &y, &field, 1), WEFT_EARG);
     assert_true(y == 2 && position == 3 && bytes == 4);
 }
 
@@ -113,6 +126,29 @@ static weft_status run_records(weft_context *ctx, test_arrays *a) {
 
 static weft_status ask_records(weft_context *ctx, const test_arrays *a, size_t *bytes) {
     return weft_sort_records_bytes(ctx, a->n / 3, 12, a->x, a->z, fields, 2, bytes);
+}
+
+static weft_status run_records_indices(weft_context *ctx, test_arrays *a) {
+    return weft_sort_records_indices(ctx, a->n / 3, 12, a->x, fields, 2, WEFT_U32, a->z);
+}
+
+static weft_status ask_records_indices(weft_context *ctx, const test_arrays *a, size_t *bytes) {
+    return weft_sort_records_indices_bytes(ctx, a->n / 3, 12, a->x, fields, 2, WEFT_U32, a->z,
+                                           bytes);
+}
+
+static weft_status run_record_lengths(weft_context *ctx, test_arrays *a) {
+    return weft_run_length_records(ctx, a->n / 6, 12, a->x, a->z, fields, 2, WEFT_U32,
+                                   a->z + a->n / 2, a->result);
+}
+
+static weft_status run_search_records(weft_context *ctx, test_arrays *a) {
+    return weft_search_records(ctx, WEFT_UPPER, a->n / 3, 12, a->x, 1000, a->y, fields, 2,
+                               (uint64_t *)a->z);
+}
+
+static weft_status run_merge_records(weft_context *ctx, test_arrays *a) {
+    return weft_merge_records(ctx, 12, a->n / 6, a->x, 1000, a->y, a->z, fields, 2);
 }
 
 static weft_status run_merge(weft_context *ctx, test_arrays *a) {
@@ -188,6 +224,10 @@ static const test_call calls[] = {
     {"weft_sort_indices", run_sort_indices, &wi_sort_ladder, ask_sort_indices},
     {"weft_sort_segments", run_segments, NULL, ask_segments},
     {"weft_sort_records", run_records, NULL, ask_records},
+    {"weft_sort_records_indices", run_records_indices, NULL, ask_records_indices},
+    {"weft_run_length_records", run_record_lengths, NULL, NULL},
+    {"weft_search_records", run_search_records, NULL, NULL},
+    {"weft_merge_records", run_merge_records, NULL, NULL},
     {"weft_merge", run_merge, NULL, ask_merge},
     {"weft_merge, unaligned", run_merge_odd, NULL, ask_merge_odd},
     {"weft_is_sorted", run_is_sorted, NULL, NULL},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records, by merge sort. Their fields become words of ordered bits, as many fields in a word as
  * fit. Pairs of a record's first word and its number are sorted; the other words are read only if
- * first words are equal. The records move once, at the end. */
+ * first words are equal. The records move once, at the end, unless only their positions are wanted.
+ */
 #include "sort/sort_merge.cuh"
 
 struct alignas(16) numbered {
@@ -73,10 +74,11 @@ __global__ void number_records(numbered *items, size_t n) {
         items[i].record = i;
 }
 
-__global__ void list_records(const numbered *items, size_t n, uint64_t *records) {
+template <class Index>
+__global__ void list_records(const numbered *items, size_t n, Index *records) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     if (i < n)
-        records[i] = items[i].record;
+        records[i] = (Index)items[i].record;
 }
 
 /* How many words the fields fill; no field is split. */
@@ -140,8 +142,8 @@ static weft_status make_words(weft_context *ctx, const wi_records_args *args, nu
 /* out = the records in the order of the items. */
 static weft_status move_records(weft_context *ctx, const wi_records_args *args,
                                 const numbered *items, uint64_t *list, void *copy) {
-    weft_status status =
-        WEFT_LAUNCH(list_records, ctx, blocks_of(args->n), threads, 0, items, args->n, list);
+    weft_status status = WEFT_LAUNCH(list_records<uint64_t>, ctx, blocks_of(args->n), threads, 0,
+                                     items, args->n, list);
     const void *from = args->records;
     if (status == WEFT_OK && args->out == args->records) {
         status = wi_gpu_copy(ctx, copy, from, args->n * args->record_bytes);
@@ -150,6 +152,16 @@ static weft_status move_records(weft_context *ctx, const wi_records_args *args,
     const wi_sort_gather_args gather = {args->n, args->record_bytes, sizeof *list, from,
                                         list,    args->out};
     return status == WEFT_OK ? wi_sort_gather_each(ctx, &gather) : status;
+}
+
+static weft_status list_positions(weft_context *ctx, const wi_records_args *args,
+                                  const numbered *items) {
+    const unsigned blocks = blocks_of(args->n);
+    if (args->index_bytes == sizeof(uint32_t))
+        return WEFT_LAUNCH(list_records<uint32_t>, ctx, blocks, threads, 0, items, args->n,
+                           (uint32_t *)args->indices);
+    return WEFT_LAUNCH(list_records<uint64_t>, ctx, blocks, threads, 0, items, args->n,
+                       (uint64_t *)args->indices);
 }
 
 static weft_status sort_records(weft_context *ctx, const wi_records_args *args, char *memory,
@@ -167,7 +179,10 @@ static weft_status sort_records(weft_context *ctx, const wi_records_args *args, 
         {{items, NULL}, {spare, NULL}}, {items, NULL}, (uint64_t *)(memory + l.splits)};
     status = wi_merge_sort<record_order, wi_no_value>(ctx, {items, NULL, 0}, args->n, homes, order,
                                                       order, order, order);
-    return status == WEFT_OK ? move_records(ctx, args, items, (uint64_t *)spare, rest) : status;
+    if (status != WEFT_OK)
+        return status;
+    return args->index_bytes > 0 ? list_positions(ctx, args, items)
+                                 : move_records(ctx, args, items, (uint64_t *)spare, rest);
 }
 
 weft_status wi_sort_records_by_fields(weft_context *ctx, const void *arguments) {

@@ -62,67 +62,87 @@ static size_t whole_lines(size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
+/* Sorts the positions by all fields; `room` is asked for or taken by the sorts themselves. */
+static weft_status sort_positions(weft_context *ctx, const wi_records_args *a, const scratch *d,
+                                  size_t *room) {
+    weft_status status = WEFT_OK;
+    for (size_t k = a->n_fields; k > 0 && status == WEFT_OK; k--) {
+        size_t bytes = 0;
+        status = sort_by(ctx, a, &a->fields[k - 1], d, k == a->n_fields, a->bytes ? &bytes : NULL);
+        *room = bytes > *room ? bytes : *room;
+    }
+    return status;
+}
+
+static weft_status move_records(weft_context *ctx, const wi_records_args *a, const scratch *d) {
+    const wi_sort_gather_args move = {.n = a->n,
+                                      .value_bytes = a->record_bytes,
+                                      .index_bytes = d->index_bytes,
+                                      .values = a->records,
+                                      .indices = d->positions,
+                                      .values_out = d->moved};
+    const weft_status status = wi_sort_gather_threads(ctx, &move);
+    return status == WEFT_OK && d->moved != a->out
+               ? weft_copy(ctx, a->out, d->moved, a->n * a->record_bytes)
+               : status;
+}
+
+/* The caller's arrays are written last, when nothing more can fail for want of memory. */
 weft_status wi_sort_records_threads(weft_context *ctx, const void *args) {
     const wi_records_args *const a = args;
     const bool in_place = a->records == a->out;
-    scratch d = {.index_bytes = a->n - 1 <= UINT32_MAX ? 4 : 8};
+    const size_t short_index = a->n - 1 <= UINT32_MAX ? 4 : 8;
+    scratch d = {.index_bytes = a->out ? short_index : a->index_bytes};
     const size_t keys = whole_lines(a->n * 8), positions = whole_lines(a->n * d.index_bytes);
     const size_t needed = keys + positions + (in_place ? a->n * a->record_bytes : 0);
+    size_t room = 0;
     void *memory = NULL;
     weft_status status = WEFT_OK;
     if (!a->bytes)
         status = wi_sort_take(ctx, a->call, needed, &memory);
     if (status != WEFT_OK)
         return status;
-    d.keys = a->bytes ? a->out : memory; /* asked for bytes only, the sort reads no array but needs
-                                            to know which are NULL */
+    d.keys = memory;
+    if (a->bytes)
+        d.keys = a->out ? a->out : a->indices; /* asked for bytes only, the sort reads no array but
+                                                  needs to know which are NULL */
     d.positions = (char *)memory + keys;
     d.moved = in_place ? (char *)memory + keys + positions : a->out;
-    size_t most = 0;
-    for (size_t k = a->n_fields; k > 0 && status == WEFT_OK; k--) {
-        size_t bytes = 0;
-        status = sort_by(ctx, a, &a->fields[k - 1], &d, k == a->n_fields, a->bytes ? &bytes : NULL);
-        most = bytes > most ? bytes : most;
-    }
+    status = sort_positions(ctx, a, &d, &room);
     if (a->bytes) {
-        *a->bytes += needed + most;
+        *a->bytes += needed + room;
         return status;
     }
-    const wi_sort_gather_args move = {.n = a->n,
-                                      .value_bytes = a->record_bytes,
-                                      .index_bytes = d.index_bytes,
-                                      .values = a->records,
-                                      .indices = d.positions,
-                                      .values_out = d.moved};
     if (status == WEFT_OK)
-        status = wi_sort_gather_threads(ctx, &move);
-    if (status == WEFT_OK && in_place)
-        status = weft_copy(ctx, a->out, d.moved, a->n * a->record_bytes);
+        status = a->out ? move_records(ctx, a, &d)
+                        : weft_copy(ctx, a->indices, d.positions, a->n * d.index_bytes);
     wi_sort_give(ctx, memory);
     return status;
 }
 
-static weft_status check_fields(weft_context *ctx, const wi_records_args *a) {
-    if (a->n_fields == 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: n_fields is 0; pass the field to order by", a->call);
-    if (!a->fields)
-        return wi_fail(ctx, WEFT_EARG, "%s: fields is NULL; pass %zu of them", a->call,
-                       a->n_fields);
-    if (!wi_is_host(ctx, a->fields))
-        return wi_fail(ctx, WEFT_EARG, "%s: fields must lie in host memory", a->call);
-    for (size_t k = 0; k < a->n_fields; k++) {
-        const weft_field *const f = &a->fields[k];
-        weft_status status = wi_check_type(ctx, a->call, f->type);
+weft_status wi_records_check(weft_context *ctx, const char *call, size_t record_bytes,
+                             const weft_field *fields, size_t n_fields) {
+    if (record_bytes == 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: record_bytes is 0; pass the size of a record", call);
+    if (n_fields == 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: n_fields is 0; pass the field to order by", call);
+    if (!fields)
+        return wi_fail(ctx, WEFT_EARG, "%s: fields is NULL; pass %zu of them", call, n_fields);
+    if (!wi_is_host(ctx, fields))
+        return wi_fail(ctx, WEFT_EARG, "%s: fields must lie in host memory", call);
+    for (size_t k = 0; k < n_fields; k++) {
+        const weft_field *const f = &fields[k];
+        weft_status status = wi_check_type(ctx, call, f->type);
         if (status == WEFT_OK)
-            status = wi_sort_check_order(ctx, a->call, f->order);
+            status = wi_sort_check_order(ctx, call, f->order);
         if (status != WEFT_OK)
             return status;
         const size_t size = weft_type_size(f->type);
-        if (size > a->record_bytes || f->offset > a->record_bytes - size)
+        if (size > record_bytes || f->offset > record_bytes - size)
             return wi_fail(ctx, WEFT_EARG,
                            "%s: fields[%zu], %zu bytes from byte %zu on, ends behind a record of "
                            "record_bytes = %zu",
-                           a->call, k, size, f->offset, a->record_bytes);
+                           call, k, size, f->offset, record_bytes);
     }
     return WEFT_OK;
 }
@@ -155,22 +175,23 @@ enum {
 static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
     wi_records_args args = *(const wi_records_args *)user;
     args.records = part->p[RECORDS];
-    args.out = part->p[OUT];
+    if (args.index_bytes > 0)
+        args.indices = part->p[OUT];
+    else
+        args.out = part->p[OUT];
     args.bytes = call->asked;
     return wi_run(ctx, &wi_sort_records_ladder, call->name, WI_NO_TYPE, &args);
 }
 
-static weft_status check_and_run(weft_context *ctx, wi_records_args *a) {
-    if (a->record_bytes == 0)
-        return wi_fail(ctx, WEFT_EARG, "%s: record_bytes is 0; pass the size of a record", a->call);
+/* Checks the call and runs it; `output` is its second array. */
+static weft_status check_and_run(weft_context *ctx, wi_records_args *a, wi_array output) {
     wi_call call = {
         .name = a->call,
         .array = {[RECORDS] = wi_items("records", a->records, a->n, a->record_bytes, WI_IN),
-                  [OUT] = wi_items("out", a->out, a->n, a->record_bytes, WI_OUT)},
+                  [OUT] = output},
         .count = ARRAYS,
         .asked = a->bytes};
-    call.array[OUT].in_place = 1u << RECORDS;
-    weft_status status = check_fields(ctx, a);
+    weft_status status = wi_records_check(ctx, a->call, a->record_bytes, a->fields, a->n_fields);
     if (status == WEFT_OK)
         status = wi_call_check(ctx, &call);
     if (status == WEFT_OK)
@@ -182,32 +203,87 @@ static weft_status check_and_run(weft_context *ctx, wi_records_args *a) {
     return a->n == 0 ? WEFT_OK : wi_sort_call_run(ctx, &call, run_part, a);
 }
 
+/* ---- the records themselves ---- */
+
+static weft_status sort_records(weft_context *ctx, wi_records_args args) {
+    wi_array out = wi_items("out", args.out, args.n, args.record_bytes, WI_OUT);
+    out.in_place = 1u << RECORDS;
+    return check_and_run(ctx, &args, out);
+}
+
 weft_status weft_sort_records(weft_context *ctx, size_t n, size_t record_bytes, const void *records,
                               void *out, const weft_field *fields, size_t n_fields) {
     if (wi_check_context(ctx) != WEFT_OK)
         return WEFT_EARG;
-    wi_records_args args = {.call = "weft_sort_records",
-                            .n = n,
-                            .record_bytes = record_bytes,
-                            .records = records,
-                            .out = out,
-                            .fields = fields,
-                            .n_fields = n_fields};
-    return check_and_run(ctx, &args);
+    return sort_records(ctx, (wi_records_args){.call = "weft_sort_records",
+                                               .n = n,
+                                               .record_bytes = record_bytes,
+                                               .records = records,
+                                               .out = out,
+                                               .fields = fields,
+                                               .n_fields = n_fields});
 }
 
 weft_status weft_sort_records_bytes(weft_context *ctx, size_t n, size_t record_bytes,
                                     const void *records, void *out, const weft_field *fields,
                                     size_t n_fields, size_t *bytes) {
-    wi_records_args args = {.call = "weft_sort_records_bytes",
-                            .n = n,
-                            .record_bytes = record_bytes,
-                            .records = records,
-                            .out = out,
-                            .fields = fields,
-                            .n_fields = n_fields,
-                            .bytes = bytes};
-    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, args.call, bytes) != WEFT_OK)
+    static const char name[] = "weft_sort_records_bytes";
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, name, bytes) != WEFT_OK)
         return WEFT_EARG;
-    return check_and_run(ctx, &args);
+    return sort_records(ctx, (wi_records_args){.call = name,
+                                               .n = n,
+                                               .record_bytes = record_bytes,
+                                               .records = records,
+                                               .out = out,
+                                               .fields = fields,
+                                               .n_fields = n_fields,
+                                               .bytes = bytes});
+}
+
+/* ---- their positions ---- */
+
+static weft_status sort_positions_of(weft_context *ctx, wi_records_args args,
+                                     weft_type index_type) {
+    const size_t last = args.n > 0 ? args.n - 1 : 0;
+    if (wi_check_type(ctx, args.call, index_type) != WEFT_OK ||
+        wi_check_index_type(ctx, args.call, "index_type", index_type, last) != WEFT_OK)
+        return WEFT_EARG;
+    args.index_bytes = weft_type_size(index_type);
+    return check_and_run(ctx, &args,
+                         wi_elements("indices", args.indices, args.n, index_type, WI_OUT));
+}
+
+weft_status weft_sort_records_indices(weft_context *ctx, size_t n, size_t record_bytes,
+                                      const void *records, const weft_field *fields,
+                                      size_t n_fields, weft_type index_type, void *indices) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return sort_positions_of(ctx,
+                             (wi_records_args){.call = "weft_sort_records_indices",
+                                               .n = n,
+                                               .record_bytes = record_bytes,
+                                               .records = records,
+                                               .fields = fields,
+                                               .n_fields = n_fields,
+                                               .indices = indices},
+                             index_type);
+}
+
+weft_status weft_sort_records_indices_bytes(weft_context *ctx, size_t n, size_t record_bytes,
+                                            const void *records, const weft_field *fields,
+                                            size_t n_fields, weft_type index_type, void *indices,
+                                            size_t *bytes) {
+    static const char name[] = "weft_sort_records_indices_bytes";
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_asked(ctx, name, bytes) != WEFT_OK)
+        return WEFT_EARG;
+    return sort_positions_of(ctx,
+                             (wi_records_args){.call = name,
+                                               .n = n,
+                                               .record_bytes = record_bytes,
+                                               .records = records,
+                                               .fields = fields,
+                                               .n_fields = n_fields,
+                                               .indices = indices,
+                                               .bytes = bytes},
+                             index_type);
 }

@@ -16,6 +16,10 @@ weft_status wi_sort_check_keys(weft_context *ctx, const char *call, weft_order o
  * the size of an element besides its key. */
 weft_status wi_sort_check_room(weft_context *ctx, const char *call, size_t n, size_t bytes);
 weft_status wi_sort_check_asked(weft_context *ctx, const char *call, const size_t *bytes);
+weft_status wi_sort_check_bound(weft_context *ctx, const char *call, weft_bound bound);
+/* Checks the size of records, and the fields that order them. */
+weft_status wi_records_check(weft_context *ctx, const char *call, size_t record_bytes,
+                             const weft_field *fields, size_t n_fields);
 
 /* The arrays of a call that sorts keys, by number. */
 enum {

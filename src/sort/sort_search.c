@@ -205,14 +205,18 @@ static weft_status run_search(weft_context *ctx, wi_call *call, const wi_part *p
     return wi_run(ctx, &wi_search_ladder, call->name, args.type, &args);
 }
 
+weft_status wi_sort_check_bound(weft_context *ctx, const char *call, weft_bound bound) {
+    if (bound == WEFT_LOWER || bound == WEFT_UPPER)
+        return WEFT_OK;
+    return wi_fail(ctx, WEFT_EARG,
+                   "%s: bound %d is not a weft_bound; pass WEFT_LOWER or WEFT_UPPER", call,
+                   (int)bound);
+}
+
 static weft_status check_search(weft_context *ctx, const char *name, weft_bound bound,
                                 weft_order order, weft_type type) {
-    if (wi_check_context(ctx) != WEFT_OK)
+    if (wi_check_context(ctx) != WEFT_OK || wi_sort_check_bound(ctx, name, bound) != WEFT_OK)
         return WEFT_EARG;
-    if (bound != WEFT_LOWER && bound != WEFT_UPPER)
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: bound %d is not a weft_bound; pass WEFT_LOWER or WEFT_UPPER", name,
-                       (int)bound);
     return wi_sort_check_keys(ctx, name, order, type);
 }
 

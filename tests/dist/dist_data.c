@@ -238,6 +238,37 @@ static void scan_case(test_random *r, dist_shape shape, size_t n, weft_type type
     }
 }
 
+/* Outputs of 8 bytes, and behind each rank's the total so far; sums of these floats are exact. */
+static void wide_scan_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    static const weft_op ops[] = {WEFT_SUM, WEFT_MAX, WEFT_XOR};
+    const weft_type wide = test_is_float(type)    ? WEFT_F64
+                           : test_is_signed(type) ? WEFT_I64
+                                                  : WEFT_U64;
+    const weft_op op = ops[dist_draw(r, test_is_float(type) ? 2 : 3)];
+    const weft_scan_kind kind = (weft_scan_kind)dist_draw(r, 2);
+    const size_t size = test_size_of(type);
+    char *const x = dist_whole(r, TEST_SMALL, type, n);
+    uint64_t *const y = calloc(n + 1, sizeof *y), *const room = calloc(n + 1, sizeof *room), total;
+    assert_true(y && room);
+    const dist_part part = dist_deal(r, shape, n);
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    dist_array dy = dist_take(r, y, (part.n + 1) * sizeof *y);
+    dist_ok(dist_one, weft_scan_wide(dist_one, kind, op, type, n, x, wide, y, NULL, NULL));
+    dist_ok(dist_one, weft_scan_wide(dist_one, WEFT_EXCLUSIVE, op, type, part.first + part.n, x,
+                                     wide, room, NULL, &total));
+    dist_ok(dist_ctx, weft_scan_wide(dist_ctx, kind, op, type, part.n, dx.p, wide, dy.p, NULL,
+                                     (char *)dy.p + part.n * sizeof *y));
+    uint64_t *const got = dist_fetch(&dy);
+    for (size_t i = 0; i <= part.n; i++) {
+        const uint64_t right = i < part.n ? y[part.first + i] : total;
+        if (got[i] != right)
+            fail_msg("wide %s of %zu %s, kind %d: rank %d, output %zu is wrong", test_op_name(op),
+                     n, test_type_name(type), kind, dist_rank, i);
+    }
+    dist_give(&dx), dist_give(&dy);
+    free(got), free(x), free(y), free(room);
+}
+
 /* A sum of nothing but -0.0 is -0.0, on every rank. */
 static void test_zeros(void) {
     const double zero = -0.0;
@@ -249,6 +280,7 @@ static void test_zeros(void) {
 void dist_test_scan(void **state) {
     (void)state;
     for_each(4, scan_case);
+    for_each(3, wide_scan_case);
     test_zeros();
 }
 

@@ -68,6 +68,10 @@ static const fuzz_call calls[] = {
     {"gather", 3, fuzz_gather},
     {"scatter", 3, fuzz_scatter},
     {"expr", 5, fuzz_expr},
+    {"record_runs", 3, fuzz_record_runs},
+    {"record_search", 2, fuzz_record_search},
+    {"columns", 2, fuzz_columns},
+    {"scan_wide", 3, fuzz_scan_wide},
 };
 
 static const fuzz_call *draw_call(fuzz *f) {

@@ -201,5 +201,9 @@ void fuzz_group_scan(fuzz *f);
 void fuzz_gather(fuzz *f);
 void fuzz_scatter(fuzz *f);
 void fuzz_expr(fuzz *f);
+void fuzz_record_runs(fuzz *f);
+void fuzz_record_search(fuzz *f);
+void fuzz_columns(fuzz *f);
+void fuzz_scan_wide(fuzz *f);
 
 #endif

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `weft group`: counts, sums, means and more of the rows that have a key in common. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/grouping.h"
+#include "cli/table_file.h"
+#include "io/text_table.h"
+
+static void list_ops(const wi_command *command, wi_words *words) {
+    (void)command;
+    for (size_t k = 0; k < WI_GROUP_OPS; k++)
+        wi_words_add(words, wi_group_op_names[k]);
+}
+
+static const wi_option by_option = {.name = "by",
+                                    .letter = 'b',
+                                    .value = "LIST",
+                                    .help = "the columns that hold the key: names or numbers"};
+static const wi_option op_option = {.name = "op",
+                                    .value = "LIST",
+                                    .help = "what is wanted, as count,mean; default count,sum",
+                                    .list = list_ops,
+                                    .heading = "OP"};
+static const wi_option runs_option = {.name = "runs",
+                                      .help = "only neighbours form a group: do not sort first"};
+
+enum {
+    TITLE_BYTES = 1 << 15,
+    MOST_COLUMNS = 64, /* of keys, and of values */
+    LABEL_BYTES = 32
+};
+
+/* The names of columns in the output. */
+typedef struct labels {
+    size_t count;
+    char name[MOST_COLUMNS][LABEL_BYTES];
+} labels;
+
+/* ---- options ---- */
+
+/* The word by which the option names a column, if it can stand in any table; else its place in the
+ * list. */
+static void label(wi_table_text field, size_t place, char out[LABEL_BYTES]) {
+    const size_t length = (size_t)(field.end - field.begin);
+    bool plain = length > 0 && length < LABEL_BYTES;
+    for (const char *at = field.begin; at < field.end; at++)
+        plain = plain && !strchr(" ,;\t\"#", *at);
+    if (plain)
+        snprintf(out, LABEL_BYTES, "%.*s", (int)length, field.begin);
+    else
+        snprintf(out, LABEL_BYTES, "%zu", place);
+}
+
+/* The columns that the option lists; none if it is not given. */
+static wi_exit read_labels(const wi_arguments *args, const wi_option *option, labels *l) {
+    const char *const text = wi_value(args, option);
+    wi_table_text rest = {text, text ? text + strlen(text) : text};
+    bool more = text != NULL;
+    for (l->count = 0; more; l->count++) {
+        if (l->count == MOST_COLUMNS)
+            return wi_usage(args->command, "option --%s: more than %d columns", option->name,
+                            MOST_COLUMNS);
+        label(wi_table_next_field(&rest, ',', &more), l->count + 1, l->name[l->count]);
+    }
+    return WI_EXIT_OK;
+}
+
+static wi_exit read_ops(const wi_arguments *args, wi_grouping *g) {
+    const char *at = wi_value(args, &op_option);
+    at = at ? at : "count,sum";
+    for (bool more = true; more;) {
+        char word[LABEL_BYTES];
+        const size_t length = strcspn(at, ",");
+        size_t op = 0;
+        snprintf(word, sizeof word, "%.*s", (int)(length < LABEL_BYTES ? length : LABEL_BYTES), at);
+        while (op < WI_GROUP_OPS && strcmp(word, wi_group_op_names[op]) != 0)
+            op++;
+        if (op == WI_GROUP_OPS)
+            return wi_usage_word(args->command, "operation", word, list_ops);
+        for (size_t k = 0; k < g->ops; k++)
+            if (g->op[k] == (wi_group_op)op)
+                return wi_usage(args->command, "option --op: %s stands there twice", word);
+        g->op[g->ops++] = (wi_group_op)op;
+        more = at[length] == ',';
+        at += length + more;
+    }
+    return WI_EXIT_OK;
+}
+
+static wi_exit check_options(const wi_arguments *args) {
+    const bool two = args->operands == 2;
+    if (!two && !wi_given(args, &by_option))
+        return wi_usage(args->command, "option --by is missing; add --by COLUMN, or a second file "
+                                       "that holds the key of each element");
+    if (two && wi_given(args, &by_option))
+        return wi_usage(args->command,
+                        "option --by: %s holds the keys already; leave one of them out",
+                        args->operand[1]);
+    if (two && wi_is_standard(args->operand[0]) && wi_is_standard(args->operand[1]))
+        return wi_usage(args->command, "only one of the files can be standard input");
+    return wi_given(args, &wi_output_option) ? wi_need_output(args) : WI_EXIT_OK;
+}
+
+/* ---- files ---- */
+
+static size_t rows_of(const wi_npy_layout *l) {
+    return l->dims > 0 ? l->shape[0] : l->count;
+}
+
+static size_t columns_of(const wi_npy_layout *l) {
+    size_t columns = 1;
+    for (size_t k = 1; k < l->dims; k++)
+        columns *= l->shape[k];
+    return columns;
+}
+
+/* Copies columns first ... first + count - 1 of a table in C order: row after row, or column after
+ * column. */
+static void *copy_columns(const wi_npy *table, size_t first, size_t count, bool by_columns) {
+    const size_t size = weft_type_size(table->layout.type), rows = rows_of(&table->layout);
+    const size_t width = columns_of(&table->layout);
+    char *const out = wi_host_alloc(rows * count * size);
+    for (size_t r = 0; r < rows && out; r++)
+        for (size_t c = 0; c < count; c++)
+            memcpy(out + (by_columns ? c * rows + r : r * count + c) * size,
+                   (const char *)table->data + (r * width + first + c) * size, size);
+    return out;
+}
+
+static wi_exit load_keys_and_values(const wi_arguments *args, wi_npy *values, wi_npy *keys) {
+    const bool two = args->operands == 2;
+    char both[TITLE_BYTES];
+    const char *const by = wi_value(args, &by_option), *const more =
+                                                           wi_value(args, &wi_columns_option);
+    wi_note note = {""};
+    wi_exit result = WI_EXIT_OK;
+    if (!two) {
+        const int length =
+            snprintf(both, sizeof both, "%s%s%s", by, more ? "," : "", more ? more : "");
+        if (length >= TITLE_BYTES)
+            return wi_usage(args->command, "options --by and --columns: their lists are too long");
+    }
+    if (two)
+        result = wi_load_columns(args, args->operand[1], NULL, NULL, keys);
+    if (result == WI_EXIT_OK)
+        result = wi_load_columns(args, args->operand[0], two ? more : both,
+                                 wi_given(args, &wi_type_option) ? &args->type : NULL, values);
+    if (result != WI_EXIT_OK)
+        return result;
+    if (wi_npy_to_c_order(values, &note) != WEFT_OK || wi_npy_to_c_order(keys, &note) != WEFT_OK) {
+        wi_say_error("%s", note.text);
+        return WI_EXIT_FAILED;
+    }
+    if (two && rows_of(&values->layout) != rows_of(&keys->layout)) {
+        wi_say_error("group: %s holds %zu rows, but %s holds %zu keys; give one for each row",
+                     args->operand[0], rows_of(&values->layout), args->operand[1],
+                     rows_of(&keys->layout));
+        return WI_EXIT_FAILED;
+    }
+    return WI_EXIT_OK;
+}
+
+/* Reads the rows to group; `by` are the key's columns, unless a second file holds it. */
+static wi_exit load(const wi_arguments *args, wi_grouping *g, const labels *by) {
+    wi_npy values = {.data = NULL}, keys = {.data = NULL};
+    wi_exit result = load_keys_and_values(args, &values, &keys);
+    if (result == WI_EXIT_OK) {
+        const wi_npy *const source = args->operands == 2 ? &keys : &values;
+        g->rows = rows_of(&values.layout);
+        g->key_type = source->layout.type;
+        g->key_columns = args->operands == 2 ? columns_of(&keys.layout) : by->count;
+        g->value_type = values.layout.type;
+        const size_t skipped = args->operands == 2 ? 0 : by->count;
+        g->value_columns = columns_of(&values.layout) - skipped;
+        g->keys = copy_columns(source, 0, g->key_columns, false);
+        g->values = copy_columns(&values, skipped, g->value_columns, true);
+        if (!g->keys || !g->values) {
+            wi_say_error("group: no host memory for %zu rows", g->rows);
+            result = WI_EXIT_FAILED;
+        } else if (g->key_columns > MOST_COLUMNS || g->value_columns > MOST_COLUMNS) {
+            result = wi_usage(args->command, "more than %d columns; choose some with --columns",
+                              MOST_COLUMNS);
+        }
+    }
+    wi_npy_free(&values);
+    wi_npy_free(&keys);
+    return result;
+}
+
+/* ---- the output ---- */
+
+static void add_title(char *titles, const char *op, const labels *l, size_t k, bool alone) {
+    char name[2 * LABEL_BYTES], number[LABEL_BYTES];
+    snprintf(number, sizeof number, "%zu", k + 1);
+    const char *const label = k < l->count ? l->name[k] : number;
+    if (alone)
+        snprintf(name, sizeof name, "%s", op);
+    else
+        snprintf(name, sizeof name, "%s_%s", op, label);
+    wi_append(titles, TITLE_BYTES, ",", name);
+}
+
+/* The names of the table's columns: those of the keys, then count, sum and so on. */
+static void make_titles(const wi_grouping *g, const labels *by, const labels *columns,
+                        char titles[TITLE_BYTES]) {
+    titles[0] = '\0';
+    for (size_t k = 0; k < g->key_columns; k++) {
+        const bool named = k < by->count && strspn(by->name[k], "0123456789") == 0;
+        if (named)
+            wi_append(titles, TITLE_BYTES, ",", by->name[k]);
+        else
+            add_title(titles, "key", by, k, g->key_columns == 1);
+    }
+    for (size_t o = 0; o < g->ops; o++) {
+        const char *const name = wi_group_op_names[g->op[o]];
+        const bool counts = g->op[o] == WI_GROUP_COUNT;
+        for (size_t c = 0; c < (counts ? 1 : g->value_columns); c++)
+            add_title(titles, name, columns, c, counts || g->value_columns == 1);
+    }
+}
+
+static void print_json(const wi_arguments *args, const weft_context *ctx, const wi_npy *table,
+                       const char *titles) {
+    const size_t width = table->layout.shape[1];
+    for (size_t r = 0; r < table->layout.shape[0]; r++) {
+        wi_json json;
+        const char *title = titles;
+        wi_json_open(&json);
+        wi_json_string(&json, "op", "group");
+        wi_json_string(&json, "variant", weft_used(ctx, "group"));
+        wi_json_string(&json, "place", weft_place(ctx));
+        wi_json_string(&json, "file", args->operand[0]);
+        for (size_t c = 0; c < width; c++) {
+            char name[2 * LABEL_BYTES];
+            const size_t length = strcspn(title, ",");
+            snprintf(name, sizeof name, "%.*s", (int)length, title);
+            wi_json_element(&json, name, table->layout.type,
+                            (const uint64_t *)table->data + r * width + c);
+            title += length + 1;
+        }
+        wi_json_close(&json);
+    }
+}
+
+static wi_exit show(const wi_arguments *args, const weft_context *ctx, const wi_npy *table,
+                    const char *titles) {
+    wi_note note = {""};
+    if (wi_given(args, &wi_output_option)) {
+        const wi_exit result = wi_save_titled(args, &wi_output_option, titles, table);
+        if (result == WI_EXIT_OK)
+            wi_print_saved(args, "group", "group", ctx, &table->layout);
+        return result;
+    }
+    if (wi_given(args, &wi_json_option)) {
+        print_json(args, ctx, table, titles);
+        return WI_EXIT_OK;
+    }
+    if (wi_table_save(stdout, "standard output", titles, table, &note) == WEFT_OK)
+        return WI_EXIT_OK;
+    wi_say_error("%s", note.text);
+    return WI_EXIT_FAILED;
+}
+
+static wi_exit execute(const wi_arguments *args) {
+    weft_context *ctx = NULL;
+    wi_grouping g = {.runs = wi_given(args, &runs_option)};
+    wi_npy table = {.data = NULL};
+    labels by, columns;
+    char titles[TITLE_BYTES];
+    wi_exit result = check_options(args);
+    if (result == WI_EXIT_OK)
+        result = read_ops(args, &g);
+    if (result == WI_EXIT_OK)
+        result = read_labels(args, &by_option, &by);
+    if (result == WI_EXIT_OK)
+        result = read_labels(args, &wi_columns_option, &columns);
+    if (result == WI_EXIT_OK)
+        result = wi_session_open(args, "group", &ctx);
+    if (result == WI_EXIT_OK)
+        result = load(args, &g, &by);
+    if (result == WI_EXIT_OK)
+        result = wi_group_rows(ctx, &g, &table);
+    if (result == WI_EXIT_OK) {
+        make_titles(&g, &by, &columns, titles);
+        result = show(args, ctx, &table, titles);
+    }
+    wi_grouping_free(&g);
+    wi_npy_free(&table);
+    weft_close(ctx);
+    return result;
+}
+
+static const wi_option *const options[] = {&by_option,
+                                           &op_option,
+                                           &runs_option,
+                                           &wi_output_option,
+                                           &wi_columns_option,
+                                           &wi_place_option,
+                                           &wi_variant_option,
+                                           &wi_type_option,
+                                           &wi_json_option,
+                                           &wi_help_option,
+                                           NULL};
+
+const wi_command wi_group_command = {
+    .name = "group",
+    .operand_text = "FILE [KEYS]",
+    .summary = "count, add and compare what has a key in common",
+    .details =
+        "Prints a line for each key, in ascending order: the key, then what --op wants of the rows "
+        "that have it. NaN among them makes all but count NaN. The keys are columns of the same "
+        "table, which --by names, or a second file "
+        "with one for each row. count is the number of rows; sum, mean, min, max and product are "
+        "of each column of values, those of --columns or, with a second file, all. --output "
+        "writes the table instead, of i64 if all of it is integers, else of f64. Keys are equal "
+        "if their bits are, so that -0 and 0 are two. Files are .npy arrays, or tables of text, "
+        ".csv or .txt, whose first line may hold names. A file name of - is standard input or "
+        "output.",
+    .examples = {{"weft group log.csv --by sensor -c temperature --op count,mean,min,max",
+                  "a line for each sensor"},
+                 {"weft group log.csv --by sensor --op count", "how many rows each has"},
+                 {"weft group values.npy keys.npy -o sums.npy", "keys from another file"},
+                 {"weft group log.csv --by day,sensor -c 3,4 -o sums.csv", "a key of two columns"}},
+    .options = options,
+    .ladder = "group",
+    .suffixes = "npy csv txt",
+    .least_operands = 1,
+    .most_operands = 2,
+    .run = execute,
+};

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Columns of a table of records, taken out and put back: the public calls, and how a cpu does it.
+ */
+#include "gather/gather_columns.h"
+
+#include <string.h>
+
+#include "core/stage.h"
+#include "cpu/team.h"
+
+enum {
+    BLOCK_BYTES = 1 << 14 /* of records, which all columns read from the cache */
+};
+
+/* Rows [from, end) of a column; `width` is a constant in most uses. */
+static inline __attribute__((always_inline)) void move_rows(const wi_columns_args *a,
+                                                            const weft_table_column *c, size_t from,
+                                                            size_t end, size_t width) {
+    unsigned char *const record = a->records + c->offset, *const array = c->array;
+    for (size_t i = from; i < end; i++) {
+        if (a->puts)
+            memcpy(record + i * a->record_bytes, array + i * width, width);
+        else
+            memcpy(array + i * width, record + i * a->record_bytes, width);
+    }
+}
+
+static void move_column(const wi_columns_args *a, const weft_table_column *c, size_t from,
+                        size_t end) {
+    switch (c->width) {
+    case 1:
+        move_rows(a, c, from, end, 1);
+        break;
+    case 2:
+        move_rows(a, c, from, end, 2);
+        break;
+    case 4:
+        move_rows(a, c, from, end, 4);
+        break;
+    case 8:
+        move_rows(a, c, from, end, 8);
+        break;
+    default:
+        move_rows(a, c, from, end, c->width);
+        break;
+    }
+}
+
+static void move_share(void *user, int rank, int team) {
+    const wi_columns_args *const a = user;
+    const size_t rows = BLOCK_BYTES / a->record_bytes, block = rows > 0 ? rows : 1;
+    const size_t end = wi_team_share(a->n, rank + 1, team);
+    for (size_t i = wi_team_share(a->n, rank, team); i < end; i += block)
+        for (size_t c = 0; c < a->columns; c++)
+            move_column(a, &a->column[c], i, end - i < block ? end : i + block);
+}
+
+weft_status wi_columns_threads(weft_context *ctx, const void *args) {
+    wi_columns_args a = *(const wi_columns_args *)args;
+    wi_team_run(ctx, wi_team_size(ctx, a.n, a.n * a.record_bytes), move_share, &a);
+    return WEFT_OK;
+}
+
+static const wi_row rows[] = {
+    {.name = "threads",
+     .what = "a stretch of the records for each thread, all columns of a block in turn",
+     .kinds = WI_ON_CPU,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_columns_threads},
+#ifdef WEFT_CUDA
+    {.name = "rows",
+     .what = "a thread for each record, all columns in turn",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = wi_no_rival,
+     .run = wi_columns_rows},
+#endif
+};
+
+const wi_ladder wi_columns_ladder = {"columns", rows, sizeof rows / sizeof rows[0]};
+
+/* ---- the calls ---- */
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_columns_args args = *(const wi_columns_args *)user;
+    args.n = call->cols > 0 ? part->cols : args.n;
+    args.records = part->p[0];
+    for (size_t c = 0; c < args.columns; c++)
+        args.column[c].array = part->p[1 + c];
+    return wi_run(ctx, &wi_columns_ladder, call->name, WI_NO_TYPE, &args);
+}
+
+static weft_status check_columns(weft_context *ctx, const char *name, size_t record_bytes,
+                                 size_t columns, const weft_table_column *column) {
+    if (record_bytes == 0)
+        return wi_fail(ctx, WEFT_EARG, "%s: record_bytes is 0; pass the size of a record", name);
+    if (columns > WEFT_TABLE_COLUMNS)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: columns is %zu; pass at most %d, and the others in another call", name,
+                       columns, WEFT_TABLE_COLUMNS);
+    if (columns > 0 && !column)
+        return wi_fail(ctx, WEFT_EARG, "%s: column is NULL; pass an array of %zu weft_table_column",
+                       name, columns);
+    for (size_t c = 0; c < columns; c++)
+        if (column[c].width == 0 || column[c].width > record_bytes ||
+            column[c].offset > record_bytes - column[c].width)
+            return wi_fail(ctx, WEFT_EARG,
+                           "%s: column[%zu], %zu bytes from byte %zu on, is no part of a record of "
+                           "record_bytes = %zu",
+                           name, c, column[c].width, column[c].offset, record_bytes);
+    return WEFT_OK;
+}
+
+static weft_status move_columns(weft_context *ctx, const char *name, bool puts, size_t n,
+                                size_t record_bytes, const void *records, size_t columns,
+                                const weft_table_column *column) {
+    static const char *const names[WEFT_TABLE_COLUMNS] = {
+        "column[0].array", "column[1].array", "column[2].array", "column[3].array",
+        "column[4].array", "column[5].array", "column[6].array", "column[7].array"};
+    wi_columns_args args = {.puts = puts, .n = n, .record_bytes = record_bytes, .columns = columns};
+    wi_call call;
+    if (wi_check_context(ctx) != WEFT_OK ||
+        check_columns(ctx, name, record_bytes, columns, column) != WEFT_OK)
+        return WEFT_EARG;
+    const bool can_be_cut = 1 + columns <= WI_MAX_OPERANDS;
+    wi_call_begin(&call, name, can_be_cut, can_be_cut ? n : 0);
+    wi_call_add(&call,
+                wi_items("records", records, n, record_bytes, puts ? WI_IN | WI_OUT : WI_IN));
+    for (size_t c = 0; c < columns; c++) {
+        args.column[c] = column[c];
+        wi_call_add(&call,
+                    wi_items(names[c], column[c].array, n, column[c].width, puts ? WI_IN : WI_OUT));
+    }
+    const weft_status status = wi_call_check(ctx, &call);
+    return status == WEFT_OK && n > 0 && columns > 0 ? wi_call_run(ctx, &call, run, &args) : status;
+}
+
+weft_status weft_take_columns(weft_context *ctx, size_t n, size_t record_bytes, const void *records,
+                              size_t columns, const weft_table_column *column) {
+    return move_columns(ctx, "weft_take_columns", false, n, record_bytes, records, columns, column);
+}
+
+weft_status weft_put_columns(weft_context *ctx, size_t n, size_t record_bytes, void *records,
+                             size_t columns, const weft_table_column *column) {
+    return move_columns(ctx, "weft_put_columns", true, n, record_bytes, records, columns, column);
+}

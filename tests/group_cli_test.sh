@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Tests of `weft group` and `weft gather`, and of choosing columns: tables of text and arrays, in
+# and out, and what they say of files and options that make no sense.
+#   WEFT=build/weft tests/group_cli_test.sh        places: WEFT_TEST_PLACES="cpu:2 gpu"
+. "$(dirname "$0")/command.sh"
+
+log=$folder/log.csv
+
+# lines COMMAND...: what it prints, with / between lines.
+lines() {
+    "$weft" "$@" -p "$place" | paste -sd/
+}
+
+make_files() {
+    printf 'time,sensor,"temp, C",pressure\n1,7,20.5,1\n2,3,18,2\n3,7,21.5,3\n4,3,19,4\n5,9,0,5\n' \
+        >"$log"
+    npy values.npy "'<f4'" '(4,)' '\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40' # 1 2 3 4
+    npy keys.npy "'|i1'" '(4,)' '\x02\xff\x02\xff'
+    npy table.npy "'|u1'" '(3, 2)' '\1\2\3\4\5\6' True # 1 4 / 2 5 / 3 6
+    npy large.npy "'<u8'" '(1,)' '\xff\xff\xff\xff\xff\xff\xff\xff'
+    npy halves.npy "'<u4'" '(3,)' '\2\0\0\0\1\0\0\0\1\0\0\0'
+    npy none.npy "'<i4'" '(0,)' ''
+    npy empty.npy "'<f8'" '(0,)' ''
+}
+
+test_group() {
+    same 'sensor count mean min max/3 2 18.5 18 19/7 2 21 20.5 21.5/9 1 0 0 0' \
+        "$(lines group "$log" --by sensor -c 3 --op count,mean,min,max)" "$place: sensors"
+    same 'sensor count/3 2/7 2/9 1' "$(lines group "$log" --by sensor)" "$place: counts"
+    same 'sensor count/7 1/3 1/7 1/3 1/9 1' "$(lines group "$log" --by sensor --runs)" \
+        "$place: runs"
+    same 'key sum/3 6/7 4/9 5' "$(lines group "$log" -b 2 -t i64 -c pressure --op sum)" \
+        "$place: of integers"
+    same 'key_2 key_1 product_pressure product_3/3 2 2 18/3 4 4 19/7 1 1 20.5/7 3 3 21.5/9 5 5 0' \
+        "$(lines group "$log" --by 2,1 -c pressure,3 --op product)" "$place: a key of two columns"
+    same '3 2/7 2/9 1' "$(tail -n +2 "$log" | cut -d, -f2 | "$weft" group - --by 1 -p "$place" \
+        --op count | tail -n +2 | paste -sd/)" "$place: standard input"
+    same 'key count sum/-1 2 6/2 2 4' \
+        "$(lines group "$folder/values.npy" "$folder/keys.npy")" "$place: keys of another file"
+    same 'key mean_1 mean_2/1 2.5 5.5/2 1 4' \
+        "$(lines group "$folder/table.npy" "$folder/halves.npy" --op mean)" "$place: two columns"
+    expect 0 '' "$weft" group "$log" --by sensor -t i64 -c time -p "$place" -o "$folder/out.npy" \
+        --op max,count
+    same '3 4 2 7 3 2 9 5 1' "$(elements out.npy d8 128)" "$place: an array of i64"
+    expect 0 '' "$weft" group "$log" --by sensor -c time -p "$place" -o "$folder/out.csv" --op max
+    same 'sensor,max/3,4/7,3/9,5' "$(paste -sd/ "$folder/out.csv")" "$place: a table of text"
+    same 'key count sum' "$(lines group "$folder/empty.npy" "$folder/empty.npy")" "$place: no rows"
+    "$weft" group "$log" --by sensor -p "$place" --json | json_valid 'group --json' 3
+    "$weft" group "$log" --by sensor -p "$place" -o "$folder/out.csv" --json |
+        json_valid 'group -o --json' 1
+}
+
+test_gather() {
+    printf '2\n0\n2\n' >"$folder/rows.txt"
+    expect 0 '' "$weft" gather "$log" "$folder/rows.txt" -p "$place" -o "$folder/out.csv"
+    same '3,7,21.5,3/1,7,20.5,1/3,7,21.5,3' "$(paste -sd/ "$folder/out.csv")" "$place: rows"
+    expect 0 '' "$weft" gather "$log" "$folder/rows.txt" -c sensor -p "$place" -o "$folder/out.txt"
+    same '7/7/7' "$(paste -sd/ "$folder/out.txt")" "$place: one column"
+    "$weft" sort "$folder/keys.npy" --indices -p "$place" -o - |
+        "$weft" gather "$folder/keys.npy" - -p "$place" -o "$folder/out.npy"
+    same '-1 -1 2 2' "$(elements out.npy d1 128)" "$place: as sort --indices"
+    npy where.npy "'|u1'" '(2,)' '\2\0'
+    expect 0 '' "$weft" gather "$folder/table.npy" "$folder/where.npy" -p "$place" -o "$folder/out.npy"
+    same '3 6 1 4' "$(elements out.npy u1 128)" "$place: rows of an array in Fortran order"
+    expect 0 '' "$weft" gather "$folder/keys.npy" "$folder/none.npy" -p "$place" -o "$folder/out.npy"
+    same '' "$(elements out.npy d1 128)" "$place: no positions"
+    "$weft" gather "$folder/keys.npy" "$folder/where.npy" -p "$place" -o "$folder/out.npy" --json |
+        json_valid 'gather --json' 1
+    printf '0\n5\n' >"$folder/rows.txt"
+    expect 1 'index\[1\] is 5, and m is 5' "$weft" gather "$log" "$folder/rows.txt" -p "$place" \
+        -o "$folder/x"
+    printf -- '-1\n' >"$folder/rows.txt"
+    expect 1 'index\[0\] is -1' "$weft" gather "$log" "$folder/rows.txt" -p "$place" -o "$folder/x"
+}
+
+# Columns of arrays, which other commands take as well.
+test_columns() {
+    expect 0 '' "$weft" sort "$folder/table.npy" -c 2 --descending -p "$place" -o "$folder/out.npy"
+    same '6 5 4' "$(elements out.npy u1 128)" "$place: a column of an array"
+    "$weft" scan "$folder/table.npy" -c 2,1 -p "$place" -o "$folder/out.txt"
+    same '4 5/10 12/18 21' "$(paste -sd/ "$folder/out.txt")" "$place: two columns, the other way"
+    expect 1 'names no columns of it; they have numbers from 1 to 2' "$weft" reduce \
+        "$folder/table.npy" -c 3
+    expect 1 'names no columns of it' "$weft" reduce "$folder/table.npy" -c 1,,2
+    expect 1 'an array of 1 dimension has no columns' "$weft" reduce "$folder/keys.npy" -c 1
+}
+
+test_refusals() {
+    expect 2 'option --by is missing' "$weft" group "$log"
+    expect 2 'holds the keys already' "$weft" group "$log" "$folder/keys.npy" --by 1
+    expect 2 'did you mean "count"' "$weft" group "$log" --by 1 --op cuont
+    expect 2 'sum stands there twice' "$weft" group "$log" --by 1 --op sum,sum
+    expect 1 'no column "sensors"' "$weft" group "$log" --by sensors
+    expect 1 'chosen twice' "$weft" group "$log" --by sensor -c sensor
+    expect 1 'holds 5 rows, but .*keys.npy holds 4 keys' "$weft" group "$log" "$folder/keys.npy"
+    expect 2 'only one of the files' "$weft" group - -
+    expect 1 'which cannot hold 18446744073709551615 exactly' "$weft" group "$folder/large.npy" \
+        "$folder/large.npy" --op sum
+    expect 2 'option --output is missing' "$weft" gather "$log" "$folder/rows.txt"
+    expect 1 'holds f64; positions are the integers' "$weft" gather "$log" "$folder/empty.npy" \
+        -o "$folder/x"
+    expect 2 'only one of the files' "$weft" gather - - -o "$folder/x"
+}
+
+make_files
+for place in $places; do
+    test_group
+    test_gather
+    test_columns
+done
+test_refusals
+finish
