@@ -97,6 +97,10 @@ fuzz: ## fuzz file readers and public calls with libFuzzer (clang); SECONDS_EACH
 install: all ## install under PREFIX, /usr/local unless told otherwise
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
+.PHONY: wheel
+wheel: ## a wheel of the Python package with the library inside, in dist/
+	@scripts/wheel.sh
+
 .PHONY: format
 format: ## format all C and CUDA sources with clang-format 14
 	@scripts/format.sh -i
@@ -114,7 +118,7 @@ lint: ## clang-tidy and cppcheck over the C sources
 .PHONY: clean
 clean: ## remove every build folder
 	@rm -rf build build-asan build-bench build-cuda build-debug build-demo build-fuzz build-lint \
-	    build-mutants build-sample build-test
+	    build-mutants build-sample build-test build-wheel build-wheel-tools dist
 
 .PHONY: help
 help: ## show this list

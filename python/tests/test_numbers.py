@@ -12,9 +12,9 @@ from conftest import CASES, FLOATS, TYPES, lengths, numbers, same
 
 
 def rounding(x):
-    """What sums of x may differ by: of their sizes, in units of the type."""
+    """What sums of x may differ by: a rounding of the type at each step."""
     eps = np.finfo(x.dtype).eps if x.dtype.kind == "f" else 0
-    return 4 * float(eps) * float(np.abs(x.astype(np.float64)).sum()) + 1e-300
+    return (len(x) + 4) * float(eps) / 2 * float(np.abs(x.astype(np.float64)).sum()) + 1e-300
 
 
 @pytest.mark.parametrize("dtype", TYPES)

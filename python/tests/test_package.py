@@ -70,11 +70,15 @@ def test_default_of_a_thread():
     def run():
         weft.set_default("cpu:1")
         seen.append(weft.current().place)
+        with weft.Context("cpu:2"):
+            weft.set_default("cpu:3")
+            seen.append(weft.current().place)
+        seen.append(weft.current().place)
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert seen == ["cpu:1"] and weft.current() is context()
+    assert seen == ["cpu:1", "cpu:2", "cpu:3"] and weft.current() is context()
 
 
 def test_threads_share_a_context(rng):

@@ -177,7 +177,7 @@ def _take_other(context, a):
     """What `take` does with anything but a plain numpy array."""
     if isinstance(a, Array):
         if not context.on_device and not a.context.on_device:
-            return np.asarray(_Host(a))
+            return np.asarray(_Host(a)) if a.size else np.empty(a.shape, a.dtype)
         view = a
     else:
         interface = getattr(a, "__cuda_array_interface__", None)

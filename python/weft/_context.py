@@ -23,7 +23,7 @@ def stream_address(stream):
     return int(stream)
 
 
-_opened = weakref.WeakSet()
+_opened: weakref.WeakSet = weakref.WeakSet()
 
 
 @atexit.register
@@ -130,11 +130,11 @@ class Context(_core.Context):
                 self._held.discard(address)
 
     def __enter__(self):
-        _stack().append(self)
+        _local.stack = (*_local.stack, self)
         return self
 
     def __exit__(self, *unused):
-        _stack().pop()
+        _local.stack = _local.stack[:-1]
 
     def __repr__(self):
         return f"<weft.Context {self.place}>"
@@ -152,37 +152,26 @@ class _Trace:
 
 
 class _Local(threading.local):
-    """Of each thread: its contexts, the current one last."""
+    """Of each thread: its default context, and those of the `with` around, the innermost last."""
 
-    stack = None
+    default = None
+    stack = ()
 
 
 _local = _Local()
 
 
-def _stack():
-    if _local.stack is None:
-        _local.stack = []
-    return _local.stack
-
-
 def current():
     """The current context of this thread: that of the innermost `with`, else the one that
     set_default has opened, else one on the best place, opened now."""
-    stack = _local.stack
-    if stack:
-        return stack[-1]
-    stack = _stack()
-    stack.append(Context())
-    return stack[0]
+    if _local.stack:
+        return _local.stack[-1]
+    if _local.default is None:
+        _local.default = Context()
+    return _local.default
 
 
 def set_default(place):
     """Makes `place`, a context or the name of a place, the default of this thread."""
-    context = place if isinstance(place, Context) else Context(place)
-    stack = _stack()
-    if stack:
-        stack[0] = context
-    else:
-        stack.append(context)
-    return context
+    _local.default = place if isinstance(place, Context) else Context(place)
+    return _local.default

@@ -47,7 +47,7 @@ _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", _api)
 )
 
-_given = {}  # what other libraries hold of ours, by the address of its description
+_given: dict = {}  # what other libraries hold of ours, by the address of its description
 
 
 class _Owner:

@@ -2,7 +2,7 @@
 """Sums, statistics and scans, under numpy's names."""
 
 import builtins
-from collections import namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy import ndarray
@@ -15,9 +15,20 @@ _SUM, _PRODUCT, _MIN, _MAX, _AND, _OR, _XOR, _ARGMIN, _ARGMAX, _NRM1, _NRM2, _NR
 _SCANNED = {"add": _SUM, "multiply": _PRODUCT, "minimum": _MIN, "maximum": _MAX}
 _SCANNED.update(bitwise_and=_AND, bitwise_or=_OR, bitwise_xor=_XOR)
 
-Summary = namedtuple("Summary", "count nans min max min_at max_at mean variance")
-Summary.__doc__ = """Of the elements that are no NaN: how many, extremes and where they are first, mean
-and variance; and the number of NaN."""
+
+@dataclass(frozen=True)
+class Summary:
+    """Of the elements that are no NaN: how many, extremes and where they are first, mean and
+    variance; and the number of NaN."""
+
+    count: int
+    nans: int
+    min: float
+    max: float
+    min_at: int
+    max_at: int
+    mean: float
+    variance: float
 
 
 def _wide(dtype):
