@@ -100,6 +100,36 @@ def test_threads_share_a_context(rng):
     assert not wrong
 
 
+@pytest.mark.skipif(DEVICE, reason="once is enough")
+def test_other_threads_run_during_a_call(rng):
+    """With so long a switch interval the main thread gets Python's lock only if the call gives it."""
+    x = rng.normal(size=1 << 20)
+    interval = sys.getswitchinterval()
+    first = set()
+    sys.setswitchinterval(100)
+    try:
+        for _ in range(50):
+            order, started = [], threading.Event()
+
+            def run(order=order, started=started):
+                with context():
+                    started.set()
+                    weft.sort(x)
+                    order.append("call")
+
+            thread = threading.Thread(target=run)
+            thread.start()
+            started.wait()
+            order.append("main")
+            thread.join()
+            first.add(order[0])
+            if "main" in first:
+                break
+    finally:
+        sys.setswitchinterval(interval)
+    assert "main" in first
+
+
 def test_variants():
     c = weft.current()
     c.use("sort", "serial_radix" if not DEVICE else "onesweep")
