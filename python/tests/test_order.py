@@ -89,10 +89,13 @@ def test_unique(rng, dtype):
 
 
 def test_unique_of_zeros_and_nan():
-    x = np.array([0.0, -0.0, np.nan, 1.0, -np.nan])
+    x = np.array([0.0, -0.0, -np.nan, 1.0, np.nan])
     assert len(weft.unique(x)) == 3 and len(weft.unique(x, equal_nan=False)) == 4
     same(weft.unique(x, return_counts=True)[1], np.array([2, 1, 2]))
     assert weft.unique(np.zeros((2, 3)), return_inverse=True)[1].shape == (2, 3)
+    got = weft.unique(x, True, True, True, equal_nan=False)
+    for ours, theirs in zip(got, np.unique(x, True, True, True, equal_nan=False), strict=True):
+        same(ours, theirs)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -111,19 +111,15 @@ class Array(DeviceView):
     def __cuda_array_interface__(self):
         if not self.context.on_device:
             raise AttributeError("an array of place cpu is in host memory")
-        return {
-            "shape": self.shape,
-            "typestr": self.dtype.str,
-            "data": (self._address, False),
-            "strides": None,
-            "version": 3,
-            "stream": self.context.stream or 1,
-        }
+        return {**self._described(), "stream": self.context.stream or 1}
 
     @property
     def __array_interface__(self):
         if self.context.on_device:
             raise AttributeError("an array in device memory: numpy() gives a copy in host memory")
+        return self._described()
+
+    def _described(self):
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,

@@ -15,17 +15,10 @@ def sort(a, axis=-1, *, descending=False, out=None):
     """The elements of `a` in order: along `axis`, or all of them if it is None. out may be `a`."""
     c = current()
     x = take(c, a)
-    if x.ndim == 1:
-        y = (
-            np.empty(x.shape, x.dtype)
-            if out is None and type(x) is ndarray
-            else output(c, x, x.shape, x.dtype, out)
-        )
-        _core.sort(c, descending, x, y)
-        return finish(y, a, out)
-    if axis is None or x.ndim == 0:
-        y = output(c, x, (x.size,), x.dtype, out)
-        _core.sort(c, descending, flat(x), y)
+    if axis is None or x.ndim < 2:
+        line = flat(x)
+        y = output(c, x, line.shape, x.dtype, out)
+        _core.sort(c, descending, line, y)
         return finish(y, a, out)
     lines, back = last_axis(c, x, axis, "sort")
     y = output(c, x, lines.shape, x.dtype, out if lines is x else None)
@@ -40,13 +33,10 @@ def argsort(a, axis=-1, *, descending=False, out=None):
     """The positions (int64) that put `a` in order. Equal elements keep their order."""
     c = current()
     x = take(c, a)
-    if x.ndim == 1:
-        y = output(c, x, x.shape, np.int64, out)
-        _core.argsort(c, descending, x, y)
-        return finish(y, a, out)
-    if axis is None or x.ndim == 0:
-        y = output(c, x, (x.size,), np.int64, out)
-        _core.argsort(c, descending, flat(x), y)
+    if axis is None or x.ndim < 2:
+        line = flat(x)
+        y = output(c, x, line.shape, np.int64, out)
+        _core.argsort(c, descending, line, y)
         return finish(y, a, out)
     if type(x) is not ndarray:
         raise TypeError("argsort: an array in device memory must have one dimension")
@@ -140,6 +130,9 @@ def unique(a, return_index=False, return_inverse=False, return_counts=False, *, 
         ordered, order = sort(line), None
     else:
         order = argsort(line)
+        if x.dtype.kind == "f" and not equal_nan:  # each NaN is one by itself, in the order of `a`
+            nans = int(np.isnan(line).sum())
+            order[len(order) - nans :].sort()
         ordered = np.empty_like(line)
         _core.gather(c, order, line, ordered)
     values, lengths = np.empty_like(ordered), np.empty(ordered.shape, np.int64)
