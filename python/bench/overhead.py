@@ -32,7 +32,7 @@ def in_c(place):
     return {name: float(time) for name, time in map(str.split, printed.splitlines())}
 
 
-def best(call, repeat=30, number=2000):
+def best(call, repeat=300, number=200):
     return min(timeit.repeat(call, number=number, repeat=repeat)) / number
 
 

@@ -71,8 +71,8 @@ def _dtype_of(tensor):
 def take(context, a):
     """A view of an object with __dlpack__."""
     device = a.__dlpack_device__()[0]
-    if device in (_CPU, _CUDA_HOST):
-        return np.from_dlpack(a)
+    if device in (_CPU, _CUDA_HOST):  # by __array__, what may be written stays so
+        return np.asarray(a) if hasattr(a, "__array__") else np.from_dlpack(a)
     if device not in (_CUDA, _CUDA_MANAGED):
         raise TypeError(f"an array on a device of DLPack's kind {device} is not supported")
     # Its owner orders that stream after the work on the array: 1 is the legacy default stream.

@@ -43,6 +43,11 @@ def _refuse_none(x, name):
         raise ValueError(f"{name}: there is no element")
 
 
+def _number(c, x, dtype, out):
+    """Memory for a result of one number: on the host, unless `out` is given."""
+    return np.empty((), dtype) if out is None else output(c, x, (), dtype, out)
+
+
 def _scalar(result, out):
     return result[()] if out is None else out
 
@@ -77,10 +82,10 @@ def sum(a, axis=None, *, out=None, keepdims=False, exact=True):
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, _SUM, dtype, keepdims, "sum")
     if floats and exact:
-        y = np.empty((), dtype) if out is None else output(c, x, (), dtype, out)
+        y = _number(c, x, dtype, out)
         _core.exact_reduce(c, _SUM, x, y)
     else:
-        y = np.empty((), _wide(x.dtype)) if out is None else output(c, x, (), _wide(x.dtype), out)
+        y = _number(c, x, _wide(x.dtype), out)
         _core.reduce(c, _SUM, x, y)
         y = y if out is not None or y.dtype == dtype else y.astype(dtype)
     return _shaped_scalar(y, x, out, keepdims)
@@ -110,7 +115,7 @@ def _extreme(a, axis, op, keepdims, out, name):
     if axis is not None and x.ndim > 1:
         return _along(c, a, x, axis, op, x.dtype, keepdims, name)
     _refuse_none(x, name)
-    y = np.empty((), x.dtype) if out is None else output(c, x, (), x.dtype, out)
+    y = _number(c, x, x.dtype, out)
     _core.reduce(c, op, x, y)
     return _shaped_scalar(y, x, out, keepdims)
 
@@ -198,15 +203,10 @@ def dot(a, b, *, out=None, exact=True):
         common = np.result_type(x.dtype, y.dtype)
         x, y = cast(c, x, common), cast(c, y, common)
     if x.dtype.kind == "f" and exact:
-        z = (
-            output(c, np.empty(0), (), x.dtype, out)
-            if out is None
-            else output(c, x, (), x.dtype, out)
-        )
+        z = _number(c, x, x.dtype, out)
         _core.exact_dot(c, x, y, z)
     else:
-        wide = _wide(x.dtype)
-        z = np.empty((), wide) if out is None else output(c, x, (), wide, out)
+        z = _number(c, x, _wide(x.dtype), out)
         _core.dot_fast(c, x, y, z)
     return _scalar(z, out)
 
