@@ -100,6 +100,8 @@ def test_histogram(x, bins):
     try:
         with np.errstate(all="ignore"):
             counts, edges = np.histogram(x, bins)
+    except IndexError:  # numpy's own arithmetic overflows
+        return
     except ValueError:
         with pytest.raises(ValueError), np.errstate(all="ignore"):
             weft.histogram(x, bins)
