@@ -11,15 +11,20 @@ from ._context import current
 _RULES = {"linear": 0, "lower": 1, "higher": 2, "nearest": 3, "midpoint": 4}
 
 
+def _as_one_line(run, c, a, x, dtype, descending, out):
+    """What `run` makes of all elements."""
+    line = flat(x)
+    y = output(c, x, line.shape, dtype, out)
+    run(c, descending, line, y)
+    return finish(y, a, out)
+
+
 def sort(a, axis=-1, *, descending=False, out=None):
     """The elements of `a` in order: along `axis`, or all of them if it is None. out may be `a`."""
     c = current()
     x = take(c, a)
     if axis is None or x.ndim < 2:
-        line = flat(x)
-        y = output(c, x, line.shape, x.dtype, out)
-        _core.sort(c, descending, line, y)
-        return finish(y, a, out)
+        return _as_one_line(_core.sort, c, a, x, x.dtype, descending, out)
     lines, back = last_axis(c, x, axis, "sort")
     y = output(c, x, lines.shape, x.dtype, out if lines is x else None)
     _core.sort_segments(c, descending, flat(lines), flat(y), None, None, offsets_of(lines))
@@ -34,10 +39,7 @@ def argsort(a, axis=-1, *, descending=False, out=None):
     c = current()
     x = take(c, a)
     if axis is None or x.ndim < 2:
-        line = flat(x)
-        y = output(c, x, line.shape, np.int64, out)
-        _core.argsort(c, descending, line, y)
-        return finish(y, a, out)
+        return _as_one_line(_core.argsort, c, a, x, np.int64, descending, out)
     if type(x) is not ndarray:
         raise TypeError("argsort: an array in device memory must have one dimension")
     lines, back = last_axis(c, x, axis, "argsort")
