@@ -122,6 +122,10 @@ deb-test: ## use the packages that are in build-deb
 abi: ## compare the library's ABI with that of the last tag (abidiff), if there is one
 	@scripts/abi.sh $(JOBS)
 
+.PHONY: wheel
+wheel: ## a wheel of the Python package with the library inside, in dist/
+	@scripts/wheel.sh
+
 .PHONY: format
 format: ## format all C and CUDA sources with clang-format 14
 	@scripts/format.sh -i
@@ -139,7 +143,7 @@ lint: ## clang-tidy and cppcheck over the C sources
 .PHONY: clean
 clean: ## remove every build folder
 	@rm -rf build build-abi build-asan build-bench build-cuda build-deb build-debug build-demo build-fuzz \
-	    build-lint build-mutants build-sample build-site build-test
+	    build-lint build-mutants build-sample build-site build-test build-wheel build-wheel-tools dist
 
 .PHONY: help
 help: ## show this list

@@ -202,3 +202,23 @@ foreach(source IN LISTS WEFT_TEST_SH)
             "WEFT=${PROJECT_BINARY_DIR}/weft;WEFT_BUILD=${PROJECT_BINARY_DIR};WEFT_SOURCE=${PROJECT_SOURCE_DIR};WEFT_PNG=$<BOOL:${PNG_FOUND}>;WEFT_MPI=$<BOOL:${WEFT_MPI_ON}>;MPIRUN=$<$<BOOL:${WEFT_MPI_ON}>:${MPIEXEC_EXECUTABLE}>;CC=${CMAKE_C_COMPILER};CMAKE=${CMAKE_COMMAND}"
     )
 endforeach()
+
+# The Python package, by pytest; and once more on place emu, where arrays are in device memory.
+if(TARGET weft_python AND NOT WEFT_SANITIZE)
+    function(weft_python_test name library)
+        add_test(NAME ${name} COMMAND bash ${PROJECT_SOURCE_DIR}/python/tests/run.sh ${ARGN})
+        set_tests_properties(
+            ${name}
+            PROPERTIES
+                TIMEOUT 600
+                SKIP_RETURN_CODE 77
+                PROCESSORS 2
+                ENVIRONMENT
+                "PYTHON=${Python_EXECUTABLE};WEFT_LIBRARY=${PROJECT_BINARY_DIR}/${library};WEFT_COMMAND=${PROJECT_BINARY_DIR}/weft;PYTHONPATH=${PROJECT_BINARY_DIR}/python"
+        )
+    endfunction()
+    weft_python_test(python_test libweft.so cpu:2)
+    if(WEFT_EMU)
+        weft_python_test(emu_python_test libweft_emu.so emu test_package.py)
+    endif()
+endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what this project needs and the machine lacks, when it may; otherwise prints the exact
-# command and stops. Quick and quiet when nothing is missing. What the tests only wish for, MPI, it
-# installs where it may, and does without elsewhere. It never installs CUDA.
+# command and stops. Quick and quiet when nothing is missing. What the tests only wish for, MPI
+# and numpy, it installs where it may, and does without elsewhere. It never installs CUDA.
 #   scripts/setup.sh build|test|mpi|acc|deb|format|lint|fuzz|site|ci
 set -euo pipefail
 
@@ -31,9 +31,18 @@ has_clang_format_14() {
 }
 
 has_mpi() { have mpicc && have mpirun; }
+has_python() { # what the tests of the Python package need, in any python3 that CMake tries
+    local python
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import numpy, pytest, sysconfig, os
+os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && return
+    done
+    return 1
+}
 
 has_acc() { [[ -d /usr/lib/gcc/x86_64-linux-gnu/$1/accel/nvptx-none ]]; }
-wish_mpi() { has_mpi || wished=(libopenmpi-dev openmpi-bin); }
+wish_mpi() { has_mpi || wished+=(libopenmpi-dev openmpi-bin); }
+wish_python() { has_python || wished+=(python3-dev python3-numpy python3-pytest); }
 need_mpi() {
     need have mpicc -- libopenmpi-dev
     need have mpirun -- openmpi-bin
@@ -58,6 +67,7 @@ need_test() {
     need pkg-config --exists libpng -- libpng-dev
     need has_openblas -- libopenblas0
     wish_mpi
+    wish_python
 }
 need_deb() {
     need_build
@@ -88,6 +98,7 @@ need_site() {
 purpose=${1:-test}
 look() {
     missing=()
+    wished=()
     case $purpose in
     build) need_build ;;
     test) need_test ;;
@@ -140,7 +151,7 @@ fi
 
 if [ ${#wished[@]} -gt 0 ]; then
     { may_install && install "${wished[@]}"; } ||
-        echo "setup: no ${wished[*]} here, so places over ranks are not tested"
+        echo "setup: no ${wished[*]} here, so what needs them (places over ranks, the Python package) is not tested"
 fi
 
 if have cmake; then

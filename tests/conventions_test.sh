@@ -42,7 +42,7 @@ check_homes() {
     outside '^src/comm/' '# *include *[<"](nccl|mpi)\.h' |
         breach_lines "nccl.h or mpi.h included outside src/comm"
     # blas/errors.c does as BLAS demands
-    outside '^(src/cli|tests|bench|emu|examples)/|^blas/errors\.c|_(test|cases)\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
+    outside '^(src/cli|tests|bench|emu|examples|python/bench)/|^blas/errors\.c|_(test|cases)\.c$' '(^|[^a-z_])(v?f?printf|puts|putchar|exit|abort|assert) *\(' |
         breach_lines "the library prints, exits or aborts"
     outside '^(src/cpu/team\.c|emu/|tests/|bench/)|_(test|cases)\.c$' \
         '# *pragma omp +(parallel|for|task|sections|single)|<omp\.h>|pthread_create' |

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls about matrices, and Fourier transforms and filters. The rows at the end name their
+ * arguments. A matrix may lie by rows or by columns; right-hand sides lie by rows. */
+#include "core.h"
+
+static unsigned major(const wp_array *a) {
+    return a->by_columns ? 0 : WEFT_ROW_MAJOR;
+}
+
+/* A matrix that lies by columns is, by rows, its transpose. */
+static unsigned by_rows(const wp_array *a) {
+    return WEFT_ROW_MAJOR | (a->by_columns ? WEFT_TRANSPOSE_A : 0);
+}
+
+/* The same of a triangle: the lower one of A is the upper one of its transpose. */
+static unsigned triangle_by_rows(const wp_array *a) {
+    return WEFT_ROW_MAJOR | (a->by_columns ? WEFT_UPPER_TRIANGLE : 0);
+}
+
+static weft_status refuse_columns(wp_arguments *v) {
+    v->refused = "right-hand sides must lie by rows";
+    return WEFT_EARG;
+}
+
+static weft_status gemm(weft_context *ctx, wp_arguments *v) {
+    const wp_array *a = &v->a[0], *b = &v->a[1], *c = &v->a[2];
+    unsigned how = (unsigned)v->i[0] | major(c);
+    if (a->by_columns != c->by_columns)
+        how |= WEFT_TRANSPOSE_A;
+    if (b->by_columns != c->by_columns)
+        how |= WEFT_TRANSPOSE_B;
+    return wp.weft_gemm(ctx, how, a->type, c->type, c->rows, c->cols, a->cols, v->r[0], a->p, a->ld,
+                        b->p, b->ld, v->r[1], c->p, c->ld);
+}
+
+static weft_status gemm_batch(weft_context *ctx, wp_arguments *v) {
+    size_t m = (size_t)v->i[0], n = (size_t)v->i[1], k = (size_t)v->i[2];
+    return wp.weft_gemm_batch_strided(ctx, WEFT_ROW_MAJOR, v->a[0].type, v->a[2].type, m, n, k, 1,
+                                      v->a[0].p, k, (size_t)v->i[3], v->a[1].p, n, (size_t)v->i[4],
+                                      0, v->a[2].p, n, m * n, (size_t)v->i[5]);
+}
+
+static weft_status trsm(weft_context *ctx, wp_arguments *v) {
+    unsigned flip = v->a[0].by_columns ? WEFT_TRANSPOSE_A | WEFT_UPPER_TRIANGLE : 0;
+    if (v->a[1].by_columns)
+        return refuse_columns(v);
+    return wp.weft_trsm(ctx, ((unsigned)v->i[0] | WEFT_ROW_MAJOR) ^ flip, v->a[0].type,
+                        v->a[1].rows, v->a[1].cols, 1, v->a[0].p, v->a[0].ld, v->a[1].p,
+                        v->a[1].ld);
+}
+
+static weft_status lu_factor(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_lu_factor(ctx, WEFT_ROW_MAJOR, v->a[0].type, v->a[0].rows, v->a[0].cols,
+                             v->a[0].p, v->a[0].ld, v->a[1].p);
+}
+
+static weft_status lu_solve(weft_context *ctx, wp_arguments *v) {
+    if (v->a[2].by_columns)
+        return refuse_columns(v);
+    unsigned how = (unsigned)v->i[0] | WEFT_ROW_MAJOR;
+    return wp.weft_lu_solve(ctx, how, v->a[0].type, v->a[0].rows, v->a[2].cols, v->a[0].p,
+                            v->a[0].ld, v->a[1].p, v->a[2].p, v->a[2].ld);
+}
+
+static weft_status lu_inverse(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_lu_inverse(ctx, WEFT_ROW_MAJOR, v->a[0].type, v->a[0].rows, v->a[0].p,
+                              v->a[0].ld, v->a[1].p);
+}
+
+static weft_status cholesky_factor(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_cholesky_factor(ctx, (unsigned)v->i[0] ^ triangle_by_rows(&v->a[0]),
+                                   v->a[0].type, v->a[0].rows, v->a[0].p, v->a[0].ld);
+}
+
+static weft_status cholesky_solve(weft_context *ctx, wp_arguments *v) {
+    if (v->a[1].by_columns)
+        return refuse_columns(v);
+    return wp.weft_cholesky_solve(ctx, (unsigned)v->i[0] ^ triangle_by_rows(&v->a[0]), v->a[0].type,
+                                  v->a[0].rows, v->a[1].cols, v->a[0].p, v->a[0].ld, v->a[1].p,
+                                  v->a[1].ld);
+}
+
+static weft_status fft(weft_context *ctx, wp_arguments *v) {
+    weft_fft_description d = {
+        .type = v->a[0].type,
+        .kind = (weft_fft_kind)v->i[0],
+        .direction = (weft_fft_direction)v->i[1],
+        .rank = (unsigned)v->i[2],
+        .n = {(size_t)v->i[3], (size_t)v->i[4], (size_t)v->i[5]},
+        .batch = (size_t)v->i[6],
+        .scale = v->r[0],
+    };
+    return wp.weft_fft(ctx, &d, v->a[0].p, v->a[1].p);
+}
+
+static weft_status convolve(weft_context *ctx, wp_arguments *v) {
+    weft_convolution c = {
+        .type = v->a[0].type,
+        .out = v->a[2].type,
+        .border = (weft_border)v->i[0],
+        .how = (unsigned)v->i[1],
+        .width = (size_t)v->i[2],
+        .height = (size_t)v->i[3],
+        .channels = (unsigned)v->i[4],
+        .images = (size_t)v->i[5],
+        .filter_width = (size_t)v->i[6],
+        .filter_height = (size_t)v->i[7],
+        .filter = v->a[1].p,
+    };
+    return wp.weft_convolve(ctx, &c, v->a[0].p, v->a[2].p);
+}
+
+const wp_row wp_dense_rows[] = {
+    {"gemm", "irrmmw", gemm},                   /* how, alpha, beta, a, b, c */
+    {"gemm_batch", "iiiiiiaao", gemm_batch},    /* m, n, k, strides of a and b, count, a, b, c */
+    {"trsm", "imw", trsm},                      /* how, a, b */
+    {"lu_factor", "wo", lu_factor},             /* a, by rows, pivot */
+    {"lu_solve", "imaw", lu_solve},             /* how, lu, pivot, b */
+    {"lu_inverse", "wa", lu_inverse},           /* lu, pivot */
+    {"cholesky_factor", "iw", cholesky_factor}, /* how, a */
+    {"cholesky_solve", "imw", cholesky_solve},  /* how, l, b */
+    {"fft", "iiiiiiirzZ", fft}, /* kind, direction, rank, n (3), batch, scale, x, y */
+    /* border, how, width, height, channels, images, filter width, filter height, x, filter, y */
+    {"convolve", "iiiiiiiiaao", convolve},
+    {NULL, NULL, NULL},
+};
+
+/* What a report says, as a dict. */
+static PyObject *dict_of(const weft_report *r) {
+    return Py_BuildValue(
+        "{s:n,s:n,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:n,s:n,s:n,s:O,s:s,s:s,s:O,s:d,s:d}", "n",
+        (Py_ssize_t)r->n, "right_hand_sides", (Py_ssize_t)r->right_hand_sides, "backward_error",
+        r->backward_error, "normwise_error", r->normwise_error, "forward_bound", r->forward_bound,
+        "forward_estimate", r->forward_estimate, "condition_estimate", r->condition_estimate,
+        "growth", r->growth, "log_abs_det", r->log_abs_det, "sign_det", r->sign_det, "refinements",
+        (Py_ssize_t)r->refinements, "iterations", (Py_ssize_t)r->iterations, "stalled",
+        (Py_ssize_t)r->stalled, "equilibrated", r->equilibrated ? Py_True : Py_False, "method",
+        r->method, "variant", r->variant, "fell_back", r->fell_back ? Py_True : Py_False,
+        "factor_seconds", r->factor_seconds, "solve_seconds", r->solve_seconds);
+}
+
+/* solve(context, spd, how, refine, precision, no_estimates, a, b, x) gives the report as a dict */
+static PyObject *solve(PyObject *module, PyObject *args) {
+    (void)module;
+    wp_context *c;
+    int spd, how, refine, precision, no_estimates;
+    PyObject *given[3];
+    if (!PyArg_ParseTuple(args, "O&piiipOOO:solve", wp_take_context, &c, &spd, &how, &refine,
+                          &precision, &no_estimates, &given[0], &given[1], &given[2]))
+        return NULL;
+    wp_array a[3] = {0};
+    bool taken = true;
+    for (int k = 0; taken && k < 3; k++)
+        taken = wp_take(given[k], &a[k], WP_MATRIX | (k == 2 ? WP_WRITE : 0U));
+    if (taken && (a[1].by_columns || a[2].by_columns)) {
+        PyErr_SetString(PyExc_ValueError, "right-hand sides and solutions must lie by rows");
+        taken = false;
+    }
+    if (!taken) {
+        wp_unlock(c);
+        wp_release(a, 3);
+        return NULL;
+    }
+    weft_solve_options options = {.size = sizeof options,
+                                  .refine = refine,
+                                  .precision = (weft_precision)precision,
+                                  .no_estimates = no_estimates};
+    weft_report report = {.size = sizeof report};
+    __typeof__(weft_solve) *run = spd ? wp.weft_solve_spd : wp.weft_solve;
+    PyThreadState *save = PyEval_SaveThread();
+    weft_status status =
+        run(c->ctx, spd ? (unsigned)how ^ triangle_by_rows(&a[0]) : (unsigned)how ^ by_rows(&a[0]),
+            a[0].type, a[0].rows, a[1].cols, a[0].p, a[0].ld, a[1].p, a[1].ld, a[2].p, a[2].ld,
+            &options, &report);
+    PyEval_RestoreThread(save);
+    return wp_end(c, status, a, 3) ? dict_of(&report) : NULL;
+}
+
+PyMethodDef wp_dense_methods[] = {
+    {"solve", solve, METH_VARARGS,
+     "solve(context, spd, how, refine, precision, no_estimates, a, b, x): the report"},
+    {NULL, NULL, 0, NULL}};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls about numbers: reductions, exact sums, scans, element by element, random numbers. The rows
+ * at the end name their arguments. */
+#include "core.h"
+
+static weft_status reduce(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_reduce(ctx, (weft_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p);
+}
+
+static weft_status reduce_segments(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_reduce_segments(ctx, (weft_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
+                                   v->a[1].n - 1, v->a[1].type, v->a[1].p, v->a[2].p);
+}
+
+static weft_status exact_reduce(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_exact_reduce(ctx, (weft_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
+                                v->a[1].type, v->a[1].p);
+}
+
+static weft_status exact_dot(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_exact_dot(ctx, v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p, v->a[2].type,
+                             v->a[2].p);
+}
+
+static weft_status dot_fast(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_dot_fast(ctx, v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p, v->a[2].p);
+}
+
+static weft_status mean(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_mean(ctx, v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].type, v->a[1].p);
+}
+
+static weft_status variance(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_variance(ctx, v->a[0].type, v->a[0].n, v->a[0].p, (size_t)v->i[0], v->a[1].type,
+                            v->a[1].p);
+}
+
+static weft_status summary(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_summary(ctx, v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p);
+}
+
+static weft_status scan(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_scan(ctx, (weft_scan_kind)v->i[0], (weft_op)v->i[1], v->a[0].type, v->a[0].n,
+                        v->a[0].p, v->a[1].p, NULL);
+}
+
+static weft_status scan_segments(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_scan_segments(ctx, (weft_scan_kind)v->i[0], (weft_op)v->i[1], v->a[0].type,
+                                 v->a[0].n, v->a[0].p, v->a[1].p, v->a[2].n - 1, v->a[2].type,
+                                 v->a[2].p);
+}
+
+static weft_status unary(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_unary(ctx, (weft_expr_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p);
+}
+
+static weft_status binary(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_binary(ctx, (weft_expr_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p, v->a[1].p,
+                          v->a[2].p);
+}
+
+static weft_status binary_scalar(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_binary_scalar(ctx, (weft_expr_op)v->i[0], v->a[0].type, v->a[0].n, v->a[0].p,
+                                 v->a[1].p, v->a[2].p);
+}
+
+static weft_status where(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_where(ctx, v->a[1].type, v->a[1].n, v->a[0].p, v->a[1].p, v->a[2].p, v->a[3].p);
+}
+
+static weft_status convert(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_convert(ctx, (weft_expr_op)v->i[0], v->a[0].type, v->a[1].type, v->a[0].n,
+                           v->a[0].p, v->a[1].p);
+}
+
+static weft_status random_bits(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_random_bits(ctx, v->a[0].type, v->a[0].n, (uint64_t)v->i[0], (uint64_t)v->i[1],
+                               v->a[0].p);
+}
+
+static weft_status random_uniform(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_random_uniform(ctx, v->a[0].type, v->a[0].n, (uint64_t)v->i[0],
+                                  (uint64_t)v->i[1], v->a[0].p);
+}
+
+static weft_status random_normal(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_random_normal(ctx, v->a[0].type, v->a[0].n, (uint64_t)v->i[0], (uint64_t)v->i[1],
+                                 v->a[0].p);
+}
+
+static weft_status random_integers(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_random_integers(ctx, v->a[2].type, v->a[2].n, v->a[0].p, v->a[1].p,
+                                   (uint64_t)v->i[0], (uint64_t)v->i[1], v->a[2].p);
+}
+
+static weft_status random_permutation(weft_context *ctx, wp_arguments *v) {
+    return wp.weft_random_permutation(ctx, v->a[0].type, v->a[0].n, (uint64_t)v->i[0], v->a[0].p);
+}
+
+const wp_row wp_number_rows[] = {
+    {"reduce", "iao", reduce},                        /* op, x, result */
+    {"reduce_segments", "iaao", reduce_segments},     /* op, x, offsets, results */
+    {"exact_reduce", "iao", exact_reduce},            /* op, x, result */
+    {"exact_dot", "aao", exact_dot},                  /* x, y, result */
+    {"dot_fast", "aao", dot_fast},                    /* x, y, result */
+    {"mean", "ao", mean},                             /* x, result */
+    {"variance", "iao", variance},                    /* correction, x, result */
+    {"summary", "ao", summary},                       /* x, the bytes of a weft_statistics */
+    {"scan", "iiao", scan},                           /* kind, op, x, y */
+    {"scan_segments", "iiaoa", scan_segments},        /* kind, op, x, y, offsets */
+    {"unary", "iao", unary},                          /* op, x, z */
+    {"binary", "iaao", binary},                       /* op, x, y, z */
+    {"binary_scalar", "iaao", binary_scalar},         /* op, x, an array of one element, z */
+    {"where", "aaao", where},                         /* mask, x, y, z */
+    {"convert", "iao", convert},                      /* how, x, z */
+    {"random_bits", "iio", random_bits},              /* seed, offset, x */
+    {"random_uniform", "iio", random_uniform},        /* seed, offset, x */
+    {"random_normal", "iio", random_normal},          /* seed, offset, x */
+    {"random_integers", "iiaao", random_integers},    /* seed, offset, low, high, x */
+    {"random_permutation", "io", random_permutation}, /* seed, x */
+    {NULL, NULL, NULL},
+};

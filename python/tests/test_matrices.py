@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products, solutions, factors and transforms, beside numpy's and scipy's."""
+
+import numpy as np
+import pytest
+
+import weft
+from conftest import CASES, FLOATS
+
+
+def layouts(a):
+    """The same matrix as it may lie in memory."""
+    wide = np.zeros((a.shape[0] + 3, a.shape[1] + 5), a.dtype)
+    wide[2:-1, 1:-4] = a
+    return [
+        a,
+        np.asfortranarray(a),
+        wide[2:-1, 1:-4],
+        np.asfortranarray(wide)[2:-1, 1:-4],
+        np.repeat(a, 2, 1)[:, ::2],
+    ]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_matmul(rng, dtype):
+    eps = np.finfo(dtype).eps
+    for _ in range(CASES // 3):
+        m, n, k = (int(v) for v in rng.integers(0, 20, 3))
+        a, b = rng.normal(size=(m, k)).astype(dtype), rng.normal(size=(k, n)).astype(dtype)
+        want = a.astype(np.float64) @ b.astype(np.float64)
+        for left in layouts(a):
+            for right in layouts(b):
+                got = weft.matmul(left, right)
+                assert got.dtype == dtype and got.shape == (m, n)
+                np.testing.assert_allclose(got, want, rtol=0, atol=50 * eps * (k + 1))
+        out = np.asfortranarray(np.full((m, n), np.nan, dtype))
+        if m and k:
+            np.testing.assert_allclose(weft.matmul(a, a[0]), a @ a[0], rtol=0, atol=50 * eps * k)
+    with pytest.raises(ValueError, match="fit"):
+        weft.matmul(np.zeros((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(weft.UnsupportedError):
+        weft.matmul(np.zeros((2, 3), int), np.zeros((3, 2), int))
+    assert out.flags.f_contiguous
+
+
+def test_matmul_of_stacks(rng):
+    a, b = rng.normal(size=(3, 2, 4, 5)), rng.normal(size=(3, 2, 5, 6))
+    np.testing.assert_allclose(weft.matmul(a, b), a @ b, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weft.matmul(a, b[0, 0]), a @ b[0, 0], rtol=1e-12, atol=1e-12)
+    small = rng.integers(-9, 9, (4, 4)).astype(np.int8)
+    np.testing.assert_array_equal(weft.matmul(small, small), small.astype(int) @ small.astype(int))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_solve(rng, dtype):
+    eps = np.finfo(dtype).eps
+    for _ in range(CASES // 3):
+        n, sides = int(rng.integers(1, 25)), int(rng.integers(1, 4))
+        a = (rng.normal(size=(n, n)) + 3 * n**0.5 * np.eye(n)).astype(dtype)
+        b = rng.normal(size=(n, sides)).astype(dtype)
+        want = np.linalg.solve(a.astype(np.float64), b.astype(np.float64))
+        for matrix in layouts(a):
+            for right in (b, np.asfortranarray(b), b[:, 0]):
+                x = weft.linalg.solve(matrix, right)
+                reference = want if right.ndim == 2 else want[:, 0]
+                np.testing.assert_allclose(x, reference, rtol=0, atol=200 * eps)
+                x = weft.linalg.lu_solve(weft.linalg.lu_factor(matrix), right)
+                np.testing.assert_allclose(x, reference, rtol=0, atol=2000 * eps)
+        np.testing.assert_allclose(weft.linalg.inv(a) @ a, np.eye(n), rtol=0, atol=2000 * eps)
+        sign, logarithm = weft.linalg.slogdet(a)
+        reference = np.linalg.slogdet(a.astype(np.float64))
+        assert sign == reference[0] and abs(logarithm - reference[1]) < 2000 * eps * n
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_cholesky(rng, dtype):
+    eps = np.finfo(dtype).eps
+    for _ in range(CASES // 4):
+        n = int(rng.integers(1, 25))
+        half = rng.normal(size=(n, n))
+        a = (half @ half.T + n * np.eye(n)).astype(dtype)
+        b = rng.normal(size=(n, 2)).astype(dtype)
+        want = np.linalg.solve(a.astype(np.float64), b.astype(np.float64))
+        for matrix in layouts(a):
+            lower = weft.linalg.cholesky(matrix)
+            np.testing.assert_allclose(lower @ lower.T, a, rtol=0, atol=100 * eps * n)
+            upper = weft.linalg.cholesky(matrix, upper=True)
+            np.testing.assert_allclose(upper, lower.T, rtol=0, atol=100 * eps * n)
+            x = weft.linalg.solve(matrix, b, assume_a="pos")
+            np.testing.assert_allclose(x, want, rtol=0, atol=200 * eps)
+            for factor in (lower, np.asfortranarray(lower)):
+                x = weft.linalg.cho_solve(factor, b)
+                np.testing.assert_allclose(x, want, rtol=0, atol=1000 * eps)
+                y = weft.linalg.solve_triangular(factor, b, lower=True)
+                np.testing.assert_allclose(lower @ y, b, rtol=0, atol=1000 * eps * n)
+                y = weft.linalg.solve_triangular(factor, b, lower=True, transposed=True)
+                np.testing.assert_allclose(lower.T @ y, b, rtol=0, atol=1000 * eps * n)
+
+
+def test_systems_without_solution():
+    with pytest.raises(weft.SingularError, match="column 1") as caught:
+        weft.linalg.solve(np.array([[1.0, 2.0], [2.0, 4.0]]), np.ones(2))
+    assert isinstance(caught.value, np.linalg.LinAlgError)
+    assert caught.value.status == "WEFT_ESINGULAR"
+    assert weft.linalg.det(np.zeros((3, 3))) == 0
+    with pytest.raises(weft.NotPositiveDefiniteError):
+        weft.linalg.cholesky(-np.eye(3))
+    with pytest.raises(weft.NonFiniteError):
+        weft.linalg.solve(np.full((2, 2), np.nan), np.ones(2))
+    with pytest.raises(ValueError, match="square"):
+        weft.linalg.solve(np.zeros((2, 3)), np.ones(2))
+    with pytest.raises(ValueError, match="rows"):
+        weft.linalg.solve(np.eye(2), np.ones(3))
+
+
+def test_report():
+    x, facts = weft.linalg.solve(np.diag([1.0, 2.0, 4.0]), np.ones(3), report=True)
+    np.testing.assert_array_equal(x, [1, 0.5, 0.25])
+    assert facts["backward_error"] < 1e-15 and facts["condition_estimate"] == 4
+    assert facts["sign_det"] == 1 and np.isclose(facts["log_abs_det"], np.log(8))
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft"])
+def test_fft(rng, name):
+    ours, theirs = getattr(weft.fft, name), getattr(np.fft, name)
+    for _ in range(CASES // 2):
+        shape = tuple(int(k) for k in rng.integers(2, 20, int(rng.integers(1, 4))))
+        x = rng.normal(size=shape)
+        if name != "rfft":
+            x = x + 1j * rng.normal(size=shape)
+        axis = int(rng.integers(-len(shape), len(shape)))
+        n = [None, int(rng.integers(1, 40))][rng.integers(2)]
+        norm = [None, "backward", "ortho", "forward"][rng.integers(4)]
+        want = theirs(x, n, axis, norm)
+        got = ours(x, n, axis, norm)
+        assert got.shape == want.shape and got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=0, atol=1e-12 * np.abs(x).sum())
+        single = ours(x.astype(np.complex64 if x.dtype.kind == "c" else np.float32), n, axis, norm)
+        np.testing.assert_allclose(single, want, rtol=0, atol=1e-5 * np.abs(x).sum())
+        assert single.itemsize * 2 == got.itemsize
+
+
+@pytest.mark.parametrize(
+    "name", ["fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn"]
+)
+def test_fft_of_more_dimensions(rng, name):
+    ours, theirs = getattr(weft.fft, name), getattr(np.fft, name)
+    x = rng.normal(size=(4, 6, 5))
+    x = x if name.startswith("r") else x + 1j * rng.normal(size=x.shape)
+    for options in ({}, {"axes": (0, 1)}, {"s": (5, 8), "axes": (1, 2)}, {"norm": "ortho"}):
+        np.testing.assert_allclose(ours(x, **options), theirs(x, **options), rtol=0, atol=1e-10)
+    with pytest.raises(ValueError):
+        ours(x, axes=(0, 7))
+    with pytest.raises(ValueError):
+        ours(x, norm="loud")
+
+
+def test_convolve(rng):
+    for _ in range(CASES):
+        a, v = (rng.normal(size=int(k)) for k in rng.integers(1, 60, 2))
+        for mode in ("full", "same", "valid"):
+            np.testing.assert_allclose(
+                weft.convolve(a, v, mode), np.convolve(a, v, mode), atol=1e-12
+            )
+    with pytest.raises(ValueError):
+        weft.convolve(a, np.array([]))
+
+
+def test_images(rng):
+    ndimage = pytest.importorskip("scipy.ndimage")
+    image, weights = rng.normal(size=(20, 30)), rng.normal(size=(3, 4))
+    for mode in ("constant", "nearest", "reflect", "wrap"):
+        got = weft.correlate_image(image, weights, mode)
+        np.testing.assert_allclose(got, ndimage.correlate(image, weights, mode=mode), atol=1e-12)
+    photo = rng.integers(0, 256, (9, 8, 3)).astype(np.uint8)
+    blur = np.full((3, 3), 1 / 9)
+    assert weft.correlate_image(photo, blur).shape == photo.shape
+    assert weft.correlate_image(photo, blur, "valid", out_dtype=np.float32).shape == (7, 6, 3)
+
+
+def laplace(n):
+    sparse = pytest.importorskip("scipy.sparse")
+    line = sparse.diags([-1.0, 2.1, -1.0], [-1, 0, 1], shape=(n, n))
+    return sparse.kronsum(line, line)
+
+
+def test_sparse(rng, tmp_path):
+    a = laplace(12)
+    b = rng.normal(size=(144, 3))
+    for form in ("csr", "csc", "coo"):
+        x = weft.sparse.solve(a.asformat(form), b)
+        np.testing.assert_allclose(a @ x, b, atol=1e-10)
+    factor = weft.sparse.cholesky(a.tocsr(), ordering="amd")
+    np.testing.assert_allclose(factor(b[:, 0], refine=2), x[:, 0], atol=1e-12)
+    np.testing.assert_allclose(factor.logdet(), np.linalg.slogdet(a.toarray())[1], rtol=1e-10)
+    assert factor.report["ordering"] == "amd" and sorted(factor.permutation) == list(range(144))
+    assert 1 <= factor.condition() < 1e4
+    np.testing.assert_allclose(factor.factor(2 * a.tocsr()).solve(b), x / 2, atol=1e-10)
+    matrix = weft.sparse.Matrix.of(a.tocsr())
+    np.testing.assert_allclose(matrix @ b, a @ b, atol=1e-12)
+    assert abs(matrix.toscipy() - a).max() == 0
+    path = tmp_path / "a.mtx"
+    weft.sparse.write(path, matrix)
+    assert abs(weft.sparse.read(path).toscipy() - a).max() == 0
+    with pytest.raises(weft.FileError):
+        weft.sparse.read(tmp_path / "nothing.mtx")
+
+
+def test_sparse_errors_and_progress():
+    a = laplace(8).tocsr()
+    with pytest.raises(weft.NotPositiveDefiniteError, match="column"):
+        weft.sparse.cholesky(-a)
+    seen = []
+    weft.sparse.cholesky(a, progress=seen.append)
+    assert seen == sorted(seen) and all(0 <= done <= 1 for done in seen)
+
+    def stop(done):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        weft.sparse.cholesky(a, progress=stop)
+    with pytest.raises(RuntimeError, match="another context"):
+        weft.sparse.cholesky(a, progress=lambda done: weft.sort(np.arange(3)))
+    with pytest.raises(TypeError, match="sparse"):
+        weft.sparse.cholesky(np.eye(3))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums, statistics and scans beside numpy's, and beside exact arithmetic."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import weft
+from conftest import CASES, FLOATS, TYPES, lengths, numbers, same
+
+
+def rounding(x):
+    """What sums of x may differ by: a rounding of the type at each step."""
+    eps = np.finfo(x.dtype).eps if x.dtype.kind == "f" else 0
+    return (len(x) + 4) * float(eps) / 2 * float(np.abs(x.astype(np.float64)).sum()) + 1e-300
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_sums(rng, dtype):
+    for n in lengths(rng, CASES):
+        x = numbers(rng, n, dtype, special=False)
+        if x.dtype.kind == "f":
+            exact = float(sum(map(Fraction, x.astype(np.float64).tolist()), Fraction(0)))
+            if x.dtype.itemsize == 8:
+                assert weft.sum(x) == exact == math.fsum(x)
+            else:
+                assert abs(float(weft.sum(x)) - exact) <= np.spacing(np.abs(weft.sum(x))) / 2
+            assert abs(float(weft.sum(x, exact=False)) - exact) <= rounding(x)
+            assert weft.sum(x).dtype == dtype
+        else:
+            same(weft.sum(x), np.sum(x))
+            same(weft.prod(x), np.prod(x))
+        if n:
+            for name in ("min", "max", "argmin", "argmax"):
+                same(getattr(weft, name)(x), getattr(np, name)(x))
+            np.testing.assert_allclose(
+                weft.mean(x),
+                np.mean(x.astype(np.float64)),
+                rtol=2e-3 if dtype == np.float16 else 1e-5,
+                atol=rounding(x),
+            )
+            s = weft.summary(x)
+            assert (s.count, s.nans, s.min, s.max) == (n, 0, float(x.min()), float(x.max()))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_exact_sums(dtype):
+    x = np.array([1e30, 1, -1e30] * 1000, dtype)
+    assert weft.sum(x) == 1000
+    assert weft.dot(x, np.ones_like(x)) == 1000
+    assert weft.var(np.array([1, 2, 3, 4], dtype), ddof=1) == dtype(5 / 3)
+    assert weft.std(np.array([2, 4], dtype)) == 1
+    assert weft.norm(np.array([3, 4], dtype)) == 5
+
+
+def test_nan_and_nothing():
+    x = np.array([3.0, np.nan, 1.0, np.nan])
+    assert np.isnan(weft.min(x)) and np.isnan(weft.max(x)) and np.isnan(weft.sum(x))
+    assert weft.argmin(x) == 1 and weft.argmax(x) == 1
+    assert weft.summary(x).nans == 2
+    assert weft.argmin(np.array([0.0, -0.0])) == 1  # numpy gives 0
+    assert weft.sum(np.array([])) == 0 and weft.prod(np.array([])) == 1
+    assert np.isnan(weft.quantile(x, 0.1))
+    for function in (weft.min, weft.max, weft.argmin, weft.argmax):
+        with pytest.raises(ValueError, match="no element"):
+            function(np.array([]))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_cumsum(rng, dtype):
+    for n in lengths(rng, CASES):
+        x = numbers(rng, n, dtype, special=False)
+        y = weft.cumsum(x)
+        if x.dtype.kind != "f":
+            same(y, np.cumsum(x))
+            same(weft.cumprod(x), np.cumprod(x))
+            same(weft.accumulate(x, "bitwise_xor"), np.bitwise_xor.accumulate(x))
+        else:
+            assert y.dtype == dtype
+            want = np.cumsum(x.astype(np.float64))
+            np.testing.assert_allclose(y.astype(np.float64), want, rtol=0, atol=rounding(x))
+        exclusive = weft.cumsum(x, exclusive=True)
+        if n:
+            assert exclusive[0] == 0
+            np.testing.assert_allclose(exclusive[1:], y[:-1], rtol=0, atol=rounding(x))
+        same(weft.accumulate(x, "maximum"), np.maximum.accumulate(x))
+        same(weft.accumulate(x, "minimum"), np.minimum.accumulate(x))
+
+
+def test_axes(rng):
+    for _ in range(CASES // 2):
+        shape = tuple(int(k) for k in rng.integers(1, 8, int(rng.integers(1, 4))))
+        for dtype in (np.float64, np.int32):
+            x = numbers(rng, int(np.prod(shape)), dtype, special=False).reshape(shape)
+            x = x % 1000 if dtype == np.int32 else x
+            for axis in [None, *range(-x.ndim, x.ndim)]:
+                tolerance = {"rtol": 1e-10, "atol": 1e-9 * float(np.abs(x).max() + 1)}
+                for name in ("cumsum", "sum", "mean", "max", "min", "argmax", "argmin", "median"):
+                    got, want = getattr(weft, name)(x, axis), getattr(np, name)(x, axis)
+                    assert np.shape(got) == np.shape(want), name
+                    np.testing.assert_allclose(got, want, **tolerance)
+                assert (
+                    weft.sum(x, axis, keepdims=True).shape == np.sum(x, axis, keepdims=True).shape
+                )
+
+
+def test_dot(rng):
+    for n in lengths(rng, CASES):
+        x, y = numbers(rng, n, np.float64, False), numbers(rng, n, np.float64, False)
+        exact = sum(
+            (Fraction(a) * Fraction(b) for a, b in zip(x.tolist(), y.tolist())), Fraction(0)
+        )
+        assert weft.dot(x, y) == float(exact)
+        np.testing.assert_allclose(
+            weft.dot(x, y, exact=False),
+            float(exact),
+            rtol=1e-9,
+            atol=1e-12 * float(np.abs(x * y).sum()),
+        )
+        k = rng.integers(-9, 9, n)
+        assert weft.dot(k, k) == np.dot(k, k)
+    with pytest.raises(ValueError):
+        weft.dot(np.zeros(2), np.zeros(3))
+
+
+def test_elementwise(rng):
+    x, y = rng.normal(size=100), rng.normal(size=100)
+    for op in ("add", "subtract", "multiply", "divide", "minimum", "maximum"):
+        same(weft.elementwise(op, x, y), getattr(np, op)(x, y))
+        same(weft.elementwise(op, x, 2.5), getattr(np, op)(x, 2.5))
+    for op in ("negative", "absolute", "floor", "ceil", "rint"):
+        same(weft.elementwise(op, x), getattr(np, op)(x))
+    for op in ("less", "greater_equal", "not_equal"):
+        same(weft.elementwise(op, x, y), getattr(np, op)(x, y))
+    same(weft.where(x < y, x, y), np.minimum(x, y))
+    same(weft.astype(x * 100, np.int32), (x * 100).astype(np.int32))
+    assert weft.astype(np.array([300.0]), np.uint8, saturate=True)[0] == 255
+    with pytest.raises(ValueError):
+        weft.elementwise("plus", x, y)
+
+
+def test_random():
+    one, two = weft.random.default_rng(5), weft.random.default_rng(5)
+    whole = one.random(1000)
+    same(np.concatenate([two.random(300), two.random(700)]), whole)
+    assert 0 <= whole.min() and whole.max() < 1 and abs(whole.mean() - 0.5) < 0.05
+    normal = one.standard_normal((50, 40), np.float32)
+    assert normal.shape == (50, 40) and abs(float(normal.mean())) < 0.1
+    dice = one.integers(1, 7, size=600)
+    assert set(dice) == set(range(1, 7)) and dice.dtype == np.int64
+    same(np.sort(one.permutation(100)), np.arange(100))
+    assert isinstance(one.random(), float)
+    with pytest.raises(ValueError):
+        one.integers(5, 5)
+    with pytest.raises(ValueError):
+        one.integers(0, 300, dtype=np.uint8)

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays: what comes in is taken where it lies, host or device, and results go where it lay."""
+
+import sys
+
+import numpy as np
+from numpy import ndarray
+
+from . import _core
+
+# The numbers of the library's types; of complex ones the number of the parts + 64.
+_TYPES = {"int8": 0, "int16": 1, "int32": 2, "int64": 3, "uint8": 4, "uint16": 5, "uint32": 6}
+_TYPES.update(uint64=7, float16=8, bfloat16=9, float32=10, float64=11)
+_TYPES.update(bool=_TYPES["uint8"], complex64=_TYPES["float32"] + 64)
+_TYPES.update(complex128=_TYPES["float64"] + 64)
+
+
+class DeviceView:
+    """An array in device memory, of another library or of weft; what functions compute with."""
+
+    strides = None
+    readonly = False
+    base = None
+
+    @property
+    def _raw(self):
+        number = _TYPES.get(self.dtype.name)
+        if number is None:
+            raise TypeError(f"elements of the type {self.dtype} are not supported")
+        return (self._address, number, self.shape, self.strides, not self.readonly)
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        n = 1
+        for length in self.shape:
+            n *= length
+        return n
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def __len__(self):
+        return self.shape[0]
+
+    def as_shape(self, shape):
+        """The same memory with another shape; there are no gaps."""
+        view = DeviceView()
+        view.shape, view.dtype, view.base = tuple(shape), self.dtype, self
+        view._address, view.readonly = self._address, self.readonly
+        return view
+
+
+class Array(DeviceView):
+    """An array in memory of a context's place. CuPy, PyTorch, Numba and JAX take it as it is:
+    cupy.asarray(a), torch.as_tensor(a, device="cuda"), jax.dlpack.from_dlpack(a)."""
+
+    def __init__(self, context, shape, dtype=float):
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.dtype = np.dtype(dtype)
+        self.context = context
+        self._address = 0
+        self._address = context._alloc(self.nbytes)
+
+    @classmethod
+    def of(cls, context, a, dtype=None):
+        """A copy of host array `a` in memory of the place."""
+        host = np.ascontiguousarray(a, dtype)
+        array = cls(context, np.shape(a), host.dtype)
+        _core.copy(context, host.reshape(-1).view(np.uint8), array._bytes())
+        return array
+
+    def _bytes(self):
+        view = self.as_shape((self.nbytes,))
+        view.dtype = np.dtype(np.uint8)
+        return view
+
+    def numpy(self):
+        """A copy in host memory."""
+        host = np.empty(self.shape, self.dtype)
+        _core.copy(self.context, self._bytes(), host.reshape(-1).view(np.uint8))
+        return host
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array in device memory becomes a numpy array by a copy only")
+        host = self.numpy()
+        return host if dtype is None else host.astype(dtype)
+
+    def reshape(self, *shape):
+        """The same memory with another shape."""
+        lengths = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        view = np.empty(0, self.dtype) if self.size == 0 else np.broadcast_to(0, self.shape)
+        array = object.__new__(Array)
+        array.shape = view.reshape(lengths).shape
+        array.dtype, array.context, array._address = self.dtype, self.context, self._address
+        array.base = self  # which owns the memory
+        return array
+
+    @property
+    def _raw(self):
+        if self.context.place == "closed":
+            raise ValueError("the context of this array is closed, and its memory given back")
+        return super()._raw
+
+    @property
+    def __cuda_array_interface__(self):
+        if not self.context.on_device:
+            raise AttributeError("an array of place cpu is in host memory")
+        return {**self._described(), "stream": self.context.stream or 1}
+
+    @property
+    def __array_interface__(self):
+        if self.context.on_device:
+            raise AttributeError("an array in device memory: numpy() gives a copy in host memory")
+        return self._described()
+
+    def _described(self):
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (self._address, False),
+            "strides": None,
+            "version": 3,
+        }
+
+    def __dlpack_device__(self):
+        from . import _dlpack
+
+        return _dlpack.device_of(self.context)
+
+    def __dlpack__(self, *, stream=None, **unused):
+        from . import _dlpack
+
+        return _dlpack.capsule_of(self, stream)
+
+    def __repr__(self):
+        return f"weft.Array({self.numpy()!r} on {self.context.place})"
+
+    def __del__(self):
+        if self.base is None and self._address:
+            self.context._freed.append(self._address)
+
+
+def _torch_stream(a):
+    """The current stream of PyTorch on the device of tensor `a`."""
+    return sys.modules["torch"].cuda.current_stream(a.device).cuda_stream
+
+
+def _from_interface(context, a, interface):
+    """A view of what __cuda_array_interface__ describes."""
+    view = DeviceView()
+    view.base = a
+    view.shape = tuple(interface["shape"])
+    view.dtype = np.dtype(interface["typestr"])
+    view._address, view.readonly = interface["data"]
+    view.strides = interface.get("strides")
+    if interface.get("mask") is not None:
+        raise TypeError("arrays with a mask are not supported")
+    if not context._fixed:
+        stream = interface.get("stream")
+        if stream is None and type(a).__module__.partition(".")[0] == "torch":
+            stream = _torch_stream(a)
+        context._follow(stream or 0)
+    return view
+
+
+def _take_other(context, a):
+    """What `take` does with anything but a plain numpy array."""
+    if isinstance(a, Array):
+        if not context.on_device and not a.context.on_device:
+            return np.asarray(_Host(a)) if a.size else np.empty(a.shape, a.dtype)
+        view = a
+    else:
+        interface = getattr(a, "__cuda_array_interface__", None)
+        if interface is not None:
+            view = _from_interface(context, a, interface)
+        elif hasattr(a, "__dlpack_device__") and not isinstance(a, (ndarray, np.generic)):
+            from . import _dlpack
+
+            view = _dlpack.take(context, a)
+        else:
+            return np.ascontiguousarray(a) if np.ndim(a) else np.asarray(a)
+    if isinstance(view, DeviceView) and not context.on_device:
+        raise TypeError(
+            f"the array is in device memory, but the context is on {context.place}: "
+            'use weft.Context("gpu")'
+        )
+    return view
+
+
+class _Host:
+    """The interface of an array in host memory, which keeps it alive."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__array_interface__ = array.__array_interface__
+
+
+def take(context, a):
+    """Array `a` as the extension module takes it, where it lies; a numpy array with gaps or
+    at an odd address, and what is no array, by a copy."""
+    x = a if type(a) is ndarray else _take_other(context, a)
+    if type(x) is ndarray:
+        flags = x.flags
+        if not flags.carray and not (flags.c_contiguous and flags.aligned):
+            return np.array(x, order="C")
+    return x
+
+
+def take_matrix(context, a):
+    """The same, but the rows or the columns of a matrix may lie apart."""
+    x = a if type(a) is ndarray else _take_other(context, a)
+    if type(x) is not ndarray or (x.flags.forc and x.flags.aligned):
+        return x
+    item = x.itemsize
+    near, far = sorted(x.strides) if x.ndim == 2 else (0, 0)
+    if x.flags.aligned and near == item and far >= item and far % item == 0:
+        return x
+    return np.array(x, order="C")
+
+
+def flat(x):
+    """All elements in one dimension."""
+    if x.ndim == 1:
+        return x
+    return x.reshape(-1) if type(x) is ndarray else x.as_shape((x.size,))
+
+
+def shaped(x, shape):
+    """The same memory with another shape."""
+    return x.reshape(shape) if type(x) is ndarray else x.as_shape(shape)
+
+
+def new(context, like, shape, dtype):
+    """Memory for a result, where `like` lies."""
+    if type(like) is ndarray:
+        return np.empty(shape, dtype)
+    return Array(context, shape, dtype)
+
+
+def output(context, like, shape, dtype, out):
+    """Memory for a result: `out` if it is given, which must fit, else new memory."""
+    if out is None:
+        return new(context, like, shape, dtype)
+    y = out if type(out) is ndarray else _take_other(context, out)
+    if tuple(y.shape) != tuple(shape) or y.dtype != dtype:
+        raise ValueError(
+            f"out has shape {tuple(y.shape)} and type {y.dtype}, but {tuple(shape)} and "
+            f"{np.dtype(dtype)} are needed"
+        )
+    if type(y) is ndarray and not y.flags.carray:
+        raise ValueError("out must be writable and aligned, without gaps between its elements")
+    return y
+
+
+def finish(y, source, out=None):
+    """A result as the caller gets it: `out` itself, or new memory in the form of `source`'s library."""
+    if out is not None:
+        return out
+    if type(y) is ndarray:
+        return y
+    library = type(source).__module__.partition(".")[0]
+    if library == "cupy":
+        return sys.modules["cupy"].asarray(y)
+    if library == "torch":
+        return sys.modules["torch"].as_tensor(y, device=source.device)
+    return y
+
+
+def cast(context, x, dtype):
+    """x with elements of another type: x itself if it has it."""
+    dtype = np.dtype(dtype)
+    if x.dtype == dtype:
+        return x
+    if type(x) is ndarray:
+        return x.astype(dtype)
+    y = new(context, x, x.shape, dtype)
+    _core.convert(context, 33, flat(x), flat(y))  # 33: WEFT_X_WRAP
+    return y
+
+
+def cut(x, count):
+    """The first `count` elements of a result in one dimension."""
+    if type(x) is ndarray:
+        return x[:count]
+    array = object.__new__(Array)
+    array.shape, array.dtype, array.context = (count,), x.dtype, x.context
+    array._address, array.base = x._address, x
+    return array
+
+
+def last_axis(context, x, axis, name):
+    """x with `axis` moved to the end, without gaps, and a function that moves it back."""
+    if not -x.ndim <= axis < x.ndim:
+        raise (
+            np.exceptions.AxisError(axis, x.ndim)
+            if hasattr(np, "exceptions")
+            else ValueError(
+                f"{name}: axis {axis} is out of bounds for an array of {x.ndim} dimensions"
+            )
+        )
+    if axis in (-1, x.ndim - 1):
+        return x, lambda y: y
+    if type(x) is not ndarray:
+        raise TypeError(
+            f"{name}: of an array in device memory, only the last axis can be worked on"
+        )
+    return np.array(np.moveaxis(x, axis, -1), order="C"), lambda y: np.moveaxis(y, -1, axis)
+
+
+def offsets_of(x):
+    """Where the lines of the last axis begin, and the end of the last: for calls on segments."""
+    length = x.shape[-1]
+    lines = x.size // length if length else 0
+    return np.arange(lines + 1, dtype=np.uint64) * np.uint64(length)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dense linear algebra: products, solutions and factors of matrices of float64 and float32."""
+
+import numpy as np
+from numpy import ndarray
+
+from . import _core
+from ._arrays import cast, finish, new, output, shaped, take, take_matrix
+from ._context import current
+from ._errors import SingularError
+from ._numbers import norm
+
+_TRANSPOSE, _STRICT, _TF32, _UPPER, _UNIT = 2, 8, 16, 32, 64
+_PRECISIONS = {"auto": 0, "full": 1, "mixed": 2}
+
+
+def _floats(c, x, name):
+    """x as float64 or float32: integers become float64."""
+    if x.dtype.kind in "iub":
+        return cast(c, x, np.float64)
+    if x.dtype not in (np.float64, np.float32):
+        raise TypeError(f"{name}: float64 or float32 is needed, not {x.dtype}")
+    return x
+
+
+def _square(a, name):
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ValueError(f"{name}: a square matrix is needed, not one of shape {tuple(a.shape)}")
+
+
+def _copy(c, x):
+    """A copy of a matrix, by rows."""
+    if type(x) is ndarray:
+        return np.array(x, order="C")
+    y = new(c, x, x.shape, x.dtype)
+    _core.copy(c, x, y)
+    return y
+
+
+def _matching(c, a, b):
+    """Two operands of one type."""
+    if a.dtype == b.dtype:
+        return a, b
+    common = np.result_type(a.dtype, b.dtype)
+    return cast(c, a, common), cast(c, b, common)
+
+
+def matmul(a, b, *, out=None, strict=False, tf32=False):
+    """a @ b of float64, float32, float16 (and int8, whose result is int32); stacks of matrices too.
+    strict: products of float32 by fused multiply-adds alone; tf32: with 11 significant bits."""
+    c = current()
+    x, y = take_matrix(c, a), take_matrix(c, b)
+    if x.ndim == 0 or y.ndim == 0:
+        raise ValueError("matmul: a number is no matrix")
+    x, y = _matching(c, x, y)
+    if x.ndim > 2 or y.ndim > 2:
+        return _matmul_stacks(c, a, take(c, x), take(c, y), out)
+    rows, cols = x.ndim == 1, y.ndim == 1
+    left = shaped(x, (1, x.shape[0])) if rows else x
+    right = shaped(y, (y.shape[0], 1)) if cols else y
+    if left.shape[1] != right.shape[0]:
+        raise ValueError(f"matmul: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    dtype = np.int32 if x.dtype == np.int8 else x.dtype
+    m, n = left.shape[0], right.shape[1]
+    shape = (() if rows else (m,)) + (() if cols else (n,))
+    z = output(c, x, shape, dtype, out)
+    how = (_STRICT if strict else 0) | (_TF32 if tf32 else 0)
+    _core.gemm(c, how, 1.0, 0.0, left, right, shaped(z, (m, n)))
+    return finish(z, a, out) if shape or out is not None or type(z) is not ndarray else z[()]
+
+
+def _matmul_stacks(c, source, x, y, out):
+    """One product for each matrix of the stacks; one stack of them, or one matrix, may serve all."""
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
+        raise ValueError(f"matmul: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    m, k, n = x.shape[-2], x.shape[-1], y.shape[-1]
+    stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    steps = []
+    for operand, elements in ((x, m * k), (y, k * n)):
+        if operand.ndim > 2 and operand.shape[:-2] != stack:
+            raise ValueError("matmul: stacks must have the same shape, or one operand be a matrix")
+        steps.append(elements if operand.ndim > 2 else 0)
+    dtype = np.int32 if x.dtype == np.int8 else x.dtype
+    z = output(c, x, (*stack, m, n), dtype, out)
+    count = int(np.prod(stack, dtype=np.int64))
+    _core.gemm_batch(c, m, n, k, steps[0], steps[1], count, x, y, z)
+    return finish(z, source, out)
+
+
+def _sides(c, b, n, name):
+    """Right-hand sides by rows, in two dimensions."""
+    x = _floats(c, take(c, b), name)
+    if x.ndim not in (1, 2) or x.shape[0] != n:
+        raise ValueError(f"{name}: b has shape {tuple(x.shape)}, but {n} rows are needed")
+    return x, shaped(x, (n, x.size // n if n else 0))
+
+
+def solve(a, b, *, assume_a="gen", transposed=False, precision="auto", refine=10, report=False):
+    """x with a @ x = b, refined until it is accurate.
+
+    assume_a="pos": the matrix is symmetric positive definite, and its lower triangle is read.
+    precision: "full" factors in the type of `a`, "mixed" float64 in float32, "auto" what is faster.
+    refine: the most steps of refinement. report=True gives (x, facts), a dict about how good x is:
+    backward_error, condition_estimate, forward_bound, ...
+    """
+    if assume_a not in ("gen", "pos"):
+        raise ValueError('solve: assume_a is "gen" or "pos"')
+    if precision not in _PRECISIONS:
+        raise ValueError(f"solve: precision {precision!r} is none of {', '.join(_PRECISIONS)}")
+    c = current()
+    matrix = _floats(c, take_matrix(c, a), "solve")
+    _square(matrix, "solve")
+    n = matrix.shape[0]
+    given, _ = _sides(c, b, n, "solve")
+    matrix, given = _matching(c, matrix, given)
+    x = new(c, given, given.shape, given.dtype)
+    sides = given.size // n if n else 0
+    facts = _core.solve(
+        c,
+        assume_a == "pos",
+        _TRANSPOSE if transposed and assume_a == "gen" else 0,
+        refine if refine > 0 else -1,
+        _PRECISIONS[precision],
+        not report,
+        matrix,
+        shaped(given, (n, sides)),
+        shaped(x, (n, sides)),
+    )
+    x = finish(x, b)
+    return (x, facts) if report else x
+
+
+def slogdet(a):
+    """The sign and the logarithm of the absolute value of the determinant."""
+    c = current()
+    matrix = _floats(c, take_matrix(c, a), "slogdet")
+    _square(matrix, "slogdet")
+    none = np.empty((matrix.shape[0], 0), matrix.dtype)
+    try:
+        facts = _core.solve(c, 0, 0, -1, 1, 1, matrix, none, none)
+    except SingularError:
+        return 0.0, -np.inf
+    return float(facts["sign_det"]), facts["log_abs_det"]
+
+
+def det(a):
+    """The determinant."""
+    sign, logarithm = slogdet(a)
+    return sign * np.exp(logarithm)
+
+
+def lu_factor(a):
+    """(lu, pivots) with P a = L U, as scipy.linalg.lu_factor gives them, rows counted from 0."""
+    c = current()
+    lu = _copy(c, _floats(c, take(c, a), "lu_factor"))
+    if lu.ndim != 2:
+        raise ValueError("lu_factor: a matrix is needed")
+    pivots = new(c, lu, (min(lu.shape),), np.int64)
+    _core.lu_factor(c, lu, pivots)
+    return finish(lu, a), finish(pivots, a)
+
+
+def lu_solve(lu_and_pivots, b, *, transposed=False):
+    """x with a @ x = b, from what lu_factor gave."""
+    c = current()
+    lu, pivots = (take(c, part) for part in lu_and_pivots)
+    _square(lu, "lu_solve")
+    return _substitute(
+        c, b, lu, lambda x: _core.lu_solve(c, _TRANSPOSE if transposed else 0, lu, pivots, x)
+    )
+
+
+def _substitute(c, b, factor, run):
+    """Solves in a copy of b, by rows."""
+    given, _ = _sides(c, b, factor.shape[0], "solve")
+    x = _copy(c, cast(c, given, factor.dtype))
+    run(shaped(x, (x.shape[0], x.size // x.shape[0] if x.shape[0] else 0)))
+    return finish(x, b)
+
+
+def inv(a):
+    """The inverse. To solve systems, solve is faster and more accurate."""
+    c = current()
+    matrix = _copy(c, _floats(c, take(c, a), "inv"))
+    _square(matrix, "inv")
+    pivots = new(c, matrix, (matrix.shape[0],), np.int64)
+    _core.lu_factor(c, matrix, pivots)
+    _core.lu_inverse(c, matrix, pivots)
+    return finish(matrix, a)
+
+
+def cholesky(a, *, upper=False):
+    """L, lower triangular, with L @ L.T = a; or U with U.T @ U = a. One triangle of `a` is read. Of
+    an array in device memory, the other triangle of the result is that of `a`."""
+    c = current()
+    factor = _copy(c, _floats(c, take(c, a), "cholesky"))
+    _square(factor, "cholesky")
+    _core.cholesky_factor(c, _UPPER if upper else 0, factor)
+    if type(factor) is ndarray:
+        factor = np.triu(factor) if upper else np.tril(factor)
+    return finish(factor, a)
+
+
+def cho_solve(factor, b, *, upper=False):
+    """x with a @ x = b, from what cholesky gave."""
+    c = current()
+    held = take_matrix(c, factor)
+    _square(held, "cho_solve")
+    how = _UPPER if upper else 0
+    return _substitute(c, b, held, lambda x: _core.cholesky_solve(c, how, held, x))
+
+
+def solve_triangular(a, b, *, lower=False, transposed=False, unit_diagonal=False):
+    """x with a @ x = b, of which one triangle of `a` is read (the upper one unless `lower`)."""
+    c = current()
+    triangle = _floats(c, take_matrix(c, a), "solve_triangular")
+    _square(triangle, "solve_triangular")
+    how = (0 if lower else _UPPER) | (_TRANSPOSE if transposed else 0)
+    how |= _UNIT if unit_diagonal else 0
+    return _substitute(c, b, triangle, lambda x: _core.trsm(c, how, triangle, x))
+
+
+__all__ = [
+    "cho_solve",
+    "cholesky",
+    "det",
+    "inv",
+    "lu_factor",
+    "lu_solve",
+    "matmul",
+    "norm",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+]

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random numbers of a seed: the same bits on every place and at any number of threads."""
+
+import os
+
+import numpy as np
+
+from . import _core
+from ._arrays import flat
+from ._context import current
+
+
+class Generator:
+    """Philox4x32-10. Every array goes on where the one before ended: two calls for n numbers give
+    what one call for 2 n gives. Its numbers are not those of numpy's generators."""
+
+    def __init__(self, seed=None):
+        if seed is None:
+            seed = int.from_bytes(os.urandom(8), "little")
+        self.seed = int(seed) % 2**64
+        self._offset = {}  # of each kind and type, the next element of the sequence
+
+    def _fill(self, kind, run, size, dtype, out):
+        c = current()
+        if out is None:
+            shape = () if size is None else size
+            x = c.empty(shape, dtype) if c.on_device else np.empty(shape, dtype)
+        else:
+            from ._arrays import _take_other
+
+            x = out if type(out) is np.ndarray else _take_other(c, out)
+        key = (kind, x.dtype.itemsize)
+        offset = self._offset.get(key, 0)
+        run(c, offset, flat(x) if x.ndim else x)
+        self._offset[key] = offset + x.size
+        if out is not None:
+            return out
+        return x[()] if size is None and type(x) is np.ndarray else x
+
+    def random(self, size=None, dtype=np.float64, *, out=None):
+        """Floats x with 0 <= x < 1, all equally likely."""
+        return self._fill(
+            "u", lambda c, at, x: _core.random_uniform(c, self.seed, at, x), size, dtype, out
+        )
+
+    def standard_normal(self, size=None, dtype=np.float64, *, out=None):
+        """Normally distributed floats of mean 0 and variance 1."""
+        return self._fill(
+            "n", lambda c, at, x: _core.random_normal(c, self.seed, at, x), size, dtype, out
+        )
+
+    def normal(self, loc=0.0, scale=1.0, size=None):
+        """Normally distributed float64 of mean `loc` and standard deviation `scale`, on the host."""
+        return loc + scale * np.asarray(self.standard_normal(size))
+
+    def bits(self, size=None, dtype=np.uint64, *, out=None):
+        """Integers of which every bit is random."""
+        return self._fill(
+            "b", lambda c, at, x: _core.random_bits(c, self.seed, at, x), size, dtype, out
+        )
+
+    def integers(self, low, high=None, size=None, dtype=np.int64, *, endpoint=False):
+        """Integers from `low` to `high`, which is left out unless endpoint; all equally likely."""
+        low, high = (0, low) if high is None else (low, high)
+        last = high if endpoint else high - 1
+        if last < low:
+            raise ValueError(f"integers: there is none from {low} to {last}")
+        ends = [np.array([end]).astype(dtype) for end in (low, last)]
+        if int(ends[0][0]) != low or int(ends[1][0]) != last:
+            raise ValueError(f"integers: {np.dtype(dtype)} cannot hold {low} and {last}")
+        wide = "w" if last - low >= 2**32 else "i"
+        return self._fill(
+            wide,
+            lambda c, at, x: _core.random_integers(c, self.seed, at, *ends, x),
+            size,
+            dtype,
+            None,
+        )
+
+    def permutation(self, n):
+        """The numbers 0 to n - 1 in an order that the seed and the calls before choose."""
+        count = self._offset.get("p", 0)
+        self._offset["p"] = count + 1
+        c = current()
+        x = c.empty((n,), np.int64) if c.on_device else np.empty(n, np.int64)
+        _core.random_permutation(c, (self.seed + 0x9E3779B97F4A7C15 * count) % 2**64, x)
+        return x
+
+
+def default_rng(seed=None):
+    """A generator; without a seed, of one that the system draws."""
+    return Generator(seed)
+
+
+__all__ = ["Generator", "default_rng"]

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sparse matrices of float64, and a direct solver for symmetric positive definite ones."""
+
+import os
+import threading
+
+import numpy as np
+
+from . import _core
+from ._context import current
+
+_STORAGES = {"general": 0, "lower": 1, "upper": 2, "full": 3}
+_FORMS = {"csc": 0, "csr": 1}
+_PARTS = {"A": 0, "L": 1, "Lt": 2}
+
+
+class Matrix:
+    """A sparse matrix as the library holds it."""
+
+    def __init__(self, handle):
+        self._handle = handle
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, a, storage="full", tolerance=0.0):
+        """Takes a matrix of scipy.sparse in any form (or one with indptr, indices, data, shape and
+        format). storage: "full", both halves of a symmetric one; "lower" or "upper", one half of
+        it; "general", not symmetric. tolerance: how far the halves may differ, relatively."""
+        if isinstance(a, cls):
+            return a
+        if storage not in _STORAGES:
+            raise ValueError(f"storage {storage!r} is none of {', '.join(_STORAGES)}")
+        if not hasattr(a, "indptr"):
+            if not hasattr(a, "tocsc"):
+                raise TypeError("a sparse matrix is needed, as scipy.sparse makes them")
+            a = a.tocsc()
+        if a.format not in _FORMS:
+            a = a.tocsc()
+        values = np.ascontiguousarray(a.data, np.float64)
+        c = current()
+        arrays = np.ascontiguousarray(a.indptr), np.ascontiguousarray(a.indices), values
+        form = _FORMS[a.format]
+        rows, cols = a.shape
+        return cls(_core.sparse_create(c, _STORAGES[storage], form, rows, cols, tolerance, *arrays))
+
+    @property
+    def shape(self):
+        return _core.sparse_facts(self._handle)[:2]
+
+    @property
+    def nnz(self):
+        """The entries held: of a symmetric matrix those on and below the diagonal."""
+        return _core.sparse_facts(self._handle)[2]
+
+    @property
+    def symmetric(self):
+        return _core.sparse_facts(self._handle)[3]
+
+    def entries(self):
+        """Copies of (starts, rows, values) by columns; of a symmetric matrix the lower half."""
+        starts, rows, values = _core.sparse_entries(self._handle)
+        return (
+            np.frombuffer(starts, np.int64),
+            np.frombuffer(rows, np.int64),
+            np.frombuffer(values, np.float64),
+        )
+
+    def toscipy(self):
+        """The whole matrix as a scipy.sparse.csc_matrix."""
+        from scipy.sparse import csc_matrix, tril
+
+        starts, rows, values = self.entries()
+        half = csc_matrix((values, rows, starts), self.shape)
+        return (half + tril(half, -1).T).tocsc() if self.symmetric else half
+
+    def update(self, values):
+        """New values, in the order of the entries that the matrix was made from."""
+        with self._lock:
+            _core.sparse_update(current(), self._handle, np.ascontiguousarray(values, np.float64))
+
+    def __matmul__(self, x):
+        given = np.asarray(x, np.float64)
+        rows, cols = self.shape
+        if given.ndim not in (1, 2) or given.shape[0] != cols:
+            raise ValueError(f"a matrix of shape {self.shape} times one of shape {given.shape}")
+        y = np.empty((rows,) + given.shape[1:], order="F")
+        sides = given.shape[1] if given.ndim == 2 else 1
+        _core.sparse_multiply(
+            current(), self._handle, sides, given.ravel(order="F"), y.reshape(-1, order="F")
+        )
+        return y
+
+
+class Factor:
+    """A = L L' with rows and columns in an order that keeps L sparse; what cholesky gives."""
+
+    def __init__(self, matrix, ordering, permutation, seconds):
+        self.matrix = matrix
+        self._lock = threading.Lock()
+        self._plan = _core.chol_analyze(current(), matrix._handle, ordering, permutation, seconds)
+
+    def factor(self, a=None, *, progress=None):
+        """Factors, also other values with the same pattern: `a`, made as the first matrix was."""
+        with self._lock:
+            if a is not None:
+                self.matrix = Matrix.of(a)
+            bar = _Bar() if progress is True else None
+            _core.chol_factor(current(), self._plan, self.matrix._handle, (bar or progress) or None)
+            if bar is not None:
+                bar.end()
+        return self
+
+    def solve(self, b, *, refine=0, part="A"):
+        """x with A @ x = b; b may have several columns. refine: the most steps of refinement in
+        twice the precision. part: "L" and "Lt" solve with one factor, in the factor's order."""
+        if part not in _PARTS:
+            raise ValueError('solve: part is "A", "L" or "Lt"')
+        n = self.matrix.shape[0]
+        given = np.asarray(b, np.float64)
+        if given.ndim not in (1, 2) or given.shape[0] != n:
+            raise ValueError(f"solve: b has shape {given.shape}, but {n} rows are needed")
+        x = np.empty(given.shape, order="F")
+        sides = given.shape[1] if given.ndim == 2 else 1
+        with self._lock:
+            _core.chol_solve(
+                current(),
+                self._plan,
+                self.matrix._handle,
+                _PARTS[part],
+                refine,
+                sides,
+                given.ravel(order="F"),
+                x.reshape(-1, order="F"),
+            )
+        return x
+
+    __call__ = solve
+
+    @property
+    def report(self):
+        """Facts: the ordering used, entries of L, operations, seconds, errors of the latest solve."""
+        with self._lock:
+            return _core.chol_report(current(), self._plan)
+
+    @property
+    def permutation(self):
+        """Column permutation[k] of the matrix comes k-th."""
+        n = self.matrix.shape[0]
+        return np.frombuffer(_core.chol_permutation(self._plan, n), np.int64)
+
+    def logdet(self):
+        """The logarithm of the determinant."""
+        return self.report["logdet"]
+
+    def condition(self):
+        """An estimate of the condition number in the 1-norm."""
+        with self._lock:
+            return _core.chol_condition(current(), self._plan, self.matrix._handle)
+
+
+class _Bar:
+    """A bar of tqdm, which shows the fraction done; nothing where tqdm is not installed."""
+
+    def __init__(self):
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            self.bar = None
+        else:
+            self.bar = tqdm(total=100, desc="factoring", unit="%")
+
+    def __call__(self, done):
+        if self.bar is not None:
+            self.bar.update(int(100 * done) - self.bar.n)
+
+    def end(self):
+        if self.bar is not None:
+            self(1.0)
+            self.bar.close()
+
+
+def cholesky(a, *, ordering=None, permutation=None, storage="full", progress=None, seconds=0.0):
+    """Factors a symmetric positive definite matrix of scipy.sparse; see Factor.
+
+    ordering: "natural", "given" (by `permutation`), "rcm", "md", "mmd", "amd", "nd", "dissect" or
+    "best" (what None means). progress: a function of the fraction done, which may raise an exception
+    to stop; or True: a bar of tqdm, where it is installed.
+    """
+    if permutation is not None:
+        permutation = np.ascontiguousarray(permutation, np.int64)
+        ordering = ordering or "given"
+    plan = Factor(Matrix.of(a, storage), ordering, permutation, seconds)
+    return plan.factor(progress=progress)
+
+
+def solve(a, b, *, refine=2, **options):
+    """x with a @ x = b, for a symmetric positive definite `a`; options are those of cholesky."""
+    return cholesky(a, **options).solve(b, refine=refine)
+
+
+def read(path):
+    """Reads a Matrix Market file."""
+    return Matrix(_core.sparse_read(current(), os.fspath(path)))
+
+
+def write(path, a, *, storage="general"):
+    """Writes a Matrix Market file."""
+    _core.sparse_write(current(), Matrix.of(a, storage)._handle, os.fspath(path))
+
+
+__all__ = ["Factor", "Matrix", "cholesky", "read", "solve", "write"]
