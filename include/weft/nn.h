@@ -5,6 +5,7 @@
 #define WEFT_NN_H
 
 #include "weft/core.h"
+#include "weft/gemm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,8 +19,9 @@ typedef enum weft_layout {
     WEFT_NHWC
 } weft_layout;
 
-/* A batch of n images of c channels, each of h rows and w columns: f32 or f64. An image has fewer
- * than 2^31 elements; n, c, h and w may be 0. */
+/* A batch of n images of c channels, each of h rows and w columns: f64, f32, f16 or bf16. An image
+ * has fewer than 2^31 elements; n, c, h and w may be 0. Of f16 and bf16 all calls compute in f32,
+ * or in f64 where they say so, and round each result once. */
 typedef struct weft_images {
     weft_type type;
     weft_layout layout;
@@ -34,6 +36,12 @@ typedef struct weft_images {
 
 /* ---- convolutions ---- */
 
+/* How a convolution is computed; combined with |. Of f32 also WEFT_TF32 and WEFT_F32_STRICT of
+ * weft/gemm.h, at most one of the two. */
+enum {
+    WEFT_F32_WEIGHTS = 1 << 8 /* of f16 and bf16: weft_conv_backward_weights writes f32 */
+};
+
 /* A convolution. All members that are 0 have a meaning, so that an initializer can leave them out.
  */
 typedef struct weft_conv {
@@ -44,6 +52,7 @@ typedef struct weft_conv {
     size_t dilation_h, dilation_w; /* pixels of x from one weight to the next; 0: 1 */
     size_t groups; /* 0: 1. Group g of the filters sees group g of the channels only. As many groups
                       as channels: each channel is filtered by itself (depthwise) */
+    unsigned how;  /* WEFT_TF32, WEFT_F32_STRICT, WEFT_F32_WEIGHTS */
 } weft_conv;
 
 /* Describes the images that the convolution makes of `x`: filters channels, and
@@ -60,8 +69,12 @@ WEFT_API weft_status weft_conv_output(weft_context *ctx, const weft_images *x,
  * [kernel_w], for NHWC as [filters][kernel_h][kernel_w][C].
  *
  * Products and sums are those of the type; f32 at full accuracy: the error of a sum of t products
- * is at most about t 2^-24 of the sum of their magnitudes (f64: t 2^-53). The order of sums is that
- * of the variant, so bits differ between places. */
+ * is at most about t 2^-24 of the sum of their magnitudes (f64: t 2^-53). WEFT_TF32 allows factors
+ * to be cut to 11 significant bits, as weft_gemm has it. Of f16 and bf16 products are exact and
+ * sums are f32: that error, twice it on tensor cores, and one rounding of the result. Factors of
+ * f16 below 2^-14 may count as if they were 2^-14 there. The order of sums is that of the variant,
+ * so bits differ between places. On a GPU images that are not stored as NHWC, or not aligned to 16
+ * bytes, may be copied to temporary memory first. */
 WEFT_API weft_status weft_conv_forward(weft_context *ctx, const weft_images *x,
                                        const weft_conv *conv, const void *x_data, const void *f,
                                        void *y);
@@ -74,7 +87,8 @@ WEFT_API weft_status weft_conv_backward_data(weft_context *ctx, const weft_image
                                              void *dx);
 
 /* The gradient for f, given that for y: df(k, c, r, s) is the sum over i, p, q of dy(i, k, p, q)
- * times the pixel that the forward call multiplies by f(k, c, r, s) for it. */
+ * times the pixel that the forward call multiplies by f(k, c, r, s) for it. With WEFT_F32_WEIGHTS
+ * df is f32, whatever the type of x. */
 WEFT_API weft_status weft_conv_backward_weights(weft_context *ctx, const weft_images *x,
                                                 const weft_conv *conv, const void *x_data,
                                                 const void *dy, void *df);

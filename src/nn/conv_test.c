@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every rung of conv, on every place, in all three passes: layouts, types, strides, padding,
  * dilation, groups, images smaller than a filter, none at all; host and device memory. The oracle
- * sums in long double. On whole numbers results must be exact. */
+ * sums in long double. On whole numbers results must be exact, those of f16 and bf16 but for one
+ * rounding. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,12 +23,27 @@ enum {
 };
 
 #ifdef WEFT_EMU
-static const size_t most_products = 120000, capacity = 1 << 18;
+enum {
+    SLOW_PLACE = 1
+};
+static const size_t most_products = 80000, capacity = 1 << 18;
 #else
+enum {
+    SLOW_PLACE = 0
+};
 static const size_t most_products = 3000000, capacity = 1 << 22;
 #endif
 
-static const weft_type types[] = {WEFT_F32, WEFT_F64};
+/* Of images, and how they are multiplied. */
+static const struct numbers {
+    weft_type type;
+    unsigned how;
+} numbers[] = {{WEFT_F32, 0},  {WEFT_F64, 0},         {WEFT_F16, 0},
+               {WEFT_BF16, 0}, {WEFT_F32, WEFT_TF32}, {WEFT_BF16, WEFT_F32_WEIGHTS}};
+
+enum {
+    NUMBERS = sizeof numbers / sizeof *numbers
+};
 
 /* A case: the call, and how it is made. */
 typedef struct layer {
@@ -44,15 +60,16 @@ static const char *describe(const rig *r, const layer *l) {
     static const char *const passes[] = {"forward", "backward data", "backward weights"};
     static char text[500];
     const weft_conv *const c = &l->c;
-    snprintf(text, sizeof text,
-             "%s, %s on %s, variant %s, %s, x %zu x %zu x %zu x %zu, y %zu x %zu x %zu, kernel "
-             "%zu x %zu, stride %zu %zu, pad %zu %zu, dilation %zu %zu, groups %zu, offsets %zu "
-             "%zu %zu, device %#x",
-             passes[l->pass], test_type_name(l->x.type), weft_place(r->ctx),
-             l->row ? l->row->name : "auto", l->x.layout == WEFT_NCHW ? "NCHW" : "NHWC", l->x.n,
-             l->x.c, l->x.h, l->x.w, l->y.c, l->y.h, l->y.w, c->kernel_h, c->kernel_w, c->stride_h,
-             c->stride_w, c->pad_h, c->pad_w, c->dilation_h, c->dilation_w, c->groups, l->offset[X],
-             l->offset[F], l->offset[Y], l->device);
+    snprintf(
+        text, sizeof text,
+        "%s, %s, how %#x on %s, variant %s, %s, x %zu x %zu x %zu x %zu, y %zu x %zu x %zu, kernel "
+        "%zu x %zu, stride %zu %zu, pad %zu %zu, dilation %zu %zu, groups %zu, offsets %zu "
+        "%zu %zu, device %#x",
+        passes[l->pass], test_type_name(l->x.type), c->how, weft_place(r->ctx),
+        l->row ? l->row->name : "auto", l->x.layout == WEFT_NCHW ? "NCHW" : "NHWC", l->x.n, l->x.c,
+        l->x.h, l->x.w, l->y.c, l->y.h, l->y.w, c->kernel_h, c->kernel_w, c->stride_h, c->stride_w,
+        c->pad_h, c->pad_w, c->dilation_h, c->dilation_w, c->groups, l->offset[X], l->offset[F],
+        l->offset[Y], l->device);
     return text;
 }
 
@@ -79,6 +96,15 @@ static size_t elements_of(const layer *l, int array) {
         return c->filters * (l->x.c / one(c->groups)) * c->kernel_h * c->kernel_w;
     const weft_images *const of = array == X ? &l->x : &l->y;
     return of->n * of->c * of->h * of->w;
+}
+
+static weft_type type_of(const layer *l, int array) {
+    const bool wide = array == F && l->pass == WI_CONV_WEIGHTS && l->c.how & WEFT_F32_WEIGHTS;
+    return wide ? WEFT_F32 : l->x.type;
+}
+
+static bool is_half(const layer *l) {
+    return l->x.type == WEFT_F16 || l->x.type == WEFT_BF16;
 }
 
 typedef struct sums {
@@ -217,8 +243,21 @@ static void draw(rig *r, layer *l, size_t size) {
 static bool may_refuse(const layer *l) {
     if (!l->row)
         return false;
-    const bool depthwise = one(l->c.groups) == l->x.c && l->c.filters == l->x.c;
-    return strcmp(l->row->name, "depthwise") == 0 && !depthwise;
+    const weft_conv *const c = &l->c;
+    const char *const name = l->row->name;
+    const bool depthwise = one(c->groups) == l->x.c && c->filters == l->x.c;
+    const bool pointwise = c->kernel_h == 1 && c->kernel_w == 1 && one(c->stride_h) == 1 &&
+                           one(c->stride_w) == 1 && c->pad_h == 0 && c->pad_w == 0;
+    if (strcmp(name, "depthwise") == 0)
+        return !depthwise;
+    if (strcmp(name, "unrolled") == 0)
+        return is_half(l) && l->pass != WI_CONV_FORWARD &&
+               (!pointwise || (l->pass == WI_CONV_WEIGHTS && l->x.layout == WEFT_NCHW));
+    if (strcmp(name, "implicit") == 0)
+        return is_half(l);
+    if (strcmp(name, "ring") == 0)
+        return !is_half(l) && !(c->how & WEFT_TF32 && l->pass != WI_CONV_WEIGHTS);
+    return strcmp(name, "tensor") == 0 && !is_half(l) && !(c->how & WEFT_TF32);
 }
 
 static weft_status call(rig *r, const layer *l) {
@@ -232,12 +271,15 @@ static weft_status call(rig *r, const layer *l) {
 }
 
 static void compare(rig *r, const layer *l, int result, const void *got, const sums *right) {
-    const weft_type type = l->x.type;
-    const double terms = terms_of(l), roundoff = test_roundoff(type);
+    const weft_type type = type_of(l, result);
+    const weft_type of_sums = l->x.type == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    const double cut = l->c.how & WEFT_TF32 ? 0x1p-9 : 0; /* of both factors */
+    const double each = cut + (is_half(l) ? 4 : 2) * terms_of(l) * test_roundoff(of_sums);
     for (size_t i = 0; i < elements_of(l, result); i++) {
-        const double found = test_load(type, got, i).f;
+        const double found = test_load(type, got, i).f, size = (double)fabsl(right->exact[i]);
+        const double adding = l->pattern == TEST_SMALL ? 0 : each * (double)right->magnitude[i];
         const double room =
-            l->pattern == TEST_SMALL ? 0 : 2 * terms * roundoff * (double)right->magnitude[i];
+            adding + (type == of_sums ? 0 : size * test_roundoff(type) + test_half_tiny(type));
         if (!(fabs((double)(found - right->exact[i])) <= room))
             fail_msg("%s: element %zu is %.17g, should be %.17Lg", describe(r, l), i, found,
                      right->exact[i]);
@@ -254,7 +296,7 @@ static void check(rig *r, const layer *l, int result) {
         const void *const now = test_buffer_read(rig_buffer(r, l->device, k), describe(r, l));
         value[k] = malloc((n + 1) * sizeof *value[k]);
         assert_non_null(value[k]);
-        test_widen(l->x.type, n, r->source[k], value[k]);
+        test_widen(type_of(l, k), n, r->source[k], value[k]);
         if (k != result && memcmp(now, r->source[k], n * test_size_of(l->x.type)) != 0)
             fail_msg("%s: array %d was changed", describe(r, l), k);
     }
@@ -269,11 +311,11 @@ static void check(rig *r, const layer *l, int result) {
 
 static bool run_case(rig *r, layer *l) {
     const int result = l->pass == WI_CONV_FORWARD ? Y : l->pass == WI_CONV_DATA ? X : F;
-    const size_t width = test_size_of(l->x.type);
     for (int k = 0; k < ARRAYS; k++) {
-        const size_t n = elements_of(l, k);
+        const weft_type type = type_of(l, k);
+        const size_t n = elements_of(l, k), width = test_size_of(type);
         assert_true(n * width + GUARD <= capacity);
-        test_fill(&r->random, k == result ? TEST_NANS : l->pattern, l->x.type, n, r->source[k]);
+        test_fill(&r->random, k == result ? TEST_NANS : l->pattern, type, n, r->source[k]);
         test_buffer_load(rig_buffer(r, l->device, k), r->source[k], n * width,
                          l->offset[k] * width);
     }
@@ -294,7 +336,8 @@ static bool run_drawn(void *user, size_t n, const wi_row *row, const size_t at[]
     rig *const r = user;
     layer l = {.row = row,
                .pass = (wi_conv_pass)at[0],
-               .x = {.type = types[at[2]], .layout = (weft_layout)at[1]},
+               .x = {.type = numbers[at[2]].type, .layout = (weft_layout)at[1]},
+               .c = {.how = numbers[at[2]].how},
                .pattern = at[3] ? TEST_ANY : TEST_SMALL};
     draw(r, &l, n);
     return run_case(r, &l);
@@ -306,7 +349,7 @@ static void all_layers(weft_context *ctx) {
     const test_sweep s = {.sizes = sizes,
                           .size_count = sizeof sizes / sizeof *sizes,
                           .ladder = &wi_conv_ladder,
-                          .extent = {PASSES, LAYOUTS, 2, 2},
+                          .extent = {PASSES, LAYOUTS, NUMBERS, 2},
                           .must = 7,
                           .share = 80,
                           .one_in = 4,
@@ -335,17 +378,29 @@ static void large_layers(weft_context *ctx) {
          .pad_h = 3,
          .pad_w = 3},
     };
+    static const struct {
+        const char *row;
+        weft_type type;
+        unsigned how;
+    } by[] = {{"implicit", WEFT_F32, 0},
+              {"tensor", WEFT_F16, 0},
+              {"tensor", WEFT_F32, WEFT_TF32},
+              {"ring", WEFT_BF16, WEFT_F32_WEIGHTS}};
+    const size_t kinds = ctx->kind == WI_CUDA ? sizeof by / sizeof *by : 1;
+    const size_t shapes = sizeof large / sizeof *large, turns = SLOW_PLACE ? 1 : shapes;
     rig r = rig_open(ctx, ARRAYS, capacity);
-    for (size_t k = 0; k < sizeof large / sizeof *large; k++)
-        for (size_t pass = 0; pass < PASSES; pass++) {
-            const wi_row *const row =
-                ctx->kind == WI_CUDA ? test_row_named(&wi_conv_ladder, "implicit") : NULL;
-            layer l = {.row = row,
-                       .pass = (wi_conv_pass)pass,
-                       .x = {types[0], (weft_layout)(k % LAYOUTS), 2, k == 3 ? 3 : 20, 9, 9},
+    for (size_t e = 0; e < PASSES * kinds; e++)
+        for (size_t turn = 0; turn < turns; turn++) {
+            const size_t k = turns == 1 ? test_below(&r.random, shapes) : turn;
+            layer l = {.pass = (wi_conv_pass)(e / kinds),
+                       .x = {by[e % kinds].type, (weft_layout)((k + e) % LAYOUTS), 2,
+                             k == 3 ? 3 : 20, 9, 9},
                        .c = large[k],
                        .pattern = TEST_SMALL,
                        .device = ALL_ON_DEVICE};
+            l.c.how = by[e % kinds].how;
+            if (ctx->kind == WI_CUDA)
+                l.row = test_row_named(&wi_conv_ladder, by[e % kinds].row);
             if (!test_case_wanted(&r.random))
                 continue;
             weft_conv_output(ctx, &l.x, &l.c, &l.y);
@@ -364,7 +419,7 @@ static void far_windows(weft_context *ctx) {
     rig r = rig_open(ctx, ARRAYS, capacity);
     for (size_t k = 0; k < sizeof far / sizeof *far; k++) {
         layer l = {.pass = WI_CONV_DATA,
-                   .x = {types[0], WEFT_NCHW, 1, 2, k ? 1 : 21, k ? 3 : 20},
+                   .x = {WEFT_F32, WEFT_NCHW, 1, 2, k ? 1 : 21, k ? 3 : 20},
                    .c = far[k],
                    .pattern = TEST_SMALL,
                    .device = ALL_ON_DEVICE};
