@@ -21,7 +21,8 @@ typedef enum weft_layout {
 
 /* A batch of n images of c channels, each of h rows and w columns: f64, f32, f16 or bf16. An image
  * has fewer than 2^31 elements; n, c, h and w may be 0. Of f16 and bf16 all calls compute in f32,
- * or in f64 where they say so, and round each result once. */
+ * or in f64 where they say so, and round results. What stands for many pixels is then f32: numbers
+ * of channels (biases, scales, means ...), losses, weights and moments of a step. */
 typedef struct weft_images {
     weft_type type;
     weft_layout layout;
@@ -149,7 +150,8 @@ WEFT_API weft_status weft_upsample_backward(weft_context *ctx, const weft_images
 WEFT_API weft_status weft_bias_forward(weft_context *ctx, const weft_images *x, const void *x_data,
                                        const void *bias, void *y);
 
-/* dbias[c] = the sum of dy over all pixels of channel c, made in f64 and rounded once. */
+/* dbias[c] = the sum of dy over all pixels of channel c, made in f64 and rounded once. bias and
+ * dbias have x->c elements of x->type; of f16 and bf16, f32. */
 WEFT_API weft_status weft_bias_backward(weft_context *ctx, const weft_images *x, const void *dy,
                                         void *dbias);
 
@@ -159,7 +161,7 @@ typedef enum weft_activation {
     WEFT_TANH      /* gradient 1 - y y */
 } weft_activation;
 
-/* y = the activation of n elements, f32 or f64. y may be x. */
+/* y = the activation of n elements of f64, f32, f16 or bf16. y may be x. */
 WEFT_API weft_status weft_activation_forward(weft_context *ctx, weft_activation kind,
                                              weft_type type, size_t n, const void *x, void *y);
 
@@ -176,7 +178,8 @@ WEFT_API weft_status weft_softmax_forward(weft_context *ctx, weft_type type, siz
                                           size_t classes, const void *x, void *y);
 
 /* The loss of each row: loss[i] = -log softmax(x_i)[label[i]]. Labels from 0 to classes - 1; with
- * another one the loss, and below the row of dx, is NaN. */
+ * another one the loss, and below the row of dx, is NaN. Losses have the type of x; of f16 and
+ * bf16, f32. */
 WEFT_API weft_status weft_cross_entropy_forward(weft_context *ctx, weft_type type, size_t n,
                                                 size_t classes, const void *x, const int32_t *label,
                                                 void *loss);
@@ -194,7 +197,7 @@ WEFT_API weft_status weft_cross_entropy_backward(weft_context *ctx, weft_type ty
  * backward call; the variance divides by m. Sums are made in f64. running_mean and running_variance
  * become (1 - momentum) times themselves plus momentum times the batch's mean, and variance times
  * m / (m - 1) (m = 1: the variance, 0); both NULL: none are kept. With m = 0 nothing is written.
- * All five vectors have x->c elements of x->type. */
+ * All vectors have x->c elements of x->type; of f16 and bf16, f32. */
 WEFT_API weft_status weft_batch_norm_forward(weft_context *ctx, const weft_images *x,
                                              double epsilon, double momentum, const void *x_data,
                                              const void *scale, const void *shift, void *y,
@@ -223,7 +226,9 @@ typedef struct weft_sgd {
 } weft_sgd;
 
 /* g = gradient + weight_decay w; velocity = momentum velocity + g; w = w - rate velocity, for n
- * elements of f32 or f64. Without momentum, velocity may be NULL. */
+ * elements. Without momentum, velocity may be NULL. `type` is that of the gradient, and of w and
+ * velocity too, which of f16 and bf16 are f32: small steps would be lost otherwise. weft_convert
+ * (weft/expr.h) rounds the weights for the next forward pass. */
 WEFT_API weft_status weft_sgd_step(weft_context *ctx, const weft_sgd *sgd, weft_type type, size_t n,
                                    const void *gradient, void *w, void *velocity);
 
@@ -235,7 +240,7 @@ typedef struct weft_adam {
 
 /* first = beta1 first + (1 - beta1) gradient; second = beta2 second + (1 - beta2) gradient squared;
  * w = w - rate (weight_decay w + a / (sqrt(b) + epsilon)), with a = first / (1 - beta1^step) and
- * b = second / (1 - beta2^step). */
+ * b = second / (1 - beta2^step). Types as for weft_sgd_step. */
 WEFT_API weft_status weft_adam_step(weft_context *ctx, const weft_adam *adam, weft_type type,
                                     size_t n, const void *gradient, void *w, void *first,
                                     void *second);

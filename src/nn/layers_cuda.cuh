@@ -5,6 +5,7 @@
 
 #include "cuda/bits.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "nn/divisor.cuh"
 #include "nn/layers.h"
@@ -53,10 +54,19 @@ struct wi_layer_finder {
     }
 };
 
-/* Calls f(wi_tag<T>{}) with float or double. */
+/* Calls f(wi_tag<T>{}) with the type. */
 template <class F>
 weft_status wi_layer_with_type(weft_type type, F f) {
-    return type == WEFT_F32 ? f(wi_tag<float>{}) : f(wi_tag<double>{});
+    switch (type) {
+    case WEFT_F16:
+        return f(wi_tag<__half>{});
+    case WEFT_BF16:
+        return f(wi_tag<__nv_bfloat16>{});
+    case WEFT_F32:
+        return f(wi_tag<float>{});
+    default:
+        return f(wi_tag<double>{});
+    }
 }
 
 /* Calls f(i) for this thread's elements of n. */

@@ -26,7 +26,7 @@ typedef struct wi_widening {
     float *memory;
 } wi_widening;
 
-/* Leaves out arrays that are NULL. */
+/* Leaves out arrays that are NULL. One in place of another is widened apart, and rounded last. */
 void wi_widening_add(wi_widening *w, void **p, size_t n, unsigned use);
 
 /* Widens all arrays that are read. */
