@@ -10,6 +10,7 @@ enum {
 #    include "core/gpu.h"
 #    include "gemm/gemm.h"
 #    include "nn/conv_columns.h"
+#    include "nn/conv_fft.h"
 
 enum {
     MOST_SHARED = 99 << 10,
@@ -41,6 +42,20 @@ static const char *fits_unrolled(const weft_context *ctx, const void *args) {
     return (double)wi_conv_pixels(a) * (double)wi_conv_weights(a) > INT32_MAX
                ? "counts the elements of an image's columns with 32 bits: there are too many"
                : NULL;
+}
+
+static const char *fits_fft(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    (void)ctx;
+    if (a->stride_h != 1 || a->stride_w != 1)
+        return "needs strides of 1";
+    if (a->accuracy == WI_STRICT_F32)
+        return "adds up what transforms have rounded: leave out WEFT_F32_STRICT to allow it";
+    const double reach_h = (double)a->dilation_h * (double)a->kernel_h;
+    const double reach_w = (double)a->dilation_w * (double)a->kernel_w;
+    const double height = 2 * ((double)a->in.h + 2 * (double)a->pad_h + reach_h);
+    const double width = 2 * ((double)a->in.w + 2 * (double)a->pad_w + reach_w);
+    return height * width > INT32_MAX ? "counts the numbers of a transform with 31 bits" : NULL;
 }
 
 static const char *fits_depthwise(const weft_context *ctx, const void *args) {
@@ -198,6 +213,22 @@ static double ring_seconds(const weft_context *ctx, const void *args) {
 }
 #    endif
 
+/* Six passes over the spectra, and a complex product for each frequency, image, channel and filter,
+ * at a fifth of the peak. */
+static double fft_seconds(const weft_context *ctx, const void *args) {
+    const wi_conv_args *const a = args;
+    const wi_machine *const m = wi_machine_of(ctx);
+    if (wi_conv_flops(a) == 0)
+        return 2 * m->launch_s;
+    const wi_conv_plane p = wi_conv_plane_of(a);
+    const double numbers = (double)wi_conv_spectrum(&p), channels = (double)wi_conv_channels(a);
+    const double images = (double)a->in.n, filters = (double)a->out.c;
+    const double planes = images * ((double)a->in.c + filters) + filters * channels;
+    const double bytes = 2 * (double)weft_type_size(a->in.type) * numbers * planes;
+    const double flops = 8 * numbers * images * channels * filters;
+    return 12 * m->launch_s + 6 * wi_seconds_moving(m, bytes) + flops / (0.2 * peak_of(ctx, a));
+}
+
 static double depthwise_seconds(const weft_context *ctx, const void *args) {
     const wi_conv_args *const a = args;
     const wi_machine *const m = wi_machine_of(ctx);
@@ -239,6 +270,13 @@ static const wi_row rows[] = {
      .misfit = fits_implicit,
      .seconds = implicit_seconds,
      .run = wi_conv_implicit},
+    {.name = "fft",
+     .what = "planes are transformed: a product for each frequency, whatever the filters' size",
+     .kinds = WI_ON_CUDA,
+     .types = WIDE_FLOATS,
+     .misfit = fits_fft,
+     .seconds = fft_seconds,
+     .run = wi_conv_fft},
     {.name = "tensor",
      .what = "channels side by side: gathered for tensor cores, sums in f32",
      .kinds = WI_ON_CUDA,
