@@ -67,6 +67,9 @@ static const layer layers[] = {
     {"4 middle", 512, 7, 512, 3, 1},
     {"4 expand", 512, 7, 2048, 1, 1},
     {"4 reduce", 2048, 7, 512, 1, 1},
+    /* not of that network: for transforms */
+    {"large, 9 x 9", 64, 56, 64, 9, 1},
+    {"large, 31 x 31", 32, 112, 32, 31, 1},
 };
 
 /* What images are made of, and how they may be multiplied. */
