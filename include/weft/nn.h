@@ -72,10 +72,19 @@ WEFT_API weft_status weft_conv_output(weft_context *ctx, const weft_images *x,
  * Products and sums are those of the type; f32 at full accuracy: the error of a sum of t products
  * is at most about t 2^-24 of the sum of their magnitudes (f64: t 2^-53). WEFT_TF32 allows factors
  * to be cut to 11 significant bits, as weft_gemm has it. Of f16 and bf16 products are exact and
- * sums are f32: that error, twice it on tensor cores, and one rounding of the result. Factors of
- * f16 below 2^-14 may count as if they were 2^-14 there. The order of sums is that of the variant,
- * so bits differ between places. On a GPU images that are not stored as NHWC, or not aligned to 16
- * bytes, may be copied to temporary memory first. */
+ * sums are f32: that error, on tensor cores twice it, and one rounding of the result. Factors of
+ * f16 below 2^-14 may count there as if they were 2^-14. The order of sums is that of the variant,
+ * so bits differ between places.
+ *
+ * A GPU may compute large filters with strides of 1, of f64 and of f32 without WEFT_F32_STRICT, by
+ * Fourier transforms of whole planes. The error of a result is then relative to its planes: up to
+ * about 2^-23 (f64: 2^-52) log2(pixels) times the sum of |plane of x| |plane of f| over the
+ * channels, where |...| is the root of the sum of squares; of gradients with planes of dy in place
+ * of those of x or f, over what they sum. NaN and infinity then spread over their plane.
+ *
+ * On a GPU images of f16, bf16 and, with WEFT_TF32, f32 may be copied to temporary memory first,
+ * unless they are NHWC, their channels of a group fill 16 bytes, and they begin at a multiple of
+ * 16. */
 WEFT_API weft_status weft_conv_forward(weft_context *ctx, const weft_images *x,
                                        const weft_conv *conv, const void *x_data, const void *f,
                                        void *y);
