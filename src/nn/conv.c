@@ -49,24 +49,17 @@ static weft_status check_channels(weft_context *ctx, const char *call, const wef
 }
 
 static weft_status check_how(weft_context *ctx, const char *call, weft_type type, unsigned how) {
-    const unsigned accuracy = how & (WEFT_TF32 | WEFT_F32_STRICT);
+    wi_accuracy accuracy;
     if (how & ~(unsigned)HOWS)
         return wi_fail(
             ctx, WEFT_EARG,
             "%s: how is %u; combine WEFT_TF32 or WEFT_F32_STRICT, and WEFT_F32_WEIGHTS, with |",
             call, how);
-    if (accuracy == (WEFT_TF32 | WEFT_F32_STRICT))
-        return wi_fail(ctx, WEFT_EARG,
-                       "%s: how has both WEFT_F32_STRICT and WEFT_TF32; pass one of them", call);
-    if (accuracy && type != WEFT_F32)
-        return wi_fail(ctx, WEFT_EARG, "%s: how has %s, which is of f32, and type is %s", call,
-                       accuracy == WEFT_TF32 ? "WEFT_TF32" : "WEFT_F32_STRICT",
-                       weft_type_name(type));
     if (how & WEFT_F32_WEIGHTS && type == WEFT_F64)
         return wi_fail(ctx, WEFT_EARG,
                        "%s: how has WEFT_F32_WEIGHTS, which is of f16 and bf16, and type is f64",
                        call);
-    return WEFT_OK;
+    return wi_gemm_check_accuracy(ctx, call, how, type, &accuracy);
 }
 
 /* Checks everything but the arrays, and fills `out`. */
@@ -134,11 +127,9 @@ static weft_status run_call(weft_context *ctx, const char *name, const weft_imag
     weft_status status = check(ctx, name, x, c, &a->out);
     if (status != WEFT_OK)
         return status;
+    status = wi_gemm_check_accuracy(ctx, name, c->how, x->type, &a->accuracy);
     a->in = *x;
     a->f_type = a->pass == WI_CONV_WEIGHTS && c->how & WEFT_F32_WEIGHTS ? WEFT_F32 : x->type;
-    a->accuracy = c->how & WEFT_TF32         ? WI_TF32
-                  : c->how & WEFT_F32_STRICT ? WI_STRICT_F32
-                                             : WI_FULL_F32;
     a->groups = or_one(c->groups);
     a->kernel_h = c->kernel_h;
     a->kernel_w = c->kernel_w;

@@ -5,9 +5,9 @@
 
 #include "cuda/bits.cuh"
 #include "cuda/launch.cuh"
-#include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "nn/conv.h"
+#include "nn/types.cuh"
 
 /* Sizes fit an int, those of images and of all weights too. */
 struct wi_conv_sizes {
@@ -99,21 +99,6 @@ __device__ inline T wi_conv_block_sum(T x) {
             sum += of_warps[warp];
     __syncthreads();
     return sum;
-}
-
-/* Calls f(wi_tag<T>{}) with the type. */
-template <class F>
-weft_status wi_conv_with_type(weft_type type, F f) {
-    switch (type) {
-    case WEFT_F16:
-        return f(wi_tag<__half>{});
-    case WEFT_BF16:
-        return f(wi_tag<__nv_bfloat16>{});
-    case WEFT_F32:
-        return f(wi_tag<float>{});
-    default:
-        return f(wi_tag<double>{});
-    }
 }
 
 #endif

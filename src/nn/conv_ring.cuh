@@ -47,6 +47,19 @@ struct wi_conv_ring_shape {
         wi_box_align + room_bytes + spots * sizeof(wi_conv_spot) + sizeof(barriers);
 };
 
+/* A slot of a ring of so many, and the parity of how often it has been used. */
+template <int slots>
+struct wi_conv_slot_turn {
+    int slot;
+    uint32_t parity;
+    __device__ void next() {
+        if (++slot == slots) {
+            slot = 0;
+            parity ^= 1;
+        }
+    }
+};
+
 template <class Shape>
 struct wi_conv_ring_block {
     using T = typename Shape::T;
@@ -68,23 +81,31 @@ struct wi_conv_ring_block {
         const int place = thread % in_line * chunk, first = thread / in_line;
         constexpr int at_once = threads / in_line;
         if constexpr (Shape::taps) {
+            wi_conv_spot tap[Gathered::boxes];
+            bool valid[Gathered::boxes];
 #pragma unroll
             for (int box = 0; box < Gathered::boxes; box++) {
                 const int column = tile.column + box * Gathered::across + place;
-                const wi_conv_spot tap = wi_conv_way_of(p.view, column);
-                char *const lines = to + (uint32_t)box * Gathered::box_bytes;
+                tap[box] = wi_conv_way_of(p.view, column);
+                valid[box] = column < p.columns;
+            }
 #pragma unroll
-                for (int l = first; l < Gathered::box_lines; l += at_once)
-                    wi_conv_fetch(p.view, lines + at(l, place), from,
-                                  wi_conv_spot_of(p.view, term + l), tap,
-                                  (column < p.columns) & (term + l < tile.end));
+            for (int k = 0; k < Gathered::box_lines / at_once; k++) {
+                const int l = first + k * at_once;
+                const wi_conv_spot pixel = wi_conv_spot_of(p.view, term + l);
+#pragma unroll
+                for (int box = 0; box < Gathered::boxes; box++)
+                    wi_conv_fetch(p.view, to + (uint32_t)box * Gathered::box_bytes + at(l, place),
+                                  from, pixel, tap[box], valid[box] & (term + l < tile.end));
             }
         } else {
             const wi_conv_spot tap = wi_conv_way_of(p.view, term + place);
 #pragma unroll
-            for (int l = first; l < Shape::rows; l += at_once)
+            for (int k = 0; k < Shape::rows / at_once; k++) {
+                const int l = first + k * at_once;
                 wi_conv_fetch(p.view, to + at(l, place), from, spot[l], tap,
                               term + place < tile.end);
+            }
         }
     }
     __device__ static uint32_t at(int line, int place) {
@@ -103,17 +124,17 @@ struct wi_conv_ring_block {
     __device__ void fetch(const wi_boxes *plain) const {
         const T *const from = p.gathered + (size_t)tile.group * p.gathered_group;
         const int thread = (int)threadIdx.x - 32 * wi_conv_adders;
-        int slot = 0, before = 0;
-        uint32_t parity = 1; /* a slot that was never used is empty */
+        int before = 0;
+        wi_conv_slot_turn<Shape::slots> turn = {0, 1}; /* a slot that was never used is empty */
         for (int s = 0; s < steps; s++) {
             const int term = tile.first + s * Shape::depth;
-            char *const to = slots + (uint32_t)slot * Shape::slot_bytes;
-            wi_barrier_wait(&b.empty[slot], parity);
+            char *const to = slots + (uint32_t)turn.slot * Shape::slot_bytes;
+            wi_barrier_wait(&b.empty[turn.slot], turn.parity);
             if (thread == 0) {
-                wi_barrier_arrive_expect(&b.full[slot], Shape::Plain::bytes);
+                wi_barrier_arrive_expect(&b.full[turn.slot], Shape::Plain::bytes);
                 Shape::Plain::load(to + Shape::plain_at, plain,
                                    Shape::taps ? tile.row : tile.column, term, tile.group,
-                                   &b.full[slot]);
+                                   &b.full[turn.slot]);
             }
             gather(to + Shape::gathered_at, term, from, thread);
             wi_async_commit();
@@ -121,11 +142,8 @@ struct wi_conv_ring_block {
                 wi_async_wait<1>();
                 hand_over(before);
             }
-            before = slot;
-            if (++slot == Shape::slots) {
-                slot = 0;
-                parity ^= 1;
-            }
+            before = turn.slot;
+            turn.next();
         }
         wi_async_wait<0>();
         if (steps > 0)
@@ -142,16 +160,16 @@ struct wi_conv_ring_block {
 
     __device__ void multiply(float (&sum)[Shape::sums], int row, int column) const {
         constexpr int product_k = 32 / (int)sizeof(T);
-        int slot = 0, before = 0;
-        uint32_t parity = 0;
+        int before = 0;
+        wi_conv_slot_turn<Shape::slots> turn = {0, 0};
 #pragma unroll
         for (int q = 0; q < Shape::sums; q++)
             sum[q] = 0;
 #pragma unroll(1)
         for (int s = 0; s < steps; s++) {
-            const char *const of_a = slots + (uint32_t)slot * Shape::slot_bytes;
+            const char *const of_a = slots + (uint32_t)turn.slot * Shape::slot_bytes;
             const char *const of_b = of_a + Shape::A::bytes;
-            wi_barrier_wait(&b.full[slot], parity);
+            wi_barrier_wait(&b.full[turn.slot], turn.parity);
             wi_group_begin();
 #pragma unroll
             for (int k = 0; k < Shape::depth; k += product_k) {
@@ -163,11 +181,8 @@ struct wi_conv_ring_block {
             wi_group_wait<1>();
             if (s > 0)
                 release(before);
-            before = slot;
-            if (++slot == Shape::slots) {
-                slot = 0;
-                parity ^= 1;
-            }
+            before = turn.slot;
+            turn.next();
         }
         wi_group_wait<0>();
     }

@@ -5,10 +5,10 @@
 
 #include "cuda/bits.cuh"
 #include "cuda/launch.cuh"
-#include "cuda/types.cuh"
 #include "cuda/warp.cuh"
 #include "nn/divisor.cuh"
 #include "nn/layers.h"
+#include "nn/types.cuh"
 
 constexpr int wi_layer_threads = 256;
 constexpr int wi_layer_each = 4; /* elements of a thread, a block's threads apart */
@@ -53,21 +53,6 @@ struct wi_layer_finder {
         return at;
     }
 };
-
-/* Calls f(wi_tag<T>{}) with the type. */
-template <class F>
-weft_status wi_layer_with_type(weft_type type, F f) {
-    switch (type) {
-    case WEFT_F16:
-        return f(wi_tag<__half>{});
-    case WEFT_BF16:
-        return f(wi_tag<__nv_bfloat16>{});
-    case WEFT_F32:
-        return f(wi_tag<float>{});
-    default:
-        return f(wi_tag<double>{});
-    }
-}
 
 /* Calls f(i) for this thread's elements of n. */
 template <int unrolled = wi_layer_each, class F>
