@@ -84,7 +84,7 @@ static double cudnn_bias(const track &t, const void *dy, void *db) {
     const float one = 1, zero = 0;
     cudnnHandle_t handle;
     cudnnTensorDescriptor_t of_y, of_b;
-    if (!cudnn_library())
+    if (!cudnn_library() || t.type == WEFT_BF16) /* which it does not have */
         return 0;
     const cudnnTensorFormat_t format =
         t.layout == WEFT_NCHW ? CUDNN_TENSOR_NCHW : CUDNN_TENSOR_NHWC;

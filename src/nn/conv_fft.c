@@ -2,10 +2,6 @@
 /* The sizes of transforms of planes. */
 #include "nn/conv_fft.h"
 
-enum {
-    CHUNK_BYTES = 1 << 30 /* of images' and results' spectra */
-};
-
 static bool is_smooth(size_t n) {
     static const size_t primes[] = {2, 3, 5, 7};
     for (size_t k = 0; k < sizeof primes / sizeof *primes; k++)
@@ -29,10 +25,4 @@ wi_conv_plane wi_conv_plane_of(const wi_conv_args *a) {
                        length_of(a->in.w, a->pad_w, a->kernel_w, a->dilation_w, a->out.w), 0};
     p.half = p.width / 2 + 1;
     return p;
-}
-
-size_t wi_conv_fft_images(const wi_conv_args *a, const wi_conv_plane *p) {
-    const size_t each = wi_conv_spectrum(p) * 2 * weft_type_size(a->in.type);
-    const size_t fit = CHUNK_BYTES / (each * (a->in.c + a->out.c));
-    return fit < 1 ? 1 : fit < a->in.n ? fit : a->in.n;
 }

@@ -6,12 +6,15 @@
  *     data      dX(n, c) = sum over k of dY(n, k) F(k, c)
  *     weights   dF(k, c) = sum over n of X(n, c) conj(dY(n, k)) */
 #include "core/gpu.h"
+#include "cuda/limit.cuh"
 #include "fft/fft.h"
 #include "nn/conv_cuda.cuh"
 #include "nn/conv_fft.h"
 
 constexpr int threads = 256;
 constexpr int side = 4; /* results of a thread: side x side, at one frequency */
+/* Of the spectra of images and results that are in memory at a time, besides one image's. */
+WI_LIMIT(size_t, wi_conv_fft_bytes, (size_t)1 << 30)
 
 namespace {
 
@@ -354,12 +357,19 @@ static weft_status ask_fft(const fft_pass &p, const size_t batches[3], size_t *m
     return status;
 }
 
+/* Images whose spectra are in memory at a time. */
+static size_t images_of(const wi_conv_args *a, const wi_conv_plane &p) {
+    const size_t each = wi_conv_spectrum(&p) * 2 * weft_type_size(a->in.type);
+    const size_t fit = wi_conv_fft_bytes / (each * (a->in.c + a->out.c));
+    return fit < 1 ? 1 : fit < a->in.n ? fit : a->in.n;
+}
+
 weft_status wi_conv_fft(weft_context *ctx, const void *args) {
     const wi_conv_args *const a = (const wi_conv_args *)args;
     if (wi_conv_flops(a) == 0)
         return wi_conv_unrolled(ctx, args); /* writes zeros */
     fft_pass p = {ctx, a, wi_conv_plane_of(a), NULL, NULL, NULL, 0, 0};
-    const size_t together = wi_conv_fft_images(a, &p.plane), rest = a->in.n % together;
+    const size_t together = images_of(a, p.plane), rest = a->in.n % together;
     const size_t one = wi_conv_spectrum(&p.plane) * 2 * weft_type_size(a->in.type);
     const size_t of_x = together * a->in.c, of_y = together * a->out.c;
     const size_t of_f = a->out.c * wi_conv_channels(a);

@@ -24,9 +24,6 @@ static inline size_t wi_conv_spectrum(const wi_conv_plane *p) {
     return p->height * p->half;
 }
 
-/* Images whose spectra are in memory at a time, with those of all filters. */
-size_t wi_conv_fft_images(const wi_conv_args *a, const wi_conv_plane *p);
-
 weft_status wi_conv_fft(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus

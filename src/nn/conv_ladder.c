@@ -183,8 +183,10 @@ static double turning_seconds(const weft_context *ctx, const wi_conv_args *a,
                                                       (double)weft_type_size(x->type));
 }
 
-/* Tiles of 128 x 128, or half of it, with so many flops a second. */
-static double on_tensor_cores(const weft_context *ctx, const wi_conv_args *a, double rate) {
+/* Tiles of 128 x 128, or half of it, with so many flops a second; for each class of pixels, or
+ * pass, so many launches. */
+static double on_tensor_cores(const weft_context *ctx, const wi_conv_args *a, double rate,
+                              double each) {
     const wi_machine *const m = wi_machine_of(ctx);
     const bool data = a->pass == WI_CONV_DATA, weights = a->pass == WI_CONV_WEIGHTS;
     const double window = (double)a->kernel_h * (double)a->kernel_w;
@@ -194,7 +196,7 @@ static double on_tensor_cores(const weft_context *ctx, const wi_conv_args *a, do
     const double results = weights ? up_to(filters, 64) : up_to(data ? channels : filters, 64);
     const double flops =
         2 * (double)a->groups * results * (weights ? up_to((size_t)taps, 128) : taps) * pixels;
-    const double launches = data ? 2 * (double)(a->stride_h * a->stride_w) : 2;
+    const double launches = each * (data ? (double)(a->stride_h * a->stride_w) : 1);
     const double turning = turning_seconds(ctx, a, &a->in) + turning_seconds(ctx, a, &a->out);
     const double moving = wi_seconds_moving(m, bytes_of(a)), working = flops / rate;
     return launches * m->launch_s + turning + (working > moving ? working : moving);
@@ -203,13 +205,15 @@ static double on_tensor_cores(const weft_context *ctx, const wi_conv_args *a, do
 /* Rates beside that of multiply-adds of f32. */
 static double tensor_seconds(const weft_context *ctx, const void *args) {
     const wi_conv_args *const a = args;
-    return on_tensor_cores(ctx, a, (a->in.type == WEFT_F32 ? 2 : 3.5) * peak_of(ctx, a));
+    return on_tensor_cores(ctx, a, (a->in.type == WEFT_F32 ? 2 : 3.5) * peak_of(ctx, a), 2);
 }
 
 #    ifdef WEFT_RING
 static double ring_seconds(const weft_context *ctx, const void *args) {
     const wi_conv_args *const a = args;
-    return on_tensor_cores(ctx, a, (a->in.type == WEFT_F32 ? 3.5 : 6) * peak_of(ctx, a));
+    const bool narrow = wi_nn_is_half(a->in.type) && a->in.layout == WEFT_NHWC;
+    const double each = a->pass == WI_CONV_WEIGHTS ? 3 : narrow ? 1 : 2;
+    return on_tensor_cores(ctx, a, (a->in.type == WEFT_F32 ? 3 : 4.5) * peak_of(ctx, a), each);
 }
 #    endif
 

@@ -58,13 +58,14 @@ weft_status wi_conv_turn(weft_context *ctx, size_t width, const wi_conv_turning 
 template <class T>
 static __global__ void __launch_bounds__(join_threads)
     join_slices(const __grid_constant__ wi_conv_joining j, const float *partial, T *to) {
-    const size_t one = (size_t)j.rows * (size_t)j.columns, all = one * (size_t)j.groups;
+    const size_t all = (size_t)j.line.by * (size_t)j.rows * (size_t)j.groups;
     const size_t i = (size_t)blockIdx.x * join_threads + threadIdx.x;
     if (i >= all)
         return;
-    const size_t group = i / one, rest = i - group * one;
-    const unsigned row = (unsigned)(rest / (unsigned)j.columns);
-    const unsigned column = (unsigned)(rest - (size_t)row * (unsigned)j.columns);
+    const size_t line = j.narrow ? j.line.of((unsigned)i) : i / j.line.by;
+    const unsigned column = (unsigned)(i - line * j.line.by);
+    const size_t group = j.groups == 1 ? 0 : line / (unsigned)j.rows;
+    const unsigned row = (unsigned)(line - group * (unsigned)j.rows);
     const unsigned split = j.taps ? column : row;
     const unsigned outer = j.outer.of(split), in_outer = split - outer * j.outer.by;
     const unsigned inner = j.inner.of(j.taps ? outer : in_outer);
@@ -72,6 +73,7 @@ static __global__ void __launch_bounds__(join_threads)
     if (j.taps && (int)in_outer >= j.channels)
         return;
     float sum = 0;
+#pragma unroll 4
     for (int slice = 0; slice < j.slices; slice++)
         sum += partial[(size_t)slice * all + i];
     const size_t own =
@@ -79,10 +81,12 @@ static __global__ void __launch_bounds__(join_threads)
     to[group * j.group + own + inner * j.row + last * j.column] = (T)sum;
 }
 
-weft_status wi_conv_join(weft_context *ctx, weft_type type, const wi_conv_joining &j,
-                         const float *partial, void *to) {
-    const size_t blocks =
-        wi_conv_pieces((size_t)j.groups * (size_t)j.rows * (size_t)j.columns, join_threads);
+weft_status wi_conv_join(weft_context *ctx, weft_type type, wi_conv_joining j, const float *partial,
+                         void *to) {
+    const size_t all = (size_t)j.groups * (size_t)j.rows * (size_t)j.columns;
+    const size_t blocks = wi_conv_pieces(all, join_threads);
+    j.line = wi_nn_divisor((unsigned)j.columns);
+    j.narrow = all <= UINT32_MAX;
     const weft_status status = wi_conv_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;

@@ -25,6 +25,8 @@ weft_status wi_conv_turn(weft_context *ctx, size_t width, const wi_conv_turning 
 struct wi_conv_joining {
     int rows, columns, groups, slices;
     bool taps;
+    wi_nn_divisor line; /* wi_conv_join fills these: columns, and are there fewer than 2^32 sums? */
+    bool narrow;
     wi_nn_divisor outer, inner; /* pixels: to the image, and to the row; taps: to the place in the
                                    window, and from it to the row */
     int channels;               /* of taps; further ones are left out */
@@ -33,7 +35,7 @@ struct wi_conv_joining {
     size_t filter;                           /* of taps: from a row to the next */
 };
 
-weft_status wi_conv_join(weft_context *ctx, weft_type type, const wi_conv_joining &j,
-                         const float *partial, void *to);
+weft_status wi_conv_join(weft_context *ctx, weft_type type, wi_conv_joining j, const float *partial,
+                         void *to);
 
 #endif

@@ -19,14 +19,14 @@
 constexpr int wi_conv_adders = 8, wi_conv_fetchers = 2; /* warps */
 constexpr int wi_conv_ring_threads = 32 * (wi_conv_adders + wi_conv_fetchers);
 
-/* Tiles of rows x columns. */
-template <class Element, int rows_, int columns_, bool Taps>
+/* Tiles of rows x columns. With Across, weights lie across: their columns side by side. */
+template <class Element, int rows_, int columns_, bool Taps, bool Across = false>
 struct wi_conv_ring_shape {
     using T = Element;
     static constexpr int rows = rows_, columns = columns_, slots = 3;
-    static constexpr bool taps = Taps;
+    static constexpr bool taps = Taps, across = Across;
     using A = wi_gemm_panel<T, rows, !Taps>;
-    using B = wi_gemm_panel<T, columns, !Taps>;
+    using B = wi_gemm_panel<T, columns, !Taps && !Across>;
     using Gathered = std::conditional_t<Taps, B, A>;
     using Plain = std::conditional_t<Taps, A, B>;
     static constexpr int depth = A::depth;
@@ -108,6 +108,21 @@ struct wi_conv_ring_block {
             }
         }
     }
+    /* Starts the copies of the plain matrix. */
+    __device__ void load_plain(char *to, const wi_boxes *plain, int term, wi_barrier *full) const {
+        if constexpr (Shape::across) {
+            const unsigned window = p.view.channels.of((unsigned)term);
+            const unsigned row = p.view.window_w.of(window);
+            const int filter = term - (int)(window * p.view.channels.by);
+            const int place = p.place + (int)row * p.place_h +
+                              (int)(window - row * p.view.window_w.by) * p.place_w;
+            Shape::Plain::load(to, plain, tile.column, tile.group * (int)p.plain_group + filter,
+                               place, full);
+        } else {
+            Shape::Plain::load(to, plain, Shape::taps ? tile.row : tile.column, term, tile.group,
+                               full);
+        }
+    }
     __device__ static uint32_t at(int line, int place) {
         return wi_box_place((uint32_t)(line * wi_box_line + place * (int)sizeof(T)));
     }
@@ -132,9 +147,7 @@ struct wi_conv_ring_block {
             wi_barrier_wait(&b.empty[turn.slot], turn.parity);
             if (thread == 0) {
                 wi_barrier_arrive_expect(&b.full[turn.slot], Shape::Plain::bytes);
-                Shape::Plain::load(to + Shape::plain_at, plain,
-                                   Shape::taps ? tile.row : tile.column, term, tile.group,
-                                   &b.full[turn.slot]);
+                load_plain(to + Shape::plain_at, plain, term, &b.full[turn.slot]);
             }
             gather(to + Shape::gathered_at, term, from, thread);
             wi_async_commit();
@@ -175,7 +188,7 @@ struct wi_conv_ring_block {
             for (int k = 0; k < Shape::depth; k += product_k) {
                 const wi_group_operand x = {of_a + Shape::A::at(row, k), Shape::A::box_bytes};
                 const wi_group_operand y = {of_b + Shape::B::at(column, k), Shape::B::box_bytes};
-                wi_group_multiply<T, !Shape::taps, !Shape::taps>(sum, x, y);
+                wi_group_multiply<T, Shape::A::by_k, Shape::B::by_k>(sum, x, y);
             }
             wi_group_commit();
             wi_group_wait<1>();
@@ -246,15 +259,20 @@ static __global__ void __launch_bounds__(wi_conv_ring_threads, 2)
 template <class T>
 struct wi_conv_ring_engine {
     static constexpr int depth = wi_box_line / (int)sizeof(T), blocks = 2;
+    static constexpr bool across = sizeof(T) == 2; /* does it take operands that lie across? */
 
     template <class Shape>
     static weft_status launch_shape(weft_context *ctx, const wi_conv_tensor_job<T> &job,
                                     weft_type type, unsigned grid) {
         using Plain = typename Shape::Plain;
         const size_t width = sizeof(T), pitch = job.plain_pitch * width;
+        const size_t length = (size_t)job.plain_length;
         const size_t lines = (size_t)(Shape::taps ? job.terms : job.columns);
-        const wi_box_source from = {type,  job.plain,          (size_t)job.plain_length, lines,
-                                    pitch, (size_t)job.groups, job.plain_group * width};
+        wi_box_source from = {
+            type, job.plain, length, lines, pitch, (size_t)job.groups, job.plain_group * width};
+        if (Shape::across)
+            from = {type,  job.plain,          length,        (size_t)job.plain_lines,
+                    pitch, (size_t)job.places, length * width};
         wi_boxes plain;
         memset(&plain, 0, sizeof plain);
         if (job.terms > 0) {
@@ -267,12 +285,19 @@ struct wi_conv_ring_engine {
     }
     static weft_status launch(weft_context *ctx, const wi_conv_tensor_job<T> &job, weft_type type,
                               bool taps, bool narrow, unsigned grid) {
-        if constexpr (sizeof(T) == 2)
+        if constexpr (across) {
             if (taps)
                 return narrow ? launch_shape<wi_conv_ring_shape<T, 64, 128, true>>(ctx, job, type,
                                                                                    grid)
                               : launch_shape<wi_conv_ring_shape<T, 128, 128, true>>(ctx, job, type,
                                                                                     grid);
+            if (job.across)
+                return narrow
+                           ? launch_shape<wi_conv_ring_shape<T, 128, 64, false, true>>(ctx, job,
+                                                                                       type, grid)
+                           : launch_shape<wi_conv_ring_shape<T, 128, 128, false, true>>(ctx, job,
+                                                                                        type, grid);
+        }
         return narrow ? launch_shape<wi_conv_ring_shape<T, 128, 64, false>>(ctx, job, type, grid)
                       : launch_shape<wi_conv_ring_shape<T, 128, 128, false>>(ctx, job, type, grid);
     }

@@ -39,6 +39,11 @@ struct wi_conv_tensor_job {
     size_t plain_pitch;
     wi_image_steps to_steps; /* n, h, w of the result's pixels */
     int plain_length;        /* elements of its lines */
+    /* Weights as [filter][place in a window of them][channel], of which columns are channels: the
+     * place of a tap in row r and column s is place + r place_h + s place_w. */
+    bool across;
+    int place, place_h, place_w;
+    int plain_lines, places;
     int rows, columns, terms;
     int groups, slices, slice_terms;
     int row_tiles, column_tiles;

@@ -220,8 +220,17 @@ inline wi_conv_tensor_launch<T> wi_conv_tensor_over_x(const wi_conv_args *a, con
     return l;
 }
 
+/* Can the gradient for data read weights as they are? A step then has filters of one tap alone. */
+template <class Engine>
+inline bool wi_conv_takes_weights(const wi_conv_args *a) {
+    constexpr size_t depth = Engine::depth;
+    const size_t chunk = 16 / weft_type_size(a->in.type);
+    return Engine::across && a->in.layout == WEFT_NHWC && wi_conv_filters(a) % depth == 0 &&
+           wi_conv_channels(a) % chunk == 0 && wi_is_aligned(a->f);
+}
+
 /* The gradient for the pixels of x at (down, across) and a stride on, and so on. */
-template <class T>
+template <class Engine, class T>
 inline wi_conv_tensor_launch<T> wi_conv_tensor_over_y(const wi_conv_args *a, const wi_conv_form &y,
                                                       size_t down, size_t across) {
     wi_conv_tensor_launch<T> l = {};
@@ -252,6 +261,18 @@ inline wi_conv_tensor_launch<T> wi_conv_tensor_over_y(const wi_conv_args *a, con
         wi_conv_packed_of(a, channels, filters, y.channels, f.c, f.n,
                           (size_t)h.first_weight * f.h + (size_t)w.first_weight * f.w, h.weights,
                           w.weights, (size_t)h.weight_step * f.h, (size_t)w.weight_step * f.w);
+    if (wi_conv_takes_weights<Engine>(a)) {
+        p.across = true;
+        p.place = h.first_weight * (int)a->kernel_w + w.first_weight;
+        p.place_h = h.weight_step * (int)a->kernel_w;
+        p.place_w = w.weight_step;
+        p.places = (int)(a->kernel_h * a->kernel_w);
+        p.plain_lines = (int)a->out.c;
+        p.plain_length = channels;
+        p.plain_pitch = f.n;
+        p.plain_group = (size_t)filters;
+        l.packed.turned = false;
+    }
     p.to_group = (size_t)channels;
     p.to_steps = {a->in.h * a->in.w * a->in.c, 1, a->stride_h * a->in.w * a->in.c,
                   a->stride_w * a->in.c};
@@ -271,7 +292,7 @@ weft_status wi_conv_tensor_each(const weft_context *ctx, const wi_conv_args *a,
     weft_status status = WEFT_OK;
     for (size_t down = 0; down < a->stride_h && down < a->in.h; down++)
         for (size_t across = 0; across < a->stride_w && across < a->in.w; across++) {
-            wi_conv_tensor_launch<T> l = wi_conv_tensor_over_y<T>(a, y, down, across);
+            wi_conv_tensor_launch<T> l = wi_conv_tensor_over_y<Engine, T>(a, y, down, across);
             wi_conv_tensor_cut<Engine>(ctx, &l);
             if (status == WEFT_OK)
                 status = f(l, (down * a->in.w + across) * a->in.c);
@@ -350,7 +371,8 @@ weft_status wi_conv_tensor_run(weft_context *ctx, const wi_conv_args *a, const w
                                      : status;
 }
 
-/* Engine: `depth` terms of a step, `blocks` on a multiprocessor, launch(ctx, job, type, taps,
+/* Engine: `depth` terms of a step, `blocks` on a multiprocessor, `across`: does it take weights so?
+ * launch(ctx, job, type, taps,
  * narrow, blocks). Tiles are 128 x 128; narrow ones have 64 filters. */
 template <class Engine, class T>
 weft_status wi_conv_on_tensor_cores(weft_context *ctx, const wi_conv_args *a) {

@@ -123,6 +123,7 @@ struct wi_conv_tensor_engine {
     static constexpr int depth =
         Shape<wi_gemm_extents<128, 128, 64 / sizeof(T), 2, 2, 4, 2>>::tile_k;
     static constexpr int blocks = 2;
+    static constexpr bool across = false;
 
     template <int rows, int columns, bool Taps>
     static weft_status launch_tile(weft_context *ctx, const wi_conv_tensor_job<T> &job,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "gemm/matrix_rig.h"
+#include "limits.h"
 #include "nn/conv.h"
 
 enum {
@@ -430,6 +431,80 @@ static void large_layers(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* What only few drawn cases have: weights of a group that are f32 where images are not; and for
+ * `ring` weights that are read as they lie, in several classes of pixels, of groups, in slices. */
+static void groups_and_classes(weft_context *ctx) {
+    static const struct {
+        const char *row;
+        wi_conv_pass pass;
+        unsigned how;
+        size_t channels;
+        weft_conv c;
+    } chosen[] = {
+        {"unrolled",
+         WI_CONV_WEIGHTS,
+         WEFT_F32_WEIGHTS,
+         12,
+         {.filters = 20, .kernel_h = 1, .kernel_w = 1, .groups = 4}},
+        {"ring",
+         WI_CONV_DATA,
+         0,
+         32,
+         {.filters = 128,
+          .kernel_h = 3,
+          .kernel_w = 3,
+          .stride_h = 2,
+          .stride_w = 2,
+          .pad_h = 1,
+          .pad_w = 1,
+          .groups = 2}},
+        {"ring",
+         WI_CONV_DATA,
+         0,
+         136,
+         {.filters = 128, .kernel_h = 2, .kernel_w = 3, .pad_w = 2, .dilation_w = 2}},
+    };
+    rig r = rig_open(ctx, ARRAYS, capacity);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; k++) {
+        layer l = {.row =
+                       ctx->kind == WI_CUDA ? test_row_named(&wi_conv_ladder, chosen[k].row) : NULL,
+                   .pass = chosen[k].pass,
+                   .x = {WEFT_BF16, WEFT_NHWC, 2, chosen[k].channels, 6, 5},
+                   .c = chosen[k].c,
+                   .pattern = TEST_SMALL,
+                   .device = ALL_ON_DEVICE};
+        l.c.how = chosen[k].how;
+        assert_int_equal(weft_conv_output(ctx, &l.x, &l.c, &l.y), WEFT_OK);
+        assert_true(run_case(&r, &l));
+    }
+    rig_close(&r);
+}
+
+/* Transforms of some images at a time, the last fewer. */
+static void transforms_in_parts(weft_context *ctx) {
+    static const weft_conv c = {
+        .filters = 4, .kernel_h = 3, .kernel_w = 5, .pad_h = 1, .pad_w = 2, .groups = 2};
+    rig r = rig_open(ctx, ARRAYS, capacity);
+#ifdef WEFT_EMU
+    const size_t before = wi_conv_fft_bytes;
+    wi_conv_fft_bytes = 12000; /* two images' */
+#endif
+    for (int pass = 0; pass < PASSES; pass++) {
+        layer l = {.row = ctx->kind == WI_CUDA ? test_row_named(&wi_conv_ladder, "fft") : NULL,
+                   .pass = (wi_conv_pass)pass,
+                   .x = {WEFT_F64, WEFT_NCHW, 3, 2, 9, 8},
+                   .c = c,
+                   .pattern = TEST_ANY,
+                   .device = ALL_ON_DEVICE};
+        assert_int_equal(weft_conv_output(ctx, &l.x, &l.c, &l.y), WEFT_OK);
+        assert_true(run_case(&r, &l));
+    }
+#ifdef WEFT_EMU
+    wi_conv_fft_bytes = before;
+#endif
+    rig_close(&r);
+}
+
 /* Strides and padding beyond what `implicit` can: another rung does it, and if it is forced it says
  * why it cannot. */
 static void far_windows(weft_context *ctx) {
@@ -481,10 +556,9 @@ static void same_bits(weft_context *ctx) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST_ON_EACH_PLACE(all_layers),
-        TEST_ON_EACH_PLACE(large_layers),
-        TEST_ON_EACH_PLACE(far_windows),
-        TEST_ON_EACH_PLACE(same_bits),
+        TEST_ON_EACH_PLACE(all_layers),         TEST_ON_EACH_PLACE(large_layers),
+        TEST_ON_EACH_PLACE(groups_and_classes), TEST_ON_EACH_PLACE(transforms_in_parts),
+        TEST_ON_EACH_PLACE(far_windows),        TEST_ON_EACH_PLACE(same_bits),
     };
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }
