@@ -146,7 +146,7 @@ static weft_status run_direct(weft_context *ctx, const wi_conv_args *a) {
 /* Calls f(tag of the type of images, tag of that of the result for weights). */
 template <class F>
 static weft_status with_types(const wi_conv_args *a, F f) {
-    return wi_nn_with_type(a->in.type, [&](auto tag) {
+    return wi_with_float_type(a->in.type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (sizeof(T) == 2)
             if (a->f_type == WEFT_F32)

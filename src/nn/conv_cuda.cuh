@@ -4,10 +4,10 @@
 #define WI_CONV_CUDA_CUH
 
 #include "cuda/bits.cuh"
+#include "cuda/floats.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "nn/conv.h"
-#include "nn/types.cuh"
 
 /* Sizes fit an int, those of images and of all weights too. */
 struct wi_conv_sizes {

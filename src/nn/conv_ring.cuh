@@ -47,19 +47,6 @@ struct wi_conv_ring_shape {
         wi_box_align + room_bytes + spots * sizeof(wi_conv_spot) + sizeof(barriers);
 };
 
-/* A slot of a ring of so many, and the parity of how often it has been used. */
-template <int slots>
-struct wi_conv_slot_turn {
-    int slot;
-    uint32_t parity;
-    __device__ void next() {
-        if (++slot == slots) {
-            slot = 0;
-            parity ^= 1;
-        }
-    }
-};
-
 template <class Shape>
 struct wi_conv_ring_block {
     using T = typename Shape::T;
@@ -140,7 +127,7 @@ struct wi_conv_ring_block {
         const T *const from = p.gathered + (size_t)tile.group * p.gathered_group;
         const int thread = (int)threadIdx.x - 32 * wi_conv_adders;
         int before = 0;
-        wi_conv_slot_turn<Shape::slots> turn = {0, 1}; /* a slot that was never used is empty */
+        wi_box_turn<Shape::slots> turn = {0, 1}; /* a slot that was never used is empty */
         for (int s = 0; s < steps; s++) {
             const int term = tile.first + s * Shape::depth;
             char *const to = slots + (uint32_t)turn.slot * Shape::slot_bytes;
@@ -174,7 +161,7 @@ struct wi_conv_ring_block {
     __device__ void multiply(float (&sum)[Shape::sums], int row, int column) const {
         constexpr int product_k = 32 / (int)sizeof(T);
         int before = 0;
-        wi_conv_slot_turn<Shape::slots> turn = {0, 0};
+        wi_box_turn<Shape::slots> turn = {0, 0};
 #pragma unroll
         for (int q = 0; q < Shape::sums; q++)
             sum[q] = 0;

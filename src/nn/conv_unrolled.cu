@@ -191,7 +191,7 @@ static weft_status move_pixels(weft_context *ctx, const wi_conv_args *a, size_t 
     u.group = group * wi_conv_channels(a) * u.z.x.c;
     u.planes = a->in.layout == WEFT_NCHW;
     u.elements = images * wi_conv_pixels(a) * wi_conv_weights(a);
-    return wi_nn_with_type(a->in.type, [&](auto tag) {
+    return wi_with_float_type(a->in.type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         if constexpr (sizeof(T) > 2)
             if (a->pass == WI_CONV_DATA) {

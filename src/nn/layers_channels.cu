@@ -382,7 +382,7 @@ weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
     p.momentum = a->factor[1];
     p.parts = parts_of(ctx, p);
     p.finder = wi_layer_finder(p.planes, a->n, p.channels, p.plane);
-    return wi_nn_with_type(a->type, [&](auto tag) {
+    return wi_with_float_type(a->type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         const channel_arrays<T> arrays = arrays_of<T>(a);
         if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)

@@ -268,8 +268,8 @@ static weft_status run(weft_context *ctx, const wi_layer_args *a) {
 }
 
 weft_status wi_layers_elements(weft_context *ctx, const wi_layer_args *a) {
-    return wi_nn_with_type(a->type,
-                           [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
+    return wi_with_float_type(a->type,
+                              [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
 }
 
 weft_status wi_layers_streams(weft_context *ctx, const void *args) {

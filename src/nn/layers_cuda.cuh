@@ -4,11 +4,11 @@
 #define WI_LAYERS_CUDA_CUH
 
 #include "cuda/bits.cuh"
+#include "cuda/floats.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "nn/divisor.cuh"
 #include "nn/layers.h"
-#include "nn/types.cuh"
 
 constexpr int wi_layer_threads = 256;
 constexpr int wi_layer_each = 4; /* elements of a thread, a block's threads apart */

@@ -98,6 +98,6 @@ weft_status wi_layers_pixels(weft_context *ctx, const wi_layer_args *a) {
     weft_status status;
     if (pools ? wi_layers_windows(ctx, a, &status) : wi_layers_resample(ctx, a, &status))
         return status;
-    return wi_nn_with_type(a->type,
-                           [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
+    return wi_with_float_type(a->type,
+                              [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
 }

@@ -95,7 +95,7 @@ struct wi_pack_size {
 };
 template <class F>
 weft_status wi_layer_with_packs(weft_type type, bool wide, F f) {
-    return wi_nn_with_type(type, [&](auto tag) {
+    return wi_with_float_type(type, [&](auto tag) {
         if constexpr (sizeof(typename decltype(tag)::type) < sizeof(double))
             if (wide)
                 return f(tag, wi_pack_size<4>{});

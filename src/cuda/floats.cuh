@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C++ types of images. */
-#ifndef WI_NN_TYPES_CUH
-#define WI_NN_TYPES_CUH
+/* From weft_type to C++ types, for operations on floats alone. */
+#ifndef WI_FLOATS_CUH
+#define WI_FLOATS_CUH
 
 #include "cuda/types.cuh"
 
 /* Calls f(wi_tag<T>{}) with the type, one of floats. */
 template <class F>
-weft_status wi_nn_with_type(weft_type type, F f) {
+weft_status wi_with_float_type(weft_type type, F f) {
     switch (type) {
     case WEFT_F16:
         return f(wi_tag<__half>{});
