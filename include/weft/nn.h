@@ -5,6 +5,7 @@
 #define WEFT_NN_H
 
 #include "weft/core.h"
+#include "weft/gemm.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,8 +19,10 @@ typedef enum weft_layout {
     WEFT_NHWC
 } weft_layout;
 
-/* A batch of n images of c channels, each of h rows and w columns: f32 or f64. An image has fewer
- * than 2^31 elements; n, c, h and w may be 0. */
+/* A batch of n images of c channels, each of h rows and w columns: f64, f32, f16 or bf16. An image
+ * has fewer than 2^31 elements; n, c, h and w may be 0. Of f16 and bf16 all calls compute in f32,
+ * or in f64 where they say so, and round results. What stands for many pixels is then f32: numbers
+ * of channels (biases, scales, means ...), losses, weights and moments of a step. */
 typedef struct weft_images {
     weft_type type;
     weft_layout layout;
@@ -34,6 +37,12 @@ typedef struct weft_images {
 
 /* ---- convolutions ---- */
 
+/* How a convolution is computed; combined with |. Of f32 also WEFT_TF32 and WEFT_F32_STRICT of
+ * weft/gemm.h, at most one of the two. */
+enum {
+    WEFT_F32_WEIGHTS = 1 << 8 /* of f16 and bf16: weft_conv_backward_weights writes f32 */
+};
+
 /* A convolution. All members that are 0 have a meaning, so that an initializer can leave them out.
  */
 typedef struct weft_conv {
@@ -44,6 +53,7 @@ typedef struct weft_conv {
     size_t dilation_h, dilation_w; /* pixels of x from one weight to the next; 0: 1 */
     size_t groups; /* 0: 1. Group g of the filters sees group g of the channels only. As many groups
                       as channels: each channel is filtered by itself (depthwise) */
+    unsigned how;  /* WEFT_TF32, WEFT_F32_STRICT, WEFT_F32_WEIGHTS */
 } weft_conv;
 
 /* Describes the images that the convolution makes of `x`: filters channels, and
@@ -60,8 +70,21 @@ WEFT_API weft_status weft_conv_output(weft_context *ctx, const weft_images *x,
  * [kernel_w], for NHWC as [filters][kernel_h][kernel_w][C].
  *
  * Products and sums are those of the type; f32 at full accuracy: the error of a sum of t products
- * is at most about t 2^-24 of the sum of their magnitudes (f64: t 2^-53). The order of sums is that
- * of the variant, so bits differ between places. */
+ * is at most about t 2^-24 of the sum of their magnitudes (f64: t 2^-53). WEFT_TF32 allows factors
+ * to be cut to 11 significant bits, as weft_gemm has it. Of f16 and bf16 products are exact and
+ * sums are f32: that error, on tensor cores twice it, and one rounding of the result. Factors of
+ * f16 below 2^-14 may count there as if they were 2^-14. The order of sums is that of the variant,
+ * so bits differ between places.
+ *
+ * A GPU may compute large filters with strides of 1, of f64 and of f32 without WEFT_F32_STRICT, by
+ * Fourier transforms of whole planes. The error of a result is then relative to its planes: up to
+ * about 2^-23 (f64: 2^-52) log2(pixels) times the sum of |plane of x| |plane of f| over the
+ * channels, where |...| is the root of the sum of squares; of gradients with planes of dy in place
+ * of those of x or f, over what they sum. NaN and infinity then spread over their plane.
+ *
+ * On a GPU images of f16, bf16 and, with WEFT_TF32, f32 may be copied to temporary memory first,
+ * unless they are NHWC, their channels of a group fill 16 bytes, and they begin at a multiple of
+ * 16. */
 WEFT_API weft_status weft_conv_forward(weft_context *ctx, const weft_images *x,
                                        const weft_conv *conv, const void *x_data, const void *f,
                                        void *y);
@@ -74,7 +97,8 @@ WEFT_API weft_status weft_conv_backward_data(weft_context *ctx, const weft_image
                                              void *dx);
 
 /* The gradient for f, given that for y: df(k, c, r, s) is the sum over i, p, q of dy(i, k, p, q)
- * times the pixel that the forward call multiplies by f(k, c, r, s) for it. */
+ * times the pixel that the forward call multiplies by f(k, c, r, s) for it. With WEFT_F32_WEIGHTS
+ * df is f32, whatever the type of x. */
 WEFT_API weft_status weft_conv_backward_weights(weft_context *ctx, const weft_images *x,
                                                 const weft_conv *conv, const void *x_data,
                                                 const void *dy, void *df);
@@ -135,7 +159,8 @@ WEFT_API weft_status weft_upsample_backward(weft_context *ctx, const weft_images
 WEFT_API weft_status weft_bias_forward(weft_context *ctx, const weft_images *x, const void *x_data,
                                        const void *bias, void *y);
 
-/* dbias[c] = the sum of dy over all pixels of channel c, made in f64 and rounded once. */
+/* dbias[c] = the sum of dy over all pixels of channel c, made in f64 and rounded once. bias and
+ * dbias have x->c elements of x->type; of f16 and bf16, f32. */
 WEFT_API weft_status weft_bias_backward(weft_context *ctx, const weft_images *x, const void *dy,
                                         void *dbias);
 
@@ -145,7 +170,7 @@ typedef enum weft_activation {
     WEFT_TANH      /* gradient 1 - y y */
 } weft_activation;
 
-/* y = the activation of n elements, f32 or f64. y may be x. */
+/* y = the activation of n elements of f64, f32, f16 or bf16. y may be x. */
 WEFT_API weft_status weft_activation_forward(weft_context *ctx, weft_activation kind,
                                              weft_type type, size_t n, const void *x, void *y);
 
@@ -162,7 +187,8 @@ WEFT_API weft_status weft_softmax_forward(weft_context *ctx, weft_type type, siz
                                           size_t classes, const void *x, void *y);
 
 /* The loss of each row: loss[i] = -log softmax(x_i)[label[i]]. Labels from 0 to classes - 1; with
- * another one the loss, and below the row of dx, is NaN. */
+ * another one the loss, and below the row of dx, is NaN. Losses have the type of x; of f16 and
+ * bf16, f32. */
 WEFT_API weft_status weft_cross_entropy_forward(weft_context *ctx, weft_type type, size_t n,
                                                 size_t classes, const void *x, const int32_t *label,
                                                 void *loss);
@@ -180,7 +206,7 @@ WEFT_API weft_status weft_cross_entropy_backward(weft_context *ctx, weft_type ty
  * backward call; the variance divides by m. Sums are made in f64. running_mean and running_variance
  * become (1 - momentum) times themselves plus momentum times the batch's mean, and variance times
  * m / (m - 1) (m = 1: the variance, 0); both NULL: none are kept. With m = 0 nothing is written.
- * All five vectors have x->c elements of x->type. */
+ * All vectors have x->c elements of x->type; of f16 and bf16, f32. */
 WEFT_API weft_status weft_batch_norm_forward(weft_context *ctx, const weft_images *x,
                                              double epsilon, double momentum, const void *x_data,
                                              const void *scale, const void *shift, void *y,
@@ -209,7 +235,9 @@ typedef struct weft_sgd {
 } weft_sgd;
 
 /* g = gradient + weight_decay w; velocity = momentum velocity + g; w = w - rate velocity, for n
- * elements of f32 or f64. Without momentum, velocity may be NULL. */
+ * elements. Without momentum, velocity may be NULL. `type` is that of the gradient, and of w and
+ * velocity too, which of f16 and bf16 are f32: small steps would be lost otherwise. weft_convert
+ * (weft/expr.h) rounds the weights for the next forward pass. */
 WEFT_API weft_status weft_sgd_step(weft_context *ctx, const weft_sgd *sgd, weft_type type, size_t n,
                                    const void *gradient, void *w, void *velocity);
 
@@ -221,7 +249,7 @@ typedef struct weft_adam {
 
 /* first = beta1 first + (1 - beta1) gradient; second = beta2 second + (1 - beta2) gradient squared;
  * w = w - rate (weight_decay w + a / (sqrt(b) + epsilon)), with a = first / (1 - beta1^step) and
- * b = second / (1 - beta2^step). */
+ * b = second / (1 - beta2^step). Types as for weft_sgd_step. */
 WEFT_API weft_status weft_adam_step(weft_context *ctx, const weft_adam *adam, weft_type type,
                                     size_t n, const void *gradient, void *w, void *first,
                                     void *second);

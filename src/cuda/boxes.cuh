@@ -18,6 +18,19 @@ __device__ constexpr uint32_t wi_box_place(uint32_t at) {
     return at ^ (at >> 7 & 7) << 4;
 }
 
+/* A slot of a ring of so many that boxes come to, and the parity of how often it has been used. */
+template <int slots>
+struct wi_box_turn {
+    int slot;
+    uint32_t parity;
+    __device__ void next() {
+        if (++slot == slots) {
+            slot = 0;
+            parity ^= 1;
+        }
+    }
+};
+
 /* Starts the copy of the box whose first element is (x, y) of matrix z; completion is signalled on
  * b. One thread. */
 #ifdef WEFT_EMU

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products D += A B by a warp group, four warps whose first is a multiple of four, on tensor cores
  * that read A and B from shared memory themselves (compute capability 9.0 alone, sm_90a). A has 64
- * rows, B `columns` columns, 128 or 256, and both 32 bytes along k: 16 elements of 16 bits, 8 of
- * tf32, 32 of int8.
+ * rows, B `columns` columns, 128 or 256 (with sums of floats also 64), and both 32 bytes along k:
+ * 16 elements of 16 bits, 8 of tf32, 32 of int8.
  *
  * A and B lie as boxes do that the copy engine brings, cuda/boxes.cuh. Along k: each row of A, or
  * column of B, is a line. Across, for elements of 16 bits alone: lines of 64 rows or columns follow
@@ -27,14 +27,16 @@ struct wi_group_operand {
 #ifdef WEFT_EMU
 #    include "cuda/group_emu.cuh"
 #else
-#    define WI_SUMS_LOW                                                                            \
+#    define WI_SUMS_FEW                                                                            \
         "%0, %1, %2, %3, %4, %5, %6, %7"                                                           \
         ", "                                                                                       \
         "%8, %9, %10, %11, %12, %13, %14, %15"                                                     \
         ", "                                                                                       \
         "%16, %17, %18, %19, %20, %21, %22, %23"                                                   \
         ", "                                                                                       \
-        "%24, %25, %26, %27, %28, %29, %30, %31"                                                   \
+        "%24, %25, %26, %27, %28, %29, %30, %31"
+#    define WI_SUMS_LOW                                                                            \
+        WI_SUMS_FEW                                                                                \
         ", "                                                                                       \
         "%32, %33, %34, %35, %36, %37, %38, %39"                                                   \
         ", "                                                                                       \
@@ -62,10 +64,9 @@ struct wi_group_operand {
 #    define WI_SUMS_8(kind, i)                                                                     \
         kind(sum[i]), kind(sum[i + 1]), kind(sum[i + 2]), kind(sum[i + 3]), kind(sum[i + 4]),      \
             kind(sum[i + 5]), kind(sum[i + 6]), kind(sum[i + 7])
-#    define WI_SUMS_64(kind, i)                                                                    \
-        WI_SUMS_8(kind, i), WI_SUMS_8(kind, i + 8), WI_SUMS_8(kind, i + 16),                       \
-            WI_SUMS_8(kind, i + 24), WI_SUMS_8(kind, i + 32), WI_SUMS_8(kind, i + 40),             \
-            WI_SUMS_8(kind, i + 48), WI_SUMS_8(kind, i + 56)
+#    define WI_SUMS_32(kind, i)                                                                    \
+        WI_SUMS_8(kind, i), WI_SUMS_8(kind, i + 8), WI_SUMS_8(kind, i + 16), WI_SUMS_8(kind, i + 24)
+#    define WI_SUMS_64(kind, i) WI_SUMS_32(kind, i), WI_SUMS_32(kind, i + 32)
 
 /* What tells the hardware where an operand is: addresses and distances count in 16 bytes. Eight
  * lines are 1024 bytes; 1 in the highest bits says how lines are shuffled. */
@@ -77,6 +78,12 @@ __device__ inline uint64_t wi_group_descriptor(const wi_group_operand &x) {
 
 #    define WI_FLOAT_SUM(x) "+f"(x)
 #    define WI_WHOLE_SUM(x) "+r"(x)
+#    define WI_GROUP_32(kind, opcode, how, ...)                                                    \
+        asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"                          \
+                     "wgmma.mma_async.sync.aligned.m64n64" opcode " {" WI_SUMS_FEW                 \
+                     "}, %32, %33, add" how ";\n\t}"                                               \
+                     : WI_SUMS_32(kind, 0)                                                         \
+                     : "l"(from_a), "l"(from_b)__VA_ARGS__)
 #    define WI_GROUP_64(kind, opcode, how, ...)                                                    \
         asm volatile("{\n\t.reg .pred add;\n\tsetp.eq.u32 add, 0, 0;\n\t"                          \
                      "wgmma.mma_async.sync.aligned.m64n128" opcode " {" WI_SUMS_LOW                \
@@ -95,10 +102,17 @@ __device__ inline uint64_t wi_group_descriptor(const wi_group_operand &x) {
 template <class T, bool a_by_k, bool b_by_k, class Sum, int sums>
 __device__ inline void wi_group_multiply(Sum (&sum)[sums], const wi_group_operand &a,
                                          const wi_group_operand &b) {
-    static_assert(sums == 64 || sums == 128, "128 or 256 columns");
+    static_assert(sums == 64 || sums == 128 || (sums == 32 && std::is_same_v<Sum, float>),
+                  "128 or 256 columns; 64 of floats");
     static_assert(sizeof(T) == 2 || (a_by_k && b_by_k), "elements of 16 bits alone lie across");
     const uint64_t from_a = wi_group_descriptor(a), from_b = wi_group_descriptor(b);
-    if constexpr (std::is_same_v<T, __half> && sums == 64)
+    if constexpr (std::is_same_v<T, __half> && sums == 32)
+        WI_GROUP_32(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %34, %35", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, __nv_bfloat16> && sums == 32)
+        WI_GROUP_32(WI_FLOAT_SUM, "k16.f32.bf16.bf16", ", 1, 1, %34, %35", WI_GROUP_ACROSS);
+    else if constexpr (std::is_same_v<T, float> && sums == 32)
+        WI_GROUP_32(WI_FLOAT_SUM, "k8.f32.tf32.tf32", ", 1, 1", );
+    else if constexpr (std::is_same_v<T, __half> && sums == 64)
         WI_GROUP_64(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %66, %67", WI_GROUP_ACROSS);
     else if constexpr (std::is_same_v<T, __half>)
         WI_GROUP_128(WI_FLOAT_SUM, "k16.f32.f16.f16", ", 1, 1, %130, %131", WI_GROUP_ACROSS);

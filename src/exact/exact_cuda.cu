@@ -399,7 +399,7 @@ static weft_status launch(weft_context *ctx, const wi_exact_args *args) {
 
 weft_status wi_exact_folds(weft_context *ctx, const void *arguments) {
     const wi_exact_args *const args = (const wi_exact_args *)arguments;
-    return wi_exact_with_type(args->type, [=](auto tag) {
+    return wi_with_float_type(args->type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         switch (args->terms) {
         case WI_EXACT_SUM:

@@ -4,6 +4,7 @@
 #ifndef WI_EXACT_CUDA_CUH
 #define WI_EXACT_CUDA_CUH
 
+#include "cuda/floats.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
@@ -174,21 +175,6 @@ struct wi_exact_tiles {
 inline int wi_exact_threads_for(const weft_context *ctx, size_t chunks, int most) {
     const size_t each = chunks / (size_t)ctx->gpu->multiprocessors / 32 * 32 + 32;
     return each < (size_t)most ? (int)each : most;
-}
-
-/* Calls f(type tag) with the type of the elements. */
-template <class F>
-weft_status wi_exact_with_type(weft_type type, F f) {
-    switch (type) {
-    case WEFT_F16:
-        return f(wi_tag<__half>{});
-    case WEFT_BF16:
-        return f(wi_tag<__nv_bfloat16>{});
-    case WEFT_F32:
-        return f(wi_tag<float>{});
-    default:
-        return f(wi_tag<double>{});
-    }
 }
 
 #endif

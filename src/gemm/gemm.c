@@ -55,11 +55,10 @@ static weft_status check_types(weft_context *ctx, const char *call, weft_type ty
                    call, weft_type_name(type), weft_type_name(out));
 }
 
-static weft_status check_how(weft_context *ctx, const char *call, unsigned how, weft_type type) {
+weft_status wi_gemm_check_accuracy(weft_context *ctx, const char *call, unsigned how,
+                                   weft_type type, wi_accuracy *to) {
     const unsigned accuracy = how & (WEFT_F32_STRICT | WEFT_TF32);
-    if (how & ~(unsigned)HOWS)
-        return wi_fail(ctx, WEFT_EARG, "%s: how is %u; combine the constants of weft/gemm.h with |",
-                       call, how);
+    *to = how & WEFT_F32_STRICT ? WI_STRICT_F32 : how & WEFT_TF32 ? WI_TF32 : WI_FULL_F32;
     if (accuracy == (WEFT_F32_STRICT | WEFT_TF32))
         return wi_fail(ctx, WEFT_EARG,
                        "%s: how has both WEFT_F32_STRICT and WEFT_TF32; pass one of them", call);
@@ -68,6 +67,13 @@ static weft_status check_how(weft_context *ctx, const char *call, unsigned how, 
                        accuracy == WEFT_TF32 ? "WEFT_TF32" : "WEFT_F32_STRICT",
                        weft_type_name(type));
     return WEFT_OK;
+}
+
+static weft_status check_how(weft_context *ctx, const char *call, unsigned how, wi_gemm_args *g) {
+    if (how & ~(unsigned)HOWS)
+        return wi_fail(ctx, WEFT_EARG, "%s: how is %u; combine the constants of weft/gemm.h with |",
+                       call, how);
+    return wi_gemm_check_accuracy(ctx, call, how, g->type, &g->accuracy);
 }
 
 /* *x as the type of the sums has it. */
@@ -84,12 +90,11 @@ static weft_status check_scalar(weft_context *ctx, const char *call, const char 
 weft_status wi_gemm_describe(weft_context *ctx, const char *call, unsigned how, wi_gemm_args *g) {
     weft_status status = check_types(ctx, call, g->type, g->out);
     if (status == WEFT_OK)
-        status = check_how(ctx, call, how, g->type);
+        status = check_how(ctx, call, how, g);
     if (status == WEFT_OK)
         status = check_scalar(ctx, call, "alpha", g->type, &g->alpha);
     if (status == WEFT_OK)
         status = check_scalar(ctx, call, "beta", g->type, &g->beta);
-    g->accuracy = how & WEFT_F32_STRICT ? WI_STRICT_F32 : how & WEFT_TF32 ? WI_TF32 : WI_FULL_F32;
     g->transposed_a = how & WEFT_TRANSPOSE_A;
     g->transposed_b = how & WEFT_TRANSPOSE_B;
     g->k = g->alpha == 0 ? 0 : g->k;

@@ -61,6 +61,11 @@ extern const wi_ladder wi_gemm_ladder;
  * The matrices stay as the call describes them, by rows or by columns. */
 weft_status wi_gemm_describe(weft_context *ctx, const char *call, unsigned how, wi_gemm_args *g);
 
+/* What WEFT_F32_STRICT and WEFT_TF32 in `how` say; refuses both at once, and either for other types
+ * than f32. */
+weft_status wi_gemm_check_accuracy(weft_context *ctx, const char *call, unsigned how,
+                                   weft_type type, wi_accuracy *to);
+
 /* What is stored by rows is the transpose of what is stored by columns, and the product of
  * transposed matrices is the transposed product of the two in the other order. A and B themselves
  * are the caller's to exchange. */

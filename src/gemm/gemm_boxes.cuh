@@ -116,17 +116,7 @@ struct wi_gemm_boxed_block {
         __syncthreads();
     }
 
-    /* A slot of the ring, and the parity of how often it has been used. */
-    struct turn {
-        int slot;
-        uint32_t parity;
-        __device__ void next() {
-            if (++slot == slots) {
-                slot = 0;
-                parity ^= 1;
-            }
-        }
-    };
+    using turn = wi_box_turn<slots>;
 
     /* The part of share number `share` that begins `done` steps behind the share's own beginning;
      * adds its steps to `done`, and makes that 0 at the share's end. */

@@ -8,6 +8,10 @@ enum {
     RESULT
 };
 
+enum {
+    HOWS = WEFT_TF32 | WEFT_F32_STRICT | WEFT_F32_WEIGHTS
+};
+
 static size_t or_one(size_t given) {
     return given ? given : 1;
 }
@@ -44,6 +48,20 @@ static weft_status check_channels(weft_context *ctx, const char *call, const wef
     return WEFT_OK;
 }
 
+static weft_status check_how(weft_context *ctx, const char *call, weft_type type, unsigned how) {
+    wi_accuracy accuracy;
+    if (how & ~(unsigned)HOWS)
+        return wi_fail(
+            ctx, WEFT_EARG,
+            "%s: how is %u; combine WEFT_TF32 or WEFT_F32_STRICT, and WEFT_F32_WEIGHTS, with |",
+            call, how);
+    if (how & WEFT_F32_WEIGHTS && type == WEFT_F64)
+        return wi_fail(ctx, WEFT_EARG,
+                       "%s: how has WEFT_F32_WEIGHTS, which is of f16 and bf16, and type is f64",
+                       call);
+    return wi_gemm_check_accuracy(ctx, call, how, type, &accuracy);
+}
+
 /* Checks everything but the arrays, and fills `out`. */
 static weft_status check(weft_context *ctx, const char *call, const weft_images *x,
                          const weft_conv *c, weft_images *out) {
@@ -60,6 +78,8 @@ static weft_status check(weft_context *ctx, const char *call, const weft_images 
         status = wi_window_check(ctx, call, &across);
     if (status == WEFT_OK)
         status = check_channels(ctx, call, x, c);
+    if (status == WEFT_OK)
+        status = check_how(ctx, call, x->type, c->how);
     if (status != WEFT_OK)
         return status;
     *out = (weft_images){x->type,
@@ -97,7 +117,7 @@ static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, vo
 }
 
 static wi_array weights_of(const char *name, const void *f, const wi_conv_args *a, unsigned use) {
-    return wi_elements(name, f, a->out.c * wi_conv_weights(a), a->in.type, use);
+    return wi_elements(name, f, a->out.c * wi_conv_weights(a), a->f_type, use);
 }
 
 static weft_status run_call(weft_context *ctx, const char *name, const weft_images *x,
@@ -107,7 +127,9 @@ static weft_status run_call(weft_context *ctx, const char *name, const weft_imag
     weft_status status = check(ctx, name, x, c, &a->out);
     if (status != WEFT_OK)
         return status;
+    status = wi_gemm_check_accuracy(ctx, name, c->how, x->type, &a->accuracy);
     a->in = *x;
+    a->f_type = a->pass == WI_CONV_WEIGHTS && c->how & WEFT_F32_WEIGHTS ? WEFT_F32 : x->type;
     a->groups = or_one(c->groups);
     a->kernel_h = c->kernel_h;
     a->kernel_w = c->kernel_w;

@@ -3,6 +3,7 @@
 #define WI_CONV_H
 
 #include "core/rows.h"
+#include "gemm/gemm.h"
 #include "nn/images.h"
 
 #ifdef __cplusplus
@@ -20,6 +21,8 @@ typedef enum wi_conv_pass {
 typedef struct wi_conv_args {
     wi_conv_pass pass;
     weft_images in, out;
+    weft_type f_type; /* of f: f32 for gradients of weights that are asked for so, else in.type */
+    wi_accuracy accuracy; /* of f32 */
     size_t groups, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w;
     void *x, *f, *y;
 } wi_conv_args;
@@ -58,8 +61,26 @@ static inline bool wi_conv_is_pointwise(const wi_conv_args *a) {
            a->pad_h == 0 && a->pad_w == 0;
 }
 
+/* Elements of the result. */
+static inline size_t wi_conv_results(const wi_conv_args *a) {
+    return a->pass == WI_CONV_FORWARD ? wi_image_elements(&a->out)
+           : a->pass == WI_CONV_DATA  ? wi_image_elements(&a->in)
+                                      : a->out.c * wi_conv_weights(a);
+}
+static inline void *wi_conv_result(const wi_conv_args *a) {
+    return a->pass == WI_CONV_FORWARD ? a->y : a->pass == WI_CONV_DATA ? a->x : a->f;
+}
+static inline size_t wi_conv_result_bytes(const wi_conv_args *a) {
+    return wi_conv_results(a) * weft_type_size(a->pass == WI_CONV_WEIGHTS ? a->f_type : a->in.type);
+}
+
 /* Makes what the call writes zero: on a cpu. */
 void wi_conv_clear(const wi_conv_args *a);
+
+/* A call on f16 or bf16 by a cpu's rung for f32: its arrays are widened, and the result is rounded.
+ */
+weft_status wi_conv_widened(weft_context *ctx, const wi_conv_args *args,
+                            weft_status (*run)(weft_context *ctx, const void *args));
 
 /* The rungs. */
 weft_status wi_conv_serial(weft_context *ctx, const void *args);
@@ -68,6 +89,8 @@ weft_status wi_conv_direct(weft_context *ctx, const void *args);
 weft_status wi_conv_unrolled(weft_context *ctx, const void *args);
 weft_status wi_conv_implicit(weft_context *ctx, const void *args);
 weft_status wi_conv_depthwise(weft_context *ctx, const void *args);
+weft_status wi_conv_tensor(weft_context *ctx, const void *args);
+weft_status wi_conv_ring(weft_context *ctx, const void *args);
 
 #ifdef __cplusplus
 }

@@ -21,9 +21,13 @@ wi_gemm_args wi_conv_product(const wi_conv_args *a, size_t image, size_t images,
     const size_t filters = wi_conv_filters(a), weights = wi_conv_weights(a);
     const size_t pixels = planes ? wi_conv_pixels(a) : images * wi_conv_pixels(a);
     void *const y = wi_conv_at(a, a->y, image * sy.n + group * filters * sy.c);
-    void *const f = wi_conv_at(a, a->f, group * filters * weights);
+    void *const f = (char *)a->f + group * filters * weights * weft_type_size(a->f_type);
     const size_t y_ld = planes ? pixels : a->out.c;
-    wi_gemm_args g = {.type = a->in.type, .out = a->in.type, .alpha = 1, .beta = beta};
+    wi_gemm_args g = {.type = a->in.type,
+                      .out = a->pass == WI_CONV_WEIGHTS ? a->f_type : a->in.type,
+                      .accuracy = a->accuracy,
+                      .alpha = 1,
+                      .beta = beta};
     if (a->pass == WI_CONV_WEIGHTS) {
         /* f' = columns y' of planes stored by rows, or columns' y */
         g.m = weights;

@@ -139,6 +139,8 @@ static job plan_of(weft_context *ctx, const wi_conv_args *a) {
 
 weft_status wi_conv_columns(weft_context *ctx, const void *args) {
     const wi_conv_args *const a = args;
+    if (wi_nn_is_half(a->in.type))
+        return wi_conv_widened(ctx, a, wi_conv_columns);
     if (wi_conv_flops(a) == 0) {
         wi_conv_clear(a);
         return WEFT_OK;

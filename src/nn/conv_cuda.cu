@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conv, the rungs direct, one thread for one result, and depthwise, for channels that are filtered
  * by themselves. */
-#include "cuda/types.cuh"
 #include "nn/conv_cuda.cuh"
 
 constexpr int threads = 256;
@@ -36,11 +35,12 @@ static __device__ position position_of(size_t i, bool planes, const wi_image_ste
 }
 
 template <class T>
-static __device__ T result_of(const wi_conv_sizes &z, const T *x, const T *f, position at) {
+static __device__ wi_compute<T> result_of(const wi_conv_sizes &z, const T *x, const T *f,
+                                          position at) {
     const int group = at.channel / z.filters;
     x += at.image * z.x.n + (size_t)(group * z.channels) * z.x.c;
     f += (size_t)at.channel * z.f.n;
-    T sum = 0;
+    wi_compute<T> sum = 0;
     for (int c = 0; c < z.channels; c++)
         for (int r = 0; r < z.kernel_h; r++) {
             const int row = at.row * z.stride_h - z.pad_h + r * z.dilation_h;
@@ -50,8 +50,10 @@ static __device__ T result_of(const wi_conv_sizes &z, const T *x, const T *f, po
                 const int column = at.column * z.stride_w - z.pad_w + s * z.dilation_w;
                 if (column >= 0 && column < z.width)
                     sum = wi_fma(
-                        f[(size_t)c * z.f.c + (size_t)r * z.f.h + (size_t)s * z.f.w],
-                        x[(size_t)c * z.x.c + (size_t)row * z.x.h + (size_t)column * z.x.w], sum);
+                        wi_load(f[(size_t)c * z.f.c + (size_t)r * z.f.h + (size_t)s * z.f.w]),
+                        wi_load(
+                            x[(size_t)c * z.x.c + (size_t)row * z.x.h + (size_t)column * z.x.w]),
+                        sum);
             }
         }
     return sum;
@@ -59,11 +61,12 @@ static __device__ T result_of(const wi_conv_sizes &z, const T *x, const T *f, po
 
 /* Of the windows, those that have the pixel at one of their weights. */
 template <class T>
-static __device__ T gradient_of(const wi_conv_sizes &z, const T *y, const T *f, position at) {
+static __device__ wi_compute<T> gradient_of(const wi_conv_sizes &z, const T *y, const T *f,
+                                            position at) {
     const int group = at.channel / z.channels, c = at.channel - group * z.channels;
     y += at.image * z.y.n + (size_t)(group * z.filters) * z.y.c;
     f += (size_t)(group * z.filters) * z.f.n + (size_t)c * z.f.c;
-    T sum = 0;
+    wi_compute<T> sum = 0;
     for (int k = 0; k < z.filters; k++)
         for (int r = 0; r < z.kernel_h; r++) {
             const int row = at.row + z.pad_h - r * z.dilation_h, p = row / z.stride_h;
@@ -73,8 +76,9 @@ static __device__ T gradient_of(const wi_conv_sizes &z, const T *y, const T *f, 
                 const int column = at.column + z.pad_w - s * z.dilation_w;
                 const int q = column / z.stride_w;
                 if (column >= 0 && q * z.stride_w == column && q < z.out_width)
-                    sum = wi_fma(f[(size_t)k * z.f.n + (size_t)r * z.f.h + (size_t)s * z.f.w],
-                                 y[(size_t)k * z.y.c + (size_t)p * z.y.h + (size_t)q * z.y.w], sum);
+                    sum = wi_fma(
+                        wi_load(f[(size_t)k * z.f.n + (size_t)r * z.f.h + (size_t)s * z.f.w]),
+                        wi_load(y[(size_t)k * z.y.c + (size_t)p * z.y.h + (size_t)q * z.y.w]), sum);
             }
         }
     return sum;
@@ -84,18 +88,18 @@ template <class T>
 static __global__ void direct_forward(wi_conv_sizes z, size_t n, const T *x, const T *f, T *y) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     if (i < n)
-        y[i] = result_of(z, x, f, position_of(i, z.planes, z.y, z.out_width));
+        y[i] = (T)result_of(z, x, f, position_of(i, z.planes, z.y, z.out_width));
 }
 
 template <class T>
 static __global__ void direct_data(wi_conv_sizes z, size_t n, T *x, const T *f, const T *y) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     if (i < n)
-        x[i] = gradient_of(z, y, f, position_of(i, z.planes, z.x, z.width));
+        x[i] = (T)gradient_of(z, y, f, position_of(i, z.planes, z.x, z.width));
 }
 
-template <class T>
-static __global__ void direct_weights(wi_conv_sizes z, size_t n, size_t images, const T *x, T *f,
+template <class T, class F>
+static __global__ void direct_weights(wi_conv_sizes z, size_t n, size_t images, const T *x, F *f,
                                       const T *y) {
     const size_t i = (size_t)blockIdx.x * threads + threadIdx.x;
     if (i >= n)
@@ -104,7 +108,7 @@ static __global__ void direct_weights(wi_conv_sizes z, size_t n, size_t images, 
     const int filter = (int)at.image, group = filter / z.filters;
     x += (size_t)(group * z.channels + at.channel) * z.x.c;
     y += (size_t)filter * z.y.c;
-    T sum = 0;
+    wi_compute<T> sum = 0;
     for (size_t image = 0; image < images; image++, x += z.x.n, y += z.y.n)
         for (int p = 0; p < z.out_height; p++) {
             const int row = p * z.stride_h - z.pad_h + at.row * z.dilation_h;
@@ -113,23 +117,17 @@ static __global__ void direct_weights(wi_conv_sizes z, size_t n, size_t images, 
             for (int q = 0; q < z.out_width; q++) {
                 const int column = q * z.stride_w - z.pad_w + at.column * z.dilation_w;
                 if (column >= 0 && column < z.width)
-                    sum = wi_fma(x[(size_t)row * z.x.h + (size_t)column * z.x.w],
-                                 y[(size_t)p * z.y.h + (size_t)q * z.y.w], sum);
+                    sum = wi_fma(wi_load(x[(size_t)row * z.x.h + (size_t)column * z.x.w]),
+                                 wi_load(y[(size_t)p * z.y.h + (size_t)q * z.y.w]), sum);
             }
         }
-    f[i] = sum;
+    f[i] = (F)sum;
 }
 
-static size_t results_of(const wi_conv_args *a) {
-    return a->pass == WI_CONV_FORWARD ? wi_image_elements(&a->out)
-           : a->pass == WI_CONV_DATA  ? wi_image_elements(&a->in)
-                                      : a->out.c * wi_conv_weights(a);
-}
-
-template <class T>
+template <class T, class F>
 static weft_status run_direct(weft_context *ctx, const wi_conv_args *a) {
     const wi_conv_sizes z = wi_conv_sizes_of(a);
-    const size_t n = results_of(a), blocks = wi_conv_pieces(n, threads);
+    const size_t n = wi_conv_results(a), blocks = wi_conv_pieces(n, threads);
     T *const x = (T *)a->x, *const f = (T *)a->f, *const y = (T *)a->y;
     const weft_status status = wi_conv_check_grid(ctx, blocks);
     if (status != WEFT_OK)
@@ -140,15 +138,28 @@ static weft_status run_direct(weft_context *ctx, const wi_conv_args *a) {
     case WI_CONV_DATA:
         return WEFT_LAUNCH(direct_data<T>, ctx, (unsigned)blocks, threads, 0, z, n, x, f, y);
     default:
-        return WEFT_LAUNCH(direct_weights<T>, ctx, (unsigned)blocks, threads, 0, z, n, a->in.n, x,
-                           f, y);
+        return WEFT_LAUNCH((direct_weights<T, F>), ctx, (unsigned)blocks, threads, 0, z, n, a->in.n,
+                           x, (F *)a->f, y);
     }
+}
+
+/* Calls f(tag of the type of images, tag of that of the result for weights). */
+template <class F>
+static weft_status with_types(const wi_conv_args *a, F f) {
+    return wi_with_float_type(a->in.type, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        if constexpr (sizeof(T) == 2)
+            if (a->f_type == WEFT_F32)
+                return f(tag, wi_tag<float>{});
+        return f(tag, tag);
+    });
 }
 
 weft_status wi_conv_direct(weft_context *ctx, const void *args) {
     const wi_conv_args *const a = (const wi_conv_args *)args;
-    return wi_conv_with_type(
-        a->in.type, [=](auto tag) { return run_direct<typename decltype(tag)::type>(ctx, a); });
+    return with_types(a, [=](auto tag, auto of_f) {
+        return run_direct<typename decltype(tag)::type, typename decltype(of_f)::type>(ctx, a);
+    });
 }
 
 /* ---- depthwise ---- */
@@ -156,42 +167,43 @@ weft_status wi_conv_direct(weft_context *ctx, const void *args) {
 /* What a thread adds to the weights from `first` on of its channel. */
 template <class T>
 static __device__ void add_pixels(const wi_conv_sizes &z, size_t pixels, int first, int count,
-                                  const T *x, const T *y, T sum[taps_at_once]) {
+                                  const T *x, const T *y, wi_compute<T> sum[taps_at_once]) {
     for (size_t i = threadIdx.x; i < pixels; i += threads) {
         const unsigned plane = (unsigned)(z.out_height * z.out_width);
         const size_t image = i / plane;
         const unsigned in_plane = (unsigned)(i - image * plane);
         const int p = (int)(in_plane / (unsigned)z.out_width);
         const int q = (int)(in_plane % (unsigned)z.out_width);
-        const T dy = y[image * z.y.n + (size_t)p * z.y.h + (size_t)q * z.y.w];
+        const wi_compute<T> dy = wi_load(y[image * z.y.n + (size_t)p * z.y.h + (size_t)q * z.y.w]);
 #pragma unroll
         for (int k = 0; k < taps_at_once; k++) {
             const int r = (first + k) / z.kernel_w, s = (first + k) % z.kernel_w;
             const int row = p * z.stride_h - z.pad_h + r * z.dilation_h;
             const int column = q * z.stride_w - z.pad_w + s * z.dilation_w;
             if (k < count && row >= 0 && row < z.height && column >= 0 && column < z.width)
-                sum[k] = wi_fma(x[image * z.x.n + (size_t)row * z.x.h + (size_t)column * z.x.w], dy,
-                                sum[k]);
+                sum[k] =
+                    wi_fma(wi_load(x[image * z.x.n + (size_t)row * z.x.h + (size_t)column * z.x.w]),
+                           dy, sum[k]);
         }
     }
 }
 
 /* A block makes up to nine weights of one channel. */
-template <class T>
+template <class T, class F>
 static __global__ void __launch_bounds__(threads)
-    depthwise_weights(wi_conv_sizes z, size_t images, int pieces, const T *x, T *f, const T *y) {
+    depthwise_weights(wi_conv_sizes z, size_t images, int pieces, const T *x, F *f, const T *y) {
     const size_t channel = blockIdx.x / (unsigned)pieces;
     const int first = (int)(blockIdx.x % (unsigned)pieces) * taps_at_once;
     const int rest = z.kernel_h * z.kernel_w - first;
     const int count = rest < taps_at_once ? rest : taps_at_once;
-    T sum[taps_at_once] = {};
+    wi_compute<T> sum[taps_at_once] = {};
     add_pixels(z, images * (size_t)z.out_height * (size_t)z.out_width, first, count,
                x + channel * z.x.c, y + channel * z.y.c, sum);
 #pragma unroll
     for (int k = 0; k < taps_at_once; k++) {
-        const T all = wi_conv_block_sum<threads>(sum[k]);
+        const wi_compute<T> all = wi_conv_block_sum<threads>(sum[k]);
         if (threadIdx.x == 0 && k < count)
-            f[channel * z.f.n + (size_t)(first + k)] = all;
+            f[channel * z.f.n + (size_t)(first + k)] = (F)all;
     }
 }
 
@@ -205,9 +217,10 @@ weft_status wi_conv_depthwise(weft_context *ctx, const void *args) {
     const weft_status status = wi_conv_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return wi_conv_with_type(a->in.type, [=](auto tag) {
+    return with_types(a, [=](auto tag, auto of_f) {
         using T = typename decltype(tag)::type;
-        return WEFT_LAUNCH(depthwise_weights<T>, ctx, (unsigned)blocks, threads, 0, z, a->in.n,
-                           (int)pieces, (const T *)a->x, (T *)a->f, (const T *)a->y);
+        using F = typename decltype(of_f)::type;
+        return WEFT_LAUNCH((depthwise_weights<T, F>), ctx, (unsigned)blocks, threads, 0, z, a->in.n,
+                           (int)pieces, (const T *)a->x, (F *)a->f, (const T *)a->y);
     });
 }

@@ -4,6 +4,7 @@
 #define WI_CONV_CUDA_CUH
 
 #include "cuda/bits.cuh"
+#include "cuda/floats.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "nn/conv.h"
@@ -52,6 +53,36 @@ inline weft_status wi_conv_check_grid(weft_context *ctx, size_t blocks) {
                    blocks);
 }
 
+/* Of one direction, the pixels first, first + stride ... of x: which weights they meet. */
+struct wi_conv_class {
+    int pixels, first_weight, weight_step, weights;
+    int first, unit; /* pixel i meets weight j at pixel i + first - j unit of y */
+};
+
+inline wi_conv_class wi_conv_class_of(size_t first, size_t extent, size_t stride, size_t dilation,
+                                      size_t kernel, size_t pad) {
+    const long long at = (long long)(first + pad), s = (long long)stride, d = (long long)dilation;
+    long long a = s, b = d;
+    while (b) {
+        const long long rest = a % b;
+        a = b;
+        b = rest;
+    }
+    const long long step = s / a;
+    wi_conv_class c = {};
+    c.pixels = (int)((extent - first + stride - 1) / stride);
+    c.weight_step = (int)step;
+    c.unit = (int)(d * step / s);
+    for (long long r = 0; r < step && r < (long long)kernel; r++)
+        if ((at - r * d) % s == 0) {
+            c.first_weight = (int)r;
+            c.weights = (int)(((long long)kernel - r + step - 1) / step);
+            c.first = (int)((at - r * d) / s);
+            break;
+        }
+    return c;
+}
+
 /* The sum over a block of whole warps, in thread 0; always in the same order. All threads call it.
  */
 template <int threads, class T>
@@ -68,12 +99,6 @@ __device__ inline T wi_conv_block_sum(T x) {
             sum += of_warps[warp];
     __syncthreads();
     return sum;
-}
-
-/* Calls f(wi_tag<T>{}) with float or double. */
-template <class F>
-weft_status wi_conv_with_type(weft_type type, F f) {
-    return type == WEFT_F32 ? f(wi_tag<float>{}) : f(wi_tag<double>{});
 }
 
 #endif

@@ -234,36 +234,6 @@ inline wi_conv_launch<T> wi_conv_over_x(const wi_conv_args *a) {
     return l;
 }
 
-/* Of one direction, the pixels first, first + stride ... of x: which weights they meet. */
-struct wi_conv_class {
-    int pixels, first_weight, weight_step, weights;
-    int first, unit; /* pixel i meets weight j at pixel i + first - j unit of y */
-};
-
-inline wi_conv_class wi_conv_class_of(size_t first, size_t extent, size_t stride, size_t dilation,
-                                      size_t kernel, size_t pad) {
-    const long long at = (long long)(first + pad), s = (long long)stride, d = (long long)dilation;
-    long long a = s, b = d;
-    while (b) {
-        const long long rest = a % b;
-        a = b;
-        b = rest;
-    }
-    const long long step = s / a;
-    wi_conv_class c = {};
-    c.pixels = (int)((extent - first + stride - 1) / stride);
-    c.weight_step = (int)step;
-    c.unit = (int)(d * step / s);
-    for (long long r = 0; r < step && r < (long long)kernel; r++)
-        if ((at - r * d) % s == 0) {
-            c.first_weight = (int)r;
-            c.weights = (int)(((long long)kernel - r + step - 1) / step);
-            c.first = (int)((at - r * d) / s);
-            break;
-        }
-    return c;
-}
-
 /* The gradient for the pixels of x at (down, across) and a stride on, and so on. */
 template <class T>
 inline wi_conv_launch<T> wi_conv_over_y(const wi_conv_args *a, size_t down, size_t across) {

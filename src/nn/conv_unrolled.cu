@@ -191,12 +191,14 @@ static weft_status move_pixels(weft_context *ctx, const wi_conv_args *a, size_t 
     u.group = group * wi_conv_channels(a) * u.z.x.c;
     u.planes = a->in.layout == WEFT_NCHW;
     u.elements = images * wi_conv_pixels(a) * wi_conv_weights(a);
-    return wi_conv_with_type(a->in.type, [&](auto tag) {
+    return wi_with_float_type(a->in.type, [&](auto tag) {
         using T = typename decltype(tag)::type;
-        if (a->pass != WI_CONV_DATA)
-            return launch_unfold(ctx, u, (const T *)a->x, (T *)columns);
-        const size_t n = images * (size_t)u.z.channels * a->in.h * a->in.w;
-        return launch_fold(ctx, u, n, (const T *)columns, (T *)a->x);
+        if constexpr (sizeof(T) > 2)
+            if (a->pass == WI_CONV_DATA) {
+                const size_t n = images * (size_t)u.z.channels * a->in.h * a->in.w;
+                return launch_fold(ctx, u, n, (const T *)columns, (T *)a->x);
+            }
+        return launch_unfold(ctx, u, (const T *)a->x, (T *)columns);
     });
 }
 
@@ -227,12 +229,8 @@ static weft_status run_all(weft_context *ctx, const wi_conv_args *a, size_t toge
 
 /* Nothing to multiply: zeros. */
 static weft_status clear(weft_context *ctx, const wi_conv_args *a) {
-    const size_t width = weft_type_size(a->in.type);
-    void *const to = a->pass == WI_CONV_FORWARD ? a->y : a->pass == WI_CONV_DATA ? a->x : a->f;
-    const size_t n = a->pass == WI_CONV_FORWARD ? wi_image_elements(&a->out)
-                     : a->pass == WI_CONV_DATA  ? wi_image_elements(&a->in)
-                                                : a->out.c * wi_conv_weights(a);
-    return wi_cuda(ctx, cudaMemsetAsync(to, 0, n * width, ctx->gpu->stream),
+    return wi_cuda(ctx,
+                   cudaMemsetAsync(wi_conv_result(a), 0, wi_conv_result_bytes(a), ctx->gpu->stream),
                    "cudaMemsetAsync: a result that is zero");
 }
 

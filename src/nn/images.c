@@ -2,6 +2,16 @@
 /* Checks of what describes images and windows. */
 #include "nn/images.h"
 
+#include "core/rows.h"
+
+weft_status wi_nn_check_type(weft_context *ctx, const char *call, weft_type type) {
+    const weft_status status = wi_check_type(ctx, call, type);
+    if (status != WEFT_OK || WI_TYPE(type) & WI_FLOATS)
+        return status;
+    return wi_fail(ctx, WEFT_EUNSUPPORTED, "%s: type is %s; there are f64, f32, f16 and bf16", call,
+                   weft_type_name(type));
+}
+
 static weft_status check_extents(weft_context *ctx, const char *call, const char *which,
                                  const weft_images *x) {
     const size_t extents[] = {x->c, x->h, x->w};
@@ -28,9 +38,7 @@ weft_status wi_images_check(weft_context *ctx, const char *call, const char *whi
                             const weft_images *x) {
     if (!x)
         return wi_fail(ctx, WEFT_EARG, "%s: %s is NULL; pass a weft_images", call, which);
-    if (wi_check_type(ctx, call, x->type) != WEFT_OK)
-        return WEFT_EARG;
-    const weft_status status = wi_check_wide_float(ctx, call, x->type);
+    const weft_status status = wi_nn_check_type(ctx, call, x->type);
     if (status != WEFT_OK)
         return status;
     if (x->layout != WEFT_NCHW && x->layout != WEFT_NHWC)

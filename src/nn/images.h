@@ -29,6 +29,19 @@ static inline size_t wi_image_elements(const weft_images *x) {
     return x->n * x->c * x->h * x->w;
 }
 
+/* Refuses what is no type of floats. */
+weft_status wi_nn_check_type(weft_context *ctx, const char *call, weft_type type);
+
+/* Is it f16 or bf16? */
+static inline bool wi_nn_is_half(weft_type type) {
+    return type == WEFT_F16 || type == WEFT_BF16;
+}
+
+/* Of sums and of numbers that stand for many pixels: f32 for f16 and bf16. */
+static inline weft_type wi_nn_wide_type(weft_type type) {
+    return wi_nn_is_half(type) ? WEFT_F32 : type;
+}
+
 /* Refuses a description that is NULL, has a type or layout that there is not, or images of more
  * than 2^31 - 1 elements, or more in all than memory can hold. `which` names it. */
 weft_status wi_images_check(weft_context *ctx, const char *call, const char *which,

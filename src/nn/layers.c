@@ -21,9 +21,7 @@ static wi_array in_place_of(wi_array array, int other) {
 }
 
 static weft_status check_type(weft_context *ctx, const char *call, weft_type type) {
-    if (wi_check_context(ctx) != WEFT_OK || wi_check_type(ctx, call, type) != WEFT_OK)
-        return WEFT_EARG;
-    return wi_check_wide_float(ctx, call, type);
+    return wi_check_context(ctx) != WEFT_OK ? WEFT_EARG : wi_nn_check_type(ctx, call, type);
 }
 
 static weft_status check_and_run(weft_context *ctx, wi_call *call, wi_layer_args *args) {
@@ -119,7 +117,8 @@ weft_status weft_cross_entropy_forward(weft_context *ctx, weft_type type, size_t
     const weft_status status = check_rows(ctx, name, type, n, classes);
     if (status != WEFT_OK)
         return status;
-    return cross_entropy(ctx, name, &args, x, label, wi_elements("loss", loss, n, type, WI_OUT));
+    return cross_entropy(ctx, name, &args, x, label,
+                         wi_elements("loss", loss, n, wi_nn_wide_type(type), WI_OUT));
 }
 
 weft_status weft_cross_entropy_backward(weft_context *ctx, weft_type type, size_t n, size_t classes,
@@ -165,8 +164,8 @@ weft_status weft_sgd_step(weft_context *ctx, const weft_sgd *sgd, weft_type type
     args.factor[2] = sgd->weight_decay;
     wi_call_begin(&call, name, 0, 0);
     wi_call_add(&call, wi_elements("gradient", gradient, n, type, WI_IN));
-    wi_call_add(&call, wi_elements("w", w, n, type, WI_IN | WI_OUT));
-    wi_call_add(&call, wi_elements("velocity", velocity, n, type,
+    wi_call_add(&call, wi_elements("w", w, n, wi_nn_wide_type(type), WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("velocity", velocity, n, wi_nn_wide_type(type),
                                    WI_IN | WI_OUT | (sgd->momentum == 0 ? WI_OPTIONAL : 0)));
     return check_and_run(ctx, &call, &args);
 }
@@ -210,8 +209,8 @@ weft_status weft_adam_step(weft_context *ctx, const weft_adam *adam, weft_type t
     args.second_power = 1 - pow(adam->beta2, (double)adam->step);
     wi_call_begin(&call, name, 0, 0);
     wi_call_add(&call, wi_elements("gradient", gradient, n, type, WI_IN));
-    wi_call_add(&call, wi_elements("w", w, n, type, WI_IN | WI_OUT));
-    wi_call_add(&call, wi_elements("first", first, n, type, WI_IN | WI_OUT));
-    wi_call_add(&call, wi_elements("second", second, n, type, WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("w", w, n, wi_nn_wide_type(type), WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("first", first, n, wi_nn_wide_type(type), WI_IN | WI_OUT));
+    wi_call_add(&call, wi_elements("second", second, n, wi_nn_wide_type(type), WI_IN | WI_OUT));
     return check_and_run(ctx, &call, &args);
 }

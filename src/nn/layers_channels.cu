@@ -32,11 +32,14 @@ struct channel_params {
     bool joined;
 };
 
-/* The arrays of a call, of one type. */
+/* The arrays of a call: pixels, and numbers of channels in the type they are computed in. */
 template <class T>
 struct channel_arrays {
-    const T *x, *scale, *shift, *mean, *dy;
-    T *y, *mean_out, *inverse, *running_mean, *running_variance, *dscale, *dshift;
+    using C = wi_compute<T>;
+    const T *x, *dy;
+    T *y;
+    const C *scale, *shift, *mean;
+    C *mean_out, *inverse, *running_mean, *running_variance, *dscale, *dshift;
 };
 
 /* The factors of a channel: y = (x - minus) times + plus, or dx = times dy + minus x + plus. */
@@ -49,22 +52,23 @@ struct channel_factors {
 template <summed What, class T>
 static __device__ void add(sums *s, const T *u, const T *v, double centre, size_t i) {
     if constexpr (What == SQUARES) {
-        const double x = (double)u[i] - centre;
+        const double x = (double)wi_load(u[i]) - centre;
         s->first += x;
         s->second = fma(x, x, s->second);
     } else {
-        const double x = (double)u[i];
+        const double x = (double)wi_load(u[i]);
         s->first += x;
         if constexpr (What == PRODUCTS)
-            s->second = fma(x, (double)v[i] - centre, s->second);
+            s->second = fma(x, (double)wi_load(v[i]) - centre, s->second);
     }
 }
 
 /* What the sums of squares are taken around: any pixel of the channel. */
 template <summed What, class T>
-static __device__ double centre_of(const channel_params &p, const T *u, const T *mean, unsigned c) {
+static __device__ double centre_of(const channel_params &p, const T *u, const wi_compute<T> *mean,
+                                   unsigned c) {
     if constexpr (What == SQUARES)
-        return (double)u[p.planes ? (size_t)c * p.plane : c];
+        return (double)wi_load(u[p.planes ? (size_t)c * p.plane : c]);
     else
         return What == PRODUCTS ? (double)mean[c] : 0;
 }
@@ -89,7 +93,7 @@ static __device__ sums sum_of_block(sums s) {
 /* Planes: a block sums a channel of some images, a warp of one image at a time. */
 template <summed What, class T>
 static __global__ void __launch_bounds__(threads)
-    sum_planes(channel_params p, const T *u, const T *v, const T *mean, sums *to) {
+    sum_planes(channel_params p, const T *u, const T *v, const wi_compute<T> *mean, sums *to) {
     constexpr int unrolled = 8;
     const unsigned c = blockIdx.x / p.parts, part = blockIdx.x % p.parts, lane = threadIdx.x % 32;
     const double centre = centre_of<What>(p, u, mean, c);
@@ -118,7 +122,7 @@ static __global__ void __launch_bounds__(threads)
 /* Channels side by side: a block sums 32 of them over some pixels. */
 template <summed What, class T>
 static __global__ void __launch_bounds__(threads)
-    sum_pixels(channel_params p, const T *u, const T *v, const T *mean, sums *to) {
+    sum_pixels(channel_params p, const T *u, const T *v, const wi_compute<T> *mean, sums *to) {
     constexpr int unrolled = 4;
     WEFT_SHARED(sums, of_warps, [warps][32]);
     const unsigned part = blockIdx.x % p.parts, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -151,27 +155,29 @@ static __global__ void __launch_bounds__(threads)
 template <class T>
 static __device__ channel_factors statistics_of(const channel_params &p, const channel_arrays<T> &a,
                                                 unsigned c, sums s) {
+    using C = wi_compute<T>;
     const double m = (double)p.images * p.plane;
     const double centre = centre_of<SQUARES>(p, a.x, a.mean, c), spread = s.first * s.first / m;
     const double variance = (s.second > spread ? s.second - spread : 0) / m;
     const double root = 1 / sqrt(variance + p.epsilon), middle = centre + s.first / m;
-    a.mean_out[c] = (T)middle;
-    a.inverse[c] = (T)root;
+    a.mean_out[c] = (C)middle;
+    a.inverse[c] = (C)root;
     if (a.running_mean) {
         const double unbiased = m > 1 ? variance * (m / (m - 1)) : variance, rest = 1 - p.momentum;
-        a.running_mean[c] = (T)(rest * (double)a.running_mean[c] + p.momentum * middle);
-        a.running_variance[c] = (T)(rest * (double)a.running_variance[c] + p.momentum * unbiased);
+        a.running_mean[c] = (C)(rest * (double)a.running_mean[c] + p.momentum * middle);
+        a.running_variance[c] = (C)(rest * (double)a.running_variance[c] + p.momentum * unbiased);
     }
-    return {(double)(T)middle, root * (double)a.scale[c], (double)a.shift[c]};
+    return {(double)(C)middle, root * (double)a.scale[c], (double)a.shift[c]};
 }
 
 template <class T>
 static __device__ channel_factors gradients_of(const channel_params &p, const channel_arrays<T> &a,
                                                unsigned c, sums s) {
+    using C = wi_compute<T>;
     const double m = (double)p.images * p.plane, root = (double)a.inverse[c];
     const double by_z = s.second * root, whole = (double)a.scale[c] * root;
-    a.dshift[c] = (T)s.first;
-    a.dscale[c] = (T)by_z;
+    a.dshift[c] = (C)s.first;
+    a.dscale[c] = (C)by_z;
     const double of_x = m > 0 ? -whole * by_z * root / m : 0;
     return {of_x, whole, m > 0 ? -whole * s.first / m - of_x * (double)a.mean[c] : 0};
 }
@@ -188,7 +194,7 @@ static __global__ void __launch_bounds__(threads)
         s.second += parts[(size_t)c * p.parts + part].second;
     }
     if (p.layer == WI_LAYER_BIAS_BACK)
-        a.dshift[c] = (T)s.first;
+        a.dshift[c] = (wi_compute<T>)s.first;
     else if (p.layer == WI_LAYER_NORM)
         factors[c] = statistics_of(p, a, c, s);
     else
@@ -199,17 +205,19 @@ static __global__ void __launch_bounds__(threads)
 
 /* What an element becomes. Inference has its factors in the arrays of the call. */
 template <wi_layer Layer, class T>
-static __device__ T made_of(const channel_params &p, const channel_arrays<T> &a,
-                            const channel_factors *factors, T x, T dy, unsigned c) {
+static __device__ wi_compute<T> made_of(const channel_params &p, const channel_arrays<T> &a,
+                                        const channel_factors *factors, wi_compute<T> x,
+                                        wi_compute<T> dy, unsigned c) {
+    using C = wi_compute<T>;
     if constexpr (Layer == WI_LAYER_BIAS)
         return x + a.shift[c];
     else if constexpr (Layer == WI_LAYER_NORM_INFERENCE) {
-        const T times = (T)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon));
+        const C times = (C)((double)a.scale[c] / sqrt((double)a.inverse[c] + p.epsilon));
         return (x - a.mean[c]) * times + a.shift[c];
     } else if constexpr (Layer == WI_LAYER_NORM)
-        return (x - (T)factors[c].minus) * (T)factors[c].times + (T)factors[c].plus;
+        return (x - (C)factors[c].minus) * (C)factors[c].times + (C)factors[c].plus;
     else
-        return (T)(factors[c].times * (double)dy + factors[c].minus * (double)x + factors[c].plus);
+        return (C)(factors[c].times * (double)dy + factors[c].minus * (double)x + factors[c].plus);
 }
 
 /* A thread takes 16 bytes at a time if these are of one line, planes or channels: p.joined. */
@@ -222,8 +230,8 @@ static __global__ void __launch_bounds__(threads, 4)
     constexpr bool reads_dy = Layer == WI_LAYER_NORM_BACK;
     if (!p.joined) {
         wi_layer_each_of(n, [&](size_t i) {
-            a.y[i] = made_of<Layer>(p, a, factors, a.x[i], reads_dy ? a.dy[i] : (T)0,
-                                    p.finder.of(i).channel);
+            a.y[i] = (T)made_of<Layer>(p, a, factors, wi_load(a.x[i]),
+                                       reads_dy ? wi_load(a.dy[i]) : 0, p.finder.of(i).channel);
         });
         return;
     }
@@ -235,8 +243,8 @@ static __global__ void __launch_bounds__(threads, 4)
         vector y;
 #pragma unroll
         for (int v = 0; v < vector::count; v++)
-            y.at[v] =
-                made_of<Layer>(p, a, factors, x.at[v], dy.at[v], p.planes ? c : c + (unsigned)v);
+            y.at[v] = (T)made_of<Layer>(p, a, factors, wi_load(x.at[v]), wi_load(dy.at[v]),
+                                        p.planes ? c : c + (unsigned)v);
         *(vector *)(a.y + i) = y;
     });
 }
@@ -245,7 +253,7 @@ static __global__ void __launch_bounds__(threads, 4)
 
 template <summed What, class T>
 static weft_status sum_channels(weft_context *ctx, const channel_params &p, const T *u, const T *v,
-                                const T *mean, sums *to) {
+                                const wi_compute<T> *mean, sums *to) {
     const size_t across = p.planes ? p.channels : wi_layer_pieces(p.channels, 32);
     const size_t blocks = across * p.parts;
     const weft_status status = wi_layer_check_grid(ctx, blocks);
@@ -270,24 +278,25 @@ static unsigned parts_of(const weft_context *ctx, const channel_params &p) {
 
 template <class T>
 static channel_arrays<T> arrays_of(const wi_layer_args *a) {
-    T *p[WI_LAYER_ARRAYS];
+    using C = wi_compute<T>;
+    C *p[WI_LAYER_ARRAYS];
     channel_arrays<T> r = {};
     for (int k = 0; k < WI_LAYER_ARRAYS; k++)
-        p[k] = (T *)a->array[k];
-    r.x = p[0];
+        p[k] = (C *)a->array[k];
+    r.x = (const T *)a->array[0];
     r.scale = p[1];
     r.shift = p[2];
     switch (a->layer) {
     case WI_LAYER_BIAS:
         r.shift = p[1];
-        r.y = p[2];
+        r.y = (T *)a->array[2];
         break;
     case WI_LAYER_BIAS_BACK:
-        r.dy = p[0];
+        r.dy = r.x;
         r.dshift = p[1];
         break;
     case WI_LAYER_NORM:
-        r.y = p[3];
+        r.y = (T *)a->array[3];
         r.mean = r.mean_out = p[4];
         r.inverse = p[5];
         r.running_mean = p[6];
@@ -296,13 +305,13 @@ static channel_arrays<T> arrays_of(const wi_layer_args *a) {
     case WI_LAYER_NORM_INFERENCE:
         r.mean = p[3];
         r.inverse = p[4];
-        r.y = p[5];
+        r.y = (T *)a->array[5];
         break;
     default:
         r.mean = p[2];
         r.inverse = p[3];
-        r.dy = p[4];
-        r.y = p[5];
+        r.dy = (const T *)a->array[4];
+        r.y = (T *)a->array[5];
         r.dscale = p[6];
         r.dshift = p[7];
     }
@@ -373,7 +382,7 @@ weft_status wi_layers_channels(weft_context *ctx, const wi_layer_args *a) {
     p.momentum = a->factor[1];
     p.parts = parts_of(ctx, p);
     p.finder = wi_layer_finder(p.planes, a->n, p.channels, p.plane);
-    return wi_layer_with_type(a->type, [&](auto tag) {
+    return wi_with_float_type(a->type, [&](auto tag) {
         using T = typename decltype(tag)::type;
         const channel_arrays<T> arrays = arrays_of<T>(a);
         if (p.layer == WI_LAYER_BIAS || p.layer == WI_LAYER_NORM_INFERENCE)

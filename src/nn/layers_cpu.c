@@ -4,17 +4,29 @@
 #include <math.h>
 
 #include "cpu/team.h"
+#include "nn/widen.h"
 
 #define WI_PIXELS_INLINE static inline
 #include "nn/layers_pixels.h"
 
 #define INLINE static inline
-#define NAME(f) f##_f32
+#define SAMPLE(f) f##_f32
 #define REAL float
+#include "nn/layers_samples.inc"
+#define NAME(f) f##_f32
+#define STORED float
+#define LOAD(v) (v)
 #include "nn/layers_pixels.inc"
-#define NAME(f) f##_f64
+#undef SAMPLE
+#undef REAL
+#define SAMPLE(f) f##_f64
 #define REAL double
+#include "nn/layers_samples.inc"
+#define NAME(f) f##_f64
+#define STORED double
+#define LOAD(v) (v)
 #include "nn/layers_pixels.inc"
+#undef REAL
 
 #define NAME(f) f##_f32
 #define REAL float
@@ -140,8 +152,7 @@ static size_t sampled_lines(const wi_layer_args *a) {
     return a->in.n * height * (a->in.layout == WEFT_NCHW ? a->in.c : 1);
 }
 
-weft_status wi_layers_loops(weft_context *ctx, const void *args) {
-    const wi_layer_args *const a = args;
+static weft_status run_wide(weft_context *ctx, const wi_layer_args *a) {
     const job j = {.args = a};
     switch (a->layer) {
     case WI_LAYER_POOL:
@@ -164,4 +175,60 @@ weft_status wi_layers_loops(weft_context *ctx, const void *args) {
         share(ctx, j, a->n, do_elements);
         return WEFT_OK;
     }
+}
+
+/* ---- f16 and bf16: as f32 ---- */
+
+/* Arrays of the type of the images or elements; all others are wider. */
+typedef struct narrow_array {
+    int index;
+    unsigned use;
+    bool is_y; /* of pooling and up-sampling: as many elements as y has */
+} narrow_array;
+
+enum {
+    MOST_NARROW = 3
+};
+
+/* By layer. */
+static const narrow_array narrow_arrays[][MOST_NARROW] = {
+    [WI_LAYER_POOL] = {{0, WI_IN, false}, {1, WI_OUT, true}},
+    [WI_LAYER_POOL_BACK] = {{0, WI_IN, false}, {1, WI_IN, true}, {2, WI_OUT, false}},
+    [WI_LAYER_UPSAMPLE] = {{0, WI_IN, false}, {1, WI_OUT, true}},
+    [WI_LAYER_UPSAMPLE_BACK] = {{0, WI_IN, true}, {1, WI_OUT, false}},
+    [WI_LAYER_BIAS] = {{0, WI_IN, false}, {2, WI_OUT, false}},
+    [WI_LAYER_BIAS_BACK] = {{0, WI_IN, false}},
+    [WI_LAYER_ACTIVATION] = {{0, WI_IN, false}, {1, WI_OUT, false}},
+    [WI_LAYER_ACTIVATION_BACK] = {{0, WI_IN, false}, {1, WI_IN, false}, {2, WI_OUT, false}},
+    [WI_LAYER_SOFTMAX] = {{0, WI_IN, false}, {1, WI_OUT, false}},
+    [WI_LAYER_LOSS] = {{0, WI_IN, false}},
+    [WI_LAYER_LOSS_BACK] = {{0, WI_IN, false}, {2, WI_OUT, false}},
+    [WI_LAYER_NORM] = {{0, WI_IN, false}, {3, WI_OUT, false}},
+    [WI_LAYER_NORM_INFERENCE] = {{0, WI_IN, false}, {5, WI_OUT, false}},
+    [WI_LAYER_NORM_BACK] = {{0, WI_IN, false}, {4, WI_IN, false}, {5, WI_OUT, false}},
+    [WI_LAYER_SGD] = {{0, WI_IN, false}},
+    [WI_LAYER_ADAM] = {{0, WI_IN, false}},
+};
+
+static size_t elements_of(const wi_layer_args *a, bool is_y) {
+    const wi_sampling *const z = &a->sampling;
+    if (a->layer > WI_LAYER_UPSAMPLE_BACK)
+        return a->n * (a->classes ? a->classes : 1);
+    return is_y ? a->in.n * a->in.c * (size_t)z->out_height * (size_t)z->out_width
+                : wi_image_elements(&a->in);
+}
+
+weft_status wi_layers_loops(weft_context *ctx, const void *args) {
+    wi_layer_args a = *(const wi_layer_args *)args;
+    wi_widening w = {.type = a.type};
+    if (!wi_nn_is_half(a.type))
+        return run_wide(ctx, &a);
+    for (int k = 0; k < MOST_NARROW; k++) {
+        const narrow_array *const n = &narrow_arrays[a.layer][k];
+        if (n->use)
+            wi_widening_add(&w, &a.array[n->index], elements_of(&a, n->is_y), n->use);
+    }
+    a.type = a.in.type = WEFT_F32;
+    const weft_status status = wi_widening_begin(ctx, &w);
+    return status == WEFT_OK ? wi_widening_end(ctx, &w, run_wide(ctx, &a)) : status;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rung streams of the layers: activations and steps, element by element; softmax and
  * cross-entropy, a warp for a row; and which file does which layer. */
-#include "cuda/memory.cuh"
-#include "nn/layers_cuda.cuh"
+#include "nn/layers_walk.cuh"
 
 constexpr int threads = wi_layer_threads;
 
@@ -87,58 +86,65 @@ struct adam_step {
     }
 };
 
-/* Arrays that are read, and written. */
-template <class T>
+/* Arrays that are read, and written: the first that is read of type G, the others of T. */
+template <class G, class T>
 struct element_arrays {
-    const T *in[most_arrays];
+    const G *first;
+    const T *in[most_arrays - 1];
     T *out[most_arrays];
 };
 
 } // namespace
 
-constexpr int rounds = 2; /* of 16 bytes, of each array, that a thread takes at a time */
+constexpr int rounds = 2; /* of 16 bytes, of the widest arrays, that a thread takes at a time */
 
-/* Elements i and on, as many as a vector has; 0 behind the last. */
-template <class T>
-static __device__ wi_vector<T> load(const T *x, size_t i, size_t n, bool aligned) {
-    wi_vector<T> v;
-    if (aligned && i + v.count <= n)
-        return *(const wi_vector<T> *)(x + i);
+/* Elements i and on, as many as a vector of T has; 0 behind the last. */
+template <int width, class T>
+static __device__ wi_wide_pack<T, width> load(const T *x, size_t i, size_t n, bool aligned) {
+    if (aligned && i + width <= n)
+        return wi_pack_load<T, width>(x + i);
+    wi_wide_pack<T, width> v;
 #pragma unroll
-    for (int e = 0; e < v.count; e++)
-        v.at[e] = i + (size_t)e < n ? x[i + (size_t)e] : 0;
+    for (int e = 0; e < width; e++)
+        v.at[e] = i + (size_t)e < n ? wi_load(x[i + (size_t)e]) : 0;
     return v;
 }
 
-template <class T>
-static __device__ void store(T *y, size_t i, size_t n, bool aligned, const wi_vector<T> &v) {
-    if (aligned && i + v.count <= n)
-        *(wi_vector<T> *)(y + i) = v;
+template <int width, class T>
+static __device__ void store(T *y, size_t i, size_t n, bool aligned,
+                             const wi_wide_pack<T, width> &v) {
+    if (aligned && i + width <= n)
+        wi_pack_store<T, width>(y + i, v);
     else
 #pragma unroll
-        for (int e = 0; e < v.count; e++)
+        for (int e = 0; e < width; e++)
             if (i + (size_t)e < n)
-                y[i + (size_t)e] = v.at[e];
+                y[i + (size_t)e] = (T)v.at[e];
 }
 
 /* Each thread reads all that it takes, and then writes: arrays may be in place. */
-template <class T, class Work>
+template <class G, class T, class Work>
 static __global__ void __launch_bounds__(threads, 4)
-    each_element(size_t n, const __grid_constant__ element_arrays<T> a, Work work, bool aligned) {
+    each_element(size_t n, const __grid_constant__ element_arrays<G, T> a, Work work,
+                 bool aligned) {
+    using C = wi_compute<T>;
     constexpr int width = wi_vector<T>::count;
     const size_t first = ((size_t)blockIdx.x * rounds * threads + threadIdx.x) * width;
-    wi_vector<T> in[rounds][Work::inputs];
-#pragma unroll
-    for (int r = 0; r < rounds; r++)
-#pragma unroll
-        for (int k = 0; k < Work::inputs; k++)
-            in[r][k] = load(a.in[k], first + (size_t)(r * threads * width), n, aligned);
+    wi_wide_pack<T, width> in[rounds][Work::inputs];
 #pragma unroll
     for (int r = 0; r < rounds; r++) {
-        wi_vector<T> out[Work::outputs];
+        const size_t at = first + (size_t)(r * threads * width);
+        in[r][0] = load<width>(a.first, at, n, aligned);
+#pragma unroll
+        for (int k = 1; k < Work::inputs; k++)
+            in[r][k] = load<width>(a.in[k - 1], at, n, aligned);
+    }
+#pragma unroll
+    for (int r = 0; r < rounds; r++) {
+        wi_wide_pack<T, width> out[Work::outputs];
 #pragma unroll
         for (int v = 0; v < width; v++) {
-            T from[Work::inputs], to[Work::outputs];
+            C from[Work::inputs], to[Work::outputs];
 #pragma unroll
             for (int k = 0; k < Work::inputs; k++)
                 from[k] = in[r][k].at[v];
@@ -149,23 +155,23 @@ static __global__ void __launch_bounds__(threads, 4)
         }
 #pragma unroll
         for (int k = 0; k < Work::outputs; k++)
-            store(a.out[k], first + (size_t)(r * threads * width), n, aligned, out[k]);
+            store<width>(a.out[k], first + (size_t)(r * threads * width), n, aligned, out[k]);
     }
 }
 
-template <class T, class Work>
-static weft_status run_elements(weft_context *ctx, size_t n, const element_arrays<T> &a,
+template <class G, class T, class Work>
+static weft_status run_elements(weft_context *ctx, size_t n, const element_arrays<G, T> &a,
                                 const Work &work) {
     const size_t blocks = wi_layer_pieces(n, rounds * threads * (size_t)wi_vector<T>::count);
-    bool aligned = true;
-    for (int k = 0; k < Work::inputs; k++)
-        aligned = aligned && wi_is_aligned(a.in[k]);
+    bool aligned = wi_is_aligned(a.first);
+    for (int k = 1; k < Work::inputs; k++)
+        aligned = aligned && wi_is_aligned(a.in[k - 1]);
     for (int k = 0; k < Work::outputs; k++)
         aligned = aligned && wi_is_aligned(a.out[k]);
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
-    return WEFT_LAUNCH((each_element<T, Work>), ctx, (unsigned)blocks, threads, 0, n, a, work,
+    return WEFT_LAUNCH((each_element<G, T, Work>), ctx, (unsigned)blocks, threads, 0, n, a, work,
                        aligned);
 }
 
@@ -175,34 +181,37 @@ static weft_status run_elements(weft_context *ctx, size_t n, const element_array
 template <class T>
 static __global__ void __launch_bounds__(threads)
     rows_of_classes(wi_layer layer, size_t n, size_t classes, double scale, const T *x,
-                    const int32_t *labels, T *to) {
+                    const int32_t *labels, T *to, wi_compute<T> *loss) {
+    using C = wi_compute<T>;
     const size_t row = (size_t)blockIdx.x * (threads / 32) + threadIdx.x / 32;
     const size_t lane = threadIdx.x % 32;
     if (row >= n)
         return;
     x += row * classes;
-    T most = x[0];
+    C most = wi_load(x[0]);
     for (size_t k = lane; k < classes; k += 32)
-        most = x[k] > most ? x[k] : most;
-    most = wi_warp_reduce(most, [](T a, T b) { return b > a ? b : a; });
+        most = wi_load(x[k]) > most ? wi_load(x[k]) : most;
+    most = wi_warp_reduce(most, [](C a, C b) { return b > a ? b : a; });
     double sum = 0;
     for (size_t k = lane; k < classes; k += 32)
-        sum += (double)exp_of(x[k] - most);
+        sum += (double)exp_of(wi_load(x[k]) - most);
     sum = wi_warp_reduce(sum, [](double a, double b) { return a + b; });
     const int32_t label = layer == WI_LAYER_SOFTMAX ? 0 : labels[row];
     const bool is_label = label >= 0 && (size_t)label < classes;
     if (layer == WI_LAYER_LOSS) {
         if (lane == 0)
-            to[row] = is_label ? (T)(log(sum) - ((double)x[label] - (double)most)) : (T)NAN;
+            loss[row] =
+                is_label ? (C)(log(sum) - ((double)wi_load(x[label]) - (double)most)) : (C)NAN;
         return;
     }
     to += row * classes;
+    __syncwarp(); /* in place: all lanes have read the first element */
     for (size_t k = lane; k < classes; k += 32) {
-        const double share = (double)exp_of(x[k] - most) / sum;
+        const double share = (double)exp_of(wi_load(x[k]) - most) / sum;
         if (layer == WI_LAYER_SOFTMAX)
-            to[k] = (T)share;
+            to[k] = (T)(C)share;
         else
-            to[k] = is_label ? (T)(scale * (share - (k == (size_t)label))) : (T)NAN;
+            to[k] = (T)(is_label ? (C)(scale * (share - (k == (size_t)label))) : (C)NAN);
     }
 }
 
@@ -212,51 +221,54 @@ static weft_status run_rows(weft_context *ctx, const wi_layer_args *a) {
     const weft_status status = wi_layer_check_grid(ctx, blocks);
     if (status != WEFT_OK)
         return status;
+    void *const to = a->array[a->layer == WI_LAYER_SOFTMAX ? 1 : 2];
     return WEFT_LAUNCH(rows_of_classes<T>, ctx, (unsigned)blocks, threads, 0, a->layer, a->n,
                        a->classes, a->factor[0], (const T *)a->array[0],
-                       (const int32_t *)a->array[1],
-                       (T *)a->array[a->layer == WI_LAYER_SOFTMAX ? 1 : 2]);
+                       (const int32_t *)a->array[1], (T *)to, (wi_compute<T> *)to);
 }
 
-template <class T>
+/* Of gradients of type G; weights and what is kept of them are of type T. */
+template <class G, class T>
 static weft_status run_steps(weft_context *ctx, const wi_layer_args *a) {
-    T *const gradient = (T *)a->array[0], *const w = (T *)a->array[1];
+    const G *const gradient = (const G *)a->array[0];
+    T *const w = (T *)a->array[1];
     T *const first = (T *)a->array[2], *const second = (T *)a->array[3];
     const double *const f = a->factor;
     if (a->layer == WI_LAYER_SGD && !first)
-        return run_elements(ctx, a->n, element_arrays<T>{{gradient, w}, {w}},
+        return run_elements(ctx, a->n, element_arrays<G, T>{gradient, {w}, {w}},
                             plain_step<T>{(T)f[0], (T)f[2]});
     if (a->layer == WI_LAYER_SGD)
-        return run_elements(ctx, a->n, element_arrays<T>{{gradient, w, first}, {w, first}},
+        return run_elements(ctx, a->n, element_arrays<G, T>{gradient, {w, first}, {w, first}},
                             sgd_step<T>{(T)f[0], (T)f[1], (T)f[2]});
     const adam_step<T> step = {
         (T)f[WI_ADAM_RATE],    (T)f[WI_ADAM_DECAY],       (T)f[WI_ADAM_BETA1],
         (T)f[WI_ADAM_BETA2],   (T)(1 - f[WI_ADAM_BETA1]), (T)(1 - f[WI_ADAM_BETA2]),
         (T)f[WI_ADAM_EPSILON], (T)a->first_power,         (T)a->second_power};
-    return run_elements(ctx, a->n,
-                        element_arrays<T>{{gradient, w, first, second}, {w, first, second}}, step);
+    return run_elements(
+        ctx, a->n, element_arrays<G, T>{gradient, {w, first, second}, {w, first, second}}, step);
 }
 
 template <class T>
 static weft_status run(weft_context *ctx, const wi_layer_args *a) {
+    using C = wi_compute<T>;
     T *const first = (T *)a->array[0], *const second = (T *)a->array[1];
     switch (a->layer) {
     case WI_LAYER_ACTIVATION:
-        return run_elements(ctx, a->n, element_arrays<T>{{first}, {second}},
-                            activation<T>{a->kind});
+        return run_elements(ctx, a->n, element_arrays<T, T>{first, {}, {second}},
+                            activation<C>{a->kind});
     case WI_LAYER_ACTIVATION_BACK:
-        return run_elements(ctx, a->n, element_arrays<T>{{first, second}, {(T *)a->array[2]}},
-                            activation_back<T>{a->kind});
+        return run_elements(ctx, a->n, element_arrays<T, T>{first, {second}, {(T *)a->array[2]}},
+                            activation_back<C>{a->kind});
     case WI_LAYER_SGD:
     case WI_LAYER_ADAM:
-        return run_steps<T>(ctx, a);
+        return run_steps<T, C>(ctx, a);
     default:
         return run_rows<T>(ctx, a);
     }
 }
 
 weft_status wi_layers_elements(weft_context *ctx, const wi_layer_args *a) {
-    return wi_layer_with_type(a->type,
+    return wi_with_float_type(a->type,
                               [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
 }
 

@@ -4,6 +4,7 @@
 #define WI_LAYERS_CUDA_CUH
 
 #include "cuda/bits.cuh"
+#include "cuda/floats.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/warp.cuh"
 #include "nn/divisor.cuh"
@@ -52,12 +53,6 @@ struct wi_layer_finder {
         return at;
     }
 };
-
-/* Calls f(wi_tag<T>{}) with float or double. */
-template <class F>
-weft_status wi_layer_with_type(weft_type type, F f) {
-    return type == WEFT_F32 ? f(wi_tag<float>{}) : f(wi_tag<double>{});
-}
 
 /* Calls f(i) for this thread's elements of n. */
 template <int unrolled = wi_layer_each, class F>

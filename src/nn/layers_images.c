@@ -206,7 +206,7 @@ weft_status weft_upsample_backward(weft_context *ctx, const weft_images *x, weft
 /* ---- biases ---- */
 
 static wi_array channels_of(const char *name, const void *p, const weft_images *x, unsigned use) {
-    return wi_elements(name, p, x->c, x->type, use);
+    return wi_elements(name, p, x->c, wi_nn_wide_type(x->type), use);
 }
 
 weft_status weft_bias_forward(weft_context *ctx, const weft_images *x, const void *x_data,

@@ -2,22 +2,18 @@
 /* The rungs of the layers beside convolutions: one for each kind of place. */
 #include "nn/layers.h"
 
-enum {
-    WIDE_FLOATS = WI_TYPE(WEFT_F32) | WI_TYPE(WEFT_F64)
-};
-
 static const wi_row rows[] = {
     {.name = "loops",
      .what = "loops over rows of pixels, which threads share",
      .kinds = WI_ON_CPU,
-     .types = WIDE_FLOATS,
+     .types = WI_FLOATS,
      .seconds = wi_no_rival,
      .run = wi_layers_loops},
 #ifdef WEFT_CUDA
     {.name = "streams",
      .what = "one pass over memory, of sums two",
      .kinds = WI_ON_CUDA,
-     .types = WIDE_FLOATS,
+     .types = WI_FLOATS,
      .seconds = wi_no_rival,
      .run = wi_layers_streams},
 #endif

@@ -8,11 +8,27 @@
 #include "nn/layers_pixels.h"
 
 #define INLINE static __host__ __device__ inline
-#define NAME(f) f
+#define SAMPLE(f) f
 #define REAL float
+#include "nn/layers_samples.inc"
+#define NAME(f) f
+#define STORED float
+#define LOAD(v) (v)
 #include "nn/layers_pixels.inc"
 #define NAME(f) f
+#define STORED __half
+#define LOAD(v) ((float)(v))
+#include "nn/layers_pixels.inc"
+#define NAME(f) f
+#define STORED __nv_bfloat16
+#define LOAD(v) ((float)(v))
+#include "nn/layers_pixels.inc"
+#undef REAL
 #define REAL double
+#include "nn/layers_samples.inc"
+#define NAME(f) f
+#define STORED double
+#define LOAD(v) (v)
 #include "nn/layers_pixels.inc"
 
 namespace {
@@ -36,13 +52,13 @@ static __global__ void __launch_bounds__(wi_layer_threads, 4)
         const T *const of_x = x + (at.image * p.z.x.n + at.channel * p.z.x.c);
         const T *const of_y = dy + (at.image * p.z.y.n + at.channel * p.z.y.c);
         if constexpr (Layer == WI_LAYER_POOL)
-            to[i] = pool(&p.z, of_x, row, column);
+            to[i] = (T)pool(&p.z, of_x, row, column);
         else if constexpr (Layer == WI_LAYER_POOL_BACK)
-            to[i] = pool_back(&p.z, of_x, of_y, row, column);
+            to[i] = (T)pool_back(&p.z, of_x, of_y, row, column);
         else if constexpr (Layer == WI_LAYER_UPSAMPLE)
-            to[i] = upsample(&p.z, of_x, row, column);
+            to[i] = (T)upsample(&p.z, of_x, row, column);
         else
-            to[i] = upsample_back(&p.z, of_y, row, column);
+            to[i] = (T)upsample_back(&p.z, of_y, row, column);
     });
 }
 
@@ -82,6 +98,6 @@ weft_status wi_layers_pixels(weft_context *ctx, const wi_layer_args *a) {
     weft_status status;
     if (pools ? wi_layers_windows(ctx, a, &status) : wi_layers_resample(ctx, a, &status))
         return status;
-    return wi_layer_with_type(a->type,
+    return wi_with_float_type(a->type,
                               [=](auto tag) { return run<typename decltype(tag)::type>(ctx, a); });
 }

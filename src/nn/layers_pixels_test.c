@@ -107,14 +107,13 @@ static void make_right(const layer_case *k) {
 /* An array of the place with the elements of `from`, or poison. */
 static test_buffer buffer_of(weft_context *ctx, const layer_case *k, const double *from,
                              const weft_images *images) {
-    static float narrow[MOST];
-    const bool is_f32 = k->x.type == WEFT_F32;
-    const size_t n = elements_of(images), size = is_f32 ? sizeof(float) : sizeof(double);
+    static double narrow[MOST]; /* room for any type */
+    const size_t n = elements_of(images), size = test_size_of(k->x.type);
     test_buffer b = test_buffer_open(ctx, ctx->kind == WI_CUDA, n * size + 64);
     for (size_t i = 0; from && i < n; i++)
-        narrow[i] = (float)from[i];
+        test_store(k->x.type, narrow, i, (test_value){.f = from[i]});
     if (from)
-        test_buffer_load(&b, is_f32 ? (const void *)narrow : from, n * size, k->offset * size);
+        test_buffer_load(&b, narrow, n * size, k->offset * size);
     else
         test_buffer_poison(&b, n * size, k->offset * size);
     return b;
@@ -123,8 +122,7 @@ static test_buffer buffer_of(weft_context *ctx, const layer_case *k, const doubl
 static void take(const layer_case *k, test_buffer *b, const char *what, size_t n, double *to) {
     const void *const bytes = test_buffer_read(b, what);
     for (size_t i = 0; i < n; i++)
-        to[i] =
-            k->x.type == WEFT_F32 ? (double)((const float *)bytes)[i] : ((const double *)bytes)[i];
+        to[i] = test_load(k->x.type, bytes, i).f;
 }
 
 static void make_found(weft_context *ctx, const layer_case *k) {
@@ -151,9 +149,12 @@ static void make_found(weft_context *ctx, const layer_case *k) {
 
 static void compare(const layer_case *k, const char *what, const double *now, const double *correct,
                     size_t n) {
-    const double room = k->x.type == WEFT_F32 ? 2e-3 : 1e-11;
+    const bool is_half = k->x.type == WEFT_F16 || k->x.type == WEFT_BF16;
+    const double room = k->x.type == WEFT_F64 ? 1e-11 : 2e-3;
+    const double rounding = is_half ? test_roundoff(k->x.type) : 0; /* of what f32 has made */
     for (size_t i = 0; i < n; i++)
-        if (!(fabs(now[i] - correct[i]) <= room) && !(isnan(now[i]) && isnan(correct[i])))
+        if (!(fabs(now[i] - correct[i]) <= room + rounding * fabs(correct[i])) &&
+            !(isnan(now[i]) && isnan(correct[i])))
             fail_msg("%s[%zu] is %.17g, should be %.17g: layout %d, type %d, %zu x %zu x %zu x %zu "
                      "to %zu x %zu, %s %d, kernel %zu, pad %zu, offset %zu",
                      what, i, now[i], correct[i], (int)k->x.layout, (int)k->x.type, k->x.n, k->x.c,
@@ -181,8 +182,9 @@ static void try_case(weft_context *ctx, test_random *r, const layer_case *k) {
 /* Images whose channels fill 16 bytes or not, in memory that is aligned or not. */
 static layer_case drawn(test_random *r, bool pools, size_t h, size_t w) {
     static const size_t channels[] = {1, 3, 4, 8};
+    static const weft_type types[] = {WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16, WEFT_F32};
     layer_case k = {.pools = pools, .offset = test_below(r, 2) ? 0 : 1 + test_below(r, 3)};
-    k.x = (weft_images){test_below(r, 4) ? WEFT_F32 : WEFT_F64,
+    k.x = (weft_images){types[test_below(r, 5)],
                         test_below(r, 2) ? WEFT_NHWC : WEFT_NCHW,
                         1 + test_below(r, 2),
                         channels[test_below(r, 4)],

@@ -69,10 +69,11 @@ static __device__ T share_of(const sample &s, int row, T part) {
 
 /* A row of x, between the two columns of a sample. */
 template <bool Bilinear, class T, int V>
-static __device__ wi_pack<T, V> across_row(const T *row, unsigned left, unsigned right, T part) {
-    wi_pack<T, V> a = *(const wi_pack<T, V> *)(row + left);
+static __device__ wi_wide_pack<T, V> across_row(const T *row, unsigned left, unsigned right,
+                                                wi_compute<T> part) {
+    wi_wide_pack<T, V> a = wi_pack_load<T, V>(row + left);
     if constexpr (Bilinear) {
-        const wi_pack<T, V> b = *(const wi_pack<T, V> *)(row + right);
+        const wi_wide_pack<T, V> b = wi_pack_load<T, V>(row + right);
 #pragma unroll
         for (int v = 0; v < V; v++)
             a.at[v] = a.at[v] + part * (b.at[v] - a.at[v]);
@@ -83,13 +84,15 @@ static __device__ wi_pack<T, V> across_row(const T *row, unsigned left, unsigned
 /* Rows p to p + batch of y. */
 template <class T, int V, bool Bilinear>
 static __device__ void make_batch(const direction &d, int p, const T *x, size_t line_x,
-                                  unsigned left, unsigned right, T u, T *y, size_t line_y) {
-    T part[batch];
+                                  unsigned left, unsigned right, wi_compute<T> u, T *y,
+                                  size_t line_y) {
+    using C = wi_compute<T>;
+    C part[batch];
     sample down[batch];
-    wi_pack<T, V> row[batch];
+    wi_wide_pack<T, V> row[batch];
 #pragma unroll
     for (int k = 0; k < batch; k++)
-        down[k] = sample_of<T, Bilinear>(d, p + k, &part[k]);
+        down[k] = sample_of<C, Bilinear>(d, p + k, &part[k]);
 #pragma unroll
     for (int k = 0; k < batch; k++) {
         const int next = down[0].first + k < d.extent ? down[0].first + k : d.extent - 1;
@@ -98,11 +101,11 @@ static __device__ void make_batch(const direction &d, int p, const T *x, size_t 
     }
 #pragma unroll
     for (int k = 0; k < batch; k++) {
-        wi_pack<T, V> made = row[k];
+        wi_wide_pack<T, V> made = row[k];
         const int above = down[k].first - down[0].first, below = down[k].second - down[0].first;
 #pragma unroll
         for (int v = 0; Bilinear && v < V; v++) {
-            T a = row[0].at[v], b = a;
+            C a = row[0].at[v], b = a;
 #pragma unroll
             for (int i = 1; i < batch; i++) {
                 a = above == i ? row[i].at[v] : a;
@@ -110,7 +113,7 @@ static __device__ void make_batch(const direction &d, int p, const T *x, size_t 
             }
             made.at[v] = a + part[k] * (b - a);
         }
-        *(wi_pack<T, V> *)(y + (size_t)k * line_y) = made;
+        wi_pack_store<T, V>(y + (size_t)k * line_y, made);
     }
 }
 
@@ -124,8 +127,9 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     const unsigned channels = r.walk.channels;
     const size_t line_x = (size_t)r.across.extent * channels;
     const size_t line_y = (size_t)r.across.out * channels;
-    T u;
-    const sample across = sample_of<T, Bilinear>(r.across, at.column, &u);
+    using C = wi_compute<T>;
+    C u;
+    const sample across = sample_of<C, Bilinear>(r.across, at.column, &u);
     const unsigned left = (unsigned)across.first * channels;
     const unsigned right = (unsigned)across.second * channels;
     const int from = at.group * rows, end = from + rows < r.down.out ? from + rows : r.down.out;
@@ -136,10 +140,10 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     if (r.batches)
         for (; p + batch <= end; p += batch, y += batch * line_y)
             make_batch<T, V, Bilinear>(r.down, p, x, line_x, left, right, u, y, line_y);
-    wi_pack<T, V> above = {}, below = {};
+    wi_wide_pack<T, V> above = {}, below = {};
     for (; p < end; p++, y += line_y) {
-        T v;
-        const sample down = sample_of<T, Bilinear>(r.down, p, &v);
+        C v;
+        const sample down = sample_of<C, Bilinear>(r.down, p, &v);
         if (down.first != held_first) {
             above =
                 Bilinear && down.first == held_second
@@ -147,7 +151,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
                     : across_row<Bilinear, T, V>(x + (size_t)down.first * line_x, left, right, u);
             held_first = down.first;
         }
-        wi_pack<T, V> made = above;
+        wi_wide_pack<T, V> made = above;
         if constexpr (Bilinear) {
             if (down.second != held_second) {
                 below =
@@ -158,7 +162,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
             for (int k = 0; k < V; k++)
                 made.at[k] = above.at[k] + v * (below.at[k] - above.at[k]);
         }
-        *(wi_pack<T, V> *)y = made;
+        wi_pack_store<T, V>(y, made);
     }
 }
 
@@ -177,7 +181,7 @@ struct taps {
 template <class T, int V>
 struct sums {
     int row;
-    wi_pack<T, V> current, next;
+    wi_wide_pack<T, V> current, next;
 };
 
 } // namespace
@@ -196,12 +200,13 @@ static __device__ taps<T> taps_of(const direction &d, int column, int first, int
 }
 
 template <class T, int V>
-static __device__ wi_pack<T, V> sum_across(const T *dy, unsigned channels, const taps<T> &t) {
-    wi_pack<T, V> sum = {};
+static __device__ wi_wide_pack<T, V> sum_across(const T *dy, unsigned channels,
+                                                const taps<wi_compute<T>> &t) {
+    wi_wide_pack<T, V> sum = {};
 #pragma unroll
     for (int k = 0; k < most_taps; k++)
         if (k < t.count) {
-            const wi_pack<T, V> given = *(const wi_pack<T, V> *)(dy + (unsigned)k * channels);
+            const wi_wide_pack<T, V> given = wi_pack_load<T, V>(dy + (unsigned)k * channels);
 #pragma unroll
             for (int v = 0; v < V; v++)
                 sum.at[v] += t.share[k] * given.at[v];
@@ -213,16 +218,16 @@ static __device__ wi_pack<T, V> sum_across(const T *dy, unsigned channels, const
 template <class T, int V>
 static __device__ void finish_before(sums<T, V> *s, int row, size_t line, T **dx) {
     for (; s->row < row; s->row++, *dx += line) {
-        *(wi_pack<T, V> *)*dx = s->current;
+        wi_pack_store<T, V>(*dx, s->current);
         s->current = s->next;
         s->next = {};
     }
 }
 
 template <class T, int V>
-static __device__ void add_row(sums<T, V> *s, const sample &down, T part,
-                               const wi_pack<T, V> &row) {
-    const T share = share_of(down, s->row, part);
+static __device__ void add_row(sums<T, V> *s, const sample &down, wi_compute<T> part,
+                               const wi_wide_pack<T, V> &row) {
+    const wi_compute<T> share = share_of(down, s->row, part);
     const bool of_next = down.second > s->row;
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -244,7 +249,8 @@ static __global__ void __launch_bounds__(wi_layer_threads)
     const size_t line_x = (size_t)r.across.extent * channels;
     const size_t line_y = (size_t)r.across.out * channels;
     const span over = takers_of<Bilinear>(r.across, at.column);
-    const taps<T> t = taps_of<T, Bilinear>(r.across, at.column, over.first, over.end);
+    using C = wi_compute<T>;
+    const taps<C> t = taps_of<C, Bilinear>(r.across, at.column, over.first, over.end);
     const int from = at.group * rows;
     const int end = from + rows < r.down.extent ? from + rows : r.down.extent;
     const int first = takers_of<Bilinear>(r.down, from).first;
@@ -255,7 +261,7 @@ static __global__ void __launch_bounds__(wi_layer_threads)
           at.channel * V;
     sums<T, V> s = {from, {}, {}};
     for (int p = first; p < last; p += together, dy += together * line_y) {
-        wi_pack<T, V> row[together] = {};
+        wi_wide_pack<T, V> row[together] = {};
 #pragma unroll
         for (int k = 0; k < together; k++)
             if (p + k < last)
@@ -263,8 +269,8 @@ static __global__ void __launch_bounds__(wi_layer_threads)
 #pragma unroll
         for (int k = 0; k < together; k++)
             if (p + k < last) {
-                T part;
-                const sample down = sample_of<T, Bilinear>(r.down, p + k, &part);
+                C part;
+                const sample down = sample_of<C, Bilinear>(r.down, p + k, &part);
                 finish_before(&s, down.first, line_x, &dx);
                 add_row(&s, down, part, row[k]);
             }
@@ -314,11 +320,8 @@ bool wi_layers_resample(weft_context *ctx, const wi_layer_args *a, weft_status *
     if (!wi_layer_walk_make(&r.walk, a, (size_t)(back ? z.width : z.out_width),
                             wi_layer_pieces(height, rows), wide ? 4 : 1))
         return false;
-    if (wide)
-        *status = launch_kind<float, 4>(ctx, a, r);
-    else
-        *status = wi_layer_with_type(a->type, [&](auto tag) {
-            return launch_kind<typename decltype(tag)::type, 1>(ctx, a, r);
-        });
+    *status = wi_layer_with_packs(a->type, wide, [&](auto tag, auto pack) {
+        return launch_kind<typename decltype(tag)::type, decltype(pack)::count>(ctx, a, r);
+    });
     return true;
 }

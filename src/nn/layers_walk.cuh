@@ -14,6 +14,29 @@ struct alignas(V * sizeof(T)) wi_pack {
     T at[V];
 };
 
+/* The same in the type that they are computed in. */
+template <class T, int V>
+using wi_wide_pack = wi_pack<wi_compute<T>, V>;
+
+template <class T, int V>
+__device__ inline wi_wide_pack<T, V> wi_pack_load(const T *from) {
+    const wi_pack<T, V> pack = *(const wi_pack<T, V> *)from;
+    wi_wide_pack<T, V> wide;
+#pragma unroll
+    for (int v = 0; v < V; v++)
+        wide.at[v] = wi_load(pack.at[v]);
+    return wide;
+}
+
+template <class T, int V>
+__device__ inline void wi_pack_store(T *to, const wi_wide_pack<T, V> &wide) {
+    wi_pack<T, V> pack;
+#pragma unroll
+    for (int v = 0; v < V; v++)
+        pack.at[v] = (T)wide.at[v];
+    *(wi_pack<T, V> *)to = pack;
+}
+
 struct wi_layer_walk {
     wi_nn_divisor line, groups, packs; /* threads of a row; rows of threads; packs of a pixel */
     unsigned threads;                  /* of the launch, without those that fill its last block */
@@ -57,12 +80,27 @@ inline bool wi_layer_walk_make(wi_layer_walk *w, const wi_layer_args *a, size_t 
     return true;
 }
 
-/* Can channels be taken sixteen bytes at a time? f64 goes one by one. */
+/* Can channels be taken four at a time? Those of f64 go one by one. */
 inline bool wi_layer_walk_is_wide(const wi_layer_args *a) {
-    bool wide = a->type == WEFT_F32 && a->in.layout == WEFT_NHWC && a->in.c % 4 == 0;
+    bool wide = a->type != WEFT_F64 && a->in.layout == WEFT_NHWC && a->in.c % 4 == 0;
     for (int k = 0; k < 3; k++)
         wide = wide && wi_is_aligned(a->array[k]);
     return wide;
+}
+
+/* Calls f(wi_tag<T>{}, packs of so many channels) with the type of a call. */
+template <int V>
+struct wi_pack_size {
+    static constexpr int count = V;
+};
+template <class F>
+weft_status wi_layer_with_packs(weft_type type, bool wide, F f) {
+    return wi_with_float_type(type, [&](auto tag) {
+        if constexpr (sizeof(typename decltype(tag)::type) < sizeof(double))
+            if (wide)
+                return f(tag, wi_pack_size<4>{});
+        return f(tag, wi_pack_size<1>{});
+    });
 }
 
 /* Try a walk: false if the layer is not one of theirs, else *status is the launch's. */

@@ -35,9 +35,9 @@ static __device__ bool is_whole(const wi_window_at &at, int kernel) {
 }
 
 template <class T, int V>
-static __device__ wi_pack<T, V> pixel_of(const T *x, size_t line, unsigned channels, int row,
-                                         int column) {
-    return *(const wi_pack<T, V> *)(x + (size_t)row * line + (unsigned)column * channels);
+static __device__ wi_wide_pack<T, V> pixel_of(const T *x, size_t line, unsigned channels, int row,
+                                              int column) {
+    return wi_pack_load<T, V>(x + (size_t)row * line + (unsigned)column * channels);
 }
 
 /* Windows that lie apart have no padding here. */
@@ -68,10 +68,10 @@ static __device__ void each_pixel(const T *x, size_t line, unsigned channels,
 /* ---- forward ---- */
 
 template <class T, int V, int K, bool Max>
-static __device__ wi_pack<T, V> pool_window(const wi_sampling &z, const T *x, size_t line,
-                                            unsigned channels, const wi_window_at &at) {
-    wi_pack<T, V> made = {};
-    each_pixel<T, V, K>(x, line, channels, at, [&](const wi_pack<T, V> &pixel, int offset) {
+static __device__ wi_wide_pack<T, V> pool_window(const wi_sampling &z, const T *x, size_t line,
+                                                 unsigned channels, const wi_window_at &at) {
+    wi_wide_pack<T, V> made = {};
+    each_pixel<T, V, K>(x, line, channels, at, [&](const wi_wide_pack<T, V> &pixel, int offset) {
 #pragma unroll
         for (int v = 0; v < V; v++)
             if constexpr (!Max)
@@ -80,7 +80,8 @@ static __device__ wi_pack<T, V> pool_window(const wi_sampling &z, const T *x, si
                 made.at[v] = pixel.at[v];
     });
     if constexpr (!Max) {
-        const T count = is_inside<K>(at) ? (T)(K * K) : (T)divisor_of(&z, &at);
+        using C = wi_compute<T>;
+        const C count = is_inside<K>(at) ? (C)(K * K) : (C)divisor_of(&z, &at);
 #pragma unroll
         for (int v = 0; v < V; v++)
             made.at[v] = made.at[v] / count;
@@ -95,7 +96,7 @@ static __device__ void pool_rows(const wi_sampling &z, const T *x, T *y, size_t 
     const int row = p * stride - z.pad_h, column = q * stride - z.pad_w;
     const T *const first =
         x + (ptrdiff_t)row * (ptrdiff_t)line_x + (ptrdiff_t)column * (ptrdiff_t)channels;
-    wi_pack<T, V> made[Count];
+    wi_wide_pack<T, V> made[Count];
 #pragma unroll
     for (int k = 0; k < Count; k++) {
         const wi_window_at at = {k * stride, k * stride + K, 0, K};
@@ -103,13 +104,13 @@ static __device__ void pool_rows(const wi_sampling &z, const T *x, T *y, size_t 
     }
 #pragma unroll
     for (int k = 0; k < Count; k++)
-        *(wi_pack<T, V> *)(y + (size_t)(p + k) * line_y) = made[k];
+        wi_pack_store<T, V>(y + (size_t)(p + k) * line_y, made[k]);
 }
 
 template <class T, int V, int K, bool Max>
 static __global__ void __launch_bounds__(wi_layer_threads)
     pool_windows(const __grid_constant__ pooling m, const T *x, T *y) {
-    constexpr int together = together_of<wi_pack<T, V>>;
+    constexpr int together = together_of<wi_wide_pack<T, V>>;
     const wi_sampling &z = m.z;
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
@@ -131,9 +132,9 @@ static __global__ void __launch_bounds__(wi_layer_threads)
         return;
     }
     for (int p = from; p < end; p++) {
-        const wi_pack<T, V> made =
+        const wi_wide_pack<T, V> made =
             pool_window<T, V, K, Max>(z, x, line_x, channels, window_at(&z, p, q));
-        *(wi_pack<T, V> *)(y + (size_t)p * line_y) = made;
+        wi_pack_store<T, V>(y + (size_t)p * line_y, made);
     }
 }
 
@@ -144,7 +145,7 @@ namespace {
 /* What a window gives: of a maximum to the pixel at `place` of it, else to all. */
 template <class T, int V>
 struct contribution {
-    wi_pack<T, V> given;
+    wi_wide_pack<T, V> given;
     int place[V];
 };
 
@@ -161,16 +162,17 @@ struct planes {
 
 template <class T, int V, int K, bool Max>
 static __device__ contribution<T, V> contribution_of(const wi_sampling &z, const planes<T> &m,
-                                                     int p, int q, const wi_pack<T, V> &given) {
+                                                     int p, int q,
+                                                     const wi_wide_pack<T, V> &given) {
     contribution<T, V> g = {};
     const wi_window_at at = window_at(&z, p, q);
     g.given = given;
     if constexpr (Max) {
         /* from the part of the window that lies in x to the window */
         const int before = (at.row - p * stride + z.pad_h) * K + at.column - q * stride + z.pad_w;
-        wi_pack<T, V> best = {};
+        wi_wide_pack<T, V> best = {};
         each_pixel<T, V, K>(m.x, m.line_x, m.channels, at,
-                            [&](const wi_pack<T, V> &pixel, int offset) {
+                            [&](const wi_wide_pack<T, V> &pixel, int offset) {
 #pragma unroll
                                 for (int v = 0; v < V; v++)
                                     if (offset == 0 || is_better(pixel.at[v], best.at[v])) {
@@ -179,7 +181,8 @@ static __device__ contribution<T, V> contribution_of(const wi_sampling &z, const
                                     }
                             });
     } else {
-        const T count = is_inside<K>(at) ? (T)(K * K) : (T)divisor_of(&z, &at);
+        using C = wi_compute<T>;
+        const C count = is_inside<K>(at) ? (C)(K * K) : (C)divisor_of(&z, &at);
 #pragma unroll
         for (int v = 0; v < V; v++)
             g.given.at[v] = g.given.at[v] / count;
@@ -194,7 +197,7 @@ static __device__ bool is_window(const wi_sampling &z, int p, int q) {
 /* Windows (p, q - 1) and (p, q), as far as they exist: first dy, then what they give. */
 template <class T, int V>
 static __device__ void read_dy(const wi_sampling &z, const planes<T> &m, int p, int q,
-                               wi_pack<T, V> (&dy)[2]) {
+                               wi_wide_pack<T, V> (&dy)[2]) {
 #pragma unroll
     for (int l = 0; l < 2; l++) {
         dy[l] = {};
@@ -204,7 +207,7 @@ static __device__ void read_dy(const wi_sampling &z, const planes<T> &m, int p, 
 }
 template <class T, int V, int K, bool Max>
 static __device__ void find_gifts(const wi_sampling &z, const planes<T> &m, int p, int q,
-                                  const wi_pack<T, V> (&dy)[2],
+                                  const wi_wide_pack<T, V> (&dy)[2],
                                   contribution<T, V> (&contributions)[2]) {
 #pragma unroll
     for (int l = K == stride ? 1 : 0; l < 2; l++) {
@@ -218,10 +221,10 @@ static __device__ void find_gifts(const wi_sampling &z, const planes<T> &m, int 
  * in each. With Odd, an odd padding, the first window begins one pixel before the square, else two.
  */
 template <class T, int V, int K, bool Odd, bool Max>
-static __device__ wi_pack<T, V> gather(const contribution<T, V> (&contributions)[2][2], int a,
-                                       int b) {
+static __device__ wi_wide_pack<T, V> gather(const contribution<T, V> (&contributions)[2][2], int a,
+                                            int b) {
     constexpr int before = Odd ? 1 : 2;
-    wi_pack<T, V> sum = {};
+    wi_wide_pack<T, V> sum = {};
 #pragma unroll
     for (int k = 0; k < 2; k++)
 #pragma unroll
@@ -246,16 +249,16 @@ static __device__ void write_square(const wi_sampling &z, const planes<T> &m, bo
     for (int a = 0; a < 2; a++) {
         if (row + a >= z.height)
             break;
-        const wi_pack<T, V> left = gather<T, V, K, Odd, Max>(contributions, a, 0);
-        const wi_pack<T, V> right = gather<T, V, K, Odd, Max>(contributions, a, 1);
+        const wi_wide_pack<T, V> left = gather<T, V, K, Odd, Max>(contributions, a, 0);
+        const wi_wide_pack<T, V> right = gather<T, V, K, Odd, Max>(contributions, a, 1);
         T *const to = m.dx + (size_t)(row + a) * m.line_x + (unsigned)column * m.channels;
         if (V == 1 && pairs) {
-            *(wi_pack<T, 2> *)to = {{left.at[0], right.at[0]}};
+            wi_pack_store<T, 2>(to, {{left.at[0], right.at[0]}});
             continue;
         }
-        *(wi_pack<T, V> *)to = left;
+        wi_pack_store<T, V>(to, left);
         if (column + 1 < z.width)
-            *(wi_pack<T, V> *)(to + m.channels) = right;
+            wi_pack_store<T, V>(to + m.channels, right);
     }
 }
 
@@ -280,7 +283,7 @@ static __device__ void write_squares(const wi_sampling &z, const planes<T> &m, b
                                      int end, int column) {
     constexpr int ahead = V == 1 && !Max ? rows : 1; /* whose dy is read before one is written */
     const int p = z.pad_h / 2 + (Odd ? 1 : 0), q = column + z.pad_w / 2 + (Odd ? 1 : 0);
-    wi_pack<T, V> dy[ahead][2];
+    wi_wide_pack<T, V> dy[ahead][2];
     contribution<T, V> contributions[2][2] = {};
     if constexpr (K > stride) {
         read_dy<T, V>(z, m, from + p - 1, q, dy[0]);
@@ -306,7 +309,7 @@ static __device__ void write_squares(const wi_sampling &z, const planes<T> &m, b
 template <class T, int V, int K, bool Odd, bool Max>
 static __global__ void __launch_bounds__(wi_layer_threads)
     pool_windows_back(const __grid_constant__ pooling m, const T *x, const T *dy, T *dx) {
-    constexpr int together = together_of<wi_pack<T, V>>;
+    constexpr int together = together_of<wi_wide_pack<T, V>>;
     const wi_sampling &z = m.z;
     const unsigned i = blockIdx.x * (unsigned)wi_layer_threads + threadIdx.x;
     if (i >= m.walk.threads)
@@ -378,11 +381,8 @@ bool wi_layers_windows(weft_context *ctx, const wi_layer_args *a, weft_status *s
     if (!is_known(a) ||
         !wi_layer_walk_make(&m.walk, a, columns, wi_layer_pieces(lines, rows), wide ? 4 : 1))
         return false;
-    if (wide)
-        *status = launch_windows<float, 4>(ctx, a, m);
-    else
-        *status = wi_layer_with_type(a->type, [&](auto tag) {
-            return launch_windows<typename decltype(tag)::type, 1>(ctx, a, m);
-        });
+    *status = wi_layer_with_packs(a->type, wide, [&](auto tag, auto pack) {
+        return launch_windows<typename decltype(tag)::type, decltype(pack)::count>(ctx, a, m);
+    });
     return true;
 }

@@ -93,6 +93,18 @@ static void convolutions(weft_context *ctx) {
     BAD_CONV("kernel_h", dilation_h, (size_t)1 << 30);
     BAD_CONV("groups", groups, 3);
     BAD_CONV("groups", groups, 4);
+    BAD_CONV("how", how, 1);
+    BAD_CONV("WEFT_TF32", how, WEFT_TF32 | WEFT_F32_STRICT);
+    weft_images narrow = images;
+    weft_conv bad_how = conv;
+    narrow.type = WEFT_BF16;
+    bad_how.how = WEFT_TF32;
+    REFUSED("weft_conv_backward_data", "WEFT_TF32",
+            weft_conv_backward_data(ctx, &narrow, &bad_how, r.x, r.y, r.z));
+    narrow.type = WEFT_F64;
+    bad_how.how = WEFT_F32_WEIGHTS;
+    REFUSED("weft_conv_backward_weights", "WEFT_F32_WEIGHTS",
+            weft_conv_backward_weights(ctx, &narrow, &bad_how, r.x, r.y, r.z));
     BAD_IMAGES("layout", layout, (weft_layout)2);
     BAD_IMAGES("n", n, SIZE_MAX);
     BAD_IMAGES("c", c, SIZE_MAX);
@@ -232,6 +244,18 @@ static weft_status run_weights(weft_context *ctx, test_arrays *a) {
     return weft_conv_backward_weights(ctx, &x, &depthwise, a->x, a->y, a->z);
 }
 
+static weft_status run_narrow(weft_context *ctx, test_arrays *a) {
+    weft_images x = images_for(a);
+    x.type = WEFT_BF16;
+    return weft_conv_backward_data(ctx, &x, &depthwise, a->x, a->y, a->z);
+}
+
+static weft_status run_narrow_pool(weft_context *ctx, test_arrays *a) {
+    weft_images x = images_for(a);
+    x.type = WEFT_F16;
+    return weft_pool_backward(ctx, &x, &pool, a->x, a->y, a->z);
+}
+
 static weft_status run_pool(weft_context *ctx, test_arrays *a) {
     const weft_images x = images_for(a);
     return weft_pool_forward(ctx, &x, &pool, a->x, a->z);
@@ -265,7 +289,9 @@ static const test_call calls[] = {
     {"weft_conv_forward", run_forward, &wi_conv_ladder, NULL},
     {"weft_conv_backward_data", run_data, &wi_conv_ladder, NULL},
     {"weft_conv_backward_weights", run_weights, &wi_conv_ladder, NULL},
+    {"weft_conv_backward_data", run_narrow, &wi_conv_ladder, NULL},
     {"weft_pool_forward", run_pool, &wi_layers_ladder, NULL},
+    {"weft_pool_backward", run_narrow_pool, &wi_layers_ladder, NULL},
     {"weft_bias_backward", run_bias, &wi_layers_ladder, NULL},
     {"weft_batch_norm_forward", run_norm, &wi_layers_ladder, NULL},
     {"weft_activation_forward", run_activation, &wi_layers_ladder, NULL},
