@@ -192,4 +192,39 @@ WI_EXACT_INLINE double wi_add_to_odd(double a, double b) {
     return odd;
 }
 
+WI_EXACT_INLINE double wi_magnitude(double x) {
+    return x < 0 ? -x : x;
+}
+
+/* high + low, of which low is a multiple of 2^unit, and of what is still left only the sign counts:
+ * rounded, or rounded to odd. */
+WI_EXACT_INLINE double wi_fold_pair(double high, double low, int unit, double left, bool to_odd) {
+    if (left != 0)
+        low += left < 0 ? -wi_exact_power(unit - 1) : wi_exact_power(unit - 1);
+    return to_odd ? wi_add_to_odd(high, low) : high + low;
+}
+
+/* The sum of four folds. What a lower fold has of the unit of the one above goes there. As many of
+ * them are added without rounding as leave a sum far above what is left. False if the sum is too
+ * small beside what the last fold leaves out, which `more` tells. */
+WI_EXACT_INLINE bool wi_folds_round(const double *fold, int top, bool more, bool to_odd,
+                                    double *sum) {
+    const int unit_1 = wi_fold_unit(top, 1), unit_2 = wi_fold_unit(top, 2);
+    const int unit_3 = wi_fold_unit(top, 3);
+    const double anchor_1 = wi_fold_anchor(unit_1), anchor_2 = wi_fold_anchor(unit_2);
+    const double carry_2 = (fold[3] + anchor_2) - anchor_2, rest_3 = fold[3] - carry_2;
+    const double f_2 = fold[2] + carry_2;
+    const double carry_1 = (f_2 + anchor_1) - anchor_1, rest_2 = f_2 - carry_1;
+    const double f_0 = fold[0], f_1 = fold[1] + carry_1;
+    const double left = rest_2 != 0 ? rest_2 : rest_3;
+    *sum = wi_fold_pair(f_0, f_1, unit_1, left, to_odd);
+    if (left == 0 || wi_magnitude(*sum) >= wi_exact_power(unit_1 + 53))
+        return true;
+    *sum = wi_fold_pair(f_0 + f_1, rest_2, unit_2, rest_3, to_odd);
+    if (rest_3 == 0 || wi_magnitude(*sum) >= wi_exact_power(unit_2 + 53))
+        return true;
+    *sum = wi_fold_pair(f_0 + f_1 + rest_2, rest_3, unit_3, 0, to_odd);
+    return !more || wi_magnitude(*sum) >= wi_exact_power(unit_3 + 53);
+}
+
 #endif

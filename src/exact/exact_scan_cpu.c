@@ -112,41 +112,13 @@ static bool scan_two(run *r, int top, bool more) {
     return !near;
 }
 
-/* high + low, of which low is a multiple of 2^unit, and of what is still left only the sign:
- * rounded, or rounded to odd. */
-static double add_rest(const run *r, double high, double low, int unit, double left) {
-    if (left != 0)
-        low += copysign(wi_exact_power(unit - 1), left);
-    return r->type == WEFT_F64 ? high + low : wi_add_to_odd(high, low);
-}
-
-/* The sum of four folds in *sum. What a lower fold has of the unit of the one above goes there. As
- * many of them are added without rounding as leave a sum far above what is left. */
-static bool add_folds(const run *r, int top, bool more, double *sum) {
-    const int unit_1 = wi_fold_unit(top, 1), unit_2 = wi_fold_unit(top, 2);
-    const int unit_3 = wi_fold_unit(top, 3);
-    const double anchor_1 = wi_fold_anchor(unit_1), anchor_2 = wi_fold_anchor(unit_2);
-    const double carry_2 = (r->fold[3] + anchor_2) - anchor_2, rest_3 = r->fold[3] - carry_2;
-    const double f_2 = r->fold[2] + carry_2;
-    const double carry_1 = (f_2 + anchor_1) - anchor_1, rest_2 = f_2 - carry_1;
-    const double f_0 = r->fold[0], f_1 = r->fold[1] + carry_1;
-    const double left = rest_2 != 0 ? rest_2 : rest_3;
-    *sum = add_rest(r, f_0, f_1, unit_1, left);
-    if (left == 0 || fabs(*sum) >= wi_exact_power(unit_1 + 53))
-        return true;
-    *sum = add_rest(r, f_0 + f_1, rest_2, unit_2, rest_3);
-    if (rest_3 == 0 || fabs(*sum) >= wi_exact_power(unit_2 + 53))
-        return true;
-    *sum = add_rest(r, f_0 + f_1 + rest_2, rest_3, unit_3, 0);
-    return !more || fabs(*sum) >= wi_exact_power(unit_3 + 53);
-}
-
 static bool scan_four(run *r, int top, bool more) {
+    const bool narrow = r->type != WEFT_F64;
     bool ok = true;
     for (size_t i = 0; i < r->n; i++) {
         double x = r->x[i];
         if (r->exclusive)
-            ok &= add_folds(r, top, more, &r->y[i]);
+            ok &= wi_folds_round(r->fold, top, more, narrow, &r->y[i]);
         for (int k = 0; k < WI_FOLD_MOST; k++) {
             const double anchor = wi_fold_anchor(wi_fold_unit(top, k));
             const double q = (x + anchor) - anchor;
@@ -154,7 +126,7 @@ static bool scan_four(run *r, int top, bool more) {
             x -= q;
         }
         if (!r->exclusive)
-            ok &= add_folds(r, top, more, &r->y[i]);
+            ok &= wi_folds_round(r->fold, top, more, narrow, &r->y[i]);
     }
     return ok;
 }

@@ -264,7 +264,7 @@ static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const si
 }
 
 static void patterns(weft_context *ctx) {
-    static const size_t sizes[] = {20011};
+    static const size_t sizes[] = {12011};
     rig r = rig_open(ctx, sizes[0]);
     const test_sweep s = {.sizes = sizes,
                           .size_count = 1,
