@@ -30,6 +30,20 @@ static double threads_seconds(const weft_context *ctx, const void *args) {
 }
 
 #ifdef WEFT_CUDA
+static const char *fits_bulk(const weft_context *ctx, const void *args) {
+    const wi_exact_scan_args *const call = args;
+    if (ctx->gpu->capability < 90)
+        return "needs a GPU of compute capability 9.0 or later: bulk copies";
+    if ((uintptr_t)call->x % 16 != 0 || (uintptr_t)call->y % 16 != 0)
+        return "needs x and y aligned to 16 bytes: bulk copies";
+    return call->n < (size_t)1 << 31 ? NULL : "needs n < 2^31: its carries have room for so many";
+}
+
+static double bulk_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 6 * m->launch_s + bytes_of(args) / (0.8 * m->bytes_per_s);
+}
+
 static double wide_seconds(const weft_context *ctx, const void *args) {
     const wi_machine *const m = wi_machine_of(ctx);
     return 4 * m->launch_s + bytes_of(args) / (0.4 * m->bytes_per_s);
@@ -56,6 +70,13 @@ static const wi_row rows[] = {
      .types = WI_FLOATS,
      .seconds = wide_seconds,
      .run = wi_exact_scan_wide},
+    {.name = "bulk",
+     .what = "one pass; tiles look back at sums of 192 bits; wide does what does not fit these",
+     .kinds = WI_ON_CUDA,
+     .types = WI_FLOATS,
+     .misfit = fits_bulk,
+     .seconds = bulk_seconds,
+     .run = wi_exact_scan_bulk},
 #endif
     {.name = "ranks",
      .what = "the sums of the parts before, as integers; then every rank scans its own from there",

@@ -16,6 +16,20 @@ struct wi_line_of {
     static constexpr int unit = WI_EXACT_UNIT + 32 * first;
 };
 
+/* A line of digits in memory. */
+struct wi_exact_line {
+    const uint32_t *digit;
+    int count, unit;
+
+    __device__ int height() const {
+        return wi_line_height(digit, count, unit);
+    }
+    /* The digit that counts 2^exponent. */
+    __device__ uint32_t from(int exponent) const {
+        return (uint32_t)wi_line_from(digit, count, unit, exponent);
+    }
+};
+
 /* An element's type as a weft_type. */
 template <class T>
 constexpr weft_type wi_type_of_float = WEFT_F64;
@@ -178,15 +192,15 @@ __device__ inline T wi_exact_prefix(const double (&fold)[folds], int top, bool m
     return wi_exact_narrow<T>(sum);
 }
 
-/* Scans a part that follows the sum in `digit`: the outputs take the place of the elements. False,
+/* Scans a part that follows the sum in `line`: the outputs take the place of the elements. False,
  * in all lanes, if these folds cannot do it. */
 template <int folds, class T>
-__device__ inline bool wi_exact_scan_part(wi_exact_part<T> *x, const uint32_t *digit, int count,
-                                          int unit, int top, bool exclusive) {
+__device__ inline bool wi_exact_scan_part(wi_exact_part<T> *x, const wi_exact_line &line, int top,
+                                          bool exclusive) {
     constexpr int width = wi_vector<T>::count;
     const wi_exact_anchors<folds> anchors(top);
     double before[folds];
-    const bool more = wi_line_split(digit, count, unit, top, folds, before);
+    const bool more = wi_line_split(line.digit, line.count, line.unit, top, folds, before);
     const double limit = more ? wi_exact_power(wi_fold_unit(top, folds - 1) + 53) : 0;
     bool near = false;
 #pragma unroll
@@ -244,10 +258,10 @@ struct wi_exact_stretch {
         if (!special)
             wi_line_add_f64(digit, Line::count, Line::unit, x);
     }
-    __device__ void add_line(const uint32_t *other) {
+    __device__ void add_line(const wi_exact_line &other) {
         uint64_t carry = 0;
         for (int k = 0; k < Line::count; k++) {
-            carry += (uint64_t)digit[k] + other[k];
+            carry += (uint64_t)digit[k] + other.from(Line::unit + 32 * k);
             digit[k] = (uint32_t)carry;
             carry >>= 32;
         }
@@ -290,30 +304,71 @@ struct wi_exact_stretch {
     }
 };
 
+/* The arrays of a scan. */
+template <class T>
+struct wi_exact_arrays {
+    const T *x;
+    T *y;
+    size_t n;
+    bool exclusive;
+};
+
 /* Scans a part element by element: each lane a stretch, once it knows the sums of those before. */
 template <class T>
-__device__ __attribute__((noinline)) void
-wi_exact_scan_stretches(const T *x, T *y, size_t n, uint64_t tile, int part, const uint32_t *digit,
-                        wi_exact_before before, bool exclusive) {
+__device__ inline void wi_exact_scan_stretches(const wi_exact_arrays<T> &a, uint64_t tile, int part,
+                                               const wi_exact_line &line,
+                                               const wi_exact_before &before) {
     constexpr size_t elements = wi_part_bytes / sizeof(T), each = elements / 32;
     const size_t first =
         tile * wi_tile_elements<T> + (size_t)part * elements + (size_t)wi_lane() * each;
-    const size_t end = first + each < n ? first + each : n;
+    const size_t end = first + each < a.n ? first + each : a.n;
     wi_exact_stretch<T> s = {};
     for (size_t i = first; i < end; i++)
-        s.add(x[i]);
+        s.add(a.x[i]);
     s.add_lanes_before();
-    s.add_line(digit);
+    s.add_line(line);
     s.b = {s.b.nan || before.nan, s.b.plus || before.plus, s.b.minus || before.minus,
            s.b.any || before.any, s.b.other || before.other};
     for (size_t i = first; i < end; i++) {
-        const T element = x[i];
-        if (exclusive)
-            y[i] = s.rounded();
+        const T element = a.x[i];
+        if (a.exclusive)
+            a.y[i] = s.rounded();
         s.add(element);
-        if (!exclusive)
-            y[i] = s.rounded();
+        if (!a.exclusive)
+            a.y[i] = s.rounded();
     }
+}
+
+/* Scans a part that two folds cannot scan. */
+template <class T>
+__device__ __attribute__((noinline)) void
+wi_exact_scan_hard(wi_exact_arrays<T> a, wi_part_range range, uint64_t tile, int part,
+                   wi_exact_line line, wi_exact_before before) {
+    const bool plain = range.finite && before.other && !before.nan && !before.plus && !before.minus;
+    const int top = plain ? wi_window_top(WI_FOLD_MOST, line.height(), range.above) : 0;
+    if (plain && wi_window_fits(WI_FOLD_MOST, top, range.least)) {
+        wi_exact_part<T> x;
+        wi_exact_read_part(&x, a.x, a.n, tile, part, wi_is_aligned(a.x));
+        if (wi_exact_scan_part<WI_FOLD_MOST>(&x, line, top, a.exclusive)) {
+            wi_exact_write_part(x, a.y, a.n, tile, part, wi_is_aligned(a.y));
+            return;
+        }
+    }
+    wi_exact_scan_stretches(a, tile, part, line, before);
+}
+
+/* Scans a part that has been read, and writes it. Called by a warp. */
+template <class T>
+__device__ inline void wi_exact_scan(const wi_exact_arrays<T> &a, wi_exact_part<T> *x,
+                                     const wi_part_range &range, uint64_t tile, int part,
+                                     const wi_exact_line &line, const wi_exact_before &before) {
+    const bool plain = range.finite && before.other && !before.nan && !before.plus && !before.minus;
+    const int top = plain ? wi_window_top(2, line.height(), range.above) : 0;
+    if (plain && wi_window_fits(2, top, range.least) &&
+        wi_exact_scan_part<2>(x, line, top, a.exclusive))
+        wi_exact_write_part(*x, a.y, a.n, tile, part, wi_is_aligned(a.y));
+    else
+        wi_exact_scan_hard(a, range, tile, part, line, before);
 }
 
 #endif

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exact_scan by wide integers, for any data and any alignment: the digits of all tiles' sums, each
  * digit scanned over the tiles by itself, and then every tile from there. Inside a tile each warp
- * scans a part by folds, or by digits if folds cannot do it. */
-#include "exact/exact_scan_cuda.cuh"
+ * scans a part by folds, or by digits if folds cannot do it. Does all tiles, or those that `bulk`
+ * has left. */
+#include "exact/exact_scan_plan.cuh"
 
 constexpr int wide_warps = wi_tile_warps, wide_threads = 32 * wide_warps;
 constexpr int column_threads = 256;
-
-/* What comes before the call: words, and perhaps one more element. */
-struct exact_start {
-    int64_t word[WI_EXACT_WORDS];
-};
 
 /* The columns of a tile: the digits of its sum, and counts of what is special. */
 enum {
@@ -35,7 +31,14 @@ struct exact_wide {
     const T *init;   /* or NULL */
     const int64_t *carry_in;
     int64_t *carry_out;
+    const wi_exact_plan *plan; /* of bulk, which has done all tiles before its cut; or NULL */
 };
+
+/* The first tile to do. */
+template <class T>
+__device__ inline uint64_t first_tile(const exact_wide<T> &w) {
+    return w.plan ? w.plan->cut : 0;
+}
 
 /* The word that a column stands for. */
 template <class T>
@@ -125,7 +128,7 @@ template <class T>
 __global__ void __launch_bounds__(wide_threads) exact_tile_sums(exact_wide<T> w) {
     WEFT_SHARED(int64_t, sum, [columns_of<T>]);
     const bool aligned = wi_is_aligned(w.x);
-    for (uint64_t tile = blockIdx.x; tile < w.tiles; tile += gridDim.x) {
+    for (uint64_t tile = first_tile(w) + blockIdx.x; tile < w.tiles; tile += gridDim.x) {
         wi_exact_part<T> x;
         for (int k = (int)threadIdx.x; k < columns_of<T>; k += wide_threads)
             sum[k] = 0;
@@ -142,35 +145,48 @@ __global__ void __launch_bounds__(wide_threads) exact_tile_sums(exact_wide<T> w)
     }
 }
 
-/* What comes before the call, in column `which`. */
+/* What comes before the call, in every column: in shared memory. Called by all threads. */
 template <class T>
-__device__ inline int64_t start_of_column(const exact_wide<T> &w, const exact_start &start,
-                                          int which) {
-    const int word = word_of<T>(which);
-    int64_t value = w.carry_in ? w.carry_in[word] : start.word[word];
-    if (which == wi_line_of<T>::count - 1)
-        value = (int64_t)(int32_t)(uint32_t)(uint64_t)value; /* the sign goes on in later words */
-    if (w.carry_in || !w.init)
-        return value;
-    int64_t of_init[WI_EXACT_WORDS] = {};
-    wi_exact_add_f64(of_init, (double)wi_load(*w.init));
-    return value + of_init[word];
+__device__ inline void start_columns(const exact_wide<T> &w, const wi_exact_start &start,
+                                     int64_t *column) {
+    constexpr int count = wi_line_of<T>::count;
+    const wi_exact_plan *const plan = w.plan;
+    const bool from_plan = plan && plan->cut > 0;
+    for (int k = (int)threadIdx.x; k < columns_of<T>; k += column_threads) {
+        const int word = word_of<T>(k);
+        if (from_plan)
+            column[k] = k < count
+                            ? (int64_t)wi_exact_line_of(*plan).from(wi_line_of<T>::unit + 32 * k)
+                        : k == count + COLUMN_OTHER ? !wi_exact_is_nothing(plan->carry)
+                                                    : 0;
+        else
+            column[k] = w.carry_in ? w.carry_in[word] : start.word[word];
+        if (k == count - 1) /* the sign goes on in later words */
+            column[k] = (int64_t)(int32_t)(uint32_t)(uint64_t)column[k];
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && !from_plan && !w.carry_in && w.init) {
+        const double init = (double)wi_load(*w.init);
+        add_to_columns<T>(column, init);
+        column[count + COLUMN_OTHER] += wi_bit_cast<uint64_t>(init) != (uint64_t)1 << 63;
+    }
+    __syncthreads();
 }
 
 /* A block for each column: replaces it by the sums of all tiles before each. */
 template <class T>
 __global__ void __launch_bounds__(column_threads)
-    exact_scan_columns(exact_wide<T> w, exact_start start) {
+    exact_scan_columns(exact_wide<T> w, wi_exact_start start) {
     WEFT_SHARED(int64_t, of_warp, [column_threads / 32]);
-    WEFT_SHARED(int64_t, shared_start, );
+    WEFT_SHARED(int64_t, shared_start, [columns_of<T>]);
     int64_t *const column = w.column + (size_t)blockIdx.x * w.tiles;
     const int warp = (int)threadIdx.x / 32;
     const auto add = [](int64_t a, int64_t b) { return a + b; };
-    if (threadIdx.x == 0)
-        shared_start = start_of_column(w, start, (int)blockIdx.x);
-    __syncthreads();
-    int64_t before = shared_start;
-    for (uint64_t first = 0; first < w.tiles; first += column_threads) {
+    if (first_tile(w) >= w.tiles)
+        return;
+    start_columns(w, start, shared_start);
+    int64_t before = shared_start[blockIdx.x];
+    for (uint64_t first = first_tile(w); first < w.tiles; first += column_threads) {
         const uint64_t tile = first + threadIdx.x;
         const int64_t own = tile < w.tiles ? column[tile] : 0;
         const int64_t with = wi_warp_scan(own, add);
@@ -193,7 +209,7 @@ __global__ void __launch_bounds__(column_threads)
 
 /* Stores the words of all that came, for the next call. By one thread. */
 template <class T>
-__device__ inline void hand_on(const exact_wide<T> &w, const exact_start &start, int64_t *sum) {
+__device__ inline void hand_on(const exact_wide<T> &w, const wi_exact_start &start, int64_t *sum) {
     constexpr int count = wi_line_of<T>::count, first = wi_line_of<T>::first;
     const int64_t count_before =
         w.carry_in ? w.carry_in[WI_EXACT_COUNT] : start.word[WI_EXACT_COUNT] + (w.init ? 1 : 0);
@@ -211,34 +227,10 @@ __device__ inline void hand_on(const exact_wide<T> &w, const exact_start &start,
     w.carry_out[WI_EXACT_COUNT] = count_before + (int64_t)w.n;
 }
 
-/* Scans a part that follows the sum in `digit`. Called by a warp. */
-template <class T>
-__device__ inline void scan_part(const exact_wide<T> &w, wi_exact_part<T> *x,
-                                 const wi_part_range &range, uint64_t tile, int part,
-                                 const uint32_t *digit, const wi_exact_before &before) {
-    using Line = wi_line_of<T>;
-    const bool plain = range.finite && before.other && !before.nan && !before.plus && !before.minus;
-    const bool aligned_x = wi_is_aligned(w.x), aligned_y = wi_is_aligned(w.y);
-    const int height = plain ? wi_line_height(digit, Line::count, Line::unit) : 0;
-    const int top_2 = wi_window_top(2, height, range.above);
-    const int top_4 = wi_window_top(WI_FOLD_MOST, height, range.above);
-    bool done = plain && wi_window_fits(2, top_2, range.least) &&
-                wi_exact_scan_part<2>(x, digit, Line::count, Line::unit, top_2, w.exclusive);
-    if (!done && plain && wi_window_fits(WI_FOLD_MOST, top_4, range.least)) {
-        wi_exact_read_part(x, w.x, w.n, tile, part, aligned_x);
-        done =
-            wi_exact_scan_part<WI_FOLD_MOST>(x, digit, Line::count, Line::unit, top_4, w.exclusive);
-    }
-    if (done)
-        wi_exact_write_part(*x, w.y, w.n, tile, part, aligned_y);
-    else
-        wi_exact_scan_stretches(w.x, w.y, w.n, tile, part, digit, before, w.exclusive);
-}
-
 /* Every tile from its columns on. */
 template <class T>
 __global__ void __launch_bounds__(wide_threads)
-    exact_scan_tiles(exact_wide<T> w, exact_start start) {
+    exact_scan_tiles(exact_wide<T> w, wi_exact_start start) {
     constexpr int count = wi_line_of<T>::count;
     WEFT_SHARED(int64_t, sum, [wide_warps][columns_of<T>]);
     WEFT_SHARED(uint32_t, digit, [wide_warps][count]);
@@ -246,7 +238,7 @@ __global__ void __launch_bounds__(wide_threads)
     const bool aligned = wi_is_aligned(w.x);
     const bool any =
         w.carry_in ? w.carry_in[WI_EXACT_COUNT] != 0 : start.word[WI_EXACT_COUNT] != 0 || w.init;
-    for (uint64_t tile = blockIdx.x; tile < w.tiles; tile += gridDim.x) {
+    for (uint64_t tile = first_tile(w) + blockIdx.x; tile < w.tiles; tile += gridDim.x) {
         wi_exact_part<T> x;
         for (int k = wi_lane(); k < columns_of<T>; k += 32)
             sum[part][k] = 0;
@@ -274,24 +266,25 @@ __global__ void __launch_bounds__(wide_threads)
         const wi_exact_before before = {more[COLUMN_NAN] != 0, more[COLUMN_PLUS] != 0,
                                         more[COLUMN_MINUS] != 0, any || tile > 0 || part > 0,
                                         more[COLUMN_OTHER] != 0};
-        scan_part(w, &x, range, tile, part, digit[part], before);
+        const wi_exact_line line = {digit[part], count, wi_line_of<T>::unit};
+        wi_exact_scan<T>({w.x, w.y, w.n, w.exclusive}, &x, range, tile, part, line, before);
         __syncthreads();
     }
-    if (w.carry_out && blockIdx.x == 0 && threadIdx.x == 0)
+    if (w.carry_out && first_tile(w) < w.tiles && blockIdx.x == 0 && threadIdx.x == 0)
         hand_on(w, start, sum[0]);
 }
 
 template <class T>
-static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args) {
+static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args,
+                            const wi_exact_plan *plan) {
     static const char key = 0;
     const uint64_t tiles = wi_tiles_of(args->n, wi_tile_elements<T>);
     const size_t bytes = ((size_t)tiles + 1) * columns_of<T> * sizeof(int64_t);
     void *scratch;
-    exact_start start;
     weft_status status = wi_gpu_scratch(ctx, &key, bytes, &scratch);
     if (status != WEFT_OK)
         return status;
-    memcpy(start.word, args->start, sizeof start.word);
+    const wi_exact_start start = wi_exact_start_of(args);
     const exact_wide<T> w = {(const T *)args->x,
                              (T *)args->y,
                              args->n,
@@ -301,7 +294,8 @@ static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args) {
                              (int64_t *)scratch + (size_t)tiles * columns_of<T>,
                              (const T *)args->init,
                              args->carry_in,
-                             args->carry_out};
+                             args->carry_out,
+                             plan};
     const uint64_t most = 16 * (uint64_t)ctx->gpu->multiprocessors;
     const unsigned blocks = (unsigned)(tiles < most ? tiles : most);
     status = WEFT_LAUNCH(exact_tile_sums<T>, ctx, blocks, wide_threads, 0, w);
@@ -313,8 +307,13 @@ static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args) {
     return status;
 }
 
+weft_status wi_exact_scan_rest(weft_context *ctx, const wi_exact_scan_args *args,
+                               const wi_exact_plan *plan) {
+    return wi_exact_with_type(args->type, [=](auto tag) {
+        return run_wide<typename decltype(tag)::type>(ctx, args, plan);
+    });
+}
+
 weft_status wi_exact_scan_wide(weft_context *ctx, const void *arguments) {
-    const wi_exact_scan_args *const args = (const wi_exact_scan_args *)arguments;
-    return wi_exact_with_type(
-        args->type, [=](auto tag) { return run_wide<typename decltype(tag)::type>(ctx, args); });
+    return wi_exact_scan_rest(ctx, (const wi_exact_scan_args *)arguments, NULL);
 }
