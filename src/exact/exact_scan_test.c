@@ -9,6 +9,7 @@
 
 #include "exact/exact_data.h"
 #include "exact/exact_oracle.h"
+#include "limits.h"
 
 enum {
     DEVICE_X = 1,
@@ -243,10 +244,22 @@ static void small_sizes(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* How many tiles form a group of look-back, on emu. */
+static void set_group(unsigned tiles) {
+#ifdef WEFT_EMU
+    wi_group = tiles;
+#else
+    (void)tiles;
+#endif
+}
+
+/* On emu with several groups of tiles. */
 static void medium_sizes(weft_context *ctx) {
     rig r = rig_open(ctx, 16385);
     const test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 25);
+    set_group(2);
     test_sweep_run(ctx, &r.random, &s, &r);
+    set_group(32);
     rig_close(&r);
 }
 
