@@ -290,6 +290,33 @@ static void patterns(weft_context *ctx) {
     rig_close(&r);
 }
 
+/* A sum that is nearly all taken away again, down to what lies below the last of two folds, and of
+ * four: 0 and some elements, small, middle and large numbers, which go in turn. */
+static void shadows(weft_context *ctx) {
+    enum {
+        N = 9000,
+        EVERY = 3000
+    };
+    static double x[N], y[N];
+    const int middles[] = {-60, -100, -140}, smalls[] = {-180, -260, -330, -400};
+    for (size_t turn = 0; turn < 3 * 4; turn++) {
+        const double middle = ldexp(1, middles[turn % 3]), small = ldexp(3, smalls[turn / 3]);
+        oracle o;
+        oracle_clear(&o);
+        memset(x, 0, sizeof x);
+        x[0] = 1, x[1] = middle, x[2] = small;
+        x[EVERY] = -1, x[EVERY + 1000] = ldexp(1, middles[turn % 3] - 54);
+        x[2 * EVERY] = -middle;
+        assert_int_equal(weft_exact_scan(ctx, WEFT_INCLUSIVE, WEFT_F64, N, x, y, NULL), WEFT_OK);
+        for (size_t i = 0; i < N; i++) {
+            oracle_add(&o, x[i]);
+            if (y[i] != oracle_round(&o, WEFT_F64))
+                fail_msg("shadows %zu on %s: y[%zu] is %a, not %a", turn, weft_place(ctx), i, y[i],
+                         oracle_round(&o, WEFT_F64));
+        }
+    }
+}
+
 /* The last output of an inclusive scan is the exact sum, and an exclusive scan begins with init. */
 static void ends(weft_context *ctx) {
     enum {
@@ -332,8 +359,8 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(small_sizes), TEST_ON_EACH_PLACE(medium_sizes),
-        TEST_ON_EACH_PLACE(patterns),    TEST_ON_EACH_PLACE(ends),
-        cmocka_unit_test(test_threads),
+        TEST_ON_EACH_PLACE(patterns),    TEST_ON_EACH_PLACE(shadows),
+        TEST_ON_EACH_PLACE(ends),        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("exact_scan", tests, NULL, NULL);
 }
