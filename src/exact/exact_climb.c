@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exact's climb: the sum, left in memory of the place. */
 #include "climb/data.h"
-#include "climb/error.h"
 #include "exact/exact.h"
+#include "exact/exact_error.h"
 
 enum {
     RESULT_BYTES = 8

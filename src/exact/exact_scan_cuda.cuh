@@ -112,7 +112,11 @@ __device__ inline wi_part_range wi_exact_measure(const wi_exact_part<T> &x) {
     return {large + 1 - bias, (small > 0 ? small : 1) - bias - digits, large <= 2 * bias};
 }
 
-/* The folds of an element: what is left goes from one to the next. */
+/* Elements that are split side by side, so that the f64 units always have work. */
+template <class T>
+constexpr int wi_rows_at_once = wi_vector<T>::count < 4 ? 2 : 1;
+
+/* The folds of elements: what is left of each goes from one to the next. */
 template <int folds>
 struct wi_exact_anchors {
     double at[folds];
@@ -122,33 +126,59 @@ struct wi_exact_anchors {
             at[k] = wi_fold_anchor(wi_fold_unit(top, k));
     }
     /* The last fold takes what is left, which is a multiple of its unit. */
-    __device__ void split(double x, double (&fold)[folds]) const {
+    template <int count>
+    __device__ void split(double (&x)[count], double (&fold)[folds][count]) const {
 #pragma unroll
         for (int k = 0; k < folds - 1; k++) {
-            fold[k] = (x + at[k]) - at[k];
-            x = x - fold[k];
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                fold[k][e] = x[e] + at[k];
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                fold[k][e] -= at[k];
+#pragma unroll
+            for (int e = 0; e < count; e++)
+                x[e] -= fold[k][e];
         }
-        fold[folds - 1] = x;
+#pragma unroll
+        for (int e = 0; e < count; e++)
+            fold[folds - 1][e] = x[e];
     }
 };
+
+/* The sum of a few numbers by a tree. */
+template <int count>
+__device__ inline double wi_exact_tree(const double (&x)[count]) {
+    double sum[count];
+#pragma unroll
+    for (int e = 0; e < count; e++)
+        sum[e] = x[e];
+#pragma unroll
+    for (int step = count / 2; step > 0; step /= 2)
+#pragma unroll
+        for (int e = 0; e < step; e++)
+            sum[e] += sum[e + step];
+    return sum[0];
+}
 
 /* The sum of a part by folds, in every lane. */
 template <int folds, class T>
 __device__ inline void wi_exact_total(const wi_exact_part<T> &x, int top, double (&sum)[folds]) {
+    constexpr int rows = wi_rows_at_once<T>, width = wi_vector<T>::count;
     const wi_exact_anchors<folds> anchors(top);
 #pragma unroll
     for (int k = 0; k < folds; k++)
         sum[k] = 0;
 #pragma unroll
-    for (int r = 0; r < wi_part_rows; r++) {
+    for (int r = 0; r < wi_part_rows; r += rows) {
+        double element[rows * width], fold[folds][rows * width];
 #pragma unroll
-        for (int e = 0; e < wi_vector<T>::count; e++) {
-            double fold[folds];
-            anchors.split(x.at(r, e), fold);
+        for (int e = 0; e < rows * width; e++)
+            element[e] = x.at(r + e / width, e % width);
+        anchors.split(element, fold);
 #pragma unroll
-            for (int k = 0; k < folds; k++)
-                sum[k] += fold[k];
-        }
+        for (int k = 0; k < folds; k++)
+            sum[k] += wi_exact_tree(fold[k]);
     }
 #pragma unroll
     for (int k = 0; k < folds; k++)
@@ -192,45 +222,65 @@ __device__ inline T wi_exact_prefix(const double (&fold)[folds], int top, bool m
     return wi_exact_narrow<T>(sum);
 }
 
-/* Scans a part that follows the sum in `line`: the outputs take the place of the elements. False,
- * in all lanes, if these folds cannot do it. */
+/* What comes before a part, in folds. */
+template <int folds>
+struct wi_exact_in_folds {
+    double fold[folds];
+    int top;   /* of the window */
+    bool more; /* something is left below the last fold */
+};
+
+/* Scans a part that follows `start`: the outputs take the place of the elements. False, in all
+ * lanes, if these folds cannot do it. */
 template <int folds, class T>
-__device__ inline bool wi_exact_scan_part(wi_exact_part<T> *x, const wi_exact_line &line, int top,
-                                          bool exclusive) {
+__device__ inline bool wi_exact_scan_part(wi_exact_part<T> *x,
+                                          const wi_exact_in_folds<folds> &start, bool exclusive) {
     constexpr int width = wi_vector<T>::count;
-    const wi_exact_anchors<folds> anchors(top);
+    const wi_exact_anchors<folds> anchors(start.top);
+    const double limit = start.more ? wi_exact_power(wi_fold_unit(start.top, folds - 1) + 53) : 0;
     double before[folds];
-    const bool more = wi_line_split(line.digit, line.count, line.unit, top, folds, before);
-    const double limit = more ? wi_exact_power(wi_fold_unit(top, folds - 1) + 53) : 0;
     bool near = false;
 #pragma unroll
+    for (int k = 0; k < folds; k++)
+        before[k] = start.fold[k];
+#pragma unroll
     for (int r = 0; r < wi_part_rows; r++) {
-        double own[width][folds], of_lane[folds], sum[folds];
+        double element[width], own[folds][width], sum[folds];
 #pragma unroll
         for (int e = 0; e < width; e++)
-            anchors.split(x->at(r, e), own[e]);
+            element[e] = x->at(r, e);
+        anchors.split(element, own);
 #pragma unroll
         for (int k = 0; k < folds; k++) {
-            of_lane[k] = own[0][k];
-#pragma unroll
-            for (int e = 1; e < width; e++)
-                of_lane[k] += own[e][k];
-            const double with = wi_warp_scan(of_lane[k], [](double a, double b) { return a + b; });
-            sum[k] = before[k] + (with - of_lane[k]);
+            const double of_lane = wi_exact_tree(own[k]);
+            const double with = wi_warp_scan(of_lane, [](double a, double b) { return a + b; });
+            sum[k] = before[k] + (with - of_lane);
             before[k] += wi_shuffle(with, 31);
         }
 #pragma unroll
         for (int e = 0; e < width; e++) {
             if (exclusive)
-                x->row[r].at[e] = wi_exact_prefix<folds, T>(sum, top, more, limit, &near);
+                x->row[r].at[e] =
+                    wi_exact_prefix<folds, T>(sum, start.top, start.more, limit, &near);
 #pragma unroll
             for (int k = 0; k < folds; k++)
-                sum[k] += own[e][k];
+                sum[k] += own[k][e];
             if (!exclusive)
-                x->row[r].at[e] = wi_exact_prefix<folds, T>(sum, top, more, limit, &near);
+                x->row[r].at[e] =
+                    wi_exact_prefix<folds, T>(sum, start.top, start.more, limit, &near);
         }
     }
     return !__any_sync(wi_all_lanes, near);
+}
+
+/* A sum in the window that a run of elements below 2^above needs. */
+template <int folds>
+__device__ inline wi_exact_in_folds<folds> wi_exact_folds_of(const wi_exact_line &line, int above) {
+    wi_exact_in_folds<folds> f;
+    f.top = wi_window_top(folds, line.height(), above);
+    f.more = f.top <= WI_TOP_MOST &&
+             wi_line_split(line.digit, line.count, line.unit, f.top, folds, f.fold);
+    return f;
 }
 
 /* What comes before a part, beside the digits of its sum. */
@@ -345,30 +395,37 @@ __device__ __attribute__((noinline)) void
 wi_exact_scan_hard(wi_exact_arrays<T> a, wi_part_range range, uint64_t tile, int part,
                    wi_exact_line line, wi_exact_before before) {
     const bool plain = range.finite && before.other && !before.nan && !before.plus && !before.minus;
-    const int top = plain ? wi_window_top(WI_FOLD_MOST, line.height(), range.above) : 0;
-    if (plain && wi_window_fits(WI_FOLD_MOST, top, range.least)) {
+    if (plain) {
+        const wi_exact_in_folds<WI_FOLD_MOST> start =
+            wi_exact_folds_of<WI_FOLD_MOST>(line, range.above);
         wi_exact_part<T> x;
         wi_exact_read_part(&x, a.x, a.n, tile, part, wi_is_aligned(a.x));
-        if (wi_exact_scan_part<WI_FOLD_MOST>(&x, line, top, a.exclusive)) {
+        if (wi_window_fits(WI_FOLD_MOST, start.top, range.least) &&
+            wi_exact_scan_part(&x, start, a.exclusive)) {
             wi_exact_write_part(x, a.y, a.n, tile, part, wi_is_aligned(a.y));
             return;
         }
     }
+    __syncwarp(); /* y may be x: no lane writes what another has yet to read */
     wi_exact_scan_stretches(a, tile, part, line, before);
 }
 
-/* Scans a part that has been read, and writes it. Called by a warp. */
-template <class T>
+/* Scans a part that has been read, and writes it, if two folds that `start` gives can do it. Called
+ * by a warp. */
+template <class T, class Start>
 __device__ inline void wi_exact_scan(const wi_exact_arrays<T> &a, wi_exact_part<T> *x,
                                      const wi_part_range &range, uint64_t tile, int part,
-                                     const wi_exact_line &line, const wi_exact_before &before) {
-    const bool plain = range.finite && before.other && !before.nan && !before.plus && !before.minus;
-    const int top = plain ? wi_window_top(2, line.height(), range.above) : 0;
-    if (plain && wi_window_fits(2, top, range.least) &&
-        wi_exact_scan_part<2>(x, line, top, a.exclusive))
-        wi_exact_write_part(*x, a.y, a.n, tile, part, wi_is_aligned(a.y));
-    else
-        wi_exact_scan_hard(a, range, tile, part, line, before);
+                                     const wi_exact_line &line, const wi_exact_before &before,
+                                     Start start) {
+    if (range.finite && before.other && !before.nan && !before.plus && !before.minus) {
+        const wi_exact_in_folds<2> folds = start();
+        if (wi_window_fits(2, folds.top, range.least) &&
+            wi_exact_scan_part(x, folds, a.exclusive)) {
+            wi_exact_write_part(*x, a.y, a.n, tile, part, wi_is_aligned(a.y));
+            return;
+        }
+    }
+    wi_exact_scan_hard(a, range, tile, part, line, before);
 }
 
 #endif

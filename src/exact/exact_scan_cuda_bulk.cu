@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(begin_threads)
 
 /* Found by experiment for scan, on an H200. */
 struct exact_scan_shape {
-    static constexpr int slots = 6, preparers = 0, preparer_warps = 1, totallers = 3, lookers = 1,
+    static constexpr int slots = 6, preparers = 0, preparer_warps = 1, totallers = 6, lookers = 1,
                          finishers = 2, finisher_warps = wi_tile_warps, parts = wi_tile_warps,
                          ahead = 1;
 };
@@ -160,6 +160,42 @@ struct exact_tile_notes {
     wi_part_range range[wi_tile_warps];
     bool fits;
 };
+
+/* A span in the window that a part below 2^above needs. Each lane has a digit. */
+__device__ inline wi_exact_in_folds<2> span_folds(const wi_exact_span *span, int unit, int above) {
+    constexpr int count = wi_exact_span::count, low_bits = WI_FOLD_GAP;
+    const int lane = wi_lane();
+    const uint32_t digit = lane < count ? span->digit[lane] : 0;
+    const uint32_t sign = (int32_t)wi_shuffle(digit, count - 1) < 0 ? UINT32_MAX : 0;
+    const unsigned used = __ballot_sync(wi_all_lanes, lane < count && digit != sign);
+    const int last = used ? 31 - __clz((int)used) : 0;
+    const uint32_t top_digit = wi_shuffle(digit, last) ^ sign;
+    wi_exact_in_folds<2> f;
+    f.top = wi_window_top(2, unit + 32 * last + 32 - __clz((int)top_digit), above);
+    /* 64 bits from 2^exponent on; all lanes ask for the same */
+    const auto from = [&](int exponent) {
+        const int at = exponent - unit, k = at >= 0 ? at / 32 : -((31 - at) / 32);
+        const int shift = at - 32 * k;
+        uint32_t d[3];
+#pragma unroll
+        for (int j = 0; j < 3; j++) {
+            const uint32_t seen = wi_shuffle(digit, (k + j) & 31);
+            d[j] = k + j < 0 ? 0 : k + j < count ? seen : sign;
+        }
+        const uint64_t low = d[0] | (uint64_t)d[1] << 32;
+        return low >> shift | (shift ? (uint64_t)d[2] << (64 - shift) : 0);
+    };
+    const int unit_0 = wi_fold_unit(f.top, 0), unit_1 = wi_fold_unit(f.top, 1);
+    const int left = unit_1 - unit - 32 * lane; /* bits of this lane's digit below the last fold */
+    const uint32_t mask = left >= 32 ? UINT32_MAX : left > 0 ? ((uint32_t)1 << left) - 1 : 0;
+    f.fold[0] = (double)(int64_t)from(unit_0) * wi_exact_power(unit_0);
+    f.fold[1] =
+        (double)(int64_t)(from(unit_1) & (((uint64_t)1 << low_bits) - 1)) * wi_exact_power(unit_1);
+    f.more = __any_sync(wi_all_lanes, (digit & mask) != 0);
+    if (f.more)
+        f.fold[1] += wi_exact_power(unit_1 - 1);
+    return f;
+}
 
 /* The sum of a part that two folds cannot add up. */
 template <class T>
@@ -176,28 +212,44 @@ span_by_four(const wi_exact_part<T> *x, wi_part_range range, int unit, wi_exact_
     return fits;
 }
 
-/* The sum of a part, in every lane. */
+/* The sum of a part: folds that are still to be put in a span, or a span. */
+struct part_sum {
+    double fold[2];
+    wi_exact_span span; /* what they are added to */
+};
+
 template <class T>
-__device__ inline wi_exact_span span_of_part(const wi_exact_part<T> &x, const wi_part_range &range,
-                                             int unit) {
-    wi_exact_span span = wi_exact_span_of(0);
+__device__ inline part_sum sum_of_part(const wi_exact_part<T> &x, const wi_part_range &range,
+                                       int unit) {
+    part_sum sum = {{0, 0}, wi_exact_span_of(0)};
     if (range.above == WI_NO_EXPONENT) {
         bool other = false;
         for (int r = 0; r < wi_part_rows; r++)
             for (int e = 0; e < wi_vector<T>::count; e++)
                 other |= wi_bit_cast<uint64_t>(x.at(r, e)) != (uint64_t)1 << 63;
-        return __any_sync(wi_all_lanes, other) ? span : wi_exact_span_of(wi_span_nothing);
+        if (!__any_sync(wi_all_lanes, other))
+            sum.span = wi_exact_span_of(wi_span_nothing);
+        return sum;
     }
     const int top = wi_window_top(2, WI_NO_EXPONENT, range.above);
-    bool fits = range.finite && range.above <= unit + span_bits - 1 - room_above + more_than_seen;
-    if (fits && wi_window_fits(2, top, range.least)) {
-        double sum[2];
-        wi_exact_total<2>(x, top, sum);
-        fits = add_to_span(&span, unit, sum[0]) && add_to_span(&span, unit, sum[1]);
-    } else if (fits) {
-        fits = span_by_four(&x, range, unit, &span);
-    }
-    return fits ? span : wi_exact_span_of(wi_span_misfit);
+    const bool fits =
+        range.finite && range.above <= unit + span_bits - 1 - room_above + more_than_seen;
+    if (fits && wi_window_fits(2, top, range.least))
+        wi_exact_total<2>(x, top, sum.fold);
+    else if (!fits || !span_by_four(&x, range, unit, &sum.span))
+        sum.span = wi_exact_span_of(wi_span_misfit);
+    return sum;
+}
+
+/* Puts the folds of a part in its span. */
+__device__ inline wi_exact_span span_of_part(part_sum sum, int unit) {
+    bool fits = true;
+    if (wi_exact_is_nothing(sum.span) || wi_exact_is_misfit(sum.span))
+        return sum.span;
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+        fits = add_to_span(&sum.span, unit, sum.fold[k]) && fits;
+    return fits ? sum.span : wi_exact_span_of(wi_span_misfit);
 }
 
 template <class T>
@@ -241,8 +293,7 @@ struct exact_scan_block {
     /* For the totaller. */
     __device__ wi_exact_span total(int k, uint64_t tile) const {
         exact_tile_notes &note = notes[k % wi_ring_entries];
-        wi_exact_span mine = exact_span_sum::identity<wi_exact_span>();
-        bool fits = true;
+        part_sum mine = {{0, 0}, exact_span_sum::identity<wi_exact_span>()};
 #pragma unroll 1
         for (int part = 0; part < exact_scan_shape::parts; part++) {
             wi_exact_part<T> x;
@@ -255,16 +306,17 @@ struct exact_scan_block {
                     *vector_of(k, part, row) = x.row[row];
             }
             const wi_part_range range = wi_exact_measure(x);
-            const wi_exact_span of_part = span_of_part(x, range, unit);
-            fits = fits && !wi_exact_is_misfit(of_part);
+            const part_sum of_part = sum_of_part(x, range, unit);
             if (wi_lane() == part) {
                 mine = of_part;
                 note.range[part] = range;
             }
         }
+        const wi_exact_span span = span_of_part(mine, unit); /* each lane that of a part */
+        const bool fits = __all_sync(wi_all_lanes, !wi_exact_is_misfit(span));
         if (wi_lane() == 0)
             note.fits = fits;
-        return wi_warp_scan(mine, exact_span_sum::combine);
+        return wi_warp_scan(span, exact_span_sum::combine);
     }
 
     /* For the finisher. */
@@ -286,7 +338,8 @@ struct exact_scan_block {
         const wi_exact_before before = {false, false, false, b.any || tile > 0 || part > 0,
                                         !wi_exact_is_nothing(*carry)};
         if (before.other) {
-            wi_exact_scan(b.a, &x, note.range[part], tile, part, line, before);
+            wi_exact_scan(b.a, &x, note.range[part], tile, part, line, before,
+                          [&] { return span_folds(carry, unit, note.range[part].above); });
         } else {
             const wi_exact_span zero = wi_exact_span_of(0);
             wi_exact_scan_hard(b.a, note.range[part], tile, part,

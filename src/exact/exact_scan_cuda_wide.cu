@@ -267,7 +267,8 @@ __global__ void __launch_bounds__(wide_threads)
                                         more[COLUMN_MINUS] != 0, any || tile > 0 || part > 0,
                                         more[COLUMN_OTHER] != 0};
         const wi_exact_line line = {digit[part], count, wi_line_of<T>::unit};
-        wi_exact_scan<T>({w.x, w.y, w.n, w.exclusive}, &x, range, tile, part, line, before);
+        wi_exact_scan<T>({w.x, w.y, w.n, w.exclusive}, &x, range, tile, part, line, before,
+                         [&] { return wi_exact_folds_of<2>(line, range.above); });
         __syncthreads();
     }
     if (w.carry_out && first_tile(w) < w.tiles && blockIdx.x == 0 && threadIdx.x == 0)
