@@ -44,39 +44,7 @@ typedef struct shadow {
     double sign;
 } shadow;
 
-typedef struct rig {
-    weft_context *ctx;
-    shadow shadow;
-    test_random random;
-    test_buffer host_x, host_y, host_init, device_x, device_y, device_init;
-    double *x;
-    unsigned char *source;
-} rig;
-
-static rig rig_open(weft_context *ctx, size_t n) {
-    rig r = {.ctx = ctx, .random = test_random_at(23)};
-    const size_t bytes = 8 * n;
-    r.host_x = test_buffer_open(ctx, false, bytes);
-    r.host_y = test_buffer_open(ctx, false, bytes);
-    r.host_init = test_buffer_open(ctx, false, 8);
-    if (ctx->kind == WI_CUDA) {
-        r.device_x = test_buffer_open(ctx, true, bytes);
-        r.device_y = test_buffer_open(ctx, true, bytes);
-        r.device_init = test_buffer_open(ctx, true, 8);
-    }
-    r.x = malloc(bytes), r.source = malloc(bytes);
-    assert_true(r.x && r.source);
-    return r;
-}
-
-static void rig_close(rig *r) {
-    test_buffer_close(&r->host_x), test_buffer_close(&r->host_y), test_buffer_close(&r->host_init);
-    if (r->ctx->kind == WI_CUDA) {
-        test_buffer_close(&r->device_x), test_buffer_close(&r->device_y);
-        test_buffer_close(&r->device_init);
-    }
-    free(r->x), free(r->source);
-}
+static shadow drawn; /* the latest */
 
 /* ---- data ---- */
 
@@ -84,7 +52,7 @@ static double draw_shadowed(rig *r, const scan_case *c, size_t i) {
     test_random *const t = &r->random;
     const int low = lowest_of(c->type), digits = 1 - (int)log2(test_roundoff(c->type));
     const size_t period = c->n < 4500 ? c->n / 2 + 5 : 4500, at = i % period;
-    shadow *const s = &r->shadow;
+    shadow *const s = &drawn;
     if (at == 0) {
         s->large = highest_of(c->type) - 1 - (int)test_below(t, 20);
         s->large = c->type == WEFT_F64 && test_bits(t) & 1 ? (int)test_below(t, 100) : s->large;
@@ -132,10 +100,10 @@ static void draw_case(rig *r, const scan_case *c) {
                                 .n = c->n,
                                 .pattern =
                                     (exact_pattern)(c->pattern < (int)PATTERNS ? c->pattern : 0)};
-    draw(&r->random, &of_sums, r->x, r->source);
+    draw(&r->random, &of_sums, r->x, r->source_x);
     for (size_t i = 0; i < c->n && c->pattern >= (int)PATTERNS; i++) {
-        test_store(c->type, r->source, i, (test_value){.f = draw_further(r, c, i)});
-        r->x[i] = test_load(c->type, r->source, i).f;
+        test_store(c->type, r->source_x, i, (test_value){.f = draw_further(r, c, i)});
+        r->x[i] = test_load(c->type, r->source_x, i).f;
     }
 }
 
@@ -185,12 +153,12 @@ static void run_case(rig *r, const scan_case *c) {
     const size_t size = test_size_of(c->type), bytes = c->n * size;
     test_buffer *const x = choose(r, c, DEVICE_X, &r->host_x, &r->device_x);
     test_buffer *const y = c->in_place ? x : choose(r, c, DEVICE_Y, &r->host_y, &r->device_y);
-    test_buffer *const init = choose(r, c, DEVICE_INIT, &r->host_init, &r->device_init);
+    test_buffer *const init = choose(r, c, DEVICE_INIT, &r->host_result, &r->device_result);
     double first = 0;
     draw_case(r, c);
     if (!c->in_place)
         test_buffer_poison(y, bytes, c->offset_y * size);
-    test_buffer_load(x, r->source, bytes, c->offset_x * size);
+    test_buffer_load(x, r->source_x, bytes, c->offset_x * size);
     if (c->has_init) {
         first = c->n > 0 ? r->x[test_below(&r->random, c->n)] : 1;
         unsigned char element[8];
@@ -238,7 +206,7 @@ static test_sweep sweep_of(const size_t *sizes, size_t count, unsigned share) {
 }
 
 static void small_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx, 257);
+    rig r = rig_open(ctx, 23, 257);
     const test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 25);
     test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
@@ -255,7 +223,7 @@ static void set_group(unsigned tiles) {
 
 /* On emu with several groups of tiles. */
 static void medium_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx, 16385);
+    rig r = rig_open(ctx, 23, 16385);
     const test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 25);
     set_group(2);
     test_sweep_run(ctx, &r.random, &s, &r);
@@ -278,7 +246,7 @@ static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const si
 
 static void patterns(weft_context *ctx) {
     static const size_t sizes[] = {12011};
-    rig r = rig_open(ctx, sizes[0]);
+    rig r = rig_open(ctx, 23, sizes[0]);
     const test_sweep s = {.sizes = sizes,
                           .size_count = 1,
                           .ladder = &wi_exact_scan_ladder,
@@ -344,7 +312,7 @@ static void test_threads(void **state) {
         return;
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         weft_context *const ctx = test_open(places[k]);
-        rig r = rig_open(ctx, n);
+        rig r = rig_open(ctx, 23, n);
         const scan_case c = {.row = test_row_named(&wi_exact_scan_ladder, "threads"),
                              .type = k % 2 ? WEFT_F64 : WEFT_F32,
                              .kind = k % 2 ? WEFT_EXCLUSIVE : WEFT_INCLUSIVE,
