@@ -2,7 +2,7 @@
 /* exact's climb: the sum, left in memory of the place. */
 #include "climb/data.h"
 #include "exact/exact.h"
-#include "exact/exact_error.h"
+#include "exact/exact_error_climb.h"
 
 enum {
     RESULT_BYTES = 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The error of a sum: the exact difference between it and the exact sum, both as wide numbers. */
-#include "exact/exact_error.h"
+#include "exact/exact_error_climb.h"
 
 #include <math.h>
 

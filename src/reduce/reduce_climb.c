@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce's climb: the sum, left in memory of the place. */
 #include "climb/data.h"
-#include "exact/exact_error.h"
+#include "exact/exact_error_climb.h"
 #include "reduce/reduce.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far sums are from the exact ones, for the climbs of operations that add up. */
-#ifndef WI_EXACT_ERROR_H
-#define WI_EXACT_ERROR_H
+#ifndef WI_EXACT_ERROR_CLIMB_H
+#define WI_EXACT_ERROR_CLIMB_H
 
 #include "climb/climb.h"
 
