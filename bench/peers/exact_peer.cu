@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Races exact sums against CUB's ordinary ones, which round at each addition, on the same device
- * arrays in the same process, over data from ordinary to the worst there are; and times the other
- * exact calls beside the read bandwidth. Every result is compared with that of the cpu, which has
- * the same bits: a wrong one ends the program with status 1.
+/* Races exact sums and scans against CUB's ordinary ones, which round at each addition, on the same
+ * device arrays in the same process, over data from ordinary to the worst there are; and times the
+ * other exact calls beside the read bandwidth. Every result is compared with that of the cpu, which
+ * has the same bits: a wrong one ends the program with status 1.
  *
- *   exact_peer [LOG2 OF N]    28 if it is not given */
+ *   exact_peer [LOG2 OF N] [scans]    28 if it is not given; the scans alone */
 #include <cub/cub.cuh>
 #include <string.h>
 #include <type_traits>
@@ -131,6 +131,57 @@ static void time_dot(const track &t, kind_of_data kind) {
            2.0 * (double)t.n * sizeof(T), seconds, "weft_dot_fast", fast, "read", t.read_gbps, ok);
 }
 
+/* Has y the bits that a scan on the cpu gives? */
+template <class T>
+static bool is_scan(const track &t, const T *x, const T *y) {
+    std::vector<T> a(t.n), got(t.n);
+    CUDA(cudaMemcpy(a.data(), x, t.n * sizeof(T), cudaMemcpyDefault));
+    CUDA(cudaMemcpy(got.data(), y, t.n * sizeof(T), cudaMemcpyDefault));
+    check_weft(t.cpu, weft_exact_scan(t.cpu, WEFT_INCLUSIVE, type_of<T>(), t.n, a.data(), a.data(),
+                                      nullptr));
+    for (size_t i = 0; i < t.n; i++) {
+        if (memcmp(&a[i], &got[i], sizeof(T)) != 0) {
+            fprintf(stderr, "exact_peer: y[%zu] is %.17g on %s, %.17g on %s\n", i, (double)got[i],
+                    weft_place(t.ctx), (double)a[i], weft_place(t.cpu));
+            all_ok = false;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Each rung of exact_scan, and the library's choice. */
+template <class T>
+static void race_scan(const track &t, kind_of_data kind, double copy_gbps) {
+    device_array<T> x(t.n), y(t.n), theirs(t.n);
+    make<<<filling_blocks, filling_threads>>>(x.p, t.n, kind);
+    CUDA(cudaDeviceSynchronize());
+    size_t bytes = 0;
+    CUDA(cub::DeviceScan::InclusiveSum(nullptr, bytes, x.p, theirs.p, t.n, t.stream));
+    device_array<char> scratch(bytes);
+    for (const char *variant : {"wide", "bulk"}) {
+        check_weft(t.ctx, weft_use(t.ctx, "exact_scan", variant));
+        double seconds, peer;
+        seconds_in_turns(
+            t.stream, t.n * sizeof(T),
+            [&] {
+                check_weft(t.ctx, weft_exact_scan(t.ctx, WEFT_INCLUSIVE, type_of<T>(), t.n, x.p,
+                                                  y.p, nullptr));
+            },
+            [&] {
+                CUDA(cub::DeviceScan::InclusiveSum(scratch.p, bytes, x.p, theirs.p, t.n, t.stream));
+            },
+            &seconds, &peer);
+        const bool ok = is_scan<T>(t, x.p, y.p);
+        char what[64];
+        snprintf(what, sizeof what, "exact scan, %s", names[kind]);
+        report(what, weft_type_name(type_of<T>()), t.n, weft_used(t.ctx, "exact_scan"),
+               2.0 * (double)t.n * sizeof(T), seconds, "CUB, rounding", peer, "copy", copy_gbps,
+               ok);
+    }
+    check_weft(t.ctx, weft_use(t.ctx, "exact_scan", "auto"));
+}
+
 int main(int argc, char **argv) {
     track t;
     const weft_status opened = weft_open(&t.ctx, "gpu");
@@ -142,6 +193,13 @@ int main(int argc, char **argv) {
     CUDA(cudaStreamCreateWithFlags(&t.stream, cudaStreamNonBlocking));
     check_weft(t.ctx, weft_set_stream(t.ctx, t.stream));
     t.n = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 28);
+    const double copy_gbps = copy_roof(t.stream, (size_t)1 << 31);
+    for (const kind_of_data kind : {ORDINARY, SPREAD, EVERYWHERE}) {
+        race_scan<double>(t, kind, copy_gbps);
+        race_scan<float>(t, kind, copy_gbps);
+    }
+    if (argc > 2)
+        return all_ok ? 0 : 1;
     t.read_gbps = read_roof(t.stream, (size_t)1 << 32);
     for (const kind_of_data kind : {ORDINARY, SPREAD, RISING, FALLING, EVERYWHERE}) {
         race_sum<double>(t, kind);

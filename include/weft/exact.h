@@ -36,6 +36,7 @@
 #include "weft/core.h"
 #include "weft/op.h"
 #include "weft/reduce.h"
+#include "weft/scan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,24 @@ WEFT_API weft_status weft_mean(weft_context *ctx, weft_type type, size_t n, cons
                                weft_type result_type, void *result);
 WEFT_API weft_status weft_variance(weft_context *ctx, weft_type type, size_t n, const void *x,
                                    size_t correction, weft_type result_type, void *result);
+
+/* ---- prefix sums ---- */
+
+/* The sums of all elements before each, of floats: every y[i] is the exact sum, rounded once to the
+ * type of the elements, so it has the same bits on every place.
+ *
+ *     WEFT_INCLUSIVE  y[i] = init + x[0] + ... + x[i]
+ *     WEFT_EXCLUSIVE  y[i] = init + x[0] + ... + x[i-1];  y[0] = init
+ *
+ * `init` points to one element of `type`, host or device memory; NULL: there is none, and y[i] is
+ * what weft_exact_reduce gives of the elements before it. y may be x itself; any other overlap is
+ * WEFT_EARG. When x and y are both device memory the call is queued on the context's stream;
+ * otherwise it returns when the answer is there. Over ranks every rank passes its part of x, and
+ * its y continues those of the ranks before; `init` is that of rank 0.
+ *
+ * weft_scan has the other operations, and sums of integers, which are exact there. */
+WEFT_API weft_status weft_exact_scan(weft_context *ctx, weft_scan_kind kind, weft_type type,
+                                     size_t n, const void *x, void *y, const void *init);
 
 /* ---- sums over files, programs and time ---- */
 

@@ -43,6 +43,7 @@ enum {
     FIRST_RATE, /* the rate and its share of the roof; for a ladder with merits, those */
     BELOW = FIRST_RATE + WI_MERITS,
     FIRST,
+    ERROR, /* only of climbs that find it */
     COLUMNS
 };
 
@@ -59,6 +60,7 @@ typedef struct climber {
                                         the first; 0: not known */
     bool wrong;
     wi_column columns[COLUMNS];
+    size_t column_count;
     bool says_what; /* is there room beside the columns for what each rung changes? */
 } climber;
 
@@ -78,6 +80,10 @@ static const wi_rung *measured(const climber *c, size_t before, bool first) {
             return rung;
     }
     return NULL;
+}
+
+static bool shows_error(const climber *c) {
+    return c->pool->climb->error && wi_type_is_float(c->pool->setup.type);
 }
 
 /* Chooses which columns the table shows: as many as fit the terminal. */
@@ -106,9 +112,11 @@ static void lay_out(climber *c) {
             .title = climb->merits->of[k].title, .width = 7, .rank = k + 1 < WI_MERITS ? 3 : 1};
     c->columns[BELOW] = (wi_column){.title = "x below", .width = 7, .rank = 4};
     c->columns[FIRST] = (wi_column){.title = "x first", .width = 7, .rank = 5};
-    wi_table_fit(c->columns, COLUMNS);
+    c->columns[ERROR] = (wi_column){.title = "error", .width = 7, .rank = 2};
+    c->column_count = shows_error(c) ? COLUMNS : ERROR;
+    wi_table_fit(c->columns, c->column_count);
     const size_t room = wi_screen_columns(stdout);
-    c->says_what = !room || wi_table_width(c->columns, COLUMNS) + 2 + what <= room;
+    c->says_what = !room || wi_table_width(c->columns, c->column_count) + 2 + what <= room;
 }
 
 /* Prints below the title what the columns mean. */
@@ -127,6 +135,10 @@ static void print_meaning(const climber *c) {
         wi_print_line(stdout, INDENT,
                       "rate: the additions and multiplications the call cannot do "
                       "without, over its time");
+    if (shows_error(c))
+        wi_print_line(stdout, INDENT,
+                      "error: of the sum of numbers that must be rounded, in units in the last "
+                      "place, against the exact sum");
     wi_print_line(stdout, INDENT, "Every result is checked in full before it is timed.\n");
 }
 
@@ -163,7 +175,7 @@ static void print_heading(const climber *c) {
     wi_print_line(stdout, INDENT, "place: %s, %s", weft_place(setup->ctx), title);
     print_meaning(c);
     fputs(wi_style_on(stdout, WI_DIM), stdout);
-    wi_table_print(c->columns, COLUMNS, NULL);
+    wi_table_print(c->columns, c->column_count, NULL);
     printf("%s%s\n", c->says_what ? "  what it changes" : "", wi_style_on(stdout, WI_PLAIN));
     fflush(stdout);
 }
@@ -172,7 +184,9 @@ static void print_timed(const climber *c, size_t index) {
     const wi_rung *const rung = &c->rungs[index];
     const wi_climb *const climb = c->pool->climb;
     char size[WI_SIZE_BYTES], time[WI_FIELD_BYTES], rate[WI_MERITS][WI_FIELD_BYTES],
-        below[WI_FIELD_BYTES], first[WI_FIELD_BYTES], mark[WI_SIZE_BYTES + 2];
+        below[WI_FIELD_BYTES], first[WI_FIELD_BYTES], mark[WI_SIZE_BYTES + 2],
+        error[WI_FIELD_BYTES];
+    snprintf(error, sizeof error, "%.3g", rung->error);
     snprintf(mark, sizeof mark, "%s%s", wi_format_size(&rung->facts.size, size),
              rung->limit == WI_LIMIT_NONE ? "" : "*");
     if (climb->merits) {
@@ -190,8 +204,9 @@ static void print_timed(const climber *c, size_t index) {
         [FIRST_RATE + 1] = rate[1],
         [BELOW] = wi_format_times(c->times_below, below),
         [FIRST] = wi_format_times(c->times_first, first),
+        [ERROR] = error,
     };
-    wi_table_print(c->columns, COLUMNS, cells);
+    wi_table_print(c->columns, c->column_count, cells);
     if (c->says_what)
         printf("  %s\n", rung->row->what);
     else
@@ -280,6 +295,8 @@ static void json_rung(const climber *c, size_t index) {
     wi_json_count(&json, "n_asked", c->n);
     wi_json_count(&json, "seed", setup->seed);
     wi_json_rung(&json, climb, rung);
+    if (shows_error(c))
+        wi_json_known(&json, "error_ulps", timed, rung->error);
     if (!climb->merits) {
         wi_json_number(&json, "roof_share", timed ? wi_rung_rate(rung) / rung->roof : 0);
         wi_json_known(&json, "speedup_below", is_first || c->times_below > 0,

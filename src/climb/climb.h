@@ -82,6 +82,10 @@ typedef struct wi_climb {
     /* Fills the output with a pattern, calls once, and compares with the oracle; if wrong, false,
      * and `why` is filled. */
     bool (*check)(void *problem, char *why, size_t bytes);
+    /* Shown as a further column, for types of floats: by how many units in the last place the
+     * result differs from the exact one, on data whose sums round. NULL: the ladder has no such
+     * column. */
+    weft_status (*error)(const wi_setup *setup, double *ulps);
     /* `rung` is the name of the rung that runs; NULL before any has run. */
     void (*describe)(const void *problem, const char *rung, wi_facts *facts);
     void (*drop)(void *problem);

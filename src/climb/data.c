@@ -320,6 +320,15 @@ bool wi_data_check_sum(wi_data *data, weft_status (*call)(void *problem), weft_t
     return got == right;
 }
 
+void wi_data_prefixes(const wi_data *data, size_t first, size_t count, int64_t *k) {
+    int64_t sum = data->before[first / WI_DATA_CHUNK];
+    wi_data_draw(data, 0, first, count, k);
+    for (size_t i = 0; i < count; i++) {
+        sum += k[i];
+        k[i] = sum;
+    }
+}
+
 /* The first element of a chunk whose bits are wrong, or n. */
 static size_t first_wrong(const wi_data *data, wi_data_expected expected, size_t chunk) {
     int64_t k[WI_DATA_CHUNK], right[WI_DATA_CHUNK];

@@ -70,6 +70,9 @@ bool wi_data_check_sum(wi_data *data, weft_status (*call)(void *problem), weft_t
  * most WI_DATA_CHUNK and first a multiple of it. */
 typedef void (*wi_data_expected)(const wi_data *data, size_t first, size_t count, int64_t *k);
 
+/* The right values of an inclusive sum of x. */
+void wi_data_prefixes(const wi_data *data, size_t first, size_t count, int64_t *k);
+
 /* Compares all n elements of host_z; if one is wrong, false, and `why` names the first. */
 bool wi_data_compare(const wi_data *data, wi_data_expected expected, char *why, size_t bytes);
 

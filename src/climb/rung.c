@@ -170,7 +170,15 @@ static bool check(const wi_pool *pool, void *problem, const wi_row *row, wi_rung
     return false;
 }
 
-/* Checks and times the call of rung->n elements, and finds its merits or else its roof. */
+/* The rung that is in use, at n elements. */
+static weft_status find_error(const wi_pool *pool, size_t n, double *ulps) {
+    wi_setup setup = pool->setup;
+    setup.n = n;
+    return pool->climb->error(&setup, ulps);
+}
+
+/* Checks and times the call of rung->n elements, and finds its merits or else its roof, and its
+ * error. */
 static weft_status measure(wi_pool *pool, const wi_meter *meter, bool with_roof, wi_rung *rung) {
     const wi_climb *const climb = pool->climb;
     void *problem;
@@ -185,6 +193,9 @@ static weft_status measure(wi_pool *pool, const wi_meter *meter, bool with_roof,
         status = climb->merits->find(problem, rung->merit);
     else if (with_roof)
         status = wi_roof_measure(meter, rung->facts.roof, &rung->roof);
+    rung->error = -1;
+    if (status == WEFT_OK && with_roof && climb->error && wi_type_is_float(pool->setup.type))
+        status = find_error(pool, rung->n, &rung->error);
     return status == WEFT_OK ? wi_meter_time(meter, &timed, &rung->seconds) : status;
 }
 

@@ -51,6 +51,7 @@ typedef struct wi_rung {
     wi_facts facts;          /* of the problem of n elements */
     double roof;             /* in its unit, measured just before the rung */
     double merit[WI_MERITS]; /* if the climb has merits */
+    double error;            /* if the climb has that column; below 0: of integers there is none */
     char why[WI_MESSAGE_BYTES];
 } wi_rung;
 

@@ -15,7 +15,7 @@
  * unlike a look-back that adds whatever is published already.
  *
  * Op is the operator: Op::combine(a, b) and Op::identity<Carry>(). A Carry is a number of up to 8
- * bytes.
+ * bytes, or a struct of whole 8-byte words; each word travels with the number of the launch.
  *
  * With `ordered`, all that a block read before it published a total was read before any block that
  * has found a later carry writes. So outputs may overwrite the inputs of earlier tiles.
@@ -47,7 +47,11 @@ __device__ inline Carry wi_combine_lanes(Carry x) {
         return wi_warp_reduce(x, [](Carry a, Carry b) { return Op::combine(a, b); });
 }
 
-/* Conversions of a carry to and from the 8 bytes that tiles and calls exchange. */
+/* The 8-byte words of a carry. */
+template <class Carry>
+constexpr int wi_carry_words = (sizeof(Carry) + 7) / 8;
+
+/* Conversions of a carry of one word to and from the 8 bytes that tiles and calls exchange. */
 template <class Carry>
 __host__ __device__ inline uint64_t wi_carry_bits(Carry c) {
     if constexpr (wi_traits<Carry>::is_float)
@@ -63,6 +67,54 @@ __host__ __device__ inline Carry wi_carry_from(uint64_t bits) {
         return (Carry)bits;
 }
 
+/* A carry as tiles exchange it: the words, and whether they are those of this launch. */
+template <class Carry>
+struct wi_posted {
+    wi_pair word[wi_carry_words<Carry>];
+
+    __device__ bool is_in(uint64_t epoch) const {
+        bool in = true;
+#pragma unroll
+        for (int k = 0; k < wi_carry_words<Carry>; k++)
+            in = in && word[k].flag == epoch;
+        return in;
+    }
+    __device__ Carry carry() const {
+        if constexpr (wi_carry_words<Carry> == 1) {
+            return wi_carry_from<Carry>(word[0].value);
+        } else {
+            Carry c;
+#pragma unroll
+            for (int k = 0; k < wi_carry_words<Carry>; k++)
+                memcpy((char *)&c + 8 * k, &word[k].value, 8);
+            return c;
+        }
+    }
+};
+
+/* Entry `at` of an array of posted carries, which is in memory one of pairs. */
+template <class Carry>
+__device__ inline wi_posted<Carry> wi_read_posted(const wi_pair *array, uint64_t at) {
+    wi_posted<Carry> p;
+#pragma unroll
+    for (int k = 0; k < wi_carry_words<Carry>; k++)
+        p.word[k] = wi_read_pair(&array[at * wi_carry_words<Carry> + k]);
+    return p;
+}
+template <class Carry>
+__device__ inline void wi_post(wi_pair *array, uint64_t at, const Carry &carry, uint64_t epoch) {
+    if constexpr (wi_carry_words<Carry> == 1) {
+        wi_write_pair(&array[at], wi_carry_bits(carry), epoch);
+    } else {
+#pragma unroll
+        for (int k = 0; k < wi_carry_words<Carry>; k++) {
+            uint64_t word;
+            memcpy(&word, (const char *)&carry + 8 * k, 8);
+            wi_write_pair(&array[at * wi_carry_words<Carry> + k], word, epoch);
+        }
+    }
+}
+
 /* The beginning of the scratch block; all zeros before the first launch. */
 struct alignas(128) wi_lookback_header {
     unsigned long long next_tile;
@@ -72,6 +124,7 @@ struct alignas(128) wi_lookback_header {
 
 struct wi_lookback {
     wi_lookback_header *header;
+    /* Posted carries: */
     wi_pair *totals;       /* one for each tile */
     wi_pair *group_totals; /* one for each group */
     wi_pair *prefixes; /* one for each group: the carry at its start; that of group 0 is known */
@@ -84,19 +137,19 @@ __host__ __device__ inline uint64_t wi_tiles_of(size_t n, size_t per_tile) {
     return (n + per_tile - 1) / per_tile;
 }
 
-/* Bytes of scratch for that many tiles. */
-inline size_t wi_lookback_bytes(uint64_t tiles) {
+/* Bytes of scratch for that many tiles, with carries of so many words. */
+inline size_t wi_lookback_bytes(uint64_t tiles, int words = 1) {
     const uint64_t groups = tiles / wi_group + 1;
-    return sizeof(wi_lookback_header) + (tiles + 2 * groups) * sizeof(wi_pair);
+    return sizeof(wi_lookback_header) + (tiles + 2 * groups) * (size_t)words * sizeof(wi_pair);
 }
 
-inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles) {
+inline wi_lookback wi_lookback_in(void *scratch, uint64_t tiles, int words = 1) {
     const uint64_t groups = tiles / wi_group + 1;
     wi_lookback l;
     l.header = (wi_lookback_header *)scratch;
     l.totals = (wi_pair *)(l.header + 1);
-    l.group_totals = l.totals + tiles;
-    l.prefixes = l.group_totals + groups;
+    l.group_totals = l.totals + tiles * (uint64_t)words;
+    l.prefixes = l.group_totals + groups * (uint64_t)words;
     l.tiles = tiles;
     l.ordered = false;
     l.counts = NULL;
@@ -144,7 +197,7 @@ template <class Carry>
 __device__ inline void wi_publish_total(const wi_lookback &l, uint64_t epoch, uint64_t tile,
                                         Carry total) {
     wi_lookback_fence(l);
-    wi_write_pair(&l.totals[tile], wi_carry_bits(total), epoch);
+    wi_post(l.totals, tile, total, epoch);
 }
 
 /* Does `tile` publish the total of its group? */
@@ -160,65 +213,66 @@ __device__ inline bool wi_is_in_group() {
 
 /* The totals of a whole group combined, in every lane. */
 template <class Op, class Carry>
-__device__ inline Carry wi_combine_group(uint64_t bits) {
-    return wi_combine_lanes<Op>(wi_is_in_group() ? wi_carry_from<Carry>(bits)
-                                                 : Op::template identity<Carry>());
+__device__ inline Carry wi_combine_group(const wi_posted<Carry> &posted) {
+    return wi_combine_lanes<Op>(wi_is_in_group() ? posted.carry() : Op::template identity<Carry>());
 }
 
 /* Waits for all totals of the group that ends with `tile`, and publishes the group's total. Called
  * by one warp. */
 template <class Op, class Carry>
 __device__ void wi_publish_group(const wi_lookback &l, uint64_t epoch, uint64_t tile) {
-    const wi_pair *mine =
-        &l.totals[tile - (wi_group - 1) + (wi_is_in_group() ? (unsigned)wi_lane() : 0)];
-    wi_pair pair = wi_read_pair(mine);
-    while (!__all_sync(wi_all_lanes, pair.flag == epoch)) {
+    const uint64_t mine = tile - (wi_group - 1) + (wi_is_in_group() ? (unsigned)wi_lane() : 0);
+    wi_posted<Carry> posted = wi_read_posted<Carry>(l.totals, mine);
+    while (!__all_sync(wi_all_lanes, posted.is_in(epoch))) {
         wi_spin();
-        pair = wi_read_pair(mine);
+        posted = wi_read_posted<Carry>(l.totals, mine);
     }
-    const Carry total = wi_combine_group<Op, Carry>(pair.value);
+    const Carry total = wi_combine_group<Op, Carry>(posted);
     wi_lookback_warp_fence(l);
     if (wi_lane() == 0) {
         wi_lookback_fence(l);
-        wi_write_pair(&l.group_totals[tile / wi_group], wi_carry_bits(total), epoch);
+        wi_post(l.group_totals, tile / wi_group, total, epoch);
     }
 }
 
 /* What a lane reads in one look: a tile's total in the warp's own group and in each near group
  * before it; and, as many groups back as the lane's number, a prefix and the total of the group
  * after that prefix. */
+template <class Carry>
 struct wi_view {
-    wi_pair own, near[wi_near_groups], prefix, group_total;
+    wi_posted<Carry> own, near[wi_near_groups], prefix, group_total;
 };
 
 /* All loads are started together: a look takes one latency of the second-level cache. */
-__device__ inline wi_view wi_look(const wi_lookback &l, uint64_t tile) {
+template <class Carry>
+__device__ inline wi_view<Carry> wi_look(const wi_lookback &l, uint64_t tile) {
     const uint64_t lane = (uint64_t)wi_lane();
     const uint64_t group = tile / wi_group, first = group * wi_group;
-    wi_view view = {};
+    wi_view<Carry> view = {};
     if (first + lane < tile)
-        view.own = wi_read_pair(&l.totals[first + lane]);
+        view.own = wi_read_posted<Carry>(l.totals, first + lane);
 #pragma unroll
     for (int k = 0; k < wi_near_groups; k++)
         if ((uint64_t)k < group && wi_is_in_group())
-            view.near[k] = wi_read_pair(&l.totals[first - (uint64_t)(k + 1) * wi_group + lane]);
+            view.near[k] =
+                wi_read_posted<Carry>(l.totals, first - (uint64_t)(k + 1) * wi_group + lane);
     if (lane < group) {
-        view.prefix = wi_read_pair(&l.prefixes[group - lane]);
-        view.group_total = wi_read_pair(&l.group_totals[group - 1 - lane]);
+        view.prefix = wi_read_posted<Carry>(l.prefixes, group - lane);
+        view.group_total = wi_read_posted<Carry>(l.group_totals, group - 1 - lane);
     }
     return view;
 }
 
 /* Lane k gets the total of the group k + 1 back, and whether it has been published. */
 template <class Op, class Carry>
-__device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool *in) {
-    *in = view.group_total.flag == epoch;
-    Carry total = wi_carry_from<Carry>(view.group_total.value);
+__device__ inline Carry wi_group_total(const wi_view<Carry> &view, uint64_t epoch, bool *in) {
+    *in = view.group_total.is_in(epoch);
+    Carry total = view.group_total.carry();
 #pragma unroll
     for (int k = 0; k < wi_near_groups; k++) {
-        if (!__all_sync(wi_all_lanes, view.near[k].flag == epoch || !wi_is_in_group()))
+        if (!__all_sync(wi_all_lanes, view.near[k].is_in(epoch) || !wi_is_in_group()))
             continue;
-        const Carry near = wi_combine_group<Op, Carry>(view.near[k].value);
+        const Carry near = wi_combine_group<Op, Carry>(view.near[k]);
         if (wi_lane() == k) {
             total = near;
             *in = true;
@@ -229,11 +283,11 @@ __device__ inline Carry wi_group_total(const wi_view &view, uint64_t epoch, bool
 
 /* The carry at the start of the tile's group, in every lane; false if it cannot be found yet. */
 template <class Op, class Carry>
-__device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint64_t group,
+__device__ inline bool wi_group_carry(const wi_view<Carry> &view, uint64_t epoch, uint64_t group,
                                       Carry start, Carry *carry) {
     const uint64_t lane = (uint64_t)wi_lane();
     /* All know the prefix of group 0. */
-    const bool prefix = lane == group || (lane < group && view.prefix.flag == epoch);
+    const bool prefix = lane == group || (lane < group && view.prefix.is_in(epoch));
     const unsigned prefixes = __ballot_sync(wi_all_lanes, prefix);
     if (!prefixes)
         return false;
@@ -242,8 +296,7 @@ __device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint6
     const Carry total = wi_group_total<Op, Carry>(view, epoch, &in);
     if (!__all_sync(wi_all_lanes, in || wi_lane() >= back))
         return false;
-    *carry =
-        (uint64_t)back == group ? start : wi_shuffle(wi_carry_from<Carry>(view.prefix.value), back);
+    *carry = (uint64_t)back == group ? start : wi_shuffle(view.prefix.carry(), back);
     if constexpr (wi_adds_counts<Op>) {
         *carry += wi_combine_lanes<Op>(wi_lane() < back ? total : 0);
     } else {
@@ -256,10 +309,10 @@ __device__ inline bool wi_group_carry(const wi_view &view, uint64_t epoch, uint6
 /* The carry at the start of the tile at this place in its group, in every lane, found from the
  * carry at the group's start; *after gets the carry at the tile's end. */
 template <class Op, class Carry>
-__device__ inline Carry wi_carry_in_group(const wi_view &view, unsigned place, Carry carry,
+__device__ inline Carry wi_carry_in_group(const wi_view<Carry> &view, unsigned place, Carry carry,
                                           Carry total, Carry *after) {
     const unsigned lane = (unsigned)wi_lane();
-    const Carry seen = wi_carry_from<Carry>(view.own.value);
+    const Carry seen = view.own.carry();
     if constexpr (wi_adds_counts<Op>) {
         carry += wi_combine_lanes<Op>(lane < place ? seen : 0);
         *after = carry + total;
@@ -285,18 +338,18 @@ __device__ Carry wi_find_carry(const wi_lookback &l, uint64_t epoch, uint64_t ti
     const uint64_t group = tile / wi_group;
     const unsigned place = (unsigned)(tile % wi_group);
 
-    wi_view view = wi_look(l, tile);
+    wi_view<Carry> view = wi_look<Carry>(l, tile);
     Carry carry;
-    while (!(__all_sync(wi_all_lanes, lane >= place || view.own.flag == epoch) &&
+    while (!(__all_sync(wi_all_lanes, lane >= place || view.own.is_in(epoch)) &&
              wi_group_carry<Op>(view, epoch, group, start, &carry))) {
         wi_spin();
-        view = wi_look(l, tile);
+        view = wi_look<Carry>(l, tile);
     }
     wi_lookback_warp_fence(l);
     const Carry before = wi_carry_in_group<Op>(view, place, carry, total, after);
     if (lane == 0 && wi_ends_group(tile)) {
         wi_lookback_fence(l);
-        wi_write_pair(&l.prefixes[group + 1], wi_carry_bits(*after), epoch);
+        wi_post(l.prefixes, group + 1, *after, epoch);
     }
     return before;
 }

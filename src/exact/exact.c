@@ -222,7 +222,7 @@ weft_status weft_exact_reduce(weft_context *ctx, weft_op op, weft_type type, siz
     if (status == WEFT_OK)
         status = check_types(ctx, call, op, type, result_type);
     if (status == WEFT_OK && !wi_type_is_float(type))
-        return weft_reduce(ctx, op, type, n, x, result);
+        return wi_reduce_by(ctx, call, op, type, n, x, result);
     wi_exact_args args = {.terms = op == WEFT_SUM    ? WI_EXACT_SUM
                                    : op == WEFT_NRM1 ? WI_EXACT_NRM1
                                                      : WI_EXACT_SQUARES,

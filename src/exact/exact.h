@@ -51,6 +51,9 @@ weft_status wi_exact_check_float(weft_context *ctx, const char *call, const char
 /* Ends a call in host memory: rounds the words, or stores them. */
 void wi_exact_finish(const wi_exact_args *args, const int64_t *word);
 
+/* Element i of an array of floats. */
+double wi_exact_load(weft_type type, const void *x, size_t i);
+
 /* Adds elements [from, from + n), one by one. */
 void wi_exact_add_elements(const wi_exact_args *args, size_t from, size_t n, int64_t *word);
 
@@ -64,6 +67,9 @@ weft_status wi_exact_digits(weft_context *ctx, const void *args);
 weft_status wi_exact_folds(weft_context *ctx, const void *args);
 weft_status wi_exact_windows(weft_context *ctx, const void *args);
 weft_status wi_exact_ranks(weft_context *ctx, const void *args);
+
+/* The words of elements [from, from + n) of a sum, carried, by the way that `threads` adds. */
+void wi_exact_add_share(const wi_exact_args *args, size_t from, size_t n, int64_t *word);
 
 #ifdef __cplusplus
 }

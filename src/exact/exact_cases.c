@@ -3,7 +3,7 @@
  * each of their allocations failed. */
 #include "arguments.h"
 #include "cases.h"
-#include "exact/exact.h"
+#include "exact/exact_scan.h"
 
 static void without_context(void) {
     double x = 1, z = 2;
@@ -13,6 +13,7 @@ static void without_context(void) {
     assert_int_equal(weft_exact_reduce(NULL, WEFT_SUM, WEFT_F64, 1, &x, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_exact_dot(NULL, WEFT_F64, 1, &x, &x, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_dot(NULL, WEFT_F64, 1, &x, &x, &z), WEFT_EARG);
+    assert_int_equal(weft_exact_scan(NULL, WEFT_INCLUSIVE, WEFT_F64, 1, &x, &z, NULL), WEFT_EARG);
     assert_int_equal(weft_mean(NULL, WEFT_F64, 1, &x, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_variance(NULL, WEFT_F64, 1, &x, 0, WEFT_F64, &z), WEFT_EARG);
     assert_int_equal(weft_exact_create(NULL, &sum), WEFT_EARG);
@@ -41,11 +42,34 @@ static void wrong_arrays(weft_context *ctx) {
     REFUSED(call, "result", weft_exact_reduce(ctx, WEFT_SUM, f32, n, r.x, f32, r.x + 2));
     REFUSED(call, NULL, weft_exact_reduce(ctx, WEFT_SUM, f32, most, r.x, f32, r.z));
     REFUSED("weft_exact_dot", "y", weft_exact_dot(ctx, f32, 4, r.x, NULL, f32, r.z));
+    REFUSED(call, "x", weft_exact_reduce(ctx, WEFT_SUM, WEFT_I32, 4, NULL, WEFT_I64, r.z));
     REFUSED("weft_dot", "x", weft_dot(ctx, f32, 4, NULL, r.y, r.z));
     REFUSED("weft_dot", "y", weft_dot(ctx, WEFT_I32, 4, r.x, NULL, r.z));
     REFUSED("weft_mean", "result", weft_mean(ctx, f32, 4, r.x, f32, NULL));
     REFUSED("weft_mean", "x", weft_mean(ctx, f32, 4, NULL, f32, r.z));
     REFUSED("weft_variance", "result", weft_variance(ctx, f32, n, r.x, 1, f32, r.x));
+    rig_close(&r);
+}
+
+static void wrong_scans(weft_context *ctx) {
+    rig r = rig_open(ctx);
+    static const char call[] = "weft_exact_scan";
+    const weft_scan_kind kind = WEFT_INCLUSIVE;
+    const weft_type f32 = WEFT_F32;
+    const size_t n = 8, most = SIZE_MAX / 4;
+    REFUSED(call, "x", weft_exact_scan(ctx, kind, f32, 4, NULL, r.y, NULL));
+    REFUSED(call, "y", weft_exact_scan(ctx, kind, f32, 4, r.x, NULL, NULL));
+    REFUSED(call, "y", weft_exact_scan(ctx, kind, f32, n, r.x, r.x + 1, NULL));
+    REFUSED(call, "y", weft_exact_scan(ctx, kind, f32, 4, r.x, (char *)r.y + 2, NULL));
+    REFUSED(call, NULL, weft_exact_scan(ctx, kind, f32, most, r.x, r.y, NULL));
+    REFUSED(call, "kind", weft_exact_scan(ctx, (weft_scan_kind)2, f32, 4, r.x, r.y, NULL));
+    if (ctx->kind == WI_CUDA) /* on the host any memory will do for one element */
+        REFUSED(call, "init", weft_exact_scan(ctx, kind, f32, 4, r.x, r.y, (char *)r.z + 2));
+    for (size_t k = 0; k < sizeof bad_types / sizeof *bad_types; k++)
+        REFUSED(call, "type", weft_exact_scan(ctx, kind, bad_types[k], 4, r.x, r.y, NULL));
+    test_refused(ctx, weft_exact_scan(ctx, kind, WEFT_I32, 4, r.x, r.y, NULL), WEFT_EUNSUPPORTED,
+                 call, "type");
+    assert_int_equal(weft_exact_scan(ctx, kind, f32, 0, NULL, NULL, NULL), WEFT_OK);
     rig_close(&r);
 }
 
@@ -108,6 +132,10 @@ static weft_status run_dot(weft_context *ctx, test_arrays *a) {
     return weft_dot(ctx, WEFT_F32, a->n, a->x, a->y, a->result);
 }
 
+static weft_status run_scan(weft_context *ctx, test_arrays *a) {
+    return weft_exact_scan(ctx, WEFT_INCLUSIVE, WEFT_F32, a->n, a->x, a->z, NULL);
+}
+
 static weft_status run_variance(weft_context *ctx, test_arrays *a) {
     return weft_variance(ctx, WEFT_F32, a->n, a->x, 1, WEFT_F64, a->result);
 }
@@ -121,11 +149,13 @@ static weft_status run_create(weft_context *ctx, test_arrays *a) {
 }
 
 static const test_refusal refusals[] = {{"exact: wrong arrays", wrong_arrays},
+                                        {"exact: wrong scans", wrong_scans},
                                         {"exact: wrong types", wrong_types},
                                         {"exact: wrong sums", wrong_sums}};
 
 static const test_call calls[] = {{"weft_exact_reduce sum", run_sum, &wi_exact_ladder, NULL},
                                   {"weft_dot", run_dot, &wi_exact_ladder, NULL},
+                                  {"weft_exact_scan", run_scan, &wi_exact_scan_ladder, NULL},
                                   {"weft_variance", run_variance, &wi_exact_ladder, NULL},
                                   {"weft_exact_create", run_create, NULL, NULL}};
 

@@ -2,6 +2,7 @@
 /* exact's climb: the sum, left in memory of the place. */
 #include "climb/data.h"
 #include "exact/exact.h"
+#include "exact/exact_error_climb.h"
 
 enum {
     RESULT_BYTES = 8
@@ -33,6 +34,14 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_check_sum(problem, call, WEFT_F64, why, bytes);
 }
 
+static weft_status add_up(const wi_setup *setup, size_t n, const void *x, void *sum) {
+    return weft_exact_reduce(setup->ctx, WEFT_SUM, setup->type, n, x, WEFT_F64, sum);
+}
+
+static weft_status error(const wi_setup *setup, double *ulps) {
+    return wi_error_of_sum(setup, WEFT_F64, add_up, ulps);
+}
+
 /* Each element is read once. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
@@ -50,6 +59,7 @@ const wi_climb wi_exact_climb = {
     .call = call,
     .serial = serial,
     .check = check,
+    .error = error,
     .describe = describe,
     .drop = wi_data_drop,
 };

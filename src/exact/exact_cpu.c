@@ -126,23 +126,38 @@ static void add_block(const work *w, habit *h, size_t from, size_t n, int64_t *w
         h->folds--;
 }
 
-static void add_part(void *user, int rank, int size) {
-    const work *const w = user;
+/* Adds blocks [first, end), counted from the start of the array. */
+static void add_blocks(const work *w, size_t first, size_t end, size_t block, int64_t *word) {
     const wi_exact_shape shape = shape_of(w->args);
     const size_t n = w->args->n;
-    const size_t block = shape == WI_EXACT_PRODUCTS ? WI_EXACT_BLOCK / 2 : WI_EXACT_BLOCK;
-    const size_t blocks = (n + block - 1) / block;
-    int64_t *const word = w->words[rank];
     habit h = {.folds = wi_exact_least_folds(shape), .top = 4};
     memset(word, 0, WI_EXACT_WORDS * sizeof *word);
-    const size_t end = wi_team_share(blocks, rank + 1, size);
-    for (size_t k = wi_team_share(blocks, rank, size); k < end; k++) {
+    for (size_t k = first; k < end; k++) {
         const size_t left = n - k * block;
         add_block(w, &h, k * block, left < block ? left : block, word);
         if (h.blocks % CARRY_BLOCKS == 0)
             wi_exact_carry(word);
     }
     wi_exact_carry(word);
+}
+
+void wi_exact_add_share(const wi_exact_args *args, size_t from, size_t n, int64_t *word) {
+    wi_exact_args share = *args;
+    const work w = {&share, WI_OF_ISA(wi_cpu_isa(), wi_exact_simd), NULL};
+    share.x = (const char *)args->x + from * weft_type_size(args->type);
+    share.n = n;
+    add_blocks(&w, 0, (n + WI_EXACT_BLOCK - 1) / WI_EXACT_BLOCK, WI_EXACT_BLOCK, word);
+    word[WI_EXACT_COUNT] = (int64_t)n;
+}
+
+static void add_part(void *user, int rank, int size) {
+    const work *const w = user;
+    const size_t n = w->args->n;
+    const size_t block =
+        shape_of(w->args) == WI_EXACT_PRODUCTS ? WI_EXACT_BLOCK / 2 : WI_EXACT_BLOCK;
+    const size_t blocks = (n + block - 1) / block;
+    add_blocks(w, wi_team_share(blocks, rank, size), wi_team_share(blocks, rank + 1, size), block,
+               w->words[rank]);
 }
 
 weft_status wi_exact_threads(weft_context *ctx, const void *arguments) {

@@ -4,6 +4,7 @@
 #define WEFT_EXACT_DATA_H
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "exact/exact.h"
 #include "testing.h"
@@ -34,6 +35,43 @@ typedef struct exact_case {
     unsigned device;
     exact_pattern pattern;
 } exact_case;
+
+/* Arrays in host and device memory, and what is drawn for them. */
+typedef struct rig {
+    weft_context *ctx;
+    test_random random;
+    test_buffer host_x, host_y, host_result, device_x, device_y, device_result;
+    double *x, *y;
+    unsigned char *source_x, *source_y;
+} rig;
+
+/* Arrays of up to n elements; data from generator `stream`. */
+static inline rig rig_open(weft_context *ctx, uint64_t stream, size_t n) {
+    rig r = {.ctx = ctx, .random = test_random_at(stream)};
+    const size_t bytes = 8 * n;
+    r.host_x = test_buffer_open(ctx, false, bytes);
+    r.host_y = test_buffer_open(ctx, false, bytes);
+    r.host_result = test_buffer_open(ctx, false, 8);
+    if (ctx->kind == WI_CUDA) {
+        r.device_x = test_buffer_open(ctx, true, bytes);
+        r.device_y = test_buffer_open(ctx, true, bytes);
+        r.device_result = test_buffer_open(ctx, true, 8);
+    }
+    r.x = malloc(bytes), r.y = malloc(bytes);
+    r.source_x = malloc(bytes), r.source_y = malloc(bytes);
+    assert_true(r.x && r.y && r.source_x && r.source_y);
+    return r;
+}
+
+static inline void rig_close(rig *r) {
+    test_buffer_close(&r->host_x), test_buffer_close(&r->host_y);
+    test_buffer_close(&r->host_result);
+    if (r->ctx->kind == WI_CUDA) {
+        test_buffer_close(&r->device_x), test_buffer_close(&r->device_y);
+        test_buffer_close(&r->device_result);
+    }
+    free(r->x), free(r->y), free(r->source_x), free(r->source_y);
+}
 
 /* A number with exponents from `low` to `high`, all bits of its significand drawn. */
 static inline double any_of(test_random *r, int low, int high) {

@@ -5,7 +5,7 @@
 #include "cpu/half.h"
 #include "exact/exact.h"
 
-static double load(weft_type type, const void *x, size_t i) {
+double wi_exact_load(weft_type type, const void *x, size_t i) {
     uint16_t half;
     float single;
     double value;
@@ -24,13 +24,13 @@ static double load(weft_type type, const void *x, size_t i) {
 void wi_exact_add_elements(const wi_exact_args *args, size_t from, size_t n, int64_t *word) {
     const void *const y = args->terms == WI_EXACT_SQUARES ? args->x : args->y;
     for (size_t i = from; i < from + n; i++) {
-        const double x = load(args->type, args->x, i);
+        const double x = wi_exact_load(args->type, args->x, i);
         if (args->terms == WI_EXACT_SUM)
             wi_exact_add_f64(word, x);
         else if (args->terms == WI_EXACT_NRM1)
             wi_exact_add_f64(word, fabs(x));
         else
-            wi_exact_add_product(word, x, load(args->type, y, i));
+            wi_exact_add_product(word, x, wi_exact_load(args->type, y, i));
     }
 }
 

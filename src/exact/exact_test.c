@@ -20,41 +20,6 @@ enum {
 static const weft_type floats[FLOATS] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64};
 static const char *const names[WI_EXACT_TERMS] = {"sum", "nrm1", "nrm2", "dot"};
 
-typedef struct rig {
-    weft_context *ctx;
-    test_random random;
-    test_buffer host_x, host_y, host_result, device_x, device_y, device_result;
-    double *x, *y;
-    unsigned char *source_x, *source_y;
-} rig;
-
-static rig rig_open(weft_context *ctx, size_t n) {
-    rig r = {.ctx = ctx, .random = test_random_at(20)};
-    const size_t bytes = 8 * n;
-    r.host_x = test_buffer_open(ctx, false, bytes);
-    r.host_y = test_buffer_open(ctx, false, bytes);
-    r.host_result = test_buffer_open(ctx, false, 8);
-    if (ctx->kind == WI_CUDA) {
-        r.device_x = test_buffer_open(ctx, true, bytes);
-        r.device_y = test_buffer_open(ctx, true, bytes);
-        r.device_result = test_buffer_open(ctx, true, 8);
-    }
-    r.x = malloc(bytes), r.y = malloc(bytes);
-    r.source_x = malloc(bytes), r.source_y = malloc(bytes);
-    assert_true(r.x && r.y && r.source_x && r.source_y);
-    return r;
-}
-
-static void rig_close(rig *r) {
-    test_buffer_close(&r->host_x), test_buffer_close(&r->host_y);
-    test_buffer_close(&r->host_result);
-    if (r->ctx->kind == WI_CUDA) {
-        test_buffer_close(&r->device_x), test_buffer_close(&r->device_y);
-        test_buffer_close(&r->device_result);
-    }
-    free(r->x), free(r->y), free(r->source_x), free(r->source_y);
-}
-
 /* ---- one case ---- */
 
 static const char *describe(const rig *r, const exact_case *c) {
@@ -165,14 +130,14 @@ static test_sweep sweep_of(const size_t *sizes, size_t count, unsigned share) {
 }
 
 static void small_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx, 257);
+    rig r = rig_open(ctx, 20, 257);
     const test_sweep s = sweep_of(test_small_sizes, test_small_size_count, 20);
     test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
 }
 
 static void medium_sizes(weft_context *ctx) {
-    rig r = rig_open(ctx, 16385);
+    rig r = rig_open(ctx, 20, 16385);
     const test_sweep s = sweep_of(test_medium_sizes, test_medium_size_count, 20);
     test_sweep_run(ctx, &r.random, &s, &r);
     rig_close(&r);
@@ -194,7 +159,7 @@ static bool run_pattern(void *rig_of_test, size_t n, const wi_row *row, const si
 
 static void patterns(weft_context *ctx) {
     static const size_t sizes[] = {20011};
-    rig r = rig_open(ctx, sizes[0]);
+    rig r = rig_open(ctx, 20, sizes[0]);
     const test_sweep s = {.sizes = sizes,
                           .size_count = 1,
                           .ladder = &wi_exact_ladder,
@@ -210,7 +175,7 @@ static void patterns(weft_context *ctx) {
 static void faint_products(weft_context *ctx) {
     const wi_row *rows[TEST_MAX_ROWS];
     const size_t n = 1000, count = test_rows(ctx, &wi_exact_ladder, rows);
-    rig r = rig_open(ctx, n);
+    rig r = rig_open(ctx, 20, n);
     for (size_t k = 0; k < 2 * count; k++) {
         const exact_case c = {.row = rows[k / 2],
                               .terms = k % 2 ? WI_EXACT_DOT : WI_EXACT_SQUARES,
@@ -227,7 +192,7 @@ static void large_sizes(weft_context *ctx) {
     const size_t n = (1 << 20) + 7;
     if (!test_size_wanted(n))
         return;
-    rig r = rig_open(ctx, n);
+    rig r = rig_open(ctx, 20, n);
     for (int k = 0; k < 4; k++) {
         const exact_case c = {.terms = (wi_exact_terms)k,
                               .type = k == 1 ? WEFT_F32 : WEFT_F64,
@@ -299,7 +264,7 @@ static void splits(weft_context *ctx) {
         N = 3000,
         MOST = 7
     };
-    rig r = rig_open(ctx, N);
+    rig r = rig_open(ctx, 20, N);
     for (int turn = 0; turn < 12; turn++) {
         const exact_case c = {.terms = WI_EXACT_SUM,
                               .type = floats[turn % FLOATS],
@@ -471,7 +436,7 @@ static void test_threads(void **state) {
         return;
     for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
         weft_context *const ctx = test_open(places[k]);
-        rig r = rig_open(ctx, n);
+        rig r = rig_open(ctx, 20, n);
         const exact_case c = {.row = test_row_named(&wi_exact_ladder, "threads"),
                               .terms = k % 2 ? WI_EXACT_DOT : WI_EXACT_SUM,
                               .type = WEFT_F64,

@@ -248,14 +248,18 @@ weft_status wi_reduce_check_op(weft_context *ctx, const char *call, weft_op op, 
     return WEFT_OK;
 }
 
-weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n, const void *x,
-                        void *result) {
-    static const char call[] = "weft_reduce";
-    if (wi_check_context(ctx) != WEFT_OK)
-        return WEFT_EARG;
+weft_status wi_reduce_by(weft_context *ctx, const char *call, weft_op op, weft_type type, size_t n,
+                         const void *x, void *result) {
     wi_reduce_args args = {.type = type, .n = n, .x = x, .result = result};
     const weft_status status = wi_reduce_check_op(ctx, call, op, type, &args.op);
     return check_and_run(ctx, call, &args, status);
+}
+
+weft_status weft_reduce(weft_context *ctx, weft_op op, weft_type type, size_t n, const void *x,
+                        void *result) {
+    if (wi_check_context(ctx) != WEFT_OK)
+        return WEFT_EARG;
+    return wi_reduce_by(ctx, "weft_reduce", op, type, n, x, result);
 }
 
 weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, size_t n,

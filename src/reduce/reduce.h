@@ -57,7 +57,9 @@ void wi_reduce_describe(weft_context *ctx, const char *name, const wi_reduce_arg
                         wi_call *call);
 weft_status wi_reduce_call_run(weft_context *ctx, wi_call *call, wi_reduce_args *args);
 
-/* weft_dot_fast under another name; the context has been checked. */
+/* weft_reduce and weft_dot_fast under another name; the context has been checked. */
+weft_status wi_reduce_by(weft_context *ctx, const char *call, weft_op op, weft_type type, size_t n,
+                         const void *x, void *result);
 weft_status wi_reduce_dot(weft_context *ctx, const char *call, weft_type type, size_t n,
                           const void *x, const void *y, void *result);
 

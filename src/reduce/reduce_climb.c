@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reduce's climb: the sum, left in memory of the place. */
 #include "climb/data.h"
+#include "exact/exact_error_climb.h"
 #include "reduce/reduce.h"
 
 enum {
@@ -35,6 +36,16 @@ static bool check(void *problem, char *why, size_t bytes) {
     return wi_data_check_sum(data, call, type, why, bytes);
 }
 
+static weft_status add_up(const wi_setup *setup, size_t n, const void *x, void *sum) {
+    return weft_reduce(setup->ctx, WEFT_SUM, setup->type, n, x, sum);
+}
+
+static weft_status error(const wi_setup *setup, double *ulps) {
+    weft_type type = WEFT_F64;
+    weft_reduce_type(WEFT_SUM, setup->type, &type);
+    return wi_error_of_sum(setup, type, add_up, ulps);
+}
+
 /* Each element is read once. */
 static void describe(const void *problem, const char *rung, wi_facts *facts) {
     const wi_data *const data = problem;
@@ -52,6 +63,7 @@ const wi_climb wi_reduce_climb = {
     .call = call,
     .serial = serial,
     .check = check,
+    .error = error,
     .describe = describe,
     .drop = wi_data_drop,
 };

@@ -159,6 +159,29 @@ static void exact_case(test_random *r, dist_shape shape, size_t n, weft_type typ
     free(x), free(y);
 }
 
+/* Exact prefixes, too; from the value of rank 0. */
+static void exact_scan_case(test_random *r, dist_shape shape, size_t n, weft_type type) {
+    const size_t size = test_size_of(type);
+    if (!test_is_float(type))
+        return;
+    char *const x = dist_whole(r, TEST_ANY, type, n), *const y = dist_whole(r, TEST_ANY, type, n);
+    const dist_part part = dist_deal(r, shape, n);
+    const weft_scan_kind kind = dist_draw(r, 2) ? WEFT_INCLUSIVE : WEFT_EXCLUSIVE;
+    const void *const init = n > 0 && dist_draw(r, 2) ? y : NULL;
+    dist_array dx = dist_take(r, x + part.first * size, part.n * size);
+    dist_array dy = dist_take(r, NULL, part.n * size);
+    char *const got = malloc(part.n * size + 1);
+    assert_non_null(got);
+    dist_ok(dist_ctx, weft_exact_scan(dist_ctx, kind, type, part.n, dx.p, dy.p, init));
+    dist_ok(dist_ctx, weft_copy(dist_ctx, got, dy.p, part.n * size));
+    dist_ok(dist_one, weft_exact_scan(dist_one, kind, type, n, x, y, init));
+    if (memcmp(got, y + part.first * size, part.n * size) != 0)
+        fail_msg("exact scan of %zu %s over %d ranks has other bits than on one", n,
+                 test_type_name(type), dist_ranks);
+    dist_give(&dx), dist_give(&dy);
+    free(x), free(y), free(got);
+}
+
 /* The parts' sums are not rounded before they are added: 2^24 and many 1/2 of other ranks. */
 static void test_rounding(void) {
     const float big = 0x1p24F, half = 0.5F;
@@ -194,6 +217,7 @@ void dist_test_reduce(void **state) {
     for_each(2, reduce_case);
     for_each(3, dot_case);
     for_each(4, exact_case);
+    for_each(3, exact_scan_case);
     for_each(3, summary_case);
     test_rounding();
 }

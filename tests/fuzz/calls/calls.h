@@ -189,6 +189,7 @@ void fuzz_pool(fuzz *f);
 void fuzz_upsample(fuzz *f);
 void fuzz_bias(fuzz *f);
 void fuzz_exact(fuzz *f);
+void fuzz_exact_scan(fuzz *f);
 void fuzz_accumulate(fuzz *f);
 void fuzz_nth(fuzz *f);
 void fuzz_quantiles(fuzz *f);

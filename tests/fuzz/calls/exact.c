@@ -148,6 +148,44 @@ void fuzz_exact(fuzz *f) {
                  : weft_exact_reduce(f->ctx, op, f->type, f->n, x->p, result_type, result->p));
 }
 
+void fuzz_exact_scan(fuzz *f) {
+    enum {
+        MOST = 1000 /* prefixes, each of which the oracle rounds slowly */
+    };
+    fuzz_begin(f, "exact_scan");
+    f->type = draw_float(f);
+    f->n = f->n < MOST ? f->n : MOST;
+    weft_scan_kind kind = (weft_scan_kind)fuzz_below(f, 2);
+    const size_t size = test_size_of(f->type);
+    fuzz_array *const x = fuzz_elements(f, "x", f->n), *init = NULL;
+    fuzz_array *const y = fuzz_output_or(f, x, "y");
+    long_sum sum = {.terms = 0};
+    if (fuzz_one_in(f, 2)) {
+        void *const first = fuzz_take(f, size);
+        fuzz_fill(f, f->type, 1, first);
+        init = fuzz_input(f, "init", size, size, first);
+        init->optional = true;
+        init->align = init->buffer.device && f->n > 0 ? size : 1;
+        add_term(&sum, test_load(f->type, first, 0).f, 1);
+    }
+    y->type = f->type;
+    y->compare = FUZZ_SAME;
+    for (size_t i = 0; i < f->n; i++) {
+        const double element = test_load(f->type, x->before, i).f;
+        if (kind == WEFT_INCLUSIVE)
+            add_term(&sum, element, 1);
+        test_store(f->type, y->want, i, (test_value){.f = round_sum(&sum, f->type)});
+        if (kind == WEFT_EXCLUSIVE)
+            add_term(&sum, element, 1);
+    }
+    fuzz_spoil(f);
+    if (fuzz_spoil_own(f, "kind"))
+        kind = (weft_scan_kind)(2 + fuzz_below(f, 9));
+    fuzz_say(f, "weft_exact_scan(kind %d, %s, %zu)", (int)kind, weft_type_name(f->type), f->n);
+    fuzz_end(f, "weft_exact_scan",
+             weft_exact_scan(f->ctx, kind, f->type, f->n, x->p, y->p, init ? init->p : NULL));
+}
+
 static void need(const fuzz *f, const char *call, weft_status status) {
     if (status != WEFT_OK)
         fail_msg("%s: %s", call, weft_message(f->ctx));

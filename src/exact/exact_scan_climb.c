@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exact_scan's climb: the inclusive sum. */
+#include "climb/data.h"
+#include "exact/exact_scan.h"
+
+static weft_status make(const wi_setup *setup, void **problem) {
+    return wi_data_make(setup, WI_DATA_PLACE, false, wi_data_bytes(setup), problem);
+}
+
+static weft_status call(void *problem) {
+    const wi_data *const data = problem;
+    return weft_exact_scan(data->setup.ctx, WEFT_INCLUSIVE, data->setup.type, data->setup.n,
+                           data->x, data->z, NULL);
+}
+
+static weft_status serial(void *problem) {
+    const wi_data *const data = problem;
+    const wi_exact_scan_args args = {.kind = WEFT_INCLUSIVE,
+                                     .type = data->setup.type,
+                                     .n = data->setup.n,
+                                     .x = data->host_x,
+                                     .y = data->host_z};
+    return wi_exact_scan_serial(data->setup.ctx, &args);
+}
+
+static bool check(void *problem, char *why, size_t bytes) {
+    return wi_data_try(problem, call, why, bytes) &&
+           wi_data_compare(problem, wi_data_prefixes, why, bytes);
+}
+
+/* Each element is read once and written once. */
+static void describe(const void *problem, const char *rung, wi_facts *facts) {
+    const wi_data *const data = problem;
+    (void)rung;
+    *facts = (wi_facts){.size = wi_size_of(data->setup.n),
+                        .bytes = 2.0 * (double)wi_data_bytes(&data->setup),
+                        .roof = WI_ROOF_COPY};
+}
+
+const wi_climb wi_exact_scan_climb = {
+    .ladder = &wi_exact_scan_ladder,
+    .example = "inclusive sum",
+    .type = WEFT_F64,
+    .make = make,
+    .call = call,
+    .serial = serial,
+    .check = check,
+    .describe = describe,
+    .drop = wi_data_drop,
+};
