@@ -29,8 +29,8 @@ WI_LIMIT(size_t, wi_path_blocks, SIZE_MAX)
 /* The bytes of a tile's elements and offsets together, at most. */
 constexpr unsigned tile_bytes = 16 * 1024;
 
-/* Elements of a segment that one thread takes, at most; and how many longer ones a tile can have, with
- * its first segment. */
+/* Elements of a segment that one thread takes, at most; and how many longer ones a tile can have,
+ * with its first segment. */
 constexpr unsigned serial_most = 64, most_long = tile_bytes / 4 / serial_most + 1;
 
 /* Steps of a tile: any mixture of elements and offsets fits it. */
@@ -121,28 +121,33 @@ static __device__ inline wi_path_tile tile_at(const wi_group_starts &starts, uin
     return t;
 }
 
-/* Where a byte of a window lies. Behind 128 bytes there is a gap of 16, so that threads that walk
- * segments of equal lengths side by side are in different banks. */
+/* Where a byte of a tile's elements lies. Behind 128 bytes there is a gap of 16, so that threads
+ * that walk segments of equal lengths side by side are in different banks. */
 static __host__ __device__ constexpr unsigned spread(unsigned byte) {
     return byte + byte / 128 * 16;
 }
 
 /* Starts to bring `count` elements from array[first] on to shared memory, with what is before them
  * up to a boundary of 16 bytes, but for what is before the array. */
-template <class U>
+template <bool spreads, class U>
 static __device__ inline void bring(unsigned char *to, const U *array, uint64_t first,
                                     unsigned count) {
-    const char *const begin = (const char *)array, *const from = (const char *)(array + first);
-    const unsigned past = (unsigned)((uintptr_t)from % 16), bytes = past + count * sizeof(U);
-    const char *const base = from - past;
-    for (unsigned b = threadIdx.x * 16; b < bytes && count > 0; b += threads * 16) {
-        unsigned char *const here = to + spread(b);
-        if (base + b >= begin)
-            wi_async_copy<16>(here, base + b, (int)(bytes - b < 16 ? bytes - b : 16));
-        else
-            for (unsigned e = past; e < 16 && e < bytes; e += sizeof(U))
-                *(U *)(here + e) = *(const U *)(base + e);
+    constexpr unsigned step = threads * 16, step_to = spreads ? spread(step) : step;
+    const char *const from = (const char *)(array + first);
+    const unsigned past = (unsigned)((uintptr_t)from % 16);
+    const unsigned bytes = count > 0 ? past + count * (unsigned)sizeof(U) : 0;
+    unsigned b = threadIdx.x * 16;
+    const char *base = from - past + b;
+    to += spreads ? spread(b) : b;
+    if (base < (const char *)array) {
+        for (unsigned e = past; e < 16 && e < bytes; e += sizeof(U))
+            *(U *)(to + e) = *(const U *)(base + e);
+        b += step, base += step, to += step_to;
     }
+    for (; b + 16 <= bytes; b += step, base += step, to += step_to)
+        wi_async_copy<16>(to, base);
+    if (b < bytes)
+        wi_async_copy<16>(to, base, (int)(bytes - b));
 }
 
 /* The elements of a tile in shared memory. */
@@ -152,44 +157,45 @@ struct wi_path_elements {
     unsigned past; /* bytes before the first */
     uint64_t first;
 
-    template <class Reducer>
-    __device__ typename Reducer::State take(const Reducer &reducer, typename Reducer::State s,
-                                            unsigned i) const {
-        const T x = *(const T *)(at + spread(past + i * (unsigned)sizeof(T)));
-        return reducer.take(s, x, x, first + i);
-    }
-
     /* Elements from, from + step, ... of those before `to`. */
-    template <class Reducer>
-    __device__ typename Reducer::State reduce(const Reducer &reducer, unsigned from, unsigned to,
-                                              unsigned step) const {
+    template <unsigned step, class Reducer>
+    __device__ typename Reducer::State reduce(const Reducer &reducer, unsigned from,
+                                              unsigned to) const {
         typename Reducer::State s = reducer.identity();
+        const unsigned byte = past + from * (unsigned)sizeof(T);
+        if constexpr (step * sizeof(T) % 128 == 0) {
+            const unsigned char *p = at + spread(byte);
 #pragma unroll 4
-        for (unsigned i = from; i < to; i += step)
-            s = take(reducer, s, i);
+            for (unsigned i = from; i < to; i += step, p += spread(step * sizeof(T))) {
+                const T x = *(const T *)p;
+                s = reducer.take(s, x, x, first + i);
+            }
+        } else {
+            unsigned b = byte;
+#pragma unroll 1
+            for (unsigned i = from; i < to; i += step, b += step * (unsigned)sizeof(T)) {
+                const T x = *(const T *)(at + spread(b));
+                s = reducer.take(s, x, x, first + i);
+            }
+        }
         return s;
     }
 };
 
 /* The ends of a tile in shared memory: offsets from that of its first end on. */
+template <class Offset>
 struct wi_path_ends {
-    const unsigned char *at;
-    unsigned past, known; /* so many offsets; behind them is the end of the array */
-    bool wide;
-    uint64_t element;
+    const Offset *at;
+    unsigned known; /* so many offsets; behind them is the end of the array */
+    Offset element;
     unsigned elements;
 
     /* How many of the tile's elements are before its end s. */
     __device__ unsigned of(unsigned s) const {
         if (s >= known)
             return elements;
-        uint64_t before;
-        if (wide)
-            before = *(const uint64_t *)(at + spread(past + 8 * s)) - element;
-        else
-            before = *(const uint32_t *)(at + spread(past + 4 * s)) - (uint32_t)element;
-        return wide ? (unsigned)(before < elements ? before : elements)
-                    : ((uint32_t)before < elements ? (uint32_t)before : elements);
+        const Offset before = at[s] - element;
+        return before < elements ? (unsigned)before : elements;
     }
 };
 
@@ -203,7 +209,7 @@ template <class Reducer, class T>
 struct wi_path_shared {
     using State = typename Reducer::State;
     using Open = wi_open_segment<State>;
-    static constexpr unsigned window = spread(tile_bytes + 64) / 16 * 16 + 16;
+    static constexpr unsigned window = spread(tile_bytes + 64);
     alignas(16) unsigned char tile[2][window];
     Open of_warp[warps];
     Open carry[2]; /* what is open before a tile that has ends; of that and of the next one */
@@ -223,13 +229,13 @@ struct wi_path_walk {
     wi_path_record<State> *record;
     unsigned tile; /* steps */
     uint64_t count;
-    unsigned now;   /* which half of `carry` and `long_ones` the tile uses */
-    bool has_kept;  /* threads keep states of tiles without ends */
+    unsigned now;  /* which half of `carry` and `long_ones` the tile uses */
+    bool has_kept; /* threads keep states of tiles without ends */
     State kept;
 
     /* Where offsets begin in a tile's window. */
     __device__ static unsigned behind_elements(const wi_path_tile &t) {
-        return (t.elements * (unsigned)sizeof(T) + 31) / 16 * 16;
+        return spread((t.elements * (unsigned)sizeof(T) + 31) / 16 * 16);
     }
 
     __device__ unsigned known_ends(const wi_path_tile &t) const {
@@ -238,33 +244,24 @@ struct wi_path_walk {
     }
 
     __device__ void bring_tile(const wi_path_tile &t, unsigned half) const {
-        unsigned char *const to = shared.tile[half], *const behind = to + spread(behind_elements(t));
-        bring(to, p.x, t.element, t.elements);
-        const unsigned known = known_ends(t);
+        unsigned char *const to = shared.tile[half], *const behind = to + behind_elements(t);
+        bring<true>(to, p.x, t.element, t.elements);
         if (p.starts.bytes == 4)
-            bring_offsets((const uint32_t *)p.starts.at, t, known, behind);
+            bring<false>(behind, (const uint32_t *)p.starts.at, t.end + 1, known_ends(t));
         else
-            bring_offsets((const uint64_t *)p.starts.at, t, known, behind);
+            bring<false>(behind, (const uint64_t *)p.starts.at, t.end + 1, known_ends(t));
         wi_async_commit();
-    }
-
-    template <class U>
-    __device__ void bring_offsets(const U *offsets, const wi_path_tile &t, unsigned known,
-                                  unsigned char *to) const {
-        bring(to, offsets, t.end + 1, known);
     }
 
     __device__ wi_path_elements<T> elements_of(const wi_path_tile &t, unsigned half) const {
         return {shared.tile[half], (unsigned)((uintptr_t)(p.x + t.element) % 16), t.element};
     }
 
-    __device__ wi_path_ends ends_of(const wi_path_tile &t, unsigned half) const {
-        const char *const first = (const char *)p.starts.at + (t.end + 1) * p.starts.bytes;
-        return {shared.tile[half] + spread(behind_elements(t)),
-                (unsigned)((uintptr_t)first % 16),
-                known_ends(t),
-                p.starts.bytes == 8,
-                t.element,
+    template <class Offset>
+    __device__ wi_path_ends<Offset> ends_of(const wi_path_tile &t, unsigned half) const {
+        const Offset *const first = (const Offset *)p.starts.at + t.end + 1;
+        const unsigned char *const at = shared.tile[half] + behind_elements(t);
+        return {(const Offset *)(at + (uintptr_t)first % 16), known_ends(t), (Offset)t.element,
                 t.elements};
     }
 
@@ -285,38 +282,42 @@ struct wi_path_walk {
         return open;
     }
 
-    /* Hands on the state of segment s of a tile: the first one's may have begun before the tile,
-     * and the one behind the last end goes on. Called by one thread. */
+    /* Hands on the state of a segment of a tile, but the first: what is behind the last end stays
+     * open. Called by one thread, as is the next. */
     __device__ void put(const wi_path_tile &t, unsigned s, State state) {
-        if (s == t.ends) {
-            shared.carry[now ^ 1] = {state, 1};
-        } else if (s > 0) {
+        if (s < t.ends)
             p.y[t.end + s] = reducer.finish(state);
+        else
+            shared.carry[now ^ 1] = {state, 1};
+    }
+
+    /* The same of the first segment, which may have begun before the tile. */
+    __device__ void put_first(const wi_path_tile &t, State state) {
+        const wi_open_segment<State> open = take_open();
+        const State whole = reducer.combine(open.state, state);
+        if (open.ended) {
+            p.y[t.end] = reducer.finish(whole);
         } else {
-            const wi_open_segment<State> open = take_open();
-            const State whole = reducer.combine(open.state, state);
-            if (open.ended) {
-                p.y[t.end] = reducer.finish(whole);
-            } else {
-                record->head = whole;
-                record->segment = t.end;
-            }
+            record->head = whole;
+            record->segment = t.end;
         }
     }
 
     /* Segments that are short, a thread for each; the others, and the first, go to the list. */
+    template <class Offset>
     __device__ void take_short(const wi_path_tile &t, const wi_path_elements<T> &elements,
-                               const wi_path_ends &ends) {
-        for (unsigned s = threadIdx.x; s <= t.ends; s += threads) {
-            const unsigned from = s > 0 ? ends.of(s - 1) : 0;
-            const unsigned to = s < t.ends ? ends.of(s) : t.elements;
-            unsigned place = s == 0 ? 0 : most_long;
-            if (s > 0 && to > from + serial_most)
+                               const wi_path_ends<Offset> &ends) {
+        if (threadIdx.x == 0)
+            shared.of_long[0] = {0, (uint16_t)ends.of(0), 0};
+        for (unsigned s = threadIdx.x + 1; s <= t.ends; s += threads) {
+            const unsigned from = ends.of(s - 1), to = s < t.ends ? ends.of(s) : t.elements;
+            unsigned place = most_long;
+            if (to > from + serial_most)
                 place = atomicAdd(&shared.long_ones[now], 1u);
             if (place < most_long) /* else it is short, or offsets fall */
                 shared.of_long[place] = {(uint16_t)from, (uint16_t)to, (uint16_t)s};
             else
-                put(t, s, elements.reduce(reducer, from, to, 1));
+                put(t, s, elements.template reduce<1>(reducer, from, to));
         }
     }
 
@@ -325,10 +326,12 @@ struct wi_path_walk {
         for (unsigned k = threadIdx.x / 32; k < many && k < most_long; k += warps) {
             const wi_path_long part = shared.of_long[k];
             const State own =
-                elements.reduce(reducer, part.from + (unsigned)wi_lane(), part.to, 32);
+                elements.template reduce<32>(reducer, part.from + (unsigned)wi_lane(), part.to);
             const State all =
                 wi_warp_reduce(own, [&](State a, State b) { return reducer.combine(a, b); });
-            if (wi_lane() == 0)
+            if (wi_lane() == 0 && k == 0)
+                put_first(t, all);
+            else if (wi_lane() == 0)
                 put(t, part.segment, all);
         }
     }
@@ -337,14 +340,17 @@ struct wi_path_walk {
     __device__ void take(const wi_path_tile &t, unsigned half) {
         const wi_path_elements<T> elements = elements_of(t, half);
         if (t.ends == 0) {
-            kept = reducer.combine(kept,
-                                   elements.reduce(reducer, threadIdx.x, t.elements, threads));
+            kept = reducer.combine(
+                kept, elements.template reduce<threads>(reducer, threadIdx.x, t.elements));
             has_kept = true;
             return;
         }
         if (has_kept)
             put_kept();
-        take_short(t, elements, ends_of(t, half));
+        if (p.starts.bytes == 4)
+            take_short(t, elements, ends_of<uint32_t>(t, half));
+        else
+            take_short(t, elements, ends_of<uint64_t>(t, half));
         __syncthreads();
         take_long(t, elements);
         if (threadIdx.x == 0)
@@ -404,9 +410,12 @@ static __device__ void close_blocks(const Reducer &reducer, const wi_group_param
     }
 }
 
-/* How many blocks on a multiprocessor the registers must allow; shared memory allows five. */
+/* How many blocks on a multiprocessor the registers must allow; shared memory allows five. A root
+ * and a state of several words need more registers. */
 template <class Reducer, class T>
-constexpr int resident = sizeof(typename Reducer::State) > 8 || sizeof(T) == 1 ? 4 : 5;
+constexpr int resident = sizeof(typename Reducer::State) > 8 || sizeof(T) % 8 < 2 ? 4 : 5;
+template <class T>
+constexpr int resident<wi_nrm2_reducer<T>, T> = 3;
 
 template <class Reducer, class T>
 __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
@@ -421,8 +430,8 @@ __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
         shared.carry[threadIdx.x] = {reducer.identity(), 0};
         shared.long_ones[threadIdx.x] = 1;
     }
-    wi_path_walk<Reducer, T> walk = {reducer, p,     shared, &scratch.blocks[b], tile,
-                                     count,   0,     false,  reducer.identity()};
+    wi_path_walk<Reducer, T> walk = {reducer, p, shared, &scratch.blocks[b], tile,
+                                     count,   0, false,  reducer.identity()};
     if (first < last)
         walk.walk(scratch.ends, first, last);
     walk.close();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random, the rung "block_each": a thread makes one block of the sequence after the other and stores
- * what comes of each in one access of 16 bytes, where x lies as blocks do. The words that rounds
- * add are made once, by the host, and read as constants: a round is two multiplications and two
- * exclusive ors. */
+/* random, the rung "block_each": a thread makes one block of the sequence after the other and
+ * stores what comes of each in one access of 16 bytes, where x lies as blocks do. The words that
+ * rounds add are made once, by the host, and read as constants: a round is two multiplications and
+ * two exclusive ors. */
 #include "random/random_cuda.cuh"
 
 #include "cuda/size.cuh"
@@ -21,8 +21,8 @@ struct wi_random_job {
     wi_random_keys keys;
     unsigned char *start; /* where block 0 would begin, perhaps before the array */
     uint64_t first, blocks;
-    unsigned skip;  /* elements of block 0 before the array */
-    unsigned last;  /* elements of the last block up to the end of the array */
+    unsigned skip;   /* elements of block 0 before the array */
+    unsigned last;   /* elements of the last block up to the end of the array */
     bool is_aligned; /* blocks lie as wide stores need it */
 };
 
@@ -160,10 +160,10 @@ static weft_status launch(weft_context *ctx, const wi_random_args *args) {
     const weft_status status =
         wi_resident_blocks(ctx, each_block<op, T>, wi_random_threads_each, 0, &most);
     const unsigned needed = wi_random_grid(job.blocks);
-    return status == WEFT_OK ? WEFT_LAUNCH((each_block<op, T>), ctx,
-                                           needed < most ? needed : (unsigned)most,
-                                           wi_random_threads_each, 0, job)
-                             : status;
+    return status == WEFT_OK
+               ? WEFT_LAUNCH((each_block<op, T>), ctx, needed < most ? needed : (unsigned)most,
+                             wi_random_threads_each, 0, job)
+               : status;
 }
 
 template <wi_random_op op>

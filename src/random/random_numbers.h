@@ -196,8 +196,8 @@ WI_X_BOTH double wi_random_above_0_64(uint64_t word) {
 }
 
 /* The same in f32, of a word. (word + 1) 2^-32 = m 2^k with sqrt(1/2) <= m < sqrt(2), and with f =
- * m - 1, log m = f - f^2 / 2 + f^3 p(f). Near 1, where the logarithm is small, f is made of what the
- * word lacks, so that no digit is lost. The coefficients here make the largest error small. */
+ * m - 1, log m = f - f^2 / 2 + f^3 p(f). Near 1, where the logarithm is small, f is made of what
+ * the word lacks, so that no digit is lost. The coefficients here make the largest error small. */
 WI_X_BOTH float wi_random_square_32(uint32_t word) {
     const uint32_t lack = ~word, root_half = 0x3f3504f3u, offset = 64u << 23;
     const int near_1 = lack < 0x40000000u;
