@@ -48,8 +48,9 @@ WEFT_API weft_status weft_random_uniform(weft_context *ctx, weft_type type, size
  * 2 k and 2 k + 1 are r cos(2 pi v) and r sin(2 pi v), where r = sqrt(-2 log u), and u in (0, 1]
  * and v in [0, 1) are made of two elements a and b of the sequence: u32 for f32, u = (a + 1) 2^-32
  * and v = b 2^-32; u64 for f64, u = (a' + 1) 2^-53 and v = b' 2^-53, where a' and b' are the first
- * 53 bits. The arithmetic is in f64, of the same bits on every place. No f32 is beyond 6.7, and no
- * f64 beyond 8.6. */
+ * 53 bits. The arithmetic is in the type of x, of the same bits on every place: an f32 is at most 6
+ * units in the last place from the formula's value, an f64 at most 1e-15 (0.1 + its magnitude). No
+ * f32 is beyond 6.7, and no f64 beyond 8.6. */
 WEFT_API weft_status weft_random_normal(weft_context *ctx, weft_type type, size_t n, uint64_t seed,
                                         uint64_t offset, void *x);
 

@@ -13,6 +13,10 @@ template <int bytes, bool whole_lines = false>
 inline void wi_async_copy(void *shared, const void *global, int valid) {
     emu_async_copy(shared, global, bytes, (size_t)valid);
 }
+template <int bytes>
+inline void wi_async_copy(void *shared, const void *global) {
+    emu_async_copy(shared, global, bytes, bytes);
+}
 inline void wi_async_commit() {
     emu_async_commit();
 }
@@ -39,6 +43,18 @@ __device__ inline void wi_async_copy(void *shared, const void *global, int valid
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(global),
                      "n"(bytes), "r"(valid)
+                     : "memory");
+}
+
+/* The same where all bytes are there: of fewer instructions. */
+template <int bytes>
+__device__ inline void wi_async_copy(void *shared, const void *global) {
+    static_assert(bytes == 4 || bytes == 8 || bytes == 16, "what one copy may bring");
+    const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+    if constexpr (bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(bytes)
                      : "memory");
 }
 

@@ -35,6 +35,25 @@ __device__ inline wi_vector<T> wi_load_vector(const T *p, bool aligned) {
     return v;
 }
 
+/* Reads what nobody reads again for a long time, or writes it: the caches keep other data rather
+ * than this. */
+template <class T>
+__device__ inline T wi_load_once(const T *p) {
+#ifdef WEFT_EMU
+    return *p;
+#else
+    return __ldcs(p);
+#endif
+}
+template <class T>
+__device__ inline void wi_store_once(T *p, T x) {
+#ifdef WEFT_EMU
+    *p = x;
+#else
+    __stcs(p, x);
+#endif
+}
+
 /* Two words that are written and read together: a reader never sees one of each of two writes. */
 struct alignas(16) wi_pair {
     uint64_t value, flag;

@@ -8,7 +8,10 @@
 #include "gather/gather_cuda.cuh"
 
 constexpr unsigned threads = 256;
-constexpr unsigned batch = 8; /* elements of a thread */
+
+/* Elements that a thread has in flight. */
+template <class Word>
+constexpr unsigned batch_of = sizeof(Word) == 16 ? 4 : 8;
 
 /* *bad = the smallest of its value and the positions that threads found. */
 static __device__ inline void put_bad(uint64_t *bad, uint64_t found) {
@@ -25,33 +28,50 @@ __global__ void __launch_bounds__(threads) check_indices(wi_gather_moves g) {
     put_bad(g.bad, found);
 }
 
-/* Elements of one word. */
-template <bool scatters, class Word, class Owner>
+/* Elements of one word. Indices and results of gather are used once, so that the caches are left to
+ * what is read at random. */
+template <bool scatters, class Word, class Owner, class Index>
 __global__ void __launch_bounds__(threads) move_words(wi_gather_moves g) {
-    const Word *const x = (const Word *)g.x;
-    Word *const y = (Word *)g.y;
+    constexpr unsigned batch = batch_of<Word>, tile = threads * batch;
     const Owner *const owners = (const Owner *)g.owners;
-    const uint64_t stride = (uint64_t)gridDim.x * threads * batch;
+    const uint64_t stride = (uint64_t)gridDim.x * tile, limit = g.limit();
     uint64_t found = WEFT_NOWHERE;
-    for (uint64_t first = (uint64_t)blockIdx.x * threads * batch; first < g.n; first += stride) {
-        uint64_t at[batch];
+    for (uint64_t first = (uint64_t)blockIdx.x * tile; first < g.n; first += stride) {
+        const unsigned left = (unsigned)(g.n - first < tile ? g.n - first : tile);
+        const Index *const index = (const Index *)g.indices + first;
+        const Word *const x = (const Word *)g.x + (scatters ? first : 0);
+        Word *const y = (Word *)g.y + (scatters ? 0 : first);
+        Index at[batch];
         Word word[batch];
+        bool moves[batch], all = true;
 #pragma unroll
         for (unsigned k = 0; k < batch; k++) {
-            const uint64_t i = first + k * threads + threadIdx.x;
-            at[k] = i < g.n ? g.index(i) : WEFT_NOWHERE;
-            if (i < g.n && at[k] >= g.m && i < found)
-                found = i;
+            const unsigned i = k * threads + threadIdx.x;
+            at[k] = i >= left ? 0 : scatters ? index[i] : wi_load_once(index + i);
+            if (scatters && i < left)
+                word[k] = x[i];
+        }
+#pragma unroll
+        for (unsigned k = 0; k < batch; k++) {
+            moves[k] = k * threads + threadIdx.x < left && at[k] < limit;
+            all = all && moves[k];
         }
 #pragma unroll
         for (unsigned k = 0; k < batch; k++)
-            if (at[k] < g.m)
-                word[k] = x[scatters ? first + k * threads + threadIdx.x : at[k]];
+            if (!scatters && moves[k])
+                word[k] = x[at[k]];
 #pragma unroll
         for (unsigned k = 0; k < batch; k++) {
-            const uint64_t i = first + k * threads + threadIdx.x;
-            if (at[k] < g.m && (!scatters || !owners || owners[at[k]] == (Owner)(i + 1)))
-                y[scatters ? at[k] : i] = word[k];
+            const unsigned i = k * threads + threadIdx.x;
+            if (!scatters && moves[k])
+                wi_store_once(y + i, word[k]);
+            else if (moves[k] && (!owners || owners[at[k]] == (Owner)(first + i + 1)))
+                y[at[k]] = word[k];
+        }
+        for (unsigned k = 0; k < batch && !all && found == WEFT_NOWHERE; k++) {
+            const unsigned i = k * threads + threadIdx.x;
+            if (i < left && index[i] >= limit)
+                found = first + i;
         }
     }
     put_bad(g.bad, found);
@@ -94,15 +114,25 @@ static unsigned blocks_for(const weft_context *ctx, size_t units) {
     return (unsigned)(needed < fill ? needed : fill);
 }
 
+/* A block for each batch of all its threads: when one has ended, the next is begun at once. */
+template <bool scatters, class Word, class Owner, class Index>
+static weft_status launch_words(weft_context *ctx, const wi_gather_moves &g) {
+    constexpr size_t most_blocks = 0x7fffffff;
+    const size_t blocks = (g.n - 1) / (threads * batch_of<Word>)+1;
+    return WEFT_LAUNCH((move_words<scatters, Word, Owner, Index>), ctx,
+                       (unsigned)(blocks < most_blocks ? blocks : most_blocks), threads, 0, g);
+}
+
 template <bool scatters, class Word, class Owner>
 static weft_status launch_moves(weft_context *ctx, const wi_gather_args *a) {
     const size_t words = a->width / sizeof(Word);
     const wi_gather_moves g = wi_gather_moves_of(a);
-    if (words == 1)
-        return WEFT_LAUNCH((move_words<scatters, Word, Owner>), ctx,
-                           blocks_for(ctx, (a->n - 1) / batch + 1), threads, 0, g);
-    return WEFT_LAUNCH((move_elements<scatters, Word, Owner>), ctx, blocks_for(ctx, a->n * words),
-                       threads, 0, g, words);
+    if (words > 1)
+        return WEFT_LAUNCH((move_elements<scatters, Word, Owner>), ctx,
+                           blocks_for(ctx, a->n * words), threads, 0, g, words);
+    return weft_type_size(a->index_type) == 4
+               ? launch_words<scatters, Word, Owner, uint32_t>(ctx, g)
+               : launch_words<scatters, Word, Owner, uint64_t>(ctx, g);
 }
 
 template <class Owner>

@@ -26,6 +26,12 @@ struct wi_gather_moves {
             return (uint64_t)(int64_t)((const int32_t *)indices)[i];
         return ((const uint64_t *)indices)[i];
     }
+
+    /* Indices that are taken as unsigned are below it if there is such an element. */
+    __device__ uint64_t limit() const {
+        constexpr uint64_t signed_words = (uint64_t)1 << 31;
+        return index_type == WEFT_I32 && m > signed_words ? signed_words : m;
+    }
 };
 
 inline wi_gather_moves wi_gather_moves_of(const wi_gather_args *a) {

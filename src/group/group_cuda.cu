@@ -6,29 +6,30 @@
  * long segment nor a million empty ones hold a block up. End s is step end(s) + s, so a search
  * finds how many ends come before a tile; all else before it is elements.
  *
- * In a tile, every thread walks a few elements, each of which may be the last of its segment: then
- * the state is the segment's result, and takes the element's place in shared memory. Thus a step
- * has no branch, and no address but the element's own. Empty segments are seen when results are
- * written: their end is where the one before them is.
+ * A block takes consecutive tiles. Asynchronous copies bring a tile's elements and the offsets of
+ * its ends to shared memory while the tile before it is reduced. There a thread reduces a short
+ * segment by itself, and a warp a long one. A tile without ends has no segments to find: each
+ * thread adds its elements to a state that it keeps from tile to tile.
  *
- * What a thread leaves open is carried on to those behind it by a scan over the block. A block
- * takes consecutive tiles, and carries on from one to the next what is open; the next tile's
- * elements are on their way while it walks. The block that ends last carries on from block to
- * block, and writes the result of the segment that ends first in each: it may have begun in a block
- * before. So the same input gives the same bits, and every result is written once. */
+ * The first segment of a tile may have begun in tiles before, and what is behind the last end is
+ * carried on to those that follow. The block that ends last carries on from block to block, and
+ * writes the result of the segment that ends first in each. So the same input gives the same bits,
+ * and every result is written once. */
 #include "cuda/limit.cuh"
 #include "cuda/ticket.cuh"
-#include "group/group_cuda.cuh"
+#include "group/group_tile.cuh"
 
-constexpr int threads = 256;
+constexpr int threads = wi_group_block;
 constexpr int warps = threads / 32;
 
 /* Blocks of a launch, at most; tests set it lower. */
 WI_LIMIT(size_t, wi_path_blocks, SIZE_MAX)
 
-/* Elements that a thread walks at most: so many that a tile fits 48 KiB. */
-template <class Reducer, class T>
-static constexpr int steps_of = sizeof(typename Reducer::Result) == 8 && sizeof(T) > 1 ? 8 : 16;
+/* Steps of a tile: any mixture of elements and offsets fits it. */
+template <class T>
+static unsigned tile_steps(size_t start_bytes) {
+    return wi_group_tile_bytes / (unsigned)(sizeof(T) > start_bytes ? sizeof(T) : start_bytes);
+}
 
 /* What a block hands on: the state up to its first end, of a segment that may have begun before,
  * and which segment that is; and what it leaves open. */
@@ -50,41 +51,44 @@ static __device__ inline uint64_t tiles_of(const wi_group_starts &s, unsigned ti
     return (s.n + s.count() + tile - 1) / tile;
 }
 
-/* ends[k] = how many ends are among the first k tiles, up to two behind the last. */
+/* Does end s come before a step? */
+static __device__ inline bool is_before(const wi_group_starts &starts, uint64_t s, uint64_t count,
+                                        uint64_t step) {
+    return starts.of(s + 1, count) + s < step;
+}
+
+/* ends[k] = how many ends are among the first k tiles, up to two behind the last. The search begins
+ * where the end would be if all segments had one length, and doubles its stride until it has passed
+ * it: of even lengths it reads little memory that its neighbours do not read. */
 __global__ void __launch_bounds__(threads)
     find_ends(wi_group_starts starts, unsigned tile, uint64_t *ends) {
     const uint64_t count = starts.count(), tiles = tiles_of(starts, tile);
+    const double ends_a_step = (double)count / (double)(starts.n + count);
     const uint64_t stride = (uint64_t)gridDim.x * threads;
     for (uint64_t k = (uint64_t)blockIdx.x * threads + threadIdx.x; k < tiles + 3; k += stride) {
-        const uint64_t step = k * tile;
-        uint64_t low = 0, high = step < count ? step : count;
+        const uint64_t step = k * tile, guess = (uint64_t)((double)step * ends_a_step);
+        uint64_t low = 0, high = step < count ? step : count, far = 2;
+        uint64_t s = guess < high ? guess : high;
+        if (s < high && is_before(starts, s, count, step)) {
+            for (low = s + 1; high - low > far && is_before(starts, low + far, count, step);
+                 far *= 2)
+                low += far + 1;
+            high = high - low > far ? low + far : high;
+        } else {
+            for (high = s; high - low > far && !is_before(starts, high - far, count, step);
+                 far *= 2)
+                high -= far;
+            low = high - low > far ? high - far : low;
+        }
         while (low < high) {
-            const uint64_t s = low + (high - low) / 2;
-            if (starts.of(s + 1, count) + s < step)
+            s = low + (high - low) / 2;
+            if (is_before(starts, s, count, step))
                 low = s + 1;
             else
                 high = s;
         }
         ends[k] = low;
     }
-}
-
-/* Bit k: is element k of this thread the last of its segment? Clears the marks for the next tile.
- */
-template <int steps>
-static __device__ inline unsigned take_marks(uint8_t *marks) {
-    constexpr int words = steps / 4;
-    struct alignas(4 * words) mark_words {
-        uint32_t at[words];
-    };
-    mark_words *const mine = (mark_words *)marks + threadIdx.x;
-    const mark_words w = *mine;
-    unsigned bits = 0;
-#pragma unroll
-    for (int k = 0; k < words; k++)
-        bits |= (w.at[k] * 0x01020408u >> 24) << (4 * k);
-    *mine = mark_words{};
-    return bits;
 }
 
 /* A tile of the path: its first element and its first end, and how many it has of each. */
@@ -109,195 +113,204 @@ static __device__ inline wi_path_tile tile_at(const wi_group_starts &starts, uin
     return t;
 }
 
-/* The shared memory of a block. An element of the tile lies in a slot of its own, where the result
- * of the segment that it ends replaces it. Between the slots of two threads there is a gap, so that
- * threads that walk side by side are in different banks. */
+/* The ends of a tile in shared memory: offsets from that of its first end on. */
+template <class Offset>
+struct wi_path_ends {
+    const Offset *at;
+    unsigned known; /* so many offsets; behind them is the end of the array */
+    Offset element;
+    unsigned elements;
+
+    /* How many of the tile's elements are before its end s. */
+    __device__ unsigned of(unsigned s) const {
+        if (s >= known)
+            return elements;
+        const Offset before = at[s] - element;
+        return before < elements ? (unsigned)before : elements;
+    }
+};
+
+/* The shared memory of a block. */
 template <class Reducer, class T>
 struct wi_path_shared {
-    using Result = typename Reducer::Result;
-    static constexpr int steps = steps_of<Reducer, T>;
-    static constexpr size_t slot = sizeof(T) > sizeof(Result) ? sizeof(T) : sizeof(Result);
-    static constexpr size_t stride = steps * slot + (slot < 4 ? 4 : slot);
-    alignas(16) unsigned char slots[threads * stride];
-    alignas(16) uint8_t marks[threads * steps];
-    uint16_t positions[threads * steps]; /* where the tile's segments end: elements before it */
-    wi_open_segment<typename Reducer::State> of_warp[warps];
-
-    __device__ void *at(unsigned i) {
-        return slots + i / steps * stride + i % steps * slot;
-    }
+    using State = typename Reducer::State;
+    using Open = wi_open_segment<State>;
+    static constexpr unsigned window = wi_spread(wi_group_tile_bytes + 64);
+    alignas(16) unsigned char tile[2][window];
+    Open of_warp[warps];
+    Open carry[2]; /* what is open before a tile that has ends; of that and of the next one */
+    unsigned long_ones[2];
+    wi_group_part of_long[wi_group_most_long];
 };
 
-/* Walks this thread's elements, of which `left` exist; `whole`: all of them do. Bit k of `bits`
- * says that element k is the last of its segment. *first is the state up to the first such element.
- */
-template <bool whole, class Reducer, class T>
-static __device__ inline wi_open_segment<typename Reducer::State>
-walk(const Reducer &reducer, uint64_t index, unsigned left, unsigned bits, unsigned char *own,
-     typename Reducer::State *first) {
-    using Shared = wi_path_shared<Reducer, T>;
-    const unsigned lowest = bits & (0u - bits);
-    typename Reducer::State state = reducer.identity();
-#pragma unroll
-    for (unsigned k = 0; k < Shared::steps; k++) {
-        if (!whole && k >= left)
-            break;
-        const T x = *(const T *)(own + k * Shared::slot);
-        state = reducer.take(state, x, x, index + k);
-        if (lowest >> k & 1)
-            *first = state;
-        if (bits >> k & 1) {
-            *(typename Reducer::Result *)(own + k * Shared::slot) = reducer.finish(state);
-            state = reducer.identity();
-        }
-    }
-    return {state, bits != 0};
-}
-
-/* Puts a tile with ends into shared memory. */
+/* A block's stretch of tiles. */
 template <class Reducer, class T>
-static __device__ inline void
-stage_tile(const wi_group_params<Reducer, T> &p, const wi_path_tile &t, uint64_t count,
-           const T (&x)[steps_of<Reducer, T>], wi_path_shared<Reducer, T> &shared) {
+struct wi_path_walk {
+    using State = typename Reducer::State;
+    using Result = typename Reducer::Result;
     using Shared = wi_path_shared<Reducer, T>;
-    unsigned char *const mine = (unsigned char *)shared.at(threadIdx.x);
-#pragma unroll
-    for (unsigned k = 0; k < Shared::steps; k++)
-        if (threadIdx.x + k * threads < t.elements)
-            *(T *)(mine + k * (threads / Shared::steps) * Shared::stride) = x[k];
-    for (unsigned i = threadIdx.x; i < t.ends; i += threads) {
-        const uint64_t at = p.starts.of(t.end + i + 1, count) - t.element;
-        shared.positions[i] = at <= t.elements ? (uint16_t)at : 0;
-        const bool empty = i > 0 && p.starts.of(t.end + i, count) - t.element == at;
-        if (!empty && at - 1 < t.elements)
-            shared.marks[at - 1] = 1;
-    }
-    __syncthreads();
-}
-
-/* A block's stretch of tiles: what is open so far in it, and where its record is. */
-template <class State>
-struct wi_path_stretch {
-    wi_open_segment<State> carry;
+    const Reducer &reducer;
+    const wi_group_params<Reducer, T> &p;
+    Shared &shared;
     wi_path_record<State> *record;
-};
+    unsigned tile; /* steps */
+    uint64_t count;
+    unsigned now;  /* which half of `carry` and `long_ones` the tile uses */
+    bool has_kept; /* threads keep states of tiles without ends */
+    State kept;
 
-/* The state of the tile's first segment up to its end: the result, unless the segment may have
- * begun before this block. */
-template <class Reducer, class T>
-static __device__ inline void
-put_head(const Reducer &reducer, const wi_group_params<Reducer, T> &p, uint64_t segment,
-         const wi_path_stretch<typename Reducer::State> &s, typename Reducer::State in_tile) {
-    const typename Reducer::State whole = reducer.combine(s.carry.state, in_tile);
-    if (s.carry.ended) {
-        p.y[segment] = reducer.finish(whole);
-    } else {
-        s.record->head = whole;
-        s.record->segment = segment;
+    /* Where offsets begin in a tile's window. */
+    __device__ static unsigned behind_elements(const wi_path_tile &t) {
+        return wi_spread((t.elements * (unsigned)sizeof(T) + 31) / 16 * 16);
     }
-}
 
-/* Walks a tile that has ends, which is in shared memory. */
-template <class Reducer, class T>
-static __device__ inline void
-walk_tile(const Reducer &reducer, const wi_group_params<Reducer, T> &p, const wi_path_tile &t,
-          wi_path_shared<Reducer, T> &shared, wi_path_stretch<typename Reducer::State> &s) {
-    using Open = wi_open_segment<typename Reducer::State>;
-    using Result = typename Reducer::Result;
-    constexpr unsigned steps = steps_of<Reducer, T>;
-    const unsigned bits = take_marks<steps>(shared.marks), e = threadIdx.x * steps;
-    const unsigned left = t.elements > e ? t.elements - e : 0;
-    unsigned char *const own = (unsigned char *)shared.at(e);
-    const bool begins = shared.positions[0] == 0; /* the first end has no element in the tile */
-    typename Reducer::State first = reducer.identity();
-    const Open mine =
-        left >= steps ? walk<true, Reducer, T>(reducer, t.element + e, left, bits, own, &first)
-                      : walk<false, Reducer, T>(reducer, t.element + e, left, bits, own, &first);
-    Open all;
-    const Open before = wi_scan_open<warps>(reducer, mine, shared.of_warp, &all);
-    if (begins && threadIdx.x == 0)
-        put_head(reducer, p, t.end, s, reducer.identity());
-    if (mine.ended) {
-        const typename Reducer::State whole = reducer.combine(before.state, first);
-        if (before.ended || begins)
-            *(Result *)shared.at(e + (unsigned)__ffs((int)bits) - 1) = reducer.finish(whole);
+    __device__ unsigned known_ends(const wi_path_tile &t) const {
+        const uint64_t left = count - t.end;
+        return left > t.ends ? t.ends : left > 0 ? (unsigned)left - 1 : 0;
+    }
+
+    __device__ void bring_tile(const wi_path_tile &t, unsigned half) const {
+        unsigned char *const to = shared.tile[half], *const behind = to + behind_elements(t);
+        wi_bring<true>(to, p.x, t.element, t.elements);
+        if (p.starts.bytes == 4)
+            wi_bring<false>(behind, (const uint32_t *)p.starts.at, t.end + 1, known_ends(t));
         else
-            put_head(reducer, p, t.end, s, whole);
+            wi_bring<false>(behind, (const uint64_t *)p.starts.at, t.end + 1, known_ends(t));
+        wi_async_commit();
     }
-    s.carry = {all.state, 1};
-}
 
-/* Writes all results of a tile but the first, side by side. */
-template <class Reducer, class T>
-static __device__ inline void
-write_results(const Reducer &reducer, const wi_group_params<Reducer, T> &p, const wi_path_tile &t,
-              wi_path_shared<Reducer, T> &shared) {
-    using Result = typename Reducer::Result;
-    const Result none = reducer.finish(reducer.identity());
-    __syncthreads();
-    for (unsigned i = threadIdx.x + 1; i < t.ends; i += threads) {
-        const unsigned at = shared.positions[i];
-        p.y[t.end + i] = at > shared.positions[i - 1] ? *(const Result *)shared.at(at - 1) : none;
+    __device__ wi_group_members<T> elements_of(const wi_path_tile &t, unsigned half) const {
+        return {shared.tile[half], (unsigned)((uintptr_t)(p.x + t.element) % 16), t.element};
     }
-    __syncthreads(); /* the next tile may be staged */
-}
 
-/* This thread's elements of a tile, a block's width apart. */
-template <int steps, class T>
-static __device__ inline void load_elements(const T *x, const wi_path_tile &t, T (&to)[steps]) {
-#pragma unroll
-    for (unsigned k = 0; k < steps; k++)
-        if (threadIdx.x + k * threads < t.elements)
-            to[k] = x[t.element + threadIdx.x + k * threads];
-}
+    template <class Offset>
+    __device__ wi_path_ends<Offset> ends_of(const wi_path_tile &t, unsigned half) const {
+        const Offset *const first = (const Offset *)p.starts.at + t.end + 1;
+        const unsigned char *const at = shared.tile[half] + behind_elements(t);
+        return {(const Offset *)(at + (uintptr_t)first % 16), known_ends(t), (Offset)t.element,
+                t.elements};
+    }
 
-/* Those of a tile without ends, in one state. */
-template <int steps, class Reducer, class T>
-static __device__ inline wi_open_segment<typename Reducer::State>
-take_elements(const Reducer &reducer, const wi_path_tile &t, const T (&x)[steps]) {
-    typename Reducer::State state = reducer.identity();
-#pragma unroll
-    for (unsigned k = 0; k < steps; k++)
-        if (threadIdx.x + k * threads < t.elements)
-            state = reducer.take(state, x[k], x[k], t.element + threadIdx.x + k * threads);
-    return {state, 0};
-}
+    /* Puts what threads keep, combined for each warp, into shared memory. */
+    __device__ void put_kept() {
+        const State all =
+            wi_warp_reduce(kept, [&](State a, State b) { return reducer.combine(a, b); });
+        if (wi_lane() == 0)
+            shared.of_warp[threadIdx.x / 32] = {all, 0};
+        kept = reducer.identity();
+    }
 
-/* Tiles first ... last - 1. A tile's elements are loaded when those of the one before it have left
- * their registers, and the number of ends before a tile one tile earlier. */
-template <class Reducer, class T>
-static __device__ inline void
-walk_stretch(const Reducer &reducer, const wi_group_params<Reducer, T> &p, const uint64_t *ends,
-             uint64_t first, uint64_t last, uint64_t count, wi_path_shared<Reducer, T> &shared,
-             wi_path_stretch<typename Reducer::State> &s) {
-    using Open = wi_open_segment<typename Reducer::State>;
-    constexpr int steps = steps_of<Reducer, T>;
-    constexpr unsigned tile = threads * steps;
-    T x[steps];
-    wi_path_tile next = tile_at(p.starts, first, tile, count, ends[first], ends[first + 1]);
-    uint64_t end_after = ends[first + 2]; /* ends before the tile behind the next */
-    load_elements<steps>(p.x, next, x);
-    for (uint64_t k = first; k < last; k++) {
-        const wi_path_tile t = next;
-        Open all, mine = {reducer.identity(), 0};
-        if (t.ends > 0)
-            stage_tile(p, t, count, x, shared);
+    /* What is open, with what threads have kept. */
+    __device__ wi_open_segment<State> take_open() const {
+        wi_open_segment<State> open = shared.carry[now];
+        for (int w = 0; w < warps && has_kept; w++)
+            open.state = reducer.combine(open.state, shared.of_warp[w].state);
+        return open;
+    }
+
+    /* Hands on the state of a segment of a tile, but the first: what is behind the last end stays
+     * open. Called by one thread, as is the next. */
+    __device__ void put(const wi_path_tile &t, unsigned s, State state) {
+        if (s < t.ends)
+            p.y[t.end + s] = reducer.finish(state);
         else
-            mine = take_elements<steps>(reducer, t, x);
-        if (k + 1 < last) {
-            next = tile_at(p.starts, k + 1, tile, count, t.end + t.ends, end_after);
-            end_after = ends[k + 3];
-            load_elements<steps>(p.x, next, x);
-        }
-        if (t.ends > 0) {
-            walk_tile(reducer, p, t, shared, s);
-            write_results(reducer, p, t, shared);
+            shared.carry[now ^ 1] = {state, 1};
+    }
+
+    /* The same of the first segment, which may have begun before the tile. */
+    __device__ void put_first(const wi_path_tile &t, State state) {
+        const wi_open_segment<State> open = take_open();
+        const State whole = reducer.combine(open.state, state);
+        if (open.ended) {
+            p.y[t.end] = reducer.finish(whole);
         } else {
-            wi_scan_open<warps>(reducer, mine, shared.of_warp, &all);
-            s.carry = wi_follow(reducer, s.carry, all);
+            record->head = whole;
+            record->segment = t.end;
         }
     }
-}
+
+    /* Segments that are short, a thread for each; the others, and the first, go to the list. */
+    template <class Offset>
+    __device__ void take_short(const wi_path_tile &t, const wi_group_members<T> &elements,
+                               const wi_path_ends<Offset> &ends) {
+        if (threadIdx.x == 0)
+            shared.of_long[0] = {0, (uint16_t)ends.of(0), 0};
+        for (unsigned s = threadIdx.x + 1; s <= t.ends; s += threads) {
+            const unsigned from = ends.of(s - 1), to = s < t.ends ? ends.of(s) : t.elements;
+            unsigned place = wi_group_most_long;
+            if (to > from + wi_group_serial_most)
+                place = atomicAdd(&shared.long_ones[now], 1u);
+            if (place < wi_group_most_long) /* else it is short, or offsets fall */
+                shared.of_long[place] = {(uint16_t)from, (uint16_t)to, (uint16_t)s};
+            else
+                put(t, s, elements.template reduce<1>(reducer, from, to));
+        }
+    }
+
+    __device__ void take_long(const wi_path_tile &t, const wi_group_members<T> &elements) {
+        const unsigned many = shared.long_ones[now];
+        wi_reduce_parts(reducer, elements, shared.of_long,
+                        many < wi_group_most_long ? many : wi_group_most_long,
+                        [&](unsigned k, State state) {
+                            if (k == 0)
+                                put_first(t, state);
+                            else
+                                put(t, shared.of_long[k].segment, state);
+                        });
+    }
+
+    /* A tile that has come to shared memory. */
+    __device__ void take(const wi_path_tile &t, unsigned half) {
+        const wi_group_members<T> elements = elements_of(t, half);
+        if (t.ends == 0) {
+            kept = reducer.combine(
+                kept, elements.template reduce<threads>(reducer, threadIdx.x, t.elements));
+            has_kept = true;
+            return;
+        }
+        if (has_kept)
+            put_kept();
+        if (p.starts.bytes == 4)
+            take_short(t, elements, ends_of<uint32_t>(t, half));
+        else
+            take_short(t, elements, ends_of<uint64_t>(t, half));
+        __syncthreads();
+        take_long(t, elements);
+        if (threadIdx.x == 0)
+            shared.long_ones[now ^ 1] = 1;
+        has_kept = false;
+        now ^= 1;
+    }
+
+    /* Tiles first ... last - 1. The number of ends before a tile is loaded two tiles earlier. */
+    __device__ void walk(const uint64_t *ends, uint64_t first, uint64_t last) {
+        wi_path_tile next = tile_at(p.starts, first, tile, count, ends[first], ends[first + 1]);
+        uint64_t end_after = ends[first + 2]; /* ends before the tile behind the next */
+        bring_tile(next, 0);
+        for (uint64_t k = first; k < last; k++) {
+            const wi_path_tile t = next;
+            const unsigned half = (unsigned)(k - first) & 1;
+            wi_async_wait<0>();
+            __syncthreads(); /* all have the tile, and have done with the one before it */
+            if (k + 1 < last) {
+                next = tile_at(p.starts, k + 1, tile, count, t.end + t.ends, end_after);
+                end_after = ends[k + 3];
+                bring_tile(next, half ^ 1);
+            }
+            take(t, half);
+        }
+    }
+
+    /* What the stretch leaves open; meets all threads. */
+    __device__ void close() {
+        __syncthreads();
+        if (has_kept)
+            put_kept();
+        __syncthreads();
+        if (threadIdx.x == 0)
+            record->open = take_open();
+    }
+};
 
 /* Carries on what blocks leave open, and writes the results of their first ends. */
 template <class Reducer, class T>
@@ -320,30 +333,31 @@ static __device__ void close_blocks(const Reducer &reducer, const wi_group_param
     }
 }
 
-/* How many blocks on a multiprocessor the registers must allow. */
+/* How many blocks on a multiprocessor the registers must allow; shared memory allows five. A root
+ * and a state of several words need more registers. */
 template <class Reducer, class T>
-static constexpr int resident = sizeof(typename Reducer::State) > 8 ? 3
-                                : sizeof(T) == 4                    ? 5
-                                                                    : 4;
+constexpr int resident = sizeof(typename Reducer::State) > 8 || sizeof(T) % 8 < 2 ? 4 : 5;
+template <class T>
+constexpr int resident<wi_nrm2_reducer<T>, T> = 3;
 
 template <class Reducer, class T>
 __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
-    walk_paths(Reducer reducer, wi_group_params<Reducer, T> p,
+    walk_paths(Reducer reducer, wi_group_params<Reducer, T> p, unsigned tile,
                wi_path_scratch<typename Reducer::State> scratch) {
     using Shared = wi_path_shared<Reducer, T>;
     WEFT_SHARED(Shared, shared, );
-    const uint64_t count = p.starts.count();
-    const uint64_t tiles = tiles_of(p.starts, threads * steps_of<Reducer, T>);
+    const uint64_t count = p.starts.count(), tiles = tiles_of(p.starts, tile);
     const uint64_t each = tiles / gridDim.x, rest = tiles % gridDim.x, b = blockIdx.x;
     const uint64_t first = b * each + (b < rest ? b : rest), last = first + each + (b < rest);
-    for (unsigned i = threadIdx.x; i < sizeof shared.marks / 4; i += threads)
-        ((uint32_t *)shared.marks)[i] = 0;
-    __syncthreads();
-    wi_path_stretch<typename Reducer::State> s = {{reducer.identity(), 0}, &scratch.blocks[b]};
+    if (threadIdx.x < 2) {
+        shared.carry[threadIdx.x] = {reducer.identity(), 0};
+        shared.long_ones[threadIdx.x] = 1;
+    }
+    wi_path_walk<Reducer, T> walk = {reducer, p, shared, &scratch.blocks[b], tile,
+                                     count,   0, false,  reducer.identity()};
     if (first < last)
-        walk_stretch(reducer, p, scratch.ends, first, last, count, shared, s);
-    if (threadIdx.x == 0)
-        s.record->open = s.carry;
+        walk.walk(scratch.ends, first, last);
+    walk.close();
     __syncthreads();
     if (wi_ends_last(scratch.ticket))
         close_blocks(reducer, p, scratch.blocks, shared);
@@ -352,9 +366,9 @@ __global__ void __launch_bounds__(threads, (resident<Reducer, T>))
 static const char ticket_key = 0, records_key = 0;
 
 /* Tiles of a call, at most. */
-template <class Reducer, class T>
+template <class T>
 static uint64_t most_tiles(const wi_group_args *args) {
-    constexpr unsigned tile = threads * steps_of<Reducer, T>;
+    const unsigned tile = tile_steps<T>(args->start_bytes);
     return (args->n + args->segments + tile - 1) / tile;
 }
 
@@ -385,8 +399,8 @@ static weft_status take_scratch(weft_context *ctx, uint64_t tiles, size_t *block
 template <class Reducer, class T>
 static weft_status launch_paths(weft_context *ctx, const wi_group_args *args,
                                 const Reducer &reducer) {
-    constexpr unsigned tile = threads * steps_of<Reducer, T>;
-    const uint64_t tiles = most_tiles<Reducer, T>(args);
+    const unsigned tile = tile_steps<T>(args->start_bytes);
+    const uint64_t tiles = most_tiles<T>(args);
     wi_path_scratch<typename Reducer::State> scratch;
     size_t blocks;
     weft_status status = take_scratch<Reducer, T>(ctx, tiles, &blocks, &scratch);
@@ -398,7 +412,7 @@ static weft_status launch_paths(weft_context *ctx, const wi_group_args *args,
     if (status != WEFT_OK)
         return status;
     return WEFT_LAUNCH((walk_paths<Reducer, T>), ctx, (unsigned)blocks, threads, 0, reducer,
-                       (wi_group_typed<Reducer, T>(args)), scratch);
+                       (wi_group_typed<Reducer, T>(args)), tile, scratch);
 }
 
 /* Calls f(type tag, reducer) for a call. */
@@ -416,7 +430,7 @@ weft_status wi_group_paths_prepare(weft_context *ctx, const wi_group_args *args)
         using Reducer = decltype(reducer);
         wi_path_scratch<typename Reducer::State> scratch;
         size_t blocks;
-        return take_scratch<Reducer, T>(ctx, most_tiles<Reducer, T>(args), &blocks, &scratch);
+        return take_scratch<Reducer, T>(ctx, most_tiles<T>(args), &blocks, &scratch);
     });
 }
 

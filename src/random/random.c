@@ -79,6 +79,8 @@ static weft_status run_part(weft_context *ctx, wi_call *call, const wi_part *par
 }
 
 weft_status wi_random_call_run(weft_context *ctx, wi_call *call, wi_random_args *args) {
+    while (args->bits < 64 && args->total > 0 && (args->total - 1) >> args->bits)
+        args->bits++;
     return args->n == 0 ? WEFT_OK : wi_call_run(ctx, call, run_part, args);
 }
 

@@ -1,146 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random, the rung "block_each": a thread makes one block of the sequence and stores what comes of
- * it in one access of 16 bytes, where x lies as blocks do. */
+/* random, the rung "block_each": a thread makes one block of the sequence after the other and
+ * stores what comes of each in one access of 16 bytes, where x lies as blocks do. The words that
+ * rounds add are made once, by the host, and read as constants: a round is two multiplications and
+ * two exclusive ors. */
 #include "random/random_cuda.cuh"
 
-/* Elements that a thread makes: they begin at `at`, which may be before the array or reach behind
- * it. */
-template <class T, int count>
-struct wi_random_made {
-    T value[count];
+#include "cuda/size.cuh"
 
-    __device__ void store(T *x, int64_t at, size_t n) const {
-        constexpr int each = wi_vector<T>::count < count ? wi_vector<T>::count : count;
-        struct alignas(sizeof(T) * each) piece {
-            T at[each];
-        };
-        if (at >= 0 && (uint64_t)at + count <= n && (uintptr_t)(x + at) % sizeof(piece) == 0) {
-#pragma unroll
-            for (int k = 0; k < count; k += each) {
-                piece out;
-#pragma unroll
-                for (int e = 0; e < each; e++)
-                    out.at[e] = value[k + e];
-                *(piece *)(x + at + k) = out;
-            }
-            return;
-        }
-        for (int e = 0; e < count; e++)
-            if (at + e >= 0 && (uint64_t)(at + e) < n)
-                x[at + e] = value[e];
-    }
+/* What a thread makes of a block: the bytes of `count` elements. */
+template <class T, int count>
+struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) wi_random_made {
+    T at[count];
 };
 
-/* The bytes of a block, as elements. */
-template <class T>
-__device__ static void store_bits(const wi_random_args &args, const wi_random_words &w,
-                                  int64_t at) {
-    constexpr int count = 16 / sizeof(T);
-    wi_random_made<T, count> made;
-#pragma unroll
-    for (int e = 0; e < count; e++) {
-        const unsigned bit = 8 * e * (unsigned)sizeof(T);
-        made.value[e] =
-            sizeof(T) == 8 ? (T)wi_random_wide(&w, e & 1) : (T)(w.at[bit / 32] >> bit % 32);
-    }
-    made.store((T *)args.x, at, args.n);
-}
+/* What a launch works on. Block k of it is block first + k of the sequence and lies at
+ * start + k * (the bytes of a block); the part of it that is in the array is all of it, but of the
+ * first and the last block. */
+struct wi_random_job {
+    wi_random_args args;
+    wi_random_keys keys;
+    unsigned char *start; /* where block 0 would begin, perhaps before the array */
+    uint64_t first, blocks;
+    unsigned skip;   /* elements of block 0 before the array */
+    unsigned last;   /* elements of the last block up to the end of the array */
+    bool is_aligned; /* blocks lie as wide stores need it */
+};
 
-template <class T, int count>
-__device__ static void store_integers(const wi_random_args &args, const uint64_t (&v)[count],
-                                      int64_t at) {
-    wi_random_made<T, count> made;
-#pragma unroll
-    for (int e = 0; e < count; e++)
-        made.value[e] = (T)v[e];
-    made.store((T *)args.x, at, args.n);
-}
-
-template <int count>
-__device__ static void store_sized(const wi_random_args &args, unsigned size,
-                                   const uint64_t (&v)[count], int64_t at) {
-    if (size == 4)
-        store_integers<uint32_t>(args, v, at);
-    else if (size == 8)
-        store_integers<uint64_t>(args, v, at);
-    else if (size == 2)
-        store_integers<uint16_t>(args, v, at);
-    else
-        store_integers<uint8_t>(args, v, at);
-}
-
-/* Both numbers of a pair: the arithmetic of wi_random_normal_of. */
-__device__ static void make_pair(double u, double v, double *x, double *y) {
-    double sine;
-    const double cosine = wi_random_circle(v, &sine), radius = sqrt(wi_random_square(u));
-    *x = radius * cosine;
-    *y = radius * sine;
-}
-
-template <wi_random_op op>
-__device__ static void store_block(const wi_random_args &args, unsigned size,
-                                   const wi_random_words &w, uint64_t k, int64_t at) {
+/* The elements of a block. */
+template <wi_random_op op, class T>
+__device__ static auto make_block(const wi_random_job &job, uint64_t b) {
+    const wi_random_args &args = job.args;
+    const uint64_t k = job.first + b;
+    const wi_random_words w = wi_random_block_with(&job.keys, k);
     if constexpr (op == WI_RANDOM_BITS) {
-        if (size == 4)
-            store_bits<uint32_t>(args, w, at);
-        else if (size == 8)
-            store_bits<uint64_t>(args, w, at);
-        else if (size == 2)
-            store_bits<uint16_t>(args, w, at);
-        else
-            store_bits<uint8_t>(args, w, at);
+        return wi_bit_cast<wi_random_made<T, 16 / sizeof(T)>>(w);
     } else if constexpr (op == WI_RANDOM_INTEGERS_32) {
-        uint64_t v[4];
+        wi_random_made<T, 4> made;
 #pragma unroll
         for (unsigned e = 0; e < 4; e++)
-            v[e] = wi_random_integer_32(&args, k, e, w.at[e]);
-        store_sized(args, size, v, at);
+            made.at[e] = (T)wi_random_integer_32(&args, k, e, w.at[e]);
+        return made;
     } else if constexpr (op == WI_RANDOM_INTEGERS_64) {
-        uint64_t v[2];
+        wi_random_made<T, 2> made;
 #pragma unroll
         for (unsigned e = 0; e < 2; e++)
-            v[e] = wi_random_integer_64(&args, k, e, wi_random_wide(&w, e));
-        store_sized(args, size, v, at);
+            made.at[e] = (T)wi_random_integer_64(&args, k, e, wi_random_wide(&w, e));
+        return made;
     } else if constexpr (op == WI_RANDOM_UNIFORM_32) {
-        wi_random_made<float, 4> made;
+        wi_random_made<T, 4> made;
 #pragma unroll
         for (int e = 0; e < 4; e++)
-            made.value[e] = wi_random_uniform_32(w.at[e]);
-        made.store((float *)args.x, at, args.n);
+            made.at[e] = wi_random_uniform_32(w.at[e]);
+        return made;
     } else if constexpr (op == WI_RANDOM_UNIFORM_64) {
-        wi_random_made<double, 2> made;
+        wi_random_made<T, 2> made;
 #pragma unroll
-        for (int e = 0; e < 2; e++)
-            made.value[e] = wi_random_uniform_64(wi_random_wide(&w, (unsigned)e));
-        made.store((double *)args.x, at, args.n);
+        for (unsigned e = 0; e < 2; e++)
+            made.at[e] = wi_random_uniform_64(wi_random_wide(&w, e));
+        return made;
     } else if constexpr (op == WI_RANDOM_NORMAL_32) {
-        wi_random_made<float, 4> made;
+        wi_random_made<T, 4> made;
 #pragma unroll
         for (int e = 0; e < 4; e += 2) {
-            double x, y;
-            make_pair(wi_random_above_0_32(w.at[e]), w.at[e + 1] * 0x1p-32, &x, &y);
-            made.value[e] = (float)x;
-            made.value[e + 1] = (float)y;
+            const float radius = sqrtf(wi_random_square_32(w.at[e]));
+            float sine;
+            const float cosine = wi_random_circle_32(w.at[e + 1], &sine);
+            made.at[e] = radius * cosine;
+            made.at[e + 1] = radius * sine;
         }
-        made.store((float *)args.x, at, args.n);
+        return made;
     } else {
-        wi_random_made<double, 2> made;
-        make_pair(wi_random_above_0_64(wi_random_wide(&w, 0)),
-                  wi_random_uniform_64(wi_random_wide(&w, 1)), &made.value[0], &made.value[1]);
-        made.store((double *)args.x, at, args.n);
+        wi_random_made<T, 2> made;
+        double sine;
+        const double cosine = wi_random_circle(wi_random_uniform_64(wi_random_wide(&w, 1)), &sine);
+        const double u = wi_random_above_0_64(wi_random_wide(&w, 0));
+        const double radius = sqrt(wi_random_square(u));
+        made.at[0] = radius * cosine;
+        made.at[1] = radius * sine;
+        return made;
     }
 }
 
-/* Blocks first ... first + blocks - 1; element 0 of the first is element `at` of x. */
-template <wi_random_op op>
+/* Stores the elements of a block one by one, as many as are in the array. */
+template <wi_random_op op, class T>
+__device__ static void store_part(const wi_random_job &job, uint64_t b) {
+    const auto made = make_block<op, T>(job, b);
+    constexpr unsigned count = sizeof made / sizeof(T);
+    const unsigned from = b == 0 ? job.skip : 0, to = b == job.blocks - 1 ? job.last : count;
+    T *const x = (T *)(job.start + b * sizeof made);
+#pragma unroll
+    for (unsigned e = 0; e < count; e++)
+        if (e >= from && e < to)
+            x[e] = made.at[e];
+}
+
+/* Blocks 0 and blocks - 1 may be in the array in part. All others are stored whole. */
+template <wi_random_op op, class T>
 __global__ void __launch_bounds__(wi_random_threads_each)
-    each_block(const __grid_constant__ wi_random_args args, unsigned size, unsigned each,
-               uint64_t first, uint64_t blocks, int64_t at) {
+    each_block(const __grid_constant__ wi_random_job job) {
+    using Made = decltype(make_block<op, T>(job, 0));
     const uint64_t stride = (uint64_t)gridDim.x * wi_random_threads_each;
-    for (uint64_t b = (uint64_t)blockIdx.x * wi_random_threads_each + threadIdx.x; b < blocks;
-         b += stride)
-        store_block<op>(args, size, wi_random_block(args.seed, first + b, 0), first + b,
-                        at + (int64_t)(b * each));
+    const uint64_t me = (uint64_t)blockIdx.x * wi_random_threads_each + threadIdx.x;
+    if (me == 0)
+        store_part<op, T>(job, 0);
+    if (me == stride - 1 && job.blocks > 1)
+        store_part<op, T>(job, job.blocks - 1);
+    if (job.is_aligned)
+        for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride)
+            *(Made *)(job.start + b * sizeof(Made)) = make_block<op, T>(job, b);
+    else
+        for (uint64_t b = me + 1; b + 1 < job.blocks; b += stride)
+            store_part<op, T>(job, b);
 }
 
 __global__ void each_permuted(const __grid_constant__ wi_random_args args, unsigned size) {
@@ -171,33 +141,55 @@ weft_status wi_random_order_few(weft_context *ctx, const wi_random_args *args) {
                        (unsigned)weft_type_size(args->type));
 }
 
-template <wi_random_op op>
+/* As many threads as the device holds: each goes through the array in steps of all of them. */
+template <wi_random_op op, class T>
 static weft_status launch(weft_context *ctx, const wi_random_args *args) {
-    const unsigned size = (unsigned)weft_type_size(args->type);
+    constexpr size_t size = sizeof(T);
     const unsigned each = wi_random_each(op, size);
-    const uint64_t first = args->first / each, into = args->first % each;
-    const uint64_t blocks = (into + args->n + each - 1) / each;
-    return WEFT_LAUNCH((each_block<op>), ctx, wi_random_grid(blocks), wi_random_threads_each, 0,
-                       *args, size, each, first, blocks, -(int64_t)into);
+    const size_t width = each * size < 16 ? each * size : 16;
+    wi_random_job job;
+    job.args = *args;
+    job.keys = wi_random_keys_of(args->seed);
+    job.first = args->first / each;
+    job.skip = (unsigned)(args->first % each);
+    job.blocks = (job.skip + args->n + each - 1) / each;
+    job.last = (unsigned)(job.skip + args->n - (job.blocks - 1) * each);
+    job.start = (unsigned char *)args->x - job.skip * size;
+    job.is_aligned = (uintptr_t)job.start % width == 0;
+    size_t most;
+    const weft_status status =
+        wi_resident_blocks(ctx, each_block<op, T>, wi_random_threads_each, 0, &most);
+    const unsigned needed = wi_random_grid(job.blocks);
+    return status == WEFT_OK
+               ? WEFT_LAUNCH((each_block<op, T>), ctx, needed < most ? needed : (unsigned)most,
+                             wi_random_threads_each, 0, job)
+               : status;
+}
+
+template <wi_random_op op>
+static weft_status launch_sized(weft_context *ctx, const wi_random_args *args) {
+    return wi_with_size(weft_type_size(args->type), [=](auto tag) {
+        return launch<op, typename decltype(tag)::type>(ctx, args);
+    });
 }
 
 weft_status wi_random_block_each(weft_context *ctx, const void *arguments) {
     const wi_random_args *args = (const wi_random_args *)arguments;
     switch (args->op) {
     case WI_RANDOM_BITS:
-        return launch<WI_RANDOM_BITS>(ctx, args);
+        return launch_sized<WI_RANDOM_BITS>(ctx, args);
     case WI_RANDOM_INTEGERS_32:
-        return launch<WI_RANDOM_INTEGERS_32>(ctx, args);
+        return launch_sized<WI_RANDOM_INTEGERS_32>(ctx, args);
     case WI_RANDOM_INTEGERS_64:
-        return launch<WI_RANDOM_INTEGERS_64>(ctx, args);
+        return launch<WI_RANDOM_INTEGERS_64, uint64_t>(ctx, args);
     case WI_RANDOM_UNIFORM_32:
-        return launch<WI_RANDOM_UNIFORM_32>(ctx, args);
+        return launch<WI_RANDOM_UNIFORM_32, float>(ctx, args);
     case WI_RANDOM_UNIFORM_64:
-        return launch<WI_RANDOM_UNIFORM_64>(ctx, args);
+        return launch<WI_RANDOM_UNIFORM_64, double>(ctx, args);
     case WI_RANDOM_NORMAL_32:
-        return launch<WI_RANDOM_NORMAL_32>(ctx, args);
+        return launch<WI_RANDOM_NORMAL_32, float>(ctx, args);
     case WI_RANDOM_NORMAL_64:
-        return launch<WI_RANDOM_NORMAL_64>(ctx, args);
+        return launch<WI_RANDOM_NORMAL_64, double>(ctx, args);
     case WI_RANDOM_PERMUTATION:
         return WEFT_LAUNCH(each_permuted, ctx, wi_random_grid(args->n), wi_random_threads_each, 0,
                            *args, (unsigned)weft_type_size(args->type));

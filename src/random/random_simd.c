@@ -97,7 +97,7 @@ static void uniform_64(const batch *b, double *to) {
             to[2 * i + e] = wi_random_uniform_64(wide(b, e, i));
 }
 
-/* Pairs of normal numbers of u and v: cosines and sines, both times the radius. */
+/* Pairs of normal numbers, made of u and v: cosines and sines, both times the radius. */
 static void circles(const double u[BATCH], const double v[BATCH], double x[BATCH],
                     double y[BATCH]) {
     double square[BATCH];
@@ -118,17 +118,26 @@ static void circles(const double u[BATCH], const double v[BATCH], double x[BATCH
 }
 
 static void normal_32(const batch *b, float *to) {
-    double u[BATCH], v[BATCH], x[BATCH], y[BATCH];
+    uint32_t u[BATCH], v[BATCH];
+    float square[BATCH], x[BATCH], y[BATCH];
     for (int pair = 0; pair < 4; pair += 2) {
+        for (int i = 0; i < BATCH; i++) {
+            u[i] = (uint32_t)b->word[pair][i];
+            v[i] = (uint32_t)b->word[pair + 1][i];
+        }
+#pragma omp simd
+        for (int i = 0; i < BATCH; i++)
+            square[i] = wi_random_square_32(u[i]);
 #pragma omp simd
         for (int i = 0; i < BATCH; i++) {
-            u[i] = wi_random_above_0_32((uint32_t)b->word[pair][i]);
-            v[i] = (uint32_t)b->word[pair + 1][i] * 0x1p-32;
+            float sine;
+            x[i] = wi_random_circle_32(v[i], &sine);
+            y[i] = sine;
         }
-        circles(u, v, x, y);
         for (int i = 0; i < BATCH; i++) {
-            to[4 * i + pair] = (float)x[i];
-            to[4 * i + pair + 1] = (float)y[i];
+            const float radius = sqrtf(square[i]);
+            to[4 * i + pair] = radius * x[i];
+            to[4 * i + pair + 1] = radius * y[i];
         }
     }
 }

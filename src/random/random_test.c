@@ -257,8 +257,10 @@ static bool run_normal(void *rig_of_test, size_t n, const wi_row *row, const siz
     compare(r, "normal", type, n, row, got);
     for (size_t i = 0; i < n; i++) {
         const long double right = normal_at(type, seed, offset + i);
-        const double v = test_load(type, got, i).f, near = at[0] ? 1e-15 : 1e-7;
-        if (!(fabsl(v - right) <= near * (0.1L + fabsl(right))))
+        const double v = test_load(type, got, i).f;
+        const long double near =
+            at[0] ? 1e-15L * (0.1L + fabsl(right)) : ldexpl(6, ilogbl(right) - 23) + 1e-18L;
+        if (!(fabsl(v - right) <= near))
             fail_msg("normal number %zu of %s is %a, should be near %La", i, test_type_name(type),
                      v, right);
     }

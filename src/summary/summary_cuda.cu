@@ -2,10 +2,16 @@
 /* summary on a GPU in one pass: as many blocks as fit at once read 16-byte vectors; the last block
  * to end merges the blocks' states in a fixed order, so the same input gives the same bits.
  *
+ * A thread's vectors come to its own places in shared memory by asynchronous copies, several turns
+ * ahead: so what is on its way takes no registers, and there is no barrier.
+ *
  * A thread sums differences to a number near its elements, and starts anew after some of them:
  * that keeps the chain of additions short, and the number near. Of extremes it keeps the value, and
  * in which of its turns it was first met; the threads with the block's extremes then look it up. */
+#include "cuda/async.cuh"
+#include "cuda/bytes.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
 #include "cuda/types.cuh"
@@ -15,8 +21,13 @@
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
-constexpr unsigned turns = 64; /* after which a thread's sums are closed */
+/* After so many turns a thread's sums are closed. */
+template <class T>
+constexpr unsigned turns = sizeof(T) == 2 ? 32 : 64;
 constexpr size_t ticket_bytes = 128;
+
+/* Blocks of a launch, at most; tests set it lower. */
+WI_LIMIT(size_t, wi_summary_blocks, SIZE_MAX)
 
 /* The order of the elements, NaN apart. */
 template <class T>
@@ -42,12 +53,22 @@ struct summary_order {
 };
 
 /* Vectors that a thread takes in one turn, a grid's width apart. */
-template <class T>
-constexpr int summary_vectors = sizeof(T) < 4 ? 2 : 4;
+constexpr int vectors = 4;
 
 /* Integers of 8 and 16 bits are summed as integers. */
 template <class T>
 constexpr bool sums_integers = !wi_traits<T>::is_float && sizeof(T) <= 2;
+template <class T>
+constexpr bool is_byte = !wi_traits<T>::is_float && sizeof(T) == 1;
+
+/* Blocks on a multiprocessor, and turns of a thread that are on their way or worked on. Bytes need
+ * more instructions for what they take of memory, and so more threads. */
+template <class T>
+constexpr int resident = is_byte<T> ? 3 : 2;
+template <class T>
+constexpr int ahead = is_byte<T> ? 3 : 4;
+template <class T>
+constexpr size_t shared_bytes = (size_t)threads *vectors *ahead<T> * 16;
 
 /* What a kernel needs of the call, with types. */
 template <class T>
@@ -66,7 +87,7 @@ struct summary_task {
 template <class T>
 struct summary_collector {
     using order = summary_order<T>;
-    static constexpr int wide = wi_vector<T>::count, vectors = summary_vectors<T>;
+    static constexpr int wide = wi_vector<T>::count;
     static constexpr uint64_t nowhere = ~(uint64_t)0;
     static constexpr uint64_t exactly = (uint64_t)1 << 63; /* the place of an element, not a turn */
 
@@ -122,17 +143,16 @@ struct summary_collector {
     /* The sums of a turn, of d = x - shift and of d d. */
     __device__ void add_up(const wi_vector<T> (&v)[vectors], double *s, double *q) const {
         if constexpr (sums_integers<T>) {
-            using Squares = typename wi_choose<sizeof(T) == 1, uint32_t, uint64_t>::type;
             const int32_t near = (int32_t)shift;
             int32_t of = 0;
-            Squares of_squares = 0;
+            uint64_t of_squares = 0;
 #pragma unroll
             for (int k = 0; k < vectors; k++)
 #pragma unroll
                 for (int e = 0; e < wide; e++) {
                     const int32_t d = (int32_t)v[k].at[e] - near;
                     of += d;
-                    of_squares += (Squares)(uint32_t)abs(d) * (uint32_t)abs(d);
+                    of_squares += (uint64_t)(uint32_t)abs(d) * (uint32_t)abs(d);
                 }
             *s = of;
             *q = (double)of_squares;
@@ -147,10 +167,44 @@ struct summary_collector {
                 }
         }
     }
+    /* The same with the extremes of a turn of bytes, four in each instruction: as unsigned numbers
+     * `off` above the elements. Their sums are exact, and so are those about a shift made of them.
+     */
+    __device__ void take_bytes(const wi_vector<T> (&v)[vectors], size_t at) {
+        constexpr int32_t off = wi_traits<T>::is_signed ? 128 : 0;
+        wi_byte_range range;
+        uint32_t all = 0, of_squares = 0;
+#pragma unroll
+        for (int k = 0; k < vectors; k++) {
+            const wi_vector<uint32_t> words = wi_bit_cast<wi_vector<uint32_t>>(v[k]);
+#pragma unroll
+            for (int w = 0; w < 4; w++) {
+                const uint32_t word = words.at[w] ^ (uint32_t)off * 0x01010101u;
+                all = wi_add_products(word, 0x01010101u, all);
+                of_squares = wi_add_products(word, word, of_squares);
+                range.take(word);
+            }
+        }
+        const int32_t n = vectors * wide, near = (int32_t)shift + off;
+        const int64_t d = (int64_t)all - (int64_t)n * near;
+        sum += (double)d;
+        squares +=
+            (double)((int64_t)of_squares - 2 * (int64_t)near * all + (int64_t)n * near * near);
+        count += (uint32_t)n;
+        meet((T)((int32_t)range.least() - off), (T)((int32_t)range.most() - off), at);
+    }
     /* Vectors at elements `at`, at + stride, ... NaN make the sum one, and are then looked for. */
     __device__ void take_turn(const wi_vector<T> (&v)[vectors], size_t at, size_t stride) {
         if (count == 0)
             shift = shift_of(v);
+        if constexpr (is_byte<T>)
+            take_bytes(v, at);
+        else
+            take_numbers(v, at, stride);
+        if (++taken == turns<T>)
+            close();
+    }
+    __device__ void take_numbers(const wi_vector<T> (&v)[vectors], size_t at, size_t stride) {
         double s = 0, q = 0;
         add_up(v, &s, &q);
         if (s == s) {
@@ -171,8 +225,6 @@ struct summary_collector {
                 for (int e = 0; e < wide; e++)
                     take_one(v[k].at[e], at + (size_t)k * stride + (size_t)e);
         }
-        if (++taken == turns)
-            close();
     }
     /* The first place of x, which this thread met in the turn or at the place `where`. */
     __device__ uint64_t locate(const T *p, T x, uint64_t where, size_t stride) const {
@@ -188,25 +240,56 @@ struct summary_collector {
     }
 };
 
+/* A thread's vectors on their way: turn t has place t modulo `ahead`. */
+template <class T>
+struct summary_stages {
+    wi_vector<T> *own; /* in shared memory */
+    bool aligned;
+
+    __device__ wi_vector<T> *place(unsigned turn, int k) const {
+        return own + ((turn % ahead<T>)*vectors + (unsigned)k) * threads;
+    }
+    __device__ void bring(unsigned turn, const T *x, size_t stride) const {
+#pragma unroll
+        for (int k = 0; k < vectors; k++)
+            if (aligned)
+                wi_async_copy<16>(place(turn, k), x + (size_t)k * stride);
+            else
+                *place(turn, k) = wi_load_vector(x + (size_t)k * stride, false);
+    }
+};
+
 /* Takes this thread's share: vectors a whole grid apart, and for the first threads the elements
  * after the last whole vector. Vectors are counted from the first element, wherever it is in
  * memory, so the same numbers give the same bits at any address. */
 template <class T>
 __device__ void collect(const summary_task<T> &p, summary_collector<T> &c, size_t stride) {
+    WEFT_DYNAMIC_SHARED(shared);
     constexpr size_t wide = wi_vector<T>::count;
-    constexpr int vectors = summary_vectors<T>;
     const size_t whole = p.n / wide * wide, me = (size_t)blockIdx.x * threads + threadIdx.x;
-    const bool aligned = wi_is_aligned(p.x);
+    const summary_stages<T> stages = {(wi_vector<T> *)shared + threadIdx.x, wi_is_aligned(p.x)};
+    const size_t turn = vectors * stride, reach = (vectors - 1) * stride;
     size_t i = me * wide;
-    for (; i + (vectors - 1) * stride < whole; i += vectors * stride) {
+#pragma unroll 1
+    for (unsigned t = 0; t < ahead<T> - 1; t++) {
+        if (i + t * turn + reach < whole)
+            stages.bring(t, p.x + i + t * turn, stride);
+        wi_async_commit();
+    }
+    for (unsigned t = 0; i + reach < whole; i += turn, t++) {
+        const size_t next = i + (ahead<T> - 1) * turn;
+        if (next + reach < whole)
+            stages.bring(t + ahead<T> - 1, p.x + next, stride);
+        wi_async_commit();
+        wi_async_wait<ahead<T> - 1>();
         wi_vector<T> v[vectors];
 #pragma unroll
         for (int k = 0; k < vectors; k++)
-            v[k] = wi_load_vector(p.x + i + (size_t)k * stride, aligned);
+            v[k] = *stages.place(t, k);
         c.take_turn(v, i, stride);
     }
     for (; i < whole; i += stride) {
-        const wi_vector<T> v = wi_load_vector(p.x + i, aligned);
+        const wi_vector<T> v = wi_load_vector(p.x + i, stages.aligned);
         for (size_t e = 0; e < wide; e++)
             c.take_one(v.at[e], i + e);
     }
@@ -293,7 +376,7 @@ __device__ void put_out(const summary_task<T> &p, wi_summary_state s) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads, 3)
+__global__ void __launch_bounds__(threads, resident<T>)
     summarise(summary_task<T> p, unsigned *ticket, wi_summary_state *of_block) {
     const size_t stride = (size_t)gridDim.x * threads * wi_vector<T>::count;
     summary_collector<T> c;
@@ -315,23 +398,27 @@ __global__ void __launch_bounds__(threads, 3)
 
 template <class T>
 static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
-    constexpr size_t per_block = (size_t)threads * summary_vectors<T> * wi_vector<T>::count;
+    constexpr size_t per_block = (size_t)threads * vectors * wi_vector<T>::count;
     const size_t useful = args->n / per_block + 1;
     size_t blocks;
     void *scratch;
-    weft_status status = wi_resident_blocks(ctx, summarise<T>, threads, 0, &blocks);
-    blocks = blocks < useful ? blocks : useful;
+    weft_status status = wi_grant_shared(ctx, "summarise", summarise<T>, shared_bytes<T>);
     if (status == WEFT_OK)
-        status = wi_gpu_scratch(ctx, &wi_summary_ladder,
-                                ticket_bytes + blocks * sizeof(wi_summary_state), &scratch);
+        status = wi_resident_blocks(ctx, summarise<T>, threads, shared_bytes<T>, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    blocks = blocks < wi_summary_blocks ? blocks : wi_summary_blocks;
+    blocks = blocks < useful ? blocks : useful;
+    status = wi_gpu_scratch(ctx, &wi_summary_ladder,
+                            ticket_bytes + blocks * sizeof(wi_summary_state), &scratch);
     if (status != WEFT_OK)
         return status;
     const summary_task<T> task = {(const T *)args->x, args->n,
                                   args->first,        wi_key_map_of<wi_bits<T>>(args->type, false),
                                   args->type,         args->state_in,
                                   args->state_out,    args->result};
-    return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, threads, 0, task, (unsigned *)scratch,
-                       (wi_summary_state *)((char *)scratch + ticket_bytes));
+    return WEFT_LAUNCH(summarise<T>, ctx, (unsigned)blocks, threads, shared_bytes<T>, task,
+                       (unsigned *)scratch, (wi_summary_state *)((char *)scratch + ticket_bytes));
 }
 
 weft_status wi_summary_one_pass(weft_context *ctx, const void *arguments) {

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes, four in a word: sums of products, and the least and the largest of many. */
+#ifndef WI_BYTES_CUH
+#define WI_BYTES_CUH
+
+#include <stdint.h>
+
+/* sum + the four products of the bytes of a and b, all unsigned. */
+__device__ inline uint32_t wi_add_products(uint32_t a, uint32_t b, uint32_t sum) {
+#ifdef WEFT_EMU
+    for (unsigned k = 0; k < 32; k += 8)
+        sum += (a >> k & 0xff) * (b >> k & 0xff);
+    return sum;
+#else
+    return __dp4a(a, b, sum);
+#endif
+}
+
+/* Of two halves of a word at a time, each a number of 16 bits, the smaller or the larger. */
+__device__ inline uint32_t wi_min_halves(uint32_t a, uint32_t b) {
+#ifdef WEFT_EMU
+    const uint32_t low = (a & 0xffff) < (b & 0xffff) ? a & 0xffff : b & 0xffff;
+    return low | (a >> 16 < b >> 16 ? a >> 16 : b >> 16) << 16;
+#else
+    return __vminu2(a, b);
+#endif
+}
+__device__ inline uint32_t wi_max_halves(uint32_t a, uint32_t b) {
+#ifdef WEFT_EMU
+    const uint32_t low = (a & 0xffff) > (b & 0xffff) ? a & 0xffff : b & 0xffff;
+    return low | (a >> 16 > b >> 16 ? a >> 16 : b >> 16) << 16;
+#else
+    return __vmaxu2(a, b);
+#endif
+}
+
+/* The least and the largest of unsigned bytes. Those at even places and those at odd ones are kept
+ * apart, in halves of 16 bits: the odd ones with what is below them, which does not change their
+ * order. */
+struct wi_byte_range {
+    uint32_t even_least = 0xffffffffu, even_most = 0, odd_least = 0xffffffffu, odd_most = 0;
+
+    __device__ void take(uint32_t word) {
+        const uint32_t even = word & 0x00ff00ffu;
+        even_least = wi_min_halves(even_least, even);
+        even_most = wi_max_halves(even_most, even);
+        odd_least = wi_min_halves(odd_least, word);
+        odd_most = wi_max_halves(odd_most, word);
+    }
+    __device__ uint32_t least() const {
+        const uint32_t halves = wi_min_halves(even_least, odd_least >> 8 & 0x00ff00ffu);
+        const uint32_t low = halves & 0xffff, high = halves >> 16;
+        return low < high ? low : high;
+    }
+    __device__ uint32_t most() const {
+        const uint32_t halves = wi_max_halves(even_most, odd_most >> 8 & 0x00ff00ffu);
+        const uint32_t low = halves & 0xffff, high = halves >> 16;
+        return low > high ? low : high;
+    }
+};
+
+#endif
