@@ -27,6 +27,7 @@
 #include "weft/cxx/elements.hpp"
 #include "weft/cxx/nn.hpp"
 #include "weft/cxx/order.hpp"
+#include "weft/cxx/records.hpp"
 #include "weft/cxx/reduce.hpp"
 #include "weft/cxx/signals.hpp"
 #include "weft/cxx/solve.hpp"

@@ -417,6 +417,6 @@ static weft_status run_bulk(weft_context *ctx, const wi_exact_scan_args *args) {
 
 weft_status wi_exact_scan_bulk(weft_context *ctx, const void *arguments) {
     const wi_exact_scan_args *const args = (const wi_exact_scan_args *)arguments;
-    return wi_exact_with_type(
+    return wi_with_float_type(
         args->type, [=](auto tag) { return run_bulk<typename decltype(tag)::type>(ctx, args); });
 }

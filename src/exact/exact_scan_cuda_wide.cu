@@ -310,7 +310,7 @@ static weft_status run_wide(weft_context *ctx, const wi_exact_scan_args *args,
 
 weft_status wi_exact_scan_rest(weft_context *ctx, const wi_exact_scan_args *args,
                                const wi_exact_plan *plan) {
-    return wi_exact_with_type(args->type, [=](auto tag) {
+    return wi_with_float_type(args->type, [=](auto tag) {
         return run_wide<typename decltype(tag)::type>(ctx, args, plan);
     });
 }

@@ -180,6 +180,12 @@ static void test_groups(weft::context &ctx) {
     const float ten = 10;
     OK(weft::scan(ctx, WEFT_EXCLUSIVE, WEFT_SUM, x, y, &ten));
     CHECK(y[0] == 10 && y[4] == 20);
+    vector<double> wide(5);
+    double total = 0;
+    OK(weft::scan_wide(ctx, WEFT_EXCLUSIVE, WEFT_SUM, x, wide, nullptr, &total));
+    CHECK(wide[0] == 0 && wide[4] == 10 && total == 15);
+    OK(weft::exact_scan(ctx, WEFT_INCLUSIVE, x, y, &ten));
+    CHECK(y[0] == 11 && y[4] == 25);
     OK(weft::reduce_segments(ctx, WEFT_SUM, x, offsets, sums));
     CHECK(sums[0] == 3 && sums[1] == 0 && sums[2] == 12);
     OK(weft::scan_segments(ctx, WEFT_INCLUSIVE, WEFT_SUM, x, y, offsets));
@@ -249,6 +255,28 @@ struct record {
     float value;
 };
 
+/* By day alone: {1, 5}, {2, 1}, {2, 0}. */
+static void test_sorted_records(weft::context &ctx, vector<record> records) {
+    const weft_field fields[] = {{offsetof(record, day), WEFT_I32, WEFT_ASCENDING}};
+    vector<record> kept(3), all(6);
+    vector<std::uint64_t> lengths(3), bounds(3);
+    CHECK(OK(weft::unique_records(ctx, records, kept, fields)) == 2 && kept[1].value == 1);
+    CHECK(OK(weft::run_length_records(ctx, records, kept, fields, lengths)) == 2);
+    CHECK(lengths[0] == 1 && lengths[1] == 2);
+    OK(weft::search_records(ctx, WEFT_LOWER, records, records, fields, bounds));
+    CHECK(bounds[0] == 0 && bounds[1] == 1 && bounds[2] == 1);
+    OK(weft::merge_records(ctx, records, records, all, fields));
+    CHECK(all[1].day == 1 && all[2].day == 2);
+
+    vector<float> values(3);
+    const weft_table_column column[] = {weft::table_column(offsetof(record, value), values)};
+    OK(weft::take_columns(ctx, records, column));
+    CHECK((values == vector<float>{5, 1, 0}));
+    values[2] = 9;
+    OK(weft::put_columns(ctx, records, column));
+    CHECK(records[2].value == 9 && records[2].day == 2);
+}
+
 static void test_sorts(weft::context &ctx) {
     const vector<float> x = {3, 1, 2};
     vector<float> y(3), v = {30, 10, 20}, w(3);
@@ -279,6 +307,11 @@ static void test_sorts(weft::context &ctx) {
     (void)OK(weft::sort_records_bytes(ctx, records, records, fields));
     OK(weft::sort_records(ctx, records, records, fields));
     CHECK(records[0].day == 1 && records[1].value == 1 && records[2].value == 0);
+    vector<std::int32_t> indices(3);
+    (void)OK(weft::sort_records_indices_bytes(ctx, records, fields, indices));
+    OK(weft::sort_records_indices(ctx, records, fields, indices));
+    CHECK(indices[0] == 0 && indices[2] == 2);
+    test_sorted_records(ctx, records);
 }
 
 void test_order(weft::context &ctx) {

@@ -270,22 +270,6 @@ result<std::size_t> sort_segments_bytes(context &ctx, weft_order order, const K 
                             detail::data(offsets));
 }
 
-/* Records are structs; `fields` holds weft_field. */
-template <class R, class S, class F>
-result<void> sort_records(context &ctx, const R &records, S &&out, const F &fields) {
-    return call(ctx, "weft::sort_records")
-        .like<R>("out", out, detail::size(records))
-        .run(weft_sort_records, detail::size(records), detail::width<R>, detail::data(records),
-             detail::data(out), detail::data(fields), detail::size(fields));
-}
-template <class R, class S, class F>
-result<std::size_t> sort_records_bytes(context &ctx, const R &records, S &&out, const F &fields) {
-    call c(ctx, "weft::sort_records_bytes");
-    return detail::bytes_of(c, weft_sort_records_bytes, detail::size(records), detail::width<R>,
-                            detail::input(records), detail::output(out), detail::data(fields),
-                            detail::size(fields));
-}
-
 /* The three arrays of values may be none. */
 template <class A, class B, class K, class V, class W, class U>
 result<void> merge(context &ctx, weft_order order, const A &a, const B &b, K &&keys_out,

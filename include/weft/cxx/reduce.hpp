@@ -270,6 +270,26 @@ result<void> scan(context &ctx, weft_scan_kind kind, weft_op op, const X &x, Y &
              detail::data(y), init);
 }
 
+/* y may have a wider type than x; init and total, of y's type, may be nullptr. */
+template <class X, class Y>
+result<void> scan_wide(context &ctx, weft_scan_kind kind, weft_op op, const X &x, Y &&y,
+                       const element<Y> *init = nullptr, element<Y> *total = nullptr) {
+    return call(ctx, "weft::scan_wide")
+        .holds("y", y, detail::size(x))
+        .run(weft_scan_wide, kind, op, detail::type<X>, detail::size(x), detail::data(x),
+             detail::type<Y>, detail::data(y), init, total);
+}
+
+/* Every element of y is exact and rounded once. */
+template <class X, class Y>
+result<void> exact_scan(context &ctx, weft_scan_kind kind, const X &x, Y &&y,
+                        const element<X> *init = nullptr) {
+    return call(ctx, "weft::exact_scan")
+        .like<X>("y", y, detail::size(x))
+        .run(weft_exact_scan, kind, detail::type<X>, detail::size(x), detail::data(x),
+             detail::data(y), init);
+}
+
 /* ---- groups ---- */
 
 /* offsets has one element more than there are segments. */
