@@ -25,6 +25,8 @@ extern size_t wi_cholesky_tail;         /* columns left to steps alone */
 extern size_t wi_gemm_batch_blocks;     /* blocks of a batch of products, which share its turns */
 extern unsigned wi_group_scan_group;    /* tiles of a group of scans by segment: 1 ... 256 */
 extern size_t wi_path_blocks;           /* blocks that walk paths, at most */
+extern size_t wi_summary_blocks;        /* the same of summary, */
+extern size_t wi_expr_most_blocks;      /* and of expr */
 extern size_t wi_fft_kept_bytes;        /* of intermediate results of a group of lines */
 extern size_t wi_lu_resident_bytes; /* of a host matrix: a larger one is streamed; 0: by memory */
 extern unsigned wi_quantile_room_percent; /* of the keys that a bracket should hold */

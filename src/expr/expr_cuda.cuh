@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expr on a GPU. A block brings its tile of every input to shared memory, all at once. A thread
- * then goes through the program with the accumulator of several elements in its registers, so that
- * to fetch a code and to branch on it costs once for all of them; operands come from its own
- * columns of the tile. No thread reads what another has written, so there are no barriers. */
+/* expr on a GPU. A block brings its tile of every input to shared memory, all at once, and before
+ * it works on one tile those of the next: of short elements several, so that enough bytes are on
+ * their way. A thread goes through the program with the accumulator of several elements in its
+ * registers, so that to fetch a code and to branch on it costs once for all of them; operands come
+ * from its own columns of the tile. No thread reads what another has written, so there are no
+ * barriers. */
 #ifndef WI_EXPR_CUDA_CUH
 #define WI_EXPR_CUDA_CUH
 
 #include "cuda/async.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/types.cuh"
 #include "expr/expr.h"
@@ -76,8 +79,14 @@ struct wi_expr_job {
     const void *x[WEFT_EXPR_MAX_INPUTS];
     void *z;
     uint32_t at[WEFT_EXPR_MAX_INPUTS], slots, scratch;
+    uint32_t stages, stage_bytes; /* tiles of all inputs, of which one is worked on */
     uint8_t bytes[WEFT_EXPR_MAX_INPUTS], out_bytes; /* of an element */
 };
+
+constexpr uint32_t wi_expr_most_stages = 8; /* a power of 2 */
+
+/* Blocks of a launch, at most; tests set it lower. */
+WI_LIMIT(size_t, wi_expr_most_blocks, SIZE_MAX)
 
 /* Elements that lie side by side and move in one access. */
 template <class T, int run>
@@ -159,6 +168,7 @@ struct wi_expr_worker {
     unsigned char *const shared;
     Lane acc[count];
     uint32_t mask;
+    unsigned char *inputs; /* of the tile that is worked on */
 
     /* Which run of a column is this thread's group g. */
     __device__ static unsigned run_of(int g) {
@@ -171,8 +181,8 @@ struct wi_expr_worker {
     }
 
     template <class T>
-    __device__ wi_expr_group<T, run> *column(size_t at) const {
-        return (wi_expr_group<T, run> *)(shared + at);
+    __device__ static wi_expr_group<T, run> *column(unsigned char *base, size_t at) {
+        return (wi_expr_group<T, run> *)(base + at);
     }
     __device__ size_t slot(unsigned k) const {
         return job.slots + (size_t)k * sizeof(Lane) * count * blockDim.x;
@@ -191,9 +201,8 @@ struct wi_expr_worker {
     /* Brings this thread's elements of an input; `first` is the tile's first element, perhaps less
      * than 0. */
     template <class T>
-    __device__ void bring(const T *x, size_t at, int64_t first) const {
+    __device__ void bring(const T *x, wi_expr_group<T, run> *to, int64_t first) const {
         using Run = wi_expr_group<T, run>;
-        Run *const to = column<T>(at);
         const bool aligned = (uintptr_t)(x + first) % sizeof(Run) == 0;
         if (aligned && is_whole(first)) {
 #pragma unroll
@@ -218,21 +227,37 @@ struct wi_expr_worker {
         }
     }
 
-    __device__ void bring_all(int64_t first) const {
-        for (uint32_t k = 0; k < job.program.inputs; k++)
+    __device__ static int64_t first_of(const wi_expr_job &job, size_t tile) {
+        return (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
+    }
+
+    __device__ void bring_all(size_t tile, uint32_t stage) const {
+        unsigned char *const to = shared + stage * job.stage_bytes;
+        for (uint32_t k = 0; k < job.program.inputs && tile < job.tiles; k++)
             wi_expr_by_size<Lane>(job.bytes[k], [&](auto tag) {
                 using T = typename decltype(tag)::type;
-                bring((const T *)job.x[k], job.at[k], first);
+                bring((const T *)job.x[k], column<T>(to, job.at[k]), first_of(job, tile));
             });
         wi_async_commit();
-        wi_async_wait<0>();
+    }
+
+    /* Waits for all stages but those that are ahead. */
+    __device__ void wait_for_stage() const {
+        if (job.stages == 1)
+            wi_async_wait<0>();
+        else if (job.stages == 2)
+            wi_async_wait<1>();
+        else if (job.stages == 4)
+            wi_async_wait<3>();
+        else
+            wi_async_wait<wi_expr_most_stages - 1>();
     }
 
     template <class T>
-    __device__ void fetch_column(size_t at, Lane (&to)[count]) const {
+    __device__ static void fetch_column(unsigned char *base, size_t at, Lane (&to)[count]) {
 #pragma unroll
         for (int g = 0; g < groups; g++) {
-            const wi_expr_group<T, run> from = column<T>(at)[run_of(g)];
+            const wi_expr_group<T, run> from = column<T>(base, at)[run_of(g)];
 #pragma unroll
             for (int e = 0; e < run; e++)
                 to[g * run + e] = wi_expr_widen<Lane>(from.at[e]);
@@ -247,11 +272,11 @@ struct wi_expr_worker {
             for (int e = 0; e < count; e++)
                 to[e] = constant;
         } else if (at >= WI_X_AT_SLOT) {
-            fetch_column<Lane>(slot(at - WI_X_AT_SLOT), to);
+            fetch_column<Lane>(shared, slot(at - WI_X_AT_SLOT), to);
         } else {
             const unsigned k = at - WI_X_AT_INPUT;
             wi_expr_with<Lane>(job.program.from[k], [&](auto tag) {
-                fetch_column<typename decltype(tag)::type>(job.at[k], to);
+                fetch_column<typename decltype(tag)::type>(inputs, job.at[k], to);
             });
         }
     }
@@ -263,7 +288,7 @@ struct wi_expr_worker {
 #pragma unroll
             for (int e = 0; e < run; e++)
                 to.at[e] = lanes[g * run + e];
-            column<Lane>(at)[run_of(g)] = to;
+            column<Lane>(shared, at)[run_of(g)] = to;
         }
     }
 
@@ -300,11 +325,11 @@ case WI_X_##name:                                                               
         save(x, acc);
 #pragma unroll 1
         for (int g = 0; g < groups; g++) {
-            wi_expr_group<Lane, run> a = column<Lane>(x)[run_of(g)];
-            compute(what, a, column<Lane>(y)[run_of(g)]);
-            column<Lane>(x)[run_of(g)] = a;
+            wi_expr_group<Lane, run> a = column<Lane>(shared, x)[run_of(g)];
+            compute(what, a, column<Lane>(shared, y)[run_of(g)]);
+            column<Lane>(shared, x)[run_of(g)] = a;
         }
-        fetch_column<Lane>(x, acc);
+        fetch_column<Lane>(shared, x, acc);
     }
 
     /* acc = what(acc) */
@@ -426,15 +451,26 @@ case WI_X_##name:                                                               
     }
 
     __device__ void work(size_t tile) {
-        const int64_t first = (int64_t)(tile * count * blockDim.x) - (int64_t)job.shift;
-        bring_all(first);
         for (uint32_t k = 0; k < job.program.codes; k++)
             step(job.program.code[k]);
         narrow_floats();
         wi_expr_by_size<Lane>(job.out_bytes, [&](auto tag) {
             using T = typename decltype(tag)::type;
-            write((T *)job.z, first);
+            write((T *)job.z, first_of(job, tile));
         });
+    }
+
+    /* Tiles `tile`, tile + gridDim.x, ... */
+    __device__ void work_all(size_t tile) {
+        const uint32_t ahead = job.stages - 1;
+        for (uint32_t s = 0; s < ahead; s++)
+            bring_all(tile + (size_t)s * gridDim.x, s);
+        for (uint32_t k = 0; tile < job.tiles; tile += gridDim.x, k++) {
+            bring_all(tile + (size_t)ahead * gridDim.x, (k + ahead) & ahead);
+            wait_for_stage();
+            inputs = shared + (k & ahead) * job.stage_bytes;
+            work(tile);
+        }
     }
 };
 
@@ -444,28 +480,34 @@ template <class Lane, int groups, int run>
 __global__ void __launch_bounds__(wi_expr_threads)
     wi_expr_kernel(const __grid_constant__ wi_expr_job job) {
     WEFT_DYNAMIC_SHARED(shared);
-    wi_expr_worker<Lane, groups, run> worker = {job, shared, {}, 0};
-    for (size_t tile = blockIdx.x; tile < job.tiles; tile += gridDim.x)
-        worker.work(tile);
+    wi_expr_worker<Lane, groups, run> worker = {job, shared, {}, 0, shared};
+    worker.work_all(blockIdx.x);
 }
 
-/* Lays out shared memory for so many threads; returns its bytes. */
+/* Lays out shared memory for so many threads; returns its bytes. As many stages as blocks can have
+ * without being fewer on a multiprocessor than their registers allow. */
 inline size_t wi_expr_lay_out(wi_expr_job *job, size_t lane_bytes, size_t count, size_t threads) {
+    constexpr size_t good_shared = 32 * 1024;
     const wi_expr_program &p = job->program;
+    const size_t column = lane_bytes * count * threads;
+    const size_t others = p.slots * column + (p.heavy ? 2 * column : 0);
     size_t bytes = 0;
     for (uint32_t k = 0; k < p.inputs; k++) {
         job->at[k] = (uint32_t)bytes;
-        bytes += job->bytes[k] * count * threads;
+        bytes += (job->bytes[k] * count * threads + 15) / 16 * 16;
     }
-    job->slots = (uint32_t)bytes;
-    bytes += p.slots * lane_bytes * count * threads;
-    job->scratch = (uint32_t)bytes;
-    return bytes + (p.heavy ? 2 * lane_bytes * count * threads : 0);
+    job->stage_bytes = (uint32_t)bytes;
+    job->stages = wi_expr_most_stages;
+    while (job->stages > 1 && job->stages * bytes + others > good_shared)
+        job->stages /= 2;
+    job->slots = (uint32_t)(job->stages * bytes);
+    job->scratch = (uint32_t)(job->slots + p.slots * column);
+    return job->slots + others;
 }
 
 template <class Lane, int groups, int run>
 weft_status wi_expr_start(weft_context *ctx, const wi_expr_args *args) {
-    constexpr size_t most_shared = 96 * 1024, count = groups * run, most_blocks = 0x7fffffff;
+    constexpr size_t most_shared = 96 * 1024, count = groups * run;
     const size_t size = weft_type_size((weft_type)args->program->type);
     unsigned threads = wi_expr_threads;
     wi_expr_job job;
@@ -484,9 +526,16 @@ weft_status wi_expr_start(weft_context *ctx, const wi_expr_args *args) {
     }
     const size_t tile = count * threads;
     job.tiles = (job.n + job.shift + tile - 1) / tile;
+    const auto kernel = wi_expr_kernel<Lane, groups, run>;
+    size_t blocks;
+    weft_status status = wi_grant_shared(ctx, "wi_expr_kernel", kernel, bytes);
+    if (status == WEFT_OK)
+        status = wi_resident_blocks(ctx, kernel, (int)threads, bytes, &blocks);
+    if (status != WEFT_OK)
+        return status;
+    blocks = blocks < wi_expr_most_blocks ? blocks : wi_expr_most_blocks;
     return WEFT_LAUNCH((wi_expr_kernel<Lane, groups, run>), ctx,
-                       (unsigned)(job.tiles < most_blocks ? job.tiles : most_blocks), threads,
-                       bytes, job);
+                       (unsigned)(job.tiles < blocks ? job.tiles : blocks), threads, bytes, job);
 }
 
 #endif

@@ -72,6 +72,22 @@ weft_status wi_group_mark_keys(weft_context *ctx, const void *keys, size_t width
 weft_status wi_group_mark_keys_cuda(weft_context *ctx, const void *keys, size_t width, size_t n,
                                     uint8_t *heads);
 
+/* One reduction by key, on memory that the place can access directly. */
+typedef struct wi_group_keys_args {
+    const char *call;
+    size_t n, width, columns; /* n is not 0 */
+    const void *keys;
+    void *keys_out;                     /* may be keys, or NULL */
+    uint64_t *count;                    /* gets the number of runs */
+    size_t start_bytes;                 /* of a number below n */
+    wi_group_args column[WEFT_COLUMNS]; /* but for where segments begin */
+} wi_group_keys_args;
+
+extern const wi_ladder wi_group_keys_ladder;
+
+weft_status wi_group_keys_select(weft_context *ctx, const void *args);
+weft_status wi_group_keys_one_pass(weft_context *ctx, const void *args);
+
 /* A scan of every segment. */
 typedef struct wi_group_scan_args {
     weft_scan_kind kind;

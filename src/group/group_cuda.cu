@@ -15,28 +15,20 @@
  * carried on to those that follow. The block that ends last carries on from block to block, and
  * writes the result of the segment that ends first in each. So the same input gives the same bits,
  * and every result is written once. */
-#include "cuda/async.cuh"
 #include "cuda/limit.cuh"
 #include "cuda/ticket.cuh"
-#include "group/group_cuda.cuh"
+#include "group/group_tile.cuh"
 
-constexpr int threads = 256;
+constexpr int threads = wi_group_block;
 constexpr int warps = threads / 32;
 
 /* Blocks of a launch, at most; tests set it lower. */
 WI_LIMIT(size_t, wi_path_blocks, SIZE_MAX)
 
-/* The bytes of a tile's elements and offsets together, at most. */
-constexpr unsigned tile_bytes = 16 * 1024;
-
-/* Elements of a segment that one thread takes, at most; and how many longer ones a tile can have,
- * with its first segment. */
-constexpr unsigned serial_most = 64, most_long = tile_bytes / 4 / serial_most + 1;
-
 /* Steps of a tile: any mixture of elements and offsets fits it. */
 template <class T>
 static unsigned tile_steps(size_t start_bytes) {
-    return tile_bytes / (unsigned)(sizeof(T) > start_bytes ? sizeof(T) : start_bytes);
+    return wi_group_tile_bytes / (unsigned)(sizeof(T) > start_bytes ? sizeof(T) : start_bytes);
 }
 
 /* What a block hands on: the state up to its first end, of a segment that may have begun before,
@@ -121,67 +113,6 @@ static __device__ inline wi_path_tile tile_at(const wi_group_starts &starts, uin
     return t;
 }
 
-/* Where a byte of a tile's elements lies. Behind 128 bytes there is a gap of 16, so that threads
- * that walk segments of equal lengths side by side are in different banks. */
-static __host__ __device__ constexpr unsigned spread(unsigned byte) {
-    return byte + byte / 128 * 16;
-}
-
-/* Starts to bring `count` elements from array[first] on to shared memory, with what is before them
- * up to a boundary of 16 bytes, but for what is before the array. */
-template <bool spreads, class U>
-static __device__ inline void bring(unsigned char *to, const U *array, uint64_t first,
-                                    unsigned count) {
-    constexpr unsigned step = threads * 16, step_to = spreads ? spread(step) : step;
-    const char *const from = (const char *)(array + first);
-    const unsigned past = (unsigned)((uintptr_t)from % 16);
-    const unsigned bytes = count > 0 ? past + count * (unsigned)sizeof(U) : 0;
-    unsigned b = threadIdx.x * 16;
-    const char *base = from - past + b;
-    to += spreads ? spread(b) : b;
-    if (base < (const char *)array) {
-        for (unsigned e = past; e < 16 && e < bytes; e += sizeof(U))
-            *(U *)(to + e) = *(const U *)(base + e);
-        b += step, base += step, to += step_to;
-    }
-    for (; b + 16 <= bytes; b += step, base += step, to += step_to)
-        wi_async_copy<16>(to, base);
-    if (b < bytes)
-        wi_async_copy<16>(to, base, (int)(bytes - b));
-}
-
-/* The elements of a tile in shared memory. */
-template <class T>
-struct wi_path_elements {
-    const unsigned char *at;
-    unsigned past; /* bytes before the first */
-    uint64_t first;
-
-    /* Elements from, from + step, ... of those before `to`. */
-    template <unsigned step, class Reducer>
-    __device__ typename Reducer::State reduce(const Reducer &reducer, unsigned from,
-                                              unsigned to) const {
-        typename Reducer::State s = reducer.identity();
-        const unsigned byte = past + from * (unsigned)sizeof(T);
-        if constexpr (step * sizeof(T) % 128 == 0) {
-            const unsigned char *p = at + spread(byte);
-#pragma unroll 4
-            for (unsigned i = from; i < to; i += step, p += spread(step * sizeof(T))) {
-                const T x = *(const T *)p;
-                s = reducer.take(s, x, x, first + i);
-            }
-        } else {
-            unsigned b = byte;
-#pragma unroll 1
-            for (unsigned i = from; i < to; i += step, b += step * (unsigned)sizeof(T)) {
-                const T x = *(const T *)(at + spread(b));
-                s = reducer.take(s, x, x, first + i);
-            }
-        }
-        return s;
-    }
-};
-
 /* The ends of a tile in shared memory: offsets from that of its first end on. */
 template <class Offset>
 struct wi_path_ends {
@@ -199,22 +130,17 @@ struct wi_path_ends {
     }
 };
 
-/* A segment's part of a tile, for a warp to reduce. */
-struct wi_path_long {
-    uint16_t from, to, segment;
-};
-
 /* The shared memory of a block. */
 template <class Reducer, class T>
 struct wi_path_shared {
     using State = typename Reducer::State;
     using Open = wi_open_segment<State>;
-    static constexpr unsigned window = spread(tile_bytes + 64);
+    static constexpr unsigned window = wi_spread(wi_group_tile_bytes + 64);
     alignas(16) unsigned char tile[2][window];
     Open of_warp[warps];
     Open carry[2]; /* what is open before a tile that has ends; of that and of the next one */
     unsigned long_ones[2];
-    wi_path_long of_long[most_long];
+    wi_group_part of_long[wi_group_most_long];
 };
 
 /* A block's stretch of tiles. */
@@ -235,7 +161,7 @@ struct wi_path_walk {
 
     /* Where offsets begin in a tile's window. */
     __device__ static unsigned behind_elements(const wi_path_tile &t) {
-        return spread((t.elements * (unsigned)sizeof(T) + 31) / 16 * 16);
+        return wi_spread((t.elements * (unsigned)sizeof(T) + 31) / 16 * 16);
     }
 
     __device__ unsigned known_ends(const wi_path_tile &t) const {
@@ -245,15 +171,15 @@ struct wi_path_walk {
 
     __device__ void bring_tile(const wi_path_tile &t, unsigned half) const {
         unsigned char *const to = shared.tile[half], *const behind = to + behind_elements(t);
-        bring<true>(to, p.x, t.element, t.elements);
+        wi_bring<true>(to, p.x, t.element, t.elements);
         if (p.starts.bytes == 4)
-            bring<false>(behind, (const uint32_t *)p.starts.at, t.end + 1, known_ends(t));
+            wi_bring<false>(behind, (const uint32_t *)p.starts.at, t.end + 1, known_ends(t));
         else
-            bring<false>(behind, (const uint64_t *)p.starts.at, t.end + 1, known_ends(t));
+            wi_bring<false>(behind, (const uint64_t *)p.starts.at, t.end + 1, known_ends(t));
         wi_async_commit();
     }
 
-    __device__ wi_path_elements<T> elements_of(const wi_path_tile &t, unsigned half) const {
+    __device__ wi_group_elements<T> elements_of(const wi_path_tile &t, unsigned half) const {
         return {shared.tile[half], (unsigned)((uintptr_t)(p.x + t.element) % 16), t.element};
     }
 
@@ -305,26 +231,26 @@ struct wi_path_walk {
 
     /* Segments that are short, a thread for each; the others, and the first, go to the list. */
     template <class Offset>
-    __device__ void take_short(const wi_path_tile &t, const wi_path_elements<T> &elements,
+    __device__ void take_short(const wi_path_tile &t, const wi_group_elements<T> &elements,
                                const wi_path_ends<Offset> &ends) {
         if (threadIdx.x == 0)
             shared.of_long[0] = {0, (uint16_t)ends.of(0), 0};
         for (unsigned s = threadIdx.x + 1; s <= t.ends; s += threads) {
             const unsigned from = ends.of(s - 1), to = s < t.ends ? ends.of(s) : t.elements;
-            unsigned place = most_long;
-            if (to > from + serial_most)
+            unsigned place = wi_group_most_long;
+            if (to > from + wi_group_serial_most)
                 place = atomicAdd(&shared.long_ones[now], 1u);
-            if (place < most_long) /* else it is short, or offsets fall */
+            if (place < wi_group_most_long) /* else it is short, or offsets fall */
                 shared.of_long[place] = {(uint16_t)from, (uint16_t)to, (uint16_t)s};
             else
                 put(t, s, elements.template reduce<1>(reducer, from, to));
         }
     }
 
-    __device__ void take_long(const wi_path_tile &t, const wi_path_elements<T> &elements) {
+    __device__ void take_long(const wi_path_tile &t, const wi_group_elements<T> &elements) {
         const unsigned many = shared.long_ones[now];
-        for (unsigned k = threadIdx.x / 32; k < many && k < most_long; k += warps) {
-            const wi_path_long part = shared.of_long[k];
+        for (unsigned k = threadIdx.x / 32; k < many && k < wi_group_most_long; k += warps) {
+            const wi_group_part part = shared.of_long[k];
             const State own =
                 elements.template reduce<32>(reducer, part.from + (unsigned)wi_lane(), part.to);
             const State all =
@@ -338,7 +264,7 @@ struct wi_path_walk {
 
     /* A tile that has come to shared memory. */
     __device__ void take(const wi_path_tile &t, unsigned half) {
-        const wi_path_elements<T> elements = elements_of(t, half);
+        const wi_group_elements<T> elements = elements_of(t, half);
         if (t.ends == 0) {
             kept = reducer.combine(
                 kept, elements.template reduce<threads>(reducer, threadIdx.x, t.elements));

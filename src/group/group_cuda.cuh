@@ -105,4 +105,45 @@ __device__ wi_open_segment<State> wi_scan_open(const Reducer &reducer, wi_open_s
     return follow(of_warp, before);
 }
 
+/* Replaces opens[first ... first + n - 1] by what is open before each of them in its group, a block
+ * for each group of `each`; the groups' own go to `groups`, unless that is NULL. One block goes
+ * through all its groups in turn, and carries on from group to group. */
+template <int threads, class Combiner, class State>
+__global__ void __launch_bounds__(threads)
+    group_carries(Combiner combiner, wi_open_segment<State> *opens, uint64_t n, unsigned each,
+                  wi_open_segment<State> *groups) {
+    using Open = wi_open_segment<State>;
+    WEFT_SHARED(Open, of_warp, [threads / 32]);
+    Open carry = {combiner.identity(), 0};
+    const uint64_t stride = (uint64_t)gridDim.x * each;
+    for (uint64_t first = (uint64_t)blockIdx.x * each; first < n; first += stride) {
+        const uint64_t k = first + threadIdx.x;
+        const bool is_mine = threadIdx.x < each && k < n;
+        Open mine = {combiner.identity(), 0}, all;
+        if (is_mine)
+            mine = opens[k];
+        const Open before = wi_scan_open<threads / 32>(combiner, mine, of_warp, &all);
+        if (is_mine)
+            opens[k] = groups ? before : wi_follow(combiner, carry, before);
+        carry = wi_follow(combiner, carry, all);
+        if (groups && threadIdx.x == 0)
+            groups[first / each] = all;
+    }
+}
+
+/* What is open before each of n tiles: first in its group of `each`, then before each group. */
+template <int threads, class Combiner, class State>
+weft_status wi_carry_opens(weft_context *ctx, const Combiner &combiner,
+                           wi_open_segment<State> *opens, uint64_t n, unsigned each,
+                           wi_open_segment<State> *groups) {
+    const uint64_t count = (n + each - 1) / each;
+    const weft_status status =
+        WEFT_LAUNCH((group_carries<threads, Combiner, State>), ctx, (unsigned)count, threads, 0,
+                    combiner, opens, n, each, groups);
+    return status == WEFT_OK ? WEFT_LAUNCH((group_carries<threads, Combiner, State>), ctx, 1u,
+                                           threads, 0, combiner, groups, count, (unsigned)threads,
+                                           (wi_open_segment<State> *)NULL)
+                             : status;
+}
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reduction by key: first where the runs of equal keys begin, by select; then each column by the
- * ladder of segments. */
+/* Reduction by key: the public call, its ladder, and the rung "select": first where the runs of
+ * equal keys begin, by select; then each column by the ladder of segments. */
 #include "core/gpu.h"
 #include "group/group.h"
 #include "select/select.h"
@@ -19,12 +19,6 @@ static const char *const y_names[WEFT_COLUMNS] = {"column[0].y", "column[1].y", 
                                                   "column[3].y", "column[4].y", "column[5].y",
                                                   "column[6].y", "column[7].y"};
 
-/* One call, but for its arrays. */
-typedef struct by_key {
-    size_t n, width, columns, start_bytes;
-    wi_group_args column[WEFT_COLUMNS];
-} by_key;
-
 /* ---- where runs begin ---- */
 
 /* Can select compare the keys itself? */
@@ -39,9 +33,7 @@ typedef struct passing {
     uint64_t *found;
 } passing;
 
-static weft_status run_select(weft_context *ctx, const char *name, const by_key *k,
-                              const wi_part *part, passing to) {
-    const void *const keys = part->p[KEYS];
+static weft_status run_select(weft_context *ctx, const wi_group_keys_args *k, passing to) {
     const weft_predicate flagged = WEFT_FLAGGED;
     wi_select_args args = {.n = k->n,
                            .tested_bytes = to.heads ? 1 : k->width,
@@ -51,12 +43,12 @@ static weft_status run_select(weft_context *ctx, const char *name, const by_key 
                            .unit = 1,
                            .units = to.keys_out ? k->width : 1,
                            .position_bytes = to.starts ? k->start_bytes : 0};
-    wi_call call = {.name = name, .count = WI_SELECT_ARRAYS};
+    wi_call call = {.name = k->call, .count = WI_SELECT_ARRAYS};
     wi_array *const array = call.array;
     array[WI_SELECT_S] = to.heads ? wi_items("heads", to.heads, k->n, 1, WI_IN)
-                                  : wi_items("keys", keys, k->n, k->width, WI_IN);
+                                  : wi_items("keys", k->keys, k->n, k->width, WI_IN);
     if (to.keys_out) {
-        array[WI_SELECT_X] = wi_items("keys", keys, k->n, k->width, WI_IN);
+        array[WI_SELECT_X] = wi_items("keys", k->keys, k->n, k->width, WI_IN);
         array[WI_SELECT_Y] = wi_items("keys_out", to.keys_out, k->n, k->width, WI_OUT);
     }
     array[WI_SELECT_POSITIONS] = wi_items("starts", to.starts, k->n, k->start_bytes, WI_OUT);
@@ -73,24 +65,23 @@ typedef struct memory {
 
 /* keys_out and starts get the key of each run and where it begins. Elements that move in several
  * pieces move in a pass of their own. */
-static weft_status find_runs(weft_context *ctx, const char *name, const by_key *k,
-                             const wi_part *part, const memory *m) {
-    void *const keys_out = part->p[KEYS_OUT];
+static weft_status find_runs(weft_context *ctx, const wi_group_keys_args *k, const memory *m) {
+    void *const keys_out = k->keys_out;
     const bool at_once = !keys_out || (!m->heads && is_word(k->width, keys_out));
     const passing first = {m->heads, at_once ? keys_out : NULL, m->starts, m->found};
     const passing second = {m->heads, keys_out, NULL, m->found};
     weft_status status =
-        m->heads ? wi_group_mark_keys(ctx, part->p[KEYS], k->width, k->n, m->heads) : WEFT_OK;
+        m->heads ? wi_group_mark_keys(ctx, k->keys, k->width, k->n, m->heads) : WEFT_OK;
     if (status == WEFT_OK)
-        status = run_select(ctx, name, k, part, first);
+        status = run_select(ctx, k, first);
     if (status == WEFT_OK && !at_once)
-        status = run_select(ctx, name, k, part, second);
+        status = run_select(ctx, k, second);
     return status;
 }
 
 /* ---- the columns ---- */
 
-static weft_status take_room(weft_context *ctx, const char *name, const by_key *k, memory *m) {
+static weft_status take_room(weft_context *ctx, const wi_group_keys_args *k, memory *m) {
     weft_status status = WEFT_OK;
     size_t most = 0;
     for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
@@ -104,20 +95,19 @@ static weft_status take_room(weft_context *ctx, const char *name, const by_key *
         const size_t bytes = ctx->kind == WI_CPU ? wi_group_threads_bytes(ctx, &k->column[c]) : 0;
         most = bytes > most ? bytes : most;
     }
-    return status == WEFT_OK && most > 0 ? wi_group_take(ctx, name, most, &m->room) : status;
+    return status == WEFT_OK && most > 0 ? wi_group_take(ctx, k->call, most, &m->room) : status;
 }
 
-static weft_status take_memory(weft_context *ctx, const char *name, const by_key *k,
-                               const wi_part *part, memory *m) {
+static weft_status take_memory(weft_context *ctx, const wi_group_keys_args *k, memory *m) {
     const size_t word = sizeof *m->found;
     const size_t bytes = (k->n * k->start_bytes + word - 1) / word * word;
-    weft_status status = wi_group_take(ctx, name, bytes + word, &m->starts);
+    weft_status status = wi_group_take(ctx, k->call, bytes + word, &m->starts);
     if (status == WEFT_OK) {
         m->found = (uint64_t *)(void *)((char *)m->starts + bytes);
-        status = take_room(ctx, name, k, m);
+        status = take_room(ctx, k, m);
     }
-    if (status == WEFT_OK && !is_word(k->width, part->p[KEYS]))
-        status = wi_group_take(ctx, name, k->n, &m->heads);
+    if (status == WEFT_OK && !is_word(k->width, k->keys))
+        status = wi_group_take(ctx, k->call, k->n, &m->heads);
     return status;
 }
 
@@ -130,32 +120,14 @@ static weft_status give_memory(weft_context *ctx, const memory *m, weft_status s
     return status;
 }
 
-static weft_status reduce_columns(weft_context *ctx, const by_key *k, const wi_part *part,
-                                  const memory *m) {
+static weft_status reduce_columns(weft_context *ctx, const wi_group_keys_args *k, const memory *m) {
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
         wi_group_args args = k->column[c];
         args.found = m->found;
-        args.x = part->p[COLUMNS + 2 * c];
         args.starts = m->starts;
-        args.y = part->p[COLUMNS + 2 * c + 1];
         args.room = m->room;
         status = wi_run(ctx, &wi_group_ladder, args.call, args.type, &args);
-    }
-    return status;
-}
-
-/* Only what was written is copied back to the host. */
-static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part *part,
-                                const uint64_t *found) {
-    uint64_t runs;
-    if (!part->mirrored)
-        return WEFT_OK;
-    const weft_status status = weft_copy(ctx, &runs, found, sizeof runs);
-    for (int i = 0; i < call->count && status == WEFT_OK; i++) {
-        wi_array *const a = &call->array[i];
-        if (a->use & WI_OUT && i != COUNT && a->p)
-            a->bytes = runs * a->width;
     }
     return status;
 }
@@ -167,22 +139,105 @@ static weft_status put_count(weft_context *ctx, uint64_t *count, const uint64_t 
     return WEFT_OK;
 }
 
-static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
-    const by_key *const k = user;
+weft_status wi_group_keys_select(weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
     memory m = {.starts = NULL};
-    weft_status status = take_memory(ctx, call->name, k, part, &m);
+    weft_status status = take_memory(ctx, k, &m);
     if (status == WEFT_OK)
-        status = find_runs(ctx, call->name, k, part, &m);
+        status = find_runs(ctx, k, &m);
     if (status == WEFT_OK)
-        status = reduce_columns(ctx, k, part, &m);
+        status = reduce_columns(ctx, k, &m);
     if (status == WEFT_OK)
-        status = put_count(ctx, part->p[COUNT], m.found);
-    if (status == WEFT_OK)
-        status = keep_written(ctx, call, part, m.found);
+        status = put_count(ctx, k->count, m.found);
     return give_memory(ctx, &m, status);
 }
 
+/* ---- the ladder ---- */
+
+#ifdef WEFT_CUDA
+static double bytes_of(const wi_group_keys_args *k) {
+    double bytes = (double)k->n * (double)k->width;
+    for (size_t c = 0; c < k->columns; c++)
+        bytes += (double)k->n * (double)weft_type_size(k->column[c].type);
+    return bytes;
+}
+
+/* One pass reads keys and elements together; of a call that is short the launches count. */
+static double one_pass_seconds(const weft_context *ctx, const void *args) {
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 4 * m->launch_s + wi_seconds_moving(m, bytes_of(args)) / 0.7;
+}
+
+static const char *one_pass_misfit(const weft_context *ctx, const void *args) {
+    const wi_group_keys_args *const k = args;
+    if (wi_is_forced(ctx, &wi_group_ladder))
+        return "reduces columns itself: name no variant of group";
+    if (k->columns != 1 || weft_type_size(k->column[0].type) < 4)
+        return "needs one column, of elements of 4 or 8 bytes";
+    if (!is_word(k->width, k->keys) || (k->keys_out && !is_word(k->width, k->keys_out)))
+        return "needs keys of 1, 2, 4 or 8 bytes, aligned to their size";
+    return k->keys_out == k->keys ? "needs keys_out to be another array than keys" : NULL;
+}
+#endif
+
+/* Select writes where runs begin, which is then read for each column. */
+static double select_seconds(const weft_context *ctx, const void *args) {
+#ifdef WEFT_CUDA
+    const wi_machine *const m = wi_machine_of(ctx);
+    return 5 * m->launch_s + wi_seconds_moving(m, bytes_of(args)) / 0.5;
+#else
+    return wi_no_rival(ctx, args);
+#endif
+}
+
+static const wi_row rows[] = {
+    {.name = "select",
+     .what = "where runs begin, by select; then every column by the ladder of segments",
+     .kinds = WI_ON_CPU | WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .seconds = select_seconds,
+     .run = wi_group_keys_select},
+#ifdef WEFT_CUDA
+    {.name = "one_pass",
+     .what = "keys and elements in one pass; tiles look back for how many runs were before",
+     .kinds = WI_ON_CUDA,
+     .types = WI_ALL_TYPES,
+     .misfit = one_pass_misfit,
+     .seconds = one_pass_seconds,
+     .run = wi_group_keys_one_pass},
+#endif
+};
+
+const wi_ladder wi_group_keys_ladder = {"group_keys", rows, sizeof rows / sizeof rows[0]};
+
 /* ---- the call ---- */
+
+/* Only what was written is copied back to the host. */
+static weft_status keep_written(weft_context *ctx, wi_call *call, const wi_part *part) {
+    uint64_t runs;
+    if (!part->mirrored)
+        return WEFT_OK;
+    const weft_status status = weft_copy(ctx, &runs, part->p[COUNT], sizeof runs);
+    for (int i = 0; i < call->count && status == WEFT_OK; i++) {
+        wi_array *const a = &call->array[i];
+        if (a->use & WI_OUT && i != COUNT && a->p)
+            a->bytes = runs * a->width;
+    }
+    return status;
+}
+
+static weft_status run(weft_context *ctx, wi_call *call, const wi_part *part, void *user) {
+    wi_group_keys_args k = *(const wi_group_keys_args *)user;
+    k.keys = part->p[KEYS];
+    k.keys_out = part->p[KEYS_OUT];
+    k.count = part->p[COUNT];
+    for (size_t c = 0; c < k.columns; c++) {
+        k.column[c].x = part->p[COLUMNS + 2 * c];
+        k.column[c].y = part->p[COLUMNS + 2 * c + 1];
+    }
+    const weft_status status = wi_run(ctx, &wi_group_keys_ladder, call->name, WI_NO_TYPE, &k);
+    return status == WEFT_OK ? keep_written(ctx, call, part) : status;
+}
 
 static weft_status check_shape(weft_context *ctx, const char *name, size_t width, size_t columns,
                                const weft_column *column) {
@@ -199,7 +254,7 @@ static weft_status check_shape(weft_context *ctx, const char *name, size_t width
 }
 
 static weft_status describe_columns(weft_context *ctx, wi_call *call, const weft_column *column,
-                                    by_key *k) {
+                                    wi_group_keys_args *k) {
     weft_status status = WEFT_OK;
     for (size_t c = 0; c < k->columns && status == WEFT_OK; c++) {
         wi_group_args *const a = &k->column[c];
@@ -225,10 +280,11 @@ weft_status weft_reduce_by_key(weft_context *ctx, size_t n, size_t width, const 
     if (wi_check_context(ctx) != WEFT_OK ||
         check_shape(ctx, name, width, columns, column) != WEFT_OK)
         return WEFT_EARG;
-    by_key k = {.n = n,
-                .width = width,
-                .columns = columns,
-                .start_bytes = n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t)};
+    wi_group_keys_args k = {.call = name,
+                            .n = n,
+                            .width = width,
+                            .columns = columns,
+                            .start_bytes = n <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t)};
     wi_call call;
     wi_call_begin(&call, name, 0, 0);
     wi_call_add(&call, wi_items("keys", keys, n, width, WI_IN));

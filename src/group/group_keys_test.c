@@ -167,6 +167,69 @@ static bool reduce_at(void *rig_of_test, size_t n, const wi_row *row, const size
     return true;
 }
 
+/* ---- the rungs that reduce by key ---- */
+
+static const weft_op one_ops[] = {WEFT_SUM,    WEFT_PRODUCT, WEFT_MIN,  WEFT_MAX,   WEFT_ARGMIN,
+                                  WEFT_ARGMAX, WEFT_NRM1,    WEFT_NRM2, WEFT_NRMINF};
+enum {
+    ONE_OPS = 9,
+    WORD_WIDTHS = 4 /* the first of widths */
+};
+
+/* One column of any type and operation; a rung that does not take it says so. */
+static bool reduce_one_at(void *rig_of_test, size_t n, const wi_row *row, const size_t at[]) {
+    rig *const r = rig_of_test;
+    const weft_type type = (weft_type)at[0];
+    const weft_op op = one_ops[at[1]];
+    const size_t width = widths[test_below(&r->random, WORD_WIDTHS)], size = test_size_of(type);
+    const bool no_keys = test_below(&r->random, 4) == 0;
+    const bool refuses = row && strcmp(row->name, "one_pass") == 0 && size < 4;
+    const unsigned device =
+        test_below(&r->random, 2) ? ~0u : (unsigned)test_below(&r->random, 1u << ARRAYS);
+    const size_t runs = draw_keys(r, (group_shape)at[2], n, width);
+    weft_type result;
+    char what[160];
+    assert_int_equal(weft_reduce_type(op, type, &result), WEFT_OK);
+    snprintf(what, sizeof what, "by key: %s, %s of %s, n %zu, width %zu, shape %zu, device %u",
+             row ? row->name : "chosen", test_op_name(op), test_type_name(type), n, width, at[2],
+             device);
+    test_fill(&r->random, op == WEFT_PRODUCT ? TEST_SIGNS : TEST_ANY, type, n, r->x[0]);
+    load(r, device, KEYS, r->keys, n * width, test_below(&r->random, 3) * width);
+    load(r, device, X0, r->x[0], n * size, test_below(&r->random, 3) * size);
+    test_buffer_poison(home(r, device, KEYS_OUT), n * width, test_below(&r->random, 3) * width);
+    test_buffer_poison(home(r, device, COUNT), 8, 8);
+    test_buffer_poison(home(r, device, Y0), n * test_size_of(result), 8);
+    const weft_column column = {op, type, home(r, device, X0)->p, home(r, device, Y0)->p};
+    test_use(r->ctx, "group_keys", row);
+    const weft_status status = weft_reduce_by_key(
+        r->ctx, n, width, home(r, device, KEYS)->p, no_keys ? NULL : home(r, device, KEYS_OUT)->p,
+        1, &column, (uint64_t *)(void *)home(r, device, COUNT)->p);
+    test_use(r->ctx, "group_keys", NULL);
+    if (refuses) {
+        test_refused(r->ctx, status, WEFT_EUNSUPPORTED, "weft_reduce_by_key", row->name);
+        return true;
+    }
+    if (status != WEFT_OK)
+        fail_msg("%s: %s", what, weft_message(r->ctx));
+    test_used(r->ctx, "group_keys", row, what);
+    uint64_t found;
+    memcpy(&found, test_buffer_read(home(r, device, COUNT), what), sizeof found);
+    if (found != runs)
+        fail_msg("%s: found %llu runs of %zu", what, (unsigned long long)found, runs);
+    const void *const got = test_buffer_read(home(r, device, Y0), what);
+    for (size_t k = 0; k < runs; k++) {
+        const group_result right =
+            group_reduced(op, type, r->x[0], r->offsets[k], r->offsets[k + 1]);
+        const test_value y = test_load(result, got, k);
+        if (!group_is_right(result, &right, y))
+            fail_msg("%s: run %zu is %s, should be %s", what, k, test_text(result, y),
+                     test_text(result, right.value));
+    }
+    if (!no_keys)
+        check_keys(r, what, runs, width, test_buffer_read(home(r, device, KEYS_OUT), what));
+    return true;
+}
+
 /* ---- scans ---- */
 
 static const weft_op scan_ops[] = {WEFT_SUM, WEFT_PRODUCT, WEFT_MIN, WEFT_MAX,
@@ -290,10 +353,31 @@ static void reduce_by_key(weft_context *ctx) {
                           .ladder = &wi_group_ladder,
                           .extent = {WIDTHS, GROUP_SHAPES, 4},
                           .must = 1,
-                          .share = 35,
+                          .share = 25,
                           .one_in = 2,
                           .run = reduce_at};
     test_sweep_run(ctx, &r.random, &s, &r);
+    rig_close(&r);
+}
+
+/* Groups of look-back are small, so that tiles look back over several. */
+static void reduce_one_column(weft_context *ctx) {
+    rig r = rig_open(ctx);
+#ifdef WEFT_EMU
+    wi_group = 2;
+#endif
+    const test_sweep s = {.sizes = some_sizes,
+                          .size_count = SIZES,
+                          .ladder = &wi_group_keys_ladder,
+                          .extent = {WEFT_TYPE_COUNT, ONE_OPS, GROUP_SHAPES},
+                          .must = 2,
+                          .share = 35,
+                          .one_in = 4,
+                          .run = reduce_one_at};
+    test_sweep_run(ctx, &r.random, &s, &r);
+#ifdef WEFT_EMU
+    wi_group = 32;
+#endif
     rig_close(&r);
 }
 
@@ -307,7 +391,7 @@ static void scan_segments(weft_context *ctx) {
                           .ladder = &wi_group_scan_ladder,
                           .extent = {WEFT_TYPE_COUNT, SCAN_OPS, GROUP_SHAPES},
                           .must = 3,
-                          .share = 65,
+                          .share = 40,
                           .one_in = 4,
                           .run = scan_at};
     test_sweep_run(ctx, &r.random, &s, &r);
@@ -359,6 +443,7 @@ static void misfit(weft_context *ctx) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST_ON_EACH_PLACE(reduce_by_key),
+        TEST_ON_EACH_PLACE(reduce_one_column),
         TEST_ON_EACH_PLACE(scan_segments),
         TEST_ON_EACH_PLACE(nothing),
         TEST_ON_EACH_PLACE(misfit),

@@ -107,33 +107,6 @@ __global__ void __launch_bounds__(threads)
         totals[blockIdx.x] = all;
 }
 
-/* Replaces opens[first ... first + n - 1] by what is open before each of them in its group, a block
- * for each group of `each`; the groups' own go to `groups`, unless that is NULL. One block goes
- * through all its groups in turn, and carries on from group to group. */
-template <class Op, class Carry>
-__global__ void __launch_bounds__(threads)
-    group_scan_carries(Op, wi_open_segment<Carry> *opens, uint64_t n, unsigned each,
-                       wi_open_segment<Carry> *groups) {
-    using Open = wi_open_segment<Carry>;
-    WEFT_SHARED(Open, of_warp, [warps]);
-    const wi_group_combiner<Op, Carry> combiner = {};
-    Open carry = {combiner.identity(), 0};
-    const uint64_t stride = (uint64_t)gridDim.x * each;
-    for (uint64_t first = (uint64_t)blockIdx.x * each; first < n; first += stride) {
-        const uint64_t k = first + threadIdx.x;
-        const bool is_mine = threadIdx.x < each && k < n;
-        Open mine = {combiner.identity(), 0}, all;
-        if (is_mine)
-            mine = opens[k];
-        const Open before = wi_scan_open<warps>(combiner, mine, of_warp, &all);
-        if (is_mine)
-            opens[k] = groups ? before : wi_follow(combiner, carry, before);
-        carry = wi_follow(combiner, carry, all);
-        if (groups && threadIdx.x == 0)
-            groups[first / each] = all;
-    }
-}
-
 template <class Op, class T>
 __global__ void __launch_bounds__(threads)
     group_scan_outputs(Op, wi_scan_params<T> p, const uint8_t *heads,
@@ -187,11 +160,8 @@ static weft_status launch_scan(weft_context *ctx, const wi_scan_params<T> &p, co
         status = WEFT_LAUNCH((group_scan_totals<Op, T>), ctx, (unsigned)tiles, threads, 0, op, p,
                              heads, of_tiles);
     if (status == WEFT_OK)
-        status = WEFT_LAUNCH((group_scan_carries<Op, wi_scan_carry<T>>), ctx, (unsigned)groups,
-                             threads, 0, op, of_tiles, tiles, each, of_groups);
-    if (status == WEFT_OK)
-        status = WEFT_LAUNCH((group_scan_carries<Op, wi_scan_carry<T>>), ctx, 1u, threads, 0, op,
-                             of_groups, groups, (unsigned)threads, (Open *)NULL);
+        status = wi_carry_opens<threads>(ctx, wi_group_combiner<Op, wi_scan_carry<T>>{}, of_tiles,
+                                         tiles, each, of_groups);
     if (status == WEFT_OK)
         status = WEFT_LAUNCH((group_scan_outputs<Op, T>), ctx, (unsigned)tiles, threads, 0, op, p,
                              heads, of_tiles, each, of_groups);

@@ -11,6 +11,7 @@
 #include "cuda/async.cuh"
 #include "cuda/bytes.cuh"
 #include "cuda/launch.cuh"
+#include "cuda/limit.cuh"
 #include "cuda/memory.cuh"
 #include "cuda/ticket.cuh"
 #include "cuda/types.cuh"
@@ -24,6 +25,9 @@ constexpr int warps = threads / 32;
 template <class T>
 constexpr unsigned turns = sizeof(T) == 2 ? 32 : 64;
 constexpr size_t ticket_bytes = 128;
+
+/* Blocks of a launch, at most; tests set it lower. */
+WI_LIMIT(size_t, wi_summary_blocks, SIZE_MAX)
 
 /* The order of the elements, NaN apart. */
 template <class T>
@@ -397,6 +401,7 @@ static weft_status launch(weft_context *ctx, const wi_summary_args *args) {
         status = wi_resident_blocks(ctx, summarise<T>, threads, shared_bytes, &blocks);
     if (status != WEFT_OK)
         return status;
+    blocks = blocks < wi_summary_blocks ? blocks : wi_summary_blocks;
     blocks = blocks < useful ? blocks : useful;
     status = wi_gpu_scratch(ctx, &wi_summary_ladder,
                             ticket_bytes + blocks * sizeof(wi_summary_state), &scratch);
